@@ -1,0 +1,3 @@
+module github.com/sheafdb/sheaf
+
+go 1.26

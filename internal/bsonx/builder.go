@@ -1,0 +1,262 @@
+package bsonx
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+)
+
+// Builder appends documents and arrays to a byte slice. Every Start must be matched by an End; nothing is
+// allocated but the slice itself.
+//
+//	b := bsonx.NewBuilder(nil)
+//	b.StartDoc()            // the outermost document
+//	b.Int32("n", 1)
+//	b.StartArrayField("a")
+//	b.Elem(v)               // array keys are counted
+//	b.End()
+//	b.End()
+//	doc := bsonx.Doc(b.Bytes())
+type Builder struct {
+	buf   []byte
+	stack []frame
+}
+
+type frame struct {
+	start int
+	next  int // next array key, -1 in a document
+}
+
+// NewBuilder returns a builder that appends to buf.
+func NewBuilder(buf []byte) *Builder { return &Builder{buf: buf} }
+
+// Reset lets the builder append to buf.
+func (b *Builder) Reset(buf []byte) { b.buf, b.stack = buf, b.stack[:0] }
+
+// Bytes returns what was appended to so far.
+func (b *Builder) Bytes() []byte { return b.buf }
+
+// Len returns the length of Bytes.
+func (b *Builder) Len() int { return len(b.buf) }
+
+// Depth returns how many documents and arrays are open.
+func (b *Builder) Depth() int { return len(b.stack) }
+
+// StartDoc opens an outermost document.
+func (b *Builder) StartDoc() { b.push(-1) }
+
+// StartArray opens an outermost array.
+func (b *Builder) StartArray() { b.push(0) }
+
+// StartDocField opens an embedded document as a field.
+func (b *Builder) StartDocField(key string) {
+	b.key(TypeDocument, key)
+	b.push(-1)
+}
+
+// StartArrayField opens an array as a field.
+func (b *Builder) StartArrayField(key string) {
+	b.key(TypeArray, key)
+	b.push(0)
+}
+
+// StartDocElem opens a document as the next element of the open array.
+func (b *Builder) StartDocElem() {
+	b.nextKey(TypeDocument)
+	b.push(-1)
+}
+
+// StartArrayElem opens an array as the next element of the open array.
+func (b *Builder) StartArrayElem() {
+	b.nextKey(TypeArray)
+	b.push(0)
+}
+
+// End closes the innermost open document or array.
+func (b *Builder) End() {
+	b.buf = append(b.buf, 0)
+	top := b.stack[len(b.stack)-1]
+	b.stack = b.stack[:len(b.stack)-1]
+	binary.LittleEndian.PutUint32(b.buf[top.start:], uint32(len(b.buf)-top.start))
+}
+
+// Value appends a field; a missing value appends nothing.
+func (b *Builder) Value(key string, v Value) {
+	if v.Type == TypeMissing {
+		return
+	}
+	b.key(v.Type, key)
+	b.buf = append(b.buf, v.Data...)
+}
+
+// ValueBytes is Value for a key held as bytes.
+func (b *Builder) ValueBytes(key []byte, v Value) {
+	if v.Type == TypeMissing {
+		return
+	}
+	b.buf = append(b.buf, byte(v.Type))
+	b.buf = append(b.buf, key...)
+	b.buf = append(b.buf, 0)
+	b.buf = append(b.buf, v.Data...)
+}
+
+// Elem appends an element to the open array; a missing value becomes null.
+func (b *Builder) Elem(v Value) {
+	if v.Type == TypeMissing {
+		v = Null
+	}
+	b.nextKey(v.Type)
+	b.buf = append(b.buf, v.Data...)
+}
+
+// Fields appends all fields of a document to the open document.
+func (b *Builder) Fields(d Doc) {
+	if len(d) > 5 {
+		b.buf = append(b.buf, d[4:len(d)-1]...)
+	}
+}
+
+// Int32 appends an int32 field.
+func (b *Builder) Int32(key string, i int32) {
+	b.key(TypeInt32, key)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(i))
+}
+
+// Int64 appends an int64 field.
+func (b *Builder) Int64(key string, i int64) {
+	b.key(TypeInt64, key)
+	b.buf = binary.LittleEndian.AppendUint64(b.buf, uint64(i))
+}
+
+// Double appends a double field.
+func (b *Builder) Double(key string, f float64) {
+	b.key(TypeDouble, key)
+	b.buf = binary.LittleEndian.AppendUint64(b.buf, math.Float64bits(f))
+}
+
+// Bool appends a bool field.
+func (b *Builder) Bool(key string, v bool) {
+	b.key(TypeBool, key)
+	if v {
+		b.buf = append(b.buf, 1)
+	} else {
+		b.buf = append(b.buf, 0)
+	}
+}
+
+// String appends a string field.
+func (b *Builder) String(key, s string) {
+	b.key(TypeString, key)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(len(s)+1))
+	b.buf = append(b.buf, s...)
+	b.buf = append(b.buf, 0)
+}
+
+// Null appends a null field.
+func (b *Builder) Null(key string) { b.key(TypeNull, key) }
+
+// Date appends a date field from milliseconds since 1970.
+func (b *Builder) Date(key string, millis int64) {
+	b.key(TypeDate, key)
+	b.buf = binary.LittleEndian.AppendUint64(b.buf, uint64(millis))
+}
+
+// Doc appends a document as a field.
+func (b *Builder) Doc(key string, d Doc) {
+	b.key(TypeDocument, key)
+	b.buf = append(b.buf, d...)
+}
+
+// Array appends an array as a field.
+func (b *Builder) Array(key string, d Doc) {
+	b.key(TypeArray, key)
+	b.buf = append(b.buf, d...)
+}
+
+func (b *Builder) push(next int) {
+	b.stack = append(b.stack, frame{start: len(b.buf), next: next})
+	b.buf = append(b.buf, 0, 0, 0, 0)
+}
+
+func (b *Builder) key(t Type, key string) {
+	b.buf = append(b.buf, byte(t))
+	b.buf = append(b.buf, key...)
+	b.buf = append(b.buf, 0)
+}
+
+func (b *Builder) nextKey(t Type) {
+	top := &b.stack[len(b.stack)-1]
+	b.buf = append(b.buf, byte(t))
+	b.buf = strconv.AppendInt(b.buf, int64(top.next), 10)
+	b.buf = append(b.buf, 0)
+	top.next++
+}
+
+// NewDoc builds a document from alternating keys and Go values. The values may be Value, Doc (a document),
+// string, bool, int32, int64, int (as int32 where it fits), float64, nil, []Value and []Doc (arrays). It is
+// for replies and tests, not for hot paths; any other type panics.
+func NewDoc(pairs ...any) Doc {
+	b := NewBuilder(nil)
+	b.StartDoc()
+	for i := 0; i < len(pairs); i += 2 {
+		b.Value(pairs[i].(string), ValueOf(pairs[i+1]))
+	}
+	b.End()
+	return Doc(b.Bytes())
+}
+
+// NewArray builds an array value; see NewDoc for the types.
+func NewArray(values ...any) Value {
+	b := NewBuilder(nil)
+	b.StartArray()
+	for _, v := range values {
+		b.Elem(ValueOf(v))
+	}
+	b.End()
+	return Array(b.Bytes())
+}
+
+// ValueOf converts a Go value; see NewDoc for the types.
+func ValueOf(v any) Value {
+	switch v := v.(type) {
+	case Value:
+		return v
+	case Doc:
+		return Document(v)
+	case string:
+		return String(v)
+	case bool:
+		return Bool(v)
+	case int32:
+		return Int32(v)
+	case int64:
+		return Int64(v)
+	case int:
+		if int(int32(v)) == v {
+			return Int32(int32(v))
+		}
+		return Int64(int64(v))
+	case float64:
+		return Double(v)
+	case nil:
+		return Null
+	case []Value:
+		b := NewBuilder(nil)
+		b.StartArray()
+		for _, e := range v {
+			b.Elem(e)
+		}
+		b.End()
+		return Array(b.Bytes())
+	case []Doc:
+		b := NewBuilder(nil)
+		b.StartArray()
+		for _, e := range v {
+			b.Elem(Document(e))
+		}
+		b.End()
+		return Array(b.Bytes())
+	default:
+		panic("bsonx: unsupported Go type")
+	}
+}

@@ -1,0 +1,205 @@
+// Package bsonx works on BSON documents as bytes: it walks them, looks up fields and paths, compares and
+// builds them, without decoding into maps.
+//
+// Invariants:
+//
+//  1. A Doc that came from a client or from disk was checked once by Validate; everything else in the
+//     package relies on well-formed bytes and does not check again.
+//  2. A Value borrows the bytes of its document.
+//  3. CompareValues is MongoDB's order; package keystring encodes the same order as bytes.
+//
+// The package knows no query language: paths with MongoDB's array semantics are in package filter.
+package bsonx
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strconv"
+)
+
+// Doc is an encoded BSON document: its length, its elements, a zero byte.
+type Doc []byte
+
+// Empty is the document without fields. It must not be changed.
+var Empty = Doc{5, 0, 0, 0, 0}
+
+// Elem is one field of a document. Key borrows the document's bytes.
+type Elem struct {
+	Key   []byte
+	Value Value
+}
+
+// Iter walks the fields of a document in order:
+//
+//	for it := doc.Iter(); it.Next(); {
+//		it.Key(), it.Value()
+//	}
+type Iter struct {
+	rest  []byte
+	key   []byte
+	value Value
+}
+
+// Iter returns an iterator before the first field. A nil Doc has no fields.
+func (d Doc) Iter() Iter {
+	if len(d) < 5 {
+		return Iter{}
+	}
+	return Iter{rest: d[4 : len(d)-1]}
+}
+
+// Next moves to the next field and reports whether there is one.
+func (it *Iter) Next() bool {
+	if len(it.rest) == 0 {
+		return false
+	}
+	t := Type(it.rest[0])
+	n := cstringEnd(it.rest[1:])
+	it.key = it.rest[1 : 1+n]
+	payload := it.rest[2+n:]
+	size := payloadSize(t, payload)
+	it.value = Value{t, payload[:size:size]}
+	it.rest = payload[size:]
+	return true
+}
+
+// Key returns the current field's name.
+func (it *Iter) Key() []byte { return it.key }
+
+// Value returns the current field's value.
+func (it *Iter) Value() Value { return it.value }
+
+// Elem returns the current field.
+func (it *Iter) Elem() Elem { return Elem{it.key, it.value} }
+
+// Lookup returns the first field of that name, or a missing value. Dots have no meaning here.
+func (d Doc) Lookup(key string) Value {
+	if len(d) < 5 {
+		return Value{}
+	}
+	rest := d[4 : len(d)-1]
+	for len(rest) > 0 {
+		t := Type(rest[0])
+		n := cstringEnd(rest[1:])
+		payload := rest[2+n:]
+		size := payloadSize(t, payload)
+		if n == len(key) && string(rest[1:1+n]) == key {
+			return Value{t, payload[:size:size]}
+		}
+		rest = payload[size:]
+	}
+	return Value{}
+}
+
+// LookupPath steps through embedded documents only (arrays are not traversed).
+func (d Doc) LookupPath(path ...string) Value {
+	v := Document(d)
+	for _, key := range path {
+		if v.Type != TypeDocument {
+			return Value{}
+		}
+		v = v.Doc().Lookup(key)
+	}
+	return v
+}
+
+// Index returns the i-th field's value, or a missing value; for arrays it is the i-th element.
+func (d Doc) Index(i int) Value {
+	for it := d.Iter(); it.Next(); i-- {
+		if i == 0 {
+			return it.Value()
+		}
+	}
+	return Value{}
+}
+
+// Len counts the fields.
+func (d Doc) Len() int {
+	n := 0
+	for it := d.Iter(); it.Next(); {
+		n++
+	}
+	return n
+}
+
+// IsEmpty reports whether the document has no fields.
+func (d Doc) IsEmpty() bool { return len(d) <= 5 }
+
+// First returns the first field; its value is missing where there is none.
+func (d Doc) First() Elem {
+	it := d.Iter()
+	it.Next()
+	return it.Elem()
+}
+
+// Values returns the values of all fields; for arrays these are the elements.
+func (d Doc) Values() []Value {
+	var out []Value
+	for it := d.Iter(); it.Next(); {
+		out = append(out, it.Value())
+	}
+	return out
+}
+
+// Clone returns a document that owns its bytes.
+func (d Doc) Clone() Doc { return append(Doc(nil), d...) }
+
+// Equal reports whether two documents are the same bytes.
+func (d Doc) Equal(other Doc) bool { return bytes.Equal(d, other) }
+
+// ArrayIndex parses a path component as an array index: decimal digits without a leading zero.
+func ArrayIndex(key string) (int, bool) {
+	if key == "" || len(key) > 9 || key[0] == '0' && len(key) > 1 {
+		return 0, false
+	}
+	n := 0
+	for i := range len(key) {
+		if key[i] < '0' || key[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int(key[i]-'0')
+	}
+	return n, true
+}
+
+// IndexKey returns the key of the i-th array element.
+func IndexKey(i int) string { return strconv.Itoa(i) }
+
+// cstringEnd returns the position of the first zero byte. Field names are short: a loop beats a call.
+func cstringEnd(b []byte) int {
+	for i := range b {
+		if b[i] == 0 {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// payloadSize returns the length of a well-formed value's payload.
+func payloadSize(t Type, b []byte) int {
+	switch t {
+	case TypeDouble, TypeDate, TypeTimestamp, TypeInt64:
+		return 8
+	case TypeInt32:
+		return 4
+	case TypeBool:
+		return 1
+	case TypeObjectID:
+		return 12
+	case TypeDecimal128:
+		return 16
+	case TypeString, TypeCode, TypeSymbol:
+		return 4 + int(binary.LittleEndian.Uint32(b))
+	case TypeDocument, TypeArray, TypeCodeWithScope:
+		return int(binary.LittleEndian.Uint32(b))
+	case TypeBinary:
+		return 5 + int(binary.LittleEndian.Uint32(b))
+	case TypeDBPointer:
+		return 16 + int(binary.LittleEndian.Uint32(b))
+	case TypeRegex:
+		n := cstringEnd(b) + 1
+		return n + cstringEnd(b[n:]) + 1
+	default:
+		return 0
+	}
+}

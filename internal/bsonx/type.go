@@ -1,0 +1,126 @@
+package bsonx
+
+import "strconv"
+
+// Type is a BSON element type as it stands on the wire.
+type Type byte
+
+// The BSON types.
+const (
+	TypeMissing       Type = 0 // not a BSON type: the absence of a value
+	TypeDouble        Type = 0x01
+	TypeString        Type = 0x02
+	TypeDocument      Type = 0x03
+	TypeArray         Type = 0x04
+	TypeBinary        Type = 0x05
+	TypeUndefined     Type = 0x06
+	TypeObjectID      Type = 0x07
+	TypeBool          Type = 0x08
+	TypeDate          Type = 0x09
+	TypeNull          Type = 0x0A
+	TypeRegex         Type = 0x0B
+	TypeDBPointer     Type = 0x0C
+	TypeCode          Type = 0x0D
+	TypeSymbol        Type = 0x0E
+	TypeCodeWithScope Type = 0x0F
+	TypeInt32         Type = 0x10
+	TypeTimestamp     Type = 0x11
+	TypeInt64         Type = 0x12
+	TypeDecimal128    Type = 0x13
+	TypeMaxKey        Type = 0x7F
+	TypeMinKey        Type = 0xFF
+)
+
+var typeAliases = map[Type]string{
+	TypeMissing: "missing", TypeDouble: "double", TypeString: "string", TypeDocument: "object", TypeArray: "array",
+	TypeBinary: "binData", TypeUndefined: "undefined", TypeObjectID: "objectId", TypeBool: "bool", TypeDate: "date",
+	TypeNull: "null", TypeRegex: "regex", TypeDBPointer: "dbPointer", TypeCode: "javascript", TypeSymbol: "symbol",
+	TypeCodeWithScope: "javascriptWithScope", TypeInt32: "int", TypeTimestamp: "timestamp", TypeInt64: "long",
+	TypeDecimal128: "decimal", TypeMaxKey: "maxKey", TypeMinKey: "minKey",
+}
+
+// String returns MongoDB's alias of the type, as $type names it ("int", "objectId"); "missing" for
+// TypeMissing.
+func (t Type) String() string {
+	if s, ok := typeAliases[t]; ok {
+		return s
+	}
+	return "type " + strconv.Itoa(int(t))
+}
+
+// TypeByAlias returns the type that an alias of $type names. The alias "number" stands for four types and
+// is not among them.
+func TypeByAlias(alias string) (Type, bool) {
+	for t, s := range typeAliases {
+		if s == alias && t != TypeMissing {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+// IsNumber reports whether the type is one of the four numeric types.
+func (t Type) IsNumber() bool {
+	return t == TypeInt32 || t == TypeInt64 || t == TypeDouble || t == TypeDecimal128
+}
+
+// The canonical classes in MongoDB's comparison order. Types of one class compare by value.
+const (
+	ClassMinKey     = 1
+	ClassUndefined  = 2
+	ClassNull       = 3 // null and missing
+	ClassNumber     = 4
+	ClassString     = 5 // string and symbol
+	ClassDocument   = 6
+	ClassArray      = 7
+	ClassBinary     = 8
+	ClassObjectID   = 9
+	ClassBool       = 10
+	ClassDate       = 11
+	ClassTimestamp  = 12
+	ClassRegex      = 13
+	ClassDBPointer  = 14
+	ClassCode       = 15
+	ClassCodeWScope = 16
+	ClassMaxKey     = 17
+)
+
+// Class returns the type's place in MongoDB's comparison order.
+func (t Type) Class() int {
+	switch t {
+	case TypeMinKey:
+		return ClassMinKey
+	case TypeUndefined:
+		return ClassUndefined
+	case TypeMissing, TypeNull:
+		return ClassNull
+	case TypeDouble, TypeInt32, TypeInt64, TypeDecimal128:
+		return ClassNumber
+	case TypeString, TypeSymbol:
+		return ClassString
+	case TypeDocument:
+		return ClassDocument
+	case TypeArray:
+		return ClassArray
+	case TypeBinary:
+		return ClassBinary
+	case TypeObjectID:
+		return ClassObjectID
+	case TypeBool:
+		return ClassBool
+	case TypeDate:
+		return ClassDate
+	case TypeTimestamp:
+		return ClassTimestamp
+	case TypeRegex:
+		return ClassRegex
+	case TypeDBPointer:
+		return ClassDBPointer
+	case TypeCode:
+		return ClassCode
+	case TypeCodeWithScope:
+		return ClassCodeWScope
+	default:
+		return ClassMaxKey
+	}
+}

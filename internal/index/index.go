@@ -1,0 +1,69 @@
+// Package index generates the keys of index entries and the bounds of index scans.
+//
+// It knows documents and key patterns; it does not know where entries are stored (package table), which predicate
+// gives which bounds (package plan), or which documents a partial index covers (the caller decides that).
+package index
+
+import "strings"
+
+// Field is one component of a key pattern.
+type Field struct {
+	// Path is a dotted path.
+	Path string
+	// Desc is true where the pattern's value is negative.
+	Desc bool
+}
+
+// Pattern is an index key pattern in order.
+type Pattern []Field
+
+// String returns the pattern as MongoDB names an index: "a_1_b_-1".
+func (p Pattern) String() string {
+	var b strings.Builder
+	for i, f := range p {
+		if i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteString(f.Path)
+		if f.Desc {
+			b.WriteString("_-1")
+		} else {
+			b.WriteString("_1")
+		}
+	}
+	return b.String()
+}
+
+// MultikeyPaths holds, for each field of a pattern, a bit set of the path components (bit 0 is the first) that were
+// an array in some indexed document. All zero means that the index is not multikey. A nil MultikeyPaths is all zero.
+type MultikeyPaths []uint64
+
+// IsMultikey reports whether any component was an array.
+func (m MultikeyPaths) IsMultikey() bool {
+	for _, bits := range m {
+		if bits != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Covers reports whether m has all bits of other.
+func (m MultikeyPaths) Covers(other MultikeyPaths) bool {
+	for i, bits := range other {
+		if bits != 0 && (i >= len(m) || m[i]&bits != bits) {
+			return false
+		}
+	}
+	return true
+}
+
+// Union returns the bits of both.
+func (m MultikeyPaths) Union(other MultikeyPaths) MultikeyPaths {
+	out := make(MultikeyPaths, max(len(m), len(other)))
+	copy(out, m)
+	for i, bits := range other {
+		out[i] |= bits
+	}
+	return out
+}

@@ -1,0 +1,4 @@
+package index
+
+// KeyGen generates the keys of one pattern.
+type KeyGen struct{}

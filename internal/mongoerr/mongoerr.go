@@ -1,0 +1,84 @@
+// Package mongoerr holds the errors that a MongoDB client sees: a numeric code, its name, a message and,
+// where MongoDB sends them, labels and further reply fields.
+//
+// Three kinds of failure are kept apart everywhere in Sheaf:
+//
+//  1. A user error is a *mongoerr.Error. It is made where the mistake is noticed and travels up unchanged.
+//  2. Corruption of stored data is an error for which storage.IsCorruption reports true.
+//  3. A bug is a panic, caught at the edge of a command and answered as InternalError.
+//
+// Replies are made from errors in one place (package command); nothing else formats them.
+package mongoerr
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Code is a MongoDB error code. The named ones are in codes.go; any other number is a "Location" code.
+type Code int32
+
+// Name returns the code's name as MongoDB reports it in codeName: "BadValue", or "Location40415" for a
+// number without a name.
+func (c Code) Name() string {
+	if name, ok := names[c]; ok {
+		return name
+	}
+	return "Location" + strconv.Itoa(int(c))
+}
+
+// Error is an error that is reported to the client. It is immutable once returned.
+type Error struct {
+	Code    Code
+	Message string
+	Labels  []string
+	// Info is an encoded BSON document whose fields are added to the reply or write error (for instance
+	// keyPattern and keyValue of a duplicate key, or errInfo of a failed validation). It may be nil.
+	Info []byte
+}
+
+// New returns an error with a formatted message.
+func New(code Code, format string, args ...any) *Error {
+	if len(args) == 0 {
+		return &Error{Code: code, Message: format}
+	}
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message + " (" + e.Code.Name() + ")" }
+
+// WithInfo returns a copy of e whose reply carries the fields of the BSON document info.
+func (e *Error) WithInfo(info []byte) *Error {
+	clone := *e
+	clone.Info = info
+	return &clone
+}
+
+// WithLabel returns a copy of e with one more error label.
+func (e *Error) WithLabel(label string) *Error {
+	clone := *e
+	clone.Labels = append(clone.Labels[:len(clone.Labels):len(clone.Labels)], label)
+	return &clone
+}
+
+// Prefix returns a copy of e with context put before its message.
+func (e *Error) Prefix(format string, args ...any) *Error {
+	clone := *e
+	clone.Message = fmt.Sprintf(format, args...) + e.Message
+	return &clone
+}
+
+// CodeOf returns the code of the first *Error in err's chain, InternalError for any other error, and 0
+// for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return 0
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return InternalError
+}

@@ -1,0 +1,175 @@
+// Package storage is the seam between Sheaf and what keeps its bytes: an ordered map from byte keys to byte
+// values with snapshots, transactions and conflict detection. Nothing above it knows which Engine runs.
+//
+// Concepts:
+//
+//   - A Snapshot is an unchanging view of what was committed when it was taken.
+//   - A statement transaction (Engine.Begin) reads the newest committed state. It takes a lock on every key that it
+//     will change, waits for other holders, and holds its locks until it ends. It is what a single write uses.
+//   - A snapshot transaction (Engine.BeginSnapshot) reads one snapshot and its own writes. Where another
+//     transaction holds a lock, or has changed the key since the snapshot, Lock fails with ErrConflict at once.
+//   - A counter is a key whose value is a pair of sums. Add is commutative: it takes no lock and never conflicts.
+//
+// Invariants:
+//
+//  1. A commit is atomic and is visible to every Snapshot taken after Commit returns.
+//  2. When Commit returns nil the writes survive the death of the process; with Durable they survive the loss of
+//     power too. Concurrent durable commits share one fsync.
+//  3. Writes of two committed transactions to one locked key never overlap: lock, read, write, commit is atomic.
+//  4. Keys and values given to an engine are copied before the call returns. Keys and values that it returns are
+//     borrowed: valid until the next call on the same iterator, or until the Closer of a Get is closed.
+//  5. Damage is reported as an error for which IsCorruption is true and which names the file, never as a wrong
+//     or missing value.
+package storage
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+var (
+	// ErrNotFound means that a key has no value.
+	ErrNotFound = errors.New("storage: not found")
+	// ErrConflict means that another transaction changed or holds a key that a snapshot transaction wants.
+	ErrConflict = errors.New("storage: write conflict")
+	// ErrLocked means that another process has the directory open.
+	ErrLocked = errors.New("storage: directory is in use by another process")
+	// ErrClosed means that the engine was closed.
+	ErrClosed = errors.New("storage: closed")
+	// ErrFormat means that the files have a format version that this program does not know.
+	ErrFormat = errors.New("storage: unknown format version")
+	// ErrNoSpace means that the disk is full: the write was refused, reads go on.
+	ErrNoSpace = errors.New("storage: no space left on device")
+	// ErrCorrupt marks damage of stored data; see IsCorruption.
+	ErrCorrupt = errors.New("storage: corrupt data")
+)
+
+// IsCorruption reports whether err means that stored data is damaged.
+func IsCorruption(err error) bool { return errors.Is(err, ErrCorrupt) }
+
+// Engine is an open store. It is safe for concurrent use.
+type Engine interface {
+	// Get reads the newest committed value. The value is borrowed until the closer is closed.
+	Get(key []byte) (value []byte, closer io.Closer, err error)
+	// NewSnapshot returns a view of the newest committed state. It must be closed soon: it holds back compaction.
+	NewSnapshot() Snapshot
+	// Begin starts a statement transaction.
+	Begin() Txn
+	// BeginSnapshot starts a snapshot transaction.
+	BeginSnapshot() Txn
+	// Counter returns the current sums of a counter key, from memory; zeros where it was never added to.
+	Counter(key []byte) (Counter, error)
+	// DeleteRange removes all keys in [start, end) durably and soon; it is for data that no one reads any more, such
+	// as a dropped collection. It takes no locks.
+	DeleteRange(start, end []byte) error
+	// Ingest writes sorted, new key-value pairs of a range that no one else writes, faster than transactions do
+	// (index builds). The pairs become visible at once and durable. next returns io.EOF at the end.
+	Ingest(ctx context.Context, next func() (key, value []byte, err error)) error
+	// Checkpoint makes everything committed durable. dir, where not empty, names a new directory for a
+	// consistent copy of the store.
+	Checkpoint(dir string) error
+	// DiskUsage estimates the bytes on disk of the keys in [start, end).
+	DiskUsage(start, end []byte) (int64, error)
+	// Stats describes the engine for serverStatus.
+	Stats() Stats
+	// Close ends the engine after the last snapshot and transaction were closed, and makes everything durable.
+	Close() error
+}
+
+// Counter is a pair of sums that commits change together: of a collection's records and their bytes.
+type Counter struct {
+	Count int64
+	Bytes int64
+}
+
+// Reader reads from one state of the store.
+type Reader interface {
+	// Get returns ErrNotFound where the key has no value.
+	Get(key []byte) (value []byte, closer io.Closer, err error)
+	// NewIter returns an iterator over [lower, upper), positioned before the first key. Nil bounds are open.
+	NewIter(lower, upper []byte) (Iterator, error)
+}
+
+// Snapshot is a Reader of one committed state. It is safe for concurrent use.
+type Snapshot interface {
+	Reader
+	Close() error
+}
+
+// Iterator moves over keys in order. The moving methods report whether the iterator is at a key; after false,
+// Err tells an error from the end. It is not safe for concurrent use and must be closed.
+type Iterator interface {
+	First() bool
+	Last() bool
+	// SeekGE moves to the first key >= key.
+	SeekGE(key []byte) bool
+	// SeekLT moves to the last key < key.
+	SeekLT(key []byte) bool
+	Next() bool
+	Prev() bool
+	// Key and Value borrow memory until the next move.
+	Key() []byte
+	Value() ([]byte, error)
+	// SetBounds replaces the bounds and unpositions the iterator.
+	SetBounds(lower, upper []byte)
+	Err() error
+	Close() error
+}
+
+// Txn is a transaction. It is used by one goroutine and ends with Commit or Rollback; Rollback after Commit does
+// nothing, so that it can be deferred.
+type Txn interface {
+	// Get and NewIter see the transaction's own writes; in a statement transaction over the newest committed
+	// state, in a snapshot transaction over its snapshot. An iterator sees the writes made before it was opened.
+	Reader
+	// Lock takes the lock of a key (which need not exist). A statement transaction waits for other holders until
+	// ctx ends; a snapshot transaction fails with ErrConflict. Locking a key twice is allowed. To exclude deadlock,
+	// a statement transaction locks at most one record key, and then unique-index keys in ascending order; a wait
+	// that would close a cycle fails with ErrConflict.
+	Lock(ctx context.Context, key []byte) error
+	// Put and Delete change a key. The caller holds the lock that protects it: the key's own or, for the index
+	// entries of a record, the record's.
+	Put(key, value []byte) error
+	Delete(key []byte) error
+	// Add adds to a counter.
+	Add(key []byte, delta Counter) error
+	// Len returns how many changes there are, Bytes how large they are.
+	Len() int
+	Bytes() int
+	// Commit makes the changes visible and ends the transaction. On an error nothing was written.
+	Commit(durability Durability) error
+	Rollback()
+}
+
+// Durability is what a commit waits for.
+type Durability int
+
+const (
+	// Buffered commits survive the death of the process.
+	Buffered Durability = iota
+	// Durable commits survive the loss of power.
+	Durable
+)
+
+// Stats are counters of an engine; zero where it has none.
+type Stats struct {
+	DiskBytes          int64
+	CacheBytes         int64
+	CacheBytesMax      int64
+	MemtableBytes      int64
+	CacheHits          int64
+	CacheMisses        int64
+	WALBytes           int64
+	Fsyncs             int64
+	Compactions        int64
+	OpenSnapshots      int64
+	CommitsDurable     int64
+	CommitsBuffered    int64
+	Conflicts          int64
+	LockWaits          int64
+	BytesCompacted     int64
+	BytesFlushed       int64
+	ReadAmplification  int
+	TransactionsActive int64
+}

@@ -1,0 +1,99 @@
+package table
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keystring"
+)
+
+// The key space. A record's key is its collection's prefix and keystring(_id); an index entry's key is its index's
+// prefix, keystring of the fields, keystring(_id). Identifiers are never used again after a drop.
+//
+//	0x10 | collection id (4 bytes, big endian) | keystring(_id)                       -> document
+//	0x20 | index id (4 bytes, big endian) | keystring(fields) | keystring(_id)        -> type bits of fields and _id
+const (
+	recordSpace = 0x10
+	indexSpace  = 0x20
+	prefixLen   = 5
+)
+
+// Predicate tells which documents a partial index covers or a validator accepts.
+type Predicate interface {
+	Match(doc bsonx.Doc) (bool, error)
+}
+
+// Collection is the compiled form of a collection's catalog entry: what reads and writes of it need. It is
+// immutable; a change of the catalog makes a new one.
+type Collection struct {
+	*catalog.Collection
+	// Indexes are all indexes, also those that are still being built, in catalog order without the implicit _id
+	// index, which has no entries of its own: records are clustered by _id.
+	Indexes []*Index
+}
+
+// Index is the compiled form of an index.
+type Index struct {
+	*catalog.Index
+	Pattern index.Pattern
+	// Partial is nil for an index over all documents.
+	Partial Predicate
+
+	keygen   *index.KeyGen
+	multikey *atomic.Pointer[index.MultikeyPaths]
+}
+
+// Multikey returns which path components were arrays; the result must not be changed. It only ever grows.
+func (ix *Index) Multikey() index.MultikeyPaths {
+	if m := ix.multikey.Load(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+// Prefix returns the key prefix of the index's entries.
+func (ix *Index) Prefix() []byte { return prefix(indexSpace, ix.ID) }
+
+// RecordPrefix returns the key prefix of the collection's records.
+func (c *Collection) RecordPrefix() []byte { return prefix(recordSpace, c.ID) }
+
+// RecordKey appends the key of the record with that _id.
+func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
+	dst = append(dst, recordSpace)
+	dst = binary.BigEndian.AppendUint32(dst, c.ID)
+	return keystring.Append(dst, id, false)
+}
+
+// RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the entry's whole key.
+func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([]byte, error) {
+	rest := entryKey[prefixLen:]
+	for _, f := range ix.Pattern {
+		n, err := keystring.Skip(rest, f.Desc)
+		if err != nil {
+			return nil, err
+		}
+		rest = rest[n:]
+	}
+	dst = append(dst, recordSpace)
+	dst = binary.BigEndian.AppendUint32(dst, c.ID)
+	return append(dst, rest...), nil
+}
+
+func prefix(space byte, id uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{space}, id)
+}
+
+// PrefixEnd returns the first key after all keys with that prefix.
+func PrefixEnd(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for i := len(end) - 1; i >= 0; i-- {
+		end[i]++
+		if end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+	return nil
+}
