@@ -1,0 +1,81 @@
+# Sheaf: what there is to do with this repository. `make help` lists it.
+
+GO       ?= go
+LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
+FUZZTIME ?= 5s
+# The platforms that a release is built for; `make cross` compiles them all.
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# The packages whose work is concurrency: they are tested again under the race detector.
+RACE_DIRS := internal/storage internal/table internal/catalog internal/session internal/server sheaftest
+# Modules of their own, so that what only tests need stays out of the main go.mod.
+NESTED := conformance bench
+
+RACE_PKGS = $(addsuffix /...,$(addprefix ./,$(wildcard $(RACE_DIRS))))
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/sheaf
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/sheaf ./cmd/sheaf
+
+.PHONY: cross
+cross: ## compile for every platform
+	@for p in $(PLATFORMS); do \
+		echo "cross $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... || exit 1; \
+	done
+
+.PHONY: test
+test: ## run all tests of the main module
+	$(GO) test ./...
+
+.PHONY: test-race
+test-race: ## run the concurrent packages' tests in short form under the race detector
+	$(GO) test -race -short $(RACE_PKGS)
+
+.PHONY: lint
+lint: ## check the code: golangci-lint as configured in .golangci.yml
+	$(LINT) run ./...
+	@for m in $(NESTED); do \
+		echo "lint $$m"; (cd $$m && $(GO) vet ./...) || exit 1; \
+	done
+
+.PHONY: fmt
+fmt: ## format the code: gofumpt and gci
+	$(LINT) fmt
+
+.PHONY: fmt-check
+fmt-check: ## fail if `make fmt` would change something
+	$(LINT) fmt --diff
+
+.PHONY: generate
+generate: ## write the generated files: docs/compatibility.md
+	$(GO) generate ./...
+
+.PHONY: generate-check
+generate-check: generate ## fail if a generated file is out of date
+	git diff --exit-code -- docs/compatibility.md
+
+.PHONY: bench
+bench: ## measure Sheaf beside its floors and, where it is installed, PostgreSQL (bench/README.md)
+	cd bench && $(GO) run . $(BENCHFLAGS)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (5s)
+	@git grep -lE '^func Fuzz[A-Z]' -- '*_test.go' | while read -r file; do \
+		sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$$file" | while read -r target; do \
+			echo "fuzz $$(dirname "$$file") $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")" </dev/null || exit 1; \
+		done || exit 1; \
+	done
+
+.PHONY: conformance
+conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/sheaf (conformance/README.md)
+	cd conformance && SHEAF_BIN=$(CURDIR)/bin/sheaf $(GO) test -count=1 -v ./...
+
+.PHONY: ci
+ci: build fmt-check lint cross test test-race fuzz generate-check ## everything that a change must pass
