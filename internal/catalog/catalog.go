@@ -1,14 +1,17 @@
-// Package catalog keeps what databases, collections, views and indexes there are: durable, versioned, and cached so
-// that reads are atomic loads.
-//
-// It stores specifications as MongoDB's users wrote them; what compiles them (filters, key patterns) lives above it.
 package catalog
 
 import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/btree"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Kind tells collections, views and time series apart.
+// Kind tells collections and views apart.
 type Kind string
 
 // The kinds, named as listCollections does.
@@ -30,10 +33,22 @@ type Collection struct {
 	Indexes []*Index
 	// Version grows with every change of the entry.
 	Version uint64
+	// Attached is what the Attach hook made of the entry.
+	Attached any
 }
 
 // Namespace returns "db.collection".
 func (c *Collection) Namespace() string { return c.DB + "." + c.Name }
+
+// Index returns the index of that name, or nil.
+func (c *Collection) Index(name string) *Index {
+	for _, ix := range c.Indexes {
+		if ix.Name == name {
+			return ix
+		}
+	}
+	return nil
+}
 
 // Index is an index's catalog entry. It is immutable.
 type Index struct {
@@ -49,6 +64,95 @@ type Index struct {
 	PartialFilter bsonx.Doc
 	// Ready is false while the index is being built: writes maintain it, reads must not use it.
 	Ready bool
-	// Multikey holds, per field of Key, a bit set of the path components that were arrays; see index.MultikeyPaths.
-	Multikey []uint64
+	// Enforced is true once a unique index that is being built refuses duplicates.
+	Enforced bool
+}
+
+// NewIndex returns the entry that a specification describes. Its flags are read from spec.
+func NewIndex(id uint32, spec bsonx.Doc) *Index {
+	ix := &Index{
+		ID: id, Name: spec.Lookup("name").Str(), Spec: spec, Key: spec.Lookup("key").Doc(),
+		Unique: spec.Lookup("unique").Truthy(),
+		Sparse: spec.Lookup("sparse").Truthy(),
+		Hidden: spec.Lookup("hidden").Truthy(),
+	}
+	if p := spec.Lookup("partialFilterExpression"); p.Type == bsonx.TypeDocument {
+		ix.PartialFilter = p.Doc()
+	}
+	return ix
+}
+
+// Attach compiles an entry; old is the entry that it replaces, or nil. An error refuses the change.
+type Attach func(entry, old *Collection) (any, error)
+
+// Catalog is the set of all entries. It is safe for concurrent use.
+type Catalog struct {
+	engine storage.Engine
+	attach Attach
+
+	mu     sync.Mutex // held by the one change under way
+	next   uint32
+	master *btree.BTreeG[*Collection] // changed under mu only
+
+	// published is a clone of master that no one changes any more.
+	published atomic.Pointer[btree.BTreeG[*Collection]]
+}
+
+// Open loads the catalog of a store.
+func Open(engine storage.Engine, attach Attach) (*Catalog, error) {
+	c := &Catalog{engine: engine, attach: attach, next: 1, master: btree.NewG(32, lessEntry)}
+	if err := c.load(); err != nil {
+		return nil, fmt.Errorf("load catalog: %w", err)
+	}
+	c.published.Store(c.master.Clone())
+	return c, nil
+}
+
+func lessEntry(a, b *Collection) bool {
+	if a.DB != b.DB {
+		return a.DB < b.DB
+	}
+	return a.Name < b.Name
+}
+
+// Lookup returns the entry of a namespace, or nil.
+func (c *Catalog) Lookup(db, name string) *Collection {
+	probe := Collection{DB: db, Name: name}
+	entry, _ := c.published.Load().Get(&probe)
+	return entry
+}
+
+// Collections returns the entries of a database by name.
+func (c *Catalog) Collections(db string) []*Collection {
+	var out []*Collection
+	c.published.Load().AscendGreaterOrEqual(&Collection{DB: db}, func(e *Collection) bool {
+		if e.DB != db {
+			return false
+		}
+		out = append(out, e)
+		return true
+	})
+	return out
+}
+
+// All returns all entries by database and name.
+func (c *Catalog) All() []*Collection {
+	var out []*Collection
+	c.published.Load().Ascend(func(e *Collection) bool {
+		out = append(out, e)
+		return true
+	})
+	return out
+}
+
+// Databases returns the names of the databases in order.
+func (c *Catalog) Databases() []string {
+	var out []string
+	c.published.Load().Ascend(func(e *Collection) bool {
+		if len(out) == 0 || out[len(out)-1] != e.DB {
+			out = append(out, e.DB)
+		}
+		return true
+	})
+	return out
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"encoding/binary"
+	"sync"
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -13,12 +14,16 @@ import (
 // The key space. A record's key is its collection's prefix and keystring(_id); an index entry's key is its index's
 // prefix, keystring of the fields, keystring(_id). Identifiers are never used again after a drop.
 //
-//	0x10 | collection id (4 bytes, big endian) | keystring(_id)                       -> document
-//	0x20 | index id (4 bytes, big endian) | keystring(fields) | keystring(_id)        -> type bits of fields and _id
+//	0x10 | collection id (4 bytes, big endian) | keystring(_id)                 -> document
+//	0x20 | index id (4 bytes, big endian) | keystring(fields) | keystring(_id)  -> type bits of the fields
+//	0x03 | collection id (4 bytes, big endian)                                  -> counter: records, bytes
+//	0x04 | index id (4 bytes, big endian)                                       -> multikey paths
 const (
-	recordSpace = 0x10
-	indexSpace  = 0x20
-	prefixLen   = 5
+	counterSpace  = 0x03
+	multikeySpace = 0x04
+	recordSpace   = 0x10
+	indexSpace    = 0x20
+	prefixLen     = 5
 )
 
 // Predicate tells which documents a partial index covers or a validator accepts.
@@ -33,6 +38,23 @@ type Collection struct {
 	// Indexes are all indexes, also those that are still being built, in catalog order without the implicit _id
 	// index, which has no entries of its own: records are clustered by _id.
 	Indexes []*Index
+	// Validator is what Compiler.Validator made of the options, or nil.
+	Validator Validator
+
+	shared *shared
+}
+
+// Validator checks documents before they are written.
+type Validator interface {
+	// Check returns the error for a new version of a document; old is nil for an insert.
+	Check(old, doc bsonx.Doc) error
+}
+
+// shared is the state that all versions of a collection's compiled form have in common.
+type shared struct {
+	gate    sync.RWMutex
+	current atomic.Pointer[Collection] // nil after a drop
+	counter []byte                     // the counter's key
 }
 
 // Index is the compiled form of an index.
@@ -43,12 +65,12 @@ type Index struct {
 	Partial Predicate
 
 	keygen   *index.KeyGen
-	multikey *atomic.Pointer[index.MultikeyPaths]
+	multikey *multikeyState
 }
 
 // Multikey returns which path components were arrays; the result must not be changed. It only ever grows.
 func (ix *Index) Multikey() index.MultikeyPaths {
-	if m := ix.multikey.Load(); m != nil {
+	if m := ix.multikey.paths.Load(); m != nil {
 		return *m
 	}
 	return nil
@@ -69,17 +91,34 @@ func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
 
 // RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the entry's whole key.
 func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([]byte, error) {
-	rest := entryKey[prefixLen:]
-	for _, f := range ix.Pattern {
-		n, err := keystring.Skip(rest, f.Desc)
-		if err != nil {
-			return nil, err
-		}
-		rest = rest[n:]
+	n, err := ix.fieldsLen(entryKey)
+	if err != nil {
+		return nil, err
 	}
 	dst = append(dst, recordSpace)
 	dst = binary.BigEndian.AppendUint32(dst, c.ID)
-	return append(dst, rest...), nil
+	return append(dst, entryKey[n:]...), nil
+}
+
+// fieldsLen returns the length of an entry key up to the keystring of _id.
+func (ix *Index) fieldsLen(entryKey []byte) (int, error) {
+	n := prefixLen
+	for _, f := range ix.Pattern {
+		size, err := keystring.Skip(entryKey[n:], f.Desc)
+		if err != nil {
+			return 0, err
+		}
+		n += size
+	}
+	return n, nil
+}
+
+// covers reports whether the index has entries for doc.
+func (ix *Index) covers(doc bsonx.Doc) (bool, error) {
+	if ix.Partial == nil {
+		return true, nil
+	}
+	return ix.Partial.Match(doc)
 }
 
 func prefix(space byte, id uint32) []byte {

@@ -1,0 +1,119 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Range is a range of storage keys, [Start, End), that a drop left behind.
+type Range struct{ Start, End []byte }
+
+// Change is a set of changes that become durable and visible together. It is made by Catalog.Update.
+type Change struct {
+	c       *Catalog
+	txn     storage.Txn
+	puts    []*Collection
+	removes []*Collection
+}
+
+// NewID returns a storage identifier that was never used.
+func (ch *Change) NewID() uint32 {
+	id := ch.c.next
+	ch.c.next++
+	return id
+}
+
+// Lookup returns the newest entry of a namespace, or nil. Changes made through ch itself are not seen.
+func (ch *Change) Lookup(db, name string) *Collection { return ch.c.Lookup(db, name) }
+
+// Put adds or replaces an entry. Its Version is set.
+func (ch *Change) Put(entry *Collection) { ch.puts = append(ch.puts, entry) }
+
+// Remove removes an entry.
+func (ch *Change) Remove(entry *Collection) { ch.removes = append(ch.removes, entry) }
+
+// Added returns the entries that the change put, Removed those that it removed; a renamed entry is in both.
+func (ch *Change) Added() []*Collection { return ch.puts }
+
+// Removed returns the removed entries; see Added.
+func (ch *Change) Removed() []*Collection { return ch.removes }
+
+// Garbage remembers a range of storage that no entry refers to after the change; see Catalog.Garbage.
+func (ch *Change) Garbage(r Range) error {
+	return ch.txn.Put(garbageKey(r.Start), encodeGarbage(r))
+}
+
+// Txn is the storage transaction that the change commits with.
+func (ch *Change) Txn() storage.Txn { return ch.txn }
+
+// Update runs fn, makes its changes durable and publishes them. Where fn or the commit fails, nothing is changed.
+// Only one Update runs at a time: fn must be short.
+func (c *Catalog) Update(fn func(*Change) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch := &Change{c: c, txn: c.engine.Begin()}
+	defer ch.txn.Rollback()
+	firstID := c.next
+	if err := fn(ch); err != nil {
+		return err
+	}
+	if err := ch.write(firstID); err != nil {
+		return err
+	}
+	if ch.txn.Len() > 0 {
+		if err := ch.txn.Commit(storage.Durable); err != nil {
+			return fmt.Errorf("commit catalog: %w", err)
+		}
+	}
+	for _, e := range ch.removes {
+		c.master.Delete(e)
+	}
+	for _, e := range ch.puts {
+		c.master.ReplaceOrInsert(e)
+	}
+	c.published.Store(c.master.Clone())
+	return nil
+}
+
+func (ch *Change) write(firstID uint32) error {
+	for _, e := range ch.removes {
+		if err := ch.txn.Delete(entryKey(e.ID)); err != nil {
+			return fmt.Errorf("remove %s: %w", e.Namespace(), err)
+		}
+	}
+	for _, e := range ch.puts {
+		old := ch.byID(e)
+		e.Version = 1
+		if old != nil {
+			e.Version = old.Version + 1
+		}
+		if ch.c.attach != nil {
+			attached, err := ch.c.attach(e, old)
+			if err != nil {
+				return err
+			}
+			e.Attached = attached
+		}
+		if err := ch.txn.Put(entryKey(e.ID), encodeEntry(e)); err != nil {
+			return fmt.Errorf("store %s: %w", e.Namespace(), err)
+		}
+	}
+	if ch.c.next != firstID {
+		return ch.txn.Put(nextKey(), encodeNext(ch.c.next))
+	}
+	return nil
+}
+
+// byID finds the entry that e replaces: of the same name, or the one that is renamed by this change.
+func (ch *Change) byID(e *Collection) *Collection {
+	if old := ch.Lookup(e.DB, e.Name); old != nil && old.ID == e.ID {
+		return old
+	}
+	for _, r := range ch.removes {
+		if r.ID == e.ID {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package catalog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// space is the first byte of all keys of the catalog.
+const space = 0x02
+
+func entryKey(id uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{space, 'c'}, id)
+}
+
+func garbageKey(start []byte) []byte { return append([]byte{space, 'g'}, start...) }
+
+func nextKey() []byte { return []byte{space, 'n'} }
+
+func encodeNext(next uint32) []byte { return bsonx.NewDoc("next", int64(next)) }
+
+func encodeGarbage(r Range) []byte { return bsonx.NewDoc("end", bsonx.Binary(0, r.End)) }
+
+func encodeEntry(c *Collection) []byte {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Int64("id", int64(c.ID))
+	b.String("db", c.DB)
+	b.String("name", c.Name)
+	b.Value("uuid", bsonx.Binary(4, c.UUID[:]))
+	b.String("kind", string(c.Kind))
+	b.Doc("options", c.Options)
+	b.Int64("version", int64(c.Version))
+	b.StartArrayField("indexes")
+	for _, ix := range c.Indexes {
+		b.StartDocElem()
+		b.Int64("id", int64(ix.ID))
+		b.Doc("spec", ix.Spec)
+		b.Bool("ready", ix.Ready)
+		b.End()
+	}
+	b.End()
+	b.End()
+	return b.Bytes()
+}
+
+// errEntry marks a stored entry that is no catalog entry.
+var errEntry = fmt.Errorf("%w: malformed catalog entry", storage.ErrCorrupt)
+
+// decodeEntry reads what encodeEntry wrote. It checks everything, because it reads from disk.
+func decodeEntry(raw []byte) (*Collection, error) {
+	if err := bsonx.Validate(raw, bsonx.StoredLimits); err != nil {
+		return nil, errors.Join(errEntry, err)
+	}
+	d := bsonx.Doc(raw)
+	id, name, db, kind := d.Lookup("id"), d.Lookup("name"), d.Lookup("db"), d.Lookup("kind")
+	uuid, options, version, indexes := d.Lookup("uuid"), d.Lookup("options"), d.Lookup("version"), d.Lookup("indexes")
+	switch {
+	case id.Type != bsonx.TypeInt64, version.Type != bsonx.TypeInt64, name.Type != bsonx.TypeString,
+		db.Type != bsonx.TypeString, kind.Type != bsonx.TypeString, options.Type != bsonx.TypeDocument,
+		indexes.Type != bsonx.TypeArray, uuid.Type != bsonx.TypeBinary, len(uuid.Data) != 5+16:
+		return nil, errEntry
+	}
+	c := &Collection{
+		ID: uint32(id.Int64()), DB: db.Str(), Name: name.Str(), Kind: Kind(kind.Str()),
+		Options: options.Doc().Clone(), Version: uint64(version.Int64()),
+	}
+	_, bytes := uuid.Binary()
+	copy(c.UUID[:], bytes)
+	for it := indexes.Doc().Iter(); it.Next(); {
+		ix, err := decodeIndex(it.Value())
+		if err != nil {
+			return nil, err
+		}
+		c.Indexes = append(c.Indexes, ix)
+	}
+	return c, nil
+}
+
+func decodeIndex(v bsonx.Value) (*Index, error) {
+	if v.Type != bsonx.TypeDocument {
+		return nil, errEntry
+	}
+	id, spec, ready := v.Doc().Lookup("id"), v.Doc().Lookup("spec"), v.Doc().Lookup("ready")
+	if id.Type != bsonx.TypeInt64 || spec.Type != bsonx.TypeDocument || ready.Type != bsonx.TypeBool {
+		return nil, errEntry
+	}
+	d := spec.Doc().Clone()
+	if d.Lookup("name").Type != bsonx.TypeString || d.Lookup("key").Type != bsonx.TypeDocument {
+		return nil, errEntry
+	}
+	ix := NewIndex(uint32(id.Int64()), d)
+	ix.Ready = ready.Bool()
+	ix.Enforced = ix.Ready
+	return ix, nil
+}
+
+// load reads all entries and the next identifier.
+func (c *Catalog) load() error {
+	snap := c.engine.NewSnapshot()
+	defer snap.Close()
+	if err := c.loadNext(snap); err != nil {
+		return err
+	}
+	return scan(snap, []byte{space, 'c'}, []byte{space, 'd'}, func(_, value []byte) error {
+		e, err := decodeEntry(value)
+		if err != nil {
+			return err
+		}
+		if c.attach != nil {
+			if e.Attached, err = c.attach(e, nil); err != nil {
+				return fmt.Errorf("%s: %w", e.Namespace(), err)
+			}
+		}
+		c.master.ReplaceOrInsert(e)
+		return nil
+	})
+}
+
+func (c *Catalog) loadNext(snap storage.Snapshot) error {
+	value, closer, err := snap.Get(nextKey())
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	if err := bsonx.Validate(value, bsonx.StoredLimits); err != nil {
+		return errors.Join(errEntry, err)
+	}
+	next, ok := bsonx.Doc(value).Lookup("next").AsInt64()
+	if !ok {
+		return errEntry
+	}
+	c.next = uint32(next)
+	return nil
+}
+
+// Garbage returns the ranges that drops left behind and that were not swept yet.
+func (c *Catalog) Garbage() ([]Range, error) {
+	snap := c.engine.NewSnapshot()
+	defer snap.Close()
+	var out []Range
+	err := scan(snap, []byte{space, 'g'}, []byte{space, 'h'}, func(key, value []byte) error {
+		if err := bsonx.Validate(value, bsonx.StoredLimits); err != nil {
+			return errors.Join(errEntry, err)
+		}
+		end := bsonx.Doc(value).Lookup("end")
+		if end.Type != bsonx.TypeBinary {
+			return errEntry
+		}
+		_, data := end.Binary()
+		out = append(out, Range{Start: append([]byte(nil), key[2:]...), End: append([]byte(nil), data...)})
+		return nil
+	})
+	return out, err
+}
+
+// Sweep deletes a range that Garbage returned.
+func (c *Catalog) Sweep(r Range) error {
+	if err := c.engine.DeleteRange(r.Start, r.End); err != nil {
+		return fmt.Errorf("sweep dropped data: %w", err)
+	}
+	txn := c.engine.Begin()
+	defer txn.Rollback()
+	if err := txn.Delete(garbageKey(r.Start)); err != nil {
+		return err
+	}
+	return txn.Commit(storage.Buffered)
+}
+
+func scan(r storage.Reader, lower, upper []byte, fn func(key, value []byte) error) error {
+	it, err := r.NewIter(lower, upper)
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.Value()
+		if err != nil {
+			return err
+		}
+		if err := fn(it.Key(), value); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}

@@ -1,0 +1,284 @@
+package table
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Create makes a collection or a view. It fails with NamespaceExists where the name is taken.
+func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*Collection, error) {
+	if err := checkNew(db, name); err != nil {
+		return nil, err
+	}
+	var entry *catalog.Collection
+	err := s.catalog.Update(func(ch *catalog.Change) error {
+		if ch.Lookup(db, name) != nil {
+			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
+		}
+		if err := s.catalog.CheckNewDatabase(db); err != nil {
+			return err
+		}
+		entry = newEntry(ch, db, name, kind, options)
+		ch.Put(entry)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entry.Attached.(*Collection), nil
+}
+
+// Ensure returns a collection and makes it where there is none.
+func (s *Store) Ensure(db, name string) (*Collection, error) {
+	for {
+		if c := s.Lookup(db, name); c != nil {
+			return c, nil
+		}
+		c, err := s.Create(db, name, catalog.KindCollection, bsonx.Empty)
+		if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
+			continue // someone else made it just now
+		}
+		return c, err
+	}
+}
+
+func checkNew(db, name string) error {
+	if err := catalog.CheckDatabaseName(db); err != nil {
+		return err
+	}
+	return catalog.CheckNewCollection(db, name)
+}
+
+func newEntry(ch *catalog.Change, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
+	return &catalog.Collection{ID: ch.NewID(), DB: db, Name: name, UUID: newUUID(), Kind: kind, Options: options.Clone()}
+}
+
+// newUUID returns a random UUID (version 4).
+func newUUID() (id [16]byte) {
+	_, _ = rand.Read(id[:]) // never fails
+	id[6] = id[6]&0x0F | 0x40
+	id[8] = id[8]&0x3F | 0x80
+	return id
+}
+
+// Drop removes a collection or view with its records and indexes.
+func (s *Store) Drop(c *Collection) error { return s.dropAll([]*Collection{c}) }
+
+// DropDatabase removes all collections and views of a database.
+func (s *Store) DropDatabase(db string) error {
+	var colls []*Collection
+	for _, e := range s.catalog.Collections(db) {
+		colls = append(colls, e.Attached.(*Collection))
+	}
+	if len(colls) == 0 {
+		return nil
+	}
+	return s.dropAll(colls)
+}
+
+func (s *Store) dropAll(colls []*Collection) error {
+	slices.SortFunc(colls, func(a, b *Collection) int { return int(a.ID) - int(b.ID) })
+	var garbage []catalog.Range
+	err := s.change(colls, func(ch *catalog.Change) error {
+		garbage = garbage[:0]
+		for _, c := range colls {
+			newest := c.shared.current.Load()
+			if newest == nil {
+				return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
+			}
+			ch.Remove(newest.Collection)
+			garbage = append(garbage, newest.ranges()...)
+		}
+		return remember(ch, garbage)
+	})
+	if err != nil {
+		return err
+	}
+	return s.sweep(garbage)
+}
+
+// ranges returns everything that a collection has in storage.
+func (c *Collection) ranges() []catalog.Range {
+	out := []catalog.Range{rangeOf(c.RecordPrefix()), rangeOf(prefix(counterSpace, c.ID))}
+	for _, ix := range c.Indexes {
+		out = append(out, ix.ranges()...)
+	}
+	return out
+}
+
+func (ix *Index) ranges() []catalog.Range {
+	return []catalog.Range{rangeOf(ix.Prefix()), rangeOf(prefix(multikeySpace, ix.ID))}
+}
+
+func rangeOf(p []byte) catalog.Range { return catalog.Range{Start: p, End: PrefixEnd(p)} }
+
+func remember(ch *catalog.Change, garbage []catalog.Range) error {
+	for _, r := range garbage {
+		if err := ch.Garbage(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) sweep(garbage []catalog.Range) error {
+	for _, r := range garbage {
+		if err := s.catalog.Sweep(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rename gives a collection another name. Where the name is taken it fails with NamespaceExists, or drops that
+// collection in the same change with dropTarget.
+func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
+	if err := checkNew(db, name); err != nil {
+		return err
+	}
+	var garbage []catalog.Range
+	colls := []*Collection{c}
+	target := s.Lookup(db, name)
+	if target != nil && target.ID != c.ID {
+		colls = append(colls, target)
+		slices.SortFunc(colls, func(a, b *Collection) int { return int(a.ID) - int(b.ID) })
+	}
+	err := s.change(colls, func(ch *catalog.Change) error {
+		garbage = garbage[:0]
+		source := c.shared.current.Load()
+		if source == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace())
+		}
+		if old := ch.Lookup(db, name); old != nil {
+			if !dropTarget || target == nil || old.ID != target.ID {
+				return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
+			}
+			ch.Remove(old)
+			garbage = old.Attached.(*Collection).ranges()
+		} else if err := s.catalog.CheckNewDatabase(db); err != nil {
+			return err
+		}
+		renamed := *source.Collection
+		renamed.DB, renamed.Name = db, name
+		ch.Remove(source.Collection)
+		ch.Put(&renamed)
+		return remember(ch, garbage)
+	})
+	if err != nil {
+		return err
+	}
+	return s.sweep(garbage)
+}
+
+// SetOptions replaces a collection's options.
+func (s *Store) SetOptions(c *Collection, options bsonx.Doc) error {
+	return s.modify(c, func(entry *catalog.Collection) error {
+		entry.Options = options.Clone()
+		return nil
+	})
+}
+
+// SetIndexSpec replaces the specification of an index by one that has the same entries (hidden, expireAfterSeconds).
+func (s *Store) SetIndexSpec(c *Collection, name string, spec bsonx.Doc) error {
+	return s.modify(c, func(entry *catalog.Collection) error {
+		return replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
+			replaced := catalog.NewIndex(ix.ID, spec.Clone())
+			replaced.Ready, replaced.Enforced = ix.Ready, ix.Enforced
+			return replaced
+		})
+	})
+}
+
+// errNoIndex means that an index was dropped meanwhile.
+var errNoIndex = errors.New("index was dropped")
+
+func replaceIndex(entry *catalog.Collection, name string, fn func(*catalog.Index) *catalog.Index) error {
+	i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.Name == name })
+	if i < 0 {
+		return errNoIndex
+	}
+	entry.Indexes = slices.Clone(entry.Indexes)
+	entry.Indexes[i] = fn(entry.Indexes[i])
+	return nil
+}
+
+// modify changes a copy of a collection's entry and publishes it.
+func (s *Store) modify(c *Collection, fn func(entry *catalog.Collection) error) error {
+	return s.change([]*Collection{c}, func(ch *catalog.Change) error {
+		newest := c.shared.current.Load()
+		if newest == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace())
+		}
+		entry := *newest.Collection
+		if err := fn(&entry); err != nil {
+			return err
+		}
+		ch.Put(&entry)
+		return nil
+	})
+}
+
+// DropIndexes removes indexes by name; names that do not exist are ignored.
+func (s *Store) DropIndexes(c *Collection, names ...string) error {
+	var garbage []catalog.Range
+	err := s.change([]*Collection{c}, func(ch *catalog.Change) error {
+		garbage = garbage[:0]
+		newest := c.shared.current.Load()
+		if newest == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", c.Namespace())
+		}
+		entry := *newest.Collection
+		entry.Indexes = nil
+		for _, ix := range newest.Indexes {
+			if slices.Contains(names, ix.Name) {
+				garbage = append(garbage, ix.ranges()...)
+			} else {
+				entry.Indexes = append(entry.Indexes, ix.Index)
+			}
+		}
+		ch.Put(&entry)
+		return remember(ch, garbage)
+	})
+	if err != nil {
+		return err
+	}
+	return s.sweep(garbage)
+}
+
+// CreateIndexes builds indexes from specifications that were checked. Writers go on during the build; readers use the
+// indexes when all are complete. Where one cannot be built, none is left.
+func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.Doc) error {
+	var names []string
+	err := s.change([]*Collection{c}, func(ch *catalog.Change) error {
+		newest := c.shared.current.Load()
+		if newest == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace())
+		}
+		entry := *newest.Collection
+		entry.Indexes = slices.Clone(entry.Indexes)
+		names = names[:0]
+		for _, spec := range specs {
+			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
+			if entry.Index(ix.Name) != nil {
+				return mongoerr.New(mongoerr.IndexBuildAlreadyInProgress, "Index already exists or is being built: %s", ix.Name)
+			}
+			entry.Indexes = append(entry.Indexes, ix)
+			names = append(names, ix.Name)
+		}
+		ch.Put(&entry)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.build(ctx, c, names); err != nil {
+		return errors.Join(err, s.DropIndexes(c, names...))
+	}
+	return nil
+}

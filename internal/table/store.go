@@ -1,0 +1,189 @@
+package table
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Compiler compiles the specifications of a catalog entry. It lives above this package.
+type Compiler interface {
+	// Partial compiles a partialFilterExpression.
+	Partial(filter bsonx.Doc) (Predicate, error)
+	// Validator compiles the validator of a collection's options; nil where there is none.
+	Validator(options bsonx.Doc) (Validator, error)
+}
+
+// Store is all collections of an engine. It is safe for concurrent use.
+type Store struct {
+	engine   storage.Engine
+	catalog  *catalog.Catalog
+	compiler Compiler
+	log      *slog.Logger
+
+	builds sync.WaitGroup // index builds that Open resumed
+	stop   chan struct{}
+}
+
+// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background.
+func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
+	s := &Store{engine: engine, compiler: compiler, log: log, stop: make(chan struct{})}
+	cat, err := catalog.Open(engine, s.attach)
+	if err != nil {
+		return nil, err
+	}
+	s.catalog = cat
+	if err := s.sweepGarbage(); err != nil {
+		return nil, err
+	}
+	s.resumeBuilds()
+	return s, nil
+}
+
+// Close ends the background work. The engine stays open.
+func (s *Store) Close() {
+	close(s.stop)
+	s.builds.Wait()
+}
+
+// Engine returns the engine below.
+func (s *Store) Engine() storage.Engine { return s.engine }
+
+// Catalog returns the catalog; it is for reading, changes go through the Store.
+func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
+
+// Lookup returns a collection or view by name, or nil. It takes no lock.
+func (s *Store) Lookup(db, name string) *Collection {
+	entry := s.catalog.Lookup(db, name)
+	if entry == nil {
+		return nil
+	}
+	return entry.Attached.(*Collection)
+}
+
+// Current returns the newest form of a collection, under whatever name it has now, or nil after a drop.
+func (s *Store) Current(c *Collection) *Collection { return c.shared.current.Load() }
+
+// Count returns how many records a collection has and their size in bytes, without a scan.
+func (s *Store) Count(c *Collection) (storage.Counter, error) {
+	return s.engine.Counter(c.shared.counter)
+}
+
+// DiskUsage estimates the bytes on disk of a collection's records.
+func (s *Store) DiskUsage(c *Collection) (int64, error) {
+	p := c.RecordPrefix()
+	return s.engine.DiskUsage(p, PrefixEnd(p))
+}
+
+// IndexDiskUsage estimates the bytes on disk of an index.
+func (s *Store) IndexDiskUsage(ix *Index) (int64, error) {
+	p := ix.Prefix()
+	return s.engine.DiskUsage(p, PrefixEnd(p))
+}
+
+// attach compiles an entry; it is the catalog's Attach hook.
+func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
+	c := &Collection{Collection: entry}
+	var previous *Collection
+	if old != nil {
+		previous = old.Attached.(*Collection)
+		c.shared = previous.shared
+	} else {
+		c.shared = &shared{counter: prefix(counterSpace, entry.ID)}
+	}
+	validator, err := s.compiler.Validator(entry.Options)
+	if err != nil {
+		return nil, err
+	}
+	c.Validator = validator
+	for _, e := range entry.Indexes {
+		ix, err := s.attachIndex(e, previous)
+		if err != nil {
+			return nil, fmt.Errorf("index %s: %w", e.Name, err)
+		}
+		c.Indexes = append(c.Indexes, ix)
+	}
+	if old == nil {
+		c.shared.current.Store(c)
+	}
+	return c, nil
+}
+
+func (s *Store) attachIndex(e *catalog.Index, previous *Collection) (*Index, error) {
+	ix := &Index{Index: e, Pattern: patternOf(e.Key)}
+	if previous != nil {
+		for _, p := range previous.Indexes {
+			if p.ID == e.ID {
+				ix.multikey = p.multikey
+			}
+		}
+	}
+	if ix.multikey == nil {
+		ix.multikey = &multikeyState{}
+		if err := s.loadMultikey(ix); err != nil {
+			return nil, err
+		}
+	}
+	if e.PartialFilter != nil {
+		partial, err := s.compiler.Partial(e.PartialFilter)
+		if err != nil {
+			return nil, err
+		}
+		ix.Partial = partial
+	}
+	ix.keygen = index.NewKeyGen(ix.Pattern, e.Sparse)
+	return ix, nil
+}
+
+// patternOf reads a key specification whose values were checked when the index was created.
+func patternOf(key bsonx.Doc) index.Pattern {
+	var p index.Pattern
+	for it := key.Iter(); it.Next(); {
+		f, _ := it.Value().AsFloat64()
+		p = append(p, index.Field{Path: string(it.Key()), Desc: f < 0})
+	}
+	return p
+}
+
+// change runs a change of the catalog that concerns existing collections: their writers are kept out while the change
+// is made durable and published.
+func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) error {
+	for _, c := range colls {
+		c.shared.gate.Lock()
+		defer c.shared.gate.Unlock()
+	}
+	var done *catalog.Change
+	err := s.catalog.Update(func(ch *catalog.Change) error {
+		done = ch
+		return fn(ch)
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range done.Removed() {
+		e.Attached.(*Collection).shared.current.Store(nil)
+	}
+	for _, e := range done.Added() {
+		c := e.Attached.(*Collection)
+		c.shared.current.Store(c)
+	}
+	return nil
+}
+
+func (s *Store) sweepGarbage() error {
+	ranges, err := s.catalog.Garbage()
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		if err := s.catalog.Sweep(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

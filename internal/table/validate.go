@@ -1,0 +1,162 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Validation is what Validate found.
+type Validation struct {
+	Records        int64
+	InvalidRecords int64
+	KeysPerIndex   map[string]int64
+	// Errors describes what is wrong, at most maxValidationErrors of them; empty means valid.
+	Errors []string
+}
+
+const maxValidationErrors = 20
+
+func (v *Validation) fail(format string, args ...any) {
+	if len(v.Errors) < maxValidationErrors {
+		v.Errors = append(v.Errors, fmt.Sprintf(format, args...))
+	}
+}
+
+// Validate compares a collection's records, indexes and counter in one snapshot. With full, every record is also
+// checked as BSON. Damage that cannot be read past is returned as an error.
+func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Validation, error) {
+	// The gate keeps writers from committing between the snapshot and the look at the counter.
+	c.shared.gate.Lock()
+	current := c.shared.current.Load()
+	if current == nil {
+		c.shared.gate.Unlock()
+		return nil, ErrDropped
+	}
+	snap := s.engine.NewSnapshot()
+	counter, err := s.Count(current)
+	c.shared.gate.Unlock()
+	defer snap.Close()
+	if err != nil {
+		return nil, err
+	}
+	v := &Validation{KeysPerIndex: map[string]int64{}}
+	expected, err := v.records(ctx, current, snap, full, counter)
+	if err != nil {
+		return nil, err
+	}
+	v.KeysPerIndex["_id_"] = v.Records
+	for _, ix := range current.Indexes {
+		if !ix.Ready {
+			continue
+		}
+		if err := v.entries(ctx, ix, snap, expected[ix.ID]); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// records checks that each record is where its _id belongs and has its entries, and counts the entries expected.
+func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot, full bool, counter storage.Counter) (map[uint32]int64, error) {
+	expected := map[uint32]int64{}
+	it, err := snap.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	var keys index.Keys
+	var buf []byte
+	var size int64
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		value, err := it.Value()
+		if err != nil {
+			return nil, err
+		}
+		v.Records++
+		size += int64(len(value))
+		if full {
+			if err := bsonx.Validate(value, bsonx.StoredLimits); err != nil {
+				v.InvalidRecords++
+				v.fail("record %x is not valid BSON: %v", it.Key()[prefixLen:], err)
+				continue
+			}
+		}
+		doc := bsonx.Doc(value)
+		buf = c.RecordKey(buf[:0], doc.Lookup("_id"))
+		if !bytes.Equal(buf, it.Key()) {
+			v.fail("record %x has another _id", it.Key()[prefixLen:])
+		}
+		for _, ix := range c.Indexes {
+			if !ix.Ready {
+				continue
+			}
+			n, err := v.entriesOf(ix, doc, it.Key()[prefixLen:], snap, &keys)
+			if err != nil {
+				return nil, err
+			}
+			expected[ix.ID] += n
+		}
+	}
+	if counter.Count != v.Records || counter.Bytes != size {
+		v.fail("counter says %d records of %d bytes, found %d of %d", counter.Count, counter.Bytes, v.Records, size)
+	}
+	return expected, it.Err()
+}
+
+// entriesOf checks that a record's entries in an index exist, and returns their number.
+func (v *Validation) entriesOf(ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys) (int64, error) {
+	if err := ix.generate(doc, keys); err != nil {
+		v.fail("index %s: record %x: %v", ix.Name, recordID, err)
+		return 0, nil
+	}
+	if !ix.Multikey().Covers(keys.Multikey()) {
+		v.fail("index %s: multikey paths do not cover record %x", ix.Name, recordID)
+	}
+	for i := range keys.Len() {
+		bits, closer, err := snap.Get(ix.entryKey(nil, keys.Key(i), recordID))
+		if errors.Is(err, storage.ErrNotFound) {
+			v.fail("index %s: entry of record %x is missing", ix.Name, recordID)
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if !bytes.Equal(bits, keys.TypeBits(i)) {
+			v.fail("index %s: entry of record %x has other type bits", ix.Name, recordID)
+		}
+		if err := closer.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return int64(keys.Len()), nil
+}
+
+// entries counts an index's entries: with those of all records present, more means entries of none.
+func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapshot, expected int64) error {
+	it, err := snap.NewIter(ix.Prefix(), PrefixEnd(ix.Prefix()))
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	var n int64
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n++
+	}
+	v.KeysPerIndex[ix.Name] = n
+	if n != expected {
+		v.fail("index %s has %d entries, its records give %d", ix.Name, n, expected)
+	}
+	return it.Err()
+}

@@ -1,0 +1,319 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Writer changes records of one collection, and their index entries, in one storage transaction. It is used by one
+// goroutine and ends with Close, after Commit or without. After an error nothing but Close may be called.
+type Writer struct {
+	store *Store
+	coll  *Collection
+	txn   storage.Txn
+	delta storage.Counter
+
+	keys, oldKeys index.Keys
+	record, entry []byte // buffers of keys
+}
+
+var writers = sync.Pool{New: func() any { return new(Writer) }}
+
+// ErrDropped means that a collection was dropped since it was looked up.
+var ErrDropped = errors.New("collection was dropped")
+
+// BeginWrite starts a transaction on a collection. Where the collection has changed since it was looked up, the writer
+// works on its newest form; see Writer.Collection. It fails with ErrDropped where there is none.
+func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
+	c.shared.gate.RLock()
+	current := c.shared.current.Load()
+	if current == nil {
+		c.shared.gate.RUnlock()
+		return nil, ErrDropped
+	}
+	w := writers.Get().(*Writer)
+	w.store, w.coll, w.txn, w.delta = s, current, s.engine.Begin(), storage.Counter{}
+	return w, nil
+}
+
+// Collection returns the form of the collection that the writer maintains.
+func (w *Writer) Collection() *Collection { return w.coll }
+
+// Close ends the writer. What was not committed is undone.
+func (w *Writer) Close() {
+	w.txn.Rollback()
+	w.coll.shared.gate.RUnlock()
+	w.store, w.coll, w.txn = nil, nil, nil
+	writers.Put(w)
+}
+
+// Commit makes the changes visible.
+func (w *Writer) Commit(d storage.Durability) error {
+	if w.txn.Len() == 0 {
+		return nil
+	}
+	if w.delta != (storage.Counter{}) {
+		if err := w.txn.Add(w.coll.shared.counter, w.delta); err != nil {
+			return err
+		}
+	}
+	return w.txn.Commit(d)
+}
+
+// Len returns how many storage keys the transaction changes, Bytes how large they are.
+func (w *Writer) Len() int { return w.txn.Len() }
+
+// Bytes returns the size of the transaction.
+func (w *Writer) Bytes() int { return w.txn.Bytes() }
+
+// Insert adds a document, which must have an _id. A duplicate key gives error 11000.
+func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
+	id := doc.Lookup("_id")
+	w.record = w.coll.RecordKey(w.record[:0], id)
+	key := w.record
+	if err := w.txn.Lock(ctx, key); err != nil {
+		return err
+	}
+	exists, err := w.exists(key)
+	if err != nil {
+		return err
+	}
+	if exists {
+		return duplicateID(w.coll, id)
+	}
+	recordID := key[prefixLen:]
+	for _, ix := range w.coll.Indexes {
+		if err := w.insertEntries(ctx, ix, doc, recordID); err != nil {
+			return err
+		}
+	}
+	w.delta.Count++
+	w.delta.Bytes += int64(len(doc))
+	return w.txn.Put(key, doc)
+}
+
+func (w *Writer) exists(key []byte) (bool, error) {
+	_, closer, err := w.txn.Get(key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, closer.Close()
+}
+
+// Lock takes the lock of a record and returns its newest version in dst, or nil where there is none any more.
+func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, error) {
+	if err := w.txn.Lock(ctx, recordKey); err != nil {
+		return nil, err
+	}
+	value, closer, err := w.txn.Get(recordKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	dst = append(dst[:0], value...)
+	return dst, closer.Close()
+}
+
+// Update replaces a record that the writer has locked. Both versions have the same _id.
+func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Doc) error {
+	recordID := recordKey[prefixLen:]
+	for _, ix := range w.coll.Indexes {
+		if err := w.updateEntries(ctx, ix, recordID, old, doc); err != nil {
+			return err
+		}
+	}
+	w.delta.Bytes += int64(len(doc) - len(old))
+	return w.txn.Put(recordKey, doc)
+}
+
+// Delete removes a record that the writer has locked.
+func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
+	recordID := recordKey[prefixLen:]
+	for _, ix := range w.coll.Indexes {
+		if err := ix.generate(old, &w.oldKeys); err != nil {
+			return err
+		}
+		for i := range w.oldKeys.Len() {
+			if err := w.txn.Delete(w.entryKey(ix, w.oldKeys.Key(i), recordID)); err != nil {
+				return err
+			}
+		}
+	}
+	w.delta.Count--
+	w.delta.Bytes -= int64(len(old))
+	return w.txn.Delete(recordKey)
+}
+
+// generate fills keys with the entries that doc has in ix.
+func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
+	keys.Reset()
+	covered, err := ix.covers(doc)
+	if err != nil || !covered {
+		return err
+	}
+	return ix.keygen.Generate(doc, keys)
+}
+
+func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, recordID []byte) error {
+	if err := ix.generate(doc, &w.keys); err != nil {
+		return err
+	}
+	if ix.Unique && ix.Enforced {
+		if err := w.checkUnique(ctx, ix, recordID, false); err != nil {
+			return err
+		}
+	}
+	return w.putEntries(ix, recordID)
+}
+
+// putEntries writes the entries of w.keys.
+func (w *Writer) putEntries(ix *Index, recordID []byte) error {
+	if err := w.store.growMultikey(ix, w.keys.Multikey()); err != nil {
+		return err
+	}
+	for i := range w.keys.Len() {
+		if err := w.txn.Put(w.entryKey(ix, w.keys.Key(i), recordID), w.keys.TypeBits(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateEntries deletes the entries that only old has and writes those that only doc has.
+func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, old, doc bsonx.Doc) error {
+	if err := ix.generate(old, &w.oldKeys); err != nil {
+		return err
+	}
+	if err := ix.generate(doc, &w.keys); err != nil {
+		return err
+	}
+	if err := w.store.growMultikey(ix, w.keys.Multikey()); err != nil {
+		return err
+	}
+	if ix.Unique && ix.Enforced {
+		if err := w.checkUnique(ctx, ix, recordID, true); err != nil {
+			return err
+		}
+	}
+	i, j := 0, 0
+	for i < w.oldKeys.Len() || j < w.keys.Len() {
+		c := 0
+		switch {
+		case i == w.oldKeys.Len():
+			c = 1
+		case j == w.keys.Len():
+			c = -1
+		default:
+			c = bytes.Compare(w.oldKeys.Key(i), w.keys.Key(j))
+		}
+		var err error
+		switch {
+		case c < 0:
+			err = w.txn.Delete(w.entryKey(ix, w.oldKeys.Key(i), recordID))
+			i++
+		case c > 0:
+			err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.keys.TypeBits(j))
+			j++
+		default:
+			if !bytes.Equal(w.oldKeys.TypeBits(i), w.keys.TypeBits(j)) {
+				err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.keys.TypeBits(j))
+			}
+			i++
+			j++
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkUnique locks the values of w.keys in a unique index and refuses them where another record has them. With
+// skipOld, those that w.oldKeys has too are known to be the record's own.
+func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, skipOld bool) error {
+	for i := range w.keys.Len() {
+		key := w.keys.Key(i)
+		if skipOld && hasKey(&w.oldKeys, key) {
+			continue
+		}
+		bound := append(ix.Prefix(), key...)
+		if err := w.txn.Lock(ctx, bound); err != nil {
+			return err
+		}
+		taken, err := w.takenByOther(bound, recordID)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return duplicateKey(w.coll, ix, key, w.keys.TypeBits(i))
+		}
+	}
+	return nil
+}
+
+// takenByOther reports whether a record other than recordID has an entry whose fields are bound.
+func (w *Writer) takenByOther(bound, recordID []byte) (bool, error) {
+	it, err := w.txn.NewIter(bound, append(bound[:len(bound):len(bound)], 0xFF))
+	if err != nil {
+		return false, err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if !bytes.Equal(it.Key()[len(bound):], recordID) {
+			return true, nil
+		}
+	}
+	return false, it.Err()
+}
+
+// entryKey builds an entry's key in a buffer that the next call uses again.
+func (w *Writer) entryKey(ix *Index, fields, recordID []byte) []byte {
+	w.entry = ix.entryKey(w.entry[:0], fields, recordID)
+	return w.entry
+}
+
+// entryKey appends the key of an entry.
+func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
+	dst = append(dst, indexSpace, byte(ix.ID>>24), byte(ix.ID>>16), byte(ix.ID>>8), byte(ix.ID))
+	dst = append(dst, fields...)
+	return append(dst, recordID...)
+}
+
+// hasKey reports whether the sorted keys have key.
+func hasKey(keys *index.Keys, key []byte) bool {
+	_, found := sort.Find(keys.Len(), func(i int) int { return bytes.Compare(key, keys.Key(i)) })
+	return found
+}
+
+// duplicateID is the error for a second document with one _id.
+func duplicateID(c *Collection, id bsonx.Value) error {
+	return duplicateError(c, "_id_", bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", id))
+}
+
+func duplicateError(c *Collection, name string, pattern, value bsonx.Doc) error {
+	info := bsonx.NewDoc("keyPattern", pattern, "keyValue", value)
+	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: %s",
+		c.Namespace(), name, bsonx.FormatShell(bsonx.Document(value))).WithInfo(info)
+}
+
+func duplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
+	value, err := ix.decode(key, typeBits)
+	if err != nil {
+		return fmt.Errorf("decode duplicate key: %w", err)
+	}
+	return duplicateError(c, ix.Name, ix.Key, value)
+}
