@@ -1,0 +1,107 @@
+package expr
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// CompareOp is one of the comparison operators.
+type CompareOp int
+
+// The comparison operators, as $cmp compares.
+const (
+	Eq CompareOp = iota
+	Ne
+	Gt
+	Gte
+	Lt
+	Lte
+)
+
+// Comparison is $eq, $ne, $gt, $gte, $lt or $lte. Unlike query predicates it compares across types and treats arrays
+// as values; a missing operand is below null.
+type Comparison struct {
+	Op          CompareOp
+	Left, Right Expr
+}
+
+// Eval compares the operands.
+func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
+	a, err := c.Left.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	b, err := c.Right.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return bsonx.Bool(c.Op.holds(compare(a, b))), nil
+}
+
+func (c *Comparison) children() []Expr { return []Expr{c.Left, c.Right} }
+
+func (op CompareOp) holds(c int) bool {
+	switch op {
+	case Eq:
+		return c == 0
+	case Ne:
+		return c != 0
+	case Gt:
+		return c > 0
+	case Gte:
+		return c >= 0
+	case Lt:
+		return c < 0
+	default:
+		return c <= 0
+	}
+}
+
+// compare orders values as expressions do: like documents are sorted, except that a missing value and undefined
+// are distinct from null: missing comes before null.
+func compare(a, b bsonx.Value) int {
+	if a.Type == bsonx.TypeMissing || b.Type == bsonx.TypeMissing {
+		return missingRank(a) - missingRank(b)
+	}
+	return bsonx.CompareValues(a, b)
+}
+
+// missingRank places missing between MinKey and null, where MongoDB's canonical order of EOO has it.
+func missingRank(v bsonx.Value) int {
+	switch v.Type {
+	case bsonx.TypeMinKey:
+		return 0
+	case bsonx.TypeMissing:
+		return 1
+	default:
+		return 2
+	}
+}
+
+func comparisonOperators() []definition {
+	return []definition{
+		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
+		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
+		op2("$cmp", "comparison", func(a, b bsonx.Value) (bsonx.Value, error) {
+			return bsonx.Int32(int32(sign(compare(a, b)))), nil
+		}),
+	}
+}
+
+func comparison(name string, op CompareOp) definition {
+	return definition{name: name, family: "comparison", min: 2, max: 2,
+		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+			args, err := p.arguments(def, arg, vars)
+			if err != nil {
+				return nil, err
+			}
+			return &Comparison{op, args[0], args[1]}, nil
+		}}
+}
+
+func sign(c int) int {
+	switch {
+	case c < 0:
+		return -1
+	case c > 0:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,150 @@
+package expr
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Expr is a compiled expression. It is immutable and safe for concurrent use.
+type Expr interface {
+	// Eval computes the expression for the document in ctx. The result may borrow the document's bytes.
+	Eval(ctx *Context) (bsonx.Value, error)
+	// children returns the direct sub-expressions, for folding and dependency analysis.
+	children() []Expr
+}
+
+// Context is the state in which an expression is evaluated. It is reused for many documents (set Root for each) and
+// belongs to one goroutine. The zero Context is usable.
+type Context struct {
+	// Root is the document: $$ROOT, and $$CURRENT where it is not rebound.
+	Root bsonx.Value
+	// Now is the time of the command, the same for all its documents.
+	Now time.Time
+	// Vals are the slots of variables that are bound while evaluating.
+	Vals []bsonx.Value
+	// Meta is what $meta reads; nil means that no metadata is known.
+	Meta *Meta
+	// Random returns numbers in [0, 1) for $rand; nil means the process's generator.
+	Random func() float64
+
+	stack []bsonx.Value
+}
+
+// Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.
+type Meta struct {
+	RecordID       bsonx.Value
+	SortKey        bsonx.Value
+	IndexKey       bsonx.Value
+	TextScore      bsonx.Value
+	GeoDistance    bsonx.Value
+	GeoPoint       bsonx.Value
+	RandVal        bsonx.Value
+	SearchScore    bsonx.Value
+	SearchDetails  bsonx.Value
+	SearchHighs    bsonx.Value
+	VectorScore    bsonx.Value
+	TimeseriesMin  bsonx.Value
+	TimeseriesMax  bsonx.Value
+	SearchSequence bsonx.Value
+}
+
+// Bind sets the value of a slot.
+func (c *Context) Bind(slot int, v bsonx.Value) {
+	for len(c.Vals) <= slot {
+		c.Vals = append(c.Vals, bsonx.Missing)
+	}
+	c.Vals[slot] = v
+}
+
+func (c *Context) slot(i int) bsonx.Value {
+	if i < len(c.Vals) {
+		return c.Vals[i]
+	}
+	return bsonx.Missing
+}
+
+func (c *Context) random() float64 {
+	if c.Random != nil {
+		return c.Random()
+	}
+	return rand.Float64()
+}
+
+// Const is an expression with a fixed value.
+type Const struct{ Value bsonx.Value }
+
+// Eval returns the value.
+func (c *Const) Eval(*Context) (bsonx.Value, error) { return c.Value, nil }
+
+func (c *Const) children() []Expr { return nil }
+
+// ConstValue returns the value of an expression that is constant.
+func ConstValue(e Expr) (bsonx.Value, bool) {
+	if c, ok := e.(*Const); ok {
+		return c.Value, true
+	}
+	return bsonx.Missing, false
+}
+
+// Walk calls f for e and, where f returns true, for the expressions below it.
+func Walk(e Expr, f func(Expr) bool) {
+	if !f(e) {
+		return
+	}
+	for _, child := range e.children() {
+		Walk(child, f)
+	}
+}
+
+// Dependencies are the parts of a document that an expression reads.
+type Dependencies struct {
+	// Paths are dotted field paths from the root, in the order of their appearance, perhaps repeated.
+	Paths []string
+	// WholeDocument reports that the expression needs the document itself ($$ROOT, $$CURRENT).
+	WholeDocument bool
+	// Meta reports that the expression reads metadata.
+	Meta bool
+}
+
+// Depend adds what e reads to d.
+func (d *Dependencies) Depend(e Expr) {
+	Walk(e, func(e Expr) bool {
+		switch e := e.(type) {
+		case *Path:
+			if e.slot != rootSlot {
+				return false
+			}
+			if len(e.parts) == 0 {
+				d.WholeDocument = true
+			} else {
+				d.Paths = append(d.Paths, e.dotted)
+			}
+		case *metaExpr:
+			d.Meta = true
+		}
+		return true
+	})
+}
+
+// fold replaces an expression of constants by its value.
+func fold(e Expr) Expr {
+	kids := e.children()
+	if len(kids) == 0 {
+		return e
+	}
+	for _, kid := range kids {
+		if _, ok := kid.(*Const); !ok {
+			return e
+		}
+	}
+	v, err := e.Eval(&Context{})
+	if err != nil {
+		return e
+	}
+	return &Const{v}
+}
+
+// nullish reports whether MongoDB's operators treat v as null: missing, null and undefined.
+func nullish(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }

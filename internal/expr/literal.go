@@ -1,0 +1,48 @@
+package expr
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// objectExpr builds a document; fields whose value is missing are left out.
+type objectExpr struct {
+	names  []string
+	values []Expr
+}
+
+func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for i, e := range o.values {
+		v, err := e.Eval(ctx)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		b.Value(o.names[i], v)
+	}
+	b.End()
+	return bsonx.Document(b.Bytes()), nil
+}
+
+func (o *objectExpr) children() []Expr { return o.values }
+
+// arrayExpr builds an array; elements whose value is missing become null.
+type arrayExpr struct{ elems []Expr }
+
+func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for _, e := range a.elems {
+		v, err := e.Eval(ctx)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		b.Elem(v)
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+func (a *arrayExpr) children() []Expr { return a.elems }
+
+func parseLiteral(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error) {
+	return &Const{arg.Clone()}, nil
+}

@@ -1,0 +1,192 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// maxDepth bounds the nesting of an expression; BSON from a client cannot be deeper.
+const maxDepth = 200
+
+// parser is the state of one Parse. The table of operators is reached through it, because a package variable that the
+// operators' own parsers used would be an initialisation cycle.
+type parser struct {
+	table map[string]*definition
+	depth int
+}
+
+// Parse compiles an expression: a field path or variable in a string, an operator or an object expression in a document,
+// an array, or a literal. vars may be nil.
+func Parse(v bsonx.Value, vars *Vars) (Expr, error) {
+	p := &parser{table: registry()}
+	return p.operand(v, vars)
+}
+
+// ParseOperator compiles the operator name with its argument, as {name: arg}.
+func ParseOperator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
+	p := &parser{table: registry()}
+	return p.operator(name, arg, vars)
+}
+
+func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
+	switch v.Type {
+	case bsonx.TypeString:
+		if s := v.StrBytes(); len(s) > 0 && s[0] == '$' {
+			return p.parsePath(string(s), vars)
+		}
+	case bsonx.TypeDocument:
+		return p.object(v.Doc(), vars)
+	case bsonx.TypeArray:
+		args, err := p.operands(v, vars)
+		if err != nil {
+			return nil, err
+		}
+		return constantOr(&arrayExpr{args}), nil
+	}
+	return &Const{v.Clone()}, nil
+}
+
+// constantOr folds also a node without children, such as an empty array.
+func constantOr(e Expr) Expr {
+	if len(e.children()) > 0 {
+		return fold(e)
+	}
+	v, err := e.Eval(&Context{})
+	if err != nil {
+		return e
+	}
+	return &Const{v}
+}
+
+// operands compiles the arguments of an operator: the elements of an array, or one value.
+func (p *parser) operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
+	if v.Type != bsonx.TypeArray {
+		e, err := p.operand(v, vars)
+		if err != nil {
+			return nil, err
+		}
+		return []Expr{e}, nil
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxDepth {
+		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", maxDepth)
+	}
+	var args []Expr
+	for it := v.Doc().Iter(); it.Next(); {
+		e, err := p.operand(it.Value(), vars)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+	}
+	return args, nil
+}
+
+func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxDepth {
+		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", maxDepth)
+	}
+	first := d.First()
+	if len(first.Key) > 0 && first.Key[0] == '$' {
+		if d.Len() != 1 {
+			return nil, mongoerr.New(15983, "an object representing an expression must have exactly one field: %s", show(d))
+		}
+		return p.operator(string(first.Key), first.Value, vars)
+	}
+	obj := &objectExpr{}
+	seen := map[string]bool{}
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Key())
+		if err := checkFieldName(name); err != nil {
+			return nil, err
+		}
+		if seen[name] {
+			return nil, mongoerr.New(16406, "duplicate field name specified in object literal: %s", show(d))
+		}
+		seen[name] = true
+		e, err := p.operand(it.Value(), vars)
+		if err != nil {
+			return nil, err
+		}
+		obj.names = append(obj.names, name)
+		obj.values = append(obj.values, e)
+	}
+	return constantOr(obj), nil
+}
+
+func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
+	def, ok := p.table[name]
+	if !ok {
+		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+	}
+	if def.parse == nil {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not implemented", name)
+	}
+	e, err := def.parse(p, def, arg, vars)
+	if err != nil {
+		return nil, err
+	}
+	return fold(e), nil
+}
+
+// arguments compiles the operands of def and checks how many there are.
+func (p *parser) arguments(def *definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
+	args, err := p.operands(arg, vars)
+	if err != nil {
+		return nil, err
+	}
+	return args, def.checkArity(len(args))
+}
+
+func (d *definition) checkArity(n int) error {
+	switch {
+	case d.max == d.min && n != d.min:
+		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", d.name, d.min, n)
+	case n < d.min || d.max >= 0 && n > d.max:
+		return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
+			d.name, d.min, d.max, n)
+	}
+	return nil
+}
+
+// namedArgs reads an operator's document of named arguments. Each name of the document must be in names; the results
+// stand in the order of names, nil where the argument is absent.
+func (p *parser) namedArgs(arg bsonx.Value, vars *Vars, unknown mongoerr.Code, op string, names ...string) ([]Expr, error) {
+	raw, err := rawArgs(arg, unknown, op, names...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Expr, len(names))
+	for i, v := range raw {
+		if v.IsMissing() {
+			continue
+		}
+		if out[i], err = p.operand(v, vars); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// rawArgs is namedArgs without compiling the values.
+func rawArgs(arg bsonx.Value, unknown mongoerr.Code, op string, names ...string) ([]bsonx.Value, error) {
+	out := make([]bsonx.Value, len(names))
+	for it := arg.Doc().Iter(); it.Next(); {
+		found := false
+		for i, name := range names {
+			if string(it.Key()) == name {
+				out[i], found = it.Value(), true
+			}
+		}
+		if !found {
+			return nil, mongoerr.New(unknown, "Unrecognized argument to %s: %s. Expected arguments are %s",
+				op, it.Key(), strings.Join(names, ", "))
+		}
+	}
+	return out, nil
+}

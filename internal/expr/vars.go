@@ -1,0 +1,135 @@
+package expr
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Vars is the scope in which expressions are parsed. It is immutable: binding a variable makes a new scope. A nil
+// *Vars has the system variables only.
+type Vars struct {
+	parent *Vars
+	name   string
+	value  bsonx.Value // where slot is constSlot
+	slot   int
+	next   int // the first slot that is free below this scope
+}
+
+const constSlot = -3
+
+// NewVars returns the scope of a command's `let` document. The values are expressions without field paths, computed
+// here once; every later one sees the system variables only.
+func NewVars(let bsonx.Doc) (*Vars, error) { return NewVarsAt(let, time.Now()) }
+
+// NewVarsAt is NewVars for a command that runs at the given time.
+func NewVarsAt(let bsonx.Doc, now time.Time) (*Vars, error) {
+	var vars *Vars
+	ctx := &Context{Now: now}
+	for it := let.Iter(); it.Next(); {
+		name := string(it.Key())
+		if err := CheckVariableName(name); err != nil {
+			return nil, err
+		}
+		e, err := Parse(it.Value(), nil)
+		if err != nil {
+			return nil, err
+		}
+		if readsDocument(e) {
+			return nil, mongoerr.New(4890500, "Command let Expression does not evaluate to a constant")
+		}
+		v, err := e.Eval(ctx)
+		if err != nil {
+			return nil, err
+		}
+		vars = vars.WithConst(name, v.Clone())
+	}
+	return vars, nil
+}
+
+func readsDocument(e Expr) bool {
+	var deps Dependencies
+	deps.Depend(e)
+	return deps.WholeDocument || deps.Meta || len(deps.Paths) > 0
+}
+
+// WithConst returns the scope with one more variable, whose value is known.
+func (v *Vars) WithConst(name string, value bsonx.Value) *Vars {
+	return &Vars{parent: v, name: name, value: value, slot: constSlot, next: v.nextSlot()}
+}
+
+// WithSlot returns the scope with one more variable and the slot that Context.Bind gives its value in.
+func (v *Vars) WithSlot(name string) (*Vars, int) {
+	slot := v.nextSlot()
+	return &Vars{parent: v, name: name, slot: slot, next: slot + 1}, slot
+}
+
+func (v *Vars) nextSlot() int {
+	if v == nil {
+		return 0
+	}
+	return v.next
+}
+
+// reference compiles the use of a variable followed by a path.
+func (v *Vars) reference(name string, parts []string, dotted string) (Expr, error) {
+	for s := v; s != nil; s = s.parent {
+		if s.name != name {
+			continue
+		}
+		if s.slot == constSlot {
+			return &Const{walkPath(s.value, parts)}, nil
+		}
+		return &Path{slot: s.slot, parts: parts, dotted: dotted}, nil
+	}
+	switch name {
+	case "ROOT", "CURRENT":
+		return &Path{slot: rootSlot, parts: parts, dotted: dotted}, nil
+	case "NOW":
+		return &Path{slot: nowSlot, parts: parts, dotted: dotted}, nil
+	case "REMOVE":
+		return &Const{bsonx.Missing}, nil
+	case "CLUSTER_TIME":
+		return nil, mongoerr.New(51144, "Builtin variable '$$CLUSTER_TIME' is not available")
+	case "USER_ROLES", "SEARCH_META", "JS_SCOPE", "IS_MR":
+		return nil, mongoerr.New(51144, "Builtin variable '$$%s' is not available", name)
+	}
+	return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)
+}
+
+// CheckVariableName checks a name that a user binds: it starts with a lower-case letter or a non-ASCII character and
+// has only letters, digits, underscores and non-ASCII characters. CURRENT may be rebound.
+func CheckVariableName(name string) error {
+	if name == "CURRENT" {
+		return nil
+	}
+	if name == "" {
+		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
+	}
+	if c := name[0]; !(c >= 'a' && c <= 'z' || c >= 0x80) {
+		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
+	}
+	return checkVariableRest(name)
+}
+
+func checkVariableRead(name string) error {
+	if name == "" {
+		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
+	}
+	if c := name[0] | 0x20; !(c >= 'a' && c <= 'z' || name[0] >= 0x80) {
+		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a variable name", name)
+	}
+	return checkVariableRest(name)
+}
+
+func checkVariableRest(name string) error {
+	bad := strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r >= 0x80)
+	})
+	if bad >= 0 {
+		return mongoerr.New(mongoerr.FailedToParse, "'%s' contains an invalid character for a variable name: '%c'", name, name[bad])
+	}
+	return nil
+}
