@@ -1,0 +1,66 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// IDHack reads the record of one _id: one storage get, no iterator and no snapshot.
+type IDHack struct {
+	base
+	done   bool
+	closer io.Closer
+	row    Row
+}
+
+// NewIDHack returns a node that yields the record of that _id, if there is one.
+func NewIDHack(env *Env, coll *table.Collection, id bsonx.Value) *IDHack {
+	n := &IDHack{base: base{env: env}}
+	n.row.RecordKey = coll.RecordKey(nil, id)
+	return n
+}
+
+// Next implements Node.
+func (n *IDHack) Next(ctx context.Context) (*Row, error) {
+	n.release()
+	if n.done {
+		return n.end()
+	}
+	if err := n.env.step(ctx); err != nil {
+		return nil, err
+	}
+	n.done = true
+	n.stats.Works++
+	doc, closer, err := n.env.Reader.Get(n.row.RecordKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return n.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.stats.KeysExamined++
+	n.stats.DocsExamined++
+	n.closer, n.row.Doc = closer, doc
+	return n.emit(&n.row)
+}
+
+// Save implements Node.
+func (n *IDHack) Save() {
+	n.base.Save()
+	n.release()
+}
+
+// Close implements Node.
+func (n *IDHack) Close() { n.release() }
+
+func (n *IDHack) release() {
+	if n.closer != nil {
+		_ = n.closer.Close()
+		n.closer, n.row.Doc = nil, nil
+	}
+}

@@ -1,0 +1,136 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Node is one operator of a running plan. It is used by one goroutine at a time.
+type Node interface {
+	// Next returns the next row, or nil at the end. ErrPaused means that the works budget is used up and that Next
+	// can be called again.
+	Next(ctx context.Context) (*Row, error)
+	// Save lets go of the reader and of everything borrowed from it, and keeps the position.
+	Save()
+	// Close releases all resources of the node and its inputs.
+	Close()
+	// Stats returns the node's counters; they grow until Close and stay readable after it.
+	Stats() *Stats
+	// Inputs returns the nodes that this node pulls from.
+	Inputs() []Node
+}
+
+// Row is what one node gives to the next. All of it is borrowed until the giver's following Next, Save or Close.
+type Row struct {
+	// RecordKey is the storage key of the record.
+	RecordKey []byte
+	// Doc is the document; nil where it was not read.
+	Doc bsonx.Doc
+	// Index is the index that the row comes from; nil for other rows and for the _id index.
+	Index *table.Index
+	// Key is the entry's key without the index prefix, Bits its type bits; both are nil for rows that do not come
+	// from an index.
+	Key  []byte
+	Bits []byte
+	// Backward is true where the index was scanned backward.
+	Backward bool
+	// SortKey is the keystring that a SORT ordered the row by.
+	SortKey []byte
+}
+
+// copyFrom makes r an owned copy of src in r's own buffers.
+func (r *Row) copyFrom(src *Row) {
+	r.RecordKey = append(r.RecordKey[:0], src.RecordKey...)
+	r.Index, r.Backward = src.Index, src.Backward
+	r.Doc = appendOrNil(r.Doc[:0], src.Doc)
+	r.Key = appendOrNil(r.Key[:0], src.Key)
+	r.Bits = appendOrNil(r.Bits[:0], src.Bits)
+	r.SortKey = appendOrNil(r.SortKey[:0], src.SortKey)
+}
+
+// appendOrNil copies src behind dst and keeps nil apart from empty.
+func appendOrNil(dst, src []byte) []byte {
+	if src == nil {
+		return nil
+	}
+	return append(dst, src...)
+}
+
+// Clone returns a copy of the row that owns its bytes.
+func (r *Row) Clone() *Row {
+	c := &Row{}
+	c.copyFrom(r)
+	return c
+}
+
+// size estimates the memory that a copy of the row takes.
+func (r *Row) size() int {
+	return len(r.RecordKey) + len(r.Doc) + len(r.Key) + len(r.Bits) + len(r.SortKey)
+}
+
+// Stats are a node's counters, named as explain prints them. Fields that a kind of node does not count stay zero.
+type Stats struct {
+	Works         uint64
+	Advanced      uint64
+	IsEOF         bool
+	SaveStates    uint64
+	RestoreStates uint64
+
+	KeysExamined uint64
+	DocsExamined uint64
+	AlreadyDoc   uint64
+	Seeks        uint64
+	DupsTested   uint64
+	DupsDropped  uint64
+
+	Counted uint64
+	Skipped uint64
+
+	SortedBytes    uint64
+	PeakBytes      uint64
+	Spills         uint64
+	SpilledRecords uint64
+	SpilledBytes   uint64
+}
+
+// base is what every node embeds.
+type base struct {
+	env    *Env
+	inputs []Node
+	stats  Stats
+}
+
+// Stats implements Node.
+func (b *base) Stats() *Stats { return &b.stats }
+
+// Inputs implements Node.
+func (b *base) Inputs() []Node { return b.inputs }
+
+// Save implements Node for nodes that hold nothing themselves.
+func (b *base) Save() {
+	b.stats.SaveStates++
+	for _, in := range b.inputs {
+		in.Save()
+	}
+}
+
+// Close implements Node for nodes that hold nothing themselves.
+func (b *base) Close() {
+	for _, in := range b.inputs {
+		in.Close()
+	}
+}
+
+// emit counts a row that goes up.
+func (b *base) emit(r *Row) (*Row, error) {
+	b.stats.Advanced++
+	return r, nil
+}
+
+// end counts the end.
+func (b *base) end() (*Row, error) {
+	b.stats.IsEOF = true
+	return nil, nil
+}

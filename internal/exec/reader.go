@@ -1,0 +1,59 @@
+package exec
+
+import (
+	"io"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Reader is a storage.Reader of the newest committed state that takes its snapshot as late as it can: a single get
+// goes to the engine, the first iterator (or Pin) takes the snapshot, and everything after reads from that.
+type Reader struct {
+	engine storage.Engine
+	snap   storage.Snapshot
+}
+
+// NewReader returns a reader without a snapshot.
+func NewReader(engine storage.Engine) *Reader { return &Reader{engine: engine} }
+
+// Pin takes the snapshot now. The multikey paths of an index are only good for snapshots taken before they were asked
+// for, so plans are made after Pin.
+func (r *Reader) Pin() {
+	if r.snap == nil {
+		r.snap = r.engine.NewSnapshot()
+	}
+}
+
+// Get implements storage.Reader.
+func (r *Reader) Get(key []byte) ([]byte, io.Closer, error) {
+	if r.snap != nil {
+		return r.snap.Get(key)
+	}
+	return r.engine.Get(key)
+}
+
+// NewIter implements storage.Reader.
+func (r *Reader) NewIter(lower, upper []byte) (storage.Iterator, error) {
+	r.Pin()
+	return r.snap.NewIter(lower, upper)
+}
+
+// Close gives the snapshot back. The reader may be used again: it takes a new snapshot then.
+func (r *Reader) Close() error {
+	if r.snap == nil {
+		return nil
+	}
+	snap := r.snap
+	r.snap = nil
+	return snap.Close()
+}
+
+// pinner is a reader that can be told to take its snapshot.
+type pinner interface{ Pin() }
+
+// Pin takes the snapshot of a Reader; other readers have theirs already.
+func Pin(r storage.Reader) {
+	if p, ok := r.(pinner); ok {
+		p.Pin()
+	}
+}

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Execution is a running plan. It is used by one goroutine at a time.
+//
+//	for {
+//		row, err := e.Next(ctx)   // row.Doc is borrowed until the next call
+//		if row == nil { break }
+//	}
+//	e.Save()                    // the reader may be closed now
+//	e.Restore(newReader)        // and another one taken for the next batch
+type Execution struct {
+	env  *exec.Env
+	root exec.Node
+	plan *solution
+}
+
+// Next returns the next row, or nil at the end. For Find, row.Doc is the final document.
+func (e *Execution) Next(ctx context.Context) (*exec.Row, error) { return e.root.Next(ctx) }
+
+// Save lets go of the reader: an idle cursor pins no snapshot.
+func (e *Execution) Save() {
+	e.root.Save()
+	e.env.Reader = nil
+}
+
+// Restore goes on with another reader from where Save stopped.
+func (e *Execution) Restore(r storage.Reader) {
+	exec.Pin(r)
+	e.env.Reader = r
+	restored(e.root)
+}
+
+func restored(n exec.Node) {
+	n.Stats().RestoreStates++
+	for _, in := range n.Inputs() {
+		restored(in)
+	}
+}
+
+// Close releases everything that the plan holds. It may be called more than once.
+func (e *Execution) Close() { e.root.Close() }
+
+// Summary describes the plan in one line, as MongoDB's slow query log does: "IXSCAN { a: 1 }".
+func (e *Execution) Summary() string { return e.plan.summary() }
+
+// Examined returns how many index keys and documents were looked at so far.
+func (e *Execution) Examined() (keys, docs uint64) { return examined(e.root) }
+
+func examined(n exec.Node) (keys, docs uint64) {
+	s := n.Stats()
+	keys, docs = s.KeysExamined, s.DocsExamined
+	for _, in := range n.Inputs() {
+		k, d := examined(in)
+		keys, docs = keys+k, docs+d
+	}
+	return keys, docs
+}

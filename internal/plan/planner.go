@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Options configure a Planner.
+type Options struct {
+	// TempDir is where sorts spill; the system's default where empty.
+	TempDir string
+	// SortMemory is the budget of one blocking sort; exec.DefaultSortMemory where zero.
+	SortMemory int
+	// CacheSize bounds the plan cache of all collections; DefaultCacheSize where zero.
+	CacheSize int
+}
+
+// Planner plans queries. One Planner serves all collections of a store; it is safe for concurrent use.
+type Planner struct {
+	opts  Options
+	cache *cache
+}
+
+// New returns a planner with an empty cache.
+func New(opts Options) *Planner {
+	if opts.SortMemory == 0 {
+		opts.SortMemory = exec.DefaultSortMemory
+	}
+	if opts.CacheSize == 0 {
+		opts.CacheSize = DefaultCacheSize
+	}
+	return &Planner{opts: opts, cache: newCache(opts.CacheSize)}
+}
+
+// Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
+// the caller's; it is used until the Execution is saved or closed.
+func (p *Planner) Find(ctx context.Context, q *Query, r storage.Reader) (*Execution, error) {
+	return p.open(ctx, q, r, purposeFind)
+}
+
+// Targets plans the documents that an update, delete or findAndModify works on. The Execution yields whole documents
+// with their record keys; the projection is ignored. Between planning and writing a document may change: the writer
+// locks the record and asks the filter again.
+func (p *Planner) Targets(ctx context.Context, q *Query, r storage.Reader) (*Execution, error) {
+	return p.open(ctx, q, r, purposeTargets)
+}
+
+// Counter tells how many records a collection has without a scan; nil where that is not known, as inside a
+// transaction.
+type Counter func() (int64, error)
+
+// Count returns how many documents match, after Skip and up to Limit. Without a filter it asks records, if not nil.
+func (p *Planner) Count(ctx context.Context, q *Query, r storage.Reader, records Counter) (int64, error) {
+	return p.count(ctx, q, r, records)
+}
+
+// Distinct returns the distinct values of a field among the matching documents as a BSON array. Values of arrays
+// count one by one.
+func (p *Planner) Distinct(ctx context.Context, q *Query, field string, r storage.Reader) (bsonx.Value, error) {
+	return p.distinct(ctx, q, field, r)
+}
+
+// ClearCache forgets the cached plans of a collection (planCacheClear).
+func (p *Planner) ClearCache(collectionID uint32) { p.cache.clear(collectionID) }

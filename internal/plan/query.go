@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Query is what find, count, distinct, update, delete and findAndModify ask of a collection. The planner does not
+// change it.
+type Query struct {
+	// DB and Name are the namespace, for explain.
+	DB, Name string
+	// Coll is nil where the collection does not exist: the query then has no result.
+	Coll *table.Collection
+	// Filter is nil for a query that matches everything.
+	Filter *filter.Filter
+	// Sort is the sort pattern or empty. {$natural: ±1} asks for the order of the records.
+	Sort bsonx.Doc
+	// Projection is nil for whole documents.
+	Projection *projection.Projection
+	// Skip and Limit; a Limit of 0 is none.
+	Skip, Limit int64
+	// Hint is an index name, a key pattern, {$natural: ±1}, an empty document or missing (none).
+	Hint bsonx.Value
+	// Min and Max bound a hinted index scan, [Min, Max).
+	Min, Max bsonx.Doc
+
+	ReturnKey    bool
+	ShowRecordID bool
+	// AllowDiskUse lets a sort spill to disk.
+	AllowDiskUse bool
+}
+
+// Namespace returns "db.collection".
+func (q *Query) Namespace() string { return q.DB + "." + q.Name }
