@@ -1,0 +1,269 @@
+package bsonx
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unicode/utf8"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// DefaultMaxDepth is how many documents and arrays may be open inside each other, the outermost included, where
+// Limits do not say. It is also the most that Limits may allow.
+const DefaultMaxDepth = 200
+
+// Limits are what Validate checks beyond well-formedness.
+type Limits struct {
+	// MaxDepth is the deepest nesting, DefaultMaxDepth if zero.
+	MaxDepth int
+	// AnyText lets field names and strings be any bytes instead of UTF-8.
+	AnyText bool
+}
+
+// Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types, booleans, UTF-8 and
+// nesting. Errors are InvalidBSON, or Overflow for the nesting. It never panics, and it allocates for errors only.
+//
+// Names of array elements are not checked: nothing in this package reads them.
+func Validate(b []byte, limits Limits) error {
+	if limits.MaxDepth <= 0 || limits.MaxDepth > DefaultMaxDepth {
+		limits.MaxDepth = DefaultMaxDepth
+	}
+	v := validator{b: b, limits: limits}
+	if msg := v.run(); msg != "" {
+		return v.error(msg)
+	}
+	return nil
+}
+
+// validator walks the bytes once, without recursion: ends holds where each open document has its terminating zero.
+type validator struct {
+	b      []byte
+	limits Limits
+	pos    int
+	name   []byte // of the field that is being checked
+	depth  int
+	ends   [DefaultMaxDepth]int32
+}
+
+const (
+	badLength     = "incorrect BSON length"
+	badTerminator = "BSON object not terminated with EOO"
+	badName       = "field name is not terminated by a zero byte"
+	badString     = "Not null terminated string"
+	badText       = "string is not valid UTF-8"
+	badBool       = "BSON bool is neither false nor true"
+	badType       = "Unrecognized BSON type"
+	tooDeep       = "BSONObj exceeds maximum nested object depth"
+)
+
+// run returns what is wrong, or an empty string.
+func (v *validator) run() string {
+	if msg := v.open(len(v.b)); msg != "" {
+		return msg
+	}
+	if int(v.ends[0]) != len(v.b)-1 {
+		return badLength
+	}
+	for v.depth > 0 {
+		end := int(v.ends[v.depth-1])
+		if v.pos == end {
+			v.pos++
+			v.depth--
+			continue
+		}
+		t := Type(v.b[v.pos])
+		name, ok := v.cstring(v.pos+1, end)
+		if !ok {
+			return badName
+		}
+		v.name = name
+		if !v.limits.AnyText && !validText(name) {
+			return badText
+		}
+		v.pos += 2 + len(name)
+		if msg := v.value(t, end); msg != "" {
+			return msg
+		}
+	}
+	return ""
+}
+
+// value checks a payload at pos that must end at or before end, and moves past it, or into it if it is a document.
+func (v *validator) value(t Type, end int) string {
+	switch t {
+	case TypeDouble, TypeDate, TypeTimestamp, TypeInt64:
+		return v.fixed(8, end)
+	case TypeInt32:
+		return v.fixed(4, end)
+	case TypeObjectID:
+		return v.fixed(12, end)
+	case TypeDecimal128:
+		return v.fixed(16, end)
+	case TypeNull, TypeUndefined, TypeMinKey, TypeMaxKey:
+		return ""
+	case TypeBool:
+		if v.pos < end && v.b[v.pos] > 1 {
+			return badBool
+		}
+		return v.fixed(1, end)
+	case TypeString, TypeCode, TypeSymbol:
+		return v.text(end)
+	case TypeDocument, TypeArray:
+		return v.open(end)
+	case TypeBinary:
+		return v.binary(end)
+	case TypeRegex:
+		return v.regex(end)
+	case TypeDBPointer:
+		if msg := v.text(end); msg != "" {
+			return msg
+		}
+		return v.fixed(12, end)
+	case TypeCodeWithScope:
+		return v.codeWithScope(end)
+	default:
+		return badType
+	}
+}
+
+func (v *validator) fixed(n, end int) string {
+	if end-v.pos < n {
+		return badLength
+	}
+	v.pos += n
+	return ""
+}
+
+// length reads a length at pos; it reports false unless 4 bytes and min ≤ length ≤ end-pos are there.
+func (v *validator) length(minimum, end int) (int, bool) {
+	if end-v.pos < 4 {
+		return 0, false
+	}
+	n := int(int32(binary.LittleEndian.Uint32(v.b[v.pos:])))
+	return n, n >= minimum && n <= end-v.pos
+}
+
+// open checks the header of a document and moves to its first field.
+func (v *validator) open(end int) string {
+	n, ok := v.length(5, end)
+	if !ok {
+		return badLength
+	}
+	if v.depth == v.limits.MaxDepth {
+		return tooDeep
+	}
+	last := v.pos + n - 1
+	if v.b[last] != 0 {
+		return badTerminator
+	}
+	v.ends[v.depth] = int32(last)
+	v.depth++
+	v.pos += 4
+	return ""
+}
+
+func (v *validator) text(end int) string {
+	if end-v.pos < 4 {
+		return badLength
+	}
+	n := int(int32(binary.LittleEndian.Uint32(v.b[v.pos:])))
+	if n < 1 || n > end-v.pos-4 {
+		return badLength
+	}
+	body := v.b[v.pos+4 : v.pos+4+n]
+	if body[n-1] != 0 {
+		return badString
+	}
+	if !v.limits.AnyText && !utf8.Valid(body[:n-1]) {
+		return badText
+	}
+	v.pos += 4 + n
+	return ""
+}
+
+func (v *validator) binary(end int) string {
+	if end-v.pos < 5 {
+		return badLength
+	}
+	n := int(int32(binary.LittleEndian.Uint32(v.b[v.pos:])))
+	if n < 0 || n > end-v.pos-5 {
+		return badLength
+	}
+	v.pos += 5 + n
+	return ""
+}
+
+func (v *validator) regex(end int) string {
+	for range 2 {
+		s, ok := v.cstring(v.pos, end)
+		if !ok {
+			return badString
+		}
+		if !v.limits.AnyText && !validText(s) {
+			return badText
+		}
+		v.pos += len(s) + 1
+	}
+	return ""
+}
+
+// codeWithScope checks the code and opens the scope, whose end has to be that of the whole value.
+func (v *validator) codeWithScope(end int) string {
+	n, ok := v.length(4+5+5, end)
+	if !ok {
+		return badLength
+	}
+	last := v.pos + n
+	v.pos += 4
+	if msg := v.text(last); msg != "" {
+		return msg
+	}
+	if msg := v.open(last); msg != "" {
+		return msg
+	}
+	if int(v.ends[v.depth-1]) != last-1 {
+		return badLength
+	}
+	return ""
+}
+
+// cstring returns the bytes at from up to a zero byte that stands before end.
+func (v *validator) cstring(from, end int) ([]byte, bool) {
+	rest := v.b[from:max(end, from)]
+	// Names are short: a loop beats a call.
+	for i, c := range rest {
+		if c == 0 {
+			return rest[:i], true
+		}
+		if i == 32 {
+			break
+		}
+	}
+	i := bytes.IndexByte(rest, 0)
+	if i < 0 {
+		return nil, false
+	}
+	return rest[:i], true
+}
+
+// validText is utf8.Valid with a fast path for short ASCII names.
+func validText(b []byte) bool {
+	for i, c := range b {
+		if c >= utf8.RuneSelf {
+			return utf8.Valid(b[i:])
+		}
+	}
+	return true
+}
+
+// error words the message as MongoDB does, with the field's name.
+func (v *validator) error(msg string) error {
+	if msg == tooDeep {
+		return mongoerr.New(mongoerr.Overflow, "%s", msg)
+	}
+	if v.name == nil {
+		return mongoerr.New(mongoerr.InvalidBSON, "%s in object with unknown _id", msg)
+	}
+	return mongoerr.New(mongoerr.InvalidBSON, "%s in element with field name '%s' in object with unknown _id",
+		msg, bytes.ToValidUTF8(v.name, []byte("\uFFFD")))
+}
