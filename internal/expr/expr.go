@@ -123,6 +123,8 @@ func (d *Dependencies) Depend(e Expr) {
 			}
 		case *metaExpr:
 			d.Meta = true
+		case Func:
+			d.WholeDocument = true
 		}
 		return true
 	})

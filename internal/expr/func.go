@@ -1,0 +1,11 @@
+package expr
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// Func is an expression that a caller brings along, for what is no operator of the language (find's $elemMatch).
+type Func func(ctx *Context) (bsonx.Value, error)
+
+// Eval calls the function.
+func (f Func) Eval(ctx *Context) (bsonx.Value, error) { return f(ctx) }
+
+func (f Func) children() []Expr { return nil }

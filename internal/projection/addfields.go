@@ -1,0 +1,91 @@
+package projection
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// ParseAddFields compiles the specification of $addFields. Numbers and bools are values here; a nested document
+// that is no expression adds to the document at its path.
+func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
+	if spec.IsEmpty() {
+		return nil, mongoerr.New(40177, "specification must have at least one field")
+	}
+	root := &node{}
+	for it := spec.Iter(); it.Next(); {
+		if err := root.addition(string(it.Key()), it.Value(), opts, 0); err != nil {
+			return nil, err
+		}
+	}
+	return newProjection(addition, root, opts.Now), nil
+}
+
+// maxNesting bounds nested specifications; BSON from a client cannot be deeper.
+const maxNesting = 200
+
+func (n *node) addition(path string, v bsonx.Value, opts Options, depth int) error {
+	if depth > maxNesting {
+		return mongoerr.New(mongoerr.Overflow, "specification exceeds the maximum nesting depth of %d", maxNesting)
+	}
+	if strings.HasPrefix(path, "$") {
+		return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+	}
+	if v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && v.Doc().First().Key != nil && !isOperatorDoc(v.Doc()) {
+		for it := v.Doc().Iter(); it.Next(); {
+			name := string(it.Key())
+			if name == "" || name[0] == '$' {
+				return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+			}
+			if strings.Contains(name, ".") {
+				return mongoerr.New(40183, "cannot use dotted field name '%s' in a sub object", name)
+			}
+			if err := n.addition(path+"."+name, it.Value(), opts, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	e, err := expr.Parse(v, opts.Vars)
+	if err != nil {
+		return err
+	}
+	parts, err := expr.SplitFieldPath(path)
+	if err != nil {
+		return err
+	}
+	if err := n.add(path, parts, field{action: compute, value: e}); err != nil {
+		return mongoerr.New(40176, "Invalid $addFields :: caused by :: specification contains two conflicting paths: %s", path)
+	}
+	return nil
+}
+
+func isOperatorDoc(d bsonx.Doc) bool { return len(d.First().Key) > 0 && d.First().Key[0] == '$' }
+
+// ParseUnset compiles the argument of $unset: a field path or an array of them.
+func ParseUnset(arg bsonx.Value) (*Projection, error) {
+	var paths []bsonx.Value
+	switch arg.Type {
+	case bsonx.TypeString:
+		paths = []bsonx.Value{arg}
+	case bsonx.TypeArray:
+		paths = arg.Doc().Values()
+	default:
+		return nil, mongoerr.New(31002, "$unset specification must be a string or an array")
+	}
+	if len(paths) == 0 {
+		return nil, mongoerr.New(31119, "$unset specification must be a string or an array with at least one field")
+	}
+	p := &parser{root: &node{}}
+	for _, path := range paths {
+		if path.Type != bsonx.TypeString {
+			return nil, mongoerr.New(31120, "$unset specification must be a string or an array containing only string values")
+		}
+		if err := p.exclude(path.Str()); err != nil {
+			return nil, err
+		}
+	}
+	return newProjection(exclusion, p.root, p.opts.Now), nil
+}

@@ -1,0 +1,339 @@
+package projection
+
+import (
+	"encoding/binary"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// action is what a leaf does with its field.
+type action int
+
+const (
+	descend action = iota // not a leaf
+	keep
+	drop
+	compute
+)
+
+// field is one name in a node: a leaf, or a branch with its own names.
+type field struct {
+	name   string
+	action action
+	value  expr.Expr // of compute
+	branch *node     // of descend
+}
+
+// manyFields is from where on a map finds a name faster than a loop.
+const manyFields = 8
+
+// node is a document's part of a specification: the fields it names, in order.
+type node struct {
+	fields   []field
+	index    map[string]int
+	branches bool // a field is a branch
+	computes bool // a field here or below is computed
+	kept     int  // how many fields are kept
+}
+
+// finish computes what the evaluation needs to know of the tree.
+func (n *node) finish() {
+	n.index = nil
+	if len(n.fields) > manyFields {
+		n.index = make(map[string]int, len(n.fields))
+	}
+	n.branches, n.computes, n.kept = false, false, 0
+	for i := range n.fields {
+		f := &n.fields[i]
+		if n.index != nil {
+			n.index[f.name] = i
+		}
+		switch f.action {
+		case descend:
+			f.branch.finish()
+			n.branches = true
+			n.computes = n.computes || f.branch.computes
+		case compute:
+			n.computes = true
+		case keep:
+			n.kept++
+		}
+	}
+}
+
+func (n *node) find(key []byte) int {
+	if n.index != nil {
+		if i, ok := n.index[string(key)]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range n.fields {
+		if n.fields[i].name == string(key) {
+			return i
+		}
+	}
+	return -1
+}
+
+// plain is document for a tree that computes nothing.
+func (n *node) plain(dst []byte, doc bsonx.Doc, k kind) []byte {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	left := n.kept
+	offset := 4
+	for it := doc.Iter(); it.Next(); {
+		key, v := it.Key(), it.Value()
+		raw := doc[offset : offset+len(key)+len(v.Data)+2]
+		offset += len(raw)
+		i := n.find(key)
+		switch {
+		case i < 0:
+			if k != inclusion {
+				dst = append(dst, raw...)
+			}
+		case n.fields[i].action == keep:
+			dst = append(dst, raw...)
+			if left--; left == 0 && k == inclusion && !n.branches {
+				return endDoc(dst, start)
+			}
+		case n.fields[i].action == descend:
+			dst = n.fields[i].branch.plainField(dst, raw[:len(key)+2], v, k)
+		}
+	}
+	return endDoc(dst, start)
+}
+
+// plainField appends the field that head (type and name) begins, with its value projected.
+func (n *node) plainField(dst, head []byte, v bsonx.Value, k kind) []byte {
+	switch v.Type {
+	case bsonx.TypeDocument:
+		return n.plain(append(dst, head...), v.Doc(), k)
+	case bsonx.TypeArray:
+		return n.plainArray(append(dst, head...), v.Doc(), k)
+	}
+	if k == inclusion {
+		return dst
+	}
+	return append(append(dst, head...), v.Data...)
+}
+
+// plainArray projects each element. An inclusion drops elements that are not documents or arrays.
+func (n *node) plainArray(dst []byte, array bsonx.Doc, k kind) []byte {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	next := 0
+	for it := array.Iter(); it.Next(); {
+		v := it.Value()
+		nested := v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray
+		if !nested && k == inclusion {
+			continue
+		}
+		dst = appendElemHead(dst, v.Type, next)
+		next++
+		switch v.Type {
+		case bsonx.TypeDocument:
+			dst = n.plain(dst, v.Doc(), k)
+		case bsonx.TypeArray:
+			dst = n.plainArray(dst, v.Doc(), k)
+		default:
+			dst = append(dst, v.Data...)
+		}
+	}
+	return endDoc(dst, start)
+}
+
+// document appends the projected document, with computed fields.
+func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([]byte, error) {
+	if !n.computes {
+		return n.plain(dst, doc, k), nil
+	}
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	var done doneSet
+	var err error
+	for it := doc.Iter(); it.Next(); {
+		i := n.find(it.Key())
+		if i < 0 {
+			if k != inclusion {
+				dst = appendField(dst, it.Elem())
+			}
+			continue
+		}
+		if dst, err = n.existing(dst, i, it.Elem(), k, ctx, &done); err != nil {
+			return dst, err
+		}
+	}
+	for i := range n.fields {
+		if done.has(i) {
+			continue
+		}
+		if dst, err = n.fields[i].absent(dst, ctx); err != nil {
+			return dst, err
+		}
+	}
+	return endDoc(dst, start), nil
+}
+
+// existing appends the field e that the specification names as its i-th.
+func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Context, done *doneSet) ([]byte, error) {
+	f := &n.fields[i]
+	switch f.action {
+	case keep:
+		return appendField(dst, e), nil
+	case compute:
+		if k == inclusion && f.name != "_id" {
+			return dst, nil // it follows the fields that are included
+		}
+		done.add(i)
+		return f.absent(dst, ctx)
+	case descend:
+		done.add(i)
+		return f.branch.field(dst, e, k, ctx)
+	}
+	return dst, nil
+}
+
+// absent appends what the specification computes for a field that the document does not have.
+func (f *field) absent(dst []byte, ctx *expr.Context) ([]byte, error) {
+	switch {
+	case f.action == compute:
+		v, err := f.value.Eval(ctx)
+		if err != nil || v.IsMissing() {
+			return dst, err
+		}
+		dst = append(dst, byte(v.Type))
+		dst = append(append(dst, f.name...), 0)
+		return append(dst, v.Data...), nil
+	case f.action == descend && f.branch.computes:
+		dst = append(dst, byte(bsonx.TypeDocument))
+		dst = append(append(dst, f.name...), 0)
+		return f.branch.onlyComputed(dst, ctx)
+	}
+	return dst, nil
+}
+
+// onlyComputed appends a document of the computed fields.
+func (n *node) onlyComputed(dst []byte, ctx *expr.Context) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	var err error
+	for i := range n.fields {
+		if dst, err = n.fields[i].absent(dst, ctx); err != nil {
+			return dst, err
+		}
+	}
+	return endDoc(dst, start), nil
+}
+
+func (n *node) field(dst []byte, e bsonx.Elem, k kind, ctx *expr.Context) ([]byte, error) {
+	t := e.Value.Type
+	switch {
+	case t == bsonx.TypeDocument || t == bsonx.TypeArray:
+	case n.computes:
+		t = bsonx.TypeDocument
+	case k == inclusion:
+		return dst, nil
+	default:
+		return appendField(dst, e), nil
+	}
+	dst = append(dst, byte(t))
+	dst = append(append(dst, e.Key...), 0)
+	return n.value(dst, e.Value, k, ctx)
+}
+
+// value appends the projection of a document or array, or the computed document that replaces a scalar.
+func (n *node) value(dst []byte, v bsonx.Value, k kind, ctx *expr.Context) ([]byte, error) {
+	switch v.Type {
+	case bsonx.TypeDocument:
+		return n.document(dst, v.Doc(), k, ctx)
+	case bsonx.TypeArray:
+		return n.array(dst, v.Doc(), k, ctx)
+	default:
+		return n.onlyComputed(dst, ctx)
+	}
+}
+
+func (n *node) array(dst []byte, array bsonx.Doc, k kind, ctx *expr.Context) ([]byte, error) {
+	if !n.computes {
+		return n.plainArray(dst, array, k), nil
+	}
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	next := 0
+	var err error
+	for it := array.Iter(); it.Next(); next++ {
+		t := bsonx.TypeDocument
+		if it.Value().Type == bsonx.TypeArray {
+			t = bsonx.TypeArray
+		}
+		dst = appendElemHead(dst, t, next)
+		if dst, err = n.value(dst, it.Value(), k, ctx); err != nil {
+			return dst, err
+		}
+	}
+	return endDoc(dst, start), nil
+}
+
+// included appends the paths of the leaves that are kept.
+func (n *node) included(paths []string, prefix string) []string {
+	for i := range n.fields {
+		f := &n.fields[i]
+		switch f.action {
+		case keep:
+			paths = append(paths, prefix+f.name)
+		case descend:
+			paths = f.branch.included(paths, prefix+f.name+".")
+		}
+	}
+	return paths
+}
+
+func (n *node) depend(deps *expr.Dependencies) {
+	for i := range n.fields {
+		f := &n.fields[i]
+		switch f.action {
+		case compute:
+			deps.Depend(f.value)
+		case descend:
+			f.branch.depend(deps)
+		}
+	}
+}
+
+func appendField(dst []byte, e bsonx.Elem) []byte {
+	dst = append(dst, byte(e.Value.Type))
+	dst = append(append(dst, e.Key...), 0)
+	return append(dst, e.Value.Data...)
+}
+
+func endDoc(dst []byte, start int) []byte {
+	dst = append(dst, 0)
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	return dst
+}
+
+// doneSet marks fields of a node; the first 64 cost no allocation.
+type doneSet struct {
+	low  uint64
+	high map[int]bool
+}
+
+func (s *doneSet) add(i int) {
+	if i < 64 {
+		s.low |= 1 << i
+		return
+	}
+	if s.high == nil {
+		s.high = map[int]bool{}
+	}
+	s.high[i] = true
+}
+
+func (s *doneSet) has(i int) bool {
+	if i < 64 {
+		return s.low&(1<<i) != 0
+	}
+	return s.high[i]
+}

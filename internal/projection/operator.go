@@ -1,0 +1,188 @@
+package projection
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// OperatorInfo describes an operator; see expr.OperatorInfo.
+type OperatorInfo = expr.OperatorInfo
+
+// Operators lists the forms of a find projection.
+func Operators() []OperatorInfo {
+	return []OperatorInfo{
+		{Name: "$", Family: "projection", Note: "positional"},
+		{Name: "$elemMatch", Family: "projection"},
+		{Name: "$meta", Family: "projection", Note: "textScore and the geo metadata need their indexes"},
+		{Name: "$slice", Family: "projection"},
+	}
+}
+
+// operator compiles {path: {name: arg}}.
+func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) error {
+	if p.find && name == "$elemMatch" {
+		return p.elemMatch(path, arg)
+	}
+	if p.find && name == "$slice" {
+		if s, ok := findSlice(arg); ok {
+			return p.slice(path, s)
+		}
+	}
+	if !expr.IsOperator(name) {
+		return mongoerr.New(31325, "Unknown expression %s", name)
+	}
+	e, err := expr.Parse(bsonx.Document(whole), p.opts.Vars)
+	if err != nil {
+		return err
+	}
+	if err := p.add(path, field{action: compute, value: e}); err != nil {
+		return err
+	}
+	if name == "$meta" {
+		p.hasMeta = true
+		return nil
+	}
+	if p.kind == exclusion {
+		return mongoerr.New(31252, "Cannot use expression other than $meta in exclusion projection")
+	}
+	p.kind = inclusion
+	return nil
+}
+
+// position compiles "path.$": 1.
+func (p *parser) position(path string) error {
+	path = path[:len(path)-2]
+	switch {
+	case p.hasPositional:
+		return mongoerr.New(31276, "Cannot specify more than one positional projection per query.")
+	case p.hasElemMatch:
+		return mongoerr.New(31256, "Cannot specify positional operator and $elemMatch.")
+	case p.kind == exclusion:
+		return mongoerr.New(31253, "Cannot do inclusion on field %s in exclusion projection", path)
+	case p.opts.Query == nil:
+		return mongoerr.New(51050, "Projections with a positional operator require a matcher")
+	}
+	if err := p.add(path, field{action: keep}); err != nil {
+		return err
+	}
+	parts, err := expr.SplitFieldPath(path)
+	if err != nil {
+		return err
+	}
+	p.hasPositional, p.kind = true, inclusion
+	p.positional = &positional{parts: parts, query: p.opts.Query}
+	return nil
+}
+
+// elemMatch computes an array of the first element that matches, or nothing.
+type elemMatch struct {
+	name  string
+	query Matcher
+}
+
+func (p *parser) elemMatch(path string, arg bsonx.Value) error {
+	switch {
+	case arg.Type != bsonx.TypeDocument:
+		return mongoerr.New(31274, "elemMatch: Invalid argument, object required, but got %s", arg.Type)
+	case p.hasPositional:
+		return mongoerr.New(31255, "Cannot specify positional operator and $elemMatch.")
+	}
+	parts, err := expr.SplitFieldPath(path)
+	if err != nil {
+		return err
+	}
+	if len(parts) > 1 {
+		return mongoerr.New(31275, "Cannot use $elemMatch projection on a nested field.")
+	}
+	if p.opts.ParseQuery == nil {
+		return mongoerr.New(mongoerr.NotImplemented, "$elemMatch is not available in this projection")
+	}
+	query, err := p.opts.ParseQuery(bsonx.NewDoc(path, bsonx.NewDoc("$elemMatch", arg)))
+	if err != nil {
+		return err
+	}
+	p.hasElemMatch = true
+	match := &elemMatch{name: path, query: query}
+	return p.add(path, field{action: compute, value: expr.Func(match.eval)})
+}
+
+func (m *elemMatch) eval(ctx *expr.Context) (bsonx.Value, error) {
+	array := ctx.Root.Doc().Lookup(m.name)
+	if array.Type != bsonx.TypeArray {
+		return bsonx.Missing, nil
+	}
+	i, matched, err := m.query.MatchIndex(ctx.Root.Doc())
+	if err != nil || !matched || i < 0 {
+		return bsonx.Missing, err
+	}
+	return bsonx.NewArray(array.Doc().Index(i)), nil
+}
+
+func (p *parser) slice(path string, s *slice) error {
+	parts, err := expr.SplitFieldPath(path)
+	if err != nil {
+		return err
+	}
+	s.parts = parts
+	p.hasSlice = true
+	p.slices = append(p.slices, s)
+	if p.collides(parts) {
+		return mongoerr.New(31250, "Path collision at %s", path)
+	}
+	return nil
+}
+
+// collides reports whether the specification already has something at a path.
+func (p *parser) collides(parts []string) bool {
+	n := p.root
+	for _, part := range parts {
+		at := n.position(part)
+		if at < 0 {
+			return false
+		}
+		if n.fields[at].action != descend {
+			return true
+		}
+		n = n.fields[at].branch
+	}
+	return true
+}
+
+// findSlice reads the argument of find's $slice: a number, or a number to skip and a positive number of elements. Any
+// other argument makes it the expression of the same name.
+func findSlice(arg bsonx.Value) (*slice, bool) {
+	if arg.Type.IsNumber() {
+		n := clampInt(arg)
+		if n < 0 {
+			return &slice{skip: n, limit: -n}, true
+		}
+		return &slice{limit: n}, true
+	}
+	if arg.Type != bsonx.TypeArray || arg.Doc().Len() != 2 {
+		return nil, false
+	}
+	skip, limit := arg.Doc().Index(0), arg.Doc().Index(1)
+	if !skip.Type.IsNumber() || !limit.Type.IsNumber() {
+		return nil, false
+	}
+	n := clampInt(limit)
+	return &slice{skip: clampInt(skip), limit: n}, n > 0
+}
+
+// clampInt truncates a number and limits it to the range of an int32; NaN is 0.
+func clampInt(v bsonx.Value) int {
+	if i, ok := v.AsInt64(); ok {
+		return int(max(-math.MaxInt32, min(math.MaxInt32, i)))
+	}
+	f, _ := v.AsFloat64()
+	switch {
+	case f > 0:
+		return math.MaxInt32
+	case f < 0:
+		return -math.MaxInt32
+	}
+	return 0
+}

@@ -1,0 +1,254 @@
+package projection
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// parser is the state of one Parse. Which kind of projection it is turns out on the way.
+type parser struct {
+	opts Options
+	find bool // find's own operators are allowed
+	kind kind
+	root *node
+
+	hasPositional bool
+	hasElemMatch  bool
+	hasSlice      bool
+	hasMeta       bool
+	idIncluded    bool
+	idExcluded    bool
+	idNamed       bool // _id or a path below it is in the specification
+
+	positional *positional
+	slices     []*slice
+}
+
+// Parse compiles the projection of a find command. The empty specification keeps the whole document.
+func Parse(spec bsonx.Doc, opts Options) (*Projection, error) {
+	if spec.IsEmpty() {
+		p := newProjection(exclusion, &node{}, opts.Now)
+		p.identity = true
+		return p, nil
+	}
+	p := &parser{opts: opts, find: true, root: &node{}}
+	return p.parse(spec)
+}
+
+// ParseStage compiles the specification of $project, which has no operators of its own.
+func ParseStage(spec bsonx.Doc, opts Options) (*Projection, error) {
+	if spec.IsEmpty() {
+		return nil, mongoerr.New(51272, "Invalid $project :: caused by :: projection specification must have at least one field")
+	}
+	p := &parser{opts: opts, root: &node{}}
+	out, err := p.parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
+	for it := spec.Iter(); it.Next(); {
+		name := string(it.Key())
+		if name == "_id" || strings.HasPrefix(name, "_id.") {
+			p.idNamed = true
+		}
+		if err := p.field(name, it.Value(), ""); err != nil {
+			return nil, err
+		}
+	}
+	if p.kind == undecided {
+		p.kind = p.defaultKind()
+	}
+	if p.kind == inclusion && !p.idNamed {
+		p.root.fields = append(p.root.fields, field{name: "_id", action: keep})
+	}
+	out := newProjection(p.kind, p.root, p.opts.Now)
+	out.meta = p.hasMeta
+	if p.positional != nil {
+		out.after = append(out.after, p.positional)
+	}
+	for _, s := range p.slices {
+		out.after = append(out.after, s)
+		if p.kind == inclusion {
+			out.root.include(s.parts)
+		}
+	}
+	out.root.finish()
+	return out, nil
+}
+
+// defaultKind is what a specification without plain inclusions or exclusions is, as find has always had it.
+func (p *parser) defaultKind() kind {
+	switch {
+	case p.idIncluded:
+		return inclusion
+	case p.hasElemMatch && !p.hasSlice:
+		return inclusion
+	case !p.find && p.hasMeta:
+		return inclusion
+	}
+	return exclusion
+}
+
+// field compiles one entry; prefix is the path of the nested specification that it stands in, with its dot.
+func (p *parser) field(name string, v bsonx.Value, prefix string) error {
+	path := prefix + name
+	atPosition := p.find && strings.HasSuffix(name, ".$")
+	if v.Type == bsonx.TypeDocument {
+		if atPosition {
+			return mongoerr.New(31271, "positional projection cannot be used with an expression or sub object")
+		}
+		return p.document(path, v.Doc())
+	}
+	if p.find && !atPosition && (strings.Contains(name, ".$.") || strings.HasPrefix(name, "$.")) {
+		return mongoerr.New(31394, "As of 4.4, it's illegal to specify positional operator in the middle of a path."+
+			"Positional projection may only be used at the end, for example: a.b.$. If the query previously used a form "+
+			"like a.b.$.d, remove the parts following the '$' and the results will be equivalent.")
+	}
+	if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
+		return p.literal(path, v)
+	}
+	switch {
+	case v.Truthy() && atPosition:
+		return p.position(path)
+	case v.Truthy():
+		return p.include(path)
+	case atPosition:
+		return mongoerr.New(31395, "positional projection cannot be used with exclusion")
+	default:
+		return p.exclude(path)
+	}
+}
+
+func (p *parser) include(path string) error {
+	if err := p.add(path, field{action: keep}); err != nil {
+		return err
+	}
+	if path == "_id" {
+		p.idIncluded = true
+		return nil
+	}
+	if p.kind == exclusion {
+		return mongoerr.New(31253, "Cannot do inclusion on field %s in exclusion projection", path)
+	}
+	p.kind = inclusion
+	return nil
+}
+
+func (p *parser) exclude(path string) error {
+	if err := p.add(path, field{action: drop}); err != nil {
+		return err
+	}
+	if path == "_id" {
+		p.idExcluded = true
+		return nil
+	}
+	if p.kind == inclusion {
+		return mongoerr.New(31254, "Cannot do exclusion on field %s in inclusion projection", path)
+	}
+	p.kind = exclusion
+	return nil
+}
+
+// literal compiles a value that is neither number, bool nor document: a field path in a string, an array, a constant.
+func (p *parser) literal(path string, v bsonx.Value) error {
+	e, err := expr.Parse(v, p.opts.Vars)
+	if err != nil {
+		return err
+	}
+	if err := p.add(path, field{action: compute, value: e}); err != nil {
+		return err
+	}
+	if p.kind == exclusion {
+		return mongoerr.New(31310, "Cannot use an expression %s: %s in an exclusion projection", path, v.Type)
+	}
+	p.kind = inclusion
+	return nil
+}
+
+// document compiles an entry whose value is a document: an operator or a nested specification.
+func (p *parser) document(path string, d bsonx.Doc) error {
+	if d.IsEmpty() {
+		return mongoerr.New(51270, "An empty sub-projection is not a valid value. Found empty object at path %s", path)
+	}
+	first := d.First()
+	name := string(first.Key)
+	if strings.HasPrefix(name, "$") && d.Len() == 1 {
+		return p.operator(path, name, first.Value, d)
+	}
+	if _, err := expr.SplitFieldPath(path); err != nil {
+		return err
+	}
+	for it := d.Iter(); it.Next(); {
+		if err := p.field(string(it.Key()), it.Value(), path+"."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add puts a leaf at a dotted path.
+func (p *parser) add(path string, leaf field) error {
+	parts, err := expr.SplitFieldPath(path)
+	if err != nil {
+		return err
+	}
+	return p.root.add(path, parts, leaf)
+}
+
+func (n *node) add(path string, parts []string, leaf field) error {
+	for i, part := range parts {
+		at := n.position(part)
+		last := i == len(parts)-1
+		switch {
+		case last && at >= 0:
+			return mongoerr.New(31250, "Path collision at %s", path)
+		case last:
+			leaf.name = part
+			n.fields = append(n.fields, leaf)
+		case at < 0:
+			next := &node{}
+			n.fields = append(n.fields, field{name: part, branch: next})
+			n = next
+		case n.fields[at].action != descend:
+			return mongoerr.New(31249, "Path collision at %s remaining portion %s", path, strings.Join(parts[i+1:], "."))
+		default:
+			n = n.fields[at].branch
+		}
+	}
+	return nil
+}
+
+func (n *node) position(name string) int {
+	for i := range n.fields {
+		if n.fields[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// include keeps a path that an operator other than plain inclusion reads, as far as the specification does not
+// already say something about it.
+func (n *node) include(parts []string) {
+	for i, part := range parts {
+		at := n.position(part)
+		if at < 0 {
+			f := field{name: part, action: keep}
+			if i < len(parts)-1 {
+				f = field{name: part, branch: &node{}}
+			}
+			n.fields = append(n.fields, f)
+			at = len(n.fields) - 1
+		}
+		if n.fields[at].action != descend {
+			return
+		}
+		n = n.fields[at].branch
+	}
+}

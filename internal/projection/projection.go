@@ -1,0 +1,158 @@
+package projection
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// Matcher is the query predicate of a find, as the positional operator needs it.
+type Matcher interface {
+	// MatchIndex reports whether the document matches and, if an array was traversed, the index of the element that
+	// matched, else -1.
+	MatchIndex(doc bsonx.Doc) (index int, matched bool, err error)
+}
+
+// Options are the surroundings of a projection.
+type Options struct {
+	// Query is the predicate of the command. It is needed for the positional operator only, and may be nil.
+	Query Matcher
+	// ParseQuery compiles the predicate {field: {$elemMatch: …}} of a projection's $elemMatch.
+	ParseQuery func(predicate bsonx.Doc) (Matcher, error)
+	// Vars is the scope of expressions; nil has the system variables only.
+	Vars *expr.Vars
+	// Now is the value of $$NOW.
+	Now time.Time
+}
+
+// Meta is what a projection may need besides the document.
+type Meta struct {
+	expr.Meta
+	// ArrayIndex is the array element that the query matched, for the positional operator; it counts where
+	// HasArrayIndex is true, otherwise the query is matched again.
+	ArrayIndex    int
+	HasArrayIndex bool
+	// Vals are the values of the slots of Options.Vars, if it has any.
+	Vals []bsonx.Value
+}
+
+// kind is what happens to the fields that a specification does not name.
+type kind int
+
+const (
+	undecided kind = iota
+	inclusion      // they are dropped
+	exclusion      // they are kept
+	addition       // they are kept, and scalars on the way of a computed field are replaced
+)
+
+// Projection is a compiled specification.
+type Projection struct {
+	kind     kind
+	root     *node
+	after    []rewrite
+	identity bool
+	meta     bool
+	now      time.Time
+	contexts sync.Pool
+}
+
+func newProjection(k kind, root *node, now time.Time) *Projection {
+	root.finish()
+	p := &Projection{kind: k, root: root, now: now}
+	p.contexts.New = func() any { return new(expr.Context) }
+	return p
+}
+
+// Apply appends the projection of doc to dst. meta may be nil.
+func (p *Projection) Apply(dst []byte, doc bsonx.Doc, meta *Meta) ([]byte, error) {
+	if p.identity {
+		return append(dst, doc...), nil
+	}
+	if !p.root.computes && len(p.after) == 0 {
+		return p.root.plain(dst, doc, p.kind), nil
+	}
+	ctx := p.contexts.Get().(*expr.Context)
+	defer p.release(ctx)
+	ctx.Root, ctx.Now = bsonx.Document(doc), p.now
+	if meta != nil {
+		ctx.Meta = &meta.Meta
+		ctx.Vals = append(ctx.Vals[:0], meta.Vals...)
+	}
+	return p.apply(dst, doc, meta, ctx)
+}
+
+func (p *Projection) apply(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Context) ([]byte, error) {
+	if len(p.after) == 0 {
+		return p.root.document(dst, doc, p.kind, ctx)
+	}
+	out, err := p.root.document(nil, doc, p.kind, ctx)
+	if err != nil {
+		return dst, err
+	}
+	for i, rewrite := range p.after {
+		var to []byte
+		if i == len(p.after)-1 {
+			to = dst
+		}
+		if out, err = rewrite.apply(to, doc, bsonx.Doc(out), meta); err != nil {
+			return dst, err
+		}
+	}
+	return out, nil
+}
+
+// release forgets what the context borrowed.
+func (p *Projection) release(ctx *expr.Context) {
+	ctx.Root, ctx.Meta = bsonx.Missing, nil
+	p.contexts.Put(ctx)
+}
+
+// Fields returns the dotted paths that the projection includes, _id among them unless it is excluded. simple is false
+// unless the projection is a plain inclusion, so that these paths are all that it needs of a document.
+func (p *Projection) Fields() (paths []string, simple bool) {
+	if p.kind != inclusion || p.root.computes || len(p.after) > 0 {
+		return nil, false
+	}
+	return p.root.included(nil, ""), true
+}
+
+// IsInclusion reports whether fields that are not named are dropped.
+func (p *Projection) IsInclusion() bool { return p.kind == inclusion }
+
+// IsSimple reports whether the projection includes or excludes top-level fields and does nothing else: MongoDB's
+// PROJECTION_SIMPLE.
+func (p *Projection) IsSimple() bool {
+	return !p.root.computes && !p.root.branches && len(p.after) == 0
+}
+
+// IsIdentity reports whether the projection changes nothing.
+func (p *Projection) IsIdentity() bool { return p.identity }
+
+// NeedsDetails reports whether the projection has the positional operator, which needs Meta.ArrayIndex.
+func (p *Projection) NeedsDetails() bool {
+	for _, r := range p.after {
+		if _, ok := r.(*positional); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// NeedsMeta reports whether an expression reads metadata.
+func (p *Projection) NeedsMeta() bool { return p.meta }
+
+// Dependencies returns what the projection reads. An exclusion or addition needs the whole document.
+func (p *Projection) Dependencies() expr.Dependencies {
+	deps := expr.Dependencies{WholeDocument: p.kind != inclusion}
+	deps.Paths = p.root.included(nil, "")
+	for _, r := range p.after {
+		if at, ok := r.(*positional); ok && at.query != nil {
+			deps.WholeDocument = true
+		}
+	}
+	p.root.depend(&deps)
+	return deps
+}
