@@ -18,7 +18,9 @@
 //  3. Writes of two committed transactions to one locked key never overlap: lock, read, write, commit is atomic.
 //  4. Keys and values given to an engine are copied before the call returns. Keys and values that it returns are
 //     borrowed: valid until the next call on the same iterator, or until the Closer of a Get is closed.
-//  5. Damage is reported as an error for which IsCorruption is true and which names the file, never as a wrong
+//  5. Where Commit, DeleteRange or Ingest return an error, none of their changes is seen, but for ErrFailed, which
+//     leaves that open.
+//  6. Damage is reported as an error for which IsCorruption is true and which names the file, never as a wrong
 //     or missing value.
 package storage
 
@@ -35,6 +37,13 @@ var (
 	ErrConflict = errors.New("storage: write conflict")
 	// ErrLocked means that another process has the directory open.
 	ErrLocked = errors.New("storage: directory is in use by another process")
+	// ErrEnded means that a transaction was used after its Commit or Rollback.
+	ErrEnded = errors.New("storage: transaction has ended")
+	// ErrUnsorted means that pairs given to Ingest were not in ascending order of distinct keys.
+	ErrUnsorted = errors.New("storage: ingested keys are not in ascending order")
+	// ErrFailed means that a write to the disk failed: the engine takes no more writes until it is opened again.
+	// Reads go on. Whether a commit that returns it happened is known after that.
+	ErrFailed = errors.New("storage: writing failed, the store is read-only until it is opened again")
 	// ErrClosed means that the engine was closed.
 	ErrClosed = errors.New("storage: closed")
 	// ErrFormat means that the files have a format version that this program does not know.
@@ -58,7 +67,8 @@ type Engine interface {
 	Begin() Txn
 	// BeginSnapshot starts a snapshot transaction.
 	BeginSnapshot() Txn
-	// Counter returns the current sums of a counter key, from memory; zeros where it was never added to.
+	// Counter returns the current sums of a counter key, from memory; zeros where it was never added to. In the
+	// ordered map the key has the value that Counter.Append writes.
 	Counter(key []byte) (Counter, error)
 	// DeleteRange removes all keys in [start, end) durably and soon; it is for data that no one reads any more, such
 	// as a dropped collection. It takes no locks.
@@ -73,14 +83,9 @@ type Engine interface {
 	DiskUsage(start, end []byte) (int64, error)
 	// Stats describes the engine for serverStatus.
 	Stats() Stats
-	// Close ends the engine after the last snapshot and transaction were closed, and makes everything durable.
+	// Close makes everything durable and ends the engine. It waits for the calls in progress, the open iterators and
+	// the borrowed values; what is used after it answers ErrClosed. Snapshots and transactions should have ended.
 	Close() error
-}
-
-// Counter is a pair of sums that commits change together: of a collection's records and their bytes.
-type Counter struct {
-	Count int64
-	Bytes int64
 }
 
 // Reader reads from one state of the store.
@@ -126,18 +131,21 @@ type Txn interface {
 	// Lock takes the lock of a key (which need not exist). A statement transaction waits for other holders until
 	// ctx ends; a snapshot transaction fails with ErrConflict. Locking a key twice is allowed. To exclude deadlock,
 	// a statement transaction locks at most one record key, and then unique-index keys in ascending order; a wait
-	// that would close a cycle fails with ErrConflict.
+	// that would close a cycle fails with ErrConflict. A commit that changes something counts, for snapshot
+	// transactions, as a change of every key that it locked.
 	Lock(ctx context.Context, key []byte) error
 	// Put and Delete change a key. The caller holds the lock that protects it: the key's own or, for the index
 	// entries of a record, the record's.
 	Put(key, value []byte) error
 	Delete(key []byte) error
-	// Add adds to a counter.
+	// Add adds to a counter. The transaction's own reads do not see it before the commit. A counter key is changed by
+	// Add, and removed by Delete or DeleteRange when no one adds to it any more; never by Put.
 	Add(key []byte, delta Counter) error
 	// Len returns how many changes there are, Bytes how large they are.
 	Len() int
 	Bytes() int
-	// Commit makes the changes visible and ends the transaction. On an error nothing was written.
+	// Commit makes the changes visible and ends the transaction. On an error nothing was written, except that ErrFailed
+	// leaves it open. ErrNoSpace refuses what would grow the store; a transaction that mostly deletes may pass.
 	Commit(durability Durability) error
 	Rollback()
 }

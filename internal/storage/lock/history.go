@@ -1,0 +1,146 @@
+package lock
+
+import (
+	"sort"
+	"sync"
+	"sync/atomic"
+)
+
+// pruneStep is how many old records a new one removes at most. More than one, so that a backlog shrinks.
+const pruneStep = 4
+
+// History remembers which locks were held by recent commits, for the snapshot transactions that are open. Its zero
+// value is empty. It is safe for concurrent use.
+type History struct {
+	// active counts the open snapshot transactions; nothing is recorded while it is 0.
+	active atomic.Int64
+	// last is the number of the latest commit that was recorded.
+	last atomic.Uint64
+	// oldest is the number that the oldest open snapshot transaction began at.
+	oldest atomic.Uint64
+
+	mu sync.Mutex
+	// starts are the numbers that open snapshot transactions began at, ascending.
+	starts []start
+	shards [shardCount]historyShard
+}
+
+type start struct {
+	number uint64
+	open   int
+}
+
+type historyShard struct {
+	mu      sync.Mutex
+	changed map[uint64]uint64
+	// queue has the records in about the order of their numbers, from head on.
+	queue []record
+	head  int
+	_     [64]byte
+}
+
+type record struct{ hash, number uint64 }
+
+// Begin registers a snapshot transaction; its snapshot is taken afterwards. Its number goes to Changed and End.
+func (h *History) Begin() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.active.Add(1)
+	number := h.last.Load()
+	if n := len(h.starts); n > 0 && h.starts[n-1].number == number {
+		h.starts[n-1].open++
+		return number
+	}
+	h.starts = append(h.starts, start{number: number, open: 1})
+	h.oldest.Store(h.starts[0].number)
+	return number
+}
+
+// End ends a snapshot transaction.
+func (h *History) End(number uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := sort.Search(len(h.starts), func(i int) bool { return h.starts[i].number >= number })
+	h.starts[i].open--
+	n := 0
+	for n < len(h.starts) && h.starts[n].open == 0 {
+		n++
+	}
+	h.starts = append(h.starts[:0], h.starts[n:]...)
+	if h.active.Add(-1) == 0 {
+		h.clear()
+		return
+	}
+	h.oldest.Store(h.starts[0].number)
+}
+
+// Active returns how many snapshot transactions are open.
+func (h *History) Active() int64 { return h.active.Load() }
+
+// clear forgets everything. A record that a concurrent Record adds afterwards has a number that no later snapshot
+// transaction cares about.
+func (h *History) clear() {
+	for i := range h.shards {
+		s := &h.shards[i]
+		s.mu.Lock()
+		s.changed, s.queue, s.head = nil, nil, 0
+		s.mu.Unlock()
+	}
+}
+
+// Record notes that a commit, visible now, changed what these locks protect. They are still held.
+func (h *History) Record(hashes []uint64) {
+	if h.active.Load() == 0 || len(hashes) == 0 {
+		return
+	}
+	number := h.last.Add(1)
+	for _, hash := range hashes {
+		s := &h.shards[hash%shardCount]
+		s.mu.Lock()
+		if s.changed == nil {
+			s.changed = make(map[uint64]uint64)
+		}
+		s.changed[hash] = number
+		s.queue = append(s.queue, record{hash: hash, number: number})
+		s.prune(h.oldest.Load())
+		s.mu.Unlock()
+	}
+}
+
+// prune removes some of the records that no open snapshot transaction needs.
+func (s *historyShard) prune(oldest uint64) {
+	for range pruneStep {
+		if s.head == len(s.queue) || s.queue[s.head].number > oldest {
+			break
+		}
+		r := s.queue[s.head]
+		s.head++
+		if s.changed[r.hash] == r.number {
+			delete(s.changed, r.hash)
+		}
+	}
+	if s.head > 64 && s.head*2 > len(s.queue) {
+		s.queue = s.queue[:copy(s.queue, s.queue[s.head:])]
+		s.head = 0
+	}
+}
+
+// Changed reports whether what a lock protects was changed after Begin returned number. The caller holds the lock.
+func (h *History) Changed(hash, number uint64) bool {
+	s := &h.shards[hash%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed[hash] > number
+}
+
+// Len returns how many records there are.
+func (h *History) Len() int {
+	n := 0
+	for i := range h.shards {
+		s := &h.shards[i]
+		s.mu.Lock()
+		n += len(s.queue) - s.head
+		s.mu.Unlock()
+	}
+	return n
+}

@@ -1,0 +1,261 @@
+package lock
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+const (
+	shardCount = 64
+	// keepHeld is how large a list of held locks an Owner keeps for its next use.
+	keepHeld = 1024
+)
+
+// Table is a set of exclusive locks. It is safe for concurrent use.
+type Table struct {
+	seed   maphash.Seed
+	shards [shardCount]shard
+	// waits serialises the registration of waits, for the search for cycles. Who gets a lock at once never takes it.
+	waits     sync.Mutex
+	closed    atomic.Bool
+	waitCount atomic.Int64
+}
+
+type shard struct {
+	mu    sync.Mutex
+	locks map[uint64]entry
+	// Shards are on cache lines of their own.
+	_ [64]byte
+}
+
+// entry is a held lock: its owner and the queue of those who wait for it.
+type entry struct {
+	owner      *Owner
+	head, tail *Owner
+}
+
+// Owner holds locks. Its zero value holds none. It may be used again after Table.Release.
+type Owner struct {
+	held []uint64
+	// next is the one behind in the queue of the lock that this owner waits for; guarded by the shard's mutex.
+	next *Owner
+	// waiting is the hash that this owner waits for, 0 for none. It changes under the shard's mutex only.
+	waiting atomic.Uint64
+	// granted receives once for each wait that another goroutine ended. It is made by the first wait.
+	granted chan struct{}
+}
+
+// Held returns the hashes of the locks that the owner holds. The slice is valid until the next call.
+func (o *Owner) Held() []uint64 { return o.held }
+
+// NewTable returns an empty table.
+func NewTable() *Table {
+	t := &Table{seed: maphash.MakeSeed()}
+	for i := range t.shards {
+		t.shards[i].locks = make(map[uint64]entry)
+	}
+	return t
+}
+
+// Hash returns what a key is known by; it is never 0.
+func (t *Table) Hash(key []byte) uint64 {
+	h := maphash.Bytes(t.seed, key)
+	if h == 0 {
+		return 1
+	}
+	return h
+}
+
+// Waits returns how many Lock calls had to wait.
+func (t *Table) Waits() int64 { return t.waitCount.Load() }
+
+func (t *Table) shard(hash uint64) *shard { return &t.shards[hash%shardCount] }
+
+// TryLock takes a lock unless another owner has it. It reports whether o has the lock now.
+func (t *Table) TryLock(o *Owner, hash uint64) bool {
+	s := t.shard(hash)
+	s.mu.Lock()
+	e, held := s.locks[hash]
+	if !held {
+		s.locks[hash] = entry{owner: o}
+	}
+	s.mu.Unlock()
+	if !held {
+		o.held = append(o.held, hash)
+		return true
+	}
+	return e.owner == o
+}
+
+// Lock takes a lock and waits for it until ctx ends. It returns storage.ErrConflict where waiting would close a cycle,
+// storage.ErrClosed after Close, or the error of ctx.
+func (t *Table) Lock(ctx context.Context, o *Owner, hash uint64) error {
+	if t.closed.Load() {
+		return storage.ErrClosed
+	}
+	if t.TryLock(o, hash) {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	granted, err := t.enqueue(o, hash)
+	if granted || err != nil {
+		return err
+	}
+	t.waitCount.Add(1)
+	select {
+	case <-o.granted:
+	case <-ctx.Done():
+		if t.abandon(o, hash) {
+			return ctx.Err()
+		}
+		// The lock, or the end of the table, came at the same moment.
+		<-o.granted
+	}
+	if t.closed.Load() {
+		return storage.ErrClosed
+	}
+	o.held = append(o.held, hash)
+	return nil
+}
+
+// enqueue puts o at the end of the lock's queue, unless the lock was released meanwhile or the wait closes a cycle.
+func (t *Table) enqueue(o *Owner, hash uint64) (granted bool, err error) {
+	if o.granted == nil {
+		o.granted = make(chan struct{}, 1)
+	}
+	t.waits.Lock()
+	defer t.waits.Unlock()
+	if t.closed.Load() {
+		return false, storage.ErrClosed
+	}
+	if t.cycle(o, hash) {
+		return false, storage.ErrConflict
+	}
+	s := t.shard(hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, held := s.locks[hash]
+	if !held {
+		s.locks[hash] = entry{owner: o}
+		o.held = append(o.held, hash)
+		return true, nil
+	}
+	o.next = nil
+	o.waiting.Store(hash)
+	if e.tail == nil {
+		e.head = o
+	} else {
+		e.tail.next = o
+	}
+	e.tail = o
+	s.locks[hash] = e
+	return false, nil
+}
+
+// cycle reports whether o would wait, directly or not, for itself. The caller holds t.waits, so that no wait begins
+// meanwhile. The owner of the lock may change before o is queued; the new owner was waiting for this lock, so that it
+// waits for nothing else, and its next wait looks for cycles again.
+func (t *Table) cycle(o *Owner, hash uint64) bool {
+	for hash != 0 {
+		s := t.shard(hash)
+		s.mu.Lock()
+		owner := s.locks[hash].owner
+		var next uint64
+		if owner != nil {
+			next = owner.waiting.Load()
+		}
+		s.mu.Unlock()
+		if owner == o {
+			return true
+		}
+		hash = next
+	}
+	return false
+}
+
+// abandon takes o out of a queue. It reports false where o is not queued any more.
+func (t *Table) abandon(o *Owner, hash uint64) bool {
+	s := t.shard(hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.waiting.Load() == 0 {
+		return false
+	}
+	o.waiting.Store(0)
+	e := s.locks[hash]
+	var previous *Owner
+	for w := e.head; w != o; w = w.next {
+		previous = w
+	}
+	if previous == nil {
+		e.head = o.next
+	} else {
+		previous.next = o.next
+	}
+	if e.tail == o {
+		e.tail = previous
+	}
+	o.next = nil
+	s.locks[hash] = e
+	return true
+}
+
+// Release gives back all locks of o; each goes to the first that waits for it.
+func (t *Table) Release(o *Owner) {
+	for _, hash := range o.held {
+		t.release(hash)
+	}
+	if cap(o.held) > keepHeld {
+		o.held = nil
+	}
+	o.held = o.held[:0]
+}
+
+func (t *Table) release(hash uint64) {
+	s := t.shard(hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.locks[hash]
+	w := e.head
+	if w == nil {
+		delete(s.locks, hash)
+		return
+	}
+	e.owner, e.head = w, w.next
+	if e.head == nil {
+		e.tail = nil
+	}
+	w.next = nil
+	s.locks[hash] = e
+	w.waiting.Store(0)
+	w.granted <- struct{}{}
+}
+
+// Close ends all waits, and all later calls of Lock, with storage.ErrClosed. Locks that are held stay so.
+func (t *Table) Close() {
+	t.waits.Lock()
+	defer t.waits.Unlock()
+	t.closed.Store(true)
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		for hash, e := range s.locks {
+			for w := e.head; w != nil; {
+				next := w.next
+				w.next = nil
+				w.waiting.Store(0)
+				w.granted <- struct{}{}
+				w = next
+			}
+			e.head, e.tail = nil, nil
+			s.locks[hash] = e
+		}
+		s.mu.Unlock()
+	}
+}

@@ -1,0 +1,252 @@
+package mem
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/tidwall/btree"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/lock"
+)
+
+// write is a change of a transaction.
+type write struct {
+	item
+	deleted bool
+}
+
+func newWrites() *btree.BTreeG[write] {
+	less := func(a, b write) bool { return bytes.Compare(a.key, b.key) < 0 }
+	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
+}
+
+// apply makes changes in a tree.
+func apply(t *tree, writes *btree.BTreeG[write]) {
+	writes.Scan(func(w write) bool {
+		if w.deleted {
+			t.Delete(w.item)
+		} else {
+			t.Set(w.item)
+		}
+		return true
+	})
+}
+
+// txn implements storage.Txn.
+type txn struct {
+	engine *Engine
+	owner  lock.Owner
+	// view is the snapshot of a snapshot transaction with its own writes in it; nil in a statement transaction.
+	view *tree
+	// begun is the number of the newest commit in the snapshot.
+	begun    uint64
+	writes   *btree.BTreeG[write]
+	counters []counterChange
+	changes  int
+	bytes    int
+	ended    bool
+}
+
+type counterChange struct {
+	key   []byte
+	delta storage.Counter
+}
+
+// check returns an error where the transaction cannot be used.
+func (t *txn) check() error {
+	if t.ended {
+		return storage.ErrEnded
+	}
+	t.engine.mu.RLock()
+	defer t.engine.mu.RUnlock()
+	if t.engine.closed {
+		return storage.ErrClosed
+	}
+	return nil
+}
+
+// Get implements storage.Reader.
+func (t *txn) Get(key []byte) ([]byte, io.Closer, error) {
+	if err := t.check(); err != nil {
+		return nil, nil, err
+	}
+	if t.view != nil {
+		return get(t.view, key)
+	}
+	if w, ok := t.writes.Get(write{item: item{key: key}}); ok {
+		if w.deleted {
+			return nil, nil, storage.ErrNotFound
+		}
+		return w.value, nopCloser{}, nil
+	}
+	return t.engine.Get(key)
+}
+
+// NewIter implements storage.Reader.
+func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if t.view != nil {
+		return newIterator(t.view.Copy(), lower, upper), nil
+	}
+	view, err := t.engine.view()
+	if err != nil {
+		return nil, err
+	}
+	apply(view, t.writes)
+	return newIterator(view, lower, upper), nil
+}
+
+// Lock implements storage.Txn.
+func (t *txn) Lock(ctx context.Context, key []byte) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	hash := t.engine.locks.Hash(key)
+	var err error
+	if t.view == nil {
+		err = t.engine.locks.Lock(ctx, &t.owner, hash)
+	} else if !t.engine.locks.TryLock(&t.owner, hash) || t.engine.changedSince(hash, t.begun) {
+		err = storage.ErrConflict
+	}
+	if err == storage.ErrConflict {
+		t.engine.mu.Lock()
+		defer t.engine.mu.Unlock()
+		t.engine.stats.Conflicts++
+	}
+	return err
+}
+
+func (e *Engine) changedSince(hash, commit uint64) bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.changed[hash] > commit
+}
+
+// Put implements storage.Txn.
+func (t *txn) Put(key, value []byte) error {
+	return t.change(write{item: item{key: bytes.Clone(key), value: cloneValue(value)}})
+}
+
+// Delete implements storage.Txn.
+func (t *txn) Delete(key []byte) error {
+	return t.change(write{item: item{key: bytes.Clone(key)}, deleted: true})
+}
+
+func (t *txn) change(w write) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	t.changes++
+	t.bytes += len(w.key) + len(w.value)
+	t.writes.Set(w)
+	if t.view == nil {
+		return nil
+	}
+	if w.deleted {
+		t.view.Delete(w.item)
+	} else {
+		t.view.Set(w.item)
+	}
+	return nil
+}
+
+// Add implements storage.Txn.
+func (t *txn) Add(key []byte, delta storage.Counter) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	for i := range t.counters {
+		if bytes.Equal(t.counters[i].key, key) {
+			t.counters[i].delta = t.counters[i].delta.Plus(delta)
+			return nil
+		}
+	}
+	t.changes++
+	t.bytes += len(key) + storage.CounterSize
+	t.counters = append(t.counters, counterChange{key: bytes.Clone(key), delta: delta})
+	return nil
+}
+
+// Len implements storage.Txn.
+func (t *txn) Len() int { return t.changes }
+
+// Bytes implements storage.Txn.
+func (t *txn) Bytes() int { return t.bytes }
+
+// Commit implements storage.Txn.
+func (t *txn) Commit(durability storage.Durability) error {
+	if t.ended {
+		return storage.ErrEnded
+	}
+	defer t.Rollback()
+	e := t.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return storage.ErrClosed
+	}
+	if durability == storage.Durable {
+		e.stats.CommitsDurable++
+	} else {
+		e.stats.CommitsBuffered++
+	}
+	if t.changes == 0 {
+		return nil
+	}
+	// The tree is changed in place. That nobody sees it half changed is what the mutex is for.
+	if err := applyCounters(e.tree, t.counters); err != nil {
+		return err
+	}
+	apply(e.tree, t.writes)
+	e.commits++
+	if e.snapTxns > 0 {
+		for _, hash := range t.owner.Held() {
+			e.changed[hash] = e.commits
+		}
+	}
+	return nil
+}
+
+// applyCounters adds to counters, all or none.
+func applyCounters(t *tree, changes []counterChange) error {
+	sums := make([]item, 0, len(changes))
+	for _, change := range changes {
+		sum := change.delta
+		if old, ok := t.Get(item{key: change.key}); ok {
+			c, err := storage.DecodeCounter(old.value)
+			if err != nil {
+				return err
+			}
+			sum = sum.Plus(c)
+		}
+		sums = append(sums, item{key: change.key, value: sum.Append(nil)})
+	}
+	for _, it := range sums {
+		t.Set(it)
+	}
+	return nil
+}
+
+// Rollback implements storage.Txn.
+func (t *txn) Rollback() {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	e := t.engine
+	e.mu.Lock()
+	e.txns--
+	if t.view != nil {
+		e.snapTxns--
+		if e.snapTxns == 0 {
+			clear(e.changed)
+		}
+	}
+	e.mu.Unlock()
+	e.locks.Release(&t.owner)
+	t.view, t.writes, t.counters = nil, nil, nil
+}
