@@ -1,0 +1,152 @@
+package numeric
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// The codes of division by zero.
+const (
+	divideByZero mongoerr.Code = 2
+	modByZero    mongoerr.Code = 16610
+)
+
+// Add adds by the rules of aggregation: integers that overflow an int64 become a double. More than two
+// numbers are added with Sum, which rounds once.
+func Add(a, b bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumbers("$add", a, b); err != nil {
+		return bsonx.Value{}, err
+	}
+	var s Sum
+	s.Add(a)
+	s.Add(b)
+	return s.Result(), nil
+}
+
+// Subtract subtracts by the rules of aggregation.
+func Subtract(a, b bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumbers("$subtract", a, b); err != nil {
+		return bsonx.Value{}, err
+	}
+	switch widest := Widest(a.Type, b.Type); widest {
+	case bsonx.TypeDecimal128:
+		return decimalOp(a, b, (*apd.Context).Sub), nil
+	case bsonx.TypeDouble:
+		return bsonx.Double(float(a) - float(b)), nil
+	default:
+		if diff, ok := subInt64(long(a), long(b)); ok {
+			return integer(diff, widest), nil
+		}
+		return bsonx.Double(float(a) - float(b)), nil
+	}
+}
+
+// Multiply multiplies by the rules of aggregation.
+func Multiply(a, b bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumbers("$multiply", a, b); err != nil {
+		return bsonx.Value{}, err
+	}
+	switch widest := Widest(a.Type, b.Type); widest {
+	case bsonx.TypeDecimal128:
+		return decimalOp(a, b, (*apd.Context).Mul), nil
+	case bsonx.TypeDouble:
+		return bsonx.Double(float(a) * float(b)), nil
+	default:
+		if product, ok := mulInt64(long(a), long(b)); ok {
+			return integer(product, widest), nil
+		}
+		return bsonx.Double(float(a) * float(b)), nil
+	}
+}
+
+// Divide divides by the rules of aggregation: a double, or a decimal where an operand is one.
+func Divide(a, b bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumbers("$divide", a, b); err != nil {
+		return bsonx.Value{}, err
+	}
+	if IsZero(b) {
+		return bsonx.Value{}, mongoerr.New(divideByZero, "can't $divide by zero")
+	}
+	if Widest(a.Type, b.Type) == bsonx.TypeDecimal128 {
+		return decimalOp(a, b, quo), nil
+	}
+	return bsonx.Double(float(a) / float(b)), nil
+}
+
+// Mod returns the remainder with the sign of the dividend, by the rules of aggregation: a double without a
+// fraction counts as an integer where the dividend is one.
+func Mod(a, b bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumbers("$mod", a, b); err != nil {
+		return bsonx.Value{}, err
+	}
+	if IsZero(b) {
+		return bsonx.Value{}, mongoerr.New(modByZero, "can't $mod by zero")
+	}
+	switch {
+	case Widest(a.Type, b.Type) == bsonx.TypeDecimal128:
+		return decimalMod(toDecimal(a), toDecimal(b)), nil
+	case a.Type == bsonx.TypeDouble:
+		return bsonx.Double(math.Mod(a.Double(), float(b))), nil
+	case b.Type == bsonx.TypeDouble:
+		divisor, ok := b.AsExactInt64()
+		if !ok {
+			return bsonx.Double(math.Mod(float(a), b.Double())), nil
+		}
+		return integer(remainder(long(a), divisor), a.Type), nil
+	default:
+		return integer(remainder(long(a), long(b)), Widest(a.Type, b.Type)), nil
+	}
+}
+
+// remainder avoids the one quotient that overflows.
+func remainder(a, b int64) int64 {
+	if b == -1 {
+		return 0
+	}
+	return a % b
+}
+
+// decimalMod computes with as many digits as the quotient needs, so that the remainder is exact.
+func decimalMod(a, b *apd.Decimal) bsonx.Value {
+	var out apd.Decimal
+	if a.Form != apd.Finite || b.Form == apd.NaN {
+		return encode(&apd.Decimal{Form: apd.NaN})
+	}
+	if b.Form == apd.Infinite {
+		return encode(a)
+	}
+	c := decimalContext()
+	c.Precision = uint32(2*digits + max(a.Exponent-b.Exponent, b.Exponent-a.Exponent))
+	if _, err := c.Rem(&out, a, b); err != nil {
+		out.Form = apd.NaN
+	}
+	return encode(&out)
+}
+
+// IsZero reports whether a number is zero of either sign.
+func IsZero(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeDouble:
+		return v.Double() == 0
+	case bsonx.TypeDecimal128:
+		return v.Decimal().IsZero()
+	default:
+		return long(v) == 0
+	}
+}
+
+// IsNaN reports whether a number is not a number.
+func IsNaN(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeDouble:
+		return math.IsNaN(v.Double())
+	case bsonx.TypeDecimal128:
+		return v.Decimal().Kind == bsonx.DecimalNaN
+	default:
+		return false
+	}
+}

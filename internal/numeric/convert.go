@@ -1,0 +1,127 @@
+package numeric
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// ToInt32 converts a number to an int32, truncating toward zero, as $toInt does.
+func ToInt32(v bsonx.Value) (bsonx.Value, error) {
+	i, err := toInteger(v, "int")
+	if err != nil {
+		return bsonx.Value{}, err
+	}
+	if i < math.MinInt32 || i > math.MaxInt32 {
+		return bsonx.Value{}, conversionOverflow(v)
+	}
+	return bsonx.Int32(int32(i)), nil
+}
+
+// ToInt64 converts a number to an int64, truncating toward zero, as $toLong does.
+func ToInt64(v bsonx.Value) (bsonx.Value, error) {
+	i, err := toInteger(v, "long")
+	if err != nil {
+		return bsonx.Value{}, err
+	}
+	return bsonx.Int64(i), nil
+}
+
+func toInteger(v bsonx.Value, target string) (int64, error) {
+	if err := checkNumber("$convert", v); err != nil {
+		return 0, err
+	}
+	if IsNaN(v) {
+		return 0, mongoerr.New(mongoerr.ConversionFailure, "Attempt to convert NaN value to integer type in $convert with no onError value")
+	}
+	if isInfinite(v) {
+		return 0, mongoerr.New(mongoerr.ConversionFailure,
+			"Attempt to convert infinity value to integer type in $convert with no onError value")
+	}
+	i, ok := v.AsInt64()
+	if !ok {
+		return 0, mongoerr.New(mongoerr.ConversionFailure, "Conversion would overflow target type %s in $convert with no onError value: %s",
+			target, Format(v))
+	}
+	return i, nil
+}
+
+func conversionOverflow(v bsonx.Value) error {
+	return mongoerr.New(mongoerr.ConversionFailure,
+		"Conversion would overflow target type in $convert with no onError value: %s", Format(v))
+}
+
+// ToDouble converts a number to a double, as $toDouble does: a decimal beyond the range is an error.
+func ToDouble(v bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumber("$convert", v); err != nil {
+		return bsonx.Value{}, err
+	}
+	f := float(v)
+	if v.Type == bsonx.TypeDecimal128 && math.IsInf(f, 0) && !isInfinite(v) {
+		return bsonx.Value{}, conversionOverflow(v)
+	}
+	return bsonx.Double(f), nil
+}
+
+// ToDecimal converts a number to a decimal, as $toDecimal does: a double is rounded to 15 digits.
+func ToDecimal(v bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumber("$convert", v); err != nil {
+		return bsonx.Value{}, err
+	}
+	if v.Type == bsonx.TypeDecimal128 {
+		return v.Clone(), nil
+	}
+	return encode(toDecimal(v)), nil
+}
+
+// ParseDouble parses the text of a double as $toDouble does: no blanks, no hexadecimal digits.
+func ParseDouble(s string) (float64, bool) {
+	for i := range len(s) {
+		if c := s[i]; c == 'x' || c == 'X' || c == '_' || c == 'p' || c == 'P' {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil
+}
+
+// Format returns a number as MongoDB's error texts show it.
+func Format(v bsonx.Value) string {
+	switch v.Type {
+	case bsonx.TypeInt32, bsonx.TypeInt64:
+		return strconv.FormatInt(long(v), 10)
+	case bsonx.TypeDouble:
+		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
+	case bsonx.TypeDecimal128:
+		return bsonx.FormatDecimal(v)
+	default:
+		return v.Type.String()
+	}
+}
+
+func isInfinite(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeDouble:
+		return math.IsInf(v.Double(), 0)
+	case bsonx.TypeDecimal128:
+		return v.Decimal().Kind == bsonx.DecimalInf
+	default:
+		return false
+	}
+}
+
+// DecimalFromDouble converts a double to a decimal with all digits that a decimal holds, which is what
+// expressions that mix both types compute with.
+func DecimalFromDouble(f float64) bsonx.Value {
+	d := doubleToDecimal(f, digits)
+	var out apd.Decimal
+	c := decimalContext()
+	if _, err := c.Round(&out, d); err != nil {
+		out.Form = apd.NaN
+	}
+	return encode(&out)
+}

@@ -1,0 +1,184 @@
+package numeric
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// digits is the precision of a decimal128.
+const digits = 34
+
+// The largest and smallest adjusted exponents of a normal decimal128.
+const (
+	maxAdjusted = 6144
+	minAdjusted = -6143
+)
+
+// decimalContext returns the arithmetic of decimal128: 34 digits, half to even, subnormals, no traps (an
+// invalid operation gives NaN, an overflow infinity).
+func decimalContext() apd.Context {
+	return apd.Context{
+		Precision: digits, MaxExponent: maxAdjusted, MinExponent: minAdjusted,
+		Rounding: apd.RoundHalfEven,
+	}
+}
+
+// toDecimal converts any number to a decimal; a double is rounded to 15 significant digits.
+func toDecimal(v bsonx.Value) *apd.Decimal {
+	switch v.Type {
+	case bsonx.TypeInt32:
+		return apd.New(int64(v.Int32()), 0)
+	case bsonx.TypeInt64:
+		return apd.New(v.Int64(), 0)
+	case bsonx.TypeDouble:
+		return doubleToDecimal(v.Double(), 15)
+	default:
+		return decode(v.Decimal())
+	}
+}
+
+func decode(d bsonx.Decimal) *apd.Decimal {
+	out := &apd.Decimal{Negative: d.Neg, Exponent: int32(d.Exp)}
+	switch d.Kind {
+	case bsonx.DecimalNaN:
+		out.Form, out.Exponent = apd.NaN, 0
+	case bsonx.DecimalInf:
+		out.Form, out.Exponent = apd.Infinite, 0
+	default:
+		var lo apd.BigInt
+		out.Coeff.SetUint64(d.Hi)
+		out.Coeff.Lsh(&out.Coeff, 64)
+		out.Coeff.Or(&out.Coeff, lo.SetUint64(d.Lo))
+	}
+	return out
+}
+
+// encode converts a decimal of at most 34 digits to a value. An exponent beyond the largest is folded into
+// the coefficient where there is room.
+func encode(d *apd.Decimal) bsonx.Value {
+	out := bsonx.Decimal{Neg: d.Negative}
+	switch d.Form {
+	case apd.NaN, apd.NaNSignaling:
+		return bsonx.Decimal{Kind: bsonx.DecimalNaN}.Value()
+	case apd.Infinite:
+		out.Kind = bsonx.DecimalInf
+		return out.Value()
+	}
+	coeff, exp := &d.Coeff, int(d.Exponent)
+	if coeff.Sign() == 0 {
+		out.Exp = min(max(exp, bsonx.MinDecimalExp), bsonx.MaxDecimalExp)
+		return out.Value()
+	}
+	if over := exp - bsonx.MaxDecimalExp; over > 0 {
+		if over+int(d.NumDigits()) > digits {
+			out.Kind = bsonx.DecimalInf
+			return out.Value()
+		}
+		var ten, scaled apd.BigInt
+		ten.Exp(ten.SetInt64(10), new(apd.BigInt).SetInt64(int64(over)), nil)
+		coeff, exp = scaled.Mul(coeff, &ten), bsonx.MaxDecimalExp
+	}
+	var part apd.BigInt
+	out.Exp = exp
+	out.Hi = part.Rsh(coeff, 64).Uint64()
+	out.Lo = part.And(coeff, new(apd.BigInt).SetUint64(math.MaxUint64)).Uint64()
+	return out.Value()
+}
+
+// doubleToDecimal converts a double to a decimal of that many significant digits. MongoDB keeps trailing
+// zeros (0.5 is 0.500000000000000) where it rounds to 15 digits, the digits that any double carries
+// faithfully; with 34 digits they are dropped.
+func doubleToDecimal(f float64, precision int) *apd.Decimal {
+	switch {
+	case math.IsNaN(f):
+		return &apd.Decimal{Form: apd.NaN}
+	case math.IsInf(f, 0):
+		return &apd.Decimal{Form: apd.Infinite, Negative: f < 0}
+	case f == 0:
+		return &apd.Decimal{Negative: math.Signbit(f)}
+	}
+	text := strconv.FormatFloat(math.Abs(f), 'e', precision-1, 64)
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	exp, _ := strconv.Atoi(exponent)
+	out := &apd.Decimal{Negative: f < 0, Exponent: int32(exp - precision + 1)}
+	coeff := mantissa[:1] + mantissa[2:]
+	if precision > 15 {
+		trimmed := strings.TrimRight(coeff, "0")
+		out.Exponent += int32(len(coeff) - len(trimmed))
+		coeff = trimmed
+	}
+	out.Coeff.SetString(coeff, 10)
+	return out
+}
+
+// decimalOp applies an operation of the decimal arithmetic to two numbers.
+func decimalOp(a, b bsonx.Value, op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) bsonx.Value {
+	return decimalCompute(toDecimal(a), toDecimal(b), op)
+}
+
+func decimalCompute(x, y *apd.Decimal, op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) bsonx.Value {
+	var out apd.Decimal
+	c := decimalContext()
+	if _, err := op(&c, &out, x, y); err != nil {
+		out.Form = apd.NaN
+	}
+	return encode(&out)
+}
+
+// decimalFunc applies a function of one decimal.
+func decimalFunc(v bsonx.Value, op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error)) bsonx.Value {
+	var out apd.Decimal
+	c := decimalContext()
+	if _, err := op(&c, &out, toDecimal(v)); err != nil {
+		out.Form = apd.NaN
+	}
+	return encode(&out)
+}
+
+// quo divides. An exact quotient keeps the preferred exponent, the difference of the exponents, as far as
+// its digits allow: 6 / 4 is 1.5, 10 / 5 is 2.
+func quo(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error) {
+	preferred := x.Exponent - y.Exponent
+	cond, err := c.Quo(d, x, y)
+	if err == nil && !cond.Inexact() {
+		dropZeros(d, preferred)
+	}
+	return cond, err
+}
+
+// exact makes a function drop the trailing zeros of an exact result: the root of 4 is 2.
+func exact(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error)) func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
+	return func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
+		preferred := x.Exponent >> 1
+		cond, err := op(c, d, x)
+		if err == nil {
+			dropZeros(d, min(preferred, 0))
+		}
+		return cond, err
+	}
+}
+
+// dropZeros drops trailing zeros of the coefficient until the exponent is the preferred one.
+func dropZeros(d *apd.Decimal, preferred int32) {
+	if d.Form != apd.Finite {
+		return
+	}
+	if d.Coeff.Sign() == 0 {
+		d.Exponent = max(d.Exponent, preferred)
+		return
+	}
+	var ten, q, r apd.BigInt
+	ten.SetInt64(10)
+	for d.Exponent < preferred {
+		if q.QuoRem(&d.Coeff, &ten, &r); r.Sign() != 0 {
+			return
+		}
+		d.Coeff.Set(&q)
+		d.Exponent++
+	}
+}

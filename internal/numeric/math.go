@@ -1,0 +1,135 @@
+package numeric
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Sqrt returns the square root; a negative number is an error.
+func Sqrt(v bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumber("$sqrt", v); err != nil {
+		return bsonx.Value{}, err
+	}
+	if bsonx.CompareValues(v, zero) < 0 && !IsNaN(v) {
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28714), "$sqrt's argument must be greater than or equal to 0")
+	}
+	if v.Type == bsonx.TypeDecimal128 {
+		return decimalFunc(v, exact((*apd.Context).Sqrt)), nil
+	}
+	return bsonx.Double(math.Sqrt(float(v))), nil
+}
+
+// Exp returns e to the power of a number.
+func Exp(v bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumber("$exp", v); err != nil {
+		return bsonx.Value{}, err
+	}
+	if v.Type == bsonx.TypeDecimal128 {
+		return decimalFunc(v, exact((*apd.Context).Exp)), nil
+	}
+	return bsonx.Double(math.Exp(float(v))), nil
+}
+
+// Ln returns the natural logarithm of a positive number.
+func Ln(v bsonx.Value) (bsonx.Value, error) {
+	return logarithm("$ln", 28766, v, math.Log, (*apd.Context).Ln)
+}
+
+// Log10 returns the decimal logarithm of a positive number.
+func Log10(v bsonx.Value) (bsonx.Value, error) {
+	return logarithm("$log10", 28761, v, math.Log10, (*apd.Context).Log10)
+}
+
+func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64) float64,
+	decimal func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error),
+) (bsonx.Value, error) {
+	if err := checkNumber(op, v); err != nil {
+		return bsonx.Value{}, err
+	}
+	if bsonx.CompareValues(v, zero) <= 0 && !IsNaN(v) {
+		return bsonx.Value{}, mongoerr.New(code, "%s's argument must be a positive number, but is %s", op, Format(v))
+	}
+	if v.Type == bsonx.TypeDecimal128 {
+		return decimalFunc(v, exact(decimal)), nil
+	}
+	return bsonx.Double(double(float(v))), nil
+}
+
+// Log returns the logarithm of a positive number to a positive base other than 1.
+func Log(v, base bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumbers("$log", v, base); err != nil {
+		return bsonx.Value{}, err
+	}
+	if bsonx.CompareValues(v, zero) <= 0 && !IsNaN(v) {
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28758), "$log's argument must be a positive number, but is %s", Format(v))
+	}
+	if (bsonx.CompareValues(base, zero) <= 0 || bsonx.CompareValues(base, one) == 0) && !IsNaN(base) {
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28759),
+			"$log's base must be a positive number not equal to 1, but is %s", Format(base))
+	}
+	if Widest(v.Type, base.Type) != bsonx.TypeDecimal128 {
+		return bsonx.Double(math.Log(float(v)) / math.Log(float(base))), nil
+	}
+	var x, y apd.Decimal
+	c := decimalContext()
+	_, errX := c.Ln(&x, toDecimal(v))
+	_, errY := c.Ln(&y, toDecimal(base))
+	if errX != nil || errY != nil {
+		return encode(&apd.Decimal{Form: apd.NaN}), nil
+	}
+	return decimalCompute(&x, &y, quo), nil
+}
+
+// Pow raises a number to a power. Integers stay integers where the result fits in an int64.
+func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumbers("$pow", base, exponent); err != nil {
+		return bsonx.Value{}, err
+	}
+	if IsZero(base) && bsonx.CompareValues(exponent, zero) < 0 && !IsNaN(exponent) {
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28764), "$pow cannot take a base of 0 and a negative exponent")
+	}
+	switch widest := Widest(base.Type, exponent.Type); widest {
+	case bsonx.TypeDecimal128:
+		return decimalOp(base, exponent, (*apd.Context).Pow), nil
+	case bsonx.TypeDouble:
+		return bsonx.Double(math.Pow(float(base), float(exponent))), nil
+	default:
+		if i, ok := powInt64(long(base), long(exponent)); ok {
+			return integer(i, widest), nil
+		}
+		return bsonx.Double(math.Pow(float(base), float(exponent))), nil
+	}
+}
+
+// powInt64 computes a power by squaring and reports whether it is an integer that fits.
+func powInt64(base, exp int64) (int64, bool) {
+	switch {
+	case base == 1 || exp == 0:
+		return 1, true
+	case base == -1:
+		return 1 - 2*(exp&1), true
+	case exp < 0:
+		return 0, false
+	}
+	result, ok := int64(1), true
+	for exp > 0 && ok {
+		if exp&1 == 1 {
+			if result, ok = mulInt64(result, base); !ok {
+				return 0, false
+			}
+		}
+		if exp >>= 1; exp > 0 {
+			base, ok = mulInt64(base, base)
+		}
+	}
+	return result, ok
+}
+
+var (
+	zero = bsonx.Int32(0)
+	one  = bsonx.Int32(1)
+)

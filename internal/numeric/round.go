@@ -1,0 +1,108 @@
+package numeric
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Abs returns the absolute value; the smallest int32 becomes an int64, the smallest int64 is an error.
+func Abs(v bsonx.Value) (bsonx.Value, error) {
+	if err := checkNumber("$abs", v); err != nil {
+		return bsonx.Value{}, err
+	}
+	switch v.Type {
+	case bsonx.TypeDouble:
+		return bsonx.Double(math.Abs(v.Double())), nil
+	case bsonx.TypeDecimal128:
+		d := v.Decimal()
+		d.Neg = false
+		return d.Value(), nil
+	}
+	i := long(v)
+	if i == math.MinInt64 {
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28680), "can't take $abs of long long min")
+	}
+	return integer(max(i, -i), v.Type), nil
+}
+
+// Ceil rounds up to a whole number of the same type.
+func Ceil(v bsonx.Value) (bsonx.Value, error) {
+	return whole("$ceil", v, math.Ceil, apd.RoundCeiling)
+}
+
+// Floor rounds down to a whole number of the same type.
+func Floor(v bsonx.Value) (bsonx.Value, error) {
+	return whole("$floor", v, math.Floor, apd.RoundFloor)
+}
+
+func whole(op string, v bsonx.Value, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
+	if err := checkNumber(op, v); err != nil {
+		return bsonx.Value{}, err
+	}
+	switch v.Type {
+	case bsonx.TypeDouble:
+		return bsonx.Double(double(v.Double())), nil
+	case bsonx.TypeDecimal128:
+		return quantize(toDecimal(v), 0, rounding), nil
+	default:
+		return v.Clone(), nil
+	}
+}
+
+// Round rounds half to even at a decimal place: 2 keeps hundredths, -2 hundreds. The type stays.
+func Round(v bsonx.Value, place int) (bsonx.Value, error) {
+	return roundAt("$round", v, place, math.RoundToEven, apd.RoundHalfEven)
+}
+
+// Trunc rounds toward zero at a decimal place.
+func Trunc(v bsonx.Value, place int) (bsonx.Value, error) {
+	return roundAt("$trunc", v, place, math.Trunc, apd.RoundDown)
+}
+
+func roundAt(op string, v bsonx.Value, place int, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
+	if err := checkNumber(op, v); err != nil {
+		return bsonx.Value{}, err
+	}
+	switch v.Type {
+	case bsonx.TypeDecimal128:
+		return quantize(toDecimal(v), place, rounding), nil
+	case bsonx.TypeDouble:
+		f := v.Double()
+		if place == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+			return bsonx.Double(double(f)), nil
+		}
+		return bsonx.Double(float(quantize(doubleToDecimal(f, digits), place, rounding))), nil
+	}
+	if place >= 0 {
+		return v.Clone(), nil
+	}
+	rounded, ok := quantize(toDecimal(v), place, rounding).AsInt64()
+	if !ok {
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(51080),
+			"invalid conversion from Decimal128 result in %s resulting from arguments: [%d, %d]", op, long(v), place)
+	}
+	return integer(rounded, v.Type), nil
+}
+
+// quantize rounds to a decimal place. A number that has no digits beyond it keeps its exponent, unless the
+// place asks for more zeros than it shows and there is room for them.
+func quantize(d *apd.Decimal, place int, rounding apd.Rounder) bsonx.Value {
+	if d.Form != apd.Finite {
+		return encode(d)
+	}
+	exp := int32(min(max(-place, bsonx.MinDecimalExp), bsonx.MaxDecimalExp))
+	if d.Exponent >= exp {
+		return encode(d)
+	}
+	var out apd.Decimal
+	c := decimalContext()
+	c.Rounding = rounding
+	if _, err := c.Quantize(&out, d, exp); err != nil || out.Form == apd.NaN {
+		return encode(d)
+	}
+	return encode(&out)
+}

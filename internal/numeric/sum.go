@@ -1,0 +1,145 @@
+package numeric
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Sum adds any count of numbers as $add and $sum do: what is not decimal is kept as an unevaluated sum of
+// two doubles (about 107 bits), so that the order of the numbers hardly matters and integers stay exact;
+// decimals are added apart. The zero Sum is 0 (int32).
+type Sum struct {
+	high, low float64
+	plain     float64 // the ordinary sum, for infinities and NaN, which spoil the pair
+	spoiled   bool
+	decimal   *apd.Decimal
+	widest    bsonx.Type
+}
+
+// Add adds a number; other values are ignored, as $sum ignores them.
+func (s *Sum) Add(v bsonx.Value) {
+	if !v.Type.IsNumber() {
+		return
+	}
+	if s.widest == bsonx.TypeMissing {
+		s.widest = bsonx.TypeInt32
+	}
+	s.widest = Widest(s.widest, v.Type)
+	switch v.Type {
+	case bsonx.TypeInt32:
+		s.addDouble(float64(v.Int32()))
+	case bsonx.TypeInt64:
+		s.addLong(v.Int64())
+	case bsonx.TypeDouble:
+		s.addDouble(v.Double())
+	default:
+		s.addDecimal(toDecimal(v))
+	}
+}
+
+// addLong adds the halves of an int64, each of which a double holds exactly.
+func (s *Sum) addLong(i int64) {
+	low := i & (1<<32 - 1)
+	s.addDouble(float64(i - low))
+	s.addDouble(float64(low))
+}
+
+// addDouble is Knuth's two-sum followed by a renormalisation.
+func (s *Sum) addDouble(f float64) {
+	s.plain += f
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		s.spoiled = true
+		return
+	}
+	high := s.high + f
+	part := high - s.high
+	s.low += (s.high - (high - part)) + (f - part)
+	s.high = high + s.low
+	s.low -= s.high - high
+}
+
+func (s *Sum) addDecimal(d *apd.Decimal) {
+	if s.decimal == nil {
+		s.decimal = new(apd.Decimal)
+	}
+	c := decimalContext()
+	if _, err := c.Add(s.decimal, s.decimal, d); err != nil {
+		s.decimal.Form = apd.NaN
+	}
+}
+
+// double returns the part that is not decimal.
+func (s *Sum) double() float64 {
+	if s.spoiled || math.IsInf(s.high, 0) || math.IsNaN(s.high) {
+		return s.plain
+	}
+	return s.high + s.low
+}
+
+// long returns the part that is not decimal as an integer, where it fits.
+func (s *Sum) long() (int64, bool) {
+	const limit = 1 << 63
+	if s.spoiled || math.IsNaN(s.high) || s.high < -limit || s.high > limit {
+		return 0, false
+	}
+	if s.high == limit {
+		// The high part alone does not fit, but a negative low part may bring the sum back.
+		if s.low >= 0 {
+			return 0, false
+		}
+		return math.MaxInt64 + int64(s.low) + 1, true
+	}
+	return addInt64(int64(s.high), int64(s.low))
+}
+
+// Result returns the sum: int32 or int64 while everything was an integer and fits, a double beyond that, a
+// decimal once there was one.
+func (s *Sum) Result() bsonx.Value {
+	switch s.widest {
+	case bsonx.TypeMissing:
+		return bsonx.Int32(0)
+	case bsonx.TypeInt32, bsonx.TypeInt64:
+		if i, ok := s.long(); ok {
+			return integer(i, s.widest)
+		}
+	case bsonx.TypeDecimal128:
+		return encode(s.total())
+	}
+	return bsonx.Double(s.double())
+}
+
+// total returns the whole sum as a decimal.
+func (s *Sum) total() *apd.Decimal {
+	var out apd.Decimal
+	c := decimalContext()
+	if s.decimal != nil {
+		out.Set(s.decimal)
+	}
+	parts := []float64{s.high, s.low}
+	if f := s.double(); math.IsInf(f, 0) || math.IsNaN(f) {
+		parts = []float64{f}
+	}
+	for _, f := range parts {
+		if f == 0 {
+			continue
+		}
+		if _, err := c.Add(&out, &out, doubleToDecimal(f, digits)); err != nil {
+			out.Form = apd.NaN
+		}
+	}
+	return &out
+}
+
+// Average divides the sum by a count, as $avg does: a double, or a decimal once there was one.
+func (s *Sum) Average(count int64) bsonx.Value {
+	if s.widest == bsonx.TypeDecimal128 {
+		return decimalCompute(s.total(), apd.New(count, 0), quo)
+	}
+	if i, ok := s.long(); ok && s.widest != bsonx.TypeDouble {
+		return bsonx.Double(float64(i) / float64(count))
+	}
+	return bsonx.Double(s.double() / float64(count))
+}

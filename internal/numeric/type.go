@@ -1,0 +1,113 @@
+package numeric
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// rank orders the numeric types by width.
+func rank(t bsonx.Type) int {
+	switch t {
+	case bsonx.TypeInt32:
+		return 0
+	case bsonx.TypeInt64:
+		return 1
+	case bsonx.TypeDouble:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// Widest returns the wider of two numeric types: int, long, double, decimal.
+func Widest(a, b bsonx.Type) bsonx.Type {
+	if rank(a) >= rank(b) {
+		return a
+	}
+	return b
+}
+
+// checkNumbers returns an error unless both values are numbers.
+func checkNumbers(op string, a, b bsonx.Value) error {
+	for _, v := range [2]bsonx.Value{a, b} {
+		if !v.Type.IsNumber() {
+			return mongoerr.New(mongoerr.TypeMismatch, "%s only supports numeric types, not %s", op, v.Type)
+		}
+	}
+	return nil
+}
+
+// checkNumber returns an error unless the value is a number.
+func checkNumber(op string, v bsonx.Value) error { return checkNumbers(op, v, v) }
+
+// IntOrLong returns an int32 where it fits, else an int64.
+func IntOrLong(i int64) bsonx.Value {
+	if i >= math.MinInt32 && i <= math.MaxInt32 {
+		return bsonx.Int32(int32(i))
+	}
+	return bsonx.Int64(i)
+}
+
+// integer returns an int64 where one of the operands was one, else the narrowest type that fits.
+func integer(i int64, widest bsonx.Type) bsonx.Value {
+	if widest == bsonx.TypeInt64 {
+		return bsonx.Int64(i)
+	}
+	return IntOrLong(i)
+}
+
+// float returns a number as a double; it must be a number.
+func float(v bsonx.Value) float64 {
+	f, _ := v.AsFloat64()
+	return f
+}
+
+// long returns an int32 or int64 as an int64.
+func long(v bsonx.Value) int64 {
+	if v.Type == bsonx.TypeInt32 {
+		return int64(v.Int32())
+	}
+	return v.Int64()
+}
+
+// addInt64 adds and reports whether the sum fits.
+func addInt64(a, b int64) (int64, bool) {
+	c := a + b
+	return c, (c > a) == (b > 0)
+}
+
+// subInt64 subtracts and reports whether the difference fits.
+func subInt64(a, b int64) (int64, bool) {
+	c := a - b
+	return c, (c < a) == (b > 0)
+}
+
+// mulInt64 multiplies and reports whether the product fits.
+func mulInt64(a, b int64) (int64, bool) {
+	if a == 0 || b == 0 {
+		return 0, true
+	}
+	if a == -1 && b == math.MinInt64 || b == -1 && a == math.MinInt64 {
+		return 0, false
+	}
+	c := a * b
+	return c, c/b == a
+}
+
+// Identical reports whether a result is what was there before, as update operators judge it: the same type
+// and an equal value. NaN is never identical, and decimals with different exponents can be.
+func Identical(a, b bsonx.Value) bool {
+	if a.Type != b.Type {
+		return false
+	}
+	switch a.Type {
+	case bsonx.TypeDouble:
+		return a.Double() == b.Double()
+	case bsonx.TypeDecimal128:
+		return a.Decimal().Kind != bsonx.DecimalNaN && bsonx.CompareValues(a, b) == 0
+	default:
+		return long(a) == long(b)
+	}
+}
