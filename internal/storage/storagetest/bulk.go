@@ -1,0 +1,210 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+func testDeleteRange(t *testing.T, e storage.Engine) {
+	put(t, e, letters...)
+	noError(t, e.DeleteRange([]byte("d"), []byte("h")))
+	wantScan(t, reader{e}, "", "", "b=1", "h=4", "j=5")
+	put(t, e, pair{"d", "new"})
+	wantScan(t, reader{e}, "", "", "b=1", "d=new", "h=4", "j=5")
+	noError(t, e.DeleteRange([]byte("x"), []byte("z")))
+	noError(t, e.DeleteRange([]byte("a"), []byte("z")))
+	wantScan(t, reader{e}, "", "")
+}
+
+// pairsUpTo returns an Ingest source of n pairs that uses its memory again and again.
+func pairsUpTo(n int, valueSize int) func() ([]byte, []byte, error) {
+	i, key, v := 0, make([]byte, 0, 16), make([]byte, valueSize)
+	return func() ([]byte, []byte, error) {
+		if i == n {
+			return nil, nil, io.EOF
+		}
+		key = append(key[:0], number(i)...)
+		for j := range v {
+			v[j] = byte('a' + (i+j)%26)
+		}
+		i++
+		return key, v, nil
+	}
+}
+
+func testIngest(t *testing.T, e storage.Engine) {
+	for _, n := range []int{0, 1, 20, 20_000} {
+		put(t, e, pair{"zz", "before"})
+		s := e.NewSnapshot()
+		noError(t, e.Ingest(context.Background(), pairsUpTo(n, 100)))
+		wantScan(t, s, "0", "1")
+		noError(t, s.Close())
+		if got := len(scan(t, reader{e}, "0", "1")); got != n {
+			t.Fatalf("%d pairs instead of %d", got, n)
+		}
+		if n > 0 {
+			v, _ := value(t, reader{e}, number(n-1))
+			if len(v) != 100 || v[0] != byte('a'+(n-1)%26) {
+				t.Fatalf("the last value is %q", v)
+			}
+			put(t, e, pair{number(0), "changed"})
+			wantValue(t, reader{e}, number(0), "changed")
+		}
+		wantValue(t, reader{e}, "zz", "before")
+		noError(t, e.DeleteRange([]byte("0"), []byte("1")))
+	}
+}
+
+func testIngestErrors(t *testing.T, e storage.Engine) {
+	broken := errors.New("broken")
+	for _, n := range []int{2, 20_000} {
+		source := pairsUpTo(n, 100)
+		err := e.Ingest(context.Background(), func() ([]byte, []byte, error) {
+			key, v, err := source()
+			if errors.Is(err, io.EOF) {
+				err = broken
+			}
+			return key, v, err
+		})
+		wantError(t, err, broken)
+		wantScan(t, reader{e}, "", "")
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		wantError(t, e.Ingest(ctx, pairsUpTo(n, 100)), context.Canceled)
+		wantScan(t, reader{e}, "", "")
+		for _, last := range []string{number(n - 1), number(0)} {
+			source, ended := pairsUpTo(n, 100), false
+			err = e.Ingest(context.Background(), func() ([]byte, []byte, error) {
+				key, v, err := source()
+				if errors.Is(err, io.EOF) && !ended {
+					ended = true
+					return []byte(last), nil, nil
+				}
+				return key, v, err
+			})
+			wantError(t, err, storage.ErrUnsorted)
+			wantScan(t, reader{e}, "", "")
+		}
+	}
+}
+
+func testCheckpoint(t *testing.T, e storage.Engine) {
+	put(t, e, pair{"a", "1"})
+	noError(t, e.Checkpoint(""))
+	wantValue(t, reader{e}, "a", "1")
+	if _, err := e.DiskUsage([]byte("a"), []byte("b")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testStats(t *testing.T, e storage.Engine) {
+	base := e.Stats()
+	s, txn := e.NewSnapshot(), e.Begin()
+	got := e.Stats()
+	if got.OpenSnapshots != base.OpenSnapshots+1 || got.TransactionsActive != base.TransactionsActive+1 {
+		t.Fatalf("open: %+v, before: %+v", got, base)
+	}
+	noError(t, s.Close())
+	noError(t, txn.Put([]byte("a"), nil))
+	noError(t, txn.Commit(storage.Durable))
+	put(t, e, pair{"b", "1"})
+	snap := e.BeginSnapshot()
+	put(t, e, pair{"b", "2"})
+	wantError(t, snap.Lock(context.Background(), []byte("b")), storage.ErrConflict)
+	snap.Rollback()
+	got = e.Stats()
+	if got.OpenSnapshots != 0 || got.TransactionsActive != 0 {
+		t.Fatalf("something is still open: %+v", got)
+	}
+	if got.CommitsDurable != 1 || got.CommitsBuffered != 2 || got.Conflicts != 1 {
+		t.Fatalf("commits and conflicts: %+v", got)
+	}
+}
+
+func testClose(t *testing.T, e storage.Engine) {
+	put(t, e, pair{"a", "1"})
+	s, txn, snapTxn := e.NewSnapshot(), e.Begin(), e.BeginSnapshot()
+	noError(t, txn.Put([]byte("b"), []byte("1")))
+	noError(t, snapTxn.Put([]byte("c"), []byte("1")))
+	s.Close()
+	_ = e.Close()
+	wantError(t, e.Close(), storage.ErrClosed)
+	for name, err := range map[string]error{
+		"Get":         second(e.Get([]byte("a"))),
+		"Counter":     first(e.Counter([]byte("a"))),
+		"DeleteRange": e.DeleteRange([]byte("a"), []byte("b")),
+		"Ingest":      e.Ingest(context.Background(), pairsUpTo(1, 1)),
+		"Checkpoint":  e.Checkpoint(""),
+		"DiskUsage":   first(e.DiskUsage([]byte("a"), []byte("b"))),
+		"Commit":      txn.Commit(storage.Durable),
+		"CommitSnap":  snapTxn.Commit(storage.Durable),
+		"Snapshot":    second(e.NewSnapshot().Get([]byte("a"))),
+		"Begin":       second(e.Begin().Get([]byte("a"))),
+		"BeginLock":   e.Begin().Lock(context.Background(), []byte("a")),
+		"BeginSnap":   second(e.BeginSnapshot().Get([]byte("a"))),
+		"NewIter":     first(e.BeginSnapshot().NewIter(nil, nil)),
+	} {
+		if !errors.Is(err, storage.ErrClosed) {
+			t.Errorf("%s after Close: %v", name, err)
+		}
+	}
+	txn.Rollback()
+	snapTxn.Rollback()
+	e.Begin().Rollback()
+	_ = e.Stats()
+}
+
+func first[T any](_ T, err error) error { return err }
+
+func second[T, U any](_ T, _ U, err error) error { return err }
+
+// testCloseLeaks closes an engine under a snapshot and transactions in use: they answer errors.
+func testCloseLeaks(t *testing.T, e storage.Engine) {
+	put(t, e, pair{"a", "1"})
+	s, txn, snapTxn := e.NewSnapshot(), e.Begin(), e.BeginSnapshot()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for _, r := range []storage.Reader{s, txn, snapTxn} {
+				_, closer, err := r.Get([]byte("a"))
+				if err == nil {
+					_ = closer.Close()
+					continue
+				}
+				if !errors.Is(err, storage.ErrClosed) {
+					t.Errorf("Get around Close: %v", err)
+				}
+			}
+		}
+	}()
+	time.Sleep(5 * time.Millisecond)
+	_ = e.Close()
+	time.Sleep(5 * time.Millisecond)
+	close(stop)
+	within(t, done, "the reader's end")
+	wantError(t, txn.Commit(storage.Buffered), storage.ErrClosed)
+	snapTxn.Rollback()
+	_ = s.Close()
+}
+
+func testCloseWakesWaiters(t *testing.T, e storage.Engine) {
+	holder, waiter := e.Begin(), e.Begin()
+	lockKey(t, holder, "a")
+	result := lockLater(context.Background(), waiter, "a")
+	waits(t, result)
+	_ = e.Close()
+	wantError(t, result1(t, result), storage.ErrClosed)
+	waiter.Rollback()
+	holder.Rollback()
+}
