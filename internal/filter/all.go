@@ -1,0 +1,53 @@
+package filter
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// parseAll expands $all into the conjunction of its members; the empty one matches nothing.
+func parseAll(p *parser, f field) (Node, error) {
+	if f.value.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(mongoerr.BadValue, "$all needs an array")
+	}
+	members := f.value.Doc().Values()
+	if len(members) == 0 {
+		return &AlwaysFalse{}, nil
+	}
+	parse := parseAllValue
+	if isElemMatchDoc(members[0]) {
+		parse = parseAllElemMatch
+	}
+	nodes := make([]Node, 0, len(members))
+	for _, v := range members {
+		n, err := parse(p, f, v)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, n)
+	}
+	return &And{nodes}, nil
+}
+
+func isElemMatchDoc(v bsonx.Value) bool {
+	return v.Type == bsonx.TypeDocument && string(v.Doc().First().Key) == "$elemMatch"
+}
+
+func parseAllElemMatch(p *parser, f field, v bsonx.Value) (Node, error) {
+	if !isElemMatchDoc(v) {
+		return nil, mongoerr.New(mongoerr.BadValue, "$all/$elemMatch has to be consistent")
+	}
+	f.value = v.Doc().First().Value
+	f.depth++
+	return parseElemMatch(p, f)
+}
+
+func parseAllValue(p *parser, f field, v bsonx.Value) (Node, error) {
+	if v.Type == bsonx.TypeRegex {
+		return p.regexValue(f.path, v)
+	}
+	if v.Type == bsonx.TypeDocument && p.reg.field[string(v.Doc().First().Key)] != nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "no $ expressions in $all")
+	}
+	return p.compare(f.path, Eq, v)
+}

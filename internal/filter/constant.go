@@ -1,0 +1,83 @@
+package filter
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// AlwaysTrue matches everything.
+type AlwaysTrue struct{}
+
+// AlwaysFalse matches nothing.
+type AlwaysFalse struct{}
+
+// SampleRate is $sampleRate: it matches at random with a probability.
+type SampleRate struct {
+	Rate   float64
+	random func() float64
+}
+
+// Kind returns KindAlwaysTrue.
+func (*AlwaysTrue) Kind() Kind { return KindAlwaysTrue }
+
+// Kind returns KindAlwaysFalse.
+func (*AlwaysFalse) Kind() Kind { return KindAlwaysFalse }
+
+// Kind returns KindSampleRate.
+func (*SampleRate) Kind() Kind { return KindSampleRate }
+
+func (*AlwaysTrue) matchDoc(bsonx.Doc, *state) bool      { return true }
+func (*AlwaysTrue) matchElem(bsonx.Value, *state) bool   { return true }
+func (*AlwaysFalse) matchDoc(bsonx.Doc, *state) bool     { return false }
+func (*AlwaysFalse) matchElem(bsonx.Value, *state) bool  { return false }
+func (n *SampleRate) matchDoc(bsonx.Doc, *state) bool    { return n.random() < n.Rate }
+func (n *SampleRate) matchElem(bsonx.Value, *state) bool { return n.random() < n.Rate }
+
+func (*AlwaysTrue) serialize(b *bsonx.Builder)  { b.Double("$alwaysTrue", 1) }
+func (*AlwaysFalse) serialize(b *bsonx.Builder) { b.Double("$alwaysFalse", 1) }
+
+func (n *SampleRate) serialize(b *bsonx.Builder) { b.Double("$sampleRate", n.Rate) }
+
+func parseAlways(n Node) topParser {
+	return func(_ *parser, name string, v bsonx.Value, _ level, _ int) (Node, error) {
+		i, ok := v.AsExactInt64()
+		if !ok {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "Expected an integer: %s: %s", name, shell(v))
+		}
+		if i != 1 {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an integer value of 1", name)
+		}
+		return n, nil
+	}
+}
+
+func parseSampleRate(p *parser, _ string, v bsonx.Value, _ level, _ int) (Node, error) {
+	if !v.Type.IsNumber() {
+		return nil, mongoerr.New(mongoerr.BadValue, "argument to $sampleRate must be a numeric type")
+	}
+	rate, _ := v.AsFloat64()
+	switch {
+	case math.IsNaN(rate) || rate < 0 || rate > 1:
+		return nil, mongoerr.New(mongoerr.BadValue, "numeric argument to $sampleRate must be in [0, 1]")
+	case rate == 0:
+		return &AlwaysFalse{}, nil
+	case rate == 1:
+		return &AlwaysTrue{}, nil
+	}
+	return &SampleRate{Rate: rate, random: p.opts.Random}, nil
+}
+
+// parseComment accepts $comment, which has no effect on what matches.
+func parseComment(*parser, string, bsonx.Value, level, int) (Node, error) { return nil, nil }
+
+// parseDBRefField makes $ref, $id and $db ordinary field names, as they stand in the elements of an array of DBRefs
+// that $elemMatch looks into. Only $id follows the collation.
+func parseDBRefField(p *parser, name string, v bsonx.Value, _ level, _ int) (Node, error) {
+	var c Collator
+	if name == "$id" {
+		c = p.opts.Collation
+	}
+	return NewCompare(name, Eq, v, c), nil
+}

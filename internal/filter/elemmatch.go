@@ -1,0 +1,121 @@
+package filter
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// ElemMatchObject is {$elemMatch: { field: …, … }}: an element of an array, a document or an array itself, matches
+// Child.
+type ElemMatchObject struct {
+	leaf
+	Child Node
+}
+
+// ElemMatchValue is {$elemMatch: { $gt: …, … }}: an element of an array satisfies all Children, whose paths are empty.
+type ElemMatchValue struct {
+	leaf
+	Children []Node
+}
+
+// Kind returns KindElemMatchObject.
+func (*ElemMatchObject) Kind() Kind { return KindElemMatchObject }
+
+// Kind returns KindElemMatchValue.
+func (*ElemMatchValue) Kind() Kind { return KindElemMatchValue }
+
+func (n *ElemMatchObject) matchDoc(doc bsonx.Doc, st *state) bool {
+	return n.path.match(doc, Whole, n, st)
+}
+
+func (n *ElemMatchObject) matchElem(v bsonx.Value, st *state) bool {
+	if v.Type != bsonx.TypeArray {
+		return false
+	}
+	i := 0
+	for it := v.Doc().Iter(); it.Next(); i++ {
+		if n.matchElement(it.Value()) {
+			st.record(i)
+			return true
+		}
+	}
+	return false
+}
+
+// matchElement matches one element; what happens within it leaves no details.
+func (n *ElemMatchObject) matchElement(v bsonx.Value) bool {
+	return (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && n.Child.matchDoc(v.Doc(), nil)
+}
+
+func (n *ElemMatchValue) matchDoc(doc bsonx.Doc, st *state) bool {
+	return n.path.match(doc, Whole, n, st)
+}
+
+func (n *ElemMatchValue) matchElem(v bsonx.Value, st *state) bool {
+	if v.Type != bsonx.TypeArray {
+		return false
+	}
+	i := 0
+	for it := v.Doc().Iter(); it.Next(); i++ {
+		if n.matchElement(it.Value()) {
+			st.record(i)
+			return true
+		}
+	}
+	return false
+}
+
+func (n *ElemMatchValue) matchElement(v bsonx.Value) bool {
+	for _, child := range n.Children {
+		if !child.matchElem(v, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *ElemMatchObject) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+
+func (n *ElemMatchObject) serializeOperator(b *bsonx.Builder) {
+	b.StartDocField("$elemMatch")
+	n.Child.serialize(b)
+	b.End()
+}
+
+func (n *ElemMatchValue) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+
+func (n *ElemMatchValue) serializeOperator(b *bsonx.Builder) {
+	b.StartDocField("$elemMatch")
+	for _, child := range n.Children {
+		serializeOperators(b, child)
+	}
+	b.End()
+}
+
+func parseElemMatch(p *parser, f field) (Node, error) {
+	if f.value.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch needs an Object")
+	}
+	doc := f.value.Doc()
+	if p.isElemMatchValue(f.value) {
+		nodes, err := p.parseOperators("", doc, levelElem, f.depth+1)
+		if err != nil {
+			return nil, err
+		}
+		return &ElemMatchValue{newLeaf(f.path), nodes}, nil
+	}
+	child, err := p.parseDoc(doc, levelElem, f.depth+1)
+	if err != nil {
+		return nil, err
+	}
+	if hasKind(child, KindWhere) {
+		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch cannot contain $where expression")
+	}
+	return &ElemMatchObject{newLeaf(f.path), child}, nil
+}
+
+// isElemMatchValue tells the value form, which starts with an operator on values, from the object form, which starts
+// with a field name or an operator that stands in place of one.
+func (p *parser) isElemMatchValue(v bsonx.Value) bool {
+	return isOperatorDoc(v, true) && p.reg.top[string(v.Doc().First().Key)] == nil
+}

@@ -1,0 +1,28 @@
+package filter
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// Exists is {$exists: true}: a value, also null, stands at the path. {$exists: false} is a Not of Exists.
+type Exists struct{ leaf }
+
+// NewExists returns an existence test.
+func NewExists(path string) *Exists { return &Exists{newLeaf(path)} }
+
+// Kind returns KindExists.
+func (*Exists) Kind() Kind { return KindExists }
+
+func (n *Exists) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
+
+func (n *Exists) matchElem(v bsonx.Value, _ *state) bool { return !v.IsMissing() }
+
+func (n *Exists) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+
+func (n *Exists) serializeOperator(b *bsonx.Builder) { b.Bool("$exists", true) }
+
+func parseExists(_ *parser, f field) (Node, error) {
+	n := NewExists(f.path)
+	if f.value.Truthy() {
+		return n, nil
+	}
+	return &Not{Child: n}, nil
+}

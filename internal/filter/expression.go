@@ -1,0 +1,49 @@
+package filter
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Expr is $expr: an aggregation expression is true of the document.
+type Expr struct {
+	Expr expr.Expr
+	// Spec is the operand of $expr as it was written.
+	Spec bsonx.Value
+}
+
+// Kind returns KindExpr.
+func (*Expr) Kind() Kind { return KindExpr }
+
+func (n *Expr) matchDoc(doc bsonx.Doc, st *state) bool {
+	v, err := n.eval(doc, st)
+	if err != nil {
+		return st.fail(err)
+	}
+	return v.Truthy()
+}
+
+func (n *Expr) eval(doc bsonx.Doc, st *state) (bsonx.Value, error) {
+	st.ctx.Root = bsonx.Document(doc)
+	return n.Expr.Eval(&st.ctx)
+}
+
+// matchElem is never reached: the parser refuses $expr within $elemMatch.
+func (n *Expr) matchElem(bsonx.Value, *state) bool { return false }
+
+func (n *Expr) serialize(b *bsonx.Builder) { b.Value("$expr", n.Spec) }
+
+func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, error) {
+	if level == levelElem {
+		return nil, mongoerr.New(mongoerr.BadValue, "$expr can only be applied to the top-level document")
+	}
+	if !p.opts.AllowExpr {
+		return nil, mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$expr is not allowed in this context")
+	}
+	e, err := expr.Parse(v, p.opts.Vars)
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{Expr: e, Spec: v}, nil
+}

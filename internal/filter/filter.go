@@ -1,0 +1,161 @@
+package filter
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// Options say in which context a filter is parsed. The zero Options allow neither $expr, $where nor $text.
+type Options struct {
+	// Vars is the scope of $expr: the command's `let`.
+	Vars *expr.Vars
+	// Now is the command's time, for $$NOW.
+	Now time.Time
+	// AllowExpr allows $expr.
+	AllowExpr bool
+	// AllowWhere allows $where, and $function within $expr.
+	AllowWhere bool
+	// AllowText allows $text.
+	AllowText bool
+	// AllowGeoNear allows $near and $nearSphere.
+	AllowGeoNear bool
+	// Collation compares strings; nil compares bytes.
+	Collation Collator
+	// Random returns numbers in [0, 1) for $sampleRate; nil means the process's generator.
+	Random func() float64
+	// JSTimeout bounds one call of a $where function; zero means js.DefaultTimeout.
+	JSTimeout time.Duration
+}
+
+// FindOptions are the options of find, count, distinct, update and delete: everything is allowed.
+func FindOptions(vars *expr.Vars, now time.Time) Options {
+	return Options{Vars: vars, Now: now, AllowExpr: true, AllowWhere: true, AllowText: true, AllowGeoNear: true}
+}
+
+// Collator compares strings by the rules of a collation.
+type Collator interface {
+	// Compare orders two UTF-8 strings.
+	Compare(a, b []byte) int
+	// Spec is the collation's document, for explain and plan cache keys.
+	Spec() bsonx.Doc
+}
+
+// Filter is a compiled filter. It is immutable and safe for concurrent use.
+type Filter struct {
+	// Root is the tree; it must not be changed.
+	Root Node
+
+	opts     Options
+	spec     bsonx.Doc
+	stateful bool
+	states   sync.Pool
+}
+
+// Details tell how a document matched.
+type Details struct {
+	// ArrayIndex is the index of the element that the last predicate went through in the outermost array of its
+	// path; HasIndex is false if no array was traversed.
+	ArrayIndex int
+	HasIndex   bool
+}
+
+func (d *Details) set(index int) { d.ArrayIndex, d.HasIndex = index, true }
+
+// Reset forgets the index.
+func (d *Details) Reset() { *d = Details{} }
+
+// state is what one evaluation carries along. It is nil where neither details nor expressions are needed.
+type state struct {
+	details *Details
+	ctx     expr.Context
+	err     error
+}
+
+func (st *state) record(index int) {
+	if st != nil && st.details != nil && index >= 0 {
+		st.details.set(index)
+	}
+}
+
+// silence stops the recording of details and returns what to restore.
+func (st *state) silence() *Details {
+	if st == nil {
+		return nil
+	}
+	d := st.details
+	st.details = nil
+	return d
+}
+
+func (st *state) restore(d *Details) {
+	if st != nil {
+		st.details = d
+	}
+}
+
+// fail keeps the first error of an evaluation; its result is false, whatever the nodes above make of it.
+func (st *state) fail(err error) bool {
+	if st.err == nil {
+		st.err = err
+	}
+	return false
+}
+
+// Parse compiles a filter document.
+func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
+	if opts.Random == nil {
+		opts.Random = rand.Float64
+	}
+	doc = doc.Clone()
+	p := &parser{opts: opts, reg: operatorTable}
+	root, err := p.parseDoc(doc, levelTop, 0)
+	if err != nil {
+		return nil, err
+	}
+	return newFilter(root, doc, opts), nil
+}
+
+func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
+	f := &Filter{Root: root, spec: spec, opts: opts, stateful: hasKind(root, KindExpr, KindWhere, KindSampleRate)}
+	f.states.New = func() any { return &state{ctx: expr.Context{Now: opts.Now, Random: opts.Random}} }
+	return f
+}
+
+// Spec returns the filter document that was parsed; it must not be changed.
+func (f *Filter) Spec() bsonx.Doc { return f.spec }
+
+// Collation returns the collation that strings are compared with, or nil.
+func (f *Filter) Collation() Collator { return f.opts.Collation }
+
+// Match reports whether a document satisfies the filter.
+func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
+	if !f.stateful {
+		return f.Root.matchDoc(doc, nil), nil
+	}
+	return f.MatchDetails(doc, nil)
+}
+
+// MatchDetails is Match and, for a document that matches, fills in d, which may be nil.
+func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
+	st := f.states.Get().(*state)
+	if d != nil {
+		d.Reset()
+	}
+	st.details, st.err = d, nil
+	ok := f.Root.matchDoc(doc, st)
+	err := st.err
+	st.details, st.ctx.Root = nil, bsonx.Missing
+	f.states.Put(st)
+	if err != nil {
+		return false, err
+	}
+	return ok, nil
+}
+
+// MatchElem reports whether a single value satisfies the filter as an array element satisfies the value form of
+// $elemMatch.
+func (f *Filter) MatchElem(v bsonx.Value) bool { return f.Root.matchElem(v, nil) }

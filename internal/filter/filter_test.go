@@ -1,0 +1,61 @@
+package filter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+func mustParse(t testing.TB, doc bsonx.Doc) *Filter {
+	t.Helper()
+	f, err := Parse(doc, FindOptions(nil, time.Time{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestMatchAllocatesNothing(t *testing.T) {
+	doc := benchmarkDoc()
+	f := mustParse(t, bsonx.NewDoc("f8", 8))
+	if n := testing.AllocsPerRun(100, func() {
+		if ok, err := f.Match(doc); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+// benchmarkDoc has 10 fields in 1 KB.
+func benchmarkDoc() bsonx.Doc {
+	text := make([]byte, 150)
+	for i := range text {
+		text[i] = 'x'
+	}
+	return bsonx.NewDoc("_id", 1, "f1", string(text), "f2", string(text), "f3", string(text), "f4", string(text),
+		"f5", string(text), "f6", string(text), "f7", int64(7), "f8", 8, "f9", "nine")
+}
+
+func BenchmarkEquality(b *testing.B) {
+	doc := benchmarkDoc()
+	f := mustParse(b, bsonx.NewDoc("f9", "nine"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if ok, _ := f.Match(doc); !ok {
+			b.Fatal("no match")
+		}
+	}
+}
+
+func BenchmarkConjunction(b *testing.B) {
+	doc := benchmarkDoc()
+	f := mustParse(b, bsonx.NewDoc("f9", "nine", "f8", bsonx.NewDoc("$gt", 3), "f7", bsonx.NewDoc("$lt", 30.5)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if ok, _ := f.Match(doc); !ok {
+			b.Fatal("no match")
+		}
+	}
+}

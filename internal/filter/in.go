@@ -1,0 +1,122 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// In is $in: equality with one of Values, or a match with one of Regexes. $nin is a Not of In.
+type In struct {
+	leaf
+	// Values are sorted and without duplicates.
+	Values []bsonx.Value
+	// Regexes have the same path.
+	Regexes []*Regex
+	// Collation compares strings; nil compares bytes.
+	Collation Collator
+
+	hasNull bool
+}
+
+// NewIn returns a disjunction of equalities. It sorts values in place.
+func NewIn(path string, values []bsonx.Value, regexes []*Regex, c Collator) *In {
+	n := &In{leaf: newLeaf(path), Regexes: regexes, Collation: c}
+	slices.SortStableFunc(values, n.compare)
+	n.Values = slices.CompactFunc(values, func(a, b bsonx.Value) bool { return n.compare(a, b) == 0 })
+	for _, v := range n.Values {
+		n.hasNull = n.hasNull || v.Type == bsonx.TypeNull
+	}
+	return n
+}
+
+func (n *In) compare(a, b bsonx.Value) int {
+	if n.Collation != nil {
+		return compareCollated(a, b, n.Collation)
+	}
+	return bsonx.CompareValues(a, b)
+}
+
+// Kind returns KindIn.
+func (*In) Kind() Kind { return KindIn }
+
+func (n *In) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
+
+func (n *In) matchElem(v bsonx.Value, st *state) bool {
+	if n.has(v) {
+		return true
+	}
+	for _, re := range n.Regexes {
+		if re.matchElem(v, st) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *In) has(v bsonx.Value) bool {
+	if v.IsNull() {
+		return n.hasNull
+	}
+	low, high := 0, len(n.Values)
+	for low < high {
+		mid := int(uint(low+high) >> 1)
+		switch c := n.compare(n.Values[mid], v); {
+		case c == 0:
+			return true
+		case c < 0:
+			low = mid + 1
+		default:
+			high = mid
+		}
+	}
+	return false
+}
+
+func (n *In) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+
+func (n *In) serializeOperator(b *bsonx.Builder) {
+	b.StartArrayField("$in")
+	for _, v := range n.Values {
+		b.Elem(v)
+	}
+	for _, re := range n.Regexes {
+		b.Elem(bsonx.Regex(re.Pattern, re.Options))
+	}
+	b.End()
+}
+
+func parseIn(p *parser, f field) (Node, error) {
+	if f.value.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(mongoerr.BadValue, "%s needs an array", f.name)
+	}
+	var values []bsonx.Value
+	var regexes []*Regex
+	for it := f.value.Doc().Iter(); it.Next(); {
+		v := it.Value()
+		switch {
+		case isOperatorDoc(v, false):
+			return nil, mongoerr.New(mongoerr.BadValue, "cannot nest $ under %s", f.name)
+		case v.Type == bsonx.TypeUndefined:
+			return nil, mongoerr.New(mongoerr.BadValue, "InMatchExpression equality cannot be undefined")
+		case v.Type == bsonx.TypeRegex:
+			re, err := p.regexValue(f.path, v)
+			if err != nil {
+				return nil, err
+			}
+			regexes = append(regexes, re.(*Regex))
+		default:
+			values = append(values, v)
+		}
+	}
+	return NewIn(f.path, values, regexes, p.opts.Collation), nil
+}
+
+func parseNin(p *parser, f field) (Node, error) {
+	n, err := parseIn(p, f)
+	if err != nil {
+		return nil, err
+	}
+	return &Not{Child: n}, nil
+}

@@ -1,0 +1,248 @@
+package filter
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// And matches what all its children match; without children it matches everything.
+type And struct{ Children []Node }
+
+// Or matches what one of its children matches.
+type Or struct{ Children []Node }
+
+// Nor matches what none of its children matches.
+type Nor struct{ Children []Node }
+
+// Not matches what its child does not match.
+type Not struct{ Child Node }
+
+// Kind returns KindAnd.
+func (*And) Kind() Kind { return KindAnd }
+
+// Kind returns KindOr.
+func (*Or) Kind() Kind { return KindOr }
+
+// Kind returns KindNor.
+func (*Nor) Kind() Kind { return KindNor }
+
+// Kind returns KindNot.
+func (*Not) Kind() Kind { return KindNot }
+
+func (n *And) matchDoc(doc bsonx.Doc, st *state) bool {
+	for _, child := range n.Children {
+		if !child.matchDoc(doc, st) {
+			if st != nil && st.details != nil {
+				st.details.Reset()
+			}
+			return false
+		}
+	}
+	return true
+}
+
+func (n *And) matchElem(v bsonx.Value, st *state) bool {
+	for _, child := range n.Children {
+		if !child.matchElem(v, st) {
+			return false
+		}
+	}
+	return true
+}
+
+// The other logical nodes record no details: which of several predicates led to the match would be arbitrary.
+
+func (n *Or) matchDoc(doc bsonx.Doc, st *state) bool {
+	d := st.silence()
+	ok := false
+	for _, child := range n.Children {
+		if child.matchDoc(doc, st) {
+			ok = true
+			break
+		}
+	}
+	st.restore(d)
+	return ok
+}
+
+func (n *Or) matchElem(v bsonx.Value, st *state) bool {
+	for _, child := range n.Children {
+		if child.matchElem(v, st) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Nor) matchDoc(doc bsonx.Doc, st *state) bool {
+	return !(*Or)(n).matchDoc(doc, st)
+}
+
+func (n *Nor) matchElem(v bsonx.Value, st *state) bool {
+	return !(*Or)(n).matchElem(v, st)
+}
+
+func (n *Not) matchDoc(doc bsonx.Doc, st *state) bool {
+	d := st.silence()
+	ok := !n.Child.matchDoc(doc, st)
+	st.restore(d)
+	return ok
+}
+
+func (n *Not) matchElem(v bsonx.Value, st *state) bool { return !n.Child.matchElem(v, st) }
+
+func (n *And) serialize(b *bsonx.Builder) {
+	if len(n.Children) > 0 {
+		serializeChildren(b, "$and", n.Children)
+	}
+}
+
+func (n *Or) serialize(b *bsonx.Builder) { serializeChildren(b, "$or", n.Children) }
+
+func (n *Nor) serialize(b *bsonx.Builder) { serializeChildren(b, "$nor", n.Children) }
+
+// serialize writes { path: { $not: { … } } } where the child is about one path, and $nor otherwise, which is how a
+// negation of a whole predicate is spelled.
+func (n *Not) serialize(b *bsonx.Builder) {
+	if l, ok := n.Child.(Leaf); ok {
+		b.StartDocField(l.FieldPath().String())
+		n.serializeOperator(b)
+		b.End()
+		return
+	}
+	if path, ok := commonPath(n.Child); ok {
+		b.StartDocField(path)
+		n.serializeOperator(b)
+		b.End()
+		return
+	}
+	serializeChildren(b, "$nor", []Node{n.Child})
+}
+
+// serializeOperator writes the $not without its path.
+func (n *Not) serializeOperator(b *bsonx.Builder) {
+	b.StartDocField("$not")
+	serializeOperators(b, n.Child)
+	b.End()
+}
+
+// serializeOperators writes the operators of a predicate over one path.
+func serializeOperators(b *bsonx.Builder, n Node) {
+	switch n := n.(type) {
+	case Leaf:
+		n.serializeOperator(b)
+	case *Not:
+		n.serializeOperator(b)
+	case *And:
+		for _, child := range n.Children {
+			serializeOperators(b, child)
+		}
+	default:
+		n.serialize(b)
+	}
+}
+
+// commonPath returns the path that all leaves of a conjunction are about, if it can be written as one operator
+// document, in which no operator stands twice.
+func commonPath(n Node) (string, bool) {
+	and, ok := n.(*And)
+	if !ok || len(and.Children) == 0 {
+		return "", false
+	}
+	path, seen := "", map[string]bool{}
+	for i, child := range and.Children {
+		p, op := "", ""
+		switch child := child.(type) {
+		case Leaf:
+			p, op = child.FieldPath().String(), operatorName(child)
+		case *Not:
+			l, isLeaf := child.Child.(Leaf)
+			if !isLeaf {
+				return "", false
+			}
+			p, op = l.FieldPath().String(), "$not"
+		default:
+			return "", false
+		}
+		if i > 0 && p != path || seen[op] {
+			return "", false
+		}
+		path, seen[op] = p, true
+	}
+	return path, true
+}
+
+func operatorName(l Leaf) string {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	l.serializeOperator(b)
+	b.End()
+	return string(bsonx.Doc(b.Bytes()).First().Key)
+}
+
+func serializeChildren(b *bsonx.Builder, name string, nodes []Node) {
+	b.StartArrayField(name)
+	for _, child := range nodes {
+		b.StartDocElem()
+		child.serialize(b)
+		b.End()
+	}
+	b.End()
+}
+
+func parseLogical(build func([]Node) Node) topParser {
+	return func(p *parser, name string, v bsonx.Value, level level, depth int) (Node, error) {
+		if v.Type != bsonx.TypeArray {
+			return nil, mongoerr.New(mongoerr.BadValue, "%s must be an array", name)
+		}
+		if v.Doc().IsEmpty() {
+			return nil, mongoerr.New(mongoerr.BadValue, "$and/$or/$nor must be a nonempty array")
+		}
+		var nodes []Node
+		for it := v.Doc().Iter(); it.Next(); {
+			if it.Value().Type != bsonx.TypeDocument {
+				return nil, mongoerr.New(mongoerr.BadValue, "$or/$and/$nor entries need to be full objects")
+			}
+			n, err := p.parseDoc(it.Value().Doc(), level.below(), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			nodes = append(nodes, n)
+		}
+		return build(nodes), nil
+	}
+}
+
+func newAnd(nodes []Node) Node { return &And{nodes} }
+func newOr(nodes []Node) Node  { return &Or{nodes} }
+func newNor(nodes []Node) Node { return &Nor{nodes} }
+
+func parseNot(p *parser, f field) (Node, error) {
+	switch f.value.Type {
+	case bsonx.TypeRegex:
+		n, err := p.regexValue(f.path, f.value)
+		if err != nil {
+			return nil, err
+		}
+		return &Not{Child: n}, nil
+	case bsonx.TypeDocument:
+	default:
+		return nil, mongoerr.New(mongoerr.BadValue, "$not needs a regex or a document")
+	}
+	if f.value.Doc().IsEmpty() {
+		return nil, mongoerr.New(mongoerr.BadValue, "$not cannot be empty")
+	}
+	nodes, err := p.parseOperators(f.path, f.value.Doc(), f.level, f.depth+1)
+	if err != nil {
+		return nil, err
+	}
+	return &Not{Child: single(nodes)}, nil
+}
+
+// single returns the only node, or the conjunction of several.
+func single(nodes []Node) Node {
+	if len(nodes) == 1 {
+		return nodes[0]
+	}
+	return &And{nodes}
+}

@@ -1,0 +1,117 @@
+package filter
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// Node is a predicate. Its implementations are the exported types of this package.
+//
+//sumtype:decl
+type Node interface {
+	// Kind returns the node's type; kinds are in MongoDB's canonical order.
+	Kind() Kind
+	// matchDoc reports whether a document matches. st may be nil.
+	matchDoc(doc bsonx.Doc, st *state) bool
+	// matchElem reports whether a single value, perhaps missing, matches. Leaves ignore their path.
+	matchElem(v bsonx.Value, st *state) bool
+	// serialize appends the node's fields to the open document.
+	serialize(b *bsonx.Builder)
+}
+
+// Leaf is a node with a path.
+type Leaf interface {
+	Node
+	// FieldPath returns the compiled path.
+	FieldPath() *Path
+	// serializeOperator appends the operator and its operand, without the path, to the open document.
+	serializeOperator(b *bsonx.Builder)
+}
+
+// Kind is the type of a node.
+type Kind uint8
+
+// The kinds in the order in which MongoDB sorts the children of a canonical $and or $or.
+const (
+	KindAnd Kind = iota
+	KindOr
+	KindElemMatchObject
+	KindElemMatchValue
+	KindSize
+	KindEq
+	KindLte
+	KindLt
+	KindGt
+	KindGte
+	KindRegex
+	KindMod
+	KindExists
+	KindIn
+	KindBitsAllSet
+	KindBitsAllClear
+	KindBitsAnySet
+	KindBitsAnyClear
+	KindNot
+	KindNor
+	KindType
+	KindWhere
+	KindExpr
+	KindAlwaysFalse
+	KindAlwaysTrue
+	KindText
+	KindSampleRate
+	KindJSONSchema
+)
+
+// leaf is what every node with a path has.
+type leaf struct {
+	// Path is the dotted path; empty in the children of the value form of $elemMatch.
+	Path string
+	path *Path
+}
+
+func newLeaf(path string) leaf { return leaf{Path: path, path: NewPath(path)} }
+
+// FieldPath returns the compiled path.
+func (l *leaf) FieldPath() *Path { return l.path }
+
+// children returns the nodes directly below n.
+func children(n Node) []Node {
+	switch n := n.(type) {
+	case *And:
+		return n.Children
+	case *Or:
+		return n.Children
+	case *Nor:
+		return n.Children
+	case *Not:
+		return []Node{n.Child}
+	case *ElemMatchObject:
+		return []Node{n.Child}
+	case *ElemMatchValue:
+		return n.Children
+	default:
+		return nil
+	}
+}
+
+// Children returns the nodes directly below n; the result must not be changed.
+func Children(n Node) []Node { return children(n) }
+
+// WalkNodes calls f for n and, where f returns true, for the nodes below it.
+func WalkNodes(n Node, f func(Node) bool) {
+	if !f(n) {
+		return
+	}
+	for _, child := range children(n) {
+		WalkNodes(child, f)
+	}
+}
+
+func hasKind(n Node, kinds ...Kind) bool {
+	found := false
+	WalkNodes(n, func(n Node) bool {
+		for _, k := range kinds {
+			found = found || n.Kind() == k
+		}
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,159 @@
+package filter
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// maxDepth bounds the nesting of a filter, as MongoDB's kMaximumTreeDepth does.
+const maxDepth = 100
+
+// level tells where in a filter the parser is.
+type level uint8
+
+const (
+	levelTop   level = iota // the filter document itself
+	levelUnder              // below logical operators
+	levelElem               // within $elemMatch, where the document is an array element
+)
+
+func (l level) below() level {
+	if l == levelTop {
+		return levelUnder
+	}
+	return l
+}
+
+type parser struct {
+	opts Options
+	reg  *registry
+}
+
+// field is an operator under a path: { path: { $op: value } }.
+type field struct {
+	path    string
+	name    string
+	value   bsonx.Value
+	context bsonx.Doc // the document of operators that this one stands in
+	level   level
+	depth   int
+}
+
+// fieldParser makes the node of an operator under a path; a nil node adds nothing.
+type fieldParser func(p *parser, f field) (Node, error)
+
+// topParser makes the node of an operator in place of a path; a nil node adds nothing.
+type topParser func(p *parser, name string, v bsonx.Value, level level, depth int) (Node, error)
+
+// parseDoc parses a document of paths and top-level operators.
+func (p *parser) parseDoc(doc bsonx.Doc, level level, depth int) (Node, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep()
+	}
+	var nodes []Node
+	for it := doc.Iter(); it.Next(); {
+		key, v := string(it.Key()), it.Value()
+		var err error
+		nodes, err = p.parseEntry(nodes, key, v, level, depth)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return single(nodes), nil
+}
+
+func (p *parser) parseEntry(nodes []Node, key string, v bsonx.Value, level level, depth int) ([]Node, error) {
+	if strings.HasPrefix(key, "$") {
+		def := p.reg.top[key]
+		if def == nil {
+			return nil, mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s. If you have a field name that "+
+				"starts with a '$' symbol, consider using $getField or $setField.", key)
+		}
+		if def.parseTop == nil {
+			return nil, errNotImplemented(key)
+		}
+		return appendNode(nodes)(def.parseTop(p, key, v, level, depth))
+	}
+	if isOperatorDoc(v, false) {
+		sub, err := p.parseOperators(key, v.Doc(), level, depth)
+		return append(nodes, sub...), err
+	}
+	if v.Type == bsonx.TypeRegex {
+		return appendNode(nodes)(p.regexValue(key, v))
+	}
+	return appendNode(nodes)(p.compare(key, Eq, v))
+}
+
+func appendNode(nodes []Node) func(Node, error) ([]Node, error) {
+	return func(n Node, err error) ([]Node, error) {
+		if err != nil || n == nil {
+			return nodes, err
+		}
+		return append(nodes, n), nil
+	}
+}
+
+// parseOperators parses the document of operators under a path.
+func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth int) ([]Node, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep()
+	}
+	var nodes []Node
+	for it := doc.Iter(); it.Next(); {
+		name := string(it.Key())
+		def := p.reg.field[name]
+		switch {
+		case def == nil && name == "$where":
+			return nil, mongoerr.New(mongoerr.BadValue, "$where cannot be applied to a field")
+		case def == nil:
+			return nil, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", name)
+		case def.parseField == nil:
+			return nil, errNotImplemented(name)
+		}
+		var err error
+		nodes, err = appendNode(nodes)(def.parseField(p, field{path, name, it.Value(), doc, level, depth}))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+// isOperatorDoc reports whether a value is a document of operators rather than a literal: its first field starts with a
+// dollar sign and it is not a DBRef.
+func isOperatorDoc(v bsonx.Value, allowIncompleteDBRef bool) bool {
+	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
+		return false
+	}
+	key := v.Doc().First().Key
+	return len(key) > 0 && key[0] == '$' && !isDBRef(v.Doc(), allowIncompleteDBRef)
+}
+
+// isDBRef reports whether a document is a DBRef: $ref, then $id, perhaps $db. An incomplete one has one of the three.
+func isDBRef(doc bsonx.Doc, incomplete bool) bool {
+	hasRef, hasID, hasDB := false, false, false
+	for it := doc.Iter(); it.Next(); {
+		switch string(it.Key()) {
+		case "$ref":
+			hasRef = true
+		case "$id":
+			hasID = true
+		case "$db":
+			hasDB = true
+		}
+	}
+	if incomplete {
+		return hasRef || hasID || hasDB
+	}
+	return hasRef && hasID
+}
+
+func errTooDeep() error {
+	return mongoerr.New(mongoerr.BadValue, "exceeded maximum query tree depth of %d", maxDepth)
+}
+
+func errNotImplemented(name string) error {
+	return mongoerr.New(mongoerr.NotImplemented, "%s is not implemented", name)
+}

@@ -1,0 +1,165 @@
+package filter
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Path is a compiled dotted path.
+type Path struct {
+	dotted string
+	parts  []part
+}
+
+type part struct {
+	name  string
+	index int // -1 where the name is not an array index
+}
+
+// LeafMode says what a walk does with an array at the end of a path.
+type LeafMode uint8
+
+const (
+	// Elements visits the elements of the array, then the array itself.
+	Elements LeafMode = iota
+	// Whole visits the array itself only.
+	Whole
+	// ElementsOnly visits the elements only.
+	ElementsOnly
+)
+
+// NewPath compiles a dotted path.
+func NewPath(dotted string) *Path {
+	p := &Path{dotted: dotted}
+	for name := range strings.SplitSeq(dotted, ".") {
+		index, ok := bsonx.ArrayIndex(name)
+		if !ok {
+			index = -1
+		}
+		p.parts = append(p.parts, part{name, index})
+	}
+	return p
+}
+
+// String returns the dotted path.
+func (p *Path) String() string { return p.dotted }
+
+// Len returns the number of components.
+func (p *Path) Len() int { return len(p.parts) }
+
+// Name returns the i-th component.
+func (p *Path) Name(i int) string { return p.parts[i].name }
+
+// Index returns the i-th component as an array index.
+func (p *Path) Index(i int) (int, bool) { return p.parts[i].index, p.parts[i].index >= 0 }
+
+// Walk calls visit for each value at the path, as the matcher sees them: through arrays implicitly and by numeric
+// components, with a missing value where an embedded document ends the path early. It stops when visit returns true and
+// reports whether it did.
+func (p *Path) Walk(doc bsonx.Doc, mode LeafMode, visit func(v bsonx.Value) bool) bool {
+	return walkDoc(doc, p.parts, mode, visitFunc(visit), nil, -1)
+}
+
+// visitor tests the values that a walk comes upon.
+type visitor interface {
+	matchElem(v bsonx.Value, st *state) bool
+}
+
+type visitFunc func(v bsonx.Value) bool
+
+func (f visitFunc) matchElem(v bsonx.Value, _ *state) bool { return f(v) }
+
+// match reports whether a value at the path satisfies m, and records the array index that led to it.
+func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
+	if len(p.parts) == 1 {
+		v := doc.Lookup(p.parts[0].name)
+		if v.Type != bsonx.TypeArray {
+			return m.matchElem(v, st)
+		}
+		return walkArray(v, nil, mode, m, st, -1)
+	}
+	return walkDoc(doc, p.parts, mode, m, st, -1)
+}
+
+// walkDoc visits the values at parts in doc. outer is the index in the outermost array that was traversed, or -1.
+func walkDoc(doc bsonx.Doc, parts []part, mode LeafMode, m visitor, st *state, outer int) bool {
+	for {
+		v := doc.Lookup(parts[0].name)
+		parts = parts[1:]
+		switch {
+		case v.Type == bsonx.TypeArray:
+			return walkArray(v, parts, mode, m, st, outer)
+		case len(parts) == 0:
+			return visitOne(v, m, st, outer)
+		case v.Type != bsonx.TypeDocument:
+			return visitOne(bsonx.Missing, m, st, outer)
+		}
+		doc = v.Doc()
+	}
+}
+
+func visitOne(v bsonx.Value, m visitor, st *state, outer int) bool {
+	if !m.matchElem(v, st) {
+		return false
+	}
+	st.record(outer)
+	return true
+}
+
+// walkArray visits what remains of a path, perhaps nothing, from an array.
+func walkArray(array bsonx.Value, rest []part, mode LeafMode, m visitor, st *state, outer int) bool {
+	if len(rest) > 0 {
+		return walkThrough(array.Doc(), rest, mode, m, st, outer)
+	}
+	if mode != Whole {
+		i := 0
+		for it := array.Doc().Iter(); it.Next(); i++ {
+			if visitOne(it.Value(), m, st, outermost(outer, i)) {
+				return true
+			}
+		}
+		if mode == ElementsOnly {
+			return false
+		}
+	}
+	return visitOne(array, m, st, outer)
+}
+
+// walkThrough visits the elements of an array in the middle of a path. An element that is a document continues the path
+// as if the array were not there; the element that a numeric component names continues after that component. Arrays
+// directly within arrays are entered by number only.
+func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *state, outer int) bool {
+	i := 0
+	for it := array.Iter(); it.Next(); i++ {
+		v := it.Value()
+		if v.Type == bsonx.TypeDocument && walkDoc(v.Doc(), rest, mode, m, st, outermost(outer, i)) {
+			return true
+		}
+		if rest[0].index != i {
+			continue
+		}
+		switch {
+		case len(rest) == 1:
+			if visitOne(v, m, st, outermost(outer, i)) {
+				return true
+			}
+		case v.Type == bsonx.TypeDocument:
+			if walkDoc(v.Doc(), rest[1:], mode, m, st, outer) {
+				return true
+			}
+		case v.Type == bsonx.TypeArray:
+			if walkThrough(v.Doc(), rest[1:], mode, m, st, outer) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func outermost(outer, i int) int {
+	if outer >= 0 {
+		return outer
+	}
+	return i
+}

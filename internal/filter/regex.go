@@ -1,0 +1,182 @@
+package filter
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter/pcre"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Regex is $regex: a string contains a match of a Perl-compatible regular expression, or a stored regular expression
+// is the same.
+type Regex struct {
+	leaf
+	Pattern, Options string
+
+	re *pcre.Regexp
+}
+
+// NewRegex compiles a regular expression.
+func NewRegex(path, pattern, options string) (*Regex, error) {
+	re, err := pcre.Compile(pattern, options)
+	if err != nil {
+		return nil, err
+	}
+	return &Regex{leaf: newLeaf(path), Pattern: pattern, Options: options, re: re}, nil
+}
+
+// Kind returns KindRegex.
+func (*Regex) Kind() Kind { return KindRegex }
+
+func (n *Regex) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
+
+func (n *Regex) matchElem(v bsonx.Value, st *state) bool {
+	switch v.Type {
+	case bsonx.TypeString, bsonx.TypeSymbol:
+		ok, err := n.re.Match(v.StrBytes())
+		if err != nil && st != nil {
+			return st.fail(err)
+		}
+		return ok
+	case bsonx.TypeRegex:
+		pattern, options := v.Regex()
+		return pattern == n.Pattern && options == n.Options
+	default:
+		return false
+	}
+}
+
+func (n *Regex) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+
+func (n *Regex) serializeOperator(b *bsonx.Builder) {
+	b.String("$regex", n.Pattern)
+	if n.Options != "" {
+		b.String("$options", n.Options)
+	}
+}
+
+// regexValue makes a node of a literal regular expression.
+func (p *parser) regexValue(path string, v bsonx.Value) (Node, error) {
+	pattern, options := v.Regex()
+	return newRegexNode(path, pattern, options)
+}
+
+func newRegexNode(path, pattern, options string) (Node, error) {
+	n, err := NewRegex(path, pattern, options)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// parseRegex reads $regex with the $options beside it. Options may come from either, not from both; which error that
+// is depends on which came first.
+func parseRegex(_ *parser, f field) (Node, error) {
+	pattern, options := "", ""
+	for it := f.context.Iter(); it.Next(); {
+		v := it.Value()
+		switch string(it.Key()) {
+		case "$regex":
+			switch v.Type {
+			case bsonx.TypeString:
+				pattern = v.Str()
+			case bsonx.TypeRegex:
+				literal, flags := v.Regex()
+				pattern = literal
+				if flags == "" {
+					break
+				}
+				if options != "" {
+					return nil, mongoerr.New(51074, "options set in both $regex and $options")
+				}
+				options = flags
+			default:
+				return nil, mongoerr.New(mongoerr.BadValue, "$regex has to be a string")
+			}
+		case "$options":
+			if v.Type != bsonx.TypeString {
+				return nil, mongoerr.New(mongoerr.BadValue, "$options has to be a string")
+			}
+			if options != "" {
+				return nil, mongoerr.New(51075, "options set in both $regex and $options")
+			}
+			options = v.Str()
+		}
+	}
+	return newRegexNode(f.path, pattern, options)
+}
+
+// parseOptions checks that $options stands beside a $regex, which reads it.
+func parseOptions(_ *parser, f field) (Node, error) {
+	if f.context.Lookup("$regex").IsMissing() {
+		return nil, mongoerr.New(mongoerr.BadValue, "$options needs a $regex")
+	}
+	return nil, nil
+}
+
+// Prefix returns the literal string that all matches start with, empty if there is none that an index could use, and
+// whether the regular expression matches exactly the strings with that prefix.
+func (n *Regex) Prefix() (prefix string, exact bool) {
+	rest, multiline := strings.CutPrefix(n.Pattern, `\A`)
+	if !multiline {
+		var anchored bool
+		if rest, anchored = strings.CutPrefix(n.Pattern, "^"); !anchored {
+			return "", false
+		}
+	}
+	if strings.Contains(rest, "|") {
+		return "", false
+	}
+	extended := false
+	for _, flag := range n.Options {
+		switch flag {
+		case 'm':
+			if !multiline {
+				return "", false
+			}
+		case 's', 'u':
+		case 'x':
+			extended = true
+		default:
+			return "", false
+		}
+	}
+	return literalPrefix(rest, extended)
+}
+
+// literalPrefix reads characters that stand for themselves until the first one that does not.
+func literalPrefix(pattern string, extended bool) (string, bool) {
+	var prefix []rune
+	runes := []rune(pattern)
+	for i := 0; i < len(runes); i++ {
+		switch c := runes[i]; {
+		case c == '*' || c == '?' || c == '{': // the last character is optional
+			return string(prefix[:max(len(prefix)-1, 0)]), false
+		case c == '\\':
+			i++
+			if i < len(runes) && runes[i] == 'Q' {
+				i++
+				for ; i < len(runes) && !(runes[i] == '\\' && i+1 < len(runes) && runes[i+1] == 'E'); i++ {
+					prefix = append(prefix, runes[i])
+				}
+				i++
+				continue
+			}
+			if i == len(runes) || isAlphanumeric(runes[i]) {
+				return string(prefix), false
+			}
+			prefix = append(prefix, runes[i])
+		case strings.ContainsRune("^$.[()+", c), extended && c == '#':
+			return string(prefix), false
+		case extended && strings.ContainsRune(" \t\n\v\f\r", c):
+		default:
+			prefix = append(prefix, c)
+		}
+	}
+	return string(prefix), len(prefix) > 0
+}
+
+func isAlphanumeric(c rune) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}

@@ -1,0 +1,135 @@
+package filter
+
+import "slices"
+
+// Family is the group that the manual puts an operator into.
+type Family string
+
+// The families.
+const (
+	Comparison Family = "comparison"
+	Logical    Family = "logical"
+	Element    Family = "element"
+	Evaluation Family = "evaluation"
+	Array      Family = "array"
+	Bitwise    Family = "bitwise"
+	Geospatial Family = "geospatial"
+	Misc       Family = "miscellaneous"
+)
+
+// Status tells whether an operator works.
+type Status string
+
+// The statuses. A name that is in no table is unknown.
+const (
+	Supported Status = "supported"
+	Known     Status = "known"
+)
+
+// OperatorInfo describes an operator of the filter language.
+type OperatorInfo struct {
+	Name   string
+	Family Family
+	Status Status
+	// Note says what a user should know beyond the manual; it may be empty.
+	Note string
+}
+
+// operator is an entry of the table. An operator without a parser is known and not supported.
+type operator struct {
+	name       string
+	family     Family
+	note       string
+	parseField fieldParser // under a path
+	parseTop   topParser   // in place of a path
+	inField    bool        // where parseField is nil: stands under a path all the same
+}
+
+func operators() []operator {
+	return []operator{
+		{name: "$eq", family: Comparison, parseField: parseCompare(Eq)},
+		{name: "$gt", family: Comparison, parseField: parseCompare(Gt)},
+		{name: "$gte", family: Comparison, parseField: parseCompare(Gte)},
+		{name: "$in", family: Comparison, parseField: parseIn},
+		{name: "$lt", family: Comparison, parseField: parseCompare(Lt)},
+		{name: "$lte", family: Comparison, parseField: parseCompare(Lte)},
+		{name: "$ne", family: Comparison, parseField: parseNe},
+		{name: "$nin", family: Comparison, parseField: parseNin},
+
+		{name: "$and", family: Logical, parseTop: parseLogical(newAnd)},
+		{name: "$nor", family: Logical, parseTop: parseLogical(newNor)},
+		{name: "$not", family: Logical, parseField: parseNot},
+		{name: "$or", family: Logical, parseTop: parseLogical(newOr)},
+
+		{name: "$exists", family: Element, parseField: parseExists},
+		{name: "$type", family: Element, parseField: parseType},
+
+		{name: "$expr", family: Evaluation, parseTop: parseExpr},
+		{name: "$jsonSchema", family: Evaluation, parseTop: parseJSONSchema},
+		{name: "$mod", family: Evaluation, parseField: parseMod},
+		{name: "$options", family: Evaluation, parseField: parseOptions, note: "with $regex only"},
+		{name: "$regex", family: Evaluation, parseField: parseRegex},
+		{name: "$text", family: Evaluation, parseTop: parseText, note: "no collection has a text index yet"},
+		{name: "$where", family: Evaluation, parseTop: parseWhere},
+
+		{name: "$all", family: Array, parseField: parseAll},
+		{name: "$elemMatch", family: Array, parseField: parseElemMatch},
+		{name: "$size", family: Array, parseField: parseSize},
+
+		{name: "$bitsAllClear", family: Bitwise, parseField: parseBits(AllClear)},
+		{name: "$bitsAllSet", family: Bitwise, parseField: parseBits(AllSet)},
+		{name: "$bitsAnyClear", family: Bitwise, parseField: parseBits(AnyClear)},
+		{name: "$bitsAnySet", family: Bitwise, parseField: parseBits(AnySet)},
+
+		{name: "$geoIntersects", family: Geospatial, inField: true},
+		{name: "$geoWithin", family: Geospatial, inField: true},
+		{name: "$near", family: Geospatial, inField: true},
+		{name: "$nearSphere", family: Geospatial, inField: true},
+		{name: "$geoNear", family: Geospatial, inField: true},
+		{name: "$within", family: Geospatial, inField: true},
+		{name: "$maxDistance", family: Geospatial, inField: true},
+		{name: "$minDistance", family: Geospatial, inField: true},
+
+		{name: "$alwaysFalse", family: Misc, parseTop: parseAlways(&AlwaysFalse{})},
+		{name: "$alwaysTrue", family: Misc, parseTop: parseAlways(&AlwaysTrue{})},
+		{name: "$comment", family: Misc, parseTop: parseComment},
+		{name: "$db", family: Misc, parseTop: parseDBRefField, note: "field of a DBRef"},
+		{name: "$id", family: Misc, parseTop: parseDBRefField, note: "field of a DBRef"},
+		{name: "$ref", family: Misc, parseTop: parseDBRefField, note: "field of a DBRef"},
+		{name: "$sampleRate", family: Misc, parseTop: parseSampleRate},
+	}
+}
+
+// registry finds the definition of a name, under a path or in place of one.
+type registry struct {
+	field, top map[string]*operator
+}
+
+// operatorTable is built once and never changed.
+var operatorTable = newRegistry(operators())
+
+func newRegistry(defs []operator) *registry {
+	reg := &registry{map[string]*operator{}, map[string]*operator{}}
+	for i := range defs {
+		if def := &defs[i]; def.parseField != nil || def.inField {
+			reg.field[def.name] = def
+		} else {
+			reg.top[def.name] = def
+		}
+	}
+	return reg
+}
+
+// Operators returns the filter language, by family and name.
+func Operators() []OperatorInfo {
+	defs := operators()
+	infos := make([]OperatorInfo, 0, len(defs))
+	for _, def := range defs {
+		status := Supported
+		if def.parseField == nil && def.parseTop == nil {
+			status = Known
+		}
+		infos = append(infos, OperatorInfo{def.name, def.family, status, def.note})
+	}
+	return slices.Clip(infos)
+}

@@ -1,0 +1,136 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TypeOf is $type: a value has one of the types.
+type TypeOf struct {
+	leaf
+	Set TypeSet
+}
+
+// TypeSet is a set of BSON types.
+type TypeSet struct {
+	// Types are in ascending order of their numbers, without those that Number stands for.
+	Types []bsonx.Type
+	// Number stands for the four numeric types: the alias "number".
+	Number bool
+}
+
+// Has reports whether the set contains a type.
+func (s TypeSet) Has(t bsonx.Type) bool {
+	if s.Number && t.IsNumber() {
+		return true
+	}
+	return slices.Contains(s.Types, t)
+}
+
+// IsEmpty reports whether the set contains no type.
+func (s TypeSet) IsEmpty() bool { return !s.Number && len(s.Types) == 0 }
+
+func (s *TypeSet) add(t bsonx.Type) {
+	if at, found := slices.BinarySearchFunc(s.Types, t, compareTypeNumbers); !found {
+		s.Types = slices.Insert(s.Types, at, t)
+	}
+}
+
+// addAlias adds what a name stands for and reports whether there is such a name.
+func (s *TypeSet) addAlias(name string) bool {
+	if name == "number" {
+		s.Number = true
+		return true
+	}
+	t, ok := bsonx.TypeByAlias(name)
+	if ok {
+		s.add(t)
+	}
+	return ok
+}
+
+func compareTypeNumbers(a, b bsonx.Type) int { return typeNumber(a) - typeNumber(b) }
+
+// typeNumber is the number that $type knows a type by: MinKey's is negative.
+func typeNumber(t bsonx.Type) int { return int(int8(t)) }
+
+// NewTypeOf returns a type test.
+func NewTypeOf(path string, set TypeSet) *TypeOf { return &TypeOf{newLeaf(path), set} }
+
+// Kind returns KindType.
+func (*TypeOf) Kind() Kind { return KindType }
+
+func (n *TypeOf) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
+
+func (n *TypeOf) matchElem(v bsonx.Value, _ *state) bool {
+	return !v.IsMissing() && n.Set.Has(v.Type)
+}
+
+func (n *TypeOf) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+
+func (n *TypeOf) serializeOperator(b *bsonx.Builder) {
+	b.StartArrayField("$type")
+	if n.Set.Number {
+		b.Elem(bsonx.String("number"))
+	}
+	for _, t := range n.Set.Types {
+		b.Elem(bsonx.Int32(int32(typeNumber(t))))
+	}
+	b.End()
+}
+
+func parseType(_ *parser, f field) (Node, error) {
+	set, err := parseTypeSet(f.value)
+	if err != nil {
+		return nil, err
+	}
+	if set.IsEmpty() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must match at least one type", f.path)
+	}
+	return NewTypeOf(f.path, set), nil
+}
+
+func parseTypeSet(v bsonx.Value) (TypeSet, error) {
+	var set TypeSet
+	if v.Type != bsonx.TypeArray {
+		return set, set.parse(v)
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if err := set.parse(it.Value()); err != nil {
+			return set, err
+		}
+	}
+	return set, nil
+}
+
+func (s *TypeSet) parse(v bsonx.Value) error {
+	switch {
+	case v.Type == bsonx.TypeString:
+		if !s.addAlias(v.Str()) {
+			return mongoerr.New(mongoerr.BadValue, "Unknown type name alias: %s", v.Str())
+		}
+		return nil
+	case v.Type.IsNumber():
+		return s.parseNumber(v)
+	default:
+		return mongoerr.New(mongoerr.TypeMismatch, "type must be represented as a number or a string")
+	}
+}
+
+func (s *TypeSet) parseNumber(v bsonx.Value) error {
+	code, ok := v.AsExactInt64()
+	if ok && code == 0 {
+		return mongoerr.New(mongoerr.BadValue, "Invalid numerical type code: 0. Instead use {$exists:false}.")
+	}
+	if !ok || !isTypeCode(code) {
+		return mongoerr.New(mongoerr.BadValue, "Invalid numerical type code: %s", shell(v))
+	}
+	s.add(bsonx.Type(uint8(code)))
+	return nil
+}
+
+func isTypeCode(code int64) bool {
+	return code >= int64(bsonx.TypeDouble) && code <= int64(bsonx.TypeDecimal128) || code == 127 || code == -1
+}
