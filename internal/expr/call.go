@@ -161,3 +161,20 @@ func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes 
 	}
 	return args, nil
 }
+
+// opNamedOptional is opNamed for an operator that tells an argument that is absent from one that is missing or null.
+func opNamedOptional(name, family string, codes namedCodes, required int, names []string,
+	fn func(args []bsonx.Value, given []bool) (bsonx.Value, error)) definition {
+	return definition{name: name, family: family, min: 1, max: 1,
+		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+			args, err := p.parseNamed(def, arg, vars, codes, required, names)
+			if err != nil {
+				return nil, err
+			}
+			given := make([]bool, len(args))
+			for i, e := range args {
+				given[i] = e != nil
+			}
+			return &callN{args, func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) }}, nil
+		}}
+}

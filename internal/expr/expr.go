@@ -34,20 +34,16 @@ type Context struct {
 
 // Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.
 type Meta struct {
-	RecordID       bsonx.Value
-	SortKey        bsonx.Value
-	IndexKey       bsonx.Value
-	TextScore      bsonx.Value
-	GeoDistance    bsonx.Value
-	GeoPoint       bsonx.Value
-	RandVal        bsonx.Value
-	SearchScore    bsonx.Value
-	SearchDetails  bsonx.Value
-	SearchHighs    bsonx.Value
-	VectorScore    bsonx.Value
-	TimeseriesMin  bsonx.Value
-	TimeseriesMax  bsonx.Value
-	SearchSequence bsonx.Value
+	RecordID    bsonx.Value
+	SortKey     bsonx.Value
+	IndexKey    bsonx.Value
+	TextScore   bsonx.Value
+	GeoDistance bsonx.Value
+	GeoPoint    bsonx.Value
+	RandVal     bsonx.Value
+	SearchScore bsonx.Value
+	SearchHighs bsonx.Value
+	VectorScore bsonx.Value
 }
 
 // Bind sets the value of a slot.

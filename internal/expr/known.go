@@ -4,5 +4,3 @@ package expr
 func knownOperators() []definition {
 	return nil
 }
-
-type metaExpr struct{ Const }

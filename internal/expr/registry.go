@@ -55,7 +55,9 @@ var registry = sync.OnceValue(func() map[string]*definition {
 
 func families() [][]definition {
 	return [][]definition{
-		comparisonOperators(), booleanOperators(), conditionalOperators(), literalOperators(), knownOperators(),
+		comparisonOperators(), booleanOperators(), conditionalOperators(), literalOperators(), arrayOperators(),
+		scopeOperators(), setOperators(), objectOperators(), typeOperators(), arithmeticOperators(),
+		trigOperators(), stringOperators(), trimOperators(), miscOperators(), knownOperators(),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -62,7 +63,7 @@ func (p *parser) position(path string) error {
 		return mongoerr.New(31256, "Cannot specify positional operator and $elemMatch.")
 	case p.kind == exclusion:
 		return mongoerr.New(31253, "Cannot do inclusion on field %s in exclusion projection", path)
-	case p.opts.Query == nil:
+	case p.opts.Filter == nil:
 		return mongoerr.New(51050, "Projections with a positional operator require a matcher")
 	}
 	if err := p.add(path, field{action: keep}); err != nil {
@@ -73,14 +74,14 @@ func (p *parser) position(path string) error {
 		return err
 	}
 	p.hasPositional, p.kind = true, inclusion
-	p.positional = &positional{parts: parts, query: p.opts.Query}
+	p.positional = &positional{parts: parts, query: p.opts.Filter}
 	return nil
 }
 
 // elemMatch computes an array of the first element that matches, or nothing.
 type elemMatch struct {
 	name  string
-	query Matcher
+	query *filter.Filter
 }
 
 func (p *parser) elemMatch(path string, arg bsonx.Value) error {
@@ -97,10 +98,9 @@ func (p *parser) elemMatch(path string, arg bsonx.Value) error {
 	if len(parts) > 1 {
 		return mongoerr.New(31275, "Cannot use $elemMatch projection on a nested field.")
 	}
-	if p.opts.ParseQuery == nil {
-		return mongoerr.New(mongoerr.NotImplemented, "$elemMatch is not available in this projection")
-	}
-	query, err := p.opts.ParseQuery(bsonx.NewDoc(path, bsonx.NewDoc("$elemMatch", arg)))
+	query, err := filter.Parse(bsonx.NewDoc(path, bsonx.NewDoc("$elemMatch", arg)), filter.Options{
+		Vars: p.opts.Vars, Now: p.opts.Now, AllowExpr: true, Collation: p.opts.Collation,
+	})
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,12 @@ func (m *elemMatch) eval(ctx *expr.Context) (bsonx.Value, error) {
 	if array.Type != bsonx.TypeArray {
 		return bsonx.Missing, nil
 	}
-	i, matched, err := m.query.MatchIndex(ctx.Root.Doc())
-	if err != nil || !matched || i < 0 {
+	var details filter.Details
+	matched, err := m.query.MatchDetails(ctx.Root.Doc(), &details)
+	if err != nil || !matched || !details.HasIndex {
 		return bsonx.Missing, err
 	}
-	return bsonx.NewArray(array.Doc().Index(i)), nil
+	return bsonx.NewArray(array.Doc().Index(details.ArrayIndex)), nil
 }
 
 func (p *parser) slice(path string, s *slice) error {

@@ -6,21 +6,15 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
 )
-
-// Matcher is the query predicate of a find, as the positional operator needs it.
-type Matcher interface {
-	// MatchIndex reports whether the document matches and, if an array was traversed, the index of the element that
-	// matched, else -1.
-	MatchIndex(doc bsonx.Doc) (index int, matched bool, err error)
-}
 
 // Options are the surroundings of a projection.
 type Options struct {
-	// Query is the predicate of the command. It is needed for the positional operator only, and may be nil.
-	Query Matcher
-	// ParseQuery compiles the predicate {field: {$elemMatch: …}} of a projection's $elemMatch.
-	ParseQuery func(predicate bsonx.Doc) (Matcher, error)
+	// Filter is the predicate of the command. It is needed for the positional operator only, and may be nil.
+	Filter *filter.Filter
+	// Collation compares strings in $elemMatch; nil compares bytes.
+	Collation filter.Collator
 	// Vars is the scope of expressions; nil has the system variables only.
 	Vars *expr.Vars
 	// Now is the value of $$NOW.

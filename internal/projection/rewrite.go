@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -89,7 +90,7 @@ func (s *slice) cut(dst []byte, array bsonx.Doc) []byte {
 // positional is "path.$": the first array on the path is reduced to the element that the query matched.
 type positional struct {
 	parts []string
-	query Matcher
+	query *filter.Filter
 }
 
 func (p *positional) apply(dst []byte, before, projected bsonx.Doc, meta *Meta) ([]byte, error) {
@@ -97,11 +98,12 @@ func (p *positional) apply(dst []byte, before, projected bsonx.Doc, meta *Meta) 
 		if meta != nil && meta.HasArrayIndex {
 			return meta.ArrayIndex, nil
 		}
-		i, matched, err := p.query.MatchIndex(before)
-		if err == nil && (!matched || i < 0) {
+		var details filter.Details
+		matched, err := p.query.MatchDetails(before, &details)
+		if err == nil && !(matched && details.HasIndex) {
 			err = mongoerr.New(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array")
 		}
-		return i, err
+		return details.ArrayIndex, err
 	}
 	return p.document(dst, projected, p.parts, index)
 }

@@ -1,0 +1,243 @@
+package expr
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+const arithmetic = "arithmetic"
+
+func arithmeticOperators() []definition {
+	return []definition{
+		opN("$add", arithmetic, 0, -1, add),
+		op2("$subtract", arithmetic, subtract),
+		opN("$multiply", arithmetic, 0, -1, multiply),
+		op2("$divide", arithmetic, divide),
+		op2("$mod", arithmetic, mod),
+		function("$abs", numeric.Abs), function("$ceil", numeric.Ceil), function("$floor", numeric.Floor),
+		function("$sqrt", numeric.Sqrt), function("$exp", numeric.Exp),
+		function("$ln", numeric.Ln), function("$log10", numeric.Log10),
+		op2("$log", arithmetic, logarithm),
+		op2("$pow", arithmetic, power),
+		opN("$round", arithmetic, 1, 2, func(args []bsonx.Value) (bsonx.Value, error) { return atPlace("$round", args, numeric.Round) }),
+		opN("$trunc", arithmetic, 1, 2, func(args []bsonx.Value) (bsonx.Value, error) { return atPlace("$trunc", args, numeric.Trunc) }),
+		bitwise("$bitAnd", numeric.And, -1), bitwise("$bitOr", numeric.Or, 0), bitwise("$bitXor", numeric.Xor, 0),
+		op1("$bitNot", arithmetic, bitNot),
+	}
+}
+
+// function makes an operator of one number: null stays null, other types are an error.
+func function(name string, fn func(bsonx.Value) (bsonx.Value, error)) definition {
+	return op1(name, arithmetic, func(v bsonx.Value) (bsonx.Value, error) {
+		if nullish(v) {
+			return bsonx.Null, nil
+		}
+		if !v.Type.IsNumber() {
+			return bsonx.Missing, mongoerr.New(28765, "%s only supports numeric types, not %s", name, v.Type)
+		}
+		return fn(v)
+	})
+}
+
+// add sums numbers exactly and rounds once. One operand may be a date; null anywhere makes the result null.
+func add(args []bsonx.Value) (bsonx.Value, error) {
+	var sum numeric.Sum
+	date := bsonx.Missing
+	for _, v := range args {
+		switch {
+		case nullish(v):
+			return bsonx.Null, nil
+		case v.Type == bsonx.TypeDate:
+			if !date.IsMissing() {
+				return bsonx.Missing, mongoerr.New(16612, "only one date allowed in an $add expression")
+			}
+			date = v
+		case v.Type.IsNumber():
+			sum.Add(v)
+		default:
+			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$add only supports numeric or date types, not %s", v.Type)
+		}
+	}
+	if date.IsMissing() {
+		return sum.Result(), nil
+	}
+	return shiftDate(date.Int64(), sum.Result(), 1)
+}
+
+// shiftDate moves a date by milliseconds, in the direction of sign.
+func shiftDate(millis int64, by bsonx.Value, sign int64) (bsonx.Value, error) {
+	overflow := mongoerr.New(mongoerr.Overflow, "date overflow")
+	delta, ok := roundedInt64(by)
+	if !ok {
+		return bsonx.Missing, overflow
+	}
+	moved := millis + sign*delta
+	if (sign*delta > 0) != (moved > millis) && delta != 0 {
+		return bsonx.Missing, overflow
+	}
+	return bsonx.Date(moved), nil
+}
+
+// roundedInt64 converts a number to an int64, rounding halves away from zero.
+func roundedInt64(v bsonx.Value) (int64, bool) {
+	if v.Type != bsonx.TypeDouble {
+		if v.Type == bsonx.TypeDecimal128 {
+			if r, err := numeric.Round(v, 0); err == nil {
+				v = r
+			}
+		}
+		return v.AsInt64()
+	}
+	return bsonx.Double(math.Round(v.Double())).AsInt64()
+}
+
+func subtract(a, b bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case nullish(a) || nullish(b):
+		return bsonx.Null, nil
+	case a.Type.IsNumber() && b.Type.IsNumber():
+		return numeric.Subtract(a, b)
+	case a.Type == bsonx.TypeDate && b.Type == bsonx.TypeDate:
+		x, y := a.Int64(), b.Int64()
+		if d := x - y; (d < x) == (y > 0) || y == 0 {
+			return bsonx.Int64(d), nil
+		}
+		return bsonx.Missing, mongoerr.New(mongoerr.Overflow, "date overflow in $subtract")
+	case a.Type == bsonx.TypeDate && b.Type.IsNumber():
+		return shiftDate(a.Int64(), b, -1)
+	case a.Type == bsonx.TypeDate:
+		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "can't $subtract %s from Date", b.Type)
+	}
+	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "can't $subtract %s from %s", b.Type, a.Type)
+}
+
+func multiply(args []bsonx.Value) (bsonx.Value, error) {
+	product := bsonx.Int32(1)
+	for i, v := range args {
+		switch {
+		case nullish(v):
+			return bsonx.Null, nil
+		case !v.Type.IsNumber():
+			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$multiply only supports numeric types, not %s", v.Type)
+		case i == 0:
+			product = v
+		default:
+			var err error
+			if product, err = numeric.Multiply(product, v); err != nil {
+				return bsonx.Missing, err
+			}
+		}
+	}
+	return product, nil
+}
+
+func divide(a, b bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case a.Type.IsNumber() && b.Type.IsNumber():
+		return numeric.Divide(a, b)
+	case nullish(a) || nullish(b):
+		return bsonx.Null, nil
+	}
+	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$divide only supports numeric types, not %s and %s", a.Type, b.Type)
+}
+
+func mod(a, b bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case a.Type.IsNumber() && b.Type.IsNumber():
+		return numeric.Mod(a, b)
+	case nullish(a) || nullish(b):
+		return bsonx.Null, nil
+	}
+	return bsonx.Missing, mongoerr.New(16611, "$mod only supports numeric types, not %s and %s", a.Type, b.Type)
+}
+
+func logarithm(v, base bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case nullish(v) || nullish(base):
+		return bsonx.Null, nil
+	case !v.Type.IsNumber():
+		return bsonx.Missing, mongoerr.New(28756, "$log's argument must be numeric, not %s", v.Type)
+	case !base.Type.IsNumber():
+		return bsonx.Missing, mongoerr.New(28757, "$log's base must be numeric, not %s", base.Type)
+	}
+	return numeric.Log(v, base)
+}
+
+func power(base, exponent bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case nullish(base) || nullish(exponent):
+		return bsonx.Null, nil
+	case !base.Type.IsNumber():
+		return bsonx.Missing, mongoerr.New(28762, "$pow's base must be numeric, not %s", base.Type)
+	case !exponent.Type.IsNumber():
+		return bsonx.Missing, mongoerr.New(28763, "$pow's exponent must be numeric, not %s", exponent.Type)
+	}
+	return numeric.Pow(base, exponent)
+}
+
+// atPlace is $round and $trunc: the second operand is a decimal place from -20 to 100.
+func atPlace(name string, args []bsonx.Value, fn func(bsonx.Value, int) (bsonx.Value, error)) (bsonx.Value, error) {
+	v := args[0]
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	place := 0
+	if len(args) == 2 {
+		if nullish(args[1]) {
+			return bsonx.Null, nil
+		}
+		n, ok := asInt32(args[1])
+		if !ok {
+			return bsonx.Missing, mongoerr.New(51082, "precision argument to %s must be a integral value", name)
+		}
+		if n < -20 || n > 100 {
+			return bsonx.Missing, mongoerr.New(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", name, n)
+		}
+		place = n
+	}
+	if !v.Type.IsNumber() {
+		return bsonx.Missing, mongoerr.New(51081, "%s only supports numeric types, not %s", name, v.Type)
+	}
+	return fn(v, place)
+}
+
+// bitwise combines int32 and int64 values, beginning with the operation's neutral element.
+func bitwise(name string, op numeric.BitOp, neutral int32) definition {
+	return opN(name, arithmetic, 0, -1, func(args []bsonx.Value) (bsonx.Value, error) {
+		result := bsonx.Int32(neutral)
+		null := false
+		for _, v := range args {
+			switch v.Type {
+			case bsonx.TypeInt32, bsonx.TypeInt64:
+				var err error
+				if result, err = numeric.Bit(op, result, v); err != nil {
+					return bsonx.Missing, err
+				}
+			default:
+				if !nullish(v) {
+					return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "%s only supports int and long operands, not %s", name, v.Type)
+				}
+				null = true
+			}
+		}
+		if null {
+			return bsonx.Null, nil
+		}
+		return result, nil
+	})
+}
+
+func bitNot(v bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case nullish(v):
+		return bsonx.Null, nil
+	case !v.Type.IsNumber():
+		return bsonx.Missing, mongoerr.New(28765, "$bitNot only supports numeric types, not %s", v.Type)
+	case v.Type == bsonx.TypeDouble || v.Type == bsonx.TypeDecimal128:
+		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$bitNot only supports int and long, not %s", v.Type)
+	}
+	return numeric.BitNot(v)
+}

@@ -1,0 +1,270 @@
+package expr
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func arrayOperators() []definition {
+	return []definition{
+		opN("$arrayElemAt", "array", 2, 2, arrayElemAt),
+		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
+		op1("$last", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$last", v, -1) }),
+		opN("$concatArrays", "array", 0, -1, concatArrays),
+		op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil }),
+		op1("$size", "array", size),
+		op2("$in", "array", in),
+		opN("$slice", "array", 2, 3, slice),
+		op1("$reverseArray", "array", reverseArray),
+		opN("$range", "array", 2, 3, rangeOf),
+		opN("$indexOfArray", "array", 2, 4, indexOfArray),
+	}
+}
+
+// asInt32 converts a number to an int32 if it is one without loss.
+func asInt32(v bsonx.Value) (int, bool) {
+	i, ok := v.AsExactInt64()
+	return int(i), ok && i >= math.MinInt32 && i <= math.MaxInt32
+}
+
+func arrayElemAt(args []bsonx.Value) (bsonx.Value, error) {
+	array, at := args[0], args[1]
+	if nullish(array) || nullish(at) {
+		return bsonx.Null, nil
+	}
+	if array.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(28689, "$arrayElemAt's first argument must be an array, but is %s", array.Type)
+	}
+	if !at.Type.IsNumber() {
+		return bsonx.Missing, mongoerr.New(28690, "$arrayElemAt's second argument must be a numeric value, but is %s", at.Type)
+	}
+	i, ok := asInt32(at)
+	if !ok {
+		return bsonx.Missing, mongoerr.New(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: %s", showValue(at))
+	}
+	return elementAt(array.Doc(), i), nil
+}
+
+// elementAt returns an element, from the end where i is negative, or a missing value.
+func elementAt(array bsonx.Doc, i int) bsonx.Value {
+	if i < 0 {
+		i += array.Len()
+	}
+	if i < 0 {
+		return bsonx.Missing
+	}
+	return array.Index(i)
+}
+
+func elementOf(name string, v bsonx.Value, i int) (bsonx.Value, error) {
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(28689, "%s's argument must be an array, but is %s", name, v.Type)
+	}
+	return elementAt(v.Doc(), i), nil
+}
+
+func concatArrays(args []bsonx.Value) (bsonx.Value, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for _, v := range args {
+		if nullish(v) {
+			return bsonx.Null, nil
+		}
+		if v.Type != bsonx.TypeArray {
+			return bsonx.Missing, mongoerr.New(28664, "$concatArrays only supports arrays, not %s", v.Type)
+		}
+		for it := v.Doc().Iter(); it.Next(); {
+			b.Elem(it.Value())
+		}
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+func size(v bsonx.Value) (bsonx.Value, error) {
+	if v.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(17124, "The argument to $size must be an array, but was of type: %s", v.Type)
+	}
+	return bsonx.Int32(int32(v.Doc().Len())), nil
+}
+
+func in(v, array bsonx.Value) (bsonx.Value, error) {
+	if array.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(40081, "$in requires an array as a second argument, found: %s", array.Type)
+	}
+	for it := array.Doc().Iter(); it.Next(); {
+		if compare(v, it.Value()) == 0 {
+			return bsonx.True, nil
+		}
+	}
+	return bsonx.False, nil
+}
+
+func slice(args []bsonx.Value) (bsonx.Value, error) {
+	array, n := args[0], args[1]
+	for _, v := range args {
+		if nullish(v) {
+			return bsonx.Null, nil
+		}
+	}
+	if array.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(28724, "First argument to $slice must be an array, but is of type: %s", array.Type)
+	}
+	if !n.Type.IsNumber() {
+		return bsonx.Missing, mongoerr.New(28725, "Second argument to $slice must be a numeric value, but is of type: %s", n.Type)
+	}
+	at, ok := asInt32(n)
+	if !ok {
+		return bsonx.Missing, mongoerr.New(28726, "Second argument to $slice can't be represented as a 32-bit integer: %s", showValue(n))
+	}
+	length := array.Doc().Len()
+	if len(args) == 2 {
+		if at < 0 {
+			return subArray(array.Doc(), max(0, length+at), length), nil
+		}
+		return subArray(array.Doc(), 0, min(at, length)), nil
+	}
+	count, err := sliceCount(args[2])
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if at < 0 {
+		at = max(0, length+at)
+	}
+	at = min(at, length)
+	return subArray(array.Doc(), at, min(at+count, length)), nil
+}
+
+func sliceCount(v bsonx.Value) (int, error) {
+	if !v.Type.IsNumber() {
+		return 0, mongoerr.New(28727, "Third argument to $slice must be numeric, but is of type: %s", v.Type)
+	}
+	count, ok := asInt32(v)
+	if !ok {
+		return 0, mongoerr.New(28728, "Third argument to $slice can't be represented as a 32-bit integer: %s", showValue(v))
+	}
+	if count <= 0 {
+		return 0, mongoerr.New(28729, "Third argument to $slice must be positive: %s", showValue(v))
+	}
+	return count, nil
+}
+
+func subArray(array bsonx.Doc, from, to int) bsonx.Value {
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	i := 0
+	for it := array.Iter(); i < to && it.Next(); i++ {
+		if i >= from {
+			b.Elem(it.Value())
+		}
+	}
+	b.End()
+	return bsonx.Array(b.Bytes())
+}
+
+func reverseArray(v bsonx.Value) (bsonx.Value, error) {
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(34435, "The argument to $reverseArray must be an array, but was of type: %s", v.Type)
+	}
+	values := v.Doc().Values()
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for i := len(values) - 1; i >= 0; i-- {
+		b.Elem(values[i])
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+// maxExpressionBytes is what one expression may build, as MongoDB's limit for $range.
+const maxExpressionBytes = 100 << 20
+
+func rangeOf(args []bsonx.Value) (bsonx.Value, error) {
+	start, err := rangeBound(args[0], "starting", 34443)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	end, err := rangeBound(args[1], "ending", 34445)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	step := 1
+	if len(args) == 3 {
+		if step, err = rangeBound(args[2], "step", 34447); err != nil {
+			return bsonx.Missing, err
+		}
+		if step == 0 {
+			return bsonx.Missing, mongoerr.New(34449, "$range requires a non-zero step value")
+		}
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
+		b.Elem(bsonx.Int32(int32(i)))
+		if b.Len() > maxExpressionBytes {
+			return bsonx.Missing, mongoerr.New(mongoerr.ExceededMemoryLimit, "$range would use too much memory (limit %d bytes)", maxExpressionBytes)
+		}
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
+	if !v.Type.IsNumber() {
+		return 0, mongoerr.New(code, "$range requires a numeric %s value, found value of type: %s", what, v.Type)
+	}
+	i, ok := asInt32(v)
+	if !ok {
+		return 0, mongoerr.New(code+1, "$range requires a %s value that can be represented as a 32-bit integer, found value: %s", what, showValue(v))
+	}
+	return i, nil
+}
+
+func indexOfArray(args []bsonx.Value) (bsonx.Value, error) {
+	if nullish(args[0]) {
+		return bsonx.Null, nil
+	}
+	if args[0].Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(40090, "$indexOfArray requires an array as a first argument, found: %s", args[0].Type)
+	}
+	from, to, err := searchBounds("$indexOfArray", args[2:], math.MaxInt32)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	i := 0
+	for it := args[0].Doc().Iter(); it.Next() && i < to; i++ {
+		if i >= from && compare(it.Value(), args[1]) == 0 {
+			return bsonx.Int32(int32(i)), nil
+		}
+	}
+	return bsonx.Int32(-1), nil
+}
+
+// searchBounds reads the optional start and end of the $indexOf operators.
+func searchBounds(name string, args []bsonx.Value, length int) (from, to int, err error) {
+	to = length
+	for i, v := range args {
+		n, ok := asInt32(v)
+		if !v.Type.IsNumber() || !ok {
+			return 0, 0, mongoerr.New(40096, "%s requires an integral %s index, found a value of type: %s",
+				name, []string{"starting", "ending"}[i], v.Type)
+		}
+		if n < 0 {
+			return 0, 0, mongoerr.New(40097, "%s requires a nonnegative %s index, found: %d", name, []string{"starting", "ending"}[i], n)
+		}
+		if i == 0 {
+			from = n
+		} else {
+			to = min(to, n)
+		}
+	}
+	return from, to, nil
+}

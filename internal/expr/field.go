@@ -1,0 +1,165 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// getField reads a field by its exact name, in which dots and dollars mean nothing.
+type getField struct{ field, input Expr }
+
+func (g *getField) Eval(ctx *Context) (bsonx.Value, error) {
+	name, err := g.field.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if name.Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(3041704, "$getField requires 'field' to evaluate to type String, but got %s", name.Type)
+	}
+	input, err := g.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if nullish(input) {
+		if input.IsMissing() {
+			return bsonx.Missing, nil
+		}
+		return bsonx.Null, nil
+	}
+	if input.Type != bsonx.TypeDocument {
+		return bsonx.Missing, nil
+	}
+	return input.Doc().Lookup(name.Str()), nil
+}
+
+func (g *getField) children() []Expr { return []Expr{g.field, g.input} }
+
+func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	field, input := arg, bsonx.Missing
+	isNamed := arg.Type == bsonx.TypeDocument && !strings.HasPrefix(string(arg.Doc().First().Key), "$")
+	if isNamed {
+		raw, err := rawArgs(arg, 3041701, def.name, "field", "input")
+		if err != nil {
+			return nil, err
+		}
+		field, input = raw[0], raw[1]
+		if field.IsMissing() {
+			return nil, mongoerr.New(3041702, "$getField requires 'field' to be specified")
+		}
+		if input.IsMissing() {
+			return nil, mongoerr.New(3041703, "$getField requires 'input' to be specified")
+		}
+	}
+	get := &getField{}
+	var err error
+	if get.field, err = p.fieldName(def.name, field, vars, 5654600, 5654601, 5654602); err != nil {
+		return nil, err
+	}
+	if isNamed {
+		get.input, err = p.operand(input, vars)
+	} else {
+		get.input, err = vars.reference("CURRENT", nil, "")
+	}
+	return get, err
+}
+
+// fieldName compiles the name of a field. A string is the name itself; where it starts with a dollar it must be
+// written as $literal.
+func (p *parser) fieldName(op string, v bsonx.Value, vars *Vars, path, notConst, notString mongoerr.Code) (Expr, error) {
+	e, err := p.operand(v, vars)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := FieldPath(e); ok && notConst != 0 && op != "$getField" {
+		return nil, mongoerr.New(path, "'A field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?", v.Str())
+	}
+	c, ok := e.(*Const)
+	if !ok && op != "$getField" {
+		return nil, mongoerr.New(notConst, "%s requires 'field' to evaluate to a constant", op)
+	}
+	if ok && c.Value.Type != bsonx.TypeString {
+		return nil, mongoerr.New(notString, "%s requires 'field' to evaluate to type String, but got %s", op, c.Value.Type)
+	}
+	return e, nil
+}
+
+// setField returns the input with one field replaced, added or removed.
+type setField struct {
+	name         string
+	op           string
+	badInput     mongoerr.Code
+	input, value Expr
+}
+
+func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
+	input, err := s.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	value, err := s.value.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if nullish(input) {
+		return bsonx.Null, nil
+	}
+	if input.Type != bsonx.TypeDocument {
+		return bsonx.Missing, mongoerr.New(s.badInput, "%s requires 'input' to evaluate to type Object", s.op)
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	found := false
+	for it := input.Doc().Iter(); it.Next(); {
+		if string(it.Key()) == s.name {
+			found = true
+			b.Value(s.name, value)
+			continue
+		}
+		b.ValueBytes(it.Key(), it.Value())
+	}
+	if !found {
+		b.Value(s.name, value)
+	}
+	b.End()
+	return bsonx.Document(b.Bytes()), nil
+}
+
+func (s *setField) children() []Expr { return []Expr{s.input, s.value} }
+
+func parseSetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	return p.setField(def, arg, vars, []string{"field", "input", "value"}, 4161101)
+}
+
+func parseUnsetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	return p.setField(def, arg, vars, []string{"field", "input"}, 4161101)
+}
+
+func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []string, unknown mongoerr.Code) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(4161100, "%s only supports an object as its argument", def.name)
+	}
+	raw, err := rawArgs(arg, unknown, def.name, names...)
+	if err != nil {
+		return nil, err
+	}
+	missing := []mongoerr.Code{4161102, 4161109, 4161103}
+	for i, v := range raw {
+		if v.IsMissing() {
+			return nil, mongoerr.New(missing[i], "%s requires '%s' to be specified", def.name, names[i])
+		}
+	}
+	name, err := p.fieldName(def.name, raw[0], vars, 4161108, 4161106, 4161107)
+	if err != nil {
+		return nil, err
+	}
+	set := &setField{name: name.(*Const).Value.Str(), op: def.name, badInput: 4161105, value: &Const{bsonx.Missing}}
+	if set.input, err = p.operand(raw[1], vars); err != nil {
+		return nil, err
+	}
+	if len(raw) == 3 {
+		set.value, err = p.operand(raw[2], vars)
+	}
+	return set, err
+}

@@ -1,0 +1,83 @@
+package expr
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func miscOperators() []definition {
+	return []definition{
+		{name: "$rand", family: "miscellaneous", parse: parseRand},
+		{name: "$meta", family: "miscellaneous", min: 1, max: 1, parse: parseMeta},
+	}
+}
+
+type randExpr struct{}
+
+func (randExpr) Eval(ctx *Context) (bsonx.Value, error) { return bsonx.Double(ctx.random()), nil }
+
+func (randExpr) children() []Expr { return nil }
+
+func parseRand(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument && arg.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($rand)")
+	}
+	if !arg.Doc().IsEmpty() {
+		return nil, mongoerr.New(3040501, "$rand does not currently accept arguments")
+	}
+	return randExpr{}, nil
+}
+
+// metaExpr reads metadata of the document.
+type metaExpr struct {
+	name string
+	read func(*Meta) bsonx.Value
+}
+
+func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	if ctx.Meta == nil {
+		return bsonx.Missing, nil
+	}
+	return m.read(ctx.Meta), nil
+}
+
+func (m *metaExpr) children() []Expr { return nil }
+
+// metaFields are the kinds of metadata by their names in $meta.
+func metaFields() map[string]func(*Meta) bsonx.Value {
+	return map[string]func(*Meta) bsonx.Value{
+		"textScore":         func(m *Meta) bsonx.Value { return m.TextScore },
+		"sortKey":           func(m *Meta) bsonx.Value { return m.SortKey },
+		"recordId":          func(m *Meta) bsonx.Value { return m.RecordID },
+		"indexKey":          func(m *Meta) bsonx.Value { return m.IndexKey },
+		"randVal":           func(m *Meta) bsonx.Value { return m.RandVal },
+		"geoNearDistance":   func(m *Meta) bsonx.Value { return m.GeoDistance },
+		"geoNearPoint":      func(m *Meta) bsonx.Value { return m.GeoPoint },
+		"searchScore":       func(m *Meta) bsonx.Value { return m.SearchScore },
+		"searchHighlights":  func(m *Meta) bsonx.Value { return m.SearchHighs },
+		"vectorSearchScore": func(m *Meta) bsonx.Value { return m.VectorScore },
+	}
+}
+
+func parseMeta(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeString {
+		return nil, mongoerr.New(17307, "$meta only supports string arguments")
+	}
+	read, ok := metaFields()[arg.Str()]
+	if !ok {
+		return nil, mongoerr.New(17308, "Unsupported argument to $meta: %s", arg.Str())
+	}
+	return &metaExpr{arg.Str(), read}, nil
+}
+
+// MetaKinds returns the names of the metadata that e reads.
+func MetaKinds(e Expr) []string {
+	var out []string
+	Walk(e, func(e Expr) bool {
+		if m, ok := e.(*metaExpr); ok {
+			out = append(out, m.name)
+		}
+		return true
+	})
+	return out
+}

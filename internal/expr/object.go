@@ -1,0 +1,173 @@
+package expr
+
+import (
+	"bytes"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func objectOperators() []definition {
+	return []definition{
+		opN("$mergeObjects", "object", 0, -1, mergeObjects),
+		op1("$objectToArray", "object", objectToArray),
+		op1("$arrayToObject", "object", arrayToObject),
+		{name: "$getField", family: "object", min: 1, max: 1, parse: parseGetField},
+		{name: "$setField", family: "object", min: 1, max: 1, parse: parseSetField},
+		{name: "$unsetField", family: "object", min: 1, max: 1, parse: parseUnsetField},
+		op1("$bsonSize", "object", bsonSize),
+		op1("$binarySize", "object", binarySize),
+	}
+}
+
+func mergeObjects(args []bsonx.Value) (bsonx.Value, error) {
+	var merged objectBuilder
+	list := args
+	if len(args) == 1 && args[0].Type == bsonx.TypeArray {
+		list = args[0].Doc().Values()
+	}
+	for _, v := range list {
+		if nullish(v) {
+			continue
+		}
+		if v.Type != bsonx.TypeDocument {
+			return bsonx.Missing, mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", showValue(v), v.Type)
+		}
+		for it := v.Doc().Iter(); it.Next(); {
+			merged.set(it.Key(), it.Value())
+		}
+	}
+	return merged.document(), nil
+}
+
+// objectBuilder is a document whose fields are replaced where they stand.
+type objectBuilder struct {
+	fields []bsonx.Elem
+	index  map[string]int
+}
+
+func (o *objectBuilder) set(key []byte, v bsonx.Value) {
+	if o.index == nil {
+		o.index = map[string]int{}
+	}
+	if i, ok := o.index[string(key)]; ok {
+		o.fields[i].Value = v
+		return
+	}
+	o.index[string(key)] = len(o.fields)
+	o.fields = append(o.fields, bsonx.Elem{Key: key, Value: v})
+}
+
+func (o *objectBuilder) document() bsonx.Value {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, f := range o.fields {
+		b.ValueBytes(f.Key, f.Value)
+	}
+	b.End()
+	return bsonx.Document(b.Bytes())
+}
+
+func objectToArray(v bsonx.Value) (bsonx.Value, error) {
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	if v.Type != bsonx.TypeDocument {
+		return bsonx.Missing, mongoerr.New(40390, "$objectToArray requires a document input, found: %s", v.Type)
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for it := v.Doc().Iter(); it.Next(); {
+		b.StartDocElem()
+		b.String("k", string(it.Key()))
+		b.Value("v", it.Value())
+		b.End()
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+func arrayToObject(v bsonx.Value) (bsonx.Value, error) {
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(40386, "$arrayToObject requires an array input, found: %s", v.Type)
+	}
+	var out objectBuilder
+	kind := bsonx.TypeMissing
+	for it := v.Doc().Iter(); it.Next(); {
+		elem := it.Value()
+		if kind == bsonx.TypeMissing {
+			kind = elem.Type
+		}
+		key, value, err := keyAndValue(elem, kind)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if bytes.IndexByte(key.StrBytes(), 0) >= 0 {
+			return bsonx.Missing, mongoerr.New(4940400, "Key field cannot contain an embedded null byte")
+		}
+		out.set(key.StrBytes(), value)
+	}
+	return out.document(), nil
+}
+
+// keyAndValue reads an element of $arrayToObject, which has the form of the first: a pair or {k, v}.
+func keyAndValue(elem bsonx.Value, kind bsonx.Type) (key, value bsonx.Value, err error) {
+	switch {
+	case kind == bsonx.TypeArray && elem.Type != bsonx.TypeArray:
+		return key, value, mongoerr.New(40396, "$arrayToObject requires a consistent input format. Expected array, found: %s", elem.Type)
+	case kind == bsonx.TypeDocument && elem.Type != bsonx.TypeDocument:
+		return key, value, mongoerr.New(40391, "$arrayToObject requires a consistent input format. Expected object, found: %s", elem.Type)
+	case kind == bsonx.TypeArray:
+		if n := elem.Doc().Len(); n != 2 {
+			return key, value, mongoerr.New(40397, "$arrayToObject requires an array of size 2 arrays, found array of size: %d", n)
+		}
+		key, value = elem.Doc().Index(0), elem.Doc().Index(1)
+		if key.Type != bsonx.TypeString {
+			err = mongoerr.New(40395, "$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: %s", key.Type)
+		}
+		return key, value, err
+	case kind == bsonx.TypeDocument:
+		return fieldsKV(elem.Doc())
+	}
+	return key, value, mongoerr.New(40398, "Unrecognised input type format for $arrayToObject: %s", kind)
+}
+
+func fieldsKV(d bsonx.Doc) (key, value bsonx.Value, err error) {
+	if n := d.Len(); n != 2 {
+		return key, value, mongoerr.New(40392, "$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:%d", n)
+	}
+	key, value = d.Lookup("k"), d.Lookup("v")
+	if key.IsMissing() || value.IsMissing() {
+		return key, value, mongoerr.New(40393, "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: %s", show(d))
+	}
+	if key.Type != bsonx.TypeString {
+		err = mongoerr.New(40394, "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found type: %s", key.Type)
+	}
+	return key, value, err
+}
+
+func bsonSize(v bsonx.Value) (bsonx.Value, error) {
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	if v.Type != bsonx.TypeDocument {
+		return bsonx.Missing, mongoerr.New(31393, "$bsonSize requires a document input, found: %s", v.Type)
+	}
+	return bsonx.Int32(int32(len(v.Data))), nil
+}
+
+func binarySize(v bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case nullish(v):
+		return bsonx.Null, nil
+	case v.Type == bsonx.TypeString:
+		return bsonx.Int32(int32(len(v.StrBytes()))), nil
+	case v.Type == bsonx.TypeBinary:
+		_, data := v.Binary()
+		return bsonx.Int32(int32(len(data))), nil
+	}
+	return bsonx.Missing, mongoerr.New(51276, "$binarySize requires a string or BinData argument, found: %s", v.Type)
+}

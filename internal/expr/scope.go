@@ -1,0 +1,304 @@
+package expr
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// The operators here bind variables for a sub-expression.
+
+func scopeOperators() []definition {
+	return []definition{
+		{name: "$let", family: "variable", min: 1, max: 1, parse: parseLet},
+		{name: "$map", family: "array", min: 1, max: 1, parse: parseMap},
+		{name: "$filter", family: "array", min: 1, max: 1, parse: parseFilter},
+		{name: "$reduce", family: "array", min: 1, max: 1, parse: parseReduce},
+	}
+}
+
+type letExpr struct {
+	slots  []int
+	values []Expr
+	in     Expr
+}
+
+func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	for i, e := range l.values {
+		v, err := e.Eval(ctx)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		ctx.Bind(l.slots[i], v)
+	}
+	return l.in.Eval(ctx)
+}
+
+func (l *letExpr) children() []Expr { return append(append([]Expr(nil), l.values...), l.in) }
+
+func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(16874, "$let only supports an object as its argument")
+	}
+	raw, err := rawArgs(arg, 16875, def.name, "vars", "in")
+	if err != nil {
+		return nil, err
+	}
+	bound, in := raw[0], raw[1]
+	switch {
+	case bound.IsMissing():
+		return nil, mongoerr.New(16876, "Missing 'vars' parameter to $let")
+	case in.IsMissing():
+		return nil, mongoerr.New(16877, "Missing 'in' parameter to $let")
+	case bound.Type != bsonx.TypeDocument:
+		return nil, mongoerr.New(10065, "invalid parameter: expected an object (vars)")
+	}
+	let := &letExpr{}
+	inner := vars
+	for it := bound.Doc().Iter(); it.Next(); {
+		name := string(it.Key())
+		if err := CheckVariableName(name); err != nil {
+			return nil, err
+		}
+		// The values see the outer scope, but may bind slots of their own: these lie above the slots of let.
+		outer := vars.above(inner)
+		e, err := p.operand(it.Value(), outer)
+		if err != nil {
+			return nil, err
+		}
+		var slot int
+		inner, slot = inner.WithSlot(name)
+		let.slots = append(let.slots, slot)
+		let.values = append(let.values, e)
+	}
+	let.in, err = p.operand(in, inner)
+	return let, err
+}
+
+// above returns the scope v with its free slots beginning where those of other do.
+func (v *Vars) above(other *Vars) *Vars {
+	if other.nextSlot() == v.nextSlot() {
+		return v
+	}
+	return &Vars{parent: v, slot: constSlot, next: other.nextSlot()}
+}
+
+// iterate is what $map, $filter and $reduce have in common: an input and a body that sees its elements.
+type iterate struct {
+	input, body Expr
+	slot        int
+}
+
+func (m *iterate) children() []Expr { return []Expr{m.input, m.body} }
+
+// array evaluates the input. done is true where it is null.
+func (m *iterate) array(ctx *Context, name string, code mongoerr.Code) (array bsonx.Doc, done bool, err error) {
+	v, err := m.input.Eval(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if nullish(v) {
+		return nil, true, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		return nil, false, mongoerr.New(code, "input to %s must be an array not %s", name, v.Type)
+	}
+	return v.Doc(), false, nil
+}
+
+type mapExpr struct{ iterate }
+
+func (m *mapExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	array, null, err := m.array(ctx, "$map", 16883)
+	if null || err != nil {
+		return bsonx.Null, err
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for it := array.Iter(); it.Next(); {
+		ctx.Bind(m.slot, it.Value())
+		v, err := m.body.Eval(ctx)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		b.Elem(v)
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+func parseMap(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(16878, "$map only supports an object as its argument")
+	}
+	raw, err := rawArgs(arg, 16879, def.name, "input", "in", "as")
+	if err != nil {
+		return nil, err
+	}
+	for i, code := range []mongoerr.Code{16880, 16882} {
+		if raw[i].IsMissing() {
+			return nil, mongoerr.New(code, "Missing '%s' parameter to $map", []string{"input", "in"}[i])
+		}
+	}
+	it, err := p.iteration(raw[0], raw[1], raw[2], vars)
+	return &mapExpr{it}, err
+}
+
+func (p *parser) iteration(input, body, as bsonx.Value, vars *Vars) (iterate, error) {
+	name := "this"
+	if !as.IsMissing() {
+		if as.Type != bsonx.TypeString {
+			return iterate{}, mongoerr.New(mongoerr.TypeMismatch, "the 'as' parameter must be a string, but is %s", as.Type)
+		}
+		name = as.Str()
+		if err := CheckVariableName(name); err != nil {
+			return iterate{}, err
+		}
+	}
+	in, err := p.operand(input, vars)
+	if err != nil {
+		return iterate{}, err
+	}
+	inner, slot := vars.WithSlot(name)
+	b, err := p.operand(body, inner)
+	return iterate{in, b, slot}, err
+}
+
+type filterExpr struct {
+	iterate
+	limit Expr // nil where there is none
+}
+
+func (f *filterExpr) children() []Expr {
+	if f.limit == nil {
+		return f.iterate.children()
+	}
+	return []Expr{f.input, f.body, f.limit}
+}
+
+func (f *filterExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	array, null, err := f.array(ctx, "$filter", 28651)
+	if null || err != nil {
+		return bsonx.Null, err
+	}
+	limit, err := f.limitOf(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for it := array.Iter(); limit != 0 && it.Next(); {
+		ctx.Bind(f.slot, it.Value())
+		keep, err := f.body.Eval(ctx)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if keep.Truthy() {
+			b.Elem(it.Value())
+			limit--
+		}
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+// limitOf returns how many elements are wanted; a negative number is no limit.
+func (f *filterExpr) limitOf(ctx *Context) (int, error) {
+	if f.limit == nil {
+		return -1, nil
+	}
+	v, err := f.limit.Eval(ctx)
+	if err != nil || nullish(v) {
+		return -1, err
+	}
+	n, ok := asInt32(v)
+	if !v.Type.IsNumber() || !ok {
+		return 0, mongoerr.New(327391, "$filter: limit must be represented as a 32-bit integral value: %s", showValue(v))
+	}
+	if n <= 0 {
+		return 0, mongoerr.New(327392, "$filter: limit must be greater than 0: %d", n)
+	}
+	return n, nil
+}
+
+func parseFilter(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(28646, "$filter only supports an object as its argument")
+	}
+	raw, err := rawArgs(arg, 28647, def.name, "input", "cond", "as", "limit")
+	if err != nil {
+		return nil, err
+	}
+	if raw[0].IsMissing() {
+		return nil, mongoerr.New(28648, "Missing 'input' parameter to $filter")
+	}
+	if raw[1].IsMissing() {
+		return nil, mongoerr.New(28650, "Missing 'cond' parameter to $filter")
+	}
+	it, err := p.iteration(raw[0], raw[1], raw[2], vars)
+	if err != nil {
+		return nil, err
+	}
+	f := &filterExpr{iterate: it}
+	if !raw[3].IsMissing() {
+		f.limit, err = p.operand(raw[3], vars)
+	}
+	return f, err
+}
+
+type reduceExpr struct {
+	iterate
+	initial   Expr
+	valueSlot int
+}
+
+func (r *reduceExpr) children() []Expr { return []Expr{r.input, r.initial, r.body} }
+
+func (r *reduceExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	array, null, err := r.array(ctx, "$reduce", 40080)
+	if null || err != nil {
+		return bsonx.Null, err
+	}
+	value, err := r.initial.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	for it := array.Iter(); it.Next(); {
+		ctx.Bind(r.slot, it.Value())
+		ctx.Bind(r.valueSlot, value)
+		if value, err = r.body.Eval(ctx); err != nil {
+			return bsonx.Missing, err
+		}
+		if len(value.Data) > maxExpressionBytes {
+			return bsonx.Missing, mongoerr.New(mongoerr.ExceededMemoryLimit, "$reduce exceeded its memory limit of %d bytes", maxExpressionBytes)
+		}
+	}
+	return value, nil
+}
+
+func parseReduce(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(40075, "$reduce requires an object as an argument, found: %s", arg.Type)
+	}
+	names := []string{"input", "initialValue", "in"}
+	raw, err := rawArgs(arg, 40076, def.name, names...)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range raw {
+		if v.IsMissing() {
+			return nil, mongoerr.New(mongoerr.Code(40077+i), "$reduce requires '%s' to be specified", names[i])
+		}
+	}
+	r := &reduceExpr{}
+	if r.input, err = p.operand(raw[0], vars); err != nil {
+		return nil, err
+	}
+	if r.initial, err = p.operand(raw[1], vars); err != nil {
+		return nil, err
+	}
+	inner := vars
+	inner, r.slot = inner.WithSlot("this")
+	inner, r.valueSlot = inner.WithSlot("value")
+	r.body, err = p.operand(raw[2], inner)
+	return r, err
+}

@@ -1,0 +1,256 @@
+package expr
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func stringOperators() []definition {
+	return []definition{
+		opN("$concat", "string", 0, -1, concat),
+		op1("$toLower", "string", func(v bsonx.Value) (bsonx.Value, error) { return mapASCII(v, 'A', 'Z') }),
+		op1("$toUpper", "string", func(v bsonx.Value) (bsonx.Value, error) { return mapASCII(v, 'a', 'z') }),
+		op2("$strcasecmp", "string", strcasecmp),
+		opN("$substr", "string", 3, 3, substrBytes),
+		opN("$substrBytes", "string", 3, 3, substrBytes),
+		opN("$substrCP", "string", 3, 3, substrCP),
+		op1("$strLenBytes", "string", strLenBytes),
+		op1("$strLenCP", "string", strLenCP),
+		op2("$split", "string", split),
+		opN("$indexOfBytes", "string", 2, 4, indexOfBytes),
+		opN("$indexOfCP", "string", 2, 4, indexOfCP),
+	}
+}
+
+func concat(args []bsonx.Value) (bsonx.Value, error) {
+	var out strings.Builder
+	for _, v := range args {
+		if nullish(v) {
+			return bsonx.Null, nil
+		}
+		if v.Type != bsonx.TypeString {
+			return bsonx.Missing, mongoerr.New(16702, "$concat only supports strings, not %s", v.Type)
+		}
+		out.Write(v.StrBytes())
+	}
+	return bsonx.String(out.String()), nil
+}
+
+// coerceText converts a value to text as the old string operators do: null is empty, numbers and dates are printed.
+func coerceText(v bsonx.Value) (string, error) {
+	switch v.Type {
+	case bsonx.TypeMissing, bsonx.TypeNull, bsonx.TypeUndefined:
+		return "", nil
+	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeCode:
+		return v.Str(), nil
+	case bsonx.TypeDouble:
+		return formatDouble(v.Double()), nil
+	case bsonx.TypeInt32:
+		return strconv.Itoa(int(v.Int32())), nil
+	case bsonx.TypeInt64:
+		return strconv.FormatInt(v.Int64(), 10), nil
+	case bsonx.TypeDecimal128:
+		return formatDecimal(v), nil
+	case bsonx.TypeDate:
+		return formatISODate(v.Int64())
+	case bsonx.TypeTimestamp:
+		t, _ := v.Timestamp()
+		return formatISODate(int64(t) * 1000)
+	}
+	return "", mongoerr.New(16007, "can't convert from BSON type %s to String", v.Type)
+}
+
+// mapASCII changes the case of the letters from low to high; other characters stay.
+func mapASCII(v bsonx.Value, low, high byte) (bsonx.Value, error) {
+	text, err := coerceText(v)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return bsonx.String(foldASCII(text, low, high)), nil
+}
+
+func foldASCII(text string, low, high byte) string {
+	out := []byte(text)
+	for i, c := range out {
+		if c >= low && c <= high {
+			out[i] = c ^ 0x20
+		}
+	}
+	return string(out)
+}
+
+func strcasecmp(a, b bsonx.Value) (bsonx.Value, error) {
+	x, err := coerceText(a)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	y, err := coerceText(b)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return bsonx.Int32(int32(strings.Compare(foldASCII(x, 'a', 'z'), foldASCII(y, 'a', 'z')))), nil
+}
+
+// truncatedInt converts a number to an int, truncating and limiting it.
+func truncatedInt(v bsonx.Value) int {
+	if i, ok := v.AsInt64(); ok {
+		return int(i)
+	}
+	if f, _ := v.AsFloat64(); f > 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}
+
+func substrBytes(args []bsonx.Value) (bsonx.Value, error) {
+	text, err := coerceText(args[0])
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if !args[1].Type.IsNumber() {
+		return bsonx.Missing, mongoerr.New(16034, "$substrBytes:  starting index must be a numeric type (is BSON type %s)", args[1].Type)
+	}
+	if !args[2].Type.IsNumber() {
+		return bsonx.Missing, mongoerr.New(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)", args[2].Type)
+	}
+	start, length := truncatedInt(args[1]), truncatedInt(args[2])
+	if start < 0 {
+		return bsonx.Missing, mongoerr.New(50752, "$substrBytes:  starting index must be non-negative (got: %d)", start)
+	}
+	start = min(start, len(text))
+	if start < len(text) && !utf8.RuneStart(text[start]) {
+		return bsonx.Missing, mongoerr.New(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
+	}
+	end := len(text)
+	if length >= 0 && length < len(text)-start {
+		end = start + length
+	}
+	if end < len(text) && !utf8.RuneStart(text[end]) {
+		return bsonx.Missing, mongoerr.New(28657, "$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
+	}
+	return bsonx.String(text[start:end]), nil
+}
+
+func substrCP(args []bsonx.Value) (bsonx.Value, error) {
+	text, err := coerceText(args[0])
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	start, err := codePoints(args[1], "starting index", 34450)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	length, err := codePoints(args[2], "length", 34452)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if length < 0 {
+		return bsonx.Missing, mongoerr.New(34454, "$substrCP: length must be a nonnegative integer.")
+	}
+	if start < 0 {
+		return bsonx.Missing, mongoerr.New(34455, "$substrCP: the starting index must be nonnegative integer.")
+	}
+	from := skipCodePoints(text, start)
+	return bsonx.String(text[from : from+skipCodePoints(text[from:], length)]), nil
+}
+
+func codePoints(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
+	if !v.Type.IsNumber() {
+		return 0, mongoerr.New(code, "$substrCP: %s must be a numeric type (is BSON type %s)", what, v.Type)
+	}
+	n, ok := asInt32(v)
+	if !ok {
+		return 0, mongoerr.New(code+1, "$substrCP: %s cannot be represented as a 32-bit integral value: %s", what, showValue(v))
+	}
+	return n, nil
+}
+
+// skipCodePoints returns the byte position after n code points, or the end.
+func skipCodePoints(text string, n int) int {
+	i := 0
+	for ; n > 0 && i < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	return i
+}
+
+func strLenBytes(v bsonx.Value) (bsonx.Value, error) {
+	if v.Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(34473, "$strLenBytes requires a string argument, found: %s", v.Type)
+	}
+	return bsonx.Int32(int32(len(v.StrBytes()))), nil
+}
+
+func strLenCP(v bsonx.Value) (bsonx.Value, error) {
+	if v.Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(34471, "$strLenCP requires a string argument, found: %s", v.Type)
+	}
+	return bsonx.Int32(int32(utf8.RuneCount(v.StrBytes()))), nil
+}
+
+func split(text, separator bsonx.Value) (bsonx.Value, error) {
+	if nullish(text) || nullish(separator) {
+		return bsonx.Null, nil
+	}
+	if text.Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(40085, "$split requires an expression that evaluates to a string as a first argument, found: %s", text.Type)
+	}
+	if separator.Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(40086, "$split requires an expression that evaluates to a string as a second argument, found: %s", separator.Type)
+	}
+	if len(separator.StrBytes()) == 0 {
+		return bsonx.Missing, mongoerr.New(40087, "$split requires a non-empty separator")
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for part := range bytes.SplitSeq(text.StrBytes(), separator.StrBytes()) {
+		b.Elem(bsonx.String(string(part)))
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}
+
+func indexOfBytes(args []bsonx.Value) (bsonx.Value, error) {
+	return indexOf("$indexOfBytes", 40091, args, func(text string) int { return len(text) }, func(_ string, i int) int { return i })
+}
+
+func indexOfCP(args []bsonx.Value) (bsonx.Value, error) {
+	return indexOf("$indexOfCP", 40093, args, utf8.RuneCountInString, skipCodePoints)
+}
+
+// indexOf searches a string in units (bytes or code points): length counts them and skip converts a count to a
+// position in bytes.
+func indexOf(name string, code mongoerr.Code, args []bsonx.Value, length func(string) int, skip func(string, int) int) (bsonx.Value, error) {
+	if nullish(args[0]) {
+		return bsonx.Null, nil
+	}
+	if args[0].Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(code, "%s requires a string as the first argument, found: %s", name, args[0].Type)
+	}
+	if args[1].Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(code+1, "%s requires a string as the second argument, found: %s", name, args[1].Type)
+	}
+	text, sought := args[0].Str(), args[1].Str()
+	units := length(text)
+	from, to, err := searchBounds(name, args[2:], units)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if from > units || to < from {
+		return bsonx.Int32(-1), nil
+	}
+	start := skip(text, from)
+	part := text[start : start+skip(text[start:], to-from)]
+	i := strings.Index(part, sought)
+	if i < 0 {
+		return bsonx.Int32(-1), nil
+	}
+	return bsonx.Int32(int32(from + length(part[:i]))), nil
+}
