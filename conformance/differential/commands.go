@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/bson"
+)
+
+// question makes one command.
+type question struct {
+	weight int
+	make   func(g *generator) bson.D
+}
+
+// questions is the table of commands.
+var questions = []question{
+	{40, (*generator).find},
+	{6, (*generator).count},
+	{6, (*generator).distinct},
+	{10, (*generator).updateOne},
+	{10, (*generator).updateMany},
+	{4, (*generator).updatePositional},
+	{8, (*generator).findAndModify},
+	{3, (*generator).remove},
+	{3, (*generator).insert},
+}
+
+// scenario returns the commands of one group: documents, indexes, questions.
+func (g *generator) scenario() scenario {
+	var docs []bson.D
+	for range 5 + g.rnd.IntN(30) {
+		docs = append(docs, g.document())
+	}
+	steps := []bson.D{append(insertCommand(docs...), bson.E{Key: "ordered", Value: false})}
+	for range g.rnd.IntN(4) {
+		steps = append(steps, g.index())
+	}
+	total := 0
+	for _, q := range questions {
+		total += q.weight
+	}
+	for range 30 {
+		n := g.rnd.IntN(total)
+		for _, q := range questions {
+			if n -= q.weight; n < 0 {
+				steps = append(steps, q.make(g))
+				break
+			}
+		}
+	}
+	return scenario{Steps: steps}
+}
+
+// index returns a command that makes an index.
+func (g *generator) index() bson.D {
+	key := bson.D{}
+	name := ""
+	for range 1 + g.rnd.IntN(3) {
+		path := g.path()
+		if lookup(key, path) != nil {
+			continue
+		}
+		direction := pick(g, []any{int32(1), int32(-1)})
+		key = append(key, bson.E{Key: path, Value: direction})
+		name += fmt.Sprintf("%s_%d_", path, direction)
+	}
+	spec := bson.D{{Key: "key", Value: key}, {Key: "name", Value: name}}
+	switch {
+	case !g.scanB && g.chance(8):
+		spec = append(spec, bson.E{Key: "unique", Value: true})
+	case g.chance(6):
+		spec = append(spec, bson.E{Key: "sparse", Value: true})
+	case g.chance(6):
+		condition := pick(g, []any{op("$exists", true), op("$gt", int32(1)), op("$type", "string"), int32(1)})
+		spec = append(spec, bson.E{Key: "partialFilterExpression", Value: bson.D{{Key: g.path(), Value: condition}}})
+	}
+	return bson.D{{Key: "createIndexes", Value: collection}, {Key: "indexes", Value: bson.A{spec}}}
+}
+
+func (g *generator) find() bson.D {
+	c := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: g.filter(2)}}
+	if g.chance(3) {
+		c = append(c, bson.E{Key: "projection", Value: g.projection()})
+	}
+	if g.chance(2) {
+		c = append(c, bson.E{Key: "sort", Value: g.sort()})
+		if g.chance(3) {
+			c = append(c, bson.E{Key: "skip", Value: int32(g.rnd.IntN(5))})
+		}
+		if g.chance(3) {
+			c = append(c, bson.E{Key: "limit", Value: int32(1 + g.rnd.IntN(6))})
+		}
+	}
+	if g.chance(8) {
+		c = append(c, bson.E{Key: "batchSize", Value: int32(g.rnd.IntN(4))})
+	}
+	return c
+}
+
+func (g *generator) count() bson.D {
+	c := bson.D{{Key: "count", Value: collection}, {Key: "query", Value: g.filter(2)}}
+	if g.chance(4) {
+		c = append(c, bson.E{Key: "skip", Value: int32(g.rnd.IntN(5))})
+	}
+	if g.chance(4) {
+		c = append(c, bson.E{Key: "limit", Value: int32(g.rnd.IntN(6))})
+	}
+	return c
+}
+
+func (g *generator) distinct() bson.D {
+	return bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: g.path()}, {Key: "query", Value: g.filter(1)}}
+}
+
+func updateCommand(stmt bson.D, filters bson.A) bson.D {
+	if filters != nil {
+		stmt = append(stmt, bson.E{Key: "arrayFilters", Value: filters})
+	}
+	return bson.D{{Key: "update", Value: collection}, {Key: "updates", Value: bson.A{stmt}}}
+}
+
+// updateOne names the document by its _id, so that it does not depend on the plan which one is changed.
+func (g *generator) updateOne() bson.D {
+	u, filters := g.update(false)
+	q := bson.D{{Key: "_id", Value: g.anyID()}}
+	if g.chance(3) {
+		q = append(q, g.clause(1))
+	}
+	stmt := bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}}
+	if g.chance(3) {
+		if g.chance(3) {
+			stmt[0].Value = g.upsertFilter()
+		}
+		stmt = append(stmt, bson.E{Key: "upsert", Value: true})
+	}
+	return updateCommand(stmt, filters)
+}
+
+// upsertFilter matches no document: what it says about equality goes into the new one.
+func (g *generator) upsertFilter() bson.D {
+	f := bson.D{{Key: "none", Value: "here"}}
+	for range g.rnd.IntN(3) {
+		f = append(f, g.clause(1))
+	}
+	return f
+}
+
+func (g *generator) updateMany() bson.D {
+	u, filters := g.update(true)
+	return updateCommand(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: u}, {Key: "multi", Value: true}}, filters)
+}
+
+func (g *generator) updatePositional() bson.D {
+	q, u := g.positional()
+	return updateCommand(bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}}, nil)
+}
+
+func (g *generator) findAndModify() bson.D {
+	c := bson.D{{Key: "findAndModify", Value: collection}, {Key: "query", Value: g.filter(1)}, {Key: "sort", Value: g.sort()}}
+	if g.chance(6) {
+		c = append(c, bson.E{Key: "remove", Value: true})
+	} else {
+		u, filters := g.update(false)
+		c = append(c, bson.E{Key: "update", Value: u}, bson.E{Key: "new", Value: g.chance(2)})
+		if g.chance(6) {
+			c = append(c, bson.E{Key: "upsert", Value: true})
+		}
+		if filters != nil {
+			c = append(c, bson.E{Key: "arrayFilters", Value: filters})
+		}
+	}
+	if g.chance(4) {
+		c = append(c, bson.E{Key: "fields", Value: g.projection()})
+	}
+	return c
+}
+
+func (g *generator) remove() bson.D {
+	stmt := bson.D{{Key: "q", Value: g.filter(2)}, {Key: "limit", Value: int32(0)}}
+	if g.chance(2) {
+		stmt = bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.anyID()}}}, {Key: "limit", Value: int32(1)}}
+	}
+	return bson.D{{Key: "delete", Value: collection}, {Key: "deletes", Value: bson.A{stmt}}}
+}
+
+func (g *generator) insert() bson.D {
+	doc := g.document()
+	if g.chance(4) {
+		doc[0].Value = g.anyID() // likely a duplicate
+	}
+	return insertCommand(doc)
+}
+
+func insertCommand(docs ...bson.D) bson.D {
+	list := make(bson.A, len(docs))
+	for i, d := range docs {
+		list[i] = d
+	}
+	return bson.D{{Key: "insert", Value: collection}, {Key: "documents", Value: list}}
+}

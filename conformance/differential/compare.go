@@ -1,0 +1,251 @@
+package main
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/bson/primitive"
+)
+
+// kept names the fields of a successful reply that are compared.
+var kept = []string{
+	"n", "nModified", "upserted", "value", "values", "lastErrorObject", "numIndexesBefore", "numIndexesAfter",
+	"nIndexesWas", "writeErrors", "nInserted", "nMatched", "nUpserted", "nDeleted", "nErrors",
+}
+
+// isWrite reports whether a command may change the collection.
+func isWrite(cmd bson.D) bool {
+	switch cmd[0].Key {
+	case "insert", "update", "delete", "findAndModify", "createIndexes", "dropIndexes":
+		return true
+	}
+	return false
+}
+
+// isOrdered reports whether the order of a command's rows is fixed: every generated sort is a total order.
+func isOrdered(cmd bson.D) bool { return lookup(cmd, "sort") != nil }
+
+func isOK(reply bson.D) bool {
+	switch ok := lookup(reply, "ok").(type) {
+	case float64:
+		return ok == 1
+	case int32:
+		return ok == 1
+	}
+	return false
+}
+
+// normalise reduces a raw reply to what is compared.
+func normalise(raw bson.D) bson.D {
+	if !isOK(raw) {
+		return bson.D{{Key: "ok", Value: int32(0)}, {Key: "code", Value: lookup(raw, "code")}}
+	}
+	out := bson.D{{Key: "ok", Value: int32(1)}}
+	for _, key := range kept {
+		v := lookup(raw, key)
+		switch {
+		case v == nil:
+			continue
+		case key == "writeErrors":
+			v = onlyEach(v, "index", "code")
+		case key == "lastErrorObject":
+			v = only(v, "n", "updatedExisting", "upserted")
+		}
+		v = mark(v)
+		if key == "values" {
+			v = unique(v.(bson.A))
+		}
+		out = append(out, bson.E{Key: key, Value: v})
+	}
+	return out
+}
+
+// mark replaces what a server makes up: ObjectIds that the generator did not make, and the present time.
+func mark(v any) any {
+	switch v := v.(type) {
+	case bson.D:
+		out := make(bson.D, len(v))
+		for i, e := range v {
+			out[i] = bson.E{Key: e.Key, Value: mark(e.Value)}
+		}
+		return out
+	case bson.A:
+		out := make(bson.A, len(v))
+		for i, e := range v {
+			out[i] = mark(e)
+		}
+		return out
+	case primitive.ObjectID:
+		if !isGeneratorID(v) {
+			return primitive.Symbol("an id that the server made")
+		}
+	case primitive.DateTime:
+		if d := time.Since(v.Time()); d.Abs() < time.Hour {
+			return primitive.Symbol("the present time")
+		}
+	case primitive.Timestamp:
+		if d := time.Since(time.Unix(int64(v.T), 0)); d.Abs() < time.Hour {
+			return primitive.Symbol("the present timestamp")
+		}
+	}
+	return v
+}
+
+// unique leaves out repeated values, among them those that mark has made equal.
+func unique(list bson.A) bson.A {
+	out := bson.A{}
+	for _, v := range list {
+		if !slices.ContainsFunc(out, func(o any) bool { return sameValue(o, v) }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func only(v any, keys ...string) any {
+	doc, ok := v.(bson.D)
+	if !ok {
+		return v
+	}
+	out := bson.D{}
+	for _, key := range keys {
+		if v := lookup(doc, key); v != nil {
+			out = append(out, bson.E{Key: key, Value: v})
+		}
+	}
+	return out
+}
+
+func onlyEach(v any, keys ...string) any {
+	list, _ := v.(bson.A)
+	out := make(bson.A, len(list))
+	for i, e := range list {
+		out[i] = only(e, keys...)
+	}
+	return out
+}
+
+// lookup returns a field of a document, or nil.
+func lookup(doc bson.D, key string) any {
+	for _, e := range doc {
+		if e.Key == key {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// equalReply compares two normalised replies.
+func equalReply(a, b bson.D, ordered bool) bool {
+	return slices.EqualFunc(a, b, func(x, y bson.E) bool {
+		switch {
+		case x.Key != y.Key:
+			return false
+		case x.Key == "rows" && !ordered:
+			return equalMultiset(x.Value, y.Value, equalValue)
+		case x.Key == "values":
+			// Of values that are equal though their types differ, distinct returns whichever it met first.
+			return equalMultiset(x.Value, y.Value, sameValue)
+		}
+		return equalValue(x.Value, y.Value)
+	})
+}
+
+// equalMultiset compares two arrays regardless of order.
+func equalMultiset(a, b any, equal func(a, b any) bool) bool {
+	x, xok := a.(bson.A)
+	y, yok := b.(bson.A)
+	if !xok || !yok || len(x) != len(y) {
+		return false
+	}
+	rest := slices.Clone(y)
+	for _, v := range x {
+		i := slices.IndexFunc(rest, func(r any) bool { return equal(v, r) })
+		if i < 0 {
+			return false
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return true
+}
+
+// equalValue compares by BSON type and value, documents by field order too, doubles with a small tolerance.
+func equalValue(a, b any) bool {
+	switch x := a.(type) {
+	case bson.D:
+		y, ok := b.(bson.D)
+		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && equalValue(p.Value, q.Value) })
+	case bson.A:
+		y, ok := b.(bson.A)
+		return ok && slices.EqualFunc(x, y, equalValue)
+	case float64:
+		y, ok := b.(float64)
+		return ok && equalDouble(x, y)
+	case primitive.CodeWithScope:
+		y, ok := b.(primitive.CodeWithScope)
+		return ok && x.Code == y.Code && equalValue(x.Scope, y.Scope)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func equalDouble(a, b float64) bool {
+	if a == b {
+		return math.Signbit(a) == math.Signbit(b)
+	}
+	if math.IsNaN(a) && math.IsNaN(b) {
+		return true
+	}
+	return math.Abs(a-b) <= 1e-12*math.Max(math.Abs(a), math.Abs(b)) && !math.IsInf(a, 0) && !math.IsInf(b, 0)
+}
+
+// sameValue compares as MongoDB does, so that numbers of different types may be the same.
+func sameValue(a, b any) bool {
+	switch x := a.(type) {
+	case bson.D:
+		y, ok := b.(bson.D)
+		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && sameValue(p.Value, q.Value) })
+	case bson.A:
+		y, ok := b.(bson.A)
+		return ok && slices.EqualFunc(x, y, sameValue)
+	}
+	x, xok := numberText(a)
+	y, yok := numberText(b)
+	if xok && yok {
+		return x == y
+	}
+	xs, xok := textOf(a)
+	ys, yok := textOf(b)
+	if xok && yok {
+		return xs == ys
+	}
+	return equalValue(a, b)
+}
+
+// textOf returns the text of a string or symbol, which compare as one type.
+func textOf(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case primitive.Symbol:
+		return string(v), true
+	}
+	return "", false
+}
+
+// show writes a document as canonical Extended JSON.
+func show(doc bson.D) string {
+	text, err := bson.MarshalExtJSON(doc, true, false)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func parseJSON(text []byte) (bson.D, error) {
+	var doc bson.D
+	return doc, bson.UnmarshalExtJSON(text, true, &doc)
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/mongo"
+	"go.mongodb.org/mongo-driver/mongo/options"
+)
+
+const (
+	collection     = "c"
+	commandTimeout = 30 * time.Second
+)
+
+// pair is the two servers that are compared, each with a database of its own.
+type pair struct {
+	a, b  *mongo.Database
+	scanB bool
+
+	refused map[int32]int // how many commands server A answered with an error of each code
+}
+
+// difference is the two normalised replies to a command that the servers answered differently.
+type difference struct {
+	A, B   bson.D
+	After  bool // the replies agree, the collections after the command do not
+	Failed bool // both replies report errors
+}
+
+// dialPair connects to both servers.
+func dialPair(ctx context.Context, s settings) (*pair, error) {
+	a, err := dial(ctx, s.uriA)
+	if err != nil {
+		return nil, fmt.Errorf("server A: %w", err)
+	}
+	b, err := dial(ctx, s.uriB)
+	if err != nil {
+		return nil, fmt.Errorf("server B: %w", err)
+	}
+	// Names of their own, because A and B may be one server.
+	return &pair{a: a.Database("differential_a"), b: b.Database("differential_b"), scanB: s.scanB, refused: map[int32]int{}}, nil
+}
+
+func dial(ctx context.Context, uri string) (*mongo.Client, error) {
+	opts := options.Client().ApplyURI(uri).SetRetryReads(false).SetRetryWrites(false).
+		SetServerSelectionTimeout(5 * time.Second)
+	client, err := mongo.Connect(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return client, client.Ping(ctx, nil)
+}
+
+func (p *pair) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, db := range []*mongo.Database{p.a, p.b} {
+		_ = db.Drop(ctx)
+		_ = db.Client().Disconnect(ctx)
+	}
+}
+
+// reset drops the collection on both servers.
+func (p *pair) reset(ctx context.Context) error {
+	for _, db := range []*mongo.Database{p.a, p.b} {
+		if err := db.Collection(collection).Drop(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play runs a whole scenario and returns its first difference that no known one explains away.
+func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
+	if err := p.reset(ctx); err != nil {
+		return nil, err
+	}
+	for _, cmd := range s.Steps {
+		d, err := p.step(ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			continue
+		}
+		if knownDifference(p.scanB, cmd, d) == nil {
+			return d, nil
+		}
+		if isWrite(cmd) {
+			return nil, nil // the two collections may differ from here on
+		}
+	}
+	return nil, nil
+}
+
+// step sends a command to both servers and compares the replies, and after a write the collections.
+func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
+	if p.scanB && cmd[0].Key == "createIndexes" {
+		_, err := send(ctx, p.a, cmd)
+		return nil, err
+	}
+	d, err := p.compare(ctx, cmd)
+	if err != nil || !d.equal(isOrdered(cmd)) {
+		return d, err
+	}
+	if !isWrite(cmd) {
+		return nil, nil
+	}
+	failed := hasErrors(d.A)
+	d, err = p.compare(ctx, bson.D{{Key: "find", Value: collection}})
+	if err != nil || d.equal(false) {
+		return nil, err
+	}
+	d.After, d.Failed = true, failed
+	return d, nil
+}
+
+// equal reports whether there is no difference after all.
+func (d *difference) equal(ordered bool) bool { return equalReply(d.A, d.B, ordered) }
+
+// compare sends a command to both servers at once.
+func (p *pair) compare(ctx context.Context, cmd bson.D) (*difference, error) {
+	var d difference
+	var errB error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.B, errB = p.ask(ctx, p.b, cmd)
+	}()
+	var errA error
+	d.A, errA = p.ask(ctx, p.a, cmd)
+	<-done
+	if hasErrors(d.A) {
+		p.refused[errorCode(d.A)+writeErrorCode(d.A)]++
+	}
+	if errA != nil {
+		errA = fmt.Errorf("server A: %w", errA)
+	}
+	if errB != nil {
+		errB = fmt.Errorf("server B: %w", errB)
+	}
+	return &d, errors.Join(errA, errB)
+}
+
+// ask sends one command, reads its cursor to the end and normalises the reply.
+func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, error) {
+	reply, err := send(ctx, db, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if !isOK(reply) {
+		return normalise(reply), nil
+	}
+	cursor, isCursor := lookup(reply, "cursor").(bson.D)
+	if !isCursor {
+		return normalise(reply), nil
+	}
+	rows, _ := lookup(cursor, "firstBatch").(bson.A)
+	for id, _ := lookup(cursor, "id").(int64); id != 0; {
+		more, err := send(ctx, db, bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: collection}})
+		if err != nil {
+			return nil, err
+		}
+		if !isOK(more) {
+			return normalise(more), nil
+		}
+		next := lookup(more, "cursor").(bson.D)
+		batch, _ := lookup(next, "nextBatch").(bson.A)
+		rows = append(rows, batch...)
+		id, _ = lookup(next, "id").(int64)
+	}
+	return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: mark(rows)}}, nil
+}
+
+// send runs one command and returns the raw reply, be it success or failure. An error means that no reply came.
+func send(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	raw, err := db.RunCommand(ctx, cmd).Raw()
+	var cmdErr mongo.CommandError
+	var writeErr mongo.WriteException
+	switch {
+	case errors.As(err, &cmdErr) && cmdErr.Raw != nil:
+		raw = cmdErr.Raw
+	case errors.As(err, &writeErr) && writeErr.Raw != nil:
+		raw = writeErr.Raw
+	case err != nil:
+		return nil, err
+	}
+	var reply bson.D
+	return reply, bson.Unmarshal(raw, &reply)
+}

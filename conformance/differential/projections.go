@@ -1,0 +1,52 @@
+package main
+
+import (
+	"go.mongodb.org/mongo-driver/bson"
+)
+
+// projection returns a projection for find, and what the filter must hold for it.
+func (g *generator) projection() bson.D {
+	include := g.chance(2)
+	p := bson.D{}
+	flag := func(on bool) any {
+		if on {
+			return pick(g, []any{int32(1), true, 1.0, int64(2), decimal("1")})
+		}
+		return pick(g, []any{int32(0), false, 0.0, int64(0)})
+	}
+	if g.chance(3) {
+		p = append(p, bson.E{Key: "_id", Value: flag(g.chance(2))})
+	}
+	for range 1 + g.rnd.IntN(3) {
+		path := g.path()
+		if lookup(p, path) != nil {
+			continue
+		}
+		switch {
+		case g.chance(8):
+			p = append(p, bson.E{Key: path, Value: op("$slice", pick(g, []any{int32(1), int32(-2), int32(0), bson.A{int32(1), int32(2)}, bson.A{int32(-2), int32(1)}}))})
+		case g.chance(8):
+			p = append(p, bson.E{Key: pick(g, []string{"a", "b", "c"}), Value: g.elemMatch(1)})
+		case include && g.chance(10):
+			p = append(p, bson.E{Key: path, Value: pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{Key: "x", Value: "$a"}}})})
+		case g.chance(25):
+			p = append(p, bson.E{Key: path, Value: flag(!include)}) // mixes inclusion and exclusion: mostly refused
+		default:
+			p = append(p, bson.E{Key: path, Value: flag(include)})
+		}
+	}
+	return p
+}
+
+// sort returns a total sort order.
+func (g *generator) sort() bson.D {
+	s := bson.D{}
+	direction := func() any { return pick(g, []any{int32(1), int32(-1), 1.0, int64(-1)}) }
+	for range g.rnd.IntN(3) {
+		path := g.path()
+		if lookup(s, path) == nil {
+			s = append(s, bson.E{Key: path, Value: direction()})
+		}
+	}
+	return append(s, bson.E{Key: "_id", Value: direction()})
+}

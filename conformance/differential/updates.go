@@ -1,0 +1,159 @@
+package main
+
+import (
+	"go.mongodb.org/mongo-driver/bson"
+)
+
+// modifier makes the argument of one update operator on one path.
+type modifier struct {
+	name string
+	make func(g *generator) any
+}
+
+// modifiers is the table of update operators.
+var modifiers = []modifier{
+	{"$set", func(g *generator) any { return g.value(2) }},
+	{"$set", func(g *generator) any { return g.value(2) }},
+	{"$unset", func(*generator) any { return "" }},
+	{"$inc", (*generator).amount},
+	{"$inc", (*generator).amount},
+	{"$mul", (*generator).amount},
+	{"$min", func(g *generator) any { return g.value(1) }},
+	{"$max", func(g *generator) any { return g.value(1) }},
+	{"$rename", func(g *generator) any { return pick(g, []string{"d", "d.e", "e", "b.x", "a"}) }},
+	{"$setOnInsert", func(g *generator) any { return g.value(1) }},
+	{"$currentDate", func(g *generator) any { return pick(g, []any{true, op("$type", "date"), op("$type", "timestamp")}) }},
+	{"$push", (*generator).push},
+	{"$push", (*generator).push},
+	{"$addToSet", func(g *generator) any {
+		if g.chance(2) {
+			return op("$each", g.array(1))
+		}
+		return g.value(1)
+	}},
+	{"$pop", func(g *generator) any { return pick(g, []any{int32(1), int32(-1), int64(1), 1.0, int32(2)}) }},
+	{"$pull", func(g *generator) any {
+		switch g.rnd.IntN(3) {
+		case 0:
+			return g.value(1)
+		case 1:
+			return g.operatorPredicate(1)
+		}
+		return bson.D{{Key: pick(g, fieldNames), Value: g.predicate(1)}}
+	}},
+	{"$pullAll", func(g *generator) any { return g.array(1) }},
+	{"$bit", func(g *generator) any {
+		return op(pick(g, []string{"and", "or", "xor"}), pick(g, []any{int32(1), int32(5), int64(2), int64(-1)}))
+	}},
+}
+
+// amount is mostly a number.
+func (g *generator) amount() any {
+	if g.chance(15) {
+		return g.scalar()
+	}
+	if g.chance(3) {
+		return pick(g, edgeNumbers)
+	}
+	return pick(g, plainNumbers)
+}
+
+func (g *generator) push() any {
+	if g.chance(2) {
+		return g.value(1)
+	}
+	p := bson.D{{Key: "$each", Value: g.array(1)}}
+	if g.chance(3) {
+		p = append(p, bson.E{Key: "$position", Value: pick(g, []any{int32(0), int32(1), int32(-1), int64(100)})})
+	}
+	if g.chance(3) {
+		p = append(p, bson.E{Key: "$slice", Value: pick(g, []any{int32(0), int32(2), int32(-2), 1.0})})
+	}
+	if g.chance(3) {
+		p = append(p, bson.E{Key: "$sort", Value: pick(g, []any{int32(1), int32(-1), bson.D{{Key: "x", Value: int32(1)}}, bson.D{{Key: "a", Value: int32(-1)}, {Key: "b", Value: int32(1)}}})})
+	}
+	return p
+}
+
+// target is a path to change: sometimes into arrays, sometimes with $[] or $[e].
+func (g *generator) target(filters *bson.A) string {
+	p := pick(g, []string{"a", "b", "c", "d"})
+	for g.chance(3) {
+		switch g.rnd.IntN(8) {
+		case 0:
+			p += ".$[]"
+		case 1:
+			p += ".$[e]"
+			if len(*filters) == 0 {
+				*filters = append(*filters, g.arrayFilter())
+			}
+		default:
+			p += "." + pick(g, fieldNames)
+		}
+	}
+	return p
+}
+
+func (g *generator) arrayFilter() bson.D {
+	if g.chance(2) {
+		return bson.D{{Key: "e", Value: g.predicate(1)}}
+	}
+	return bson.D{{Key: "e." + pick(g, fieldNames), Value: g.predicate(1)}}
+}
+
+// operators returns an update document of operators, and its array filters.
+func (g *generator) operators() (bson.D, bson.A) {
+	u := bson.D{}
+	var filters bson.A
+	for range 1 + g.rnd.IntN(2) {
+		m := pick(g, modifiers)
+		if lookup(u, m.name) != nil {
+			continue
+		}
+		args := bson.D{{Key: g.target(&filters), Value: m.make(g)}}
+		if g.chance(5) {
+			second := g.target(&filters)
+			if second != args[0].Key {
+				args = append(args, bson.E{Key: second, Value: m.make(g)})
+			}
+		}
+		u = append(u, bson.E{Key: m.name, Value: args})
+	}
+	return u, filters
+}
+
+// update returns a statement's u with its array filters. A replacement cannot be applied to several documents.
+func (g *generator) update(multi bool) (any, bson.A) {
+	switch {
+	case g.chance(40):
+		return pick(g, []any{
+			op("$set", int32(1)), op("$unknown", bson.D{{Key: "a", Value: int32(1)}}), bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: int32(1)}}}, {Key: "b", Value: int32(1)}},
+			op("$set", bson.D{{Key: "a", Value: int32(1)}, {Key: "a.b", Value: int32(1)}}), op("$set", bson.D{{Key: "_id", Value: int32(77)}}),
+			op("$push", bson.D{{Key: "a", Value: bson.D{{Key: "$each", Value: int32(1)}}}}), op("$set", bson.D{{Key: "a..b", Value: int32(1)}}), op("$rename", bson.D{{Key: "a", Value: "a"}}),
+			op("$set", bson.D{{Key: "", Value: int32(1)}}), op("$pop", bson.D{{Key: "a", Value: "x"}}), op("$bit", bson.D{{Key: "a", Value: op("not", int32(1))}}), bson.D{},
+		}), nil
+	case !multi && g.chance(8):
+		return g.subdocument(2), nil
+	}
+	return g.operators()
+}
+
+// positional returns a filter on an array and an update of the element that it found.
+func (g *generator) positional() (bson.D, bson.D) {
+	path := pick(g, []string{"a", "b", "a.b"})
+	f := bson.D{{Key: "_id", Value: g.anyID()}}
+	switch g.rnd.IntN(3) {
+	case 0:
+		f = append(f, bson.E{Key: path, Value: g.scalar()})
+	case 1:
+		f = append(f, bson.E{Key: path, Value: op("$elemMatch", g.operatorPredicate(0))})
+	default:
+		f = append(f, bson.E{Key: path, Value: op("$gte", g.scalar())})
+	}
+	m := pick(g, modifiers[:8])
+	target := path + ".$"
+	if g.chance(4) {
+		target += "." + pick(g, fieldNames)
+	}
+	return f, op(m.name, bson.D{{Key: target, Value: m.make(g)}})
+}
