@@ -1,0 +1,100 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// adminCommands returns the commands that operate the server.
+func adminCommands() []Definition {
+	return []Definition{
+		{
+			Name: "shutdown", Help: "Stops the server.", AdminOnly: true,
+			Fields: []Field{{Name: "force", Type: SafeBool}, {Name: "timeoutSecs", Type: SafeInt}},
+			Run:    runShutdown,
+		},
+		{Name: "logRotate", Help: "Starts a new log file; logs go to standard error here.", AdminOnly: true, Run: runPing},
+		{
+			Name: "profile", Help: "Reads and sets when operations are logged as slow.",
+			Fields: []Field{
+				{Name: "slowms", Type: SafeInt}, {Name: "sampleRate", Type: SafeInt},
+				{Name: "filter", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+			},
+			Run: runProfile,
+		},
+		{
+			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
+			Fields: []Field{{Name: "inMemory", Type: SafeBool}}, Run: runGetDefaultRWConcern,
+		},
+		{
+			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true, Write: true,
+			CommandField: String, Run: runSetFCV,
+			Fields: []Field{
+				{Name: "confirm", Type: SafeBool}, {Name: "downgradeOnDiskChanges", Type: SafeBool},
+				{Name: "fromConfigServer", Type: SafeBool},
+			},
+		},
+	}
+}
+
+func runShutdown(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	switch {
+	case !req.Conn.LocalOnly:
+		return mongoerr.New(mongoerr.Unauthorized, "shutdown must run from localhost when running db without auth")
+	case req.Service.Shutdown == nil:
+		return mongoerr.New(mongoerr.IllegalOperation, "an embedded database is closed by its program")
+	}
+	req.Service.Shutdown()
+	req.CloseConnection()
+	return nil
+}
+
+// maxProfileLevel is the profiler's highest level.
+const maxProfileLevel = 2
+
+func runProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	v := req.CommandValue()
+	if !v.Type.IsNumber() {
+		return WrongType("profile.profile", v.Type, SafeInt)
+	}
+	level := saturatingInt64(v)
+	if level > 0 && level <= maxProfileLevel {
+		return mongoerr.New(mongoerr.NotImplemented, "the profiler is not implemented by Sheaf yet; slow operations are logged")
+	}
+	if level > maxProfileLevel {
+		return mongoerr.New(mongoerr.BadValue, "profiling level must be one of -1, 0, 1, 2")
+	}
+	s := req.Service
+	reply.Int32("was", 0)
+	reply.Int32("slowms", int32(s.slow.Load()))
+	reply.Double("sampleRate", 1)
+	if req.Has("slowms") {
+		s.SetSlowMillis(req.Int64("slowms", defaultSlowMillis))
+	}
+	return nil
+}
+
+func runGetDefaultRWConcern(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	return mongoerr.New(codeNotReplicated, "'getDefaultRWConcern' is not supported on standalone nodes")
+}
+
+const codeNotReplicated = mongoerr.Code(51300)
+
+func runSetFCV(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	if version := req.CommandValue().Str(); version != featureVersion {
+		return mongoerr.New(codeFCV, "Invalid feature compatibility version value '%s'; expected '%s'", version, featureVersion)
+	}
+	if !req.Bool("confirm") {
+		return mongoerr.New(codeFCVConfirm, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary "+
+			"version without support assistance. Please re-run this command with 'confirm: true' to acknowledge this and "+
+			"continue with the FCV upgrade.", featureVersion)
+	}
+	return nil
+}
+
+const (
+	codeFCV        = mongoerr.Code(4926900)
+	codeFCVConfirm = mongoerr.Code(7369100)
+)

@@ -1,0 +1,35 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+const codeAPIWithoutVersion = mongoerr.Code(4886600)
+
+// checkAPI applies the rules of the stable API, whose only version is "1".
+func checkAPI(d *Definition, g *Generic) error {
+	if g.APIVersion == "" {
+		if g.APIStrict != boolAbsent || g.APIDeprecation != boolAbsent {
+			return mongoerr.New(codeAPIWithoutVersion,
+				"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
+		}
+		return nil
+	}
+	if g.APIVersion != "1" {
+		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
+	}
+	if g.APIStrict == boolTrue && !d.API1 {
+		return mongoerr.New(mongoerr.APIStrictError,
+			"Provided apiStrict:true, but the command %s is not in API Version 1. Information on supported commands and "+
+				"migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api.", d.Name)
+	}
+	return nil
+}
+
+// checkStrictField refuses an argument that is outside the stable API under apiStrict.
+func checkStrictField(f *Field, g *Generic) error {
+	if f.Unstable && g.APIStrict == boolTrue {
+		return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", f.Name)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package command
+
+import (
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+// Conn is the state of a connection that commands see. Commands of one connection run one after another; only they
+// change it.
+type Conn struct {
+	ID     int64
+	Remote string
+	Local  string
+	// LocalOnly reports that the peer is on this machine: a loopback address, a Unix socket or memory.
+	LocalOnly bool
+	// User is the authenticated user, "" while there are none.
+	User string
+	Op   session.Op
+
+	// metadata is the client document of the first hello.
+	metadata    bsonx.Doc
+	appName     string
+	greeted     bool
+	compressors []wire.Compressor
+	nextID      atomic.Int32
+}
+
+// NewConn returns the state of a new connection and lists its operations until Release.
+func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
+	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly}
+	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
+	s.Ops.Add(&c.Op)
+	return c
+}
+
+// Release forgets a connection that has ended.
+func (s *Service) Release(c *Conn) { s.Ops.Remove(&c.Op) }
+
+// AppName returns the application's name from the handshake.
+func (c *Conn) AppName() string { return c.appName }
+
+// Metadata returns the client document of the handshake.
+func (c *Conn) Metadata() bsonx.Doc { return c.metadata }
+
+func (c *Conn) requestID() int32 { return c.nextID.Add(1) }

@@ -1,0 +1,227 @@
+package command
+
+import (
+	"context"
+	"runtime"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// What buildInfo announces: the MongoDB version whose behaviour Sheaf implements, beside Sheaf's own.
+const (
+	CompatibleVersion = "8.0.0"
+	featureVersion    = "8.0"
+)
+
+// diagnosticCommands returns the commands that describe the server and the connection.
+func diagnosticCommands() []Definition {
+	return []Definition{
+		{Name: "ping", Help: "Answers.", NoAuth: true, API1: true, Run: runPing},
+		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Help: "Tells the version.", NoAuth: true, Run: runBuildInfo},
+		{Name: "hostInfo", Help: "Describes the machine.", Run: runHostInfo},
+		{
+			Name: "connectionStatus", Help: "Tells who is authenticated.", NoAuth: true, API1: true,
+			Fields: []Field{{Name: "showPrivileges", Type: SafeBool, Unstable: true}}, Run: runConnectionStatus,
+		},
+		{Name: "getCmdLineOpts", Help: "Shows how the server was started.", AdminOnly: true, Run: runCmdLineOpts},
+		{Name: "listCommands", Help: "Lists the commands.", Run: runListCommands},
+		{Name: "whatsmyuri", Help: "Tells the client's address.", NoAuth: true, Run: runWhatsMyURI},
+		{Name: "whatsmysni", Help: "Tells the TLS server name of the client.", NoAuth: true, Run: runWhatsMySNI},
+		{Name: "features", Help: "Tells the OIDs machine number.", Loose: true, Hidden: true, Run: runFeatures},
+		{Name: "isdbgrid", Help: "Exists on mongos only.", Status: Absent, Hidden: true},
+		{Name: "atlasVersion", Help: "Exists on Atlas only.", Status: Absent, Hidden: true},
+	}
+}
+
+func runPing(context.Context, *Request, *bsonx.Builder) error { return nil }
+
+func runBuildInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	build := req.Service.Build
+	reply.String("version", CompatibleVersion)
+	reply.String("gitVersion", build.Revision)
+	reply.StartArrayField("modules")
+	reply.End()
+	reply.String("allocator", "go")
+	reply.String("javascriptEngine", "goja")
+	reply.String("sysInfo", "deprecated")
+	reply.StartArrayField("versionArray")
+	for _, n := range [...]int32{8, 0, 0, 0} {
+		reply.Elem(bsonx.Int32(n))
+	}
+	reply.End()
+	reply.StartDocField("openssl")
+	reply.String("running", "Go crypto/tls")
+	reply.String("compiled", "Go crypto/tls")
+	reply.End()
+	reply.StartDocField("buildEnvironment")
+	reply.String("distmod", "")
+	reply.String("distarch", machine())
+	reply.String("cc", runtime.Version())
+	reply.String("target_arch", machine())
+	reply.String("target_os", targetOS())
+	reply.End()
+	reply.Int32("bits", 64)
+	reply.Bool("debug", false)
+	reply.Int32("maxBsonObjectSize", maxDocumentSize)
+	reply.StartArrayField("storageEngines")
+	reply.Elem(bsonx.String("pebble"))
+	reply.End()
+	reply.StartDocField("sheaf")
+	reply.String("version", build.Version)
+	reply.End()
+	return nil
+}
+
+// machine names the processor as uname does.
+func machine() string {
+	switch runtime.GOARCH {
+	case "amd64":
+		return "x86_64"
+	case "arm64":
+		return "aarch64"
+	default:
+		return runtime.GOARCH
+	}
+}
+
+func targetOS() string {
+	if runtime.GOOS == "darwin" {
+		return "macOS"
+	}
+	return runtime.GOOS
+}
+
+func runHostInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	s := req.Service
+	reply.StartDocField("system")
+	reply.Date("currentTime", req.Now.UnixMilli())
+	reply.String("hostname", s.hostname)
+	reply.Int32("cpuAddrSize", 64)
+	reply.Int64("memSizeMB", totalMemory()>>20)
+	reply.Int64("memLimitMB", totalMemory()>>20)
+	reply.Int32("numCores", int32(runtime.NumCPU()))
+	reply.Int32("numCoresAvailableToProcess", int32(runtime.GOMAXPROCS(0)))
+	reply.String("cpuArch", machine())
+	reply.Bool("numaEnabled", false)
+	reply.End()
+	reply.StartDocField("os")
+	reply.String("type", strings.ToUpper(runtime.GOOS[:1])+runtime.GOOS[1:])
+	reply.String("name", runtime.GOOS)
+	reply.String("version", "")
+	reply.End()
+	reply.StartDocField("extra")
+	reply.End()
+	return nil
+}
+
+func runConnectionStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	reply.StartDocField("authInfo")
+	for _, name := range [...]string{"authenticatedUsers", "authenticatedUserRoles"} {
+		reply.StartArrayField(name)
+		reply.End()
+	}
+	if req.Bool("showPrivileges") {
+		reply.StartArrayField("authenticatedUserPrivileges")
+		reply.End()
+	}
+	reply.End()
+	return nil
+}
+
+func runCmdLineOpts(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	line := req.Service.CommandLine
+	reply.StartArrayField("argv")
+	for _, a := range line.Args {
+		reply.Elem(bsonx.String(a))
+	}
+	reply.End()
+	if line.Parsed == nil {
+		reply.Doc("parsed", bsonx.Empty)
+	} else {
+		reply.Doc("parsed", line.Parsed)
+	}
+	return nil
+}
+
+func runListCommands(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	reply.StartDocField("commands")
+	for _, d := range req.Service.registry.Definitions() {
+		if d.Hidden || d.Status != Supported || d.TestOnly && !req.Service.TestCommands {
+			continue
+		}
+		reply.StartDocField(d.Name)
+		reply.String("help", d.Help)
+		reply.Bool("requiresAuth", !d.NoAuth)
+		reply.Bool("secondaryOk", !d.Write)
+		reply.Bool("adminOnly", d.AdminOnly)
+		reply.StartArrayField("apiVersions")
+		if d.API1 {
+			reply.Elem(bsonx.String("1"))
+		}
+		reply.End()
+		reply.StartArrayField("deprecatedApiVersions")
+		reply.End()
+		reply.End()
+	}
+	reply.End()
+	return nil
+}
+
+func runWhatsMyURI(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	reply.String("you", req.Conn.Remote)
+	return nil
+}
+
+func runWhatsMySNI(_ context.Context, _ *Request, reply *bsonx.Builder) error {
+	reply.String("sni", "")
+	return nil
+}
+
+func runFeatures(_ context.Context, _ *Request, reply *bsonx.Builder) error {
+	reply.Int32("oidMachine", 0)
+	return nil
+}
+
+// formatDoc prints a document for logs.
+func formatDoc(d bsonx.Doc) string { return bsonx.FormatShell(bsonx.Document(d)) }
+
+// getLogCommand returns getLog.
+func getLogCommand() Definition {
+	return Definition{Name: "getLog", Help: "Returns recent log lines.", AdminOnly: true, Run: runGetLog}
+}
+
+func runGetLog(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	v := req.CommandValue()
+	if v.Type != bsonx.TypeString {
+		return mongoerr.New(mongoerr.TypeMismatch, "Argument to getLog must be of type String; found %s of type %s",
+			bsonx.FormatShell(v), v.Type)
+	}
+	switch name := v.Str(); name {
+	case "*":
+		reply.StartArrayField("names")
+		reply.Elem(bsonx.String("global"))
+		reply.Elem(bsonx.String("startupWarnings"))
+		reply.End()
+		return nil
+	case "global":
+		lines, total := req.Service.Log.Lines()
+		appendLines(reply, lines, total)
+		return nil
+	case "startupWarnings":
+		appendLines(reply, nil, 0)
+		return nil
+	default:
+		return mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)
+	}
+}
+
+func appendLines(reply *bsonx.Builder, lines []string, total int) {
+	reply.Int32("totalLinesWritten", int32(total))
+	reply.StartArrayField("log")
+	for _, l := range lines {
+		reply.Elem(bsonx.String(l))
+	}
+	reply.End()
+}

@@ -1,0 +1,224 @@
+package command
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// failPoints are switches by which drivers' tests make commands fail. Without test commands they are never on.
+type failPoints struct {
+	active atomic.Int32
+	mu     sync.Mutex
+	points map[string]*failPoint
+}
+
+type failPoint struct {
+	alwaysOn bool
+	times    int64 // how often it still fires, where not always on
+	skip     int64
+	entered  int64
+	data     failData
+}
+
+// failData is the data of the failCommand fail point.
+type failData struct {
+	commands     map[string]bool
+	errorCode    int32
+	hasErrorCode bool
+	labels       []string
+	hasLabels    bool
+	close        bool
+	block        time.Duration
+	appName      string
+	wcError      bsonx.Doc
+}
+
+// failure is what a fail point does to a reply beside failing the command.
+type failure struct {
+	closeConn bool
+	wcError   bsonx.Doc
+	labels    []string
+}
+
+func (f failure) append(b *bsonx.Builder) {
+	if f.wcError == nil {
+		return
+	}
+	b.Doc("writeConcernError", f.wcError)
+	if f.labels != nil {
+		appendLabels(b, f.labels)
+	}
+}
+
+const failCommand = "failCommand"
+
+// match applies the failCommand fail point to a request.
+func (f *failPoints) match(req *Request) (failure, error) {
+	if f.active.Load() == 0 {
+		return failure{}, nil
+	}
+	data, ok := f.take(req)
+	if !ok {
+		return failure{}, nil
+	}
+	if data.block > 0 {
+		timer := time.NewTimer(data.block)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-req.Op.Done():
+			return failure{}, context.Cause(req.Op)
+		}
+	}
+	if data.close {
+		return failure{closeConn: true}, nil
+	}
+	if data.hasErrorCode {
+		err := mongoerr.New(mongoerr.Code(data.errorCode), "Failing command via 'failCommand' failpoint")
+		err.Labels = data.labels
+		return failure{}, err
+	}
+	return failure{wcError: data.wcError, labels: data.labels}, nil
+}
+
+// take reports whether the fail point fires for the request, and counts it.
+func (f *failPoints) take(req *Request) (failData, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.points[failCommand]
+	if p == nil || req.Def.TestOnly || !p.data.commands[req.Def.Name] && !p.data.commands[req.Name] {
+		return failData{}, false
+	}
+	if p.data.appName != "" && p.data.appName != req.Conn.appName {
+		return failData{}, false
+	}
+	if p.skip > 0 {
+		p.skip--
+		return failData{}, false
+	}
+	if !p.alwaysOn {
+		if p.times--; p.times <= 0 {
+			f.remove(failCommand)
+		}
+	}
+	p.entered++
+	return p.data, true
+}
+
+// remove needs the lock.
+func (f *failPoints) remove(name string) {
+	if _, ok := f.points[name]; ok {
+		delete(f.points, name)
+		f.active.Add(-1)
+	}
+}
+
+func (f *failPoints) set(name string, p *failPoint) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.remove(name)
+	if p == nil {
+		return
+	}
+	if f.points == nil {
+		f.points = make(map[string]*failPoint)
+	}
+	f.points[name] = p
+	f.active.Add(1)
+}
+
+// failPointCommands returns configureFailPoint.
+func failPointCommands() []Definition {
+	return []Definition{{
+		Name: "configureFailPoint", Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
+		Fields: []Field{{Name: "mode", Required: true}, {Name: "data", Type: Object}},
+		Run:    runConfigureFailPoint,
+	}}
+}
+
+func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	name := req.CommandValue()
+	if name.Type != bsonx.TypeString {
+		return WrongType("configureFailPoint.configureFailPoint", name.Type, String)
+	}
+	p, err := parseFailPoint(req.Get("mode"))
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		if name.Str() != failCommand {
+			return mongoerr.New(mongoerr.BadValue, "%s not found", name.Str())
+		}
+		if p.data, err = parseFailData(req.Doc("data")); err != nil {
+			return err
+		}
+	}
+	req.Service.failPoints.set(name.Str(), p)
+	reply.Int64("count", 0)
+	return nil
+}
+
+// parseFailPoint returns nil for mode "off".
+func parseFailPoint(mode bsonx.Value) (*failPoint, error) {
+	switch {
+	case mode.Type == bsonx.TypeString && mode.Str() == "off":
+		return nil, nil
+	case mode.Type == bsonx.TypeString && mode.Str() == "alwaysOn":
+		return &failPoint{alwaysOn: true}, nil
+	case mode.Type == bsonx.TypeDocument:
+		if v := mode.Doc().Lookup("times"); v.Type.IsNumber() {
+			return &failPoint{times: saturatingInt64(v)}, nil
+		}
+		if v := mode.Doc().Lookup("skip"); v.Type.IsNumber() {
+			return &failPoint{alwaysOn: true, skip: saturatingInt64(v)}, nil
+		}
+	}
+	return nil, mongoerr.New(mongoerr.BadValue, "unknown mode of fail point")
+}
+
+func parseFailData(doc bsonx.Doc) (failData, error) {
+	d := failData{commands: make(map[string]bool)}
+	for it := doc.Iter(); it.Next(); {
+		v := it.Value()
+		switch string(it.Key()) {
+		case "failCommands":
+			if v.Type != bsonx.TypeArray {
+				return d, WrongType("configureFailPoint.data.failCommands", v.Type, Array)
+			}
+			for _, e := range v.Doc().Values() {
+				if e.Type == bsonx.TypeString {
+					d.commands[e.Str()] = true
+				}
+			}
+		case "errorCode":
+			d.errorCode, d.hasErrorCode = int32(saturatingInt64(v)), true
+		case "errorLabels":
+			d.labels, d.hasLabels = []string{}, true
+			if v.Type == bsonx.TypeArray {
+				for _, e := range v.Doc().Values() {
+					d.labels = append(d.labels, e.Str())
+				}
+			}
+		case "closeConnection":
+			d.close = v.Truthy()
+		case "blockConnection":
+			if v.Truthy() {
+				d.block = time.Duration(saturatingInt64(doc.Lookup("blockTimeMS"))) * time.Millisecond
+			}
+		case "writeConcernError":
+			if v.Type == bsonx.TypeDocument {
+				d.wcError = v.Doc().Clone()
+			}
+		case "appName":
+			if v.Type == bsonx.TypeString {
+				d.appName = v.Str()
+			}
+		}
+	}
+	return d, nil
+}

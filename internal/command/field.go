@@ -1,0 +1,200 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Codes of MongoDB's IDL parser.
+const (
+	codeDuplicateField = mongoerr.Code(40413)
+	codeMissingField   = mongoerr.Code(40414)
+	codeUnknownField   = mongoerr.Code(40415)
+)
+
+// Field is an argument of a command.
+type Field struct {
+	Name string
+	Type FieldType
+	// Required fields must be present, in the body or, where Sequence is set, as a document sequence.
+	Required bool
+	// Sequence fields are arrays of documents that clients may send as an OP_MSG section of kind 1.
+	Sequence bool
+	// Unstable fields are refused under apiStrict.
+	Unstable bool
+	// Check judges a value whose type is right; see AtLeast.
+	Check func(name string, v bsonx.Value) error
+}
+
+// FieldType is the set of BSON types that a field accepts. The zero value accepts any, null included.
+type FieldType struct {
+	types []bsonx.Type
+}
+
+// The types of MongoDB's IDL, in the order in which its messages list them.
+var (
+	Any        = FieldType{}
+	Bool       = FieldType{[]bsonx.Type{bsonx.TypeBool}}
+	String     = FieldType{[]bsonx.Type{bsonx.TypeString}}
+	Object     = FieldType{[]bsonx.Type{bsonx.TypeDocument}}
+	Array      = FieldType{[]bsonx.Type{bsonx.TypeArray}}
+	Long       = FieldType{[]bsonx.Type{bsonx.TypeInt64}}
+	Int        = FieldType{[]bsonx.Type{bsonx.TypeInt32}}
+	BinData    = FieldType{[]bsonx.Type{bsonx.TypeBinary}}
+	Timestamp  = FieldType{[]bsonx.Type{bsonx.TypeTimestamp}}
+	ObjectID   = FieldType{[]bsonx.Type{bsonx.TypeObjectID}}
+	SafeBool   = FieldType{[]bsonx.Type{bsonx.TypeBool, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble}}
+	SafeInt    = FieldType{[]bsonx.Type{bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble}}
+	StringOr   = func(other bsonx.Type) FieldType { return FieldType{[]bsonx.Type{bsonx.TypeString, other}} }
+	OneOf      = func(types ...bsonx.Type) FieldType { return FieldType{types} }
+	ObjectOrID = FieldType{[]bsonx.Type{bsonx.TypeDocument, bsonx.TypeString}}
+)
+
+// Accepts reports whether a value of type t is allowed.
+func (f FieldType) Accepts(t bsonx.Type) bool {
+	if len(f.types) == 0 {
+		return true
+	}
+	for _, want := range f.types {
+		if want == t {
+			return true
+		}
+	}
+	return false
+}
+
+// IsAny reports whether every type is allowed.
+func (f FieldType) IsAny() bool { return len(f.types) == 0 }
+
+// String lists the types as MongoDB's messages do.
+func (f FieldType) String() string {
+	names := make([]string, len(f.types))
+	for i, t := range f.types {
+		names[i] = t.String()
+	}
+	if len(names) == 1 {
+		return "type '" + names[0] + "'"
+	}
+	return "types '[" + strings.Join(names, ", ") + "]'"
+}
+
+// The errors of MongoDB's IDL parser; path is "command.field".
+
+// WrongType is the error of a field whose value has another type than wanted.
+func WrongType(path string, got bsonx.Type, want FieldType) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected %s", path, got, want)
+}
+
+// MissingField is the error of a required field that is absent.
+func MissingField(path string) error {
+	return mongoerr.New(codeMissingField, "BSON field '%s' is missing but a required field", path)
+}
+
+// UnknownField is the error of a field that is not defined.
+func UnknownField(path string) error {
+	return mongoerr.New(codeUnknownField, "BSON field '%s' is an unknown field.", path)
+}
+
+// DuplicateField is the error of a field that stands twice.
+func DuplicateField(path string) error {
+	return mongoerr.New(codeDuplicateField, "BSON field '%s' is a duplicate field", path)
+}
+
+// AtLeast returns a Check for numbers that must not be less than min.
+func AtLeast(min int64) func(string, bsonx.Value) error {
+	return Between(min, 1<<63-1)
+}
+
+// Between returns a Check for numbers that must lie in [min, max].
+func Between(min, max int64) func(string, bsonx.Value) error {
+	return func(name string, v bsonx.Value) error {
+		n := saturatingInt64(v)
+		if n < min {
+			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", name, min, n)
+		}
+		if n > max {
+			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be <= %d, actual value '%d'", name, max, n)
+		}
+		return nil
+	}
+}
+
+// ParseFields checks an embedded document against a strict list of fields, as MongoDB's IDL does for sub-documents, and
+// calls set with the index of each field that is present. path names the document in messages.
+func ParseFields(path string, doc bsonx.Doc, fields []Field, set func(i int, v bsonx.Value) error) error {
+	var seen uint64
+	for it := doc.Iter(); it.Next(); {
+		i := fieldIndex(fields, it.Key())
+		if i < 0 {
+			return UnknownField(path + "." + string(it.Key()))
+		}
+		if seen&(1<<i) != 0 {
+			return DuplicateField(path + "." + fields[i].Name)
+		}
+		seen |= 1 << i
+		present, err := checkField(path, &fields[i], it.Value())
+		if err != nil {
+			return err
+		}
+		if !present {
+			seen &^= 1 << i
+			continue
+		}
+		if err := set(i, it.Value()); err != nil {
+			return err
+		}
+	}
+	for i := range fields {
+		if fields[i].Required && seen&(1<<i) == 0 {
+			return MissingField(path + "." + fields[i].Name)
+		}
+	}
+	return nil
+}
+
+// checkField reports whether the field counts as present and whether its value is allowed.
+func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
+	if !f.Type.Accepts(v.Type) {
+		if v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined {
+			return false, nil
+		}
+		return false, WrongType(path+"."+f.Name, v.Type, f.Type)
+	}
+	if f.Check != nil {
+		return true, f.Check(f.Name, v)
+	}
+	return true, nil
+}
+
+func fieldIndex(fields []Field, key []byte) int {
+	for i := range fields {
+		if len(fields[i].Name) == len(key) && fields[i].Name == string(key) {
+			return i
+		}
+	}
+	return -1
+}
+
+// saturatingInt64 converts a number as MongoDB's safeNumberLong: NaN is 0, what is out of range becomes the limit.
+func saturatingInt64(v bsonx.Value) int64 {
+	if v.Type == bsonx.TypeBool {
+		if v.Bool() {
+			return 1
+		}
+		return 0
+	}
+	if n, ok := v.AsInt64(); ok {
+		return n
+	}
+	f, _ := v.AsFloat64()
+	switch {
+	case f > 0:
+		return 1<<63 - 1
+	case f < 0:
+		return -1 << 63
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,222 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// Generic holds the arguments that every command takes. Values borrow the request.
+type Generic struct {
+	// Comment is shown in logs and currentOp; it may have any type.
+	Comment bsonx.Value
+	// MaxTimeMillis is 0 without a limit.
+	MaxTimeMillis int64
+	HasMaxTime    bool
+	ReadConcern   ReadConcern
+	WriteConcern  WriteConcern
+	// ReadPreference is the mode, "primary" where none was sent.
+	ReadPreference string
+
+	SessionID      session.SessionID
+	HasSession     bool
+	TxnNumber      int64
+	HasTxnNumber   bool
+	Autocommit     optionalBool
+	StartTxn       optionalBool
+	StmtID         int32
+	StmtIDs        bsonx.Doc
+	ClusterTime    bsonx.Doc
+	APIVersion     string
+	APIStrict      optionalBool
+	APIDeprecation optionalBool
+}
+
+type optionalBool byte
+
+const (
+	boolAbsent optionalBool = iota
+	boolFalse
+	boolTrue
+)
+
+func optional(b bool) optionalBool {
+	if b {
+		return boolTrue
+	}
+	return boolFalse
+}
+
+// maxTimeMillisLimit is the largest maxTimeMS.
+const maxTimeMillisLimit = 1<<31 - 1
+
+// genericField is an argument that every command takes.
+type genericField struct {
+	name string
+	typ  FieldType
+	// set parses the value; nil for arguments that are checked for their type and otherwise meant for others: mongos,
+	// auditing, drivers.
+	set func(g *Generic, cmd string, v bsonx.Value) error
+}
+
+// genericFields is the table of generic arguments. Parsing compares lengths first, so its order matters little.
+var genericFields = []genericField{
+	{"$db", Any, nil}, // read before anything else
+	{"lsid", Object, setSession},
+	{"$clusterTime", Object, func(g *Generic, _ string, v bsonx.Value) error { g.ClusterTime = v.Doc(); return nil }},
+	{"txnNumber", Long, func(g *Generic, _ string, v bsonx.Value) error {
+		g.TxnNumber, g.HasTxnNumber = v.Int64(), true
+		return nil
+	}},
+	{"maxTimeMS", SafeInt, setMaxTime},
+	{"readConcern", Object, setReadConcern},
+	{"writeConcern", Object, setWriteConcern},
+	{"$readPreference", Object, setReadPreference},
+	{"comment", Any, func(g *Generic, _ string, v bsonx.Value) error { g.Comment = v; return nil }},
+	{"autocommit", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.Autocommit = optional(v.Bool()); return nil }},
+	{"startTransaction", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.StartTxn = optional(v.Bool()); return nil }},
+	{"stmtId", Int, func(g *Generic, _ string, v bsonx.Value) error { g.StmtID = v.Int32(); return nil }},
+	{"stmtIds", Array, func(g *Generic, _ string, v bsonx.Value) error { g.StmtIDs = v.Doc(); return nil }},
+	{"apiVersion", String, func(g *Generic, _ string, v bsonx.Value) error { g.APIVersion = v.Str(); return nil }},
+	{"apiStrict", SafeBool, func(g *Generic, _ string, v bsonx.Value) error { g.APIStrict = optional(v.Truthy()); return nil }},
+	{"apiDeprecationErrors", SafeBool, func(g *Generic, _ string, v bsonx.Value) error {
+		g.APIDeprecation = optional(v.Truthy())
+		return nil
+	}},
+	{"maxTimeMSOpOnly", SafeInt, nil},
+	{"helloOk", SafeBool, nil},
+	{"$client", Object, nil},
+	{"$audit", Object, nil},
+	{"$configServerState", Object, nil},
+	{"$configTime", Timestamp, nil},
+	{"$topologyTime", Timestamp, nil},
+	{"$replData", Any, nil},
+	{"$oplogQueryData", Any, nil},
+	{"$queryOptions", Object, nil},
+	{"$impersonatedUsers", Any, nil},
+	{"$impersonatedRoles", Any, nil},
+	{"databaseVersion", Object, nil},
+	{"shardVersion", Any, nil},
+	{"allowImplicitCollectionCreation", SafeBool, nil},
+	{"coordinator", SafeBool, nil},
+	{"tracking_info", Object, nil},
+	{"mayBypassWriteBlocking", SafeBool, nil},
+	{"clientOperationKey", BinData, nil},
+	{"requestGossipRoutingCache", Array, nil},
+	{"rawData", SafeBool, nil},
+	{"traceCtx", Object, nil},
+	{"isTimeseriesNamespace", SafeBool, nil},
+}
+
+func findGeneric(key []byte) int {
+	for i := range genericFields {
+		if name := genericFields[i].name; len(name) == len(key) && name == string(key) {
+			return i
+		}
+	}
+	return -1
+}
+
+func setMaxTime(g *Generic, cmd string, v bsonx.Value) error {
+	n, ok := v.AsExactInt64()
+	if !ok {
+		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer: maxTimeMS: %s", numberText(v))
+	}
+	if err := Between(0, maxTimeMillisLimit)("maxTimeMS", bsonx.Int64(n)); err != nil {
+		return err
+	}
+	g.MaxTimeMillis, g.HasMaxTime = n, true
+	return nil
+}
+
+// sessionFields are the fields of an lsid.
+var sessionFields = []Field{
+	{Name: "id", Type: BinData, Required: true},
+	{Name: "uid", Type: BinData},
+	{Name: "txnNumber", Type: Long},
+	{Name: "txnUUID", Type: BinData},
+}
+
+const uuidSubtype = 4
+
+func setSession(g *Generic, cmd string, v bsonx.Value) error {
+	id, err := parseSessionID(cmd+".lsid", v.Doc())
+	g.SessionID, g.HasSession = id, err == nil
+	return err
+}
+
+func parseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
+	var id session.SessionID
+	err := ParseFields(path, doc, sessionFields, func(i int, v bsonx.Value) error {
+		name := sessionFields[i].Name
+		switch name {
+		case "id":
+			subtype, data := v.Binary()
+			if subtype != uuidSubtype || len(data) != len(id.UUID) {
+				return mongoerr.New(mongoerr.TypeMismatch,
+					"BSON field '%s.id' is the wrong binData type '%s', expected type 'UUID'", path, binaryName(subtype))
+			}
+			copy(id.UUID[:], data)
+			return nil
+		case "uid":
+			_, data := v.Binary()
+			if len(data) != len(id.User) {
+				return mongoerr.New(codeUnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
+			}
+			copy(id.User[:], data)
+			return nil
+		default:
+			return mongoerr.New(mongoerr.InvalidOptions, "Internal sessions are not supported: %s.%s", path, name)
+		}
+	})
+	return id, err
+}
+
+func binaryName(subtype byte) string {
+	names := []string{"general", "function", "binary", "UUID (old)", "UUID", "MD5", "encrypt", "column", "sensitive", "vector"}
+	if int(subtype) < len(names) {
+		return names[subtype]
+	}
+	return "user defined"
+}
+
+// checkGeneric judges the combination of generic arguments for a command.
+func checkGeneric(d *Definition, g *Generic) error {
+	if err := checkAPI(d, g); err != nil {
+		return err
+	}
+	if err := checkTransactionFields(g); err != nil {
+		return err
+	}
+	if err := checkReadConcern(d, &g.ReadConcern); err != nil {
+		return err
+	}
+	return checkWriteConcern(d, &g.WriteConcern)
+}
+
+// checkTransactionFields applies the rules of mongod's session options. A server that presents itself as a standalone
+// has no transaction numbers at all.
+func checkTransactionFields(g *Generic) error {
+	if !g.HasTxnNumber {
+		if g.Autocommit != boolAbsent {
+			return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
+		}
+		if g.StartTxn != boolAbsent {
+			return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires a transaction number to also be specified")
+		}
+		return nil
+	}
+	switch {
+	case !g.HasSession:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
+	case g.TxnNumber < 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
+	case g.Autocommit == boolTrue:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
+	case g.StartTxn == boolFalse:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
+	case g.StartTxn == boolTrue && g.Autocommit == boolAbsent:
+		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
+	}
+	return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
+}

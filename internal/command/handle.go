@@ -1,0 +1,276 @@
+package command
+
+import (
+	"context"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+// Result is what a connection does after a command.
+type Result struct {
+	// Out is the buffer with the reply appended; nothing is appended where the client wants none.
+	Out []byte
+	// Close ends the connection after the reply was sent.
+	Close bool
+	// Next, where set, is the body that the connection runs next without reading a request: an exhaust stream.
+	Next bsonx.Doc
+	// Retained reports that the request's buffer must not be used again.
+	Retained bool
+}
+
+// call is the working memory of one command; calls are pooled so that idle connections hold none.
+type call struct {
+	req     Request
+	builder bsonx.Builder
+	args    [24]bsonx.Elem
+}
+
+type callPool struct{ p sync.Pool }
+
+func (p *callPool) get() *call {
+	if c, ok := p.p.Get().(*call); ok {
+		return c
+	}
+	return new(call)
+}
+
+func (p *callPool) put(c *call) {
+	c.req = Request{}
+	c.builder.Reset(nil)
+	clear(c.args[:])
+	p.p.Put(c)
+}
+
+// Handle runs the command of a message and appends its reply to out.
+func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out []byte) Result {
+	c := s.stats.calls.get()
+	defer s.stats.calls.put(c)
+	req := &c.req
+	*req = Request{
+		Service: s, Conn: conn, Op: &conn.Op, Body: msg.Body, Sequences: msg.Sequences, Now: s.Clock.Now(), args: c.args[:0],
+	}
+	req.reply.exhaustAllowed = msg.Flags&wire.FlagExhaustAllowed != 0
+
+	w := beginReply(&c.builder, conn, msg, out)
+	e, err := s.resolve(req, msg)
+	var fp failure
+	if err == nil {
+		conn.Op.Begin(ctx, s.Ops.NextID(), req.Now, session.OpInfo{})
+		if fp, err = s.failPoints.match(req); err == nil {
+			err = s.execute(e, req, &c.builder)
+		}
+		err = conn.Op.Cause(err)
+	}
+	if err != nil && e != nil {
+		e.failures.Add(1)
+	}
+	res := s.finishReply(w, req, msg, err, fp)
+	if e != nil {
+		conn.Op.Debug.ResponseLength = len(res.Out) - w.start
+		s.afterRun(e, req, err)
+		conn.Op.Finish()
+	}
+	return res
+}
+
+// resolve finds the command and sets the request's name and database.
+func (s *Service) resolve(req *Request, msg *wire.Message) (*entry, error) {
+	first := req.Body.First()
+	if first.Key == nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "no command in the message")
+	}
+	if err := s.setDatabase(req, msg); err != nil {
+		return nil, err
+	}
+	e, ok := s.registry.byName[string(first.Key)]
+	if !ok || e.Status == Absent || e.TestOnly && !s.TestCommands {
+		s.stats.unknownCommands.Add(1)
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", first.Key)
+	}
+	req.Def, req.Name = e.Definition, e.Name
+	if len(first.Key) != len(e.Name) || string(first.Key) != e.Name {
+		req.Name = string(first.Key)
+	}
+	if msg.Legacy && !isHello(e.Definition) {
+		return nil, mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
+			"Unsupported OP_QUERY command: %s. The client driver may require an upgrade. For more details see "+
+				"https://dochub.mongodb.org/core/legacy-opcode-removal", req.Name)
+	}
+	return e, nil
+}
+
+func (s *Service) setDatabase(req *Request, msg *wire.Message) error {
+	if msg.Legacy {
+		db, coll, ok := strings.Cut(msg.Namespace, ".")
+		if !ok || coll != "$cmd" {
+			return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
+				"Unsupported OP_QUERY command: find. The client driver may require an upgrade. For more details see "+
+					"https://dochub.mongodb.org/core/legacy-opcode-removal")
+		}
+		req.DB = db
+		return nil
+	}
+	v := msg.Body.Lookup("$db")
+	switch {
+	case v.IsMissing():
+		return mongoerr.New(codeMissingDB, "OP_MSG requests require a $db argument")
+	case v.Type != bsonx.TypeString:
+		return WrongType("$db", v.Type, String)
+	}
+	req.DB = s.internDB(v.StrBytes())
+	return checkDatabaseName(req.DB)
+}
+
+const codeMissingDB = mongoerr.Code(40571)
+
+// execute checks the request's fields and runs the command.
+func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.panicked(req, p)
+		}
+	}()
+	if err := s.parse(e, req); err != nil {
+		return err
+	}
+	op := &req.Conn.Op
+	op.SetInfo(s.opInfo(e, req))
+	if ms := req.Generic.MaxTimeMillis; ms > 0 {
+		op.LimitTime(time.Duration(ms) * time.Millisecond)
+	}
+	if e.Status == Known {
+		return mongoerr.New(mongoerr.NotImplemented, "Command %s is not implemented by Sheaf yet", e.Name)
+	}
+	if req.Generic.HasSession {
+		if req.Session, err = s.Sessions.Use(req.Generic.SessionID, req.Now); err != nil {
+			return err
+		}
+	}
+	e.runs.Add(1)
+	return e.Run(op, req, reply)
+}
+
+func (s *Service) panicked(req *Request, p any) error {
+	s.Logger.Error("Unhandled panic in a command", "command", req.Name, "connection", req.Conn.ID, "panic", p,
+		"stack", string(debug.Stack()))
+	return mongoerr.New(mongoerr.InternalError, "internal error in command %s; the server's log has the details", req.Name)
+}
+
+func (s *Service) opInfo(e *entry, req *Request) session.OpInfo {
+	info := session.OpInfo{Kind: e.Kind, Namespace: req.namespace(), Command: req.Body}
+	if e.Kind == "" {
+		info.Kind = "command"
+	}
+	if e.Secret {
+		info.Command = nil
+	}
+	if req.Generic.HasSession {
+		info.SessionID = req.Generic.SessionID
+	}
+	return info
+}
+
+// parse checks every field of the request once.
+func (s *Service) parse(e *entry, req *Request) error {
+	if e.AdminOnly && req.DB != "admin" {
+		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", e.Name)
+	}
+	it := req.Body.Iter()
+	it.Next()
+	if v := it.Value(); !e.CommandField.Accepts(v.Type) {
+		return WrongType(e.Name+"."+e.Name, v.Type, e.CommandField)
+	}
+	var seen, seenGeneric uint64
+	for it.Next() {
+		if i := fieldIndex(e.Fields, it.Key()); i >= 0 {
+			if err := req.addField(e, i, it.Elem(), &seen); err != nil {
+				return err
+			}
+			continue
+		}
+		i := findGeneric(it.Key())
+		if i < 0 {
+			if e.Loose {
+				req.args = append(req.args, it.Elem())
+				continue
+			}
+			return UnknownField(e.Name + "." + string(it.Key()))
+		}
+		if seenGeneric&(1<<i) != 0 {
+			return DuplicateField(e.Name + "." + string(it.Key()))
+		}
+		seenGeneric |= 1 << i
+		if err := req.setGeneric(&genericFields[i], it.Value()); err != nil {
+			return err
+		}
+	}
+	return req.finishParse(e, seen)
+}
+
+func (r *Request) addField(e *entry, i int, elem bsonx.Elem, seen *uint64) error {
+	f := &e.Fields[i]
+	if *seen&(1<<i) != 0 {
+		return DuplicateField(e.Name + "." + f.Name)
+	}
+	*seen |= 1 << i
+	present, err := checkField(e.Name, f, elem.Value)
+	if err != nil {
+		return err
+	}
+	if present {
+		r.args = append(r.args, elem)
+	} else {
+		*seen &^= 1 << i
+	}
+	return nil
+}
+
+func (r *Request) setGeneric(f *genericField, v bsonx.Value) error {
+	if !f.typ.Accepts(v.Type) {
+		if v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined {
+			return nil
+		}
+		return WrongType(r.Def.Name+"."+f.name, v.Type, f.typ)
+	}
+	if f.set == nil {
+		return nil
+	}
+	return f.set(&r.Generic, r.Def.Name, v)
+}
+
+func (r *Request) finishParse(e *entry, seen uint64) error {
+	for i := range r.Sequences {
+		j := fieldIndex(e.Fields, []byte(r.Sequences[i].ID))
+		if j < 0 || !e.Fields[j].Sequence {
+			if e.Loose {
+				continue
+			}
+			return UnknownField(e.Name + "." + r.Sequences[i].ID)
+		}
+		seen |= 1 << j
+	}
+	if missing := e.required &^ seen; missing != 0 {
+		for i := range e.Fields {
+			if missing&(1<<i) != 0 {
+				return MissingField(e.Name + "." + e.Fields[i].Name)
+			}
+		}
+	}
+	if r.Generic.APIStrict == boolTrue {
+		for i := range e.Fields {
+			if seen&(1<<i) != 0 {
+				if err := checkStrictField(&e.Fields[i], &r.Generic); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return checkGeneric(e.Definition, &r.Generic)
+}

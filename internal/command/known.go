@@ -1,0 +1,54 @@
+package command
+
+import "slices"
+
+// The commands that MongoDB 8.0 has and Sheaf has not yet. A command that gets its own Definition leaves its list.
+var (
+	knownNames = []string{
+		// query plan cache, query settings
+		"planCacheClearFilters", "planCacheListFilters", "planCacheSetFilter", "setQuerySettings", "removeQuerySettings",
+		"getClusterParameter", "setClusterParameter",
+		// users and roles
+		"createUser", "updateUser", "dropUser", "dropAllUsersFromDatabase", "grantRolesToUser", "revokeRolesFromUser", "usersInfo",
+		"createRole", "updateRole", "dropRole", "dropAllRolesFromDatabase", "grantPrivilegesToRole",
+		"revokePrivilegesFromRole", "grantRolesToRole", "revokeRolesFromRole", "rolesInfo", "invalidateUserCache",
+		"_mergeAuthzCollections",
+		// transactions
+		"commitTransaction", "abortTransaction", "prepareTransaction", "coordinateCommitTransaction",
+		// collections
+		"convertToCapped", "cloneCollectionAsCapped", "compact", "autoCompact", "compactStructuredEncryptionData",
+		"cleanupStructuredEncryptionData", "filemd5", "setIndexCommitQuorum",
+		// administration
+		"fsync", "fsyncUnlock", "setDefaultRWConcern", "setUserWriteBlockMode", "rotateCertificates", "dropConnections",
+		"getAuditConfig", "setAuditConfig", "logApplicationMessage",
+		// diagnostics
+		"dbHash", "validateDBMetadata", "top", "lockInfo", "getDiagnosticData", "driverOIDTest",
+		// replication, queries
+		"applyOps", "mapReduce",
+	}
+
+	// shardingNames exist on mongos and config servers; a mongod knows them by no name.
+	shardingNames = []string{
+		"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
+		"balancerCollectionStatus", "balancerStart", "balancerStatus", "balancerStop", "cleanupReshardCollection",
+		"clearJumboFlag", "commitReshardCollection", "configureCollectionBalancing", "enableSharding", "flushRouterConfig",
+		"getShardMap", "getShardVersion", "listShards", "mergeAllChunksOnShard", "mergeChunks", "moveChunk", "moveCollection",
+		"movePrimary", "moveRange", "refineCollectionShardKey", "removeShard", "removeShardFromZone", "reshardCollection",
+		"setAllowMigrations", "setShardVersion", "shardCollection", "shardingState", "split", "splitVector",
+		"transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer", "unshardCollection", "updateZoneKeyRange",
+		"checkMetadataConsistency", "cleanupOrphaned", "analyzeShardKey", "configureQueryAnalyzer", "shardConnPoolStats",
+	}
+)
+
+// knownCommands returns definitions without Run: known ones answer NotImplemented, absent ones CommandNotFound.
+func knownCommands() []Definition {
+	var defs []Definition
+	for _, name := range slices.Concat(knownNames, shardingNames) {
+		d := Definition{Name: name, Status: Known, Loose: true, Hidden: true, Write: true, Read: true}
+		if slices.Contains(shardingNames, name) {
+			d.Status = Absent
+		}
+		defs = append(defs, d)
+	}
+	return defs
+}

@@ -1,0 +1,186 @@
+package command
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Param is a server parameter.
+type Param struct {
+	Name string
+	// Get returns the current value.
+	Get func() bsonx.Value
+	// Set changes it at run time; nil for a parameter that cannot be.
+	Set func(v bsonx.Value) error
+	// TestOnly parameters exist only with test commands.
+	TestOnly bool
+}
+
+// Params is the registry of server parameters. It is safe for concurrent use.
+type Params struct {
+	mu sync.RWMutex
+	m  map[string]Param
+}
+
+// NewParams returns an empty registry.
+func NewParams() *Params { return &Params{m: make(map[string]Param)} }
+
+// Add registers parameters; one of the same name is replaced.
+func (p *Params) Add(params ...Param) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, param := range params {
+		p.m[param.Name] = param
+	}
+}
+
+func (p *Params) lookup(name string) (Param, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	param, ok := p.m[name]
+	return param, ok
+}
+
+func (p *Params) names() []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	out := make([]string, 0, len(p.m))
+	for name := range p.m {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Constant returns a parameter that only tells a value.
+func Constant(name string, v bsonx.Value) Param {
+	return Param{Name: name, Get: func() bsonx.Value { return v }}
+}
+
+// IntParam returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
+func IntParam(name string, value, min, max int64, changed func(int64)) Param {
+	var mu sync.Mutex
+	return Param{
+		Name: name,
+		Get: func() bsonx.Value {
+			mu.Lock()
+			defer mu.Unlock()
+			return bsonx.Int64(value)
+		},
+		Set: func(v bsonx.Value) error {
+			if !v.Type.IsNumber() {
+				return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to integral type", name)
+			}
+			n := saturatingInt64(v)
+			if n < min || n > max {
+				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not in [%d, %d]", name, n, min, max)
+			}
+			mu.Lock()
+			value = n
+			mu.Unlock()
+			changed(n)
+			return nil
+		},
+	}
+}
+
+// builtinParams are the parameters of this package and those that clients ask every server for.
+func (s *Service) builtinParams() []Param {
+	fcv := bsonx.Document(bsonx.NewDoc("version", featureVersion))
+	return []Param{
+		Constant("featureCompatibilityVersion", fcv),
+		Constant("authenticationMechanisms", bsonx.NewArray("SCRAM-SHA-1", "SCRAM-SHA-256")),
+		Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
+		Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
+		Constant("maxSessions", bsonx.Int32(1_000_000)),
+		Constant("quiet", bsonx.False),
+		Constant("requireApiVersion", bsonx.False),
+		Constant("notablescan", bsonx.False),
+		Constant("transactionLifetimeLimitSeconds", bsonx.Int32(60)),
+		IntParam("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
+			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
+		}),
+		IntParam("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
+		IntParam("ttlMonitorSleepSecs", 60, 1, 1<<31, func(int64) {}),
+		IntParam("logLevel", 0, 0, 5, func(int64) {}),
+	}
+}
+
+// parameterCommands returns getParameter and setParameter.
+func parameterCommands() []Definition {
+	return []Definition{
+		{Name: "getParameter", Help: "Reads server parameters.", AdminOnly: true, Loose: true, Run: runGetParameter},
+		{Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true, Loose: true, Run: runSetParameter},
+	}
+}
+
+func runGetParameter(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	v := req.CommandValue()
+	all := v.Type == bsonx.TypeString && v.Str() == "*"
+	details := false
+	if v.Type == bsonx.TypeDocument {
+		details = v.Doc().Lookup("showDetails").Truthy()
+		all = v.Doc().Lookup("allParameters").Truthy()
+	}
+	names := req.Service.Params.names()
+	if !all {
+		names = names[:0]
+		for _, a := range req.Args() {
+			names = append(names, string(a.Key))
+		}
+	}
+	found := false
+	for _, name := range names {
+		p, ok := req.Service.Params.lookup(name)
+		if !ok || p.TestOnly && !req.Service.TestCommands {
+			continue
+		}
+		found = true
+		p.append(reply, details)
+	}
+	if !found {
+		return mongoerr.New(mongoerr.InvalidOptions, "no option found to get")
+	}
+	return nil
+}
+
+func (p *Param) append(reply *bsonx.Builder, details bool) {
+	if !details {
+		reply.Value(p.Name, p.Get())
+		return
+	}
+	reply.StartDocField(p.Name)
+	reply.Value("value", p.Get())
+	reply.Bool("settableAtRuntime", p.Set != nil)
+	reply.Bool("settableAtStartup", false)
+	reply.End()
+}
+
+func runSetParameter(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	args := req.Args()
+	if len(args) == 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "no option found to set, use help:true to see options ")
+	}
+	for i, a := range args {
+		p, ok := req.Service.Params.lookup(string(a.Key))
+		if !ok {
+			return mongoerr.New(mongoerr.InvalidOptions, "attempted to set unrecognized parameter [%s], use help:true to see options ", a.Key)
+		}
+		if p.Set == nil {
+			return mongoerr.New(mongoerr.IllegalOperation, "not allowed to change [%s] at runtime", a.Key)
+		}
+		was := p.Get()
+		if err := p.Set(a.Value); err != nil {
+			return err
+		}
+		if i == 0 {
+			reply.Value("was", was)
+		}
+	}
+	return nil
+}

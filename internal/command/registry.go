@@ -1,0 +1,140 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Status tells what a Definition is.
+type Status int
+
+// The statuses.
+const (
+	// Supported commands run.
+	Supported Status = iota
+	// Known commands exist in MongoDB and not in Sheaf yet: they answer NotImplemented.
+	Known
+	// Absent commands exist in other kinds of MongoDB servers only and answer CommandNotFound, as a mongod does. They are
+	// listed so that docs/compatibility.md can say so.
+	Absent
+)
+
+// Definition describes a command. Definitions are values of a table and never change.
+type Definition struct {
+	Name    string
+	Aliases []string
+	Help    string
+	Status  Status
+	// Run executes the command: it appends the reply's fields, without ok, to the open document of reply.
+	Run func(ctx context.Context, req *Request, reply *bsonx.Builder) error
+	// Fields are the arguments beside the generic ones.
+	Fields []Field
+	// Loose commands ignore unknown fields, as those MongoDB commands do that are not parsed by its IDL.
+	Loose bool
+	// AdminOnly commands run on the admin database only.
+	AdminOnly bool
+	// Write commands accept a writeConcern.
+	Write bool
+	// Read commands accept every read concern level; the others accept only local.
+	Read bool
+	// Retryable commands accept a txnNumber outside a transaction.
+	Retryable bool
+	// NoAuth commands run before authentication.
+	NoAuth bool
+	// Hidden commands are not listed by listCommands.
+	Hidden bool
+	// TestOnly commands exist only where test commands are enabled.
+	TestOnly bool
+	// API1 commands belong to version 1 of the stable API.
+	API1 bool
+	// Kind is currentOp's "op"; empty stands for "command".
+	Kind string
+	// Counter is the serverStatus opcounter that a run adds to; empty stands for "command".
+	Counter Counter
+	// NoSlowLog commands wait on purpose and are never logged as slow.
+	NoSlowLog bool
+	// Secret commands carry credentials: their bodies are not logged or shown.
+	Secret bool
+	// CommandField replaces the check of the command's own field (getMore: a long). The zero value accepts anything.
+	CommandField FieldType
+}
+
+// Counter names an opcounter of serverStatus.
+type Counter int
+
+// The opcounters.
+const (
+	CountCommand Counter = iota
+	CountInsert
+	CountQuery
+	CountUpdate
+	CountDelete
+	CountGetMore
+	CountNone
+	counters
+)
+
+// entry is a registered definition with what is derived from it and counted.
+type entry struct {
+	*Definition
+	required uint64 // bit set of required Fields
+	runs     atomic.Int64
+	failures atomic.Int64
+}
+
+// Registry finds commands by name.
+type Registry struct {
+	byName map[string]*entry
+	all    []*entry
+}
+
+// maxFields is the number of Fields that the parser's bit sets hold.
+const maxFields = 64
+
+// NewRegistry indexes a table of definitions. A name that stands twice is an error.
+func NewRegistry(defs []Definition) (*Registry, error) {
+	r := &Registry{byName: make(map[string]*entry, len(defs))}
+	for i := range defs {
+		d := &defs[i]
+		if len(d.Fields) > maxFields || d.Status == Supported && d.Run == nil {
+			return nil, fmt.Errorf("command %s: invalid definition", d.Name)
+		}
+		e := &entry{Definition: d}
+		for j := range d.Fields {
+			if d.Fields[j].Required {
+				e.required |= 1 << j
+			}
+		}
+		for _, name := range append([]string{d.Name}, d.Aliases...) {
+			if _, twice := r.byName[name]; twice {
+				return nil, fmt.Errorf("command %s is defined twice", name)
+			}
+			r.byName[name] = e
+		}
+		r.all = append(r.all, e)
+	}
+	slices.SortFunc(r.all, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
+	return r, nil
+}
+
+// Lookup returns the definition of a command or alias, or nil.
+func (r *Registry) Lookup(name string) *Definition {
+	if e, ok := r.byName[name]; ok {
+		return e.Definition
+	}
+	return nil
+}
+
+// Definitions returns all definitions in order of name.
+func (r *Registry) Definitions() []*Definition {
+	out := make([]*Definition, len(r.all))
+	for i, e := range r.all {
+		out[i] = e.Definition
+	}
+	return out
+}

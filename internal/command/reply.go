@@ -1,0 +1,141 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+// replyWriter builds a reply in place in the outgoing buffer.
+type replyWriter struct {
+	b *bsonx.Builder
+	// start is where the message begins, body where its document does.
+	start, body int
+}
+
+func beginReply(b *bsonx.Builder, conn *Conn, msg *wire.Message, out []byte) replyWriter {
+	w := replyWriter{b: b}
+	if msg.Legacy {
+		out, w.start = wire.BeginReply(out, conn.requestID(), msg.RequestID)
+	} else {
+		out, w.start = wire.BeginMsg(out, conn.requestID(), msg.RequestID, msg.Flags&wire.FlagChecksumPresent)
+	}
+	w.body = len(out)
+	b.Reset(out)
+	b.StartDoc()
+	return w
+}
+
+// finishReply completes the reply, or replaces it by an error's.
+func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, err error, fp failure) Result {
+	b := w.b
+	if err != nil {
+		s.logInternal(req, err)
+		b.Reset(b.Bytes()[:w.body])
+		b.StartDoc()
+		s.appendError(b, err)
+	} else {
+		for b.Depth() > 1 {
+			b.End()
+		}
+		if e := req.reply.writeConcernError; e != nil {
+			appendWriteConcernError(b, e)
+		}
+		fp.append(b)
+		b.Double("ok", 1)
+	}
+	b.End()
+	out := b.Bytes()
+	res := Result{Close: req.reply.closeConn || fp.closeConn, Retained: req.retain}
+	switch {
+	case fp.closeConn:
+		res.Out = out[:w.start]
+		return res
+	case msg.Legacy:
+		out = wire.FinishReply(out, w.start)
+	case msg.Flags&wire.FlagMoreToCome != 0 && req.reply.next == nil:
+		res.Out = out[:w.start] // the client wants no reply
+		return res
+	default:
+		if err == nil && req.reply.next != nil {
+			wire.SetMoreToCome(out, w.start)
+			res.Next = req.reply.next
+		}
+		out = wire.FinishMsg(out, w.start)
+	}
+	res.Out = out
+	if msg.Compressor != wire.CompressorNone {
+		res.Out = compressReply(out, w.start, msg.Compressor)
+	}
+	return res
+}
+
+// compressReply replaces the message that begins at start by its compressed form.
+func compressReply(out []byte, start int, id wire.Compressor) []byte {
+	compressed, err := wire.Compress(nil, out[start:], id)
+	if err != nil {
+		return out
+	}
+	return append(out[:start], compressed...)
+}
+
+// appendError is the one place where an error becomes a reply.
+func (s *Service) appendError(b *bsonx.Builder, err error) {
+	e := userError(err)
+	b.Double("ok", 0)
+	b.String("errmsg", e.Message)
+	b.Int32("code", int32(e.Code))
+	b.String("codeName", e.Code.Name())
+	b.Fields(bsonx.Doc(e.Info))
+	if len(e.Labels) > 0 {
+		appendLabels(b, e.Labels)
+	}
+}
+
+// userError turns any error into one with a code. What is no user error was logged with its context.
+func userError(err error) *mongoerr.Error {
+	var e *mongoerr.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return mongoerr.New(mongoerr.InternalError, "%s", err.Error())
+}
+
+// logInternal logs an error that is no user error: the client sees its text only.
+func (s *Service) logInternal(req *Request, err error) {
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		s.Logger.Error("Command failed with an internal error", "ctx", connName(req.Conn.ID), "command", req.Name, "error", err)
+	}
+}
+
+func appendLabels(b *bsonx.Builder, labels []string) {
+	b.StartArrayField("errorLabels")
+	for _, l := range labels {
+		b.Elem(bsonx.String(l))
+	}
+	b.End()
+}
+
+func appendWriteConcernError(b *bsonx.Builder, e *mongoerr.Error) {
+	b.StartDocField("writeConcernError")
+	b.Int32("code", int32(e.Code))
+	b.String("codeName", e.Code.Name())
+	b.String("errmsg", e.Message)
+	b.Fields(bsonx.Doc(e.Info))
+	b.End()
+}
+
+// ErrorReply appends the reply to a message that could not be parsed.
+func (s *Service) ErrorReply(conn *Conn, msg *wire.Message, out []byte, err error) []byte {
+	var b bsonx.Builder
+	w := beginReply(&b, conn, msg, out)
+	s.appendError(&b, err)
+	b.End()
+	if msg.Legacy {
+		return wire.FinishReply(b.Bytes(), w.start)
+	}
+	return wire.FinishMsg(b.Bytes(), w.start)
+}

@@ -1,0 +1,197 @@
+package command
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+// Request is a parsed and checked command. It and what it refers to is valid until Run returns; see Retain.
+type Request struct {
+	Service *Service
+	Conn    *Conn
+	Def     *Definition
+	// Name is the command's name as it was sent: the definition's name or an alias.
+	Name string
+	DB   string
+	// Body is the whole command document.
+	Body bsonx.Doc
+	// Sequences are the OP_MSG document sequences; see Documents.
+	Sequences []wire.Sequence
+	// Generic holds the arguments that every command takes.
+	Generic Generic
+	// Session is nil for a command without lsid.
+	Session *session.Session
+	// Op is the running operation; it is also Run's context.
+	Op *session.Op
+	// Now is the time at which the command began; $$NOW and the like.
+	Now time.Time
+
+	args   []bsonx.Elem
+	reply  replyState
+	retain bool
+}
+
+// replyState is what Run can ask of the reply beside its fields.
+type replyState struct {
+	exhaustAllowed    bool
+	closeConn         bool
+	writeConcernError *mongoerr.Error
+	// next, where set, is the body that an exhaust stream runs next.
+	next bsonx.Doc
+}
+
+// CommandValue returns the value of the command's own field.
+func (r *Request) CommandValue() bsonx.Value { return r.Body.First().Value }
+
+// Get returns an argument that is not generic, or a missing value; an optional null counts as missing unless the
+// field's type is Any.
+func (r *Request) Get(name string) bsonx.Value {
+	for i := range r.args {
+		if len(r.args[i].Key) == len(name) && string(r.args[i].Key) == name {
+			return r.args[i].Value
+		}
+	}
+	return bsonx.Value{}
+}
+
+// Has reports whether the argument is present.
+func (r *Request) Has(name string) bool { return !r.Get(name).IsMissing() }
+
+// Bool returns a boolean argument of type Bool or SafeBool, false where it is absent.
+func (r *Request) Bool(name string) bool { return r.Get(name).Truthy() }
+
+// BoolOr is Bool with another default.
+func (r *Request) BoolOr(name string, absent bool) bool {
+	if v := r.Get(name); !v.IsMissing() {
+		return v.Truthy()
+	}
+	return absent
+}
+
+// Int64 returns a number of type SafeInt, truncated and saturated as MongoDB does, or absent.
+func (r *Request) Int64(name string, absent int64) int64 {
+	if v := r.Get(name); !v.IsMissing() {
+		return saturatingInt64(v)
+	}
+	return absent
+}
+
+// String returns a string argument, empty where it is absent.
+func (r *Request) String(name string) string {
+	if v := r.Get(name); v.Type == bsonx.TypeString {
+		return v.Str()
+	}
+	return ""
+}
+
+// Doc returns an argument of type Object, nil where it is absent.
+func (r *Request) Doc(name string) bsonx.Doc {
+	if v := r.Get(name); v.Type == bsonx.TypeDocument {
+		return v.Doc()
+	}
+	return nil
+}
+
+// Args returns the arguments that are not generic, in the order in which they were sent.
+func (r *Request) Args() []bsonx.Elem { return r.args }
+
+// Documents walks the documents of a Sequence field, whichever way they were sent. An array element that is no document
+// is an error.
+func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) error {
+	for i := range r.Sequences {
+		if r.Sequences[i].ID != name {
+			continue
+		}
+		for j, doc := range r.Sequences[i].Docs {
+			if err := fn(j, doc); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	i := 0
+	for it := r.Get(name).Doc().Iter(); it.Next(); i++ {
+		v := it.Value()
+		if v.Type != bsonx.TypeDocument {
+			return WrongType(r.Def.Name+"."+name+"."+bsonx.IndexKey(i), v.Type, Object)
+		}
+		if err := fn(i, v.Doc()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DocumentCount returns how many elements a Sequence field has.
+func (r *Request) DocumentCount(name string) int {
+	for i := range r.Sequences {
+		if r.Sequences[i].ID == name {
+			return r.Sequences[i].Len()
+		}
+	}
+	if v := r.Get(name); v.Type == bsonx.TypeArray {
+		return v.Doc().Len()
+	}
+	return 0
+}
+
+// Collection returns the collection that the command's own field names. Only what every command refuses is checked;
+// rules of creation are the catalog's.
+func (r *Request) Collection() (string, error) {
+	v := r.CommandValue()
+	if v.Type != bsonx.TypeString && v.Type != bsonx.TypeSymbol {
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", v.Type)
+	}
+	name := v.StrBytes()
+	if len(name) == 0 || name[0] == '.' || bytes.IndexByte(name, 0) >= 0 {
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", r.DB, name)
+	}
+	return string(name), nil
+}
+
+// Retain lets the request's bytes live on after Run: the connection reads its next message into another buffer. It is
+// what a command calls that keeps a part of the request, such as the filter of an open cursor.
+func (r *Request) Retain() { r.retain = true }
+
+// RetainCursor readies a cursor to outlive the request that opened it: its owner is the request's, and it keeps the
+// request's bytes.
+func (r *Request) RetainCursor(c *session.Cursor) {
+	r.Retain()
+	c.Owner, c.Command = r.Owner(), r.Body
+	if c.ReadConcern == "" {
+		c.ReadConcern = r.Generic.ReadConcern.Level
+	}
+}
+
+// Exhaust asks for the command to run again at once after this reply, in a stream, if the client allowed that; next is
+// the body to run then, nil for the same one. It reports whether the client did.
+func (r *Request) Exhaust(next bsonx.Doc) bool {
+	if !r.reply.exhaustAllowed {
+		return false
+	}
+	r.reply.next = next
+	if next == nil {
+		r.reply.next = r.Body
+	}
+	return true
+}
+
+// CloseConnection lets the connection end after the reply.
+func (r *Request) CloseConnection() { r.reply.closeConn = true }
+
+// SetWriteConcernError reports that the writes happened and their write concern was not met.
+func (r *Request) SetWriteConcernError(err *mongoerr.Error) { r.reply.writeConcernError = err }
+
+// Owner returns who a cursor of this request belongs to.
+func (r *Request) Owner() session.Owner {
+	o := session.Owner{User: r.Conn.User}
+	if r.Session != nil {
+		o.Session = r.Session.ID
+	}
+	return o
+}

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// Deps are what a Service works with. Zero values of the first block get working defaults.
+type Deps struct {
+	DataDeps
+
+	Clock    clock.Clock
+	Logger   *slog.Logger
+	Ops      *session.Ops
+	Sessions *session.Sessions
+	Cursors  *session.Cursors
+	Params   *Params
+	// Log keeps recent lines for getLog; nil keeps none.
+	Log *LogBuffer
+	// TestCommands enables configureFailPoint and its like.
+	TestCommands bool
+	// SlowMillis is from when on an operation is logged as slow; a negative number logs none, 0 stands for 100.
+	SlowMillis int64
+	// CommandLine is shown by getCmdLineOpts.
+	CommandLine CommandLine
+	// Build identifies the program.
+	Build Build
+	// StatusSections are added to serverStatus.
+	StatusSections []StatusSection
+	// ParseOpFilter compiles the query of currentOp; nil where there is no query language.
+	ParseOpFilter func(query bsonx.Doc) (OpFilter, error)
+	// Shutdown, where set, is called by the shutdown command.
+	Shutdown func()
+	// Definitions are added to the built-in commands (tests).
+	Definitions []Definition
+}
+
+// Service runs commands. It is safe for concurrent use.
+type Service struct {
+	Deps
+	registry   *Registry
+	failPoints failPoints
+	topology   topology
+	stats      stats
+	slow       atomic.Int64
+	started    time.Time
+	pid        int
+	hostname   string
+}
+
+// NewService checks the table of commands and returns a service.
+func NewService(deps Deps) (*Service, error) {
+	s := &Service{Deps: deps}
+	s.setDefaults()
+	registry, err := NewRegistry(append(Definitions(), deps.Definitions...))
+	if err != nil {
+		return nil, err
+	}
+	s.registry = registry
+	s.Params.Add(s.builtinParams()...)
+	s.started = s.Clock.Now()
+	s.topology.init(s.started)
+	return s, nil
+}
+
+func (s *Service) setDefaults() {
+	if s.Clock == nil {
+		s.Clock = clock.System{}
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	if s.Ops == nil {
+		s.Ops = session.NewOps()
+	}
+	if s.Sessions == nil {
+		s.Sessions = session.NewSessions(s.Clock, 0)
+	}
+	if s.Cursors == nil {
+		s.Cursors = session.NewCursors(s.Clock)
+	}
+	if s.Params == nil {
+		s.Params = NewParams()
+	}
+	if s.SlowMillis == 0 {
+		s.SlowMillis = defaultSlowMillis
+	}
+	s.slow.Store(s.SlowMillis)
+	s.pid, s.hostname = processID(), hostName()
+}
+
+// Registry returns the commands.
+func (s *Service) Registry() *Registry { return s.registry }
+
+// Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server calls it regularly.
+func (s *Service) Reap() {
+	s.Cursors.Reap()
+	if ended := s.Sessions.Reap(); len(ended) > 0 {
+		s.endSessions(ended)
+	}
+}
+
+func (s *Service) endSessions(ids []session.SessionID) {
+	set := make(map[session.SessionID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	s.Cursors.KillSession(func(id session.SessionID) bool { return set[id] })
+}
+
+// Stop tells the service that the server stops: commands that wait for news end at once, the others finish.
+func (s *Service) Stop() {
+	s.topology.stop()
+	s.Ops.Each((*session.Op).InterruptAwait)
+}
+
+// Interrupt ends all running commands with InterruptedAtShutdown.
+func (s *Service) Interrupt(context.Context) { s.Ops.Each((*session.Op).Shutdown) }

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"sync/atomic"
+)
+
+// stats are the counters of serverStatus.
+type stats struct {
+	calls           callPool
+	unknownCommands atomic.Int64
+	opcounters      [counters]atomic.Int64
+	userErrors      atomic.Int64
+	bytesIn         atomic.Int64
+	bytesOut        atomic.Int64
+	requests        atomic.Int64
+
+	connsCurrent  atomic.Int64
+	connsTotal    atomic.Int64
+	connsRejected atomic.Int64
+	connsMax      atomic.Int64
+}
+
+// Count adds to an opcounter, for commands that stand for several operations (insert counts documents).
+func (s *Service) Count(c Counter, n int64) { s.stats.opcounters[c].Add(n) }
+
+// CountTraffic is called by the server for each message.
+func (s *Service) CountTraffic(in, out int) {
+	s.stats.requests.Add(1)
+	s.stats.bytesIn.Add(int64(in))
+	s.stats.bytesOut.Add(int64(out))
+}
+
+// ConnectionOpened and its relatives are called by the server.
+func (s *Service) ConnectionOpened() (current int64) {
+	s.stats.connsTotal.Add(1)
+	return s.stats.connsCurrent.Add(1)
+}
+
+// ConnectionClosed counts the end of a connection and returns how many are left.
+func (s *Service) ConnectionClosed() (current int64) { return s.stats.connsCurrent.Add(-1) }
+
+// ConnectionRejected counts a connection beyond the limit.
+func (s *Service) ConnectionRejected() { s.stats.connsRejected.Add(1) }
+
+// SetMaxConnections tells serverStatus the limit.
+func (s *Service) SetMaxConnections(n int) { s.stats.connsMax.Store(int64(n)) }

@@ -1,0 +1,22 @@
+package command
+
+import "slices"
+
+// Definitions is the table of all commands: the concatenation of the families, each of which stands in its own file.
+func Definitions() []Definition {
+	return slices.Concat(
+		helloCommands(),
+		diagnosticCommands(),
+		serverStatusCommands(),
+		parameterCommands(),
+		sessionCommands(),
+		cursorCommands(),
+		operationCommands(),
+		adminCommands(),
+		failPointCommands(),
+		authCommands(),
+		replicationCommands(),
+		dataCommands(),
+		knownCommands(),
+	)
+}

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// topology tells waiting drivers when what hello answers has changed: for a server alone, when it stops.
+type topology struct {
+	process [12]byte
+	mu      sync.Mutex
+	counter int64
+	changed chan struct{}
+	stopped bool
+}
+
+// topologyVersion orders the states of one process.
+type topologyVersion struct {
+	process [12]byte
+	counter int64
+}
+
+func (v topologyVersion) append(b *bsonx.Builder, key string) {
+	b.StartDocField(key)
+	b.Value("processId", bsonx.ObjectID(v.process))
+	b.Int64("counter", v.counter)
+	b.End()
+}
+
+func (t *topology) init(now time.Time) {
+	binary.BigEndian.PutUint32(t.process[:], uint32(now.Unix()))
+	binary.BigEndian.PutUint64(t.process[4:], rand.Uint64())
+	t.changed = make(chan struct{})
+}
+
+func (t *topology) version() topologyVersion {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return topologyVersion{t.process, t.counter}
+}
+
+// stop announces the end of the server.
+func (t *topology) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.stopped {
+		t.stopped = true
+		t.counter++
+		close(t.changed)
+	}
+}
+
+// awaitTopology holds an awaitable hello back until something has changed or its maxAwaitTimeMS has passed.
+func (s *Service) awaitTopology(ctx context.Context, req *Request) error {
+	tv, wait := req.Doc("topologyVersion"), req.Get("maxAwaitTimeMS")
+	switch {
+	case tv == nil && wait.IsMissing():
+		return nil
+	case tv == nil:
+		return mongoerr.New(codeAwaitIncomplete, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'")
+	case wait.IsMissing():
+		return mongoerr.New(codeAwaitIncomplete, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'")
+	case saturatingInt64(wait) < 0:
+		return mongoerr.New(codeNegativeAwait, "maxAwaitTimeMS must be a non-negative integer")
+	}
+	known, err := parseTopologyVersion(tv)
+	if err != nil {
+		return err
+	}
+	t := &s.topology
+	t.mu.Lock()
+	now, changed, stopped := topologyVersion{t.process, t.counter}, t.changed, t.stopped
+	t.mu.Unlock()
+	if known.process != now.process || stopped {
+		return nil
+	}
+	if known.counter > now.counter {
+		return mongoerr.New(codeTopologyFuture, "Received a topology version with counter: %d which is greater than the server "+
+			"topology version counter: %d", known.counter, now.counter)
+	}
+	if known.counter < now.counter {
+		return nil
+	}
+	return waitFor(ctx, req, changed, time.Duration(saturatingInt64(wait))*time.Millisecond)
+}
+
+func waitFor(ctx context.Context, req *Request, changed <-chan struct{}, d time.Duration) error {
+	req.Op.SetAwaiting(true)
+	defer req.Op.SetAwaiting(false)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var topologyFields = []Field{{Name: "processId", Type: ObjectID, Required: true}, {Name: "counter", Type: Long, Required: true}}
+
+func parseTopologyVersion(doc bsonx.Doc) (topologyVersion, error) {
+	var v topologyVersion
+	err := ParseFields("TopologyVersion", doc, topologyFields, func(i int, val bsonx.Value) error {
+		if i == 0 {
+			v.process = val.ObjectID()
+			return nil
+		}
+		if v.counter = val.Int64(); v.counter < 0 {
+			return mongoerr.New(codeNegativeCounter, "topologyVersion must have a non-negative counter")
+		}
+		return nil
+	})
+	return v, err
+}

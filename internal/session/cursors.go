@@ -1,0 +1,296 @@
+package session
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// IdleTimeout is how long a cursor lives between two batches by default (cursorTimeoutMillis).
+const IdleTimeout = 10 * time.Minute
+
+// Cursors is the registry of open cursors. It is safe for concurrent use.
+type Cursors struct {
+	clock clock.Clock
+
+	mu      sync.Mutex
+	open    map[int64]*Cursor
+	idle    time.Duration
+	closed  bool
+	stats   CursorStats
+	newID   func() int64
+	pinned  int
+	noLimit int
+}
+
+// CursorStats is what serverStatus shows under metrics.cursor.
+type CursorStats struct {
+	Opened    int64
+	TimedOut  int64
+	Open      int
+	Pinned    int
+	NoTimeout int
+	// MoreThanOneBatch counts the cursors that were read beyond their first batch.
+	MoreThanOneBatch int64
+}
+
+// NewCursors returns an empty registry.
+func NewCursors(c clock.Clock) *Cursors {
+	return &Cursors{clock: c, open: make(map[int64]*Cursor), idle: IdleTimeout, newID: rand.Int64}
+}
+
+// SetIdleTimeout changes how long idle cursors live.
+func (r *Cursors) SetIdleTimeout(d time.Duration) {
+	r.mu.Lock()
+	r.idle = d
+	r.mu.Unlock()
+}
+
+// Register gives the cursor a number and keeps it, idle, until it is killed or removed. It saves the source.
+func (r *Cursors) Register(c *Cursor) (int64, error) {
+	c.save()
+	now := r.clock.Now()
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		c.Source.Close()
+		return 0, errShutdown
+	}
+	defer r.mu.Unlock()
+	for {
+		c.id = r.newID()
+		if _, taken := r.open[c.id]; c.id > 0 && !taken {
+			break
+		}
+	}
+	c.created, c.lastUse = now, now
+	r.open[c.id] = c
+	r.stats.Opened++
+	if c.NoTimeout {
+		r.noLimit++
+	}
+	return c.id, nil
+}
+
+// Pin takes the cursor for one command. namespace must be the one that it was opened on.
+func (r *Cursors) Pin(id int64, namespace string, owner Owner, op *Op) (*Cursor, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.open[id]
+	if !ok {
+		return nil, notFound(id)
+	}
+	if c.pinned {
+		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor id %d is already in use", id)
+	}
+	if err := c.checkUse(namespace, owner); err != nil {
+		return nil, err
+	}
+	c.pinned, c.pinnedOp = true, op
+	r.pinned++
+	return c, nil
+}
+
+func notFound(id int64) error {
+	return mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
+}
+
+func (c *Cursor) checkUse(namespace string, owner Owner) error {
+	switch {
+	case c.Namespace() != namespace:
+		return mongoerr.New(mongoerr.Unauthorized,
+			"Requested getMore on namespace '%s', but cursor belongs to a different namespace %s", namespace, c.Namespace())
+	case c.Owner.User != owner.User:
+		return mongoerr.New(mongoerr.Unauthorized, "cursor id %d was not created by the authenticated user", c.id)
+	case c.Owner.Session != owner.Session:
+		return sessionMismatch(c, owner)
+	default:
+		return nil
+	}
+}
+
+// Location codes of a getMore with another session than the cursor's.
+const (
+	codeCursorHasNoSession   = mongoerr.Code(50736)
+	codeCursorOfSession      = mongoerr.Code(50737)
+	codeCursorOfOtherSession = mongoerr.Code(50738)
+)
+
+func sessionMismatch(c *Cursor, owner Owner) error {
+	switch {
+	case c.Owner.Session.IsZero():
+		return mongoerr.New(codeCursorHasNoSession,
+			"Cannot run getMore on cursor %d, which was not created in a session, in session %s", c.id, owner.Session)
+	case owner.Session.IsZero():
+		return mongoerr.New(codeCursorOfSession,
+			"Cannot run getMore on cursor %d, which was created in session %s, without an lsid", c.id, c.Owner.Session)
+	default:
+		return mongoerr.New(codeCursorOfOtherSession,
+			"Cannot run getMore on cursor %d, which was created in session %s, in session %s", c.id, c.Owner.Session, owner.Session)
+	}
+}
+
+// Unpin gives the cursor back after a batch. It is closed instead where it was killed meanwhile.
+func (r *Cursors) Unpin(c *Cursor) {
+	c.save()
+	now := r.clock.Now()
+	r.mu.Lock()
+	c.pinned, c.pinnedOp, c.lastUse = false, nil, now
+	r.pinned--
+	killed := c.killed != nil
+	if killed {
+		r.forget(c)
+	}
+	r.mu.Unlock()
+	if killed {
+		c.Source.Close()
+	}
+}
+
+// Remove closes a pinned cursor: it is exhausted or failed.
+func (r *Cursors) Remove(c *Cursor) {
+	r.mu.Lock()
+	c.pinned, c.pinnedOp = false, nil
+	r.pinned--
+	r.forget(c)
+	r.mu.Unlock()
+	c.Source.Close()
+}
+
+func (r *Cursors) forget(c *Cursor) {
+	if _, ok := r.open[c.id]; !ok {
+		return
+	}
+	delete(r.open, c.id)
+	if c.NoTimeout {
+		r.noLimit--
+	}
+}
+
+// Killed returns the error of a cursor that was killed while pinned, or nil.
+func (r *Cursors) Killed(c *Cursor) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.killed == nil {
+		return nil
+	}
+	return c.killed
+}
+
+// Kill closes the cursor of that number, at once or when it is given back; the operation that uses it is interrupted.
+// It reports whether there was one that the owner may kill.
+func (r *Cursors) Kill(id int64, owner Owner) (bool, error) {
+	r.mu.Lock()
+	c, ok := r.open[id]
+	r.mu.Unlock()
+	if !ok {
+		return false, nil
+	}
+	if c.Owner.User != owner.User {
+		return false, mongoerr.New(mongoerr.Unauthorized, "not authorized to kill cursor %d", id)
+	}
+	return r.killWhere(func(other *Cursor) bool { return other == c },
+		mongoerr.New(mongoerr.CursorKilled, "cursor was killed")) > 0, nil
+}
+
+// KillSession closes the cursors of the sessions that match.
+func (r *Cursors) KillSession(match func(SessionID) bool) int {
+	return r.killWhere(func(c *Cursor) bool { return !c.Owner.Session.IsZero() && match(c.Owner.Session) },
+		mongoerr.New(mongoerr.CursorKilled, "cursor was killed because its session ended"))
+}
+
+// KillNamespace closes the cursors on a collection that goes away; an empty collection stands for the whole database.
+func (r *Cursors) KillNamespace(db, collection, reason string) int {
+	return r.killWhere(func(c *Cursor) bool {
+		return c.DB == db && (collection == "" || c.Collection == collection)
+	}, mongoerr.New(mongoerr.QueryPlanKilled, "%s", reason))
+}
+
+func (r *Cursors) killWhere(match func(*Cursor) bool, cause *mongoerr.Error) int {
+	var idle []*Cursor
+	n := 0
+	r.mu.Lock()
+	for _, c := range r.open {
+		if c.killed != nil || !match(c) {
+			continue
+		}
+		n++
+		c.killed = cause
+		if !c.pinned {
+			r.forget(c)
+			idle = append(idle, c)
+		} else if op := c.pinnedOp; op != nil {
+			op.kill(op.ID(), cause)
+		}
+	}
+	r.mu.Unlock()
+	for _, c := range idle {
+		c.Source.Close()
+	}
+	return n
+}
+
+// Reap closes the cursors that were idle for too long and returns how many.
+func (r *Cursors) Reap() int {
+	now := r.clock.Now()
+	var old []*Cursor
+	r.mu.Lock()
+	for _, c := range r.open {
+		if !c.pinned && !c.NoTimeout && now.Sub(c.lastUse) >= r.idle {
+			r.forget(c)
+			old = append(old, c)
+		}
+	}
+	r.stats.TimedOut += int64(len(old))
+	r.mu.Unlock()
+	for _, c := range old {
+		c.Source.Close()
+	}
+	return len(old)
+}
+
+// Close closes all cursors and refuses new ones.
+func (r *Cursors) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.killWhere(func(*Cursor) bool { return true }, errShutdown)
+}
+
+// Stats counts the cursors.
+func (r *Cursors) Stats() CursorStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.stats
+	s.Open, s.Pinned, s.NoTimeout = len(r.open), r.pinned, r.noLimit
+	return s
+}
+
+// CursorInfo describes an idle cursor for currentOp.
+type CursorInfo struct {
+	ID        int64
+	Namespace string
+	Owner     Owner
+	Created   time.Time
+	LastUse   time.Time
+	NoTimeout bool
+	Tailable  bool
+	Command   []byte
+}
+
+// Idle describes the cursors that no command uses.
+func (r *Cursors) Idle() []CursorInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []CursorInfo
+	for _, c := range r.open {
+		if c.pinned {
+			continue
+		}
+		out = append(out, CursorInfo{c.id, c.Namespace(), c.Owner, c.created, c.lastUse, c.NoTimeout, c.Tailable, c.Command})
+	}
+	return out
+}

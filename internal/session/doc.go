@@ -1,0 +1,21 @@
+// Package session keeps what outlives one message of a connection: logical sessions, open cursors, and the
+// operations that are running.
+//
+// Concepts:
+//
+//   - An Op is one running command. It is a context.Context whose Err returns the user error to answer with
+//     (MaxTimeMSExpired, Interrupted, …), so that loops stop with `if err := ctx.Err(); err != nil { return err }`.
+//   - Ops lists the running operations for currentOp and killOp.
+//   - A Session is a logical session, named by the lsid that drivers send. Sessions end 30 minutes after their last use.
+//   - A Cursor is a query result that is fetched in batches. Cursors is their registry; a command pins a cursor while it
+//     uses it, and an idle cursor holds no storage snapshot: its Source keeps a position only.
+//
+// Invariants:
+//
+//  1. A cursor is used by one command at a time: Pin fails with CursorInUse while another holds it.
+//  2. A killed cursor is never used again: it is closed at once when idle, and by Unpin when pinned.
+//  3. A Source's Close runs exactly once.
+//  4. Time comes from the injected clock; nothing here starts a goroutine, the server calls Reap.
+//
+// The package does not parse commands and makes no replies. Transactions and retryable writes are not here yet.
+package session

@@ -1,0 +1,264 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Op is one running operation. A connection owns one Op and uses it again for each command, so that running a
+// command allocates none; ID tells one use from the next.
+//
+// It implements context.Context with one liberty: Err returns the *mongoerr.Error that ended the operation instead of
+// context.Canceled. context.WithCancel and its relatives work over it. The context ends at the latest when the
+// operation finishes, so nothing derived from it outlives the command.
+type Op struct {
+	// Client describes the connection; it is set once, before the first Begin.
+	Client Client
+
+	mu       sync.Mutex
+	parent   context.Context
+	id       int64
+	active   bool
+	started  time.Time
+	deadline time.Time
+	timer    *time.Timer
+	done     chan struct{}
+	info     OpInfo
+	awaiting bool
+
+	// cause is read by Err without the lock. It is nil while the operation may go on.
+	cause atomic.Pointer[mongoerr.Error]
+
+	// Debug is what the operation counts while it runs. Only its own goroutine may use it.
+	Debug OpDebug
+}
+
+// Client describes the connection that an operation came from.
+type Client struct {
+	ConnectionID int64
+	Remote       string
+	AppName      string
+	Metadata     bsonx.Doc
+}
+
+// OpInfo is what currentOp shows of an operation. Command borrows the request's bytes while the operation runs.
+type OpInfo struct {
+	// Kind is currentOp's "op": command, query, getmore, insert, update, remove.
+	Kind      string
+	Namespace string
+	Command   bsonx.Doc
+	SessionID SessionID
+	// Desc names the thread as mongod does: "conn12".
+	Desc string
+}
+
+// OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A negative number is
+// one that the operation did not set.
+type OpDebug struct {
+	PlanSummary     string
+	PlanCacheKey    string
+	QueryHash       string
+	CursorID        int64
+	KeysExamined    int64
+	DocsExamined    int64
+	NReturned       int64
+	NMatched        int64
+	NModified       int64
+	NInserted       int64
+	NDeleted        int64
+	NUpserted       int64
+	KeysInserted    int64
+	KeysDeleted     int64
+	WriteConflicts  int64
+	NumYields       int64
+	HasSortStage    bool
+	UsedDisk        bool
+	FromPlanCache   bool
+	CursorExhausted bool
+	ResponseLength  int
+}
+
+func (d *OpDebug) reset() {
+	*d = OpDebug{
+		KeysExamined: -1, DocsExamined: -1, NReturned: -1, NMatched: -1, NModified: -1, NInserted: -1, NDeleted: -1,
+		NUpserted: -1, KeysInserted: -1, KeysDeleted: -1,
+	}
+}
+
+// Errors that end operations from outside.
+var (
+	errInterrupted = mongoerr.New(codeInterrupted, "operation was interrupted")
+	errTimeLimit   = mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
+	errShutdown    = mongoerr.New(codeInterruptedAtShutdown, "interrupted at shutdown")
+	errFinished    = mongoerr.New(mongoerr.CallbackCanceled, "operation has finished")
+)
+
+// Begin starts an operation; parent carries values and may end it too. Finish must follow.
+func (o *Op) Begin(parent context.Context, id int64, now time.Time, info OpInfo) {
+	o.mu.Lock()
+	o.parent, o.id, o.active, o.started, o.info = parent, id, true, now, info
+	o.cause.Store(nil)
+	o.mu.Unlock()
+	o.Debug.reset()
+}
+
+// SetInfo replaces what currentOp shows.
+func (o *Op) SetInfo(info OpInfo) {
+	o.mu.Lock()
+	o.info = info
+	o.mu.Unlock()
+}
+
+// LimitTime ends the operation with MaxTimeMSExpired after d.
+func (o *Op) LimitTime(d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	id := o.id
+	o.deadline = o.started.Add(d)
+	o.timer = time.AfterFunc(d, func() { o.kill(id, errTimeLimit) })
+}
+
+// Finish ends the operation and forgets the request's bytes.
+func (o *Op) Finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer != nil {
+		o.timer.Stop()
+		o.timer = nil
+	}
+	o.deadline = time.Time{}
+	o.end(errFinished)
+	o.done = nil
+	o.active, o.info, o.parent = false, OpInfo{}, nil
+}
+
+// end needs the lock.
+func (o *Op) end(cause *mongoerr.Error) {
+	if !o.cause.CompareAndSwap(nil, cause) {
+		return
+	}
+	if o.done != nil {
+		close(o.done)
+	}
+}
+
+func (o *Op) kill(id int64, cause *mongoerr.Error) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.active || o.id != id {
+		return false
+	}
+	o.end(cause)
+	return true
+}
+
+// Kill ends the operation, if it still runs, as killOp does.
+func (o *Op) Kill(id int64) bool { return o.kill(id, errInterrupted) }
+
+// Shutdown ends whatever operation is running because the server stops.
+func (o *Op) Shutdown() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.active {
+		o.end(errShutdown)
+	}
+}
+
+// InterruptAwait ends the running operation only where it waits for news (an awaitable hello, awaitData): a graceful
+// shutdown lets the others finish.
+func (o *Op) InterruptAwait() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.active && o.awaiting {
+		o.end(errShutdown)
+	}
+}
+
+// SetAwaiting marks that the operation only waits for news.
+func (o *Op) SetAwaiting(awaiting bool) {
+	o.mu.Lock()
+	o.awaiting = awaiting
+	o.mu.Unlock()
+}
+
+// ID returns the operation's number.
+func (o *Op) ID() int64 { return o.id }
+
+// Started returns when the operation began.
+func (o *Op) Started() time.Time { return o.started }
+
+// Deadline implements context.Context.
+func (o *Op) Deadline() (time.Time, bool) { return o.deadline, !o.deadline.IsZero() }
+
+// Done implements context.Context. The channel is made when first asked for: most operations never wait.
+func (o *Op) Done() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done == nil {
+		o.done = make(chan struct{})
+		if o.cause.Load() != nil {
+			close(o.done)
+		}
+	}
+	return o.done
+}
+
+// Err implements context.Context; the error is the *mongoerr.Error to answer with.
+func (o *Op) Err() error {
+	if cause := o.cause.Load(); cause != nil {
+		return cause
+	}
+	return nil
+}
+
+// Value implements context.Context.
+func (o *Op) Value(key any) any {
+	if o.parent == nil {
+		return nil
+	}
+	return o.parent.Value(key)
+}
+
+// Cause turns an error that came from a context into the user error that ended the operation.
+func (o *Op) Cause(err error) error {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if cause := o.cause.Load(); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// Snapshot is a copy of a running operation's description.
+type Snapshot struct {
+	OpInfo
+	Client  Client
+	ID      int64
+	Started time.Time
+	Killed  bool
+	Active  bool
+}
+
+// Snapshot copies the description; Active is false between operations.
+func (o *Op) Snapshot() Snapshot {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := Snapshot{OpInfo: o.info, Client: o.Client, ID: o.id, Started: o.started, Active: o.active}
+	s.Command = s.Command.Clone()
+	s.Killed = o.active && o.cause.Load() != nil
+	return s
+}
+
+// SetClient records what the handshake told about the client.
+func (o *Op) SetClient(appName string, metadata bsonx.Doc) {
+	o.mu.Lock()
+	o.Client.AppName, o.Client.Metadata = appName, metadata
+	o.mu.Unlock()
+}

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Ops lists the operations of all connections. It is safe for concurrent use. Running a command takes no lock of it:
+// connections are added and removed, not operations.
+type Ops struct {
+	next atomic.Int64
+	mu   sync.Mutex
+	all  map[*Op]struct{}
+}
+
+// NewOps returns an empty list.
+func NewOps() *Ops { return &Ops{all: make(map[*Op]struct{})} }
+
+// NextID returns a new operation number.
+func (o *Ops) NextID() int64 { return o.next.Add(1) }
+
+// Add lists an Op until Remove.
+func (o *Ops) Add(op *Op) {
+	o.mu.Lock()
+	o.all[op] = struct{}{}
+	o.mu.Unlock()
+}
+
+// Remove takes an Op off the list.
+func (o *Ops) Remove(op *Op) {
+	o.mu.Lock()
+	delete(o.all, op)
+	o.mu.Unlock()
+}
+
+// Kill ends the operation of that number and reports whether it was running.
+func (o *Ops) Kill(id int64) bool {
+	for _, op := range o.list() {
+		if op.Kill(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// KillSession ends the operations of the sessions that match, except one operation (the one that asks).
+func (o *Ops) KillSession(match func(SessionID) bool, except int64) {
+	for _, op := range o.list() {
+		if s := op.Snapshot(); s.Active && s.ID != except && !s.SessionID.IsZero() && match(s.SessionID) {
+			op.Kill(s.ID)
+		}
+	}
+}
+
+// Each calls fn for every Op.
+func (o *Ops) Each(fn func(*Op)) {
+	for _, op := range o.list() {
+		fn(op)
+	}
+}
+
+// Snapshots describes the running operations, oldest first; with idle, connections without one too.
+func (o *Ops) Snapshots(idle bool) []Snapshot {
+	var out []Snapshot
+	for _, op := range o.list() {
+		if s := op.Snapshot(); s.Active || idle {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b Snapshot) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+func (o *Ops) list() []*Op {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := make([]*Op, 0, len(o.all))
+	for op := range o.all {
+		out = append(out, op)
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// The limits of logical sessions.
+const (
+	// Timeout is how long a session lives after its last use.
+	Timeout = 30 * time.Minute
+	// MaxSessions is how many sessions there may be.
+	MaxSessions = 1_000_000
+	// MaxBatch is how many sessions one endSessions or refreshSessions command may name.
+	MaxBatch = 10_000
+)
+
+// SessionID names a logical session: the UUID that the client chose and the digest of its user.
+type SessionID struct {
+	UUID [16]byte
+	User [32]byte
+}
+
+// IsZero reports whether there is no session.
+func (id SessionID) IsZero() bool { return id == SessionID{} }
+
+// Session is a logical session.
+type Session struct {
+	ID       SessionID
+	lastUse  atomic.Int64 // milliseconds since 1970
+	explicit atomic.Bool
+}
+
+// LastUse returns when the session was last named by a command.
+func (s *Session) LastUse() time.Time { return time.UnixMilli(s.lastUse.Load()) }
+
+const sessionShards = 16
+
+// Sessions is the registry of logical sessions. It is safe for concurrent use.
+type Sessions struct {
+	clock  clock.Clock
+	max    int64
+	count  atomic.Int64
+	shards [sessionShards]sessionShard
+	jobs   SessionStats
+	jobsMu sync.Mutex
+}
+
+type sessionShard struct {
+	mu sync.Mutex
+	m  map[SessionID]*Session
+}
+
+// NewSessions returns an empty registry of at most max sessions; 0 stands for MaxSessions.
+func NewSessions(c clock.Clock, max int) *Sessions {
+	if max <= 0 {
+		max = MaxSessions
+	}
+	s := &Sessions{clock: c, max: int64(max)}
+	for i := range s.shards {
+		s.shards[i].m = make(map[SessionID]*Session)
+	}
+	return s
+}
+
+func (s *Sessions) shard(id *SessionID) *sessionShard {
+	return &s.shards[binary.LittleEndian.Uint32(id.UUID[12:])%sessionShards]
+}
+
+// Use returns the session of that id, made where it is new, and keeps it alive. now is the command's start.
+func (s *Sessions) Use(id SessionID, now time.Time) (*Session, error) {
+	sh := s.shard(&id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	ses, ok := sh.m[id]
+	if !ok {
+		if s.count.Load() >= s.max {
+			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions,
+				"Unable to add session ID to the cache because there are too many sessions already: %d", s.max)
+		}
+		ses = &Session{ID: id}
+		sh.m[id] = ses
+		s.count.Add(1)
+	}
+	ses.lastUse.Store(now.UnixMilli())
+	return ses, nil
+}
+
+// Refresh is Use for refreshSessions.
+func (s *Sessions) Refresh(id SessionID) error {
+	_, err := s.Use(id, s.clock.Now())
+	return err
+}
+
+// Lookup returns the session of that id, or nil.
+func (s *Sessions) Lookup(id SessionID) *Session {
+	sh := s.shard(&id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.m[id]
+}
+
+// End removes a session; the caller ends what belongs to it.
+func (s *Sessions) End(id SessionID) {
+	sh := s.shard(&id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if _, ok := sh.m[id]; ok {
+		delete(sh.m, id)
+		s.count.Add(-1)
+	}
+}
+
+// Len returns how many sessions there are.
+func (s *Sessions) Len() int { return int(s.count.Load()) }
+
+// All returns the ids of the sessions that match.
+func (s *Sessions) All(match func(SessionID) bool) []SessionID {
+	var out []SessionID
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for id := range sh.m {
+			if match(id) {
+				out = append(out, id)
+			}
+		}
+		sh.mu.Unlock()
+	}
+	return out
+}
+
+// Reap removes the sessions that were not used for Timeout and returns their ids.
+func (s *Sessions) Reap() []SessionID {
+	now := s.clock.Now()
+	limit := now.Add(-Timeout).UnixMilli()
+	var out []SessionID
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for id, ses := range sh.m {
+			if ses.lastUse.Load() <= limit {
+				delete(sh.m, id)
+				s.count.Add(-1)
+				out = append(out, id)
+			}
+		}
+		sh.mu.Unlock()
+	}
+	s.jobsMu.Lock()
+	s.jobs.Jobs++
+	s.jobs.LastJob = now
+	s.jobs.LastEnded = len(out)
+	s.jobsMu.Unlock()
+	return out
+}
+
+// SessionStats is what serverStatus shows of the reaper.
+type SessionStats struct {
+	Jobs      int
+	LastJob   time.Time
+	LastEnded int
+}
+
+// Stats describes the reaper's last run.
+func (s *Sessions) Stats() SessionStats {
+	s.jobsMu.Lock()
+	defer s.jobsMu.Unlock()
+	return s.jobs
+}
+
+// String returns the session's UUID as MongoDB's messages print it.
+func (id SessionID) String() string {
+	u := id.UUID
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+}

@@ -1,0 +1,212 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Compressor numbers a compression of OP_COMPRESSED.
+type Compressor byte
+
+// The compressors.
+const (
+	CompressorNone   Compressor = 0
+	CompressorSnappy Compressor = 1
+	CompressorZlib   Compressor = 2
+	CompressorZstd   Compressor = 3
+)
+
+type codec struct {
+	name       string
+	compress   func(dst, src []byte) ([]byte, error)
+	decompress func(dst, src []byte) ([]byte, error)
+}
+
+// codecs is indexed by Compressor.
+var codecs = [...]codec{
+	CompressorNone:   {"noop", appendBytes, copyBytes},
+	CompressorSnappy: {"snappy", snappyCompress, snappyDecompress},
+	CompressorZlib:   {"zlib", zlibCompress, zlibDecompress},
+	CompressorZstd:   {"zstd", zstdCompress, zstdDecompress},
+}
+
+// String returns the name that hello negotiates.
+func (c Compressor) String() string {
+	if int(c) < len(codecs) {
+		return codecs[c].name
+	}
+	return fmt.Sprintf("compressor %d", byte(c))
+}
+
+// CompressorByName returns the compressor that hello names; "noop" is not negotiated.
+func CompressorByName(name string) (Compressor, bool) {
+	for i := range codecs {
+		if i > 0 && codecs[i].name == name {
+			return Compressor(i), true
+		}
+	}
+	return 0, false
+}
+
+// OP_COMPRESSED after the header:
+//
+//	original operation code (4) | uncompressed size (4) | compressor (1) | compressed bytes
+const compressedPrefix = 9
+
+// decompress replaces m's operation code by the original one and returns the original bytes after the header.
+func (m *Message) decompress(b, scratch []byte) (body, buf []byte, err error) {
+	if len(b) < compressedPrefix {
+		return nil, scratch, ErrMalformed
+	}
+	op := OpCode(binary.LittleEndian.Uint32(b))
+	size := int32(binary.LittleEndian.Uint32(b[4:]))
+	id := Compressor(b[8])
+	if size < 0 || size > MaxMessageSize-HeaderLen || op == OpCompressed || int(id) >= len(codecs) {
+		return nil, scratch, fmt.Errorf("%w: OP_COMPRESSED of %d bytes, operation code %d, %s", ErrMalformed, size, op, id)
+	}
+	if cap(scratch) < int(size) {
+		// The stated size is trusted only as far as the compressed bytes make it likely; append grows the rest.
+		scratch = make([]byte, 0, min(int(size), 64*len(b)+512))
+	}
+	out, err := codecs[id].decompress(scratch[:0:min(cap(scratch), int(size))], b[compressedPrefix:])
+	if err != nil {
+		return nil, scratch, fmt.Errorf("%w: %s: %w", ErrMalformed, id, err)
+	}
+	if len(out) != int(size) {
+		return nil, scratch, fmt.Errorf("%w: decompressed to %d bytes instead of %d", ErrMalformed, len(out), size)
+	}
+	if cap(out) > cap(scratch) {
+		scratch = out
+	}
+	m.OpCode, m.Compressor = op, id
+	return out, scratch, nil
+}
+
+// Compress appends the message msg as an OP_COMPRESSED to dst.
+func Compress(dst, msg []byte, id Compressor) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, msg[:HeaderLen]...)
+	binary.LittleEndian.PutUint32(dst[start+12:], uint32(OpCompressed))
+	dst = append(dst, msg[12:HeaderLen]...)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(msg)-HeaderLen))
+	dst = append(dst, byte(id))
+	dst, err := codecs[id].compress(dst, msg[HeaderLen:])
+	if err != nil {
+		return dst[:start], err
+	}
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	return dst, nil
+}
+
+var errTooLong = errors.New("decompressed data is longer than stated")
+
+// grow returns dst with room for the size that the message stated; limit is that size.
+func decompressLimit(src []byte, stated int) error {
+	if stated < 0 || stated > MaxMessageSize {
+		return fmt.Errorf("%w: %d bytes from %d", errTooLong, stated, len(src))
+	}
+	return nil
+}
+
+func appendBytes(dst, src []byte) ([]byte, error) { return append(dst, src...), nil }
+
+func copyBytes(_, src []byte) ([]byte, error) { return src, nil }
+
+func snappyCompress(dst, src []byte) ([]byte, error) {
+	n := snappy.MaxEncodedLen(len(src))
+	at := len(dst)
+	if cap(dst)-at < n {
+		dst = append(make([]byte, 0, at+n), dst...)
+	}
+	return dst[:at+len(snappy.Encode(dst[at:at+n], src))], nil
+}
+
+func snappyDecompress(dst, src []byte) ([]byte, error) {
+	n, err := snappy.DecodedLen(src)
+	if err != nil {
+		return nil, err
+	}
+	if err := decompressLimit(src, n); err != nil {
+		return nil, err
+	}
+	return snappy.Decode(dst[:cap(dst)], src)
+}
+
+var (
+	zlibWriters = sync.Pool{New: func() any { return zlib.NewWriter(io.Discard) }}
+	zstdCoders  = sync.OnceValues(newZstd)
+)
+
+type sliceWriter struct{ b []byte }
+
+func (w *sliceWriter) Write(p []byte) (int, error) {
+	w.b = append(w.b, p...)
+	return len(p), nil
+}
+
+func zlibCompress(dst, src []byte) ([]byte, error) {
+	out := &sliceWriter{dst}
+	w := zlibWriters.Get().(*zlib.Writer)
+	defer zlibWriters.Put(w)
+	w.Reset(out)
+	if _, err := w.Write(src); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.b, nil
+}
+
+func zlibDecompress(dst, src []byte) ([]byte, error) {
+	r, err := zlib.NewReader(bytes.NewReader(src))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	out := sliceWriter{dst}
+	n, err := io.Copy(&out, io.LimitReader(r, MaxMessageSize+1))
+	if err == nil && n > MaxMessageSize {
+		err = errTooLong
+	}
+	return out.b, err
+}
+
+type zstdCodec struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+// newZstd makes the coders of all connections; their EncodeAll and DecodeAll may be called concurrently.
+func newZstd() (zstdCodec, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return zstdCodec{}, err
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxMessageSize), zstd.WithDecoderLowmem(true))
+	return zstdCodec{enc, dec}, err
+}
+
+func zstdCompress(dst, src []byte) ([]byte, error) {
+	c, err := zstdCoders()
+	if err != nil {
+		return nil, err
+	}
+	return c.enc.EncodeAll(src, dst), nil
+}
+
+func zstdDecompress(dst, src []byte) ([]byte, error) {
+	c, err := zstdCoders()
+	if err != nil {
+		return nil, err
+	}
+	return c.dec.DecodeAll(src, dst)
+}

@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// OP_QUERY after the header:
+//
+//	flags (4) | collection 0x00 | numberToSkip (4) | numberToReturn (4) | query document | fields document (optional)
+func (m *Message) parseQuery(b []byte) error {
+	m.Legacy = true
+	if len(b) < 4 {
+		return ErrMalformed
+	}
+	b = b[4:]
+	end := bytes.IndexByte(b, 0)
+	if end < 0 || len(b)-end-1 < 8 {
+		return ErrMalformed
+	}
+	m.Namespace = string(b[:end])
+	doc, rest, err := cutDoc(b[end+9:])
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		if _, _, err = cutDoc(rest); err != nil {
+			return err
+		}
+	}
+	m.Body = unwrapQuery(doc)
+	return nil
+}
+
+// unwrapQuery takes the command out of {$query: …, $readPreference: …}, which drivers send to a mongos.
+func unwrapQuery(doc bsonx.Doc) bsonx.Doc {
+	if first := doc.First(); string(first.Key) == "$query" || string(first.Key) == "query" {
+		if first.Value.Type == bsonx.TypeDocument {
+			return first.Value.Doc()
+		}
+	}
+	return doc
+}
+
+// BeginReply appends the start of an OP_REPLY with one document, which the caller appends before FinishReply.
+func BeginReply(dst []byte, requestID, responseTo int32) (out []byte, start int) {
+	const awaitCapable = 8
+	start = len(dst)
+	dst = appendHeader(dst, requestID, responseTo, OpReply)
+	dst = binary.LittleEndian.AppendUint32(dst, awaitCapable)
+	dst = binary.LittleEndian.AppendUint64(dst, 0) // cursor id
+	dst = binary.LittleEndian.AppendUint32(dst, 0) // starting from
+	return binary.LittleEndian.AppendUint32(dst, 1), start
+}
+
+// FinishReply completes the OP_REPLY that begins at start.
+func FinishReply(dst []byte, start int) []byte {
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	return dst
+}

@@ -1,0 +1,216 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// OpCode tells the kinds of messages apart.
+type OpCode int32
+
+// The operation codes. The legacy ones between OpReply and OpKillCursors are known only to be refused.
+const (
+	OpReply       OpCode = 1
+	OpUpdate      OpCode = 2001
+	OpInsert      OpCode = 2002
+	OpQuery       OpCode = 2004
+	OpGetMore     OpCode = 2005
+	OpDelete      OpCode = 2006
+	OpKillCursors OpCode = 2007
+	OpCompressed  OpCode = 2012
+	OpMsg         OpCode = 2013
+)
+
+// Flags are OP_MSG's flag bits. The lower 16 are required: an unknown one is an error.
+type Flags uint32
+
+// The flag bits.
+const (
+	FlagChecksumPresent Flags = 1 << 0
+	FlagMoreToCome      Flags = 1 << 1
+	FlagExhaustAllowed  Flags = 1 << 16
+
+	requiredFlags Flags = 0xffff
+	knownRequired       = FlagChecksumPresent | FlagMoreToCome
+)
+
+// Sizes of the protocol.
+const (
+	HeaderLen = 16
+	// MaxMessageSize is the largest message, with its header (maxMessageSizeBytes).
+	MaxMessageSize = 48_000_000
+
+	checksumLen = 4
+)
+
+// Location codes of malformed messages.
+const (
+	codeDuplicateBody     = mongoerr.Code(40430)
+	codeDuplicateSequence = mongoerr.Code(40431)
+	codeUnknownSection    = mongoerr.Code(40432)
+	codeBodyAndSequence   = mongoerr.Code(40433)
+	codeNoBody            = mongoerr.Code(40587)
+)
+
+// ErrMalformed marks framing that cannot be answered: the connection is closed.
+var ErrMalformed = errors.New("malformed message")
+
+// IsFatal reports whether an error of this package leaves nothing to do but close the connection.
+func IsFatal(err error) bool {
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		return true
+	}
+	switch e.Code {
+	case mongoerr.IllegalOpMsgFlag, mongoerr.ChecksumMismatch, mongoerr.TooManyDocumentSequences:
+		return true
+	default:
+		return false
+	}
+}
+
+// Header is the start of every message.
+type Header struct {
+	Length     int32
+	RequestID  int32
+	ResponseTo int32
+	OpCode     OpCode
+}
+
+// ParseHeader reads a header and checks its length field. b holds at least HeaderLen bytes.
+func ParseHeader(b []byte) (Header, error) {
+	h := Header{
+		Length:     int32(binary.LittleEndian.Uint32(b)),
+		RequestID:  int32(binary.LittleEndian.Uint32(b[4:])),
+		ResponseTo: int32(binary.LittleEndian.Uint32(b[8:])),
+		OpCode:     OpCode(binary.LittleEndian.Uint32(b[12:])),
+	}
+	if h.Length < HeaderLen || h.Length > MaxMessageSize {
+		return h, fmt.Errorf("%w: message length %d", ErrMalformed, h.Length)
+	}
+	return h, nil
+}
+
+// Sequence is a section of kind 1: documents that stand for an array field of the body.
+type Sequence struct {
+	ID   string
+	data []byte
+	n    int
+}
+
+// Len returns how many documents there are.
+func (s *Sequence) Len() int { return s.n }
+
+// Size returns the documents' length in bytes.
+func (s *Sequence) Size() int { return len(s.data) }
+
+// Docs walks the documents, which borrow the message's buffer.
+func (s *Sequence) Docs(yield func(int, bsonx.Doc) bool) {
+	rest := s.data
+	for i := 0; len(rest) > 0; i++ {
+		n := binary.LittleEndian.Uint32(rest)
+		if !yield(i, bsonx.Doc(rest[:n:n])) {
+			return
+		}
+		rest = rest[n:]
+	}
+}
+
+// Message is a parsed request. It borrows the buffer that it was parsed from.
+type Message struct {
+	Header
+	Flags     Flags
+	Body      bsonx.Doc
+	Sequences []Sequence
+	// Compressor is how the message was compressed, CompressorNone for a plain one: the reply is sent likewise.
+	Compressor Compressor
+	// Legacy is set for an OP_QUERY, which is answered by an OP_REPLY; Namespace is its collection.
+	Legacy    bool
+	Namespace string
+}
+
+// reset keeps the capacity of Sequences.
+func (m *Message) reset() {
+	*m = Message{Sequences: m.Sequences[:0]}
+}
+
+// Parse parses a whole message, header included, into m. scratch is the buffer that a compressed message is
+// decompressed into; the buffer that m borrows from instead of buf, or scratch itself, is returned for reuse. On an error
+// for which IsFatal is false, m's header is set, so that it can be answered.
+func Parse(m *Message, buf, scratch []byte) ([]byte, error) {
+	m.reset()
+	if len(buf) < HeaderLen {
+		return scratch, fmt.Errorf("%w: %d bytes", ErrMalformed, len(buf))
+	}
+	h, err := ParseHeader(buf)
+	if err != nil {
+		return scratch, err
+	}
+	if int(h.Length) != len(buf) {
+		return scratch, fmt.Errorf("%w: length %d of %d bytes", ErrMalformed, h.Length, len(buf))
+	}
+	m.Header = h
+	body := buf[HeaderLen:]
+	if h.OpCode == OpCompressed {
+		if body, scratch, err = m.decompress(body, scratch); err != nil {
+			return scratch, err
+		}
+	}
+	switch m.OpCode {
+	case OpMsg:
+		return scratch, m.parseMsg(body, buf)
+	case OpQuery:
+		return scratch, m.parseQuery(body)
+	case OpUpdate, OpInsert, OpGetMore, OpDelete, OpKillCursors:
+		return scratch, mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
+			"Unsupported OP_QUERY command. The client driver may require an upgrade. For more details see "+
+				"https://dochub.mongodb.org/core/legacy-opcode-removal")
+	default:
+		return scratch, fmt.Errorf("%w: operation code %d", ErrMalformed, m.OpCode)
+	}
+}
+
+// ReadMessage reads one message into buf, which grows as needed, and returns it. io.EOF means that the peer closed the
+// connection between two messages.
+func ReadMessage(r io.Reader, buf []byte) ([]byte, error) {
+	if cap(buf) < HeaderLen {
+		buf = make([]byte, 0, 512)
+	}
+	buf = buf[:HeaderLen]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return buf[:0], err
+	}
+	h, err := ParseHeader(buf)
+	if err != nil {
+		return buf[:0], err
+	}
+	return readBody(r, buf, int(h.Length))
+}
+
+// growStep bounds what is allocated ahead of the bytes that a client really sends.
+const growStep = 1 << 20
+
+func readBody(r io.Reader, buf []byte, length int) ([]byte, error) {
+	for len(buf) < length {
+		from := len(buf)
+		to := min(length, max(cap(buf), from+growStep))
+		if to > cap(buf) {
+			grown := make([]byte, to, min(length, max(to, 2*cap(buf))))
+			copy(grown, buf)
+			buf = grown
+		}
+		buf = buf[:to]
+		if _, err := io.ReadFull(r, buf[from:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return buf[:0], err
+		}
+	}
+	return buf, nil
+}
