@@ -1,25 +1,140 @@
-// Package pcre matches Perl-compatible regular expressions.
+// Package pcre matches Perl-compatible regular expressions as MongoDB does: UTF-8 mode, ASCII character classes, a
+// dollar sign that also matches before a final newline.
+//
+// A pattern is read once by a translator (translate.go), which resolves everything that engines disagree on — flags,
+// anchors, classes, group numbers — and writes it for two of them:
+//
+//   - Go's regexp, in linear time, whenever the pattern means the same there;
+//   - regexp2, which backtracks and is bounded by a time limit, for look-around, back references, atomic groups and
+//     possessive quantifiers.
+//
+// Invariants:
+//
+//  1. A Regexp is immutable and safe for concurrent use.
+//  2. Which engine runs does not change the answer.
+//  3. A pattern that is valid in PCRE and that neither engine can run (recursion, most verbs) is an error when it is
+//     compiled, never a wrong answer.
+//
+// The package finds out whether a text matches; it does not return positions.
 package pcre
 
 import (
+	"bytes"
 	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Regexp is a compiled regular expression, safe for concurrent use.
+const (
+	// MaxPatternLength is the limit of a pattern in bytes.
+	MaxPatternLength = 16384
+	// matchTimeout bounds one match of the backtracking engine.
+	matchTimeout = 2 * time.Second
+)
+
+// The codes of MongoDB's regular expression errors.
+const (
+	codeInvalidPattern = mongoerr.Code(51091)
+	codeInvalidOption  = mongoerr.Code(51108)
+	codeMatchFailed    = mongoerr.Code(51156)
+)
+
+// Regexp is a compiled regular expression.
 type Regexp struct {
-	re *regexp.Regexp
+	// literal is all there is to the pattern where isLiteral is set; anchored says that it must start the text.
+	literal             []byte
+	isLiteral, anchored bool
+
+	linear *regexp.Regexp // nil where only the backtracking engine can run the pattern
+	// newlineMatters says that the linear engine would be wrong about texts that end with a newline.
+	newlineMatters bool
+	backtracking   func() (*regexp2.Regexp, error)
 }
 
 // Compile compiles a pattern with MongoDB's option letters: i, m, s, x, u.
 func Compile(pattern, options string) (*Regexp, error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, mongoerr.New(51091, "Regular expression is invalid: %v", err)
+	if strings.ContainsRune(pattern, 0) || strings.ContainsRune(options, 0) {
+		return nil, mongoerr.New(mongoerr.BadValue, "Regular expression cannot contain an embedded null byte")
 	}
-	return &Regexp{re}, nil
+	var fl flags
+	for _, letter := range options {
+		if !fl.set(letter) {
+			return nil, mongoerr.New(codeInvalidOption, "invalid flag in regex options: %c", letter)
+		}
+	}
+	if len(pattern) > MaxPatternLength {
+		return nil, invalid("pattern string is longer than the limit set by the application")
+	}
+	t, err := translate(pattern, fl)
+	if err != nil {
+		return nil, err
+	}
+	return t.compile(fl)
 }
 
-// Match reports whether text contains a match.
-func (r *Regexp) Match(text []byte) (bool, error) { return r.re.Match(text), nil }
+func (t *translator) compile(fl flags) (*Regexp, error) {
+	r := &Regexp{newlineMatters: t.newlineMatters}
+	if t.isLiteral && !fl.ignoreCase {
+		r.literal, r.isLiteral, r.anchored = t.literal, true, t.anchored
+		return r, nil
+	}
+	inline := ""
+	if fl.ignoreCase {
+		inline = "(?i)"
+	}
+	if t.linearOK {
+		// What Go refuses, such as very large repetitions, is left to the other engine.
+		r.linear, _ = regexp.Compile(inline + string(t.linear))
+	}
+	source := inline + string(t.backtracking)
+	r.backtracking = sync.OnceValues(func() (*regexp2.Regexp, error) {
+		re, err := regexp2.Compile(source, regexp2.None)
+		if err == nil {
+			re.MatchTimeout = matchTimeout
+		}
+		return re, err
+	})
+	if r.linear == nil {
+		if _, err := r.backtracking(); err != nil {
+			return nil, invalid(err.Error())
+		}
+	}
+	return r, nil
+}
+
+// MayFail reports whether Match can return an error: whether the backtracking engine may be asked.
+func (r *Regexp) MayFail() bool { return !r.isLiteral && (r.linear == nil || r.newlineMatters) }
+
+// Match reports whether text contains a match. It fails where the backtracking engine runs out of time.
+func (r *Regexp) Match(text []byte) (bool, error) {
+	switch {
+	case r.isLiteral && r.anchored:
+		return bytes.HasPrefix(text, r.literal), nil
+	case r.isLiteral:
+		return bytes.Contains(text, r.literal), nil
+	case r.linear != nil && !(r.newlineMatters && len(text) > 0 && text[len(text)-1] == '\n'):
+		return r.linear.Match(text), nil
+	}
+	re, err := r.backtracking()
+	if err != nil {
+		return false, invalid(err.Error())
+	}
+	ok, err := re.MatchString(string(text))
+	if err != nil {
+		return false, mongoerr.New(codeMatchFailed, "Error occurred while executing the regular expression: match limit exceeded")
+	}
+	return ok, nil
+}
+
+func invalid(reason string) error {
+	return mongoerr.New(codeInvalidPattern, "Regular expression is invalid: %s", reason)
+}
+
+func notImplemented(what string) error {
+	return mongoerr.New(mongoerr.NotImplemented, "%s in a regular expression is not implemented", what)
+}

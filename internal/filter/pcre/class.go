@@ -1,0 +1,245 @@
+package pcre
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// charSet is a set of characters: ranges, and properties as they are written within a class.
+type charSet struct {
+	ranges     [][2]rune
+	properties string
+}
+
+func (s *charSet) add(low, high rune) { s.ranges = append(s.ranges, [2]rune{low, high}) }
+
+func (s *charSet) union(other charSet) {
+	s.ranges = append(s.ranges, other.ranges...)
+	s.properties += other.properties
+}
+
+// complement is defined for sets without properties.
+func (s charSet) complement() charSet {
+	ranges := slices.Clone(s.ranges)
+	slices.SortFunc(ranges, func(a, b [2]rune) int { return int(a[0] - b[0]) })
+	var out charSet
+	next := rune(0)
+	for _, r := range ranges {
+		if r[0] > next {
+			out.add(next, r[0]-1)
+		}
+		next = max(next, r[1]+1)
+	}
+	if next <= unicode.MaxRune {
+		out.add(next, unicode.MaxRune)
+	}
+	return out
+}
+
+// text writes the set as a character class that both engines read alike.
+func (s charSet) text(negated bool) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	if negated {
+		b.WriteByte('^')
+	}
+	for _, r := range s.ranges {
+		b.WriteString(quoteInClass(r[0]))
+		if r[1] > r[0] {
+			b.WriteByte('-')
+			b.WriteString(quoteInClass(r[1]))
+		}
+	}
+	b.WriteString(s.properties)
+	b.WriteByte(']')
+	return b.String()
+}
+
+func quoteInClass(r rune) string {
+	if strings.ContainsRune(`\]^-[`, r) {
+		return `\` + string(r)
+	}
+	if r >= 0xd800 && r <= 0xdfff { // surrogates are no characters; the neighbours bound the same set
+		return "\ue000"
+	}
+	return string(r)
+}
+
+var (
+	digitSet      = charSet{ranges: [][2]rune{{'0', '9'}}}
+	wordSet       = charSet{ranges: [][2]rune{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}}
+	spaceSet      = charSet{ranges: [][2]rune{{'\t', '\r'}, {' ', ' '}}}
+	horizontalSet = charSet{ranges: [][2]rune{{'\t', '\t'}, {' ', ' '}, {0xa0, 0xa0}, {0x1680, 0x1680}, {0x180e, 0x180e},
+		{0x2000, 0x200a}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}}}
+	verticalSet = charSet{ranges: [][2]rune{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}}
+	newlineSet  = charSet{ranges: [][2]rune{{'\n', '\n'}}}
+)
+
+// classEscape returns the set of an escape such as \d.
+func classEscape(c byte) (charSet, bool) {
+	switch c {
+	case 'd':
+		return digitSet, true
+	case 'D':
+		return digitSet.complement(), true
+	case 'w':
+		return wordSet, true
+	case 'W':
+		return wordSet.complement(), true
+	case 's':
+		return spaceSet, true
+	case 'S':
+		return spaceSet.complement(), true
+	case 'h':
+		return horizontalSet, true
+	case 'H':
+		return horizontalSet.complement(), true
+	case 'v':
+		return verticalSet, true
+	case 'V':
+		return verticalSet.complement(), true
+	case 'N':
+		return newlineSet.complement(), true
+	default:
+		return charSet{}, false
+	}
+}
+
+var posixClasses = map[string]charSet{
+	"alnum":  {ranges: [][2]rune{{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+	"alpha":  {ranges: [][2]rune{{'A', 'Z'}, {'a', 'z'}}},
+	"ascii":  {ranges: [][2]rune{{0, 0x7f}}},
+	"blank":  {ranges: [][2]rune{{'\t', '\t'}, {' ', ' '}}},
+	"cntrl":  {ranges: [][2]rune{{0, 0x1f}, {0x7f, 0x7f}}},
+	"digit":  digitSet,
+	"graph":  {ranges: [][2]rune{{0x21, 0x7e}}},
+	"lower":  {ranges: [][2]rune{{'a', 'z'}}},
+	"print":  {ranges: [][2]rune{{0x20, 0x7e}}},
+	"punct":  {ranges: [][2]rune{{0x21, 0x2f}, {0x3a, 0x40}, {0x5b, 0x60}, {0x7b, 0x7e}}},
+	"space":  spaceSet,
+	"upper":  {ranges: [][2]rune{{'A', 'Z'}}},
+	"word":   wordSet,
+	"xdigit": {ranges: [][2]rune{{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
+}
+
+// class reads a character class after its opening bracket.
+func (t *translator) class() error {
+	negated := strings.HasPrefix(t.src[t.pos:], "^")
+	if negated {
+		t.pos++
+	}
+	var set charSet
+	for first := true; ; first = false {
+		if t.pos >= len(t.src) {
+			return invalid("missing terminating ] for character class")
+		}
+		if t.src[t.pos] == ']' && !first {
+			t.pos++
+			t.emit(set.text(negated))
+			return nil
+		}
+		if err := t.classItem(&set); err != nil {
+			return err
+		}
+	}
+}
+
+// classItem reads a character, a range or a set within a class.
+func (t *translator) classItem(set *charSet) error {
+	if strings.HasPrefix(t.src[t.pos:], `\Q`) || strings.HasPrefix(t.src[t.pos:], `\E`) {
+		t.classQuoted(set)
+		return nil
+	}
+	low, isChar, err := t.classMember(set)
+	if err != nil || !isChar {
+		return err
+	}
+	rest := t.src[t.pos:]
+	if !strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "-]") || len(rest) < 2 {
+		set.add(low, low)
+		return nil
+	}
+	t.pos++
+	high, isChar, err := t.classMember(set)
+	switch {
+	case err != nil:
+		return err
+	case !isChar: // a set ends no range: the hyphen stands for itself
+		set.add(low, low)
+		set.add('-', '-')
+	case high < low:
+		return invalid("range out of order in character class")
+	default:
+		set.add(low, high)
+	}
+	return nil
+}
+
+func (t *translator) classQuoted(set *charSet) {
+	if t.src[t.pos+1] == 'E' {
+		t.pos += 2
+		return
+	}
+	text, rest, closed := strings.Cut(t.src[t.pos+2:], `\E`)
+	for _, r := range text {
+		set.add(r, r)
+	}
+	t.pos = len(t.src)
+	if closed {
+		t.pos -= len(rest)
+	}
+}
+
+// classMember reads a character, or adds a set and reports that it was none.
+func (t *translator) classMember(set *charSet) (rune, bool, error) {
+	rest := t.src[t.pos:]
+	if strings.HasPrefix(rest, "[:") {
+		if end := strings.Index(rest, ":]"); end > 0 && !strings.ContainsAny(rest[2:end], "[]\\") {
+			t.pos += end + 2
+			return 0, false, addPosix(set, rest[2:end])
+		}
+	}
+	if rest[0] != '\\' {
+		r, n := utf8.DecodeRuneInString(rest)
+		t.pos += n
+		return r, true, nil
+	}
+	t.pos++
+	if t.pos == len(t.src) {
+		return 0, false, invalid("\\ at end of pattern")
+	}
+	c := t.src[t.pos]
+	if other, ok := classEscape(c); ok {
+		if c == 'N' {
+			return 0, false, invalid("\\N is not supported in a class")
+		}
+		t.pos++
+		set.union(other)
+		return 0, false, nil
+	}
+	if c == 'p' || c == 'P' {
+		text, err := t.property()
+		set.properties += text
+		return 0, false, err
+	}
+	r, ok, err := t.charEscape(true)
+	if err == nil && !ok {
+		err = invalid("unrecognized character follows \\ in a class")
+	}
+	return r, ok, err
+}
+
+func addPosix(set *charSet, name string) error {
+	name, negated := strings.CutPrefix(name, "^")
+	other, ok := posixClasses[name]
+	if !ok {
+		return invalid("unknown POSIX class name")
+	}
+	if negated {
+		other = other.complement()
+	}
+	set.union(other)
+	return nil
+}

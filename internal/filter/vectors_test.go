@@ -1,0 +1,245 @@
+package filter
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// The recorded replies of MongoDB servers are not part of this repository; the tests below are skipped without them.
+func vectorsDir(t *testing.T) string {
+	dir := os.Getenv("SHEAF_VECTORS")
+	if dir == "" {
+		dir = "../../../shared/vectors"
+	}
+	dir = filepath.Join(dir, "cases")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("no vectors")
+	}
+	return dir
+}
+
+// readCases parses one file of vectors.
+func readCases(t *testing.T, area string) []bsonx.Doc {
+	file, err := os.Open(filepath.Join(vectorsDir(t), area+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var cases []bsonx.Doc
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		doc, err := extJSON(lines.Text())
+		if err != nil {
+			if strings.Contains(lines.Text(), "too-deep") || strings.Contains(err.Error(), "depth") {
+				continue
+			}
+			t.Fatal(err)
+		}
+		cases = append(cases, doc)
+	}
+	return cases
+}
+
+func extJSON(text string) (bsonx.Doc, error) {
+	var d bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+		return nil, err
+	}
+	raw, err := bson.Marshal(d)
+	return bsonx.Doc(raw), err
+}
+
+func toJSON(doc bsonx.Doc) string {
+	text, err := bson.MarshalExtJSON(bson.Raw(doc), false, false)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	for _, area := range []string{"query", "find_modern", "write", "command", "books", "index", "index_modern", "numeric", "cursor"} {
+		applied := 0
+		for _, c := range readCases(t, area) {
+			name := c.Lookup("name").Str()
+			docs, ok := insertedDocs(c.Lookup("setup"))
+			if !ok {
+				continue
+			}
+			for _, step := range c.Lookup("run").Doc().Values() {
+				cmd := step.Doc().Lookup("command").Doc()
+				if string(cmd.First().Key) != "find" {
+					break // what follows may depend on a change
+				}
+				if !plainFind(cmd) || !step.Doc().Lookup("pick").IsMissing() {
+					continue
+				}
+				applied++
+				checkFind(t, name, docs, cmd, step.Doc().Lookup("reply").Doc())
+			}
+		}
+		t.Logf("%s: %d finds", area, applied)
+	}
+}
+
+// insertedDocs collects what the setup inserts into "c"; ok is false where it does more than that.
+func insertedDocs(setup bsonx.Value) (docs []bsonx.Doc, ok bool) {
+	for _, v := range setup.Doc().Values() {
+		cmd := v.Doc()
+		first := cmd.First()
+		switch string(first.Key) {
+		case "insert":
+			if first.Value.Str() != "c" {
+				continue
+			}
+			for _, d := range cmd.Lookup("documents").Doc().Values() {
+				if d.Doc().Lookup("_id").IsMissing() {
+					return nil, false
+				}
+				docs = append(docs, idFirst(d.Doc()))
+			}
+		case "createIndexes":
+		case "create":
+			if cmd.Len() > 1 {
+				return nil, false
+			}
+		default:
+			return nil, false
+		}
+	}
+	return docs, true
+}
+
+func idFirst(doc bsonx.Doc) bsonx.Doc {
+	if string(doc.First().Key) == "_id" {
+		return doc
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Value("_id", doc.Lookup("_id"))
+	for it := doc.Iter(); it.Next(); {
+		if string(it.Key()) != "_id" {
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+func plainFind(cmd bsonx.Doc) bool {
+	for it := cmd.Iter(); it.Next(); {
+		switch string(it.Key()) {
+		case "find":
+			if it.Value().Type != bsonx.TypeString || it.Value().Str() != "c" {
+				return false
+			}
+		case "filter":
+			if it.Value().Type != bsonx.TypeDocument {
+				return false
+			}
+		case "let":
+			if it.Value().Type != bsonx.TypeDocument {
+				return false
+			}
+		case "batchSize", "singleBatch", "comment", "allowDiskUse":
+		case "sort":
+			if !it.Value().Doc().Equal(bsonx.NewDoc("_id", 1)) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func checkFind(t *testing.T, name string, docs []bsonx.Doc, cmd, reply bsonx.Doc) {
+	matches, err := runFind(docs, cmd)
+	code := mongoerr.CodeOf(err)
+	if want := reply.Lookup("code"); !want.IsMissing() {
+		if n, _ := want.AsInt64(); int64(code) != n {
+			t.Errorf("%s: %s: code %d (%v), want %d", name, toJSON(cmd), code, err, n)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: %s: %v", name, toJSON(cmd), err)
+		return
+	}
+	var want []bsonx.Doc
+	for _, v := range reply.LookupPath("cursor", "firstBatch").Doc().Values() {
+		want = append(want, v.Doc())
+	}
+	if v := cmd.Lookup("batchSize"); !v.IsMissing() {
+		matches = matches[:min(len(matches), len(want))]
+	}
+	if reply.LookupPath("cursor", "open").Truthy() {
+		matches = matches[:min(len(matches), len(want))]
+	}
+	if cmd.Lookup("sort").IsMissing() {
+		sortByID(want)
+	}
+	if !slices.EqualFunc(matches, want, func(a, b bsonx.Doc) bool { return bsonx.CompareDocs(a, b) == 0 }) {
+		t.Errorf("%s: %s:\n got %s\nwant %s", name, toJSON(cmd), docsJSON(matches), docsJSON(want))
+	}
+}
+
+func runFind(docs []bsonx.Doc, cmd bsonx.Doc) ([]bsonx.Doc, error) {
+	opts := FindOptions(nil, time.Unix(1_700_000_000, 0))
+	if let := cmd.Lookup("let"); !let.IsMissing() {
+		vars, err := expr.NewVars(let.Doc())
+		if err != nil {
+			return nil, err
+		}
+		opts.Vars = vars
+	}
+	f, err := Parse(cmd.Lookup("filter").Doc(), opts)
+	if err != nil {
+		return nil, err
+	}
+	canonical := f.Normalize()
+	var out []bsonx.Doc
+	for _, doc := range docs {
+		ok, err := f.Match(doc)
+		if err != nil {
+			return nil, err
+		}
+		if again, err := canonical.Match(doc); again != ok || err != nil {
+			return nil, errors.New("the canonical filter differs: " + toJSON(Serialize(canonical.Root)))
+		}
+		if ok {
+			out = append(out, doc)
+		}
+	}
+	sortByID(out)
+	return out, nil
+}
+
+func sortByID(docs []bsonx.Doc) {
+	slices.SortStableFunc(docs, func(a, b bsonx.Doc) int {
+		return bsonx.CompareValues(a.Lookup("_id"), b.Lookup("_id"))
+	})
+}
+
+func docsJSON(docs []bsonx.Doc) string {
+	var b bytes.Buffer
+	for _, d := range docs {
+		b.WriteString("\n  " + toJSON(d))
+	}
+	return b.String()
+}
