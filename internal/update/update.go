@@ -1,9 +1,11 @@
 package update
 
 import (
+	"sync"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // Matcher is a compiled predicate. *filter.Filter implements it.
@@ -45,6 +47,9 @@ type Env struct {
 	HasMatchedIndex bool
 	// Insert says that the document is being upserted: $setOnInsert applies. UpsertDoc sets it.
 	Insert bool
+	// Record receives the single changes of an operator document as they are made; an error of Apply
+	// voids them. It may be nil.
+	Record func(Modification)
 }
 
 // Kind says of which of the three forms an update is.
@@ -56,3 +61,96 @@ const (
 	KindReplacement
 	KindPipeline
 )
+
+// Update is a compiled update. It is immutable and safe for concurrent use.
+type Update struct {
+	kind        Kind
+	root        *objectNode // of KindOperators
+	positional  bool
+	paths       []string
+	replacement bsonx.Doc   // of KindReplacement
+	transform   Transformer // of KindPipeline
+	pool        sync.Pool   // of *applier
+}
+
+// Kind returns the form of the update. Only operators and pipelines may be applied to many documents at
+// once.
+func (u *Update) Kind() Kind { return u.kind }
+
+// NeedsMatchedIndex reports whether the update uses the positional $, so that Env needs the index of the
+// array element that the query matched.
+func (u *Update) NeedsMatchedIndex() bool { return u.positional }
+
+// TouchedPaths returns the paths that the update can change, without array steps and indexes ("a.$[].b" and
+// "a.0.b" are "a.b"); all is true where it can change any path (replacements and pipelines).
+func (u *Update) TouchedPaths() (paths []string, all bool) {
+	return u.paths, u.kind != KindOperators
+}
+
+// Affects reports whether the update can change what an index or filter sees at a path.
+func (u *Update) Affects(path string) bool {
+	if u.kind != KindOperators {
+		return true
+	}
+	path = canonical(path)
+	for _, p := range u.paths {
+		if related(p, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// Apply returns the document after the update and whether it was modified. The result is a fresh document,
+// or doc itself where nothing was modified.
+func (u *Update) Apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
+	out, changed, err := u.apply(doc, &env)
+	if err != nil || !changed {
+		return doc, false, err
+	}
+	if len(out) > MaxDocumentSize {
+		return doc, false, mongoerr.New(updateTooLarge, "Resulting document after update is larger than %d", MaxDocumentSize)
+	}
+	return out, true, nil
+}
+
+func (u *Update) apply(doc bsonx.Doc, env *Env) (bsonx.Doc, bool, error) {
+	switch u.kind {
+	case KindReplacement:
+		out, err := replace(doc, FixTimestamps(u.replacement, env.timestamp), env.Insert)
+		return out, err == nil && !out.Equal(doc), err
+	case KindPipeline:
+		made, err := u.transform.Apply(doc)
+		if err != nil {
+			return nil, false, err
+		}
+		out, err := replace(doc, made, true)
+		return out, err == nil && !out.Equal(doc), err
+	default:
+		return u.applyOperators(doc, env)
+	}
+}
+
+func (u *Update) applyOperators(doc bsonx.Doc, env *Env) (bsonx.Doc, bool, error) {
+	a, _ := u.pool.Get().(*applier)
+	if a == nil {
+		a = new(applier)
+	}
+	defer func() {
+		a.release()
+		u.pool.Put(a)
+	}()
+	a.env, a.doc, a.hasID = env, doc, !env.Insert || !doc.Lookup("_id").IsMissing()
+	if err := a.run(u.root); err != nil || len(a.edits) == 0 {
+		return doc, false, err
+	}
+	return a.finish(), true, nil
+}
+
+// timestamp returns the next cluster time.
+func (e *Env) timestamp() (t, i uint32) {
+	if e.Timestamp != nil {
+		return e.Timestamp()
+	}
+	return uint32(e.Now.Unix()), 1
+}

@@ -1,0 +1,69 @@
+package update
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// addToSetOp is $addToSet: it appends the values that no element equals.
+type addToSetOp struct {
+	creates
+	values  []bsonx.Value // without duplicates
+	compare func(a, b bsonx.Value) int
+}
+
+// parseAddToSet compiles a value, or a document whose first field is $each.
+func parseAddToSet(p *parser, _ string, arg bsonx.Value) (operator, error) {
+	op := &addToSetOp{compare: p.opts.compare()}
+	if arg.Type != bsonx.TypeDocument || string(arg.Doc().First().Key) != "$each" {
+		op.values = []bsonx.Value{arg}
+		return op, nil
+	}
+	each := arg.Doc().First().Value
+	if each.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"The argument to $each in $addToSet must be an array but it was of type %s", each.Type)
+	}
+	if arg.Doc().Len() > 1 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Found unexpected fields after $each in $addToSet: %s", shell(arg))
+	}
+	op.values = newValues(nil, each.Doc().Values(), op.compare)
+	return op, nil
+}
+
+// newValues returns the candidates that equal neither an element nor an earlier candidate.
+func newValues(elems, candidates []bsonx.Value, compare func(a, b bsonx.Value) int) []bsonx.Value {
+	var out []bsonx.Value
+	for _, c := range candidates {
+		if !contains(elems, c, compare) && !contains(out, c, compare) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func contains(values []bsonx.Value, v bsonx.Value, compare func(a, b bsonx.Value) int) bool {
+	for _, e := range values {
+		if e.Type.Class() == v.Type.Class() && compare(e, v) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (op *addToSetOp) existing(a *applier, v bsonx.Value) (change, error) {
+	if v.Type != bsonx.TypeArray {
+		return change{}, mongoerr.New(mongoerr.BadValue, "Cannot apply $addToSet to non-array field. Field named '%s' has non-array type %s",
+			a.path[len(a.path)-1], v.Type)
+	}
+	elems := v.Doc().Values()
+	added := newValues(elems, op.values, op.compare)
+	if len(added) == 0 {
+		return change{}, nil
+	}
+	return change{kind: changeAppend, elems: appendElems(len(elems), added)}, nil
+}
+
+func (op *addToSetOp) missing(*applier) (bsonx.Value, bool, error) {
+	return arrayOf(op.values), true, nil
+}

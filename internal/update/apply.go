@@ -1,0 +1,359 @@
+package update
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// applier is the state of one application of an operator document. It walks the trie beside the document
+// and collects edits. It is reused through the Update's pool.
+type applier struct {
+	env   *Env
+	doc   bsonx.Doc
+	hasID bool
+	edits []edit
+	locs  []place  // a stack: where the children of the open objectNodes are
+	path  []string // the names on the way to the current node
+	buf   []byte   // small new values
+	wrap  []byte   // the document that an array filter sees
+}
+
+// What an idle applier may hold on to.
+const (
+	maxKept      = 64
+	maxKeptBytes = 4096
+)
+
+// edit replaces doc[at:end] by data. Edits do not overlap.
+type edit struct {
+	at, end int
+	data    []byte
+}
+
+// place is where an element stands in the document.
+type place struct {
+	elem    int // the offset of its type byte
+	payload int // the offset of its value
+	value   bsonx.Value
+}
+
+func (p place) end() int { return p.payload + len(p.value.Data) }
+
+// bytesOf holds every byte, for edits of a type byte.
+var bytesOf = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+	}
+	return t
+}()
+
+// run applies the trie to the document.
+func (a *applier) run(root *objectNode) error {
+	_, err := a.object(root, place{value: bsonx.Document(a.doc)})
+	return err
+}
+
+// node applies a node to an existing element and returns by how many bytes the element grows.
+func (a *applier) node(n node, at place, inArray bool) (int, error) {
+	switch n := n.(type) {
+	case *leaf:
+		return a.leaf(n, at, inArray)
+	case *objectNode:
+		return a.object(n, at)
+	case *arrayNode:
+		return a.array(n, at)
+	default:
+		return 0, nil
+	}
+}
+
+// object applies the children of a node to what is at a place, in order.
+func (a *applier) object(n *objectNode, at place) (int, error) {
+	children, err := n.with(a.env)
+	if err != nil {
+		return 0, err
+	}
+	base := len(a.locs)
+	for range children {
+		a.locs = append(a.locs, place{})
+	}
+	count, err := a.locate(children, base, at)
+	if err != nil {
+		return 0, err
+	}
+	isArray := at.value.Type == bsonx.TypeArray
+	tail := appender{container: at, isArray: isArray, count: count}
+	delta := 0
+	for i, c := range children {
+		a.path = append(a.path, c.name)
+		if loc := a.locs[base+i]; !loc.value.IsMissing() {
+			var d int
+			d, err = a.node(c.node, loc, isArray)
+			delta += d
+		} else {
+			err = a.create(&tail, c)
+		}
+		if err != nil {
+			return 0, err
+		}
+		a.path = a.path[:len(a.path)-1]
+	}
+	a.locs = a.locs[:base]
+	if len(tail.data) > 0 {
+		end := at.end() - 1
+		a.edits = append(a.edits, edit{end, end, tail.data})
+		delta += len(tail.data)
+	}
+	a.resize(at, delta)
+	return delta, nil
+}
+
+// locate finds the children that exist below a place in one walk, and counts the elements of an array.
+func (a *applier) locate(children []child, base int, at place) (int, error) {
+	if at.value.Type == bsonx.TypeArray {
+		return a.locateElements(children, base, at)
+	}
+	if at.value.Type != bsonx.TypeDocument {
+		return 0, nil
+	}
+	left := len(children)
+	off := at.payload + 4
+	for it := at.value.Doc().Iter(); left > 0 && it.Next(); {
+		key, v := it.Key(), it.Value()
+		payload := off + len(key) + 2
+		for i := range children {
+			if string(key) == children[i].name {
+				// Of fields with the same name the first counts.
+				if a.locs[base+i].value.IsMissing() {
+					a.locs[base+i] = place{off, payload, v}
+					left--
+				}
+				break
+			}
+		}
+		off = payload + len(v.Data)
+	}
+	return 0, nil
+}
+
+func (a *applier) locateElements(children []child, base int, at place) (int, error) {
+	count := 0
+	off := at.payload + 4
+	for it := at.value.Doc().Iter(); it.Next(); count++ {
+		v := it.Value()
+		payload := off + len(it.Key()) + 2
+		found := false
+		for i := range children {
+			if children[i].index != count {
+				continue
+			}
+			if found { // "1" and "01"
+				return 0, conflict(a.pathTo(children[i].name), a.pathTo(children[i].name))
+			}
+			found = true
+			a.locs[base+i] = place{off, payload, v}
+		}
+		off = payload + len(v.Data)
+	}
+	return count, nil
+}
+
+// resize notes the new length of a document or array that grows.
+func (a *applier) resize(at place, delta int) {
+	if delta == 0 {
+		return
+	}
+	n := len(a.buf)
+	a.buf = binary.LittleEndian.AppendUint32(a.buf, uint32(len(at.value.Data)+delta))
+	a.edits = append(a.edits, edit{at.payload, at.payload + 4, a.buf[n:len(a.buf):len(a.buf)]})
+}
+
+// array applies the branches of a node to the elements that their filters choose.
+func (a *applier) array(n *arrayNode, at place) (int, error) {
+	if at.value.Type != bsonx.TypeArray {
+		return 0, mongoerr.New(mongoerr.BadValue, "Cannot apply array updates to non-array element %s: %s",
+			a.path[len(a.path)-1], shell(at.value))
+	}
+	delta, off, i := 0, at.payload+4, 0
+	for it := at.value.Doc().Iter(); it.Next(); i++ {
+		v := it.Value()
+		loc := place{off, off + len(it.Key()) + 2, v}
+		off = loc.end()
+		a.path = append(a.path, bsonx.IndexKey(i))
+		chosen, err := a.choose(n, v)
+		if err != nil {
+			return 0, err
+		}
+		if chosen != nil {
+			d, err := a.node(chosen, loc, true)
+			if err != nil {
+				return 0, err
+			}
+			delta += d
+		}
+		a.path = a.path[:len(a.path)-1]
+	}
+	a.resize(at, delta)
+	return delta, nil
+}
+
+// choose returns the node for an element: that of the branch that applies, or what all of them are together.
+func (a *applier) choose(n *arrayNode, v bsonx.Value) (node, error) {
+	var chosen node
+	for _, b := range n.branches {
+		if b.filter != nil {
+			a.wrap = wrap(a.wrap[:0], b.identifier, v)
+			matched, err := b.filter.match.Match(a.wrap)
+			if err != nil {
+				return nil, err
+			}
+			if !matched {
+				continue
+			}
+		}
+		if chosen == nil {
+			chosen = b.node
+			continue
+		}
+		var err error
+		if chosen, err = merge(chosen, b.node, strings.Join(a.path, ".")); err != nil {
+			return nil, err
+		}
+	}
+	return chosen, nil
+}
+
+// wrap encodes the document that has one field.
+func wrap(dst []byte, key string, v bsonx.Value) []byte {
+	dst = append(dst, 0, 0, 0, 0)
+	dst = appendElem(dst, key, v)
+	dst = append(dst, 0)
+	binary.LittleEndian.PutUint32(dst, uint32(len(dst)))
+	return dst
+}
+
+// leaf applies an operator to an existing element.
+func (a *applier) leaf(l *leaf, at place, inArray bool) (int, error) {
+	if l.insertOnly && !a.env.Insert {
+		return 0, nil
+	}
+	c, err := l.op.existing(a, at.value)
+	if err != nil || c.kind == changeNone {
+		return 0, err
+	}
+	if l.onID {
+		return 0, a.immutable()
+	}
+	switch c.kind {
+	case changeAppend:
+		return a.appendTo(at, c)
+	case changeRemove:
+		if !inArray {
+			a.record(Removed, bsonx.Value{})
+			a.edits = append(a.edits, edit{at.elem, at.end(), nil})
+			return at.elem - at.end(), nil
+		}
+		c.value = bsonx.Null
+	}
+	if l.dollar && !a.env.Insert {
+		return 0, dollarError(a.path[0], a.path[0])
+	}
+	if !c.shrunk {
+		if err := checkNesting(c.value, len(a.path)); err != nil {
+			return 0, err
+		}
+	}
+	a.record(Updated, c.value)
+	if c.value.Type != at.value.Type {
+		t := c.value.Type
+		a.edits = append(a.edits, edit{at.elem, at.elem + 1, bytesOf[t : int(t)+1]})
+	}
+	a.edits = append(a.edits, edit{at.payload, at.end(), c.value.Data})
+	return len(c.value.Data) - len(at.value.Data), nil
+}
+
+// appendTo appends elements to an array.
+func (a *applier) appendTo(at place, c change) (int, error) {
+	if err := checkAppended(c.elems, len(a.path)+1); err != nil {
+		return 0, err
+	}
+	if a.env.Record != nil {
+		a.record(Appended, bsonx.Array(enclose(c.elems)))
+	}
+	end := at.end() - 1
+	a.edits = append(a.edits, edit{end, end, c.elems})
+	a.resize(at, len(c.elems))
+	return len(c.elems), nil
+}
+
+// checkAppended checks the nesting of encoded elements within that many documents.
+func checkAppended(elems []byte, outside int) error {
+	return checkNestingOf(bsonx.Doc(enclose(elems)), outside)
+}
+
+func checkNestingOf(d bsonx.Doc, outside int) error {
+	if outside > MaxNesting {
+		return tooDeep()
+	}
+	for it := d.Iter(); it.Next(); {
+		if err := checkNesting(it.Value(), outside); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enclose makes a document of encoded elements.
+func enclose(elems []byte) []byte {
+	out := make([]byte, 4, len(elems)+5)
+	out = append(append(out, elems...), 0)
+	binary.LittleEndian.PutUint32(out, uint32(len(out)))
+	return out
+}
+
+// finish writes the new document. The edits are sorted by position; those at one position keep their order.
+func (a *applier) finish() bsonx.Doc {
+	if len(a.edits) > 1 {
+		slices.SortStableFunc(a.edits, func(x, y edit) int { return x.at - y.at })
+	}
+	size := len(a.doc)
+	for _, e := range a.edits {
+		size += len(e.data) - (e.end - e.at)
+	}
+	out := make([]byte, 0, size)
+	pos := 0
+	for _, e := range a.edits {
+		out = append(out, a.doc[pos:e.at]...)
+		out = append(out, e.data...)
+		pos = e.end
+	}
+	return append(out, a.doc[pos:]...)
+}
+
+func (a *applier) immutable() error {
+	return mongoerr.New(mongoerr.ImmutableField,
+		"Performing an update on the path '%s' would modify the immutable field '_id'", strings.Join(a.path, "."))
+}
+
+// pathTo is the current path with one more name.
+func (a *applier) pathTo(name string) string {
+	if len(a.path) == 0 {
+		return name
+	}
+	return strings.Join(a.path, ".") + "." + name
+}
+
+// release forgets what the applier borrowed, and what grew beyond an ordinary update.
+func (a *applier) release() {
+	if cap(a.edits)+cap(a.locs)+cap(a.path) > maxKept || cap(a.buf)+cap(a.wrap) > maxKeptBytes {
+		*a = applier{}
+		return
+	}
+	clear(a.edits[:cap(a.edits)])
+	clear(a.locs[:cap(a.locs)])
+	*a = applier{edits: a.edits[:0], locs: a.locs[:0], path: a.path[:0], buf: a.buf[:0], wrap: a.wrap[:0]}
+}

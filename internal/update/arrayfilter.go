@@ -1,0 +1,114 @@
+package update
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// arrayFilter is one element of the command's arrayFilters.
+type arrayFilter struct {
+	identifier string
+	match      Matcher
+	used       bool // only while parsing
+}
+
+// parseArrayFilters compiles arrayFilters and checks their identifiers.
+func parseArrayFilters(opts *Options) ([]*arrayFilter, error) {
+	var out []*arrayFilter
+	for _, doc := range opts.ArrayFilters {
+		id, err := filterIdentifier(doc)
+		if err != nil {
+			return nil, err
+		}
+		match, err := opts.parseFilter(doc)
+		if err != nil {
+			return nil, err
+		}
+		if findFilter(out, id) != nil {
+			return nil, mongoerr.New(mongoerr.FailedToParse,
+				"Found multiple array filters with the same top-level field name %s", id)
+		}
+		out = append(out, &arrayFilter{identifier: id, match: match})
+	}
+	return out, nil
+}
+
+func findFilter(filters []*arrayFilter, id string) *arrayFilter {
+	for _, f := range filters {
+		if f.identifier == id {
+			return f
+		}
+	}
+	return nil
+}
+
+// checkUsed returns an error for the first filter that no path names.
+func checkUsed(filters []*arrayFilter, u bsonx.Value) error {
+	for _, f := range filters {
+		if !f.used {
+			return mongoerr.New(mongoerr.FailedToParse,
+				"The array filter for identifier '%s' was not used in the update %s", f.identifier, shell(u))
+		}
+	}
+	return nil
+}
+
+// filterIdentifier returns the one top-level field name of an array filter.
+func filterIdentifier(doc bsonx.Doc) (string, error) {
+	id, err := topLevelName(doc, "", 0)
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		return "", mongoerr.New(mongoerr.FailedToParse, "Cannot use an expression without a top-level field name in arrayFilters")
+	}
+	for i := range len(id) {
+		c := id[i]
+		lower, digit, upper := c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 'A' && c <= 'Z'
+		if !lower && (i == 0 || !digit && !upper) {
+			return "", mongoerr.New(mongoerr.BadValue,
+				"The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '%s'", id)
+		}
+	}
+	return id, nil
+}
+
+// topLevelName looks through logical operators; seen is the name found so far.
+func topLevelName(doc bsonx.Doc, seen string, depth int) (string, error) {
+	if depth > maxLogicalDepth {
+		return "", mongoerr.New(mongoerr.FailedToParse, "array filter is nested too deeply")
+	}
+	for it := doc.Iter(); it.Next(); {
+		key, v := string(it.Key()), it.Value()
+		if key == "$and" || key == "$or" || key == "$nor" {
+			if v.Type != bsonx.TypeArray {
+				continue
+			}
+			for _, branch := range v.Doc().Values() {
+				if branch.Type != bsonx.TypeDocument {
+					continue
+				}
+				var err error
+				if seen, err = topLevelName(branch.Doc(), seen, depth+1); err != nil {
+					return "", err
+				}
+			}
+			continue
+		}
+		if strings.HasPrefix(key, "$") {
+			continue
+		}
+		name, _, _ := strings.Cut(key, ".")
+		if seen != "" && seen != name {
+			return "", mongoerr.New(mongoerr.FailedToParse,
+				"Error parsing array filter :: caused by :: Expected a single top-level field name, found '%s' and '%s'", seen, name)
+		}
+		seen = name
+	}
+	return seen, nil
+}
+
+// maxLogicalDepth bounds the nesting of $and, $or and $nor.
+const maxLogicalDepth = 100

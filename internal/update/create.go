@@ -1,0 +1,135 @@
+package update
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// appender collects the new elements at the end of a document or array, or knows that its container is
+// neither.
+type appender struct {
+	container place
+	isArray   bool
+	count     int // the elements of the array, with the new ones
+	data      []byte
+}
+
+// viable reports whether the container can have an element of that name.
+func (t *appender) viable(c child) bool {
+	if t.isArray {
+		return c.index >= 0
+	}
+	return t.container.value.Type == bsonx.TypeDocument
+}
+
+// create applies a child whose name does not exist in the container.
+func (a *applier) create(t *appender, c child) error {
+	v, ok, err := a.build(c.node, t, c)
+	if err != nil || !ok {
+		return err
+	}
+	if !t.isArray {
+		t.data = appendElem(t.data, c.name, v)
+		return nil
+	}
+	if c.index < t.count { // "1" and "01"
+		return conflict(strings.Join(a.path, "."), strings.Join(a.path, "."))
+	}
+	if c.index > t.count+maxBackfill {
+		return mongoerr.New(cannotBackfill, "can't backfill more than %d elements", maxBackfill)
+	}
+	for ; t.count < c.index; t.count++ {
+		t.data = appendElem(t.data, bsonx.IndexKey(t.count), bsonx.Null)
+	}
+	t.data = appendElem(t.data, bsonx.IndexKey(t.count), v)
+	t.count++
+	return nil
+}
+
+// build returns the value that a node makes where there is none, or false if it makes none. The appender
+// and first are where the missing part of the path begins.
+func (a *applier) build(n node, t *appender, first child) (bsonx.Value, bool, error) {
+	switch n := n.(type) {
+	case *leaf:
+		return a.buildLeaf(n, t, first)
+	case *arrayNode:
+		return bsonx.Value{}, false, mongoerr.New(mongoerr.BadValue,
+			"The path '%s' must exist in the document in order to apply array updates.", strings.Join(a.path, "."))
+	case *objectNode:
+		return a.buildObject(n, t, first)
+	default:
+		return bsonx.Value{}, false, nil
+	}
+}
+
+func (a *applier) buildObject(n *objectNode, t *appender, first child) (bsonx.Value, bool, error) {
+	children, err := n.with(a.env)
+	if err != nil {
+		return bsonx.Value{}, false, err
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	made := false
+	for _, c := range children {
+		a.path = append(a.path, c.name)
+		v, ok, err := a.build(c.node, t, first)
+		if err != nil {
+			return bsonx.Value{}, false, err
+		}
+		if ok {
+			b.Value(c.name, v)
+			made = true
+		}
+		a.path = a.path[:len(a.path)-1]
+	}
+	b.End()
+	return bsonx.Document(b.Bytes()), made, nil
+}
+
+func (a *applier) buildLeaf(l *leaf, t *appender, first child) (bsonx.Value, bool, error) {
+	none := bsonx.Value{}
+	if l.insertOnly && !a.env.Insert {
+		return none, false, nil
+	}
+	v, ok, err := l.op.missing(a)
+	if err != nil {
+		return none, false, err
+	}
+	if !ok {
+		if !l.op.tolerant() && !t.viable(first) {
+			return none, false, mongoerr.New(mongoerr.PathNotViable, "Cannot use the part (%s) of (%s) to traverse the element ({%s: %s})",
+				first.name, strings.Join(a.path, "."), a.containerName(first), shell(t.container.value))
+		}
+		return none, false, nil
+	}
+	if !t.viable(first) {
+		return none, false, mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}",
+			first.name, a.containerName(first), shell(t.container.value))
+	}
+	if l.onID && a.hasID {
+		return none, false, a.immutable()
+	}
+	if l.dollar && !a.env.Insert {
+		return none, false, dollarError(a.path[0], a.path[0])
+	}
+	if len(a.path) > MaxNesting {
+		return none, false, tooDeep()
+	}
+	if err := checkNesting(v, len(a.path)); err != nil {
+		return none, false, err
+	}
+	a.record(Updated, v)
+	return v, true, nil
+}
+
+// containerName returns the name of the element that a path cannot pass.
+func (a *applier) containerName(first child) string {
+	for i := len(a.path) - 1; i > 0; i-- {
+		if a.path[i] == first.name {
+			return a.path[i-1]
+		}
+	}
+	return ""
+}

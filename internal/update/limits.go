@@ -1,0 +1,81 @@
+package update
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// The limits of stored documents.
+const (
+	// MaxDocumentSize is the largest size of a stored document in bytes.
+	MaxDocumentSize = 16 << 20
+	// MaxNesting is the largest number of documents and arrays within each other in a stored document.
+	MaxNesting = 180
+	// maxBackfill is the largest number of nulls by which setting an element lengthens an array.
+	maxBackfill = 1_500_000
+)
+
+// The codes of a document that becomes too large, which MongoDB has no names for.
+const (
+	updateTooLarge mongoerr.Code = 17419
+	upsertTooLarge mongoerr.Code = 17420
+	cannotBackfill mongoerr.Code = 34
+	notExactValue  mongoerr.Code = 111
+)
+
+func tooDeep() error {
+	return mongoerr.New(mongoerr.Overflow, "Document exceeds maximum nesting depth of %d", MaxNesting)
+}
+
+// checkNesting returns an error if a value inside that many documents is nested too deeply.
+func checkNesting(v bsonx.Value, outside int) error {
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return nil
+	}
+	if outside >= MaxNesting {
+		return tooDeep()
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if err := checkNesting(it.Value(), outside+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkID returns an error for a value that cannot be an _id.
+func checkID(v bsonx.Value) error {
+	switch v.Type {
+	case bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeUndefined:
+		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", v.Type)
+	case bsonx.TypeDocument:
+		if name := dollarName(v.Doc()); name != "" {
+			return mongoerr.New(mongoerr.DollarPrefixedFieldName,
+				"_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
+		}
+	}
+	return nil
+}
+
+// dollarName returns the first field name that begins with $ in a document or what it contains.
+func dollarName(d bsonx.Doc) string {
+	for it := d.Iter(); it.Next(); {
+		if strings.HasPrefix(string(it.Key()), "$") {
+			return string(it.Key())
+		}
+		if v := it.Value(); v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray {
+			if name := dollarName(v.Doc()); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// dollarError is the refusal of a field name that begins with $ where a document is changed.
+func dollarError(name, path string) error {
+	return mongoerr.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in the "+
+		"context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", name, path)
+}

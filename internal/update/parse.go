@@ -1,0 +1,121 @@
+package update
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Parse compiles an update: a document whose first field begins with $ holds operators, any other document
+// is a replacement, an array is a pipeline. The Update borrows the bytes of u.
+func Parse(u bsonx.Value, opts Options) (*Update, error) {
+	switch {
+	case u.Type == bsonx.TypeArray:
+		return parsePipeline(u, &opts)
+	case u.Type != bsonx.TypeDocument:
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+	}
+	first := u.Doc().First().Key
+	if len(first) > 0 && first[0] == '$' {
+		return parseOperators(u, &opts)
+	}
+	return &Update{kind: KindReplacement, replacement: u.Doc()}, nil
+}
+
+func parsePipeline(u bsonx.Value, opts *Options) (*Update, error) {
+	if len(opts.ArrayFilters) > 0 {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
+	}
+	if opts.ParsePipeline == nil {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "pipeline-style updates are not available here")
+	}
+	t, err := opts.ParsePipeline(u)
+	if err != nil {
+		return nil, err
+	}
+	return &Update{kind: KindPipeline, transform: t}, nil
+}
+
+// parser is the state of compiling one operator document.
+type parser struct {
+	opts    *Options
+	filters []*arrayFilter
+	out     *Update
+}
+
+func parseOperators(u bsonx.Value, opts *Options) (*Update, error) {
+	filters, err := parseArrayFilters(opts)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{opts: opts, filters: filters, out: &Update{kind: KindOperators, root: &objectNode{}}}
+	for it := u.Doc().Iter(); it.Next(); {
+		def := findOperator(string(it.Key()))
+		if def == nil {
+			return nil, mongoerr.New(mongoerr.FailedToParse,
+				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified as an array", it.Key())
+		}
+		arg := it.Value()
+		if arg.Type != bsonx.TypeDocument {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "Modifiers operate on fields but we found type %s instead. "+
+				"For example: {$mod: {<field>: ...}} not {%s: %s}", arg.Type, it.Key(), shell(arg))
+		}
+		for fields := arg.Doc().Iter(); fields.Next(); {
+			if err := p.field(def, string(fields.Key()), fields.Value()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := checkUsed(filters, u); err != nil {
+		return nil, err
+	}
+	slices.Sort(p.out.paths)
+	p.out.paths = slices.Compact(p.out.paths)
+	return p.out, nil
+}
+
+// field compiles one path and argument of an operator.
+func (p *parser) field(def *definition, path string, arg bsonx.Value) error {
+	if def.name == "$rename" {
+		return p.rename(def, path, arg)
+	}
+	parts, err := parsePath(path)
+	if err != nil {
+		return err
+	}
+	op, err := def.parse(p, path, arg)
+	if err != nil {
+		return err
+	}
+	return p.add(def, parts, path, op)
+}
+
+// add puts an operator into the trie.
+func (p *parser) add(def *definition, parts []component, path string, op operator) error {
+	l := &leaf{
+		op: op, path: path, insertOnly: def.insertOnly,
+		onID: parts[0].name == "_id", dollar: parts[0].name[0] == '$',
+	}
+	if slices.ContainsFunc(parts, func(c component) bool { return c.step == stepPositional }) {
+		p.out.positional = true
+	}
+	p.out.paths = append(p.out.paths, canonical(path))
+	return p.out.root.add(parts, l, p.filters)
+}
+
+// parseFilter compiles a condition.
+func (o *Options) parseFilter(doc bsonx.Doc) (Matcher, error) {
+	if o.ParseFilter == nil {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "conditions are not available in this update")
+	}
+	return o.ParseFilter(doc)
+}
+
+// compare orders values by the operation's collation.
+func (o *Options) compare() func(a, b bsonx.Value) int {
+	if o.Compare != nil {
+		return o.Compare
+	}
+	return bsonx.CompareValues
+}

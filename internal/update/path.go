@@ -1,0 +1,134 @@
+package update
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// step is the kind of one component of an update path.
+type step int
+
+const (
+	stepField      step = iota // a field name or an array index
+	stepPositional             // $
+	stepArray                  // $[] and $[identifier]
+)
+
+// component is one part of a dotted update path.
+type component struct {
+	step step
+	name string // the field name, or the identifier of $[identifier], empty for $[]
+}
+
+// parsePath splits and checks a dotted path.
+func parsePath(path string) ([]component, error) {
+	if path == "" {
+		return nil, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
+	}
+	out := make([]component, 0, strings.Count(path, ".")+1)
+	positional := 0
+	for part := range strings.SplitSeq(path, ".") {
+		c := parseComponent(part)
+		if part == "" {
+			return nil, mongoerr.New(mongoerr.EmptyFieldName,
+				"The update path '%s' contains an empty field name, which is not allowed.", path)
+		}
+		if c.step != stepField && len(out) == 0 {
+			return nil, firstPositionError(c, path)
+		}
+		if c.step == stepPositional {
+			positional++
+		}
+		out = append(out, c)
+	}
+	if positional > 1 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Too many positional (i.e. '$') elements found in path '%s'", path)
+	}
+	return out, nil
+}
+
+func parseComponent(part string) component {
+	switch {
+	case part == "$":
+		return component{step: stepPositional, name: part}
+	case strings.HasPrefix(part, "$[") && strings.HasSuffix(part, "]"):
+		return component{step: stepArray, name: part[2 : len(part)-1]}
+	default:
+		return component{step: stepField, name: part}
+	}
+}
+
+func firstPositionError(c component, path string) error {
+	kind := "positional (i.e. '$')"
+	if c.step == stepArray {
+		kind = "array filter identifier (i.e. '$[<id>]')"
+	}
+	return mongoerr.New(mongoerr.BadValue, "Cannot have %s element in the first position in path '%s'", kind, path)
+}
+
+// compareNames orders sibling path components: array indexes by number, all else as text.
+func compareNames(a, b string) int {
+	if isIndex(a) && isIndex(b) && len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}
+
+// isIndex reports whether a name is a decimal number without leading zeros.
+func isIndex(name string) bool {
+	return isDigits(name) && (name[0] != '0' || len(name) == 1)
+}
+
+func isDigits(name string) bool {
+	for i := range len(name) {
+		if name[i] < '0' || name[i] > '9' {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// arrayIndex parses a path component as an index into an existing array, where leading zeros are allowed;
+// it returns -1 for anything else.
+func arrayIndex(name string) int {
+	if !isDigits(name) {
+		return -1
+	}
+	name = strings.TrimLeft(name, "0")
+	if name == "" {
+		return 0
+	}
+	if i, ok := bsonx.ArrayIndex(name); ok {
+		return i
+	}
+	if len(name) < 19 {
+		return maxIndex
+	}
+	return -1
+}
+
+// maxIndex stands for every index beyond the longest array that a document can hold.
+const maxIndex = 1 << 40
+
+// canonical removes array steps and indexes from a path, so that it compares with the path of an index.
+func canonical(path string) string {
+	parts := strings.Split(path, ".")
+	out := parts[:0]
+	for i, part := range parts {
+		if i > 0 && (isDigits(part) || parseComponent(part).step != stepField) {
+			continue
+		}
+		out = append(out, part)
+	}
+	return strings.Join(out, ".")
+}
+
+// related reports whether one path is the other or a prefix of it.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return strings.HasPrefix(b, a) && (len(a) == len(b) || b[len(a)] == '.')
+}

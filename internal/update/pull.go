@@ -1,0 +1,91 @@
+package update
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// pullOp is $pull and $pullAll: it removes the elements that match.
+type pullOp struct {
+	ignoresMissing
+	name    string
+	matches func(v bsonx.Value) (bool, error)
+}
+
+// parsePull compiles a plain value (elements that equal it), a condition like {$gt: 1} or a regular
+// expression (elements that satisfy it), or any other document (embedded documents that match it as a
+// query).
+func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
+	op := &pullOp{name: "$pull"}
+	var err error
+	switch {
+	case arg.Type == bsonx.TypeDocument && !isCondition(arg.Doc()):
+		op.matches, err = matchObjects(p.opts, arg.Doc())
+	case arg.Type == bsonx.TypeDocument || arg.Type == bsonx.TypeRegex:
+		op.matches, err = matchValues(p.opts, arg)
+	default:
+		op.matches = matchAny([]bsonx.Value{arg}, p.opts.compare())
+	}
+	return op, err
+}
+
+// isCondition reports whether a document begins with an operator on a value.
+func isCondition(d bsonx.Doc) bool {
+	switch string(d.First().Key) {
+	case "$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$all", "$size", "$mod", "$exists", "$type",
+		"$regex", "$options", "$elemMatch", "$within", "$geoWithin", "$geoIntersects", "$near", "$nearSphere", "$geoNear",
+		"$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":
+		return true
+	default:
+		return false
+	}
+}
+
+func matchObjects(opts *Options, query bsonx.Doc) (func(v bsonx.Value) (bool, error), error) {
+	m, err := opts.parseFilter(query)
+	if err != nil {
+		return nil, err
+	}
+	return func(v bsonx.Value) (bool, error) {
+		if v.Type != bsonx.TypeDocument {
+			return false, nil
+		}
+		return m.Match(v.Doc())
+	}, nil
+}
+
+// pulledField is the name under which a condition sees an element.
+const pulledField = "v"
+
+func matchValues(opts *Options, condition bsonx.Value) (func(v bsonx.Value) (bool, error), error) {
+	m, err := opts.parseFilter(wrap(nil, pulledField, condition))
+	if err != nil {
+		return nil, err
+	}
+	return func(v bsonx.Value) (bool, error) { return m.Match(wrap(nil, pulledField, v)) }, nil
+}
+
+func matchAny(values []bsonx.Value, compare func(a, b bsonx.Value) int) func(v bsonx.Value) (bool, error) {
+	return func(v bsonx.Value) (bool, error) { return contains(values, v, compare), nil }
+}
+
+func (op *pullOp) existing(_ *applier, v bsonx.Value) (change, error) {
+	if v.Type != bsonx.TypeArray {
+		return change{}, mongoerr.New(mongoerr.BadValue, "Cannot apply %s to a non-array value", op.name)
+	}
+	all := v.Doc().Values()
+	kept := make([]bsonx.Value, 0, len(all))
+	for _, e := range all {
+		matched, err := op.matches(e)
+		if err != nil {
+			return change{}, err
+		}
+		if !matched {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) == len(all) {
+		return change{}, nil
+	}
+	return change{kind: changeSet, value: arrayOf(kept), shrunk: true}, nil
+}

@@ -1,0 +1,84 @@
+package update
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// arraySort is the $sort of $push: of whole values, or of embedded documents by their fields.
+type arraySort struct {
+	direction int // of whole values, where keys is empty
+	keys      []sortKey
+	compare   func(a, b bsonx.Value) int
+}
+
+type sortKey struct {
+	path      []string
+	direction int
+}
+
+func parseArraySort(v bsonx.Value, compare func(a, b bsonx.Value) int) (*arraySort, error) {
+	s := &arraySort{compare: compare}
+	if v.Type.IsNumber() {
+		dir, ok := direction(v)
+		if !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "The $sort element value must be either 1 or -1")
+		}
+		s.direction = dir
+		return s, nil
+	}
+	if v.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields")
+	}
+	if v.Doc().IsEmpty() {
+		return nil, mongoerr.New(mongoerr.BadValue, "The sort pattern is empty when it should be a set of fields.")
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		key := string(it.Key())
+		dir, ok := direction(it.Value())
+		switch {
+		case !ok:
+			return nil, mongoerr.New(mongoerr.BadValue, "The sort element value must be either 1 or -1")
+		case key == "":
+			return nil, mongoerr.New(mongoerr.BadValue, "The sort field cannot be empty")
+		}
+		path := strings.Split(key, ".")
+		if slices.Contains(path, "") {
+			return nil, mongoerr.New(mongoerr.BadValue, "The sort field is a dotted field but has an empty part: %s", key)
+		}
+		s.keys = append(s.keys, sortKey{path, dir})
+	}
+	return s, nil
+}
+
+// sort sorts in place; equal values keep their order.
+func (s *arraySort) sort(values []bsonx.Value) {
+	if len(s.keys) == 0 {
+		slices.SortStableFunc(values, func(a, b bsonx.Value) int { return s.compare(a, b) * s.direction })
+		return
+	}
+	slices.SortStableFunc(values, func(a, b bsonx.Value) int {
+		for _, k := range s.keys {
+			if c := s.compare(sortValue(a, k.path), sortValue(b, k.path)); c != 0 {
+				return c * k.direction
+			}
+		}
+		return 0
+	})
+}
+
+// sortValue returns the value at a path, null where there is none. Arrays are reached by index only.
+func sortValue(v bsonx.Value, path []string) bsonx.Value {
+	for _, part := range path {
+		next, viable := stepInto(v, part)
+		if !viable || next.IsMissing() {
+			return bsonx.Null
+		}
+		v = next
+	}
+	return v
+}

@@ -1,0 +1,134 @@
+package update
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// rename compiles one field of $rename into two leaves: one at the destination, which takes the value of
+// the source, and one at the source, which removes it. Both see the original document, because no other
+// operator may touch either path.
+func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
+	if arg.Type != bsonx.TypeString {
+		return mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename must be a string: %s: %s", from, shell(arg))
+	}
+	to := arg.Str()
+	if strings.ContainsRune(to, 0) {
+		return mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename cannot contain an embedded null byte")
+	}
+	toParts, err := parsePath(to)
+	if err != nil {
+		return err
+	}
+	fromParts, err := parsePath(from)
+	if err != nil {
+		return err
+	}
+	switch {
+	case from == to:
+		return mongoerr.New(mongoerr.BadValue, "The source and target field for $rename must differ: %s: \"%s\"", from, to)
+	case related(from, to):
+		return mongoerr.New(mongoerr.BadValue,
+			"The source and target field for $rename must not be on the same path: %s: \"%s\"", from, to)
+	}
+	for _, path := range []struct {
+		role  string
+		parts []component
+		text  string
+	}{{"source", fromParts, from}, {"destination", toParts, to}} {
+		for _, c := range path.parts {
+			if c.step != stepField {
+				return mongoerr.New(mongoerr.BadValue, "The %s field for $rename may not be dynamic: %s", path.role, path.text)
+			}
+		}
+	}
+	if err := p.add(def, fromParts, from, renameSource{}); err != nil {
+		return err
+	}
+	return p.add(def, toParts, to, &renameTarget{from: strings.Split(from, "."), to: strings.Split(to, ".")})
+}
+
+// renameSource removes the source. Where it is missing or behind an array, the target decides.
+type renameSource struct{ ignoresMissing }
+
+func (renameSource) existing(*applier, bsonx.Value) (change, error) {
+	return change{kind: changeRemove, shrunk: true}, nil
+}
+
+func (renameSource) tolerant() bool { return true }
+
+// renameTarget sets the destination to the value of the source.
+type renameTarget struct {
+	creates
+	from, to []string
+}
+
+func (op *renameTarget) existing(a *applier, v bsonx.Value) (change, error) {
+	source, found, err := op.source(a.doc)
+	if err != nil || !found || identical(source, v) {
+		// The source is removed even where the values are the same.
+		return change{}, err
+	}
+	return set(source), nil
+}
+
+func (op *renameTarget) missing(a *applier) (bsonx.Value, bool, error) { return op.source(a.doc) }
+
+// tolerant: without a source nothing happens, whatever the destination is.
+func (op *renameTarget) tolerant() bool { return true }
+
+// source finds the value to move and checks that neither path leads through an array.
+func (op *renameTarget) source(doc bsonx.Doc) (bsonx.Value, bool, error) {
+	v := bsonx.Document(doc)
+	array, name := "", ""
+	for i, part := range op.from {
+		if v.Type == bsonx.TypeArray {
+			array = name
+		}
+		next, viable := stepInto(v, part)
+		if !viable {
+			return bsonx.Value{}, false, mongoerr.New(mongoerr.PathNotViable,
+				"cannot use the part (%s of %s) to traverse the element ({%s: %s})", op.from[i-1], strings.Join(op.from, "."), name, shell(v))
+		}
+		if next.IsMissing() {
+			return bsonx.Value{}, false, nil
+		}
+		v, name = next, part
+	}
+	if array != "" {
+		return bsonx.Value{}, false, throughArray("source", op.from, array, doc)
+	}
+	container := bsonx.Document(doc)
+	for i, part := range op.to {
+		next, _ := stepInto(container, part)
+		if container.Type == bsonx.TypeArray {
+			return bsonx.Value{}, false, throughArray("destination", op.to, op.to[i-1], doc)
+		}
+		if next.IsMissing() {
+			break
+		}
+		container = next
+	}
+	return v, true, nil
+}
+
+func throughArray(role string, path []string, array string, doc bsonx.Doc) error {
+	return mongoerr.New(mongoerr.BadValue, "The %s field cannot be an array element, '%s' in doc with %s has an array field called '%s'",
+		role, strings.Join(path, "."), idText(doc), array)
+}
+
+// stepInto returns a field of a document or an element of an array; viable is false where a value can have
+// neither.
+func stepInto(v bsonx.Value, part string) (next bsonx.Value, viable bool) {
+	switch v.Type {
+	case bsonx.TypeDocument:
+		return v.Doc().Lookup(part), true
+	case bsonx.TypeArray:
+		if i := arrayIndex(part); i >= 0 {
+			return v.Doc().Index(i), true
+		}
+	}
+	return bsonx.Value{}, false
+}

@@ -1,0 +1,21 @@
+package update
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// setOp is $set and $setOnInsert.
+type setOp struct {
+	creates
+	value bsonx.Value
+}
+
+func parseSet(_ *parser, _ string, arg bsonx.Value) (operator, error) { return &setOp{value: arg}, nil }
+
+// existing replaces the value; only the same type and bytes are no change, so that 1 becomes 1.0.
+func (op *setOp) existing(_ *applier, v bsonx.Value) (change, error) {
+	if identical(v, op.value) {
+		return change{}, nil
+	}
+	return set(op.value), nil
+}
+
+func (op *setOp) missing(*applier) (bsonx.Value, bool, error) { return op.value, true, nil }

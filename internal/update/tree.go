@@ -1,0 +1,235 @@
+package update
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// node is a node of the trie that the paths of an update form.
+//
+//sumtype:decl
+type node interface{ isNode() }
+
+// objectNode holds what happens below one path by field name or array index.
+type objectNode struct {
+	children   []child // in the order of compareNames
+	positional node    // what happens at $, or nil
+}
+
+// child is a named edge of an objectNode.
+type child struct {
+	name  string
+	index int // the name as an array index, -1 where it is none
+	node  node
+}
+
+// arrayNode holds what happens to the elements of an array that filters choose.
+type arrayNode struct {
+	branches []branch
+}
+
+// branch is one $[] or $[identifier].
+type branch struct {
+	identifier string
+	filter     *arrayFilter // nil for $[]
+	node       node
+}
+
+// leaf is an operator at the end of a path.
+type leaf struct {
+	op         operator
+	path       string
+	onID       bool // the path is _id or below it
+	dollar     bool // the path is a top-level field whose name begins with $
+	insertOnly bool
+}
+
+func (*objectNode) isNode() {}
+func (*arrayNode) isNode()  {}
+func (*leaf) isNode()       {}
+
+// find returns the position of a child and whether it is there.
+func (n *objectNode) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(n.children, name, func(c child, name string) int { return compareNames(c.name, name) })
+}
+
+// with returns the children together with the positional child under the name of the element that the
+// query matched.
+func (n *objectNode) with(env *Env) ([]child, error) {
+	if n.positional == nil {
+		return n.children, nil
+	}
+	if !env.HasMatchedIndex {
+		return nil, mongoerr.New(mongoerr.BadValue, "The positional operator did not find the match needed from the query.")
+	}
+	name := strconv.Itoa(env.MatchedIndex)
+	children := slices.Clone(n.children)
+	i, found := n.find(name)
+	if !found {
+		return slices.Insert(children, i, child{name: name, index: env.MatchedIndex, node: n.positional}), nil
+	}
+	merged, err := merge(children[i].node, n.positional, name)
+	if err != nil {
+		return nil, err
+	}
+	children[i].node = merged
+	return children, nil
+}
+
+// add puts a leaf at the end of a path. Nodes that do not exist are made; a leaf on the way, or anything at
+// the end, is a conflict.
+func (n *objectNode) add(path []component, l *leaf, filters []*arrayFilter) error {
+	var cur node = n
+	for i, c := range path {
+		slot, err := edge(cur, c, path[:i], l.path, filters)
+		if err != nil {
+			return err
+		}
+		if i == len(path)-1 {
+			if *slot != nil {
+				return conflict(l.path, join(path))
+			}
+			*slot = l
+			return nil
+		}
+		if *slot == nil {
+			*slot = newInner(path[i+1])
+		}
+		if cur = *slot; !accepts(cur, path[i+1]) {
+			return conflict(l.path, join(path[:i+1]))
+		}
+	}
+	return nil
+}
+
+// newInner returns an empty node that has an edge for the component.
+func newInner(c component) node {
+	if c.step == stepArray {
+		return &arrayNode{}
+	}
+	return &objectNode{}
+}
+
+// accepts reports whether a node has edges of the component's kind.
+func accepts(n node, c component) bool {
+	switch n.(type) {
+	case *objectNode:
+		return c.step != stepArray
+	case *arrayNode:
+		return c.step == stepArray
+	default:
+		return false
+	}
+}
+
+// edge returns the slot for the node that the component leads to; it is nil where there was none.
+func edge(n node, c component, before []component, full string, filters []*arrayFilter) (*node, error) {
+	switch n := n.(type) {
+	case *objectNode:
+		if c.step == stepPositional {
+			return &n.positional, nil
+		}
+		i, found := n.find(c.name)
+		if !found {
+			n.children = slices.Insert(n.children, i, child{name: c.name, index: arrayIndex(c.name)})
+		}
+		return &n.children[i].node, nil
+	case *arrayNode:
+		for i := range n.branches {
+			if n.branches[i].identifier == c.name {
+				return &n.branches[i].node, nil
+			}
+		}
+		b := branch{identifier: c.name}
+		if c.name != "" {
+			if b.filter = findFilter(filters, c.name); b.filter == nil {
+				return nil, mongoerr.New(mongoerr.BadValue, "No array filter found for identifier '%s' in path '%s'", c.name, full)
+			}
+			b.filter.used = true
+		}
+		n.branches = append(n.branches, b)
+		return &n.branches[len(n.branches)-1].node, nil
+	default:
+		return nil, conflict(full, join(before))
+	}
+}
+
+func conflict(path, at string) error {
+	return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
+}
+
+func join(path []component) string {
+	var b strings.Builder
+	for i, c := range path {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		if c.step == stepArray {
+			b.WriteString("$[" + c.name + "]")
+			continue
+		}
+		b.WriteString(c.name)
+	}
+	return b.String()
+}
+
+// merge combines two nodes that turn out to apply to the same element; at is the path of that element.
+func merge(a, b node, at string) (node, error) {
+	switch a := a.(type) {
+	case *objectNode:
+		if b, ok := b.(*objectNode); ok {
+			return mergeObjects(a, b, at)
+		}
+	case *arrayNode:
+		if b, ok := b.(*arrayNode); ok {
+			return mergeArrays(a, b, at)
+		}
+	}
+	return nil, mongoerr.New(mongoerr.ConflictingUpdateOperators, "Update created a conflict at '%s'", at)
+}
+
+func mergeObjects(a, b *objectNode, at string) (node, error) {
+	out := &objectNode{children: slices.Clone(a.children), positional: a.positional}
+	if out.positional == nil {
+		out.positional = b.positional
+	} else if b.positional != nil {
+		merged, err := merge(a.positional, b.positional, at+".$")
+		if err != nil {
+			return nil, err
+		}
+		out.positional = merged
+	}
+	for _, c := range b.children {
+		i, found := out.find(c.name)
+		if !found {
+			out.children = slices.Insert(out.children, i, c)
+			continue
+		}
+		merged, err := merge(out.children[i].node, c.node, at+"."+c.name)
+		if err != nil {
+			return nil, err
+		}
+		out.children[i].node = merged
+	}
+	return out, nil
+}
+
+func mergeArrays(a, b *arrayNode, at string) (node, error) {
+	out := &arrayNode{branches: slices.Clone(a.branches)}
+	for _, br := range b.branches {
+		i := slices.IndexFunc(out.branches, func(x branch) bool { return x.identifier == br.identifier })
+		if i < 0 {
+			out.branches = append(out.branches, br)
+			continue
+		}
+		merged, err := merge(out.branches[i].node, br.node, at+".$["+br.identifier+"]")
+		if err != nil {
+			return nil, err
+		}
+		out.branches[i].node = merged
+	}
+	return out, nil
+}

@@ -1,0 +1,15 @@
+package update
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// unsetOp is $unset. Its argument has no meaning.
+type unsetOp struct{ ignoresMissing }
+
+func parseUnset(*parser, string, bsonx.Value) (operator, error) { return unsetOp{}, nil }
+
+func (unsetOp) existing(*applier, bsonx.Value) (change, error) {
+	return change{kind: changeRemove}, nil
+}
+
+// tolerant: there is nothing to remove behind a scalar.
+func (unsetOp) tolerant() bool { return true }
