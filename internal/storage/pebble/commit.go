@@ -1,0 +1,93 @@
+package pebble
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Commit implements storage.Txn.
+func (t *txn) Commit(durability storage.Durability) error {
+	s := t.state
+	if s == nil {
+		return storage.ErrEnded
+	}
+	e := s.engine
+	p, ok := e.pins.acquire()
+	if !ok {
+		t.end()
+		return storage.ErrClosed
+	}
+	err := s.commit(durability)
+	e.pins.release(p)
+	t.end()
+	if err != nil {
+		return err
+	}
+	if durability == storage.Durable {
+		e.commitsDurable.Add(1)
+	} else {
+		e.commitsBuffered.Add(1)
+	}
+	return nil
+}
+
+// shrinks reports whether the transaction deletes more than it adds, roughly.
+func (s *txnState) shrinks() bool { return s.deletes > 0 && s.putBytes <= smallWrite }
+
+// commit writes the changes. It releases the locks early where the commit is visible before it is durable.
+func (s *txnState) commit(durability storage.Durability) (err error) {
+	e := s.engine
+	if len(s.writes) == 0 && len(s.counters) == 0 {
+		return nil
+	}
+	if err := e.guard.admit(s.shrinks()); err != nil {
+		return err
+	}
+	if s.batch == nil {
+		s.batch = e.db.NewBatch()
+	}
+	for i := range s.counters {
+		c := &s.counters[i]
+		if err := s.batch.Merge(c.key, c.delta.Append(s.encoded[:0]), nil); err != nil {
+			return e.wrap(err)
+		}
+	}
+	defer e.contain(&err)
+	if durability == storage.Durable {
+		// From here on every sync of the WAL is a real one.
+		e.guard.durable.Add(1)
+		defer e.guard.durable.Add(-1)
+		err = e.db.ApplyNoSyncWait(s.batch, pebble.Sync)
+	} else {
+		err = e.db.Apply(s.batch, pebble.Sync)
+	}
+	if err != nil {
+		return e.wrap(err)
+	}
+	s.visible()
+	if durability == storage.Durable {
+		// The next holder of these locks reads what was committed here, and its own durable commit can share the fsync.
+		e.locks.Release(&s.owner)
+		if err := s.batch.SyncWait(); err != nil {
+			return e.wrap(err)
+		}
+	}
+	return e.guard.failure()
+}
+
+// visible does what must follow a visible commit before its locks are released.
+func (s *txnState) visible() {
+	e := s.engine
+	for i := range s.counters {
+		s.counters[i].entry.add(s.counters[i].delta)
+	}
+	if s.deletes > 0 {
+		for _, w := range s.writes {
+			if w.deleted() {
+				e.counters.forget(s.key(w))
+			}
+		}
+	}
+	e.history.Record(s.owner.Held())
+}

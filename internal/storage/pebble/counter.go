@@ -1,0 +1,145 @@
+package pebble
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// counterMergerName is stored in the files. Another way of merging needs another name, and then a migration.
+const counterMergerName = "sheaf.counter.v1"
+
+// counterMerger returns Pebble's view of counters: operands are encoded counters, and merging is adding.
+func counterMerger() *pebble.Merger {
+	return &pebble.Merger{
+		Name: counterMergerName,
+		Merge: func(_, value []byte) (pebble.ValueMerger, error) {
+			m := new(counterSum)
+			return m, m.MergeNewer(value)
+		},
+	}
+}
+
+// counterSum implements pebble.ValueMerger.
+type counterSum struct{ sum storage.Counter }
+
+// MergeNewer implements pebble.ValueMerger.
+func (m *counterSum) MergeNewer(value []byte) error {
+	c, err := storage.DecodeCounter(value)
+	m.sum = m.sum.Plus(c)
+	return err
+}
+
+// MergeOlder implements pebble.ValueMerger: the order does not matter.
+func (m *counterSum) MergeOlder(value []byte) error { return m.MergeNewer(value) }
+
+// Finish implements pebble.ValueMerger.
+func (m *counterSum) Finish(bool) ([]byte, io.Closer, error) { return m.sum.Append(nil), nil, nil }
+
+// counters caches the sums of the counters that were used since the store was opened.
+type counters struct {
+	mu      sync.RWMutex
+	entries map[string]*counterEntry
+}
+
+// counterEntry is a cached counter.
+type counterEntry struct {
+	mu     sync.Mutex
+	loaded bool
+	sum    storage.Counter
+}
+
+// counterChange is what a transaction adds to a counter.
+type counterChange struct {
+	key   []byte
+	entry *counterEntry
+	delta storage.Counter
+}
+
+// Counter implements storage.Engine.
+func (e *Engine) Counter(key []byte) (storage.Counter, error) {
+	entry, err := e.counter(key)
+	if err != nil {
+		return storage.Counter{}, err
+	}
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	return entry.sum, nil
+}
+
+// counter returns the loaded entry of a counter.
+func (e *Engine) counter(key []byte) (*counterEntry, error) {
+	if e.pins.closed.Load() {
+		return nil, storage.ErrClosed
+	}
+	c := &e.counters
+	c.mu.RLock()
+	entry := c.entries[string(key)]
+	c.mu.RUnlock()
+	if entry == nil {
+		c.mu.Lock()
+		if entry = c.entries[string(key)]; entry == nil {
+			if c.entries == nil {
+				c.entries = make(map[string]*counterEntry)
+			}
+			entry = new(counterEntry)
+			c.entries[string(key)] = entry
+		}
+		c.mu.Unlock()
+	}
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	if entry.loaded {
+		return entry, nil
+	}
+	// Whoever adds to this counter comes through here first, so that no commit adds to it meanwhile.
+	value, closer, err := e.Get(key)
+	if errors.Is(err, storage.ErrNotFound) {
+		entry.loaded = true
+		return entry, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	if entry.sum, err = storage.DecodeCounter(value); err != nil {
+		return nil, err
+	}
+	entry.loaded = true
+	return entry, nil
+}
+
+// add counts a commit that is visible now.
+func (entry *counterEntry) add(delta storage.Counter) {
+	entry.mu.Lock()
+	entry.sum = entry.sum.Plus(delta)
+	entry.mu.Unlock()
+}
+
+// forget drops a counter that was deleted, where key is one.
+func (c *counters) forget(key []byte) {
+	c.mu.RLock()
+	_, ok := c.entries[string(key)]
+	c.mu.RUnlock()
+	if ok {
+		c.mu.Lock()
+		delete(c.entries, string(key))
+		c.mu.Unlock()
+	}
+}
+
+// forgetRange drops the counters of a range that was deleted.
+func (c *counters) forgetRange(start, end []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.entries {
+		if bytes.Compare([]byte(key), start) >= 0 && bytes.Compare([]byte(key), end) < 0 {
+			delete(c.entries, key)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+// Package pebble is the embedded storage engine: package storage on CockroachDB's Pebble, a log-structured merge tree.
+// It is the only package that knows Pebble.
+//
+// Concepts:
+//
+//   - A write goes to the write-ahead log (WAL) and to a memtable; full memtables become sorted tables, which compactions
+//     merge. Everything but the WAL is written and synced by Pebble as it is.
+//   - diskFS stands between Pebble and the file system. It decides when the WAL is really synced, counts bytes, notices
+//     failures and a full disk, and keeps those from Pebble, which would end the process.
+//   - A transaction is a batch of Pebble with a list of its own writes beside it. Locks and the detection of conflicts
+//     are package lock's.
+//   - A counter is a key of Pebble merge operands, summed when read. Its sum is cached in memory from its first use on.
+//
+// Durability. Pebble keeps a commit without sync in its own memory for a while, so that it would be lost with the process.
+// All commits are therefore sync commits to Pebble, which wait for the write to the WAL file; what is left out is the
+// fsync, as long as nobody waits for a durable commit:
+//
+//	commit ── Pebble: append to the log buffer ── log flusher: write(2) ── sync ── commit returns
+//	                                                                        │
+//	                               diskFS: fsync where guard.durable > 0, else nothing
+//
+// Since Pebble believes that the WAL is synced, it must not write that belief into the WAL: formats from
+// FormatWALSyncChunks on do, and would take the loss of an unsynced tail for corruption. See formatMajorVersion.
+//
+// A failed write. When writing or syncing the WAL or the manifest fails, the store is frozen: the guard remembers the
+// error, all commits in progress and all later ones return storage.ErrFailed, and diskFS drops what Pebble still
+// writes to these files and whatever it wants to remove. What is on disk is then what a crash at this moment would
+// leave, and reads go on. A disk that is full is not a failure: commits are refused while free space is below a
+// reserve, early enough for the writes that are under way; if another program takes the reserve too, writes of the WAL
+// and the manifest wait a while for space before the store is frozen.
+//
+// Invariants:
+//
+//  1. A commit is acknowledged only after its WAL bytes were written, a durable one only after they were synced, and none
+//     after the guard has failed.
+//  2. A WAL file is synced before it is closed, thus before the next one gets its first byte.
+//  3. The locks of a transaction are released after its commit is visible, its counters are updated and its changes are
+//     recorded for snapshot transactions.
+//  4. A counter is loaded before the first commit in this process that adds to it, so that loading never races adding.
+//  5. Nothing of Pebble is called after its Close: every call holds a pin, and Close waits for the pins.
+//  6. The store's directory has a format file before anything else; without it a non-empty directory is refused.
+//
+// What it does not do: no range keys, no encryption, no WAL on another disk. A damaged byte in the unsynced part of the
+// newest WAL cannot be told from a torn write and ends the recovery there, as usual for logs.
+//
+// To change an option of Pebble, see options.go: each has its reason beside it. A new kind of file that must be treated
+// like the WAL or the manifest is added to diskFS.kind.
+package pebble

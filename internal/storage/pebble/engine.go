@@ -1,0 +1,215 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/lock"
+)
+
+// Engine implements storage.Engine.
+type Engine struct {
+	dir        string
+	options    Options
+	fs         *diskFS
+	guard      *guard
+	lockFile   *pebble.Lock
+	db         *pebble.DB
+	pebbleOpts *pebble.Options
+	locks      *lock.Table
+	history    lock.History
+	counters   counters
+	background *compactor
+	pins       pins
+	// ingests numbers the temporary files of Ingest.
+	ingests atomic.Int64
+
+	states sync.Pool
+
+	commitsDurable  atomic.Int64
+	commitsBuffered atomic.Int64
+	conflicts       atomic.Int64
+	snapshots       atomic.Int64
+	txns            atomic.Int64
+}
+
+var _ storage.Engine = (*Engine)(nil)
+
+// nopCloser ends a borrow that needs no end.
+type nopCloser struct{}
+
+func (nopCloser) Close() error { return nil }
+
+// valueCloser ends the borrow of a value. It is pooled: Close is called once.
+type valueCloser struct {
+	engine *Engine
+	inner  io.Closer
+	pin    pin
+}
+
+var valueClosers = sync.Pool{New: func() any { return new(valueCloser) }}
+
+// Close implements io.Closer.
+func (c *valueCloser) Close() error {
+	if c.inner == nil {
+		return nil
+	}
+	err := c.inner.Close()
+	c.engine.pins.release(c.pin)
+	c.inner = nil
+	valueClosers.Put(c)
+	return err
+}
+
+// getter is what Pebble gets single keys from.
+type getter interface {
+	Get(key []byte) ([]byte, io.Closer, error)
+}
+
+// Get implements storage.Engine.
+func (e *Engine) Get(key []byte) ([]byte, io.Closer, error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return nil, nil, storage.ErrClosed
+	}
+	return e.get(e.db, key, p)
+}
+
+// get reads a key; the pin goes with the value.
+func (e *Engine) get(from getter, key []byte, p pin) ([]byte, io.Closer, error) {
+	value, inner, err := from.Get(key)
+	if err != nil {
+		e.pins.release(p)
+		return nil, nil, e.wrap(err)
+	}
+	c := valueClosers.Get().(*valueCloser)
+	c.engine, c.inner, c.pin = e, inner, p
+	return value, c, nil
+}
+
+// NewSnapshot implements storage.Engine.
+func (e *Engine) NewSnapshot() storage.Snapshot {
+	s := &snapshot{engine: e}
+	if p, ok := e.pins.acquire(); ok {
+		s.inner = e.db.NewSnapshot()
+		e.snapshots.Add(1)
+		e.pins.release(p)
+	}
+	return s
+}
+
+// Checkpoint implements storage.Engine.
+func (e *Engine) Checkpoint(dir string) (err error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	if err := e.guard.failure(); err != nil {
+		return err
+	}
+	defer e.contain(&err)
+	if dir != "" {
+		return e.checkpointTo(dir)
+	}
+	if err := e.syncWAL(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// syncWAL makes all commits durable.
+func (e *Engine) syncWAL() error {
+	e.guard.durable.Add(1)
+	defer e.guard.durable.Add(-1)
+	if err := e.db.LogData(nil, pebble.Sync); err != nil {
+		return e.wrap(err)
+	}
+	return e.guard.failure()
+}
+
+func (e *Engine) checkpointTo(dir string) error {
+	if err := e.guard.admit(false); err != nil {
+		return err
+	}
+	e.guard.durable.Add(1)
+	err := e.db.Checkpoint(dir, pebble.WithFlushedWAL())
+	e.guard.durable.Add(-1)
+	if err != nil {
+		return e.wrap(err)
+	}
+	if err := e.guard.failure(); err != nil {
+		return err
+	}
+	// With this file the copy is a store; without it an interrupted one is not.
+	return writeFormat(e.options.FS, dir)
+}
+
+// DiskUsage implements storage.Engine.
+func (e *Engine) DiskUsage(start, end []byte) (int64, error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return 0, storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	n, err := e.db.EstimateDiskUsage(start, end)
+	return int64(n), e.wrap(err)
+}
+
+// Close implements storage.Engine.
+func (e *Engine) Close() error {
+	if !e.pins.close() {
+		return storage.ErrClosed
+	}
+	e.locks.Close()
+	e.background.close()
+	if e.pins.wait(e.options.closeGrace) {
+		return e.finish()
+	}
+	// Closing Pebble under an iterator would pull memory from under it. Everything is made durable, and the rest is done
+	// when the last one ends.
+	err := e.durableNow()
+	go func() {
+		e.pins.wait(0)
+		if err := e.finish(); err != nil {
+			e.options.Logger.Error("storage: late close", "error", err)
+		}
+	}()
+	return errors.Join(err, fmt.Errorf("storage/pebble: %s: %d iterators or borrowed values were not closed; the store "+
+		"stays locked until they are", e.dir, e.pins.count()))
+}
+
+// durableNow is syncWAL for a store that is being closed.
+func (e *Engine) durableNow() (err error) {
+	if err := e.guard.failure(); err != nil {
+		return err
+	}
+	defer e.contain(&err)
+	return e.syncWAL()
+}
+
+// finish closes Pebble. Nothing uses it any more.
+func (e *Engine) finish() (err error) {
+	defer func() {
+		e.guard.close()
+		err = errors.Join(err, e.lockFile.Close())
+	}()
+	defer e.contain(&err)
+	e.guard.durable.Add(1)
+	defer e.guard.durable.Add(-1)
+	open := e.snapshots.Load()
+	err = e.db.Close()
+	if failure := e.guard.failure(); failure != nil {
+		return failure
+	}
+	if open > 0 {
+		return fmt.Errorf("storage/pebble: %s: %d snapshots were not closed", e.dir, open)
+	}
+	return e.wrap(err)
+}

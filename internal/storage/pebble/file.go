@@ -1,0 +1,120 @@
+package pebble
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// diskFile is a file, or the store's directory, that was opened for writing.
+type diskFile struct {
+	vfs.File
+	fs   *diskFS
+	kind fileKind
+	// dirty means that a WAL file has bytes that were not synced. Only the log flusher, and after its end who closes
+	// the log, use the file.
+	dirty bool
+}
+
+// Write implements vfs.File.
+func (f *diskFile) Write(p []byte) (int, error) {
+	if f.kind == dataFile {
+		return f.writeData(p)
+	}
+	rest := p
+	err := f.fs.essential(f.kind, func() error {
+		for len(rest) > 0 {
+			n, err := f.File.Write(rest)
+			rest = rest[n:]
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.dirty = true
+	if err != nil {
+		return len(p) - len(rest), err
+	}
+	f.fs.guard.written(len(p))
+	return len(p), nil
+}
+
+func (f *diskFile) writeData(p []byte) (int, error) {
+	if err := f.fs.guard.failure(); err != nil {
+		return 0, err
+	}
+	n, err := f.File.Write(p)
+	if vfs.IsNoSpaceError(err) {
+		f.fs.guard.noSpace()
+		time.Sleep(retryDelay)
+	}
+	f.fs.guard.written(n)
+	return n, err
+}
+
+// Sync implements vfs.File.
+func (f *diskFile) Sync() error { return f.sync(f.File.Sync) }
+
+// SyncData implements vfs.File.
+func (f *diskFile) SyncData() error { return f.sync(f.File.SyncData) }
+
+// SyncTo implements vfs.File. It starts to write, and promises nothing, unless it did a full sync.
+func (f *diskFile) SyncTo(length int64) (fullSync bool, err error) {
+	if f.kind == logFile {
+		return false, nil
+	}
+	return f.File.SyncTo(length)
+}
+
+// sync syncs the file, a WAL file only where a durable commit waits.
+func (f *diskFile) sync(do func() error) error {
+	if f.kind == logFile && f.fs.guard.durable.Load() == 0 {
+		return nil
+	}
+	return f.syncNow(do)
+}
+
+func (f *diskFile) syncNow(do func() error) error {
+	f.fs.guard.fsyncs.Add(1)
+	if f.kind == dataFile {
+		return do()
+	}
+	f.dirty = false
+	return f.fs.essential(f.kind, do)
+}
+
+// Close implements vfs.File. A WAL file is durable before it is closed.
+func (f *diskFile) Close() error {
+	if f.kind != logFile {
+		return f.File.Close()
+	}
+	var err error
+	if f.dirty {
+		err = f.syncNow(f.File.SyncData)
+	}
+	if closeErr := f.File.Close(); err == nil && f.fs.guard.failure() == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// nullFile takes the writes of a frozen store.
+type nullFile struct{}
+
+func (nullFile) Close() error                              { return nil }
+func (nullFile) Read([]byte) (int, error)                  { return 0, io.EOF }
+func (nullFile) ReadAt([]byte, int64) (int, error)         { return 0, io.EOF }
+func (nullFile) Write(p []byte) (int, error)               { return len(p), nil }
+func (nullFile) WriteAt(p []byte, _ int64) (int, error)    { return len(p), nil }
+func (nullFile) Preallocate(int64, int64) error            { return nil }
+func (nullFile) Stat() (vfs.FileInfo, error)               { return nil, os.ErrInvalid }
+func (nullFile) Sync() error                               { return nil }
+func (nullFile) SyncTo(int64) (fullSync bool, err error)   { return false, nil }
+func (nullFile) SyncData() error                           { return nil }
+func (nullFile) Prefetch(offset int64, length int64) error { return nil }
+func (nullFile) Fd() uintptr                               { return vfs.InvalidFd }
+
+var _ vfs.File = nullFile{}

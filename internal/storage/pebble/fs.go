@@ -1,0 +1,169 @@
+package pebble
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// fileKind is how diskFS treats a file.
+type fileKind uint8
+
+const (
+	// dataFile is a table or any other file that may fail to be written: Pebble tries again.
+	dataFile fileKind = iota
+	// logFile is a WAL file.
+	logFile
+	// metaFile is the manifest and what belongs to it. Pebble gives up where it cannot be written.
+	metaFile
+)
+
+// retryDelay keeps Pebble from retrying a failing flush in a busy loop.
+const retryDelay = 100 * time.Millisecond
+
+// diskFS is the file system that Pebble sees. See the package comment.
+type diskFS struct {
+	vfs.FS
+	guard *guard
+	dir   string
+	stall time.Duration
+}
+
+// kind tells how a file is treated. Only the store's own directory has special files: a checkpoint elsewhere is synced
+// by Pebble as always.
+func (fs *diskFS) kind(name string) fileKind {
+	if filepath.Dir(name) != fs.dir {
+		return dataFile
+	}
+	base := fs.PathBase(name)
+	switch {
+	case strings.HasSuffix(base, ".log"):
+		return logFile
+	case strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base, "OPTIONS-"), strings.HasPrefix(base, "marker."),
+		strings.HasPrefix(base, "temporary."), strings.HasSuffix(base, ".dbtmp"):
+		return metaFile
+	default:
+		return dataFile
+	}
+}
+
+// Create implements vfs.FS.
+func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	kind := fs.kind(name)
+	return fs.open(kind, func() (vfs.File, error) { return fs.FS.Create(name, category) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (fs *diskFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return fs.open(fs.kind(newname), func() (vfs.File, error) { return fs.FS.ReuseForWrite(oldname, newname, category) })
+}
+
+// open makes a file for writing. In a frozen store, and where a file that Pebble cannot do without cannot be made, it
+// is a file that goes nowhere.
+func (fs *diskFS) open(kind fileKind, make func() (vfs.File, error)) (vfs.File, error) {
+	if err := fs.guard.failure(); err != nil {
+		if kind == dataFile {
+			time.Sleep(retryDelay)
+			return nil, err
+		}
+		return nullFile{}, nil
+	}
+	var file vfs.File
+	err := fs.retry(kind, func() error {
+		var err error
+		file, err = make()
+		return err
+	})
+	switch {
+	case err == nil:
+		return &diskFile{File: file, fs: fs, kind: kind}, nil
+	case kind != dataFile && fs.guard.open.Load():
+		fs.guard.fail(err)
+		return nullFile{}, nil
+	case kind == dataFile && fs.guard.open.Load():
+		time.Sleep(retryDelay)
+	}
+	return nil, err
+}
+
+// retry does something again while the disk is full, where Pebble could not bear its failure.
+func (fs *diskFS) retry(kind fileKind, do func() error) error {
+	err := do()
+	if err == nil || !vfs.IsNoSpaceError(err) {
+		return err
+	}
+	fs.guard.noSpace()
+	if kind == dataFile || !fs.guard.open.Load() {
+		return err
+	}
+	for end := time.Now().Add(fs.stall); time.Now().Before(end) && fs.guard.open.Load(); {
+		time.Sleep(20 * time.Millisecond)
+		if err = do(); err == nil || !vfs.IsNoSpaceError(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// essential does what Pebble could not bear to fail at: in a frozen store nothing, and where it fails, the store
+// is frozen. While the store is being opened, errors are Pebble's business.
+func (fs *diskFS) essential(kind fileKind, do func() error) error {
+	if fs.guard.failure() != nil {
+		return nil
+	}
+	err := fs.retry(kind, do)
+	if err != nil && fs.guard.open.Load() {
+		fs.guard.fail(err)
+		return nil
+	}
+	return err
+}
+
+// Remove implements vfs.FS.
+func (fs *diskFS) Remove(name string) error {
+	if fs.guard.failure() != nil {
+		return nil
+	}
+	return fs.FS.Remove(name)
+}
+
+// RemoveAll implements vfs.FS.
+func (fs *diskFS) RemoveAll(name string) error {
+	if fs.guard.failure() != nil {
+		return nil
+	}
+	return fs.FS.RemoveAll(name)
+}
+
+// Rename implements vfs.FS.
+func (fs *diskFS) Rename(oldname, newname string) error {
+	if kind := fs.kind(newname); kind != dataFile {
+		return fs.essential(kind, func() error { return fs.FS.Rename(oldname, newname) })
+	}
+	if err := fs.guard.failure(); err != nil {
+		return err
+	}
+	return fs.FS.Rename(oldname, newname)
+}
+
+// Link implements vfs.FS.
+func (fs *diskFS) Link(oldname, newname string) error {
+	if err := fs.guard.failure(); err != nil {
+		return err
+	}
+	return fs.FS.Link(oldname, newname)
+}
+
+// OpenDir implements vfs.FS.
+func (fs *diskFS) OpenDir(name string) (vfs.File, error) {
+	file, err := fs.FS.OpenDir(name)
+	if err != nil || fs.PathBase(name) != fs.PathBase(fs.dir) {
+		return file, err
+	}
+	return &diskFile{File: file, fs: fs, kind: metaFile}, nil
+}
+
+// Unwrap implements vfs.FS.
+func (fs *diskFS) Unwrap() vfs.FS { return fs.FS }

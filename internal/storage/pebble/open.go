@@ -1,0 +1,146 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/lock"
+)
+
+// Open opens the store in a directory, and makes it where there is none. It returns storage.ErrLocked where it is open
+// already, here or in another process, and storage.ErrFormat where the directory holds something else.
+func Open(dir string, options Options) (storage.Engine, error) {
+	options = options.withDefaults()
+	fs := options.FS
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("storage/pebble: %w", err)
+	}
+	dir, err := cleanPath(fs, dir)
+	if err != nil {
+		return nil, fmt.Errorf("storage/pebble: %w", err)
+	}
+	// A look before the lock file is made, since a foreign directory stays as it was.
+	if err = refuseForeign(fs, dir); err != nil {
+		return nil, err
+	}
+	lockFile, err := lockDirectory(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err = prepareDirectory(fs, dir); err != nil {
+		return nil, errors.Join(err, lockFile.Close())
+	}
+	e := &Engine{
+		dir:      dir,
+		options:  options,
+		lockFile: lockFile,
+		locks:    lock.NewTable(),
+	}
+	e.guard = newGuard(options.Logger, func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }, options.Reserve)
+	e.fs = &diskFS{FS: fs, guard: e.guard, dir: dir, stall: options.stall}
+	if err = e.open(); err != nil {
+		e.guard.close()
+		return nil, errors.Join(err, lockFile.Close())
+	}
+	return e, nil
+}
+
+// open opens Pebble. What Pebble gives up with a panic is an error here.
+func (e *Engine) open() (err error) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		cause, ok := r.(error)
+		if !ok {
+			panic(r)
+		}
+		err = fmt.Errorf("storage/pebble: opening %s: %w", e.dir, cause)
+	}()
+	if err := removeLeftovers(e.fs, e.dir); err != nil {
+		return e.wrap(err)
+	}
+	e.pebbleOpts = e.pebbleOptions()
+	e.pebbleOpts.Lock = e.lockFile
+	db, err := pebble.Open(e.dir, e.pebbleOpts)
+	if err != nil {
+		return e.openError(err)
+	}
+	e.db = db
+	e.background = newCompactor(db, e.options.Logger)
+	e.guard.open.Store(true)
+	return nil
+}
+
+// openError sorts an error of Pebble's Open. Pebble does not mark all damage that it finds then.
+func (e *Engine) openError(err error) error {
+	if pebble.IsCorruptionError(err) || vfs.IsNoSpaceError(err) {
+		return e.wrap(err)
+	}
+	for _, sign := range []string{"format major version", "comparer name", "merger name"} {
+		if strings.Contains(err.Error(), sign) {
+			return fmt.Errorf("%w: %s: %w", storage.ErrFormat, e.dir, err)
+		}
+	}
+	if errors.Is(err, iofs.ErrNotExist) || strings.Contains(err.Error(), "invalid") {
+		return fmt.Errorf("%w in directory %s: %w", storage.ErrCorrupt, e.dir, err)
+	}
+	return fmt.Errorf("storage/pebble: opening %s: %w", e.dir, err)
+}
+
+// cleanPath returns one name for a directory, by which it is locked within this process.
+func cleanPath(fs vfs.FS, dir string) (string, error) {
+	if vfs.Root(fs) != vfs.Default {
+		return fs.PathJoin(dir), nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// refuseForeign returns an error for a directory that is neither empty nor a store.
+func refuseForeign(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(fs.PathJoin(dir, "LOCK")); err == nil {
+		return nil
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("storage/pebble: %w", err)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if _, err = fs.Stat(fs.PathJoin(dir, formatFile)); err == nil {
+		return nil
+	}
+	for _, name := range names {
+		if name != "lost+found" && name != formatFile+".tmp" {
+			return prepareDirectory(fs, dir)
+		}
+	}
+	return nil
+}
+
+// lockDirectory takes the lock file, so that a store is open once.
+func lockDirectory(fs vfs.FS, dir string) (*pebble.Lock, error) {
+	l, err := pebble.LockDirectory(dir, fs)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EAGAIN):
+	case errors.Is(err, iofs.ErrPermission), errors.Is(err, syscall.EROFS), vfs.IsNoSpaceError(err):
+		return nil, fmt.Errorf("storage/pebble: cannot make the lock file in %s: %w", dir, err)
+	}
+	return nil, fmt.Errorf("%w: %s; stop the other process or name another directory (%w)", storage.ErrLocked, dir, err)
+}

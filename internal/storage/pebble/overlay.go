@@ -1,0 +1,247 @@
+package pebble
+
+import (
+	"bytes"
+
+	"github.com/tidwall/btree"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// ownItem is a write of a transaction in key order. Its slices are copies.
+type ownItem struct {
+	key, value []byte
+	deleted    bool
+}
+
+// overlay is the ordered form of a transaction's own writes, for its iterators.
+type overlay = btree.BTreeG[ownItem]
+
+func newOverlay() *overlay {
+	less := func(a, b ownItem) bool { return bytes.Compare(a.key, b.key) < 0 }
+	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})
+}
+
+// direction is how the two sides of a mergedIterator stand to its key.
+type direction int8
+
+const (
+	// unpositioned: nowhere.
+	unpositioned direction = iota
+	// forward: each side is at its first key >= the current one, or beyond the end.
+	forward
+	// backward: each side is at its last key <= the current one, or before the start.
+	backward
+)
+
+// mergedIterator implements storage.Iterator over committed pairs and, above them, a transaction's own writes.
+type mergedIterator struct {
+	base *iterator
+	own  btree.IterG[ownItem]
+	// lower and upper bound the own writes; the base has its own copies.
+	lower, upper  []byte
+	baseOK, ownOK bool
+	dir           direction
+	valid, isOwn  bool
+	turn          []byte
+}
+
+func newMergedIterator(base *iterator, own *overlay, lower, upper []byte) *mergedIterator {
+	return &mergedIterator{base: base, own: own.Iter(), lower: bytes.Clone(lower), upper: bytes.Clone(upper)}
+}
+
+// inBounds reports whether the own side's key, where it has one, is within the bounds.
+func (it *mergedIterator) inBounds(at bool) bool {
+	if !at {
+		return false
+	}
+	key := it.own.Item().key
+	return (it.lower == nil || bytes.Compare(key, it.lower) >= 0) && (it.upper == nil || bytes.Compare(key, it.upper) < 0)
+}
+
+// settle finds the current key: the nearer of the two sides, an own write before a committed pair of the same key,
+// skipping what the transaction deleted.
+func (it *mergedIterator) settle() bool {
+	it.valid = false
+	for it.baseOK || it.ownOK {
+		order := it.order()
+		if order > 0 {
+			it.valid, it.isOwn = true, false
+			return true
+		}
+		if !it.own.Item().deleted {
+			it.valid, it.isOwn = true, true
+			return true
+		}
+		it.step(order == 0)
+	}
+	return false
+}
+
+// order compares the sides in the direction of the iterator: < 0 where the own key comes first, 0 for one key.
+func (it *mergedIterator) order() int {
+	switch {
+	case !it.baseOK:
+		return -1
+	case !it.ownOK:
+		return 1
+	}
+	order := bytes.Compare(it.own.Item().key, it.base.Key())
+	if it.dir == backward {
+		return -order
+	}
+	return order
+}
+
+// step moves the own side on, and with it the base where both have the same key.
+func (it *mergedIterator) step(both bool) {
+	if it.dir == forward {
+		it.ownOK = it.inBounds(it.own.Next())
+		if both {
+			it.baseOK = it.base.Next()
+		}
+		return
+	}
+	it.ownOK = it.inBounds(it.own.Prev())
+	if both {
+		it.baseOK = it.base.Prev()
+	}
+}
+
+// First implements storage.Iterator.
+func (it *mergedIterator) First() bool {
+	it.dir = forward
+	it.baseOK = it.base.First()
+	if it.lower == nil {
+		it.ownOK = it.inBounds(it.own.First())
+	} else {
+		it.ownOK = it.inBounds(it.own.Seek(ownItem{key: it.lower}))
+	}
+	return it.settle()
+}
+
+// Last implements storage.Iterator.
+func (it *mergedIterator) Last() bool {
+	it.dir = backward
+	it.baseOK = it.base.Last()
+	if it.upper == nil {
+		it.ownOK = it.inBounds(it.own.Last())
+	} else {
+		it.ownOK = it.inBounds(it.ownBefore(it.upper))
+	}
+	return it.settle()
+}
+
+// ownBefore moves the own side to its last key < key.
+func (it *mergedIterator) ownBefore(key []byte) bool {
+	if it.own.Seek(ownItem{key: key}) {
+		return it.own.Prev()
+	}
+	return it.own.Last()
+}
+
+// SeekGE implements storage.Iterator.
+func (it *mergedIterator) SeekGE(key []byte) bool {
+	if it.lower != nil && bytes.Compare(key, it.lower) < 0 {
+		key = it.lower
+	}
+	it.dir = forward
+	it.baseOK = it.base.SeekGE(key)
+	it.ownOK = it.inBounds(it.own.Seek(ownItem{key: key}))
+	return it.settle()
+}
+
+// SeekLT implements storage.Iterator.
+func (it *mergedIterator) SeekLT(key []byte) bool {
+	if it.upper != nil && bytes.Compare(key, it.upper) > 0 {
+		key = it.upper
+	}
+	it.dir = backward
+	it.baseOK = it.base.SeekLT(key)
+	it.ownOK = it.inBounds(it.ownBefore(key))
+	return it.settle()
+}
+
+// Next implements storage.Iterator.
+func (it *mergedIterator) Next() bool {
+	switch {
+	case !it.valid && it.dir == forward:
+		return false
+	case !it.valid:
+		return it.First()
+	case it.dir == backward:
+		it.turn = append(it.turn[:0], it.Key()...)
+		it.SeekGE(it.turn)
+	}
+	return it.advance()
+}
+
+// Prev implements storage.Iterator.
+func (it *mergedIterator) Prev() bool {
+	switch {
+	case !it.valid && it.dir == backward:
+		return false
+	case !it.valid:
+		return it.Last()
+	case it.dir == forward:
+		it.turn = append(it.turn[:0], it.Key()...)
+		return it.SeekLT(it.turn)
+	}
+	return it.advance()
+}
+
+// advance leaves the current key in the direction of the iterator.
+func (it *mergedIterator) advance() bool {
+	switch {
+	case it.isOwn:
+		it.step(it.order() == 0)
+	case it.dir == forward:
+		it.baseOK = it.base.Next()
+	default:
+		it.baseOK = it.base.Prev()
+	}
+	return it.settle()
+}
+
+// Key implements storage.Iterator.
+func (it *mergedIterator) Key() []byte {
+	switch {
+	case !it.valid:
+		return nil
+	case it.isOwn:
+		return it.own.Item().key
+	default:
+		return it.base.Key()
+	}
+}
+
+// Value implements storage.Iterator.
+func (it *mergedIterator) Value() ([]byte, error) {
+	switch {
+	case !it.valid:
+		return nil, nil
+	case it.isOwn:
+		return it.own.Item().value, nil
+	default:
+		return it.base.Value()
+	}
+}
+
+// SetBounds implements storage.Iterator.
+func (it *mergedIterator) SetBounds(lower, upper []byte) {
+	it.base.SetBounds(lower, upper)
+	it.lower, it.upper = bytes.Clone(lower), bytes.Clone(upper)
+	it.valid, it.dir = false, unpositioned
+}
+
+// Err implements storage.Iterator.
+func (it *mergedIterator) Err() error { return it.base.Err() }
+
+// Close implements storage.Iterator.
+func (it *mergedIterator) Close() error {
+	it.valid = false
+	it.own.Release()
+	return it.base.Close()
+}
+
+var _ storage.Iterator = (*mergedIterator)(nil)

@@ -1,0 +1,67 @@
+package pebble
+
+import (
+	"io"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// snapshot implements storage.Snapshot.
+type snapshot struct {
+	engine *Engine
+	// mu keeps Close from coming between a reader's check and its use of inner.
+	mu    sync.RWMutex
+	inner *pebble.Snapshot
+}
+
+// Get implements storage.Reader.
+func (s *snapshot) Get(key []byte) ([]byte, io.Closer, error) {
+	p, ok := s.engine.pins.acquire()
+	if !ok {
+		return nil, nil, storage.ErrClosed
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.inner == nil {
+		s.engine.pins.release(p)
+		return nil, nil, storage.ErrClosed
+	}
+	return s.engine.get(s.inner, key, p)
+}
+
+// NewIter implements storage.Reader.
+func (s *snapshot) NewIter(lower, upper []byte) (storage.Iterator, error) {
+	p, ok := s.engine.pins.acquire()
+	if !ok {
+		return nil, storage.ErrClosed
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.inner == nil {
+		s.engine.pins.release(p)
+		return nil, storage.ErrClosed
+	}
+	return s.engine.newIterator(s.inner, lower, upper, p)
+}
+
+// Close implements storage.Snapshot.
+func (s *snapshot) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inner == nil {
+		return nil
+	}
+	inner := s.inner
+	s.inner = nil
+	s.engine.snapshots.Add(-1)
+	p, ok := s.engine.pins.acquire()
+	if !ok {
+		// Pebble is gone, and the snapshot with it.
+		return nil
+	}
+	defer s.engine.pins.release(p)
+	return s.engine.wrap(inner.Close())
+}

@@ -1,0 +1,37 @@
+package pebble
+
+import "github.com/sheafdb/sheaf/internal/storage"
+
+// Stats implements storage.Engine.
+func (e *Engine) Stats() storage.Stats {
+	_, cacheMax := e.options.memory()
+	s := storage.Stats{
+		CacheBytesMax:      cacheMax,
+		Fsyncs:             e.guard.fsyncs.Load(),
+		OpenSnapshots:      e.snapshots.Load(),
+		CommitsDurable:     e.commitsDurable.Load(),
+		CommitsBuffered:    e.commitsBuffered.Load(),
+		Conflicts:          e.conflicts.Load(),
+		LockWaits:          e.locks.Waits(),
+		TransactionsActive: e.txns.Load(),
+	}
+	p, ok := e.pins.acquire()
+	if !ok {
+		return s
+	}
+	defer e.pins.release(p)
+	m := e.db.Metrics()
+	s.DiskBytes = int64(m.DiskSpaceUsage())
+	s.CacheBytes = m.BlockCache.Size
+	s.MemtableBytes = int64(m.MemTable.Size)
+	s.CacheHits, s.CacheMisses = m.BlockCache.Hits, m.BlockCache.Misses
+	s.WALBytes = int64(m.WAL.Size)
+	s.Compactions = m.Compact.Count
+	s.ReadAmplification = m.ReadAmp()
+	for i := range m.Levels {
+		level := &m.Levels[i]
+		s.BytesCompacted += int64(level.TableBytesCompacted)
+		s.BytesFlushed += int64(level.TableBytesFlushed)
+	}
+	return s
+}

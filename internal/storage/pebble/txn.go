@@ -1,0 +1,353 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/lock"
+)
+
+const (
+	// linearWrites is how many own writes are searched one by one; beyond, a map finds them.
+	linearWrites = 16
+	// keepWrites is how large a list of own writes a pooled state keeps.
+	keepWrites = 1024
+)
+
+// txn implements storage.Txn. It is a handle: what it consists of is pooled, and taken away when it ends, so that a
+// late call cannot touch another transaction.
+type txn struct{ state *txnState }
+
+// txnState is a transaction that has not ended.
+type txnState struct {
+	engine *Engine
+	owner  lock.Owner
+	// snap is the snapshot of a snapshot transaction, which began at number begun of the history; nil in a statement.
+	snap  *pebble.Snapshot
+	begun uint64
+	// batch has the changes for Pebble, apart from counters; nil before the first.
+	batch  *pebble.Batch
+	writes []ownWrite
+	// latest finds the last write of a key by its hash, once there are many.
+	latest   map[uint64]int32
+	counters []counterChange
+	// ordered has the first orderedUpTo writes in key order, for iterators; nil before the first iterator.
+	ordered     *overlay
+	orderedUpTo int
+
+	bytes    int
+	putBytes int
+	deletes  int
+	encoded  [storage.CounterSize]byte
+}
+
+// ownWrite is a change; its key and value lie in the batch. A negative value offset is a deletion.
+type ownWrite struct {
+	hash             uint64
+	keyAt, keyLen    int
+	valueAt, valueLn int
+}
+
+func (w ownWrite) deleted() bool { return w.valueAt < 0 }
+
+// Begin implements storage.Engine.
+func (e *Engine) Begin() storage.Txn { return &txn{state: e.newState()} }
+
+// BeginSnapshot implements storage.Engine.
+func (e *Engine) BeginSnapshot() storage.Txn {
+	s := e.newState()
+	s.begun = e.history.Begin()
+	if p, ok := e.pins.acquire(); ok {
+		s.snap = e.db.NewSnapshot()
+		e.snapshots.Add(1)
+		e.pins.release(p)
+		return &txn{state: s}
+	}
+	e.history.End(s.begun)
+	return &txn{state: s}
+}
+
+func (e *Engine) newState() *txnState {
+	e.txns.Add(1)
+	s, ok := e.states.Get().(*txnState)
+	if !ok {
+		s = &txnState{engine: e}
+	}
+	return s
+}
+
+// end gives everything back.
+func (t *txn) end() {
+	s := t.state
+	t.state = nil
+	e := s.engine
+	e.locks.Release(&s.owner)
+	if s.snap != nil {
+		e.history.End(s.begun)
+		e.snapshots.Add(-1)
+		if p, ok := e.pins.acquire(); ok {
+			_ = s.snap.Close()
+			e.pins.release(p)
+		}
+		s.snap = nil
+	}
+	if s.batch != nil {
+		_ = s.batch.Close()
+		s.batch = nil
+	}
+	if cap(s.writes) > keepWrites {
+		s.writes = nil
+	}
+	s.writes, s.latest = s.writes[:0], nil
+	clear(s.counters)
+	s.counters = s.counters[:0]
+	s.ordered, s.orderedUpTo = nil, 0
+	s.bytes, s.putBytes, s.deletes = 0, 0, 0
+	e.txns.Add(-1)
+	e.states.Put(s)
+}
+
+// Get implements storage.Reader.
+func (t *txn) Get(key []byte) ([]byte, io.Closer, error) {
+	s := t.state
+	if s == nil {
+		return nil, nil, storage.ErrEnded
+	}
+	p, ok := s.engine.pins.acquire()
+	if !ok {
+		return nil, nil, storage.ErrClosed
+	}
+	if len(s.writes) > 0 {
+		if w, found := s.find(key); found {
+			s.engine.pins.release(p)
+			if w.deleted() {
+				return nil, nil, storage.ErrNotFound
+			}
+			return s.value(w), nopCloser{}, nil
+		}
+	}
+	if s.snap != nil {
+		return s.engine.get(s.snap, key, p)
+	}
+	return s.engine.get(s.engine.db, key, p)
+}
+
+// find returns the last own write of a key.
+func (s *txnState) find(key []byte) (ownWrite, bool) {
+	hash := s.engine.locks.Hash(key)
+	if s.latest != nil {
+		i, ok := s.latest[hash]
+		if !ok {
+			return ownWrite{}, false
+		}
+		if w := s.writes[i]; bytes.Equal(s.key(w), key) {
+			return w, true
+		}
+		// Two keys of one hash: search.
+	}
+	for i := len(s.writes) - 1; i >= 0; i-- {
+		if w := s.writes[i]; w.hash == hash && bytes.Equal(s.key(w), key) {
+			return w, true
+		}
+	}
+	return ownWrite{}, false
+}
+
+func (s *txnState) key(w ownWrite) []byte { return s.batch.Repr()[w.keyAt : w.keyAt+w.keyLen] }
+
+func (s *txnState) value(w ownWrite) []byte {
+	return s.batch.Repr()[w.valueAt : w.valueAt+w.valueLn : w.valueAt+w.valueLn]
+}
+
+// NewIter implements storage.Reader.
+func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
+	s := t.state
+	if s == nil {
+		return nil, storage.ErrEnded
+	}
+	p, ok := s.engine.pins.acquire()
+	if !ok {
+		return nil, storage.ErrClosed
+	}
+	var from iterable = s.engine.db
+	if s.snap != nil {
+		from = s.snap
+	}
+	base, err := s.engine.newIterator(from, lower, upper, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.writes) == 0 {
+		return base, nil
+	}
+	return newMergedIterator(base, s.order(), lower, upper), nil
+}
+
+// order returns the own writes in key order, as a copy that later writes do not change.
+func (s *txnState) order() *overlay {
+	if s.ordered == nil {
+		s.ordered = newOverlay()
+	}
+	for _, w := range s.writes[s.orderedUpTo:] {
+		item := ownItem{key: bytes.Clone(s.key(w)), deleted: w.deleted()}
+		if !item.deleted {
+			item.value = bytes.Clone(s.value(w))
+		}
+		s.ordered.Set(item)
+	}
+	s.orderedUpTo = len(s.writes)
+	return s.ordered.Copy()
+}
+
+// Lock implements storage.Txn.
+func (t *txn) Lock(ctx context.Context, key []byte) error {
+	s := t.state
+	if s == nil {
+		return storage.ErrEnded
+	}
+	e := s.engine
+	hash := e.locks.Hash(key)
+	var err error
+	switch {
+	case e.pins.closed.Load():
+		return storage.ErrClosed
+	case s.snap == nil:
+		err = e.locks.Lock(ctx, &s.owner, hash)
+	case !e.locks.TryLock(&s.owner, hash) || e.history.Changed(hash, s.begun):
+		err = storage.ErrConflict
+	}
+	if err != nil && errors.Is(err, storage.ErrConflict) {
+		e.conflicts.Add(1)
+	}
+	return err
+}
+
+// Put implements storage.Txn.
+func (t *txn) Put(key, value []byte) error {
+	s, err := t.writable()
+	if err != nil {
+		return err
+	}
+	if err := s.batch.Set(key, value, nil); err != nil {
+		return s.engine.wrap(err)
+	}
+	// The record ends with | key | length of the value | value |.
+	end := s.batch.Len()
+	w := ownWrite{
+		hash: s.engine.locks.Hash(key), keyLen: len(key), valueAt: end - len(value), valueLn: len(value),
+	}
+	w.keyAt = w.valueAt - uvarintLen(len(value)) - len(key)
+	s.bytes += len(key) + len(value)
+	s.putBytes += len(key) + len(value)
+	s.record(w)
+	return nil
+}
+
+// Delete implements storage.Txn.
+func (t *txn) Delete(key []byte) error {
+	s, err := t.writable()
+	if err != nil {
+		return err
+	}
+	if err := s.batch.Delete(key, nil); err != nil {
+		return s.engine.wrap(err)
+	}
+	s.bytes += len(key)
+	s.deletes++
+	s.record(ownWrite{
+		hash: s.engine.locks.Hash(key), keyAt: s.batch.Len() - len(key), keyLen: len(key), valueAt: -1,
+	})
+	return nil
+}
+
+func (s *txnState) record(w ownWrite) {
+	s.writes = append(s.writes, w)
+	n := len(s.writes)
+	switch {
+	case n <= linearWrites:
+		return
+	case s.latest == nil:
+		s.latest = make(map[uint64]int32, 4*linearWrites)
+		for i, w := range s.writes {
+			s.latest[w.hash] = int32(i)
+		}
+	default:
+		s.latest[w.hash] = int32(n - 1)
+	}
+}
+
+// uvarintLen is the length of n as a varint.
+func uvarintLen(n int) int {
+	length := 1
+	for ; n >= 0x80; n >>= 7 {
+		length++
+	}
+	return length
+}
+
+// writable returns the state with a batch.
+func (t *txn) writable() (*txnState, error) {
+	s := t.state
+	if s == nil {
+		return nil, storage.ErrEnded
+	}
+	if s.batch != nil {
+		return s, nil
+	}
+	p, ok := s.engine.pins.acquire()
+	if !ok {
+		return nil, storage.ErrClosed
+	}
+	s.batch = s.engine.db.NewBatch()
+	s.engine.pins.release(p)
+	return s, nil
+}
+
+// Add implements storage.Txn.
+func (t *txn) Add(key []byte, delta storage.Counter) error {
+	s := t.state
+	if s == nil {
+		return storage.ErrEnded
+	}
+	for i := range s.counters {
+		if bytes.Equal(s.counters[i].key, key) {
+			s.counters[i].delta = s.counters[i].delta.Plus(delta)
+			return nil
+		}
+	}
+	entry, err := s.engine.counter(key)
+	if err != nil {
+		return err
+	}
+	s.bytes += len(key) + storage.CounterSize
+	s.counters = append(s.counters, counterChange{key: bytes.Clone(key), entry: entry, delta: delta})
+	return nil
+}
+
+// Len implements storage.Txn.
+func (t *txn) Len() int {
+	if t.state == nil {
+		return 0
+	}
+	return len(t.state.writes) + len(t.state.counters)
+}
+
+// Bytes implements storage.Txn.
+func (t *txn) Bytes() int {
+	if t.state == nil {
+		return 0
+	}
+	return t.state.bytes
+}
+
+// Rollback implements storage.Txn.
+func (t *txn) Rollback() {
+	if t.state != nil {
+		t.end()
+	}
+}
