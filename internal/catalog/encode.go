@@ -52,7 +52,7 @@ var errEntry = fmt.Errorf("%w: malformed catalog entry", storage.ErrCorrupt)
 
 // decodeEntry reads what encodeEntry wrote. It checks everything, because it reads from disk.
 func decodeEntry(raw []byte) (*Collection, error) {
-	if err := bsonx.Validate(raw, bsonx.StoredLimits); err != nil {
+	if err := bsonx.Validate(raw, bsonx.Limits{}); err != nil {
 		return nil, errors.Join(errEntry, err)
 	}
 	d := bsonx.Doc(raw)
@@ -129,7 +129,7 @@ func (c *Catalog) loadNext(snap storage.Snapshot) error {
 		return err
 	}
 	defer closer.Close()
-	if err := bsonx.Validate(value, bsonx.StoredLimits); err != nil {
+	if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 		return errors.Join(errEntry, err)
 	}
 	next, ok := bsonx.Doc(value).Lookup("next").AsInt64()
@@ -146,7 +146,7 @@ func (c *Catalog) Garbage() ([]Range, error) {
 	defer snap.Close()
 	var out []Range
 	err := scan(snap, []byte{space, 'g'}, []byte{space, 'h'}, func(key, value []byte) error {
-		if err := bsonx.Validate(value, bsonx.StoredLimits); err != nil {
+		if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 			return errors.Join(errEntry, err)
 		}
 		end := bsonx.Doc(value).Lookup("end")

@@ -3,34 +3,34 @@ package command
 import (
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// DataDeps are what the commands on documents, collections and indexes work with.
-type DataDeps struct {
+// Data is what the commands on documents, collections and indexes work with.
+type Data struct {
 	Store   *table.Store
 	Planner *plan.Planner
+	Writes  *write.Executor
 }
 
-// dataCommands is the table of the commands on documents, collections and indexes.
+// dataCommands are the commands that need Data.
 func dataCommands() []Definition {
 	return slices.Concat(
-		insertCommands(),
-		updateCommands(),
-		deleteCommands(),
-		findCommands(),
-		getMoreCommands(),
-		findAndModifyCommands(),
-		countCommands(),
-		distinctCommands(),
-		createCommands(),
-		collModCommands(),
-		dropCommands(),
-		createIndexesCommands(),
-		dropIndexesCommands(),
-		listCollectionsCommands(),
-		listIndexesCommands(),
-		collStatsCommands(),
+		findCommands(), getMoreCommands(), countCommands(), distinctCommands(), aggregateCommands(), explainCommands(),
+		insertCommands(), updateCommands(), deleteCommands(), findAndModifyCommands(), bulkWriteCommands(),
+		createCommands(), dropCommands(), collModCommands(), listCollectionsCommands(),
+		createIndexesCommands(), dropIndexesCommands(), listIndexesCommands(),
+		collStatsCommands(), validateCommands(), planCacheCommands(),
 	)
+}
+
+// prefixError puts context before the message of a user error.
+func prefixError(err error, format string, args ...any) error {
+	if e, ok := err.(*mongoerr.Error); ok {
+		return e.Prefix(format, args...)
+	}
+	return err
 }

@@ -60,6 +60,7 @@ type shared struct {
 // Index is the compiled form of an index.
 type Index struct {
 	*catalog.Index
+	// Pattern is nil for a type of index that is only stored: it has no entries and no plan may use it.
 	Pattern index.Pattern
 	// Partial is nil for an index over all documents.
 	Partial Predicate

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -136,14 +137,20 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection) (*Index, err
 		}
 		ix.Partial = partial
 	}
-	ix.keygen = index.NewKeyGen(ix.Pattern, e.Sparse)
+	if ix.Pattern != nil {
+		ix.keygen = index.NewKeyGen(ix.Pattern, e.Sparse)
+	}
 	return ix, nil
 }
 
-// patternOf reads a key specification whose values were checked when the index was created.
+// patternOf reads a key specification whose values were checked when the index was created. It is nil for types of
+// index that are only stored: text, geospatial, hashed and wildcard.
 func patternOf(key bsonx.Doc) index.Pattern {
 	var p index.Pattern
 	for it := key.Iter(); it.Next(); {
+		if it.Value().Type == bsonx.TypeString || strings.HasSuffix(string(it.Key()), "$**") {
+			return nil
+		}
 		f, _ := it.Value().AsFloat64()
 		p = append(p, index.Field{Path: string(it.Key()), Desc: f < 0})
 	}

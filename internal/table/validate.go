@@ -84,7 +84,7 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 		v.Records++
 		size += int64(len(value))
 		if full {
-			if err := bsonx.Validate(value, bsonx.StoredLimits); err != nil {
+			if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 				v.InvalidRecords++
 				v.fail("record %x is not valid BSON: %v", it.Key()[prefixLen:], err)
 				continue

@@ -161,6 +161,9 @@ func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
 // generate fills keys with the entries that doc has in ix.
 func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 	keys.Reset()
+	if ix.keygen == nil {
+		return nil
+	}
 	covered, err := ix.covers(doc)
 	if err != nil || !covered {
 		return err

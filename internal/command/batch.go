@@ -1,0 +1,83 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// maxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients accept.
+const maxBatchBytes = 16 << 20
+
+// batch writes documents of a cursor into a reply.
+type batch struct {
+	req    *Request
+	cursor *session.Cursor
+	// field is firstBatch or nextBatch.
+	field string
+	// size is how many documents the batch has at most; unlimited where negative.
+	size int64
+	// single closes the cursor after this batch.
+	single bool
+	// done reports whether the cursor is known to have no further document; it may be nil.
+	done func() bool
+}
+
+// first writes the first batch and registers the cursor if there is more to come.
+func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
+	reply.StartDocField("cursor")
+	end, err := b.fill(ctx, reply)
+	if err != nil || end || b.single || b.finished() {
+		b.cursor.Source.Close()
+		if err != nil {
+			return err
+		}
+		b.close(reply, 0)
+		return nil
+	}
+	b.req.RetainCursor(b.cursor)
+	id, err := b.req.Service.Cursors.Register(b.cursor)
+	if err != nil {
+		return err
+	}
+	b.close(reply, id)
+	return nil
+}
+
+func (b *batch) finished() bool { return b.size != 0 && b.done != nil && b.done() }
+
+// fill appends the array of documents. It reports whether the cursor has ended.
+func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err error) {
+	reply.StartArrayField(b.field)
+	start := reply.Len()
+	n := int64(0)
+	for ; b.size < 0 || n < b.size; n++ {
+		doc, err := b.cursor.Next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if doc == nil {
+			end = true
+			break
+		}
+		if n > 0 && reply.Len()-start+len(doc) > maxBatchBytes {
+			b.cursor.PutBack(doc)
+			break
+		}
+		reply.Elem(bsonx.Document(doc))
+	}
+	reply.End()
+	b.cursor.Returned += n
+	b.cursor.Batches++
+	b.req.Op.Debug.NReturned = n
+	b.req.Op.Debug.CursorExhausted = end
+	return end, nil
+}
+
+func (b *batch) close(reply *bsonx.Builder, id int64) {
+	reply.Int64("id", id)
+	reply.String("ns", b.cursor.Namespace())
+	reply.End()
+	b.req.Op.Debug.CursorID = id
+}

@@ -1,0 +1,323 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+func bulkWriteCommands() []Definition {
+	return []Definition{{
+		Name: "bulkWrite", Help: "Runs inserts, updates and deletes on several collections.",
+		Run: runBulkWrite, Write: true, Retryable: true, AdminOnly: true, API1: true, Counter: CountNone,
+		Fields: []Field{
+			{Name: "ops", Type: Array, Required: true, Sequence: true},
+			{Name: "nsInfo", Type: Array, Required: true, Sequence: true},
+			{Name: "ordered", Type: SafeBool},
+			{Name: "bypassDocumentValidation", Type: SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
+			{Name: "errorsOnly", Type: SafeBool},
+			{Name: "let", Type: Object},
+			{Name: "cursor", Type: Object},
+			{Name: "stmtId", Type: Int},
+			{Name: "stmtIds", Type: Array},
+		},
+	}}
+}
+
+// namespace is one entry of nsInfo.
+type namespace struct{ db, name string }
+
+// bulkOp is one parsed operation of a bulkWrite.
+type bulkOp struct {
+	kind   bulkKind
+	ns     namespace
+	doc    bsonx.Doc
+	update updateSpec
+	delete deleteSpec
+}
+
+type bulkKind int
+
+const (
+	bulkInsert bulkKind = iota
+	bulkUpdate
+	bulkDelete
+)
+
+// The first field of an operation is its kind and the index of its namespace.
+var (
+	bulkInsertFields = []Field{
+		{Name: "insert", Type: SafeInt, Required: true}, {Name: "document", Type: Object, Required: true},
+	}
+	bulkUpdateFields = []Field{
+		{Name: "update", Type: SafeInt, Required: true},
+		{Name: "filter", Type: Object, Required: true},
+		{Name: "updateMods", Type: OneOf(bsonx.TypeDocument, bsonx.TypeArray), Required: true},
+		{Name: "multi", Type: SafeBool}, {Name: "upsert", Type: SafeBool}, {Name: "upsertSupplied", Type: SafeBool},
+		{Name: "arrayFilters", Type: Array}, {Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+		{Name: "constants", Type: Object}, {Name: "collation", Type: Object}, {Name: "sort", Type: Object}, {Name: "sampleId", Type: BinData},
+	}
+	bulkDeleteFields = []Field{
+		{Name: "delete", Type: SafeInt, Required: true},
+		{Name: "filter", Type: Object, Required: true},
+		{Name: "multi", Type: SafeBool}, {Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+		{Name: "collation", Type: Object}, {Name: "sampleId", Type: BinData},
+	}
+)
+
+func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	n := req.DocumentCount("ops")
+	if err := checkBatch(n); err != nil {
+		return err
+	}
+	spaces, err := parseNSInfo(req)
+	if err != nil {
+		return err
+	}
+	ops := make([]bulkOp, 0, n)
+	err = req.Documents("ops", func(_ int, doc bsonx.Doc) error {
+		op, err := parseBulkOp(doc, spaces)
+		ops = append(ops, op)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return err
+	}
+	run := bulkRun{req: req, scope: sc, opts: req.writeOptions(), errorsOnly: req.Bool("errorsOnly")}
+	for i := range ops {
+		if err := run.one(ctx, i, &ops[i]); err != nil {
+			return err
+		}
+		if run.errors > 0 && run.opts.Ordered {
+			break
+		}
+	}
+	return run.report(ctx, reply)
+}
+
+func parseNSInfo(req *Request) ([]namespace, error) {
+	var out []namespace
+	err := req.Documents("nsInfo", func(_ int, doc bsonx.Doc) error {
+		var ns namespace
+		err := ParseFields("bulkWrite.nsInfo", doc, nsInfoFields, func(i int, v bsonx.Value) error {
+			if nsInfoFields[i].Name != "ns" {
+				return nil
+			}
+			var err error
+			ns.db, ns.name, err = splitNamespace(v.Str())
+			return err
+		})
+		out = append(out, ns)
+		return err
+	})
+	return out, err
+}
+
+var nsInfoFields = []Field{
+	{Name: "ns", Type: String, Required: true}, {Name: "collectionUUID", Type: BinData}, {Name: "encryptionInformation", Type: Object},
+}
+
+func parseBulkOp(doc bsonx.Doc, spaces []namespace) (bulkOp, error) {
+	first := doc.First()
+	var op bulkOp
+	var err error
+	switch string(first.Key) {
+	case "insert":
+		op.kind = bulkInsert
+		err = ParseFields("bulkWrite.ops.insert", doc, bulkInsertFields, op.setInsert)
+	case "update":
+		op.kind = bulkUpdate
+		err = ParseFields("bulkWrite.ops.update", doc, bulkUpdateFields, op.setUpdate)
+	case "delete":
+		op.kind, op.delete.multi = bulkDelete, false
+		err = ParseFields("bulkWrite.ops.delete", doc, bulkDeleteFields, op.setDelete)
+	default:
+		return op, UnknownField("bulkWrite.ops." + string(first.Key))
+	}
+	if err != nil {
+		return op, err
+	}
+	i, _ := first.Value.AsInt64()
+	if i < 0 || i >= int64(len(spaces)) {
+		return op, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", bsonx.FormatShell(first.Value))
+	}
+	op.ns = spaces[i]
+	return op, nil
+}
+
+func (op *bulkOp) setInsert(i int, v bsonx.Value) error {
+	if bulkInsertFields[i].Name == "document" {
+		op.doc = v.Doc()
+	}
+	return nil
+}
+
+func (op *bulkOp) setUpdate(i int, v bsonx.Value) error {
+	u := &op.update
+	switch bulkUpdateFields[i].Name {
+	case "filter":
+		u.query = v.Doc()
+	case "updateMods":
+		u.mods = v
+	case "multi":
+		u.multi = v.Truthy()
+	case "upsert":
+		u.upsert = v.Truthy()
+	case "arrayFilters":
+		u.arrayFilters = v
+	case "hint":
+		u.hint = v
+	case "constants":
+		u.constants = v
+	case "collation":
+		u.collation = v
+	case "sort":
+		u.sort = v.Doc()
+	}
+	return nil
+}
+
+func (op *bulkOp) setDelete(i int, v bsonx.Value) error {
+	d := &op.delete
+	switch bulkDeleteFields[i].Name {
+	case "filter":
+		d.query = v.Doc()
+	case "multi":
+		d.multi = v.Truthy()
+	case "hint":
+		d.hint = v
+	case "collation":
+		d.collation = v
+	}
+	return nil
+}
+
+// bulkRun executes the operations of a bulkWrite.
+type bulkRun struct {
+	req        *Request
+	scope      scope
+	opts       write.Options
+	errorsOnly bool
+
+	results                                                []bsonx.Doc
+	errors, inserted, matched, modified, upserted, deleted int64
+}
+
+// one runs an operation; the error that it returns ends the command.
+func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	n, err := r.run(ctx, op, b)
+	b.End()
+	switch {
+	case err != nil && endsCommand(err):
+		return err
+	case err != nil:
+		r.errors++
+		r.results = append(r.results, bulkFailure(i, op, err))
+	case !r.errorsOnly:
+		r.results = append(r.results, bsonx.NewDoc("ok", 1.0, "idx", i, "n", n))
+		r.results[len(r.results)-1] = withFields(r.results[len(r.results)-1], b.Bytes())
+	}
+	return nil
+}
+
+// withFields returns a document with the fields of another one appended.
+func withFields(doc, more bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Fields(doc)
+	b.Fields(more)
+	b.End()
+	return b.Bytes()
+}
+
+func bulkFailure(i int, op *bulkOp, err error) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Double("ok", 0)
+	b.Int32("idx", int32(i))
+	appendWriteError(b, err)
+	b.Int32("n", 0)
+	if op.kind == bulkUpdate {
+		b.Int32("nModified", 0)
+	}
+	b.End()
+	return b.Bytes()
+}
+
+// run executes an operation, appends what is particular to its result, and returns n.
+func (r *bulkRun) run(ctx context.Context, op *bulkOp, result *bsonx.Builder) (int64, error) {
+	switch op.kind {
+	case bulkInsert:
+		err := r.insert(ctx, op)
+		if err != nil {
+			return 0, err
+		}
+		r.inserted++
+		return 1, nil
+	case bulkUpdate:
+		res, err := r.req.runUpdateSpec(ctx, r.scope, op.ns.db, op.ns.name, &op.update, r.opts)
+		r.matched += res.Matched
+		r.modified += res.Modified
+		n := res.Matched
+		result.Int32("nModified", int32(res.Modified))
+		if !res.UpsertedID.IsMissing() {
+			r.upserted++
+			n++
+			result.Doc("upserted", bsonx.NewDoc("_id", res.UpsertedID))
+		}
+		return n, err
+	default:
+		n, err := r.req.runDeleteSpec(ctx, r.scope, op.ns.db, op.ns.name, &op.delete, r.opts)
+		r.deleted += n
+		return n, err
+	}
+}
+
+func (r *bulkRun) insert(ctx context.Context, op *bulkOp) error {
+	doc, err := update.PrepareInsert(op.doc, nil, nil)
+	if err != nil {
+		return err
+	}
+	var failure error
+	err = r.req.onCollection(op.ns.db, op.ns.name, func(c *table.Collection) error {
+		if c.Kind == catalog.KindView {
+			return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
+		}
+		_, err := r.req.Service.Writes.Insert(ctx, c, []bsonx.Doc{doc}, r.opts, func(_ int, err error) { failure = err })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return failure
+}
+
+// report writes the totals and the results as a cursor.
+func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
+	s := r.req.Service
+	s.Count(CountInsert, r.inserted)
+	s.Count(CountUpdate, r.matched)
+	s.Count(CountDelete, r.deleted)
+	if err := replyList(ctx, r.req, reply, "$cmd.bulkWrite", r.results); err != nil {
+		return err
+	}
+	reply.Int32("nErrors", int32(r.errors))
+	reply.Int32("nInserted", int32(r.inserted))
+	reply.Int32("nMatched", int32(r.matched))
+	reply.Int32("nModified", int32(r.modified))
+	reply.Int32("nUpserted", int32(r.upserted))
+	reply.Int32("nDeleted", int32(r.deleted))
+	return nil
+}

@@ -1,0 +1,159 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func collStatsCommands() []Definition {
+	return []Definition{
+		{
+			Name: "collStats", Aliases: []string{"collstats"}, Help: "Shows the size of a collection and its indexes.",
+			Run: runCollStats, Fields: []Field{{Name: "scale", Type: SafeInt, Check: AtLeast(1)}, {Name: "verbose", Type: SafeBool}},
+		},
+		{
+			Name: "dbStats", Aliases: []string{"dbstats"}, Help: "Shows the size of a database.",
+			Run: runDBStats, Fields: []Field{{Name: "scale", Type: SafeInt, Check: AtLeast(1)}, {Name: "freeStorage", Type: SafeInt}},
+		},
+	}
+}
+
+// sizes are what a collection holds and takes, in bytes.
+type sizes struct {
+	count, data, storage, indexes int64
+	perIndex                      []int64 // of collection.Indexes
+}
+
+// collectionSizes measures a collection; a view has no sizes.
+func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
+	if c == nil || c.Kind == catalog.KindView {
+		return sizes{}, nil
+	}
+	counter, err := s.Store.Count(c)
+	if err != nil {
+		return sizes{}, err
+	}
+	out := sizes{count: counter.Count, data: counter.Bytes}
+	if out.storage, err = s.Store.DiskUsage(c); err != nil {
+		return sizes{}, err
+	}
+	for _, ix := range c.Indexes {
+		n, err := s.Store.IndexDiskUsage(ix)
+		if err != nil {
+			return sizes{}, err
+		}
+		out.indexes += n
+		out.perIndex = append(out.perIndex, n)
+	}
+	return out, nil
+}
+
+func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c := req.Service.Store.Lookup(req.DB, name)
+	if c != nil && c.Kind == catalog.KindView {
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
+	}
+	sz, err := req.Service.collectionSizes(c)
+	if err != nil {
+		return err
+	}
+	scale := req.Int64("scale", 1)
+	reply.String("ns", req.DB+"."+name)
+	appendNumber(reply, "size", sz.data/scale)
+	appendNumber(reply, "count", sz.count)
+	if sz.count > 0 {
+		appendNumber(reply, "avgObjSize", sz.data/sz.count)
+	}
+	reply.Int32("numOrphanDocs", 0)
+	appendNumber(reply, "storageSize", sz.storage/scale)
+	reply.Int32("freeStorageSize", 0)
+	reply.Bool("capped", false)
+	appendIndexStats(reply, c, sz, scale)
+	reply.Int32("scaleFactor", int32(scale))
+	return nil
+}
+
+func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz sizes, scale int64) {
+	var indexes []*table.Index
+	if c != nil {
+		indexes = c.Indexes
+	}
+	n := len(indexes)
+	if c != nil {
+		n++
+	}
+	reply.Int32("nindexes", int32(n))
+	reply.StartArrayField("indexBuilds")
+	for _, ix := range indexes {
+		if !ix.Ready {
+			reply.Elem(bsonx.String(ix.Name))
+		}
+	}
+	reply.End()
+	appendNumber(reply, "totalIndexSize", sz.indexes/scale)
+	appendNumber(reply, "totalSize", (sz.storage+sz.indexes)/scale)
+	reply.StartDocField("indexSizes")
+	if c != nil {
+		reply.Int32("_id_", 0) // records are clustered by _id
+	}
+	for i, ix := range indexes {
+		appendNumber(reply, ix.Name, sz.perIndex[i]/scale)
+	}
+	reply.End()
+}
+
+// appendNumber appends an int32 where the number fits, else an int64, as mongod does for sizes.
+func appendNumber(b *bsonx.Builder, key string, n int64) {
+	if int64(int32(n)) == n {
+		b.Int32(key, int32(n))
+	} else {
+		b.Int64(key, n)
+	}
+}
+
+func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	var total sizes
+	var collections, views, indexes int64
+	for _, e := range req.Service.Store.Catalog().Collections(req.DB) {
+		if e.Kind == catalog.KindView {
+			views++
+			continue
+		}
+		c := req.Service.Store.Lookup(req.DB, e.Name)
+		sz, err := req.Service.collectionSizes(c)
+		if err != nil {
+			return err
+		}
+		collections++
+		indexes += int64(len(e.Indexes)) + 1
+		total.count += sz.count
+		total.data += sz.data
+		total.storage += sz.storage
+		total.indexes += sz.indexes
+	}
+	scale := req.Int64("scale", 1)
+	average := 0.0
+	if total.count > 0 {
+		average = float64(total.data) / float64(total.count)
+	}
+	reply.String("db", req.DB)
+	reply.Int64("collections", collections)
+	reply.Int64("views", views)
+	reply.Int64("objects", total.count)
+	reply.Double("avgObjSize", average)
+	reply.Double("dataSize", float64(total.data)/float64(scale))
+	reply.Double("storageSize", float64(total.storage)/float64(scale))
+	reply.Int64("indexes", indexes)
+	reply.Double("indexSize", float64(total.indexes)/float64(scale))
+	reply.Double("totalSize", float64(total.storage+total.indexes)/float64(scale))
+	reply.Int64("scaleFactor", scale)
+	return nil
+}

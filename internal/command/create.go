@@ -1,0 +1,225 @@
+package command
+
+import (
+	"context"
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func createCommands() []Definition {
+	return []Definition{{
+		Name: "create", Help: "Makes a collection or a view.",
+		Run: runCreate, Write: true, API1: true, Fields: createFields,
+	}}
+}
+
+var createFields = []Field{
+	{Name: "capped", Type: SafeBool},
+	{Name: "autoIndexId", Type: SafeBool},
+	{Name: "idIndex", Type: Object},
+	{Name: "size", Type: SafeInt},
+	{Name: "max", Type: SafeInt},
+	{Name: "storageEngine", Type: Object},
+	{Name: "validator", Type: Object},
+	{Name: "validationLevel", Type: String},
+	{Name: "validationAction", Type: String},
+	{Name: "indexOptionDefaults", Type: Object},
+	{Name: "viewOn", Type: String},
+	{Name: "pipeline", Type: Array},
+	{Name: "collation", Type: Object},
+	{Name: "recordPreImages", Type: SafeBool},
+	{Name: "changeStreamPreAndPostImages", Type: Object},
+	{Name: "timeseries", Type: Object},
+	{Name: "clusteredIndex", Type: OneOf(bsonx.TypeBool, bsonx.TypeDocument)},
+	{Name: "expireAfterSeconds", Type: OneOf(bsonx.TypeString, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128)},
+	{Name: "encryptedFields", Type: Object},
+	{Name: "temp", Type: SafeBool},
+	{Name: "flags", Type: SafeInt},
+}
+
+func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	options, err := createOptions(req)
+	if err != nil {
+		return err
+	}
+	kind := catalog.KindCollection
+	if req.Has("viewOn") {
+		kind = catalog.KindView
+		if err := req.checkView(name); err != nil {
+			return err
+		}
+	}
+	if c := req.Service.Store.Lookup(req.DB, name); c != nil {
+		if c.Kind == kind && options.Equal(c.Options) {
+			return nil // the same collection once more is no error
+		}
+		return alreadyExists(c)
+	}
+	_, err = req.Service.Store.Create(req.DB, name, kind, options)
+	return err
+}
+
+func alreadyExists(c *table.Collection) error {
+	if c.Kind == catalog.KindView {
+		return mongoerr.New(mongoerr.NamespaceExists, "A view already exists. NS: %s", c.Namespace())
+	}
+	return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", c.Namespace())
+}
+
+// createOptions checks the options and returns those that are kept, in the order in which they were sent.
+func createOptions(req *Request) (bsonx.Doc, error) {
+	if err := checkCreate(req); err != nil {
+		return nil, err
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, arg := range req.Args() {
+		switch name := string(arg.Key); name {
+		case "capped", "recordPreImages", "temp":
+			if arg.Value.Truthy() {
+				b.Bool(name, true)
+			}
+		case "autoIndexId", "idIndex", "indexOptionDefaults", "flags":
+		case "clusteredIndex":
+			if arg.Value.Type == bsonx.TypeDocument {
+				b.Doc(name, clusteredIndexOption(arg.Value.Doc()))
+			}
+		case "changeStreamPreAndPostImages":
+			if arg.Value.Doc().Lookup("enabled").Truthy() {
+				b.Value(name, arg.Value)
+			}
+		default:
+			b.Value(name, arg.Value)
+		}
+	}
+	b.End()
+	return b.Bytes(), nil
+}
+
+func checkCreate(req *Request) error {
+	if err := checkCollation(req.Get("collation")); err != nil {
+		return err
+	}
+	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() {
+		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
+	}
+	if v := req.Get("clusteredIndex"); v.Type == bsonx.TypeDocument {
+		if err := checkClusteredIndex(v.Doc()); err != nil {
+			return err
+		}
+	}
+	if err := checkValidation(req); err != nil {
+		return err
+	}
+	if err := checkCapped(req); err != nil {
+		return err
+	}
+	for _, later := range []string{"timeseries", "encryptedFields"} {
+		if req.Has(later) {
+			return mongoerr.New(mongoerr.NotImplemented, "the option '%s' of create is not supported yet", later)
+		}
+	}
+	return nil
+}
+
+// maxCappedDocuments is the largest max of a capped collection.
+const maxCappedDocuments = math.MaxInt32
+
+func checkCapped(req *Request) error {
+	size := req.Get("size")
+	switch {
+	case req.Bool("capped") && size.IsMissing():
+		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
+	case req.Bool("capped") && saturatingInt64(size) <= 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "size has to be > 0")
+	case req.Bool("capped") && req.Int64("max", 0) > maxCappedDocuments:
+		return mongoerr.New(mongoerr.InvalidOptions, "max in a capped collection has to be < 2^31 or not set")
+	case !req.Bool("capped") && (req.Has("size") || req.Has("max")) && !req.Has("viewOn"):
+		return mongoerr.New(mongoerr.InvalidOptions, "the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
+	case req.Bool("capped"):
+		return mongoerr.New(mongoerr.NotImplemented, "capped collections are not supported yet")
+	}
+	return nil
+}
+
+// clusteredIndexFields are the fields of the clusteredIndex option.
+var clusteredIndexFields = []Field{
+	{Name: "v", Type: SafeInt},
+	{Name: "key", Type: Object, Required: true},
+	{Name: "name", Type: String},
+	{Name: "unique", Type: SafeBool, Required: true},
+}
+
+func checkClusteredIndex(spec bsonx.Doc) error {
+	return ParseFields("create.clusteredIndex", spec, clusteredIndexFields, func(i int, v bsonx.Value) error {
+		switch clusteredIndexFields[i].Name {
+		case "key":
+			if !sameKeyPattern(v.Doc(), idIndexSpec.Lookup("key").Doc()) {
+				return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The clusteredIndex option is not supported for key %s; use {_id: 1}", bsonx.FormatShell(v))
+			}
+		case "unique":
+			if !v.Truthy() {
+				return mongoerr.New(mongoerr.Code(5979700), "The clusteredIndex option requires unique: true to be specified")
+			}
+		}
+		return nil
+	})
+}
+
+// clusteredIndexOption completes the option as listCollections shows it.
+func clusteredIndexOption(spec bsonx.Doc) bsonx.Doc {
+	name := spec.Lookup("name")
+	if name.IsMissing() {
+		name = bsonx.String("_id_")
+	}
+	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", name, "unique", true)
+}
+
+// checkView checks the definition of a view.
+func (r *Request) checkView(name string) error {
+	on := r.String("viewOn")
+	if on == "" {
+		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
+	}
+	for _, option := range []string{"capped", "validator", "clusteredIndex", "timeseries", "size", "max"} {
+		if r.Has(option) {
+			return mongoerr.New(mongoerr.InvalidOptions, "Option '%s' is not allowed on a view", option)
+		}
+	}
+	if err := catalog.CheckCollectionName(r.DB, on); err != nil {
+		return err
+	}
+	if stages := r.Get("pipeline"); !stages.IsMissing() {
+		if _, err := (scope{now: r.Now}).parsePipeline(stages); err != nil {
+			return err
+		}
+	}
+	return r.checkViewGraph(name, on)
+}
+
+// maxViewDepth is how many views may stand on each other.
+const maxViewDepth = 20
+
+func (r *Request) checkViewGraph(name, on string) error {
+	for depth := 1; ; depth++ {
+		if on == name {
+			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s.%s", r.DB, name)
+		}
+		if depth > maxViewDepth {
+			return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", maxViewDepth)
+		}
+		c := r.Service.Store.Lookup(r.DB, on)
+		if c == nil || c.Kind != catalog.KindView {
+			return nil
+		}
+		on = c.Options.Lookup("viewOn").Str()
+	}
+}

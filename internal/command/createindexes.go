@@ -1,0 +1,184 @@
+package command
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func createIndexesCommands() []Definition {
+	return []Definition{{
+		Name: "createIndexes", Help: "Builds indexes on a collection.",
+		Run: runCreateIndexes, Write: true, API1: true,
+		Fields: []Field{
+			{Name: "indexes", Type: Array, Required: true},
+			{Name: "ignoreUnknownIndexOptions", Type: SafeBool, Unstable: true},
+			{Name: "commitQuorum", Type: Any, Unstable: true},
+			{Name: "returnOnStart", Type: SafeBool},
+		},
+	}}
+}
+
+func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	specs, err := parseIndexSpecs(req)
+	if err != nil {
+		return err
+	}
+	existed, err := req.writable(req.DB, name)
+	if err != nil {
+		return err
+	}
+	c, err := req.ensure(req.DB, name)
+	if err != nil {
+		return err
+	}
+	before := len(c.Indexes) + 1
+	missing, err := newIndexes(c, specs)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		if err := req.Service.Store.CreateIndexes(ctx, c, missing); err != nil {
+			return err
+		}
+	}
+	reply.Int32("numIndexesBefore", int32(before))
+	reply.Int32("numIndexesAfter", int32(before+len(missing)))
+	reply.Bool("createdCollectionAutomatically", existed == nil)
+	if len(missing) == 0 {
+		reply.String("note", "all indexes already exist")
+	}
+	return nil
+}
+
+func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
+	docs, err := docsOf("createIndexes.indexes", req.Get("indexes"))
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
+	}
+	var out []*indexSpec
+	for _, doc := range docs {
+		s, err := parseIndexSpec(doc)
+		if err != nil {
+			return nil, prefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(doc)))
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// newIndexes returns the specifications of the indexes that do not exist yet. Ones that contradict existing indexes, or
+// each other, are an error.
+func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
+	known := []bsonx.Doc{idIndexSpec}
+	hasText := false
+	for _, ix := range c.Indexes {
+		known = append(known, ix.Spec)
+		hasText = hasText || isText(ix.Key)
+	}
+	var missing []bsonx.Doc
+	for _, s := range specs {
+		if s.isIDIndex() {
+			continue
+		}
+		stored := s.stored()
+		exists, err := compareSpecs(c, known, stored)
+		if err != nil {
+			return nil, err
+		}
+		if exists {
+			continue
+		}
+		if hasText && isText(s.key) {
+			return nil, mongoerr.New(mongoerr.IndexOptionsConflict, "only one text index per collection allowed")
+		}
+		hasText = hasText || isText(s.key)
+		known = append(known, stored)
+		missing = append(missing, stored)
+		if len(known) > maxIndexes {
+			return nil, cannotCreate("add index fails, too many indexes for %s key:%s", c.Namespace(), bsonx.FormatShell(bsonx.Document(s.key)))
+		}
+	}
+	return missing, nil
+}
+
+// idIndexSpec is how listIndexes shows the implicit index on _id.
+var idIndexSpec = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_")
+
+func (s *indexSpec) isIDIndex() bool {
+	first := s.key.First()
+	f, _ := first.Value.AsFloat64()
+	return s.key.Len() == 1 && string(first.Key) == "_id" && f > 0
+}
+
+func isText(key bsonx.Doc) bool {
+	for it := key.Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == "text" {
+			return true
+		}
+	}
+	return false
+}
+
+// compareSpecs reports whether an index like spec exists.
+func compareSpecs(c *table.Collection, known []bsonx.Doc, spec bsonx.Doc) (bool, error) {
+	name := spec.Lookup("name").Str()
+	for _, old := range known {
+		sameName := old.Lookup("name").Str() == name
+		sameKey := sameKeyPattern(old.Lookup("key").Doc(), spec.Lookup("key").Doc())
+		sameIdentity := sameKey && sameOptions(old, spec, identityOptions)
+		switch {
+		case sameName && !sameIdentity:
+			return false, mongoerr.New(mongoerr.IndexKeySpecsConflict,
+				"An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
+				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
+		case sameName && !sameOptions(old, spec, otherOptions):
+			return false, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with the same name but different options. Requested index: %s, existing index: %s",
+				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
+		case sameName:
+			return true, nil
+		case sameIdentity:
+			return false, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
+		}
+	}
+	return false, nil
+}
+
+// identityOptions are those that, with the key, make an index another one; a difference in the others is a conflict.
+var (
+	identityOptions = []string{"unique", "sparse", "partialFilterExpression", "collation", "wildcardProjection"}
+	otherOptions    = []string{"hidden", "expireAfterSeconds", "weights", "default_language", "language_override", "bits", "min", "max"}
+)
+
+func sameOptions(a, b bsonx.Doc, names []string) bool {
+	for _, name := range names {
+		if bsonx.CompareValues(a.Lookup(name), b.Lookup(name)) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sameKeyPattern compares two key patterns: fields in order, directions by value.
+func sameKeyPattern(a, b bsonx.Doc) bool {
+	ia, ib := a.Iter(), b.Iter()
+	for {
+		na, nb := ia.Next(), ib.Next()
+		if !na || !nb {
+			return na == nb
+		}
+		if !bytes.Equal(ia.Key(), ib.Key()) || bsonx.CompareValues(ia.Value(), ib.Value()) != 0 {
+			return false
+		}
+	}
+}

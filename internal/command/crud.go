@@ -1,0 +1,207 @@
+package command
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// This file holds what the commands that read and write documents have in common.
+
+// scope is what the filters, projections and updates of one command are compiled with.
+type scope struct {
+	vars *expr.Vars
+	now  time.Time
+}
+
+// newScope reads the command's let.
+func newScope(req *Request) (scope, error) {
+	vars, err := expr.NewVars(req.Doc("let"))
+	return scope{vars, req.Now}, err
+}
+
+func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
+	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now, AllowWhere: true, AllowExpr: true})
+}
+
+// checkCollation accepts what needs no collation rules: none, an empty document, or the simple locale.
+func checkCollation(v bsonx.Value) error {
+	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
+		return nil
+	}
+	locale := v.Doc().Lookup("locale")
+	switch {
+	case locale.IsMissing():
+		return MissingField("collation.locale")
+	case locale.Type != bsonx.TypeString:
+		return WrongType("collation.locale", locale.Type, String)
+	case locale.Str() == "simple":
+		return nil
+	}
+	return mongoerr.New(mongoerr.NotImplemented, "collation with locale %q is not supported yet", locale.Str())
+}
+
+// checkHint accepts an index name or a key pattern.
+func checkHint(v bsonx.Value) error {
+	switch v.Type {
+	case bsonx.TypeMissing, bsonx.TypeString, bsonx.TypeDocument:
+		return nil
+	default:
+		return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
+	}
+}
+
+// readable returns the collection that a command reads: nil where there is none, an error for a view.
+func (r *Request) readable() (name string, c *table.Collection, err error) {
+	name, err = r.Collection()
+	if err != nil {
+		return "", nil, err
+	}
+	c = r.Service.Store.Lookup(r.DB, name)
+	if c != nil && c.Kind == catalog.KindView {
+		return "", nil, mongoerr.New(mongoerr.NotImplemented, "reading the view %s.%s is not supported yet", r.DB, name)
+	}
+	return name, c, nil
+}
+
+// writable checks the namespace of a write and returns the collection, nil where there is none yet.
+func (r *Request) writable(db, name string) (*table.Collection, error) {
+	if err := catalog.CheckDatabaseName(db); err != nil {
+		return nil, err
+	}
+	if err := catalog.CheckNewCollection(db, name); err != nil {
+		return nil, err
+	}
+	c := r.Service.Store.Lookup(db, name)
+	if c != nil && c.Kind == catalog.KindView {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", db, name)
+	}
+	return c, nil
+}
+
+// ensure returns a collection to insert into, made where there is none.
+func (r *Request) ensure(db, name string) (*table.Collection, error) {
+	c, err := r.writable(db, name)
+	if err != nil || c != nil {
+		return c, err
+	}
+	return r.Service.Store.Ensure(db, name)
+}
+
+// writeOptions are the options that all statements of a write command share.
+func (r *Request) writeOptions() write.Options {
+	return write.Options{
+		Ordered:          r.BoolOr("ordered", true),
+		BypassValidation: r.Bool("bypassDocumentValidation"),
+		Durability:       r.durability(),
+	}
+}
+
+// durability turns the write concern into what a commit waits for: j or a majority survive the loss of power.
+func (r *Request) durability() storage.Durability {
+	if r.Generic.WriteConcern.Durable() {
+		return storage.Durable
+	}
+	return storage.Buffered
+}
+
+// writeErrors collects the errors of single documents or statements.
+type writeErrors struct {
+	items []writeError
+}
+
+type writeError struct {
+	index int
+	err   error
+}
+
+func (e *writeErrors) add(index int, err error) { e.items = append(e.items, writeError{index, err}) }
+
+// append writes the field writeErrors, if there are any.
+func (e *writeErrors) append(reply *bsonx.Builder) {
+	if len(e.items) == 0 {
+		return
+	}
+	reply.StartArrayField("writeErrors")
+	for _, item := range e.items {
+		reply.StartDocElem()
+		reply.Int32("index", int32(item.index))
+		appendWriteError(reply, item.err)
+		reply.End()
+	}
+	reply.End()
+}
+
+// appendWriteError appends code, details and message of an error.
+func appendWriteError(reply *bsonx.Builder, err error) {
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		e = mongoerr.New(mongoerr.InternalError, "%s", err.Error())
+	}
+	reply.Int32("code", int32(e.Code))
+	reply.Fields(e.Info)
+	reply.String("errmsg", e.Message)
+}
+
+// endsCommand tells errors that end a whole write command from those of a single document or statement.
+func endsCommand(err error) bool {
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		return true
+	}
+	switch e.Code {
+	case mongoerr.Interrupted, mongoerr.MaxTimeMSExpired, mongoerr.InterruptedAtShutdown, mongoerr.CallbackCanceled,
+		mongoerr.OutOfDiskSpace, mongoerr.NotImplemented:
+		return true
+	default:
+		return false
+	}
+}
+
+// onCollection runs fn on a collection and once more on the newest one where it was dropped in between.
+func (r *Request) onCollection(db, name string, fn func(c *table.Collection) error) error {
+	for {
+		c, err := r.ensure(db, name)
+		if err != nil {
+			return err
+		}
+		if err = fn(c); !errors.Is(err, table.ErrDropped) {
+			return err
+		}
+	}
+}
+
+// updateOptions say how an update of this command is parsed.
+func (s scope) updateOptions(arrayFilters []bsonx.Doc) update.Options {
+	return update.Options{
+		ArrayFilters: arrayFilters,
+		ParseFilter: func(doc bsonx.Doc) (update.Matcher, error) {
+			return s.filter(doc)
+		},
+		ParsePipeline: s.pipeline,
+	}
+}
+
+// env is what applying an update depends on.
+func (r *Request) env() update.Env { return update.Env{Now: r.Now} }
+
+// docsOf returns the documents of an array; element names path for the error of one that is no document.
+func docsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
+	var out []bsonx.Doc
+	for it := v.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			return nil, WrongType(path+"."+string(it.Key()), it.Value().Type, Object)
+		}
+		out = append(out, it.Value().Doc())
+	}
+	return out, nil
+}

@@ -1,0 +1,127 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+func deleteCommands() []Definition {
+	return []Definition{{
+		Name: "delete", Help: "Removes documents.",
+		Run: runDelete, Write: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
+		Fields: []Field{
+			{Name: "deletes", Type: Array, Required: true, Sequence: true},
+			{Name: "ordered", Type: SafeBool},
+			{Name: "let", Type: Object},
+			{Name: "bypassDocumentValidation", Type: SafeBool},
+			{Name: "stmtId", Type: Int},
+			{Name: "stmtIds", Type: Array},
+			{Name: "encryptionInformation", Type: Object},
+		},
+	}}
+}
+
+// deleteFields are the fields of one statement of delete.
+var deleteFields = []Field{
+	{Name: "q", Type: Object, Required: true},
+	{Name: "limit", Type: Any, Required: true},
+	{Name: "hint", Type: Any},
+	{Name: "collation", Type: Object},
+	{Name: "sampleId", Type: BinData},
+}
+
+// deleteSpec is one parsed, not yet compiled statement of delete or bulkWrite.
+type deleteSpec struct {
+	query     bsonx.Doc
+	hint      bsonx.Value
+	collation bsonx.Value
+	multi     bool
+}
+
+func parseDeleteSpec(path string, doc bsonx.Doc) (deleteSpec, error) {
+	var s deleteSpec
+	err := ParseFields(path, doc, deleteFields, func(i int, v bsonx.Value) error {
+		switch deleteFields[i].Name {
+		case "q":
+			s.query = v.Doc()
+		case "limit":
+			return s.setLimit(v)
+		case "hint":
+			s.hint = v
+		case "collation":
+			s.collation = v
+		}
+		return nil
+	})
+	return s, err
+}
+
+// setLimit accepts 0 (all documents) and 1.
+func (s *deleteSpec) setLimit(v bsonx.Value) error {
+	n, ok := v.AsExactInt64()
+	if !ok || n != 0 && n != 1 {
+		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", bsonx.FormatShell(v))
+	}
+	s.multi = n == 0
+	return nil
+}
+
+func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	specs, err := parseStatements(req, "deletes", parseDeleteSpec)
+	if err != nil {
+		return err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return err
+	}
+	opts := req.writeOptions()
+	var total int64
+	var failures writeErrors
+	for i := range specs {
+		n, err := req.runDeleteSpec(ctx, sc, req.DB, name, &specs[i], opts)
+		total += n
+		if err == nil {
+			continue
+		}
+		if endsCommand(err) {
+			return err
+		}
+		failures.add(i, err)
+		if opts.Ordered {
+			break
+		}
+	}
+	req.Service.Count(CountDelete, int64(len(specs)))
+	req.Op.Debug.NDeleted = total
+	reply.Int32("n", int32(total))
+	failures.append(reply)
+	return nil
+}
+
+// runDeleteSpec compiles and runs one delete statement.
+func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
+	if err := checkCollation(spec.collation); err != nil {
+		return 0, err
+	}
+	if err := checkHint(spec.hint); err != nil {
+		return 0, err
+	}
+	f, err := sc.filter(spec.query)
+	if err != nil {
+		return 0, err
+	}
+	c, err := r.writable(db, name)
+	if err != nil || c == nil {
+		return 0, err
+	}
+	st := &write.DeleteStatement{Query: write.Query{Coll: c, Filter: f, Hint: spec.hint, One: !spec.multi}}
+	return r.Service.Writes.Delete(ctx, st, opts)
+}

@@ -1,0 +1,65 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func distinctCommands() []Definition {
+	return []Definition{{
+		Name: "distinct", Help: "Returns the distinct values of a field.",
+		Run: runDistinct, Read: true, API1: true,
+		Fields: []Field{
+			{Name: "key", Type: String, Required: true},
+			{Name: "query", Type: Object},
+			{Name: "collation", Type: Object},
+			{Name: "hint", Type: Any},
+			{Name: "unwrapOptions", Type: Any},
+		},
+	}}
+}
+
+func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, c, err := req.readable()
+	if err != nil {
+		return err
+	}
+	q, err := distinctQuery(req, name, c)
+	if err != nil {
+		return err
+	}
+	reader := exec.NewReader(req.Service.Store.Engine())
+	defer reader.Close()
+	values, err := req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
+	if err != nil {
+		return err
+	}
+	if len(values.Data) > maxBatchBytes {
+		return mongoerr.New(mongoerr.Code(17217), "distinct too big, 16mb cap")
+	}
+	reply.Value("values", values)
+	return nil
+}
+
+func distinctQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	if err := checkHint(req.Get("hint")); err != nil {
+		return nil, err
+	}
+	if err := checkCollation(req.Get("collation")); err != nil {
+		return nil, err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return nil, err
+	}
+	f, err := sc.filterOrAll(req.Doc("query"))
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Hint: req.Get("hint")}, nil
+}

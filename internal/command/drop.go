@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func dropCommands() []Definition {
+	return []Definition{
+		{
+			Name: "drop", Help: "Removes a collection or a view.",
+			Run: runDrop, Write: true, API1: true,
+		},
+		{
+			Name: "dropDatabase", Help: "Removes a database with all its collections.",
+			Run: runDropDatabase, Write: true, API1: true,
+		},
+		{
+			Name: "renameCollection", Help: "Gives a collection another name.",
+			Run: runRename, Write: true, AdminOnly: true,
+			Fields: []Field{
+				{Name: "to", Type: String, Required: true},
+				{Name: "dropTarget", Type: OneOf(bsonx.TypeBool, bsonx.TypeBinary)},
+				{Name: "stayTemp", Type: SafeBool},
+			},
+		},
+	}
+}
+
+func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c := req.Service.Store.Lookup(req.DB, name)
+	if c == nil {
+		return nil // since 7.0 no error
+	}
+	if err := req.Service.Store.Drop(c); err != nil {
+		return err
+	}
+	if c.Kind == catalog.KindCollection {
+		reply.Int32("nIndexesWas", int32(len(c.Indexes)+1))
+	}
+	reply.String("ns", c.Namespace())
+	return nil
+}
+
+func runDropDatabase(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	if req.DB == "admin" || req.DB == "local" || req.DB == "config" {
+		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", req.DB)
+	}
+	existed := len(req.Service.Store.Catalog().Collections(req.DB)) > 0
+	if err := req.Service.Store.DropDatabase(req.DB); err != nil {
+		return err
+	}
+	if existed {
+		reply.String("dropped", req.DB)
+	}
+	return nil
+}
+
+func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	from := req.CommandValue()
+	if from.Type != bsonx.TypeString {
+		return WrongType("renameCollection.renameCollection", from.Type, String)
+	}
+	fromDB, fromName, err := splitNamespace(from.Str())
+	if err != nil {
+		return err
+	}
+	toDB, toName, err := splitNamespace(req.String("to"))
+	if err != nil {
+		return err
+	}
+	c := req.Service.Store.Lookup(fromDB, fromName)
+	if c == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from.Str())
+	}
+	if err := checkRename(req, c, toDB, toName); err != nil {
+		return err
+	}
+	return req.Service.Store.Rename(c, toDB, toName, req.Bool("dropTarget"))
+}
+
+func checkRename(req *Request, c *table.Collection, toDB, toName string) error {
+	if c.Kind == catalog.KindView {
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename view: %s", c.Namespace())
+	}
+	if c.DB == toDB && c.Name == toName {
+		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+	}
+	if target := req.Service.Store.Lookup(toDB, toName); target != nil && target.Kind == catalog.KindView {
+		return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", target.Namespace())
+	}
+	return nil
+}
+
+// splitNamespace takes "db.collection" apart.
+func splitNamespace(ns string) (db, name string, err error) {
+	db, name, ok := strings.Cut(ns, ".")
+	if !ok || db == "" || name == "" {
+		return "", "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
+	}
+	return db, name, nil
+}

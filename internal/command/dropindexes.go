@@ -1,0 +1,116 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func dropIndexesCommands() []Definition {
+	return []Definition{{
+		Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Help: "Removes indexes from a collection.",
+		Run: runDropIndexes, Write: true, API1: true,
+		Fields: []Field{{Name: "index", Type: OneOf(bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray), Required: true}},
+	}}
+}
+
+func runDropIndexes(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c, err := req.existing(name)
+	if err != nil {
+		return err
+	}
+	names, all, err := indexesToDrop(c, req.Get("index"))
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		if err := req.Service.Store.DropIndexes(c, names...); err != nil {
+			return err
+		}
+	}
+	reply.Int32("nIndexesWas", int32(len(c.Indexes)+1))
+	if all {
+		reply.String("msg", "non-_id indexes dropped for collection")
+	}
+	return nil
+}
+
+// existing returns a collection that must exist and be no view.
+func (r *Request) existing(name string) (*table.Collection, error) {
+	c, err := r.writable(r.DB, name)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s.%s", r.DB, name)
+	}
+	return c, nil
+}
+
+var errDropID = mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
+
+// indexesToDrop resolves the index argument to names.
+func indexesToDrop(c *table.Collection, v bsonx.Value) (names []string, all bool, err error) {
+	switch v.Type {
+	case bsonx.TypeDocument:
+		name, err := indexByKey(c, v.Doc())
+		return []string{name}, false, err
+	case bsonx.TypeArray:
+		for it := v.Doc().Iter(); it.Next(); {
+			if it.Value().Type != bsonx.TypeString {
+				return nil, false, WrongType("dropIndexes.index."+string(it.Key()), it.Value().Type, String)
+			}
+			name, err := indexByName(c, it.Value().Str())
+			if err != nil {
+				return nil, false, err
+			}
+			names = append(names, name)
+		}
+		return names, false, nil
+	default:
+		if v.Str() != "*" {
+			name, err := indexByName(c, v.Str())
+			return []string{name}, false, err
+		}
+		for _, ix := range c.Indexes {
+			names = append(names, ix.Name)
+		}
+		return names, true, nil
+	}
+}
+
+func indexByName(c *table.Collection, name string) (string, error) {
+	if name == "_id_" {
+		return "", errDropID
+	}
+	if c.Index(name) == nil {
+		return "", mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+	}
+	return name, nil
+}
+
+func indexByKey(c *table.Collection, key bsonx.Doc) (string, error) {
+	if sameKeyPattern(key, idIndexSpec.Lookup("key").Doc()) {
+		return "", errDropID
+	}
+	found := ""
+	for _, ix := range c.Indexes {
+		if !sameKeyPattern(ix.Key, key) {
+			continue
+		}
+		if found != "" {
+			return "", mongoerr.New(mongoerr.AmbiguousIndexKeyPattern, "%d indexes found for key: %s, identify by name instead.", 2, bsonx.FormatShell(bsonx.Document(key)))
+		}
+		found = ix.Name
+	}
+	if found == "" {
+		return "", mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", bsonx.FormatShell(bsonx.Document(key)))
+	}
+	return found, nil
+}

@@ -1,0 +1,195 @@
+package command
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+func explainCommands() []Definition {
+	return []Definition{{
+		Name: "explain", Help: "Shows how a command would be executed.",
+		Run: runExplain, Read: true, API1: true, CommandField: Object,
+		Fields: []Field{{Name: "verbosity", Type: String}},
+	}}
+}
+
+// explainers turn a command into what the planner is asked to explain.
+var explainers = map[string]func(req *Request) (*plan.ExplainRequest, error){
+	"find": explainFind, "count": explainCount, "distinct": explainDistinct, "update": explainUpdate,
+	"delete": explainDelete, "findAndModify": explainFindAndModify,
+}
+
+func runExplain(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	verbosity := plan.AllPlansExecution
+	if req.Has("verbosity") {
+		verbosity = plan.Verbosity(req.String("verbosity"))
+		if !slices.Contains([]plan.Verbosity{plan.QueryPlanner, plan.ExecutionStats, plan.AllPlansExecution}, verbosity) {
+			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", verbosity)
+		}
+	}
+	body := req.CommandValue().Doc()
+	inner, err := req.inner(body)
+	if err != nil {
+		return err
+	}
+	explain, ok := explainers[inner.Def.Name]
+	if !ok {
+		return mongoerr.New(mongoerr.NotImplemented, "explain of the command '%s' is not supported yet", inner.Name)
+	}
+	ask, err := explain(inner)
+	if err != nil {
+		return err
+	}
+	ask.Verbosity = verbosity
+	ask.Query.DB = req.DB
+	reader := exec.NewReader(req.Service.Store.Engine())
+	defer reader.Close()
+	answer, err := req.Service.Planner.Explain(ctx, ask, reader)
+	if err != nil {
+		return err
+	}
+	reply.String("explainVersion", "1")
+	reply.Doc("queryPlanner", answer.QueryPlanner)
+	if answer.ExecutionStats != nil {
+		reply.Doc("executionStats", answer.ExecutionStats)
+	}
+	reply.StartDocField("command")
+	reply.Fields(body)
+	if body.Lookup("$db").IsMissing() {
+		reply.String("$db", req.DB)
+	}
+	reply.End()
+	req.Service.appendServer(reply)
+	return nil
+}
+
+// appendServer appends what explain says of the server.
+func (s *Service) appendServer(reply *bsonx.Builder) {
+	reply.StartDocField("serverInfo")
+	reply.String("host", s.hostname)
+	reply.Int32("port", int32(s.CommandLine.Port))
+	reply.String("version", s.Build.Version)
+	reply.String("gitVersion", s.Build.GitVersion)
+	reply.End()
+	reply.StartDocField("serverParameters")
+	reply.Int32("internalQueryMaxBlockingSortMemoryUsageBytes", exec.DefaultSortMemory)
+	reply.Int32("internalQueryProhibitBlockingMergeOnMongoS", 0)
+	reply.End()
+}
+
+// inner parses a command that stands inside another one.
+func (r *Request) inner(body bsonx.Doc) (*Request, error) {
+	first := body.First()
+	e, ok := r.Service.registry.byName[string(first.Key)]
+	if !ok || e.Status == Absent {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", first.Key)
+	}
+	inner := &Request{
+		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
+	}
+	return inner, r.Service.parse(e, inner)
+}
+
+func explainFind(req *Request) (*plan.ExplainRequest, error) {
+	name, c, err := req.readable()
+	if err != nil {
+		return nil, err
+	}
+	q, err := findQuery(req, name, c)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainFind}, err
+}
+
+func explainCount(req *Request) (*plan.ExplainRequest, error) {
+	name, c, err := req.readable()
+	if err != nil {
+		return nil, err
+	}
+	q, err := countQuery(req, name, c)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainCount, Records: req.Service.recordCount(c)}, err
+}
+
+func explainDistinct(req *Request) (*plan.ExplainRequest, error) {
+	name, c, err := req.readable()
+	if err != nil {
+		return nil, err
+	}
+	q, err := distinctQuery(req, name, c)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDistinct, Field: req.String("key")}, err
+}
+
+func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
+	specs, err := parseStatements(req, "updates", parseUpdateSpec)
+	if err != nil {
+		return nil, err
+	}
+	if len(specs) > 1 {
+		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := req.compileUpdate(sc, &specs[0]); err != nil {
+		return nil, err
+	}
+	q, err := req.writeQuery(sc, specs[0].query, specs[0].sort, specs[0].hint)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: specs[0].multi, Upsert: specs[0].upsert}, err
+}
+
+func explainDelete(req *Request) (*plan.ExplainRequest, error) {
+	specs, err := parseStatements(req, "deletes", parseDeleteSpec)
+	if err != nil {
+		return nil, err
+	}
+	if len(specs) > 1 {
+		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return nil, err
+	}
+	q, err := req.writeQuery(sc, specs[0].query, nil, specs[0].hint)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDelete, Multi: specs[0].multi}, err
+}
+
+func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
+	if err := checkFindAndModify(req); err != nil {
+		return nil, err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return nil, err
+	}
+	query := req.Doc("query")
+	if query == nil {
+		query = bsonx.Empty
+	}
+	kind := plan.ExplainFindAndUpdate
+	if req.Bool("remove") {
+		kind = plan.ExplainFindAndDelete
+	}
+	q, err := req.writeQuery(sc, query, req.Doc("sort"), req.Get("hint"))
+	return &plan.ExplainRequest{Query: q, Command: kind, Upsert: req.Bool("upsert")}, err
+}
+
+// writeQuery is the query of a write command that is explained.
+func (r *Request) writeQuery(sc scope, query, sort bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+	name, err := r.Collection()
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.writable(r.DB, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := sc.filter(query)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Query{DB: r.DB, Name: name, Coll: c, Filter: f, Sort: sort, Hint: hint, AllowDiskUse: true}, nil
+}

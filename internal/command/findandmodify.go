@@ -1,0 +1,196 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+func findAndModifyCommands() []Definition {
+	return []Definition{{
+		Name: "findAndModify", Aliases: []string{"findandmodify"}, Help: "Changes or removes one document and returns it.",
+		Run: runFindAndModify, Write: true, Retryable: true, API1: true, Kind: "command",
+		Fields: []Field{
+			{Name: "query", Type: Object},
+			{Name: "sort", Type: Object},
+			{Name: "remove", Type: SafeBool},
+			{Name: "update", Type: OneOf(bsonx.TypeDocument, bsonx.TypeArray)},
+			{Name: "new", Type: SafeBool},
+			{Name: "fields", Type: Object},
+			{Name: "upsert", Type: SafeBool},
+			{Name: "bypassDocumentValidation", Type: SafeBool},
+			{Name: "collation", Type: Object},
+			{Name: "arrayFilters", Type: Array},
+			{Name: "hint", Type: Any},
+			{Name: "let", Type: Object},
+			{Name: "stmtId", Type: Int},
+			{Name: "encryptionInformation", Type: Object},
+			{Name: "originalQuery", Type: Object},
+			{Name: "originalCollation", Type: Object},
+			{Name: "sampleId", Type: BinData},
+			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
+		},
+	}}
+}
+
+func runFindAndModify(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	if err := checkFindAndModify(req); err != nil {
+		return err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return err
+	}
+	m, err := newModification(req, sc, name)
+	if err != nil {
+		return err
+	}
+	if req.Bool("remove") {
+		return m.remove(ctx, reply)
+	}
+	return m.update(ctx, reply)
+}
+
+// checkFindAndModify refuses combinations of options.
+func checkFindAndModify(req *Request) error {
+	remove, hasUpdate := req.Bool("remove"), req.Has("update")
+	switch {
+	case !remove && !hasUpdate:
+		return mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
+	case remove && hasUpdate:
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
+	case remove && req.Bool("upsert"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true ")
+	case remove && req.Bool("new"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+	case remove && req.Has("arrayFilters"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and remove=true")
+	case req.Get("update").Type == bsonx.TypeArray && req.Has("arrayFilters"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and a pipeline update")
+	}
+	if err := checkHint(req.Get("hint")); err != nil {
+		return err
+	}
+	return checkCollation(req.Get("collation"))
+}
+
+// modification is one findAndModify.
+type modification struct {
+	req   *Request
+	scope scope
+	name  string
+	opts  write.Options
+	query write.Query
+	proj  *projection.Projection
+	value bsonx.Doc // the document to return, projected
+	found bool
+}
+
+func newModification(req *Request, sc scope, name string) (*modification, error) {
+	query := req.Doc("query")
+	if query == nil {
+		query = bsonx.Empty
+	}
+	f, err := sc.filter(query)
+	if err != nil {
+		return nil, err
+	}
+	m := &modification{req: req, scope: sc, name: name, opts: req.writeOptions()}
+	m.query = write.Query{Filter: f, Sort: req.Doc("sort"), Hint: req.Get("hint"), One: true}
+	m.proj, err = sc.projection(req.Doc("fields"), f)
+	return m, err
+}
+
+// take keeps a document for the reply.
+func (m *modification) take(doc bsonx.Doc) error {
+	m.found = true
+	if m.proj == nil {
+		m.value = doc.Clone()
+		return nil
+	}
+	out, err := m.proj.Apply(nil, doc, nil)
+	m.value = out
+	return err
+}
+
+func (m *modification) remove(ctx context.Context, reply *bsonx.Builder) error {
+	c, err := m.req.writable(m.req.DB, m.name)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		m.query.Coll = c
+		st := &write.DeleteStatement{Query: m.query, Deleted: m.take}
+		n, err := m.req.Service.Writes.Delete(ctx, st, m.opts)
+		if err != nil {
+			return err
+		}
+		m.found = m.found && n > 0
+	}
+	reply.StartDocField("lastErrorObject")
+	reply.Int32("n", int32(boolCount(m.found)))
+	reply.End()
+	m.appendValue(reply)
+	return nil
+}
+
+func (m *modification) update(ctx context.Context, reply *bsonx.Builder) error {
+	spec := &updateSpec{
+		query: m.req.Doc("query"), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
+		hint: m.req.Get("hint"), sort: m.req.Doc("sort"), upsert: m.req.Bool("upsert"),
+	}
+	if spec.query == nil {
+		spec.query = bsonx.Empty
+	}
+	st, err := m.req.compileUpdate(m.scope, spec)
+	if err != nil {
+		return err
+	}
+	returnNew := m.req.Bool("new")
+	st.Updated = func(old, doc bsonx.Doc) error {
+		m.found, m.value = false, nil // a retry after a conflict starts anew
+		switch {
+		case returnNew:
+			return m.take(doc)
+		case old != nil:
+			return m.take(old)
+		default:
+			return nil
+		}
+	}
+	res, err := m.req.runUpdateStatement(ctx, m.req.DB, m.name, st, m.opts)
+	if err != nil {
+		return err
+	}
+	upserted := !res.UpsertedID.IsMissing()
+	m.found = m.found && (upserted || res.Matched > 0)
+	reply.StartDocField("lastErrorObject")
+	reply.Int32("n", int32(boolCount(res.Matched > 0 || upserted)))
+	reply.Bool("updatedExisting", res.Matched > 0)
+	reply.Value("upserted", res.UpsertedID)
+	reply.End()
+	m.appendValue(reply)
+	return nil
+}
+
+func (m *modification) appendValue(reply *bsonx.Builder) {
+	if m.found {
+		reply.Doc("value", m.value)
+	} else {
+		reply.Null("value")
+	}
+}
+
+func boolCount(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

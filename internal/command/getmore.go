@@ -1,0 +1,60 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func getMoreCommands() []Definition {
+	return []Definition{{
+		Name: "getMore", Help: "Returns the next batch of a cursor.",
+		Run: runGetMore, API1: true, Kind: "getmore", Counter: CountGetMore, CommandField: Long,
+		Fields: []Field{
+			{Name: "collection", Type: String, Required: true},
+			{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)},
+			{Name: "term", Type: SafeInt, Unstable: true},
+			{Name: "lastKnownCommittedOpTime", Type: Object, Unstable: true},
+			{Name: "includeQueryStatsMetrics", Type: SafeBool, Unstable: true},
+		},
+	}}
+}
+
+func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name := req.String("collection")
+	if name == "" {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.'", req.DB)
+	}
+	if req.Generic.HasMaxTime {
+		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
+	}
+	cursors := req.Service.Cursors
+	cursor, err := cursors.Pin(req.CommandValue().Int64(), req.DB+"."+name, req.Owner(), req.Op)
+	if err != nil {
+		return err
+	}
+	size := req.Int64("batchSize", 0)
+	if size == 0 {
+		size = -1 // as many as fit
+	}
+	b := batch{req: req, cursor: cursor, field: "nextBatch", size: size}
+	src, _ := cursor.Source.(*planSource)
+	if src != nil {
+		b.done = src.done
+	}
+	reply.StartDocField("cursor")
+	end, err := b.fill(ctx, reply)
+	if src != nil {
+		src.report(&req.Op.Debug)
+	}
+	if err != nil || end || b.finished() {
+		cursors.Remove(cursor)
+		b.close(reply, 0)
+		return err
+	}
+	id := cursor.ID()
+	cursors.Unpin(cursor)
+	b.close(reply, id)
+	return nil
+}

@@ -1,0 +1,383 @@
+package command
+
+import (
+	"math"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
+)
+
+// Limits of indexes.
+const (
+	maxIndexes     = 64
+	maxIndexFields = 32
+	maxTTLSeconds  = math.MaxInt32
+)
+
+// The codes of MongoDB's checks of index specifications.
+const (
+	codeHashedUnique          = mongoerr.Code(16764)
+	codeTwoHashed             = mongoerr.Code(31303)
+	codeTwoWildcards          = mongoerr.Code(7246201)
+	codeWildcardOverlap       = mongoerr.Code(7246204)
+	codeClusteredOnExisting   = mongoerr.Code(6243700)
+	codeExpressionInIndexSpec = mongoerr.Code(51271)
+)
+
+// indexKinds are the index types that a key pattern can name as a string.
+var indexKinds = map[string]bool{"text": true, "2d": true, "2dsphere": true, "hashed": true}
+
+// indexOptions are the options of an index specification and the types that they accept.
+var indexOptions = map[string]FieldType{
+	"key": Object, "name": String, "v": SafeInt, "ns": String,
+	"unique": SafeBool, "sparse": SafeBool, "background": SafeBool, "hidden": Bool, "prepareUnique": SafeBool,
+	"clustered": SafeBool, "expireAfterSeconds": SafeInt, "partialFilterExpression": Object, "collation": Object,
+	"storageEngine": Object, "weights": {[]bsonx.Type{bsonx.TypeDocument, bsonx.TypeString}},
+	"default_language": String, "language_override": String, "textIndexVersion": SafeInt, "2dsphereIndexVersion": SafeInt,
+	"bits": SafeInt, "min": SafeInt, "max": SafeInt, "coarsestIndexedLevel": SafeInt, "finestIndexedLevel": SafeInt,
+	"wildcardProjection": Object, "dropDups": Any, "originalSpec": Object, "bucketSize": SafeInt,
+}
+
+// indexSpec is a specification of createIndexes that was checked.
+type indexSpec struct {
+	raw      bsonx.Doc // as the client sent it
+	name     string
+	key      bsonx.Doc
+	partial  bsonx.Doc
+	ttl      bsonx.Value
+	unique   bool
+	sparse   bool
+	hidden   bool
+	wildcard bool
+	hashed   bool
+	special  bool // text or geo
+}
+
+// cannotCreate is the usual error of a bad index specification.
+func cannotCreate(format string, args ...any) error {
+	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
+}
+
+// parseIndexSpec checks one element of createIndexes.
+func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
+	s := &indexSpec{raw: doc}
+	for it := doc.Iter(); it.Next(); {
+		if err := s.option(string(it.Key()), it.Value()); err != nil {
+			return nil, err
+		}
+	}
+	if s.key == nil {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
+	}
+	if s.name == "" {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+	}
+	if err := s.checkKey(); err != nil {
+		return nil, err
+	}
+	return s, s.checkOptions()
+}
+
+func (s *indexSpec) option(name string, v bsonx.Value) error {
+	want, known := indexOptions[name]
+	if !known {
+		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+			"The field '%s' is not valid for an index specification. Specification: %s", name, bsonx.FormatShell(bsonx.Document(s.raw)))
+	}
+	if !want.Accepts(v.Type) {
+		return mongoerr.New(mongoerr.TypeMismatch, "The field '%s' must be %s, but got %s", name, want, v.Type)
+	}
+	switch name {
+	case "key":
+		s.key = v.Doc()
+	case "name":
+		s.name = v.Str()
+		if s.name == "*" {
+			return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
+		}
+	case "unique":
+		s.unique = v.Truthy()
+	case "sparse":
+		s.sparse = v.Truthy()
+	case "hidden":
+		s.hidden = v.Truthy()
+	case "expireAfterSeconds":
+		s.ttl = v
+	case "partialFilterExpression":
+		s.partial = v.Doc()
+	case "v":
+		if n, _ := v.AsInt64(); n != 1 && n != 2 {
+			return cannotCreate("Invalid index specification %s; cannot create an index with v=%s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(v))
+		}
+	case "clustered":
+		if v.Truthy() {
+			return mongoerr.New(codeClusteredOnExisting, "Cannot create index with option 'clustered' on a collection that exists as not clustered")
+		}
+	case "collation":
+		return checkCollation(v)
+	}
+	return nil
+}
+
+// checkKey checks the key pattern.
+func (s *indexSpec) checkKey() error {
+	n := s.key.Len()
+	switch {
+	case n == 0:
+		return cannotCreate("Index keys cannot be an empty object")
+	case n > maxIndexFields:
+		return cannotCreate("Index key pattern has %d fields; the limit is %d", n, maxIndexFields)
+	}
+	wildcards, hashed := 0, 0
+	for it := s.key.Iter(); it.Next(); {
+		path := string(it.Key())
+		kind, err := indexDirection(path, it.Value())
+		if err != nil {
+			return err
+		}
+		wildcard := path == "$**" || strings.HasSuffix(path, ".$**")
+		if wildcard && kind != "" && kind != "text" {
+			return cannotCreate("wildcard indexes do not allow %s index types", kind)
+		}
+		if err := checkIndexPath(path, kind); err != nil {
+			return err
+		}
+		switch {
+		case wildcard && kind == "":
+			wildcards++
+		case kind == "hashed":
+			hashed++
+		case kind != "":
+			s.special = true
+		}
+	}
+	s.wildcard, s.hashed = wildcards > 0, hashed > 0
+	switch {
+	case hashed > 1:
+		return mongoerr.New(codeTwoHashed, "A maximum of one index field is allowed to be hashed but found %d for 'key' %s", hashed, bsonx.FormatShell(bsonx.Document(s.key)))
+	case wildcards > 1:
+		return mongoerr.New(codeTwoWildcards, "compound wildcard indexes can only have one wildcard field")
+	case s.wildcard && s.hashed:
+		return cannotCreate("wildcard indexes do not allow hashed index types")
+	}
+	if s.wildcard {
+		return s.checkWildcardOverlap()
+	}
+	return nil
+}
+
+// indexDirection checks the value of a key pattern's field and returns its special type, if it has one.
+func indexDirection(path string, v bsonx.Value) (kind string, err error) {
+	switch {
+	case v.Type == bsonx.TypeString:
+		kind = v.Str()
+		if !indexKinds[kind] {
+			return "", cannotCreate("Unknown index plugin '%s'", kind)
+		}
+		return kind, nil
+	case v.Type.IsNumber():
+		f, _ := v.AsFloat64()
+		if f == 0 || math.IsNaN(f) {
+			return "", cannotCreate("Values in the index key pattern cannot be 0.")
+		}
+		return "", nil
+	default:
+		return "", cannotCreate("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", v.Type)
+	}
+}
+
+// checkIndexPath refuses paths that no index can have.
+func checkIndexPath(path, kind string) error {
+	if path == "_fts" && kind == "text" {
+		return nil
+	}
+	parts := strings.Split(path, ".")
+	for i, part := range parts {
+		switch {
+		case part == "":
+			return cannotCreate("Index keys cannot contain an empty field name: '%s'", path)
+		case part == "$**" && i == len(parts)-1:
+		case strings.HasPrefix(part, "$") && !(i > 0 && (part == "$ref" || part == "$id" || part == "$db")):
+			return cannotCreate("Index key contains an illegal field name: field name starts with '$': '%s'", path)
+		}
+	}
+	return nil
+}
+
+func (s *indexSpec) checkWildcardOverlap() error {
+	prefix := ""
+	for it := s.key.Iter(); it.Next(); {
+		if p, ok := strings.CutSuffix(string(it.Key()), "$**"); ok {
+			prefix = p
+		}
+	}
+	if prefix == "" {
+		if s.key.Len() > 1 && s.raw.Lookup("wildcardProjection").IsMissing() {
+			return cannotCreate("Compound wildcard indexes on all fields must have a 'wildcardProjection' that excludes the other fields")
+		}
+		return nil
+	}
+	for it := s.key.Iter(); it.Next(); {
+		path := string(it.Key())
+		if !strings.HasSuffix(path, "$**") && strings.HasPrefix(path+".", prefix) {
+			return mongoerr.New(codeWildcardOverlap, "compound wildcard index has overlapping fields: %s", path)
+		}
+	}
+	return nil
+}
+
+// checkOptions checks how the options go together.
+func (s *indexSpec) checkOptions() error {
+	if err := s.checkTTL(); err != nil {
+		return err
+	}
+	if err := s.checkPartial(); err != nil {
+		return err
+	}
+	if err := s.checkWildcardProjection(); err != nil {
+		return err
+	}
+	isID := s.key.Len() == 1 && s.key.First().Value.Type.IsNumber() && string(s.key.First().Key) == "_id"
+	switch {
+	case s.hashed && s.unique:
+		return mongoerr.New(codeHashedUnique, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+	case s.wildcard && s.unique:
+		return cannotCreate("Index type 'wildcard' does not support the unique option")
+	case s.wildcard && s.sparse:
+		return cannotCreate("Index type 'wildcard' does not support the sparse option")
+	case isID && (s.partial != nil || s.sparse || !s.ttl.IsMissing() || s.hidden):
+		return s.checkIDIndex()
+	}
+	return nil
+}
+
+func (s *indexSpec) checkIDIndex() error {
+	switch {
+	case s.hidden:
+		return mongoerr.New(mongoerr.BadValue, "can't hide _id index")
+	case !s.ttl.IsMissing():
+		return cannotCreate("The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
+	default:
+		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+			"_id index cannot be a partial or sparse index. Specification: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
+	}
+}
+
+func (s *indexSpec) checkTTL() error {
+	if s.ttl.IsMissing() {
+		return nil
+	}
+	n := saturatingInt64(s.ttl)
+	switch {
+	case n < 0:
+		return cannotCreate("TTL index 'expireAfterSeconds' option cannot be less than 0. Index spec: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
+	case n > maxTTLSeconds:
+		return cannotCreate("TTL index 'expireAfterSeconds' option must be within an acceptable range, try a lower number. Index spec: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
+	case s.wildcard:
+		return cannotCreate("Index type 'wildcard' cannot be a TTL index")
+	case s.key.Len() > 1:
+		return cannotCreate("TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
+	}
+	return nil
+}
+
+// checkPartial checks the filter of a partial index: only predicates that the planner can prove.
+func (s *indexSpec) checkPartial() error {
+	if s.partial == nil {
+		return nil
+	}
+	if s.sparse {
+		return cannotCreate("cannot mix \"partialFilterExpression\" and \"sparse\" options")
+	}
+	f, err := filter.Parse(s.partial, filter.Options{})
+	if err != nil {
+		return err
+	}
+	return checkPartialNode(f.Root, 0)
+}
+
+// maxPartialDepth bounds the nesting of $and and $or in a partial filter.
+const maxPartialDepth = 4
+
+func checkPartialNode(n filter.Node, depth int) error {
+	if depth > maxPartialDepth {
+		return cannotCreate("partialFilterExpression depth may not exceed %d", maxPartialDepth)
+	}
+	switch n := n.(type) {
+	case *filter.And, *filter.Or:
+		for _, child := range filter.Children(n) {
+			if err := checkPartialNode(child, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *filter.Compare, *filter.TypeOf:
+		return nil
+	case *filter.In:
+		if len(n.Regexes) == 0 {
+			return nil
+		}
+	case *filter.Exists:
+		if n.Want {
+			return nil
+		}
+	}
+	return cannotCreate("unsupported expression in partial index: %s", bsonx.FormatShell(bsonx.Document(filter.Serialize(n))))
+}
+
+func (s *indexSpec) checkWildcardProjection() error {
+	v := s.raw.Lookup("wildcardProjection")
+	if v.Type != bsonx.TypeDocument {
+		return nil
+	}
+	rootWildcard := false
+	for it := s.key.Iter(); it.Next(); {
+		rootWildcard = rootWildcard || string(it.Key()) == "$**"
+	}
+	switch {
+	case !s.wildcard:
+		return mongoerr.New(mongoerr.BadValue, "The field 'wildcardProjection' is only allowed in an 'wildcard' index")
+	case !rootWildcard:
+		return mongoerr.New(mongoerr.FailedToParse, "The field 'wildcardProjection' is only allowed when 'key' is {\"$**\": ±1}")
+	case v.Doc().IsEmpty():
+		return mongoerr.New(mongoerr.FailedToParse, "The 'wildcardProjection' field can't be an empty object")
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if t := it.Value().Type; !t.IsNumber() && t != bsonx.TypeBool {
+			return mongoerr.New(codeExpressionInIndexSpec, "Bad projection specification, cannot use computed fields in a wildcardProjection: %s", bsonx.FormatShell(v))
+		}
+	}
+	_, err := projection.Parse(v.Doc(), projection.Options{})
+	return err
+}
+
+// stored returns the specification as listIndexes shows it.
+func (s *indexSpec) stored() bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Int32("v", 2)
+	b.Doc("key", s.key)
+	b.String("name", s.name)
+	for it := s.raw.Iter(); it.Next(); {
+		switch name, v := string(it.Key()), it.Value(); name {
+		case "key", "name", "v", "ns", "dropDups", "clustered":
+		case "unique", "sparse", "background", "hidden", "prepareUnique":
+			if v.Truthy() {
+				b.Bool(name, true)
+			}
+		case "collation":
+			if !v.Doc().IsEmpty() && v.Doc().Lookup("locale").Str() != "simple" {
+				b.Value(name, v)
+			}
+		case "expireAfterSeconds":
+			b.Int32(name, int32(saturatingInt64(v)))
+		default:
+			b.Value(name, v)
+		}
+	}
+	b.End()
+	return b.Bytes()
+}

@@ -1,0 +1,70 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// maxWriteBatch is maxWriteBatchSize of hello: the statements or documents of one write command.
+const maxWriteBatch = 100_000
+
+func insertCommands() []Definition {
+	return []Definition{{
+		Name: "insert", Help: "Adds documents to a collection.",
+		Run: runInsert, Write: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
+		Fields: []Field{
+			{Name: "documents", Type: Array, Required: true, Sequence: true},
+			{Name: "ordered", Type: SafeBool},
+			{Name: "bypassDocumentValidation", Type: SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
+			{Name: "stmtId", Type: Int},
+			{Name: "stmtIds", Type: Array},
+			{Name: "encryptionInformation", Type: Object},
+		},
+	}}
+}
+
+// checkBatch refuses an empty or too large batch of a write command.
+func checkBatch(n int) error {
+	if n < 1 || n > maxWriteBatch {
+		return mongoerr.New(mongoerr.InvalidLength,
+			"Write batch sizes must be between 1 and %d. Got %d operations.", maxWriteBatch, n)
+	}
+	return nil
+}
+
+func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	if err := checkBatch(req.DocumentCount("documents")); err != nil {
+		return err
+	}
+	batch := newInsertBatch(req)
+	if err := batch.prepare(); err != nil {
+		return err
+	}
+	var n int
+	if len(batch.docs) > 0 {
+		err = req.onCollection(req.DB, name, func(c *table.Collection) error {
+			added, err := req.Service.Writes.Insert(ctx, c, batch.docs, batch.opts, batch.failed)
+			n += added
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	} else if _, err := req.ensure(req.DB, name); err != nil {
+		return err
+	}
+	req.Service.Count(CountInsert, int64(n))
+	req.Op.Debug.NInserted = int64(n)
+	reply.Int32("n", int32(n))
+	batch.finish(n)
+	batch.errors.append(reply)
+	return nil
+}

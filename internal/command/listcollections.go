@@ -1,0 +1,136 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+func listCollectionsCommands() []Definition {
+	return []Definition{
+		{
+			Name: "listCollections", Help: "Lists the collections and views of a database.",
+			Run: runListCollections, API1: true,
+			Fields: []Field{
+				{Name: "cursor", Type: Object},
+				{Name: "filter", Type: Object},
+				{Name: "nameOnly", Type: SafeBool},
+				{Name: "authorizedCollections", Type: SafeBool},
+				{Name: "includePendingDrops", Type: SafeBool},
+			},
+		},
+		{
+			Name: "listDatabases", Help: "Lists the databases.",
+			Run: runListDatabases, AdminOnly: true, API1: true,
+			Fields: []Field{
+				{Name: "filter", Type: Object},
+				{Name: "nameOnly", Type: SafeBool},
+				{Name: "authorizedDatabases", Type: SafeBool},
+			},
+		},
+	}
+}
+
+func runListCollections(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	accept, err := listFilter(req)
+	if err != nil {
+		return err
+	}
+	nameOnly := req.Bool("nameOnly")
+	var docs []bsonx.Doc
+	for _, e := range req.Service.Store.Catalog().Collections(req.DB) {
+		ok, err := accept(collectionInfo(e, false))
+		if err != nil {
+			return err
+		}
+		if ok {
+			docs = append(docs, collectionInfo(e, nameOnly))
+		}
+	}
+	return replyList(ctx, req, reply, "$cmd.listCollections", docs)
+}
+
+// listFilter compiles the filter of a listing.
+func listFilter(req *Request) (func(bsonx.Doc) (bool, error), error) {
+	doc := req.Doc("filter")
+	if doc.IsEmpty() {
+		return func(bsonx.Doc) (bool, error) { return true, nil }, nil
+	}
+	f, err := filter.Parse(doc, filter.Options{AllowExpr: true, Now: req.Now})
+	if err != nil {
+		return nil, err
+	}
+	return f.Match, nil
+}
+
+// collectionInfo is how listCollections shows an entry.
+func collectionInfo(e *catalog.Collection, nameOnly bool) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("name", e.Name)
+	b.String("type", string(e.Kind))
+	if !nameOnly {
+		b.Doc("options", e.Options)
+		b.StartDocField("info")
+		b.Bool("readOnly", e.Kind == catalog.KindView)
+		if e.Kind == catalog.KindCollection {
+			b.Value("uuid", bsonx.Binary(4, e.UUID[:]))
+		}
+		b.End()
+		if e.Kind == catalog.KindCollection {
+			b.Doc("idIndex", idIndexSpec)
+		}
+	}
+	b.End()
+	return b.Bytes()
+}
+
+func runListDatabases(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	accept, err := listFilter(req)
+	if err != nil {
+		return err
+	}
+	nameOnly := req.Bool("nameOnly")
+	var total int64
+	reply.StartArrayField("databases")
+	for _, name := range req.Service.Store.Catalog().Databases() {
+		size, err := req.Service.databaseSize(name)
+		if err != nil {
+			return err
+		}
+		info := bsonx.NewDoc("name", name, "sizeOnDisk", size, "empty", false)
+		ok, err := accept(info)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		total += size
+		if nameOnly {
+			info = bsonx.NewDoc("name", name)
+		}
+		reply.Elem(bsonx.Document(info))
+	}
+	reply.End()
+	if !nameOnly {
+		reply.Int64("totalSize", total)
+		reply.Int64("totalSizeMb", total>>20)
+	}
+	return nil
+}
+
+// databaseSize estimates the bytes on disk of a database; at least one, so that it does not look empty.
+func (s *Service) databaseSize(db string) (int64, error) {
+	total := int64(0)
+	for _, e := range s.Store.Catalog().Collections(db) {
+		sizes, err := s.collectionSizes(s.Store.Lookup(db, e.Name))
+		if err != nil {
+			return 0, err
+		}
+		total += sizes.storage + sizes.indexes
+	}
+	return max(total, 1), nil
+}

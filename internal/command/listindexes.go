@@ -1,0 +1,89 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+func listIndexesCommands() []Definition {
+	return []Definition{{
+		Name: "listIndexes", Help: "Lists the indexes of a collection.",
+		Run: runListIndexes, API1: true,
+		Fields: []Field{
+			{Name: "cursor", Type: Object},
+			{Name: "includeIndexBuildInfo", Type: SafeBool},
+			{Name: "includeBuildUUIDs", Type: SafeBool},
+		},
+	}}
+}
+
+func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c := req.Service.Store.Lookup(req.DB, name)
+	if c == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
+	}
+	if _, err := req.existing(name); err != nil {
+		return err
+	}
+	docs := []bsonx.Doc{idIndexSpec}
+	if clustered := c.Options.Lookup("clusteredIndex"); clustered.Type == bsonx.TypeDocument {
+		docs[0] = clusteredIndexSpec(clustered.Doc())
+	}
+	for _, ix := range c.Indexes {
+		docs = append(docs, ix.Spec)
+	}
+	return replyList(ctx, req, reply, name, docs)
+}
+
+// clusteredIndexSpec shows the index of a collection that was created with clusteredIndex.
+func clusteredIndexSpec(spec bsonx.Doc) bsonx.Doc {
+	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", spec.Lookup("name"), "unique", true, "clustered", true)
+}
+
+// replyList answers with a cursor over documents that are all in memory.
+func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs []bsonx.Doc) error {
+	size := int64(-1)
+	if cursor := req.Doc("cursor"); cursor != nil {
+		if v := cursor.Lookup("batchSize"); !v.IsMissing() {
+			if !v.Type.IsNumber() {
+				return WrongType(req.Def.Name+".cursor.batchSize", v.Type, SafeInt)
+			}
+			size = saturatingInt64(v)
+		}
+	}
+	src := &listSource{docs: docs}
+	b := batch{
+		req: req, field: "firstBatch", size: size, done: func() bool { return len(src.docs) == 0 },
+		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
+	}
+	return b.first(ctx, reply)
+}
+
+// listSource is a cursor over documents in memory.
+type listSource struct{ docs []bsonx.Doc }
+
+// Next implements session.Source.
+func (s *listSource) Next(context.Context) (bsonx.Doc, error) {
+	if len(s.docs) == 0 {
+		return nil, nil
+	}
+	doc := s.docs[0]
+	s.docs = s.docs[1:]
+	return doc, nil
+}
+
+// Save implements session.Source.
+func (*listSource) Save() {}
+
+// Restore implements session.Source.
+func (*listSource) Restore(context.Context) error { return nil }
+
+// Close implements session.Source.
+func (*listSource) Close() {}

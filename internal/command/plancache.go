@@ -1,0 +1,41 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+func planCacheCommands() []Definition {
+	return []Definition{
+		{
+			Name: "planCacheClear", Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
+			Fields: []Field{
+				{Name: "query", Type: Object}, {Name: "sort", Type: Object}, {Name: "projection", Type: Object}, {Name: "collation", Type: Object},
+			},
+		},
+		{Name: "planCacheListFilters", Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters},
+		{Name: "planCacheSetFilter", Help: "Sets an index filter.", Status: Known, Loose: true},
+		{Name: "planCacheClearFilters", Help: "Removes index filters.", Status: Known, Loose: true},
+	}
+}
+
+func runPlanCacheClear(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	if c := req.Service.Store.Lookup(req.DB, name); c != nil {
+		req.Service.Planner.ClearCache(c.ID)
+	}
+	return nil
+}
+
+// runPlanCacheListFilters answers as a server on which none was set: they cannot be set yet.
+func runPlanCacheListFilters(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	if _, err := req.Collection(); err != nil {
+		return err
+	}
+	reply.Array("filters", bsonx.Empty)
+	return nil
+}

@@ -1,0 +1,275 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+func updateCommands() []Definition {
+	return []Definition{{
+		Name: "update", Help: "Changes, replaces or upserts documents.",
+		Run: runUpdate, Write: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
+		Fields: []Field{
+			{Name: "updates", Type: Array, Required: true, Sequence: true},
+			{Name: "ordered", Type: SafeBool},
+			{Name: "bypassDocumentValidation", Type: SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
+			{Name: "let", Type: Object},
+			{Name: "stmtId", Type: Int},
+			{Name: "stmtIds", Type: Array},
+			{Name: "encryptionInformation", Type: Object},
+		},
+	}}
+}
+
+// updateFields are the fields of one statement of update.
+var updateFields = []Field{
+	{Name: "q", Type: Object, Required: true},
+	{Name: "u", Type: OneOf(bsonx.TypeDocument, bsonx.TypeArray), Required: true},
+	{Name: "c", Type: Object},
+	{Name: "arrayFilters", Type: Array},
+	{Name: "hint", Type: Any},
+	{Name: "multi", Type: SafeBool},
+	{Name: "upsert", Type: SafeBool},
+	{Name: "upsertSupplied", Type: SafeBool},
+	{Name: "collation", Type: Object},
+	{Name: "sampleId", Type: BinData},
+	{Name: "sort", Type: Object},
+	{Name: "allowShardKeyUpdatesWithoutFullShardKeyInQuery", Type: SafeBool},
+}
+
+// updateSpec is one parsed, not yet compiled statement of update or bulkWrite.
+type updateSpec struct {
+	query        bsonx.Doc
+	mods         bsonx.Value
+	constants    bsonx.Value
+	arrayFilters bsonx.Value
+	hint         bsonx.Value
+	collation    bsonx.Value
+	sort         bsonx.Doc
+	multi        bool
+	upsert       bool
+}
+
+func parseUpdateSpec(path string, doc bsonx.Doc) (updateSpec, error) {
+	var s updateSpec
+	err := ParseFields(path, doc, updateFields, func(i int, v bsonx.Value) error {
+		switch updateFields[i].Name {
+		case "q":
+			s.query = v.Doc()
+		case "u":
+			s.mods = v
+		case "c":
+			s.constants = v
+		case "arrayFilters":
+			s.arrayFilters = v
+		case "hint":
+			s.hint = v
+		case "multi":
+			s.multi = v.Truthy()
+		case "upsert":
+			s.upsert = v.Truthy()
+		case "collation":
+			s.collation = v
+		case "sort":
+			s.sort = v.Doc()
+		}
+		return nil
+	})
+	return s, err
+}
+
+func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	specs, err := parseStatements(req, "updates", parseUpdateSpec)
+	if err != nil {
+		return err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return err
+	}
+	run := updateRun{req: req, scope: sc, name: name, opts: req.writeOptions()}
+	for i := range specs {
+		run.one(ctx, i, &specs[i])
+		if run.fatal != nil {
+			return run.fatal
+		}
+		if len(run.errors.items) > 0 && run.opts.Ordered {
+			break
+		}
+	}
+	req.Service.Count(CountUpdate, int64(len(specs)))
+	run.report(reply)
+	return nil
+}
+
+// parseStatements parses the statements of a write command before any of them runs.
+func parseStatements[T any](req *Request, field string, parse func(path string, doc bsonx.Doc) (T, error)) ([]T, error) {
+	n := req.DocumentCount(field)
+	if err := checkBatch(n); err != nil {
+		return nil, err
+	}
+	out := make([]T, 0, n)
+	path := req.Def.Name + "." + field
+	err := req.Documents(field, func(_ int, doc bsonx.Doc) error {
+		s, err := parse(path, doc)
+		out = append(out, s)
+		return err
+	})
+	return out, err
+}
+
+// updateRun executes the statements of an update command.
+type updateRun struct {
+	req      *Request
+	scope    scope
+	name     string
+	opts     write.Options
+	n        int64
+	modified int64
+	upserted []upserted
+	errors   writeErrors
+	fatal    error
+}
+
+type upserted struct {
+	index int
+	id    bsonx.Value
+}
+
+func (r *updateRun) one(ctx context.Context, i int, spec *updateSpec) {
+	res, err := r.req.runUpdateSpec(ctx, r.scope, r.req.DB, r.name, spec, r.opts)
+	switch {
+	case err == nil:
+	case endsCommand(err):
+		r.fatal = err
+	default:
+		r.errors.add(i, err)
+	}
+	r.n += res.Matched
+	r.modified += res.Modified
+	if !res.UpsertedID.IsMissing() {
+		r.n++
+		r.upserted = append(r.upserted, upserted{i, res.UpsertedID})
+	}
+}
+
+func (r *updateRun) report(reply *bsonx.Builder) {
+	debug := &r.req.Op.Debug
+	debug.NMatched, debug.NModified, debug.NUpserted = r.n-int64(len(r.upserted)), r.modified, int64(len(r.upserted))
+	reply.Int32("n", int32(r.n))
+	if len(r.upserted) > 0 {
+		reply.StartArrayField("upserted")
+		for _, u := range r.upserted {
+			reply.StartDocElem()
+			reply.Int32("index", int32(u.index))
+			reply.Value("_id", u.id)
+			reply.End()
+		}
+		reply.End()
+	}
+	r.errors.append(reply)
+	reply.Int32("nModified", int32(r.modified))
+}
+
+// runUpdateSpec compiles and runs one update statement.
+func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
+	st, err := r.compileUpdate(sc, spec)
+	if err != nil {
+		return write.UpdateResult{}, err
+	}
+	return r.runUpdateStatement(ctx, db, name, st, opts)
+}
+
+// runUpdateStatement runs a statement on a collection that may not exist yet, or not any more.
+func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *write.UpdateStatement, opts write.Options) (write.UpdateResult, error) {
+	for {
+		c, err := r.writable(db, name)
+		if err != nil {
+			return write.UpdateResult{}, err
+		}
+		if c == nil {
+			if !st.Upsert {
+				return write.UpdateResult{}, nil
+			}
+			if c, err = r.Service.Store.Create(db, name, catalog.KindCollection, bsonx.Empty); err != nil {
+				if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
+					continue
+				}
+				return write.UpdateResult{}, err
+			}
+		}
+		st.Coll = c
+		res, err := r.Service.Writes.Update(ctx, st, opts)
+		if !errors.Is(err, table.ErrDropped) {
+			return res, err
+		}
+	}
+}
+
+// compileUpdate turns a specification into a statement.
+func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatement, error) {
+	if err := checkCollation(spec.collation); err != nil {
+		return nil, err
+	}
+	if err := checkHint(spec.hint); err != nil {
+		return nil, err
+	}
+	arrayFilters, err := docsOf("update.updates.arrayFilters", spec.arrayFilters)
+	if err != nil {
+		return nil, err
+	}
+	if spec.constants.Type == bsonx.TypeDocument {
+		if spec.mods.Type != bsonx.TypeArray {
+			return nil, mongoerr.New(mongoerr.Code(51198), "Constant values may only be specified for pipeline updates")
+		}
+		if sc.vars, err = sc.vars.With(spec.constants.Doc()); err != nil {
+			return nil, err
+		}
+	}
+	if spec.mods.Type == bsonx.TypeArray && !spec.arrayFilters.IsMissing() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
+	}
+	u, err := update.Parse(spec.mods, sc.updateOptions(arrayFilters))
+	if err != nil {
+		return nil, err
+	}
+	if err := spec.check(u); err != nil {
+		return nil, err
+	}
+	f, err := sc.filter(spec.query)
+	if err != nil {
+		return nil, err
+	}
+	return newUpdateStatement(spec, f, u, r.env()), nil
+}
+
+func newUpdateStatement(spec *updateSpec, f *filter.Filter, u *update.Update, env update.Env) *write.UpdateStatement {
+	return &write.UpdateStatement{
+		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi},
+		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: env,
+	}
+}
+
+// check refuses combinations of options.
+func (s *updateSpec) check(u *update.Update) error {
+	if s.multi && u.Kind() == update.KindReplacement {
+		return mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
+	}
+	if s.multi && !s.sort.IsEmpty() {
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
+	}
+	return nil
+}

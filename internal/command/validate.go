@@ -1,0 +1,202 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func validateCommands() []Definition {
+	return []Definition{
+		{
+			Name: "validate", Help: "Checks that a collection and its indexes agree.", Run: runValidate,
+			Fields: []Field{
+				{Name: "full", Type: SafeBool}, {Name: "repair", Type: SafeBool}, {Name: "metadata", Type: SafeBool},
+				{Name: "background", Type: SafeBool}, {Name: "fixMultikey", Type: SafeBool},
+				{Name: "checkBSONConformance", Type: SafeBool}, {Name: "enforceFastCount", Type: SafeBool},
+			},
+		},
+		{
+			Name: "dataSize", Aliases: []string{"datasize"}, Help: "Measures the documents of a collection or a range of _id.", Run: runDataSize,
+			Fields: []Field{
+				{Name: "keyPattern", Type: Object}, {Name: "min", Type: Object}, {Name: "max", Type: Object}, {Name: "estimate", Type: SafeBool},
+			},
+		},
+		{Name: "reIndex", Help: "Builds the indexes of a collection anew.", Run: runReIndex, Write: true},
+	}
+}
+
+func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	if req.Bool("repair") {
+		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; use reIndex to rebuild indexes")
+	}
+	c, err := req.writable(req.DB, name)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s.%s' does not exist to validate.", req.DB, name)
+	}
+	v, err := req.Service.Store.Validate(ctx, c, req.Bool("full") || req.Bool("checkBSONConformance"))
+	if errors.Is(err, table.ErrDropped) {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s' was dropped during validation.", c.Namespace())
+	}
+	if err != nil {
+		return err
+	}
+	valid := len(v.Errors) == 0
+	reply.String("ns", c.Namespace())
+	reply.Value("uuid", bsonx.Binary(4, c.UUID[:]))
+	reply.Int32("nInvalidDocuments", int32(v.InvalidRecords))
+	reply.Int32("nNonCompliantDocuments", 0)
+	appendNumber(reply, "nrecords", v.Records)
+	reply.Int32("nIndexes", int32(len(c.Indexes)+1))
+	appendKeysPerIndex(reply, c, v, valid)
+	reply.Bool("valid", valid)
+	reply.Bool("repaired", false)
+	reply.StartArrayField("warnings")
+	reply.End()
+	reply.Value("errors", stringsOf(v.Errors))
+	for _, empty := range []string{"extraIndexEntries", "missingIndexEntries", "corruptRecords"} {
+		reply.Array(empty, bsonx.Empty)
+	}
+	return nil
+}
+
+func appendKeysPerIndex(reply *bsonx.Builder, c *table.Collection, v *table.Validation, valid bool) {
+	names := []string{"_id_"}
+	for _, ix := range c.Indexes {
+		names = append(names, ix.Name)
+	}
+	reply.StartDocField("keysPerIndex")
+	for _, name := range names {
+		appendNumber(reply, name, v.KeysPerIndex[name])
+	}
+	reply.End()
+	reply.StartDocField("indexDetails")
+	for _, name := range names {
+		reply.Doc(name, bsonx.NewDoc("valid", valid))
+	}
+	reply.End()
+}
+
+func stringsOf(list []string) bsonx.Value {
+	values := make([]bsonx.Value, len(list))
+	for i, s := range list {
+		values[i] = bsonx.String(s)
+	}
+	return bsonx.ValueOf(values)
+}
+
+func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	ns := req.CommandValue()
+	if ns.Type != bsonx.TypeString {
+		return WrongType("dataSize.dataSize", ns.Type, String)
+	}
+	db, name, err := splitNamespace(ns.Str())
+	if err != nil {
+		return err
+	}
+	c := req.Service.Store.Lookup(db, name)
+	lower, upper := req.Doc("min"), req.Doc("max")
+	if (lower == nil) != (upper == nil) {
+		return mongoerr.New(mongoerr.BadValue, "only one of min or max specified")
+	}
+	var size, count int64
+	switch {
+	case c == nil:
+	case lower == nil:
+		counter, err := req.Service.Store.Count(c)
+		if err != nil {
+			return err
+		}
+		size, count = counter.Bytes, counter.Count
+	default:
+		if size, count, err = req.measureRange(ctx, c, lower, upper); err != nil {
+			return err
+		}
+	}
+	reply.Bool("estimate", req.Bool("estimate"))
+	appendNumber(reply, "size", size)
+	appendNumber(reply, "numObjects", count)
+	return nil
+}
+
+// measureRange adds up the documents between two keys of an index.
+func (r *Request) measureRange(ctx context.Context, c *table.Collection, lower, upper bsonx.Doc) (size, count int64, err error) {
+	pattern := r.Doc("keyPattern")
+	if pattern == nil {
+		pattern = keyNames(lower)
+	}
+	all, err := filter.Parse(bsonx.Empty, filter.Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	reader := exec.NewReader(r.Service.Store.Engine())
+	defer reader.Close()
+	run, err := r.Service.Planner.Find(ctx, &plan.Query{
+		DB: c.DB, Name: c.Name, Coll: c, Filter: all, Hint: bsonx.Document(pattern), Min: lower, Max: upper,
+	}, reader)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer run.Close()
+	for {
+		row, err := run.Next(ctx)
+		if err != nil || row == nil {
+			return size, count, err
+		}
+		size += int64(len(row.Doc))
+		count++
+	}
+}
+
+// keyNames returns the ascending key pattern over a document's fields.
+func keyNames(doc bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := doc.Iter(); it.Next(); {
+		b.Int32(string(it.Key()), 1)
+	}
+	b.End()
+	return b.Bytes()
+}
+
+func runReIndex(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c, err := req.existing(name)
+	if err != nil {
+		return err
+	}
+	var names []string
+	specs := []bsonx.Doc{}
+	for _, ix := range c.Indexes {
+		names = append(names, ix.Name)
+		specs = append(specs, ix.Spec)
+	}
+	if len(names) > 0 {
+		if err := req.Service.Store.DropIndexes(c, names...); err != nil {
+			return err
+		}
+		if err := req.Service.Store.CreateIndexes(ctx, c, specs); err != nil {
+			return err
+		}
+	}
+	reply.Int32("nIndexesWas", int32(len(specs)+1))
+	reply.Int32("nIndexes", int32(len(specs)+1))
+	reply.Value("indexes", bsonx.ValueOf(append([]bsonx.Doc{idIndexSpec}, specs...)))
+	return nil
+}

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// The values of validationLevel and validationAction.
+var (
+	validationLevels  = []string{"off", "moderate", "strict"}
+	validationActions = []string{"error", "warn"}
+)
+
+// checkValidation checks the options of a validator in create and collMod.
+func checkValidation(req *Request) error {
+	if level := req.Get("validationLevel"); !level.IsMissing() && !slices.Contains(validationLevels, level.Str()) {
+		return badEnum(req, "validationLevel", level)
+	}
+	if action := req.Get("validationAction"); !action.IsMissing() && !slices.Contains(validationActions, action.Str()) {
+		return badEnum(req, "validationAction", action)
+	}
+	if doc := req.Doc("validator"); doc != nil {
+		_, err := parseValidator(doc)
+		return err
+	}
+	return nil
+}
+
+func badEnum(req *Request, field string, v bsonx.Value) error {
+	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)
+}
+
+func parseValidator(doc bsonx.Doc) (*filter.Filter, error) {
+	return filter.Parse(doc, filter.Options{AllowExpr: true})
+}
+
+// Compiler compiles what the catalog stores; it is what a table.Store is opened with.
+type Compiler struct {
+	// Warn is told of documents that a validator with the action "warn" would refuse; it may be nil.
+	Warn func(err error)
+}
+
+// Partial implements table.Compiler.
+func (Compiler) Partial(doc bsonx.Doc) (table.Predicate, error) {
+	return filter.Parse(doc, filter.Options{})
+}
+
+// Validator implements table.Compiler.
+func (c Compiler) Validator(options bsonx.Doc) (table.Validator, error) {
+	doc := options.Lookup("validator")
+	level := options.Lookup("validationLevel")
+	if doc.Type != bsonx.TypeDocument || doc.Doc().IsEmpty() || level.Type == bsonx.TypeString && level.Str() == "off" {
+		return nil, nil
+	}
+	f, err := parseValidator(doc.Doc())
+	if err != nil {
+		return nil, err
+	}
+	v := &validator{filter: f, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate"}
+	if action := options.Lookup("validationAction"); action.Type == bsonx.TypeString && action.Str() == "warn" {
+		v.warn = c.Warn
+		if v.warn == nil {
+			v.warn = func(error) {}
+		}
+	}
+	return v, nil
+}
+
+// validator checks documents against a collection's validator.
+type validator struct {
+	filter *filter.Filter
+	// moderate lets documents stay invalid that were invalid before.
+	moderate bool
+	warn     func(error)
+}
+
+// Check implements table.Validator.
+func (v *validator) Check(old, doc bsonx.Doc) error {
+	ok, err := v.filter.Match(doc)
+	if err == nil && ok {
+		return nil
+	}
+	if v.moderate && old != nil {
+		if was, err := v.filter.Match(old); err == nil && !was {
+			return nil
+		}
+	}
+	if err == nil {
+		err = v.failure(doc)
+	}
+	if v.warn != nil {
+		v.warn(err)
+		return nil
+	}
+	return err
+}
+
+func (v *validator) failure(doc bsonx.Doc) error {
+	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"), "details", v.filter.Explain121(doc))
+	return mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation").WithInfo(bsonx.NewDoc("errInfo", info))
+}

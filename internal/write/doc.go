@@ -1,0 +1,17 @@
+// Package write executes the write statements: inserts, updates, deletes and find-and-modify on one collection.
+//
+// Concepts:
+//
+//   - A statement is one insert of documents, one update or one delete, already parsed and compiled.
+//   - Targets are the records that a statement's query finds, in a snapshot. Each is locked before it is changed, and is
+//     matched again where it has changed since.
+//
+// Invariants:
+//
+//  1. The change of one document is one storage transaction: its record, its index entries, the counter.
+//  2. A statement never acts on a document that does not match its query at the moment of the change.
+//  3. A conflict between statements is tried again here and never reported.
+//  4. A statement that loses all its targets to others looks again, so that it answers for one moment of the collection.
+//
+// The package knows no wire format: package command parses requests and builds replies.
+package write

@@ -1,0 +1,47 @@
+package write
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// equalities calls fn for each predicate path = value that every match of n satisfies.
+func equalities(n filter.Node, fn func(path string, v bsonx.Value)) {
+	switch n := n.(type) {
+	case *filter.And:
+		for _, child := range n.Children {
+			equalities(child, fn)
+		}
+	case *filter.Compare:
+		if n.Op == filter.Eq {
+			fn(n.Path, n.Value)
+		}
+	}
+}
+
+// byID returns the _id of a query that names exactly one record and needs no plan.
+func (q Query) byID() (id bsonx.Value, ok bool) {
+	if !q.Hint.IsMissing() || q.Filter.Collation() != nil {
+		return id, false
+	}
+	equalities(q.Filter.Root, func(path string, v bsonx.Value) {
+		if path == "_id" && v.Type != bsonx.TypeArray && !v.IsNull() {
+			id, ok = v, true
+		}
+	})
+	return id, ok
+}
+
+// lostRace reports whether an upsert failed because another one inserted a document that the query matches: the
+// duplicate values are those that the query asks for.
+func (st *UpdateStatement) lostRace(info bsonx.Doc) bool {
+	want := map[string]bsonx.Value{}
+	equalities(st.Filter.Root, func(path string, v bsonx.Value) { want[path] = v })
+	for it := info.Lookup("keyValue").Doc().Iter(); it.Next(); {
+		v, ok := want[string(it.Key())]
+		if !ok || bsonx.CompareValues(v, it.Value()) != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,106 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Executor runs write statements. It is safe for concurrent use.
+type Executor struct {
+	store   *table.Store
+	planner *plan.Planner
+}
+
+// New returns an executor that finds its targets with a planner.
+func New(store *table.Store, planner *plan.Planner) *Executor {
+	return &Executor{store: store, planner: planner}
+}
+
+// Query says which documents a statement is about.
+type Query struct {
+	Coll   *table.Collection
+	Filter *filter.Filter
+	Sort   bsonx.Doc   // nil or empty: any order
+	Hint   bsonx.Value // missing: none
+	// One says that the statement stops at the first target.
+	One bool
+}
+
+// sortedCandidates is how many targets a sorted statement about one document looks for: where others take the first
+// ones meanwhile, it goes on with the next without planning again.
+const sortedCandidates = 16
+
+func (q Query) plan() *plan.Query {
+	p := &plan.Query{
+		DB: q.Coll.DB, Name: q.Coll.Name, Coll: q.Coll, Filter: q.Filter, Sort: q.Sort, Hint: q.Hint, AllowDiskUse: true,
+	}
+	if q.One && !q.Sort.IsEmpty() {
+		p.Limit = sortedCandidates
+	}
+	return p
+}
+
+// Options are common to all statements.
+type Options struct {
+	Ordered bool
+	// Durability is what each transaction waits for.
+	Durability storage.Durability
+	// BypassValidation lets documents in that the collection's validator refuses.
+	BypassValidation bool
+}
+
+func (o Options) validate(c *table.Collection, old, doc bsonx.Doc) error {
+	if c.Validator == nil || o.BypassValidation {
+		return nil
+	}
+	return c.Validator.Check(old, doc)
+}
+
+// isUserError reports whether err is the client's own mistake.
+func isUserError(err error) bool {
+	var e *mongoerr.Error
+	return errors.As(err, &e) && !interrupts(e.Code)
+}
+
+// interrupts reports whether a code ends the whole command and not only one document's change.
+func interrupts(code mongoerr.Code) bool {
+	switch code {
+	case mongoerr.Interrupted, mongoerr.MaxTimeMSExpired, mongoerr.InterruptedAtShutdown, mongoerr.ExceededTimeLimit,
+		mongoerr.CursorKilled, mongoerr.OutOfDiskSpace, mongoerr.CallbackCanceled:
+		return true
+	default:
+		return false
+	}
+}
+
+// The pause after a conflict starts at minPause and doubles up to maxPause, with jitter.
+const (
+	minPause = 50 * time.Microsecond
+	maxPause = 10 * time.Millisecond
+)
+
+// retry runs fn until it ends without a write conflict.
+func retry(ctx context.Context, fn func() error) error {
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		err := fn()
+		if !errors.Is(err, storage.ErrConflict) {
+			return err
+		}
+		timer := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package write
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// One storage transaction of an insert takes at most so many documents or bytes.
+const (
+	insertBatchDocs  = 512
+	insertBatchBytes = 4 << 20
+)
+
+// Insert adds documents that were prepared (they have an _id and were checked). The documents before the first error
+// are stored where the statement is ordered, all but those with errors where it is not. failed is called with the
+// position and error of each document that was refused, in order; the error returned ends the statement.
+func (e *Executor) Insert(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options, failed func(i int, err error)) (n int, err error) {
+	for start := 0; start < len(docs); {
+		end := batchEnd(docs, start)
+		err := e.insertBatch(ctx, c, docs[start:end], opts)
+		if err == nil {
+			n += end - start
+			start = end
+			continue
+		}
+		if !perDocument(err) {
+			return n, err
+		}
+		added, stop, err := e.insertEach(ctx, c, docs[start:end], opts, func(i int, err error) { failed(start+i, err) })
+		n += added
+		if err != nil || stop {
+			return n, err
+		}
+		start = end
+	}
+	return n, nil
+}
+
+func batchEnd(docs []bsonx.Doc, start int) int {
+	size := 0
+	for i := start; i < len(docs); i++ {
+		size += len(docs[i])
+		if i > start && size > insertBatchBytes || i-start == insertBatchDocs {
+			return i
+		}
+	}
+	return len(docs)
+}
+
+// insertBatch adds all documents in one transaction, or none.
+func (e *Executor) insertBatch(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options) error {
+	w, err := e.store.BeginWrite(c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for _, doc := range docs {
+		if err := opts.validate(w.Collection(), nil, doc); err != nil {
+			return err
+		}
+		if err := w.Insert(ctx, doc); err != nil {
+			return err
+		}
+	}
+	return w.Commit(opts.Durability)
+}
+
+// insertEach adds documents one by one after a batch has failed, so that each error finds its document.
+func (e *Executor) insertEach(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options, failed func(int, error)) (n int, stop bool, err error) {
+	for i := range docs {
+		err := retry(ctx, func() error { return e.insertBatch(ctx, c, docs[i:i+1], opts) })
+		switch {
+		case err == nil:
+			n++
+		case errors.Is(err, table.ErrDropped) || !perDocument(err):
+			return n, true, err
+		default:
+			failed(i, err)
+			if opts.Ordered {
+				return n, true, nil
+			}
+		}
+	}
+	return n, false, nil
+}
+
+// perDocument tells errors that are one document's own from those that end the statement.
+func perDocument(err error) bool {
+	if errors.Is(err, storage.ErrConflict) {
+		return true
+	}
+	return isUserError(err)
+}

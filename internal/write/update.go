@@ -1,0 +1,95 @@
+package write
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/update"
+)
+
+// UpdateStatement is one update of an update command.
+type UpdateStatement struct {
+	Query
+	// RawFilter is the query document, from which an upsert derives its document.
+	RawFilter bsonx.Doc
+	Update    *update.Update
+	Upsert    bool
+	Env       update.Env
+	// Updated is called with both versions of each document that matched, while it is locked; it may be nil. old is
+	// nil for an upsert. The documents are borrowed.
+	Updated func(old, doc bsonx.Doc) error
+}
+
+// UpdateResult is what an update did.
+type UpdateResult struct {
+	Matched  int64
+	Modified int64
+	// UpsertedID is the _id of the document that was inserted; missing where there is none.
+	UpsertedID bsonx.Value
+}
+
+// upsertTries bounds how often an upsert looks again after others inserted its document first.
+const upsertTries = 100
+
+// Update runs an update statement.
+func (e *Executor) Update(ctx context.Context, st *UpdateStatement, opts Options) (UpdateResult, error) {
+	for try := 0; ; try++ {
+		matched, modified, err := e.change(ctx, st.Query, st.Update.NeedsMatchedIndex(), opts, st.apply(opts))
+		if err != nil || matched > 0 || !st.Upsert {
+			return UpdateResult{Matched: matched, Modified: modified}, err
+		}
+		id, err := e.upsert(ctx, st, opts)
+		if err == nil {
+			return UpdateResult{UpsertedID: id}, nil
+		}
+		info, duplicate := duplicateInfo(err)
+		if try == upsertTries || !duplicate || !st.lostRace(info) {
+			return UpdateResult{}, err
+		}
+	}
+}
+
+// apply returns the act of an update.
+func (st *UpdateStatement) apply(opts Options) act {
+	return func(ctx context.Context, w *table.Writer, t *target) (bool, error) {
+		env := st.Env
+		env.MatchedIndex, env.HasMatchedIndex = t.index, t.hasIndex
+		doc, changed, err := st.Update.Apply(t.doc, env)
+		if err != nil {
+			return false, err
+		}
+		if changed {
+			if err := opts.validate(w.Collection(), t.doc, doc); err != nil {
+				return false, err
+			}
+			if err := w.Update(ctx, t.key, t.doc, doc); err != nil {
+				return false, err
+			}
+		}
+		if st.Updated != nil {
+			if err := st.Updated(t.doc, doc); err != nil {
+				return false, err
+			}
+		}
+		return changed, nil
+	}
+}
+
+// upsert inserts the document that the query and the update describe.
+func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options) (bsonx.Value, error) {
+	doc, err := update.UpsertDoc(st.RawFilter, st.Update, st.Env)
+	if err != nil {
+		return bsonx.Value{}, err
+	}
+	err = retry(ctx, func() error { return e.insertBatch(ctx, st.Coll, []bsonx.Doc{doc}, opts) })
+	if err != nil {
+		return bsonx.Value{}, err
+	}
+	if st.Updated != nil {
+		if err := st.Updated(nil, doc); err != nil {
+			return bsonx.Value{}, err
+		}
+	}
+	return doc.Lookup("_id"), nil
+}
