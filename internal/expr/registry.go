@@ -47,7 +47,9 @@ var registry = sync.OnceValue(func() map[string]*definition {
 	table := map[string]*definition{}
 	for _, defs := range families() {
 		for i := range defs {
-			table[defs[i].name] = &defs[i]
+			if old := table[defs[i].name]; old == nil || old.parse == nil {
+				table[defs[i].name] = &defs[i]
+			}
 		}
 	}
 	return table
@@ -56,7 +58,7 @@ var registry = sync.OnceValue(func() map[string]*definition {
 func families() [][]definition {
 	return [][]definition{
 		comparisonOperators(), booleanOperators(), conditionalOperators(), literalOperators(), arrayOperators(),
-		scopeOperators(), setOperators(), objectOperators(), typeOperators(), arithmeticOperators(),
+		scopeOperators(), setOperators(), objectOperators(), typeOperators(), arithmeticOperators(), accumulatorOperators(),
 		trigOperators(), stringOperators(), trimOperators(), miscOperators(), knownOperators(),
 	}
 }

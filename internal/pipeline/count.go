@@ -1,0 +1,51 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// count is $count: the number of documents in a field of one document, or nothing where there are none.
+type count struct{ field string }
+
+func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeString {
+		return nil, mongoerr.New(40156, "the count field must be a non-empty string")
+	}
+	name := arg.Str()
+	switch {
+	case name == "":
+		return nil, mongoerr.New(40156, "the count field must be a non-empty string")
+	case strings.HasPrefix(name, "$"):
+		return nil, mongoerr.New(40158, "the count field cannot be a $-prefixed path")
+	case strings.IndexByte(name, 0) >= 0:
+		return nil, mongoerr.New(40159, "the count field cannot contain a null byte")
+	case strings.Contains(name, "."):
+		return nil, mongoerr.New(40160, "the count field cannot contain '.'")
+	}
+	return []stage{&count{name}}, nil
+}
+
+func (c *count) open(src Source) Source { return &countSource{src: src, field: c.field} }
+
+type countSource struct {
+	src   Source
+	field string
+	done  bool
+}
+
+func (s *countSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.done {
+		return nil, nil
+	}
+	s.done = true
+	n := 0
+	err := Drain(ctx, s.src, func(bsonx.Doc) error { n++; return nil })
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return bsonx.NewDoc(s.field, n), nil
+}

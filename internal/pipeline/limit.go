@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// limit is $limit.
+type limit struct{ n int64 }
+
+func parseLimit(arg bsonx.Value, _ Options) ([]stage, error) {
+	n, err := nonNegative(arg, "limit", 5107201)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, mongoerr.New(15958, "the limit must be positive")
+	}
+	return []stage{&limit{n}}, nil
+}
+
+// nonNegative reads the argument of $limit and $skip: a whole number that is not negative.
+func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error) {
+	if !arg.Type.IsNumber() {
+		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a number in: $%s: %s", name, name, expr.Show(arg))
+	}
+	n, ok := arg.AsExactInt64()
+	if !ok {
+		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected an integer: $%s: %s", name, name, expr.Show(arg))
+	}
+	if n < 0 {
+		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a non-negative number in: $%s: %d", name, name, n)
+	}
+	return n, nil
+}
+
+func (l *limit) open(src Source) Source { return &limitSource{src, l.n} }
+
+type limitSource struct {
+	src  Source
+	left int64
+}
+
+func (s *limitSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.left == 0 {
+		return nil, nil
+	}
+	s.left--
+	return s.src.Next(ctx)
+}

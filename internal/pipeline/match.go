@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// match is $match.
+type match struct{ filter *filter.Filter }
+
+func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(15959, "the match filter must be an expression in an object")
+	}
+	f, err := filter.Parse(arg.Doc().Clone(), filter.Options{
+		Vars: opts.Vars, Now: opts.Now, AllowExpr: true, AllowText: true, AllowWhere: opts.AllowWhere, Collation: opts.Collation,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []stage{&match{f}}, nil
+}
+
+func (m *match) open(src Source) Source { return &matchSource{src, m.filter} }
+
+type matchSource struct {
+	src    Source
+	filter *filter.Filter
+}
+
+func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	for {
+		doc, err := s.src.Next(ctx)
+		if err != nil || doc == nil {
+			return nil, err
+		}
+		ok, err := s.filter.Match(doc)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return doc, nil
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
+)
+
+// maxStages is MongoDB's limit of stages in a pipeline.
+const maxStages = 1000
+
+// DefaultMemoryLimit is what one blocking stage may keep.
+const DefaultMemoryLimit = 100 << 20
+
+// Source yields documents. Next returns nil at the end; a document is valid until the following call.
+type Source interface {
+	Next(ctx context.Context) (bsonx.Doc, error)
+}
+
+// Options are the surroundings of a pipeline.
+type Options struct {
+	// Vars is the scope of expressions; nil has the system variables only.
+	Vars *expr.Vars
+	// Now is the value of $$NOW.
+	Now time.Time
+	// Collation compares strings; nil compares bytes.
+	Collation filter.Collator
+	// MemoryLimit bounds what one stage keeps; 0 means DefaultMemoryLimit.
+	MemoryLimit int
+	// AllowWhere allows $where in $match, which MongoDB does not.
+	AllowWhere bool
+}
+
+func (o *Options) projection() projection.Options {
+	return projection.Options{Vars: o.Vars, Now: o.Now, Collation: o.Collation}
+}
+
+func (o *Options) memoryLimit() int {
+	if o.MemoryLimit > 0 {
+		return o.MemoryLimit
+	}
+	return DefaultMemoryLimit
+}
+
+// stage is a compiled stage.
+type stage interface {
+	// open returns the stage's results over a source.
+	open(src Source) Source
+}
+
+// step is a stage with its name, as it was written.
+type step struct {
+	name string
+	spec bsonx.Value
+	stage
+}
+
+// Pipeline is a compiled pipeline.
+type Pipeline struct {
+	steps []step
+	opts  Options
+}
+
+// Parse compiles an array of stages.
+func Parse(stages bsonx.Value, opts Options) (*Pipeline, error) {
+	return parse(stages, opts, nil)
+}
+
+// parse compiles stages; check may refuse a definition.
+func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pipeline, error) {
+	if stages.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
+	}
+	p := &Pipeline{opts: opts}
+	for it := stages.Doc().Iter(); it.Next(); {
+		if len(p.steps) == maxStages {
+			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", maxStages)
+		}
+		if it.Value().Type != bsonx.TypeDocument {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+		steps, err := parseStage(it.Value().Doc(), opts, check)
+		if err != nil {
+			return nil, err
+		}
+		p.steps = append(p.steps, steps...)
+	}
+	return p, nil
+}
+
+func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {
+	if spec.Len() != 1 {
+		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
+	}
+	name, arg := string(spec.First().Key), spec.First().Value
+	def, ok := registry()[name]
+	if !ok {
+		return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
+	}
+	if check != nil {
+		if err := check(def); err != nil {
+			return nil, err
+		}
+	}
+	if def.refuse != nil {
+		return nil, def.refuse
+	}
+	if def.parse == nil {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not implemented", name)
+	}
+	stages, err := def.parse(arg, opts)
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]step, len(stages))
+	for i, s := range stages {
+		steps[i] = step{name, arg.Clone(), s}
+	}
+	return steps, nil
+}
+
+// Run returns the pipeline's results over a source.
+func (p *Pipeline) Run(src Source) Source {
+	for _, s := range p.steps {
+		src = s.open(src)
+	}
+	return src
+}
+
+// IsEmpty reports whether the pipeline passes its documents on unchanged.
+func (p *Pipeline) IsEmpty() bool { return len(p.steps) == 0 }
+
+// Stages returns the names of the stages, in order; one that stands for several appears as often.
+func (p *Pipeline) Stages() []string {
+	names := make([]string, len(p.steps))
+	for i, s := range p.steps {
+		names[i] = s.name
+	}
+	return names
+}
+
+// Leading is the part at the beginning of a pipeline that is a query.
+type Leading struct {
+	// Filter has the predicates of leading $match stages, as one document; nil where there are none.
+	Filter bsonx.Doc
+	// Sort is the pattern of a $sort that follows; nil where there is none.
+	Sort bsonx.Doc
+	// Skip and Limit follow in this order; a Limit of 0 is none.
+	Skip, Limit int64
+}
+
+// Split takes off the leading $match, $sort, $skip and $limit, in this order, for a planner to run. The rest of
+// the pipeline is to be run over the planner's results.
+func (p *Pipeline) Split() (Leading, *Pipeline) {
+	var lead Leading
+	var predicates []bsonx.Value
+	steps := p.steps
+	for len(steps) > 0 {
+		m, ok := steps[0].stage.(*match)
+		if !ok {
+			break
+		}
+		predicates = append(predicates, bsonx.Document(m.filter.Spec()))
+		steps = steps[1:]
+	}
+	if len(steps) > 0 {
+		if s, ok := steps[0].stage.(*sort); ok && s.plain {
+			lead.Sort = s.pattern
+			steps = steps[1:]
+		}
+	}
+	if len(steps) > 0 {
+		if s, ok := steps[0].stage.(*skip); ok {
+			lead.Skip = s.n
+			steps = steps[1:]
+		}
+	}
+	if len(steps) > 0 {
+		if s, ok := steps[0].stage.(*limit); ok {
+			lead.Limit = s.n
+			steps = steps[1:]
+		}
+	}
+	switch len(predicates) {
+	case 0:
+	case 1:
+		lead.Filter = predicates[0].Doc()
+	default:
+		lead.Filter = bsonx.NewDoc("$and", predicates)
+	}
+	return lead, &Pipeline{steps: steps, opts: p.opts}
+}
+
+// SliceSource yields documents that are in memory.
+type SliceSource struct {
+	Docs []bsonx.Doc
+	next int
+}
+
+// Next returns the next document.
+func (s *SliceSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.next >= len(s.Docs) {
+		return nil, nil
+	}
+	s.next++
+	return s.Docs[s.next-1], nil
+}
+
+// Drain pulls a source to its end and calls f for each document.
+func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
+	for {
+		doc, err := src.Next(ctx)
+		if err != nil || doc == nil {
+			return err
+		}
+		if err := f(doc); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// OperatorInfo describes a stage; see expr.OperatorInfo.
+type OperatorInfo = expr.OperatorInfo
+
+// definition is one stage. A nil parse means that it is known and not implemented.
+type definition struct {
+	name     string
+	parse    func(arg bsonx.Value, opts Options) ([]stage, error)
+	inUpdate bool            // an update's pipeline may have it
+	refuse   *mongoerr.Error // what MongoDB itself answers outside Atlas or a sharded cluster
+	note     string
+}
+
+var registry = sync.OnceValue(func() map[string]*definition {
+	defs := append(supported(), known()...)
+	table := make(map[string]*definition, len(defs))
+	for i := range defs {
+		table[defs[i].name] = &defs[i]
+	}
+	return table
+})
+
+func supported() []definition {
+	return []definition{
+		{name: "$addFields", parse: parseAddFields, inUpdate: true},
+		{name: "$count", parse: parseCount},
+		{name: "$group", parse: parseGroup},
+		{name: "$limit", parse: parseLimit},
+		{name: "$match", parse: parseMatch},
+		{name: "$project", parse: parseProject, inUpdate: true},
+		{name: "$replaceRoot", parse: parseReplaceRoot, inUpdate: true},
+		{name: "$replaceWith", parse: parseReplaceWith, inUpdate: true},
+		{name: "$set", parse: parseAddFields, inUpdate: true, note: "alias of $addFields"},
+		{name: "$skip", parse: parseSkip},
+		{name: "$sort", parse: parseSort},
+		{name: "$sortByCount", parse: parseSortByCount},
+		{name: "$unset", parse: parseUnset, inUpdate: true},
+		{name: "$unwind", parse: parseUnwind},
+	}
+}
+
+func known() []definition {
+	names := []string{
+		"$bucket", "$bucketAuto", "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$densify",
+		"$documents", "$facet", "$fill", "$geoNear", "$graphLookup", "$indexStats", "$listLocalSessions",
+		"$listSampledQueries", "$listSessions", "$lookup", "$merge", "$out", "$planCacheStats", "$redact", "$sample",
+		"$setWindowFields", "$unionWith", "$querySettings", "$queryStats",
+	}
+	var defs []definition
+	for _, name := range names {
+		defs = append(defs, definition{name: name})
+	}
+	for _, name := range []string{"$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes"} {
+		defs = append(defs, definition{name: name, note: "Atlas only",
+			refuse: mongoerr.New(31082, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
+				"Please connect to Atlas or an AtlasCLI local deployment to enable.")})
+	}
+	return append(defs, definition{name: "$shardedDataDistribution", note: "sharded clusters only",
+		refuse: mongoerr.New(6789101, "The $shardedDataDistribution stage can only be run on a sharded cluster")})
+}
+
+// Stages lists all stages of MongoDB 8.0 by name.
+func Stages() []OperatorInfo {
+	var out []OperatorInfo
+	for _, def := range registry() {
+		info := OperatorInfo{Name: def.name, Family: "stage", Note: def.note}
+		if def.parse == nil && def.refuse == nil {
+			info.Status = expr.Known
+		}
+		out = append(out, info)
+	}
+	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,34 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// skip is $skip.
+type skip struct{ n int64 }
+
+func parseSkip(arg bsonx.Value, _ Options) ([]stage, error) {
+	n, err := nonNegative(arg, "skip", 5107200)
+	if err != nil {
+		return nil, err
+	}
+	return []stage{&skip{n}}, nil
+}
+
+func (s *skip) open(src Source) Source { return &skipSource{src, s.n} }
+
+type skipSource struct {
+	src  Source
+	left int64
+}
+
+func (s *skipSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	for ; s.left > 0; s.left-- {
+		if doc, err := s.src.Next(ctx); err != nil || doc == nil {
+			return nil, err
+		}
+	}
+	return s.src.Next(ctx)
+}

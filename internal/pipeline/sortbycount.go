@@ -1,0 +1,30 @@
+package pipeline
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// parseSortByCount is $sortByCount: a $group that counts, then a $sort by the count.
+func parseSortByCount(arg bsonx.Value, opts Options) ([]stage, error) {
+	switch arg.Type {
+	case bsonx.TypeDocument:
+		if !strings.HasPrefix(string(arg.Doc().First().Key), "$") {
+			return nil, mongoerr.New(40147, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object")
+		}
+	case bsonx.TypeString:
+		if !strings.HasPrefix(arg.Str(), "$") {
+			return nil, mongoerr.New(40148, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object")
+		}
+	default:
+		return nil, mongoerr.New(40149, "the sortByCount field must be specified as a string or as an object")
+	}
+	grouped, err := parseGroup(bsonx.Document(bsonx.NewDoc("_id", arg, "count", bsonx.NewDoc("$sum", 1))), opts)
+	if err != nil {
+		return nil, err
+	}
+	ordered, err := parseSort(bsonx.Document(bsonx.NewDoc("count", -1)), opts)
+	return append(grouped, ordered...), err
+}

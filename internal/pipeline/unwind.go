@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// unwind is $unwind: one document per element of an array.
+type unwind struct {
+	path  []string
+	index []string // where the element's index goes, nil if nowhere
+	keep  bool     // preserveNullAndEmptyArrays
+}
+
+func parseUnwind(arg bsonx.Value, _ Options) ([]stage, error) {
+	u := &unwind{}
+	path := arg
+	if arg.Type == bsonx.TypeDocument {
+		path = bsonx.Missing
+		for it := arg.Doc().Iter(); it.Next(); {
+			v := it.Value()
+			switch string(it.Key()) {
+			case "path":
+				if v.Type != bsonx.TypeString {
+					return nil, mongoerr.New(28808, "expected a string as the path for $unwind stage, got %s", v.Type)
+				}
+				path = v
+			case "preserveNullAndEmptyArrays":
+				if v.Type != bsonx.TypeBool {
+					return nil, mongoerr.New(28809, "expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s", v.Type)
+				}
+				u.keep = v.Bool()
+			case "includeArrayIndex":
+				if err := u.setIndex(v); err != nil {
+					return nil, err
+				}
+			default:
+				return nil, mongoerr.New(28811, "unrecognized option to $unwind stage: %s", it.Key())
+			}
+		}
+		if path.IsMissing() {
+			return nil, mongoerr.New(28812, "no path specified to $unwind stage")
+		}
+	} else if arg.Type != bsonx.TypeString {
+		return nil, mongoerr.New(15981, "expected either a string or an object as specification for $unwind stage, got %s", arg.Type)
+	}
+	if path.Str() == "" {
+		return nil, mongoerr.New(28812, "no path specified to $unwind stage")
+	}
+	if !strings.HasPrefix(path.Str(), "$") {
+		return nil, mongoerr.New(28818, "path option to $unwind stage should be prefixed with a '$': %s", path.Str())
+	}
+	var err error
+	u.path, err = expr.SplitFieldPath(path.Str()[1:])
+	return []stage{u}, err
+}
+
+func (u *unwind) setIndex(v bsonx.Value) error {
+	if v.Type != bsonx.TypeString || v.Str() == "" {
+		return mongoerr.New(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s", v.Type)
+	}
+	if strings.HasPrefix(v.Str(), "$") {
+		return mongoerr.New(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s", v.Str())
+	}
+	var err error
+	u.index, err = expr.SplitFieldPath(v.Str())
+	return err
+}
+
+func (u *unwind) open(src Source) Source { return &unwindSource{src: src, stage: u} }
+
+type unwindSource struct {
+	src   Source
+	stage *unwind
+	doc   bsonx.Doc
+	elems bsonx.Iter
+	next  int64
+	open  bool // doc is being unwound
+}
+
+func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	for {
+		if s.open && s.elems.Next() {
+			s.next++
+			return s.result(s.elems.Value(), bsonx.Int64(s.next-1)), nil
+		}
+		s.open = false
+		doc, err := s.src.Next(ctx)
+		if err != nil || doc == nil {
+			return nil, err
+		}
+		v := doc.LookupPath(s.stage.path...)
+		switch {
+		case v.Type == bsonx.TypeArray && !v.Doc().IsEmpty():
+			s.doc, s.elems, s.next, s.open = doc, v.Doc().Iter(), 0, true
+		case v.Type == bsonx.TypeArray || v.IsNull() || v.Type == bsonx.TypeUndefined:
+			if !s.stage.keep {
+				continue
+			}
+			s.doc = doc
+			if v.Type == bsonx.TypeArray {
+				v = bsonx.Missing
+			}
+			return s.result(v, bsonx.Null), nil
+		default:
+			s.doc = doc
+			return s.result(v, bsonx.Null), nil
+		}
+	}
+}
+
+func (s *unwindSource) result(elem, index bsonx.Value) bsonx.Doc {
+	out := setPath(s.doc, s.stage.path, elem)
+	if s.stage.index != nil {
+		out = setPath(out, s.stage.index, index)
+	}
+	return out
+}
+
+// setPath returns the document with the value at a path through documents; a missing value removes the field. What is
+// no document on the way is replaced by one.
+func setPath(doc bsonx.Doc, path []string, v bsonx.Value) bsonx.Doc {
+	b := bsonx.NewBuilder(make([]byte, 0, len(doc)+16))
+	b.StartDoc()
+	found := false
+	for it := doc.Iter(); it.Next(); {
+		if string(it.Key()) != path[0] {
+			b.ValueBytes(it.Key(), it.Value())
+			continue
+		}
+		found = true
+		b.Value(path[0], childValue(it.Value(), path[1:], v))
+	}
+	if !found {
+		b.Value(path[0], childValue(bsonx.Missing, path[1:], v))
+	}
+	b.End()
+	return b.Bytes()
+}
+
+func childValue(old bsonx.Value, path []string, v bsonx.Value) bsonx.Value {
+	if len(path) == 0 {
+		return v
+	}
+	if old.Type != bsonx.TypeDocument {
+		if v.IsMissing() {
+			return old
+		}
+		return bsonx.Document(setPath(bsonx.Empty, path, v))
+	}
+	return bsonx.Document(setPath(old.Doc(), path, v))
+}

@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Transformer is the pipeline of an update: it turns one document into one document. It is immutable.
+type Transformer struct{ stages []transformer }
+
+// transformer is a stage whose output is one document for each of its input.
+type transformer interface {
+	transform(doc bsonx.Doc) (bsonx.Doc, error)
+}
+
+// ParseUpdate compiles the pipeline of an update, which may have only $addFields, $set, $project, $unset, $replaceRoot
+// and $replaceWith.
+func ParseUpdate(stages bsonx.Value, opts Options) (*Transformer, error) {
+	p, err := parse(stages, opts, func(def *definition) error {
+		if def.inUpdate {
+			return nil
+		}
+		return mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", def.name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &Transformer{}
+	for _, s := range p.steps {
+		t.stages = append(t.stages, s.stage.(transformer))
+	}
+	return t, nil
+}
+
+// Apply returns the transformed document, which may be doc itself.
+func (t *Transformer) Apply(doc bsonx.Doc) (bsonx.Doc, error) {
+	for _, s := range t.stages {
+		var err error
+		if doc, err = s.transform(doc); err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
+}
