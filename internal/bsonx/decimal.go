@@ -339,3 +339,20 @@ func compareDecimalDouble(d Decimal, f float64) int {
 	}
 	return r * d.CompareMagnitude(f)
 }
+
+// TruncFloat64 returns the absolute value of a finite decimal as a double, truncated toward zero (the largest double
+// for decimals beyond the range), and whether the two are equal.
+func (d Decimal) TruncFloat64() (f float64, exact bool) {
+	f = d.magnitude()
+	if math.IsInf(f, 1) {
+		return math.MaxFloat64, false
+	}
+	switch d.CompareMagnitude(f) {
+	case 0:
+		return f, true
+	case -1:
+		return math.Nextafter(f, 0), false
+	default:
+		return f, false
+	}
+}
