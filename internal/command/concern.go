@@ -59,7 +59,7 @@ func setReadConcern(g *Generic, _ string, v bsonx.Value) error {
 					return nil
 				}
 			}
-			return badEnum("readConcern.level", v)
+			return enumError("readConcern.level", v)
 		case "afterClusterTime":
 			rc.hasAfterClusterTime = true
 		case "atClusterTime":
@@ -69,7 +69,7 @@ func setReadConcern(g *Generic, _ string, v bsonx.Value) error {
 	})
 }
 
-func badEnum(path string, v bsonx.Value) error {
+func enumError(path string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", v.StrBytes(), path)
 }
 
@@ -197,7 +197,7 @@ func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 					return nil
 				}
 			}
-			return badEnum("readPreference.mode", v)
+			return enumError("readPreference.mode", v)
 		case "tags":
 			tags = !v.Doc().IsEmpty() && !(v.Doc().Len() == 1 && v.Doc().Index(0).Type == bsonx.TypeDocument && v.Doc().Index(0).Doc().IsEmpty())
 		case "maxStalenessSeconds":

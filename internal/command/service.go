@@ -13,7 +13,7 @@ import (
 
 // Deps are what a Service works with. Zero values of the first block get working defaults.
 type Deps struct {
-	DataDeps
+	Data
 
 	Clock    clock.Clock
 	Logger   *slog.Logger

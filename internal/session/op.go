@@ -99,7 +99,7 @@ var (
 	errFinished    = mongoerr.New(mongoerr.CallbackCanceled, "operation has finished")
 )
 
-// Begin starts an operation; parent carries values and may end it too. Finish must follow.
+// Begin starts an operation; parent carries values only. Finish must follow.
 func (o *Op) Begin(parent context.Context, id int64, now time.Time, info OpInfo) {
 	o.mu.Lock()
 	o.parent, o.id, o.active, o.started, o.info = parent, id, true, now, info

@@ -25,9 +25,10 @@ const (
 )
 
 type codec struct {
-	name       string
-	compress   func(dst, src []byte) ([]byte, error)
-	decompress func(dst, src []byte) ([]byte, error)
+	name     string
+	compress func(dst, src []byte) ([]byte, error)
+	// decompress appends to dst; it fails rather than appending much more than size bytes.
+	decompress func(dst, src []byte, size int) ([]byte, error)
 }
 
 // codecs is indexed by Compressor.
@@ -62,33 +63,32 @@ func CompressorByName(name string) (Compressor, bool) {
 const compressedPrefix = 9
 
 // decompress replaces m's operation code by the original one and returns the original bytes after the header.
-func (m *Message) decompress(b, scratch []byte) (body, buf []byte, err error) {
+func (m *Message) decompress(b []byte) ([]byte, error) {
 	if len(b) < compressedPrefix {
-		return nil, scratch, ErrMalformed
+		return nil, ErrMalformed
 	}
 	op := OpCode(binary.LittleEndian.Uint32(b))
 	size := int32(binary.LittleEndian.Uint32(b[4:]))
 	id := Compressor(b[8])
 	if size < 0 || size > MaxMessageSize-HeaderLen || op == OpCompressed || int(id) >= len(codecs) {
-		return nil, scratch, fmt.Errorf("%w: OP_COMPRESSED of %d bytes, operation code %d, %s", ErrMalformed, size, op, id)
+		return nil, fmt.Errorf("%w: OP_COMPRESSED of %d bytes, operation code %d, %s", ErrMalformed, size, op, id)
 	}
-	if cap(scratch) < int(size) {
-		// The stated size is trusted only as far as the compressed bytes make it likely; append grows the rest.
-		scratch = make([]byte, 0, min(int(size), 64*len(b)+512))
-	}
-	out, err := codecs[id].decompress(scratch[:0:min(cap(scratch), int(size))], b[compressedPrefix:])
+	src := b[compressedPrefix:]
+	// The stated size is trusted only as far as the compressed bytes make it likely; appending grows the rest.
+	dst := make([]byte, 0, min(int(size), likelyRatio*len(src)+512))
+	out, err := codecs[id].decompress(dst, src, int(size))
 	if err != nil {
-		return nil, scratch, fmt.Errorf("%w: %s: %w", ErrMalformed, id, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, id, err)
 	}
 	if len(out) != int(size) {
-		return nil, scratch, fmt.Errorf("%w: decompressed to %d bytes instead of %d", ErrMalformed, len(out), size)
+		return nil, fmt.Errorf("%w: decompressed to %d bytes instead of %d", ErrMalformed, len(out), size)
 	}
-	if cap(out) > cap(scratch) {
-		scratch = out
-	}
-	m.OpCode, m.Compressor = op, id
-	return out, scratch, nil
+	m.OpCode, m.Compressor, m.Owned = op, id, true
+	return out, nil
 }
+
+// likelyRatio is how well messages are expected to compress.
+const likelyRatio = 64
 
 // Compress appends the message msg as an OP_COMPRESSED to dst.
 func Compress(dst, msg []byte, id Compressor) ([]byte, error) {
@@ -108,17 +108,9 @@ func Compress(dst, msg []byte, id Compressor) ([]byte, error) {
 
 var errTooLong = errors.New("decompressed data is longer than stated")
 
-// grow returns dst with room for the size that the message stated; limit is that size.
-func decompressLimit(src []byte, stated int) error {
-	if stated < 0 || stated > MaxMessageSize {
-		return fmt.Errorf("%w: %d bytes from %d", errTooLong, stated, len(src))
-	}
-	return nil
-}
-
 func appendBytes(dst, src []byte) ([]byte, error) { return append(dst, src...), nil }
 
-func copyBytes(_, src []byte) ([]byte, error) { return src, nil }
+func copyBytes(dst, src []byte, _ int) ([]byte, error) { return append(dst, src...), nil }
 
 func snappyCompress(dst, src []byte) ([]byte, error) {
 	n := snappy.MaxEncodedLen(len(src))
@@ -129,13 +121,13 @@ func snappyCompress(dst, src []byte) ([]byte, error) {
 	return dst[:at+len(snappy.Encode(dst[at:at+n], src))], nil
 }
 
-func snappyDecompress(dst, src []byte) ([]byte, error) {
+func snappyDecompress(dst, src []byte, size int) ([]byte, error) {
 	n, err := snappy.DecodedLen(src)
 	if err != nil {
 		return nil, err
 	}
-	if err := decompressLimit(src, n); err != nil {
-		return nil, err
+	if n > size {
+		return nil, errTooLong
 	}
 	return snappy.Decode(dst[:cap(dst)], src)
 }
@@ -166,15 +158,15 @@ func zlibCompress(dst, src []byte) ([]byte, error) {
 	return out.b, nil
 }
 
-func zlibDecompress(dst, src []byte) ([]byte, error) {
+func zlibDecompress(dst, src []byte, size int) ([]byte, error) {
 	r, err := zlib.NewReader(bytes.NewReader(src))
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	out := sliceWriter{dst}
-	n, err := io.Copy(&out, io.LimitReader(r, MaxMessageSize+1))
-	if err == nil && n > MaxMessageSize {
+	n, err := io.Copy(&out, io.LimitReader(r, int64(size)+1))
+	if err == nil && n > int64(size) {
 		err = errTooLong
 	}
 	return out.b, err
@@ -203,10 +195,17 @@ func zstdCompress(dst, src []byte) ([]byte, error) {
 	return c.enc.EncodeAll(src, dst), nil
 }
 
-func zstdDecompress(dst, src []byte) ([]byte, error) {
+func zstdDecompress(dst, src []byte, size int) ([]byte, error) {
 	c, err := zstdCoders()
 	if err != nil {
 		return nil, err
+	}
+	var h zstd.Header
+	if err := h.Decode(src); err != nil {
+		return nil, err
+	}
+	if h.HasFCS && h.FrameContentSize > uint64(size) {
+		return nil, errTooLong
 	}
 	return c.dec.DecodeAll(src, dst)
 }

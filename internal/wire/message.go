@@ -129,6 +129,8 @@ type Message struct {
 	Sequences []Sequence
 	// Compressor is how the message was compressed, CompressorNone for a plain one: the reply is sent likewise.
 	Compressor Compressor
+	// Owned reports that the message borrows no bytes of the buffer it was parsed from, because it was compressed.
+	Owned bool
 	// Legacy is set for an OP_QUERY, which is answered by an OP_REPLY; Namespace is its collection.
 	Legacy    bool
 	Namespace string
@@ -139,39 +141,38 @@ func (m *Message) reset() {
 	*m = Message{Sequences: m.Sequences[:0]}
 }
 
-// Parse parses a whole message, header included, into m. scratch is the buffer that a compressed message is
-// decompressed into; the buffer that m borrows from instead of buf, or scratch itself, is returned for reuse. On an error
-// for which IsFatal is false, m's header is set, so that it can be answered.
-func Parse(m *Message, buf, scratch []byte) ([]byte, error) {
+// Parse parses a whole message, header included, into m. On an error for which IsFatal is false, m's header is set, so
+// that it can be answered.
+func Parse(m *Message, buf []byte) error {
 	m.reset()
 	if len(buf) < HeaderLen {
-		return scratch, fmt.Errorf("%w: %d bytes", ErrMalformed, len(buf))
+		return fmt.Errorf("%w: %d bytes", ErrMalformed, len(buf))
 	}
 	h, err := ParseHeader(buf)
 	if err != nil {
-		return scratch, err
+		return err
 	}
 	if int(h.Length) != len(buf) {
-		return scratch, fmt.Errorf("%w: length %d of %d bytes", ErrMalformed, h.Length, len(buf))
+		return fmt.Errorf("%w: length %d of %d bytes", ErrMalformed, h.Length, len(buf))
 	}
 	m.Header = h
 	body := buf[HeaderLen:]
 	if h.OpCode == OpCompressed {
-		if body, scratch, err = m.decompress(body, scratch); err != nil {
-			return scratch, err
+		if body, err = m.decompress(body); err != nil {
+			return err
 		}
 	}
 	switch m.OpCode {
 	case OpMsg:
-		return scratch, m.parseMsg(body, buf)
+		return m.parseMsg(body, buf)
 	case OpQuery:
-		return scratch, m.parseQuery(body)
+		return m.parseQuery(body)
 	case OpUpdate, OpInsert, OpGetMore, OpDelete, OpKillCursors:
-		return scratch, mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
+		return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
 			"Unsupported OP_QUERY command. The client driver may require an upgrade. For more details see "+
 				"https://dochub.mongodb.org/core/legacy-opcode-removal")
 	default:
-		return scratch, fmt.Errorf("%w: operation code %d", ErrMalformed, m.OpCode)
+		return fmt.Errorf("%w: operation code %d", ErrMalformed, m.OpCode)
 	}
 }
 
@@ -189,13 +190,19 @@ func ReadMessage(r io.Reader, buf []byte) ([]byte, error) {
 	if err != nil {
 		return buf[:0], err
 	}
-	return readBody(r, buf, int(h.Length))
+	return ReadRest(r, buf, int(h.Length))
+}
+
+// IsCompressed reports whether a message, of which at least the header is there, is an OP_COMPRESSED.
+func IsCompressed(msg []byte) bool {
+	return OpCode(binary.LittleEndian.Uint32(msg[12:])) == OpCompressed
 }
 
 // growStep bounds what is allocated ahead of the bytes that a client really sends.
 const growStep = 1 << 20
 
-func readBody(r io.Reader, buf []byte, length int) ([]byte, error) {
+// ReadRest reads the rest of a message of that length, whose beginning is in buf.
+func ReadRest(r io.Reader, buf []byte, length int) ([]byte, error) {
 	for len(buf) < length {
 		from := len(buf)
 		to := min(length, max(cap(buf), from+growStep))

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+// floorServer answers every message with a constant and does nothing else: what a server could do at best over this
+// transport and with this driver.
+func floorServer(l net.Listener, hello, ok []byte) {
+	for {
+		nc, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go floorConn(nc, hello, ok)
+	}
+}
+
+func floorConn(nc net.Conn, hello, ok []byte) {
+	defer nc.Close()
+	buf := make([]byte, 0, 64<<10)
+	out := make([]byte, 0, 4<<10)
+	var msg wire.Message
+	for {
+		var err error
+		if buf, err = readFloor(nc, buf); err != nil {
+			return
+		}
+		if wire.Parse(&msg, buf) != nil {
+			return
+		}
+		body := ok
+		if msg.Legacy || string(msg.Body.First().Key) == "hello" {
+			body = hello
+		}
+		var start int
+		if msg.Legacy {
+			out, start = wire.BeginReply(out[:0], 1, msg.RequestID)
+			out = wire.FinishReply(append(out, body...), start)
+		} else {
+			out, start = wire.BeginMsg(out[:0], 1, msg.RequestID, 0)
+			out = wire.FinishMsg(append(out, body...), start)
+		}
+		if _, err := nc.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+// readFloor reads with one call where a message comes whole.
+func readFloor(nc net.Conn, buf []byte) ([]byte, error) {
+	n, err := nc.Read(buf[:cap(buf)])
+	if err != nil || n < wire.HeaderLen {
+		return buf[:0], err
+	}
+	h, err := wire.ParseHeader(buf[:n])
+	if err != nil {
+		return buf[:0], err
+	}
+	return wire.ReadRest(nc, buf[:n], int(h.Length))
+}
+
+func floorReplies(b *testing.B) (hello, ok []byte) {
+	b.Helper()
+	hello, err := bson.Marshal(bson.D{
+		{Key: "isWritablePrimary", Value: true}, {Key: "ismaster", Value: true}, {Key: "helloOk", Value: true},
+		{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48000000)},
+		{Key: "maxWriteBatchSize", Value: int32(100000)}, {Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
+		{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)}, {Key: "ok", Value: 1.0},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ok, err = bson.Marshal(bson.D{{Key: "ok", Value: 1.0}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return hello, ok
+}
+
+// BenchmarkPing measures the official driver's ping against this server and against the floor, over both transports.
+func BenchmarkPing(b *testing.B) {
+	transports := map[string]func(b *testing.B) (net.Listener, options.ContextDialer){
+		"tcp": func(b *testing.B) (net.Listener, options.ContextDialer) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.Fatal(err)
+			}
+			return l, &tcpDialer{l.Addr().String()}
+		},
+		"memory": func(*testing.B) (net.Listener, options.ContextDialer) {
+			l := NewMemoryListener("bench")
+			return l, l
+		},
+	}
+	for _, transport := range []string{"tcp", "memory"} {
+		for _, kind := range []string{"floor", "sheaf"} {
+			for _, clients := range []int{1, 16} {
+				name := transport + "/" + kind + "/clients=" + map[int]string{1: "1", 16: "16"}[clients]
+				b.Run(name, func(b *testing.B) {
+					l, dialer := transports[transport](b)
+					defer l.Close()
+					if kind == "floor" {
+						hello, ok := floorReplies(b)
+						go floorServer(l, hello, ok)
+					} else {
+						srv := newTestServer(b)
+						go func() { _ = srv.Serve(context.Background(), l) }()
+					}
+					benchPing(b, dialer, clients)
+				})
+			}
+		}
+	}
+}
+
+type tcpDialer struct{ addr string }
+
+func (d *tcpDialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	var nd net.Dialer
+	return nd.DialContext(ctx, "tcp", d.addr)
+}
+
+func benchPing(b *testing.B, dialer options.ContextDialer, clients int) {
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://bench.invalid:1/?directConnection=true").SetDialer(dialer))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = client.Disconnect(context.Background()) }()
+	ctx := context.Background()
+	db := client.Database("admin")
+	ping := bson.D{{Key: "ping", Value: 1}}
+	if err := db.RunCommand(ctx, ping).Err(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	done := make(chan error, clients)
+	each := b.N / clients
+	for range clients {
+		go func() {
+			for range each + 1 {
+				if err := db.RunCommand(ctx, ping).Err(); err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range clients {
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ping/s")
+}

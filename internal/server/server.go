@@ -1,0 +1,257 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/command"
+)
+
+const (
+	// DefaultMaxConnections is mongod's default, too.
+	DefaultMaxConnections = 1_000_000
+	// DefaultReapInterval is how often idle cursors and sessions are looked for.
+	DefaultReapInterval = 4 * time.Second
+	// interruptGrace is how long interrupted commands get to end.
+	interruptGrace = 2 * time.Second
+)
+
+// Options configure a Server; Service must be set.
+type Options struct {
+	Service        *command.Service
+	Logger         *slog.Logger
+	MaxConnections int
+	ReapInterval   time.Duration
+	// LogConnections logs the beginning and the end of each connection, as mongod does.
+	LogConnections bool
+}
+
+// Server serves connections until Shutdown.
+type Server struct {
+	service  *command.Service
+	log      *slog.Logger
+	opts     Options
+	buffers  bufferPool
+	draining atomic.Bool
+	nextID   atomic.Int64
+	base     context.Context
+	cancel   context.CancelFunc
+
+	mu        sync.Mutex
+	conns     map[*conn]struct{}
+	listeners map[net.Listener]struct{}
+	closed    bool
+	running   sync.WaitGroup // connections and monitors
+}
+
+// New returns a running server without listeners.
+func New(opts Options) *Server {
+	if opts.MaxConnections <= 0 {
+		opts.MaxConnections = DefaultMaxConnections
+	}
+	if opts.ReapInterval <= 0 {
+		opts.ReapInterval = DefaultReapInterval
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		service: opts.Service, log: opts.Logger, opts: opts,
+		conns: make(map[*conn]struct{}), listeners: make(map[net.Listener]struct{}),
+	}
+	s.base, s.cancel = context.WithCancel(context.Background())
+	s.service.SetMaxConnections(opts.MaxConnections)
+	s.running.Add(1)
+	go s.monitor()
+	return s
+}
+
+// ErrClosed is returned by Serve after Shutdown.
+var ErrClosed = errors.New("server closed")
+
+// Serve accepts connections until ctx ends, which closes the listener but no connection, or Shutdown.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if !s.addListener(l) {
+		_ = l.Close()
+		return ErrClosed
+	}
+	defer s.removeListener(l)
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			s.start(nc)
+		case s.draining.Load():
+			return ErrClosed
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case isTemporary(err):
+			s.log.Warn("Could not accept a connection", "c", "NETWORK", "error", err)
+			time.Sleep(acceptRetry)
+		default:
+			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
+		}
+	}
+}
+
+// acceptRetry is the pause after an accept that failed for want of descriptors or memory.
+const acceptRetry = 50 * time.Millisecond
+
+func isTemporary(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && !errors.Is(err, net.ErrClosed) && !ne.Timeout()
+}
+
+func (s *Server) addListener(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	return true
+}
+
+func (s *Server) removeListener(l net.Listener) {
+	s.mu.Lock()
+	delete(s.listeners, l)
+	s.mu.Unlock()
+	_ = l.Close()
+}
+
+// start runs a connection in its own goroutine.
+func (s *Server) start(nc net.Conn) {
+	current := s.service.ConnectionOpened()
+	remote, local := address(nc.RemoteAddr()), address(nc.LocalAddr())
+	if current > int64(s.opts.MaxConnections) {
+		s.service.ConnectionClosed()
+		s.service.ConnectionRejected()
+		s.log.Warn("Connection refused because there are too many open connections", "c", "NETWORK", "remote", remote,
+			"connectionCount", current)
+		_ = nc.Close()
+		return
+	}
+	c := &conn{srv: s, nc: nc, buf: make([]byte, idleBuffer)}
+	c.state = s.service.NewConn(s.nextID.Add(1), remote, local, isLocal(nc.RemoteAddr()))
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		s.finish(c)
+		return
+	}
+	s.conns[c] = struct{}{}
+	s.running.Add(1)
+	s.mu.Unlock()
+	if s.opts.LogConnections {
+		s.log.Info("Connection accepted", "c", "NETWORK", "id", 22943, "ctx", "listener", "remote", remote,
+			"connectionId", c.state.ID, "connectionCount", current)
+	}
+	go func() {
+		defer s.running.Done()
+		c.serve(s.base)
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		left := s.finish(c)
+		if s.opts.LogConnections {
+			s.log.Info("Connection ended", "c", "NETWORK", "id", 22944, "ctx", c.name(), "remote", remote,
+				"connectionId", c.state.ID, "connectionCount", left)
+		}
+	}()
+}
+
+func (s *Server) finish(c *conn) (left int64) {
+	_ = c.nc.Close()
+	s.service.Release(c.state)
+	return s.service.ConnectionClosed()
+}
+
+// Shutdown stops accepting, lets running commands finish until ctx ends, interrupts what is left, and closes every
+// connection. It may be called more than once.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.draining.Store(true)
+	s.mu.Lock()
+	s.closed = true
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.service.Stop()
+	s.each((*conn).wake)
+	if s.wait(ctx) {
+		return nil
+	}
+	s.service.Interrupt(ctx)
+	grace, cancel := context.WithTimeout(context.Background(), interruptGrace)
+	defer cancel()
+	if s.wait(grace) {
+		return nil
+	}
+	s.each(func(c *conn) { _ = c.nc.Close() })
+	s.running.Wait()
+	return ctx.Err()
+}
+
+func (s *Server) each(fn func(*conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		fn(c)
+	}
+}
+
+// wait reports whether everything ended before ctx did.
+func (s *Server) wait(ctx context.Context) bool {
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// monitor ends what is idle for too long.
+func (s *Server) monitor() {
+	defer s.running.Done()
+	ticker := time.NewTicker(s.opts.ReapInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.service.Reap()
+		case <-s.base.Done():
+			return
+		}
+	}
+}
+
+func address(a net.Addr) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.Network() == "unix" && (a.String() == "" || a.String() == "@"):
+		return "anonymous unix socket"
+	default:
+		return a.String()
+	}
+}
+
+// isLocal reports whether the peer is on this machine.
+func isLocal(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback()
+}
