@@ -214,22 +214,24 @@ func (a *pushAccumulator) Add(v bsonx.Value) error {
 func (a *pushAccumulator) Result() bsonx.Value { return arrayOf(a.values) }
 func (a *pushAccumulator) Bytes() int          { return a.bytes }
 
-// setAccumulator keeps its values sorted, to find them again.
-type setAccumulator struct{ pushAccumulator }
+// setAccumulator keeps its values in the order in which they came, and finds them again through a sorted list.
+type setAccumulator struct {
+	pushAccumulator
+	sorted []bsonx.Value
+}
 
 func (a *setAccumulator) Add(v bsonx.Value) error {
 	if v.IsMissing() {
 		return nil
 	}
-	at, found := slices.BinarySearchFunc(a.values, v, bsonx.CompareValues)
+	at, found := slices.BinarySearchFunc(a.sorted, v, bsonx.CompareValues)
 	if found {
 		return nil
 	}
 	if err := a.pushAccumulator.Add(v); err != nil {
 		return err
 	}
-	last := a.values[len(a.values)-1]
-	a.values = slices.Insert(a.values[:len(a.values)-1], at, last)
+	a.sorted = slices.Insert(a.sorted, at, a.values[len(a.values)-1])
 	return nil
 }
 

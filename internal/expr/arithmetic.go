@@ -147,6 +147,9 @@ func divide(a, b bsonx.Value) (bsonx.Value, error) {
 func mod(a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case a.Type.IsNumber() && b.Type.IsNumber():
+		if numeric.IsZero(b) && (a.Type == bsonx.TypeDecimal128 || b.Type == bsonx.TypeDecimal128) {
+			return bsonx.Missing, mongoerr.New(5733415, "can't $mod by zero")
+		}
 		return numeric.Mod(a, b)
 	case nullish(a) || nullish(b):
 		return bsonx.Null, nil
@@ -189,6 +192,9 @@ func atPlace(name string, args []bsonx.Value, fn func(bsonx.Value, int) (bsonx.V
 		if nullish(args[1]) {
 			return bsonx.Null, nil
 		}
+		if !args[1].Type.IsNumber() {
+			return bsonx.Missing, mongoerr.New(16004, "can't convert from BSON type %s to long", args[1].Type)
+		}
 		n, ok := asInt32(args[1])
 		if !ok {
 			return bsonx.Missing, mongoerr.New(51082, "precision argument to %s must be a integral value", name)
@@ -208,7 +214,6 @@ func atPlace(name string, args []bsonx.Value, fn func(bsonx.Value, int) (bsonx.V
 func bitwise(name string, op numeric.BitOp, neutral int32) definition {
 	return opN(name, arithmetic, 0, -1, func(args []bsonx.Value) (bsonx.Value, error) {
 		result := bsonx.Int32(neutral)
-		null := false
 		for _, v := range args {
 			switch v.Type {
 			case bsonx.TypeInt32, bsonx.TypeInt64:
@@ -220,11 +225,8 @@ func bitwise(name string, op numeric.BitOp, neutral int32) definition {
 				if !nullish(v) {
 					return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "%s only supports int and long operands, not %s", name, v.Type)
 				}
-				null = true
+				return bsonx.Null, nil
 			}
-		}
-		if null {
-			return bsonx.Null, nil
 		}
 		return result, nil
 	})

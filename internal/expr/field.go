@@ -79,6 +79,10 @@ func (p *parser) fieldName(op string, v bsonx.Value, vars *Vars, path, notConst,
 	if !ok && op != "$getField" {
 		return nil, mongoerr.New(notConst, "%s requires 'field' to evaluate to a constant", op)
 	}
+	if ok && c.Value.Type != bsonx.TypeString && op == "$getField" {
+		// The server notices this when it evaluates, and answers with that code.
+		return e, nil
+	}
 	if ok && c.Value.Type != bsonx.TypeString {
 		return nil, mongoerr.New(notString, "%s requires 'field' to evaluate to type String, but got %s", op, c.Value.Type)
 	}

@@ -35,10 +35,14 @@ type metaExpr struct {
 }
 
 func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
-	if ctx.Meta == nil {
-		return bsonx.Missing, nil
+	v := bsonx.Missing
+	if ctx.Meta != nil {
+		v = m.read(ctx.Meta)
 	}
-	return m.read(ctx.Meta), nil
+	if v.IsMissing() && (m.name == "geoNearDistance" || m.name == "geoNearPoint") {
+		return v, mongoerr.New(40218, "query requires %s metadata, but it is not available", m.name)
+	}
+	return v, nil
 }
 
 func (m *metaExpr) children() []Expr { return nil }

@@ -18,7 +18,7 @@ func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
 	name := arg.Str()
 	switch {
 	case name == "":
-		return nil, mongoerr.New(40156, "the count field must be a non-empty string")
+		return nil, mongoerr.New(40157, "the count field must be a non-empty string")
 	case strings.HasPrefix(name, "$"):
 		return nil, mongoerr.New(40158, "the count field cannot be a $-prefixed path")
 	case strings.IndexByte(name, 0) >= 0:

@@ -15,6 +15,9 @@ func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15959, "the match filter must be an expression in an object")
 	}
+	if !opts.first && hasText(arg.Doc(), 0) {
+		return nil, mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
+	}
 	f, err := filter.Parse(arg.Doc().Clone(), filter.Options{
 		Vars: opts.Vars, Now: opts.Now, AllowExpr: true, AllowText: true, AllowWhere: opts.AllowWhere, Collation: opts.Collation,
 	})
@@ -23,6 +26,29 @@ func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
 	}
 	return []stage{&match{f}}, nil
 }
+
+// hasText reports whether a filter has $text, also below $and and $or.
+func hasText(d bsonx.Doc, depth int) bool {
+	for it := d.Iter(); it.Next(); {
+		switch string(it.Key()) {
+		case "$text":
+			return true
+		case "$and", "$or":
+			if it.Value().Type != bsonx.TypeArray || depth > maxNesting {
+				continue
+			}
+			for _, v := range it.Value().Doc().Values() {
+				if v.Type == bsonx.TypeDocument && hasText(v.Doc(), depth+1) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// maxNesting bounds the search; BSON from a client cannot be deeper.
+const maxNesting = 200
 
 func (m *match) open(src Source) Source { return &matchSource{src, m.filter} }
 

@@ -34,6 +34,9 @@ type Options struct {
 	MemoryLimit int
 	// AllowWhere allows $where in $match, which MongoDB does not.
 	AllowWhere bool
+
+	// first says that the stage that is being parsed is the first one.
+	first bool
 }
 
 func (o *Options) projection() projection.Options {
@@ -84,6 +87,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 		if it.Value().Type != bsonx.TypeDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 		}
+		opts.first = len(p.steps) == 0
 		steps, err := parseStage(it.Value().Doc(), opts, check)
 		if err != nil {
 			return nil, err

@@ -111,7 +111,10 @@ func runCase(c bsonx.Doc) (err error) {
 		want := step.Doc().Lookup("reply").Doc()
 		got, err := w.run(step.Doc().Lookup("command").Doc())
 		var user *mongoerr.Error
-		if errors.As(err, &user) && (user.Code != mongoerr.NotImplemented || want.Lookup("ok").Int32() == 0) {
+		if errors.As(err, &user) && user.Code != mongoerr.NotImplemented {
+			if we := want.Lookup("writeErrors"); we.Type == bsonx.TypeArray {
+				want = we.Doc().Index(0).Doc()
+			}
 			if want.Lookup("code").Type != bsonx.TypeInt32 || want.Lookup("code").Int32() != int32(user.Code) {
 				return errors.New(expr.Show(step.Doc().Lookup("command").Doc().Lookup("pipeline")) + ": got error " + user.Error() + "; want " + text(want))
 			}
@@ -122,6 +125,9 @@ func runCase(c bsonx.Doc) (err error) {
 		}
 		if want.Lookup("ok").Int32() == 0 {
 			return errors.New("got " + text(got) + " for " + text(step.Doc().Lookup("command").Doc()) + "; want " + text(want))
+		}
+		if want.Lookup("cursor").Doc().Lookup("open").Truthy() {
+			return errSkip
 		}
 		if !sameReply(want, got, c.Lookup("unordered").Truthy()) {
 			return errors.New("got " + text(got) + "\nfor " + text(step.Doc().Lookup("command").Doc()) + "\nwant " + text(want))
@@ -150,12 +156,15 @@ func text(d bsonx.Doc) string {
 func (w world) run(cmd bsonx.Doc) (bsonx.Doc, error) {
 	name := cmd.First()
 	coll := ""
+	if !cmd.Lookup("sort").Doc().Lookup("$natural").IsMissing() {
+		return nil, errSkip
+	}
 	if name.Value.Type == bsonx.TypeString {
 		coll = name.Value.Str()
 	}
 	for it := cmd.Iter(); it.Next(); {
 		switch string(it.Key()) {
-		case "collation", "hint", "$db", "explain", "min", "max", "returnKey", "showRecordId", "batchSize", "singleBatch":
+		case "collation", "hint", "$db", "explain", "min", "max", "returnKey", "showRecordId", "batchSize", "singleBatch", "tailable", "allowDiskUse":
 			return nil, errSkip
 		}
 	}
@@ -314,15 +323,15 @@ func (w world) transform(coll string, f *filter.Filter, t *pipeline.Transformer,
 		if err != nil {
 			return err
 		}
-		if out.Lookup("_id").IsMissing() {
-			out = idFirst(bsonx.NewDoc("_id", d.Lookup("_id"), "rest", 1))[:0]
+		if id := out.Lookup("_id"); id.IsMissing() {
 			b := bsonx.NewBuilder(nil)
 			b.StartDoc()
 			b.Value("_id", d.Lookup("_id"))
-			again, _ := t.Apply(d)
-			b.Fields(again)
+			b.Fields(out)
 			b.End()
 			out = b.Bytes()
+		} else if bsonx.CompareValues(id, d.Lookup("_id")) != 0 {
+			return errSkip // the update refuses it
 		}
 		w[coll][i] = idFirst(out).Clone()
 		if !multi {

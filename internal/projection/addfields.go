@@ -11,9 +11,6 @@ import (
 // ParseAddFields compiles the specification of $addFields. Numbers and bools are values here; a nested document
 // that is no expression adds to the document at its path.
 func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
-	if spec.IsEmpty() {
-		return nil, mongoerr.New(40177, "specification must have at least one field")
-	}
 	root := &node{}
 	for it := spec.Iter(); it.Next(); {
 		if err := root.addition(string(it.Key()), it.Value(), opts, 0); err != nil {
@@ -33,7 +30,10 @@ func (n *node) addition(path string, v bsonx.Value, opts Options, depth int) err
 	if strings.HasPrefix(path, "$") {
 		return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 	}
-	if v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && v.Doc().First().Key != nil && !isOperatorDoc(v.Doc()) {
+	if v.Type == bsonx.TypeDocument && isOperatorDoc(v.Doc()) && v.Doc().Len() > 1 {
+		return mongoerr.New(40181, "Invalid $addFields :: caused by :: an expression specification must contain exactly one field, found %d", v.Doc().Len())
+	}
+	if v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && !isOperatorDoc(v.Doc()) {
 		for it := v.Doc().Iter(); it.Next(); {
 			name := string(it.Key())
 			if name == "" || name[0] == '$' {

@@ -1,0 +1,222 @@
+package expr_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestOperators runs testdata/<family>/<operator>. The command doc sets the document; eval evaluates one expression per
+// line and prints its value, "missing", or the code of its error.
+func TestOperators(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		if strings.Contains(path, "fuzz") {
+			return
+		}
+		doc := bsonx.Empty
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "doc":
+				doc = parseJSON(t, d.Input)
+				return ""
+			case "eval":
+				var out strings.Builder
+				for line := range strings.Lines(d.Input) {
+					v := parseJSON(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
+					out.WriteString(evaluate(t, v, doc) + "\n")
+				}
+				return out.String()
+			}
+			t.Fatalf("unknown command %q", d.Cmd)
+			return ""
+		})
+	})
+}
+
+func evaluate(t *testing.T, v bsonx.Value, doc bsonx.Doc) string {
+	vars, err := expr.NewVars(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := expr.Parse(v, vars)
+	if err != nil {
+		return "error " + mongoerr.CodeOf(err).Name()
+	}
+	got, err := e.Eval(&expr.Context{Root: bsonx.Document(doc), Now: time.Unix(0, 0)})
+	if err != nil {
+		return "error " + mongoerr.CodeOf(err).Name()
+	}
+	if got.IsMissing() {
+		return "missing"
+	}
+	raw, err := bson.MarshalExtJSON(bson.Raw(bsonx.NewDoc("v", got)), true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(string(raw), `{"v":`), "}")
+}
+
+func parseJSON(t testing.TB, text string) bsonx.Doc {
+	t.Helper()
+	var d bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// TestEveryOperatorHasTests requires a file for each supported operator, and no other files.
+func TestEveryOperatorHasTests(t *testing.T) {
+	t.Parallel()
+	want := map[string]bool{}
+	for _, op := range expr.Operators() {
+		if op.Status == expr.Supported && op.Note == "" {
+			want[filepath.Join("testdata", op.Family, strings.TrimPrefix(op.Name, "$"))] = true
+		}
+	}
+	for file := range want {
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("no test file %s", file)
+		}
+	}
+}
+
+func TestUnknownAndKnownOperators(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]mongoerr.Code{
+		"$dinosaur": mongoerr.InvalidPipelineOperator, "$function": mongoerr.NotImplemented,
+	} {
+		_, err := expr.Parse(bsonx.Document(bsonx.NewDoc(name, 1)), nil)
+		if mongoerr.CodeOf(err) != code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLet(t *testing.T) {
+	t.Parallel()
+	vars, err := expr.NewVars(parseJSON(t, `{"a": {"$add": [1, 2]}, "b": {"c": 5}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := expr.Parse(bsonx.Document(parseJSON(t, `{"$add": ["$$a", "$$b.c"]}`)), vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := expr.ConstValue(e); !ok || v.Int32() != 8 {
+		t.Errorf("let variables were not folded: %v", v)
+	}
+	if _, err := expr.NewVars(parseJSON(t, `{"a": "$x"}`)); mongoerr.CodeOf(err) != 4890500 {
+		t.Errorf("a field path in let: %v", err)
+	}
+	if _, err := expr.NewVars(parseJSON(t, `{"A": 1}`)); mongoerr.CodeOf(err) != mongoerr.FailedToParse {
+		t.Errorf("a bad name in let: %v", err)
+	}
+}
+
+// TestNestedLet pins that inner bindings do not overwrite outer ones that are still to be evaluated.
+func TestNestedLet(t *testing.T) {
+	t.Parallel()
+	v := parseJSON(t, `{"v": {"$let": {"vars": {"a": 1, "b": {"$let": {"vars": {"z": 7}, "in": {"$add": ["$$z", "$x"]}}}},
+		"in": {"$map": {"input": [1, 2], "in": {"$add": ["$$this", "$$a", "$$b"]}}}}}}`).Lookup("v")
+	if got := evaluate(t, v, parseJSON(t, `{"x": 10}`)); got != `[{"$numberInt":"19"},{"$numberInt":"20"}]` {
+		t.Error(got)
+	}
+}
+
+func TestDepthIsBounded(t *testing.T) {
+	t.Parallel()
+	v := bsonx.Int32(1)
+	for range 300 {
+		v = bsonx.Document(bsonx.NewDoc("$not", bsonx.NewArray(v)))
+	}
+	if _, err := expr.Parse(v, nil); mongoerr.CodeOf(err) != mongoerr.Overflow {
+		t.Error(err)
+	}
+}
+
+func TestDependencies(t *testing.T) {
+	t.Parallel()
+	e, err := expr.Parse(parseJSON(t, `{"v": {"$map": {"input": "$a.b", "in": {"$add": ["$$this.x", "$c"]}}}}`).Lookup("v"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deps expr.Dependencies
+	deps.Depend(e)
+	if strings.Join(deps.Paths, ",") != "a.b,c" || deps.WholeDocument {
+		t.Errorf("%+v", deps)
+	}
+}
+
+// FuzzParse states that parsing and evaluating any BSON value ends without a panic, and that evaluating again gives the
+// same.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`{"v": "$a.b"}`, `{"v": {"$add": [1, "$x", {"$size": "$y"}]}}`, `{"v": {"$let": {"vars": {"a": 1}, "in": "$$a"}}}`,
+		`{"v": {"$reduce": {"input": [1], "initialValue": 0, "in": {"$add": ["$$value", "$$this"]}}}}`,
+		`{"v": {"$switch": {"branches": [{"case": true, "then": 1}]}}}`, `{"v": {"$substrCP": ["é", 0, 1]}}`,
+	} {
+		f.Add([]byte(parseJSON(f, seed)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if bsonx.Validate(data, bsonx.Limits{}) != nil {
+			t.Skip()
+		}
+		doc := bsonx.Doc(data)
+		e, err := expr.Parse(doc.First().Value, nil)
+		if err != nil {
+			return
+		}
+		random := false
+		expr.Walk(e, func(e expr.Expr) bool { _, c := expr.ConstValue(e); random = random || !c; return true })
+		a, errA := e.Eval(&expr.Context{Root: bsonx.Document(doc)})
+		b, errB := e.Eval(&expr.Context{Root: bsonx.Document(doc)})
+		if (errA == nil) != (errB == nil) || errA == nil && !random && string(a.Data) != string(b.Data) {
+			t.Errorf("%v %v, then %v %v", a, errA, b, errB)
+		}
+	})
+}
+
+func BenchmarkAddFields(b *testing.B) {
+	doc := parseJSON(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
+	e, err := expr.Parse(parseJSON(b, `{"v": {"$multiply": ["$price", "$qty"]}}`).Lookup("v"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := &expr.Context{Root: bsonx.Document(doc)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.Eval(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkComparison(b *testing.B) {
+	doc := parseJSON(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
+	e, err := expr.Parse(parseJSON(b, `{"v": {"$and": [{"$gt": ["$price", 10]}, {"$lt": ["$qty", 5]}]}}`).Lookup("v"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := &expr.Context{Root: bsonx.Document(doc)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.Eval(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
