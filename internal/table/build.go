@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -120,6 +121,7 @@ func (s *Store) addBatch(ctx context.Context, c *Collection, names []string, fro
 			return nil, err
 		}
 		recordID := it.Key()[prefixLen:]
+		w.id.set(bsonx.Doc(doc).Lookup("_id"))
 		for _, ix := range w.coll.Indexes {
 			if !slices.Contains(names, ix.Name) {
 				continue
@@ -192,7 +194,11 @@ func (s *Store) verifyUnique(ctx context.Context, c *Collection, name string) er
 		}
 		fields := it.Key()[:size]
 		if bytes.Equal(fields, previous) {
-			bits, err := it.Value()
+			value, err := it.Value()
+			if err != nil {
+				return err
+			}
+			bits, _, err := keystring.SplitTypeBits(value)
 			if err != nil {
 				return err
 			}

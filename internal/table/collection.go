@@ -15,7 +15,7 @@ import (
 // prefix, keystring of the fields, keystring(_id). Identifiers are never used again after a drop.
 //
 //	0x10 | collection id (4 bytes, big endian) | keystring(_id)                 -> document
-//	0x20 | index id (4 bytes, big endian) | keystring(fields) | keystring(_id)  -> type bits of the fields
+//	0x20 | index id (4 bytes, big endian) | keystring(fields) | keystring(_id)  -> type bits of the fields and of _id
 //	0x03 | collection id (4 bytes, big endian)                                  -> counter: records, bytes
 //	0x04 | index id (4 bytes, big endian)                                       -> multikey paths
 const (

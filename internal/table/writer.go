@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -24,6 +23,7 @@ type Writer struct {
 
 	keys, oldKeys index.Keys
 	record, entry []byte // buffers of keys
+	id            idBits
 }
 
 var writers = sync.Pool{New: func() any { return new(Writer) }}
@@ -91,6 +91,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 		return duplicateID(w.coll, id)
 	}
 	recordID := key[prefixLen:]
+	w.id.set(id)
 	for _, ix := range w.coll.Indexes {
 		if err := w.insertEntries(ctx, ix, doc, recordID); err != nil {
 			return err
@@ -131,6 +132,7 @@ func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, er
 // Update replaces a record that the writer has locked. Both versions have the same _id.
 func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Doc) error {
 	recordID := recordKey[prefixLen:]
+	w.id.set(doc.Lookup("_id"))
 	for _, ix := range w.coll.Indexes {
 		if err := w.updateEntries(ctx, ix, recordID, old, doc); err != nil {
 			return err
@@ -189,7 +191,7 @@ func (w *Writer) putEntries(ix *Index, recordID []byte) error {
 		return err
 	}
 	for i := range w.keys.Len() {
-		if err := w.txn.Put(w.entryKey(ix, w.keys.Key(i), recordID), w.keys.TypeBits(i)); err != nil {
+		if err := w.txn.Put(w.entryKey(ix, w.keys.Key(i), recordID), w.id.join(w.keys.TypeBits(i))); err != nil {
 			return err
 		}
 	}
@@ -229,11 +231,11 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 			err = w.txn.Delete(w.entryKey(ix, w.oldKeys.Key(i), recordID))
 			i++
 		case c > 0:
-			err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.keys.TypeBits(j))
+			err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.id.join(w.keys.TypeBits(j)))
 			j++
 		default:
 			if !bytes.Equal(w.oldKeys.TypeBits(i), w.keys.TypeBits(j)) {
-				err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.keys.TypeBits(j))
+				err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.id.join(w.keys.TypeBits(j)))
 			}
 			i++
 			j++
@@ -250,7 +252,7 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, skipOld bool) error {
 	for i := range w.keys.Len() {
 		key := w.keys.Key(i)
-		if skipOld && hasKey(&w.oldKeys, key) {
+		if skipOld && w.oldKeys.Has(key) {
 			continue
 		}
 		bound := append(ix.Prefix(), key...)
@@ -294,12 +296,6 @@ func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
 	dst = append(dst, indexSpace, byte(ix.ID>>24), byte(ix.ID>>16), byte(ix.ID>>8), byte(ix.ID))
 	dst = append(dst, fields...)
 	return append(dst, recordID...)
-}
-
-// hasKey reports whether the sorted keys have key.
-func hasKey(keys *index.Keys, key []byte) bool {
-	_, found := sort.Find(keys.Len(), func(i int) int { return bytes.Compare(key, keys.Key(i)) })
-	return found
 }
 
 // duplicateID is the error for a second document with one _id.

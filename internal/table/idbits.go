@@ -1,0 +1,25 @@
+package table
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keystring"
+)
+
+// idBits makes the values of a record's index entries: the type bits of the fields, joined with those of _id, so that
+// the entry alone gives back both exactly.
+type idBits struct {
+	bits  keystring.TypeBits
+	key   []byte
+	value []byte
+}
+
+func (b *idBits) set(id bsonx.Value) {
+	b.bits.Reset()
+	b.key = keystring.AppendTyped(b.key[:0], &b.bits, id, false)
+}
+
+// join returns the value of an entry; it is good until the next call.
+func (b *idBits) join(fields []byte) []byte {
+	b.value = keystring.JoinTypeBits(b.value[:0], fields, b.bits.Bytes())
+	return b.value
+}
