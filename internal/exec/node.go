@@ -34,8 +34,6 @@ type Row struct {
 	// from an index.
 	Key  []byte
 	Bits []byte
-	// Backward is true where the index was scanned backward.
-	Backward bool
 	// SortKey is the keystring that a SORT ordered the row by.
 	SortKey []byte
 }
@@ -43,7 +41,7 @@ type Row struct {
 // copyFrom makes r an owned copy of src in r's own buffers.
 func (r *Row) copyFrom(src *Row) {
 	r.RecordKey = append(r.RecordKey[:0], src.RecordKey...)
-	r.Index, r.Backward = src.Index, src.Backward
+	r.Index = src.Index
 	r.Doc = appendOrNil(r.Doc[:0], src.Doc)
 	r.Key = appendOrNil(r.Key[:0], src.Key)
 	r.Bits = appendOrNil(r.Bits[:0], src.Bits)

@@ -2,8 +2,11 @@ package plan
 
 import (
 	"context"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -53,7 +56,263 @@ type Explanation struct {
 	ExecutionStats bsonx.Doc
 }
 
-// Explain plans a query, runs it where the verbosity asks for it, and describes both. It changes nothing.
+// Explain plans a query, runs it where the verbosity asks for it, and describes both. It changes nothing. The plan
+// cache is neither asked nor filled, as in MongoDB.
 func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Reader) (*Explanation, error) {
-	return p.explain(ctx, req, r)
+	start := time.Now()
+	c, err := p.explainChoice(ctx, req, r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, t := range c.candidates {
+			t.root.Close()
+		}
+	}()
+	e := &explainer{req: req, choice: c, planning: time.Since(start)}
+	var trials []trialStats
+	if req.Verbosity == AllPlansExecution && len(c.candidates) > 1 {
+		// What the trial was like is noted before the winner goes on.
+		trials = e.noteTrials()
+	}
+	var stats bsonx.Doc
+	if req.Verbosity != QueryPlanner {
+		begin := time.Now()
+		if err := e.run(ctx); err != nil {
+			return nil, err
+		}
+		stats = e.executionStats(time.Since(begin)+e.planning, trials)
+	}
+	return &Explanation{QueryPlanner: e.queryPlanner(), ExecutionStats: stats}, nil
+}
+
+// explainChoice plans as the command would.
+func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r storage.Reader) (*choice, error) {
+	q := *req.Query
+	exec.Pin(r)
+	switch req.Command {
+	case ExplainCount:
+		return p.planCount(ctx, countQuery(&q), r, req.Records)
+	case ExplainDistinct:
+		return p.planDistinct(ctx, &q, req.Field, r)
+	}
+	pu := purposeFind
+	if req.Command != ExplainFind {
+		pu = purposeTargets
+		if !req.Multi && req.Command != ExplainUpdate && req.Command != ExplainDelete {
+			q.Limit = 1
+		}
+	}
+	one := func(cq *canonical, s *solution) *choice {
+		return &choice{cq: cq, shape: cq.shape(), candidates: []*candidate{p.start(cq, s, r, nil)}}
+	}
+	if q.Coll == nil {
+		return one(&canonical{q: &q, purpose: pu}, newSolution(&eof{eofNoNamespace})), nil
+	}
+	if id, ok := q.pointID(); ok {
+		cq := &canonical{q: &q, filter: q.Filter, root: q.Filter.Root, purpose: pu}
+		return one(cq, cq.idPlan(id)), nil
+	}
+	cq, solutions, err := p.enumerate(&q, pu)
+	if err != nil {
+		return nil, err
+	}
+	return p.pick(ctx, cq, solutions, r, false)
+}
+
+// explainer writes the parts of the reply.
+type explainer struct {
+	req      *ExplainRequest
+	choice   *choice
+	planning time.Duration
+	returned uint64
+}
+
+// run runs the winner to its end. A write of one document would end with the first.
+func (e *explainer) run(ctx context.Context) error {
+	t := e.choice.winner()
+	e.returned = uint64(len(t.rows))
+	t.env.Unlimited()
+	if e.single() && e.returned > 0 {
+		return nil
+	}
+	for !t.done {
+		row, err := t.root.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			return nil
+		}
+		e.returned++
+		if e.single() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// single reports whether the command changes at most one document.
+func (e *explainer) single() bool { return e.writes() && !e.req.Multi }
+
+func (e *explainer) writes() bool { return e.req.Command >= ExplainUpdate }
+
+func (e *explainer) queryPlanner() bsonx.Doc {
+	q, t := e.req.Query, e.choice.winner()
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("namespace", q.Namespace())
+	b.Doc("parsedQuery", e.parsedQuery())
+	b.Bool("indexFilterSet", false)
+	b.String("queryHash", hash8(e.choice.shape))
+	b.String("planCacheShapeHash", hash8(e.choice.shape))
+	b.String("planCacheKey", hash8(e.planCacheKey()))
+	b.Int32("optimizationTimeMillis", int32(e.planning.Milliseconds()))
+	b.Bool("maxIndexedOrSolutionsReached", false)
+	b.Bool("maxIndexedAndSolutionsReached", len(e.choice.candidates) >= maxCandidates)
+	b.Bool("maxScansToExplodeReached", false)
+	b.Bool("prunedSimilarIndexes", false)
+	w := stageWriter{b: b, q: q}
+	b.StartDocField("winningPlan")
+	b.Bool("isCached", e.choice.cached)
+	e.wrap(&w, t, func() { w.node(t.sol.root, nil) })
+	b.End()
+	b.StartArrayField("rejectedPlans")
+	for _, l := range e.choice.candidates[1:] {
+		b.StartDocElem()
+		b.Bool("isCached", false)
+		w.node(l.sol.root, nil)
+		b.End()
+	}
+	b.End()
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+func (e *explainer) parsedQuery() bsonx.Doc {
+	if cq := e.choice.cq; cq.filter != nil && cq.root != nil {
+		return filter.Serialize(cq.root)
+	}
+	if f := e.req.Query.Filter; f != nil && e.choice.cq.filter != nil && !isTrue(f.Normalize().Root) {
+		return filter.Serialize(f.Normalize().Root)
+	}
+	return bsonx.Empty
+}
+
+func (e *explainer) planCacheKey() []byte {
+	var solutions []*solution
+	for _, t := range e.choice.candidates {
+		solutions = append(solutions, t.sol)
+	}
+	return []byte(e.choice.cq.cacheKey(e.choice.shape, solutions))
+}
+
+// wrap writes the stage of a writing command around the plan of its targets.
+func (e *explainer) wrap(w *stageWriter, t *candidate, plan func()) {
+	name := e.writeStage()
+	if name == "" {
+		plan()
+		return
+	}
+	w.b.String("stage", name)
+	w.b.StartDocField("inputStage")
+	plan()
+	w.b.End()
+}
+
+func (e *explainer) writeStage() string {
+	switch e.req.Command {
+	case ExplainUpdate, ExplainFindAndUpdate:
+		return "UPDATE"
+	case ExplainDelete:
+		if e.req.Multi {
+			return "BATCHED_DELETE"
+		}
+		return "DELETE"
+	case ExplainFindAndDelete:
+		return "DELETE"
+	default:
+		return ""
+	}
+}
+
+func (e *explainer) executionStats(took time.Duration, trials []trialStats) bsonx.Doc {
+	t := e.choice.winner()
+	keys, docs := examined(t.root)
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Bool("executionSuccess", true)
+	returned := e.returned
+	if e.writes() && e.req.Command < ExplainFindAndUpdate || e.req.Command == ExplainCount {
+		returned = 0
+	}
+	b.Int32("nReturned", int32(returned))
+	b.Int32("executionTimeMillis", int32(took.Milliseconds()))
+	b.Int32("totalKeysExamined", int32(keys))
+	b.Int32("totalDocsExamined", int32(docs))
+	w := stageWriter{b: b, q: e.req.Query}
+	b.StartDocField("executionStages")
+	b.Bool("isCached", e.choice.cached)
+	e.executionStages(&w, t)
+	b.End()
+	if e.req.Verbosity == AllPlansExecution {
+		b.StartArrayField("allPlansExecution")
+		for _, tr := range trials {
+			b.StartDocElem()
+			b.Fields(tr.doc)
+			b.End()
+		}
+		b.End()
+	}
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+func (e *explainer) executionStages(w *stageWriter, t *candidate) {
+	name := e.writeStage()
+	if name == "" {
+		w.node(t.sol.root, t.root)
+		return
+	}
+	b := w.b
+	b.String("stage", name)
+	in := works(t.sol.root, t.root)
+	w.counters(&exec.Stats{IsEOF: true}, in)
+	switch e.req.Command {
+	case ExplainUpdate, ExplainFindAndUpdate:
+		upsert := e.req.Upsert && e.returned == 0
+		b.Int64("nMatched", int64(e.returned))
+		b.Int64("nWouldModify", int64(e.returned))
+		b.Int64("nWouldUpsert", int64(btoi(upsert)))
+	default:
+		b.Int64("nWouldDelete", int64(e.returned))
+	}
+	b.StartDocField("inputStage")
+	w.node(t.sol.root, t.root)
+	b.End()
+}
+
+// trialStats is what allPlansExecution says of a candidate.
+type trialStats struct{ doc bsonx.Doc }
+
+func (e *explainer) noteTrials() []trialStats {
+	var out []trialStats
+	for _, t := range e.choice.candidates {
+		keys, docs := examined(t.root)
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		b.Int32("nReturned", int32(len(t.rows)))
+		b.Int32("executionTimeMillisEstimate", 0)
+		b.Int32("totalKeysExamined", int32(keys))
+		b.Int32("totalDocsExamined", int32(docs))
+		b.Double("score", t.score())
+		b.StartDocField("executionStages")
+		b.Bool("isCached", false)
+		w := stageWriter{b: b, q: e.req.Query}
+		w.node(t.sol.root, t.root)
+		b.End()
+		b.End()
+		out = append(out, trialStats{bsonx.Doc(b.Bytes())})
+	}
+	return out
 }

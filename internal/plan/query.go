@@ -20,6 +20,8 @@ type Query struct {
 	Sort bsonx.Doc
 	// Projection is nil for whole documents.
 	Projection *projection.Projection
+	// ProjectionSpec is what Projection was parsed from, for explain.
+	ProjectionSpec bsonx.Doc
 	// Skip and Limit; a Limit of 0 is none.
 	Skip, Limit int64
 	// Hint is an index name, a key pattern, {$natural: ±1}, an empty document or missing (none).
@@ -35,3 +37,10 @@ type Query struct {
 
 // Namespace returns "db.collection".
 func (q *Query) Namespace() string { return q.DB + "." + q.Name }
+
+func (q *Query) projectionSpec() bsonx.Doc {
+	if q.ProjectionSpec == nil {
+		return bsonx.Empty
+	}
+	return q.ProjectionSpec
+}

@@ -1,0 +1,94 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// DistinctScan yields one entry for each value of an index's leading fields and skips the others with a seek.
+type DistinctScan struct {
+	base
+	opts   DistinctScanOptions
+	cursor entryCursor
+	skip   []byte
+	record []byte
+	row    Row
+}
+
+// DistinctScanOptions are the parts of a distinct scan.
+type DistinctScanOptions struct {
+	Coll     *table.Collection
+	Index    *table.Index // not nil
+	Bounds   *Bounds
+	Backward bool
+	// Fields is how many leading fields make up the value.
+	Fields int
+}
+
+// NewDistinctScan returns a scan before its first entry.
+func NewDistinctScan(env *Env, o DistinctScanOptions) *DistinctScan {
+	n := &DistinctScan{base: base{env: env}, opts: o}
+	n.cursor = newEntryCursor(env, o.Coll, o.Index, o.Bounds, o.Backward)
+	n.cursor.stats = &n.stats
+	n.row.Index = o.Index
+	return n
+}
+
+// Next implements Node.
+func (n *DistinctScan) Next(ctx context.Context) (*Row, error) {
+	if n.stats.IsEOF {
+		return nil, nil
+	}
+	key, err := n.cursor.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if key == nil {
+		return n.end()
+	}
+	value, err := n.cursor.it.Value()
+	if err != nil {
+		return nil, err
+	}
+	n.row.Key, n.row.Bits = key[prefixLen:], value
+	if n.record, err = n.opts.Coll.RecordKeyOfEntry(n.record[:0], n.opts.Index, key); err != nil {
+		return nil, err
+	}
+	n.row.RecordKey = n.record
+	if err := n.skipValue(); err != nil {
+		return nil, err
+	}
+	return n.emit(&n.row)
+}
+
+// skipValue lets the cursor's next move leave the entries with the value at hand.
+func (n *DistinctScan) skipValue() error {
+	end := 0
+	for _, f := range n.opts.Index.Pattern[:n.opts.Fields] {
+		size, err := keystring.Skip(n.row.Key[end:], f.Desc)
+		if err != nil {
+			return err
+		}
+		end += size
+	}
+	n.skip = append(n.skip[:0], n.row.Key[:end]...)
+	if !n.opts.Backward {
+		n.skip = append(n.skip, 0xFF)
+	}
+	n.cursor.seek(n.skip)
+	return nil
+}
+
+// Stay makes the following row the next entry, even if it has the value of the one given last.
+func (n *DistinctScan) Stay() { n.cursor.seekKey = n.cursor.seekKey[:0] }
+
+// Save implements Node.
+func (n *DistinctScan) Save() {
+	n.base.Save()
+	n.cursor.save(n.stats.IsEOF)
+}
+
+// Close implements Node.
+func (n *DistinctScan) Close() { n.cursor.close() }

@@ -1,0 +1,108 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// IndexScan yields the entries of an index that are in bounds, in the order of their keys or backward.
+type IndexScan struct {
+	base
+	opts   IndexScanOptions
+	cursor entryCursor
+	filter *entryFilter
+	seen   seen
+	record []byte
+	row    Row
+}
+
+// IndexScanOptions are the parts of an index scan.
+type IndexScanOptions struct {
+	Coll *table.Collection
+	// Index is nil for the _id index: its rows carry the record's document, which costs nothing to give.
+	Index    *table.Index
+	Bounds   *Bounds
+	Backward bool
+	// Filter is asked on a document made of the entry's fields; nil passes everything.
+	Filter table.Predicate
+	// FilterPaths are the fields of the index that Filter needs.
+	FilterPaths []string
+	// Dedup gives each record once; it is needed where the index is multikey.
+	Dedup bool
+	// NoRecord leaves the rows without record keys, for plans that do not need them.
+	NoRecord bool
+}
+
+// NewIndexScan returns a scan before its first entry.
+func NewIndexScan(env *Env, o IndexScanOptions) *IndexScan {
+	n := &IndexScan{base: base{env: env}, opts: o}
+	n.cursor = newEntryCursor(env, o.Coll, o.Index, o.Bounds, o.Backward)
+	n.cursor.stats = &n.stats
+	if o.Filter != nil {
+		n.filter = newEntryFilter(o.Filter, o.FilterPaths)
+	}
+	n.row.Index = o.Index
+	return n
+}
+
+// Next implements Node.
+func (n *IndexScan) Next(ctx context.Context) (*Row, error) {
+	if n.stats.IsEOF {
+		return nil, nil
+	}
+	for {
+		key, err := n.cursor.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if key == nil {
+			return n.end()
+		}
+		if err := n.fill(key); err != nil {
+			return nil, err
+		}
+		if n.opts.Dedup && !n.seen.add(&n.stats, n.row.RecordKey) {
+			continue
+		}
+		if n.filter != nil {
+			ok, err := n.filter.match(&n.row)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+		}
+		return n.emit(&n.row)
+	}
+}
+
+// fill makes the entry at the cursor the scan's row.
+func (n *IndexScan) fill(key []byte) error {
+	value, err := n.cursor.it.Value()
+	if err != nil {
+		return err
+	}
+	n.row.Key = key[prefixLen:]
+	if n.opts.Index == nil {
+		n.row.RecordKey, n.row.Doc = key, value
+		return nil
+	}
+	n.row.Bits = value
+	if n.opts.NoRecord && !n.opts.Dedup {
+		return nil
+	}
+	n.record, err = n.opts.Coll.RecordKeyOfEntry(n.record[:0], n.opts.Index, key)
+	n.row.RecordKey = n.record
+	return err
+}
+
+// Save implements Node.
+func (n *IndexScan) Save() {
+	n.base.Save()
+	n.cursor.save(n.stats.IsEOF)
+}
+
+// Close implements Node.
+func (n *IndexScan) Close() { n.cursor.close() }

@@ -1,0 +1,47 @@
+package exec
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keystring"
+)
+
+// EntryKey returns a KeyFunc that takes the sort key of a row from its index entry. All fields of the sort must stand
+// in the index of every row.
+func EntryKey(sort index.Pattern) KeyFunc {
+	var value []byte
+	return func(dst []byte, row *Row) ([]byte, error) {
+		for _, s := range sort {
+			rest := row.Key
+			for _, f := range patternOf(row.Index) {
+				size, err := keystring.Skip(rest, f.Desc)
+				if err != nil {
+					return nil, err
+				}
+				value, rest = rest[:size], rest[size:]
+				if f.Path != s.Path {
+					continue
+				}
+				dst = append(dst, value...)
+				if f.Desc != s.Desc {
+					invert(dst[len(dst)-size:])
+				}
+				break
+			}
+		}
+		return dst, nil
+	}
+}
+
+// invert turns the encoding of an ascending value into that of a descending one, and back.
+func invert(b []byte) {
+	for i := range b {
+		b[i] = ^b[i]
+	}
+}
+
+// DocumentKey returns a KeyFunc that makes the sort key of a row from its document.
+func DocumentKey(sort index.Pattern) KeyFunc {
+	gen := index.NewSortKeyGen(sort)
+	return func(dst []byte, row *Row) ([]byte, error) { return gen.Append(dst, bsonx.Doc(row.Doc)) }
+}

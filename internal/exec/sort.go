@@ -1,0 +1,145 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// KeyFunc appends the sort key of a row: byte order is the wanted order.
+type KeyFunc func(dst []byte, row *Row) ([]byte, error)
+
+// Sort reads all of its input and yields it in the order of a sort key; rows with equal keys keep their order. With a
+// limit it keeps the first rows only. What exceeds the memory budget is written to a temporary file in sorted runs
+// that are merged on the way out, or is an error where the query does not allow that.
+type Sort struct {
+	base
+	key    KeyFunc
+	limit  int
+	loaded bool
+
+	buf   sortBuffer
+	spill *spill
+	out   sortSource
+	row   Row
+}
+
+// sortSource gives the sorted entries; nil at the end. An entry is good until the following call.
+type sortSource interface {
+	next() (*sortEntry, error)
+}
+
+// NewSort returns a sort; a limit of 0 is none.
+func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
+	s := &Sort{base: base{env: env, inputs: []Node{in}}, key: key}
+	// A limit beyond what memory can hold is no help: the plain sort spills.
+	if limit > 0 && limit < 1<<24 {
+		s.limit = int(limit)
+	}
+	s.buf.limit = s.limit
+	return s
+}
+
+// Next implements Node.
+func (s *Sort) Next(ctx context.Context) (*Row, error) {
+	if !s.loaded {
+		if err := s.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.stats.IsEOF {
+		return nil, nil
+	}
+	if err := s.env.step(ctx); err != nil {
+		return nil, err
+	}
+	s.stats.Works++
+	e, err := s.out.next()
+	if err != nil {
+		return nil, err
+	}
+	if e == nil || s.limit > 0 && s.stats.Advanced == uint64(s.limit) {
+		return s.end()
+	}
+	s.row.SortKey, s.row.RecordKey, s.row.Doc = e.key(), e.recordKey(), e.doc()
+	return s.emit(&s.row)
+}
+
+func (s *Sort) load(ctx context.Context) error {
+	for {
+		row, err := s.inputs[0].Next(ctx)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			break
+		}
+		if err := s.add(row); err != nil {
+			return err
+		}
+	}
+	s.loaded = true
+	s.buf.sort()
+	if s.spill == nil {
+		s.out = &s.buf
+		return nil
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	out, err := s.spill.merge()
+	s.out = out
+	return err
+}
+
+func (s *Sort) add(row *Row) error {
+	if err := s.buf.add(row, s.key); err != nil {
+		return err
+	}
+	s.stats.SortedBytes += uint64(row.size())
+	s.stats.PeakBytes = max(s.stats.PeakBytes, uint64(s.buf.bytes))
+	if s.buf.bytes <= s.env.SortMemory {
+		return nil
+	}
+	if !s.env.AllowDiskUse {
+		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
+			"Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.env.SortMemory)
+	}
+	s.buf.sort()
+	return s.flush()
+}
+
+// flush writes the sorted buffer as one run.
+func (s *Sort) flush() error {
+	if len(s.buf.entries) == 0 {
+		return nil
+	}
+	if s.spill == nil {
+		sp, err := newSpill(s.env.TempDir)
+		if err != nil {
+			return err
+		}
+		s.spill = sp
+	}
+	n, err := s.spill.write(s.buf.entries)
+	if err != nil {
+		return err
+	}
+	s.stats.Spills++
+	s.stats.SpilledRecords += uint64(len(s.buf.entries))
+	s.stats.SpilledBytes += uint64(n)
+	s.buf.reset()
+	return nil
+}
+
+// Close implements Node.
+func (s *Sort) Close() {
+	s.base.Close()
+	if s.spill != nil {
+		s.spill.close()
+		s.spill = nil
+	}
+	s.buf = sortBuffer{}
+	s.row, s.out = Row{}, nil
+	s.loaded, s.stats.IsEOF = true, true
+}

@@ -1,0 +1,151 @@
+package exec
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"slices"
+)
+
+// sortEntry is a row that waits in a sort: the sort key, the record key and the document in one piece of memory.
+type sortEntry struct {
+	head   uint64 // the key's first bytes, big endian: most comparisons end here
+	seq    uint64 // order of arrival
+	data   []byte
+	keyLen int
+	recLen int
+}
+
+func (e *sortEntry) key() []byte { return e.data[:e.keyLen:e.keyLen] }
+func (e *sortEntry) recordKey() []byte {
+	return e.data[e.keyLen : e.keyLen+e.recLen : e.keyLen+e.recLen]
+}
+func (e *sortEntry) doc() []byte { return e.data[e.keyLen+e.recLen:] }
+
+func compareEntries(a, b *sortEntry) int {
+	if a.head != b.head {
+		return cmp.Compare(a.head, b.head)
+	}
+	if c := bytes.Compare(a.key(), b.key()); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.seq, b.seq)
+}
+
+// keyHead returns the first eight bytes of a key as a number in the same order.
+func keyHead(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// entryOverhead is what an entry takes beside its data.
+const entryOverhead = 64
+
+// chunkSize is the piece in which memory for entries is allocated.
+const chunkSize = 256 << 10
+
+// sortBuffer collects entries in memory. With a limit it is a heap whose root is the last of the first limit rows.
+type sortBuffer struct {
+	limit   int
+	entries []*sortEntry
+	bytes   int
+	seq     uint64
+	pos     int
+
+	scratch []byte      // the key of the row being added
+	chunk   []byte      // rest of the current piece of memory
+	structs []sortEntry // rest of the current piece of entries
+}
+
+// add copies a row into the buffer, or drops it where it comes after the limit.
+func (b *sortBuffer) add(row *Row, key KeyFunc) error {
+	k, err := key(b.scratch[:0], row)
+	if err != nil {
+		return err
+	}
+	b.scratch = k
+	b.seq++
+	if b.limit == 0 {
+		b.entries = append(b.entries, b.fill(b.newEntry(), row, b.alloc(len(k)+len(row.RecordKey)+len(row.Doc))))
+		return nil
+	}
+	if len(b.entries) < b.limit {
+		heap.Push((*entryHeap)(b), b.fill(&sortEntry{}, row, nil))
+		return nil
+	}
+	last := b.entries[0]
+	if bytes.Compare(k, last.key()) >= 0 {
+		return nil
+	}
+	b.bytes -= len(last.data) + entryOverhead
+	b.fill(last, row, last.data[:0])
+	heap.Fix((*entryHeap)(b), 0)
+	return nil
+}
+
+func (b *sortBuffer) fill(e *sortEntry, row *Row, data []byte) *sortEntry {
+	data = append(data, b.scratch...)
+	data = append(data, row.RecordKey...)
+	data = append(data, row.Doc...)
+	e.head, e.seq, e.data = keyHead(b.scratch), b.seq, data
+	e.keyLen, e.recLen = len(b.scratch), len(row.RecordKey)
+	b.bytes += len(data) + entryOverhead
+	return e
+}
+
+func (b *sortBuffer) alloc(n int) []byte {
+	if n > chunkSize/4 {
+		return make([]byte, 0, n)
+	}
+	if n > len(b.chunk) {
+		b.chunk = make([]byte, chunkSize)
+	}
+	out := b.chunk[0:0:n]
+	b.chunk = b.chunk[n:]
+	return out
+}
+
+func (b *sortBuffer) newEntry() *sortEntry {
+	if len(b.structs) == 0 {
+		b.structs = make([]sortEntry, 256)
+	}
+	e := &b.structs[0]
+	b.structs = b.structs[1:]
+	return e
+}
+
+func (b *sortBuffer) sort() { slices.SortFunc(b.entries, compareEntries) }
+
+// next implements sortSource on a sorted buffer.
+func (b *sortBuffer) next() (*sortEntry, error) {
+	if b.pos == len(b.entries) {
+		return nil, nil
+	}
+	b.pos++
+	return b.entries[b.pos-1], nil
+}
+
+// reset empties the buffer; the order of arrival goes on.
+func (b *sortBuffer) reset() {
+	clear(b.entries)
+	b.entries, b.bytes = b.entries[:0], 0
+	b.chunk, b.structs = nil, nil
+}
+
+// entryHeap is a sortBuffer with a limit as a heap with the last entry on top.
+type entryHeap sortBuffer
+
+func (h *entryHeap) Len() int           { return len(h.entries) }
+func (h *entryHeap) Less(i, j int) bool { return compareEntries(h.entries[i], h.entries[j]) > 0 }
+func (h *entryHeap) Swap(i, j int)      { h.entries[i], h.entries[j] = h.entries[j], h.entries[i] }
+func (h *entryHeap) Push(x any)         { h.entries = append(h.entries, x.(*sortEntry)) }
+func (h *entryHeap) Pop() any {
+	last := h.entries[len(h.entries)-1]
+	h.entries = h.entries[:len(h.entries)-1]
+	return last
+}

@@ -1,0 +1,112 @@
+package exec
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+)
+
+// SortMerge merges inputs that are each in the order of a sort key, each record once where asked for.
+type SortMerge struct {
+	base
+	key   KeyFunc
+	dedup bool
+
+	heap    mergeHeap
+	pending []*mergeInput // inputs whose next row is not known
+	given   *mergeInput   // the input of the row that was given out last
+	seen    seen
+}
+
+// mergeInput is an input with the row that it offers.
+type mergeInput struct {
+	node  Node
+	order int // rows with equal keys come in the order of the inputs
+	row   *Row
+	key   []byte
+	held  Row // the row's copy while the tree is saved
+}
+
+// NewSortMerge returns the merge of its inputs. dedup is needed where a record can come from two inputs.
+func NewSortMerge(env *Env, inputs []Node, key KeyFunc, dedup bool) *SortMerge {
+	n := &SortMerge{base: base{env: env, inputs: inputs}, key: key, dedup: dedup}
+	for i, in := range inputs {
+		n.pending = append(n.pending, &mergeInput{node: in, order: i})
+	}
+	return n
+}
+
+// Next implements Node.
+func (n *SortMerge) Next(ctx context.Context) (*Row, error) {
+	for {
+		if n.given != nil {
+			n.pending = append(n.pending, n.given)
+			n.given = nil
+		}
+		if err := n.fill(ctx); err != nil {
+			return nil, err
+		}
+		if len(n.heap) == 0 {
+			return n.end()
+		}
+		if err := n.env.step(ctx); err != nil {
+			return nil, err
+		}
+		n.stats.Works++
+		n.given = heap.Pop(&n.heap).(*mergeInput)
+		if n.dedup && !n.seen.add(&n.stats, n.given.row.RecordKey) {
+			continue
+		}
+		return n.emit(n.given.row)
+	}
+}
+
+// fill asks every pending input for its next row.
+func (n *SortMerge) fill(ctx context.Context) error {
+	for len(n.pending) > 0 {
+		in := n.pending[len(n.pending)-1]
+		row, err := in.node.Next(ctx)
+		if err != nil {
+			return err
+		}
+		n.pending = n.pending[:len(n.pending)-1]
+		if row == nil {
+			continue
+		}
+		in.row = row
+		if in.key, err = n.key(in.key[:0], row); err != nil {
+			return err
+		}
+		heap.Push(&n.heap, in)
+	}
+	return nil
+}
+
+// Save implements Node. The rows that inputs offer are copied: their owners let go of them.
+func (n *SortMerge) Save() {
+	for _, in := range n.heap {
+		if in.row != &in.held {
+			in.held.copyFrom(in.row)
+			in.row = &in.held
+		}
+	}
+	n.base.Save()
+}
+
+type mergeHeap []*mergeInput
+
+func (h mergeHeap) Len() int { return len(h) }
+func (h mergeHeap) Less(i, j int) bool {
+	if c := bytes.Compare(h[i].key, h[j].key); c != 0 {
+		return c < 0
+	}
+	return h[i].order < h[j].order
+}
+func (h mergeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *mergeHeap) Push(x any)   { *h = append(*h, x.(*mergeInput)) }
+func (h *mergeHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

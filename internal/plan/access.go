@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// maxCandidates bounds how many candidates are made for a query (internalQueryPlannerMaxIndexedSolutions).
+const maxCandidates = 64
+
+// access is a way to the records that match a conjunction: a tree whose rows hold every match.
+type access struct {
+	node node
+	// scan is node where that is a single index scan.
+	scan *indexScan
+	// residual are the conjuncts that node does not settle.
+	residual []filter.Node
+	// score estimates how selective the access is, to choose among the branches of an $or.
+	score int
+}
+
+// tree returns the access with its residual checked.
+func (a *access) tree() node {
+	if len(a.residual) == 0 {
+		return a.node
+	}
+	return &fetch{in: a.node, filter: allOf(a.residual)}
+}
+
+// accesses enumerates the ways to a conjunction: one or more per index whose first field it bounds, and one per $or
+// whose branches all have one. need, where not nil, must have bounded the index: it keeps a branch of an $or from
+// being served by what stands outside of it.
+func (cq *canonical) accesses(c *conjunction, need *conjunction) []*access {
+	var out []*access
+	for _, x := range cq.candidateIndexes() {
+		if !cq.holds(x, c) {
+			continue
+		}
+		for _, asg := range cq.assignments(x, c) {
+			if need == nil || asg.usesOneOf(need) {
+				out = append(out, asg.access(c))
+			}
+			if len(out) >= maxCandidates {
+				return out
+			}
+		}
+	}
+	for _, o := range c.ors {
+		if a := cq.orAccess(o, c); a != nil && len(out) < maxCandidates {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func (cq *canonical) candidateIndexes() []*indexInfo {
+	if cq.hint.index != nil {
+		return []*indexInfo{cq.hint.index}
+	}
+	return cq.indexes
+}
+
+// holds reports whether an index has an entry of every document that the conjunction matches, as far as its partial
+// filter is concerned. A hint overrides it, and then the result may be incomplete, as in MongoDB.
+func (cq *canonical) holds(x *indexInfo, c *conjunction) bool {
+	if !x.isPartial || cq.hint.index == x {
+		return true
+	}
+	n := c.node()
+	return x.partial != nil && n != nil && filter.SubsetOf(n, x.partial)
+}
+
+// orAccess is the union of accesses to all branches, or nil. What stands beside the $or also bounds the branches.
+func (cq *canonical) orAccess(o *filter.Or, c *conjunction) *access {
+	var outer conjunction
+	for _, n := range c.conjuncts {
+		if n != filter.Node(o) {
+			outer.add(n)
+		}
+	}
+	union := &or{}
+	score := 0
+	for i, child := range o.Children {
+		branch := conjunctionOf(child)
+		best := cq.bestAccess(branch, &outer)
+		if best == nil {
+			return nil
+		}
+		if i == 0 || best.score < score {
+			score = best.score
+		}
+		union.in = append(union.in, best.tree())
+	}
+	return &access{node: union, residual: outer.conjuncts, score: score - 1}
+}
+
+// bestAccess chooses the access to a branch of an $or that bounds most.
+func (cq *canonical) bestAccess(branch, outer *conjunction) *access {
+	var best *access
+	combined := branch.with(&conjunction{predicates: outer.predicates})
+	for _, a := range cq.accesses(combined, branch) {
+		if best == nil || a.score > best.score {
+			best = a
+		}
+	}
+	return best
+}

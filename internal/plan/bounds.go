@@ -1,0 +1,347 @@
+package plan
+
+import (
+	"unicode/utf8"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// tightness says what bounds leave to check.
+type tightness int
+
+const (
+	// exact bounds hold the matching keys and no others.
+	exact tightness = iota
+	// inexactCovered bounds hold the matching keys and others; the key tells them apart.
+	inexactCovered
+	// inexactFetch bounds hold the matching keys and others; only the document tells them apart.
+	inexactFetch
+)
+
+// fieldBounds are the bounds that a predicate gives to an index field.
+type fieldBounds struct {
+	ivs   intervals
+	tight tightness
+}
+
+// boundsContext is what the bounds of a predicate depend on beside the predicate.
+type boundsContext struct {
+	// multikey is true where a component of the path was an array in some document of the index.
+	multikey bool
+	// dotted is true where the path has several components.
+	dotted bool
+	// collated is true where the query compares strings by a collation that the index does not have.
+	collated bool
+}
+
+// undefined is what the index holds for an array without elements.
+var undefined = bsonx.Value{Type: bsonx.TypeUndefined}
+
+// boundsOf returns the bounds of a predicate on the field of its path; false where an index cannot serve it.
+func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
+	switch n := n.(type) {
+	case *filter.Compare:
+		return compareBounds(n, c)
+	case *filter.In:
+		return inBounds(n, c)
+	case *filter.Regex:
+		if c.collated {
+			return fieldBounds{}, false
+		}
+		return regexBounds(n), true
+	case *filter.Exists:
+		return fieldBounds{allValues, inexactFetch}, true
+	case *filter.TypeOf:
+		return typeBounds(n), true
+	case *filter.Mod:
+		return fieldBounds{bracketOf(bsonx.ClassNumber), inexactCovered}, true
+	case *filter.ElemMatchValue:
+		return elemMatchBounds(n, c)
+	case *filter.Not:
+		return notBounds(n, c)
+	default:
+		return fieldBounds{}, false
+	}
+}
+
+func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
+	v := n.Value
+	if c.collated && collates(v) {
+		return fieldBounds{}, false
+	}
+	if n.Op == filter.Eq {
+		return equalityBounds(v, c), true
+	}
+	class := v.Type.Class()
+	switch class {
+	case bsonx.ClassNull:
+		if n.Op == filter.Lt || n.Op == filter.Gt {
+			return fieldBounds{nil, exact}, true
+		}
+		return equalityBounds(v, c), true
+	case bsonx.ClassArray:
+		// Arrays are indexed by their elements, of which one may lie on either side of the operand.
+		return fieldBounds{allValues, inexactFetch}, true
+	case bsonx.ClassMinKey, bsonx.ClassMaxKey:
+		// A missing field is null to the index and matches nothing here.
+		return fieldBounds{rangeBounds(n.Op, v, allValues[0]), inexactFetch}, true
+	}
+	if class == bsonx.ClassNumber && bsonx.CompareValues(v, nanPoint.low) == 0 {
+		if n.Op == filter.Lt || n.Op == filter.Gt {
+			return fieldBounds{nil, exact}, true
+		}
+		return equalityBounds(v, c), true
+	}
+	return fieldBounds{rangeBounds(n.Op, v, classBrackets[class]), exact}, true
+}
+
+// rangeBounds cuts within at v.
+func rangeBounds(op filter.CompareOp, v bsonx.Value, within interval) intervals {
+	switch op {
+	case filter.Lt, filter.Lte:
+		within.high, within.highIncl = v, op == filter.Lte
+	case filter.Gt, filter.Gte:
+		within.low, within.lowIncl = v, op == filter.Gte
+	case filter.Eq:
+		return intervals{point(v)}
+	}
+	if within.isEmpty() {
+		return nil
+	}
+	return intervals{within}
+}
+
+// equalityBounds are exact for all values but null, which missing fields have too, and arrays, which the index holds
+// by their elements.
+func equalityBounds(v bsonx.Value, c boundsContext) fieldBounds {
+	switch v.Type {
+	case bsonx.TypeNull:
+		if c.multikey && c.dotted {
+			// An array without elements on the way is undefined to the index.
+			return fieldBounds{intervals{{undefined, v, true, true}}, inexactFetch}
+		}
+		return fieldBounds{intervals{point(v)}, inexactFetch}
+	case bsonx.TypeMinKey, bsonx.TypeMaxKey:
+		return fieldBounds{intervals{point(v)}, inexactFetch}
+	case bsonx.TypeArray:
+		first := undefined
+		if !v.Doc().IsEmpty() {
+			first = v.Doc().First().Value
+		}
+		return fieldBounds{intervals{point(first)}.union(intervals{point(v)}), inexactFetch}
+	default:
+		return fieldBounds{intervals{point(v)}, exact}
+	}
+}
+
+func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
+	out := fieldBounds{nil, exact}
+	points := make(intervals, 0, len(n.Values))
+	for _, v := range n.Values {
+		if c.collated && collates(v) {
+			return fieldBounds{}, false
+		}
+		b := equalityBounds(v, c)
+		out.tight = max(out.tight, b.tight)
+		if len(b.ivs) == 1 {
+			points = append(points, b.ivs[0])
+		} else {
+			out.ivs = out.ivs.union(b.ivs)
+		}
+	}
+	// The values are sorted: joining the points at once keeps a long list linear.
+	out.ivs = out.ivs.union(points)
+	for _, re := range n.Regexes {
+		if c.collated {
+			return fieldBounds{}, false
+		}
+		b := regexBounds(re)
+		out.ivs, out.tight = out.ivs.union(b.ivs), max(out.tight, b.tight)
+	}
+	return out, true
+}
+
+// regexBounds are the strings with the literal prefix, and the regular expression itself, which it also matches.
+func regexBounds(n *filter.Regex) fieldBounds {
+	self := intervals{point(bsonx.Regex(n.Pattern, n.Options))}
+	prefix, isExact := n.Prefix()
+	if prefix == "" {
+		return fieldBounds{bracketOf(bsonx.ClassString).union(self), inexactCovered}
+	}
+	iv := interval{low: bsonx.String(prefix), lowIncl: true}
+	if after, ok := prefixSuccessor(prefix); ok {
+		iv.high = bsonx.String(after)
+	} else {
+		iv.high = bsonx.Document(bsonx.Empty)
+	}
+	b := fieldBounds{intervals{iv}.union(self), inexactCovered}
+	if isExact {
+		b.tight = exact
+	}
+	return b
+}
+
+// prefixSuccessor returns the least string above all strings with the prefix. The last byte of valid UTF-8 is never
+// 0xFF, but its increment may be no valid UTF-8: it is a bound only.
+func prefixSuccessor(prefix string) (string, bool) {
+	if !utf8.ValidString(prefix) {
+		return "", false
+	}
+	b := []byte(prefix)
+	b[len(b)-1]++
+	return string(b), true
+}
+
+// typeBounds are the classes of the types. Arrays are indexed by their elements: their type is not to be seen there.
+func typeBounds(n *filter.TypeOf) fieldBounds {
+	out := fieldBounds{nil, exact}
+	if n.Set.Number {
+		out.ivs = out.ivs.union(bracketOf(bsonx.ClassNumber))
+	}
+	for _, t := range n.Set.Types {
+		switch t {
+		case bsonx.TypeArray:
+			return fieldBounds{allValues, inexactFetch}
+		case bsonx.TypeNull, bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeUndefined:
+			// A missing field is null to the index, an empty array is undefined.
+			out.tight = inexactFetch
+		case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeString, bsonx.TypeSymbol:
+			out.tight = max(out.tight, inexactCovered)
+		}
+		out.ivs = out.ivs.union(bracketOf(t.Class()))
+	}
+	if len(n.Set.Types)+btoi(n.Set.Number) > 1 {
+		out.tight = max(out.tight, inexactCovered)
+	}
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// elemMatchBounds are those of all predicates that one element has to satisfy. That there is an array only the
+// document tells.
+func elemMatchBounds(n *filter.ElemMatchValue, c boundsContext) (fieldBounds, bool) {
+	out, found := fieldBounds{allValues, inexactFetch}, false
+	for _, child := range n.Children {
+		if not, ok := child.(*filter.Not); ok && negatesNull(not) {
+			continue
+		}
+		b, ok := boundsOf(child, c)
+		if !ok || hasArrayOperand(child) {
+			continue
+		}
+		found = true
+		out.ivs = out.ivs.intersect(b.ivs)
+	}
+	return out, found
+}
+
+// hasArrayOperand reports whether a predicate compares with arrays: an element that is an array stands in the index
+// as a whole, but the bounds of such a predicate are made for arrays that are indexed by their elements.
+func hasArrayOperand(n filter.Node) bool {
+	switch n := n.(type) {
+	case *filter.Compare:
+		return n.Value.Type == bsonx.TypeArray
+	case *filter.In:
+		for _, v := range n.Values {
+			if v.Type == bsonx.TypeArray {
+				return true
+			}
+		}
+		return false
+	case *filter.Not:
+		return hasArrayOperand(n.Child)
+	default:
+		return false
+	}
+}
+
+// notBounds are the complement of bounds within which every key is a match. Where the path is multikey a document can
+// have keys on both sides, so that it must be looked at.
+func notBounds(n *filter.Not, c boundsContext) (fieldBounds, bool) {
+	if hasArrayOperand(n.Child) {
+		return fieldBounds{}, false
+	}
+	switch child := n.Child.(type) {
+	case *filter.Exists:
+		return fieldBounds{intervals{point(bsonx.Null)}, inexactFetch}, !c.multikey || !c.dotted
+	case *filter.Compare:
+		if child.Value.Type == bsonx.TypeMinKey || child.Value.Type == bsonx.TypeMaxKey {
+			return fieldBounds{}, false
+		}
+	case *filter.In:
+		if len(child.Regexes) > 0 {
+			return fieldBounds{}, false
+		}
+	default:
+		return fieldBounds{}, false
+	}
+	if c.multikey && negatesNull(n) {
+		return fieldBounds{}, false
+	}
+	b, ok := boundsOf(n.Child, c)
+	if !ok {
+		return fieldBounds{}, false
+	}
+	tight := exact
+	if c.multikey {
+		tight = inexactFetch
+	}
+	return fieldBounds{b.ivs.complement(), tight}, true
+}
+
+// negatesNull reports whether null, and so a missing field, does not match.
+func negatesNull(n *filter.Not) bool {
+	switch child := n.Child.(type) {
+	case *filter.Compare:
+		return child.Value.Type == bsonx.TypeNull
+	case *filter.In:
+		for _, v := range child.Values {
+			if v.Type == bsonx.TypeNull {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// impliesPresence reports whether every document that matches has the field, so that a sparse index holds it.
+func impliesPresence(n filter.Node) bool {
+	switch n := n.(type) {
+	case *filter.Compare:
+		return !seesMissing(n.Value)
+	case *filter.In:
+		for _, v := range n.Values {
+			if seesMissing(v) {
+				return false
+			}
+		}
+		return true
+	case *filter.Not:
+		c, ok := n.Child.(*filter.Compare)
+		return ok && c.Op == filter.Eq && c.Value.Type == bsonx.TypeNull
+	default:
+		return true
+	}
+}
+
+// seesMissing reports whether a comparison with v can be true for a missing field.
+func seesMissing(v bsonx.Value) bool {
+	return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeMinKey || v.Type == bsonx.TypeMaxKey
+}
+
+// collates reports whether a collation changes how a value compares.
+func collates(v bsonx.Value) bool {
+	switch v.Type.Class() {
+	case bsonx.ClassString, bsonx.ClassDocument, bsonx.ClassArray:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// builder makes the operators of a plan. The tree that it makes has the shape of the plan.
+type builder struct {
+	env     *exec.Env
+	q       *Query
+	whole   *filter.Filter
+	records Counter
+}
+
+func (b *builder) build(n node) exec.Node {
+	switch n := n.(type) {
+	case *collScan:
+		return b.collScan(n)
+	case *idHack:
+		return exec.NewIDHack(b.env, b.q.Coll, n.id)
+	case *indexScan:
+		return b.indexScan(n)
+	case *fetch:
+		return exec.NewFetch(b.env, b.build(n.in), b.predicate(n.filter))
+	case *or:
+		return exec.NewOr(b.env, b.buildAll(n.in))
+	case *sortMerge:
+		return exec.NewSortMerge(b.env, b.buildAll(n.in), exec.EntryKey(sortPattern(n.pattern)), n.dedup)
+	case *sortNode:
+		return exec.NewSort(b.env, b.build(n.in), exec.DocumentKey(sortPattern(n.pattern)), n.limit)
+	case *limit:
+		return exec.NewLimit(b.env, b.build(n.in), n.n)
+	case *skip:
+		return exec.NewSkip(b.env, b.build(n.in), n.n)
+	case *project:
+		return b.project(n)
+	case *returnKey:
+		return exec.NewReturnKey(b.env, b.build(n.in))
+	case *recordID:
+		return exec.NewProject(b.env, b.build(n.in), appendRecordID)
+	case *express:
+		return exec.NewPass(b.env, b.build(n.in))
+	case *subplan:
+		return exec.NewPass(b.env, b.build(n.in))
+	case *count:
+		return exec.NewCount(b.env, b.build(n.in), n.skip, n.limit)
+	case *countScan:
+		return b.countScan(n)
+	case *fastCount:
+		return exec.NewFastCount(b.env, b.records, n.skip, n.limit)
+	case *distinctScan:
+		return b.distinctScan(n)
+	case *eof:
+		return exec.NewEOF(b.env)
+	default:
+		panic("plan: node without an operator")
+	}
+}
+
+func (b *builder) buildAll(in []node) []exec.Node {
+	out := make([]exec.Node, len(in))
+	for i, n := range in {
+		out[i] = b.build(n)
+	}
+	return out
+}
+
+// predicate makes a residual matchable. Nodes that need the filter that they were parsed in, with its clock and
+// variables, are left to the whole filter: what matches the whole matches each part.
+func (b *builder) predicate(n filter.Node) table.Predicate {
+	if n == nil {
+		return nil
+	}
+	stateful := false
+	filter.WalkNodes(n, func(n filter.Node) bool {
+		switch n.Kind() {
+		case filter.KindExpr, filter.KindWhere, filter.KindSampleRate, filter.KindText, filter.KindJSONSchema:
+			stateful = true
+		}
+		return !stateful
+	})
+	if stateful || n == b.whole.Root {
+		return b.whole
+	}
+	return &filter.Filter{Root: n}
+}
+
+func (b *builder) collScan(n *collScan) exec.Node {
+	o := exec.CollScanOptions{Coll: b.q.Coll, Filter: b.predicate(n.filter), Backward: n.backward}
+	if n.hasIDs {
+		prefix := b.q.Coll.RecordPrefix()
+		r := rangeOf(n.ids, false)
+		o.Lower = slices.Concat(prefix, r.Lo)
+		o.Upper = slices.Concat(prefix, r.Hi)
+	}
+	return exec.NewCollScan(b.env, o)
+}
+
+func (b *builder) indexScan(n *indexScan) exec.Node {
+	bounds := keyBounds(n)
+	if bounds == nil {
+		return exec.NewEOF(b.env)
+	}
+	return exec.NewIndexScan(b.env, exec.IndexScanOptions{
+		Coll: b.q.Coll, Index: n.index.ix, Bounds: bounds, Backward: n.backward,
+		Filter: b.predicate(n.filter), FilterPaths: n.paths, Dedup: n.dedup, NoRecord: n.noRecord,
+	})
+}
+
+func (b *builder) countScan(n *countScan) exec.Node {
+	bounds := keyBounds(n.scan)
+	if bounds == nil {
+		return exec.NewEOF(b.env)
+	}
+	return exec.NewCountScan(b.env, b.q.Coll, n.scan.index.ix, bounds, n.scan.dedup)
+}
+
+func (b *builder) distinctScan(n *distinctScan) exec.Node {
+	bounds := keyBounds(n.scan)
+	if bounds == nil {
+		return exec.NewEOF(b.env)
+	}
+	return exec.NewDistinctScan(b.env, exec.DistinctScanOptions{
+		Coll: b.q.Coll, Index: n.scan.index.ix, Bounds: bounds, Backward: n.scan.backward, Fields: n.fields,
+	})
+}
+
+func (b *builder) project(n *project) exec.Node {
+	apply := b.projector(n.p)
+	if n.covered == nil {
+		return exec.NewProject(b.env, b.build(n.in), apply)
+	}
+	paths, _ := n.p.Fields()
+	var nested exec.Projector
+	if !n.p.IsSimple() {
+		nested = apply
+	}
+	return exec.NewProjectCovered(b.env, b.build(n.in), paths, nested, apply)
+}
+
+func (b *builder) projector(p *projection.Projection) exec.Projector {
+	var meta *projection.Meta
+	if p.NeedsMeta() {
+		meta = &projection.Meta{}
+	}
+	return func(dst []byte, row *exec.Row) ([]byte, error) {
+		return p.Apply(dst, row.Doc, meta)
+	}
+}
+
+// appendRecordID adds $recordId. Records are clustered by _id: it is what they are known by.
+func appendRecordID(dst []byte, row *exec.Row) ([]byte, error) {
+	id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
+	if err != nil {
+		return nil, err
+	}
+	b := bsonx.NewBuilder(dst)
+	b.StartDoc()
+	b.Fields(row.Doc)
+	b.Value("$recordId", id)
+	b.End()
+	return b.Bytes(), nil
+}
+
+// recordPrefixLen is the length of the collection's prefix in a record key; see package table.
+const recordPrefixLen = 5
+
+// sortPattern turns a checked sort document into a pattern.
+func sortPattern(sort bsonx.Doc) index.Pattern {
+	var p index.Pattern
+	for it := sort.Iter(); it.Next(); {
+		f, _ := it.Value().AsFloat64()
+		p = append(p, index.Field{Path: string(it.Key()), Desc: f < 0})
+	}
+	return p
+}

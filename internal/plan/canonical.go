@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// canonical is a query in the form that planning works on.
+type canonical struct {
+	q       *Query
+	filter  *filter.Filter // normalised; nil: everything
+	root    filter.Node    // nil: everything
+	sort    []sortField
+	natural int // direction of {$natural: ±1}, or 0
+	hint    hint
+	indexes []*indexInfo
+	purpose purpose
+}
+
+// purpose is what the rows of a plan are for.
+type purpose int
+
+const (
+	purposeFind purpose = iota
+	purposeTargets
+	purposeCount
+	purposeDistinct
+)
+
+// sortField is a component of a sort pattern.
+type sortField struct {
+	path string
+	desc bool
+}
+
+// canonicalize checks a query against its collection, which exists.
+func canonicalize(q *Query, pu purpose) (*canonical, error) {
+	cq := &canonical{q: q, purpose: pu}
+	if q.Filter != nil {
+		cq.filter = q.Filter.Normalize()
+		cq.root = cq.filter.Root
+		if isTrue(cq.root) {
+			cq.root = nil
+		}
+	}
+	if err := cq.readSort(); err != nil {
+		return nil, err
+	}
+	cq.indexes = indexesOf(q.Coll)
+	h, err := parseHint(q.Hint, q.Coll, cq.indexes)
+	if err != nil {
+		return nil, err
+	}
+	cq.hint = h
+	if cq.natural != 0 && h.index != nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
+	}
+	return cq, nil
+}
+
+func isTrue(n filter.Node) bool {
+	switch n := n.(type) {
+	case *filter.AlwaysTrue:
+		return true
+	case *filter.And:
+		return len(n.Children) == 0
+	default:
+		return false
+	}
+}
+
+func (cq *canonical) readSort() error {
+	for it := cq.q.Sort.Iter(); it.Next(); {
+		key, v := string(it.Key()), it.Value()
+		if key == "$natural" {
+			if cq.q.Sort.Len() > 1 {
+				return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
+			}
+			dir, err := naturalDirection(v)
+			cq.natural = dir
+			return err
+		}
+		f, ok := v.AsFloat64()
+		if !ok {
+			return mongoerr.New(mongoerr.BadValue, "Illegal key in $sort specification: %s: %s", key, bsonx.FormatShell(v))
+		}
+		cq.sort = append(cq.sort, sortField{key, f < 0})
+	}
+	return nil
+}
+
+// collated reports whether the query compares strings by a collation.
+func (cq *canonical) collated() bool { return cq.filter != nil && cq.filter.Collation() != nil }
+
+// shape returns a key that queries of the same shape share.
+func (cq *canonical) shape() []byte {
+	var out []byte
+	if cq.root != nil {
+		out = append(out, cq.filter.ShapeKey()...)
+	}
+	out = append(out, 0)
+	out = append(out, cq.q.Sort...)
+	out = append(out, 0)
+	if cq.q.Projection != nil {
+		paths, simple := cq.q.Projection.Fields()
+		out = fmt.Appendf(out, "%v%q", simple, paths)
+	}
+	return append(out, byte(cq.purpose))
+}
+
+// cacheKey returns the shape with what decides which indexes are candidates for it: the same shape can have other
+// candidates for other values, such as null on a sparse index.
+func (cq *canonical) cacheKey(shape []byte, candidates []*solution) string {
+	out := append([]byte(nil), shape...)
+	for _, s := range candidates {
+		out = append(out, 0)
+		out = append(out, s.signature...)
+	}
+	return string(out)
+}
+
+// hash8 is a hash as explain prints it: eight upper-case hexadecimal digits.
+func hash8(key []byte) string {
+	h := fnv.New32a()
+	// A hash's Write never fails.
+	_, _ = h.Write(key)
+	return fmt.Sprintf("%08X", binary.BigEndian.Uint32(h.Sum(nil)))
+}

@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// choice is the outcome of planning: the candidates in order, the winner first.
+type choice struct {
+	cq         *canonical
+	candidates []*candidate
+	shape      []byte
+	cached     bool
+}
+
+// winner returns the plan that runs.
+func (c *choice) winner() *candidate { return c.candidates[0] }
+
+// close releases the candidates but the winner.
+func (c *choice) closeLosers() {
+	for _, l := range c.candidates[1:] {
+		l.root.Close()
+	}
+}
+
+// open plans a query and returns its execution.
+func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*Execution, error) {
+	if q.Coll == nil {
+		return p.single(&canonical{q: q, purpose: pu}, newSolution(&eof{eofNoNamespace}), r, nil), nil
+	}
+	if id, ok := q.pointID(); ok {
+		cq := &canonical{q: q, filter: q.Filter, purpose: pu}
+		return p.single(cq, cq.idPlan(id), r, nil), nil
+	}
+	exec.Pin(r)
+	c, err := p.plan(ctx, q, r, pu)
+	if err != nil {
+		return nil, err
+	}
+	c.closeLosers()
+	return c.winner().execution(), nil
+}
+
+// single runs the only candidate.
+func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records Counter) *Execution {
+	return p.start(cq, s, r, records).execution()
+}
+
+// plan makes candidates and picks one of them. The reader has its snapshot.
+func (p *Planner) plan(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*choice, error) {
+	cq, solutions, err := p.enumerate(q, pu)
+	if err != nil {
+		return nil, err
+	}
+	return p.pick(ctx, cq, solutions, r, true)
+}
+
+// enumerate makes the candidate plans of a query.
+func (p *Planner) enumerate(q *Query, pu purpose) (*canonical, []*solution, error) {
+	cq, err := canonicalize(q, pu)
+	if err != nil {
+		return nil, nil, err
+	}
+	if q.Min == nil && q.Max == nil {
+		return cq, cq.solutions(), nil
+	}
+	s, err := cq.minMax()
+	if err != nil {
+		return nil, nil, err
+	}
+	return cq, []*solution{s}, nil
+}
+
+// pick chooses among solutions, by the cache if that is allowed, else by trial.
+func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution, r storage.Reader, useCache bool,
+) (*choice, error) {
+	c := &choice{cq: cq, shape: cq.shape()}
+	if len(solutions) == 1 {
+		c.candidates = []*candidate{p.start(cq, solutions[0], r, nil)}
+		return c, nil
+	}
+	key := cacheKey{cq.q.Coll.ID, cq.cacheKey(c.shape, solutions)}
+	if useCache {
+		t, err := p.fromCache(ctx, cq, key, solutions, r)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			c.candidates, c.cached = []*candidate{t}, true
+			return c, nil
+		}
+	}
+	for _, s := range solutions {
+		c.candidates = append(c.candidates, p.start(cq, s, r, nil))
+	}
+	if err := race(ctx, c.candidates, cq.results()); err != nil {
+		c.closeLosers()
+		c.winner().root.Close()
+		return nil, err
+	}
+	if useCache {
+		p.cache.put(key, cq.q.Coll.Version, c.winner().sol.signature, c.winner().env.Works())
+	}
+	return c, nil
+}
+
+// fromCache starts the plan that the cache names, or returns nil where it names none or the plan proves far more
+// expensive than it was.
+func (p *Planner) fromCache(ctx context.Context, cq *canonical, key cacheKey, solutions []*solution, r storage.Reader,
+) (*candidate, error) {
+	signature, works, ok := p.cache.get(key, cq.q.Coll.Version)
+	if !ok {
+		return nil, nil
+	}
+	for _, s := range solutions {
+		if s.signature != signature {
+			continue
+		}
+		t := p.start(cq, s, r, nil)
+		if t.run(ctx, works*replanFactor, cq.results()) {
+			return t, nil
+		}
+		t.root.Close()
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		break
+	}
+	p.cache.deactivate(key)
+	return nil, nil
+}
+
+// pointID returns the _id of a query that is an equality on it and nothing else that planning would have to see.
+func (q *Query) pointID() (bsonx.Value, bool) {
+	if q.Filter == nil || !q.Hint.IsMissing() || q.Min != nil || q.Max != nil || q.ReturnKey || q.Skip > 0 ||
+		q.ShowRecordID || q.Filter.Collation() != nil {
+		return bsonx.Value{}, false
+	}
+	c, ok := q.Filter.Root.(*filter.Compare)
+	if !ok || c.Op != filter.Eq || c.Path != "_id" {
+		return bsonx.Value{}, false
+	}
+	switch c.Value.Type {
+	case bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeNull:
+		return bsonx.Value{}, false
+	default:
+		return c.Value, isPlainSort(q.Sort)
+	}
+}
+
+// isPlainSort reports whether a sort needs no check: one record needs no sorting, but a bad sort is an error all the
+// same.
+func isPlainSort(sort bsonx.Doc) bool {
+	for it := sort.Iter(); it.Next(); {
+		if !it.Value().Type.IsNumber() || string(it.Key()) == "$natural" {
+			return false
+		}
+	}
+	return true
+}
+
+// idPlan is the plan of a query for one _id.
+func (cq *canonical) idPlan(id bsonx.Value) *solution {
+	n := node(&idHack{id})
+	if cq.purpose == purposeCount {
+		return newSolution(&count{n, cq.q.Skip, cq.q.Limit})
+	}
+	if cq.purpose != purposeFind {
+		return newSolution(n)
+	}
+	simple := true
+	if p := cq.q.Projection; p != nil && !p.IsIdentity() {
+		simple = p.IsSimple()
+		n = &project{in: n, p: p, spec: cq.q.projectionSpec()}
+	}
+	if simple {
+		n = &express{idIndex(cq.q.Coll), n}
+	}
+	return newSolution(n)
+}

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// countQuery returns the query that a count plans: without what does not change a number.
+func countQuery(q *Query) *Query {
+	c := *q
+	c.Sort, c.Projection = nil, nil
+	return &c
+}
+
+func (p *Planner) count(ctx context.Context, q *Query, r storage.Reader, records Counter) (int64, error) {
+	t, err := p.planCount(ctx, countQuery(q), r, records)
+	if err != nil {
+		return 0, err
+	}
+	root := t.winner().root
+	defer root.Close()
+	t.closeLosers()
+	t.winner().env.Unlimited()
+	if !t.winner().done {
+		if _, err := root.Next(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return counted(root), nil
+}
+
+func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
+
+// planCount plans a count. Only without a filter can the stored number of records answer.
+func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, records Counter) (*choice, error) {
+	cq := &canonical{q: q, filter: q.Filter, purpose: purposeCount}
+	one := func(s *solution) *choice {
+		return &choice{cq: cq, shape: cq.shape(), candidates: []*candidate{p.start(cq, s, r, records)}}
+	}
+	switch id, isPoint := q.pointID(); {
+	case q.Coll == nil:
+		return one(newSolution(&count{in: &eof{eofNoNamespace}})), nil
+	case q.matchesAll() && records != nil && q.Hint.IsMissing() && q.Min == nil && q.Max == nil:
+		return one(newSolution(&fastCount{q.Skip, q.Limit})), nil
+	case isPoint:
+		return one(cq.idPlan(id)), nil
+	}
+	exec.Pin(r)
+	cq, err := canonicalize(q, purposeCount)
+	if err != nil {
+		return nil, err
+	}
+	if q.Min != nil || q.Max != nil {
+		s, err := cq.minMax()
+		if err != nil {
+			return nil, err
+		}
+		return one(s), nil
+	}
+	solutions := cq.solutions()
+	for _, s := range solutions {
+		if c := toCountScan(s); c != nil {
+			return one(c), nil
+		}
+	}
+	return p.pick(ctx, cq, solutions, r, true)
+}
+
+func (q *Query) matchesAll() bool {
+	return q.Filter == nil || isTrue(q.Filter.Normalize().Root)
+}
+
+// toCountScan turns a plan that is one range of an index into a COUNT_SCAN, or returns nil.
+func toCountScan(s *solution) *solution {
+	c, ok := s.root.(*count)
+	if !ok {
+		return nil
+	}
+	scan, ok := c.in.(*indexScan)
+	if !ok || scan.filter != nil || scan.min != nil || scan.max != nil || !isSimple(scan.bounds) {
+		return nil
+	}
+	return newSolution(&count{&countScan{scan}, c.skip, c.limit})
+}

@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// maxDistinctBytes is the largest reply of distinct: a document.
+const maxDistinctBytes = 16 << 20
+
+func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storage.Reader) (bsonx.Value, error) {
+	c, err := p.planDistinct(ctx, q, field, r)
+	if err != nil {
+		return bsonx.Value{}, err
+	}
+	c.closeLosers()
+	defer c.winner().root.Close()
+	set := &valueSet{seen: map[string]struct{}{}}
+	d := distinctRun{set: set, path: filter.NewPath(field), field: field, reader: r}
+	if err := d.run(ctx, c.winner()); err != nil {
+		return bsonx.Value{}, err
+	}
+	return set.array(), nil
+}
+
+// planDistinct plans a distinct: a DISTINCT_SCAN where an index has the values, else a scan of the matches.
+func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r storage.Reader) (*choice, error) {
+	d := *q
+	d.Sort, d.Projection, d.Skip, d.Limit = nil, nil, 0, 0
+	cq := &canonical{q: &d, filter: q.Filter, purpose: purposeDistinct}
+	if q.Coll == nil {
+		s := newSolution(&eof{eofNoNamespace})
+		return &choice{cq: cq, shape: cq.shape(), candidates: []*candidate{p.start(cq, s, r, nil)}}, nil
+	}
+	exec.Pin(r)
+	cq, err := canonicalize(&d, purposeDistinct)
+	if err != nil {
+		return nil, err
+	}
+	solutions := cq.solutions()
+	if s := cq.distinctScan(solutions, field); s != nil {
+		solutions = []*solution{s}
+	}
+	return p.pick(ctx, cq, solutions, r, true)
+}
+
+// distinctScan returns a plan that reads one entry per value, or nil. Where the field was ever an array only the whole
+// index has all values of the matching documents.
+func (cq *canonical) distinctScan(solutions []*solution, field string) *solution {
+	if cq.hint.natural != 0 || cq.collated() {
+		return nil
+	}
+	for _, s := range solutions {
+		scan := soleScan(s.root)
+		if scan == nil || scan.index.ix == nil || scan.filter != nil {
+			continue
+		}
+		if scan.index.fields[0].Path == field && !scan.index.isMultikey() {
+			return newSolution(&distinctScan{scan, 1})
+		}
+	}
+	if cq.root != nil || hasNumber(field) {
+		return nil
+	}
+	for _, x := range cq.candidateIndexes() {
+		if x.ix == nil || x.fields[0].Path != field || x.isPartial || x.collated {
+			continue
+		}
+		return newSolution(&distinctScan{&indexScan{index: x, bounds: x.all()}, 1})
+	}
+	return nil
+}
+
+// soleScan returns the scan of a plan that is nothing else but the fetch of its records.
+func soleScan(n node) *indexScan {
+	if f, ok := n.(*fetch); ok && f.filter == nil {
+		n = f.in
+	}
+	scan, _ := n.(*indexScan)
+	return scan
+}
+
+// distinctRun collects the values of a field.
+type distinctRun struct {
+	set    *valueSet
+	path   *filter.Path
+	field  string
+	reader storage.Reader
+	fields exec.EntryFields
+}
+
+func (d *distinctRun) run(ctx context.Context, t *candidate) error {
+	e := t.execution()
+	for {
+		row, err := e.Next(ctx)
+		if err != nil || row == nil {
+			return err
+		}
+		scan, ok := t.root.(*exec.DistinctScan)
+		if !ok {
+			if err := d.addDocument(row.Doc); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.addEntry(scan, row); err != nil {
+			return err
+		}
+	}
+}
+
+// addEntry adds the value of an index entry. Null stands for missing fields too, and undefined for empty arrays: the
+// records behind such entries are looked at until one has a null.
+func (d *distinctRun) addEntry(scan *exec.DistinctScan, row *exec.Row) error {
+	values, err := d.fields.Decode(row)
+	if err != nil {
+		return err
+	}
+	if v := values[0]; !v.IsNull() && v.Type != bsonx.TypeUndefined {
+		return d.set.add(v)
+	}
+	doc, closer, err := d.reader.Get(row.RecordKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		scan.Stay()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	before := d.set.hasNull
+	err = d.addDocument(doc)
+	if before == d.set.hasNull {
+		scan.Stay()
+	}
+	return errors.Join(err, closer.Close())
+}
+
+func (d *distinctRun) addDocument(doc bsonx.Doc) error {
+	var err error
+	d.path.Walk(doc, filter.ElementsOnly, func(v bsonx.Value) bool {
+		err = d.set.add(v)
+		return err != nil
+	})
+	return err
+}
+
+// valueSet is a set of values in the order in which they came.
+type valueSet struct {
+	seen    map[string]struct{}
+	values  []bsonx.Value
+	bytes   int
+	hasNull bool
+	key     []byte
+}
+
+func (s *valueSet) add(v bsonx.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	s.key = keystring.Append(s.key[:0], v, false)
+	if _, ok := s.seen[string(s.key)]; ok {
+		return nil
+	}
+	s.seen[string(s.key)] = struct{}{}
+	s.hasNull = s.hasNull || v.Type == bsonx.TypeNull
+	s.bytes += len(v.Data) + 8
+	if s.bytes > maxDistinctBytes {
+		return mongoerr.New(17217, "distinct too big, 16mb cap")
+	}
+	s.values = append(s.values, v.Clone())
+	return nil
+}
+
+func (s *valueSet) array() bsonx.Value {
+	slices.SortStableFunc(s.values, bsonx.CompareValues)
+	b := bsonx.NewBuilder(make([]byte, 0, s.bytes))
+	b.StartArray()
+	for _, v := range s.values {
+		b.Elem(v)
+	}
+	b.End()
+	return bsonx.Array(b.Bytes())
+}
+
+// distinctSpec is the projection that explain shows for a covered distinct.
+func distinctSpec(field string) bsonx.Doc {
+	if field == "_id" || strings.HasPrefix(field, "_id.") {
+		return bsonx.NewDoc(field, 1)
+	}
+	return bsonx.NewDoc("_id", 0, field, 1)
+}

@@ -1,0 +1,301 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// stageWriter writes the stages of a plan into an open document, with the counters of its operators where it ran.
+type stageWriter struct {
+	b *bsonx.Builder
+	q *Query
+}
+
+// node writes a plan node; run is its operator or nil.
+func (w *stageWriter) node(n node, run exec.Node) {
+	switch n := n.(type) {
+	case *recordID:
+		// MongoDB adds $recordId without a stage.
+		w.node(n.in, input(run, 0))
+		return
+	case *express:
+		w.express(n, run)
+		return
+	}
+	w.b.String("stage", n.stage())
+	w.filter(n)
+	if run != nil {
+		w.counters(run.Stats(), works(n, run))
+	}
+	w.properties(n)
+	if run != nil {
+		w.specifics(n, run.Stats())
+	}
+	w.inputs(n, run)
+}
+
+func input(run exec.Node, i int) exec.Node {
+	if run == nil || i >= len(run.Inputs()) {
+		return nil
+	}
+	return run.Inputs()[i]
+}
+
+func (w *stageWriter) filter(n node) {
+	var f filter.Node
+	switch n := n.(type) {
+	case *collScan:
+		f = n.filter
+	case *fetch:
+		f = n.filter
+	case *indexScan:
+		f = n.filter
+	}
+	if f != nil {
+		w.b.Doc("filter", filter.Serialize(f))
+	}
+}
+
+// works returns how often MongoDB would have worked a stage: leaves count their steps, the stages above them work
+// when their inputs do, and blocking stages work once more per row.
+func works(n node, run exec.Node) uint64 {
+	own := run.Stats().Works
+	for i, in := range n.inputs() {
+		if r := input(run, i); r != nil {
+			own += works(in, r)
+		}
+	}
+	return own
+}
+
+// counters writes what every stage counts.
+func (w *stageWriter) counters(s *exec.Stats, works uint64) {
+	eof := uint64(btoi(s.IsEOF))
+	works = max(works, s.Advanced+eof)
+	b := w.b
+	b.Int32("nReturned", int32(s.Advanced))
+	b.Int32("executionTimeMillisEstimate", 0)
+	b.Int32("works", int32(works))
+	b.Int32("advanced", int32(s.Advanced))
+	b.Int32("needTime", int32(works-s.Advanced-eof))
+	b.Int32("needYield", 0)
+	b.Int32("saveState", int32(s.SaveStates))
+	b.Int32("restoreState", int32(s.RestoreStates))
+	b.Int32("isEOF", int32(eof))
+}
+
+// properties writes what a stage is, apart from its inputs.
+func (w *stageWriter) properties(n node) {
+	b := w.b
+	switch n := n.(type) {
+	case *collScan:
+		b.String("direction", direction(n.backward))
+		if n.hasIDs {
+			b.Value("minRecord", n.ids.low)
+			b.Value("maxRecord", n.ids.high)
+		}
+	case *indexScan:
+		w.index(n.index)
+		b.String("direction", direction(n.backward))
+		w.bounds(n)
+	case *distinctScan:
+		w.indexKeys(n.scan.index)
+		w.indexFlags(n.scan.index)
+		b.Bool("isShardFiltering", false)
+		b.Bool("isFetching", false)
+		b.Int32("indexVersion", 2)
+		b.String("direction", direction(n.scan.backward))
+		w.bounds(n.scan)
+	case *sortNode:
+		b.Doc("sortPattern", n.pattern)
+		b.Int64("memLimit", exec.DefaultSortMemory)
+		if n.limit > 0 {
+			b.Int64("limitAmount", n.limit)
+		}
+		b.String("type", "simple")
+	case *sortMerge:
+		b.Doc("sortPattern", n.pattern)
+	case *limit:
+		b.Int64("limitAmount", n.n)
+	case *skip:
+		b.Int64("skipAmount", n.n)
+	case *project:
+		b.Doc("transformBy", n.spec)
+	case *eof:
+		b.String("type", n.why)
+	}
+}
+
+// specifics writes what only some stages count, and the properties that MongoDB writes behind those.
+func (w *stageWriter) specifics(n node, s *exec.Stats) {
+	b := w.b
+	switch n := n.(type) {
+	case *collScan:
+		b.Int32("docsExamined", int32(s.DocsExamined))
+	case *idHack:
+		b.Int32("keysExamined", int32(s.KeysExamined))
+		b.Int32("docsExamined", int32(s.DocsExamined))
+	case *fetch:
+		b.Int32("docsExamined", int32(s.DocsExamined))
+		b.Int32("alreadyHasObj", int32(s.AlreadyDoc))
+	case *indexScan:
+		b.Int32("keysExamined", int32(s.KeysExamined))
+		b.Int32("seeks", int32(s.Seeks))
+		b.Int32("dupsTested", int32(s.DupsTested))
+		b.Int32("dupsDropped", int32(s.DupsDropped))
+	case *distinctScan:
+		b.Int32("keysExamined", int32(s.KeysExamined))
+	case *or, *sortMerge:
+		b.Int32("dupsTested", int32(s.DupsTested))
+		b.Int32("dupsDropped", int32(s.DupsDropped))
+	case *sortNode:
+		b.Int64("totalDataSizeSorted", int64(s.SortedBytes))
+		b.Bool("usedDisk", s.Spills > 0)
+		b.Int64("spills", int64(s.Spills))
+		b.Int64("spilledRecords", int64(s.SpilledRecords))
+		b.Int64("spilledBytes", int64(s.SpilledBytes))
+		b.Int64("spilledDataStorageSize", int64(s.SpilledBytes))
+	case *count, *fastCount:
+		b.Int64("nCounted", int64(s.Counted))
+		b.Int64("nSkipped", int64(s.Skipped))
+	case *countScan:
+		b.Int32("keysExamined", int32(s.KeysExamined))
+		w.countScan(n)
+	}
+}
+
+func (w *stageWriter) inputs(n node, run exec.Node) {
+	in := n.inputs()
+	if c, ok := n.(*countScan); ok && run == nil {
+		w.countScan(c)
+	}
+	switch n.(type) {
+	case *or, *sortMerge:
+		w.b.StartArrayField("inputStages")
+		for i, child := range in {
+			w.b.StartDocElem()
+			w.node(child, input(run, i))
+			w.b.End()
+		}
+		w.b.End()
+		return
+	}
+	if len(in) == 1 {
+		w.b.StartDocField("inputStage")
+		w.node(in[0], input(run, 0))
+		w.b.End()
+	}
+}
+
+// express writes the stage that stands for the whole plan below it.
+func (w *stageWriter) express(n *express, run exec.Node) {
+	b := w.b
+	b.String("stage", n.stage())
+	if !n.index.clustered {
+		b.Doc("keyPattern", n.index.key)
+		b.String("indexName", n.index.name)
+	}
+	if p, ok := n.in.(*project); ok {
+		b.Doc("projection", p.spec)
+		if p.covered != nil {
+			b.Bool("projectionCovered", true)
+		}
+	}
+	if run == nil {
+		return
+	}
+	keys, docs := examined(run)
+	b.Int32("nReturned", int32(run.Stats().Advanced))
+	b.Int32("executionTimeMillisEstimate", 0)
+	b.Int32("keysExamined", int32(keys))
+	b.Int32("docsExamined", int32(docs))
+}
+
+func direction(backward bool) string {
+	if backward {
+		return "backward"
+	}
+	return "forward"
+}
+
+func (w *stageWriter) index(x *indexInfo) {
+	w.indexKeys(x)
+	w.indexFlags(x)
+	w.b.Int32("indexVersion", 2)
+}
+
+func (w *stageWriter) indexKeys(x *indexInfo) {
+	b := w.b
+	b.Doc("keyPattern", x.key)
+	b.String("indexName", x.name)
+	b.Bool("isMultiKey", x.isMultikey())
+	b.StartDocField("multiKeyPaths")
+	for i, f := range x.fields {
+		b.StartArrayField(f.Path)
+		bits, parts := x.bits(i), strings.Split(f.Path, ".")
+		for k := range parts {
+			if bits&(1<<k) != 0 {
+				b.Elem(bsonx.String(strings.Join(parts[:k+1], ".")))
+			}
+		}
+		b.End()
+	}
+	b.End()
+}
+
+func (w *stageWriter) indexFlags(x *indexInfo) {
+	w.b.Bool("isUnique", x.unique)
+	w.b.Bool("isSparse", x.sparse)
+	w.b.Bool("isPartial", x.isPartial)
+}
+
+// bounds writes the bounds of each field in the direction of the scan.
+func (w *stageWriter) bounds(n *indexScan) {
+	b := w.b
+	b.StartDocField("indexBounds")
+	if n.min == nil && n.max == nil {
+		for i, f := range n.index.fields {
+			b.StartArrayField(f.Path)
+			for _, s := range n.bounds[i].strings(f.Desc != n.backward) {
+				b.Elem(bsonx.String(s))
+			}
+			b.End()
+		}
+	}
+	b.End()
+}
+
+// countScan writes the range of a COUNT_SCAN by its ends.
+func (w *stageWriter) countScan(n *countScan) {
+	x, b := n.scan.index, w.b
+	w.indexKeys(x)
+	w.indexFlags(x)
+	b.Int32("indexVersion", 2)
+	lowIncl, highIncl := true, true
+	low, high := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
+	low.StartDoc()
+	high.StartDoc()
+	for i, ivs := range n.scan.bounds {
+		if len(ivs) == 0 {
+			continue
+		}
+		iv, path := ivs[0], x.fields[i].Path
+		if x.fields[i].Desc {
+			iv = interval{iv.high, iv.low, iv.highIncl, iv.lowIncl}
+		}
+		low.Value(path, iv.low)
+		high.Value(path, iv.high)
+		lowIncl, highIncl = lowIncl && iv.lowIncl, highIncl && iv.highIncl
+	}
+	low.End()
+	high.End()
+	b.StartDocField("indexBounds")
+	b.Doc("startKey", bsonx.Doc(low.Bytes()))
+	b.Bool("startKeyInclusive", lowIncl)
+	b.Doc("endKey", bsonx.Doc(high.Bytes()))
+	b.Bool("endKeyInclusive", highIncl)
+	b.End()
+}

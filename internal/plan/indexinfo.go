@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// indexInfo is an index as the planner sees it: with the multikey paths of the moment of planning. The implicit _id
+// index is one of them.
+type indexInfo struct {
+	ix      *table.Index // nil for the _id index
+	name    string
+	key     bsonx.Doc
+	fields  index.Pattern
+	multi   index.MultikeyPaths
+	unique  bool
+	sparse  bool
+	partial filter.Node // nil: all documents
+	// isPartial is true also where the partial filter could not be read: such an index is never chosen unhinted.
+	isPartial bool
+	// clustered is true for the index of a collection that was created with a clusteredIndex.
+	clustered bool
+	collated  bool
+}
+
+const idIndexName = "_id_"
+
+// indexesOf returns the indexes that a query may use, in catalog order after the _id index.
+func indexesOf(c *table.Collection) []*indexInfo {
+	out := []*indexInfo{idIndex(c)}
+	for _, ix := range c.Indexes {
+		if !ix.Ready || ix.Hidden || !isPlain(ix.Key) {
+			continue
+		}
+		out = append(out, infoOf(ix))
+	}
+	return out
+}
+
+func idIndex(c *table.Collection) *indexInfo {
+	info := &indexInfo{name: idIndexName, key: idKey, fields: index.Pattern{{Path: "_id"}}, unique: true}
+	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
+		info.clustered = true
+		if name := v.Doc().Lookup("name"); name.Type == bsonx.TypeString {
+			info.name = name.Str()
+		}
+	}
+	return info
+}
+
+var idKey = bsonx.NewDoc("_id", 1)
+
+func infoOf(ix *table.Index) *indexInfo {
+	info := &indexInfo{
+		ix: ix, name: ix.Name, key: ix.Key, fields: ix.Pattern, multi: ix.Multikey(),
+		unique: ix.Unique, sparse: ix.Sparse, isPartial: ix.PartialFilter != nil,
+	}
+	if f, ok := ix.Partial.(*filter.Filter); ok {
+		info.partial = f.Normalize().Root
+	}
+	if v := ix.Spec.Lookup("collation"); v.Type == bsonx.TypeDocument {
+		info.collated = v.Doc().Lookup("locale").Type == bsonx.TypeString && v.Doc().Lookup("locale").Str() != "simple"
+	}
+	return info
+}
+
+// isPlain reports whether all fields of a key are ascending or descending: other kinds of indexes have other keys.
+func isPlain(key bsonx.Doc) bool {
+	for it := key.Iter(); it.Next(); {
+		if !it.Value().Type.IsNumber() || string(it.Key()) == "$**" {
+			return false
+		}
+	}
+	return true
+}
+
+// bits returns which components of a field's path were arrays.
+func (x *indexInfo) bits(field int) uint64 {
+	if field < len(x.multi) {
+		return x.multi[field]
+	}
+	return 0
+}
+
+func (x *indexInfo) isMultikey() bool { return x.multi.IsMultikey() }
+
+// fieldOf returns the position of a path in the key, or -1.
+func (x *indexInfo) fieldOf(path string) int {
+	for i, f := range x.fields {
+		if f.Path == path {
+			return i
+		}
+	}
+	return -1
+}
+
+// all returns bounds that restrict nothing.
+func (x *indexInfo) all() []intervals {
+	out := make([]intervals, len(x.fields))
+	for i := range out {
+		out[i] = allValues
+	}
+	return out
+}
+
+// hint is a parsed hint.
+type hint struct {
+	index    *indexInfo // nil: none
+	natural  int        // 1, -1, or 0
+	provided bool
+}
+
+// parseHint resolves a hint against all indexes, hidden ones excepted.
+func parseHint(v bsonx.Value, c *table.Collection, indexes []*indexInfo) (hint, error) {
+	switch v.Type {
+	case bsonx.TypeMissing:
+		return hint{}, nil
+	case bsonx.TypeString:
+		for _, x := range indexes {
+			if x.name == v.Str() {
+				return hint{index: x, provided: true}, nil
+			}
+		}
+		return hint{}, badHint()
+	case bsonx.TypeDocument:
+	default:
+		return hint{}, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
+	}
+	if v.Doc().IsEmpty() {
+		return hint{}, nil
+	}
+	if n := v.Doc().Lookup("$natural"); !n.IsMissing() {
+		dir, err := naturalDirection(n)
+		return hint{natural: dir, provided: true}, err
+	}
+	for _, x := range indexes {
+		if bsonx.CompareDocs(x.key, v.Doc()) == 0 {
+			return hint{index: x, provided: true}, nil
+		}
+	}
+	return hint{}, badHint()
+}
+
+func badHint() error {
+	return mongoerr.New(mongoerr.BadValue, "error processing query: planner returned error :: caused by :: "+
+		"hint provided does not correspond to an existing index")
+}
+
+func naturalDirection(v bsonx.Value) (int, error) {
+	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {
+		return int(i), nil
+	}
+	return 0, mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
+}

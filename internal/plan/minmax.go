@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// minMax plans a query with the options min and max: the part [min, max) of the hinted index.
+func (cq *canonical) minMax() (*solution, error) {
+	const caused = "error processing query: planner returned error :: caused by :: "
+	if cq.hint.natural != 0 || cq.natural != 0 {
+		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, caused+"min and max are incompatible with $natural")
+	}
+	x := cq.hint.index
+	if x == nil {
+		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans,
+			caused+"When using min()/max() a hint of which index to use must be provided")
+	}
+	low, high := cq.q.Min, cq.q.Max
+	if low != nil && high != nil && !sameFields(low, high) {
+		return nil, mongoerr.New(51176, "min and max must have the same field names")
+	}
+	for _, key := range []bsonx.Doc{low, high} {
+		if key != nil && !sameFields(key, x.key) {
+			return nil, mongoerr.New(51174, caused+"The index chosen is not compatible with min/max")
+		}
+	}
+	scan := &indexScan{index: x, bounds: x.all(), dedup: x.isMultikey(), min: low, max: high}
+	if low != nil && high != nil {
+		b := minMaxBounds(scan)
+		if string(b.Lower) >= string(b.Upper) {
+			return nil, mongoerr.New(51175, caused+"The value provided for min() does not come before the value "+
+				"provided for max() in the hinted index")
+		}
+	}
+	c := conjunctionOf(cq.root)
+	ordered := false
+	if backward, ok := provides(x, scan.bounds, cq.sort); ok && len(cq.sort) > 0 && !x.isMultikey() {
+		scan.backward, ordered = backward, true
+	}
+	return cq.above(scan, c.conjuncts, ordered), nil
+}
+
+// sameFields reports whether two documents have the same field names in the same order.
+func sameFields(a, b bsonx.Doc) bool {
+	ia, ib := a.Iter(), b.Iter()
+	for {
+		na, nb := ia.Next(), ib.Next()
+		if na != nb || !na {
+			return na == nb
+		}
+		if string(ia.Key()) != string(ib.Key()) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"strings"
+)
+
+// maxScansToExplode bounds how many scans one index scan is split into to provide a sort
+// (internalQueryMaxScansToExplode).
+const maxScansToExplode = 200
+
+// provides reports whether a scan of x within bounds gives rows in the order of a sort, and in which direction it has
+// to scan. Fields that are a single value can be left out and can stand anywhere in the sort.
+func provides(x *indexInfo, bounds []intervals, sort []sortField) (backward, ok bool) {
+	if x.collated {
+		return false, false
+	}
+	rest := make([]sortField, 0, len(sort))
+	for _, s := range sort {
+		if f := x.fieldOf(s.path); f >= 0 && bounds[f].isPoint() && x.bits(f) == 0 {
+			continue
+		}
+		rest = append(rest, s)
+	}
+	if len(rest) == 0 {
+		return false, true
+	}
+	direction, next := 0, 0
+	for f := 0; f < len(x.fields) && next < len(rest); f++ {
+		field := x.fields[f]
+		if field.Path != rest[next].path {
+			if bounds[f].isPoint() {
+				continue
+			}
+			return false, false
+		}
+		if !sortableField(x, bounds, f) {
+			return false, false
+		}
+		want := 1
+		if field.Desc != rest[next].desc {
+			want = -1
+		}
+		if direction != 0 && direction != want {
+			return false, false
+		}
+		direction = want
+		next++
+	}
+	return direction == -1, next == len(rest)
+}
+
+// sortableField reports whether the order of an index field is the order of a sort by its path. A document with an
+// array sorts by its least or greatest element: the first one that a scan meets, if bounds hide none of them.
+func sortableField(x *indexInfo, bounds []intervals, field int) bool {
+	bits := x.bits(field)
+	if bits == 0 {
+		return true
+	}
+	if !bounds[field].isAll() {
+		return false
+	}
+	for f := range x.fields {
+		if f == field || x.bits(f) == 0 || !sharesArray(x.fields[f].Path, x.fields[field].Path, bits) {
+			continue
+		}
+		// The fields of one array's elements stand side by side in its keys: bounds on one hide elements of the
+		// other, and the order of the pairs is not the order of each.
+		return false
+	}
+	return true
+}
+
+// sharesArray reports whether a component that two paths have in common was an array.
+func sharesArray(a, b string, bits uint64) bool {
+	n := sharedComponents(a, b)
+	return n >= 64 || bits&(1<<n-1) != 0
+}
+
+// ordered returns a's scan in the direction that provides the sort, or a merge of scans that does, or nil.
+func (cq *canonical) ordered(a *access) node {
+	if len(cq.sort) == 0 || cq.collated() {
+		return nil
+	}
+	switch n := a.node.(type) {
+	case *indexScan:
+		return cq.orderedScan(n)
+	case *or:
+		return cq.orderedOr(n)
+	default:
+		return nil
+	}
+}
+
+func (cq *canonical) orderedScan(scan *indexScan) node {
+	if backward, ok := provides(scan.index, scan.bounds, cq.sort); ok {
+		directed := *scan
+		directed.backward = backward
+		return &directed
+	}
+	return cq.explode(scan)
+}
+
+// orderedOr turns a union whose branches all provide the sort into a merge.
+func (cq *canonical) orderedOr(n *or) node {
+	merge := &sortMerge{pattern: cq.q.Sort, dedup: true}
+	for _, in := range n.in {
+		scan, isScan := in.(*indexScan)
+		f, isFetch := in.(*fetch)
+		if isFetch {
+			scan, isScan = f.in.(*indexScan)
+		}
+		if !isScan {
+			return nil
+		}
+		directed := cq.orderedScan(scan)
+		if directed == nil {
+			return nil
+		}
+		branches := []node{directed}
+		if m, ok := directed.(*sortMerge); ok {
+			branches = m.in
+		}
+		for _, b := range branches {
+			if isFetch {
+				b = &fetch{in: b, filter: f.filter}
+			}
+			merge.in = append(merge.in, b)
+		}
+	}
+	return merge
+}
+
+// explode splits a scan whose leading fields are several single values into a scan for each of them, each of which
+// provides the sort.
+func (cq *canonical) explode(scan *indexScan) node {
+	fields, scans := 0, 1
+	for fields < len(scan.bounds) && scan.bounds[fields].isPoints() {
+		scans *= len(scan.bounds[fields])
+		fields++
+		if scans > maxScansToExplode {
+			return nil
+		}
+	}
+	if fields == 0 || scans < 2 {
+		return nil
+	}
+	merge := &sortMerge{pattern: cq.q.Sort, dedup: scan.dedup}
+	for i := range scans {
+		part := *scan
+		part.bounds = append([]intervals(nil), scan.bounds...)
+		rest := i
+		for f := fields - 1; f >= 0; f-- {
+			n := len(scan.bounds[f])
+			part.bounds[f] = scan.bounds[f][rest%n : rest%n+1]
+			rest /= n
+		}
+		backward, ok := provides(scan.index, part.bounds, cq.sort)
+		if !ok || !cq.sortsByKey(part.bounds, scan.index) {
+			return nil
+		}
+		part.backward = backward
+		merge.in = append(merge.in, &part)
+	}
+	if first := merge.in[0].(*indexScan); first.backward {
+		for i, j := 0, len(merge.in)-1; i < j; i, j = i+1, j-1 {
+			merge.in[i], merge.in[j] = merge.in[j], merge.in[i]
+		}
+	}
+	return merge
+}
+
+// sortsByKey reports whether all sort fields stand in the index, so that its entries can be compared in a merge.
+func (cq *canonical) sortsByKey(bounds []intervals, x *indexInfo) bool {
+	for _, s := range cq.sort {
+		if x.fieldOf(s.path) < 0 {
+			return false
+		}
+	}
+	return len(bounds) == len(x.fields)
+}
+
+// coveredBy reports whether all paths are fields of the index that were never arrays.
+func coveredBy(x *indexInfo, paths []string) bool {
+	for _, p := range paths {
+		f := x.fieldOf(p)
+		if f < 0 || x.bits(f) != 0 || strings.HasPrefix(p, "$") || hasNumber(p) {
+			return false
+		}
+	}
+	return true
+}

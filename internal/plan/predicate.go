@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// predicate is a part of a conjunction that may bound an index field.
+type predicate struct {
+	node filter.Node // a Leaf or a Not of one
+	// conjunct is the child of the conjunction that the predicate stands in: itself or the $elemMatch around it.
+	conjunct filter.Node
+	path     string
+	elems    []elemFrame
+}
+
+// elemFrame is an $elemMatch that a predicate stands in: all that is in it is about the same array element.
+type elemFrame struct {
+	path string
+	node *filter.ElemMatchObject
+}
+
+// conjunction is a filter as its conjuncts.
+type conjunction struct {
+	conjuncts  []filter.Node
+	predicates []predicate
+	ors        []*filter.Or
+}
+
+// conjunctionOf splits a filter; nil matches everything.
+func conjunctionOf(n filter.Node) *conjunction {
+	c := &conjunction{}
+	if n != nil {
+		c.add(n)
+	}
+	return c
+}
+
+func (c *conjunction) add(n filter.Node) {
+	if and, ok := n.(*filter.And); ok {
+		for _, child := range and.Children {
+			c.add(child)
+		}
+		return
+	}
+	if isTrue(n) {
+		return
+	}
+	c.conjuncts = append(c.conjuncts, n)
+	if o, ok := n.(*filter.Or); ok {
+		c.ors = append(c.ors, o)
+		return
+	}
+	c.collect(n, n, "", nil)
+}
+
+// collect adds the predicates in n, which stands in conjunct under the prefix of the $elemMatch around it.
+func (c *conjunction) collect(n, conjunct filter.Node, prefix string, elems []elemFrame) {
+	switch n := n.(type) {
+	case *filter.And:
+		if len(elems) == 0 {
+			return
+		}
+		for _, child := range n.Children {
+			c.collect(child, conjunct, prefix, elems)
+		}
+	case *filter.ElemMatchObject:
+		path := prefix + n.FieldPath().String()
+		frames := append(elems[:len(elems):len(elems)], elemFrame{path, n})
+		c.collect(n.Child, conjunct, path+".", frames)
+	case *filter.Not:
+		if l, ok := n.Child.(filter.Leaf); ok {
+			c.addLeaf(n, l, conjunct, prefix, elems)
+		}
+	case *filter.Nor:
+		if l, ok := soleLeaf(n); ok {
+			c.addLeaf(&filter.Not{Child: l}, l, conjunct, prefix, elems)
+		}
+	case filter.Leaf:
+		c.addLeaf(n, n, conjunct, prefix, elems)
+	}
+}
+
+// soleLeaf returns the only child of a $nor, which then is a negation.
+func soleLeaf(n *filter.Nor) (filter.Leaf, bool) {
+	if len(n.Children) != 1 {
+		return nil, false
+	}
+	l, ok := n.Children[0].(filter.Leaf)
+	return l, ok
+}
+
+func (c *conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node, prefix string, elems []elemFrame) {
+	path := prefix + l.FieldPath().String()
+	// Below an $elemMatch a number is a field of the element, which may be an array; the index sees it otherwise.
+	if len(elems) > 0 && hasNumber(path) {
+		return
+	}
+	c.predicates = append(c.predicates, predicate{n, conjunct, path, elems})
+}
+
+// hasNumber reports whether a component of a path may be an array position.
+func hasNumber(path string) bool {
+	for part := range strings.SplitSeq(path, ".") {
+		if _, ok := bsonx.ArrayIndex(part); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// with returns the conjunction of c and other, with c's parts first.
+func (c *conjunction) with(other *conjunction) *conjunction {
+	return &conjunction{
+		conjuncts:  append(c.conjuncts[:len(c.conjuncts):len(c.conjuncts)], other.conjuncts...),
+		predicates: append(c.predicates[:len(c.predicates):len(c.predicates)], other.predicates...),
+		ors:        append(c.ors[:len(c.ors):len(c.ors)], other.ors...),
+	}
+}
+
+// node returns the conjunction as one filter.
+func (c *conjunction) node() filter.Node { return allOf(c.conjuncts) }
+
+// allOf returns the conjunction of nodes; nil for none.
+func allOf(nodes []filter.Node) filter.Node {
+	switch len(nodes) {
+	case 0:
+		return nil
+	case 1:
+		return nodes[0]
+	default:
+		return &filter.And{Children: nodes}
+	}
+}
+
+// combine reports whether the bounds of two predicates may hold for one index key: every array that their paths have
+// in common must be one of which an $elemMatch around both picks the element. bits tell the arrays on p's path.
+func combine(p, q predicate, bits uint64) bool {
+	if bits == 0 {
+		return true
+	}
+	shared := sharedComponents(p.path, q.path)
+	end := 0
+	for k := range shared {
+		next := strings.IndexByte(p.path[end:], '.')
+		if next < 0 {
+			next = len(p.path)
+		} else {
+			next += end
+		}
+		if bits&(1<<k) != 0 && !joined(p, q, p.path[:next]) {
+			return false
+		}
+		end = next + 1
+	}
+	return true
+}
+
+// sharedComponents counts the leading components that two paths have in common.
+func sharedComponents(a, b string) int {
+	n := 0
+	for {
+		ca, ra, okA := strings.Cut(a, ".")
+		cb, rb, okB := strings.Cut(b, ".")
+		if ca != cb {
+			return n
+		}
+		n++
+		if !okA || !okB {
+			return n
+		}
+		a, b = ra, rb
+	}
+}
+
+// joined reports whether one $elemMatch on that path stands around both predicates.
+func joined(p, q predicate, path string) bool {
+	for _, e := range p.elems {
+		for _, f := range q.elems {
+			if e.node == f.node && e.path == path {
+				return true
+			}
+		}
+	}
+	return false
+}

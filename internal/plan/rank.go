@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// score ranks a candidate after its trial as MongoDB does: how much it gave per work, small bonuses for plans without
+// fetches and blocking sorts, and a large one for a plan that reached its end.
+func (t *candidate) score() float64 {
+	works := max(t.env.Works(), 1)
+	advanced := uint64(len(t.rows))
+	productivity := float64(advanced) / float64(works)
+	epsilon := min(1.0/float64(10*works), 1e-4)
+	score := 1 + productivity + epsilon // no candidate intersects indexes
+	if !t.sol.hasFetch {
+		score += epsilon
+	}
+	if !t.sol.hasSort {
+		score += epsilon
+	}
+	if t.done {
+		score++
+	}
+	return score
+}
+
+// rank orders candidates by score, best first; equal ones keep their order. Candidates that failed come last.
+func rank(cs []*candidate) {
+	slices.SortStableFunc(cs, func(a, b *candidate) int {
+		if (a.err == nil) != (b.err == nil) {
+			if a.err == nil {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.score(), a.score())
+	})
+}

@@ -1,0 +1,283 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// solution is a complete candidate plan.
+type solution struct {
+	root node
+	// signature names the plan's structure without values: the plan cache remembers it.
+	signature string
+	hasSort   bool
+	hasFetch  bool
+}
+
+// solutions enumerates the candidate plans of a query, at least one, in the order in which ties are settled.
+func (cq *canonical) solutions() []*solution {
+	if cq.root != nil && alwaysFalse(cq.root) {
+		return []*solution{newSolution(&eof{eofAlwaysFalse})}
+	}
+	if cq.natural != 0 || cq.hint.natural != 0 {
+		return []*solution{cq.sorted(cq.naturalScan(), nil)}
+	}
+	c := conjunctionOf(cq.root)
+	var out []*solution
+	ordered := false
+	for _, a := range cq.accesses(c, nil) {
+		if n := cq.ordered(a); n != nil {
+			ordered = true
+			out = append(out, cq.above(n, a.residual, true))
+			continue
+		}
+		out = append(out, cq.above(a.node, a.residual, false))
+	}
+	if len(cq.sort) > 0 && !ordered {
+		out = append(out, cq.sortScans(c)...)
+	}
+	if cq.hint.index != nil && len(out) == 0 {
+		out = append(out, cq.wholeIndex(cq.hint.index, c))
+	}
+	if len(out) == 0 {
+		out = append(out, cq.sorted(&collScan{filter: cq.root, clustered: isClustered(cq)}, nil))
+	}
+	return unique(out)
+}
+
+func isClustered(cq *canonical) bool { return len(cq.indexes) > 0 && cq.indexes[0].clustered }
+
+// unique drops plans that were made twice.
+func unique(in []*solution) []*solution {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(in, func(s *solution) bool {
+		key := s.signature
+		walk(s.root, func(n node) {
+			if scan, ok := n.(*indexScan); ok {
+				for _, ivs := range scan.bounds {
+					key += strings.Join(ivs.strings(false), ",")
+				}
+			}
+		})
+		dup := seen[key]
+		seen[key] = true
+		return dup
+	})
+}
+
+func alwaysFalse(n filter.Node) bool {
+	switch n := n.(type) {
+	case *filter.AlwaysFalse:
+		return true
+	case *filter.In:
+		return len(n.Values) == 0 && len(n.Regexes) == 0
+	default:
+		return false
+	}
+}
+
+func (cq *canonical) naturalScan() node {
+	direction := cq.natural
+	if direction == 0 {
+		direction = cq.hint.natural
+	}
+	return &collScan{filter: cq.root, backward: direction < 0}
+}
+
+// sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every document do not.
+func (cq *canonical) sortScans(c *conjunction) []*solution {
+	var out []*solution
+	for _, x := range cq.candidateIndexes() {
+		hinted := cq.hint.index == x
+		if !hinted && (x.sparse || !cq.holds(x, c)) {
+			continue
+		}
+		scan := &indexScan{index: x, bounds: x.all(), dedup: x.isMultikey()}
+		backward, ok := provides(x, scan.bounds, cq.sort)
+		if !ok || cq.collated() {
+			continue
+		}
+		scan.backward = backward
+		out = append(out, cq.above(scan, c.conjuncts, true))
+	}
+	return out
+}
+
+// wholeIndex scans all of a hinted index.
+func (cq *canonical) wholeIndex(x *indexInfo, c *conjunction) *solution {
+	scan := &indexScan{index: x, bounds: x.all(), dedup: x.isMultikey()}
+	return cq.above(scan, c.conjuncts, false)
+}
+
+// above puts above an access what it leaves to do. ordered is true where it provides the sort.
+func (cq *canonical) above(n node, residual []filter.Node, ordered bool) *solution {
+	if len(cq.sort) == 0 {
+		ordered = true
+	}
+	if ordered {
+		if s := cq.withoutFetch(n, residual); s != nil {
+			return s
+		}
+	}
+	f := &fetch{in: n, filter: allOf(residual)}
+	if ordered {
+		return cq.finish(f)
+	}
+	return cq.sorted(f, cq.sort)
+}
+
+// sorted sorts what a tree gives, if asked to, and finishes it.
+func (cq *canonical) sorted(n node, sort []sortField) *solution {
+	if cq.natural == 0 && len(cq.sort) > 0 {
+		sort = cq.sort
+	}
+	if len(sort) == 0 {
+		return cq.finish(n)
+	}
+	s := &sortNode{in: n, pattern: cq.q.Sort}
+	if cq.q.Limit > 0 && cq.purpose != purposeCount {
+		s.limit = cq.q.Limit + cq.q.Skip
+	}
+	return cq.finish(s)
+}
+
+// withoutFetch finishes a plan whose results can be made from index entries, or returns nil.
+func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
+	scan, ok := n.(*indexScan)
+	if !ok || len(residual) > 0 {
+		return nil
+	}
+	switch {
+	case cq.purpose == purposeCount:
+		lean := *scan
+		lean.noRecord = true
+		return cq.finish(&lean)
+	case cq.purpose != purposeFind || cq.q.ShowRecordID:
+		return nil
+	case cq.q.ReturnKey:
+		return cq.finish(scan)
+	case cq.q.Projection == nil:
+		return nil
+	}
+	paths, simple := cq.q.Projection.Fields()
+	if !simple || len(paths) == 0 || !coveredBy(scan.index, paths) {
+		return nil
+	}
+	root := node(scan)
+	if cq.q.Skip > 0 {
+		root = &skip{root, cq.q.Skip}
+	}
+	return cq.limited(&project{in: root, p: cq.q.Projection, spec: cq.q.projectionSpec(), covered: scan})
+}
+
+// finish adds skip, projection and limit in MongoDB's order.
+func (cq *canonical) finish(n node) *solution {
+	if cq.purpose == purposeCount {
+		return newSolution(&count{n, cq.q.Skip, cq.q.Limit})
+	}
+	if cq.q.Skip > 0 {
+		n = &skip{n, cq.q.Skip}
+	}
+	if cq.purpose == purposeFind {
+		switch {
+		case cq.q.ReturnKey:
+			n = &returnKey{n}
+		case cq.q.Projection != nil && !cq.q.Projection.IsIdentity():
+			n = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
+		}
+		if cq.q.ShowRecordID && !cq.q.ReturnKey {
+			n = &recordID{n}
+		}
+	}
+	return cq.limited(n)
+}
+
+func (cq *canonical) limited(n node) *solution {
+	sorted := false
+	walk(n, func(n node) {
+		if s, ok := n.(*sortNode); ok && s.limit > 0 {
+			sorted = true
+		}
+	})
+	if cq.q.Limit > 0 && !sorted {
+		n = &limit{n, cq.q.Limit}
+	}
+	return newSolution(n)
+}
+
+func newSolution(root node) *solution {
+	var b strings.Builder
+	sign(&b, root)
+	return &solution{root: root, signature: b.String(), hasSort: has[*sortNode](root), hasFetch: has[*fetch](root)}
+}
+
+// sign writes the structure of a plan: stages, indexes, which fields are bounded.
+func sign(b *strings.Builder, n node) {
+	b.WriteString(n.stage())
+	if scan, ok := n.(*indexScan); ok {
+		b.WriteByte(' ')
+		b.WriteString(scan.index.name)
+		if scan.backward {
+			b.WriteByte('-')
+		}
+		for _, ivs := range scan.bounds {
+			b.WriteString(boundsMark(ivs))
+		}
+		if scan.filter != nil {
+			b.WriteByte('f')
+		}
+	}
+	if f, ok := n.(*fetch); ok && f.filter != nil {
+		// Which conjuncts are left tells two scans of a multikey index apart.
+		b.WriteString(strconv.Quote(leftPaths(f.filter)))
+	}
+	b.WriteByte('(')
+	for _, in := range n.inputs() {
+		sign(b, in)
+	}
+	b.WriteByte(')')
+}
+
+func boundsMark(ivs intervals) string {
+	switch {
+	case ivs.isAll():
+		return "*"
+	case ivs.isPoints():
+		return "="
+	default:
+		return "<"
+	}
+}
+
+// leftPaths names the conjuncts of a residual filter by kind and path.
+func leftPaths(n filter.Node) string {
+	var b strings.Builder
+	for _, c := range conjunctionOf(n).conjuncts {
+		b.WriteString(strconv.Itoa(int(c.Kind())))
+		b.WriteString(pathOf(c))
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// summary describes the plan in one line.
+func (s *solution) summary() string {
+	var parts []string
+	walk(s.root, func(n node) {
+		switch n := n.(type) {
+		case *collScan, *idHack, *eof, *fastCount:
+			parts = append(parts, n.stage())
+		case *indexScan:
+			parts = append(parts, "IXSCAN "+bsonx.FormatShell(bsonx.Document(n.index.key)))
+		case *countScan:
+			parts = append(parts, "COUNT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
+		case *distinctScan:
+			parts = append(parts, "DISTINCT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
+		}
+	})
+	return strings.Join(parts, ", ")
+}

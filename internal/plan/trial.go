@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// The bounds of a trial, as MongoDB has them.
+const (
+	trialWorks   = 10000 // internalQueryPlanEvaluationWorks
+	trialResults = 101   // internalQueryPlanEvaluationMaxResults
+	// replanFactor is how many times the works of its trial a cached plan may take before others are tried again
+	// (internalQueryCacheEvictionRatio).
+	replanFactor = 10
+)
+
+// candidate is a plan under trial.
+type candidate struct {
+	sol  *solution
+	env  *exec.Env
+	root exec.Node
+	rows []*exec.Row
+	done bool
+	err  error
+}
+
+// start builds a candidate.
+func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) *candidate {
+	env := exec.NewEnv(r)
+	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, p.opts.SortMemory, cq.q.AllowDiskUse
+	b := builder{env: env, q: cq.q, whole: cq.filter, records: records}
+	return &candidate{sol: s, env: env, root: b.build(s.root)}
+}
+
+// run lets the candidate go on until it has done that many works in all, has given enough rows or is at its end. It
+// reports whether the trial is decided: the candidate has enough rows or is at its end.
+func (t *candidate) run(ctx context.Context, works uint64, results int) bool {
+	t.env.SetLimit(works)
+	for t.err == nil && !t.done && len(t.rows) < results {
+		row, err := t.root.Next(ctx)
+		switch {
+		case errors.Is(err, exec.ErrPaused):
+			return false
+		case err != nil:
+			t.err = err
+			return false
+		case row == nil:
+			t.done = true
+		default:
+			t.rows = append(t.rows, row.Clone())
+		}
+	}
+	return t.err == nil
+}
+
+// race lets all candidates work in turn, one work each, until one has decided the trial, and ranks them. It fails
+// where the operation was interrupted or all candidates failed.
+func race(ctx context.Context, cs []*candidate, results int) error {
+	for works := uint64(1); works <= trialWorks; works++ {
+		decided, alive := false, false
+		for _, c := range cs {
+			if c.err != nil {
+				continue
+			}
+			decided = c.run(ctx, works, results) || decided
+			alive = alive || c.err == nil
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if !alive {
+			return cs[0].err
+		}
+		if decided {
+			break
+		}
+	}
+	rank(cs)
+	return nil
+}
+
+// results returns how many rows end a trial.
+func (cq *canonical) results() int {
+	if cq.q.Limit > 0 && cq.q.Limit < trialResults {
+		return int(cq.q.Limit)
+	}
+	return trialResults
+}
+
+// execution goes on with a candidate after its trial.
+func (t *candidate) execution() *Execution {
+	t.env.Unlimited()
+	root := t.root
+	if len(t.rows) > 0 || t.done {
+		root = exec.NewReplay(t.env, root, t.rows, t.done)
+	}
+	return &Execution{env: t.env, root: root, plan: t.sol}
+}
