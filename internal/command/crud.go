@@ -19,18 +19,29 @@ import (
 
 // scope is what the filters, projections and updates of one command are compiled with.
 type scope struct {
+	let  bsonx.Doc
 	vars *expr.Vars
 	now  time.Time
 }
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
-	vars, err := expr.NewVars(req.Doc("let"))
-	return scope{vars, req.Now}, err
+	return scope{now: req.Now}.with(req.Doc("let"))
+}
+
+// with returns the scope with more variables.
+func (s scope) with(let bsonx.Doc) (scope, error) {
+	if let.IsEmpty() {
+		return s, nil
+	}
+	var err error
+	s.let = withFields(s.let, let)
+	s.vars, err = expr.NewVarsAt(s.let, s.now)
+	return s, err
 }
 
 func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now, AllowWhere: true, AllowExpr: true})
+	return filter.Parse(doc, filter.FindOptions(s.vars, s.now))
 }
 
 // checkCollation accepts what needs no collation rules: none, an empty document, or the simple locale.
@@ -108,7 +119,7 @@ func (r *Request) writeOptions() write.Options {
 
 // durability turns the write concern into what a commit waits for: j or a majority survive the loss of power.
 func (r *Request) durability() storage.Durability {
-	if r.Generic.WriteConcern.Durable() {
+	if wc := &r.Generic.WriteConcern; wc.Journal || wc.Majority {
 		return storage.Durable
 	}
 	return storage.Buffered

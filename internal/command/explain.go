@@ -72,9 +72,8 @@ func runExplain(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 func (s *Service) appendServer(reply *bsonx.Builder) {
 	reply.StartDocField("serverInfo")
 	reply.String("host", s.hostname)
-	reply.Int32("port", int32(s.CommandLine.Port))
 	reply.String("version", s.Build.Version)
-	reply.String("gitVersion", s.Build.GitVersion)
+	reply.String("gitVersion", s.Build.Revision)
 	reply.End()
 	reply.StartDocField("serverParameters")
 	reply.Int32("internalQueryMaxBlockingSortMemoryUsageBytes", exec.DefaultSortMemory)

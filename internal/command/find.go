@@ -140,24 +140,5 @@ func (s scope) projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projecti
 	if doc.IsEmpty() {
 		return nil, nil
 	}
-	return projection.Parse(doc, projection.Options{
-		Query: positionOf{f}, Vars: s.vars, Now: s.now,
-		ParseQuery: func(predicate bsonx.Doc) (projection.Matcher, error) {
-			f, err := s.filter(predicate)
-			return positionOf{f}, err
-		},
-	})
-}
-
-// positionOf tells a projection which array element a filter matched.
-type positionOf struct{ *filter.Filter }
-
-// MatchIndex implements projection.Matcher.
-func (p positionOf) MatchIndex(doc bsonx.Doc) (int, bool, error) {
-	var d filter.Details
-	ok, err := p.MatchDetails(doc, &d)
-	if !d.HasIndex {
-		return -1, ok, err
-	}
-	return d.ArrayIndex, ok, err
+	return projection.Parse(doc, projection.Options{Filter: f, Vars: s.vars, Now: s.now})
 }

@@ -314,14 +314,10 @@ func checkPartialNode(n filter.Node, depth int) error {
 			}
 		}
 		return nil
-	case *filter.Compare, *filter.TypeOf:
+	case *filter.Compare, *filter.TypeOf, *filter.Exists:
 		return nil
 	case *filter.In:
 		if len(n.Regexes) == 0 {
-			return nil
-		}
-	case *filter.Exists:
-		if n.Want {
 			return nil
 		}
 	}

@@ -6,7 +6,7 @@ import "slices"
 var (
 	knownNames = []string{
 		// query plan cache, query settings
-		"planCacheClearFilters", "planCacheListFilters", "planCacheSetFilter", "setQuerySettings", "removeQuerySettings",
+		"planCacheClearFilters", "planCacheSetFilter", "setQuerySettings", "removeQuerySettings",
 		"getClusterParameter", "setClusterParameter",
 		// users and roles
 		"createUser", "updateUser", "dropUser", "dropAllUsersFromDatabase", "grantRolesToUser", "revokeRolesFromUser", "usersInfo",

@@ -15,8 +15,6 @@ func planCacheCommands() []Definition {
 			},
 		},
 		{Name: "planCacheListFilters", Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters},
-		{Name: "planCacheSetFilter", Help: "Sets an index filter.", Status: Known, Loose: true},
-		{Name: "planCacheClearFilters", Help: "Removes index filters.", Status: Known, Loose: true},
 	}
 }
 

@@ -235,7 +235,7 @@ func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatem
 		if spec.mods.Type != bsonx.TypeArray {
 			return nil, mongoerr.New(mongoerr.Code(51198), "Constant values may only be specified for pipeline updates")
 		}
-		if sc.vars, err = sc.vars.With(spec.constants.Doc()); err != nil {
+		if sc, err = sc.with(spec.constants.Doc()); err != nil {
 			return nil, err
 		}
 	}

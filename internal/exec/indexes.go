@@ -1,0 +1,24 @@
+package exec
+
+import "github.com/sheafdb/sheaf/internal/table"
+
+// indexReader is a node that reads entries of an index.
+type indexReader interface{ usedIndex() *table.Index }
+
+func (n *IndexScan) usedIndex() *table.Index { return n.opts.Index }
+
+func (n *DistinctScan) usedIndex() *table.Index { return n.opts.Index }
+
+func (n *CountScan) usedIndex() *table.Index { return n.index }
+
+// IndexesOf returns the indexes that a tree reads, without the _id index.
+func IndexesOf(n Node) []*table.Index {
+	var out []*table.Index
+	if r, ok := n.(indexReader); ok && r.usedIndex() != nil {
+		out = append(out, r.usedIndex())
+	}
+	for _, in := range n.Inputs() {
+		out = append(out, IndexesOf(in)...)
+	}
+	return out
+}
