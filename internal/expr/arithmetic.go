@@ -81,14 +81,9 @@ func shiftDate(millis int64, by bsonx.Value, sign int64) (bsonx.Value, error) {
 	return bsonx.Date(moved), nil
 }
 
-// roundedInt64 converts a number to an int64, rounding halves away from zero.
+// roundedInt64 converts a number to an int64. A double is rounded, halves away from zero; a decimal is truncated.
 func roundedInt64(v bsonx.Value) (int64, bool) {
 	if v.Type != bsonx.TypeDouble {
-		if v.Type == bsonx.TypeDecimal128 {
-			if r, err := numeric.Round(v, 0); err == nil {
-				v = r
-			}
-		}
 		return v.AsInt64()
 	}
 	return bsonx.Double(math.Round(v.Double())).AsInt64()

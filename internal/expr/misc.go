@@ -39,7 +39,7 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if ctx.Meta != nil {
 		v = m.read(ctx.Meta)
 	}
-	if v.IsMissing() && (m.name == "geoNearDistance" || m.name == "geoNearPoint") {
+	if v.IsMissing() && (m.name == "textScore" || m.name == "geoNearDistance" || m.name == "geoNearPoint") {
 		return v, mongoerr.New(40218, "query requires %s metadata, but it is not available", m.name)
 	}
 	return v, nil

@@ -147,7 +147,7 @@ func (p *parser) iteration(input, body, as bsonx.Value, vars *Vars) (iterate, er
 	name := "this"
 	if !as.IsMissing() {
 		if as.Type != bsonx.TypeString {
-			return iterate{}, mongoerr.New(mongoerr.TypeMismatch, "the 'as' parameter must be a string, but is %s", as.Type)
+			return iterate{}, mongoerr.New(mongoerr.FailedToParse, "the 'as' parameter must be a string, but is %s", as.Type)
 		}
 		name = as.Str()
 		if err := CheckVariableName(name); err != nil {

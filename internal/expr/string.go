@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -50,7 +51,7 @@ func coerceText(v bsonx.Value) (string, error) {
 	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeCode:
 		return v.Str(), nil
 	case bsonx.TypeDouble:
-		return formatDouble(v.Double()), nil
+		return strings.Replace(formatDouble(v.Double()), "Infinity", "inf", 1), nil
 	case bsonx.TypeInt32:
 		return strconv.Itoa(int(v.Int32())), nil
 	case bsonx.TypeInt64:
@@ -60,8 +61,8 @@ func coerceText(v bsonx.Value) (string, error) {
 	case bsonx.TypeDate:
 		return formatISODate(v.Int64())
 	case bsonx.TypeTimestamp:
-		t, _ := v.Timestamp()
-		return formatISODate(int64(t) * 1000)
+		t, i := v.Timestamp()
+		return time.Unix(int64(t), 0).UTC().Format("Jan _2 15:04:05") + ":" + strconv.Itoa(int(i)), nil
 	}
 	return "", mongoerr.New(16007, "can't convert from BSON type %s to String", v.Type)
 }

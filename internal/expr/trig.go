@@ -60,9 +60,9 @@ func atan2(y, x bsonx.Value) (bsonx.Value, error) {
 	if nullish(y) || nullish(x) {
 		return bsonx.Null, nil
 	}
-	for _, v := range []bsonx.Value{y, x} {
+	for i, v := range []bsonx.Value{y, x} {
 		if !v.Type.IsNumber() {
-			return bsonx.Missing, mongoerr.New(51044, "$atan2 only supports numeric types, not %s and %s", y.Type, x.Type)
+			return bsonx.Missing, mongoerr.New(mongoerr.Code(51044+i), "$atan2 only supports numeric types, not %s and %s", y.Type, x.Type)
 		}
 	}
 	a, _ := y.AsFloat64()

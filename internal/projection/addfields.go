@@ -36,8 +36,8 @@ func (n *node) addition(path string, v bsonx.Value, opts Options, depth int) err
 	if v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && !isOperatorDoc(v.Doc()) {
 		for it := v.Doc().Iter(); it.Next(); {
 			name := string(it.Key())
-			if name == "" || name[0] == '$' {
-				return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+			if strings.HasPrefix(name, "$") {
+				return mongoerr.New(40181, "Invalid $addFields :: caused by :: an expression specification must contain exactly one field, found %d", v.Doc().Len())
 			}
 			if strings.Contains(name, ".") {
 				return mongoerr.New(40183, "cannot use dotted field name '%s' in a sub object", name)

@@ -183,7 +183,7 @@ func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Conte
 	case keep:
 		return appendField(dst, e), nil
 	case compute:
-		if k == inclusion && f.name != "_id" {
+		if k == inclusion {
 			return dst, nil // it follows the fields that are included
 		}
 		done.add(i)

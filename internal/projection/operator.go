@@ -32,6 +32,9 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 			return p.slice(path, s)
 		}
 	}
+	if name == "$elemMatch" {
+		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+	}
 	if !expr.IsOperator(name) {
 		return mongoerr.New(31325, "Unknown expression %s", name)
 	}
@@ -122,34 +125,16 @@ func (m *elemMatch) eval(ctx *expr.Context) (bsonx.Value, error) {
 	return bsonx.NewArray(array.Doc().Index(details.ArrayIndex)), nil
 }
 
+// slice keeps the field, in an exclusion too, and cuts it afterwards.
 func (p *parser) slice(path string, s *slice) error {
-	parts, err := expr.SplitFieldPath(path)
-	if err != nil {
+	if err := p.add(path, field{action: keep}); err != nil {
 		return err
 	}
-	s.parts = parts
+	var err error
+	s.parts, err = expr.SplitFieldPath(path)
 	p.hasSlice = true
 	p.slices = append(p.slices, s)
-	if p.collides(parts) {
-		return mongoerr.New(31250, "Path collision at %s", path)
-	}
-	return nil
-}
-
-// collides reports whether the specification already has something at a path.
-func (p *parser) collides(parts []string) bool {
-	n := p.root
-	for _, part := range parts {
-		at := n.position(part)
-		if at < 0 {
-			return false
-		}
-		if n.fields[at].action != descend {
-			return true
-		}
-		n = n.fields[at].branch
-	}
-	return true
+	return err
 }
 
 // findSlice reads the argument of find's $slice: a number, or a number to skip and a positive number of elements. Any

@@ -74,11 +74,7 @@ func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
 	}
 	for _, s := range p.slices {
 		out.after = append(out.after, s)
-		if p.kind == inclusion {
-			out.root.include(s.parts)
-		}
 	}
-	out.root.finish()
 	return out, nil
 }
 
@@ -110,7 +106,13 @@ func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 			"Positional projection may only be used at the end, for example: a.b.$. If the query previously used a form "+
 			"like a.b.$.d, remove the parts following the '$' and the results will be equivalent.")
 	}
+	if !p.find && strings.HasSuffix(name, ".$") {
+		return mongoerr.New(31324, "Cannot use positional projection in aggregation projection")
+	}
 	if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
+		if atPosition {
+			return mongoerr.New(31308, "positional projection cannot be used with a literal")
+		}
 		return p.literal(path, v)
 	}
 	switch {
@@ -231,24 +233,4 @@ func (n *node) position(name string) int {
 		}
 	}
 	return -1
-}
-
-// include keeps a path that an operator other than plain inclusion reads, as far as the specification does not
-// already say something about it.
-func (n *node) include(parts []string) {
-	for i, part := range parts {
-		at := n.position(part)
-		if at < 0 {
-			f := field{name: part, action: keep}
-			if i < len(parts)-1 {
-				f = field{name: part, branch: &node{}}
-			}
-			n.fields = append(n.fields, f)
-			at = len(n.fields) - 1
-		}
-		if n.fields[at].action != descend {
-			return
-		}
-		n = n.fields[at].branch
-	}
 }
