@@ -33,6 +33,9 @@ type WriteConcern struct {
 // Unacknowledged reports w: 0.
 func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 && w.Mode == "" }
 
+// Durable reports whether writes must survive the loss of power before they are acknowledged.
+func (w *WriteConcern) Durable() bool { return w.Journal || w.Majority }
+
 const modeMajority = "majority"
 
 var readConcernLevels = []string{"local", "majority", "linearizable", "available", "snapshot"}

@@ -11,12 +11,14 @@ import (
 type CommandLine struct {
 	Args   []string
 	Parsed bsonx.Doc
+	// Port is the TCP port that is served, 0 where there is none.
+	Port int
 }
 
 // Build identifies the program, for buildInfo and the logs.
 type Build struct {
-	Version  string
-	Revision string
+	Version    string
+	GitVersion string
 }
 
 // logLines is how many lines getLog returns at most.

@@ -1,0 +1,235 @@
+// Package sheaf is a document database that speaks MongoDB, to embed in a Go program.
+//
+//	db, err := sheaf.Open("data", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer db.Close()
+//	people := db.Client().Database("app").Collection("people")
+//
+// Client is an ordinary client of MongoDB's official driver whose connections are in memory: no port is opened. The same
+// store can be served to other programs with Serve. Several databases may be open in one process, each in a directory of
+// its own; sheaf.Memory stands for a store in memory that ends with Close.
+package sheaf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/server"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/storage/pebble"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// Memory, given to Open as the directory, stands for a store in memory.
+const Memory = ":memory:"
+
+// DefaultMemoryBudget is what an embedded store takes for its cache and unsorted writes.
+const DefaultMemoryBudget = 64 << 20
+
+// closeTimeout is how long Close lets running commands finish.
+const closeTimeout = 30 * time.Second
+
+// ErrLocked is returned by Open where the directory is open already, in this or another process.
+var ErrLocked = storage.ErrLocked
+
+// ErrClosed is returned by Serve after Close.
+var ErrClosed = server.ErrClosed
+
+// SyncPolicy says which writes wait until they are safe from a loss of power. All acknowledged writes survive the death
+// of the process.
+type SyncPolicy int
+
+const (
+	// SyncOnRequest waits for writes with j: true or w: "majority".
+	SyncOnRequest SyncPolicy = iota
+	// SyncAlways waits for every write.
+	SyncAlways
+	// SyncNever waits for none.
+	SyncNever
+)
+
+// Options configure a DB. The zero value is what Open takes for nil.
+type Options struct {
+	// MemoryBudget bounds cache and memtables in bytes; DefaultMemoryBudget if zero.
+	MemoryBudget int64
+	// Logger gets what happens; nil discards it.
+	Logger *slog.Logger
+	// Sync says which writes wait for the disk.
+	Sync SyncPolicy
+	// MaxConnections bounds the connections of Serve; 1,000,000 if zero.
+	MaxConnections int
+	// SlowOperation is from when on an operation is logged as slow; 100 ms if zero, none if negative.
+	SlowOperation time.Duration
+	// TestCommands enables commands that make others fail, for tests of drivers.
+	TestCommands bool
+	// OnShutdown is called when a client on this machine runs the shutdown command; without it the command is refused.
+	OnShutdown func()
+}
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	engine  storage.Engine
+	store   *table.Store
+	service *command.Service
+	server  *server.Server
+	memory  *server.MemoryListener
+
+	mu     sync.Mutex
+	client *mongo.Client
+	closed bool
+}
+
+// Open opens the database in a directory and makes it where there is none.
+func Open(dir string, opts *Options) (*DB, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	lines := &command.LogBuffer{}
+	o.Logger = logger(o.Logger, lines)
+	engine, err := openEngine(dir, &o)
+	if err != nil {
+		return nil, err
+	}
+	db, err := open(engine, &o, lines)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return db, nil
+}
+
+// logger also keeps the newest lines for getLog.
+func logger(to *slog.Logger, lines *command.LogBuffer) *slog.Logger {
+	keep := server.NewLogHandler(lines, slog.LevelInfo)
+	if to == nil {
+		return slog.New(keep)
+	}
+	return slog.New(slog.NewMultiHandler(to.Handler(), keep))
+}
+
+func openEngine(dir string, o *Options) (storage.Engine, error) {
+	if dir == "" {
+		return nil, errors.New("sheaf: no directory given; use sheaf.Memory for a store in memory")
+	}
+	if dir == Memory {
+		return mem.New(), nil
+	}
+	if o.MemoryBudget == 0 {
+		o.MemoryBudget = DefaultMemoryBudget
+	}
+	engine, err := pebble.Open(dir, pebble.Options{MemoryBudget: o.MemoryBudget, Logger: o.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("sheaf: open %s: %w", dir, err)
+	}
+	return withSync(engine, o.Sync), nil
+}
+
+func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, error) {
+	store, err := table.Open(engine, command.Compiler{Warn: func(err error) {
+		o.Logger.Warn("Document would fail validation", "c", "STORAGE", "error", err)
+	}}, o.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("sheaf: open the catalog: %w", err)
+	}
+	planner := plan.New(plan.Options{})
+	service, err := command.NewService(command.Deps{
+		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
+		Logger:       o.Logger,
+		Log:          lines,
+		TestCommands: o.TestCommands,
+		SlowMillis:   slowMillis(o.SlowOperation),
+		CommandLine:  command.CommandLine{Args: os.Args},
+		Build:        command.Build{Version: Version, GitVersion: revision()},
+		Shutdown:     o.OnShutdown,
+	})
+	if err != nil {
+		store.Close()
+		return nil, fmt.Errorf("sheaf: %w", err)
+	}
+	db := &DB{
+		engine: engine, store: store, service: service,
+		server: server.New(server.Options{Service: service, Logger: o.Logger, MaxConnections: o.MaxConnections, LogConnections: true}),
+		memory: server.NewMemoryListener("memory"),
+	}
+	go func() { _ = db.server.Serve(context.Background(), db.memory) }()
+	return db, nil
+}
+
+func slowMillis(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return d.Milliseconds()
+}
+
+// clientURI names no host that exists: the client's dialer ignores it. Polling instead of streaming saves the connections
+// that drivers keep for news of the server, of which an embedded database has none.
+const clientURI = "mongodb://sheaf.memory/?directConnection=true&serverMonitoringMode=poll"
+
+// Client returns the client of this process: the same one at each call. It ends with Close; it must not be disconnected.
+func (db *DB) Client() *mongo.Client {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.client == nil {
+		client, err := mongo.Connect(db.ClientOptions())
+		if err != nil {
+			panic("sheaf: the embedded client's options are invalid: " + err.Error())
+		}
+		db.client = client
+	}
+	return db.client
+}
+
+// ClientOptions returns options for a further client over connections in memory, for programs that need other settings
+// (an encoding registry, monitors, pool sizes). The caller disconnects such a client before Close.
+func (db *DB) ClientOptions() *options.ClientOptions {
+	return options.Client().ApplyURI(clientURI).SetDialer(db.memory)
+}
+
+// Serve accepts connections from other programs until ctx ends or the database is closed. Connections that were accepted
+// live on after ctx; Close ends them.
+func (db *DB) Serve(ctx context.Context, l net.Listener) error { return db.server.Serve(ctx, l) }
+
+// Close lets running commands finish, disconnects Client and every other connection, and makes all writes durable.
+func (db *DB) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return db.Shutdown(ctx)
+}
+
+// Shutdown is Close with the caller's patience: commands that still run when ctx ends are interrupted.
+func (db *DB) Shutdown(ctx context.Context) error {
+	db.mu.Lock()
+	if db.closed {
+		db.mu.Unlock()
+		return nil
+	}
+	db.closed = true
+	client := db.client
+	db.mu.Unlock()
+
+	var errs []error
+	if client != nil {
+		errs = append(errs, client.Disconnect(ctx))
+	}
+	errs = append(errs, db.server.Shutdown(ctx))
+	db.service.Cursors.Close()
+	db.store.Close()
+	errs = append(errs, db.engine.Close())
+	return errors.Join(errs...)
+}

@@ -1,0 +1,32 @@
+package sheaf
+
+import "github.com/sheafdb/sheaf/internal/storage"
+
+// withSync lets a policy replace what single commits ask for.
+func withSync(engine storage.Engine, policy SyncPolicy) storage.Engine {
+	switch policy {
+	case SyncAlways:
+		return syncEngine{engine, storage.Durable}
+	case SyncNever:
+		return syncEngine{engine, storage.Buffered}
+	default:
+		return engine
+	}
+}
+
+type syncEngine struct {
+	storage.Engine
+	durability storage.Durability
+}
+
+func (e syncEngine) Begin() storage.Txn { return syncTxn{e.Engine.Begin(), e.durability} }
+func (e syncEngine) BeginSnapshot() storage.Txn {
+	return syncTxn{e.Engine.BeginSnapshot(), e.durability}
+}
+
+type syncTxn struct {
+	storage.Txn
+	durability storage.Durability
+}
+
+func (t syncTxn) Commit(storage.Durability) error { return t.Txn.Commit(t.durability) }
