@@ -22,7 +22,11 @@ func (e *EntryFields) Decode(row *Row) ([]bsonx.Value, error) {
 	if row.Index == nil {
 		return append(e.values, row.Doc.Lookup("_id")), nil
 	}
-	bits := keystring.NewTypeBitsReader(row.Bits)
+	fieldBits, _, err := keystring.SplitTypeBits(row.Bits)
+	if err != nil {
+		return nil, err
+	}
+	bits := keystring.NewTypeBitsReader(fieldBits)
 	e.buf = e.buf[:0]
 	rest := row.Key
 	for _, f := range row.Index.Pattern {

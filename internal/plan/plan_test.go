@@ -1,0 +1,201 @@
+package plan_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// compiler compiles catalog entries as the server does.
+type compiler struct{}
+
+func (compiler) Partial(doc bsonx.Doc) (table.Predicate, error) {
+	return filter.Parse(doc, filter.Options{})
+}
+
+func (compiler) Validator(bsonx.Doc) (table.Validator, error) { return nil, nil }
+
+// fixture is a store with one collection.
+type fixture struct {
+	t       testing.TB
+	engine  storage.Engine
+	store   *table.Store
+	coll    *table.Collection
+	planner *plan.Planner
+}
+
+func newFixture(t testing.TB) *fixture { return newFixtureOn(t, mem.New()) }
+
+func newFixtureOn(t testing.TB, engine storage.Engine) *fixture {
+	t.Helper()
+	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	c, err := s.Create("db", "c", "collection", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fixture{t: t, engine: engine, store: s, coll: c, planner: plan.New(plan.Options{})}
+}
+
+func (f *fixture) insert(docs ...bsonx.Doc) {
+	f.t.Helper()
+	w, err := f.store.BeginWrite(f.coll)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer w.Close()
+	for _, doc := range docs {
+		if err := w.Insert(context.Background(), doc); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	if err := w.Commit(storage.Buffered); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) index(name string, key bsonx.Doc, options ...any) {
+	f.t.Helper()
+	spec := bsonx.NewDoc(append([]any{"v", 2, "key", key, "name", name}, options...)...)
+	if err := f.store.CreateIndexes(context.Background(), f.coll, []bsonx.Doc{spec}); err != nil {
+		f.t.Fatal(err)
+	}
+	f.coll = f.store.Current(f.coll)
+}
+
+// query parses a query of documents in extended JSON.
+func (f *fixture) query(filterJSON string, more ...string) *plan.Query {
+	f.t.Helper()
+	q := &plan.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), AllowDiskUse: true}
+	q.Filter = mustFilter(f.t, doc(filterJSON))
+	if len(more) > 0 && more[0] != "" {
+		q.Sort = doc(more[0])
+	}
+	if len(more) > 1 && more[1] != "" {
+		q.ProjectionSpec = doc(more[1])
+		p, err := projection.Parse(q.ProjectionSpec, projection.Options{})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		q.Projection = p
+	}
+	return q
+}
+
+func mustFilter(t testing.TB, d bsonx.Doc) *filter.Filter {
+	t.Helper()
+	parsed, err := filter.Parse(d, filter.FindOptions(nil, time.Time{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// find runs a query, with a saved and restored cursor every few rows.
+func (f *fixture) find(q *plan.Query, every int) ([]bsonx.Doc, error) {
+	ctx := context.Background()
+	r := exec.NewReader(f.engine)
+	defer func() { _ = r.Close() }()
+	e, err := f.planner.Find(ctx, q, r)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	var out []bsonx.Doc
+	for {
+		row, err := e.Next(ctx)
+		if err != nil || row == nil {
+			return out, err
+		}
+		out = append(out, row.Doc.Clone())
+		if every > 0 && len(out)%every == 0 {
+			e.Save()
+			if err := r.Close(); err != nil {
+				return nil, err
+			}
+			e.Restore(r)
+		}
+	}
+}
+
+func (f *fixture) explain(q *plan.Query, cmd plan.Command, v plan.Verbosity) *plan.Explanation {
+	f.t.Helper()
+	r := exec.NewReader(f.engine)
+	defer func() { _ = r.Close() }()
+	req := &plan.ExplainRequest{Query: q, Command: cmd, Verbosity: v, Multi: true, Records: f.records}
+	e, err := f.planner.Explain(context.Background(), req, r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return e
+}
+
+func (f *fixture) records() (int64, error) {
+	n, err := f.store.Count(f.coll)
+	return n.Count, err
+}
+
+// doc parses extended JSON.
+func doc(text string) bsonx.Doc {
+	var d bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+		panic(err)
+	}
+	b, err := bson.Marshal(d)
+	if err != nil {
+		panic(err)
+	}
+	return bsonx.Doc(b)
+}
+
+// text prints a document as extended JSON.
+func text(d bsonx.Doc) string {
+	b, err := bson.MarshalExtJSON(bson.Raw(d), false, false)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func (f *fixture) count(q *plan.Query) (int64, error) {
+	r := exec.NewReader(f.engine)
+	defer func() { _ = r.Close() }()
+	return f.planner.Count(context.Background(), q, r, f.records)
+}
+
+func (f *fixture) distinct(q *plan.Query, field string) (bsonx.Value, error) {
+	r := exec.NewReader(f.engine)
+	defer func() { _ = r.Close() }()
+	return f.planner.Distinct(context.Background(), q, field, r)
+}
+
+// insertValid inserts the documents that no index refuses (parallel arrays) and returns them.
+func (f *fixture) insertValid(docs []bsonx.Doc, _ int) []bsonx.Doc {
+	var out []bsonx.Doc
+	for _, d := range docs {
+		w, err := f.store.BeginWrite(f.coll)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if w.Insert(context.Background(), d) == nil && w.Commit(storage.Buffered) == nil {
+			out = append(out, d)
+		}
+		w.Close()
+	}
+	return out
+}
