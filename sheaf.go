@@ -154,7 +154,7 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 		TestCommands: o.TestCommands,
 		SlowMillis:   slowMillis(o.SlowOperation),
 		CommandLine:  command.CommandLine{Args: os.Args},
-		Build:        command.Build{Version: Version, GitVersion: revision()},
+		Build:        command.Build{Version: Version, Revision: revision()},
 		Shutdown:     o.OnShutdown,
 	})
 	if err != nil {

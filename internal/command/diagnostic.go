@@ -40,7 +40,7 @@ func runPing(context.Context, *Request, *bsonx.Builder) error { return nil }
 func runBuildInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	build := req.Service.Build
 	reply.String("version", CompatibleVersion)
-	reply.String("gitVersion", build.GitVersion)
+	reply.String("gitVersion", build.Revision)
 	reply.StartArrayField("modules")
 	reply.End()
 	reply.String("allocator", "go")

@@ -17,8 +17,8 @@ type CommandLine struct {
 
 // Build identifies the program, for buildInfo and the logs.
 type Build struct {
-	Version    string
-	GitVersion string
+	Version  string
+	Revision string
 }
 
 // logLines is how many lines getLog returns at most.
