@@ -1,0 +1,190 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/mongo/integration/mtest"
+	"go.mongodb.org/mongo-driver/mongo/integration/unified"
+
+	"github.com/sheafdb/sheaf/conformance/internal/target"
+)
+
+const driverModule = "go.mongodb.org/mongo-driver"
+
+// areas are the folders of the driver's testdata whose unified tests are run.
+var areas = []string{
+	"crud/unified",
+	"collection-management",
+	"index-management",
+	"run-command",
+	"unified-test-format/valid-pass",
+}
+
+// uri is the server under test; empty if there is none.
+var uri string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	found, stop, err := target.Find()
+	if errors.Is(err, target.ErrNone) {
+		return m.Run() // every test skips itself
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer stop()
+	uri = found
+	if err := mtest.Setup(mtest.NewSetupOptions().SetURI(uri)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := mtest.Teardown(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func needServer(t *testing.T) {
+	t.Helper()
+	if uri == "" {
+		t.Skip(target.ErrNone)
+	}
+}
+
+// testdata returns the folder of the driver's module that holds its tests.
+func testdata(t *testing.T) string {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", driverModule).Output()
+	if err != nil {
+		t.Fatalf("find the module %s: %v", driverModule, err)
+	}
+	return filepath.Join(strings.TrimSpace(string(dir)), "testdata")
+}
+
+// tally counts the tests of an area by outcome.
+type tally struct {
+	passed, failed, notForUs int
+	left                     []string // the excluded ones, with their reasons
+}
+
+func (c *tally) add(t *testing.T, name, reason string) {
+	switch {
+	case reason != "":
+		c.left = append(c.left, name+": "+reason)
+	case t.Failed():
+		c.failed++
+	case t.Skipped():
+		c.notForUs++ // its own requirements name another topology or version, or the driver skips it
+	default:
+		c.passed++
+	}
+}
+
+func TestUnifiedSpecs(t *testing.T) {
+	needServer(t)
+	root := testdata(t)
+	var all tally
+	for _, area := range areas {
+		var c tally
+		t.Run(area, func(t *testing.T) {
+			files, err := filepath.Glob(filepath.Join(root, area, "*.json"))
+			if err != nil || len(files) == 0 {
+				t.Fatalf("no test files in %s: %v", area, err)
+			}
+			for _, file := range files {
+				t.Run(filepath.Base(file), func(t *testing.T) { runFile(t, &c, area, file) })
+			}
+		})
+		fmt.Printf("driver specs: %-32s %3d passed, %d failed, %d excluded, %d not for this server\n",
+			area, c.passed, c.failed, len(c.left), c.notForUs)
+		all.passed += c.passed
+		all.failed += c.failed
+		all.notForUs += c.notForUs
+		all.left = append(all.left, c.left...)
+	}
+	fmt.Printf("driver specs: %-32s %3d passed, %d failed, %d excluded, %d not for this server\n",
+		"all", all.passed, all.failed, len(all.left), all.notForUs)
+	for _, name := range all.left {
+		fmt.Println("  excluded:", name)
+	}
+}
+
+func runFile(t *testing.T, c *tally, area, file string) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := path.Join(area, filepath.Base(file))
+	requirements, cases := unified.ParseTestFile(t, content, false, unified.NewOptions().SetRunKillAllSessions(false))
+	// A file whose requirements name another server is skipped as a whole: count what is in it.
+	defer func() {
+		if t.Skipped() {
+			c.notForUs += len(cases)
+		}
+	}()
+	mt := mtest.New(t, mtest.NewOptions().RunOn(requirements...).CreateClient(false))
+	for _, test := range cases {
+		mt.T.Run(test.Description, func(t *testing.T) {
+			reason := excluded(name, test.Description)
+			if os.Getenv("SHEAF_ALL") != "" {
+				reason = ""
+			}
+			defer func() { c.add(t, name+": "+test.Description, reason) }()
+			if reason != "" {
+				t.Skip(reason)
+			}
+			runCase(t, test)
+		})
+	}
+}
+
+// runCase runs one test. The runner panics where a document lacks what it looks for: that is a failure of the test.
+func runCase(t *testing.T, test *unified.TestCase) {
+	mt := mtest.New(t, mtest.NewOptions().RunOn(test.RunOnRequirements...).CreateClient(false))
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("the runner panicked: %v", r)
+		}
+	}()
+	if err := test.Run(mt); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadWriteConcern runs the older tests of read and write concern, which only the driver's own test programs know.
+func TestReadWriteConcern(t *testing.T) {
+	needServer(t)
+	runs := []struct{ pkg, test string }{
+		{driverModule + "/mongo/integration", "TestUnifiedSpecs/read-write-concern"},
+		{driverModule + "/mongo", "TestReadWriteConcernSpec"},
+	}
+	for _, r := range runs {
+		t.Run(r.pkg, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^"+strings.ReplaceAll(r.test, "/", "$/^")+"$", r.pkg)
+			cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
+			out, err := cmd.CombinedOutput()
+			passed := strings.Count(string(out), "--- PASS")
+			fmt.Printf("driver specs: %-32s %3d passed (with their groups)\n", path.Base(r.pkg)+" "+path.Base(r.test), passed)
+			if err != nil || passed == 0 {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,30 @@
+package driver
+
+import (
+	"path"
+)
+
+// exclusion names tests that are left out. File and Test are patterns as of path.Match; an empty Test is all of a file.
+type exclusion struct {
+	File   string // area/file.json
+	Test   string
+	Reason string
+}
+
+// exclusions is the whole list.
+var exclusions = []exclusion{}
+
+// excluded returns why a test is left out, or "".
+func excluded(file, test string) string {
+	for _, e := range exclusions {
+		if matches(e.File, file) && (e.Test == "" || matches(e.Test, test)) {
+			return e.Reason
+		}
+	}
+	return ""
+}
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}

@@ -1,0 +1,134 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/conformance/internal/target"
+)
+
+const (
+	installTimeout = 6 * time.Minute
+	scriptTimeout  = 3 * time.Minute
+)
+
+// uri is the server under test; empty if there is none.
+var uri string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	found, stop, err := target.Find()
+	if err != nil && !errors.Is(err, target.ErrNone) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err == nil {
+		defer stop()
+		uri = found
+	}
+	return m.Run()
+}
+
+// packages returns a folder with the npm packages of package.json installed.
+func packages(t *testing.T) string {
+	t.Helper()
+	if uri == "" {
+		t.Skip(target.ErrNone)
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("npm is not installed")
+	}
+	list, err := os.ReadFile("package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A folder for each version of package.json, renamed into place when it is complete.
+	dir := filepath.Join(cache, "sheaf-conformance", fmt.Sprintf("%x", sha256.Sum256(list))[:16])
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
+		return dir
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "install-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	if err := os.WriteFile(filepath.Join(fresh, "package.json"), list, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	output(t, installTimeout, fresh, "npm", "install", "--silent", "--no-audit", "--no-fund")
+	if err := os.Rename(fresh, dir); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// output runs a program and returns what it printed; the test fails with that if the program does.
+func output(t *testing.T, limit time.Duration, dir, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "SHEAF_URI="+uri)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
+
+var closing = regexp.MustCompile(`(?m)^(\d+) checks passed$`)
+
+// runScript copies a script beside the packages, runs it and expects its closing line.
+func runScript(t *testing.T, script string, command func(dir, script string) (name string, args []string)) {
+	dir := packages(t)
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, err := os.MkdirTemp(dir, "run-*") // inside dir, so that imports find node_modules
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(work)
+	path := filepath.Join(work, script)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	name, args := command(dir, path)
+	out := output(t, scriptTimeout, work, name, args...)
+	t.Log(out)
+	m := closing.FindStringSubmatch(out)
+	if m == nil {
+		t.Fatalf("%s did not reach its end:\n%s", script, out)
+	}
+	fmt.Printf("%s: %s checks passed\n", script, m[1])
+}
+
+func TestMongosh(t *testing.T) {
+	runScript(t, "shell.js", func(dir, script string) (string, []string) {
+		return filepath.Join(dir, "node_modules", ".bin", "mongosh"), []string{"--quiet", uri, "--file", script}
+	})
+}
+
+func TestMongoose(t *testing.T) {
+	runScript(t, "mongoose.mjs", func(_, script string) (string, []string) { return "node", []string{script} })
+}
