@@ -30,7 +30,7 @@ func parseAll(p *parser, f field) (Node, error) {
 }
 
 func isElemMatchDoc(v bsonx.Value) bool {
-	return v.Type == bsonx.TypeDocument && string(v.Doc().First().Key) == "$elemMatch"
+	return firstKey(v) == "$elemMatch"
 }
 
 func parseAllElemMatch(p *parser, f field, v bsonx.Value) (Node, error) {
@@ -46,8 +46,16 @@ func parseAllValue(p *parser, f field, v bsonx.Value) (Node, error) {
 	if v.Type == bsonx.TypeRegex {
 		return p.regexValue(f.path, v)
 	}
-	if v.Type == bsonx.TypeDocument && p.reg.field[string(v.Doc().First().Key)] != nil {
+	if name := firstKey(v); name != "$not" && p.reg.field[name] != nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "no $ expressions in $all")
 	}
 	return p.compare(f.path, Eq, v)
+}
+
+// firstKey returns the name of a document's first field; it is empty for other values.
+func firstKey(v bsonx.Value) string {
+	if v.Type != bsonx.TypeDocument {
+		return ""
+	}
+	return string(v.Doc().First().Key)
 }

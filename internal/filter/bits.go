@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -141,15 +140,9 @@ func bitPositions(f field) ([]uint32, error) {
 func bitPositionList(f field) ([]uint32, error) {
 	var positions []uint32
 	for it := f.value.Doc().Iter(); it.Next(); {
-		v := it.Value()
-		pos, ok := v.AsExactInt64()
-		switch {
-		case !v.Type.IsNumber():
-			return nil, mongoerr.New(mongoerr.BadValue, "bit positions must be an integer but got: %s", shell(v))
-		case !ok || pos > math.MaxInt32:
-			return nil, mongoerr.New(mongoerr.BadValue, "bit positions cannot be represented as a 32-bit signed integer: %s", shell(v))
-		case pos < 0:
-			return nil, mongoerr.New(mongoerr.BadValue, "bit positions must be >= 0 but got: %s", shell(v))
+		pos, err := nonNegativeInt32("bit position", string(it.Key()), it.Value())
+		if err != nil {
+			return nil, err
 		}
 		positions = append(positions, uint32(pos))
 	}
@@ -157,12 +150,9 @@ func bitPositionList(f field) ([]uint32, error) {
 }
 
 func bitPositionsOfNumber(f field) ([]uint32, error) {
-	mask, ok := f.value.AsExactInt64()
-	switch {
-	case !ok:
-		return nil, mongoerr.New(mongoerr.FailedToParse, "Expected an integer: %s", f.element())
-	case mask < 0:
-		return nil, mongoerr.New(mongoerr.FailedToParse, "Expected a non-negative number in: %s", f.element())
+	mask, err := nonNegativeInt(f.name, f.value)
+	if err != nil {
+		return nil, err
 	}
 	var positions []uint32
 	for i := range 63 {

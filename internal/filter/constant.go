@@ -42,9 +42,9 @@ func (n *SampleRate) serialize(b *bsonx.Builder) { b.Double("$sampleRate", n.Rat
 
 func parseAlways(n Node) topParser {
 	return func(_ *parser, name string, v bsonx.Value, _ level, _ int) (Node, error) {
-		i, ok := v.AsExactInt64()
-		if !ok {
-			return nil, mongoerr.New(mongoerr.FailedToParse, "Expected an integer: %s: %s", name, shell(v))
+		i, err := parseInt(name, v)
+		if err != nil {
+			return nil, err
 		}
 		if i != 1 {
 			return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an integer value of 1", name)

@@ -43,6 +43,7 @@ type operator struct {
 	parseField fieldParser // under a path
 	parseTop   topParser   // in place of a path
 	inField    bool        // where parseField is nil: stands under a path all the same
+	nearby     bool        // sorts by distance, which not every context can
 }
 
 func operators() []operator {
@@ -83,12 +84,10 @@ func operators() []operator {
 
 		{name: "$geoIntersects", family: Geospatial, inField: true},
 		{name: "$geoWithin", family: Geospatial, inField: true},
-		{name: "$near", family: Geospatial, inField: true},
-		{name: "$nearSphere", family: Geospatial, inField: true},
-		{name: "$geoNear", family: Geospatial, inField: true},
+		{name: "$near", family: Geospatial, inField: true, nearby: true},
+		{name: "$nearSphere", family: Geospatial, inField: true, nearby: true},
+		{name: "$geoNear", family: Geospatial, inField: true, nearby: true},
 		{name: "$within", family: Geospatial, inField: true},
-		{name: "$maxDistance", family: Geospatial, inField: true},
-		{name: "$minDistance", family: Geospatial, inField: true},
 
 		{name: "$alwaysFalse", family: Misc, parseTop: parseAlways(&AlwaysFalse{})},
 		{name: "$alwaysTrue", family: Misc, parseTop: parseAlways(&AlwaysTrue{})},

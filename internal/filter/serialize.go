@@ -18,4 +18,4 @@ func serializeLeaf(b *bsonx.Builder, n Leaf) {
 }
 
 // element writes an operator for a message: $size: -1.
-func (f field) element() string { return f.name + ": " + shell(f.value) }
+func (f field) element() string { return f.name + ": " + bsonx.FormatShell(f.value) }

@@ -1,11 +1,6 @@
 package filter
 
-import (
-	"math"
-
-	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
-)
+import "github.com/sheafdb/sheaf/internal/bsonx"
 
 // Size is $size: an array has exactly so many elements.
 type Size struct {
@@ -27,14 +22,9 @@ func (n *Size) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
 func (n *Size) serializeOperator(b *bsonx.Builder) { b.Int32("$size", int32(n.Size)) }
 
 func parseSize(_ *parser, f field) (Node, error) {
-	size, ok := f.value.AsExactInt64()
-	switch {
-	case !ok:
-		return nil, mongoerr.New(mongoerr.BadValue, "Failed to parse $size. Expected a number in: %s", f.element())
-	case size < 0:
-		return nil, mongoerr.New(mongoerr.BadValue, "Failed to parse $size. Expected a non-negative number in: %s", f.element())
-	case size > math.MaxInt32:
-		return nil, mongoerr.New(mongoerr.BadValue, "Failed to parse $size. Cannot represent as a 32-bit integer: %s", f.element())
+	size, err := nonNegativeInt32("$size", f.name, f.value)
+	if err != nil {
+		return nil, err
 	}
-	return &Size{newLeaf(f.path), int(size)}, nil
+	return &Size{newLeaf(f.path), size}, nil
 }

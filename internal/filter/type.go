@@ -125,7 +125,7 @@ func (s *TypeSet) parseNumber(v bsonx.Value) error {
 		return mongoerr.New(mongoerr.BadValue, "Invalid numerical type code: 0. Instead use {$exists:false}.")
 	}
 	if !ok || !isTypeCode(code) {
-		return mongoerr.New(mongoerr.BadValue, "Invalid numerical type code: %s", shell(v))
+		return mongoerr.New(mongoerr.BadValue, "Invalid numerical type code: %s", bsonx.FormatShell(v))
 	}
 	s.add(bsonx.Type(uint8(code)))
 	return nil

@@ -1,0 +1,331 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter/pcre"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// property is the schema of a property. A name with dots is a path, as everywhere in a filter.
+type property struct {
+	name   string
+	path   *Path
+	schema *schema
+}
+
+// failing returns the value for which the property does not match; ok is false if it matches. A path through arrays
+// matches if one of its values does.
+func (p *property) failing(doc bsonx.Doc) (v bsonx.Value, ok bool) {
+	if p.path.Len() == 1 {
+		v = doc.Lookup(p.name)
+		return v, !v.IsMissing() && !p.schema.match(v)
+	}
+	matched := p.path.Walk(doc, Whole, func(found bsonx.Value) bool {
+		if found.IsMissing() {
+			return false
+		}
+		v = found
+		return p.schema.match(found)
+	})
+	return v, !matched && !v.IsMissing()
+}
+
+// propertiesRule is properties.
+type propertiesRule struct{ properties []property }
+
+func (r *propertiesRule) match(v bsonx.Value) bool {
+	if v.Type != bsonx.TypeDocument {
+		return true
+	}
+	for i := range r.properties {
+		if _, failing := r.properties[i].failing(v.Doc()); failing {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *propertiesRule) explain(b *bsonx.Builder, v bsonx.Value) {
+	b.String("operatorName", "properties")
+	b.StartArrayField("propertiesNotSatisfied")
+	for _, p := range r.properties {
+		value, failing := p.failing(v.Doc())
+		if !failing {
+			continue
+		}
+		b.StartDocElem()
+		b.String("propertyName", p.name)
+		p.schema.annotate(b)
+		p.schema.explain(b, "details", value)
+		b.End()
+	}
+	b.End()
+}
+
+func parseSchemaProperties(sp *schemaParser, kw keyword) error {
+	if kw.value.Type != bsonx.TypeDocument {
+		return kw.mismatch("an object")
+	}
+	rule := &propertiesRule{}
+	for it := kw.value.Doc().Iter(); it.Next(); {
+		name := string(it.Key())
+		if it.Value().Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.TypeMismatch, "Nested schema for $jsonSchema property '%s' must be an object", name)
+		}
+		s, err := sp.sub(it.Value(), false)
+		if err != nil {
+			return err
+		}
+		rule.properties = append(rule.properties, property{name, NewPath(name), s})
+	}
+	sp.add(rule)
+	return nil
+}
+
+// patternProperty is the schema of the properties whose names match.
+type patternProperty struct {
+	pattern string
+	re      *pcre.Regexp
+	schema  *schema
+}
+
+func (p *patternProperty) covers(name []byte) bool {
+	ok, err := p.re.Match(name)
+	return ok && err == nil
+}
+
+// patternsRule is patternProperties.
+type patternsRule struct{ patterns []patternProperty }
+
+func (r *patternsRule) match(v bsonx.Value) bool { return r.failing(v).Value.IsMissing() }
+
+// failing returns the first field that one of the patterns covers and its schema rejects.
+func (r *patternsRule) failing(v bsonx.Value) bsonx.Elem {
+	if v.Type != bsonx.TypeDocument {
+		return bsonx.Elem{}
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		for i := range r.patterns {
+			if r.patterns[i].covers(it.Key()) && !r.patterns[i].schema.match(it.Value()) {
+				return it.Elem()
+			}
+		}
+	}
+	return bsonx.Elem{}
+}
+
+func (r *patternsRule) explain(b *bsonx.Builder, v bsonx.Value) {
+	field := r.failing(v)
+	b.String("operatorName", "patternProperties")
+	b.StartArrayField("details")
+	for _, p := range r.patterns {
+		if !p.covers(field.Key) || p.schema.match(field.Value) {
+			continue
+		}
+		b.StartDocElem()
+		b.String("propertyName", string(field.Key))
+		p.schema.annotate(b)
+		b.String("regexMatched", p.pattern)
+		p.schema.explain(b, "details", field.Value)
+		b.End()
+	}
+	b.End()
+}
+
+func parseSchemaPatterns(sp *schemaParser, kw keyword) error {
+	patterns, err := sp.patterns(kw)
+	if err != nil {
+		return err
+	}
+	sp.add(&patternsRule{patterns})
+	return nil
+}
+
+func (sp *schemaParser) patterns(kw keyword) ([]patternProperty, error) {
+	if kw.value.Type != bsonx.TypeDocument {
+		return nil, kw.mismatch("an object")
+	}
+	var patterns []patternProperty
+	for it := kw.value.Doc().Iter(); it.Next(); {
+		pattern := string(it.Key())
+		if it.Value().Type != bsonx.TypeDocument {
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"$jsonSchema keyword 'patternProperties' has property '%s' which is not an object", pattern)
+		}
+		re, err := pcre.Compile(pattern, "")
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.BadValue, "Invalid regular expression: %v", err)
+		}
+		s, err := sp.sub(it.Value(), false)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, patternProperty{pattern, re, s})
+	}
+	return patterns, nil
+}
+
+// additionalRule is additionalProperties: a schema for the fields that neither properties nor patternProperties name;
+// without a schema there may be none.
+type additionalRule struct {
+	spec     bsonx.Doc
+	names    []string
+	patterns []patternProperty
+	schema   *schema
+}
+
+func (r *additionalRule) isAdditional(name []byte) bool {
+	if slices.Contains(r.names, string(name)) {
+		return false
+	}
+	for i := range r.patterns {
+		if r.patterns[i].covers(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *additionalRule) match(v bsonx.Value) bool { return r.failing(v).Value.IsMissing() }
+
+func (r *additionalRule) failing(v bsonx.Value) bsonx.Elem {
+	if v.Type != bsonx.TypeDocument {
+		return bsonx.Elem{}
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if r.isAdditional(it.Key()) && (r.schema == nil || !r.schema.match(it.Value())) {
+			return it.Elem()
+		}
+	}
+	return bsonx.Elem{}
+}
+
+func (r *additionalRule) explain(b *bsonx.Builder, v bsonx.Value) {
+	b.String("operatorName", "additionalProperties")
+	if r.schema != nil {
+		field := r.failing(v)
+		r.schema.annotate(b)
+		b.String("reason", "at least one additional property did not match the subschema")
+		b.String("failingProperty", string(field.Key))
+		r.schema.explain(b, "details", field.Value)
+		return
+	}
+	b.Doc("specifiedAs", r.spec)
+	b.StartArrayField("additionalProperties")
+	for it := v.Doc().Iter(); it.Next(); {
+		if r.isAdditional(it.Key()) {
+			b.Elem(bsonx.String(string(it.Key())))
+		}
+	}
+	b.End()
+}
+
+func parseSchemaAdditional(sp *schemaParser, kw keyword) error {
+	rule := &additionalRule{spec: kw.spec()}
+	switch kw.value.Type {
+	case bsonx.TypeBool:
+		if kw.value.Bool() {
+			return nil
+		}
+	case bsonx.TypeDocument:
+		s, err := sp.sub(kw.value, false)
+		if err != nil {
+			return err
+		}
+		rule.schema = s
+	default:
+		return kw.mismatch("an object or a boolean")
+	}
+	for it := sp.doc.Lookup("properties").Doc().Iter(); it.Next(); {
+		rule.names = append(rule.names, string(it.Key()))
+	}
+	if v := sp.doc.Lookup("patternProperties"); !v.IsMissing() {
+		patterns, err := sp.patterns(keyword{"patternProperties", v})
+		if err != nil {
+			return err
+		}
+		rule.patterns = patterns
+	}
+	sp.add(rule)
+	return nil
+}
+
+// requiredRule is required.
+type requiredRule struct {
+	spec  bsonx.Doc
+	paths []*Path // sorted by name
+}
+
+func (r *requiredRule) match(v bsonx.Value) bool {
+	return v.Type != bsonx.TypeDocument || len(missingPaths(r.paths, v.Doc())) == 0
+}
+
+func (r *requiredRule) explain(b *bsonx.Builder, v bsonx.Value) {
+	b.String("operatorName", "required")
+	b.Doc("specifiedAs", r.spec)
+	appendNames(b, "missingProperties", missingPaths(r.paths, v.Doc()))
+}
+
+func missingPaths(paths []*Path, doc bsonx.Doc) []string {
+	var missing []string
+	for _, path := range paths {
+		if !path.Walk(doc, Whole, func(v bsonx.Value) bool { return !v.IsMissing() }) {
+			missing = append(missing, path.String())
+		}
+	}
+	return missing
+}
+
+func appendNames(b *bsonx.Builder, key string, names []string) {
+	b.StartArrayField(key)
+	for _, name := range names {
+		b.Elem(bsonx.String(name))
+	}
+	b.End()
+}
+
+func parseSchemaRequired(sp *schemaParser, kw keyword) error {
+	if kw.value.Type != bsonx.TypeArray {
+		return kw.mismatch("an array, but found an element of type " + kw.value.Type.String())
+	}
+	var names []string
+	for it := kw.value.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeString {
+			return mongoerr.New(mongoerr.TypeMismatch,
+				"$jsonSchema keyword 'required' must be an array of strings, but found an element of type %s", it.Value().Type)
+		}
+		name := it.Value().Str()
+		if slices.Contains(names, name) {
+			return kw.invalid("array cannot contain duplicate values")
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return kw.invalid("cannot be an empty array")
+	}
+	slices.Sort(names)
+	rule := &requiredRule{spec: kw.spec()}
+	for _, name := range names {
+		rule.paths = append(rule.paths, NewPath(name))
+	}
+	sp.add(rule)
+	return nil
+}
+
+func parseSchemaPropertyCount(sp *schemaParser, kw keyword) error {
+	limit, err := kw.nonNegative()
+	if err != nil {
+		return err
+	}
+	maximum := kw.name == "maxProperties"
+	sp.add(&valueRule{
+		keyword: kw.name, spec: kw.spec(), reason: "specified number of properties was not satisfied", withoutValue: true,
+		test: func(v bsonx.Value) bool {
+			return v.Type != bsonx.TypeDocument || within(v.Doc().Len(), limit, maximum)
+		},
+		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Int32("numberOfProperties", int32(v.Doc().Len())) },
+	})
+	return nil
+}
