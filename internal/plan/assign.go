@@ -53,7 +53,9 @@ func alreadyTogether(earlier []assigned, next assigned, bits uint64) bool {
 // servable returns the predicates that can bound a field, equalities first.
 func (cq *canonical) servable(x *indexInfo, field int, c *conjunction) []assigned {
 	path := x.fields[field].Path
-	ctx := boundsContext{multikey: x.bits(field) != 0, dotted: isDotted(path), collated: cq.collated()}
+	ctx := boundsContext{
+		multikey: x.bits(field) != 0, dotted: isDotted(path), numeric: hasNumber(path), collated: cq.collated(),
+	}
 	var points, rest []assigned
 	for _, p := range c.predicates {
 		if p.path != path {
@@ -63,7 +65,7 @@ func (cq *canonical) servable(x *indexInfo, field int, c *conjunction) []assigne
 		if !ok {
 			continue
 		}
-		if len(p.elems) > 0 {
+		if len(p.elems) > 0 || ctx.numeric && ctx.multikey {
 			b.tight = inexactFetch
 		}
 		if b.ivs.isPoints() {

@@ -31,6 +31,9 @@ type boundsContext struct {
 	multikey bool
 	// dotted is true where the path has several components.
 	dotted bool
+	// numeric is true where a component of the path may be an array position: the matcher stops at the element there,
+	// the index goes on into it.
+	numeric bool
 	// collated is true where the query compares strings by a collation that the index does not have.
 	collated bool
 }
@@ -282,7 +285,7 @@ func notBounds(n *filter.Not, c boundsContext) (fieldBounds, bool) {
 	default:
 		return fieldBounds{}, false
 	}
-	if c.multikey && negatesNull(n) {
+	if c.multikey && (c.numeric || negatesNull(n)) {
 		return fieldBounds{}, false
 	}
 	b, ok := boundsOf(n.Child, c)

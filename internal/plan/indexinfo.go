@@ -32,7 +32,7 @@ const idIndexName = "_id_"
 func indexesOf(c *table.Collection) []*indexInfo {
 	out := []*indexInfo{idIndex(c)}
 	for _, ix := range c.Indexes {
-		if !ix.Ready || ix.Hidden || !isPlain(ix.Key) {
+		if !ix.Ready || ix.Hidden || ix.Pattern == nil {
 			continue
 		}
 		out = append(out, infoOf(ix))

@@ -30,6 +30,7 @@ func (cq *canonical) solutions() []*solution {
 	var out []*solution
 	ordered := false
 	for _, a := range cq.accesses(c, nil) {
+		cq.cluster(a, c)
 		if n := cq.ordered(a); n != nil {
 			ordered = true
 			out = append(out, cq.above(n, a.residual, true))
@@ -47,6 +48,16 @@ func (cq *canonical) solutions() []*solution {
 		out = append(out, cq.sorted(&collScan{filter: cq.root, clustered: isClustered(cq)}, nil))
 	}
 	return unique(out)
+}
+
+// cluster makes a range of _id of a collection that was created with a clusteredIndex what MongoDB makes of it: a
+// bounded scan of the collection.
+func (cq *canonical) cluster(a *access, c *conjunction) {
+	if a.scan == nil || !a.scan.index.clustered || len(a.scan.bounds[0]) != 1 || len(cq.sort) > 0 || cq.hint.provided {
+		return
+	}
+	a.node = &collScan{filter: c.node(), clustered: true, ids: a.scan.bounds[0][0], hasIDs: true}
+	a.scan, a.residual = nil, nil
 }
 
 func isClustered(cq *canonical) bool { return len(cq.indexes) > 0 && cq.indexes[0].clustered }
@@ -123,7 +134,10 @@ func (cq *canonical) above(n node, residual []filter.Node, ordered bool) *soluti
 			return s
 		}
 	}
-	f := &fetch{in: n, filter: allOf(residual)}
+	f := n
+	if _, ok := n.(*collScan); !ok {
+		f = &fetch{in: n, filter: allOf(residual)}
+	}
 	if ordered {
 		return cq.finish(f)
 	}

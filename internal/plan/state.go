@@ -7,7 +7,7 @@ import (
 )
 
 // IsEOF reports whether it is known, without another look, that there is no further row.
-func (e *Execution) IsEOF() bool { return e.root.Stats().IsEOF }
+func (e *Execution) IsEOF() bool { return exec.IsEOF(e.root) }
 
 // CheckIndexes fails with QueryPlanKilled where an index that the plan reads is gone from the newest form of its
 // collection. It is asked before Restore.

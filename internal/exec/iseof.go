@@ -1,0 +1,23 @@
+package exec
+
+// IsEOF reports whether a tree is known, without another look, to have no further row. A scan does not know that before
+// it has looked behind its last record; a limit that is used up does.
+func IsEOF(n Node) bool {
+	if n.Stats().IsEOF {
+		return true
+	}
+	switch n := n.(type) {
+	case *Limit:
+		return n.left == 0 || IsEOF(n.inputs[0])
+	case *IDHack:
+		return n.done
+	case *Sort:
+		return n.loaded && n.spill == nil && n.buf.pos == len(n.buf.entries)
+	case *Replay:
+		return n.next == len(n.rows) && (n.done || IsEOF(n.inputs[0]))
+	case *Pass, *Project, *ProjectCovered, *ReturnKey, *Skip, *Fetch:
+		return IsEOF(n.Inputs()[0])
+	default:
+		return false
+	}
+}
