@@ -49,7 +49,7 @@ func (s *txnState) commit(durability storage.Durability) (err error) {
 	}
 	for i := range s.counters {
 		c := &s.counters[i]
-		if err := s.batch.Merge(c.key, c.delta.Append(s.encoded[:0]), nil); err != nil {
+		if err := s.batch.Merge(c.entry.key, c.delta.Append(s.encoded[:0]), nil); err != nil {
 			return e.wrap(err)
 		}
 	}

@@ -49,6 +49,7 @@ type counters struct {
 
 // counterEntry is a cached counter.
 type counterEntry struct {
+	key    []byte
 	mu     sync.Mutex
 	loaded bool
 	sum    storage.Counter
@@ -56,7 +57,6 @@ type counterEntry struct {
 
 // counterChange is what a transaction adds to a counter.
 type counterChange struct {
-	key   []byte
 	entry *counterEntry
 	delta storage.Counter
 }
@@ -87,7 +87,7 @@ func (e *Engine) counter(key []byte) (*counterEntry, error) {
 			if c.entries == nil {
 				c.entries = make(map[string]*counterEntry)
 			}
-			entry = new(counterEntry)
+			entry = &counterEntry{key: bytes.Clone(key)}
 			c.entries[string(key)] = entry
 		}
 		c.mu.Unlock()

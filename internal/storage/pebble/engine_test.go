@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -32,5 +33,23 @@ func TestConformanceDisk(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, func(t testing.TB) storage.Engine {
 		return open(t, filepath.Join(t.TempDir(), "store"), Options{})
+	})
+}
+
+// TestModel compares the engine with the reference engine; flushes and compactions come between.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	storagetest.Model(t, func(testing.TB) storage.Engine {
+		e, err := Open("store", Options{FS: vfs.NewMem()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}, func(e storage.Engine) error {
+		db := e.(*Engine).db
+		if err := db.Flush(); err != nil {
+			return err
+		}
+		return db.Compact(context.Background(), []byte("a"), []byte("zz"), false)
 	})
 }

@@ -315,7 +315,7 @@ func (t *txn) Add(key []byte, delta storage.Counter) error {
 		return storage.ErrEnded
 	}
 	for i := range s.counters {
-		if bytes.Equal(s.counters[i].key, key) {
+		if bytes.Equal(s.counters[i].entry.key, key) {
 			s.counters[i].delta = s.counters[i].delta.Plus(delta)
 			return nil
 		}
@@ -325,7 +325,7 @@ func (t *txn) Add(key []byte, delta storage.Counter) error {
 		return err
 	}
 	s.bytes += len(key) + storage.CounterSize
-	s.counters = append(s.counters, counterChange{key: bytes.Clone(key), entry: entry, delta: delta})
+	s.counters = append(s.counters, counterChange{entry: entry, delta: delta})
 	return nil
 }
 
