@@ -108,9 +108,6 @@ func parseElemMatch(p *parser, f field) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hasKind(child, KindWhere) {
-		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch cannot contain $where expression")
-	}
 	return &ElemMatchObject{newLeaf(f.path), child}, nil
 }
 

@@ -120,9 +120,28 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 }
 
 func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
-	f := &Filter{Root: root, spec: spec, opts: opts, stateful: hasKind(root, KindExpr, KindWhere, KindSampleRate)}
+	f := &Filter{Root: root, spec: spec, opts: opts, stateful: mayFail(root)}
 	f.states.New = func() any { return &state{ctx: expr.Context{Now: opts.Now, Random: opts.Random}} }
 	return f
+}
+
+// mayFail reports whether matching can fail, which needs a state to keep the error in.
+func mayFail(n Node) bool {
+	fails := false
+	WalkNodes(n, func(n Node) bool {
+		switch n := n.(type) {
+		case *Expr, *Where:
+			fails = true
+		case *Regex:
+			fails = fails || n.re.MayFail()
+		case *In:
+			for _, re := range n.Regexes {
+				fails = fails || re.re.MayFail()
+			}
+		}
+		return !fails
+	})
+	return fails
 }
 
 // Spec returns the filter document that was parsed; it must not be changed.

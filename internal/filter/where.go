@@ -1,25 +1,57 @@
 package filter
 
 import (
+	"context"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Where is $where: a JavaScript function is true of the document.
+// Where is $where: a JavaScript function is true of the document, which is its `this`.
 type Where struct {
 	Code string
+
+	fn *js.Func
 }
 
 // Kind returns KindWhere.
 func (*Where) Kind() Kind { return KindWhere }
 
-func (n *Where) matchDoc(doc bsonx.Doc, st *state) bool { return st.fail(errNotImplemented("$where")) }
+// matchDoc runs the function. Nothing interrupts it but its own time limit, which is short.
+func (n *Where) matchDoc(doc bsonx.Doc, st *state) bool {
+	ok, err := n.fn.Test(context.Background(), doc)
+	if err != nil {
+		return st.fail(err)
+	}
+	return ok
+}
 
 // matchElem is never reached: the parser refuses $where within $elemMatch.
 func (n *Where) matchElem(bsonx.Value, *state) bool { return false }
 
-func (n *Where) serialize(b *bsonx.Builder) { b.String("$where", n.Code) }
+func (n *Where) serialize(b *bsonx.Builder) {
+	code := bsonx.String(n.Code)
+	b.Value("$where", bsonx.Value{Type: bsonx.TypeCode, Data: code.Data})
+}
 
-func parseWhere(p *parser, _ string, v bsonx.Value, _ level, _ int) (Node, error) {
-	return nil, mongoerr.New(mongoerr.BadValue, "$where is not allowed in this context")
+func parseWhere(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, error) {
+	if !p.opts.AllowWhere {
+		return nil, mongoerr.New(mongoerr.BadValue, "$where is not allowed in this context")
+	}
+	switch v.Type {
+	case bsonx.TypeString, bsonx.TypeCode:
+	case bsonx.TypeCodeWithScope:
+		return nil, mongoerr.New(4649201, "$where no longer supports deprecated BSON type CodeWScope")
+	default:
+		return nil, mongoerr.New(mongoerr.BadValue, "$where got bad type")
+	}
+	if level == levelElem {
+		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch cannot contain $where expression")
+	}
+	fn, err := js.New(v.Str(), js.Options{Timeout: p.opts.JSTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return &Where{Code: v.Str(), fn: fn}, nil
 }

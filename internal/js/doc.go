@@ -1,0 +1,19 @@
+// Package js runs the JavaScript of $where, $function and $accumulator on the goja engine.
+//
+// A Func is compiled once and called for many documents. BSON values become JavaScript values and back: what the
+// language has no type for (ObjectId, NumberLong, NumberDecimal, Timestamp, BinData, …) are objects of the classes that
+// MongoDB's own engine defines (prelude.js).
+//
+// Invariants:
+//
+//  1. A Func may be called by many goroutines; each call has an engine of its own while it runs. Globals that a
+//     function sets may or may not be there at its next call.
+//  2. A call ends: at its time limit, when its context ends, when it recurses too deeply, or when the process's heap
+//     grows too much while it runs.
+//  3. A function reaches nothing but its arguments: no files, no network, no modules, no Go values.
+//  4. Every failure is a JSInterpreterFailure (139), except the end of the context.
+//
+// The package does not know filters or expressions. It has no map-reduce environment (emit) and no database object.
+//
+// To add a class: define it in prelude.js with a _bsontype, convert to it in tojs.go and from it in tobson.go.
+package js

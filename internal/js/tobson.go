@@ -1,0 +1,189 @@
+package js
+
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// maxDepth bounds the nesting of a result, which also ends at cycles; maxSize bounds its length.
+const (
+	maxDepth = 150
+	maxSize  = 16 << 20
+)
+
+// toBSON converts a value. Numbers become doubles, as in MongoDB.
+func (e *engine) toBSON(v goja.Value) (bsonx.Value, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	if err := e.append(b, "v", v, 0); err != nil {
+		return bsonx.Missing, err
+	}
+	b.End()
+	return bsonx.Doc(b.Bytes()).Lookup("v"), nil
+}
+
+func (e *engine) append(b *bsonx.Builder, key string, v goja.Value, depth int) error {
+	if depth > maxDepth {
+		return failure("exceeded depth limit of %d when converting js object to BSON. Do you have a cycle?", maxDepth)
+	}
+	if b.Len() > maxSize {
+		return failure("the result is larger than %d bytes", maxSize)
+	}
+	if strings.IndexByte(key, 0) >= 0 {
+		return failure("a field name contains a null byte")
+	}
+	if v == nil || goja.IsUndefined(v) {
+		b.Value(key, bsonx.Value{Type: bsonx.TypeUndefined})
+		return nil
+	}
+	if goja.IsNull(v) {
+		b.Null(key)
+		return nil
+	}
+	if object, ok := v.(*goja.Object); ok {
+		return e.appendObject(b, key, object, depth)
+	}
+	switch x := v.Export().(type) {
+	case bool:
+		b.Bool(key, x)
+	case string:
+		b.String(key, x)
+	case int64, float64:
+		b.Double(key, v.ToFloat())
+	default: // symbols and big integers
+		b.String(key, v.String())
+	}
+	return nil
+}
+
+func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object, depth int) error {
+	if class := object.Get("_bsontype"); class != nil && !goja.IsUndefined(class) {
+		v, err := e.classToBSON(class.String(), object, depth)
+		if err != nil || !v.IsMissing() {
+			b.Value(key, v)
+			return err
+		}
+	}
+	switch object.ClassName() {
+	case "Array":
+		b.StartArrayField(key)
+		n := object.Get("length").ToInteger()
+		for i := range n {
+			name := strconv.FormatInt(i, 10)
+			if err := e.append(b, name, object.Get(name), depth+1); err != nil {
+				return err
+			}
+		}
+		b.End()
+		return nil
+	case "Date":
+		if t, ok := object.Export().(time.Time); ok {
+			b.Date(key, t.UnixMilli())
+			return nil
+		}
+		b.Null(key)
+		return nil
+	case "RegExp":
+		b.Value(key, bsonx.Regex(object.Get("source").String(), regexOptions(object.Get("flags").String())))
+		return nil
+	case "Function":
+		b.Value(key, code(object.String()))
+		return nil
+	case "Number", "String", "Boolean":
+		return e.append(b, key, primitive(object), depth+1)
+	}
+	b.StartDocField(key)
+	for _, name := range object.Keys() {
+		if err := e.append(b, name, object.Get(name), depth+1); err != nil {
+			return err
+		}
+	}
+	b.End()
+	return nil
+}
+
+// primitive unwraps new Number(1) and the like.
+func primitive(object *goja.Object) goja.Value {
+	switch object.ClassName() {
+	case "Number":
+		return object.ToNumber()
+	case "String":
+		return object.ToString()
+	default:
+		valueOf, _ := goja.AssertFunction(object.Get("valueOf"))
+		v, err := valueOf(object)
+		if err != nil {
+			return goja.Undefined()
+		}
+		return v
+	}
+}
+
+func regexOptions(flags string) string {
+	options := ""
+	for _, flag := range flags {
+		if flag == 'i' || flag == 'm' || flag == 's' {
+			options += string(flag)
+		}
+	}
+	return options
+}
+
+func code(text string) bsonx.Value {
+	v := bsonx.String(text)
+	return bsonx.Value{Type: bsonx.TypeCode, Data: v.Data}
+}
+
+// classToBSON converts an object of the prelude's classes; a missing value means that it is to be taken as an
+// ordinary object.
+func (e *engine) classToBSON(class string, object *goja.Object, depth int) (bsonx.Value, error) {
+	switch class {
+	case "ObjectId":
+		var id [12]byte
+		if n, err := hex.Decode(id[:], []byte(object.Get("str").String())); err != nil || n != 12 {
+			return bsonx.Missing, failure("invalid ObjectId")
+		}
+		return bsonx.ObjectID(id), nil
+	case "NumberLong":
+		i, err := strconv.ParseInt(object.Get("digits").String(), 10, 64)
+		if err != nil {
+			return bsonx.Missing, failure("invalid NumberLong")
+		}
+		return bsonx.Int64(i), nil
+	case "NumberInt":
+		return bsonx.Int32(int32(object.Get("value").ToInteger())), nil
+	case "NumberDecimal":
+		v, err := bsonx.ParseDecimal(object.Get("digits").String())
+		if err != nil {
+			return bsonx.Missing, failure("invalid NumberDecimal")
+		}
+		return v, nil
+	case "Timestamp":
+		return bsonx.Timestamp(clampUint32(object.Get("t")), clampUint32(object.Get("i"))), nil
+	case "BinData":
+		data, err := hex.DecodeString(object.Get("bytes").String())
+		if err != nil {
+			return bsonx.Missing, failure("invalid BinData")
+		}
+		return bsonx.Binary(byte(object.Get("type").ToInteger()), data), nil
+	case "Code":
+		return code(object.Get("code").String()), nil
+	case "MinKey":
+		return bsonx.MinKey, nil
+	case "MaxKey":
+		return bsonx.MaxKey, nil
+	default: // DBRef and DBPointer are documents
+		return bsonx.Missing, nil
+	}
+}
+
+func clampUint32(v goja.Value) uint32 {
+	return uint32(min(max(v.ToInteger(), 0), math.MaxUint32))
+}
