@@ -12,7 +12,7 @@ import (
 // applier is the state of one application of an operator document. It walks the trie beside the document
 // and collects edits. It is reused through the Update's pool.
 type applier struct {
-	env   *Env
+	env   Env
 	doc   bsonx.Doc
 	hasID bool
 	edits []edit
@@ -73,7 +73,7 @@ func (a *applier) node(n node, at place, inArray bool) (int, error) {
 
 // object applies the children of a node to what is at a place, in order.
 func (a *applier) object(n *objectNode, at place) (int, error) {
-	children, err := n.with(a.env)
+	children, err := n.with(&a.env)
 	if err != nil {
 		return 0, err
 	}
@@ -122,6 +122,10 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 	}
 	left := len(children)
 	off := at.payload + 4
+	if left == 1 {
+		a.locateOne(children[0].name, &a.locs[base], at)
+		return 0, nil
+	}
 	for it := at.value.Doc().Iter(); left > 0 && it.Next(); {
 		key, v := it.Key(), it.Value()
 		payload := off + len(key) + 2
@@ -138,6 +142,19 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 		off = payload + len(v.Data)
 	}
 	return 0, nil
+}
+
+// locateOne finds one field, the common case.
+func (a *applier) locateOne(name string, loc *place, at place) {
+	off := at.payload + 4
+	for it := at.value.Doc().Iter(); it.Next(); {
+		key := it.Key()
+		if string(key) == name {
+			*loc = place{off, off + len(key) + 2, it.Value()}
+			return
+		}
+		off += len(key) + 2 + len(it.Value().Data)
+	}
 }
 
 func (a *applier) locateElements(children []child, base int, at place) (int, error) {
@@ -320,11 +337,23 @@ func (a *applier) finish() bsonx.Doc {
 	if len(a.edits) > 1 {
 		slices.SortStableFunc(a.edits, func(x, y edit) int { return x.at - y.at })
 	}
-	size := len(a.doc)
+	size, inPlace := len(a.doc), true
 	for _, e := range a.edits {
-		size += len(e.data) - (e.end - e.at)
+		delta := len(e.data) - (e.end - e.at)
+		size += delta
+		inPlace = inPlace && delta == 0
 	}
-	out := make([]byte, 0, size)
+	if inPlace { // a counter, a flag: copy at once, then patch
+		out := append(a.env.Buffer[:0], a.doc...)
+		for _, e := range a.edits {
+			copy(out[e.at:], e.data)
+		}
+		return out
+	}
+	out := a.env.Buffer[:0]
+	if cap(out) < size {
+		out = make([]byte, 0, size)
+	}
 	pos := 0
 	for _, e := range a.edits {
 		out = append(out, a.doc[pos:e.at]...)
@@ -353,7 +382,8 @@ func (a *applier) release() {
 		*a = applier{}
 		return
 	}
-	clear(a.edits[:cap(a.edits)])
+	clear(a.edits)
 	clear(a.locs[:cap(a.locs)])
-	*a = applier{edits: a.edits[:0], locs: a.locs[:0], path: a.path[:0], buf: a.buf[:0], wrap: a.wrap[:0]}
+	a.env, a.doc = Env{}, nil
+	a.edits, a.locs, a.path, a.buf, a.wrap = a.edits[:0], a.locs[:0], a.path[:0], a.buf[:0], a.wrap[:0]
 }

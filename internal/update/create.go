@@ -65,7 +65,7 @@ func (a *applier) build(n node, t *appender, first child) (bsonx.Value, bool, er
 }
 
 func (a *applier) buildObject(n *objectNode, t *appender, first child) (bsonx.Value, bool, error) {
-	children, err := n.with(a.env)
+	children, err := n.with(&a.env)
 	if err != nil {
 		return bsonx.Value{}, false, err
 	}

@@ -45,11 +45,11 @@ func badCurrentDate() error {
 }
 
 func (op *currentDateOp) existing(a *applier, _ bsonx.Value) (change, error) {
-	return set(op.now(a.env)), nil
+	return set(op.now(&a.env)), nil
 }
 
 func (op *currentDateOp) missing(a *applier) (bsonx.Value, bool, error) {
-	return op.now(a.env), true, nil
+	return op.now(&a.env), true, nil
 }
 
 func (op *currentDateOp) now(env *Env) bsonx.Value {

@@ -1,18 +1,17 @@
 package update
 
 import (
-	"crypto/rand"
-	"encoding/binary"
-	"sync/atomic"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // PrepareInsert returns a document as an insert stores it: checked, with _id first (made by newID where it
-// is absent), and zero timestamps replaced unless timestamp is nil. It returns doc itself where nothing
-// changes.
+// is absent; nil makes ObjectIds) and with the zero timestamps of top-level fields replaced by the next
+// cluster time (nil takes the computer's clock). It returns doc itself where nothing changes.
 func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t, i uint32)) (bsonx.Doc, error) {
 	if len(doc) > MaxDocumentSize {
 		return nil, mongoerr.New(mongoerr.BadValue, "object to insert too large. size in bytes: %d, max size: %d", len(doc), MaxDocumentSize)
@@ -35,13 +34,17 @@ func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t,
 		}
 		id, first = v, n == 0
 	}
-	if timestamp != nil {
-		doc = FixTimestamps(doc, timestamp)
+	if timestamp == nil {
+		timestamp = (&Env{Now: time.Now()}).timestamp
 	}
+	doc = FixTimestamps(doc, timestamp)
 	if first {
 		return doc, nil
 	}
 	if id.IsMissing() {
+		if newID == nil {
+			newID = newObjectID
+		}
 		id = newID()
 	}
 	out := withID(id, doc)
@@ -51,28 +54,5 @@ func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t,
 	return out, nil
 }
 
-// IDGenerator makes ObjectIds: seconds, five random bytes of the process, a counter.
-type IDGenerator struct {
-	process [5]byte
-	counter atomic.Uint32
-}
-
-// NewIDGenerator returns a generator with fresh random bytes.
-func NewIDGenerator() *IDGenerator {
-	g := &IDGenerator{}
-	var seed [4]byte
-	_, _ = rand.Read(g.process[:]) // never fails: see crypto/rand
-	_, _ = rand.Read(seed[:])
-	g.counter.Store(binary.LittleEndian.Uint32(seed[:]))
-	return g
-}
-
-// New returns the next ObjectId.
-func (g *IDGenerator) New(now time.Time) bsonx.Value {
-	var id [12]byte
-	binary.BigEndian.PutUint32(id[:], uint32(now.Unix()))
-	copy(id[4:], g.process[:])
-	n := g.counter.Add(1)
-	id[9], id[10], id[11] = byte(n>>16), byte(n>>8), byte(n)
-	return bsonx.ObjectID(id)
-}
+// newObjectID returns a new ObjectId as a value.
+func newObjectID() bsonx.Value { return bsonx.ObjectID(bson.NewObjectID()) }

@@ -65,10 +65,9 @@ type renameTarget struct {
 	from, to []string
 }
 
-func (op *renameTarget) existing(a *applier, v bsonx.Value) (change, error) {
+func (op *renameTarget) existing(a *applier, _ bsonx.Value) (change, error) {
 	source, found, err := op.source(a.doc)
-	if err != nil || !found || identical(source, v) {
-		// The source is removed even where the values are the same.
+	if err != nil || !found {
 		return change{}, err
 	}
 	return set(source), nil
@@ -116,7 +115,7 @@ func (op *renameTarget) source(doc bsonx.Doc) (bsonx.Value, bool, error) {
 
 func throughArray(role string, path []string, array string, doc bsonx.Doc) error {
 	return mongoerr.New(mongoerr.BadValue, "The %s field cannot be an array element, '%s' in doc with %s has an array field called '%s'",
-		role, strings.Join(path, "."), idText(doc), array)
+		role, strings.Join(path, "."), "_id: "+shell(doc.Lookup("_id")), array)
 }
 
 // stepInto returns a field of a document or an element of an array; viable is false where a value can have

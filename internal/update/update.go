@@ -47,6 +47,8 @@ type Env struct {
 	HasMatchedIndex bool
 	// Insert says that the document is being upserted: $setOnInsert applies. UpsertDoc sets it.
 	Insert bool
+	// Buffer is memory that Apply may write the result of an operator document into. It may be nil.
+	Buffer []byte
 	// Record receives the single changes of an operator document as they are made; an error of Apply
 	// voids them. It may be nil.
 	Record func(Modification)
@@ -104,17 +106,25 @@ func (u *Update) Affects(path string) bool {
 // Apply returns the document after the update and whether it was modified. The result is a fresh document,
 // or doc itself where nothing was modified.
 func (u *Update) Apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
-	out, changed, err := u.apply(doc, &env)
+	if u.kind == KindOperators {
+		return u.applyOperators(doc, env)
+	}
+	out, changed, err := u.apply(doc, env)
 	if err != nil || !changed {
 		return doc, false, err
 	}
+	return checkSize(doc, out)
+}
+
+// checkSize returns the result of an update unless it is too large.
+func checkSize(doc, out bsonx.Doc) (bsonx.Doc, bool, error) {
 	if len(out) > MaxDocumentSize {
 		return doc, false, mongoerr.New(updateTooLarge, "Resulting document after update is larger than %d", MaxDocumentSize)
 	}
 	return out, true, nil
 }
 
-func (u *Update) apply(doc bsonx.Doc, env *Env) (bsonx.Doc, bool, error) {
+func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	switch u.kind {
 	case KindReplacement:
 		out, err := replace(doc, FixTimestamps(u.replacement, env.timestamp), env.Insert)
@@ -131,20 +141,23 @@ func (u *Update) apply(doc bsonx.Doc, env *Env) (bsonx.Doc, bool, error) {
 	}
 }
 
-func (u *Update) applyOperators(doc bsonx.Doc, env *Env) (bsonx.Doc, bool, error) {
+func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	a, _ := u.pool.Get().(*applier)
 	if a == nil {
 		a = new(applier)
 	}
-	defer func() {
-		a.release()
-		u.pool.Put(a)
-	}()
 	a.env, a.doc, a.hasID = env, doc, !env.Insert || !doc.Lookup("_id").IsMissing()
-	if err := a.run(u.root); err != nil || len(a.edits) == 0 {
-		return doc, false, err
+	out, err := doc, a.run(u.root)
+	changed := err == nil && len(a.edits) > 0
+	if changed {
+		out = a.finish()
 	}
-	return a.finish(), true, nil
+	a.release()
+	u.pool.Put(a)
+	if !changed || env.Insert {
+		return out, changed, err
+	}
+	return checkSize(doc, out)
 }
 
 // timestamp returns the next cluster time.

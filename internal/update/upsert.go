@@ -9,14 +9,14 @@ import (
 
 // UpsertDoc returns the document that an upsert inserts when nothing matches: the equalities of the query,
 // changed by the update, with _id first. A replacement takes only _id from the query. The query must have
-// been parsed as a filter without error before. env.NewID is needed.
+// been parsed as a filter without error before.
 func UpsertDoc(query bsonx.Doc, u *Update, env Env) (bsonx.Doc, error) {
 	env.Insert = true
 	base, err := u.base(query)
 	if err != nil {
 		return nil, err
 	}
-	doc, _, err := u.apply(base, &env)
+	doc, _, err := u.apply(base, env)
 	if err != nil {
 		return nil, err
 	}
@@ -25,6 +25,9 @@ func UpsertDoc(query bsonx.Doc, u *Update, env Env) (bsonx.Doc, error) {
 	}
 	id := doc.Lookup("_id")
 	if id.IsMissing() {
+		if env.NewID == nil {
+			env.NewID = newObjectID
+		}
 		id = env.NewID()
 	}
 	if err := checkID(id); err != nil {

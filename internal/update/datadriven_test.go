@@ -1,0 +1,218 @@
+package update_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/update"
+)
+
+// TestData runs the files under testdata/<family>/<operator>. Their commands are
+//
+//	update [matched=N] [insert] [nocase]   an update, then documents, one a line; "filters […]" may come first
+//	upsert                                 a query, then an update
+//	insert                                 documents
+//
+// Each document is answered by what becomes of it, "same" where it is not modified, or the error.
+func TestData(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			lines := strings.Split(strings.TrimSpace(d.Input), "\n")
+			switch d.Cmd {
+			case "update":
+				return runUpdate(t, d, lines)
+			case "upsert":
+				return runUpsert(t, lines)
+			case "insert":
+				return runInsert(t, lines)
+			default:
+				t.Fatalf("unknown command %s", d.Cmd)
+				return ""
+			}
+		})
+	})
+}
+
+func runUpdate(t *testing.T, d *datadriven.TestData, lines []string) string {
+	filters := bsonx.Missing
+	if text, ok := strings.CutPrefix(lines[0], "filters "); ok {
+		filters, lines = parseJSON(t, text), lines[1:]
+	}
+	opts := options(nil, filters)
+	if d.HasArg("nocase") {
+		opts.Compare = compareNoCase
+	}
+	u, err := update.Parse(parseJSON(t, lines[0]), opts)
+	if err != nil {
+		return errorText(err)
+	}
+	env := update.Env{Now: now, Insert: d.HasArg("insert")}
+	if d.HasArg("matched") {
+		d.ScanArgs(t, "matched", &env.MatchedIndex)
+		env.HasMatchedIndex = true
+	}
+	var out strings.Builder
+	for _, line := range lines[1:] {
+		doc := parseJSON(t, line).Doc()
+		before := doc.Clone()
+		after, changed, err := u.Apply(doc, env)
+		switch {
+		case err != nil:
+			out.WriteString(errorText(err))
+		case !changed:
+			out.WriteString("same\n")
+			if !after.Equal(doc) {
+				t.Errorf("%s: unchanged but different", line)
+			}
+		default:
+			out.WriteString(text(t, after))
+			if u.Kind() != update.KindOperators {
+				break
+			}
+			// An update that was applied has nothing to add where its operators only set.
+			if err := bsonx.Validate(after, bsonx.Limits{}); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+		if !before.Equal(doc) {
+			t.Errorf("%s: the document was changed in place", line)
+		}
+	}
+	return out.String()
+}
+
+func runUpsert(t *testing.T, lines []string) string {
+	u, err := update.Parse(parseJSON(t, lines[1]), options(nil, bsonx.Missing))
+	if err != nil {
+		return errorText(err)
+	}
+	env := update.Env{Now: now, NewID: func() bsonx.Value { return bsonx.String("new") }}
+	doc, err := update.UpsertDoc(parseJSON(t, lines[0]).Doc(), u, env)
+	if err != nil {
+		return errorText(err)
+	}
+	return text(t, doc)
+}
+
+func runInsert(t *testing.T, lines []string) string {
+	var out strings.Builder
+	for _, line := range lines {
+		doc, err := update.PrepareInsert(parseJSON(t, line).Doc(),
+			func() bsonx.Value { return bsonx.String("new") }, func() (t, i uint32) { return 5, 6 })
+		if err != nil {
+			out.WriteString(errorText(err))
+			continue
+		}
+		out.WriteString(text(t, doc))
+	}
+	return out.String()
+}
+
+// compareNoCase orders strings without regard to case.
+func compareNoCase(a, b bsonx.Value) int {
+	if a.Type == bsonx.TypeString && b.Type == bsonx.TypeString {
+		return bytes.Compare(bytes.ToLower(a.StrBytes()), bytes.ToLower(b.StrBytes()))
+	}
+	return bsonx.CompareValues(a, b)
+}
+
+func errorText(err error) string {
+	var user *mongoerr.Error
+	if !errors.As(err, &user) {
+		return "internal error: " + err.Error() + "\n"
+	}
+	return fmt.Sprintf("error %d: %s\n", user.Code, user.Message)
+}
+
+// parseJSON reads Extended JSON: a document or an array.
+func parseJSON(t testing.TB, text string) bsonx.Value {
+	t.Helper()
+	var d bson.D
+	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+text+`}`), false, &d); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bsonx.Doc(raw).Lookup("v")
+}
+
+// text writes a document as Extended JSON in which plain integers are int32 and fractions double.
+func text(t *testing.T, doc bsonx.Doc) string {
+	t.Helper()
+	var b strings.Builder
+	writeText(t, &b, bsonx.Document(doc))
+	return b.String() + "\n"
+}
+
+func writeText(t *testing.T, b *strings.Builder, v bsonx.Value) {
+	switch v.Type {
+	case bsonx.TypeInt32:
+		b.WriteString(strconv.Itoa(int(v.Int32())))
+	case bsonx.TypeDocument, bsonx.TypeArray:
+		open, end := "{", "}"
+		if v.Type == bsonx.TypeArray {
+			open, end = "[", "]"
+		}
+		b.WriteString(open)
+		n := 0
+		for it := v.Doc().Iter(); it.Next(); n++ {
+			if n > 0 {
+				b.WriteString(",")
+			}
+			if v.Type == bsonx.TypeDocument {
+				b.WriteString(strconv.Quote(string(it.Key())) + ":")
+			} else if string(it.Key()) != strconv.Itoa(n) {
+				t.Errorf("array element %d has the key %s", n, it.Key())
+			}
+			writeText(t, b, it.Value())
+		}
+		b.WriteString(end)
+	default:
+		wrapped := toJSON(bsonx.NewDoc("v", v))
+		b.WriteString(wrapped[len(`{"v":`) : len(wrapped)-1])
+	}
+}
+
+// TestOperatorsHaveTests checks that every operator of the registry has its file, and every file an operator.
+func TestOperatorsHaveTests(t *testing.T) {
+	t.Parallel()
+	steps := map[string]string{"$": "positional", "$[]": "all-positional", "$[<identifier>]": "filtered-positional"}
+	want := map[string]bool{}
+	for _, op := range update.Operators() {
+		name, ok := steps[op.Name]
+		if !ok {
+			name = strings.ToLower(op.Name[1:])
+		}
+		want[filepath.Join("testdata", op.Family, name)] = true
+	}
+	err := filepath.WalkDir("testdata", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(path)) == "document" || strings.Contains(path, "fuzz") {
+			return err
+		}
+		if !want[path] {
+			t.Errorf("%s is not the test of an operator", path)
+		}
+		delete(want, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range want {
+		t.Errorf("%s is missing", path)
+	}
+}
