@@ -226,7 +226,7 @@ func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 		r.errors++
 		r.results = append(r.results, bulkFailure(i, op, err))
 	case !r.errorsOnly:
-		r.results = append(r.results, bsonx.NewDoc("ok", 1.0, "idx", i, "n", n))
+		r.results = append(r.results, bsonx.NewDoc("ok", 1.0, "idx", i, "n", int32(n)))
 		r.results[len(r.results)-1] = withFields(r.results[len(r.results)-1], b.Bytes())
 	}
 	return nil

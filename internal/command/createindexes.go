@@ -51,10 +51,11 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	}
 	reply.Int32("numIndexesBefore", int32(before))
 	reply.Int32("numIndexesAfter", int32(before+len(missing)))
-	reply.Bool("createdCollectionAutomatically", existed == nil)
 	if len(missing) == 0 {
 		reply.String("note", "all indexes already exist")
+		return nil
 	}
+	reply.Bool("createdCollectionAutomatically", existed == nil)
 	return nil
 }
 

@@ -51,6 +51,7 @@ func parseDeleteSpec(path string, doc bsonx.Doc) (deleteSpec, error) {
 			return s.setLimit(v)
 		case "hint":
 			s.hint = v
+			return checkHint(v)
 		case "collation":
 			s.collation = v
 		}
@@ -109,9 +110,6 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 // runDeleteSpec compiles and runs one delete statement.
 func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
 	if err := checkCollation(spec.collation); err != nil {
-		return 0, err
-	}
-	if err := checkHint(spec.hint); err != nil {
 		return 0, err
 	}
 	f, err := sc.filter(spec.query)

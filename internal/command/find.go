@@ -32,7 +32,7 @@ var findFields = []Field{
 	{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)},
 	{Name: "ntoreturn", Type: SafeInt, Check: AtLeast(0)},
 	{Name: "singleBatch", Type: SafeBool},
-	{Name: "allowDiskUse", Type: SafeBool},
+	{Name: "allowDiskUse", Type: Bool},
 	{Name: "min", Type: Object, Unstable: true},
 	{Name: "max", Type: Object, Unstable: true},
 	{Name: "returnKey", Type: SafeBool, Unstable: true},
@@ -112,6 +112,9 @@ func checkFind(req *Request, name string, c *table.Collection) error {
 		return err
 	}
 	if err := checkCollation(req.Get("collation")); err != nil {
+		return err
+	}
+	if err := checkSort(req.Doc("sort")); err != nil {
 		return err
 	}
 	switch {

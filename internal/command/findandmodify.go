@@ -78,6 +78,9 @@ func checkFindAndModify(req *Request) error {
 	if err := checkHint(req.Get("hint")); err != nil {
 		return err
 	}
+	if err := checkSort(req.Doc("sort")); err != nil {
+		return err
+	}
 	return checkCollation(req.Get("collation"))
 }
 

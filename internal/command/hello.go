@@ -63,8 +63,12 @@ func helloCommands() []Definition {
 
 func runHello(ctx context.Context, req *Request, reply *bsonx.Builder, legacy bool) error {
 	s, conn := req.Service, req.Conn
-	if err := conn.acceptMetadata(req.Doc("client")); err != nil {
-		return err
+	if client := req.Doc("client"); client != nil {
+		if err := conn.acceptMetadata(client); err != nil {
+			return err
+		}
+		s.Logger.Info("client metadata", "c", "NETWORK", "id", 51800, "ctx", connName(conn.ID), "remote", conn.Remote,
+			"client", connName(conn.ID), "doc", formatDoc(client))
 	}
 	if err := s.awaitTopology(ctx, req); err != nil {
 		return err
@@ -132,9 +136,6 @@ func (c *Conn) negotiateCompression(v bsonx.Value, reply *bsonx.Builder) {
 
 // acceptMetadata checks and keeps the client document. It may be sent once per connection.
 func (c *Conn) acceptMetadata(client bsonx.Doc) error {
-	if client == nil {
-		return nil
-	}
 	if c.metadata != nil {
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
 	}

@@ -53,7 +53,6 @@ type indexSpec struct {
 	hidden   bool
 	wildcard bool
 	hashed   bool
-	special  bool // text or geo
 }
 
 // cannotCreate is the usual error of a bad index specification.
@@ -150,8 +149,6 @@ func (s *indexSpec) checkKey() error {
 			wildcards++
 		case kind == "hashed":
 			hashed++
-		case kind != "":
-			s.special = true
 		}
 	}
 	s.wildcard, s.hashed = wildcards > 0, hashed > 0
@@ -374,6 +371,18 @@ func (s *indexSpec) stored() bsonx.Doc {
 			b.Value(name, v)
 		}
 	}
+	if s.raw.Lookup("2dsphereIndexVersion").IsMissing() && s.hasKind("2dsphere") {
+		b.Int32("2dsphereIndexVersion", 3)
+	}
 	b.End()
 	return b.Bytes()
+}
+
+func (s *indexSpec) hasKind(kind string) bool {
+	for it := s.key.Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == kind {
+			return true
+		}
+	}
+	return false
 }

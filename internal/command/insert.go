@@ -48,6 +48,14 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err := batch.prepare(); err != nil {
 		return err
 	}
+	if req.isView(name) {
+		_, err := req.writable(req.DB, name)
+		batch.errors.items = []writeError{{0, err}}
+		batch.refused, batch.docs = nil, nil
+		reply.Int32("n", 0)
+		batch.errors.append(reply)
+		return nil
+	}
 	var n int
 	if len(batch.docs) > 0 {
 		err = req.onCollection(req.DB, name, func(c *table.Collection) error {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -57,6 +57,8 @@ type updateSpec struct {
 	sort         bsonx.Doc
 	multi        bool
 	upsert       bool
+	// supplied says that an upsert inserts the document "new" of the constants.
+	supplied bool
 }
 
 func parseUpdateSpec(path string, doc bsonx.Doc) (updateSpec, error) {
@@ -67,16 +69,20 @@ func parseUpdateSpec(path string, doc bsonx.Doc) (updateSpec, error) {
 			s.query = v.Doc()
 		case "u":
 			s.mods = v
+			return checkStages(v)
 		case "c":
 			s.constants = v
 		case "arrayFilters":
 			s.arrayFilters = v
 		case "hint":
 			s.hint = v
+			return checkHint(v)
 		case "multi":
 			s.multi = v.Truthy()
 		case "upsert":
 			s.upsert = v.Truthy()
+		case "upsertSupplied":
+			s.supplied = v.Truthy()
 		case "collation":
 			s.collation = v
 		case "sort":
@@ -151,12 +157,14 @@ type upserted struct {
 
 func (r *updateRun) one(ctx context.Context, i int, spec *updateSpec) {
 	res, err := r.req.runUpdateSpec(ctx, r.scope, r.req.DB, r.name, spec, r.opts)
-	switch {
-	case err == nil:
-	case endsCommand(err):
-		r.fatal = err
-	default:
-		r.errors.add(i, err)
+	if err != nil {
+		// What a failed statement has changed is not counted, as in MongoDB.
+		if endsCommand(err) {
+			r.fatal = err
+		} else {
+			r.errors.add(i, err)
+		}
+		return
 	}
 	r.n += res.Matched
 	r.modified += res.Modified
@@ -224,7 +232,7 @@ func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatem
 	if err := checkCollation(spec.collation); err != nil {
 		return nil, err
 	}
-	if err := checkHint(spec.hint); err != nil {
+	if err := checkSort(spec.sort); err != nil {
 		return nil, err
 	}
 	arrayFilters, err := docsOf("update.updates.arrayFilters", spec.arrayFilters)
@@ -253,14 +261,47 @@ func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatem
 	if err != nil {
 		return nil, err
 	}
-	return newUpdateStatement(spec, f, u, r.env()), nil
+	st := &write.UpdateStatement{
+		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi},
+		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(),
+	}
+	if spec.supplied {
+		st.Supplied, err = spec.suppliedDoc()
+	}
+	return st, err
 }
 
-func newUpdateStatement(spec *updateSpec, f *filter.Filter, u *update.Update, env update.Env) *write.UpdateStatement {
-	return &write.UpdateStatement{
-		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi},
-		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: env,
+// suppliedDoc returns the document that an upsert with upsertSupplied inserts.
+func (s *updateSpec) suppliedDoc() (bsonx.Doc, error) {
+	doc := bsonx.Missing
+	if s.constants.Type == bsonx.TypeDocument {
+		doc = s.constants.Doc().Lookup("new")
 	}
+	if doc.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "the parameter 'c' must have a document field 'new' when 'upsertSupplied' is true")
+	}
+	return update.PrepareInsert(doc.Doc(), nil, nil)
+}
+
+// checkStages refuses a pipeline whose stages are malformed or unknown before any statement runs; what the stages say is
+// judged statement by statement.
+func checkStages(mods bsonx.Value) error {
+	if mods.Type != bsonx.TypeArray {
+		return nil
+	}
+	for it := mods.Doc().Iter(); it.Next(); {
+		v := it.Value()
+		if v.Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+		if v.Doc().Len() != 1 {
+			return mongoerr.New(mongoerr.Code(40323), "A pipeline stage specification object must contain exactly one field.")
+		}
+		if name := string(v.Doc().First().Key); !pipeline.IsStage(name) {
+			return mongoerr.New(mongoerr.Code(40324), "Unrecognized pipeline stage name: '%s'", name)
+		}
+	}
+	return nil
 }
 
 // check refuses combinations of options.

@@ -15,6 +15,8 @@ type UpdateStatement struct {
 	RawFilter bsonx.Doc
 	Update    *update.Update
 	Upsert    bool
+	// Supplied is the document that an upsert inserts instead of a derived one; nil for none.
+	Supplied bsonx.Doc
 	Env       update.Env
 	// Updated is called with both versions of each document that matched, while it is locked; it may be nil. old is
 	// nil for an upsert. The documents are borrowed.
@@ -78,7 +80,7 @@ func (st *UpdateStatement) apply(opts Options) act {
 
 // upsert inserts the document that the query and the update describe.
 func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options) (bsonx.Value, error) {
-	doc, err := update.UpsertDoc(st.RawFilter, st.Update, st.Env)
+	doc, err := st.newDoc()
 	if err != nil {
 		return bsonx.Value{}, err
 	}
@@ -92,4 +94,12 @@ func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options
 		}
 	}
 	return doc.Lookup("_id"), nil
+}
+
+// newDoc returns the document that an upsert inserts.
+func (st *UpdateStatement) newDoc() (bsonx.Doc, error) {
+	if st.Supplied != nil {
+		return st.Supplied, nil
+	}
+	return update.UpsertDoc(st.RawFilter, st.Update, st.Env)
 }

@@ -1,0 +1,97 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// maxSortKeys is the most fields that a sort pattern has.
+const maxSortKeys = 32
+
+// The codes of MongoDB's checks of sort patterns.
+const (
+	codeSortValue     = mongoerr.Code(15974)
+	codeSortDirection = mongoerr.Code(15975)
+	codeTooManyKeys   = mongoerr.Code(13103)
+	codeDollarPath    = mongoerr.Code(16410)
+	codeEmptyPath     = mongoerr.Code(40352)
+	codeTrailingDot   = mongoerr.Code(40353)
+	codeEmptyPart     = mongoerr.Code(15998)
+	codeNoTextScore   = mongoerr.Code(40218)
+)
+
+// checkSort refuses sort patterns that MongoDB refuses.
+func checkSort(pattern bsonx.Doc) error {
+	if pattern.Len() > maxSortKeys {
+		return mongoerr.New(codeTooManyKeys, "too many compound keys")
+	}
+	for it := pattern.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		if name == "$natural" {
+			if err := checkNatural(pattern, v); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := checkSortPath(name); err != nil {
+			return err
+		}
+		if err := checkSortValue(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkNatural(pattern bsonx.Doc, v bsonx.Value) error {
+	n, ok := v.AsExactInt64()
+	if !ok || n != 1 && n != -1 || pattern.Len() > 1 {
+		return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
+	}
+	return nil
+}
+
+func checkSortPath(path string) error {
+	switch {
+	case path == "":
+		return mongoerr.New(codeEmptyPath, "FieldPath cannot be constructed with empty string")
+	case strings.HasSuffix(path, "."):
+		return mongoerr.New(codeTrailingDot, "FieldPath must not end with a '.'.")
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		switch {
+		case part == "":
+			return mongoerr.New(codeEmptyPart, "FieldPath field names may not be empty strings.")
+		case part[0] == '$' && part != "$id" && part != "$ref" && part != "$db":
+			return mongoerr.New(codeDollarPath, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+		}
+	}
+	return nil
+}
+
+func checkSortValue(name string, v bsonx.Value) error {
+	if v.Type == bsonx.TypeDocument {
+		return checkSortMeta(name, v)
+	}
+	if !v.Type.IsNumber() {
+		return mongoerr.New(codeSortValue, "Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
+	}
+	if n, ok := v.AsInt64(); !ok || n != 1 && n != -1 {
+		return mongoerr.New(codeSortDirection, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+	}
+	return nil
+}
+
+func checkSortMeta(name string, v bsonx.Value) error {
+	first := v.Doc().First()
+	switch {
+	case v.Doc().Len() != 1 || string(first.Key) != "$meta" || first.Value.Type != bsonx.TypeString:
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification: %s: %s", name, bsonx.FormatShell(v))
+	case first.Value.Str() == "textScore":
+		return mongoerr.New(codeNoTextScore, "query requires text score metadata, but it is not available")
+	default:
+		return mongoerr.New(mongoerr.NotImplemented, "sorting by the metadata '%s' is not supported yet", first.Value.Str())
+	}
+}
