@@ -124,7 +124,7 @@ func (g *generator) updateOne() bson.D {
 	u, filters := g.update(false)
 	q := bson.D{{Key: "_id", Value: g.anyID()}}
 	if g.chance(3) {
-		q = append(q, g.clause(1))
+		q = g.addClause(q, 1)
 	}
 	stmt := bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}}
 	if g.chance(3) {
@@ -140,7 +140,7 @@ func (g *generator) updateOne() bson.D {
 func (g *generator) upsertFilter() bson.D {
 	f := bson.D{{Key: "none", Value: "here"}}
 	for range g.rnd.IntN(3) {
-		f = append(f, g.clause(1))
+		f = g.addClause(f, 1)
 	}
 	return f
 }

@@ -47,9 +47,18 @@ func (g *generator) filter(depth int) bson.D {
 	}
 	f := bson.D{}
 	for range 1 + g.rnd.IntN(2) {
-		f = append(f, g.clause(depth))
+		f = g.addClause(f, depth)
 	}
 	return f
+}
+
+// addClause appends a clause unless the document has that field already: MongoDB leaves open what a repeated field means.
+func (g *generator) addClause(f bson.D, depth int) bson.D {
+	c := g.clause(depth)
+	if lookup(f, c.Key) != nil {
+		return f
+	}
+	return append(f, c)
 }
 
 func (g *generator) clause(depth int) bson.E {

@@ -26,7 +26,9 @@ func (g *generator) projection() bson.D {
 		case g.chance(8):
 			p = append(p, bson.E{Key: path, Value: op("$slice", pick(g, []any{int32(1), int32(-2), int32(0), bson.A{int32(1), int32(2)}, bson.A{int32(-2), int32(1)}}))})
 		case g.chance(8):
-			p = append(p, bson.E{Key: pick(g, []string{"a", "b", "c"}), Value: g.elemMatch(1)})
+			if field := pick(g, []string{"a", "b", "c"}); lookup(p, field) == nil {
+				p = append(p, bson.E{Key: field, Value: g.elemMatch(1)})
+			}
 		case include && g.chance(10):
 			p = append(p, bson.E{Key: path, Value: pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{Key: "x", Value: "$a"}}})})
 		case g.chance(25):

@@ -41,7 +41,7 @@ func start(bin string) (string, func(), error) {
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json")
+	cmd := exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json", "--enable-test-commands")
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
