@@ -210,14 +210,40 @@ func (e *explainer) planCacheKey() []byte {
 // wrap writes the stage of a writing command around the plan of its targets.
 func (e *explainer) wrap(w *stageWriter, t *candidate, plan func()) {
 	name := e.writeStage()
-	if name == "" {
+	switch {
+	case name == "":
 		plan()
+		return
+	case isPoint(t.sol.root):
+		e.expressWrite(w)
 		return
 	}
 	w.b.String("stage", name)
 	w.b.StartDocField("inputStage")
 	plan()
 	w.b.End()
+}
+
+// isPoint reports whether a plan of targets reads one record by its _id.
+func isPoint(n node) bool {
+	_, ok := n.(*idHack)
+	return ok
+}
+
+// expressWrite writes the stage of a change of one record by its _id.
+func (e *explainer) expressWrite(w *stageWriter) {
+	x := idIndex(e.req.Query.Coll)
+	name := "EXPRESS_UPDATE"
+	if e.deletes() {
+		name = "EXPRESS_DELETE"
+	}
+	w.b.String("stage", name)
+	w.b.Doc("keyPattern", x.key)
+	w.b.String("indexName", x.name)
+}
+
+func (e *explainer) deletes() bool {
+	return e.req.Command == ExplainDelete || e.req.Command == ExplainFindAndDelete
 }
 
 func (e *explainer) writeStage() string {
@@ -275,6 +301,10 @@ func (e *explainer) executionStages(w *stageWriter, t *candidate) {
 		return
 	}
 	b := w.b
+	if isPoint(t.sol.root) {
+		e.expressWriteStats(w, t)
+		return
+	}
 	b.String("stage", name)
 	in := works(t.sol.root, t.root)
 	w.counters(&exec.Stats{IsEOF: true}, in)
@@ -290,6 +320,24 @@ func (e *explainer) executionStages(w *stageWriter, t *candidate) {
 	b.StartDocField("inputStage")
 	w.node(t.sol.root, t.root)
 	b.End()
+}
+
+// expressWriteStats writes what a change of one record by its _id would do.
+func (e *explainer) expressWriteStats(w *stageWriter, t *candidate) {
+	e.expressWrite(w)
+	keys, docs := examined(t.root)
+	found, b := int64(e.returned), w.b
+	b.Int32("nReturned", 0)
+	b.Int32("executionTimeMillisEstimate", 0)
+	b.Int32("keysExamined", int32(keys))
+	b.Int32("docsExamined", int32(docs))
+	modified, deleted := found, int64(0)
+	if e.deletes() {
+		modified, deleted = 0, found
+	}
+	b.Int64("nWouldModify", modified)
+	b.Int64("nWouldUpsert", int64(btoi(e.req.Upsert && found == 0)))
+	b.Int64("nWouldDelete", deleted)
 }
 
 // trialStats is what allPlansExecution says of a candidate.

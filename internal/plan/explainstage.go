@@ -12,6 +12,8 @@ import (
 type stageWriter struct {
 	b *bsonx.Builder
 	q *Query
+	// inDistinct is true below the projection that stands above a DISTINCT_SCAN.
+	inDistinct bool
 }
 
 // node writes a plan node; run is its operator or nil.
@@ -24,6 +26,11 @@ func (w *stageWriter) node(n node, run exec.Node) {
 	case *express:
 		w.express(n, run)
 		return
+	case *distinctScan:
+		if !w.inDistinct {
+			w.coveredDistinct(n, run)
+			return
+		}
 	}
 	w.b.String("stage", n.stage())
 	w.filter(n)
@@ -198,12 +205,12 @@ func (w *stageWriter) express(n *express, run exec.Node) {
 		b.Doc("keyPattern", n.index.key)
 		b.String("indexName", n.index.name)
 	}
-	if p, ok := n.in.(*project); ok {
-		b.Doc("projection", p.spec)
-		if p.covered != nil {
-			b.Bool("projectionCovered", true)
+	walk(n.in, func(in node) {
+		if p, ok := in.(*project); ok {
+			b.Doc("projection", p.spec)
+			b.Bool("projectionCovered", p.covered != nil)
 		}
-	}
+	})
 	if run == nil {
 		return
 	}
@@ -212,6 +219,21 @@ func (w *stageWriter) express(n *express, run exec.Node) {
 	b.Int32("executionTimeMillisEstimate", 0)
 	b.Int32("keysExamined", int32(keys))
 	b.Int32("docsExamined", int32(docs))
+}
+
+// coveredDistinct writes the projection that makes documents of a DISTINCT_SCAN's entries.
+func (w *stageWriter) coveredDistinct(n *distinctScan, run exec.Node) {
+	b := w.b
+	b.String("stage", "PROJECTION_COVERED")
+	if run != nil {
+		w.counters(run.Stats(), works(n, run))
+	}
+	b.Doc("transformBy", distinctSpec(n.scan.index.fields[0].Path))
+	below := *w
+	below.inDistinct = true
+	b.StartDocField("inputStage")
+	below.node(n, run)
+	b.End()
 }
 
 func direction(backward bool) string {

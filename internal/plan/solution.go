@@ -26,6 +26,9 @@ func (cq *canonical) solutions() []*solution {
 	if cq.natural != 0 || cq.hint.natural != 0 {
 		return []*solution{cq.sorted(cq.naturalScan(), nil)}
 	}
+	if s := cq.expressPlan(); s != nil {
+		return []*solution{s}
+	}
 	c := conjunctionOf(cq.root)
 	var out []*solution
 	ordered := false
@@ -161,8 +164,14 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 
 // withoutFetch finishes a plan whose results can be made from index entries, or returns nil.
 func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
+	if len(residual) > 0 {
+		return nil
+	}
+	if cq.purpose == purposeCount && isUnionOfScans(n) {
+		return cq.finish(n)
+	}
 	scan, ok := n.(*indexScan)
-	if !ok || len(residual) > 0 {
+	if !ok {
 		return nil
 	}
 	switch {
@@ -188,9 +197,26 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 	return cq.limited(&project{in: root, p: cq.q.Projection, spec: cq.q.projectionSpec(), covered: scan})
 }
 
+// isUnionOfScans reports whether a tree is a union of index scans, whose rows can be counted as they are.
+func isUnionOfScans(n node) bool {
+	o, ok := n.(*or)
+	if !ok {
+		return false
+	}
+	for _, in := range o.in {
+		if _, ok := in.(*indexScan); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // finish adds skip, projection and limit in MongoDB's order.
 func (cq *canonical) finish(n node) *solution {
 	if cq.purpose == purposeCount {
+		if cq.isRootedOr() {
+			n = &subplan{n}
+		}
 		return newSolution(&count{n, cq.q.Skip, cq.q.Limit})
 	}
 	if cq.q.Skip > 0 {
@@ -219,6 +245,9 @@ func (cq *canonical) limited(n node) *solution {
 	})
 	if cq.q.Limit > 0 && !sorted {
 		n = &limit{n, cq.q.Limit}
+	}
+	if cq.isRootedOr() {
+		n = &subplan{n}
 	}
 	return newSolution(n)
 }

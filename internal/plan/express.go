@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// expressPlan returns the plan of a find for at most one document by equality on a field that leads an index: no other
+// plan can be better, so that none is tried. It returns nil for other queries.
+func (cq *canonical) expressPlan() *solution {
+	c, ok := cq.root.(*filter.Compare)
+	if !ok || c.Op != filter.Eq || !cq.isExpress() || !isExpressValue(c.Value) {
+		return nil
+	}
+	var best *indexInfo
+	for _, x := range cq.indexes {
+		if x.fields[0].Path != c.Path || x.isPartial || x.collated || x.bits(0) != 0 && hasNumber(c.Path) {
+			continue
+		}
+		if cq.q.Limit != 1 && !(x.unique && len(x.fields) == 1) {
+			continue
+		}
+		if best == nil || len(x.fields) < len(best.fields) {
+			best = x
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	scan := &indexScan{index: best, bounds: best.all(), dedup: best.isMultikey()}
+	scan.bounds[0] = intervals{point(c.Value)}
+	inner := cq.above(scan, nil, true)
+	return newSolution(&express{best, inner.root})
+}
+
+// isExpress reports whether nothing but the filter and a simple projection is asked for.
+func (cq *canonical) isExpress() bool {
+	q := cq.q
+	return cq.purpose == purposeFind && len(cq.sort) == 0 && cq.natural == 0 && !cq.hint.provided && q.Skip == 0 &&
+		!q.ReturnKey && !q.ShowRecordID && !cq.collated() && (q.Projection == nil || q.Projection.IsSimple())
+}
+
+// isExpressValue leaves out the values whose equality an index does not settle.
+func isExpressValue(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeNull, bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeMinKey, bsonx.TypeMaxKey:
+		return false
+	default:
+		return true
+	}
+}
+
+// isRootedOr reports whether the whole filter is one $or, whose branches MongoDB plans one by one.
+func (cq *canonical) isRootedOr() bool {
+	_, ok := cq.root.(*filter.Or)
+	return ok && !cq.hint.provided && cq.natural == 0
+}
