@@ -1,6 +1,7 @@
 package update
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -24,7 +25,7 @@ func parseArrayFilters(opts *Options) ([]*arrayFilter, error) {
 		}
 		match, err := opts.parseFilter(doc)
 		if err != nil {
-			return nil, err
+			return nil, inArrayFilter(err)
 		}
 		if findFilter(out, id) != nil {
 			return nil, mongoerr.New(mongoerr.FailedToParse,
@@ -33,6 +34,18 @@ func parseArrayFilters(opts *Options) ([]*arrayFilter, error) {
 		out = append(out, &arrayFilter{identifier: id, match: match})
 	}
 	return out, nil
+}
+
+// arrayFilterContext precedes the messages of errors in an array filter.
+const arrayFilterContext = "Error parsing array filter :: caused by :: "
+
+// inArrayFilter says of a user's error that it is in an array filter.
+func inArrayFilter(err error) error {
+	var user *mongoerr.Error
+	if errors.As(err, &user) {
+		return user.Prefix(arrayFilterContext)
+	}
+	return err
 }
 
 func findFilter(filters []*arrayFilter, id string) *arrayFilter {
@@ -69,7 +82,7 @@ func filterIdentifier(doc bsonx.Doc) (string, error) {
 		lower, digit, upper := c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 'A' && c <= 'Z'
 		if !lower && (i == 0 || !digit && !upper) {
 			return "", mongoerr.New(mongoerr.BadValue,
-				"The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '%s'", id)
+				arrayFilterContext+"The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '%s'", id)
 		}
 	}
 	return id, nil
@@ -103,7 +116,7 @@ func topLevelName(doc bsonx.Doc, seen string, depth int) (string, error) {
 		name, _, _ := strings.Cut(key, ".")
 		if seen != "" && seen != name {
 			return "", mongoerr.New(mongoerr.FailedToParse,
-				"Error parsing array filter :: caused by :: Expected a single top-level field name, found '%s' and '%s'", seen, name)
+				arrayFilterContext+"Expected a single top-level field name, found '%s' and '%s'", seen, name)
 		}
 		seen = name
 	}

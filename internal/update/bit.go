@@ -17,7 +17,7 @@ type bitStep struct {
 	operand bsonx.Value
 }
 
-func parseBit(_ *parser, path string, arg bsonx.Value) (operator, error) {
+func parseBit(_ *parser, _ string, arg bsonx.Value) (operator, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.BadValue, "The $bit modifier is not compatible with a %s. "+
 			"You must pass in an embedded document: {$bit: {field: {and/or/xor: #}}", arg.Type)
@@ -39,7 +39,8 @@ func parseBit(_ *parser, path string, arg bsonx.Value) (operator, error) {
 		}
 		if t := step.operand.Type; t != bsonx.TypeInt32 && t != bsonx.TypeInt64 {
 			return nil, mongoerr.New(mongoerr.BadValue,
-				"The $bit modifier field must be an Integer(32/64 bit); a '%s' is not supported here: {%s: %s}", t, path, shell(arg))
+				"The $bit modifier field must be an Integer(32/64 bit); a '%s' is not supported here: {%s: %s}",
+				t, it.Key(), shell(step.operand))
 		}
 		op.ops = append(op.ops, step)
 	}
@@ -54,7 +55,7 @@ func (op *bitOp) existing(a *applier, v bsonx.Value) (change, error) {
 	if v.Type != bsonx.TypeInt32 && v.Type != bsonx.TypeInt64 {
 		return change{}, mongoerr.New(mongoerr.BadValue,
 			"Cannot apply $bit to a value of non-integral type.%s has the field %s of non-integer type %s",
-			idText(a.doc), a.path[len(a.path)-1], v.Type)
+			idElem(a.doc), a.path[len(a.path)-1], v.Type)
 	}
 	out, err := op.compute(v)
 	if err != nil || identical(out, v) {

@@ -8,7 +8,6 @@ import (
 // pullOp is $pull and $pullAll: it removes the elements that match.
 type pullOp struct {
 	ignoresMissing
-	name    string
 	matches func(v bsonx.Value) (bool, error)
 }
 
@@ -16,7 +15,7 @@ type pullOp struct {
 // expression (elements that satisfy it), or any other document (embedded documents that match it as a
 // query).
 func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
-	op := &pullOp{name: "$pull"}
+	op := &pullOp{}
 	var err error
 	switch {
 	case arg.Type == bsonx.TypeDocument && !isCondition(arg.Doc()):
@@ -71,7 +70,7 @@ func matchAny(values []bsonx.Value, compare func(a, b bsonx.Value) int) func(v b
 
 func (op *pullOp) existing(_ *applier, v bsonx.Value) (change, error) {
 	if v.Type != bsonx.TypeArray {
-		return change{}, mongoerr.New(mongoerr.BadValue, "Cannot apply %s to a non-array value", op.name)
+		return change{}, mongoerr.New(mongoerr.BadValue, "Cannot apply $pull to a non-array value")
 	}
 	all := v.Doc().Values()
 	kept := make([]bsonx.Value, 0, len(all))

@@ -11,5 +11,5 @@ func parsePullAll(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	if arg.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.BadValue, "$pullAll requires an array argument but was given a %s", arg.Type)
 	}
-	return &pullOp{name: "$pullAll", matches: matchAny(arg.Doc().Values(), p.opts.compare())}, nil
+	return &pullOp{matches: matchAny(arg.Doc().Values(), p.opts.compare())}, nil
 }

@@ -2,6 +2,7 @@ package update
 
 import (
 	"math"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -59,13 +60,16 @@ func pushInteger(name string, v bsonx.Value) (int64, error) {
 			return i, nil
 		}
 	}
+	if name == "$slice" {
+		return 0, mongoerr.New(mongoerr.BadValue, "The value for $slice must be an integer value but was given type: %s", v.Type)
+	}
 	return 0, mongoerr.New(mongoerr.BadValue, "The value for %s must be an integer value, not of type: %s", name, v.Type)
 }
 
 func (op *pushOp) existing(a *applier, v bsonx.Value) (change, error) {
 	if v.Type != bsonx.TypeArray {
 		return change{}, mongoerr.New(mongoerr.BadValue, "The field '%s' must be an array but is of type %s in document %s",
-			a.path[len(a.path)-1], v.Type, idText(a.doc))
+			strings.Join(a.path, "."), v.Type, idText(a.doc))
 	}
 	if op.appendsOnly() {
 		if len(op.values) == 0 {

@@ -1,6 +1,7 @@
 package update
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -11,21 +12,39 @@ import (
 // the source, and one at the source, which removes it. Both see the original document, because no other
 // operator may touch either path.
 func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
-	if arg.Type != bsonx.TypeString {
-		return mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename must be a string: %s: %s", from, shell(arg))
-	}
-	to := arg.Str()
-	if strings.ContainsRune(to, 0) {
-		return mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename cannot contain an embedded null byte")
-	}
-	toParts, err := parsePath(to)
-	if err != nil {
-		return err
-	}
 	fromParts, err := parsePath(from)
 	if err != nil {
 		return err
 	}
+	// MongoDB notices a conflict at the source before anything else.
+	if err := p.add(def, fromParts, from, renameSource{}); err != nil {
+		return err
+	}
+	to, toParts, err := renameDestination(from, arg)
+	if err != nil {
+		return err
+	}
+	if err := checkRename(from, fromParts, to, toParts); err != nil {
+		return err
+	}
+	return p.add(def, toParts, to, &renameTarget{from: strings.Split(from, "."), to: strings.Split(to, ".")})
+}
+
+// renameDestination reads the argument of $rename.
+func renameDestination(from string, arg bsonx.Value) (string, []component, error) {
+	if arg.Type != bsonx.TypeString {
+		return "", nil, mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename must be a string: %s: %s", from, shell(arg))
+	}
+	to := arg.Str()
+	if strings.ContainsRune(to, 0) {
+		return "", nil, mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename cannot contain an embedded null byte")
+	}
+	parts, err := parsePath(to)
+	return to, parts, err
+}
+
+// checkRename checks that two paths lie apart and have no steps through arrays.
+func checkRename(from string, fromParts []component, to string, toParts []component) error {
 	switch {
 	case from == to:
 		return mongoerr.New(mongoerr.BadValue, "The source and target field for $rename must differ: %s: \"%s\"", from, to)
@@ -33,21 +52,14 @@ func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
 		return mongoerr.New(mongoerr.BadValue,
 			"The source and target field for $rename must not be on the same path: %s: \"%s\"", from, to)
 	}
-	for _, path := range []struct {
-		role  string
-		parts []component
-		text  string
-	}{{"source", fromParts, from}, {"destination", toParts, to}} {
-		for _, c := range path.parts {
-			if c.step != stepField {
-				return mongoerr.New(mongoerr.BadValue, "The %s field for $rename may not be dynamic: %s", path.role, path.text)
-			}
-		}
+	dynamic := func(c component) bool { return c.step != stepField }
+	if slices.ContainsFunc(fromParts, dynamic) {
+		return mongoerr.New(mongoerr.BadValue, "The source field for $rename may not be dynamic: %s", from)
 	}
-	if err := p.add(def, fromParts, from, renameSource{}); err != nil {
-		return err
+	if slices.ContainsFunc(toParts, dynamic) {
+		return mongoerr.New(mongoerr.BadValue, "The destination field for $rename may not be dynamic: %s", to)
 	}
-	return p.add(def, toParts, to, &renameTarget{from: strings.Split(from, "."), to: strings.Split(to, ".")})
+	return nil
 }
 
 // renameSource removes the source. Where it is missing or behind an array, the target decides.
@@ -115,7 +127,7 @@ func (op *renameTarget) source(doc bsonx.Doc) (bsonx.Value, bool, error) {
 
 func throughArray(role string, path []string, array string, doc bsonx.Doc) error {
 	return mongoerr.New(mongoerr.BadValue, "The %s field cannot be an array element, '%s' in doc with %s has an array field called '%s'",
-		role, strings.Join(path, "."), "_id: "+shell(doc.Lookup("_id")), array)
+		role, strings.Join(path, "."), idElem(doc), array)
 }
 
 // stepInto returns a field of a document or an element of an array; viable is false where a value can have

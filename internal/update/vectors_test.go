@@ -340,7 +340,7 @@ var now = time.Unix(1_700_000_000, 0)
 func options(vars *expr.Vars, filters bsonx.Value) update.Options {
 	opts := update.Options{
 		ParseFilter: func(doc bsonx.Doc) (update.Matcher, error) {
-			return filter.Parse(doc, filter.Options{Vars: vars, Now: now})
+			return filter.Parse(doc, filter.Options{Vars: vars, Now: now}) // neither $expr nor $where
 		},
 		ParsePipeline: func(stages bsonx.Value) (update.Transformer, error) {
 			return pipeline.ParseUpdate(stages, pipeline.Options{Vars: vars, Now: now})
