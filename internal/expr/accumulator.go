@@ -73,6 +73,9 @@ func Accumulators() []OperatorInfo {
 
 // ParseAccumulator compiles {name: arg} as a field of $group.
 func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
+	if arg.Type == bsonx.TypeArray && name != "$count" {
+		return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
+	}
 	a, ok := accumulators()[name]
 	if !ok {
 		return nil, mongoerr.New(15952, "unknown group operator '%s'", name)
@@ -85,9 +88,6 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, 
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "$count takes no arguments, i.e. $count:{}")
 		}
 		return &Accumulation{name, &Const{bsonx.Int32(1)}, a.make}, nil
-	}
-	if arg.Type == bsonx.TypeArray {
-		return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
 	}
 	e, err := Parse(arg, vars)
 	if err != nil {

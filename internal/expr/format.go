@@ -20,7 +20,7 @@ func formatDouble(f float64) string {
 	case math.IsInf(f, -1):
 		return "-Infinity"
 	}
-	if a := math.Abs(f); f == 0 || a >= 1e-5 && a < 1e15 {
+	if a := math.Abs(f); f == 0 || a >= 1e-4 && a < 1e16 {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	text := strconv.FormatFloat(f, 'e', -1, 64)

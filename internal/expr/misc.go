@@ -74,6 +74,9 @@ func parseMeta(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error)
 	return &metaExpr{arg.Str(), read}, nil
 }
 
+// IsMeta reports whether name is a kind of metadata that $meta knows.
+func IsMeta(name string) bool { return metaFields()[name] != nil }
+
 // MetaKinds returns the names of the metadata that e reads.
 func MetaKinds(e Expr) []string {
 	var out []string

@@ -15,8 +15,8 @@ func trigOperators() []definition {
 		bounded("$atanh", math.Atanh, -1, 1), bounded("$atan", math.Atan, -inf, inf), bounded("$asinh", math.Asinh, -inf, inf),
 		bounded("$sinh", math.Sinh, -inf, inf), bounded("$cosh", math.Cosh, -inf, inf), bounded("$tanh", math.Tanh, -inf, inf),
 		finite("$sin", math.Sin), finite("$cos", math.Cos), finite("$tan", math.Tan),
-		bounded("$degreesToRadians", func(f float64) float64 { return f * (math.Pi / 180) }, -inf, inf),
-		bounded("$radiansToDegrees", func(f float64) float64 { return f * (180 / math.Pi) }, -inf, inf),
+		scaled("$degreesToRadians", math.Pi/180, "0.01745329251994329576923690768488613"),
+		scaled("$radiansToDegrees", 180/math.Pi, "57.29577951308232087679815481410517"),
 		op2("$atan2", "trigonometry", atan2),
 	}
 }
@@ -44,6 +44,26 @@ func trigonometric(name string, fn func(float64) float64, defined func(float64) 
 			return bsonx.Missing, mongoerr.New(50989, "cannot apply %s to %s, value must be in its domain", name, formatDouble(f))
 		}
 		return likeNumber(v, fn(f)), nil
+	})
+}
+
+// scaled makes an operator that multiplies by a constant, which is given as a double and as a decimal.
+func scaled(name string, factor float64, decimal string) definition {
+	exact, err := bsonx.ParseDecimal(decimal)
+	if err != nil {
+		panic(err) // the text is ours
+	}
+	return op1(name, "trigonometry", func(v bsonx.Value) (bsonx.Value, error) {
+		switch {
+		case nullish(v):
+			return bsonx.Null, nil
+		case v.Type == bsonx.TypeDecimal128:
+			return numeric.Multiply(v, exact)
+		case !v.Type.IsNumber():
+			return bsonx.Missing, mongoerr.New(28765, "%s only supports numeric types, not %s", name, v.Type)
+		}
+		f, _ := v.AsFloat64()
+		return bsonx.Double(f * factor), nil
 	})
 }
 

@@ -25,6 +25,8 @@ func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
 		return nil, mongoerr.New(40159, "the count field cannot contain a null byte")
 	case strings.Contains(name, "."):
 		return nil, mongoerr.New(40160, "the count field cannot contain '.'")
+	case name == "_id":
+		return nil, mongoerr.New(9039800, "the count field cannot be '_id'")
 	}
 	return []stage{&count{name}}, nil
 }

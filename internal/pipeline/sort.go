@@ -45,6 +45,9 @@ func parseSortKey(name string, v bsonx.Value) (sortKey, error) {
 		if v.Doc().Lookup("$meta").IsMissing() {
 			return sortKey{}, mongoerr.New(17312, "$meta is the only expression supported by $sort right now")
 		}
+		if kind := v.Doc().Lookup("$meta"); kind.Type != bsonx.TypeString || !expr.IsMeta(kind.Str()) {
+			return sortKey{}, mongoerr.New(31138, "Illegal $meta sort: %s", expr.Show(kind))
+		}
 		return sortKey{}, mongoerr.New(mongoerr.NotImplemented, "sorting by $meta is not implemented")
 	}
 	if !v.Type.IsNumber() {

@@ -1,0 +1,234 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// TestStages runs testdata/stage and testdata/accumulator. The command docs sets the documents, one per line; run runs
+// one pipeline per line; update applies one update pipeline per line to each document.
+func TestStages(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		if strings.Contains(path, "fuzz") {
+			return
+		}
+		var docs []bsonx.Doc
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			switch d.Cmd {
+			case "docs":
+				docs = nil
+				for line := range strings.Lines(d.Input) {
+					docs = append(docs, parseJSON(t, line))
+				}
+			case "run":
+				for line := range strings.Lines(d.Input) {
+					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs))
+				}
+			case "update":
+				for line := range strings.Lines(d.Input) {
+					out.WriteString(strings.TrimSpace(line) + "\n" + update(t, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs))
+				}
+			default:
+				t.Fatalf("unknown command %q", d.Cmd)
+			}
+			return out.String()
+		})
+	})
+}
+
+func run(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) string {
+	p, err := pipeline.Parse(stages, pipeline.Options{})
+	if err != nil {
+		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
+	}
+	out := ""
+	err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}), func(d bsonx.Doc) error {
+		out += "  " + print(t, d) + "\n"
+		return nil
+	})
+	if err != nil {
+		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
+	}
+	return out
+}
+
+func update(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) string {
+	p, err := pipeline.ParseUpdate(stages, pipeline.Options{})
+	if err != nil {
+		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
+	}
+	out := ""
+	for _, d := range docs {
+		got, err := p.Apply(d)
+		if err != nil {
+			out += "  error " + mongoerr.CodeOf(err).Name() + "\n"
+			continue
+		}
+		out += "  " + print(t, got) + "\n"
+	}
+	return out
+}
+
+func print(t *testing.T, d bsonx.Doc) string {
+	raw, err := bson.MarshalExtJSON(bson.Raw(d), false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func parseJSON(t testing.TB, text string) bsonx.Doc {
+	t.Helper()
+	var d bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func mustParse(t testing.TB, stages string, opts pipeline.Options) *pipeline.Pipeline {
+	t.Helper()
+	p, err := pipeline.Parse(parseJSON(t, `{"v":`+stages+`}`).Lookup("v"), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestEveryStageHasTests requires a file for each stage that is supported.
+func TestEveryStageHasTests(t *testing.T) {
+	t.Parallel()
+	for _, s := range pipeline.Stages() {
+		if s.Status == expr.Supported && s.Note == "" {
+			if _, err := os.Stat(filepath.Join("testdata", "stage", strings.ToLower(s.Name[1:]))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, a := range expr.Accumulators() {
+		if a.Status == expr.Supported {
+			if _, err := os.Stat(filepath.Join("testdata", "accumulator", a.Name[1:])); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
+	docs := make([]bsonx.Doc, 2000)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "s", strings.Repeat("x", 100))
+	}
+	for _, stages := range []string{
+		`[{"$sort": {"s": 1}}]`, `[{"$group": {"_id": "$_id"}}]`, `[{"$group": {"_id": null, "l": {"$push": "$s"}}}]`,
+	} {
+		p := mustParse(t, stages, pipeline.Options{MemoryLimit: 50_000})
+		_, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}))
+		if mongoerr.CodeOf(err) != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
+			t.Errorf("%s: %v", stages, err)
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p := mustParse(t, `[{"$sort": {"a": 1}}]`, pipeline.Options{})
+	if _, err := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{bsonx.Empty}}).Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ stages, filter, sort, rest string }{
+		{`[{"$match": {"a": 1}}, {"$match": {"b": 2}}, {"$sort": {"c": -1}}, {"$skip": 2}, {"$limit": 3}, {"$project": {"a": 1}}]`,
+			`{"$and":[{"a":1},{"b":2}]}`, `{"c":-1}`, "$project"},
+		{`[{"$match": {"a": 1}}, {"$project": {"a": 1}}, {"$match": {"b": 1}}]`, `{"a":1}`, "", "$project,$match"},
+		{`[{"$limit": 5}, {"$match": {"a": 1}}]`, "", "", "$match"},
+		{`[{"$limit": 5}, {"$skip": 1}]`, "", "", "$skip"},
+	} {
+		lead, rest := mustParse(t, c.stages, pipeline.Options{}).Split()
+		filter, sort := "", ""
+		if lead.Filter != nil {
+			filter = print(t, lead.Filter)
+		}
+		if lead.Sort != nil {
+			sort = print(t, lead.Sort)
+		}
+		if filter != c.filter || sort != c.sort || strings.Join(rest.Stages(), ",") != c.rest {
+			t.Errorf("%s: %s %s %v", c.stages, filter, sort, rest.Stages())
+		}
+	}
+}
+
+func TestTooManyStages(t *testing.T) {
+	t.Parallel()
+	stages := strings.Repeat(`{"$skip": 1},`, 1000)
+	mustParse(t, "["+strings.TrimSuffix(stages, ",")+"]", pipeline.Options{})
+	_, err := pipeline.Parse(parseJSON(t, `{"v":[`+stages+`{"$skip":1}]}`).Lookup("v"), pipeline.Options{})
+	if mongoerr.CodeOf(err) != 7749501 {
+		t.Error(err)
+	}
+}
+
+// FuzzParse states that any accepted pipeline turns a document into well-formed documents.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`{"v": [{"$match": {"a": 1}}]}`, `{"v": [{"$group": {"_id": "$a", "n": {"$sum": 1}}}]}`, `{"v": [{"$unwind": {"path": "$a", "includeArrayIndex": "i.j"}}]}`,
+		`{"v": [{"$sort": {"a.b": -1}}, {"$replaceWith": "$a"}]}`,
+	} {
+		f.Add([]byte(parseJSON(f, seed)))
+	}
+	doc := parseJSON(f, `{"_id": 1, "a": [{"b": 1}, 2], "b": {"c": 1}}`)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if bsonx.Validate(data, bsonx.Limits{}) != nil {
+			t.Skip()
+		}
+		p, err := pipeline.Parse(bsonx.Doc(data).First().Value, pipeline.Options{})
+		if err != nil {
+			return
+		}
+		err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc, doc}}), func(d bsonx.Doc) error {
+			return bsonx.Validate(d, bsonx.Limits{})
+		})
+		if code := mongoerr.CodeOf(err); code == mongoerr.InvalidBSON {
+			t.Error(err)
+		}
+	})
+}
+
+func BenchmarkGroup(b *testing.B) {
+	docs := make([]bsonx.Doc, 10_000)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "customer", i%1000, "amount", float64(i), "status", strings.Repeat("s", i%20))
+	}
+	p := mustParse(b, `[{"$group": {"_id": "$customer", "n": {"$sum": 1}, "total": {"$sum": "$amount"}, "avg": {"$avg": "$amount"}}}]`, pipeline.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}), func(bsonx.Doc) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
+}
