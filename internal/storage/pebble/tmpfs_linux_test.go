@@ -1,0 +1,135 @@
+package pebble
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// mountSmall mounts a small disk, where the test may.
+func mountSmall(t *testing.T, size string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("sheaf-test", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("mounting: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// noise fills a value that does not compress.
+func noise(n uint64) []byte {
+	rng := rand.New(rand.NewPCG(n, 1))
+	v := make([]byte, 0, 4096)
+	for len(v) < 4096 {
+		v = binary.LittleEndian.AppendUint64(v, rng.Uint64())
+	}
+	return v
+}
+
+func insertNoise(e storage.Engine, n uint64) error {
+	txn := e.Begin()
+	defer txn.Rollback()
+	key := binary.BigEndian.AppendUint64(nil, n)
+	if err := txn.Lock(context.Background(), key); err != nil {
+		return err
+	}
+	if err := txn.Put(key, noise(n)); err != nil {
+		return err
+	}
+	return txn.Commit(storage.Durability(n % 2))
+}
+
+// TestDiskFull fills a small disk from many goroutines until commits are refused, reads everything, makes space by
+// deleting, and goes on.
+func TestDiskFull(t *testing.T) {
+	dir := filepath.Join(mountSmall(t, "96m"), "store")
+	e := open(t, dir, Options{MemoryBudget: 16 << 20})
+	var next atomic.Uint64
+	var mu sync.Mutex
+	acknowledged := map[uint64]bool{}
+	fill := func() {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for {
+					n := next.Add(1)
+					err := insertNoise(e, n)
+					if err != nil {
+						if !errors.Is(err, storage.ErrNoSpace) {
+							t.Errorf("insert: %v", err)
+						}
+						return
+					}
+					mu.Lock()
+					acknowledged[n] = true
+					mu.Unlock()
+				}
+			}()
+		}
+		wg.Wait()
+	}
+	fill()
+	if len(acknowledged) < 1000 {
+		t.Fatalf("full after %d commits", len(acknowledged))
+	}
+	readAll := func() {
+		t.Helper()
+		for n := range acknowledged {
+			v, closer, err := e.Get(binary.BigEndian.AppendUint64(nil, n))
+			if err != nil {
+				t.Fatalf("commit %d on the full disk: %v", n, err)
+			}
+			if string(v) != string(noise(n)) {
+				t.Fatalf("commit %d reads wrong", n)
+			}
+			_ = closer.Close()
+		}
+	}
+	readAll()
+	// Another program takes the rest.
+	filler := filepath.Join(filepath.Dir(dir), "filler")
+	if err := os.WriteFile(filler, make([]byte, 96<<20), 0o644); err == nil {
+		t.Fatal("the filler did not fill the disk")
+	}
+	readAll()
+	if err := insertNoise(e, next.Add(1)); !errors.Is(err, storage.ErrNoSpace) {
+		t.Fatalf("commit without any space: %v", err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	e.guard.check()
+	if err := e.DeleteRange([]byte{0}, []byte{1}); err != nil {
+		t.Fatalf("deleting on the full disk: %v", err)
+	}
+	clear(acknowledged)
+	for end := time.Now().Add(20 * time.Second); insertNoise(e, 0) != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("deleting did not make space")
+		}
+	}
+	fill()
+	t.Logf("%d commits after the space came back", len(acknowledged))
+	readAll()
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, dir, Options{MemoryBudget: 16 << 20})
+	readAll()
+}
