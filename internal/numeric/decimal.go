@@ -68,6 +68,7 @@ func encode(d *apd.Decimal) bsonx.Value {
 	case apd.Infinite:
 		out.Kind = bsonx.DecimalInf
 		return out.Value()
+	case apd.Finite:
 	}
 	coeff, exp := &d.Coeff, int(d.Exponent)
 	if coeff.Sign() == 0 {

@@ -58,10 +58,14 @@ func TestIncAndMul(t *testing.T) {
 		{"decimal of huge double", Inc, dbl(1e300), dec(t, "0"), "decimal 1.000000000000000000000000000000000E+300"},
 		{"decimal of zero", Inc, dbl(0), dec(t, "0"), "decimal 0"},
 		{"decimal quantum", Inc, dec(t, "1.0"), dec(t, "1.00"), "decimal 2.00"},
-		{"decimal 34 digits", Inc, dec(t, "9999999999999999999999999999999999"), dec(t, "1"),
-			"decimal 1.000000000000000000000000000000000E+34"},
-		{"decimal half even", Inc, dec(t, "1000000000000000000000000000000000"), dec(t, "0.5"),
-			"decimal 1000000000000000000000000000000000"},
+		{
+			"decimal 34 digits", Inc, dec(t, "9999999999999999999999999999999999"), dec(t, "1"),
+			"decimal 1.000000000000000000000000000000000E+34",
+		},
+		{
+			"decimal half even", Inc, dec(t, "1000000000000000000000000000000000"), dec(t, "0.5"),
+			"decimal 1000000000000000000000000000000000",
+		},
 		{"decimal infinity", Inc, dec(t, "Infinity"), dec(t, "-Infinity"), "decimal NaN"},
 		{"decimal overflow", Inc, dec(t, "9.999999999999999999999999999999999E+6144"), dec(t, "9E+6144"), "decimal Infinity"},
 		{"mul int", IncMul, i32(3), i32(-2), "int -6"},

@@ -21,12 +21,13 @@ func Abs(v bsonx.Value) (bsonx.Value, error) {
 		d := v.Decimal()
 		d.Neg = false
 		return d.Value(), nil
+	default:
+		i := long(v)
+		if i == math.MinInt64 {
+			return bsonx.Value{}, mongoerr.New(mongoerr.Code(28680), "can't take $abs of long long min")
+		}
+		return integer(max(i, -i), v.Type), nil
 	}
-	i := long(v)
-	if i == math.MinInt64 {
-		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28680), "can't take $abs of long long min")
-	}
-	return integer(max(i, -i), v.Type), nil
 }
 
 // Ceil rounds up to a whole number of the same type.
@@ -76,7 +77,12 @@ func roundAt(op string, v bsonx.Value, place int, double func(float64) float64, 
 			return bsonx.Double(double(f)), nil
 		}
 		return bsonx.Double(float(quantize(doubleToDecimal(f, digits), place, rounding))), nil
+	default:
+		return roundInteger(op, v, place, rounding)
 	}
+}
+
+func roundInteger(op string, v bsonx.Value, place int, rounding apd.Rounder) (bsonx.Value, error) {
 	if place >= 0 {
 		return v.Clone(), nil
 	}

@@ -107,6 +107,7 @@ func (s *Sum) Result() bsonx.Value {
 		}
 	case bsonx.TypeDecimal128:
 		return encode(s.total())
+	default:
 	}
 	return bsonx.Double(s.double())
 }

@@ -275,6 +275,7 @@ func (a *applier) leaf(l *leaf, at place, inArray bool) (int, error) {
 			return at.elem - at.end(), nil
 		}
 		c.value = bsonx.Null
+	case changeNone, changeSet:
 	}
 	if l.dollar && !a.env.Insert {
 		return 0, dollarError(a.path[0], a.path[0])

@@ -1,11 +1,10 @@
 package update
 
 import (
-	"time"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -35,7 +34,7 @@ func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t,
 		id, first = v, n == 0
 	}
 	if timestamp == nil {
-		timestamp = (&Env{Now: time.Now()}).timestamp
+		timestamp = (&Env{Now: clock.System{}.Now()}).timestamp
 	}
 	doc = FixTimestamps(doc, timestamp)
 	if first {

@@ -55,6 +55,7 @@ func checkID(v bsonx.Value) error {
 			return mongoerr.New(mongoerr.DollarPrefixedFieldName,
 				"_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
 		}
+	default:
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 // pullOp is $pull and $pullAll: it removes the elements that match.
 type pullOp struct {
 	ignoresMissing
-	matches func(v bsonx.Value) (bool, error)
+	matches func(a *applier, v bsonx.Value) (bool, error)
 }
 
 // parsePull compiles a plain value (elements that equal it), a condition like {$gt: 1} or a regular
@@ -40,12 +40,12 @@ func isCondition(d bsonx.Doc) bool {
 	}
 }
 
-func matchObjects(opts *Options, query bsonx.Doc) (func(v bsonx.Value) (bool, error), error) {
+func matchObjects(opts *Options, query bsonx.Doc) (func(a *applier, v bsonx.Value) (bool, error), error) {
 	m, err := opts.parseFilter(query)
 	if err != nil {
 		return nil, err
 	}
-	return func(v bsonx.Value) (bool, error) {
+	return func(_ *applier, v bsonx.Value) (bool, error) {
 		if v.Type != bsonx.TypeDocument {
 			return false, nil
 		}
@@ -56,26 +56,29 @@ func matchObjects(opts *Options, query bsonx.Doc) (func(v bsonx.Value) (bool, er
 // pulledField is the name under which a condition sees an element.
 const pulledField = "v"
 
-func matchValues(opts *Options, condition bsonx.Value) (func(v bsonx.Value) (bool, error), error) {
+func matchValues(opts *Options, condition bsonx.Value) (func(a *applier, v bsonx.Value) (bool, error), error) {
 	m, err := opts.parseFilter(wrap(nil, pulledField, condition))
 	if err != nil {
 		return nil, err
 	}
-	return func(v bsonx.Value) (bool, error) { return m.Match(wrap(nil, pulledField, v)) }, nil
+	return func(a *applier, v bsonx.Value) (bool, error) {
+		a.wrap = wrap(a.wrap[:0], pulledField, v)
+		return m.Match(a.wrap)
+	}, nil
 }
 
-func matchAny(values []bsonx.Value, compare func(a, b bsonx.Value) int) func(v bsonx.Value) (bool, error) {
-	return func(v bsonx.Value) (bool, error) { return contains(values, v, compare), nil }
+func matchAny(values []bsonx.Value, compare func(a, b bsonx.Value) int) func(a *applier, v bsonx.Value) (bool, error) {
+	return func(_ *applier, v bsonx.Value) (bool, error) { return contains(values, v, compare), nil }
 }
 
-func (op *pullOp) existing(_ *applier, v bsonx.Value) (change, error) {
+func (op *pullOp) existing(a *applier, v bsonx.Value) (change, error) {
 	if v.Type != bsonx.TypeArray {
 		return change{}, mongoerr.New(mongoerr.BadValue, "Cannot apply $pull to a non-array value")
 	}
 	all := v.Doc().Values()
 	kept := make([]bsonx.Value, 0, len(all))
 	for _, e := range all {
-		matched, err := op.matches(e)
+		matched, err := op.matches(a, e)
 		if err != nil {
 			return change{}, err
 		}

@@ -72,10 +72,7 @@ func (renameSource) existing(*applier, bsonx.Value) (change, error) {
 func (renameSource) tolerant() bool { return true }
 
 // renameTarget sets the destination to the value of the source.
-type renameTarget struct {
-	creates
-	from, to []string
-}
+type renameTarget struct{ from, to []string }
 
 func (op *renameTarget) existing(a *applier, _ bsonx.Value) (change, error) {
 	source, found, err := op.source(a.doc)
@@ -140,6 +137,7 @@ func stepInto(v bsonx.Value, part string) (next bsonx.Value, viable bool) {
 		if i := arrayIndex(part); i >= 0 {
 			return v.Doc().Index(i), true
 		}
+	default:
 	}
 	return bsonx.Value{}, false
 }

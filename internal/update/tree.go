@@ -187,6 +187,7 @@ func merge(a, b node, at string) (node, error) {
 		if b, ok := b.(*arrayNode); ok {
 			return mergeArrays(a, b, at)
 		}
+	case *leaf:
 	}
 	return nil, mongoerr.New(mongoerr.ConflictingUpdateOperators, "Update created a conflict at '%s'", at)
 }
