@@ -1,28 +1,43 @@
 package bsonx
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math"
 	"strconv"
-	"strings"
+)
+
+// Limits of the notation: longer strings, code and binaries are cut, and documents and arrays below that level are
+// only hinted at.
+const (
+	shellMaxText   = 159
+	shellCutText   = 150
+	shellMaxCode   = 79
+	shellCutCode   = 70
+	shellMaxBinary = 80
+	shellCutBinary = 70
+	shellMaxDepth  = 100
 )
 
 // FormatShell returns a value in the notation of MongoDB's messages, explain bounds and logs:
 //
 //	{ a: 1, b: "x", c: [ 1, 2.0 ], d: ObjectId('000000000000000000000001'), e: new Date(0) }
 //
-// It is for people: it does not tell int from long, and cannot be parsed.
+// It is for people: it does not tell int from long, does not escape, and cuts what is long.
 func FormatShell(v Value) string { return string(AppendShell(nil, v)) }
 
 // AppendShell appends what FormatShell returns.
-func AppendShell(dst []byte, v Value) []byte {
+func AppendShell(dst []byte, v Value) []byte { return appendShell(dst, v, 0) }
+
+func appendShell(dst []byte, v Value, depth int) []byte {
 	switch v.Type {
 	case TypeDocument:
-		return appendShellDoc(dst, v.Doc())
+		return appendShellDoc(dst, v.Doc(), depth)
 	case TypeArray:
-		return appendShellArray(dst, v.Doc())
+		return appendShellArray(dst, v.Doc(), depth)
 	case TypeString, TypeSymbol:
-		return appendShellString(dst, v.StrBytes())
+		dst = append(dst, '"')
+		return append(appendShellText(dst, v.StrBytes(), shellMaxText, shellCutText), '"')
 	case TypeDouble:
 		return appendShellDouble(dst, v.Double())
 	case TypeInt32:
@@ -30,7 +45,7 @@ func AppendShell(dst []byte, v Value) []byte {
 	case TypeInt64:
 		return strconv.AppendInt(dst, v.Int64(), 10)
 	case TypeDecimal128:
-		return append(dst, FormatDecimal(v)...)
+		return AppendDecimal(dst, v)
 	case TypeBool:
 		return strconv.AppendBool(dst, v.Bool())
 	case TypeDate:
@@ -49,11 +64,11 @@ func AppendShell(dst []byte, v Value) []byte {
 		dst = strconv.AppendUint(dst, uint64(i), 10)
 		return append(dst, ')')
 	default:
-		return appendShellOther(dst, v)
+		return appendShellOther(dst, v, depth)
 	}
 }
 
-func appendShellOther(dst []byte, v Value) []byte {
+func appendShellOther(dst []byte, v Value, depth int) []byte {
 	switch v.Type {
 	case TypeMissing, TypeNull:
 		return append(dst, "null"...)
@@ -69,11 +84,11 @@ func appendShellOther(dst []byte, v Value) []byte {
 		pattern, options := v.Regex()
 		return append(dst, "/"+pattern+"/"+options...)
 	case TypeCode:
-		return append(dst, v.StrBytes()...)
+		return appendShellText(dst, v.StrBytes(), shellMaxCode, shellCutCode)
 	case TypeCodeWithScope:
 		code, scope := v.CodeWithScope()
 		dst = append(dst, "CodeWScope( "+code+", "...)
-		return append(appendShellDoc(dst, scope), ')')
+		return append(appendShellDoc(dst, scope, depth+1), ')')
 	case TypeDBPointer:
 		n := len(v.Data) - 12
 		dst = append(dst, "DBRef('"...)
@@ -85,67 +100,58 @@ func appendShellOther(dst []byte, v Value) []byte {
 	}
 }
 
-func appendShellDoc(dst []byte, d Doc) []byte {
+func appendShellText(dst, s []byte, limit, cut int) []byte {
+	if len(s) <= limit {
+		return append(dst, s...)
+	}
+	return append(append(dst, s[:cut]...), "..."...)
+}
+
+func appendShellDoc(dst []byte, d Doc, depth int) []byte {
 	if d.IsEmpty() {
 		return append(dst, "{}"...)
+	}
+	if depth > shellMaxDepth {
+		return append(dst, "{ ... }"...)
 	}
 	separator := "{ "
 	for it := d.Iter(); it.Next(); separator = ", " {
 		dst = append(dst, separator...)
 		dst = append(dst, it.Key()...)
 		dst = append(dst, ": "...)
-		dst = AppendShell(dst, it.Value())
+		dst = appendShell(dst, it.Value(), depth+1)
 	}
 	return append(dst, " }"...)
 }
 
-func appendShellArray(dst []byte, d Doc) []byte {
+func appendShellArray(dst []byte, d Doc, depth int) []byte {
 	if d.IsEmpty() {
 		return append(dst, "[]"...)
+	}
+	if depth > shellMaxDepth {
+		return append(dst, "[ ... ]"...)
 	}
 	separator := "[ "
 	for it := d.Iter(); it.Next(); separator = ", " {
 		dst = append(dst, separator...)
-		dst = AppendShell(dst, it.Value())
+		dst = appendShell(dst, it.Value(), depth+1)
 	}
 	return append(dst, " ]"...)
 }
 
-func appendShellString(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, `\n`...)
-		case c == '\t':
-			dst = append(dst, `\t`...)
-		case c == '\r':
-			dst = append(dst, `\r`...)
-		case c < ' ':
-			const digits = "0123456789abcdef"
-			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
-}
-
-// appendShellDouble marks doubles by a point: 1.0, inf.0, nan.0, 1e+100.
+// appendShellDouble marks doubles by a point: 1.0, but inf, nan and 1e+100.
 func appendShellDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
-		return append(dst, "nan.0"...)
+		return append(dst, "nan"...)
 	case math.IsInf(f, 1):
-		return append(dst, "inf.0"...)
+		return append(dst, "inf"...)
 	case math.IsInf(f, -1):
-		return append(dst, "-inf.0"...)
+		return append(dst, "-inf"...)
 	}
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, f, 'g', 16, 64)
-	if !strings.ContainsAny(string(dst[start:]), ".e") {
+	if !bytes.ContainsAny(dst[start:], ".e") {
 		dst = append(dst, ".0"...)
 	}
 	return dst
@@ -163,9 +169,16 @@ func appendShellBinary(dst []byte, v Value) []byte {
 		}
 		return append(dst, `")`...)
 	}
+	if subtype == 2 && len(data) >= 4 {
+		data = data[4:] // the old form has a second length
+	}
 	dst = append(dst, "BinData("...)
 	dst = strconv.AppendUint(dst, uint64(subtype), 10)
 	dst = append(dst, ", "...)
-	dst = append(dst, strings.ToUpper(hex.EncodeToString(data))...)
-	return append(dst, ')')
+	end := ")"
+	if len(data) > shellMaxBinary {
+		data, end = data[:shellCutBinary], "...)"
+	}
+	dst = append(dst, bytes.ToUpper(hex.AppendEncode(nil, data))...)
+	return append(dst, end...)
 }

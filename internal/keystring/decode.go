@@ -14,7 +14,10 @@ import (
 //
 // Elements of arrays get the names "0", "1", … whatever they were.
 func Decode(buf, key []byte, desc bool, bits *TypeBitsReader) (v bsonx.Value, n int, out []byte, err error) {
-	d := decoder{scanner: scanner{b: key}, bits: bits, out: buf}
+	d := decoder{scanner: scanner{b: key}, out: buf}
+	if bits != nil {
+		d.bits = *bits // a copy, so that the caller's reader need not be on the heap
+	}
 	if desc {
 		d.mask = 0xFF
 	}
@@ -23,13 +26,16 @@ func Decode(buf, key []byte, desc bool, bits *TypeBitsReader) (v bsonx.Value, n 
 	if err != nil {
 		return bsonx.Value{}, 0, buf, err
 	}
+	if bits != nil {
+		*bits = d.bits
+	}
 	return bsonx.Value{Type: t, Data: d.out[start:len(d.out):len(d.out)]}, d.pos, d.out, nil
 }
 
 // decoder appends the BSON payloads of what it reads to out.
 type decoder struct {
 	scanner
-	bits *TypeBitsReader
+	bits TypeBitsReader
 	out  []byte
 }
 
@@ -272,6 +278,9 @@ func (d *decoder) end(start int) {
 	binary.LittleEndian.PutUint32(d.out[start:], uint32(len(d.out)-start))
 }
 
+// maxPairs is how many bytes the 34 digits of a decimal take.
+const maxPairs = 17
+
 // magnitude is the absolute value of a number as its encoding tells it.
 type magnitude struct {
 	whole  uint64 // of numbers from 1 to 2^63
@@ -279,8 +288,8 @@ type magnitude struct {
 	exact  bool   // there are no digits
 	double bool   // word is a double
 	exp    int    // exponent of the digits of a number that is no whole part and fraction
-	digits []byte
-	buf    [40]byte
+	digits [2 * maxPairs]byte
+	n      int // how many digits
 }
 
 // number decodes any number.
@@ -358,16 +367,16 @@ func (d *decoder) digits(m *magnitude) error {
 	if err != nil {
 		return err
 	}
-	if len(raw) > 17 {
+	if len(raw) > maxPairs {
 		return errValue
 	}
-	m.digits = m.buf[:0]
 	for _, c := range raw {
 		pair := c ^ d.mask - 1
 		if pair > 99 {
 			return errValue
 		}
-		m.digits = append(m.digits, '0'+pair/10, '0'+pair%10)
+		m.digits[m.n], m.digits[m.n+1] = '0'+pair/10, '0'+pair%10
+		m.n += 2
 	}
 	return nil
 }
@@ -488,7 +497,7 @@ func (m *magnitude) appendText(dst []byte) []byte {
 		return strconv.AppendFloat(dst, math.Float64frombits(m.word), 'e', 33, 64)
 	case m.double:
 		dst = append(dst, "0."...)
-		dst = append(dst, m.digits...)
+		dst = append(dst, m.digits[:m.n]...)
 		dst = append(dst, '0', 'e')
 		return strconv.AppendInt(dst, int64(m.exp), 10)
 	}
@@ -498,5 +507,5 @@ func (m *magnitude) appendText(dst []byte) []byte {
 		return append(dst, frac[1:]...)
 	}
 	dst = append(dst, '.')
-	return append(dst, m.digits...)
+	return append(dst, m.digits[:m.n]...)
 }

@@ -124,7 +124,7 @@ func NewTypeBitsReader(b []byte) TypeBitsReader { return TypeBitsReader{rest: b}
 
 // next returns the kind of the next number or string.
 func (r *TypeBitsReader) next() (typeKind, error) {
-	if r == nil || !r.loaded && len(r.rest) == 0 {
+	if !r.loaded && len(r.rest) == 0 {
 		return kindDefault, nil
 	}
 	if !r.loaded {
