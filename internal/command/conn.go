@@ -20,17 +20,18 @@ type Conn struct {
 	User string
 	Op   session.Op
 
+	// digest stands for the user in session ids.
+	digest [32]byte
 	// metadata is the client document of the first hello.
 	metadata    bsonx.Doc
 	appName     string
-	greeted     bool
 	compressors []wire.Compressor
 	nextID      atomic.Int32
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
-	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly}
+	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, digest: userDigest("")}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	s.Ops.Add(&c.Op)
 	return c

@@ -24,8 +24,6 @@ type Generic struct {
 	HasTxnNumber   bool
 	Autocommit     optionalBool
 	StartTxn       optionalBool
-	StmtID         int32
-	StmtIDs        bsonx.Doc
 	ClusterTime    bsonx.Doc
 	APIVersion     string
 	APIStrict      optionalBool
@@ -75,8 +73,6 @@ var genericFields = []genericField{
 	{"comment", Any, func(g *Generic, _ string, v bsonx.Value) error { g.Comment = v; return nil }},
 	{"autocommit", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.Autocommit = optional(v.Bool()); return nil }},
 	{"startTransaction", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.StartTxn = optional(v.Bool()); return nil }},
-	{"stmtId", Int, func(g *Generic, _ string, v bsonx.Value) error { g.StmtID = v.Int32(); return nil }},
-	{"stmtIds", Array, func(g *Generic, _ string, v bsonx.Value) error { g.StmtIDs = v.Doc(); return nil }},
 	{"apiVersion", String, func(g *Generic, _ string, v bsonx.Value) error { g.APIVersion = v.Str(); return nil }},
 	{"apiStrict", SafeBool, func(g *Generic, _ string, v bsonx.Value) error { g.APIStrict = optional(v.Truthy()); return nil }},
 	{"apiDeprecationErrors", SafeBool, func(g *Generic, _ string, v bsonx.Value) error {
@@ -140,9 +136,27 @@ var sessionFields = []Field{
 const uuidSubtype = 4
 
 func setSession(g *Generic, cmd string, v bsonx.Value) error {
+	if id, ok := plainSessionID(v.Doc()); ok {
+		g.SessionID, g.HasSession = id, true
+		return nil
+	}
 	id, err := parseSessionID(cmd+".lsid", v.Doc())
 	g.SessionID, g.HasSession = id, err == nil
 	return err
+}
+
+// plainSessionID reads {id: UUID}, which is what drivers send with every command.
+func plainSessionID(doc bsonx.Doc) (id session.SessionID, ok bool) {
+	it := doc.Iter()
+	if !it.Next() || string(it.Key()) != "id" || it.Value().Type != bsonx.TypeBinary {
+		return id, false
+	}
+	subtype, data := it.Value().Binary()
+	if subtype != uuidSubtype || len(data) != len(id.UUID) || it.Next() {
+		return id, false
+	}
+	copy(id.UUID[:], data)
+	return id, true
 }
 
 func parseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {

@@ -140,6 +140,9 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	if err := s.parse(e, req); err != nil {
 		return err
 	}
+	if req.Generic.HasSession {
+		req.Generic.SessionID = req.Conn.own(req.Generic.SessionID)
+	}
 	op := &req.Conn.Op
 	op.SetInfo(s.opInfo(e, req))
 	if ms := req.Generic.MaxTimeMillis; ms > 0 {
@@ -164,7 +167,8 @@ func (s *Service) panicked(req *Request, p any) error {
 }
 
 func (s *Service) opInfo(e *entry, req *Request) session.OpInfo {
-	info := session.OpInfo{Kind: e.Kind, Namespace: req.namespace(), Command: req.Body}
+	info := session.OpInfo{Kind: e.Kind, Command: req.Body}
+	info.DB, info.Collection = req.target()
 	if e.Kind == "" {
 		info.Kind = "command"
 	}

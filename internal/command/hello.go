@@ -93,7 +93,6 @@ func runHello(ctx context.Context, req *Request, reply *bsonx.Builder, legacy bo
 	reply.Int32("maxWireVersion", maxWireVersion)
 	reply.Bool("readOnly", false)
 	conn.negotiateCompression(req.Get("compression"), reply)
-	conn.greeted = true
 	if req.Has("topologyVersion") {
 		req.Exhaust(nextHello(req.Body, version))
 	}

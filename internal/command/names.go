@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // maxDatabaseName is the longest database name in bytes.
@@ -35,19 +36,30 @@ func checkDatabaseName(db string) error {
 	return nil
 }
 
-// namespace names what the command works on, for currentOp and logs: "db.collection", or "db.$cmd".
-func (r *Request) namespace() string {
+// target returns what the command works on, for currentOp and logs: a database and a collection of it, or "$cmd". Where
+// the command names a whole namespace, the database is empty.
+func (r *Request) target() (db string, collection []byte) {
 	v := r.CommandValue()
 	if r.Def.Name == "getMore" {
 		v = r.Get("collection")
 	}
-	if v.Type == bsonx.TypeString {
-		if r.Def.AdminOnly {
-			return v.Str()
-		}
-		return r.DB + "." + v.Str()
+	switch {
+	case v.Type != bsonx.TypeString:
+		return r.DB, cmdCollection
+	case r.Def.AdminOnly:
+		return "", v.StrBytes()
+	default:
+		return r.DB, v.StrBytes()
 	}
-	return r.DB + ".$cmd"
+}
+
+var cmdCollection = []byte("$cmd")
+
+// namespace is target as one text.
+func (r *Request) namespace() string {
+	var info session.OpInfo
+	info.DB, info.Collection = r.target()
+	return info.Namespace()
 }
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

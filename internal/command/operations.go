@@ -115,7 +115,7 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	b.Int64("secs_running", int64(running.Seconds()))
 	b.Int64("microsecs_running", running.Microseconds())
 	b.String("op", op.Kind)
-	b.String("ns", op.Namespace)
+	b.String("ns", op.Namespace())
 	if len(op.Command) > 0 {
 		b.Doc("command", op.Command)
 	} else {

@@ -34,7 +34,7 @@ func userDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
 // own completes an id that a client sent with its user, so that users never share sessions.
 func (c *Conn) own(id session.SessionID) session.SessionID {
 	if id.User == ([32]byte{}) {
-		id.User = userDigest(c.User)
+		id.User = c.digest
 	}
 	return id
 }
@@ -109,7 +109,7 @@ func runKillSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		return err
 	}
 	if len(ids) == 0 {
-		req.Service.killSessionsWhere(req, func(id session.SessionID) bool { return id.User == userDigest(req.Conn.User) })
+		req.Service.killSessionsWhere(req, func(id session.SessionID) bool { return id.User == req.Conn.digest })
 		return nil
 	}
 	set := make(map[session.SessionID]bool, len(ids))

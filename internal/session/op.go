@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -47,15 +48,24 @@ type Client struct {
 	Metadata     bsonx.Doc
 }
 
-// OpInfo is what currentOp shows of an operation. Command borrows the request's bytes while the operation runs.
+// OpInfo is what currentOp shows of an operation. Collection and Command borrow the request's bytes while the operation
+// runs.
 type OpInfo struct {
 	// Kind is currentOp's "op": command, query, getmore, insert, update, remove.
-	Kind      string
-	Namespace string
-	Command   bsonx.Doc
-	SessionID SessionID
-	// Desc names the thread as mongod does: "conn12".
-	Desc string
+	Kind string
+	DB   string
+	// Collection is "$cmd" for a command that works on none. An empty DB lets it stand for the whole namespace.
+	Collection []byte
+	Command    bsonx.Doc
+	SessionID  SessionID
+}
+
+// Namespace returns "db.collection".
+func (i *OpInfo) Namespace() string {
+	if i.DB == "" {
+		return string(i.Collection)
+	}
+	return i.DB + "." + string(i.Collection)
 }
 
 // OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A negative number is
@@ -251,7 +261,7 @@ func (o *Op) Snapshot() Snapshot {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s := Snapshot{OpInfo: o.info, Client: o.Client, ID: o.id, Started: o.started, Active: o.active}
-	s.Command = s.Command.Clone()
+	s.Command, s.Collection = s.Command.Clone(), bytes.Clone(s.Collection)
 	s.Killed = o.active && o.cause.Load() != nil
 	return s
 }

@@ -193,11 +193,6 @@ func ReadMessage(r io.Reader, buf []byte) ([]byte, error) {
 	return ReadRest(r, buf, int(h.Length))
 }
 
-// IsCompressed reports whether a message, of which at least the header is there, is an OP_COMPRESSED.
-func IsCompressed(msg []byte) bool {
-	return OpCode(binary.LittleEndian.Uint32(msg[12:])) == OpCompressed
-}
-
 // growStep bounds what is allocated ahead of the bytes that a client really sends.
 const growStep = 1 << 20
 

@@ -91,7 +91,7 @@ func (m *Message) parseSequence(b []byte) ([]byte, error) {
 	if end < 0 {
 		return nil, errTruncated()
 	}
-	seq := Sequence{ID: string(section[:end]), data: section[end+1:]}
+	seq := Sequence{ID: sequenceName(section[:end]), data: section[end+1:]}
 	for i := range m.Sequences {
 		if m.Sequences[i].ID == seq.ID {
 			return nil, mongoerr.New(codeDuplicateSequence, "Duplicate document sequence: %s", seq.ID)
@@ -107,6 +107,16 @@ func (m *Message) parseSequence(b []byte) ([]byte, error) {
 	}
 	m.Sequences = append(m.Sequences, seq)
 	return rest, nil
+}
+
+// sequenceName returns an identifier as a string, without an allocation for those that commands have.
+func sequenceName(b []byte) string {
+	for _, name := range [...]string{"documents", "updates", "deletes", "ops", "nsInfo"} {
+		if string(b) == name {
+			return name
+		}
+	}
+	return string(b)
 }
 
 // checkSequences refuses a field that stands in the body and as a sequence.

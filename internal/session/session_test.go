@@ -1,0 +1,300 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// manual is a clock that tests move.
+type manual struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (m *manual) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+func (m *manual) advance(d time.Duration) {
+	m.mu.Lock()
+	m.now = m.now.Add(d)
+	m.mu.Unlock()
+}
+
+func newClock() *manual { return &manual{now: time.Unix(1_000_000, 0)} }
+
+// countingSource yields n documents and counts how it is used.
+type countingSource struct {
+	left                    int
+	saves, restores, closes int
+}
+
+func (s *countingSource) Next(context.Context) (bsonx.Doc, error) {
+	if s.left == 0 {
+		return nil, nil
+	}
+	s.left--
+	return bsonx.NewDoc("left", s.left), nil
+}
+func (s *countingSource) Save()                         { s.saves++ }
+func (s *countingSource) Restore(context.Context) error { s.restores++; return nil }
+func (s *countingSource) Close()                        { s.closes++ }
+
+func newCursor(src Source) *Cursor {
+	return &Cursor{Source: src, DB: "d", Collection: "c"}
+}
+
+func wantCode(t *testing.T, err error, want mongoerr.Code) {
+	t.Helper()
+	if mongoerr.CodeOf(err) != want {
+		t.Errorf("code %d, want %d: %v", mongoerr.CodeOf(err), want, err)
+	}
+}
+
+func TestCursorLife(t *testing.T) {
+	r := NewCursors(newClock())
+	src := &countingSource{left: 2}
+	c := newCursor(src)
+	id, err := r.Register(c)
+	if err != nil || id <= 0 {
+		t.Fatal(id, err)
+	}
+	var op Op
+	if _, err := r.Pin(id, "d.c", Owner{}, &op); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Pin(id, "d.c", Owner{}, &op)
+	wantCode(t, err, mongoerr.CursorInUse)
+	doc, err := c.Next(t.Context())
+	if err != nil || doc == nil || src.restores != 1 {
+		t.Fatal(doc, err, src)
+	}
+	c.PutBack(doc)
+	r.Unpin(c)
+	if src.saves != 2 {
+		t.Errorf("saved %d times", src.saves)
+	}
+	if c, err = r.Pin(id, "d.c", Owner{}, &op); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := c.Next(t.Context())
+	if !again.Equal(doc) {
+		t.Error("a document that was put back is lost")
+	}
+	r.Remove(c)
+	_, err = r.Pin(id, "d.c", Owner{}, &op)
+	wantCode(t, err, mongoerr.CursorNotFound)
+	if src.closes != 1 {
+		t.Errorf("closed %d times", src.closes)
+	}
+}
+
+func TestCursorOwner(t *testing.T) {
+	r := NewCursors(newClock())
+	mine := Owner{Session: SessionID{UUID: [16]byte{1}}, User: "me@db"}
+	other := Owner{Session: SessionID{UUID: [16]byte{2}}, User: "me@db"}
+	c := newCursor(&countingSource{})
+	c.Owner = mine
+	id, _ := r.Register(c)
+	free, _ := r.Register(newCursor(&countingSource{}))
+	for _, tc := range []struct {
+		id    int64
+		ns    string
+		owner Owner
+		want  mongoerr.Code
+	}{
+		{id, "d.other", mine, mongoerr.Unauthorized},
+		{id, "d.c", Owner{Session: mine.Session, User: "you@db"}, mongoerr.Unauthorized},
+		{id, "d.c", other, codeCursorOfOtherSession},
+		{id, "d.c", Owner{User: "me@db"}, codeCursorOfSession},
+		{free, "d.c", Owner{Session: mine.Session}, codeCursorHasNoSession},
+		{12345, "d.c", mine, mongoerr.CursorNotFound},
+	} {
+		_, err := r.Pin(tc.id, tc.ns, tc.owner, nil)
+		wantCode(t, err, tc.want)
+	}
+	if _, err := r.Kill(id, Owner{User: "you@db"}); err == nil {
+		t.Error("another user killed the cursor")
+	}
+}
+
+func TestKillPinnedCursorInterruptsItsOperation(t *testing.T) {
+	r := NewCursors(newClock())
+	src := &countingSource{left: 5}
+	id, _ := r.Register(newCursor(src))
+	var op Op
+	op.Begin(t.Context(), 1, time.Now(), OpInfo{})
+	c, err := r.Pin(id, "d.c", Owner{}, &op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := r.Kill(id, Owner{}); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	wantCode(t, op.Err(), mongoerr.CursorKilled)
+	wantCode(t, r.Killed(c), mongoerr.CursorKilled)
+	if src.closes != 0 {
+		t.Error("closed under its user")
+	}
+	r.Unpin(c)
+	if src.closes != 1 || r.Stats().Open != 0 {
+		t.Errorf("closed %d times, %d open", src.closes, r.Stats().Open)
+	}
+	op.Finish()
+}
+
+func TestReapCursors(t *testing.T) {
+	clock := newClock()
+	r := NewCursors(clock)
+	idle, forever, pinned := &countingSource{}, &countingSource{}, &countingSource{}
+	if _, err := r.Register(newCursor(idle)); err != nil {
+		t.Fatal(err)
+	}
+	c := newCursor(forever)
+	c.NoTimeout = true
+	if _, err := r.Register(c); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := r.Register(newCursor(pinned))
+	if _, err := r.Pin(id, "d.c", Owner{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	clock.advance(IdleTimeout - time.Second)
+	if n := r.Reap(); n != 0 {
+		t.Errorf("reaped %d too early", n)
+	}
+	clock.advance(time.Second)
+	if n := r.Reap(); n != 1 || idle.closes != 1 || forever.closes != 0 || pinned.closes != 0 {
+		t.Errorf("reaped %d: %d %d %d", n, idle.closes, forever.closes, pinned.closes)
+	}
+	if s := r.Stats(); s.TimedOut != 1 || s.Open != 2 || s.NoTimeout != 1 || s.Pinned != 1 {
+		t.Errorf("%+v", s)
+	}
+	if n := r.KillNamespace("d", "", "database dropped"); n != 2 || forever.closes != 1 {
+		t.Errorf("killed %d", n)
+	}
+}
+
+func TestCloseRefusesNewCursors(t *testing.T) {
+	r := NewCursors(newClock())
+	r.Close()
+	src := &countingSource{}
+	_, err := r.Register(newCursor(src))
+	wantCode(t, err, codeInterruptedAtShutdown)
+	if src.closes != 1 {
+		t.Error("the refused cursor's source is open")
+	}
+}
+
+func TestSessions(t *testing.T) {
+	clock := newClock()
+	s := NewSessions(clock, 2)
+	a, b, c := SessionID{UUID: [16]byte{1}}, SessionID{UUID: [16]byte{2}}, SessionID{UUID: [16]byte{3}}
+	for _, id := range []SessionID{a, b, a} {
+		if _, err := s.Use(id, clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.Use(c, clock.Now())
+	wantCode(t, err, mongoerr.TooManyLogicalSessions)
+	clock.advance(Timeout - time.Minute)
+	if err := s.Refresh(a); err != nil {
+		t.Fatal(err)
+	}
+	clock.advance(time.Minute)
+	if ended := s.Reap(); len(ended) != 1 || ended[0] != b {
+		t.Errorf("reaped %v", ended)
+	}
+	if s.Lookup(a) == nil || s.Lookup(b) != nil || s.Len() != 1 {
+		t.Error("the wrong session ended")
+	}
+	s.End(a)
+	s.End(a)
+	if s.Len() != 0 {
+		t.Errorf("%d sessions are left", s.Len())
+	}
+}
+
+func TestOpIsAContext(t *testing.T) {
+	var op Op
+	op.Begin(t.Context(), 5, time.Now(), OpInfo{})
+	child, cancel := context.WithCancel(&op)
+	defer cancel()
+	if op.Err() != nil || child.Err() != nil {
+		t.Fatal("ended at the beginning")
+	}
+	if op.Kill(4) || !op.Kill(5) {
+		t.Fatal("killed the wrong operation")
+	}
+	<-child.Done()
+	wantCode(t, op.Err(), codeInterrupted)
+	wantCode(t, op.Cause(context.Canceled), codeInterrupted)
+	if err := errors.New("other"); op.Cause(err) != err {
+		t.Error("an unrelated error was replaced")
+	}
+	op.Finish()
+	if op.Kill(5) {
+		t.Error("killed after the end")
+	}
+
+	op.Begin(t.Context(), 6, time.Now(), OpInfo{})
+	if op.Err() != nil {
+		t.Error("the next operation inherits the end of the one before")
+	}
+	done := op.Done()
+	op.Finish()
+	<-done
+}
+
+func TestOpTimeLimit(t *testing.T) {
+	var op Op
+	op.Begin(t.Context(), 1, time.Now(), OpInfo{})
+	op.LimitTime(time.Millisecond)
+	<-op.Done()
+	wantCode(t, op.Err(), mongoerr.MaxTimeMSExpired)
+	op.Finish()
+	op.Begin(t.Context(), 2, time.Now(), OpInfo{})
+	time.Sleep(2 * time.Millisecond)
+	if op.Err() != nil {
+		t.Error("an old limit ended a new operation")
+	}
+	op.Finish()
+}
+
+func TestOpsList(t *testing.T) {
+	ops := NewOps()
+	var a, b Op
+	ops.Add(&a)
+	ops.Add(&b)
+	a.Begin(t.Context(), ops.NextID(), time.Now(), OpInfo{DB: "d", Collection: []byte("c"), SessionID: SessionID{UUID: [16]byte{1}}})
+	if n := len(ops.Snapshots(false)); n != 1 {
+		t.Errorf("%d run", n)
+	}
+	if n := len(ops.Snapshots(true)); n != 2 {
+		t.Errorf("%d are listed", n)
+	}
+	ops.KillSession(func(SessionID) bool { return true }, a.ID())
+	if a.Err() != nil {
+		t.Error("the excepted operation was killed")
+	}
+	if !ops.Kill(a.ID()) || ops.Kill(99) {
+		t.Error("killOp")
+	}
+	if s := ops.Snapshots(false); !s[0].Killed || s[0].Namespace() != "d.c" {
+		t.Errorf("%+v", s)
+	}
+	a.Finish()
+	ops.Remove(&a)
+	ops.Remove(&b)
+	if len(ops.Snapshots(true)) != 0 {
+		t.Error("the list is not empty")
+	}
+}
