@@ -49,8 +49,17 @@ var accumulators = sync.OnceValue(func() map[string]accumulator {
 		{"$stdDevPop", func() Accumulator { return &deviation{} }},
 		{"$stdDevSamp", func() Accumulator { return &deviation{sample: true} }},
 		{"$mergeObjects", func() Accumulator { return &mergeAccumulator{} }},
-		{"$accumulator", nil}, {"$bottom", nil}, {"$bottomN", nil}, {"$firstN", nil}, {"$lastN", nil}, {"$maxN", nil},
-		{"$median", nil}, {"$minN", nil}, {"$percentile", nil}, {"$top", nil}, {"$topN", nil},
+		{"$accumulator", nil},
+		{"$bottom", nil},
+		{"$bottomN", nil},
+		{"$firstN", nil},
+		{"$lastN", nil},
+		{"$maxN", nil},
+		{"$median", nil},
+		{"$minN", nil},
+		{"$percentile", nil},
+		{"$top", nil},
+		{"$topN", nil},
 	} {
 		table[a.name] = a
 	}

@@ -88,53 +88,62 @@ func present(list []Expr) []Expr {
 
 // op1 defines an operator of exactly one operand.
 func op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) definition {
-	return definition{name: name, family: family, min: 1, max: 1,
+	return definition{
+		name: name, family: family, min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
 			return &call1{args[0], fn}, nil
-		}}
+		},
+	}
 }
 
 // op2 defines an operator of exactly two operands.
 func op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) definition {
-	return definition{name: name, family: family, min: 2, max: 2,
+	return definition{
+		name: name, family: family, min: 2, max: 2,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
 			return &call2{args[0], args[1], fn}, nil
-		}}
+		},
+	}
 }
 
 // opN defines an operator of min to max operands; max -1 is no limit.
 func opN(name, family string, minArgs, maxArgs int, fn func(args []bsonx.Value) (bsonx.Value, error)) definition {
-	return definition{name: name, family: family, min: minArgs, max: maxArgs,
+	return definition{
+		name: name, family: family, min: minArgs, max: maxArgs,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
 			return &callN{args, fn}, nil
-		}}
+		},
+	}
 }
 
 // opNamed defines an operator with a document of named arguments. The function gets them in the order of names,
 // missing where absent. The codes are for an argument that is no document, an unknown name, and a required name
 // that is absent.
 func opNamed(name, family string, codes namedCodes, required int, names []string,
-	fn func(args []bsonx.Value) (bsonx.Value, error)) definition {
-	return definition{name: name, family: family, min: 1, max: 1,
+	fn func(args []bsonx.Value) (bsonx.Value, error),
+) definition {
+	return definition{
+		name: name, family: family, min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.parseNamed(def, arg, vars, codes, required, names)
 			if err != nil {
 				return nil, err
 			}
 			return &callN{args, fn}, nil
-		}}
+		},
+	}
 }
 
 // namedCodes are the error codes of an operator with named arguments. Where absent names differ in code, missing
@@ -164,8 +173,10 @@ func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes 
 
 // opNamedOptional is opNamed for an operator that tells an argument that is absent from one that is missing or null.
 func opNamedOptional(name, family string, codes namedCodes, required int, names []string,
-	fn func(args []bsonx.Value, given []bool) (bsonx.Value, error)) definition {
-	return definition{name: name, family: family, min: 1, max: 1,
+	fn func(args []bsonx.Value, given []bool) (bsonx.Value, error),
+) definition {
+	return definition{
+		name: name, family: family, min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.parseNamed(def, arg, vars, codes, required, names)
 			if err != nil {
@@ -176,5 +187,6 @@ func opNamedOptional(name, family string, codes namedCodes, required int, names 
 				given[i] = e != nil
 			}
 			return &callN{args, func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) }}, nil
-		}}
+		},
+	}
 }

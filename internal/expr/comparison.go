@@ -86,14 +86,16 @@ func comparisonOperators() []definition {
 }
 
 func comparison(name string, op CompareOp) definition {
-	return definition{name: name, family: "comparison", min: 2, max: 2,
+	return definition{
+		name: name, family: "comparison", min: 2, max: 2,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
 			return &Comparison{op, args[0], args[1]}, nil
-		}}
+		},
+	}
 }
 
 func sign(c int) int {

@@ -28,7 +28,8 @@ func conversionTo(name string, to bsonx.Type) definition {
 		}
 		return convert(v, to)
 	}
-	return definition{name: name, family: "conversion", min: 1, max: 1,
+	return definition{
+		name: name, family: "conversion", min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.operands(arg, vars)
 			if err != nil {
@@ -38,7 +39,8 @@ func conversionTo(name string, to bsonx.Type) definition {
 				return nil, mongoerr.New(50723, "%s requires a single argument, got %d", def.name, len(args))
 			}
 			return &call1{args[0], fn}, nil
-		}}
+		},
+	}
 }
 
 // convertExpr is $convert. Absent arguments are nil.
@@ -138,8 +140,9 @@ func convert(v bsonx.Value, to bsonx.Type) (bsonx.Value, error) {
 		return toDate(v)
 	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128:
 		return toNumber(v, to)
+	default:
+		return bsonx.Missing, unsupported(v, to)
 	}
-	return bsonx.Missing, unsupported(v, to)
 }
 
 func unsupported(v bsonx.Value, to bsonx.Type) error {
@@ -159,8 +162,9 @@ func toText(v bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeDate:
 		text, err := coerceText(v)
 		return bsonx.String(text), err
+	default:
+		return bsonx.Missing, unsupported(v, bsonx.TypeString)
 	}
-	return bsonx.Missing, unsupported(v, bsonx.TypeString)
 }
 
 func toObjectID(v bsonx.Value) (bsonx.Value, error) {
@@ -173,8 +177,9 @@ func toObjectID(v bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure, "Failed to parse objectId '%s' in $convert with no onError value", v.Str())
 		}
 		return bsonx.ObjectID([12]byte(id)), nil
+	default:
+		return bsonx.Missing, unsupported(v, bsonx.TypeObjectID)
 	}
-	return bsonx.Missing, unsupported(v, bsonx.TypeObjectID)
 }
 
 func toDate(v bsonx.Value) (bsonx.Value, error) {
@@ -194,8 +199,9 @@ func toDate(v bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeDate, bsonx.TypeTimestamp, bsonx.TypeObjectID:
 		t, err := dateOf(v)
 		return bsonx.Date(t.UnixMilli()), err
+	default:
+		return bsonx.Missing, unsupported(v, bsonx.TypeDate)
 	}
-	return bsonx.Missing, unsupported(v, bsonx.TypeDate)
 }
 
 func toNumber(v bsonx.Value, to bsonx.Type) (bsonx.Value, error) {
@@ -250,6 +256,7 @@ func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
 			return bsonx.Missing, failed
 		}
 		return v, nil
+	default:
 	}
 	bits := 64
 	if to == bsonx.TypeInt32 {

@@ -42,8 +42,9 @@ func dateOf(v bsonx.Value) (time.Time, error) {
 		return time.Unix(int64(t), 0).UTC(), nil
 	case bsonx.TypeObjectID:
 		return time.Unix(int64(int32(binary.BigEndian.Uint32(v.Data))), 0).UTC(), nil
+	default:
+		return time.Time{}, mongoerr.New(16006, "can't convert from BSON type %s to Date", v.Type)
 	}
-	return time.Time{}, mongoerr.New(16006, "can't convert from BSON type %s to Date", v.Type)
 }
 
 // zoneOf reads a time zone: an Olson name, UTC, GMT, or an offset such as +01, -0530 or +05:30.
@@ -123,7 +124,8 @@ func dateFunction(name string, fn func(time.Time) bsonx.Value) definition {
 		}
 		return fn(t.In(zone)), nil
 	}
-	return definition{name: name, family: dateFamily, min: 1, max: 1,
+	return definition{
+		name: name, family: dateFamily, min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.dateArguments(def, arg, vars)
 			if err != nil {
@@ -131,7 +133,8 @@ func dateFunction(name string, fn func(time.Time) bsonx.Value) definition {
 			}
 			zoned := args[1] != nil
 			return &callN{args, func(values []bsonx.Value) (bsonx.Value, error) { return eval(values, zoned) }}, nil
-		}}
+		},
+	}
 }
 
 // dateArguments compiles the operands of a date part: the date and the time zone, which may be nil.

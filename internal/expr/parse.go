@@ -44,6 +44,7 @@ func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
 			return nil, err
 		}
 		return constantOr(&arrayExpr{args}), nil
+	default:
 	}
 	return &Const{v.Clone()}, nil
 }

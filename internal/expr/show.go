@@ -26,8 +26,9 @@ func Show(v bsonx.Value) string {
 		return strconv.FormatBool(v.Bool())
 	case bsonx.TypeNull:
 		return "null"
+	default:
+		return v.Type.String()
 	}
-	return v.Type.String()
 }
 
 // maxShown is how much of a document an error message repeats.

@@ -63,8 +63,9 @@ func coerceText(v bsonx.Value) (string, error) {
 	case bsonx.TypeTimestamp:
 		t, i := v.Timestamp()
 		return time.Unix(int64(t), 0).UTC().Format("Jan _2 15:04:05") + ":" + strconv.Itoa(int(i)), nil
+	default:
+		return "", mongoerr.New(16007, "can't convert from BSON type %s to String", v.Type)
 	}
-	return "", mongoerr.New(16007, "can't convert from BSON type %s to String", v.Type)
 }
 
 // mapASCII changes the case of the letters from low to high; other characters stay.

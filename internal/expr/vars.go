@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -22,7 +23,7 @@ const constSlot = -3
 
 // NewVars returns the scope of a command's `let` document. The values are expressions without field paths, computed
 // here once; every later one sees the system variables only.
-func NewVars(let bsonx.Doc) (*Vars, error) { return NewVarsAt(let, time.Now()) }
+func NewVars(let bsonx.Doc) (*Vars, error) { return NewVarsAt(let, clock.System{}.Now()) }
 
 // NewVarsAt is NewVars for a command that runs at the given time.
 func NewVarsAt(let bsonx.Doc, now time.Time) (*Vars, error) {
@@ -108,7 +109,7 @@ func CheckVariableName(name string) error {
 	if name == "" {
 		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
 	}
-	if c := name[0]; !(c >= 'a' && c <= 'z' || c >= 0x80) {
+	if c := name[0]; (c < 'a' || c > 'z') && c < 0x80 {
 		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
 	}
 	return checkVariableRest(name)
@@ -118,7 +119,7 @@ func checkVariableRead(name string) error {
 	if name == "" {
 		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
 	}
-	if c := name[0] | 0x20; !(c >= 'a' && c <= 'z' || name[0] >= 0x80) {
+	if c := name[0] | 0x20; (c < 'a' || c > 'z') && name[0] < 0x80 {
 		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a variable name", name)
 	}
 	return checkVariableRest(name)
@@ -126,7 +127,7 @@ func checkVariableRead(name string) error {
 
 func checkVariableRest(name string) error {
 	bad := strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r >= 0x80)
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r < 0x80
 	})
 	if bad >= 0 {
 		return mongoerr.New(mongoerr.FailedToParse, "'%s' contains an invalid character for a variable name: '%c'", name, name[bad])

@@ -162,8 +162,10 @@ func TestCancelled(t *testing.T) {
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ stages, filter, sort, rest string }{
-		{`[{"$match": {"a": 1}}, {"$match": {"b": 2}}, {"$sort": {"c": -1}}, {"$skip": 2}, {"$limit": 3}, {"$project": {"a": 1}}]`,
-			`{"$and":[{"a":1},{"b":2}]}`, `{"c":-1}`, "$project"},
+		{
+			`[{"$match": {"a": 1}}, {"$match": {"b": 2}}, {"$sort": {"c": -1}}, {"$skip": 2}, {"$limit": 3}, {"$project": {"a": 1}}]`,
+			`{"$and":[{"a":1},{"b":2}]}`, `{"c":-1}`, "$project",
+		},
 		{`[{"$match": {"a": 1}}, {"$project": {"a": 1}}, {"$match": {"b": 1}}]`, `{"a":1}`, "", "$project,$match"},
 		{`[{"$limit": 5}, {"$match": {"a": 1}}]`, "", "", "$match"},
 		{`[{"$limit": 5}, {"$skip": 1}]`, "", "", "$skip"},

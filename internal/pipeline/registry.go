@@ -62,12 +62,16 @@ func known() []definition {
 		defs = append(defs, definition{name: name})
 	}
 	for _, name := range []string{"$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes"} {
-		defs = append(defs, definition{name: name, note: "Atlas only",
+		defs = append(defs, definition{
+			name: name, note: "Atlas only",
 			refuse: mongoerr.New(31082, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
-				"Please connect to Atlas or an AtlasCLI local deployment to enable.")})
+				"Please connect to Atlas or an AtlasCLI local deployment to enable."),
+		})
 	}
-	return append(defs, definition{name: "$shardedDataDistribution", note: "sharded clusters only",
-		refuse: mongoerr.New(6789101, "The $shardedDataDistribution stage can only be run on a sharded cluster")})
+	return append(defs, definition{
+		name: "$shardedDataDistribution", note: "sharded clusters only",
+		refuse: mongoerr.New(6789101, "The $shardedDataDistribution stage can only be run on a sharded cluster"),
+	})
 }
 
 // Stages lists all stages of MongoDB 8.0 by name.

@@ -189,6 +189,7 @@ func walkSorted(v bsonx.Value, path []string, f func(bsonx.Value)) bool {
 			f(bsonx.Null)
 		}
 		return true
+	default:
 	}
 	f(bsonx.Missing)
 	return false

@@ -389,6 +389,7 @@ func same(a, b bsonx.Value) bool {
 				return false
 			}
 		}
+	default:
+		return string(a.Data) == string(b.Data)
 	}
-	return string(a.Data) == string(b.Data)
 }

@@ -58,6 +58,7 @@ func (n *node) finish() {
 			n.computes = true
 		case keep:
 			n.kept++
+		default:
 		}
 	}
 }
@@ -112,6 +113,7 @@ func (n *node) plainField(dst, head []byte, v bsonx.Value, k kind) []byte {
 		return n.plain(append(dst, head...), v.Doc(), k)
 	case bsonx.TypeArray:
 		return n.plainArray(append(dst, head...), v.Doc(), k)
+	default:
 	}
 	if k == inclusion {
 		return dst
@@ -191,8 +193,9 @@ func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Conte
 	case descend:
 		done.add(i)
 		return f.branch.field(dst, e, k, ctx)
+	default:
+		return dst, nil
 	}
-	return dst, nil
 }
 
 // absent appends what the specification computes for a field that the document does not have.
@@ -285,6 +288,7 @@ func (n *node) included(paths []string, prefix string) []string {
 			paths = append(paths, prefix+f.name)
 		case descend:
 			paths = f.branch.included(paths, prefix+f.name+".")
+		default:
 		}
 	}
 	return paths
@@ -298,6 +302,7 @@ func (n *node) depend(deps *expr.Dependencies) {
 			deps.Depend(f.value)
 		case descend:
 			f.branch.depend(deps)
+		default:
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (p *positional) apply(dst []byte, before, projected bsonx.Doc, meta *Meta) 
 		}
 		var details filter.Details
 		matched, err := p.query.MatchDetails(before, &details)
-		if err == nil && !(matched && details.HasIndex) {
+		if err == nil && (!matched || !details.HasIndex) {
 			err = mongoerr.New(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array")
 		}
 		return details.ArrayIndex, err
