@@ -16,8 +16,9 @@
 //     are appended in that order, and the first error in that order is the one reported.
 //  3. No two operators of one update touch the same path or a prefix of each other (error 40). Each leaf
 //     therefore sees the original value, and edits never overlap.
-//  4. A value that stays the same to the last byte is not a change; an Apply without edits reports
-//     changed = false.
+//  4. What counts as a modification is for each operator to say, as in MongoDB: $set of the same type and
+//     bytes, $inc by zero, $pull of nothing are none, but $push with $sort always is one. Without a
+//     modification Apply returns the document that it was given.
 //  5. The result has an unchanged _id, at most 16 MiB and at most the storable nesting depth.
 //
 // # What it does not do
