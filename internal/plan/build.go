@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// builder makes the operators of a plan. The tree that it makes has the shape of the plan.
+// builder makes the operators of a plan. The tree that it makes has the shape of the plan, but for express, which is
+// only a name.
 type builder struct {
 	env     *exec.Env
 	q       *Query
@@ -47,7 +48,7 @@ func (b *builder) build(n node) exec.Node {
 	case *recordID:
 		return exec.NewProject(b.env, b.build(n.in), appendRecordID)
 	case *express:
-		return exec.NewPass(b.env, b.build(n.in))
+		return b.build(n.in)
 	case *subplan:
 		return exec.NewPass(b.env, b.build(n.in))
 	case *count:

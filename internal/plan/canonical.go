@@ -118,6 +118,7 @@ func (cq *canonical) shape() []byte {
 func (cq *canonical) cacheKey(shape []byte, candidates []*solution) string {
 	out := append([]byte(nil), shape...)
 	for _, s := range candidates {
+		s.compare()
 		out = append(out, 0)
 		out = append(out, s.signature...)
 	}

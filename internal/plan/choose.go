@@ -78,11 +78,12 @@ func (p *Planner) enumerate(q *Query, pu purpose) (*canonical, []*solution, erro
 // pick chooses among solutions, by the cache if that is allowed, else by trial.
 func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution, r storage.Reader, useCache bool,
 ) (*choice, error) {
-	c := &choice{cq: cq, shape: cq.shape()}
+	c := &choice{cq: cq}
 	if len(solutions) == 1 {
 		c.candidates = []*candidate{p.start(cq, solutions[0], r, nil)}
 		return c, nil
 	}
+	c.shape = cq.shape()
 	key := cacheKey{cq.q.Coll.ID, cq.cacheKey(c.shape, solutions)}
 	if useCache {
 		t, err := p.fromCache(ctx, cq, key, solutions, r)
@@ -172,13 +173,8 @@ func (cq *canonical) idPlan(id bsonx.Value) *solution {
 	if cq.purpose != purposeFind {
 		return newSolution(n)
 	}
-	simple := true
 	if p := cq.q.Projection; p != nil && !p.IsIdentity() {
-		simple = p.IsSimple()
 		n = &project{in: n, p: p, spec: cq.q.projectionSpec()}
-	}
-	if simple {
-		n = &express{idIndex(cq.q.Coll), n}
 	}
 	return newSolution(n)
 }

@@ -37,7 +37,7 @@ func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, records Counter) (*choice, error) {
 	cq := &canonical{q: q, filter: q.Filter, purpose: purposeCount}
 	one := func(s *solution) *choice {
-		return &choice{cq: cq, shape: cq.shape(), candidates: []*candidate{p.start(cq, s, r, records)}}
+		return &choice{cq: cq, candidates: []*candidate{p.start(cq, s, r, records)}}
 	}
 	switch id, isPoint := q.pointID(); {
 	case q.Coll == nil:

@@ -39,7 +39,7 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 	cq := &canonical{q: &d, filter: q.Filter, purpose: purposeDistinct}
 	if q.Coll == nil {
 		s := newSolution(&eof{eofNoNamespace})
-		return &choice{cq: cq, shape: cq.shape(), candidates: []*candidate{p.start(cq, s, r, nil)}}, nil
+		return &choice{cq: cq, candidates: []*candidate{p.start(cq, s, r, nil)}}, nil
 	}
 	exec.Pin(r)
 	cq, err := canonicalize(&d, purposeDistinct)

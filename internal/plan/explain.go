@@ -104,14 +104,14 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 		}
 	}
 	one := func(cq *canonical, s *solution) *choice {
-		return &choice{cq: cq, shape: cq.shape(), candidates: []*candidate{p.start(cq, s, r, nil)}}
+		return &choice{cq: cq, candidates: []*candidate{p.start(cq, s, r, nil)}}
 	}
 	if q.Coll == nil {
 		return one(&canonical{q: &q, purpose: pu}, newSolution(&eof{eofNoNamespace})), nil
 	}
 	if id, ok := q.pointID(); ok {
 		cq := &canonical{q: &q, filter: q.Filter, root: q.Filter.Root, purpose: pu}
-		return one(cq, cq.idPlan(id)), nil
+		return one(cq, cq.asExpress(cq.idPlan(id))), nil
 	}
 	cq, solutions, err := p.enumerate(&q, pu)
 	if err != nil {
@@ -164,8 +164,8 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.String("namespace", q.Namespace())
 	b.Doc("parsedQuery", e.parsedQuery())
 	b.Bool("indexFilterSet", false)
-	b.String("queryHash", hash8(e.choice.shape))
-	b.String("planCacheShapeHash", hash8(e.choice.shape))
+	b.String("queryHash", hash8(e.choice.cq.shape()))
+	b.String("planCacheShapeHash", hash8(e.choice.cq.shape()))
 	b.String("planCacheKey", hash8(e.planCacheKey()))
 	b.Int32("optimizationTimeMillis", int32(e.planning.Milliseconds()))
 	b.Bool("maxIndexedOrSolutionsReached", false)
@@ -204,7 +204,7 @@ func (e *explainer) planCacheKey() []byte {
 	for _, t := range e.choice.candidates {
 		solutions = append(solutions, t.sol)
 	}
-	return []byte(e.choice.cq.cacheKey(e.choice.shape, solutions))
+	return []byte(e.choice.cq.cacheKey(e.choice.cq.shape(), solutions))
 }
 
 // wrap writes the stage of a writing command around the plan of its targets.

@@ -33,6 +33,15 @@ func (cq *canonical) expressPlan() *solution {
 	return newSolution(&express{best, inner.root})
 }
 
+// asExpress gives the plan for one _id the name that explain has for it.
+func (cq *canonical) asExpress(s *solution) *solution {
+	p := cq.q.Projection
+	if cq.purpose != purposeFind || p != nil && !p.IsSimple() {
+		return s
+	}
+	return newSolution(&express{idIndex(cq.q.Coll), s.root})
+}
+
 // isExpress reports whether nothing but the filter and a simple projection is asked for.
 func (cq *canonical) isExpress() bool {
 	q := cq.q

@@ -135,14 +135,18 @@ func (f *fixture) find(q *plan.Query, every int) ([]bsonx.Doc, error) {
 
 func (f *fixture) explain(q *plan.Query, cmd plan.Command, v plan.Verbosity) *plan.Explanation {
 	f.t.Helper()
-	r := exec.NewReader(f.engine)
-	defer func() { _ = r.Close() }()
 	req := &plan.ExplainRequest{Query: q, Command: cmd, Verbosity: v, Multi: true, Records: f.records}
-	e, err := f.planner.Explain(context.Background(), req, r)
+	e, err := f.tryExplain(req)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	return e
+}
+
+func (f *fixture) tryExplain(req *plan.ExplainRequest) (*plan.Explanation, error) {
+	r := exec.NewReader(f.engine)
+	defer func() { _ = r.Close() }()
+	return f.planner.Explain(context.Background(), req, r)
 }
 
 func (f *fixture) records() (int64, error) {

@@ -25,7 +25,8 @@ func (t *candidate) score() float64 {
 	return score
 }
 
-// rank orders candidates by score, best first; equal ones keep their order. Candidates that failed come last.
+// rank orders candidates by score, best first. Of equal ones the one comes first that looked at fewer documents, then
+// the one whose scans are bounded in more fields; the rest keep their order. Candidates that failed come last.
 func rank(cs []*candidate) {
 	slices.SortStableFunc(cs, func(a, b *candidate) int {
 		if (a.err == nil) != (b.err == nil) {
@@ -34,6 +35,22 @@ func rank(cs []*candidate) {
 			}
 			return 1
 		}
-		return cmp.Compare(b.score(), a.score())
+		_, docsA := examined(a.root)
+		_, docsB := examined(b.root)
+		return cmp.Or(cmp.Compare(b.score(), a.score()), cmp.Compare(docsA, docsB),
+			cmp.Compare(b.sol.boundedFields(), a.sol.boundedFields()))
 	})
+}
+
+// boundedFields counts the index fields that the scans of a plan restrict.
+func (s *solution) boundedFields() int {
+	n := 0
+	walk(s.root, func(in node) {
+		if scan, ok := in.(*indexScan); ok {
+			for _, ivs := range scan.bounds {
+				n += btoi(!ivs.isAll())
+			}
+		}
+	})
+	return n
 }

@@ -12,7 +12,7 @@ import (
 // solution is a complete candidate plan.
 type solution struct {
 	root node
-	// signature names the plan's structure without values: the plan cache remembers it.
+	// The rest is there after compare: signature names the plan's structure without values: the plan cache remembers it.
 	signature string
 	hasSort   bool
 	hasFetch  bool
@@ -67,8 +67,12 @@ func isClustered(cq *canonical) bool { return len(cq.indexes) > 0 && cq.indexes[
 
 // unique drops plans that were made twice.
 func unique(in []*solution) []*solution {
+	if len(in) == 1 {
+		return in
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(in, func(s *solution) bool {
+		s.compare()
 		key := s.signature
 		walk(s.root, func(n node) {
 			if scan, ok := n.(*indexScan); ok {
@@ -252,10 +256,16 @@ func (cq *canonical) limited(n node) *solution {
 	return newSolution(n)
 }
 
-func newSolution(root node) *solution {
+func newSolution(root node) *solution { return &solution{root: root} }
+
+// compare prepares a plan for being compared with others.
+func (s *solution) compare() {
+	if s.signature != "" {
+		return
+	}
 	var b strings.Builder
-	sign(&b, root)
-	return &solution{root: root, signature: b.String(), hasSort: has[*sortNode](root), hasFetch: has[*fetch](root)}
+	sign(&b, s.root)
+	s.signature, s.hasSort, s.hasFetch = b.String(), has[*sortNode](s.root), has[*fetch](s.root)
 }
 
 // sign writes the structure of a plan: stages, indexes, which fields are bounded.

@@ -1,0 +1,191 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// rows is a node that gives documents from memory.
+type rows struct {
+	base
+	docs []bsonx.Doc
+	next int
+	row  Row
+}
+
+func newRows(env *Env, docs []bsonx.Doc) *rows { return &rows{base: base{env: env}, docs: docs} }
+
+func (n *rows) Next(ctx context.Context) (*Row, error) {
+	if n.next == len(n.docs) {
+		return n.end()
+	}
+	if err := n.env.step(ctx); err != nil {
+		return nil, err
+	}
+	n.stats.Works++
+	n.row.Doc = n.docs[n.next]
+	n.row.RecordKey = []byte(fmt.Sprintf("%06d", n.next))
+	n.next++
+	return n.emit(&n.row)
+}
+
+func numbers(n int) []bsonx.Doc {
+	random := rand.New(rand.NewPCG(1, 2))
+	out := make([]bsonx.Doc, n)
+	for i := range out {
+		out[i] = bsonx.NewDoc("_id", i, "n", int(random.Uint32N(50)), "pad", fmt.Sprintf("%040d", i))
+	}
+	return out
+}
+
+var byN = index.Pattern{{Path: "n"}}
+
+// drain pulls all rows of a node, going on after pauses.
+func drain(t *testing.T, env *Env, n Node) []bsonx.Doc {
+	t.Helper()
+	var out []bsonx.Doc
+	for {
+		row, err := n.Next(context.Background())
+		switch {
+		case errors.Is(err, ErrPaused):
+			env.SetLimit(env.Works() + 3)
+		case err != nil:
+			t.Fatal(err)
+		case row == nil:
+			return out
+		default:
+			out = append(out, row.Doc.Clone())
+		}
+	}
+}
+
+func sorted(docs []bsonx.Doc) []bsonx.Doc {
+	out := slices.Clone(docs)
+	slices.SortStableFunc(out, func(a, b bsonx.Doc) int {
+		return bsonx.CompareValues(a.Lookup("n"), b.Lookup("n"))
+	})
+	return out
+}
+
+func equal(a, b []bsonx.Doc) bool { return slices.EqualFunc(a, b, bsonx.Doc.Equal) }
+
+func TestSort(t *testing.T) {
+	t.Parallel()
+	docs := numbers(2000)
+	want := sorted(docs)
+	tests := []struct {
+		name   string
+		memory int
+		limit  int64
+	}{
+		{"memory", DefaultSortMemory, 0},
+		{"top", DefaultSortMemory, 37},
+		{"spill", 20 << 10, 0},
+		{"spill top", 5 << 10, 150},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			env := NewEnv(nil)
+			env.TempDir, env.SortMemory, env.AllowDiskUse = t.TempDir(), tt.memory, true
+			n := NewSort(env, newRows(env, docs), DocumentKey(byN), tt.limit)
+			got := drain(t, env, n)
+			n.Close()
+			expect := want
+			if tt.limit > 0 {
+				expect = want[:tt.limit]
+			}
+			if !equal(got, expect) {
+				t.Errorf("%d rows in the wrong order, want %d", len(got), len(expect))
+			}
+			if spilled := n.Stats().Spills > 0; spilled != (tt.memory < DefaultSortMemory) {
+				t.Errorf("spills: %d", n.Stats().Spills)
+			}
+			if left, _ := os.ReadDir(env.TempDir); len(left) > 0 {
+				t.Errorf("%d files left behind", len(left))
+			}
+		})
+	}
+}
+
+func TestSortMemoryLimit(t *testing.T) {
+	t.Parallel()
+	env := NewEnv(nil)
+	env.SortMemory = 10 << 10
+	n := NewSort(env, newRows(env, numbers(2000)), DocumentKey(byN), 0)
+	defer n.Close()
+	_, err := n.Next(context.Background())
+	if code := mongoerr.CodeOf(err); code != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
+		t.Errorf("code %d, want 292", code)
+	}
+}
+
+// A tree that is paused after every few works gives the rows that it gives in one go.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	docs := numbers(100)
+	trees := map[string]func(env *Env) Node{
+		"sort":  func(env *Env) Node { return NewSort(env, newRows(env, docs), DocumentKey(byN), 0) },
+		"limit": func(env *Env) Node { return NewLimit(env, NewSkip(env, newRows(env, docs), 10), 20) },
+		"or":    func(env *Env) Node { return NewOr(env, []Node{newRows(env, docs[:60]), newRows(env, docs)}) },
+		"merge": func(env *Env) Node {
+			in := []Node{newRows(env, sorted(docs[:30])), newRows(env, sorted(docs[30:]))}
+			return NewSortMerge(env, in, DocumentKey(byN), false)
+		},
+	}
+	for name, tree := range trees {
+		free := NewEnv(nil)
+		want := drain(t, free, tree(free))
+		env := NewEnv(nil)
+		env.SetLimit(1)
+		if got := drain(t, env, tree(env)); !equal(got, want) {
+			t.Errorf("%s: %d rows after pauses, want %d", name, len(got), len(want))
+		}
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	killed := mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
+	cancel(killed)
+	env := NewEnv(nil)
+	n := NewSort(env, newRows(env, numbers(2000)), DocumentKey(byN), 0)
+	defer n.Close()
+	if _, err := n.Next(ctx); !errors.Is(err, killed) {
+		t.Errorf("error %v, want %v", err, killed)
+	}
+}
+
+// Rows that a merge holds back survive Save: their owners let go of them.
+func TestMergeSave(t *testing.T) {
+	t.Parallel()
+	docs := numbers(40)
+	env := NewEnv(nil)
+	n := NewSortMerge(env, []Node{newRows(env, sorted(docs[:20])), newRows(env, sorted(docs[20:]))}, DocumentKey(byN), true)
+	var got []bsonx.Doc
+	for {
+		row, err := n.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row == nil {
+			break
+		}
+		got = append(got, row.Doc.Clone())
+		n.Save()
+	}
+	key := func(d bsonx.Doc) int32 { return d.Lookup("n").Int32() }
+	if !slices.IsSortedFunc(got, func(a, b bsonx.Doc) int { return int(key(a) - key(b)) }) {
+		t.Error("not in order")
+	}
+}
