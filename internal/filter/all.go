@@ -26,7 +26,7 @@ func parseAll(p *parser, f field) (Node, error) {
 		}
 		nodes = append(nodes, n)
 	}
-	return &And{nodes}, nil
+	return newConjunction(nodes), nil
 }
 
 func isElemMatchDoc(v bsonx.Value) bool {

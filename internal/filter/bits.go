@@ -1,8 +1,6 @@
 package filter
 
 import (
-	"slices"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -33,7 +31,7 @@ func (op BitsOp) String() string { return bitsOps[op].name }
 type Bits struct {
 	leaf
 	Op BitsOp
-	// Positions are the bits to test, 0 being the least significant, in ascending order.
+	// Positions are the bits to test, 0 being the least significant.
 	Positions []uint32
 
 	mask uint64 // Positions on an integer, whose sign goes on beyond bit 63
@@ -41,8 +39,7 @@ type Bits struct {
 
 // NewBits returns a bit test.
 func NewBits(path string, op BitsOp, positions []uint32) *Bits {
-	slices.Sort(positions)
-	n := &Bits{leaf: newLeaf(path), Op: op, Positions: slices.Compact(positions)}
+	n := &Bits{leaf: newLeaf(path), Op: op, Positions: positions}
 	for _, pos := range n.Positions {
 		n.mask |= 1 << min(pos, 63)
 	}

@@ -1,6 +1,251 @@
 package filter
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
 
-// Explain121 returns errInfo.details for a document that the filter, a validator, does not match.
-func (f *Filter) Explain121(doc bsonx.Doc) bsonx.Doc { return bsonx.Empty }
+// Explain121 returns errInfo.details for a document that the filter, a validator, does not match: which clauses failed,
+// as they were written, why, and for which values.
+func (f *Filter) Explain121(doc bsonx.Doc) bsonx.Doc {
+	p := &parser{opts: f.opts, reg: operatorTable}
+	c, err := p.clauseOf(f.spec)
+	if err != nil {
+		return bsonx.Empty // unreachable: the filter was parsed before
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	e := &explainer{b: b, doc: doc, st: f.states.New().(*state)}
+	e.clause(c, false)
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+// clause is a predicate with the text it was written as, which the nodes do not keep.
+type clause struct {
+	name string
+	// spec is the clause as a filter document; nil for logical operators.
+	spec bsonx.Doc
+	node Node
+	// children are the clauses of $and, $or, $nor and $not.
+	children []clause
+}
+
+// clauseOf reads a filter document: several predicates are an implicit $and.
+func (p *parser) clauseOf(doc bsonx.Doc) (clause, error) {
+	var clauses []clause
+	for it := doc.Iter(); it.Next(); {
+		more, err := p.clausesOfEntry(string(it.Key()), it.Value())
+		if err != nil {
+			return clause{}, err
+		}
+		clauses = append(clauses, more...)
+	}
+	return conjunctionClause(clauses), nil
+}
+
+func conjunctionClause(clauses []clause) clause {
+	if len(clauses) == 1 {
+		return clauses[0]
+	}
+	nodes := make([]Node, len(clauses))
+	for i := range clauses {
+		nodes[i] = clauses[i].node
+	}
+	return clause{name: "$and", node: &And{Children: nodes}, children: clauses}
+}
+
+func (p *parser) clausesOfEntry(key string, v bsonx.Value) ([]clause, error) {
+	if isOperatorDoc(v, false) && p.reg.top[key] == nil {
+		return p.clausesOfOperators(key, v.Doc())
+	}
+	spec := bsonx.NewDoc(key, v)
+	node, err := p.parseDoc(spec, levelTop, 0)
+	if err != nil {
+		return nil, err
+	}
+	switch key {
+	case "$comment":
+		return nil, nil
+	case "$and", "$or", "$nor":
+		c := clause{name: key, node: node}
+		for it := v.Doc().Iter(); it.Next(); {
+			child, err := p.clauseOf(it.Value().Doc())
+			if err != nil {
+				return nil, err
+			}
+			c.children = append(c.children, child)
+		}
+		return []clause{c}, nil
+	}
+	c := clause{name: key, spec: spec, node: node}
+	switch {
+	case key[:min(1, len(key))] == "$" && p.reg.top[key] != nil:
+	case v.Type == bsonx.TypeRegex:
+		c.name = "$regex"
+	default:
+		c.name = "$eq"
+	}
+	return []clause{c}, nil
+}
+
+// clausesOfOperators reads { path: { $op: …, … } }: a clause for each operator.
+func (p *parser) clausesOfOperators(path string, doc bsonx.Doc) ([]clause, error) {
+	var clauses []clause
+	for it := doc.Iter(); it.Next(); {
+		name := string(it.Key())
+		if name == "$options" {
+			continue // a part of $regex
+		}
+		operator := bsonx.NewDoc(name, it.Value())
+		if name == "$regex" {
+			operator = regexSpec(doc)
+		}
+		spec := bsonx.NewDoc(path, operator)
+		node, err := p.parseDoc(spec, levelTop, 0)
+		if err != nil {
+			return nil, err
+		}
+		c := clause{name: name, spec: spec, node: node}
+		if name == "$not" {
+			child, err := p.clauseOf(bsonx.NewDoc(path, it.Value()))
+			if err != nil {
+				return nil, err
+			}
+			c.spec, c.children = nil, []clause{child}
+		}
+		clauses = append(clauses, c)
+	}
+	return clauses, nil
+}
+
+func regexSpec(doc bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := doc.Iter(); it.Next(); {
+		if key := string(it.Key()); key == "$regex" || key == "$options" {
+			b.Value(key, it.Value())
+		}
+	}
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+// explainer writes the details of one document. inverted asks why a clause matches rather than why it does not.
+type explainer struct {
+	b   *bsonx.Builder
+	doc bsonx.Doc
+	st  *state
+}
+
+// clause appends the fields that explain a clause to the open document.
+func (e *explainer) clause(c clause, inverted bool) {
+	if schema, ok := c.node.(*JSONSchema); ok {
+		e.schema(schema, inverted)
+		return
+	}
+	e.b.String("operatorName", c.name)
+	switch c.name {
+	case "$not":
+		e.b.StartDocField("details")
+		e.clause(c.children[0], !inverted)
+		e.b.End()
+	case "$and", "$or":
+		e.clauses(c.children, inverted)
+	case "$nor":
+		e.clauses(c.children, !inverted)
+	default:
+		e.b.Doc("specifiedAs", c.spec)
+		e.leaf(c, inverted)
+	}
+}
+
+// clauses appends the clauses that matter.
+func (e *explainer) clauses(clauses []clause, inverted bool) {
+	name := "clausesNotSatisfied"
+	if inverted {
+		name = "clausesSatisfied"
+	}
+	e.b.StartArrayField(name)
+	for i, c := range clauses {
+		if c.node.matchDoc(e.doc, e.st) != inverted {
+			continue
+		}
+		e.b.StartDocElem()
+		e.b.Int32("index", int32(i))
+		if schema, ok := c.node.(*JSONSchema); ok {
+			schema.schema.annotate(e.b)
+		}
+		e.b.StartDocField("details")
+		e.clause(c, inverted)
+		e.b.End()
+		e.b.End()
+	}
+	e.b.End()
+}
+
+func (e *explainer) schema(n *JSONSchema, inverted bool) {
+	switch {
+	case n.schema.never:
+		n.schema.explainNever(e.b)
+	case inverted:
+		e.b.String("operatorName", "$jsonSchema")
+		e.b.String("reason", "schema matched")
+	default:
+		e.b.String("operatorName", "$jsonSchema")
+		n.schema.annotate(e.b)
+		n.schema.explain(e.b, "schemaRulesNotSatisfied", bsonx.Document(e.doc))
+	}
+}
+
+// leaf appends reason and considered values.
+func (e *explainer) leaf(c clause, inverted bool) {
+	node := c.node
+	if not, ok := node.(*Not); ok { // $ne, $nin, {$exists: false}
+		node, inverted = not.Child, !inverted
+	}
+	switch n := node.(type) {
+	case *Expr:
+		e.expression(n, inverted)
+		return
+	case *SampleRate, *AlwaysTrue:
+		e.b.String("reason", choose(inverted, "expression did match", "expression did not match"))
+		e.b.Bool("expressionResult", inverted)
+		return
+	case *AlwaysFalse:
+		e.constant(c)
+		return
+	}
+	failure := failures[c.name]
+	path := e.path(c)
+	if failure.exists {
+		e.b.String("reason", choose(inverted, "path does exist", "path does not exist"))
+		return
+	}
+	e.considered(failure, NewPath(path), inverted)
+}
+
+// constant explains what is always false: $all without members, and $sampleRate of zero, which is an expression.
+func (e *explainer) constant(c clause) {
+	if c.name == "$sampleRate" {
+		e.b.String("reason", "expression did not match")
+		e.b.Bool("expressionResult", false)
+		return
+	}
+	e.b.String("reason", "expression always evaluates to false")
+}
+
+func (e *explainer) path(c clause) string { return string(c.spec.First().Key) }
+
+func (e *explainer) expression(n *Expr, inverted bool) {
+	e.b.String("reason", choose(inverted, "expression did match", "expression did not match"))
+	if v, err := n.eval(e.doc, e.st); err == nil {
+		e.b.Value("expressionResult", v)
+	}
+}
+
+func choose(inverted bool, yes, no string) string {
+	if inverted {
+		return yes
+	}
+	return no
+}

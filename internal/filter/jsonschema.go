@@ -177,7 +177,8 @@ type schemaParser struct {
 	// root is set for a schema about the whole document rather than a property.
 	root  bool
 	depth int
-	// typeRule is reported last.
+	// declared are the types that the schema allows; empty where it does not say. typeRule is reported last.
+	declared TypeSet
 	typeRule schemaRule
 }
 
@@ -226,6 +227,17 @@ func (sp *schemaParser) checkNames() error {
 }
 
 func (sp *schemaParser) add(rule schemaRule) { sp.out.rules = append(sp.out.rules, rule) }
+
+// addAbout adds a rule about values of one type. Where the schema allows other types only, the type is all there is to
+// say.
+func (sp *schemaParser) addAbout(t bsonx.Type, rule schemaRule) {
+	if sp.declared.IsEmpty() || sp.declared.Has(t) || t == aNumber && sp.declared.hasNumber() {
+		sp.add(rule)
+	}
+}
+
+// aNumber stands for the numeric types.
+const aNumber = bsonx.TypeInt32
 
 // sub compiles a schema within this one; root says that it is about the same document.
 func (sp *schemaParser) sub(v bsonx.Value, root bool) (*schema, error) {

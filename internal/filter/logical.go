@@ -6,7 +6,11 @@ import (
 )
 
 // And matches what all its children match; without children it matches everything.
-type And struct{ Children []Node }
+type And struct {
+	Children []Node
+
+	fields []fieldTest // see newConjunction; empty where one pass does not do
+}
 
 // Or matches what one of its children matches.
 type Or struct{ Children []Node }
@@ -30,6 +34,11 @@ func (*Nor) Kind() Kind { return KindNor }
 func (*Not) Kind() Kind { return KindNot }
 
 func (n *And) matchDoc(doc bsonx.Doc, st *state) bool {
+	if st == nil && len(n.fields) > 0 {
+		if matched, done := n.matchFields(doc); done {
+			return matched
+		}
+	}
 	for _, child := range n.Children {
 		if !child.matchDoc(doc, st) {
 			if st != nil && st.details != nil {
@@ -101,17 +110,10 @@ func (n *Or) serialize(b *bsonx.Builder) { serializeChildren(b, "$or", n.Childre
 
 func (n *Nor) serialize(b *bsonx.Builder) { serializeChildren(b, "$nor", n.Children) }
 
-// serialize writes { path: { $not: { … } } } where the child is about one path, and $nor otherwise, which is how a
-// negation of a whole predicate is spelled.
+// serialize writes { path: { $not: { … } } } for a leaf and $nor for everything else.
 func (n *Not) serialize(b *bsonx.Builder) {
 	if l, ok := n.Child.(Leaf); ok {
 		b.StartDocField(l.FieldPath().String())
-		n.serializeOperator(b)
-		b.End()
-		return
-	}
-	if path, ok := commonPath(n.Child); ok {
-		b.StartDocField(path)
 		n.serializeOperator(b)
 		b.End()
 		return
@@ -140,44 +142,6 @@ func serializeOperators(b *bsonx.Builder, n Node) {
 	default:
 		n.serialize(b)
 	}
-}
-
-// commonPath returns the path that all leaves of a conjunction are about, if it can be written as one operator
-// document, in which no operator stands twice.
-func commonPath(n Node) (string, bool) {
-	and, ok := n.(*And)
-	if !ok || len(and.Children) == 0 {
-		return "", false
-	}
-	path, seen := "", map[string]bool{}
-	for i, child := range and.Children {
-		p, op := "", ""
-		switch child := child.(type) {
-		case Leaf:
-			p, op = child.FieldPath().String(), operatorName(child)
-		case *Not:
-			l, isLeaf := child.Child.(Leaf)
-			if !isLeaf {
-				return "", false
-			}
-			p, op = l.FieldPath().String(), "$not"
-		default:
-			return "", false
-		}
-		if i > 0 && p != path || seen[op] {
-			return "", false
-		}
-		path, seen[op] = p, true
-	}
-	return path, true
-}
-
-func operatorName(l Leaf) string {
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	l.serializeOperator(b)
-	b.End()
-	return string(bsonx.Doc(b.Bytes()).First().Key)
 }
 
 func serializeChildren(b *bsonx.Builder, name string, nodes []Node) {
@@ -213,7 +177,7 @@ func parseLogical(build func([]Node) Node) topParser {
 	}
 }
 
-func newAnd(nodes []Node) Node { return &And{nodes} }
+func newAnd(nodes []Node) Node { return newConjunction(nodes) }
 func newOr(nodes []Node) Node  { return &Or{nodes} }
 func newNor(nodes []Node) Node { return &Nor{nodes} }
 
@@ -244,5 +208,5 @@ func single(nodes []Node) Node {
 	if len(nodes) == 1 {
 		return nodes[0]
 	}
-	return &And{nodes}
+	return newConjunction(nodes)
 }

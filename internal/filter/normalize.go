@@ -1,16 +1,257 @@
 package filter
 
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
 // Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened, constants and
-// duplicates removed, single children in place of their parents, children sorted. It matches the same documents.
+// duplicates removed, single children in place of their parents, equalities of one path joined to $in, children sorted.
+// It matches the same documents.
 func (f *Filter) Normalize() *Filter { return newFilter(normalize(f.Root), f.spec, f.opts) }
 
-func normalize(n Node) Node { return n }
+func normalize(n Node) Node {
+	switch n := n.(type) {
+	case *And:
+		return normalizeAnd(n)
+	case *Or:
+		return normalizeOr(n)
+	case *Nor:
+		return normalizeNor(n)
+	case *Not:
+		return negate(normalize(n.Child))
+	case *In:
+		return normalizeIn(n)
+	case *ElemMatchObject:
+		return &ElemMatchObject{n.leaf, normalize(n.Child)}
+	case *ElemMatchValue:
+		return normalizeElemMatchValue(n)
+	default:
+		return n
+	}
+}
 
-// ShapeKey returns a key that filters of the same shape share: the same tree with other values.
-func (f *Filter) ShapeKey() []byte { return nil }
+func normalizeAnd(n *And) Node {
+	var nodes []Node
+	for _, child := range n.Children {
+		switch child := normalize(child).(type) {
+		case *And:
+			nodes = append(nodes, child.Children...)
+		case *Nor:
+			// None of several is the conjunction of negations, which an index can answer one by one.
+			for _, c := range child.Children {
+				nodes = append(nodes, negate(c))
+			}
+		case *AlwaysTrue:
+		case *AlwaysFalse:
+			return child
+		default:
+			nodes = append(nodes, child)
+		}
+	}
+	if len(nodes) == 0 && len(n.Children) == 1 {
+		return normalizedTrue(n.Children[0])
+	}
+	nodes = sortAndDedupe(nodes)
+	if len(nodes) == 1 {
+		return nodes[0]
+	}
+	return newConjunction(nodes)
+}
 
-// SubsetOf reports whether every document that matches a matches b too. It may be false where that holds all the same.
-func SubsetOf(a, b Node) bool { return false }
+// normalizedTrue keeps an explicit $alwaysTrue, which explain prints; every other tautology is an empty conjunction.
+func normalizedTrue(n Node) Node {
+	if n, ok := n.(*AlwaysTrue); ok {
+		return n
+	}
+	return &And{}
+}
 
-// DependsOn returns the paths that a tree reads, without duplicates; whole is true if it reads the whole document.
-func DependsOn(n Node) (paths []string, whole bool) { return nil, true }
+func normalizeOr(n *Or) Node {
+	var nodes []Node
+	for _, child := range n.Children {
+		switch child := normalize(child).(type) {
+		case *Or:
+			nodes = append(nodes, child.Children...)
+		case *AlwaysFalse:
+		case *AlwaysTrue:
+			return child
+		default:
+			if and, ok := child.(*And); ok && len(and.Children) == 0 {
+				return and
+			}
+			nodes = append(nodes, child)
+		}
+	}
+	nodes = joinEqualities(sortAndDedupe(nodes))
+	switch len(nodes) {
+	case 0:
+		return &AlwaysFalse{}
+	case 1:
+		return nodes[0]
+	}
+	return &Or{nodes}
+}
+
+func normalizeNor(n *Nor) Node {
+	nodes := make([]Node, 0, len(n.Children))
+	for _, child := range n.Children {
+		switch child := normalize(child).(type) {
+		case *AlwaysFalse:
+		case *AlwaysTrue:
+			return &AlwaysFalse{}
+		default:
+			nodes = append(nodes, child)
+		}
+	}
+	nodes = sortAndDedupe(nodes)
+	switch len(nodes) {
+	case 0:
+		return &And{}
+	case 1:
+		return negate(nodes[0])
+	}
+	return &Nor{nodes}
+}
+
+func negate(n Node) Node {
+	switch n := n.(type) {
+	case *AlwaysFalse:
+		return &And{}
+	case *AlwaysTrue:
+		return &AlwaysFalse{}
+	case *And:
+		if len(n.Children) == 0 {
+			return &AlwaysFalse{}
+		}
+	}
+	return &Not{Child: n}
+}
+
+// normalizeIn replaces an $in of one member by the member, and an empty one by false.
+func normalizeIn(n *In) Node {
+	switch {
+	case len(n.Values)+len(n.Regexes) == 0:
+		return &AlwaysFalse{}
+	case len(n.Values) == 1 && len(n.Regexes) == 0:
+		eq := NewCompare("", Eq, n.Values[0], n.Collation)
+		eq.leaf = n.leaf
+		return eq
+	case len(n.Values) == 0 && len(n.Regexes) == 1:
+		return n.Regexes[0]
+	}
+	return n
+}
+
+// joinEqualities replaces equalities, and regular expressions beside them, of one path by an $in.
+func joinEqualities(nodes []Node) []Node {
+	groups := map[string][]Node{}
+	var order []string
+	rest := make([]Node, 0, len(nodes))
+	for _, n := range nodes {
+		if path, ok := inMember(n); ok {
+			if groups[path] == nil {
+				order = append(order, path)
+			}
+			groups[path] = append(groups[path], n)
+		}
+	}
+	for _, n := range nodes {
+		if path, ok := inMember(n); !ok || len(groups[path]) < 2 {
+			rest = append(rest, n)
+		}
+	}
+	for _, path := range order {
+		if len(groups[path]) >= 2 {
+			rest = append(rest, joinToIn(path, groups[path]))
+		}
+	}
+	return sortAndDedupe(rest)
+}
+
+// inMember reports whether a node can be a member of an $in. Equality with a regular expression as a value cannot: there
+// it would be a pattern.
+func inMember(n Node) (path string, ok bool) {
+	switch n := n.(type) {
+	case *Compare:
+		return n.Path, n.Op == Eq && n.Value.Type != bsonx.TypeRegex
+	case *Regex:
+		return n.Path, true
+	default:
+		return "", false
+	}
+}
+
+func joinToIn(path string, nodes []Node) Node {
+	var values []bsonx.Value
+	var regexes []*Regex
+	var c Collator
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *Compare:
+			values, c = append(values, n.Value), n.Collation
+		case *Regex:
+			regexes = append(regexes, n)
+		}
+	}
+	return NewIn(path, values, regexes, c)
+}
+
+func normalizeElemMatchValue(n *ElemMatchValue) Node {
+	var nodes []Node
+	for _, child := range n.Children {
+		switch child := normalize(child).(type) {
+		case *And:
+			nodes = append(nodes, child.Children...)
+		case *AlwaysFalse:
+			return child
+		default:
+			nodes = append(nodes, child)
+		}
+	}
+	return &ElemMatchValue{n.leaf, sortAndDedupe(nodes)}
+}
+
+// sortAndDedupe sorts in place by kind, path and children; nodes that are equal in all that keep their order. Of nodes
+// that are the same one remains.
+func sortAndDedupe(nodes []Node) []Node {
+	slices.SortStableFunc(nodes, compareNodes)
+	out := nodes[:0]
+	var previous []bsonx.Doc // the spelled out nodes that compare equal to the current one
+	for i, n := range nodes {
+		text := Serialize(n)
+		if i > 0 && compareNodes(out[len(out)-1], n) != 0 {
+			previous = previous[:0]
+		}
+		same := slices.ContainsFunc(previous, func(p bsonx.Doc) bool { return bytes.Equal(p, text) })
+		if same && n.Kind() != KindExpr && n.Kind() != KindWhere {
+			continue
+		}
+		previous = append(previous, text)
+		out = append(out, n)
+	}
+	return out
+}
+
+func compareNodes(a, b Node) int {
+	if c := cmp.Compare(a.Kind(), b.Kind()); c != 0 {
+		return c
+	}
+	la, ok := a.(Leaf)
+	if ok {
+		if c := strings.Compare(la.FieldPath().String(), b.(Leaf).FieldPath().String()); c != 0 {
+			return c
+		}
+	}
+	ca, cb := children(a), children(b)
+	for i := range min(len(ca), len(cb)) {
+		if c := compareNodes(ca[i], cb[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(ca), len(cb))
+}

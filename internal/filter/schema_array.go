@@ -11,7 +11,7 @@ func parseSchemaItemCount(sp *schemaParser, kw keyword) error {
 		return err
 	}
 	maximum := kw.name == "maxItems"
-	sp.add(&valueRule{
+	sp.addAbout(bsonx.TypeArray, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "array did not match specified length",
 		test: func(v bsonx.Value) bool {
 			return v.Type != bsonx.TypeArray || within(v.Doc().Len(), limit, maximum)
@@ -28,7 +28,7 @@ func parseSchemaUniqueItems(sp *schemaParser, kw keyword) error {
 	if !kw.value.Bool() {
 		return nil
 	}
-	sp.add(&valueRule{
+	sp.addAbout(bsonx.TypeArray, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "found a duplicate item",
 		test: func(v bsonx.Value) bool {
 			return v.Type != bsonx.TypeArray || duplicate(v.Doc()).IsMissing()
@@ -157,14 +157,14 @@ func parseSchemaItems(sp *schemaParser, kw keyword) error {
 		if err != nil {
 			return err
 		}
-		sp.add(&itemsRule{keyword: kw.name, reason: "At least one item did not match the sub-schema", schema: s})
+		sp.addAbout(bsonx.TypeArray, &itemsRule{keyword: kw.name, reason: "At least one item did not match the sub-schema", schema: s})
 		return nil
 	case bsonx.TypeArray:
 		schemas, err := sp.subs(kw, false)
 		if err != nil {
 			return err
 		}
-		sp.add(&tupleRule{schemas})
+		sp.addAbout(bsonx.TypeArray, &tupleRule{schemas})
 		return nil
 	default:
 		return kw.mismatch("an array or an object, not " + kw.value.Type.String())
@@ -178,7 +178,7 @@ func parseSchemaAdditionalItems(sp *schemaParser, kw keyword) error {
 	switch kw.value.Type {
 	case bsonx.TypeBool:
 		if tuple && !kw.value.Bool() {
-			sp.add(&noMoreItemsRule{spec: kw.spec(), from: items.Doc().Len()})
+			sp.addAbout(bsonx.TypeArray, &noMoreItemsRule{spec: kw.spec(), from: items.Doc().Len()})
 		}
 		return nil
 	case bsonx.TypeDocument:
@@ -186,7 +186,7 @@ func parseSchemaAdditionalItems(sp *schemaParser, kw keyword) error {
 		if err != nil || !tuple {
 			return err
 		}
-		sp.add(&itemsRule{
+		sp.addAbout(bsonx.TypeArray, &itemsRule{
 			keyword: kw.name, reason: "At least one additional item did not match the sub-schema",
 			schema: s, from: items.Doc().Len(),
 		})

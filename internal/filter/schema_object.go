@@ -80,7 +80,7 @@ func parseSchemaProperties(sp *schemaParser, kw keyword) error {
 		}
 		rule.properties = append(rule.properties, property{name, NewPath(name), s})
 	}
-	sp.add(rule)
+	sp.addAbout(bsonx.TypeDocument, rule)
 	return nil
 }
 
@@ -139,7 +139,7 @@ func parseSchemaPatterns(sp *schemaParser, kw keyword) error {
 	if err != nil {
 		return err
 	}
-	sp.add(&patternsRule{patterns})
+	sp.addAbout(bsonx.TypeDocument, &patternsRule{patterns})
 	return nil
 }
 
@@ -248,7 +248,7 @@ func parseSchemaAdditional(sp *schemaParser, kw keyword) error {
 		}
 		rule.patterns = patterns
 	}
-	sp.add(rule)
+	sp.addAbout(bsonx.TypeDocument, rule)
 	return nil
 }
 
@@ -310,7 +310,7 @@ func parseSchemaRequired(sp *schemaParser, kw keyword) error {
 	for _, name := range names {
 		rule.paths = append(rule.paths, NewPath(name))
 	}
-	sp.add(rule)
+	sp.addAbout(bsonx.TypeDocument, rule)
 	return nil
 }
 
@@ -320,7 +320,7 @@ func parseSchemaPropertyCount(sp *schemaParser, kw keyword) error {
 		return err
 	}
 	maximum := kw.name == "maxProperties"
-	sp.add(&valueRule{
+	sp.addAbout(bsonx.TypeDocument, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "specified number of properties was not satisfied", withoutValue: true,
 		test: func(v bsonx.Value) bool {
 			return v.Type != bsonx.TypeDocument || within(v.Doc().Len(), limit, maximum)

@@ -49,6 +49,7 @@ func parseSchemaType(sp *schemaParser, kw keyword) error {
 	if err != nil {
 		return err
 	}
+	sp.declared = set
 	if sp.root {
 		sp.out.never = !set.Has(bsonx.TypeDocument)
 		return nil
@@ -114,7 +115,7 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	if err != nil {
 		return err
 	}
-	sp.add(&valueRule{
+	sp.addAbout(bsonx.TypeString, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "regular expression did not match",
 		test: func(v bsonx.Value) bool {
 			if v.Type != bsonx.TypeString {
@@ -133,7 +134,7 @@ func parseSchemaLength(sp *schemaParser, kw keyword) error {
 		return err
 	}
 	maximum := kw.name == "maxLength"
-	sp.add(&valueRule{
+	sp.addAbout(bsonx.TypeString, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "specified string length was not satisfied",
 		test: func(v bsonx.Value) bool {
 			return v.Type != bsonx.TypeString || within(utf8.RuneCount(v.StrBytes()), limit, maximum)
@@ -161,7 +162,7 @@ func parseSchemaMultipleOf(sp *schemaParser, kw keyword) error {
 	if err != nil {
 		return err
 	}
-	sp.add(&valueRule{
+	sp.addAbout(aNumber, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "considered value is not a multiple of the specified value",
 		test: func(v bsonx.Value) bool {
 			if !v.Type.IsNumber() {
@@ -196,7 +197,7 @@ func parseSchemaLimit(sp *schemaParser, kw keyword) error {
 		spec = bsonx.NewDoc(kw.name, kw.value, exclusiveName(kw.name), true)
 	}
 	compare := NewCompare("", op, kw.value, nil)
-	sp.add(&valueRule{
+	sp.addAbout(aNumber, &valueRule{
 		keyword: kw.name, spec: spec, reason: reasonComparison,
 		test: func(v bsonx.Value) bool { return !v.Type.IsNumber() || compare.matchElem(v, nil) },
 	})

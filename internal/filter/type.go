@@ -32,6 +32,10 @@ func (s TypeSet) Has(t bsonx.Type) bool {
 // IsEmpty reports whether the set contains no type.
 func (s TypeSet) IsEmpty() bool { return !s.Number && len(s.Types) == 0 }
 
+func (s TypeSet) hasNumber() bool {
+	return s.Number || slices.ContainsFunc(s.Types, bsonx.Type.IsNumber)
+}
+
 func (s *TypeSet) add(t bsonx.Type) {
 	if at, found := slices.BinarySearchFunc(s.Types, t, compareTypeNumbers); !found {
 		s.Types = slices.Insert(s.Types, at, t)

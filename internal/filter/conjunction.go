@@ -1,0 +1,55 @@
+package filter
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// maxOnePass bounds how many predicates one pass over a document looks for: names are compared one by one.
+const maxOnePass = 16
+
+// newConjunction returns an And that looks for its predicates on top-level fields in one pass over a document.
+func newConjunction(nodes []Node) *And {
+	n := &And{Children: nodes}
+	for _, child := range nodes {
+		l, ok := child.(Leaf)
+		if !ok || l.FieldPath().Len() != 1 || len(n.fields) == maxOnePass {
+			return &And{Children: nodes}
+		}
+		n.fields = append(n.fields, fieldTest{l.FieldPath().Name(0), l})
+	}
+	return n
+}
+
+// fieldTest is a predicate on a top-level field.
+type fieldTest struct {
+	name string
+	leaf Leaf
+}
+
+// matchFields tests all predicates in one pass. done is false where the document has a field twice or an array at a
+// field, which the general way handles; only the first field of a name counts.
+func (n *And) matchFields(doc bsonx.Doc) (matched, done bool) {
+	seen := uint32(0)
+	all := uint32(1)<<len(n.fields) - 1
+	for it := doc.Iter(); seen != all && it.Next(); {
+		key := it.Key()
+		for i := range n.fields {
+			f := &n.fields[i]
+			if len(f.name) != len(key) || f.name != string(key) || seen>>i&1 == 1 {
+				continue
+			}
+			v := it.Value()
+			if v.Type == bsonx.TypeArray {
+				return false, false
+			}
+			if !f.leaf.matchElem(v, nil) {
+				return false, true
+			}
+			seen |= 1 << i
+		}
+	}
+	for i := range n.fields {
+		if seen>>i&1 == 0 && !n.fields[i].leaf.matchElem(bsonx.Missing, nil) {
+			return false, true
+		}
+	}
+	return true, true
+}

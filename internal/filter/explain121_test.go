@@ -1,0 +1,63 @@
+package filter
+
+import (
+	"bufio"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// testdata/recorded/details.jsonl holds what a MongoDB engine answered: a validator v, a document d, and the details of
+// its failure.
+func TestExplain121Recorded(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open("testdata/recorded/details.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		c, err := extJSON(lines.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkDetails(t, lines.Text(), c.Lookup("v").Doc(), c.Lookup("d").Doc(), c.Lookup("details").Doc())
+	}
+}
+
+// checkDetails compares the details; doubles that the recording could not tell from ints are compared by value.
+func checkDetails(t *testing.T, name string, validator, doc, want bsonx.Doc) {
+	t.Helper()
+	f, err := Parse(validator, Options{AllowExpr: true, Now: time.Unix(0, 0)})
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	if ok, err := f.Match(doc); ok || err != nil {
+		t.Errorf("%s: matched %v, %v", name, ok, err)
+		return
+	}
+	if got := f.Explain121(doc); bsonx.CompareDocs(got, want) != 0 {
+		t.Errorf("%s:\n got %s\nwant %s", name, toJSON(got), toJSON(want))
+	}
+}
+
+func TestExplain121Vectors(t *testing.T) {
+	t.Parallel()
+	for _, c := range readCases(t, "validator") {
+		create := c.Lookup("setup").Doc().Index(0).Doc()
+		validator := create.Lookup("validator")
+		for _, step := range c.Lookup("run").Doc().Values() {
+			want := step.Doc().Lookup("reply").Doc().Lookup("writeErrors.0.errInfo.details")
+			if want.IsMissing() || validator.IsMissing() {
+				continue
+			}
+			doc := step.Doc().LookupPath("command", "documents").Doc().Index(0).Doc()
+			checkDetails(t, c.Lookup("name").Str(), validator.Doc(), doc, want.Doc())
+		}
+	}
+}

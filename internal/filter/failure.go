@@ -1,0 +1,150 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// failure says how an operator's failure to match, or its match where none was wanted, is explained.
+type failure struct {
+	// no and yes are the reasons for a mismatch and for a match.
+	no, yes string
+	// whole considers arrays as they are rather than their elements.
+	whole bool
+	// expected are the types that the operator is about, by name; with none every type is considered.
+	expected []string
+	// showTypes adds the types of the considered values.
+	showTypes bool
+	// exists marks $exists, whose reason is all there is to say.
+	exists bool
+}
+
+var (
+	comparisonFailure = failure{no: reasonComparison, yes: "comparison succeeded"}
+	inFailure         = failure{no: "no matching value found in array", yes: "matching value found in array"}
+	bitsFailure       = failure{
+		no: "bitwise operator failed to match", yes: "bitwise operator matched successfully",
+		expected: []string{"binData", "decimal", "double", "int", "long"},
+	}
+)
+
+// failures are by operator name.
+var failures = map[string]failure{
+	"$eq":  comparisonFailure,
+	"$gt":  comparisonFailure,
+	"$gte": comparisonFailure,
+	"$lt":  comparisonFailure,
+	"$lte": comparisonFailure,
+	"$ne":  comparisonFailure,
+	"$id":  comparisonFailure,
+	"$ref": comparisonFailure,
+	"$db":  comparisonFailure,
+	"$in":  inFailure,
+	"$nin": inFailure,
+	"$all": {
+		no: "array did not contain all specified values", yes: "array did contain all specified values", whole: true,
+	},
+	"$bitsAllClear": bitsFailure,
+	"$bitsAllSet":   bitsFailure,
+	"$bitsAnyClear": bitsFailure,
+	"$bitsAnySet":   bitsFailure,
+	"$elemMatch": {
+		no: "array did not satisfy the child predicate", yes: "array did satisfy the child predicate", whole: true,
+		expected: []string{"array"},
+	},
+	"$exists": {exists: true},
+	"$mod": {
+		no: "$mod did not evaluate to expected remainder", yes: "$mod did evaluate to expected remainder",
+		expected: []string{"decimal", "double", "int", "long"},
+	},
+	"$regex": {
+		no: "regular expression did not match", yes: "regular expression did match",
+		expected: []string{"regex", "string", "symbol"},
+	},
+	"$size": {
+		no: "array length was not equal to given size", yes: "array length was equal to given size", whole: true,
+		expected: []string{"array"},
+	},
+	"$type": {no: reasonType, yes: "type did match", showTypes: true},
+}
+
+// maxConsidered bounds the values that an explanation repeats.
+const maxConsidered = 10
+
+// considered appends the reason and the values at the path.
+func (e *explainer) considered(f failure, path *Path, inverted bool) {
+	values, found := e.values(f, path)
+	if !found {
+		e.b.String("reason", "field was missing")
+		return
+	}
+	names := typeNames(values)
+	if len(f.expected) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(f.expected, name) }) {
+		e.b.String("reason", reasonType)
+		e.types(names)
+		e.names("expectedType", f.expected)
+		e.appendValues(values)
+		return
+	}
+	e.b.String("reason", choose(inverted, f.yes, f.no))
+	e.appendValues(values)
+	if f.showTypes {
+		e.types(names)
+	}
+}
+
+// values collects what stands at the path; found is false where nothing does.
+func (e *explainer) values(f failure, path *Path) (values []bsonx.Value, found bool) {
+	mode := ElementsOnly
+	if f.whole {
+		mode = Whole
+	}
+	path.Walk(e.doc, mode, func(v bsonx.Value) bool {
+		if !v.IsMissing() {
+			values = append(values, v)
+		}
+		return false
+	})
+	found = path.Walk(e.doc, Elements, func(v bsonx.Value) bool { return !v.IsMissing() })
+	return values, found
+}
+
+func typeNames(values []bsonx.Value) []string {
+	var names []string
+	for _, v := range values {
+		names = append(names, v.Type.String())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (e *explainer) types(names []string) {
+	if len(names) > 0 {
+		e.names("consideredType", names)
+	}
+}
+
+// names appends one name, or several under the plural of the key.
+func (e *explainer) names(key string, names []string) {
+	if len(names) == 1 {
+		e.b.String(key, names[0])
+		return
+	}
+	appendNames(e.b, key+"s", names)
+}
+
+func (e *explainer) appendValues(values []bsonx.Value) {
+	if len(values) == 1 {
+		e.b.Value("consideredValue", values[0])
+		return
+	}
+	e.b.StartArrayField("consideredValues")
+	for _, v := range values[:min(len(values), maxConsidered)] {
+		e.b.Elem(v)
+	}
+	e.b.End()
+	if len(values) > maxConsidered {
+		e.b.Bool("consideredValuesTruncated", true)
+	}
+}

@@ -1,0 +1,103 @@
+package filter
+
+import (
+	"encoding/binary"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// ShapeKey returns a key that filters of the same shape share: the same canonical tree with other values. What decides
+// whether an index can be used stays in it: the options and the anchor of a regular expression, null and regular
+// expressions among the members of an $in, an expression as a whole.
+func (f *Filter) ShapeKey() []byte {
+	key := appendShape(nil, normalize(f.Root))
+	if c := f.opts.Collation; c != nil {
+		key = append(key, 0xFF)
+		key = append(key, c.Spec()...)
+	}
+	return key
+}
+
+func appendShape(key []byte, n Node) []byte {
+	key = append(key, byte(n.Kind()))
+	if l, ok := n.(Leaf); ok {
+		key = appendText(key, l.FieldPath().String())
+	}
+	switch n := n.(type) {
+	case *Compare:
+		key = append(key, shapeClass(n.Value))
+	case *In:
+		key = appendBool(key, n.hasNull)
+		key = appendBool(key, len(n.Regexes) > 0)
+	case *Regex:
+		prefix, _ := n.Prefix()
+		key = appendBool(key, prefix != "")
+		key = appendText(key, n.Options)
+	case *Expr, *Where, *JSONSchema, *SampleRate:
+		key = append(key, Serialize(n)...)
+	}
+	kids := children(n)
+	key = binary.AppendUvarint(key, uint64(len(kids)))
+	for _, child := range kids {
+		key = appendShape(key, child)
+	}
+	return key
+}
+
+// shapeClass tells apart the operands that are answered from an index in another way.
+func shapeClass(v bsonx.Value) byte {
+	switch v.Type {
+	case bsonx.TypeNull:
+		return 1
+	case bsonx.TypeArray:
+		return 2
+	case bsonx.TypeMinKey, bsonx.TypeMaxKey:
+		return 3
+	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeDocument:
+		return 4 // a collation concerns them
+	default:
+		return 0
+	}
+}
+
+func appendText(key []byte, s string) []byte {
+	key = binary.AppendUvarint(key, uint64(len(s)))
+	return append(key, s...)
+}
+
+func appendBool(key []byte, b bool) []byte {
+	if b {
+		return append(key, 1)
+	}
+	return append(key, 0)
+}
+
+// DependsOn returns the paths that a tree reads, without duplicates; whole is true if it reads the whole document.
+func DependsOn(n Node) (paths []string, whole bool) {
+	seen := map[string]bool{}
+	add := func(path string) {
+		if !seen[path] {
+			seen[path] = true
+			paths = append(paths, path)
+		}
+	}
+	WalkNodes(n, func(n Node) bool {
+		switch n := n.(type) {
+		case *Expr:
+			var deps expr.Dependencies
+			deps.Depend(n.Expr)
+			whole = whole || deps.WholeDocument || deps.Meta
+			for _, path := range deps.Paths {
+				add(path)
+			}
+		case *Where, *JSONSchema:
+			whole = true
+		case Leaf:
+			add(n.FieldPath().String())
+			return false // what is below $elemMatch has paths of its own
+		}
+		return true
+	})
+	return paths, whole
+}

@@ -1,0 +1,192 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// SubsetOf reports whether every document that matches a matches b too, where it can tell; it may be false where that
+// holds all the same. It decides whether a partial index with the filter b can answer the query a. Both are canonical.
+func SubsetOf(a, b Node) bool {
+	if Serialize(a).Equal(Serialize(b)) && sameCollation(a, b) {
+		return true
+	}
+	if b, ok := b.(*And); ok {
+		for _, child := range b.Children {
+			if !SubsetOf(a, child) {
+				return false
+			}
+		}
+		return true
+	}
+	switch a := a.(type) {
+	case *AlwaysFalse:
+		return true
+	case *And:
+		if slices.ContainsFunc(a.Children, func(child Node) bool { return SubsetOf(child, b) }) {
+			return true
+		}
+	case *Or:
+		return !slices.ContainsFunc(a.Children, func(child Node) bool { return !SubsetOf(child, b) })
+	}
+	switch b := b.(type) {
+	case *AlwaysTrue:
+		return true
+	case *Or:
+		return slices.ContainsFunc(b.Children, func(child Node) bool { return SubsetOf(a, child) })
+	case *Compare:
+		return subsetOfCompare(a, b)
+	case *In:
+		return subsetOfIn(a, b)
+	case *Exists:
+		return excludesMissing(a, b.Path)
+	case *TypeOf:
+		return subsetOfType(a, b)
+	}
+	return false
+}
+
+func sameCollation(a, b Node) bool {
+	ca, cb := collationOf(a), collationOf(b)
+	if ca == nil || cb == nil {
+		return ca == nil && cb == nil
+	}
+	return ca.Spec().Equal(cb.Spec())
+}
+
+// collationOf returns the collation of a tree, which all its leaves share.
+func collationOf(n Node) Collator {
+	var found Collator
+	WalkNodes(n, func(n Node) bool {
+		switch n := n.(type) {
+		case *Compare:
+			if n.Collation != nil {
+				found = n.Collation
+			}
+		case *In:
+			if n.Collation != nil {
+				found = n.Collation
+			}
+		}
+		return found == nil
+	})
+	return found
+}
+
+func subsetOfCompare(a Node, b *Compare) bool {
+	switch a := a.(type) {
+	case *In:
+		if a.Path != b.Path || len(a.Regexes) > 0 || len(a.Values) == 0 {
+			return false
+		}
+		for _, v := range a.Values {
+			eq := NewCompare(a.Path, Eq, v, a.Collation)
+			if !subsetOfCompare(eq, b) {
+				return false
+			}
+		}
+		return true
+	case *Compare:
+		return a.Path == b.Path && a.class == b.class && collationAgrees(a, b) && rangeWithin(a, b)
+	default:
+		return false
+	}
+}
+
+// collationAgrees: operands without strings are compared alike under every collation.
+func collationAgrees(a, b *Compare) bool {
+	switch a.class {
+	case bsonx.ClassString, bsonx.ClassDocument, bsonx.ClassArray:
+		return sameCollation(a, b)
+	default:
+		return true
+	}
+}
+
+func rangeWithin(a, b *Compare) bool {
+	if a.nan || b.nan {
+		includes := func(op CompareOp) bool { return op != Lt && op != Gt }
+		return a.nan && b.nan && includes(a.Op) && includes(b.Op)
+	}
+	c := bsonx.CompareValues(a.Value, b.Value)
+	if a.Collation != nil {
+		c = compareCollated(a.Value, b.Value, a.Collation)
+	}
+	if a.Op == b.Op && c == 0 {
+		return true
+	}
+	switch b.Op {
+	case Lt:
+		return (a.Op == Lt || a.Op == Lte || a.Op == Eq) && c < 0
+	case Lte:
+		return (a.Op == Lt || a.Op == Lte || a.Op == Eq) && c <= 0
+	case Gt:
+		return (a.Op == Gt || a.Op == Gte || a.Op == Eq) && c > 0
+	case Gte:
+		return (a.Op == Gt || a.Op == Gte || a.Op == Eq) && c >= 0
+	default:
+		return a.Op == Eq && c == 0
+	}
+}
+
+func subsetOfIn(a Node, b *In) bool {
+	switch a := a.(type) {
+	case *Compare:
+		return a.Path == b.Path && a.Op == Eq && a.Value.Type != bsonx.TypeRegex && inCollationAgrees(a.Collation, b.Collation) && b.has(a.Value)
+	case *In:
+		if a.Path != b.Path || len(a.Regexes) > 0 || !inCollationAgrees(a.Collation, b.Collation) {
+			return false
+		}
+		return !slices.ContainsFunc(a.Values, func(v bsonx.Value) bool { return !b.has(v) })
+	default:
+		return false
+	}
+}
+
+func inCollationAgrees(a, b Collator) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return a.Spec().Equal(b.Spec())
+}
+
+// excludesMissing reports whether a is about the path and matches no document in which nothing stands there.
+func excludesMissing(a Node, path string) bool {
+	if l, ok := a.(Leaf); ok && l.FieldPath().String() != path {
+		return false
+	}
+	switch a := a.(type) {
+	case *Compare:
+		return a.class != bsonx.ClassNull && !(a.class == bsonx.ClassMinKey && a.Op != Eq && a.Op != Lt && a.Op != Lte) &&
+			!(a.class == bsonx.ClassMaxKey && (a.Op == Lt || a.Op == Lte))
+	case *In:
+		return !a.hasNull
+	case *Exists, *TypeOf, *Regex, *Mod, *Size, *Bits, *ElemMatchObject, *ElemMatchValue:
+		return true
+	case *Not:
+		return excludesNull(a.Child, path)
+	default:
+		return false
+	}
+}
+
+// excludesNull reports whether a matches where nothing stands at the path, so that its negation does not.
+func excludesNull(a Node, path string) bool {
+	switch a := a.(type) {
+	case *Compare:
+		return a.Path == path && a.class == bsonx.ClassNull && a.Op != Lt && a.Op != Gt
+	case *In:
+		return a.Path == path && a.hasNull
+	default:
+		return false
+	}
+}
+
+func subsetOfType(a Node, b *TypeOf) bool {
+	t, ok := a.(*TypeOf)
+	if !ok || t.Path != b.Path || t.Set.Number && !b.Set.Number {
+		return false
+	}
+	return !slices.ContainsFunc(t.Set.Types, func(typ bsonx.Type) bool { return !b.Set.Has(typ) })
+}
