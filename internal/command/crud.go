@@ -44,6 +44,19 @@ func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
 	return filter.Parse(doc, filter.FindOptions(s.vars, s.now))
 }
 
+// filterWithoutExpr compiles predicates in which $expr and $where have no place: array filters and the condition of
+// $pull.
+func (s scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
+	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now})
+}
+
+// filterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.
+func (s scope) filterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
+	opts := filter.FindOptions(s.vars, s.now)
+	opts.AllowExpr = false
+	return filter.Parse(doc, opts)
+}
+
 // checkCollation accepts what needs no collation rules: none, an empty document, or the simple locale.
 func checkCollation(v bsonx.Value) error {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
@@ -196,7 +209,7 @@ func (s scope) updateOptions(arrayFilters []bsonx.Doc) update.Options {
 	return update.Options{
 		ArrayFilters: arrayFilters,
 		ParseFilter: func(doc bsonx.Doc) (update.Matcher, error) {
-			return s.filter(doc)
+			return s.filterWithoutExpr(doc)
 		},
 		ParsePipeline: s.pipeline,
 	}

@@ -257,7 +257,11 @@ func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatem
 	if err := spec.check(u); err != nil {
 		return nil, err
 	}
-	f, err := sc.filter(spec.query)
+	parse := sc.filter
+	if spec.upsert {
+		parse = sc.filterForUpsert
+	}
+	f, err := parse(spec.query)
 	if err != nil {
 		return nil, err
 	}
