@@ -1,0 +1,107 @@
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keystring"
+)
+
+// Keys are the keys of one document: sorted and without duplicates. Its buffers are used again after Reset; what it
+// returns is borrowed until then. The zero value is ready for use.
+type Keys struct {
+	buf      []byte
+	spans    []span
+	multikey MultikeyPaths
+	bits     keystring.TypeBits
+	states   []state
+}
+
+// span is where a key and its type bits stand in the buffer.
+type span struct{ key, bits, end int }
+
+// Reset forgets the keys.
+func (k *Keys) Reset() {
+	k.buf, k.spans = k.buf[:0], k.spans[:0]
+	clear(k.multikey)
+}
+
+// Len returns how many keys there are.
+func (k *Keys) Len() int { return len(k.spans) }
+
+// Key returns the i-th key: the keystrings of the fields.
+func (k *Keys) Key(i int) []byte { return k.keyOf(k.spans[i]) }
+
+// TypeBits returns the type bits of the i-th key.
+func (k *Keys) TypeBits(i int) []byte { return k.buf[k.spans[i].bits:k.spans[i].end] }
+
+// Multikey returns which path components were arrays.
+func (k *Keys) Multikey() MultikeyPaths { return k.multikey }
+
+// Has reports whether key is among the keys.
+func (k *Keys) Has(key []byte) bool {
+	_, found := sort.Find(len(k.spans), func(i int) int { return bytes.Compare(key, k.Key(i)) })
+	return found
+}
+
+func (k *Keys) keyOf(s span) []byte { return k.buf[s.key:s.bits] }
+
+// begin, append for each field, and finish or cancel add one key.
+func (k *Keys) begin() int {
+	k.bits.Reset()
+	return len(k.buf)
+}
+
+func (k *Keys) append(v bsonx.Value, desc bool) {
+	k.buf = keystring.AppendTyped(k.buf, &k.bits, v, desc)
+}
+
+func (k *Keys) cancel(start int) { k.buf = k.buf[:start] }
+
+// finish drops the key if it is the one before: elements of an array often give the same key one after the other.
+func (k *Keys) finish(start int) {
+	s := span{key: start, bits: len(k.buf)}
+	if n := len(k.spans); n > 0 && bytes.Equal(k.keyOf(k.spans[n-1]), k.keyOf(s)) {
+		k.cancel(start)
+		return
+	}
+	k.buf = append(k.buf, k.bits.Bytes()...)
+	s.end = len(k.buf)
+	k.spans = append(k.spans, s)
+}
+
+// sortUnique sorts the keys and drops duplicates. Of equal keys with different type bits, as 1 and 1.0 have, the one
+// that was generated first stays, so that the entries of a document do not depend on chance.
+func (k *Keys) sortUnique() {
+	if len(k.spans) < 2 {
+		return
+	}
+	slices.SortFunc(k.spans, func(a, b span) int {
+		if c := bytes.Compare(k.keyOf(a), k.keyOf(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.key, b.key)
+	})
+	k.spans = slices.CompactFunc(k.spans, func(a, b span) bool { return bytes.Equal(k.keyOf(a), k.keyOf(b)) })
+}
+
+// DecodeKey returns the fields of a key as a document with the names of the pattern.
+func DecodeKey(p Pattern, key, typeBits []byte) (bsonx.Doc, error) {
+	bits := keystring.NewTypeBitsReader(typeBits)
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	var buf []byte
+	for _, f := range p {
+		v, n, out, err := keystring.Decode(buf[:0], key, f.Desc, &bits)
+		if err != nil {
+			return nil, err
+		}
+		b.Value(f.Path, v)
+		buf, key = out, key[n:]
+	}
+	b.End()
+	return b.Bytes(), nil
+}
