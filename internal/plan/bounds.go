@@ -43,6 +43,9 @@ var undefined = bsonx.Value{Type: bsonx.TypeUndefined}
 
 // boundsOf returns the bounds of a predicate on the field of its path; false where an index cannot serve it.
 func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
+	if c.numeric && matchesMissing(n) {
+		return fieldBounds{}, false
+	}
 	switch n := n.(type) {
 	case *filter.Compare:
 		return compareBounds(n, c)
@@ -331,6 +334,20 @@ func impliesPresence(n filter.Node) bool {
 		return ok && c.Op == filter.Eq && c.Value.Type == bsonx.TypeNull
 	default:
 		return true
+	}
+}
+
+// matchesMissing reports whether a predicate asks for missing fields: of an array that has the position of a path the
+// matcher also looks for the position as a field of the elements, where the index does not look.
+func matchesMissing(n filter.Node) bool {
+	switch n := n.(type) {
+	case *filter.Compare, *filter.In:
+		return !impliesPresence(n)
+	case *filter.Not:
+		_, exists := n.Child.(*filter.Exists)
+		return exists
+	default:
+		return false
 	}
 }
 

@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sheafdb/sheaf/internal/exec"
 )
 
 // score ranks a candidate after its trial as MongoDB does: how much it gave per work, small bonuses for plans without
@@ -10,6 +12,9 @@ import (
 func (t *candidate) score() float64 {
 	works := max(t.env.Works(), 1)
 	advanced := uint64(len(t.rows))
+	if c, ok := t.root.(*exec.Count); ok {
+		advanced = c.Inputs()[0].Stats().Advanced
+	}
 	productivity := float64(advanced) / float64(works)
 	epsilon := min(1.0/float64(10*works), 1e-4)
 	score := 1 + productivity + epsilon // no candidate intersects indexes
