@@ -46,6 +46,9 @@ func CompareValues(a, b Value) int {
 // CompareDocs orders two documents field by field: by type class, then name, then value; a document that
 // ends first comes first.
 func CompareDocs(a, b Doc) int {
+	if bytes.Equal(a, b) {
+		return 0
+	}
 	ia, ib := a.Iter(), b.Iter()
 	for {
 		na, nb := ia.Next(), ib.Next()

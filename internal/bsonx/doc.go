@@ -14,6 +14,7 @@ package bsonx
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"strconv"
 )
 
@@ -165,9 +166,18 @@ func ArrayIndex(key string) (int, bool) {
 // IndexKey returns the key of the i-th array element.
 func IndexKey(i int) string { return strconv.Itoa(i) }
 
-// cstringEnd returns the position of the first zero byte. Field names are short: a loop beats a call.
+// cstringEnd returns the position of the first zero byte. It looks at eight bytes at a time: names are short, and a call
+// of bytes.IndexByte takes longer.
 func cstringEnd(b []byte) int {
-	for i := range b {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(b)-i >= 8; i += 8 {
+		word := binary.LittleEndian.Uint64(b[i:])
+		if zeros := (word - ones) &^ word & highs; zeros != 0 {
+			return i + bits.TrailingZeros64(zeros)/8
+		}
+	}
+	for ; i < len(b); i++ {
 		if b[i] == 0 {
 			return i
 		}
@@ -175,31 +185,28 @@ func cstringEnd(b []byte) int {
 	return len(b)
 }
 
+// sizes tells the length of each type's payload: a fixed one, or with varLen what is to be added to the length that
+// the payload starts with. Zero for types that do not exist is never used: documents are validated.
+var sizes = [256]uint8{
+	TypeDouble: 8, TypeDate: 8, TypeTimestamp: 8, TypeInt64: 8, TypeInt32: 4, TypeBool: 1, TypeObjectID: 12, TypeDecimal128: 16,
+	TypeString: varLen | 4, TypeCode: varLen | 4, TypeSymbol: varLen | 4, TypeDocument: varLen, TypeArray: varLen,
+	TypeCodeWithScope: varLen, TypeBinary: varLen | 5, TypeDBPointer: varLen | 16, TypeRegex: twoStrings,
+}
+
+const (
+	varLen     = 0x80
+	twoStrings = 0xFF
+)
+
 // payloadSize returns the length of a well-formed value's payload.
 func payloadSize(t Type, b []byte) int {
-	switch t {
-	case TypeDouble, TypeDate, TypeTimestamp, TypeInt64:
-		return 8
-	case TypeInt32:
-		return 4
-	case TypeBool:
-		return 1
-	case TypeObjectID:
-		return 12
-	case TypeDecimal128:
-		return 16
-	case TypeString, TypeCode, TypeSymbol:
-		return 4 + int(binary.LittleEndian.Uint32(b))
-	case TypeDocument, TypeArray, TypeCodeWithScope:
-		return int(binary.LittleEndian.Uint32(b))
-	case TypeBinary:
-		return 5 + int(binary.LittleEndian.Uint32(b))
-	case TypeDBPointer:
-		return 16 + int(binary.LittleEndian.Uint32(b))
-	case TypeRegex:
-		n := cstringEnd(b) + 1
-		return n + cstringEnd(b[n:]) + 1
-	default:
-		return 0
+	size := sizes[t]
+	if size < varLen {
+		return int(size)
 	}
+	if size != twoStrings {
+		return int(size&^varLen) + int(binary.LittleEndian.Uint32(b))
+	}
+	n := cstringEnd(b) + 1
+	return n + cstringEnd(b[n:]) + 1
 }
