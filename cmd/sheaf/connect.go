@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// connectTimeout is how long a server may take to answer.
+const connectTimeout = 10 * time.Second
+
+// targetFlags name a collection of a server or of a directory.
+type targetFlags struct {
+	uri        string
+	dir        string
+	database   string
+	collection string
+}
+
+func (f *targetFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.uri, "uri", "mongodb://127.0.0.1:27017/?directConnection=true", "the server")
+	flags.StringVar(&f.dir, "dir", "", "open the data of this directory itself, in place of a server")
+	flags.StringVarP(&f.database, "db", "d", "test", "the database")
+	flags.StringVarP(&f.collection, "collection", "c", "", "the collection (required)")
+	cmd.MarkFlagsMutuallyExclusive("uri", "dir")
+	_ = cmd.MarkFlagRequired("collection")
+}
+
+// open returns the collection, and a function that ends the connection.
+func (f *targetFlags) open(ctx context.Context) (*mongo.Collection, func() error, error) {
+	if f.dir != "" {
+		db, err := sheaf.Open(f.dir, nil)
+		if err != nil {
+			return nil, nil, explainOpen(f.dir, err)
+		}
+		return db.Client().Database(f.database).Collection(f.collection), db.Close, nil
+	}
+	client, err := mongo.Connect(options.Client().SetServerSelectionTimeout(connectTimeout).ApplyURI(f.uri))
+	if err != nil {
+		return nil, nil, fmt.Errorf("the URI is not valid: %w", err)
+	}
+	if err := client.Ping(ctx, nil); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("no server answers at %s; start one with 'sheaf serve', or name a directory with --dir: %w",
+			withoutPassword(f.uri), err), client.Disconnect(ctx))
+	}
+	disconnect := func() error { return client.Disconnect(context.WithoutCancel(ctx)) }
+	return client.Database(f.database).Collection(f.collection), disconnect, nil
+}
+
+// withoutPassword hides what stands between the scheme and the hosts.
+func withoutPassword(uri string) string {
+	scheme, rest, ok := strings.Cut(uri, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://***@" + rest[at+1:]
+	}
+	return uri
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/transfer"
+)
+
+// exportFlags are the settings of sheaf export.
+type exportFlags struct {
+	target     targetFlags
+	format     string
+	columns    []string
+	canonical  bool
+	query      string
+	sort       string
+	projection string
+	skip       int64
+	limit      int64
+	quiet      bool
+}
+
+func newExport() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export FILE",
+		Short: "Write the documents of a collection into a file",
+		Long: "Write the documents of a collection into a file (- for the standard output): JSON lines, a JSON array or CSV, in\n" +
+			"MongoDB Extended JSON v2. With --canonical every type is kept exactly.",
+		Example: "  sheaf export cities.json --db geo --collection cities --query '{\"country\": \"NO\"}'\n" +
+			"  sheaf export people.csv --dir ~/data -d app -c people --columns 'name,born.date(2006-01-02),address.city'",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runExport(cmd.Context(), &f, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.target.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "", "json (lines), jsonarray or csv (default: told by the file's name)")
+	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file, with types if you like")
+	flags.BoolVar(&f.canonical, "canonical", false, "write canonical Extended JSON in place of relaxed")
+	flags.StringVar(&f.query, "query", "{}", "which documents, in Extended JSON")
+	flags.StringVar(&f.sort, "sort", "", "in which order, in Extended JSON")
+	flags.StringVar(&f.projection, "projection", "", "which fields, in Extended JSON")
+	flags.Int64Var(&f.skip, "skip", 0, "leave out so many documents first")
+	flags.Int64Var(&f.limit, "limit", 0, "write at most so many documents")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return cmd
+}
+
+// findOptions reads the flags that say what is exported.
+func (f *exportFlags) findOptions() (bson.D, *options.FindOptionsBuilder, error) {
+	opts := options.Find().SetSkip(f.skip).SetLimit(f.limit)
+	query, err := parseFlag("query", f.query)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.sort != "" {
+		sort, err := parseFlag("sort", f.sort)
+		if err != nil {
+			return nil, nil, err
+		}
+		opts.SetSort(sort)
+	}
+	if f.projection != "" {
+		projection, err := parseFlag("projection", f.projection)
+		if err != nil {
+			return nil, nil, err
+		}
+		opts.SetProjection(projection)
+	}
+	return query, opts, nil
+}
+
+func parseFlag(name, text string) (bson.D, error) {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
+		return nil, fmt.Errorf("--%s is not a document in Extended JSON, such as {\"a\": 1}: %w", name, err)
+	}
+	return doc, nil
+}
+
+func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr io.Writer) (err error) {
+	format, err := transfer.ParseFormat(f.format, path)
+	if err != nil {
+		return err
+	}
+	query, opts, err := f.findOptions()
+	if err != nil {
+		return err
+	}
+	coll, closeTarget, err := f.target.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeTarget()) }()
+	steps := int64(-1)
+	if len(query) == 0 && f.limit == 0 {
+		if steps, err = coll.EstimatedDocumentCount(ctx); err != nil {
+			return err
+		}
+	}
+	bar := newProgress(stderr, f.quiet, steps, false)
+	started := time.Now()
+	var n int64
+	err = toFile(path, stdout, func(out io.Writer) error {
+		w, err := transfer.NewWriter(out, format, transfer.WriterOptions{Canonical: f.canonical, Columns: f.columns})
+		if err != nil {
+			return err
+		}
+		cursor, err := coll.Find(ctx, query, opts)
+		if err != nil {
+			return err
+		}
+		n, err = transfer.Export(ctx, cursor, w, bar.set)
+		return err
+	})
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	took := time.Since(started)
+	fmt.Fprintf(stderr, "%s: %d documents exported in %s (%.0f/s)\n", path, n, took.Round(10*time.Millisecond), float64(n)/max(took.Seconds(), 1e-3))
+	return nil
+}
+
+// toFile calls write with a file that takes its name only when it is complete, or with the standard output for "-".
+func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
+	if path == "-" {
+		out := bufio.NewWriterSize(stdout, 1<<16)
+		return errors.Join(write(out), out.Flush())
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(tmp, 1<<16)
+	if err := errors.Join(write(out), out.Flush(), tmp.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sheafdb/sheaf/internal/transfer"
+)
+
+// shownFailures is how many bad records are printed; the rest is counted.
+const shownFailures = 100
+
+// importFlags are the settings of sheaf import.
+type importFlags struct {
+	target       targetFlags
+	format       string
+	columns      []string
+	ignoreBlanks bool
+	drop         bool
+	upsertFields []string
+	quiet        bool
+}
+
+func newImport() *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Put the documents of a file into a collection",
+		Long: "Put the documents of a file (- for the standard input) into a collection: JSON lines, a JSON array or CSV, in\n" +
+			"MongoDB Extended JSON v2. A bad record is reported with its line, and the rest goes in.\n\n" +
+			"The first line of a CSV file names the columns, each with a type if you like: name,pop.int32(),born.date(2006-01-02),\n" +
+			"address.city. Types: auto, string, int32, int64, double, decimal, boolean, date(layout), objectid, binary(hex), json.",
+		Example: "  sheaf import cities.json --db geo --collection cities --drop\n" +
+			"  sheaf import people.csv --dir ~/data -d app -c people --upsert-fields email",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runImport(cmd.Context(), &f, args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.target.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "", "json or csv (default: told by the file's name)")
+	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file that has no header line")
+	flags.BoolVar(&f.ignoreBlanks, "ignore-blanks", false, "leave out the fields of empty CSV cells")
+	flags.BoolVar(&f.drop, "drop", false, "drop the collection first")
+	flags.StringSliceVar(&f.upsertFields, "upsert-fields", nil, "replace the document that is equal in these fields, if there is one")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return cmd
+}
+
+func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	format, err := transfer.ParseFormat(f.format, path)
+	if err != nil {
+		return err
+	}
+	in, size, err := openInput(path, stdin)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	coll, closeTarget, err := f.target.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeTarget()) }()
+	if f.drop {
+		if err := coll.Drop(ctx); err != nil {
+			return fmt.Errorf("drop %s: %w", coll.Name(), err)
+		}
+	}
+	bar := newProgress(stderr, f.quiet, size, true)
+	records, err := transfer.NewReader(bar.reader(in), format, transfer.ReaderOptions{Columns: f.columns, IgnoreBlanks: f.ignoreBlanks})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	failures := 0
+	im := transfer.Importer{
+		Collection: coll, UpsertFields: f.upsertFields, Progress: bar.documents,
+		Report: func(line int, err error) {
+			if failures++; failures <= shownFailures {
+				bar.clear()
+				fmt.Fprintf(stderr, "%s:%d: %v\n", path, line, err)
+			}
+		},
+	}
+	started := time.Now()
+	res, err := im.Run(ctx, records)
+	bar.finish()
+	printImport(stdout, path, res, time.Since(started))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if res.Failed > 0 {
+		return fmt.Errorf("%s: %d of %d records did not go in", path, res.Failed, res.Inserted+res.Replaced+res.Failed)
+	}
+	return nil
+}
+
+func printImport(out io.Writer, path string, res transfer.Result, took time.Duration) {
+	total := res.Inserted + res.Replaced
+	fmt.Fprintf(out, "%s: %d documents imported in %s (%.0f/s)", path, total, took.Round(10*time.Millisecond), float64(total)/max(took.Seconds(), 1e-3))
+	if res.Replaced > 0 {
+		fmt.Fprintf(out, ", %d of them replaced", res.Replaced)
+	}
+	if res.Failed > 0 {
+		fmt.Fprintf(out, ", %d records failed", res.Failed)
+	}
+	fmt.Fprintln(out)
+}
+
+// openInput opens a file, or the standard input for "-", whose size is -1.
+func openInput(path string, stdin io.Reader) (io.ReadCloser, int64, error) {
+	if path == "-" {
+		return io.NopCloser(stdin), -1, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	if info.IsDir() {
+		return nil, 0, errors.Join(fmt.Errorf("%s is a directory: name a file, or - for the standard input", path), f.Close())
+	}
+	return f, info.Size(), nil
+}

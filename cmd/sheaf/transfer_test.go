@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// sheafCommand runs a command line and returns what it printed.
+func sheafCommand(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	err = root.ExecuteContext(t.Context())
+	return out.String(), errs.String(), err
+}
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// stored returns the documents of test.c in a directory, without their generated ids.
+func stored(t *testing.T, dir string) []string {
+	t.Helper()
+	db, err := sheaf.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	cursor, err := db.Client().Database("test").Collection("c").Find(context.Background(), bson.D{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []bson.D
+	if err := cursor.All(context.Background(), &docs); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, doc := range docs {
+		if _, generated := doc[0].Value.(bson.ObjectID); generated {
+			doc = doc[1:]
+		}
+		text, err := bson.MarshalExtJSON(doc, false, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestImportReportsBadLinesAndGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	file := writeFile(t, "people.json", "{\"_id\":1,\"a\":\"x\"}\nnonsense\n{\"_id\":1}\n{\"_id\":2}\n")
+	stdout, stderr, err := sheafCommand(t, "import", file, "--dir", dir, "-c", "c")
+	if err == nil || !strings.Contains(err.Error(), "2 of 4 records did not go in") {
+		t.Errorf("error %v", err)
+	}
+	if !strings.Contains(stdout, "2 documents imported") || !strings.Contains(stdout, "2 records failed") {
+		t.Errorf("stdout %q", stdout)
+	}
+	if !strings.Contains(stderr, "people.json:2: not a JSON document") || !strings.Contains(stderr, "people.json:3: E11000") {
+		t.Errorf("stderr %q", stderr)
+	}
+	expect(t, stored(t, dir), `{"_id":1,"a":"x"}`, `{"_id":2}`)
+}
+
+func TestImportDropAndUpsert(t *testing.T) {
+	dir := t.TempDir()
+	first := writeFile(t, "first.json", `[{"_id":1,"k":{"n":1},"v":"old"},{"_id":2,"k":{"n":2},"v":"old"}]`)
+	second := writeFile(t, "second.csv", "k.n,v\n2,new\n3,new\n")
+	for _, args := range [][]string{
+		{"import", first, "--dir", dir, "-c", "c"},
+		{"import", second, "--dir", dir, "-c", "c", "--upsert-fields", "k.n"},
+	} {
+		if _, stderr, err := sheafCommand(t, args...); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, stderr)
+		}
+	}
+	expect(t, stored(t, dir), `{"_id":1,"k":{"n":1},"v":"old"}`, `{"_id":2,"k":{"n":2},"v":"new"}`, `{"k":{"n":3},"v":"new"}`)
+	if _, stderr, err := sheafCommand(t, "import", second, "--dir", dir, "-c", "c", "--drop"); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	expect(t, stored(t, dir), `{"k":{"n":2},"v":"new"}`, `{"k":{"n":3},"v":"new"}`)
+}
+
+func TestExport(t *testing.T) {
+	dir := t.TempDir()
+	in := writeFile(t, "in.json", "{\"_id\":1,\"a\":{\"$numberLong\":\"5\"},\"t\":{\"$date\":\"2020-01-02T00:00:00Z\"}}\n{\"_id\":2,\"a\":2.5}\n{\"_id\":3}\n")
+	if _, stderr, err := sheafCommand(t, "import", in, "--dir", dir, "-c", "c"); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	cases := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"relaxed", []string{"--sort", `{"_id":-1}`, "--limit", "2"}, "{\"_id\":3}\n{\"_id\":2,\"a\":2.5}\n"},
+		{"canonical", []string{"--canonical", "--query", `{"_id":1}`, "--projection", `{"_id":0,"a":1}`}, "{\"a\":{\"$numberLong\":\"5\"}}\n"},
+		{"array", []string{"--format", "jsonarray", "--skip", "2"}, "[\n{\"_id\":3}\n]\n"},
+		{"csv", []string{"--format", "csv", "--columns", "_id,t.date(02.01.2006),a"}, "_id,t.date(02.01.2006),a\n1,02.01.2020,5\n2,,2.5\n3,,\n"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			stdout, stderr, err := sheafCommand(t, append([]string{"export", "-", "--dir", dir, "-c", "c"}, c.args...)...)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, stderr)
+			}
+			if stdout != c.want {
+				t.Errorf("got\n%s\nwant\n%s", stdout, c.want)
+			}
+		})
+	}
+	out := filepath.Join(t.TempDir(), "out.json")
+	if _, _, err := sheafCommand(t, "export", out, "--dir", dir, "-c", "c", "--canonical"); err != nil {
+		t.Fatal(err)
+	}
+	again := t.TempDir()
+	if _, _, err := sheafCommand(t, "import", out, "--dir", again, "-c", "c"); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, stored(t, again), stored(t, dir)...)
+}
+
+func TestTransferErrorsSayWhatToDo(t *testing.T) {
+	cases := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"import", "missing.json", "-c", "c"}, "missing.json"},
+		{[]string{"import", "x.json"}, `"collection" not set`},
+		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50"}, "sheaf serve"},
+		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--format", "xml"}, "use json, jsonarray or csv"},
+		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", "{"}, "--query is not a document in Extended JSON"},
+		{[]string{"export", "x.csv", "-c", "c", "--dir", t.TempDir()}, "names of its columns"},
+	}
+	for _, c := range cases {
+		if _, _, err := sheafCommand(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, want %q in it", c.args, err, c.want)
+		}
+	}
+}

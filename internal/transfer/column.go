@@ -1,0 +1,218 @@
+package transfer
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Column is a field of a CSV file.
+type Column struct {
+	Path []string // the field's name, split at dots
+	Type string
+	Arg  string // such as the layout of a date
+	kind *columnType
+}
+
+// columnType reads and writes the cells of one type.
+type columnType struct {
+	name   string
+	parse  func(cell, arg string) (any, error)
+	format func(v bson.RawValue, arg string) (string, bool) // false: not of this type
+}
+
+// columnTypes is the table of types, as mongoimport names them.
+func columnTypes() []columnType {
+	return []columnType{
+		{"auto", func(cell, _ string) (any, error) { return guess(cell), nil }, formatAuto},
+		{"string", func(cell, _ string) (any, error) { return cell, nil }, formatAuto},
+		{"int32", func(cell, _ string) (any, error) { n, err := strconv.ParseInt(cell, 10, 32); return int32(n), err }, formatAuto},
+		{"int64", func(cell, _ string) (any, error) { return strconv.ParseInt(cell, 10, 64) }, formatAuto},
+		{"double", func(cell, _ string) (any, error) { return strconv.ParseFloat(cell, 64) }, formatAuto},
+		{"decimal", func(cell, _ string) (any, error) { return bson.ParseDecimal128(cell) }, formatAuto},
+		{"boolean", func(cell, _ string) (any, error) { return parseBoolean(cell) }, formatAuto},
+		{"objectid", func(cell, _ string) (any, error) { return bson.ObjectIDFromHex(cell) }, formatAuto},
+		{"date", parseDate, formatDate},
+		{"date_go", parseDate, formatDate},
+		{"binary", parseBinary, formatBinary},
+		{"json", func(cell, _ string) (any, error) { return parseValue(cell) }, formatJSON},
+	}
+}
+
+var columnPattern = regexp.MustCompile(`^(.+)\.([a-z_0-9]+)\((.*)\)$`)
+
+// ParseColumn reads "name", "name.type()" or "name.type(argument)". A column without a type is of type auto.
+func ParseColumn(text string) (Column, error) {
+	c := Column{Type: "auto"}
+	name := strings.TrimSpace(text)
+	if m := columnPattern.FindStringSubmatch(name); m != nil {
+		name, c.Type, c.Arg = m[1], m[2], m[3]
+	}
+	if name == "" {
+		return c, fmt.Errorf("column %q has no name", text)
+	}
+	c.Path = strings.Split(name, ".")
+	types := columnTypes()
+	for i := range types {
+		if types[i].name == c.Type {
+			c.kind = &types[i]
+			return c, nil
+		}
+	}
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.name
+	}
+	return c, fmt.Errorf("column %q: unknown type %q: use one of %s", text, c.Type, strings.Join(names, ", "))
+}
+
+// ParseColumns reads the columns of a header.
+func ParseColumns(texts []string) ([]Column, error) {
+	columns := make([]Column, len(texts))
+	for i, text := range texts {
+		var err error
+		if columns[i], err = ParseColumn(text); err != nil {
+			return nil, err
+		}
+	}
+	return columns, nil
+}
+
+// name is the column's field as a dotted path.
+func (c *Column) name() string { return strings.Join(c.Path, ".") }
+
+// parse reads a cell.
+func (c *Column) parse(cell string) (any, error) {
+	v, err := c.kind.parse(cell, c.Arg)
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %q is no %s: %w", c.name(), cell, c.Type, err)
+	}
+	return v, nil
+}
+
+// guess reads a cell as the number that it looks like, or as text.
+func guess(cell string) any {
+	if n, err := strconv.ParseInt(cell, 10, 32); err == nil {
+		return int32(n)
+	}
+	if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
+		return n
+	}
+	// Words that ParseFloat knows, such as "nan" and "inf", are words here.
+	if cell != "" && strings.IndexByte("+-.0123456789", cell[0]) >= 0 {
+		if f, err := strconv.ParseFloat(cell, 64); err == nil && !strings.ContainsAny(cell, "xXiInN") {
+			return f
+		}
+	}
+	return cell
+}
+
+func parseBoolean(cell string) (bool, error) {
+	switch strings.ToLower(cell) {
+	case "true", "t", "yes", "y", "1":
+		return true, nil
+	case "false", "f", "no", "n", "0":
+		return false, nil
+	}
+	return false, strconv.ErrSyntax
+}
+
+// parseDate reads a date by a layout of Go's package time; RFC 3339, with or without time, if there is none.
+func parseDate(cell, layout string) (any, error) {
+	layouts := []string{layout}
+	if layout == "" {
+		layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly}
+	}
+	var err error
+	for _, l := range layouts {
+		var t time.Time
+		if t, err = time.Parse(l, cell); err == nil {
+			return bson.NewDateTimeFromTime(t), nil
+		}
+	}
+	return nil, err
+}
+
+func formatDate(v bson.RawValue, layout string) (string, bool) {
+	millis, ok := v.DateTimeOK()
+	if !ok {
+		return "", false
+	}
+	if layout == "" {
+		layout = time.RFC3339Nano
+	}
+	return time.UnixMilli(millis).UTC().Format(layout), true
+}
+
+// parseBinary reads hexadecimal digits or, which is the default, base64.
+func parseBinary(cell, encoding string) (any, error) {
+	decode := base64.StdEncoding.DecodeString
+	if encoding == "hex" {
+		decode = hex.DecodeString
+	}
+	data, err := decode(cell)
+	return bson.Binary{Data: data}, err
+}
+
+func formatBinary(v bson.RawValue, encoding string) (string, bool) {
+	_, data, ok := v.BinaryOK()
+	if !ok {
+		return "", false
+	}
+	if encoding == "hex" {
+		return hex.EncodeToString(data), true
+	}
+	return base64.StdEncoding.EncodeToString(data), true
+}
+
+// parseValue reads any value of Extended JSON.
+func parseValue(cell string) (any, error) {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+cell+`}`), false, &doc); err != nil {
+		return nil, err
+	}
+	if len(doc) != 1 {
+		return nil, strconv.ErrSyntax
+	}
+	return doc[0].Value, nil
+}
+
+func formatJSON(v bson.RawValue, _ string) (string, bool) {
+	text, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, false, false)
+	if err != nil {
+		return "", false
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(string(text), `{"v":`), "}"), true
+}
+
+// formatAuto writes a value as a person would, and what has no such form as Extended JSON.
+func formatAuto(v bson.RawValue, arg string) (string, bool) {
+	switch v.Type {
+	case bson.TypeString:
+		return v.StringValue(), true
+	case bson.TypeInt32:
+		return strconv.FormatInt(int64(v.Int32()), 10), true
+	case bson.TypeInt64:
+		return strconv.FormatInt(v.Int64(), 10), true
+	case bson.TypeDouble:
+		return strconv.FormatFloat(v.Double(), 'g', -1, 64), true
+	case bson.TypeDecimal128:
+		return v.Decimal128().String(), true
+	case bson.TypeBoolean:
+		return strconv.FormatBool(v.Boolean()), true
+	case bson.TypeObjectID:
+		return v.ObjectID().Hex(), true
+	case bson.TypeDateTime:
+		return formatDate(v, "")
+	case bson.TypeNull, bson.TypeUndefined:
+		return "", true
+	default:
+		return formatJSON(v, arg)
+	}
+}

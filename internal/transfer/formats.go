@@ -1,0 +1,117 @@
+package transfer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// maxRecord bounds what one record of a file may take: Extended JSON of a 16 MiB document, generously.
+const maxRecord = 128 << 20
+
+// Format names how a file holds documents.
+type Format string
+
+// The formats. JSON stands for JSON lines or a JSON array, whichever the file begins as.
+const (
+	JSON      Format = "json"
+	JSONArray Format = "jsonarray"
+	CSV       Format = "csv"
+)
+
+// FormatOf returns the format that a file's name tells, JSON if none.
+func FormatOf(path string) Format {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv":
+		return CSV
+	default:
+		return JSON
+	}
+}
+
+// ParseFormat reads the name of a format as a person gives it; an empty one is told from the file's name.
+func ParseFormat(name, path string) (Format, error) {
+	switch Format(name) {
+	case "":
+		return FormatOf(path), nil
+	case JSON, JSONArray, CSV:
+		return Format(name), nil
+	}
+	return "", fmt.Errorf("unknown format %q: use json, jsonarray or csv", name)
+}
+
+// Reader reads documents from a file.
+type Reader interface {
+	// Next returns the next document and the line on which it begins, and io.EOF after the last. A *RecordError means
+	// that this record is bad and that Next can be called for the one after it. Any other error ends the file. The
+	// document is the caller's.
+	Next() (doc bson.Raw, line int, err error)
+}
+
+// Writer writes documents to a file.
+type Writer interface {
+	Write(doc bson.Raw) error
+	// Close writes what ends the file. It does not close the file.
+	Close() error
+}
+
+// RecordError says what is wrong with one record.
+type RecordError struct {
+	Line int
+	Err  error
+}
+
+// Error names the line and the cause.
+func (e *RecordError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// ReaderOptions are the choices of an import that concern reading.
+type ReaderOptions struct {
+	Columns      []string // of a CSV file without a header line
+	IgnoreBlanks bool     // leave out the fields of empty CSV cells
+}
+
+// NewReader returns a reader of a file's documents.
+func NewReader(r io.Reader, f Format, opts ReaderOptions) (Reader, error) {
+	in := bufio.NewReaderSize(r, 1<<20)
+	skipMark(in)
+	switch f {
+	case CSV:
+		return newCSVReader(in, opts)
+	case JSON, JSONArray:
+		return newJSONReader(in)
+	}
+	return nil, fmt.Errorf("unknown format %q", f)
+}
+
+// skipMark reads over a UTF-8 byte order mark.
+func skipMark(in *bufio.Reader) {
+	if b, err := in.Peek(3); err == nil && string(b) == "\ufeff" {
+		_, _ = in.Discard(3)
+	}
+}
+
+// WriterOptions are the choices of an export that concern writing.
+type WriterOptions struct {
+	Canonical bool     // Extended JSON that keeps every type
+	Columns   []string // of a CSV file
+}
+
+// NewWriter returns a writer of documents.
+func NewWriter(w io.Writer, f Format, opts WriterOptions) (Writer, error) {
+	switch f {
+	case CSV:
+		return newCSVWriter(w, opts.Columns)
+	case JSON:
+		return &jsonWriter{out: w, canonical: opts.Canonical}, nil
+	case JSONArray:
+		return &jsonWriter{out: w, canonical: opts.Canonical, array: true}, nil
+	}
+	return nil, fmt.Errorf("unknown format %q", f)
+}

@@ -1,0 +1,136 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+const (
+	// batchDocuments and batchBytes bound what is sent at once.
+	batchDocuments = 1000
+	batchBytes     = 8 << 20
+)
+
+// Importer puts the documents of a Reader into a collection.
+type Importer struct {
+	Collection *mongo.Collection
+	// UpsertFields are dotted paths: a document with equal values at them is replaced. Empty: documents are inserted.
+	UpsertFields []string
+	// Report is called for every record that did not go in.
+	Report func(line int, err error)
+	// Progress is called after every batch with how many records have been dealt with.
+	Progress func(done int64)
+}
+
+// Result counts records.
+type Result struct {
+	Inserted int64 // new documents
+	Replaced int64 // documents found by UpsertFields
+	Failed   int64 // records that did not go in
+}
+
+// Run imports everything that r has.
+func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
+	var res Result
+	b := &batch{}
+	for {
+		doc, line, err := r.Next()
+		var bad *RecordError
+		switch {
+		case errors.Is(err, io.EOF):
+			return res, im.send(ctx, b, &res)
+		case errors.As(err, &bad):
+			im.fail(&res, bad.Line, bad.Err)
+			continue
+		case err != nil:
+			return res, errors.Join(im.send(ctx, b, &res), err)
+		}
+		b.add(doc, line)
+		if b.full() {
+			if err := im.send(ctx, b, &res); err != nil {
+				return res, err
+			}
+		}
+	}
+}
+
+func (im *Importer) fail(res *Result, line int, err error) {
+	res.Failed++
+	if im.Report != nil {
+		im.Report(line, err)
+	}
+}
+
+// batch is documents that are sent together.
+type batch struct {
+	docs  []bson.Raw
+	lines []int
+	bytes int
+}
+
+func (b *batch) add(doc bson.Raw, line int) {
+	b.docs = append(b.docs, doc)
+	b.lines = append(b.lines, line)
+	b.bytes += len(doc)
+}
+
+func (b *batch) full() bool { return len(b.docs) >= batchDocuments || b.bytes >= batchBytes }
+
+// send writes a batch and empties it.
+func (im *Importer) send(ctx context.Context, b *batch, res *Result) error {
+	if len(b.docs) == 0 {
+		return nil
+	}
+	out, err := im.Collection.BulkWrite(ctx, im.models(b), options.BulkWrite().SetOrdered(false))
+	var bulk mongo.BulkWriteException
+	if err != nil && !errors.As(err, &bulk) {
+		return fmt.Errorf("records from line %d on: %w", b.lines[0], err)
+	}
+	for _, e := range bulk.WriteErrors {
+		im.fail(res, b.lines[e.Index], errors.New(e.Message))
+	}
+	if bulk.WriteConcernError != nil {
+		return fmt.Errorf("records from line %d on: %w", b.lines[0], bulk.WriteConcernError)
+	}
+	if out != nil {
+		res.Inserted += out.InsertedCount + out.UpsertedCount
+		res.Replaced += out.MatchedCount
+	}
+	b.docs, b.lines, b.bytes = b.docs[:0], b.lines[:0], 0
+	if im.Progress != nil {
+		im.Progress(res.Inserted + res.Replaced + res.Failed)
+	}
+	return nil
+}
+
+func (im *Importer) models(b *batch) []mongo.WriteModel {
+	models := make([]mongo.WriteModel, len(b.docs))
+	for i, doc := range b.docs {
+		if len(im.UpsertFields) == 0 {
+			models[i] = mongo.NewInsertOneModel().SetDocument(doc)
+			continue
+		}
+		models[i] = mongo.NewReplaceOneModel().SetFilter(im.key(doc)).SetReplacement(doc).SetUpsert(true)
+	}
+	return models
+}
+
+// key returns the filter that finds the document which doc replaces. A field that doc lacks must be missing there too.
+func (im *Importer) key(doc bson.Raw) bson.D {
+	filter := bson.D{}
+	for _, field := range im.UpsertFields {
+		v, err := doc.LookupErr(splitPath(field)...)
+		if err != nil {
+			filter = append(filter, bson.E{Key: field, Value: bson.D{{Key: "$exists", Value: false}}})
+			continue
+		}
+		filter = append(filter, bson.E{Key: field, Value: bson.D{{Key: "$eq", Value: v}}})
+	}
+	return filter
+}

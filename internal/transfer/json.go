@@ -1,0 +1,228 @@
+package transfer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// newJSONReader tells lines from an array by the first byte that is not white space.
+func newJSONReader(in *bufio.Reader) (Reader, error) {
+	line := 1
+	for {
+		b, err := in.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return &lineReader{in: in, line: line}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch b {
+		case '\n':
+			line++
+			continue
+		case ' ', '\t', '\r':
+			continue
+		}
+		if err := in.UnreadByte(); err != nil {
+			return nil, err
+		}
+		if b == '[' {
+			return newArrayReader(in, line)
+		}
+		return &lineReader{in: in, line: line}, nil
+	}
+}
+
+// lineReader reads one document a line.
+type lineReader struct {
+	in   *bufio.Reader
+	line int // the next one
+}
+
+func (r *lineReader) Next() (bson.Raw, int, error) {
+	for {
+		text, err := readLine(r.in)
+		if err != nil {
+			return nil, r.line, err
+		}
+		line := r.line
+		r.line++
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		doc, err := parseDocument(text)
+		if err != nil {
+			return nil, line, &RecordError{line, err}
+		}
+		return doc, line, nil
+	}
+}
+
+// readLine returns the next line without bound on the buffer but maxRecord.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxRecord:
+			return nil, fmt.Errorf("a line is longer than %d bytes", maxRecord)
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return line, nil
+		case err != nil:
+			return nil, err
+		}
+		return line, nil
+	}
+}
+
+// arrayReader reads the elements of a JSON array.
+type arrayReader struct {
+	dec   *json.Decoder
+	lines *lineCounter
+	done  bool
+}
+
+func newArrayReader(in io.Reader, line int) (*arrayReader, error) {
+	lines := &lineCounter{in: in, line: line}
+	r := &arrayReader{dec: json.NewDecoder(lines), lines: lines}
+	if _, err := r.dec.Token(); err != nil { // the opening bracket
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *arrayReader) Next() (bson.Raw, int, error) {
+	if r.done {
+		return nil, 0, io.EOF
+	}
+	if !r.dec.More() {
+		r.done = true
+		if _, err := r.dec.Token(); err != nil { // the closing bracket, or what stands in its place
+			return nil, 0, fmt.Errorf("line %d: the array breaks off: %w", r.lines.at(r.dec.InputOffset()), unexpected(err))
+		}
+		return nil, 0, io.EOF
+	}
+	before := r.dec.InputOffset()
+	var text json.RawMessage
+	if err := r.dec.Decode(&text); err != nil {
+		r.done = true
+		return nil, 0, fmt.Errorf("line %d: %w", r.lines.at(max(before, r.dec.InputOffset())), unexpected(err))
+	}
+	line := r.lines.at(r.dec.InputOffset() - int64(len(text)))
+	doc, err := parseDocument(text)
+	if err != nil {
+		return nil, line, &RecordError{line, err}
+	}
+	return doc, line, nil
+}
+
+// unexpected tells an end in the middle of an array from the end of the records.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// lineCounter remembers where lines begin in what was read but not asked for yet.
+type lineCounter struct {
+	in     io.Reader
+	read   int64
+	breaks []int64 // offsets of line breaks after the last asked offset
+	line   int     // of the last asked offset
+}
+
+func (c *lineCounter) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	for i, b := range p[:n] {
+		if b == '\n' {
+			c.breaks = append(c.breaks, c.read+int64(i))
+		}
+	}
+	c.read += int64(n)
+	return n, err
+}
+
+// at returns the line of an offset; offsets must not go back.
+func (c *lineCounter) at(offset int64) int {
+	n := 0
+	for n < len(c.breaks) && c.breaks[n] < offset {
+		n++
+	}
+	c.line += n
+	c.breaks = c.breaks[:copy(c.breaks, c.breaks[n:])]
+	return c.line
+}
+
+// parseDocument reads one document of Extended JSON, and nothing after it.
+func parseDocument(text []byte) (bson.Raw, error) {
+	if len(text) == 0 || text[0] != '{' {
+		return nil, errors.New("not a JSON document")
+	}
+	if !json.Valid(text) {
+		// The syntax error of encoding/json says what and where.
+		var v any
+		err := json.Unmarshal(text, &v)
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, fmt.Errorf("%w at byte %d", err, syntax.Offset)
+		}
+		return nil, fmt.Errorf("invalid JSON: %w", err)
+	}
+	var doc bson.Raw
+	if err := bson.UnmarshalExtJSON(text, false, &doc); err != nil {
+		return nil, fmt.Errorf("invalid Extended JSON: %w", err)
+	}
+	return doc, nil
+}
+
+// jsonWriter writes one document a line, or an array with one element a line.
+type jsonWriter struct {
+	out       io.Writer
+	canonical bool
+	array     bool
+	written   bool
+	buf       []byte
+}
+
+func (w *jsonWriter) Write(doc bson.Raw) error {
+	text, err := bson.MarshalExtJSON(doc, w.canonical, false)
+	if err != nil {
+		return err
+	}
+	w.buf = w.buf[:0]
+	switch {
+	case w.array && !w.written:
+		w.buf = append(w.buf, "[\n"...)
+	case w.array:
+		w.buf = append(w.buf, ",\n"...)
+	}
+	w.buf = append(w.buf, text...)
+	if !w.array {
+		w.buf = append(w.buf, '\n')
+	}
+	w.written = true
+	_, err = w.out.Write(w.buf)
+	return err
+}
+
+func (w *jsonWriter) Close() error {
+	if !w.array {
+		return nil
+	}
+	end := "\n]\n"
+	if !w.written {
+		end = "[]\n"
+	}
+	_, err := io.WriteString(w.out, end)
+	return err
+}

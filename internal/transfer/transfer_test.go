@@ -1,0 +1,184 @@
+package transfer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// readAll returns a line of text for each record: its line in the file and the document or the error.
+func readAll(t *testing.T, text string, f Format, opts ReaderOptions) string {
+	t.Helper()
+	var out strings.Builder
+	r, err := NewReader(strings.NewReader(text), f, opts)
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	for {
+		doc, line, err := r.Next()
+		var bad *RecordError
+		switch {
+		case errors.Is(err, io.EOF):
+			return out.String()
+		case errors.As(err, &bad):
+			fmt.Fprintf(&out, "%d bad: %v\n", bad.Line, bad.Err)
+		case err != nil:
+			fmt.Fprintf(&out, "end: %v\n", err)
+			return out.String()
+		default:
+			text, err := bson.MarshalExtJSON(doc, true, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&out, "%d %s\n", line, text)
+		}
+	}
+}
+
+func TestReadJSON(t *testing.T) {
+	cases := []struct{ name, in, want string }{
+		{"empty", "", ""},
+		{"white space", " \n\t\n", ""},
+		{"lines", "{\"a\":1}\n\n {\"b\":{\"$numberLong\":\"2\"}}", "1 {\"a\":{\"$numberInt\":\"1\"}}\n3 {\"b\":{\"$numberLong\":\"2\"}}\n"},
+		{"byte order mark and CRLF", "\ufeff{\"a\":\"x\"}\r\n{}\r\n", "1 {\"a\":\"x\"}\n2 {}\n"},
+		{
+			"bad lines", "{\"a\":1}\nnonsense\n{\"a\":}\n{\"a\":{\"$oid\":\"1\"}}\n{\"a\":1} x\n{\"b\":\"x\"}\n",
+			"1 {\"a\":{\"$numberInt\":\"1\"}}\n2 bad: not a JSON document\n" +
+				"3 bad: invalid character '}' looking for beginning of value at byte 6\n" +
+				"4 bad: invalid Extended JSON: the provided hex string is not a valid ObjectID\n" +
+				"5 bad: invalid character 'x' after top-level value at byte 9\n6 {\"b\":\"x\"}\n",
+		},
+		{"array", "\n[{\"a\":\"x\"},\n\n{\"a\":\"y\"}\n]\n", "2 {\"a\":\"x\"}\n4 {\"a\":\"y\"}\n"},
+		{"empty array", "[]", ""},
+		{
+			"array with bad elements", "[\n{\"a\":\"x\"},\n5,\n{\"a\":{\"$date\":\"never\"}},\n{}\n]",
+			"2 {\"a\":\"x\"}\n3 bad: not a JSON document\n4 bad: invalid Extended JSON: invalid $date value string: never\n5 {}\n",
+		},
+		{"array that breaks off", "[\n{}\n", "2 {}\nend: line 2: the array breaks off: unexpected EOF\n"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := readAll(t, c.in, JSON, ReaderOptions{}); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestReadCSV(t *testing.T) {
+	header := "name,at.x.int32(),at.y.double(),born.date(2006-01-02),ok.boolean(),n\n"
+	cases := []struct {
+		name, in, want string
+		opts           ReaderOptions
+	}{
+		{
+			"types", header + "\"Ada, L.\",1,2,1815-12-10,yes,12\n",
+			`2 {"name":"Ada, L.","at":{"x":{"$numberInt":"1"},"y":{"$numberDouble":"2.0"}},"born":{"$date":{"$numberLong":"-4861728000000"}},"ok":true,"n":{"$numberInt":"12"}}` + "\n",
+			ReaderOptions{},
+		},
+		{"guesses", "n\n5000000000\n1.5\nnan\n0x10\n1e3\n-\n", "2 {\"n\":{\"$numberLong\":\"5000000000\"}}\n3 {\"n\":{\"$numberDouble\":\"1.5\"}}\n4 {\"n\":\"nan\"}\n5 {\"n\":\"0x10\"}\n6 {\"n\":{\"$numberDouble\":\"1000.0\"}}\n7 {\"n\":\"-\"}\n", ReaderOptions{}},
+		{"bad cells", "a.int32(),b\nx,1\n1,2,3\n7\n", "2 bad: column a: \"x\" is no int32: strconv.ParseInt: parsing \"x\": invalid syntax\n3 bad: 3 cells, but the header names 2 columns\n4 {\"a\":{\"$numberInt\":\"7\"}}\n", ReaderOptions{}},
+		{"blanks", "a,b.int32()\n,\n", "2 {\"a\":\"\"}\n", ReaderOptions{}},
+		{"blanks ignored", "a,b\n,x\n", "2 {\"b\":\"x\"}\n", ReaderOptions{IgnoreBlanks: true}},
+		{"several lines in a cell", "a\n\"x\ny\"\nz\n", "2 {\"a\":\"x\\ny\"}\n4 {\"a\":\"z\"}\n", ReaderOptions{}},
+		{"no header", "1\n", "1 {\"a\":\"1\"}\n", ReaderOptions{Columns: []string{"a.string()"}}},
+		{"unknown type", "a.complex()\n1\n", "error: column \"a.complex()\": unknown type \"complex\": use one of auto, string, int32, int64, double, decimal, boolean, objectid, date, date_go, binary, json\n", ReaderOptions{}},
+		{"empty", "", "error: the CSV file is empty: its first line must name the columns\n", ReaderOptions{}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := readAll(t, c.in, CSV, c.opts); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRoundTrip: what a writer writes, a reader of the same format reads back: JSON exactly, CSV by its columns.
+func TestRoundTrip(t *testing.T) {
+	id, _ := bson.ObjectIDFromHex("0123456789abcdef01234567")
+	d128, _ := bson.ParseDecimal128("1.50")
+	docs := []any{
+		bson.D{{Key: "_id", Value: id}, {Key: "i", Value: int32(1)}, {Key: "l", Value: int64(2)}, {Key: "f", Value: 2.0}, {Key: "d", Value: d128}},
+		bson.D{{Key: "s", Value: "a,\"b\"\n"}, {Key: "t", Value: bson.DateTime(1500)}, {Key: "n", Value: nil}, {Key: "b", Value: bson.Binary{Data: []byte{0, 255}}}},
+		bson.D{{Key: "o", Value: bson.D{{Key: "x", Value: true}}}, {Key: "a", Value: bson.A{int32(1), "x"}}},
+	}
+	columns := []string{"_id.objectid()", "i.int32()", "l.int64()", "f.double()", "d.decimal()", "s.string()", "t.date()", "b.binary(hex)", "o.x.boolean()", "a.json()"}
+	for _, f := range []Format{JSON, JSONArray, CSV} {
+		t.Run(string(f), func(t *testing.T) {
+			var file bytes.Buffer
+			w, err := NewWriter(&file, f, WriterOptions{Canonical: true, Columns: columns})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, doc := range docs {
+				raw, err := bson.Marshal(doc)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Write(raw); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := NewReader(&file, f, ReaderOptions{IgnoreBlanks: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, doc := range docs {
+				got, _, err := r.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, _ := bson.Marshal(doc)
+				if f == CSV && i == 1 { // a CSV file has no null
+					want, _ = bson.Marshal(bson.D{{Key: "s", Value: "a,\"b\"\n"}, {Key: "t", Value: bson.DateTime(1500)}, {Key: "b", Value: bson.Binary{Data: []byte{0, 255}}}})
+				}
+				if !bytes.Equal(got, want) {
+					t.Errorf("document %d: got %s, want %s", i, got, bson.Raw(want))
+				}
+			}
+			if _, _, err := r.Next(); !errors.Is(err, io.EOF) {
+				t.Errorf("after the last: %v", err)
+			}
+		})
+	}
+}
+
+// FuzzReader: any file is read to its end or to an error, in every format, and every document is valid.
+func FuzzReader(f *testing.F) {
+	f.Add("{\"a\":1}\n[")
+	f.Add("[{}, 5")
+	f.Add("a,b.int32()\n\"x\n,1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, format := range []Format{JSON, CSV} {
+			r, err := NewReader(strings.NewReader(text), format, ReaderOptions{})
+			if err != nil {
+				continue
+			}
+			for records := 0; ; records++ {
+				doc, _, err := r.Next()
+				var bad *RecordError
+				if errors.As(err, &bad) {
+					continue
+				}
+				if err != nil {
+					break
+				}
+				if err := doc.Validate(); err != nil {
+					t.Fatalf("%q: %v", text, err)
+				}
+				if records > len(text) {
+					t.Fatalf("%q: more records than bytes", text)
+				}
+			}
+		}
+	})
+}
