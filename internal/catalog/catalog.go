@@ -117,10 +117,16 @@ func lessEntry(a, b *Collection) bool {
 
 // Lookup returns the entry of a namespace, or nil.
 func (c *Catalog) Lookup(db, name string) *Collection {
-	probe := Collection{DB: db, Name: name}
-	entry, _ := c.published.Load().Get(&probe)
+	probe := probes.Get().(*Collection)
+	probe.DB, probe.Name = db, name
+	entry, _ := c.published.Load().Get(probe)
+	probe.DB, probe.Name = "", ""
+	probes.Put(probe)
 	return entry
 }
+
+// probes are entries to search the tree with; a look-up is on every command's path and must not allocate.
+var probes = sync.Pool{New: func() any { return new(Collection) }}
 
 // Collections returns the entries of a database by name.
 func (c *Catalog) Collections(db string) []*Collection {

@@ -32,10 +32,10 @@ func runCount(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	var n int64
-	if req.isView(name) {
+	if c := req.Service.Store.Lookup(req.DB, name); isView(c) {
 		n, err = countOnView(ctx, req, name)
 	} else {
-		n, err = countCollection(ctx, req, name)
+		n, err = countCollection(ctx, req, name, c)
 	}
 	if err != nil {
 		return err
@@ -44,8 +44,7 @@ func runCount(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	return nil
 }
 
-func countCollection(ctx context.Context, req *Request, name string) (int64, error) {
-	c := req.Service.Store.Lookup(req.DB, name)
+func countCollection(ctx context.Context, req *Request, name string, c *table.Collection) (int64, error) {
 	q, err := countQuery(req, name, c)
 	if err != nil {
 		return 0, err

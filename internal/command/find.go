@@ -55,10 +55,10 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	if req.isView(name) {
+	c := req.Service.Store.Lookup(req.DB, name)
+	if isView(c) {
 		return findOnView(ctx, req, name, reply)
 	}
-	c := req.Service.Store.Lookup(req.DB, name)
 	q, err := findQuery(req, name, c)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func findQuery(req *Request, name string, c *table.Collection) (*plan.Query, err
 		return nil, err
 	}
 	return &plan.Query{
-		DB: req.DB, Name: name, Coll: c, Filter: f, Projection: proj,
+		DB: req.DB, Name: name, Coll: c, Filter: f, Projection: proj, ProjectionSpec: req.Doc("projection"),
 		Sort: req.Doc("sort"), Skip: req.Int64("skip", 0), Limit: req.Int64("limit", 0), Hint: req.Get("hint"),
 		Min: req.Doc("min"), Max: req.Doc("max"), ReturnKey: req.Bool("returnKey"), ShowRecordID: req.Bool("showRecordId"),
 		AllowDiskUse: req.BoolOr("allowDiskUse", true),

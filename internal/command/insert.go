@@ -48,7 +48,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err := batch.prepare(); err != nil {
 		return err
 	}
-	if req.isView(name) {
+	if isView(req.Service.Store.Lookup(req.DB, name)) {
 		_, err := req.writable(req.DB, name)
 		batch.errors.items = []writeError{{0, err}}
 		batch.refused, batch.docs = nil, nil

@@ -6,15 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // A find, count or distinct on a view becomes a pipeline behind the view's own.
 
-// isView reports whether a name is a view's.
-func (r *Request) isView(name string) bool {
-	c := r.Service.Store.Lookup(r.DB, name)
-	return c != nil && c.Kind == catalog.KindView
-}
+// isView reports whether c, which may be nil, is a view.
+func isView(c *table.Collection) bool { return c != nil && c.Kind == catalog.KindView }
 
 // findOnView runs a find command on a view.
 func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Builder) error {
