@@ -38,10 +38,10 @@ type Decimal struct {
 func DecodeDecimal(hi, lo uint64) Decimal {
 	d := Decimal{Neg: hi>>63 != 0}
 	if hi>>61&3 == 3 {
-		switch {
-		case hi>>58&0x1f == 0x1f:
+		switch hi >> 58 & 0x1f {
+		case 0x1f:
 			d.Kind = DecimalNaN
-		case hi>>58&0x1f == 0x1e:
+		case 0x1e:
 			d.Kind = DecimalInf
 		default: // a coefficient of 2^113 or more
 			d.Exp = int(hi>>47&0x3fff) - decimalBias
@@ -65,8 +65,9 @@ func (d Decimal) Encode() (hi, lo uint64) {
 		return hi | 0x1f<<58, 0
 	case DecimalInf:
 		return hi | 0x1e<<58, 0
+	default:
+		return hi | uint64(d.Exp+decimalBias)<<49 | d.Hi, d.Lo
 	}
-	return hi | uint64(d.Exp+decimalBias)<<49 | d.Hi, d.Lo
 }
 
 // Value returns the decimal as a value.
@@ -153,11 +154,13 @@ func (d Decimal) CompareMagnitude(f float64) int {
 
 // Float64 returns the nearest double (ties to even).
 func (d Decimal) Float64() float64 {
-	f := math.NaN()
+	var f float64
 	switch d.Kind {
+	case DecimalNaN:
+		return math.NaN()
 	case DecimalInf:
 		f = math.Inf(1)
-	case DecimalFinite:
+	default:
 		f = d.magnitude()
 	}
 	if d.Neg {

@@ -35,6 +35,7 @@ func exactly(v bsonx.Value) (r *big.Rat, rank int) {
 			return nil, -2
 		case bsonx.DecimalInf:
 			return nil, sign
+		case bsonx.DecimalFinite:
 		}
 		n, _ := new(big.Int).SetString(string(d.AppendDigits(nil)), 10)
 		if d.Neg {

@@ -134,6 +134,8 @@ func walk(d Doc) int {
 		case TypeRegex:
 			p, o := v.Regex()
 			n += len(p) + len(o)
+		default:
+			n += len(v.Data)
 		}
 	}
 	return n

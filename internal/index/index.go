@@ -1,7 +1,3 @@
-// Package index generates the keys of index entries and the bounds of index scans.
-//
-// It knows documents and key patterns; it does not know where entries are stored (package table), which predicate
-// gives which bounds (package plan), or which documents a partial index covers (the caller decides that).
 package index
 
 import "strings"

@@ -121,7 +121,8 @@ func TestSortKeys(t *testing.T) {
 		{"missing in one element", index.Pattern{{Path: "a.b"}}, `{a: [{b: 1}, {b: 4}, {}]}`, []any{nil}},
 		{"compound", index.Pattern{{Path: "a"}, {Path: "b", Desc: true}}, `{a: [2, 1], b: 9}`, []any{1, 9}},
 		{
-			"the fields of one element stay together", index.Pattern{{Path: "a.x"}, {Path: "a.y", Desc: true}},
+			"the fields of one element stay together",
+			index.Pattern{{Path: "a.x"}, {Path: "a.y", Desc: true}},
 			`{a: [{x: 1, y: 1}, {x: 1, y: 5}, {x: 2, y: 9}]}`,
 			[]any{1, 5},
 		},

@@ -80,11 +80,11 @@ func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 	for i := range g.fields {
 		f := &g.fields[i]
 		v, _ := f.walk(doc.Lookup(f.parts[0]), 1)
-		switch v.Type {
-		case bsonx.TypeArray:
+		if v.Type == bsonx.TypeArray {
 			out.cancel(start)
 			return false
-		case bsonx.TypeMissing:
+		}
+		if v.IsMissing() {
 			missing++
 		}
 		out.append(v, f.desc)

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -59,7 +60,11 @@ func outcome(t *testing.T, p index.Pattern, keys *index.Keys, err error) string 
 	if err != nil {
 		b.Int32("code", int32(mongoerr.CodeOf(err)))
 		b.End()
-		return bsonx.FormatShell(bsonx.Document(b.Bytes())) + err.(*mongoerr.Error).Message
+		var user *mongoerr.Error
+		if !errors.As(err, &user) {
+			t.Fatal(err)
+		}
+		return bsonx.FormatShell(bsonx.Document(b.Bytes())) + user.Message
 	}
 	b.Int32("n", int32(keys.Len()))
 	for i, f := range p {

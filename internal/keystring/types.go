@@ -5,21 +5,18 @@ import "github.com/sheafdb/sheaf/internal/bsonx"
 // The type bytes. They stay between 0x05 and 0xFA so that neither they nor their inversions are 0x00 or 0xFF, and so
 // that 0x00 can end objects and arrays. The format is on disk: bytes may be added, never changed.
 const (
-	minType = 0x05
-	maxType = 0xFA
-
 	typeMinKey    = 0x0A
 	typeUndefined = 0x0F
 	typeNull      = 0x14
 
 	typeNaN      = 0x1E
-	typeNegLarge = 0x1F // to -2^63
+	typeNegLarge = 0x1F // -2^63 and below
 	typeNegWhole = 0x28 // minus the number of bytes: 0x20 (8 bytes) to 0x27 (1 byte)
 	typeNegSmall = 0x28 // above -1
 	typeZero     = 0x29
 	typePosSmall = 0x2A // below 1
 	typePosWhole = 0x2A // plus the number of bytes: 0x2B (1 byte) to 0x32 (8 bytes)
-	typePosLarge = 0x33 // from 2^63
+	typePosLarge = 0x33 // 2^63 and above
 
 	typeString    = 0x3C
 	typeObject    = 0x46
@@ -40,9 +37,6 @@ const (
 	classNumber = typeNaN
 	classBool   = typeFalse
 )
-
-// maxWholeBytes is the number of bytes of the largest whole part.
-const maxWholeBytes = 8
 
 // maxDepth bounds the recursion of Decode and Skip; documents are validated to less than that.
 const maxDepth = bsonx.DefaultMaxDepth + 10
