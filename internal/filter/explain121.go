@@ -100,12 +100,14 @@ func (p *parser) clausesOfOperators(path string, doc bsonx.Doc) ([]clause, error
 		if name == "$regex" {
 			operator = regexSpec(doc)
 		}
-		spec := bsonx.NewDoc(path, operator)
-		node, err := p.parseDoc(spec, levelTop, 0)
+		node, err := p.parseDoc(bsonx.NewDoc(path, operator), levelTop, 0)
 		if err != nil {
 			return nil, err
 		}
-		c := clause{name: name, spec: spec, node: node}
+		if name == "$regex" {
+			operator = doc // MongoDB repeats all that stands beside it
+		}
+		c := clause{name: name, spec: bsonx.NewDoc(path, operator), node: node}
 		if name == "$not" {
 			child, err := p.clauseOf(bsonx.NewDoc(path, it.Value()))
 			if err != nil {
@@ -231,7 +233,7 @@ func (e *explainer) constant(c clause) {
 		e.b.Bool("expressionResult", false)
 		return
 	}
-	e.b.String("reason", "expression always evaluates to false")
+	e.b.String("reason", reasonNever)
 }
 
 func (e *explainer) path(c clause) string { return string(c.spec.First().Key) }

@@ -94,20 +94,23 @@ func (e *explainer) considered(f failure, path *Path, inverted bool) {
 	}
 }
 
-// values collects what stands at the path; found is false where nothing does.
+// values collects what stands at the path up to the first place where nothing does; found is false where that is all.
+// An empty array is found and has no values.
 func (e *explainer) values(f failure, path *Path) (values []bsonx.Value, found bool) {
 	mode := ElementsOnly
 	if f.whole {
 		mode = Whole
 	}
-	path.Walk(e.doc, mode, func(v bsonx.Value) bool {
+	missing := path.Walk(e.doc, mode, func(v bsonx.Value) bool {
 		if !v.IsMissing() {
 			values = append(values, v)
 		}
-		return false
+		return v.IsMissing()
 	})
-	found = path.Walk(e.doc, Elements, func(v bsonx.Value) bool { return !v.IsMissing() })
-	return values, found
+	if len(values) > 0 || missing {
+		return values, len(values) > 0
+	}
+	return nil, path.Walk(e.doc, Elements, func(v bsonx.Value) bool { return !v.IsMissing() })
 }
 
 func typeNames(values []bsonx.Value) []string {

@@ -76,7 +76,7 @@ func (s *schema) explain(b *bsonx.Builder, key string, v bsonx.Value) {
 	}
 	b.StartArrayField(key)
 	for _, rule := range s.rules {
-		if !rule.match(v) {
+		if !rule.match(v) && (!v.IsMissing() || aboutMissing(rule)) {
 			b.StartDocElem()
 			rule.explain(b, v)
 			b.End()
@@ -90,11 +90,29 @@ func (s *schema) explainNever(b *bsonx.Builder) {
 	b.StartDocField("specifiedAs")
 	b.Doc("$jsonSchema", s.spec)
 	b.End()
-	b.String("reason", "expression always evaluates to false")
+	b.String("reason", reasonNever)
+}
+
+// rejectsMissing reports whether a required property that is absent breaks more than that requirement.
+func (s *schema) rejectsMissing() bool {
+	return slices.ContainsFunc(s.rules, func(rule schemaRule) bool { return aboutMissing(rule) && !rule.match(bsonx.Missing) })
+}
+
+// aboutMissing reports whether a rule is reported for an absent value: those that combine schemas are.
+func aboutMissing(rule schemaRule) bool {
+	switch rule.(type) {
+	case *notRule, *combinedRule:
+		return true
+	default:
+		return false
+	}
 }
 
 // annotate appends title and description, by which the author of a schema explains it.
 func (s *schema) annotate(b *bsonx.Builder) {
+	if s.never {
+		return
+	}
 	b.Value("title", s.title)
 	b.Value("description", s.description)
 }
@@ -228,10 +246,10 @@ func (sp *schemaParser) checkNames() error {
 
 func (sp *schemaParser) add(rule schemaRule) { sp.out.rules = append(sp.out.rules, rule) }
 
-// addAbout adds a rule about values of one type. Where the schema allows other types only, the type is all there is to
-// say.
+// addAbout adds a rule about values of one type. Where the schema allows one other type only, the type is all there is
+// to say.
 func (sp *schemaParser) addAbout(t bsonx.Type, rule schemaRule) {
-	if sp.declared.IsEmpty() || sp.declared.Has(t) || t == aNumber && sp.declared.hasNumber() {
+	if !sp.declared.isSingle() || sp.declared.Has(t) || t == aNumber && sp.declared.hasNumber() {
 		sp.add(rule)
 	}
 }

@@ -82,7 +82,7 @@ func parseSchemaDependencies(sp *schemaParser, kw keyword) error {
 		}
 		rule.dependencies = append(rule.dependencies, d)
 	}
-	sp.addAbout(bsonx.TypeDocument, rule)
+	sp.add(rule)
 	return nil
 }
 

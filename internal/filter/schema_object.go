@@ -10,26 +10,32 @@ import (
 
 // property is the schema of a property. A name with dots is a path, as everywhere in a filter.
 type property struct {
-	name   string
-	path   *Path
-	schema *schema
+	name     string
+	path     *Path
+	schema   *schema
+	required bool
 }
 
 // failing returns the value for which the property does not match; ok is false if it matches. A path through arrays
 // matches if one of its values does.
 func (p *property) failing(doc bsonx.Doc) (v bsonx.Value, ok bool) {
+	matched := false
 	if p.path.Len() == 1 {
 		v = doc.Lookup(p.name)
-		return v, !v.IsMissing() && !p.schema.match(v)
+		matched = !v.IsMissing() && p.schema.match(v)
+	} else {
+		matched = p.path.Walk(doc, Whole, func(found bsonx.Value) bool {
+			if found.IsMissing() {
+				return false
+			}
+			v = found
+			return p.schema.match(found)
+		})
 	}
-	matched := p.path.Walk(doc, Whole, func(found bsonx.Value) bool {
-		if found.IsMissing() {
-			return false
-		}
-		v = found
-		return p.schema.match(found)
-	})
-	return v, !matched && !v.IsMissing()
+	if v.IsMissing() {
+		return v, p.required && p.schema.rejectsMissing()
+	}
+	return v, !matched
 }
 
 // propertiesRule is properties.
@@ -78,7 +84,10 @@ func parseSchemaProperties(sp *schemaParser, kw keyword) error {
 		if err != nil {
 			return err
 		}
-		rule.properties = append(rule.properties, property{name, NewPath(name), s})
+		required := slices.ContainsFunc(sp.doc.Lookup("required").Doc().Values(), func(v bsonx.Value) bool {
+			return v.Type == bsonx.TypeString && v.Str() == name
+		})
+		rule.properties = append(rule.properties, property{name, NewPath(name), s, required})
 	}
 	sp.addAbout(bsonx.TypeDocument, rule)
 	return nil
@@ -99,29 +108,35 @@ func (p *patternProperty) covers(name []byte) bool {
 // patternsRule is patternProperties.
 type patternsRule struct{ patterns []patternProperty }
 
-func (r *patternsRule) match(v bsonx.Value) bool { return r.failing(v).Value.IsMissing() }
+func (r *patternsRule) match(v bsonx.Value) bool {
+	for i := range r.patterns {
+		if !r.patterns[i].failing(v).Value.IsMissing() {
+			return false
+		}
+	}
+	return true
+}
 
-// failing returns the first field that one of the patterns covers and its schema rejects.
-func (r *patternsRule) failing(v bsonx.Value) bsonx.Elem {
+// failing returns the first field that the pattern covers and its schema rejects.
+func (p *patternProperty) failing(v bsonx.Value) bsonx.Elem {
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Elem{}
 	}
 	for it := v.Doc().Iter(); it.Next(); {
-		for i := range r.patterns {
-			if r.patterns[i].covers(it.Key()) && !r.patterns[i].schema.match(it.Value()) {
-				return it.Elem()
-			}
+		if p.covers(it.Key()) && !p.schema.match(it.Value()) {
+			return it.Elem()
 		}
 	}
 	return bsonx.Elem{}
 }
 
 func (r *patternsRule) explain(b *bsonx.Builder, v bsonx.Value) {
-	field := r.failing(v)
 	b.String("operatorName", "patternProperties")
 	b.StartArrayField("details")
-	for _, p := range r.patterns {
-		if !p.covers(field.Key) || p.schema.match(field.Value) {
+	for i := range r.patterns {
+		p := &r.patterns[i]
+		field := p.failing(v)
+		if field.Value.IsMissing() {
 			continue
 		}
 		b.StartDocElem()

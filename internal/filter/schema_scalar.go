@@ -38,6 +38,7 @@ func (r *valueRule) explain(b *bsonx.Builder, v bsonx.Value) {
 const (
 	reasonType       = "type did not match"
 	reasonComparison = "comparison failed"
+	reasonNever      = "expression always evaluates to false"
 )
 
 // parseSchemaType reads type, whose names are JSON's, and bsonType, whose names are $type's.
@@ -237,10 +238,14 @@ func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 			return kw.invalid("array cannot contain duplicate values")
 		}
 	}
-	sp.add(&valueRule{
+	rule := &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "value was not found in enum",
 		test: func(v bsonx.Value) bool { return containsUnordered(values, v) },
-	})
+	}
+	if isDoc := func(v bsonx.Value) bool { return v.Type == bsonx.TypeDocument }; sp.root && !slices.ContainsFunc(values, isDoc) {
+		rule.reason, rule.withoutValue = reasonNever, true
+	}
+	sp.add(rule)
 	return nil
 }
 

@@ -32,6 +32,9 @@ func (s TypeSet) Has(t bsonx.Type) bool {
 // IsEmpty reports whether the set contains no type.
 func (s TypeSet) IsEmpty() bool { return !s.Number && len(s.Types) == 0 }
 
+// isSingle reports whether the set was made of one name.
+func (s TypeSet) isSingle() bool { return s.Number != (len(s.Types) == 1) && len(s.Types) <= 1 }
+
 func (s TypeSet) hasNumber() bool {
 	return s.Number || slices.ContainsFunc(s.Types, bsonx.Type.IsNumber)
 }
