@@ -17,7 +17,7 @@ import (
 func aggregateCommands() []Definition {
 	return []Definition{{
 		Name: "aggregate", Help: "Runs a pipeline over a collection.",
-		Run: runAggregate, Read: true, API1: true,
+		Run: runAggregate, Read: true, Write: true, API1: true,
 		Fields: []Field{
 			{Name: "pipeline", Type: Array, Required: true},
 			{Name: "cursor", Type: Object},
@@ -55,11 +55,25 @@ func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
-	// The command's own stages are checked before a view adds its.
-	if _, err := sc.parsePipeline(req.Get("pipeline")); err != nil {
+	stages, target, err := splitOut(req.DB, elements(req.Get("pipeline")))
+	if err != nil {
 		return err
 	}
-	return req.runStages(ctx, sc, name, elements(req.Get("pipeline")), size, reply)
+	// The command's own stages are checked before a view adds its.
+	if _, err := sc.parsePipeline(bsonx.ValueOf(stages)); err != nil {
+		return err
+	}
+	if target == nil {
+		return req.runStages(ctx, sc, name, stages, size, reply)
+	}
+	src, err := req.openStages(ctx, sc, name, stages)
+	if err != nil {
+		return err
+	}
+	if err := req.runOut(ctx, src, target); err != nil {
+		return err
+	}
+	return replyList(ctx, req, reply, name, nil)
 }
 
 func aggregateBatchSize(req *Request) (int64, error) {

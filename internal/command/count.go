@@ -58,7 +58,7 @@ func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 	if err := checkHint(req.Get("hint")); err != nil {
 		return nil, err
 	}
-	if err := checkCollation(req.Get("collation")); err != nil {
+	if err := checkCollation(req.Get("collation"), req.Get("query")); err != nil {
 		return nil, err
 	}
 	sc, err := newScope(req)

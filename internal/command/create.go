@@ -189,7 +189,7 @@ func (r *Request) checkView(name string) error {
 	if on == "" {
 		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
-	for _, option := range []string{"capped", "validator", "clusteredIndex", "timeseries", "size", "max"} {
+	for _, option := range []string{"capped", "clusteredIndex", "timeseries", "size", "max"} {
 		if r.Has(option) {
 			return mongoerr.New(mongoerr.InvalidOptions, "Option '%s' is not allowed on a view", option)
 		}

@@ -57,23 +57,6 @@ func (s scope) filterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
 	return filter.Parse(doc, opts)
 }
 
-// checkCollation accepts what needs no collation rules: none, an empty document, or the simple locale.
-func checkCollation(v bsonx.Value) error {
-	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
-		return nil
-	}
-	locale := v.Doc().Lookup("locale")
-	switch {
-	case locale.IsMissing():
-		return MissingField("collation.locale")
-	case locale.Type != bsonx.TypeString:
-		return WrongType("collation.locale", locale.Type, String)
-	case locale.Str() == "simple":
-		return nil
-	}
-	return mongoerr.New(mongoerr.NotImplemented, "collation with locale %q is not supported yet", locale.Str())
-}
-
 // checkHint accepts an index name or a key pattern.
 func checkHint(v bsonx.Value) error {
 	switch v.Type {

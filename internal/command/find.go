@@ -111,7 +111,7 @@ func checkFind(req *Request, name string, c *table.Collection) error {
 	if err := checkHint(req.Get("hint")); err != nil {
 		return err
 	}
-	if err := checkCollation(req.Get("collation")); err != nil {
+	if err := checkCollation(req.Get("collation"), req.Get("filter"), sortOperand(req.Doc("sort"))); err != nil {
 		return err
 	}
 	if err := checkSort(req.Doc("sort")); err != nil {

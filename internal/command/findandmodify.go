@@ -81,7 +81,7 @@ func checkFindAndModify(req *Request) error {
 	if err := checkSort(req.Doc("sort")); err != nil {
 		return err
 	}
-	return checkCollation(req.Get("collation"))
+	return checkCollation(req.Get("collation"), req.Get("query"), req.Get("update"), req.Get("arrayFilters"), sortOperand(req.Doc("sort")))
 }
 
 // modification is one findAndModify.

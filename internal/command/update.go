@@ -229,7 +229,7 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 
 // compileUpdate turns a specification into a statement.
 func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatement, error) {
-	if err := checkCollation(spec.collation); err != nil {
+	if err := checkCollation(spec.collation, bsonx.Document(spec.query), spec.mods, spec.arrayFilters, sortOperand(spec.sort)); err != nil {
 		return nil, err
 	}
 	if err := checkSort(spec.sort); err != nil {

@@ -56,11 +56,11 @@ func checkNew(db, name string) error {
 }
 
 func newEntry(ch *catalog.Change, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
-	return &catalog.Collection{ID: ch.NewID(), DB: db, Name: name, UUID: newUUID(), Kind: kind, Options: options.Clone()}
+	return &catalog.Collection{ID: ch.NewID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
 }
 
-// newUUID returns a random UUID (version 4).
-func newUUID() (id [16]byte) {
+// NewUUID returns a random UUID (version 4).
+func NewUUID() (id [16]byte) {
 	_, _ = rand.Read(id[:]) // never fails
 	id[6] = id[6]&0x0F | 0x40
 	id[8] = id[8]&0x3F | 0x80
