@@ -177,9 +177,8 @@ func slowMillis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// clientURI names no host that exists: the client's dialer ignores it. Polling instead of streaming saves the connections
-// that drivers keep for news of the server, of which an embedded database has none.
-const clientURI = "mongodb://sheaf.memory/?directConnection=true&serverMonitoringMode=poll"
+// clientURI names no host that exists: the client's dialer ignores it.
+const clientURI = "mongodb://sheaf.memory/?directConnection=true"
 
 // Client returns the client of this process: the same one at each call. It ends with Close; it must not be disconnected.
 func (db *DB) Client() *mongo.Client {
@@ -198,7 +197,9 @@ func (db *DB) Client() *mongo.Client {
 // ClientOptions returns options for a further client over connections in memory, for programs that need other settings
 // (an encoding registry, monitors, pool sizes). The caller disconnects such a client before Close.
 func (db *DB) ClientOptions() *options.ClientOptions {
-	return options.Client().ApplyURI(clientURI).SetDialer(db.memory)
+	// Polling saves the connections that drivers keep for news of the server, of which an embedded database has none. It
+	// also lets Disconnect end at once: a driver that streams sometimes waits 10 s for the answer to its last question.
+	return options.Client().ApplyURI(clientURI).SetDialer(db.memory).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 }
 
 // Serve accepts connections from other programs until ctx ends or the database is closed. Connections that were accepted
@@ -223,11 +224,16 @@ func (db *DB) Shutdown(ctx context.Context) error {
 	client := db.client
 	db.mu.Unlock()
 
-	var errs []error
-	if client != nil {
-		errs = append(errs, client.Disconnect(ctx))
-	}
-	errs = append(errs, db.server.Shutdown(ctx))
+	// The client ends beside the server: each may wait for the other's last answer.
+	disconnected := make(chan error, 1)
+	go func() {
+		if client == nil {
+			disconnected <- nil
+			return
+		}
+		disconnected <- client.Disconnect(ctx)
+	}()
+	errs := []error{db.server.Shutdown(ctx), <-disconnected}
 	db.service.Cursors.Close()
 	db.store.Close()
 	errs = append(errs, db.engine.Close())
