@@ -1,0 +1,338 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// catalogState is a set of names: "db.collection", "db.collection/marker" for a document in it, "db.collection@index".
+type catalogState map[string]bool
+
+func (s catalogState) with(names ...string) catalogState {
+	out := maps.Clone(s)
+	for _, n := range names {
+		out[n] = true
+	}
+	return out
+}
+
+// without returns the state without a collection and what belongs to it.
+func (s catalogState) without(ns string) catalogState {
+	out := maps.Clone(s)
+	maps.DeleteFunc(out, func(name string, _ bool) bool {
+		return name == ns || strings.HasPrefix(name, ns+"/") || strings.HasPrefix(name, ns+"@")
+	})
+	return out
+}
+
+// renamed returns the state with what belongs to from moved to to, in place of what was there.
+func (s catalogState) renamed(from, to string) catalogState {
+	out := s.without(to).without(from)
+	for name := range s {
+		if rest, ok := strings.CutPrefix(name, from); ok && (rest == "" || rest[0] == '/' || rest[0] == '@') {
+			out[to+rest] = true
+		}
+	}
+	return out
+}
+
+func (s catalogState) String() string { return strings.Join(slices.Sorted(maps.Keys(s)), " ") }
+
+// catalogWorker creates, renames and drops collections of databases that no one else uses.
+type catalogWorker struct {
+	t      *testing.T
+	rng    *rand.Rand
+	srv    *child
+	dbs    []string
+	states []catalogState
+	next   int
+	acks   int
+}
+
+// change does what brings the catalog into the last of some states, perhaps through the others.
+func (w *catalogWorker) change(do func() error, after ...catalogState) bool {
+	w.states = append(w.states[:1:1], after...)
+	if err := do(); err != nil {
+		if !w.srv.killed.Load() {
+			w.t.Errorf("catalog worker: %v", err)
+		}
+		return false
+	}
+	w.acks++
+	w.states = after[len(after)-1:]
+	return true
+}
+
+func (w *catalogWorker) coll(ns string) *mongo.Collection {
+	db, name, _ := strings.Cut(ns, ".")
+	return w.srv.client.Database(db).Collection(name)
+}
+
+func (w *catalogWorker) run(ctx context.Context) {
+	for ctx.Err() == nil && !w.t.Failed() && w.step(ctx) {
+	}
+}
+
+func (w *catalogWorker) step(ctx context.Context) bool {
+	ns := func() string { return w.dbs[w.rng.IntN(len(w.dbs))] + "." + string(rune('a'+w.rng.IntN(4))) }
+	now, a, b := w.states[0], ns(), ns()
+	switch n := w.rng.IntN(10); {
+	case n < 4 && !now[a]:
+		return w.insert(ctx, a, now)
+	case n < 4:
+		return w.drop(ctx, a, now)
+	case n < 6 && !now[a]:
+		return w.create(ctx, a, now)
+	case n < 6:
+		return w.index(ctx, a, now)
+	case n < 9 && now[a] && a != b:
+		return w.rename(ctx, a, b, now)
+	case n == 9 && w.rng.IntN(4) == 0:
+		return w.dropDatabase(ctx, now)
+	}
+	return true
+}
+
+func (w *catalogWorker) create(ctx context.Context, ns string, now catalogState) bool {
+	return w.change(func() error {
+		db, name, _ := strings.Cut(ns, ".")
+		return w.srv.client.Database(db).CreateCollection(ctx, name)
+	}, now.with(ns))
+}
+
+// insert makes a collection with a document that tells it from others: two changes, of which only the first may be left.
+func (w *catalogWorker) insert(ctx context.Context, ns string, now catalogState) bool {
+	w.next++
+	return w.change(func() error {
+		_, err := w.coll(ns).InsertOne(ctx, bson.D{{Key: "_id", Value: w.next}, {Key: "tags", Value: bson.A{1, 2, w.next}}})
+		return err
+	}, now.with(ns), now.with(ns, fmt.Sprintf("%s/%d", ns, w.next)))
+}
+
+func (w *catalogWorker) drop(ctx context.Context, ns string, now catalogState) bool {
+	return w.change(func() error { return w.coll(ns).Drop(ctx) }, now.without(ns))
+}
+
+func (w *catalogWorker) index(ctx context.Context, ns string, now catalogState) bool {
+	return w.change(func() error {
+		_, err := w.coll(ns).Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "tags", Value: 1}}})
+		return err
+	}, now.with(ns+"@tags_1"))
+}
+
+func (w *catalogWorker) rename(ctx context.Context, from, to string, now catalogState) bool {
+	return w.change(func() error {
+		return w.srv.client.Database("admin").RunCommand(ctx, bson.D{
+			{Key: "renameCollection", Value: from}, {Key: "to", Value: to}, {Key: "dropTarget", Value: true},
+		}).Err()
+	}, now.renamed(from, to))
+}
+
+func (w *catalogWorker) dropDatabase(ctx context.Context, now catalogState) bool {
+	db := w.dbs[w.rng.IntN(len(w.dbs))]
+	after := maps.Clone(now)
+	maps.DeleteFunc(after, func(name string, _ bool) bool { return strings.HasPrefix(name, db+".") })
+	return w.change(func() error { return w.srv.client.Database(db).Drop(ctx) }, after)
+}
+
+// verify compares what a restarted server has with the model, which then takes what there is.
+func (w *catalogWorker) verify(ctx context.Context) {
+	w.t.Helper()
+	found := catalogState{}
+	for _, db := range w.dbs {
+		names, err := w.srv.client.Database(db).ListCollectionNames(ctx, bson.D{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, name := range names {
+			ns := db + "." + name
+			found[ns] = true
+			w.inspect(ctx, ns, found)
+		}
+	}
+	for _, s := range w.states {
+		if maps.Equal(s, found) {
+			w.states = []catalogState{found}
+			return
+		}
+	}
+	w.t.Fatalf("found catalog\n  %v\nit may be\n  %v", found, w.states)
+}
+
+func (w *catalogWorker) inspect(ctx context.Context, ns string, found catalogState) {
+	w.t.Helper()
+	cursor, err := w.coll(ns).Find(ctx, bson.D{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var docs []bson.Raw
+	if err := cursor.All(ctx, &docs); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, d := range docs {
+		found[fmt.Sprintf("%s/%d", ns, d.Lookup("_id").AsInt64())] = true
+	}
+	for _, name := range indexNames(ctx, w.t, w.coll(ns)) {
+		found[ns+"@"+name] = true
+	}
+}
+
+func indexNames(ctx context.Context, t *testing.T, coll *mongo.Collection) []string {
+	t.Helper()
+	specs, err := coll.Indexes().ListSpecifications(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, s := range specs {
+		if s.Name != "_id_" {
+			out = append(out, s.Name)
+		}
+	}
+	return out
+}
+
+// indexModels are what the index worker builds on the collection that the workers change.
+var indexModels = []mongo.IndexModel{
+	{Keys: bson.D{{Key: "n", Value: 1}}, Options: options.Index().SetName("n")},
+	{Keys: bson.D{{Key: "tags", Value: 1}}, Options: options.Index().SetName("multikey")},
+	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "g", Value: -1}, {Key: "tags", Value: 1}}, Options: options.Index().SetName("compound")},
+	{Keys: bson.D{{Key: "g", Value: 1}}, Options: options.Index().SetName("partial").
+		SetPartialFilterExpression(bson.D{{Key: "p", Value: bson.D{{Key: "$gte", Value: 5}}}})},
+	{Keys: bson.D{{Key: "pad", Value: -1}, {Key: "u", Value: 1}}, Options: options.Index().SetName("unique").SetUnique(true)},
+	{Keys: bson.D{{Key: "missing", Value: 1}}, Options: options.Index().SetName("sparse").SetSparse(true)},
+}
+
+const dupsName = "dups"
+
+// indexWorker builds and drops indexes beside the workers, and unique indexes on a collection with duplicates, which fail.
+type indexWorker struct {
+	t      *testing.T
+	rng    *rand.Rand
+	srv    *child
+	states []uint // sets of indexModels
+	acks   int
+}
+
+func (w *indexWorker) coll() *mongo.Collection {
+	return w.srv.client.Database(workDB).Collection(docsName)
+}
+
+func (w *indexWorker) dups() *mongo.Collection {
+	return w.srv.client.Database(workDB).Collection(dupsName)
+}
+
+func (w *indexWorker) run(ctx context.Context) {
+	for ctx.Err() == nil && !w.t.Failed() {
+		var err error
+		switch now := w.states[0]; {
+		case w.rng.IntN(5) == 0:
+			err = w.fail(ctx)
+		case w.rng.IntN(3) == 0 && now != 0:
+			err = w.drop(ctx, now)
+		default:
+			err = w.create(ctx, now)
+		}
+		if err != nil {
+			if !w.srv.killed.Load() {
+				w.t.Errorf("index worker: %v", err)
+			}
+			return
+		}
+		w.acks++
+		w.states = w.states[len(w.states)-1:]
+	}
+}
+
+func (w *indexWorker) create(ctx context.Context, now uint) error {
+	var models []mongo.IndexModel
+	after := now
+	for i, m := range indexModels {
+		if now&(1<<i) == 0 && w.rng.IntN(3) == 0 {
+			models = append(models, m)
+			after |= 1 << i
+		}
+	}
+	if len(models) == 0 {
+		return nil
+	}
+	w.states = []uint{now, after}
+	_, err := w.coll().Indexes().CreateMany(ctx, models)
+	return err
+}
+
+func (w *indexWorker) drop(ctx context.Context, now uint) error {
+	i := w.rng.IntN(len(indexModels))
+	for now&(1<<i) == 0 {
+		i = (i + 1) % len(indexModels)
+	}
+	w.states = []uint{now, now &^ (1 << i)}
+	return w.coll().Indexes().DropOne(ctx, modelName(i))
+}
+
+func modelName(i int) string {
+	var o options.IndexOptions
+	for _, set := range indexModels[i].Options.List() {
+		_ = set(&o)
+	}
+	return *o.Name
+}
+
+// fail builds a unique index over duplicates.
+func (w *indexWorker) fail(ctx context.Context) error {
+	_, err := w.dups().Indexes().CreateOne(ctx, mongo.IndexModel{
+		Keys: bson.D{{Key: "d", Value: 1}}, Options: options.Index().SetUnique(true),
+	})
+	if mongo.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return fmt.Errorf("a unique index over duplicates: %w", errors.Join(err, ctx.Err()))
+}
+
+// verify waits for the builds that a restarted server goes on with, and compares the indexes with the model.
+func (w *indexWorker) verify(ctx context.Context) {
+	w.t.Helper()
+	const patience = 20 * time.Second
+	for end := time.Now().Add(patience); len(indexNames(ctx, w.t, w.dups())) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatal("a unique index over duplicates was not given up after the restart")
+		}
+	}
+	var found uint
+	for _, name := range indexNames(ctx, w.t, w.coll()) {
+		i := 0
+		for i < len(indexModels) && modelName(i) != name {
+			i++
+		}
+		if i == len(indexModels) {
+			continue // the index that is always there
+		}
+		found |= 1 << i
+		for end := time.Now().Add(patience); !w.usable(ctx, name); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				w.t.Fatalf("the build of index %s did not end after the restart", name)
+			}
+		}
+	}
+	if !slices.Contains(w.states, found) {
+		w.t.Fatalf("found the indexes %b, which may be %b", found, w.states)
+	}
+	w.states = []uint{found}
+}
+
+// usable reports whether an index is complete: the planner accepts it as a hint.
+func (w *indexWorker) usable(ctx context.Context, name string) bool {
+	err := w.coll().FindOne(ctx, bson.D{}, options.FindOne().SetHint(name)).Err()
+	return err == nil || errors.Is(err, mongo.ErrNoDocuments)
+}

@@ -1,0 +1,164 @@
+package crashtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// binEnv names a binary to test instead of one that is built for the test.
+const binEnv = "SHEAF_BIN"
+
+var buildOnce = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv(binEnv); bin != "" {
+		return bin, nil
+	}
+	dir, err := os.MkdirTemp("", "sheaf-crashtest")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "sheaf")
+	out, err := exec.Command("go", "build", "-o", bin, "github.com/sheafdb/sheaf/cmd/sheaf").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// TestMain removes the binary that the tests built.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if bin, err := buildOnce(); err == nil && os.Getenv(binEnv) == "" {
+		_ = os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(code)
+}
+
+// child is a running server process.
+type child struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	client *mongo.Client
+	log    *logBuffer
+	// killed is set before the process is killed: from then on any error may be its consequence.
+	killed atomic.Bool
+	exited chan error
+}
+
+// logBuffer keeps what the child logs, for the failure's report.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// launch starts a server without waiting until it is ready.
+func launch(t *testing.T, dir string) (*child, io.Reader) {
+	t.Helper()
+	bin, err := buildOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &child{t: t, log: &logBuffer{}, exited: make(chan error, 1)}
+	// A small budget, so that memtables are flushed and logs rotated meanwhile.
+	c.cmd = exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json", "--memory-budget", "16MiB", "--slow-ms", "-1")
+	c.cmd.Stderr = c.log
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
+	return c, out
+}
+
+// start starts a server and connects to it.
+func start(t *testing.T, dir string) *child {
+	t.Helper()
+	c, out := launch(t, dir)
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		_ = c.cmd.Wait()
+		t.Fatalf("the server did not start:\n%s", c.log)
+	}
+	var ready struct{ URI string }
+	if err := json.Unmarshal(lines.Bytes(), &ready); err != nil {
+		t.Fatalf("%q: %v", lines.Text(), err)
+	}
+	go func() { c.exited <- c.cmd.Wait() }()
+	// A retried write would be sent twice; the model wants to know of each.
+	client, err := mongo.Connect(options.Client().ApplyURI(ready.URI).SetRetryWrites(false).SetRetryReads(false).
+		SetServerSelectionTimeout(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.client = client
+	return c
+}
+
+// launchAndKill starts a server and kills it after a moment, wherever it is then.
+func launchAndKill(t *testing.T, dir string, after time.Duration) {
+	t.Helper()
+	c, out := launch(t, dir)
+	timer := time.AfterFunc(after, func() { _ = c.cmd.Process.Kill() })
+	defer timer.Stop()
+	_, _ = io.Copy(io.Discard, out)
+	_ = c.cmd.Wait()
+}
+
+// kill ends the process at once.
+func (c *child) kill() {
+	c.killed.Store(true)
+	_ = c.cmd.Process.Kill()
+	<-c.exited
+}
+
+// disconnect gives the client's connections back.
+func (c *child) disconnect() {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_ = c.client.Disconnect(ctx)
+}
+
+// stop ends the process as Ctrl-C does and expects a clean end.
+func (c *child) stop() {
+	c.t.Helper()
+	c.disconnect()
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := <-c.exited; err != nil {
+		c.t.Fatalf("shutdown: %v\n%s", err, c.log)
+	}
+}
+
+// resumed counts the index builds that the process found interrupted.
+func (c *child) resumed() int { return strings.Count(c.log.String(), "index build resumed") }

@@ -1,0 +1,26 @@
+// Package crashtest kills, starves and damages a whole server and checks what is left. It has tests only.
+//
+// Concepts:
+//
+//   - A child is a real `sheaf serve` process on a directory that outlives it. It is killed with SIGKILL at random
+//     moments, sometimes while it is still starting, and started again.
+//   - Each worker owns its documents, so that it knows their state without asking. The model keeps for each document the
+//     states that it may have: one while nothing is under way, the state before and after while a write was sent and not
+//     acknowledged.
+//   - Catalog workers own whole databases in the same way: their states are sets of collections and indexes.
+//
+// What is checked after every round:
+//
+//  1. Every acknowledged write is there; one that was not acknowledged is there whole or not at all.
+//  2. Every index agrees with its collection (validate with full), and the count without a filter is that of a scan.
+//  3. An index whose build was interrupted is built after the restart, or gone where the build must fail.
+//  4. The catalog has exactly the collections and indexes of one of the states that the model allows.
+//  5. At the end nothing in storage belongs to a dropped collection or index.
+//
+// The flags -crash.rounds and -crash.seed repeat and lengthen the test:
+//
+//	go test ./internal/crashtest -run TestKill -crash.rounds=50 -timeout 20m
+//
+// The package knows the server as a client does, but for the last check, which opens the store itself. To test another kind
+// of write, add a step to the table in worker_test.go.
+package crashtest

@@ -1,0 +1,166 @@
+package crashtest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// absent is the state of a document that there is not.
+const absent = ""
+
+// record is a document of a worker. All fields are always present, so that an update keeps their order.
+type record struct {
+	ID     string  `bson:"_id"`
+	Worker int32   `bson:"w"`
+	Group  int32   `bson:"g"`
+	N      int64   `bson:"n"`
+	Unique string  `bson:"u"`
+	Part   int32   `bson:"p"`
+	Tags   []int32 `bson:"tags"`
+	Pad    string  `bson:"pad"`
+}
+
+func (r record) state() string {
+	b, err := bson.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func parse(state string) record {
+	var r record
+	if err := bson.Unmarshal([]byte(state), &r); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// document is what is known of a document: the states that it may be in. The first is the newest acknowledged one.
+type document struct{ states []string }
+
+// worker changes documents of its own and knows what they are.
+type worker struct {
+	t    *testing.T
+	id   int32
+	rng  *rand.Rand
+	srv  *child
+	docs map[string]*document
+	next int
+	acks int
+	// added and tried are what the worker acknowledged and attempted to add to the shared counters.
+	added, tried map[int]int64
+}
+
+// ids returns the ids of existing documents in order, so that the seed alone decides what is picked.
+func (w *worker) ids() []string {
+	var out []string
+	for id, d := range w.docs {
+		if d.states[0] != absent {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (w *worker) pick() (record, bool) {
+	ids := w.ids()
+	if len(ids) == 0 {
+		return record{}, false
+	}
+	return parse(w.docs[ids[w.rng.IntN(len(ids))]].states[0]), true
+}
+
+func (w *worker) newRecord() record {
+	w.next++
+	id := fmt.Sprintf("w%d-%06d", w.id, w.next)
+	return record{
+		ID: id, Worker: w.id, Group: w.rng.Int32N(8), N: w.rng.Int64N(100), Unique: "u" + id, Part: w.rng.Int32N(10),
+		Tags: []int32{}, Pad: pad(w.rng.IntN(600)),
+	}
+}
+
+func pad(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'a' + byte(i%26)
+	}
+	return string(b)
+}
+
+// write does a write that brings documents into new states. It reports whether the server answered.
+func (w *worker) write(changes map[string]string, do func() error) bool {
+	for id, after := range changes {
+		d := w.docs[id]
+		if d == nil {
+			d = &document{states: []string{absent}}
+			w.docs[id] = d
+		}
+		d.states = []string{d.states[0], after}
+	}
+	if err := do(); err != nil {
+		if !w.srv.killed.Load() {
+			w.t.Errorf("worker %d: %v", w.id, err)
+		}
+		return false
+	}
+	w.acks++
+	for id, after := range changes {
+		w.docs[id].states = []string{after}
+	}
+	return true
+}
+
+// verify compares what a restarted server has with the model, which then takes what there is.
+func (w *worker) verify(found map[string]string) {
+	w.t.Helper()
+	for id, d := range w.docs {
+		state := found[id]
+		if !slices.Contains(d.states, state) {
+			w.t.Fatalf("worker %d, document %s: found %s\nit may be %s", w.id, id, show(state), showAll(d.states))
+		}
+		d.states = []string{state}
+		if state == absent {
+			delete(w.docs, id)
+		}
+		delete(found, id)
+	}
+	for _, state := range found {
+		w.t.Fatalf("worker %d: a document that is not there: %s", w.id, show(state))
+	}
+}
+
+func show(state string) string {
+	if state == absent {
+		return "none"
+	}
+	return bson.Raw(state).String()
+}
+
+func showAll(states []string) (out []string) {
+	for _, s := range states {
+		out = append(out, show(s))
+	}
+	return out
+}
+
+// run does random steps until the server dies or ctx ends.
+func (w *worker) run(ctx context.Context) {
+	for ctx.Err() == nil && !w.t.Failed() {
+		n := w.rng.IntN(totalWeight)
+		for _, s := range steps {
+			if n -= s.weight; n < 0 {
+				if !s.run(ctx, w) {
+					return
+				}
+				break
+			}
+		}
+	}
+}
