@@ -38,10 +38,12 @@
 //     recorded for snapshot transactions.
 //  4. A counter is loaded before the first commit in this process that adds to it, so that loading never races adding.
 //  5. Nothing of Pebble is called after its Close: every call holds a pin, and Close waits for the pins.
-//  6. The store's directory has a format file before anything else; without it a non-empty directory is refused.
+//  6. A manifest with a readable record after an unreadable one is refused: Pebble would forget what comes after.
+//  7. The store's directory has a format file before anything else; without it a non-empty directory is refused.
 //
 // What it does not do: no range keys, no encryption, no WAL on another disk. A damaged byte in the unsynced part of the
-// newest WAL cannot be told from a torn write and ends the recovery there, as usual for logs.
+// newest WAL, or in the last record of the manifest, cannot be told from a torn write and ends the recovery there, as usual
+// for logs.
 //
 // To change an option of Pebble, see options.go: each has its reason beside it. A new kind of file that must be treated
 // like the WAL or the manifest is added to diskFS.kind.

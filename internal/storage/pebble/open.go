@@ -69,6 +69,9 @@ func (e *Engine) open() (err error) {
 	if err := removeLeftovers(e.fs, e.dir); err != nil {
 		return e.wrap(err)
 	}
+	if err := verifyManifest(e.fs, e.dir); err != nil {
+		return err
+	}
 	e.pebbleOpts = e.pebbleOptions()
 	e.pebbleOpts.Lock = e.lockFile
 	db, err := pebble.Open(e.dir, e.pebbleOpts)
