@@ -55,7 +55,7 @@ func newExport() *cobra.Command {
 	flags.StringVar(&f.projection, "projection", "", "which fields, in Extended JSON")
 	flags.Int64Var(&f.skip, "skip", 0, "leave out so many documents first")
 	flags.Int64Var(&f.limit, "limit", 0, "write at most so many documents")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but errors")
 	return cmd
 }
 
@@ -130,8 +130,11 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	if err != nil {
 		return err
 	}
+	if f.quiet {
+		return nil
+	}
 	took := time.Since(started)
-	fmt.Fprintf(stderr, "%s: %d documents exported in %s (%.0f/s)\n", path, n, took.Round(10*time.Millisecond), float64(n)/max(took.Seconds(), 1e-3))
+	fmt.Fprintf(stderr, "%s: %d documents exported in %s (%.0f/s)\n", path, n, took.Round(time.Millisecond), float64(n)/max(took.Seconds(), 1e-3))
 	return nil
 }
 

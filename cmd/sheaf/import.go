@@ -104,7 +104,7 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 
 func printImport(out io.Writer, path string, res transfer.Result, took time.Duration) {
 	total := res.Inserted + res.Replaced
-	fmt.Fprintf(out, "%s: %d documents imported in %s (%.0f/s)", path, total, took.Round(10*time.Millisecond), float64(total)/max(took.Seconds(), 1e-3))
+	fmt.Fprintf(out, "%s: %d documents imported in %s (%.0f/s)", path, total, took.Round(time.Millisecond), float64(total)/max(took.Seconds(), 1e-3))
 	if res.Replaced > 0 {
 		fmt.Fprintf(out, ", %d of them replaced", res.Replaced)
 	}

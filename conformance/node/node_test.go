@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -12,13 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sheafdb/sheaf/conformance/internal/npm"
 	"github.com/sheafdb/sheaf/conformance/internal/target"
 )
 
-const (
-	installTimeout = 6 * time.Minute
-	scriptTimeout  = 3 * time.Minute
-)
+const scriptTimeout = 3 * time.Minute
 
 // uri is the server under test; empty if there is none.
 var uri string
@@ -40,46 +37,6 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// packages returns a folder with the npm packages of package.json installed.
-func packages(t *testing.T) string {
-	t.Helper()
-	if uri == "" {
-		t.Skip(target.ErrNone)
-	}
-	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("npm is not installed")
-	}
-	list, err := os.ReadFile("package.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A folder for each version of package.json, renamed into place when it is complete.
-	dir := filepath.Join(cache, "sheaf-conformance", fmt.Sprintf("%x", sha256.Sum256(list))[:16])
-	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
-		return dir
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "install-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(fresh)
-	if err := os.WriteFile(filepath.Join(fresh, "package.json"), list, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	output(t, installTimeout, fresh, "npm", "install", "--silent", "--no-audit", "--no-fund")
-	if err := os.Rename(fresh, dir); err != nil && !errors.Is(err, os.ErrExist) {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // output runs a program and returns what it printed; the test fails with that if the program does.
 func output(t *testing.T, limit time.Duration, dir, name string, args ...string) string {
 	t.Helper()
@@ -99,7 +56,10 @@ var closing = regexp.MustCompile(`(?m)^(\d+) checks passed$`)
 
 // runScript copies a script beside the packages, runs it and expects its closing line.
 func runScript(t *testing.T, script string, command func(dir, script string) (name string, args []string)) {
-	dir := packages(t)
+	if uri == "" {
+		t.Skip(target.ErrNone)
+	}
+	dir := npm.Packages(t)
 	text, err := os.ReadFile(script)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,264 @@
+package tour
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/conformance/internal/npm"
+)
+
+const (
+	page        = "../../docs/tour.md"
+	stepTimeout = 3 * time.Minute
+)
+
+var update = flag.Bool("update", false, "write the answers of this run into the page")
+
+// block is a fenced block of the page: commands, each with its answer.
+type block struct {
+	kind  string // console, server or mongosh
+	steps []step
+}
+
+type step struct {
+	command string
+	answer  string
+}
+
+// prompts begin the commands of each kind of block.
+var prompts = map[string]string{"console": "$ ", "server": "$ ", "mongosh": "> "}
+
+// parse splits the page into text and blocks: text[i] stands before blocks[i], the last text at the end.
+func parse(t *testing.T, content string) (text []string, blocks []block) {
+	t.Helper()
+	parts := strings.Split(content, "```")
+	if len(parts)%2 == 0 {
+		t.Fatal("a block is not closed")
+	}
+	for i, part := range parts {
+		if i%2 == 0 {
+			text = append(text, part)
+			continue
+		}
+		kind, body, _ := strings.Cut(part, "\n")
+		prompt, ok := prompts[kind]
+		if !ok {
+			t.Fatalf("unknown kind of block %q", kind)
+		}
+		b := block{kind: kind}
+		for line := range strings.Lines(body) {
+			if command, ok := strings.CutPrefix(line, prompt); ok {
+				b.steps = append(b.steps, step{command: strings.TrimSuffix(command, "\n")})
+			} else {
+				b.steps[len(b.steps)-1].answer += line
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	return text, blocks
+}
+
+func format(text []string, blocks []block) string {
+	var out strings.Builder
+	for i, b := range blocks {
+		out.WriteString(text[i] + "```" + b.kind + "\n")
+		for _, s := range b.steps {
+			out.WriteString(prompts[b.kind] + s.command + "\n" + s.answer)
+		}
+		out.WriteString("```")
+	}
+	return out.String() + text[len(blocks)]
+}
+
+// guide runs the tour in a directory of its own.
+type guide struct {
+	t    *testing.T
+	dir  string
+	port string
+	mo   *shell
+}
+
+func TestTour(t *testing.T) {
+	bin := os.Getenv("SHEAF_BIN")
+	if bin == "" {
+		t.Skip("set SHEAF_BIN to the sheaf program")
+	}
+	npm.Packages(t) // the tour needs mongosh, and npm for its data
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, blocks := parse(t, string(content))
+	g := &guide{t: t, dir: t.TempDir()}
+	if err := os.MkdirAll(filepath.Join(g.dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(bin, filepath.Join(g.dir, "bin", "sheaf")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range blocks {
+		for j := range blocks[i].steps {
+			s := &blocks[i].steps[j]
+			got := g.run(blocks[i].kind, s.command)
+			if *update {
+				s.answer = got
+			} else if comparable(got) != comparable(s.answer) {
+				t.Errorf("%s\ngot\n%s\nwant\n%s", s.command, got, s.answer)
+			}
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(page, []byte(format(text, blocks)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run executes one command and returns what a person would see of it.
+func (g *guide) run(kind, command string) string {
+	switch kind {
+	case "server":
+		g.serve(command)
+		return ""
+	case "mongosh":
+		if g.mo == nil {
+			g.mo = startShell(g.t, g.dir, "mongodb://127.0.0.1:"+g.port+"/?directConnection=true")
+		}
+		return g.mo.ask(command)
+	}
+	if strings.HasPrefix(command, "go build ") {
+		return "" // the program is there already
+	}
+	if strings.HasPrefix(command, "bin/sheaf ") {
+		command += " --uri 'mongodb://127.0.0.1:" + g.port + "/?directConnection=true'"
+	}
+	ctx, cancel := context.WithTimeout(g.t.Context(), stepTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", command)
+	cmd.Dir = g.dir
+	out, err := cmd.CombinedOutput()
+	if len(out) > 0 && out[len(out)-1] != '\n' {
+		out = append(out, '\n')
+	}
+	if err != nil && len(out) == 0 {
+		g.t.Fatalf("%s: %v", command, err)
+	}
+	return withoutWarnings(string(out))
+}
+
+// withoutWarnings leaves out what npm says about the user's settings.
+func withoutWarnings(out string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(out) {
+		if !strings.HasPrefix(line, "npm warn") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+// serve starts the server of the page on a free port and waits until it is ready.
+func (g *guide) serve(command string) {
+	args := append(strings.Fields(command)[1:], "--port", "0", "--ready-json")
+	cmd := exec.Command(filepath.Join(g.dir, "bin", "sheaf"), args...)
+	cmd.Dir = g.dir
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	var ready struct{ Address string }
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if json.Unmarshal(lines.Bytes(), &ready) == nil && ready.Address != "" {
+			g.port = ready.Address[strings.LastIndexByte(ready.Address, ':')+1:]
+			return
+		}
+	}
+	g.t.Fatal("the server did not become ready")
+}
+
+var changing = []*regexp.Regexp{
+	regexp.MustCompile(`in [0-9.]+m?s \([0-9]+/s\)`),
+	regexp.MustCompile(`[0-9a-f]{24}`),
+}
+
+// comparable replaces what differs from run to run.
+func comparable(text string) string {
+	for _, r := range changing {
+		text = r.ReplaceAllString(text, "…")
+	}
+	return strings.TrimSpace(text)
+}
+
+// shell is a running mongosh.
+type shell struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	send  func(string)
+}
+
+// endMark is printed after every answer.
+const endMark = "--end-of-answer--"
+
+func startShell(t *testing.T, dir, uri string) *shell {
+	t.Helper()
+	bin := filepath.Join(npm.Packages(t), "node_modules", ".bin", "mongosh")
+	cmd := exec.Command(bin, "--quiet", "--norc", uri)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TERM=dumb", "HOME="+dir)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	return &shell{t: t, lines: bufio.NewScanner(stdout), send: func(line string) { fmt.Fprintln(stdin, line) }}
+}
+
+var prompt = regexp.MustCompile(`^(?:[a-z]+> ?)+`)
+
+// ask sends one line and returns the answer.
+func (s *shell) ask(command string) string {
+	s.send(command)
+	s.send("print('" + endMark + "')")
+	var out strings.Builder
+	for s.lines.Scan() {
+		line := prompt.ReplaceAllString(s.lines.Text(), "")
+		if strings.Contains(line, endMark) {
+			return out.String()
+		}
+		if line != "" || out.Len() > 0 {
+			out.WriteString(line + "\n")
+		}
+	}
+	s.t.Fatalf("mongosh ended at %s", command)
+	return ""
+}

@@ -1,0 +1,155 @@
+package compat
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/update"
+)
+
+// entry is one name of a section.
+type entry struct {
+	name   string
+	family string
+	status string // "supported", "known" or "absent"
+	note   string
+}
+
+// section is a kind of names.
+type section struct {
+	title   string
+	entries []entry
+}
+
+func sections() []section {
+	return []section{
+		{"Commands", commands()},
+		{"Query predicates", predicates()},
+		{"Projection", fromExpr(projection.Operators())},
+		{"Update operators", updates()},
+		{"Aggregation stages", fromExpr(pipeline.Stages())},
+		{"Accumulators of $group", fromExpr(expr.Accumulators())},
+		{"Aggregation expressions", fromExpr(expr.Operators())},
+	}
+}
+
+func commands() []entry {
+	var out []entry
+	for _, d := range command.Definitions() {
+		e := entry{name: d.Name, family: "command"}
+		switch d.Status {
+		case command.Supported:
+			e.status = "supported"
+		case command.Known:
+			e.status = "known"
+		case command.Absent:
+			e.status, e.note = "absent", "sharded clusters only"
+		}
+		if d.TestOnly {
+			e.note = "with --enable-test-commands"
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func predicates() []entry {
+	var out []entry
+	for _, o := range filter.Operators() {
+		out = append(out, entry{o.Name, string(o.Family), string(o.Status), o.Note})
+	}
+	return out
+}
+
+func updates() []entry {
+	var out []entry
+	for _, o := range update.Operators() {
+		out = append(out, entry{o.Name, o.Family, o.Status, o.Note})
+	}
+	return out
+}
+
+func fromExpr(infos []expr.OperatorInfo) []entry {
+	var out []entry
+	for _, o := range infos {
+		out = append(out, entry{o.Name, o.Family, o.Status.String(), o.Note})
+	}
+	return out
+}
+
+const introduction = `# Compatibility
+
+What of MongoDB 8.0 Sheaf supports. This page is generated from the registries that the server itself reads (` + "`make generate`" + `).
+
+- **supported**: answers as MongoDB does; differences known to us are bugs.
+- **known**: MongoDB has it, Sheaf does not yet. A use of it is answered with an error, never with silence or a wrong result.
+- **absent**: it exists in other kinds of MongoDB servers only, and is answered as a standalone mongod answers it.
+`
+
+// Write writes the page.
+func Write(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(introduction)
+	all := sections()
+	b.WriteString("\n| | supported | known | absent |\n|---|---|---|---|\n")
+	for _, s := range all {
+		n := map[string]int{}
+		for _, e := range s.entries {
+			n[e.status]++
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", s.title, n["supported"], n["known"], n["absent"])
+	}
+	for _, s := range all {
+		writeSection(&b, s)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeSection(b *strings.Builder, s section) {
+	fmt.Fprintf(b, "\n## %s\n", s.title)
+	entries := slices.Clone(s.entries)
+	slices.SortStableFunc(entries, func(x, y entry) int {
+		return cmp.Or(cmp.Compare(x.family, y.family), cmp.Compare(strings.ToLower(x.name), strings.ToLower(y.name)))
+	})
+	for _, status := range []string{"supported", "known", "absent"} {
+		var names []string
+		family := ""
+		flush := func() {
+			if len(names) == 0 {
+				return
+			}
+			label := family
+			if strings.EqualFold(label, "command") || label == "stage" || label == "accumulator" || label == "projection" {
+				label = status
+			} else {
+				label = status + ", " + label
+			}
+			fmt.Fprintf(b, "\n**%s**: %s.\n", label, strings.Join(names, ", "))
+			names = nil
+		}
+		for _, e := range entries {
+			if e.status != status {
+				continue
+			}
+			if e.family != family {
+				flush()
+				family = e.family
+			}
+			text := "`" + e.name + "`"
+			if e.note != "" && status != "absent" {
+				text += " (" + e.note + ")"
+			}
+			names = append(names, text)
+		}
+		flush()
+	}
+}
