@@ -1,0 +1,103 @@
+// Package docs_test checks what the documents say about the repository.
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var repositoryPath = regexp.MustCompile(`\b(?:internal|cmd|docs|conformance|bench|tools|sheaftest)(?:/[a-zA-Z0-9_.-]*[a-zA-Z0-9])*`)
+
+// TestArchitecturePathsExist: every path that architecture.md and the decisions name is there.
+func TestArchitecturePathsExist(t *testing.T) {
+	pages, err := filepath.Glob("decisions/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, "architecture.md", "performance.md") {
+		for _, path := range repositoryPath.FindAllString(read(t, page), -1) {
+			if path == "internal" || path == "docs" || strings.HasPrefix(path, "bench/results") {
+				continue
+			}
+			found++
+			if _, err := os.Stat(filepath.Join("..", path)); err != nil {
+				t.Errorf("%s names %s, which does not exist", page, path)
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("only %d paths found: is the pattern wrong?", found)
+	}
+}
+
+// TestArchitectureNamesEveryPackage: a newcomer finds each package of internal/ on the page.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text := read(t, "architecture.md")
+	packages, err := filepath.Glob("../internal/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range packages {
+		if name := "internal/" + filepath.Base(dir); !strings.Contains(text, name) {
+			t.Errorf("architecture.md does not name %s", name)
+		}
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+
+// TestLinksLead: every relative link of the documents leads to a file.
+func TestLinksLead(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"*.md", "decisions/*.md", "../*.md", "../conformance/*.md", "../bench/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	for _, page := range pages {
+		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", page, m[1])
+			}
+		}
+	}
+}
+
+const maxLines = 600
+
+// TestFilesAreShort keeps the rule of the house that a file has at most 600 lines.
+func TestFilesAreShort(t *testing.T) {
+	err := filepath.WalkDir("..", func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != ".." {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		if lines := strings.Count(read(t, path), "\n"); lines > maxLines {
+			t.Errorf("%s has %d lines, more than %d", path, lines, maxLines)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
