@@ -17,12 +17,14 @@ type Options struct {
 	Now time.Time
 	// AllowExpr allows $expr.
 	AllowExpr bool
-	// AllowWhere allows $where, and $function within $expr.
+	// AllowWhere allows $where.
 	AllowWhere bool
 	// AllowText allows $text.
 	AllowText bool
 	// AllowGeoNear allows $near and $nearSphere.
 	AllowGeoNear bool
+	// Validator refuses, within $expr, what must not stand in a collection's validator: $rand and $function.
+	Validator bool
 	// Collation compares strings; nil compares bytes.
 	Collation Collator
 	// Random returns numbers in [0, 1) for $sampleRate; nil means the process's generator.
@@ -158,7 +160,8 @@ func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
 	return f.MatchDetails(doc, nil)
 }
 
-// MatchDetails is Match and, for a document that matches, fills in d, which may be nil.
+// MatchDetails is Match and, for a document that matches, fills in d, which may be nil. Which predicate is the last one
+// to match, and so decides, is MongoDB's choice on a canonical filter: see Normalize.
 func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
 	st := f.states.Get().(*state)
 	if d != nil {

@@ -221,20 +221,24 @@ func normalizeElemMatchValue(n *ElemMatchValue) Node {
 func sortAndDedupe(nodes []Node) []Node {
 	slices.SortStableFunc(nodes, compareNodes)
 	out := nodes[:0]
-	var previous []bsonx.Doc // the spelled out nodes that compare equal to the current one
-	for i, n := range nodes {
-		text := Serialize(n)
-		if i > 0 && compareNodes(out[len(out)-1], n) != 0 {
-			previous = previous[:0]
+	start := 0 // where in out the nodes begin that compare equal to the current one
+	for _, n := range nodes {
+		if len(out) > start && compareNodes(out[start], n) != 0 {
+			start = len(out)
 		}
-		same := slices.ContainsFunc(previous, func(p bsonx.Doc) bool { return bytes.Equal(p, text) })
-		if same && n.Kind() != KindExpr && n.Kind() != KindWhere {
-			continue
+		if !slices.ContainsFunc(out[start:], func(other Node) bool { return sameNode(n, other) }) {
+			out = append(out, n)
 		}
-		previous = append(previous, text)
-		out = append(out, n)
 	}
 	return out
+}
+
+// sameNode compares how two nodes are spelled out. Functions and expressions are never taken for the same.
+func sameNode(a, b Node) bool {
+	if hasKind(a, KindExpr, KindWhere, KindSampleRate) {
+		return false
+	}
+	return bytes.Equal(Serialize(a), Serialize(b))
 }
 
 func compareNodes(a, b Node) int {

@@ -141,7 +141,7 @@ func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *sta
 		}
 		switch {
 		case len(rest) == 1:
-			if visitOne(v, m, st, outermost(outer, i)) {
+			if visitOne(v, m, st, outer) { // an explicit index is not what the positional operator stands for
 				return true
 			}
 		case v.Type == bsonx.TypeDocument:

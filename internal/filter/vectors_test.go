@@ -243,14 +243,23 @@ func runFind(docs []bsonx.Doc, cmd bsonx.Doc) ([]bsonx.Doc, error) {
 		return nil, err
 	}
 	canonical := f.Normalize()
+	again, err := reparse(canonical, opts)
+	if err != nil {
+		return nil, err
+	}
 	var out []bsonx.Doc
 	for _, doc := range docs {
 		ok, err := f.Match(doc)
 		if err != nil {
 			return nil, err
 		}
-		if again, err := canonical.Match(doc); again != ok || err != nil {
-			return nil, errors.New("the canonical filter differs: " + toJSON(Serialize(canonical.Root)))
+		for _, other := range []*Filter{canonical, again} {
+			if other == nil {
+				continue
+			}
+			if same, err := other.Match(doc); same != ok || err != nil {
+				return nil, errors.New("the canonical filter differs: " + toJSON(Serialize(canonical.Root)))
+			}
 		}
 		if ok {
 			out = append(out, doc)

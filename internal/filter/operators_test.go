@@ -1,0 +1,138 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestOperators runs testdata/<family>/<operator>. The commands:
+//
+//	docs     sets the documents, one to a line
+//	match    prints the _ids of the documents that each filter, one to a line, matches, or its error
+//	plan     prints the canonical form of each filter
+//	details  prints for each document that the filter on the first line rejects why
+//
+// `go test -rewrite` writes the output anew.
+func TestOperators(t *testing.T) {
+	t.Parallel()
+	for _, family := range families() {
+		datadriven.Walk(t, filepath.Join("testdata", string(family)), func(t *testing.T, path string) {
+			var docs []bsonx.Doc
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				lines := readLines(t, d)
+				switch d.Cmd {
+				case "docs":
+					docs = lines
+					return ""
+				case "match":
+					return eachLine(lines, func(filter bsonx.Doc) string { return matchOutput(docs, filter) })
+				case "plan":
+					return eachLine(lines, planOutput)
+				case "details":
+					return detailsOutput(docs, lines[0])
+				}
+				d.Fatalf(t, "unknown command")
+				return ""
+			})
+		})
+	}
+}
+
+// families have supported operators.
+func families() []Family {
+	return []Family{Comparison, Logical, Element, Evaluation, Array, Bitwise, Misc}
+}
+
+func readLines(t *testing.T, d *datadriven.TestData) []bsonx.Doc {
+	var docs []bsonx.Doc
+	for line := range strings.Lines(d.Input) {
+		doc, err := extJSON(line)
+		if err != nil {
+			d.Fatalf(t, "%s: %v", line, err)
+		}
+		docs = append(docs, doc)
+	}
+	return docs
+}
+
+func eachLine(lines []bsonx.Doc, f func(bsonx.Doc) string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&b, "%s -> %s\n", toJSON(line), f(line))
+	}
+	return b.String()
+}
+
+func matchOutput(docs []bsonx.Doc, filter bsonx.Doc) string {
+	matches, err := runFind(docs, bsonx.NewDoc("filter", filter))
+	if err != nil {
+		return errorOutput(err)
+	}
+	ids := []string{}
+	for _, doc := range matches {
+		ids = append(ids, bsonx.FormatShell(doc.Lookup("_id")))
+	}
+	if len(ids) == 0 {
+		return "none"
+	}
+	return strings.Join(ids, " ")
+}
+
+func errorOutput(err error) string {
+	var user *mongoerr.Error
+	if !errors.As(err, &user) {
+		return "FAILURE " + err.Error()
+	}
+	return fmt.Sprintf("error %d: %s", user.Code, user.Message)
+}
+
+func planOutput(filter bsonx.Doc) string {
+	f, err := Parse(filter, FindOptions(nil, time.Time{}))
+	if err != nil {
+		return errorOutput(err)
+	}
+	return toJSON(Serialize(f.Normalize().Root))
+}
+
+func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
+	f, err := Parse(validator, Options{AllowExpr: true})
+	if err != nil {
+		return errorOutput(err)
+	}
+	var b strings.Builder
+	for _, doc := range docs {
+		if ok, err := f.Match(doc); !ok && err == nil {
+			fmt.Fprintf(&b, "%s: %s\n", bsonx.FormatShell(doc.Lookup("_id")), toJSON(f.Explain121(doc)))
+		}
+	}
+	return b.String()
+}
+
+// TestEveryOperatorHasTests keeps the table and the test files in agreement, and checks that what is known and not
+// supported says so.
+func TestEveryOperatorHasTests(t *testing.T) {
+	t.Parallel()
+	for _, op := range Operators() {
+		if op.Status == Supported {
+			path := filepath.Join("testdata", string(op.Family), strings.ToLower(strings.TrimPrefix(op.Name, "$")))
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("%s: %v", op.Name, err)
+			}
+			continue
+		}
+		_, err := Parse(bsonx.NewDoc("a", bsonx.NewDoc(op.Name, 1)), FindOptions(nil, time.Time{}))
+		if mongoerr.CodeOf(err) != mongoerr.NotImplemented {
+			t.Errorf("%s: %v", op.Name, err)
+		}
+	}
+}
