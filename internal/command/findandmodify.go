@@ -48,14 +48,11 @@ func runFindAndModify(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
-	m, err := newModification(req, sc, name)
-	if err != nil {
-		return err
-	}
+	m := &modification{req: req, name: name, opts: req.writeOptions()}
 	if req.Bool("remove") {
-		return m.remove(ctx, reply)
+		return m.remove(ctx, sc, reply)
 	}
-	return m.update(ctx, reply)
+	return m.update(ctx, sc, reply)
 }
 
 // checkFindAndModify refuses combinations of options.
@@ -87,28 +84,19 @@ func checkFindAndModify(req *Request) error {
 // modification is one findAndModify.
 type modification struct {
 	req   *Request
-	scope scope
 	name  string
 	opts  write.Options
-	query write.Query
 	proj  *projection.Projection
 	value bsonx.Doc // the document to return, projected
 	found bool
 }
 
-func newModification(req *Request, sc scope, name string) (*modification, error) {
-	query := req.Doc("query")
-	if query == nil {
-		query = bsonx.Empty
+// queryDoc returns the query, which may be absent.
+func (m *modification) queryDoc() bsonx.Doc {
+	if query := m.req.Doc("query"); query != nil {
+		return query
 	}
-	f, err := sc.filter(query)
-	if err != nil {
-		return nil, err
-	}
-	m := &modification{req: req, scope: sc, name: name, opts: req.writeOptions()}
-	m.query = write.Query{Filter: f, Sort: req.Doc("sort"), Hint: req.Get("hint"), One: true}
-	m.proj, err = sc.projection(req.Doc("fields"), f)
-	return m, err
+	return bsonx.Empty
 }
 
 // take keeps a document for the reply.
@@ -123,14 +111,21 @@ func (m *modification) take(doc bsonx.Doc) error {
 	return err
 }
 
-func (m *modification) remove(ctx context.Context, reply *bsonx.Builder) error {
+func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builder) error {
+	f, err := sc.filter(m.queryDoc())
+	if err != nil {
+		return err
+	}
+	if m.proj, err = sc.projection(m.req.Doc("fields"), f); err != nil {
+		return err
+	}
 	c, err := m.req.writable(m.req.DB, m.name)
 	if err != nil {
 		return err
 	}
 	if c != nil {
-		m.query.Coll = c
-		st := &write.DeleteStatement{Query: m.query, Deleted: m.take}
+		query := write.Query{Coll: c, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), One: true}
+		st := &write.DeleteStatement{Query: query, Deleted: m.take}
 		n, err := m.req.Service.Writes.Delete(ctx, st, m.opts)
 		if err != nil {
 			return err
@@ -144,16 +139,16 @@ func (m *modification) remove(ctx context.Context, reply *bsonx.Builder) error {
 	return nil
 }
 
-func (m *modification) update(ctx context.Context, reply *bsonx.Builder) error {
+func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builder) error {
 	spec := &updateSpec{
-		query: m.req.Doc("query"), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
+		query: m.queryDoc(), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
 		hint: m.req.Get("hint"), sort: m.req.Doc("sort"), upsert: m.req.Bool("upsert"),
 	}
-	if spec.query == nil {
-		spec.query = bsonx.Empty
-	}
-	st, err := m.req.compileUpdate(m.scope, spec)
+	st, err := m.req.compileUpdate(sc, spec)
 	if err != nil {
+		return err
+	}
+	if m.proj, err = sc.projection(m.req.Doc("fields"), st.Filter); err != nil {
 		return err
 	}
 	returnNew := m.req.Bool("new")

@@ -54,8 +54,8 @@ func (op CompareOp) holds(c int) bool {
 	}
 }
 
-// compare orders values as expressions do: like documents are sorted, except that a missing value and undefined
-// are distinct from null: missing comes before null.
+// compare orders values as expressions do: like documents are sorted, except that a missing value equals undefined
+// instead of null.
 func compare(a, b bsonx.Value) int {
 	if a.Type == bsonx.TypeMissing || b.Type == bsonx.TypeMissing {
 		return missingRank(a) - missingRank(b)
@@ -68,7 +68,7 @@ func missingRank(v bsonx.Value) int {
 	switch v.Type {
 	case bsonx.TypeMinKey:
 		return 0
-	case bsonx.TypeMissing:
+	case bsonx.TypeMissing, bsonx.TypeUndefined:
 		return 1
 	default:
 		return 2

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -25,7 +24,7 @@ func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storag
 	c.closeLosers()
 	defer c.winner().root.Close()
 	set := &valueSet{seen: map[string]struct{}{}}
-	d := distinctRun{set: set, path: filter.NewPath(field), field: field, reader: r}
+	d := distinctRun{set: set, path: newDistinctPath(field), field: field, reader: r}
 	if err := d.run(ctx, c.winner()); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -92,7 +91,7 @@ func soleScan(n node) *indexScan {
 // distinctRun collects the values of a field.
 type distinctRun struct {
 	set    *valueSet
-	path   *filter.Path
+	path   distinctPath
 	field  string
 	reader storage.Reader
 	fields exec.EntryFields
@@ -144,14 +143,7 @@ func (d *distinctRun) addEntry(scan *exec.DistinctScan, row *exec.Row) error {
 	return errors.Join(err, closer.Close())
 }
 
-func (d *distinctRun) addDocument(doc bsonx.Doc) error {
-	var err error
-	d.path.Walk(doc, filter.ElementsOnly, func(v bsonx.Value) bool {
-		err = d.set.add(v)
-		return err != nil
-	})
-	return err
-}
+func (d *distinctRun) addDocument(doc bsonx.Doc) error { return d.path.walk(doc, d.set.add) }
 
 // valueSet is a set of values in the order in which they came.
 type valueSet struct {

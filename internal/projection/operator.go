@@ -28,8 +28,9 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 		return p.elemMatch(path, arg)
 	}
 	if p.find && name == "$slice" {
-		if s, ok := findSlice(arg); ok {
-			return p.slice(path, s)
+		// What find's $slice cannot do is tried as the expression of the same name, whose error is the one reported.
+		if s, ok := findSlice(arg); ok && p.slice(path, s) == nil {
+			return nil
 		}
 	}
 	if name == "$elemMatch" {
@@ -37,6 +38,9 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	}
 	if !expr.IsOperator(name) {
 		return mongoerr.New(31325, "Unknown expression %s", name)
+	}
+	if p.kind == exclusion && name != "$meta" {
+		return mongoerr.New(31252, "Cannot use expression other than $meta in exclusion projection")
 	}
 	e, err := expr.Parse(bsonx.Document(whole), p.opts.Vars)
 	if err != nil {
@@ -48,9 +52,6 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	if name == "$meta" {
 		p.hasMeta = true
 		return nil
-	}
-	if p.kind == exclusion {
-		return mongoerr.New(31252, "Cannot use expression other than $meta in exclusion projection")
 	}
 	p.kind = inclusion
 	return nil

@@ -20,6 +20,10 @@ func Parse(u bsonx.Value, opts Options) (*Update, error) {
 	if len(first) > 0 && first[0] == '$' {
 		return parseOperators(u, &opts)
 	}
+	// A replacement makes no use of array filters, yet they are checked.
+	if _, err := parseArrayFilters(&opts); err != nil {
+		return nil, err
+	}
 	return &Update{kind: KindReplacement, replacement: u.Doc()}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 )
@@ -101,5 +102,9 @@ func (st *UpdateStatement) newDoc() (bsonx.Doc, error) {
 	if st.Supplied != nil {
 		return st.Supplied, nil
 	}
-	return update.UpsertDoc(st.RawFilter, st.Update, st.Env)
+	query := st.RawFilter
+	if st.Filter.Normalize().Root.Kind() == filter.KindAlwaysFalse {
+		query = bsonx.Empty // a contradiction says nothing of the document
+	}
+	return update.UpsertDoc(query, st.Update, st.Env)
 }
