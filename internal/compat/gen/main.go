@@ -12,7 +12,7 @@ import (
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1) //nolint:forbidigo // this is a program
+		os.Exit(1)
 	}
 }
 
