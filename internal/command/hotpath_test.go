@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -18,17 +19,19 @@ import (
 
 // hotPath is a service over the embedded engine, called without a connection: what the server itself costs.
 type hotPath struct {
-	tb   testing.TB
-	svc  *command.Service
-	conn *command.Conn
-	msg  wire.Message
-	out  []byte
+	tb     testing.TB
+	engine storage.Engine
+	svc    *command.Service
+	conn   *command.Conn
+	msg    wire.Message
+	out    []byte
 }
 
-func newHotPath(tb testing.TB) *hotPath {
+// newHotPath returns a service over a new engine; a memory of 0 is the engine's default.
+func newHotPath(tb testing.TB, memory int64) *hotPath {
 	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
-	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log})
+	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log, MemoryBudget: memory})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -49,7 +52,7 @@ func newHotPath(tb testing.TB) *hotPath {
 			tb.Error(err)
 		}
 	})
-	return &hotPath{tb: tb, svc: svc, conn: svc.NewConn(1, "", "", true)}
+	return &hotPath{tb: tb, engine: engine, svc: svc, conn: svc.NewConn(1, "", "", true)}
 }
 
 // run sends a command that must succeed.
@@ -88,7 +91,7 @@ func incByID(id int) bsonx.Doc {
 const allocationLimit = 25
 
 func TestHotPathAllocations(t *testing.T) {
-	h := newHotPath(t)
+	h := newHotPath(t, 0)
 	for i := range 1000 {
 		h.run(insertOne(kilobyte(i)))
 	}
@@ -125,7 +128,7 @@ func (h *hotPath) send(body bsonx.Doc) {
 }
 
 func benchmarkCommand(b *testing.B, documents int, command func(i int) bsonx.Doc) {
-	h := newHotPath(b)
+	h := newHotPath(b, 0)
 	for i := range documents {
 		h.run(insertOne(kilobyte(i)))
 	}

@@ -40,6 +40,9 @@ func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
 	return s
 }
 
+// Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
+func (s *Sort) Keep(shape Projector) { s.buf.shape = shape }
+
 // Next implements Node.
 func (s *Sort) Next(ctx context.Context) (*Row, error) {
 	if !s.loaded {

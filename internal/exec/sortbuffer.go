@@ -10,7 +10,6 @@ import (
 
 // sortEntry is a row that waits in a sort: the sort key, the record key and the document in one piece of memory.
 type sortEntry struct {
-	head   uint64 // the key's first bytes, big endian: most comparisons end here
 	seq    uint64 // order of arrival
 	data   []byte
 	keyLen int
@@ -23,14 +22,21 @@ func (e *sortEntry) recordKey() []byte {
 }
 func (e *sortEntry) doc() []byte { return e.data[e.keyLen+e.recLen:] }
 
-func compareEntries(a, b *sortEntry) int {
+// sortRef is an entry as it is moved by sorting. Most comparisons end at head, which needs no look at the entry: that
+// would be a miss of the processor's cache.
+type sortRef struct {
+	head  uint64 // the key's first bytes, big endian
+	entry *sortEntry
+}
+
+func compareEntries(a, b sortRef) int {
 	if a.head != b.head {
 		return cmp.Compare(a.head, b.head)
 	}
-	if c := bytes.Compare(a.key(), b.key()); c != 0 {
+	if c := bytes.Compare(a.entry.key(), b.entry.key()); c != 0 {
 		return c
 	}
-	return cmp.Compare(a.seq, b.seq)
+	return cmp.Compare(a.entry.seq, b.entry.seq)
 }
 
 // keyHead returns the first eight bytes of a key as a number in the same order.
@@ -52,12 +58,14 @@ const chunkSize = 256 << 10
 // sortBuffer collects entries in memory. With a limit it is a heap whose root is the last of the first limit rows.
 type sortBuffer struct {
 	limit   int
-	entries []*sortEntry
+	shape   Projector // what is kept of a row's document; nil for all of it
+	entries []sortRef
 	bytes   int
 	seq     uint64
 	pos     int
 
 	scratch []byte      // the key of the row being added
+	shaped  []byte      // its document, where there is a shape
 	chunk   []byte      // rest of the current piece of memory
 	structs []sortEntry // rest of the current piece of entries
 }
@@ -71,31 +79,50 @@ func (b *sortBuffer) add(row *Row, key KeyFunc) error {
 	b.scratch = k
 	b.seq++
 	if b.limit == 0 {
-		b.entries = append(b.entries, b.fill(b.newEntry(), row, b.alloc(len(k)+len(row.RecordKey)+len(row.Doc))))
+		doc, err := b.document(row)
+		if err != nil {
+			return err
+		}
+		e := b.newEntry()
+		b.entries = append(b.entries, b.fill(e, row, doc, b.alloc(len(k)+len(row.RecordKey)+len(doc))))
 		return nil
 	}
-	if len(b.entries) < b.limit {
-		heap.Push((*entryHeap)(b), b.fill(&sortEntry{}, row, nil))
+	full := len(b.entries) == b.limit
+	if full && bytes.Compare(k, b.entries[0].entry.key()) >= 0 {
 		return nil
 	}
-	last := b.entries[0]
-	if bytes.Compare(k, last.key()) >= 0 {
+	doc, err := b.document(row)
+	if err != nil {
+		return err
+	}
+	if !full {
+		heap.Push((*entryHeap)(b), b.fill(&sortEntry{}, row, doc, nil))
 		return nil
 	}
+	last := b.entries[0].entry
 	b.bytes -= len(last.data) + entryOverhead
-	b.fill(last, row, last.data[:0])
+	b.entries[0] = b.fill(last, row, doc, last.data[:0])
 	heap.Fix((*entryHeap)(b), 0)
 	return nil
 }
 
-func (b *sortBuffer) fill(e *sortEntry, row *Row, data []byte) *sortEntry {
+// document returns what is kept of the row's document.
+func (b *sortBuffer) document(row *Row) (doc []byte, err error) {
+	if b.shape == nil {
+		return row.Doc, nil
+	}
+	b.shaped, err = b.shape(b.shaped[:0], row)
+	return b.shaped, err
+}
+
+func (b *sortBuffer) fill(e *sortEntry, row *Row, doc, data []byte) sortRef {
 	data = append(data, b.scratch...)
 	data = append(data, row.RecordKey...)
-	data = append(data, row.Doc...)
-	e.head, e.seq, e.data = keyHead(b.scratch), b.seq, data
+	data = append(data, doc...)
+	e.seq, e.data = b.seq, data
 	e.keyLen, e.recLen = len(b.scratch), len(row.RecordKey)
 	b.bytes += len(data) + entryOverhead
-	return e
+	return sortRef{keyHead(b.scratch), e}
 }
 
 func (b *sortBuffer) alloc(n int) []byte {
@@ -127,7 +154,7 @@ func (b *sortBuffer) next() (*sortEntry, error) {
 		return nil, nil
 	}
 	b.pos++
-	return b.entries[b.pos-1], nil
+	return b.entries[b.pos-1].entry, nil
 }
 
 // reset empties the buffer; the order of arrival goes on.
@@ -143,7 +170,7 @@ type entryHeap sortBuffer
 func (h *entryHeap) Len() int           { return len(h.entries) }
 func (h *entryHeap) Less(i, j int) bool { return compareEntries(h.entries[i], h.entries[j]) > 0 }
 func (h *entryHeap) Swap(i, j int)      { h.entries[i], h.entries[j] = h.entries[j], h.entries[i] }
-func (h *entryHeap) Push(x any)         { h.entries = append(h.entries, x.(*sortEntry)) }
+func (h *entryHeap) Push(x any)         { h.entries = append(h.entries, x.(sortRef)) }
 func (h *entryHeap) Pop() any {
 	last := h.entries[len(h.entries)-1]
 	h.entries = h.entries[:len(h.entries)-1]

@@ -40,11 +40,12 @@ func newSpill(dir string) (*spill, error) {
 }
 
 // write appends sorted entries as a run and returns its length.
-func (s *spill) write(entries []*sortEntry) (int64, error) {
+func (s *spill) write(entries []sortRef) (int64, error) {
 	start := s.size
 	w := bufio.NewWriterSize(s.file, spillBuffer)
 	var head []byte
-	for _, e := range entries {
+	for _, ref := range entries {
+		e := ref.entry
 		head = binary.AppendUvarint(head[:0], uint64(e.keyLen))
 		head = binary.AppendUvarint(head, uint64(e.recLen))
 		head = binary.AppendUvarint(head, uint64(len(e.data)-e.keyLen-e.recLen))
@@ -82,11 +83,11 @@ func (s *spill) close() {
 	}
 }
 
-// runReader reads one run; cur is nil at its end.
+// runReader reads one run.
 type runReader struct {
 	r   *bufio.Reader
 	buf sortEntry
-	cur *sortEntry
+	cur sortRef // without an entry at the end
 }
 
 func (r *runReader) advance() error {
@@ -94,7 +95,7 @@ func (r *runReader) advance() error {
 	for i := range n {
 		v, err := binary.ReadUvarint(r.r)
 		if i == 0 && errors.Is(err, io.EOF) {
-			r.cur = nil
+			r.cur = sortRef{}
 			return nil
 		}
 		if err != nil {
@@ -111,8 +112,7 @@ func (r *runReader) advance() error {
 		return fmt.Errorf("sort: cannot read a spilled run: %w", err)
 	}
 	r.buf.keyLen, r.buf.recLen, r.buf.seq = int(n[0]), int(n[1]), n[3]
-	r.buf.head = keyHead(r.buf.key())
-	r.cur = &r.buf
+	r.cur = sortRef{keyHead(r.buf.key()), &r.buf}
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (m *runMerge) next() (*sortEntry, error) {
 		if err := top.advance(); err != nil {
 			return nil, err
 		}
-		if top.cur == nil {
+		if top.cur.entry == nil {
 			heap.Pop(m)
 		} else {
 			heap.Fix(m, 0)
@@ -138,7 +138,7 @@ func (m *runMerge) next() (*sortEntry, error) {
 		return nil, nil
 	}
 	m.given = true
-	return m.readers[0].cur, nil
+	return m.readers[0].cur.entry, nil
 }
 
 func (m *runMerge) Len() int           { return len(m.readers) }

@@ -36,7 +36,7 @@ func (b *builder) build(n node) exec.Node {
 	case *sortMerge:
 		return exec.NewSortMerge(b.env, b.buildAll(n.in), exec.EntryKey(sortPattern(n.pattern)), n.dedup)
 	case *sortNode:
-		return exec.NewSort(b.env, b.build(n.in), exec.DocumentKey(sortPattern(n.pattern)), n.limit)
+		return b.sort(n)
 	case *limit:
 		return exec.NewLimit(b.env, b.build(n.in), n.n)
 	case *skip:
@@ -134,8 +134,18 @@ func (b *builder) distinctScan(n *distinctScan) exec.Node {
 	})
 }
 
+func (b *builder) sort(n *sortNode) *exec.Sort {
+	return exec.NewSort(b.env, b.build(n.in), exec.DocumentKey(sortPattern(n.pattern)), n.limit)
+}
+
 func (b *builder) project(n *project) exec.Node {
 	apply := b.projector(n.p)
+	if s, ok := n.in.(*sortNode); ok && n.p.IsSimple() {
+		// The sort need not keep what will not be asked for.
+		sort := b.sort(s)
+		sort.Keep(apply)
+		return exec.NewPass(b.env, sort)
+	}
 	if n.covered == nil {
 		return exec.NewProject(b.env, b.build(n.in), apply)
 	}

@@ -163,7 +163,27 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	if cq.q.Limit > 0 && cq.purpose != purposeCount {
 		s.limit = cq.q.Limit + cq.q.Skip
 	}
+	if s.limit == 0 && cq.projectsSorted() {
+		s.in = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
+	}
 	return cq.finish(s)
+}
+
+// projectsSorted reports whether the projection can be done before the sort, so that less is sorted: it only picks
+// fields, and the sort's are among them.
+func (cq *canonical) projectsSorted() bool {
+	p := cq.q.Projection
+	if cq.purpose != purposeFind || p == nil || !p.IsSimple() || !p.IsInclusion() || cq.q.ReturnKey || cq.q.ShowRecordID {
+		return false
+	}
+	paths, _ := p.Fields()
+	for _, f := range cq.sort {
+		top, _, _ := strings.Cut(f.path, ".")
+		if !slices.Contains(paths, top) {
+			return false
+		}
+	}
+	return true
 }
 
 // withoutFetch finishes a plan whose results can be made from index entries, or returns nil.
@@ -224,13 +244,13 @@ func (cq *canonical) finish(n node) *solution {
 		return newSolution(&count{n, cq.q.Skip, cq.q.Limit})
 	}
 	if cq.q.Skip > 0 {
-		n = &skip{n, cq.q.Skip}
+		n = skipped(n, cq.q.Skip)
 	}
 	if cq.purpose == purposeFind {
 		switch {
 		case cq.q.ReturnKey:
 			n = &returnKey{n}
-		case cq.q.Projection != nil && !cq.q.Projection.IsIdentity():
+		case cq.q.Projection != nil && !cq.q.Projection.IsIdentity() && !has[*project](n):
 			n = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
 		}
 		if cq.q.ShowRecordID && !cq.q.ReturnKey {
@@ -238,6 +258,14 @@ func (cq *canonical) finish(n node) *solution {
 		}
 	}
 	return cq.limited(n)
+}
+
+// skipped skips rows, before their records are read where that is possible.
+func skipped(n node, count int64) node {
+	if f, ok := n.(*fetch); ok && f.filter == nil {
+		return &fetch{in: &skip{f.in, count}}
+	}
+	return &skip{n, count}
 }
 
 func (cq *canonical) limited(n node) *solution {
