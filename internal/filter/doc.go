@@ -27,6 +27,6 @@
 // built yet.
 //
 // To add an operator: write its node (match, serialize, and its place in the order of kinds) and parser in a file of
-// its name, put it into the table in registry.go, describe its failure in explain121.go, and add
+// its name, put it into the table in registry.go, describe its failure in failure.go, and add
 // testdata/<family>/<operator>.
 package filter

@@ -216,6 +216,7 @@ func (e *explainer) leaf(c clause, inverted bool) {
 	case *AlwaysFalse:
 		e.constant(c)
 		return
+	default:
 	}
 	failure := failures[c.name]
 	path := e.path(c)

@@ -140,6 +140,7 @@ func mayFail(n Node) bool {
 			for _, re := range n.Regexes {
 				fails = fails || re.re.MayFail()
 			}
+		default:
 		}
 		return !fails
 	})

@@ -128,6 +128,7 @@ func negate(n Node) Node {
 		if len(n.Children) == 0 {
 			return &AlwaysFalse{}
 		}
+	default:
 	}
 	return &Not{Child: n}
 }
@@ -196,6 +197,7 @@ func joinToIn(path string, nodes []Node) Node {
 			values, c = append(values, n.Value), n.Collation
 		case *Regex:
 			regexes = append(regexes, n)
+		default:
 		}
 	}
 	return NewIn(path, values, regexes, c)

@@ -112,10 +112,22 @@ func TestRegexPrefix(t *testing.T) {
 		pattern, options, prefix string
 		exact                    bool
 	}{
-		{"^abc", "", "abc", true}, {"^abc.*", "", "abc", false}, {"^ab*", "", "a", false}, {"^ab?c", "", "a", false},
-		{"^ab{2}", "", "a", false}, {"^abc", "i", "", false}, {"^abc", "m", "", false}, {`\Aabc`, "m", "abc", true},
-		{"abc", "", "", false}, {"^a|b", "", "", false}, {`^a\.b`, "", "a.b", true}, {`^a\d`, "", "a", false},
-		{`^\Qa.b\E`, "", "a.b", true}, {"^a b", "x", "ab", true}, {"^abc", "s", "abc", true}, {"^", "", "", false},
+		{"^abc", "", "abc", true},
+		{"^abc.*", "", "abc", false},
+		{"^ab*", "", "a", false},
+		{"^ab?c", "", "a", false},
+		{"^ab{2}", "", "a", false},
+		{"^abc", "i", "", false},
+		{"^abc", "m", "", false},
+		{`\Aabc`, "m", "abc", true},
+		{"abc", "", "", false},
+		{"^a|b", "", "", false},
+		{`^a\.b`, "", "a.b", true},
+		{`^a\d`, "", "a", false},
+		{`^\Qa.b\E`, "", "a.b", true},
+		{"^a b", "x", "ab", true},
+		{"^abc", "s", "abc", true},
+		{"^", "", "", false},
 		{"^é*", "", "", false},
 	} {
 		re, err := NewRegex("a", c.pattern, c.options)

@@ -36,6 +36,7 @@ func appendShape(key []byte, n Node) []byte {
 		key = appendText(key, n.Options)
 	case *Expr, *Where, *JSONSchema, *SampleRate:
 		key = append(key, Serialize(n)...)
+	default:
 	}
 	kids := children(n)
 	key = binary.AppendUvarint(key, uint64(len(kids)))
@@ -96,6 +97,7 @@ func DependsOn(n Node) (paths []string, whole bool) {
 		case Leaf:
 			add(n.FieldPath().String())
 			return false // what is below $elemMatch has paths of its own
+		default:
 		}
 		return true
 	})

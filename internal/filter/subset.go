@@ -29,6 +29,7 @@ func SubsetOf(a, b Node) bool {
 		}
 	case *Or:
 		return !slices.ContainsFunc(a.Children, func(child Node) bool { return !SubsetOf(child, b) })
+	default:
 	}
 	switch b := b.(type) {
 	case *AlwaysTrue:
@@ -43,6 +44,7 @@ func SubsetOf(a, b Node) bool {
 		return excludesMissing(a, b.Path)
 	case *TypeOf:
 		return subsetOfType(a, b)
+	default:
 	}
 	return false
 }
@@ -68,6 +70,7 @@ func collationOf(n Node) Collator {
 			if n.Collation != nil {
 				found = n.Collation
 			}
+		default:
 		}
 		return found == nil
 	})

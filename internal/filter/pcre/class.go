@@ -71,8 +71,17 @@ var (
 	digitSet      = charSet{ranges: [][2]rune{{'0', '9'}}}
 	wordSet       = charSet{ranges: [][2]rune{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}}
 	spaceSet      = charSet{ranges: [][2]rune{{'\t', '\r'}, {' ', ' '}}}
-	horizontalSet = charSet{ranges: [][2]rune{{'\t', '\t'}, {' ', ' '}, {0xa0, 0xa0}, {0x1680, 0x1680}, {0x180e, 0x180e},
-		{0x2000, 0x200a}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}}}
+	horizontalSet = charSet{ranges: [][2]rune{
+		{'\t', '\t'},
+		{' ', ' '},
+		{0xa0, 0xa0},
+		{0x1680, 0x1680},
+		{0x180e, 0x180e},
+		{0x2000, 0x200a},
+		{0x202f, 0x202f},
+		{0x205f, 0x205f},
+		{0x3000, 0x3000},
+	}}
 	verticalSet = charSet{ranges: [][2]rune{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}}
 	newlineSet  = charSet{ranges: [][2]rune{{'\n', '\n'}}}
 )

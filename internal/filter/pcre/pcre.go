@@ -34,7 +34,7 @@ const (
 	// MaxPatternLength is the limit of a pattern in bytes.
 	MaxPatternLength = 16384
 	// matchTimeout bounds one match of the backtracking engine.
-	matchTimeout = 2 * time.Second
+	matchTimeout = time.Second
 )
 
 // The codes of MongoDB's regular expression errors.
