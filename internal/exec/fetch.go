@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -12,20 +11,20 @@ import (
 // Fetch reads the record of each row that has none yet, and passes those that match.
 type Fetch struct {
 	base
-	filter table.Predicate
-	closer io.Closer
-	row    Row
+	filter  table.Predicate
+	records recordReader
+	row     Row
 }
 
-// NewFetch returns a fetch; a nil filter passes everything.
-func NewFetch(env *Env, in Node, filter table.Predicate) *Fetch {
-	return &Fetch{base: base{env: env, inputs: []Node{in}}, filter: filter}
+// NewFetch returns a fetch from a collection; a nil filter passes everything.
+func NewFetch(env *Env, coll *table.Collection, in Node, filter table.Predicate) *Fetch {
+	return &Fetch{base: base{env: env, inputs: []Node{in}}, filter: filter, records: recordReader{env: env, coll: coll}}
 }
 
 // Next implements Node.
 func (f *Fetch) Next(ctx context.Context) (*Row, error) {
 	for {
-		f.release()
+		f.records.release()
 		row, err := f.inputs[0].Next(ctx)
 		if err != nil {
 			return nil, err
@@ -51,14 +50,14 @@ func (f *Fetch) load(row *Row) (bool, error) {
 		f.stats.AlreadyDoc++
 	}
 	if row.Doc == nil {
-		doc, closer, err := f.env.Reader.Get(row.RecordKey)
+		doc, err := f.records.read(row.RecordKey)
 		if errors.Is(err, storage.ErrNotFound) {
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		f.row.Doc, f.closer = doc, closer
+		f.row.Doc = doc
 	}
 	f.stats.DocsExamined++
 	if f.filter == nil {
@@ -70,18 +69,11 @@ func (f *Fetch) load(row *Row) (bool, error) {
 // Save implements Node.
 func (f *Fetch) Save() {
 	f.base.Save()
-	f.release()
+	f.records.close()
 }
 
 // Close implements Node.
 func (f *Fetch) Close() {
-	f.release()
+	f.records.close()
 	f.base.Close()
-}
-
-func (f *Fetch) release() {
-	if f.closer != nil {
-		_ = f.closer.Close()
-		f.closer = nil
-	}
 }

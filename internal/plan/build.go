@@ -30,7 +30,7 @@ func (b *builder) build(n node) exec.Node {
 	case *indexScan:
 		return b.indexScan(n)
 	case *fetch:
-		return exec.NewFetch(b.env, b.build(n.in), b.predicate(n.filter))
+		return exec.NewFetch(b.env, b.q.Coll, b.build(n.in), b.predicate(n.filter))
 	case *or:
 		return exec.NewOr(b.env, b.buildAll(n.in))
 	case *sortMerge:
