@@ -248,10 +248,12 @@ func elemMatchBounds(n *filter.ElemMatchValue, c boundsContext) (fieldBounds, bo
 	return out, found
 }
 
-// hasArrayOperand reports whether a predicate compares with arrays: an element that is an array stands in the index
-// as a whole, but the bounds of such a predicate are made for arrays that are indexed by their elements.
+// hasArrayOperand reports whether a predicate is about values that are arrays: an element that is an array stands in
+// the index as a whole, but the bounds of such a predicate are made for arrays that are indexed by their elements.
 func hasArrayOperand(n filter.Node) bool {
 	switch n := n.(type) {
+	case *filter.ElemMatchValue, *filter.ElemMatchObject, *filter.Size:
+		return true
 	case *filter.Compare:
 		return n.Value.Type == bsonx.TypeArray
 	case *filter.In:
