@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/bson"
 )
@@ -131,9 +132,26 @@ func (g *generator) updateOne() bson.D {
 		if g.chance(3) {
 			stmt[0].Value = g.upsertFilter()
 		}
-		stmt = append(stmt, bson.E{Key: "upsert", Value: true})
+		stmt = append(stmt, bson.E{Key: "upsert", Value: !mayBeFalse(stmt[0].Value)})
 	}
 	return updateCommand(stmt, filters)
+}
+
+// mayBeFalse reports whether MongoDB may see that a query never matches. It then forgets the query's other clauses before it
+// makes a new document of them, and which queries it sees that of changes from version to version.
+func mayBeFalse(v any) bool {
+	switch v := v.(type) {
+	case bson.D:
+		for _, e := range v {
+			list, isList := e.Value.(bson.A)
+			if e.Key == "$nor" || e.Key == "$jsonSchema" || e.Key == "$not" || isList && len(list) == 0 || mayBeFalse(e.Value) {
+				return true
+			}
+		}
+	case bson.A:
+		return slices.ContainsFunc(v, mayBeFalse)
+	}
+	return false
 }
 
 // upsertFilter matches no document: what it says about equality goes into the new one.
@@ -163,7 +181,7 @@ func (g *generator) findAndModify() bson.D {
 		u, filters := g.update(false)
 		c = append(c, bson.E{Key: "update", Value: u}, bson.E{Key: "new", Value: g.chance(2)})
 		if g.chance(6) {
-			c = append(c, bson.E{Key: "upsert", Value: true})
+			c = append(c, bson.E{Key: "upsert", Value: !mayBeFalse(c[1].Value)})
 		}
 		if filters != nil {
 			c = append(c, bson.E{Key: "arrayFilters", Value: filters})

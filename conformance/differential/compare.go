@@ -185,6 +185,9 @@ func equalValue(a, b any) bool {
 	case float64:
 		y, ok := b.(float64)
 		return ok && equalDouble(x, y)
+	case primitive.Decimal128:
+		y, ok := b.(primitive.Decimal128)
+		return ok && x.String() == y.String() // with its exponent; a NaN is a NaN
 	case primitive.CodeWithScope:
 		y, ok := b.(primitive.CodeWithScope)
 		return ok && x.Code == y.Code && equalValue(x.Scope, y.Scope)
