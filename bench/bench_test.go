@@ -1,0 +1,101 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test's program be the server that does nothing, as the program itself can be.
+func TestMain(m *testing.M) {
+	if os.Getenv(floorEnv) != "" {
+		exit(runFloor())
+	}
+	os.Exit(m.Run())
+}
+
+// TestSmoke runs everything on tiny data: every line must have numbers. How good they are is not tested.
+func TestSmoke(t *testing.T) {
+	cfg := &config{
+		run: regexp.MustCompile(""), duration: 10 * time.Millisecond, rounds: 1, documents: 2000, connections: 20,
+		resources: true, postgres: true, temp: t.TempDir(), patience: 100 * time.Millisecond,
+	}
+	res, err := bench(t.Context(), cfg, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Workloads) != len(workloads) {
+		t.Errorf("%d workloads measured, not %d", len(res.Workloads), len(workloads))
+	}
+	for _, w := range res.Workloads {
+		for name, f := range w.Sides {
+			if f.Error != "" || f.Rate <= 0 {
+				t.Errorf("%s on %s: rate %v, error %q", w.Name, name, f.Rate, f.Error)
+			}
+		}
+		if w.Sides[sideSheaf] == nil {
+			t.Errorf("%s was not measured on Sheaf", w.Name)
+		}
+	}
+	withPostgres := res.figure("ping-1", sidePostgres) != nil
+	for _, v := range res.Claims {
+		optional := strings.HasPrefix(v.Name, "10,000") || v.Name == "start on 1 GB" || (v.Group == groupPostgres && !withPostgres)
+		if v.Measured == nil && !optional && openFiles() > 0 {
+			t.Errorf("no figure for %q", v.Name)
+		}
+	}
+	dir := t.TempDir()
+	if err := res.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(dir + "/results.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "| find by _id, 16 clients ÷ PostgreSQL |") {
+		t.Errorf("the table lacks a claim:\n%s", text)
+	}
+}
+
+func TestDataset(t *testing.T) {
+	t.Parallel()
+	d := dataset{size: 3000}
+	seen := map[int]bool{}
+	for i := range d.size {
+		doc, err := d.document(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		setID(doc, 7)
+		if got := doc.Lookup("_id").AsInt64(); got != 7 {
+			t.Fatalf("_id of document %d is %d after it was set to 7", i, got)
+		}
+		seen[d.permuted(i)] = true
+	}
+	if len(seen) != d.size {
+		t.Errorf("%d positions of %d", len(seen), d.size)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in   []float64
+		want float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1}, 2}, {[]float64{9, 1, 2}, 2}} {
+		if got := median(c.in); got != c.want {
+			t.Errorf("median(%v) = %v, not %v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[float64]string{0: "0", 7.25: "7.2", 40: "40", 999.6: "1,000", 1234567: "1,234,567", 123456: "123,456"} {
+		if got := number(in); got != want {
+			t.Errorf("number(%v) = %q, not %q", in, got, want)
+		}
+	}
+}

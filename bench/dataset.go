@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+const (
+	// documentSize is what each document takes as BSON.
+	documentSize = 1024
+	// idOffset is where the value of _id begins in a document: after its length, the type and the name.
+	idOffset = 4 + 1 + len("_id\x00")
+	// groups is the number of values of g, categories that of c.
+	groups     = 1000
+	categories = 50
+	// uniform is the range of u.
+	uniform = 1_000_000
+	// rareBelow selects one document in a thousand by u.
+	rareBelow = uniform / 1000
+	// stride makes a permutation of the positions; a prime that divides no sensible size.
+	stride = 7919
+)
+
+// dataset describes the documents; document i is the same in every run and on every side.
+//
+//	_id  i                       n  counter, 0
+//	s    unique text, indexed    r  unique number, a permutation of the positions, indexed
+//	g    one of 1000, indexed with r descending
+//	c    one of 50, indexed      u  random number, not indexed
+//	p1 p2 p3                     text up to 1 KB
+type dataset struct{ size int }
+
+// half is the number of documents in the collection that is sorted.
+func (d dataset) half() int { return d.size / 2 }
+
+func (d dataset) permuted(i int) int { return i * stride % d.size }
+
+func (d dataset) text(i int) string { return fmt.Sprintf("user%08d", d.permuted(i)) }
+
+// perGroup is how many documents share a value of g, at least.
+func (d dataset) perGroup() int { return d.size / groups }
+
+func (d dataset) fields(i int) bson.D {
+	rng := rand.New(rand.NewPCG(uint64(i), 1))
+	doc := bson.D{
+		{Key: "_id", Value: int64(i)},
+		{Key: "n", Value: int64(0)},
+		{Key: "s", Value: d.text(i)},
+		{Key: "r", Value: int64(d.permuted(i))},
+		{Key: "g", Value: int64(i % groups)},
+		{Key: "c", Value: fmt.Sprintf("category%02d", i%categories)},
+		{Key: "u", Value: rng.Int64N(uniform)},
+	}
+	// What is left of 1 KB after the fields above (100 bytes with frame) and the frames of three texts (9 each).
+	const rest = documentSize - 100 - 3*9
+	lengths := [3]int{rest / 4, rest / 4, rest - 2*(rest/4)}
+	for j, n := range lengths {
+		doc = append(doc, bson.E{Key: fmt.Sprintf("p%d", j+1), Value: letters(rng, n)})
+	}
+	return doc
+}
+
+// letters returns random lower-case text with a space now and then; it compresses about as well as prose in small blocks.
+func letters(rng *rand.Rand, n int) string {
+	const alphabet = "eeeetttaaooiinnsshhrrdlcum wfgypbvk"
+	var b strings.Builder
+	b.Grow(n)
+	for range n {
+		b.WriteByte(alphabet[rng.IntN(len(alphabet))])
+	}
+	return b.String()
+}
+
+// document returns document i as BSON.
+func (d dataset) document(i int) (bson.Raw, error) {
+	raw, err := bson.Marshal(d.fields(i))
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) != documentSize {
+		return nil, fmt.Errorf("document %d has %d bytes, not %d", i, len(raw), documentSize)
+	}
+	return raw, nil
+}
+
+// json returns document i without its _id as JSON.
+func (d dataset) json(i int) ([]byte, error) {
+	m := make(map[string]any, 9)
+	for _, e := range d.fields(i)[1:] {
+		m[e.Key] = e.Value
+	}
+	return json.Marshal(m)
+}
+
+// setID replaces the _id of a document in place.
+func setID(doc bson.Raw, id int64) { binary.LittleEndian.PutUint64(doc[idOffset:], uint64(id)) }

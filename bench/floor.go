@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// floorEnv makes this program the server that does nothing, for a run of this program that is its parent.
+const floorEnv = "SHEAF_BENCH_FLOOR"
+
+const (
+	opcodeReply = 1
+	opcodeQuery = 2004
+	opcodeMsg   = 2013
+)
+
+// floorServer answers every command from a canned message, without looking at more of it than its first field's name. What
+// a client reaches against it is what driver and transport allow.
+type floorServer struct {
+	hello   []byte            // as OP_MSG
+	legacy  []byte            // hello as OP_REPLY
+	ok      []byte            // for every command that has no own reply
+	replies map[string][]byte // by command, as OP_MSG
+}
+
+func newFloorServer(d dataset) (*floorServer, error) {
+	hello := bson.D{
+		{Key: "helloOk", Value: true},
+		{Key: "ismaster", Value: true},
+		{Key: "isWritablePrimary", Value: true},
+		{Key: "maxBsonObjectSize", Value: int32(16 << 20)},
+		{Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
+		{Key: "maxWriteBatchSize", Value: int32(100_000)},
+		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
+		{Key: "connectionId", Value: int32(1)},
+		{Key: "minWireVersion", Value: int32(0)},
+		{Key: "maxWireVersion", Value: int32(25)},
+		{Key: "readOnly", Value: false},
+		{Key: "ok", Value: 1.0},
+	}
+	doc, err := d.document(0)
+	if err != nil {
+		return nil, err
+	}
+	one := bson.E{Key: "n", Value: int32(1)}
+	ok := bson.E{Key: "ok", Value: 1.0}
+	found := bson.D{
+		{Key: "firstBatch", Value: bson.A{doc}},
+		{Key: "id", Value: int64(0)},
+		{Key: "ns", Value: "bench.docs"},
+	}
+	s := &floorServer{
+		hello:  message(hello),
+		legacy: legacyReply(hello),
+		ok:     message(bson.D{ok}),
+		replies: map[string][]byte{
+			"insert": message(bson.D{one, ok}),
+			"update": message(bson.D{one, {Key: "nModified", Value: int32(1)}, ok}),
+			"find":   message(bson.D{{Key: "cursor", Value: found}, ok}),
+		},
+	}
+	s.replies["hello"], s.replies["isMaster"], s.replies["ismaster"] = s.hello, s.hello, s.hello
+	return s, nil
+}
+
+// message returns an OP_MSG with one document and no answer number.
+func message(doc bson.D) []byte {
+	return frame(opcodeMsg, append(make([]byte, 5), mustMarshal(doc)...))
+}
+
+// legacyReply returns an OP_REPLY: flags, cursor, position, number of documents, the document.
+func legacyReply(doc bson.D) []byte {
+	head := make([]byte, 20)
+	head[16] = 1
+	return frame(opcodeReply, append(head, mustMarshal(doc)...))
+}
+
+func frame(opcode uint32, body []byte) []byte {
+	m := make([]byte, 16, 16+len(body))
+	binary.LittleEndian.PutUint32(m[12:], opcode)
+	m = append(m, body...)
+	binary.LittleEndian.PutUint32(m, uint32(len(m)))
+	return m
+}
+
+// mustMarshal is for the constant documents above.
+func mustMarshal(doc bson.D) []byte {
+	b, err := bson.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// serve answers connections until the listener is closed.
+func (s *floorServer) serve(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			_ = s.converse(conn)
+		}()
+	}
+}
+
+// converse reads a message, answers with the canned one, and so on.
+func (s *floorServer) converse(conn net.Conn) error {
+	in := bufio.NewReaderSize(conn, 16<<10)
+	var body, out []byte
+	var head [16]byte
+	for {
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return err
+		}
+		size := int(binary.LittleEndian.Uint32(head[:])) - len(head)
+		if size < 0 || size > 48_000_000 {
+			return errors.New("bad length")
+		}
+		if cap(body) < size {
+			body = make([]byte, size)
+		}
+		body = body[:size]
+		if _, err := io.ReadFull(in, body); err != nil {
+			return err
+		}
+		reply, err := s.reply(binary.LittleEndian.Uint32(head[12:]), body)
+		if err != nil {
+			return err
+		}
+		out = append(out[:0], reply...)
+		copy(out[8:12], head[4:8])
+		if _, err := conn.Write(out); err != nil {
+			return err
+		}
+	}
+}
+
+// reply finds the canned message. An OP_MSG of the Go driver begins with its body: flags, kind 0, length, type, name.
+func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
+	const nameOffset = 4 + 1 + 4 + 1
+	switch {
+	case opcode == opcodeQuery:
+		return s.legacy, nil
+	case opcode != opcodeMsg || len(body) < nameOffset || body[4] != 0:
+		return nil, errors.New("not a message of the driver")
+	}
+	name := body[nameOffset:]
+	for i, c := range name {
+		if c == 0 {
+			name = name[:i]
+			break
+		}
+	}
+	if r, ok := s.replies[string(name)]; ok {
+		return r, nil
+	}
+	return s.ok, nil
+}
+
+// runFloor is the main function of the process that does nothing: it serves until its standard input ends, which is when
+// its parent does.
+func runFloor() error {
+	s, err := newFloorServer(dataset{size: groups})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	go s.serve(l)
+	ready := readyLine{URI: fmt.Sprintf("mongodb://%s/?directConnection=true", l.Addr())}
+	if err := json.NewEncoder(os.Stdout).Encode(ready); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}

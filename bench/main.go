@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// config is what the command line says.
+type config struct {
+	run         *regexp.Regexp
+	duration    time.Duration
+	rounds      int
+	documents   int
+	connections int
+	full        bool
+	resources   bool
+	postgres    bool
+	mongoURI    string
+	out         string
+	temp        string
+	patience    time.Duration
+}
+
+func main() {
+	if os.Getenv(floorEnv) != "" {
+		exit(runFloor())
+	}
+	cfg, err := parseFlags(os.Args[1:])
+	if err != nil {
+		exit(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	r, err := bench(ctx, cfg, os.Stderr)
+	stop()
+	if err != nil {
+		exit(err)
+	}
+	r.markdown(os.Stdout)
+	exit(r.write(cfg.out))
+}
+
+func exit(err error) {
+	if err == nil {
+		os.Exit(0)
+	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(1)
+}
+
+func parseFlags(args []string) (*config, error) {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	run := flags.String("run", "", "measure only the workloads whose names match this regular expression")
+	duration := flags.Duration("duration", 2*time.Second, "time of each measurement")
+	rounds := flags.Int("rounds", 3, "number of rounds; the median counts")
+	documents := flags.Int("documents", 200_000, "number of documents, a multiple of 1000")
+	mongoURI := flags.String("mongo-uri", "", "another MongoDB to measure, in a database of its own that is dropped")
+	out := flags.String("out", "results", "directory of results.md, results.json and results.svg")
+	temp := flags.String("temp", "", "directory on the disk to be measured (default: the system's temporary directory)")
+	postgres := flags.Bool("postgres", true, "measure PostgreSQL where it is installed")
+	resources := flags.Bool("resources", true, "measure memory, start and size too")
+	quick := flags.Bool("quick", false, "a look in less than a minute: 20,000 documents, one short round, no directory of 1 GB")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	cfg := &config{
+		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000, full: true, resources: *resources,
+		postgres: *postgres, mongoURI: *mongoURI, out: *out, temp: *temp, patience: 10 * time.Second,
+	}
+	var err error
+	if cfg.run, err = regexp.Compile(*run); err != nil {
+		return nil, err
+	}
+	if *quick {
+		cfg.duration, cfg.rounds, cfg.documents = 150*time.Millisecond, 1, 20_000
+		cfg.connections, cfg.full, cfg.patience = 500, false, 100*time.Millisecond
+	}
+	if cfg.documents < 1000 || cfg.documents%1000 != 0 || cfg.documents%stride == 0 {
+		return nil, errors.New("-documents must be a multiple of 1000, though not of 7919")
+	}
+	return cfg, nil
+}
+
+// bench does the whole run.
+func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, err error) {
+	begin := time.Now()
+	temp, err := os.MkdirTemp(cfg.temp, "sheaf-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	// PostgreSQL runs as another user and must get through to its directory.
+	if err := os.Chmod(temp, 0o755); err != nil {
+		return nil, err
+	}
+	binary, err := buildSheaf(ctx, temp)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{
+		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
+	}
+	r.ids.Store(1 << 32)
+	res := &results{Environment: newEnvironment(ctx, r)}
+	if cfg.resources {
+		m := resources{binary: binary, temp: temp, connections: cfg.connections, full: cfg.full, progress: progress}
+		if res.Resources, err = m.measure(ctx); err != nil {
+			return nil, fmt.Errorf("resources: %w", err)
+		}
+	}
+	if err := r.measureSides(ctx, cfg, binary, temp, res); err != nil {
+		return nil, err
+	}
+	res.Environment.LoadEnd = loadAverage()
+	res.Environment.Elapsed = time.Since(begin).Round(time.Second).String()
+	res.Claims = judge(res)
+	return res, nil
+}
+
+// measureSides starts the sides, measures the workloads, and ends the sides.
+func (r *runner) measureSides(ctx context.Context, cfg *config, binary, temp string, res *results) (err error) {
+	defer func() {
+		for _, s := range r.sides {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := r.start(ctx, cfg, binary, temp, res); err != nil {
+		return err
+	}
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	r.settle(ctx)
+	for _, w := range workloads {
+		if !cfg.run.MatchString(w.Name) {
+			continue
+		}
+		figures, err := r.run(ctx, w)
+		if err != nil {
+			return err
+		}
+		res.Workloads = append(res.Workloads, workloadResult{workload: w, Unit: w.unit(), Sides: figures})
+		fmt.Fprintf(r.progress, "%-24s", w.Name)
+		for _, name := range sideOrder {
+			if f := figures[name]; f != nil {
+				fmt.Fprintf(r.progress, "  %s %s", name, cell(f))
+			}
+		}
+		fmt.Fprintln(r.progress)
+	}
+	return nil
+}
+
+// start adds the sides; r.sides holds those that run, also after an error.
+func (r *runner) start(ctx context.Context, cfg *config, binary, temp string, res *results) error {
+	add := func(s side, err error) error {
+		if err == nil {
+			r.sides = append(r.sides, s)
+		}
+		return err
+	}
+	served := func(label string, p *process, err error) error {
+		if err != nil {
+			return err
+		}
+		s, err := servedSide(label, p)
+		return add(s, err)
+	}
+	p, err := startFloor()
+	if err := served(sideFloor, p, err); err != nil {
+		return err
+	}
+	p, err = startSheaf(binary, filepath.Join(temp, "served"))
+	if err := served(sideSheaf, p, err); err != nil {
+		return err
+	}
+	if res.Environment.Postgres, err = r.startPostgres(ctx, cfg, temp); err != nil {
+		return err
+	}
+	if cfg.mongoURI != "" {
+		s, err := peerSide(cfg.mongoURI)
+		if err := add(s, err); err != nil {
+			return err
+		}
+	}
+	s, err := floorMemorySide()
+	if err := add(s, err); err != nil {
+		return err
+	}
+	s, err = embeddedSide(filepath.Join(temp, "embedded"))
+	if err := add(s, err); err != nil {
+		return err
+	}
+	b, err := newPebbleSide(filepath.Join(temp, "pebble"))
+	return add(b, err)
+}
+
+// startPostgres adds PostgreSQL where it is installed and returns its version, or why there is none.
+func (r *runner) startPostgres(ctx context.Context, cfg *config, temp string) (string, error) {
+	if !cfg.postgres {
+		return "not asked for", nil
+	}
+	dir := filepath.Join(temp, "postgres")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	s, err := startPostgres(ctx, dir)
+	if errors.Is(err, errNoPostgres) {
+		fmt.Fprintln(r.progress, err)
+		return "not installed", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	r.sides = append(r.sides, s)
+	return s.version, nil
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tick is the unit of the times in /proc: USER_HZ, which is 100 on every platform of Go.
+const tick = 10 * time.Millisecond
+
+// endWithParent lets the kernel end a child when this program dies without closing it.
+func endWithParent(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	// A group of its own keeps the terminal's interrupt from the child: this program ends it in order.
+	cmd.SysProcAttr.Setpgid = true
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+}
+
+// asUser lets a command run as another user.
+func asUser(cmd *exec.Cmd, uid, gid uint32) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
+}
+
+// cpuTime is the processor time of a process, its ended children and its living children.
+func cpuTime(pids []int) (time.Duration, bool) {
+	if len(pids) == 0 {
+		return 0, false
+	}
+	var ticks int64
+	for _, pid := range pids {
+		own, ok := statTicks(pid, 4)
+		if !ok {
+			return 0, false
+		}
+		ticks += own
+		for _, child := range children(pid) {
+			// A child that ended meanwhile is counted with its parent at the next look.
+			t, _ := statTicks(child, 2)
+			ticks += t
+		}
+	}
+	return time.Duration(ticks) * tick, true
+}
+
+// statTicks sums the first n of utime, stime, cutime and cstime.
+func statTicks(pid, n int) (int64, bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, false
+	}
+	// The name in parentheses may hold blanks; utime is the 12th field after it.
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	var sum int64
+	for i := range n {
+		v, err := strconv.ParseInt(fields[11+i], 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		sum += v
+	}
+	return sum, true
+}
+
+// children finds the processes whose parent is pid. Not every kernel lists them with the parent.
+func children(pid int) []int {
+	var pids []int
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		if n, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
+
+// selfTime is this program's own processor time.
+func selfTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// residentBytes is the resident memory of a process.
+func residentBytes(pid int) (int64, bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, false
+	}
+	_, rest, ok := strings.Cut(string(b), "VmRSS:")
+	if !ok {
+		return 0, false
+	}
+	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	return kb << 10, err == nil
+}
+
+// openFiles is how many files this program may have open.
+func openFiles() int {
+	var r syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
+		return 0
+	}
+	return int(min(r.Cur, 1<<20))
+}
+
+// machine describes the computer.
+func machine() map[string]string {
+	facts := map[string]string{}
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if _, rest, ok := strings.Cut(string(b), "model name"); ok {
+			line, _, _ := strings.Cut(rest, "\n")
+			facts["cpu"] = strings.TrimSpace(strings.TrimLeft(line, "\t :"))
+		}
+	}
+	if b, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if f := strings.Fields(string(b)); len(f) > 1 {
+			if kb, err := strconv.Atoi(f[1]); err == nil {
+				facts["memory"] = fmt.Sprintf("%d GB", (kb+512<<10)>>20)
+			}
+		}
+	}
+	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		facts["kernel"] = strings.TrimSpace(string(b))
+	}
+	return facts
+}
+
+// loadAverage is that of the last minute.
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	return first
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// readyLine is what a server prints as JSON when it can be reached.
+type readyLine struct {
+	URI string `json:"uri"`
+}
+
+// process is a server that this program started.
+type process struct {
+	cmd  *exec.Cmd
+	stop os.Signal
+	uri  string
+	// started is how long it took until the line was read.
+	started time.Duration
+	done    chan error
+}
+
+const (
+	startTimeout = 60 * time.Second
+	stopTimeout  = 60 * time.Second
+)
+
+// startReady starts a server that prints a ready line. Its standard input stays open until it is stopped.
+func startReady(cmd *exec.Cmd) (*process, error) {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	p, err := startProcess(cmd, syscall.SIGTERM)
+	if err != nil {
+		return nil, err
+	}
+	lines := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		lines <- line
+	}()
+	var line string
+	select {
+	case line = <-lines:
+	case <-time.After(startTimeout):
+	}
+	p.started = time.Since(begin)
+	var ready readyLine
+	if err := json.Unmarshal([]byte(line), &ready); err != nil || ready.URI == "" {
+		return nil, errors.Join(fmt.Errorf("%s said %q instead of a ready line", cmd.Path, line), p.close())
+	}
+	p.uri = ready.URI
+	return p, nil
+}
+
+// startProcess starts a command that ends with this program.
+func startProcess(cmd *exec.Cmd, stop os.Signal) (*process, error) {
+	endWithParent(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, stop: stop, done: make(chan error, 1)}
+	go func() { p.done <- cmd.Wait() }()
+	return p, nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// close asks the process to end and waits.
+func (p *process) close() error {
+	if err := p.cmd.Process.Signal(p.stop); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		_ = p.cmd.Process.Kill()
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(stopTimeout):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+		return fmt.Errorf("%s did not end and was killed", filepath.Base(p.cmd.Path))
+	}
+}
+
+// buildSheaf builds the server as a release is built and returns the path of the program.
+func buildSheaf(ctx context.Context, dir string) (string, error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "sheaf")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/sheaf")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build sheaf: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// moduleRoot is the directory of the main module.
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/sheafdb/sheaf").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w (run this in bench/)", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// startSheaf serves a directory.
+func startSheaf(binary, dir string) (*process, error) {
+	cmd := exec.Command(binary, "serve", "--dir", dir, "--port", "0", "--ready-json", "--log-level", "warn", "--slow-ms", "-1")
+	cmd.Stderr = os.Stderr
+	return startReady(cmd)
+}
+
+// startFloor starts this program again as the server that does nothing.
+func startFloor() (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), floorEnv+"=1")
+	cmd.Stderr = os.Stderr
+	return startReady(cmd)
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// results are everything that a run found.
+type results struct {
+	Environment environment        `json:"environment"`
+	Workloads   []workloadResult   `json:"workloads"`
+	Resources   map[string]float64 `json:"resources"`
+	Claims      []verdict          `json:"claims"`
+}
+
+type workloadResult struct {
+	workload
+	Unit  string             `json:"unit"`
+	Sides map[string]*figure `json:"sides"`
+}
+
+// environment says where and how the figures came about.
+type environment struct {
+	Date      string            `json:"date"`
+	Command   []string          `json:"command"`
+	Documents int               `json:"documents"`
+	Duration  string            `json:"duration"`
+	Rounds    int               `json:"rounds"`
+	Go        string            `json:"go"`
+	Platform  string            `json:"platform"`
+	Cores     int               `json:"cores"`
+	Cgo       string            `json:"cgo,omitempty"`
+	Machine   map[string]string `json:"machine"`
+	Revision  string            `json:"revision,omitempty"`
+	Postgres  string            `json:"postgres"`
+	LoadStart string            `json:"load_average_before,omitempty"`
+	LoadEnd   string            `json:"load_average_after,omitempty"`
+	Elapsed   string            `json:"elapsed"`
+}
+
+func newEnvironment(ctx context.Context, r *runner) environment {
+	e := environment{
+		Date:      time.Now().UTC().Format("2006-01-02 15:04 MST"),
+		Command:   os.Args[1:],
+		Documents: r.data.size,
+		Duration:  r.duration.String(),
+		Rounds:    r.rounds,
+		Go:        runtime.Version(),
+		Platform:  runtime.GOOS + "/" + runtime.GOARCH,
+		Cores:     runtime.GOMAXPROCS(0),
+		Machine:   machine(),
+		LoadStart: loadAverage(),
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "CGO_ENABLED" {
+				e.Cgo = s.Value
+			}
+		}
+	}
+	if out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output(); err == nil {
+		e.Revision = strings.TrimSpace(string(out))
+	}
+	return e
+}
+
+// figure returns what was measured, nil where it was not.
+func (r *results) figure(workload, side string) *figure {
+	for _, w := range r.Workloads {
+		if w.Name == workload {
+			return w.Sides[side]
+		}
+	}
+	return nil
+}
+
+// sides returns those that did anything, in order.
+func (r *results) sides() []string {
+	return slices.DeleteFunc(slices.Clone(sideOrder), func(name string) bool {
+		return !slices.ContainsFunc(r.Workloads, func(w workloadResult) bool { return w.Sides[name] != nil })
+	})
+}
+
+// write puts results.md, results.json and results.svg into a directory.
+func (r *results) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	asJSON, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	var md strings.Builder
+	r.markdown(&md)
+	files := map[string]string{"results.json": string(asJSON) + "\n", "results.md": md.String(), "results.svg": chart(r)}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markdown writes the tables.
+func (r *results) markdown(w io.Writer) {
+	e := r.Environment
+	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s · %d documents, %d rounds of %s · load average %s before, %s after · took %s\n\n",
+		e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres,
+		e.Documents, e.Rounds, e.Duration, e.LoadStart, e.LoadEnd, e.Elapsed)
+	r.claimTable(w)
+	r.workloadTable(w)
+}
+
+func (r *results) claimTable(w io.Writer) {
+	fmt.Fprint(w, "| claim | target | measured | |\n|---|---|---|---|\n")
+	group := ""
+	for _, v := range r.Claims {
+		if v.Group != group {
+			group = v.Group
+			fmt.Fprintf(w, "| **%s** | | | |\n", group)
+		}
+		sign := "≥"
+		if v.AtMost {
+			sign = "≤"
+		}
+		measured := "–"
+		if v.Measured != nil {
+			measured = quantity(*v.Measured, v.Unit)
+		}
+		fmt.Fprintf(w, "| %s | %s %s | %s | %s |\n", v.Name, sign, quantity(v.Target, v.Unit), measured, v.Verdict)
+	}
+	fmt.Fprintln(w)
+}
+
+// workloadTable has a column for each side: its rate and, for servers, the processor time in µs.
+func (r *results) workloadTable(w io.Writer) {
+	sides := r.sides()
+	fmt.Fprint(w, "| workload | c |")
+	rule := "|---|---|"
+	for _, s := range sides {
+		fmt.Fprintf(w, " %s /s |", s)
+		rule += "---|"
+	}
+	fmt.Fprintf(w, "\n%s\n", rule)
+	for _, row := range r.Workloads {
+		fmt.Fprintf(w, "| %s | %d |", row.Name, row.Clients)
+		for _, s := range sides {
+			fmt.Fprintf(w, " %s |", cell(row.Sides[s]))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
+}
+
+func cell(f *figure) string {
+	switch {
+	case f == nil:
+		return "–"
+	case f.Error != "":
+		return "failed"
+	case f.CPUMicros == nil:
+		return number(f.Rate)
+	default:
+		return fmt.Sprintf("%s (%s µs)", number(f.Rate), number(*f.CPUMicros))
+	}
+}
+
+func quantity(v float64, unit string) string {
+	switch unit {
+	case "x":
+		return fmt.Sprintf("%.2fx", v)
+	case "", "/s":
+		return number(v) + unit
+	default:
+		return number(v) + " " + unit
+	}
+}
+
+// number writes 1234567 as 1,234,567 and small numbers with a decimal.
+func number(v float64) string {
+	if v < 100 {
+		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+	}
+	digits := strconv.FormatInt(int64(v+0.5), 10)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}

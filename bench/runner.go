@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// settleWindow is how long the processes are watched for work that is left over.
+	settleWindow = 100 * time.Millisecond
+	// settleShare of one processor is quiet enough.
+	settleShare = 0.15
+	// warmShare of a measurement's time goes before it.
+	warmShare = 10
+)
+
+// sample is one measurement.
+type sample struct {
+	rate float64
+	// cpu is the server's processor time per unit in µs while it was measured; settled includes what it did afterwards.
+	cpu, settled float64
+	hasCPU       bool
+	allocs       float64
+}
+
+// figure is the median of a workload's samples on a side.
+type figure struct {
+	Rate float64 `json:"per_second"`
+	// Rates are the rounds.
+	Rates []float64 `json:"rounds"`
+	// CPUMicros is the server's processor time per document or operation, absent where it cannot be told.
+	CPUMicros *float64 `json:"server_cpu_us,omitempty"`
+	// SettledCPUMicros adds what the server did afterwards, until it was quiet.
+	SettledCPUMicros *float64 `json:"server_cpu_us_settled,omitempty"`
+	// Allocs are the allocations of the whole process per operation, of sides in this process.
+	Allocs *float64 `json:"allocs,omitempty"`
+	Error  string   `json:"error,omitempty"`
+}
+
+// runner measures workloads on sides.
+type runner struct {
+	data     dataset
+	sides    []side
+	duration time.Duration
+	rounds   int
+	// patience is how long settle waits at most.
+	patience time.Duration
+	progress io.Writer
+	ids      atomic.Int64
+}
+
+// load fills all sides, one after the other.
+func (r *runner) load(ctx context.Context) error {
+	for _, s := range r.sides {
+		begin := time.Now()
+		if err := s.load(ctx, r.data); err != nil {
+			return fmt.Errorf("load %s: %w", s.name(), err)
+		}
+		fmt.Fprintf(r.progress, "loaded %-12s %6.1f s\n", s.name(), time.Since(begin).Seconds())
+	}
+	return nil
+}
+
+// run measures a workload on all sides that have it.
+func (r *runner) run(ctx context.Context, w workload) (map[string]*figure, error) {
+	samples := map[string][]sample{}
+	figures := map[string]*figure{}
+	for round := range r.rounds {
+		for i := range r.sides {
+			// Each round begins with another side: who comes first has the coldest caches.
+			s := r.sides[(i+round)%len(r.sides)]
+			do := s.do(w.Op)
+			if do == nil || (s.local() && !w.Embedded) {
+				continue
+			}
+			if f := figures[s.name()]; f != nil && f.Error != "" {
+				continue
+			}
+			one, err := r.measure(ctx, w, s, do)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil {
+				figures[s.name()] = &figure{Error: err.Error()}
+				fmt.Fprintf(r.progress, "%s, %s: %v\n", w.Name, s.name(), err)
+				continue
+			}
+			figures[s.name()] = &figure{}
+			samples[s.name()] = append(samples[s.name()], one)
+		}
+	}
+	for name, f := range figures {
+		if f.Error == "" {
+			summarise(f, samples[name])
+		}
+	}
+	return figures, nil
+}
+
+// summarise takes the medians.
+func summarise(f *figure, samples []sample) {
+	var cpus, settled, allocs []float64
+	for _, s := range samples {
+		f.Rates = append(f.Rates, s.rate)
+		if s.hasCPU {
+			cpus = append(cpus, s.cpu)
+			settled = append(settled, s.settled)
+		}
+		if s.allocs > 0 {
+			allocs = append(allocs, s.allocs)
+		}
+	}
+	f.Rate = median(f.Rates)
+	f.CPUMicros, f.SettledCPUMicros, f.Allocs = medianOf(cpus), medianOf(settled), medianOf(allocs)
+}
+
+func medianOf(v []float64) *float64 {
+	if len(v) == 0 {
+		return nil
+	}
+	m := median(v)
+	return &m
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	n := len(v)
+	if n == 0 {
+		return 0
+	}
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+// measure does a workload on one side for the set time.
+func (r *runner) measure(ctx context.Context, w workload, s side, do func(context.Context, *worker) error) (sample, error) {
+	if err := s.prepare(ctx, w.Op); err != nil {
+		return sample{}, err
+	}
+	workers := make([]*worker, w.Clients)
+	for i := range workers {
+		doc, err := r.data.document(i)
+		if err != nil {
+			return sample{}, err
+		}
+		text, err := r.data.json(i)
+		if err != nil {
+			return sample{}, err
+		}
+		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), uint64(r.ids.Load()))), ids: &r.ids, doc: doc, json: text}
+	}
+	if _, _, err := drive(ctx, workers, r.duration/warmShare, do); err != nil {
+		return sample{}, err
+	}
+	r.settle(ctx)
+
+	var before, after runtime.MemStats
+	if s.local() {
+		runtime.ReadMemStats(&before)
+	}
+	cpu, hasCPU := cpuTime(s.processes())
+	ops, elapsed, err := drive(ctx, workers, r.duration, do)
+	if err != nil {
+		return sample{}, err
+	}
+	cpuAfter, _ := cpuTime(s.processes())
+	if s.local() {
+		runtime.ReadMemStats(&after)
+	}
+	r.settle(ctx)
+	cpuSettled, _ := cpuTime(s.processes())
+	units := float64(ops) * w.units(r.data)
+	return sample{
+		rate:    units / elapsed.Seconds(),
+		hasCPU:  hasCPU,
+		cpu:     micros(cpuAfter-cpu) / units,
+		settled: micros(cpuSettled-cpu) / units,
+		allocs:  float64(after.Mallocs-before.Mallocs) / float64(ops),
+	}, nil
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// drive lets all workers repeat an operation for a time, at least once each. It returns how often they did in all.
+func drive(ctx context.Context, workers []*worker, d time.Duration, do func(context.Context, *worker) error) (int64, time.Duration, error) {
+	var (
+		wg     sync.WaitGroup
+		total  atomic.Int64
+		failed atomic.Pointer[error]
+	)
+	begin := time.Now()
+	for _, w := range workers {
+		wg.Go(func() {
+			var n int64
+			defer func() { total.Add(n) }()
+			for failed.Load() == nil {
+				if err := do(ctx, w); err != nil {
+					failed.CompareAndSwap(nil, &err)
+					return
+				}
+				n++
+				if time.Since(begin) >= d {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, 0, *err
+	}
+	return total.Load(), time.Since(begin), nil
+}
+
+// settle waits until this program and the servers are quiet, so that nobody pays for what another one left to do.
+func (r *runner) settle(ctx context.Context) {
+	var pids []int
+	for _, s := range r.sides {
+		pids = append(pids, s.processes()...)
+	}
+	busy := func() time.Duration {
+		cpu, _ := cpuTime(pids)
+		return cpu + selfTime()
+	}
+	deadline := time.Now().Add(r.patience)
+	for last := busy(); time.Now().Before(deadline) && ctx.Err() == nil; {
+		time.Sleep(settleWindow)
+		now := busy()
+		if now-last < time.Duration(settleShare*float64(settleWindow)) {
+			return
+		}
+		last = now
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// operation is what a workload repeats.
+type operation string
+
+const (
+	opPing            operation = "ping"
+	opFindID          operation = "find by _id"
+	opInsert          operation = "insert w:1"
+	opInsertJournaled operation = "insert j:true"
+	opInsertMany      operation = "insertMany of 1,000"
+	opUpdateInc       operation = "update {$inc} by _id"
+	opIndexEqual      operation = "equality on a secondary index"
+	opIndexRange      operation = "range of 100 documents"
+	opCompoundSort    operation = "compound equality + sort + limit 20"
+	opScanCount       operation = "unindexed filter, count"
+	opSortTop         operation = "sort by an unindexed field, first 100"
+	opSortAll         operation = "sort by an unindexed field, all _ids"
+	opDistinct        operation = "distinct by index"
+)
+
+const (
+	insertBatch = 1000
+	rangeSize   = 100
+	sortLimit   = 20
+	topSize     = 100
+)
+
+// workload is an operation with its number of clients.
+type workload struct {
+	Name    string    `json:"name"`
+	Op      operation `json:"operation"`
+	Clients int       `json:"clients"`
+	// Embedded says that the sides in this process take part where they can.
+	Embedded bool `json:"-"`
+}
+
+var workloads = []workload{
+	{Name: "ping-1", Op: opPing, Clients: 1, Embedded: true},
+	{Name: "ping-16", Op: opPing, Clients: 16},
+	{Name: "find-id-1", Op: opFindID, Clients: 1, Embedded: true},
+	{Name: "find-id-16", Op: opFindID, Clients: 16, Embedded: true},
+	{Name: "insert-1", Op: opInsert, Clients: 1, Embedded: true},
+	{Name: "insert-16", Op: opInsert, Clients: 16, Embedded: true},
+	{Name: "insert-journaled-64", Op: opInsertJournaled, Clients: 64, Embedded: true},
+	{Name: "insert-many-1000", Op: opInsertMany, Clients: 1, Embedded: true},
+	{Name: "update-inc-16", Op: opUpdateInc, Clients: 16},
+	{Name: "index-equal-16", Op: opIndexEqual, Clients: 16},
+	{Name: "index-range-100", Op: opIndexRange, Clients: 4},
+	{Name: "compound-sort-limit-20", Op: opCompoundSort, Clients: 4},
+	{Name: "scan-count", Op: opScanCount, Clients: 1, Embedded: true},
+	{Name: "sort-first-100", Op: opSortTop, Clients: 1},
+	{Name: "sort-all", Op: opSortAll, Clients: 1},
+	{Name: "distinct", Op: opDistinct, Clients: 1},
+}
+
+// units is how many documents an operation stands for in its rate.
+func (w workload) units(d dataset) float64 {
+	switch w.Op {
+	case opInsertMany:
+		return insertBatch
+	case opScanCount:
+		return float64(d.size)
+	default:
+		return 1
+	}
+}
+
+// unit names what the rate counts.
+func (w workload) unit() string {
+	switch w.Op {
+	case opInsertMany, opScanCount:
+		return "documents"
+	default:
+		return "operations"
+	}
+}
+
+// The sides, in the order of the columns.
+const (
+	sideFloor       = "floor"
+	sideSheaf       = "sheaf"
+	sidePostgres    = "postgres"
+	sidePeer        = "peer"
+	sideFloorMemory = "floor-memory"
+	sideEmbedded    = "embedded"
+	sidePebble      = "pebble"
+)
+
+var sideOrder = []string{sideFloor, sideSheaf, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
+
+// side does workloads.
+type side interface {
+	name() string
+	// local says that the side runs in this process.
+	local() bool
+	// load puts the documents in, with indexes.
+	load(ctx context.Context, d dataset) error
+	// prepare comes before each measurement; it empties what inserts fill.
+	prepare(ctx context.Context, op operation) error
+	// do returns how an operation is done once, nil where the side does not have it.
+	do(op operation) func(ctx context.Context, w *worker) error
+	// processes returns the processes of the side, none where it is local or elsewhere.
+	processes() []int
+	close() error
+}
+
+// worker is one client of a measurement.
+type worker struct {
+	data dataset
+	rng  *rand.Rand
+	ids  *atomic.Int64
+	doc  bson.Raw
+	json []byte
+	key  []byte
+}
+
+// nextDocument returns a document with an _id that no other insert of the measurement has. It is reused.
+func (w *worker) nextDocument() bson.Raw {
+	setID(w.doc, w.ids.Add(1))
+	return w.doc
+}
+
+// anyID returns the _id of a document that exists.
+func (w *worker) anyID() int64 { return w.rng.Int64N(int64(w.data.size)) }
