@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -128,15 +129,50 @@ func (r *Request) openStages(ctx context.Context, sc scope, name string, stages 
 	if err != nil {
 		return nil, err
 	}
-	in, err := openSource(ctx, r.Service, &plan.Query{
+	q := &plan.Query{
 		DB: r.DB, Name: base, Coll: c, Filter: f, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit,
 		Hint: r.Get("hint"), AllowDiskUse: r.BoolOr("allowDiskUse", true),
-	})
+	}
+	if rest.OnlyCounts() {
+		in, err := r.openCount(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return &stageSource{Source: in, out: rest.Run(in)}, nil
+	}
+	in, err := openSource(ctx, r.Service, q)
 	if err != nil {
 		return nil, err
 	}
-	return &stageSource{planSource: in, out: rest.Run(in), plain: rest.IsEmpty()}, nil
+	src := &stageSource{Source: in, out: rest.Run(in)}
+	if rest.IsEmpty() {
+		src.ended = in.done
+	}
+	return src, nil
 }
+
+// openCount counts what a query finds, which need not read it, for stages that ask no more.
+func (r *Request) openCount(ctx context.Context, q *plan.Query) (*countedSource, error) {
+	reader := exec.NewReader(r.Service.Store.Engine())
+	defer reader.Close()
+	n, err := r.Service.Planner.Count(ctx, q, reader, r.Service.recordCount(q.Coll))
+	if err != nil {
+		return nil, err
+	}
+	return &countedSource{pipeline.EmptyDocs{N: n}}, nil
+}
+
+// countedSource stands for documents that were counted. It holds nothing that an idle cursor must let go of.
+type countedSource struct{ pipeline.EmptyDocs }
+
+// Save implements session.Source.
+func (*countedSource) Save() {}
+
+// Restore implements session.Source.
+func (*countedSource) Restore(context.Context) error { return nil }
+
+// Close implements session.Source.
+func (*countedSource) Close() {}
 
 // resolveView follows a view to its collection, and puts the stages of the views before the given ones.
 func (r *Request) resolveView(name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value) {
@@ -152,15 +188,16 @@ func (r *Request) resolveView(name string, stages []bsonx.Value) (string, *table
 
 // stageSource is a cursor over a pipeline.
 type stageSource struct {
-	*planSource
-	out   pipeline.Source
-	plain bool // there is no stage but the planned ones
+	session.Source // of the pipeline's input
+	out            pipeline.Source
+	// ended reports whether the input is known to be at its end; nil where stages stand above it.
+	ended func() bool
 }
 
 // Next implements session.Source.
 func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) { return s.out.Next(ctx) }
 
-func (s *stageSource) done() bool { return s.plain && s.planSource.done() }
+func (s *stageSource) done() bool { return s.ended != nil && s.ended() }
 
 // pipeline compiles a pipeline of an update; it is an update.Options.ParsePipeline.
 func (s scope) pipeline(stages bsonx.Value) (update.Transformer, error) {
