@@ -74,6 +74,10 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		single: req.Bool("singleBatch"),
 		done:   src.done,
 	}
+	if q.Tailable {
+		cursor.Tailable, cursor.AwaitData = true, req.Bool("awaitData")
+		b.staysOpen = src.staysOpen
+	}
 	if err := b.first(ctx, reply); err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ func findQuery(req *Request, name string, c *table.Collection) (*plan.Query, err
 		DB: req.DB, Name: name, Coll: c, Filter: f, Projection: proj, ProjectionSpec: req.Doc("projection"),
 		Sort: req.Doc("sort"), Skip: req.Int64("skip", 0), Limit: req.Int64("limit", 0), Hint: req.Get("hint"),
 		Min: req.Doc("min"), Max: req.Doc("max"), ReturnKey: req.Bool("returnKey"), ShowRecordID: req.Bool("showRecordId"),
-		AllowDiskUse: req.BoolOr("allowDiskUse", true),
+		AllowDiskUse: req.BoolOr("allowDiskUse", true), Tailable: req.Bool("tailable"),
 	}, nil
 }
 
@@ -120,14 +124,8 @@ func checkFind(req *Request, name string, c *table.Collection) error {
 	switch {
 	case req.Has("ntoreturn"):
 		return mongoerr.New(mongoerr.BadValue, "'ntoreturn' field is not allowed in a find command")
-	case req.Bool("awaitData") && !req.Bool("tailable"):
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
-	case req.Bool("tailable") && req.Bool("singleBatch"):
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot use tailable option with the 'singleBatch' option")
-	case req.Bool("tailable") && c != nil:
-		return mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s.%s: tailable cursor requested on non capped collection", req.DB, name)
 	}
-	return nil
+	return checkTailable(req, name, c)
 }
 
 // filterOrAll compiles a filter that may be absent.
@@ -143,5 +141,6 @@ func (s scope) projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projecti
 	if doc.IsEmpty() {
 		return nil, nil
 	}
-	return projection.Parse(doc, projection.Options{Filter: f, Vars: s.vars, Now: s.now})
+	// The canonical form of the filter decides which array element the positional operator stands for.
+	return projection.Parse(doc, projection.Options{Filter: f.Normalize(), Vars: s.vars, Now: s.now})
 }

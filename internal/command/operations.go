@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -20,7 +20,7 @@ func operationCommands() []Definition {
 	}
 }
 
-// OpFilter tells whether an operation's document is wanted; see Deps.ParseOpFilter.
+// OpFilter tells whether an operation's document is wanted.
 type OpFilter func(doc bsonx.Doc) (bool, error)
 
 func runCurrentOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
@@ -59,10 +59,11 @@ func (s *Service) currentOpFilter(req *Request) (OpFilter, error) {
 	if query.IsEmpty() {
 		return func(bsonx.Doc) (bool, error) { return true, nil }, nil
 	}
-	if s.ParseOpFilter == nil {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "currentOp with a filter is not available on this server")
+	f, err := filter.Parse(query, filter.Options{AllowExpr: true, Now: req.Now})
+	if err != nil {
+		return nil, err
 	}
-	return s.ParseOpFilter(query)
+	return f.Match, nil
 }
 
 // OperationDocs yields the documents of currentOp; with idle, those of connections without an operation too.

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -33,8 +32,6 @@ type Deps struct {
 	Build Build
 	// StatusSections are added to serverStatus.
 	StatusSections []StatusSection
-	// ParseOpFilter compiles the query of currentOp; nil where there is no query language.
-	ParseOpFilter func(query bsonx.Doc) (OpFilter, error)
 	// Shutdown, where set, is called by the shutdown command.
 	Shutdown func()
 	// Definitions are added to the built-in commands (tests).

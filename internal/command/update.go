@@ -265,6 +265,9 @@ func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatem
 	if err != nil {
 		return nil, err
 	}
+	if u.NeedsMatchedIndex() {
+		f = f.Normalize() // which decides the array element that matched
+	}
 	st := &write.UpdateStatement{
 		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi},
 		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(),

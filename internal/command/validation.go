@@ -35,7 +35,7 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 }
 
 func parseValidator(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{AllowExpr: true})
+	return filter.Parse(doc, filter.Options{AllowExpr: true, Validator: true})
 }
 
 // Compiler compiles what the catalog stores; it is what a table.Store is opened with.
