@@ -29,8 +29,10 @@ type Collection struct {
 	Kind Kind
 	// Options is what listCollections shows under options: validator, capped, viewOn, pipeline, ….
 	Options bsonx.Doc
-	// Indexes does not hold the implicit _id index.
+	// Indexes does not hold the _id index.
 	Indexes []*Index
+	// IDIndex is the _id index of a collection whose records are not clustered by _id, or nil.
+	IDIndex *Index
 	// Version grows with every change of the entry.
 	Version uint64
 	// Attached is what the Attach hook made of the entry.
@@ -79,6 +81,14 @@ func NewIndex(id uint32, spec bsonx.Doc) *Index {
 	if p := spec.Lookup("partialFilterExpression"); p.Type == bsonx.TypeDocument {
 		ix.PartialFilter = p.Doc()
 	}
+	return ix
+}
+
+// NewIDIndex returns the entry of the _id index of a collection whose records are not clustered by _id. It is there from
+// the beginning.
+func NewIDIndex(id uint32) *Index {
+	ix := NewIndex(id, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
+	ix.Unique, ix.Ready, ix.Enforced = true, true, true
 	return ix
 }
 

@@ -34,6 +34,9 @@ func encodeEntry(c *Collection) []byte {
 	b.String("kind", string(c.Kind))
 	b.Doc("options", c.Options)
 	b.Int64("version", int64(c.Version))
+	if c.IDIndex != nil {
+		b.Int64("idIndex", int64(c.IDIndex.ID))
+	}
 	b.StartArrayField("indexes")
 	for _, ix := range c.Indexes {
 		b.StartDocElem()
@@ -67,6 +70,13 @@ func decodeEntry(raw []byte) (*Collection, error) {
 	c := &Collection{
 		ID: uint32(id.Int64()), DB: db.Str(), Name: name.Str(), Kind: Kind(kind.Str()),
 		Options: options.Doc().Clone(), Version: uint64(version.Int64()),
+	}
+	switch id := d.Lookup("idIndex"); id.Type {
+	case bsonx.TypeMissing:
+	case bsonx.TypeInt64:
+		c.IDIndex = NewIDIndex(uint32(id.Int64()))
+	default:
+		return nil, errEntry
 	}
 	_, bytes := uuid.Binary()
 	copy(c.UUID[:], bytes)

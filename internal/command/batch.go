@@ -22,12 +22,19 @@ type batch struct {
 	single bool
 	// done reports whether the cursor is known to have no further document; it may be nil.
 	done func() bool
+	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
+	staysOpen func() (bool, error)
+	// await, where not nil, is called when a batch would be empty: it reports whether there may be documents now.
+	await func(context.Context) (bool, error)
 }
 
 // first writes the first batch and registers the cursor if there is more to come.
 func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 	reply.StartDocField("cursor")
 	end, err := b.fill(ctx, reply)
+	if err == nil && b.staysOpen != nil {
+		end, err = b.ends()
+	}
 	if err != nil || end || b.single || b.finished() {
 		b.cursor.Source.Close()
 		if err != nil {
@@ -53,7 +60,7 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 	start := reply.Len()
 	n := int64(0)
 	for ; b.size < 0 || n < b.size; n++ {
-		doc, err := b.cursor.Next(ctx)
+		doc, err := b.next(ctx, n == 0)
 		if err != nil {
 			return false, err
 		}
@@ -73,6 +80,25 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 	b.req.Op.Debug.NReturned = n
 	b.req.Op.Debug.CursorExhausted = end
 	return end, nil
+}
+
+// ends reports whether a tailable cursor ends with its first batch.
+func (b *batch) ends() (bool, error) {
+	open, err := b.staysOpen()
+	return !open, err
+}
+
+// next returns the next document. The first one of a batch it awaits.
+func (b *batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
+	for {
+		doc, err := b.cursor.Next(ctx)
+		if err != nil || doc != nil || !first || b.await == nil {
+			return doc, err
+		}
+		if again, err := b.await(ctx); err != nil || !again {
+			return nil, err
+		}
+	}
 }
 
 func (b *batch) close(reply *bsonx.Builder, id int64) {

@@ -24,8 +24,8 @@ func collModCommands() []Definition {
 			{Name: "changeStreamPreAndPostImages", Type: Object},
 			{Name: "expireAfterSeconds", Type: OneOf(bsonx.TypeString, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128)},
 			{Name: "timeseries", Type: Object},
-			{Name: "cappedSize", Type: SafeInt},
-			{Name: "cappedMax", Type: SafeInt},
+			{Name: "cappedSize", Type: SafeInt, Check: checkCappedSize},
+			{Name: "cappedMax", Type: SafeInt, Check: checkCappedMax},
 			{Name: "dryRun", Type: SafeBool},
 		},
 	}}
@@ -56,10 +56,13 @@ func runCollMod(_ context.Context, req *Request, reply *bsonx.Builder) error {
 }
 
 func checkCollMod(req *Request, c *table.Collection) error {
-	for _, later := range []string{"cappedSize", "cappedMax", "timeseries", "expireAfterSeconds"} {
+	for _, later := range []string{"timeseries", "expireAfterSeconds"} {
 		if req.Has(later) {
 			return mongoerr.New(mongoerr.InvalidOptions, "the option '%s' does not apply to the collection %s", later, c.Namespace())
 		}
+	}
+	if err := checkModifyCapped(req, c); err != nil {
+		return err
 	}
 	if c.Kind != catalog.KindView {
 		if req.Has("viewOn") || req.Has("pipeline") {
@@ -78,7 +81,7 @@ func checkCollMod(req *Request, c *table.Collection) error {
 
 // modifiedOptions returns the options with those of the command put in.
 func modifiedOptions(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
-	changed := false
+	options, changed := modifyCapped(req, options)
 	for _, name := range []string{"viewOn", "pipeline", "validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages"} {
 		v := req.Get(name)
 		if v.IsMissing() {

@@ -25,6 +25,7 @@ func collStatsCommands() []Definition {
 // sizes are what a collection holds and takes, in bytes.
 type sizes struct {
 	count, data, storage, indexes int64
+	idIndex                       int64
 	perIndex                      []int64 // of collection.Indexes
 }
 
@@ -40,6 +41,12 @@ func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
 	out := sizes{count: counter.Count, data: counter.Bytes}
 	if out.storage, err = s.Store.DiskUsage(c); err != nil {
 		return sizes{}, err
+	}
+	if c.IDIndex != nil {
+		if out.idIndex, err = s.Store.IndexDiskUsage(c.IDIndex); err != nil {
+			return sizes{}, err
+		}
+		out.indexes += out.idIndex
 	}
 	for _, ix := range c.Indexes {
 		n, err := s.Store.IndexDiskUsage(ix)
@@ -75,10 +82,19 @@ func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	reply.Int32("numOrphanDocs", 0)
 	appendNumber(reply, "storageSize", sz.storage/scale)
 	reply.Int32("freeStorageSize", 0)
-	reply.Bool("capped", false)
+	appendCappedStats(reply, c, scale)
 	appendIndexStats(reply, c, sz, scale)
 	reply.Int32("scaleFactor", int32(scale))
 	return nil
+}
+
+func appendCappedStats(reply *bsonx.Builder, c *table.Collection, scale int64) {
+	capped := c != nil && c.Capped != nil
+	reply.Bool("capped", capped)
+	if capped {
+		appendNumber(reply, "max", c.Capped.Max)
+		appendNumber(reply, "maxSize", c.Capped.Size/scale)
+	}
 }
 
 func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz sizes, scale int64) {
@@ -102,7 +118,7 @@ func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz sizes, scale
 	appendNumber(reply, "totalSize", (sz.storage+sz.indexes)/scale)
 	reply.StartDocField("indexSizes")
 	if c != nil {
-		reply.Int32("_id_", 0) // records are clustered by _id
+		appendNumber(reply, "_id_", sz.idIndex/scale) // 0 where records are clustered by _id
 	}
 	for i, ix := range indexes {
 		appendNumber(reply, ix.Name, sz.perIndex[i]/scale)

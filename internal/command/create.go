@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -21,8 +20,8 @@ var createFields = []Field{
 	{Name: "capped", Type: SafeBool},
 	{Name: "autoIndexId", Type: SafeBool},
 	{Name: "idIndex", Type: Object},
-	{Name: "size", Type: SafeInt},
-	{Name: "max", Type: SafeInt},
+	{Name: "size", Type: SafeInt, Check: checkCappedSize},
+	{Name: "max", Type: SafeInt, Check: checkCappedMax},
 	{Name: "storageEngine", Type: Object},
 	{Name: "validator", Type: Object},
 	{Name: "validationLevel", Type: String},
@@ -83,11 +82,15 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 	b.StartDoc()
 	for _, arg := range req.Args() {
 		switch name := string(arg.Key); name {
-		case "capped", "recordPreImages", "temp":
+		case "capped":
+			if arg.Value.Truthy() {
+				appendCapped(b, req.Int64("size", 0), req.Get("max"))
+			}
+		case "recordPreImages", "temp":
 			if arg.Value.Truthy() {
 				b.Bool(name, true)
 			}
-		case "autoIndexId", "idIndex", "indexOptionDefaults", "flags":
+		case "size", "max", "autoIndexId", "idIndex", "indexOptionDefaults", "flags":
 		case "clusteredIndex":
 			if arg.Value.Type == bsonx.TypeDocument {
 				b.Doc(name, clusteredIndexOption(arg.Value.Doc()))
@@ -126,26 +129,6 @@ func checkCreate(req *Request) error {
 		if req.Has(later) {
 			return mongoerr.New(mongoerr.NotImplemented, "the option '%s' of create is not supported yet", later)
 		}
-	}
-	return nil
-}
-
-// maxCappedDocuments is the largest max of a capped collection.
-const maxCappedDocuments = math.MaxInt32
-
-func checkCapped(req *Request) error {
-	size := req.Get("size")
-	switch {
-	case req.Bool("capped") && size.IsMissing():
-		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
-	case req.Bool("capped") && saturatingInt64(size) <= 0:
-		return mongoerr.New(mongoerr.InvalidOptions, "size has to be > 0")
-	case req.Bool("capped") && req.Int64("max", 0) > maxCappedDocuments:
-		return mongoerr.New(mongoerr.InvalidOptions, "max in a capped collection has to be < 2^31 or not set")
-	case !req.Bool("capped") && (req.Has("size") || req.Has("max")) && !req.Has("viewOn"):
-		return mongoerr.New(mongoerr.InvalidOptions, "the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
-	case req.Bool("capped"):
-		return mongoerr.New(mongoerr.NotImplemented, "capped collections are not supported yet")
 	}
 	return nil
 }

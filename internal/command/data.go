@@ -21,7 +21,7 @@ func dataCommands() []Definition {
 	return slices.Concat(
 		findCommands(), getMoreCommands(), countCommands(), distinctCommands(), aggregateCommands(), explainCommands(),
 		insertCommands(), updateCommands(), deleteCommands(), findAndModifyCommands(), bulkWriteCommands(),
-		createCommands(), dropCommands(), collModCommands(), listCollectionsCommands(),
+		createCommands(), cappedCommands(), dropCommands(), collModCommands(), listCollectionsCommands(),
 		createIndexesCommands(), dropIndexesCommands(), listIndexesCommands(),
 		collStatsCommands(), validateCommands(), planCacheCommands(),
 	)

@@ -10,7 +10,7 @@ import (
 func getMoreCommands() []Definition {
 	return []Definition{{
 		Name: "getMore", Help: "Returns the next batch of a cursor.",
-		Run: runGetMore, API1: true, Kind: "getmore", Counter: CountGetMore, CommandField: Long,
+		Run: runGetMore, API1: true, Kind: "getmore", Counter: CountGetMore, CommandField: Long, OwnMaxTime: true,
 		Fields: []Field{
 			{Name: "collection", Type: String, Required: true},
 			{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)},
@@ -26,13 +26,14 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if name == "" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.'", req.DB)
 	}
-	if req.Generic.HasMaxTime {
-		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
-	}
 	cursors := req.Service.Cursors
 	cursor, err := cursors.Pin(req.CommandValue().Int64(), req.DB+"."+name, req.Owner(), req.Op)
 	if err != nil {
 		return err
+	}
+	if req.Generic.HasMaxTime && !cursor.AwaitData {
+		cursors.Unpin(cursor)
+		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
 	size := req.Int64("batchSize", 0)
 	if size == 0 {
@@ -42,13 +43,16 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	src, _ := cursor.Source.(*planSource)
 	if src != nil {
 		b.done = src.done
+		if cursor.AwaitData {
+			b.await = newAwaiter(req, src).wait
+		}
 	}
 	reply.StartDocField("cursor")
 	end, err := b.fill(ctx, reply)
 	if src != nil {
 		src.report(&req.Op.Debug)
 	}
-	if err != nil || end || b.finished() {
+	if err != nil || end && !cursor.Tailable || b.finished() {
 		cursors.Remove(cursor)
 		b.close(reply, 0)
 		return err

@@ -145,7 +145,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	}
 	op := &req.Conn.Op
 	op.SetInfo(s.opInfo(e, req))
-	if ms := req.Generic.MaxTimeMillis; ms > 0 {
+	if ms := req.Generic.MaxTimeMillis; ms > 0 && !e.OwnMaxTime {
 		op.LimitTime(time.Duration(ms) * time.Millisecond)
 	}
 	if e.Status == Known {

@@ -16,7 +16,7 @@ var (
 		// transactions
 		"commitTransaction", "abortTransaction", "prepareTransaction", "coordinateCommitTransaction",
 		// collections
-		"convertToCapped", "cloneCollectionAsCapped", "compact", "autoCompact", "compactStructuredEncryptionData",
+		"compact", "autoCompact", "compactStructuredEncryptionData",
 		"cleanupStructuredEncryptionData", "filemd5", "setIndexCommitQuorum",
 		// administration
 		"fsync", "fsyncUnlock", "setDefaultRWConcern", "setUserWriteBlockMode", "rotateCertificates", "dropConnections",

@@ -58,6 +58,8 @@ type Definition struct {
 	Counter Counter
 	// NoSlowLog commands wait on purpose and are never logged as slow.
 	NoSlowLog bool
+	// OwnMaxTime commands give maxTimeMS a meaning of their own: it does not end them.
+	OwnMaxTime bool
 	// Secret commands carry credentials: their bodies are not logged or shown.
 	Secret bool
 	// CommandField replaces the check of the command's own field (getMore: a long). The zero value accepts anything.

@@ -33,7 +33,7 @@ func (s *Service) afterRun(e *entry, req *Request, err error) {
 	if slow < 0 || e.NoSlowLog {
 		return
 	}
-	if took := s.Clock.Now().Sub(req.Now); took >= time.Duration(slow)*time.Millisecond {
+	if took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited; took >= time.Duration(slow)*time.Millisecond {
 		s.logSlow(req, took, err)
 	}
 }

@@ -18,6 +18,9 @@ type planSource struct {
 	run    *plan.Execution
 	reader *exec.Reader
 	left   int64 // documents up to the limit; negative without one
+	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore.
+	tailable bool
+	arrivals <-chan struct{}
 }
 
 // openSource plans a query.
@@ -32,7 +35,7 @@ func openSource(ctx context.Context, s *Service, q *plan.Query) (*planSource, er
 	if q.Limit > 0 {
 		left = q.Limit
 	}
-	return &planSource{store: s.Store, coll: q.Coll, run: run, reader: reader, left: left}, nil
+	return &planSource{store: s.Store, coll: q.Coll, run: run, reader: reader, left: left, tailable: q.Tailable && q.Coll != nil && q.Coll.Capped != nil}, nil
 }
 
 // Next implements session.Source.
@@ -46,7 +49,7 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // done reports whether it is known, without another look, that there is no further document.
-func (s *planSource) done() bool { return s.left == 0 || s.run.IsEOF() }
+func (s *planSource) done() bool { return !s.tailable && (s.left == 0 || s.run.IsEOF()) }
 
 // Save implements session.Source.
 func (s *planSource) Save() {
@@ -56,6 +59,9 @@ func (s *planSource) Save() {
 
 // Restore implements session.Source.
 func (s *planSource) Restore(context.Context) error {
+	if s.tailable {
+		s.arrivals = s.coll.Arrivals() // before the snapshot: no insert is between them
+	}
 	if s.coll != nil {
 		current := s.store.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {

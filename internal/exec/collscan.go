@@ -1,24 +1,33 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // CollScan reads a collection's records in the order of their keys, or backward, and passes those that match.
+//
+// A scan of a capped collection fails with CappedPositionLost where the record that it stopped at is gone after a Save: the
+// ones behind it may be gone too, and nobody would know. A tailable scan gives nil at the end, and goes on with what came
+// behind it after Save and with a new reader.
 type CollScan struct {
 	base
 	filter   table.Predicate
 	lower    []byte
 	upper    []byte
 	backward bool
+	capped   bool
+	tailable bool
 
 	it      storage.Iterator
 	pos     []byte // key of the last record looked at, while no iterator is open
 	started bool
+	resting bool // a tailable scan is at its end
 	row     Row
 }
 
@@ -29,12 +38,15 @@ type CollScanOptions struct {
 	Filter       table.Predicate
 	Lower, Upper []byte
 	Backward     bool
+	Tailable     bool
 }
 
 // NewCollScan returns a scan before its first record.
 func NewCollScan(env *Env, o CollScanOptions) *CollScan {
 	prefix := o.Coll.RecordPrefix()
 	s := &CollScan{base: base{env: env}, filter: o.Filter, lower: o.Lower, upper: o.Upper, backward: o.Backward}
+	s.capped = o.Coll.Capped != nil
+	s.tailable = o.Tailable && !o.Backward
 	if s.lower == nil {
 		s.lower = prefix
 	}
@@ -46,7 +58,7 @@ func NewCollScan(env *Env, o CollScanOptions) *CollScan {
 
 // Next implements Node. Its loop is the engine's fastest: per record one step, one move, one match.
 func (s *CollScan) Next(ctx context.Context) (*Row, error) {
-	if s.stats.IsEOF {
+	if s.stats.IsEOF || s.resting {
 		return nil, nil
 	}
 	if s.it == nil {
@@ -62,6 +74,9 @@ func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 		if !s.move() {
 			if err := s.it.Err(); err != nil {
 				return nil, err
+			}
+			if s.tailable {
+				return s.rest()
 			}
 			return s.end()
 		}
@@ -90,7 +105,43 @@ func (s *CollScan) open() error {
 		return err
 	}
 	s.it = it
+	if s.capped && s.pos != nil {
+		return s.find()
+	}
 	return nil
+}
+
+// find puts the iterator at the record where a scan of a capped collection stopped.
+func (s *CollScan) find() error {
+	if s.it.SeekGE(s.pos) && bytes.Equal(s.it.Key(), s.pos) {
+		s.started = true
+		return nil
+	}
+	if err := s.it.Err(); err != nil {
+		return err
+	}
+	sequence, err := table.Sequence(s.pos)
+	if err != nil {
+		return err
+	}
+	why := "position in capped collection being deleted"
+	if s.tailable {
+		why = "failure to restore tailable cursor position"
+	}
+	return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to %s. Last seen record id: RecordId(%d)", why, sequence)
+}
+
+// rest ends a tailable scan until it gets another reader: its position is the last record of this one.
+func (s *CollScan) rest() (*Row, error) {
+	if s.it.Last() {
+		s.pos = append(s.pos[:0], s.it.Key()...)
+	}
+	if err := s.it.Err(); err != nil {
+		return nil, err
+	}
+	s.closeIter()
+	s.started, s.resting = false, true
+	return nil, nil
 }
 
 // move goes to the next record: a plain move, or a seek where the iterator was just opened.
@@ -117,6 +168,7 @@ func (s *CollScan) move() bool {
 // Save implements Node.
 func (s *CollScan) Save() {
 	s.base.Save()
+	s.resting = false
 	if s.it == nil {
 		return
 	}

@@ -6,13 +6,17 @@ import (
 	"io"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// IDHack reads the record of one _id: one storage get, no iterator and no snapshot.
+// IDHack reads the record of one _id: one storage get, no iterator and no snapshot. Only where records are not clustered
+// by _id it looks into the _id index first.
 type IDHack struct {
 	base
+	coll   *table.Collection
+	id     bsonx.Value
 	done   bool
 	closer io.Closer
 	row    Row
@@ -20,8 +24,10 @@ type IDHack struct {
 
 // NewIDHack returns a node that yields the record of that _id, if there is one.
 func NewIDHack(env *Env, coll *table.Collection, id bsonx.Value) *IDHack {
-	n := &IDHack{base: base{env: env}}
-	n.row.RecordKey = coll.RecordKey(nil, id)
+	n := &IDHack{base: base{env: env}, coll: coll, id: id}
+	if coll.IDIndex == nil {
+		n.row.RecordKey = coll.RecordKey(nil, id)
+	}
 	return n
 }
 
@@ -36,6 +42,15 @@ func (n *IDHack) Next(ctx context.Context) (*Row, error) {
 	}
 	n.done = true
 	n.stats.Works++
+	if n.coll.IDIndex != nil {
+		found, err := n.find()
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return n.end()
+		}
+	}
 	doc, closer, err := n.env.Reader.Get(n.row.RecordKey)
 	if errors.Is(err, storage.ErrNotFound) {
 		return n.end()
@@ -47,6 +62,22 @@ func (n *IDHack) Next(ctx context.Context) (*Row, error) {
 	n.stats.DocsExamined++
 	n.closer, n.row.Doc = closer, doc
 	return n.emit(&n.row)
+}
+
+// find looks up the record's key in the _id index.
+func (n *IDHack) find() (bool, error) {
+	ix := n.coll.IDIndex
+	key := keystring.Append(ix.Prefix(), n.id, false)
+	it, err := n.env.Reader.NewIter(key, append(key[:len(key):len(key)], 0xFF))
+	if err != nil {
+		return false, err
+	}
+	defer it.Close()
+	if !it.First() {
+		return false, it.Err()
+	}
+	n.row.RecordKey, err = n.coll.RecordKeyOfEntry(n.row.RecordKey[:0], ix, it.Key())
+	return true, err
 }
 
 // Save implements Node.

@@ -46,7 +46,7 @@ func (b *builder) build(n node) exec.Node {
 	case *returnKey:
 		return exec.NewReturnKey(b.env, b.build(n.in))
 	case *recordID:
-		return exec.NewProject(b.env, b.build(n.in), appendRecordID)
+		return exec.NewProject(b.env, b.build(n.in), b.appendRecordID)
 	case *express:
 		return b.build(n.in)
 	case *subplan:
@@ -95,7 +95,7 @@ func (b *builder) predicate(n filter.Node) table.Predicate {
 }
 
 func (b *builder) collScan(n *collScan) exec.Node {
-	o := exec.CollScanOptions{Coll: b.q.Coll, Filter: b.predicate(n.filter), Backward: n.backward}
+	o := exec.CollScanOptions{Coll: b.q.Coll, Filter: b.predicate(n.filter), Backward: n.backward, Tailable: n.tailable}
 	if n.hasIDs {
 		prefix := b.q.Coll.RecordPrefix()
 		r := rangeOf(n.ids, false)
@@ -167,18 +167,21 @@ func (b *builder) projector(p *projection.Projection) exec.Projector {
 	}
 }
 
-// appendRecordID adds $recordId. Records are clustered by _id: it is what they are known by.
-func appendRecordID(dst []byte, row *exec.Row) ([]byte, error) {
+// appendRecordID adds $recordId: what the records are clustered by, _id or the insertion sequence.
+func (b *builder) appendRecordID(dst []byte, row *exec.Row) ([]byte, error) {
 	id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
 	if err != nil {
 		return nil, err
 	}
-	b := bsonx.NewBuilder(dst)
-	b.StartDoc()
-	b.Fields(row.Doc)
-	b.Value("$recordId", id)
-	b.End()
-	return b.Bytes(), nil
+	if n, ok := id.AsExactInt64(); ok && b.q.Coll.Capped != nil {
+		id = bsonx.Int64(n)
+	}
+	out := bsonx.NewBuilder(dst)
+	out.StartDoc()
+	out.Fields(row.Doc)
+	out.Value("$recordId", id)
+	out.End()
+	return out.Bytes(), nil
 }
 
 // recordPrefixLen is the length of the collection's prefix in a record key; see package table.

@@ -53,6 +53,9 @@ func canonicalize(q *Query, pu purpose) (*canonical, error) {
 	}
 	cq.indexes = indexesOf(q.Coll)
 	h, err := parseHint(q.Hint, q.Coll, cq.indexes)
+	if q.Tailable && h.natural == 0 {
+		return cq, nil // there is but one plan: a hint of an index is not even looked up
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // indexInfo is an index as the planner sees it: with the multikey paths of the moment of planning. The implicit _id
 // index is one of them.
 type indexInfo struct {
-	ix      *table.Index // nil for the _id index
+	ix      *table.Index // nil for an _id index without entries of its own: records are clustered by _id
 	name    string
 	key     bsonx.Doc
 	fields  index.Pattern
@@ -41,6 +41,9 @@ func indexesOf(c *table.Collection) []*indexInfo {
 }
 
 func idIndex(c *table.Collection) *indexInfo {
+	if c.IDIndex != nil {
+		return infoOf(c.IDIndex)
+	}
 	info := &indexInfo{name: idIndexName, key: idKey, fields: index.Pattern{{Path: "_id"}}, unique: true}
 	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
 		info.clustered = true

@@ -23,6 +23,7 @@ type (
 		clustered bool // a collection that was created with a clusteredIndex: CLUSTERED_IXSCAN
 		ids       interval
 		hasIDs    bool
+		tailable  bool
 	}
 	// idHack reads one record by its _id.
 	idHack struct{ id bsonx.Value }

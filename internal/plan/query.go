@@ -31,6 +31,8 @@ type Query struct {
 
 	ReturnKey    bool
 	ShowRecordID bool
+	// Tailable keeps the scan of a capped collection open at its end.
+	Tailable bool
 	// AllowDiskUse lets a sort spill to disk.
 	AllowDiskUse bool
 }

@@ -23,7 +23,7 @@ func (cq *canonical) solutions() []*solution {
 	if cq.root != nil && alwaysFalse(cq.root) {
 		return []*solution{newSolution(&eof{eofAlwaysFalse})}
 	}
-	if cq.natural != 0 || cq.hint.natural != 0 {
+	if cq.natural != 0 || cq.hint.natural != 0 || cq.q.Tailable {
 		return []*solution{cq.sorted(cq.naturalScan(), nil)}
 	}
 	if s := cq.expressPlan(); s != nil {
@@ -103,7 +103,7 @@ func (cq *canonical) naturalScan() node {
 	if direction == 0 {
 		direction = cq.hint.natural
 	}
-	return &collScan{filter: cq.root, backward: direction < 0}
+	return &collScan{filter: cq.root, backward: direction < 0, tailable: cq.q.Tailable}
 }
 
 // sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every document do not.

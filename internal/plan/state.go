@@ -13,6 +13,9 @@ func (e *Execution) IsEOF() bool { return exec.IsEOF(e.root) }
 // collection. It is asked before Restore.
 func (e *Execution) CheckIndexes(current *table.Collection) error {
 	for _, ix := range exec.IndexesOf(e.root) {
+		if ix == current.IDIndex {
+			continue
+		}
 		if found := current.Collection.Index(ix.Name); found == nil || found.ID != ix.ID {
 			return mongoerr.New(mongoerr.QueryPlanKilled, "query plan killed :: index '%s' dropped", ix.Name)
 		}

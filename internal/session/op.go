@@ -92,6 +92,8 @@ type OpDebug struct {
 	FromPlanCache   bool
 	CursorExhausted bool
 	ResponseLength  int
+	// Waited is how long the operation only waited for news.
+	Waited time.Duration
 }
 
 func (d *OpDebug) reset() {

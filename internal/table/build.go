@@ -121,7 +121,7 @@ func (s *Store) addBatch(ctx context.Context, c *Collection, names []string, fro
 			return nil, err
 		}
 		recordID := it.Key()[prefixLen:]
-		w.id.set(bsonx.Doc(doc).Lookup("_id"))
+		w.setID(doc)
 		for _, ix := range w.coll.Indexes {
 			if !slices.Contains(names, ix.Name) {
 				continue

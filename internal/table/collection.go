@@ -11,11 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// The key space. A record's key is its collection's prefix and keystring(_id); an index entry's key is its index's
-// prefix, keystring of the fields, keystring(_id). Identifiers are never used again after a drop.
+// The key space. A record's key is its collection's prefix and its record id; an index entry's key is its index's prefix,
+// keystring of the fields, the record id. The record id is keystring(_id), in a capped collection keystring(insertion
+// sequence). Identifiers of collections and indexes are never used again after a drop.
 //
-//	0x10 | collection id (4 bytes, big endian) | keystring(_id)                 -> document
-//	0x20 | index id (4 bytes, big endian) | keystring(fields) | keystring(_id)  -> type bits of the fields and of _id
+//	0x10 | collection id (4 bytes, big endian) | record id                 -> document
+//	0x20 | index id (4 bytes, big endian) | keystring(fields) | record id  -> type bits of the fields and of _id
 //	0x03 | collection id (4 bytes, big endian)                                  -> counter: records, bytes
 //	0x04 | index id (4 bytes, big endian)                                       -> multikey paths
 const (
@@ -35,13 +36,18 @@ type Predicate interface {
 // immutable; a change of the catalog makes a new one.
 type Collection struct {
 	*catalog.Collection
-	// Indexes are all indexes, also those that are still being built, in catalog order without the implicit _id
-	// index, which has no entries of its own: records are clustered by _id.
+	// Indexes are all indexes, also those that are still being built, in catalog order without the _id index.
 	Indexes []*Index
+	// IDIndex is nil where records are clustered by _id: the index then has no entries of its own.
+	IDIndex *Index
+	// Capped is nil for an ordinary collection. A capped one is clustered by insertion and has an IDIndex.
+	Capped *CappedOptions
 	// Validator is what Compiler.Validator made of the options, or nil.
 	Validator Validator
 
-	shared *shared
+	// maintained are the indexes that have entries: IDIndex and Indexes.
+	maintained []*Index
+	shared     *shared
 }
 
 // Validator checks documents before they are written.
@@ -55,6 +61,7 @@ type shared struct {
 	gate    sync.RWMutex
 	current atomic.Pointer[Collection] // nil after a drop
 	counter []byte                     // the counter's key
+	capped  *cappedState               // nil for an ordinary collection
 }
 
 // Index is the compiled form of an index.
@@ -83,7 +90,7 @@ func (ix *Index) Prefix() []byte { return prefix(indexSpace, ix.ID) }
 // RecordPrefix returns the key prefix of the collection's records.
 func (c *Collection) RecordPrefix() []byte { return prefix(recordSpace, c.ID) }
 
-// RecordKey appends the key of the record with that _id.
+// RecordKey appends the key of the record with that _id, where records are clustered by _id.
 func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
 	dst = append(dst, recordSpace)
 	dst = binary.BigEndian.AppendUint32(dst, c.ID)
@@ -101,7 +108,7 @@ func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([
 	return append(dst, entryKey[n:]...), nil
 }
 
-// fieldsLen returns the length of an entry key up to the keystring of _id.
+// fieldsLen returns the length of an entry key up to the record id.
 func (ix *Index) fieldsLen(entryKey []byte) (int, error) {
 	n := prefixLen
 	for _, f := range ix.Pattern {

@@ -56,7 +56,11 @@ func checkNew(db, name string) error {
 }
 
 func newEntry(ch *catalog.Change, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
-	return &catalog.Collection{ID: ch.NewID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
+	entry := &catalog.Collection{ID: ch.NewID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
+	if kind == catalog.KindCollection && IsCapped(options) {
+		entry.IDIndex = catalog.NewIDIndex(ch.NewID())
+	}
+	return entry
 }
 
 // NewUUID returns a random UUID (version 4).
@@ -106,7 +110,7 @@ func (s *Store) dropAll(colls []*Collection) error {
 // ranges returns everything that a collection has in storage.
 func (c *Collection) ranges() []catalog.Range {
 	out := []catalog.Range{rangeOf(c.RecordPrefix()), rangeOf(prefix(counterSpace, c.ID))}
-	for _, ix := range c.Indexes {
+	for _, ix := range c.maintained {
 		out = append(out, ix.ranges()...)
 	}
 	return out

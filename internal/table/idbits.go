@@ -18,6 +18,16 @@ func (b *idBits) set(id bsonx.Value) {
 	b.key = keystring.AppendTyped(b.key[:0], &b.bits, id, false)
 }
 
+// setID prepares the values of the index entries of doc. In a capped collection the record is known by its sequence,
+// which has one type.
+func (c *Collection) setID(b *idBits, doc bsonx.Doc) {
+	if c.Capped != nil {
+		b.bits.Reset()
+		return
+	}
+	b.set(doc.Lookup("_id"))
+}
+
 // join returns the value of an entry; it is good until the next call.
 func (b *idBits) join(fields []byte) []byte {
 	b.value = keystring.JoinTypeBits(b.value[:0], fields, b.bits.Bytes())

@@ -96,6 +96,9 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		c.shared = previous.shared
 	} else {
 		c.shared = &shared{counter: prefix(counterSpace, entry.ID)}
+		if entry.IDIndex != nil {
+			c.shared.capped = &cappedState{}
+		}
 	}
 	validator, err := s.compiler.Validator(entry.Options)
 	if err != nil {
@@ -109,10 +112,34 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		}
 		c.Indexes = append(c.Indexes, ix)
 	}
+	c.maintained = c.Indexes
+	if err := s.attachIDIndex(c, previous); err != nil {
+		return nil, err
+	}
 	if old == nil {
 		c.shared.current.Store(c)
 	}
 	return c, nil
+}
+
+// attachIDIndex compiles what only capped collections have.
+func (s *Store) attachIDIndex(c, previous *Collection) error {
+	entry := c.Collection.IDIndex
+	if entry == nil {
+		return nil
+	}
+	c.Capped = cappedOptions(c.Options)
+	if previous != nil {
+		c.IDIndex = previous.IDIndex
+	} else {
+		ix, err := s.attachIndex(entry, nil)
+		if err != nil {
+			return fmt.Errorf("index %s: %w", entry.Name, err)
+		}
+		c.IDIndex = ix
+	}
+	c.maintained = append([]*Index{c.IDIndex}, c.Indexes...)
+	return nil
 }
 
 func (s *Store) attachIndex(e *catalog.Index, previous *Collection) (*Index, error) {
@@ -178,6 +205,11 @@ func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) erro
 	for _, e := range done.Added() {
 		c := e.Attached.(*Collection)
 		c.shared.current.Store(c)
+	}
+	for _, e := range done.Removed() {
+		if c := e.Attached.(*Collection); c.Capped != nil {
+			c.shared.capped.arrivals.announce() // waiters notice that it is gone
+		}
 	}
 	return nil
 }

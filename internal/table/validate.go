@@ -51,7 +51,7 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 		return nil, err
 	}
 	v.KeysPerIndex["_id_"] = v.Records
-	for _, ix := range current.Indexes {
+	for _, ix := range current.maintained {
 		if !ix.Ready {
 			continue
 		}
@@ -91,15 +91,12 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 			}
 		}
 		doc := bsonx.Doc(value)
-		buf = c.RecordKey(buf[:0], doc.Lookup("_id"))
-		if !bytes.Equal(buf, it.Key()) {
-			v.fail("record %x has another _id", it.Key()[prefixLen:])
-		}
-		for _, ix := range c.Indexes {
+		buf = v.recordKey(c, it.Key(), doc, buf)
+		for _, ix := range c.maintained {
 			if !ix.Ready {
 				continue
 			}
-			n, err := v.entriesOf(ix, doc, it.Key()[prefixLen:], snap, &keys)
+			n, err := v.entriesOf(c, ix, doc, it.Key()[prefixLen:], snap, &keys)
 			if err != nil {
 				return nil, err
 			}
@@ -112,10 +109,28 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 	return expected, it.Err()
 }
 
+// recordKey checks that a record is where it belongs. It returns a buffer for the following call.
+func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []byte) []byte {
+	if c.Capped == nil {
+		buf = c.RecordKey(buf[:0], doc.Lookup("_id"))
+	} else {
+		sequence, err := Sequence(key)
+		if err != nil {
+			v.fail("record %x has no sequence: %v", key[prefixLen:], err)
+			return buf
+		}
+		buf = c.sequenceKey(buf[:0], sequence)
+	}
+	if !bytes.Equal(buf, key) {
+		v.fail("record %x has another _id", key[prefixLen:])
+	}
+	return buf
+}
+
 // entriesOf checks that a record's entries in an index exist, and returns their number.
-func (v *Validation) entriesOf(ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys) (int64, error) {
+func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys) (int64, error) {
 	var id idBits
-	id.set(doc.Lookup("_id"))
+	c.setID(&id, doc)
 	if err := ix.generate(doc, keys); err != nil {
 		v.fail("index %s: record %x: %v", ix.Name, recordID, err)
 		return 0, nil

@@ -21,10 +21,20 @@ type Writer struct {
 	txn   storage.Txn
 	delta storage.Counter
 
+	// arrived is true once a record was added to a capped collection; evictFrom is the sequence from which the transaction
+	// looks for records to evict, 0 before it did.
+	arrived   bool
+	evictFrom int64
+	oldKey    []byte
+	oldDoc    bsonx.Doc
+
 	keys, oldKeys index.Keys
 	record, entry []byte // buffers of keys
 	id            idBits
 }
+
+// maxKeptDoc is the largest buffer of a document that a Writer keeps for the following transaction.
+const maxKeptDoc = 64 << 10
 
 var writers = sync.Pool{New: func() any { return new(Writer) }}
 
@@ -42,6 +52,7 @@ func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	}
 	w := writers.Get().(*Writer)
 	w.store, w.coll, w.txn, w.delta = s, current, s.engine.Begin(), storage.Counter{}
+	w.arrived, w.evictFrom = false, 0
 	return w, nil
 }
 
@@ -52,6 +63,9 @@ func (w *Writer) Collection() *Collection { return w.coll }
 func (w *Writer) Close() {
 	w.txn.Rollback()
 	w.coll.shared.gate.RUnlock()
+	if cap(w.oldDoc) > maxKeptDoc {
+		w.oldDoc = nil
+	}
 	w.store, w.coll, w.txn = nil, nil, nil
 	writers.Put(w)
 }
@@ -66,7 +80,11 @@ func (w *Writer) Commit(d storage.Durability) error {
 			return err
 		}
 	}
-	return w.txn.Commit(d)
+	err := w.txn.Commit(d)
+	if w.arrived {
+		w.coll.shared.capped.arrivals.announce()
+	}
+	return err
 }
 
 // Len returns how many storage keys the transaction changes, Bytes how large they are.
@@ -77,6 +95,9 @@ func (w *Writer) Bytes() int { return w.txn.Bytes() }
 
 // Insert adds a document, which must have an _id. A duplicate key gives error 11000.
 func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
+	if w.coll.Capped != nil {
+		return w.insertCapped(ctx, doc)
+	}
 	id := doc.Lookup("_id")
 	w.record = w.coll.RecordKey(w.record[:0], id)
 	key := w.record
@@ -92,7 +113,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	}
 	recordID := key[prefixLen:]
 	w.id.set(id)
-	for _, ix := range w.coll.Indexes {
+	for _, ix := range w.coll.maintained {
 		if err := w.insertEntries(ctx, ix, doc, recordID); err != nil {
 			return err
 		}
@@ -132,8 +153,8 @@ func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, er
 // Update replaces a record that the writer has locked. Both versions have the same _id.
 func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Doc) error {
 	recordID := recordKey[prefixLen:]
-	w.id.set(doc.Lookup("_id"))
-	for _, ix := range w.coll.Indexes {
+	w.setID(doc)
+	for _, ix := range w.coll.maintained {
 		if err := w.updateEntries(ctx, ix, recordID, old, doc); err != nil {
 			return err
 		}
@@ -145,7 +166,7 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 // Delete removes a record that the writer has locked.
 func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
 	recordID := recordKey[prefixLen:]
-	for _, ix := range w.coll.Indexes {
+	for _, ix := range w.coll.maintained {
 		if err := ix.generate(old, &w.oldKeys); err != nil {
 			return err
 		}
@@ -159,6 +180,9 @@ func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
 	w.delta.Bytes -= int64(len(old))
 	return w.txn.Delete(recordKey)
 }
+
+// setID prepares the index entries of a document's record.
+func (w *Writer) setID(doc bsonx.Doc) { w.coll.setID(&w.id, doc) }
 
 // generate fills keys with the entries that doc has in ix.
 func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {

@@ -21,7 +21,7 @@ func equalities(n filter.Node, fn func(path string, v bsonx.Value)) {
 
 // byID returns the _id of a query that names exactly one record and needs no plan.
 func (q Query) byID() (id bsonx.Value, ok bool) {
-	if !q.Hint.IsMissing() || q.Filter.Collation() != nil {
+	if !q.Hint.IsMissing() || q.Filter.Collation() != nil || q.Coll.IDIndex != nil {
 		return id, false
 	}
 	equalities(q.Filter.Root, func(path string, v bsonx.Value) {

@@ -53,6 +53,11 @@ func batchEnd(docs []bsonx.Doc, start int) int {
 
 // insertBatch adds all documents in one transaction, or none.
 func (e *Executor) insertBatch(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options) error {
+	if c.Capped != nil {
+		if err := e.store.Trim(ctx, c); err != nil {
+			return err
+		}
+	}
 	w, err := e.store.BeginWrite(c)
 	if err != nil {
 		return err

@@ -1,0 +1,181 @@
+package command
+
+import (
+	"context"
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// The limits of capped collections.
+const (
+	// maxCappedSize is the largest size in bytes, 1 PB.
+	maxCappedSize = 1 << 50
+	// maxCappedDocuments is the largest max; it also stands for a max of zero or less, which is none.
+	maxCappedDocuments = math.MaxInt32
+)
+
+// cappedCommands turn collections into capped ones.
+func cappedCommands() []Definition {
+	return []Definition{
+		{
+			Name: "convertToCapped", Help: "Makes a collection capped.", Run: runConvertToCapped, Write: true,
+			Fields: []Field{{Name: "size", Type: SafeInt, Required: true, Check: checkCappedSize}},
+		},
+		{
+			Name: "cloneCollectionAsCapped", Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped, Write: true,
+			Fields: []Field{
+				{Name: "toCollection", Type: String, Required: true},
+				{Name: "size", Type: SafeInt, Required: true, Check: checkCappedSize},
+				{Name: "temp", Type: SafeBool},
+			},
+		},
+	}
+}
+
+// checkCappedSize and checkCappedMax are the Checks of the fields that set the limits.
+func checkCappedSize(name string, v bsonx.Value) error { return Between(1, maxCappedSize)(name, v) }
+
+func checkCappedMax(name string, v bsonx.Value) error {
+	if n := saturatingInt64(v); n > maxCappedDocuments {
+		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be < %d, actual value '%d'", name, maxCappedDocuments+1, n)
+	}
+	return nil
+}
+
+// cappedMax returns the max option that is kept for the one that was sent.
+func cappedMax(v bsonx.Value) int64 {
+	if n := saturatingInt64(v); n > 0 {
+		return n
+	}
+	return maxCappedDocuments
+}
+
+// Location codes of create.
+const (
+	codeCappedSizeOnClustered = mongoerr.Code(6049200)
+	codeCappedClustered       = mongoerr.Code(6127800)
+)
+
+// checkCapped judges the options of create that belong to capped collections.
+func checkCapped(req *Request) error {
+	if !req.Bool("capped") {
+		if (req.Has("size") || req.Has("max")) && !req.Has("viewOn") {
+			return mongoerr.New(mongoerr.InvalidOptions,
+				"the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
+		}
+		return nil
+	}
+	switch {
+	case req.Get("clusteredIndex").Truthy() && req.Has("size"):
+		return mongoerr.New(codeCappedSizeOnClustered, "'size' field for capped collections is not allowed on clustered collections. "+
+			"Did you mean 'capped: true' with 'expireAfterSeconds'?")
+	case req.Get("clusteredIndex").Truthy():
+		return mongoerr.New(codeCappedClustered, "Clustered capped collection only available with 'enableTestCommands' server parameter")
+	case !req.Has("size"):
+		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
+	case req.Has("timeseries"):
+		return mongoerr.New(mongoerr.InvalidOptions, "'timeseries' is not allowed with 'capped'")
+	}
+	return nil
+}
+
+// appendCapped appends the options of a capped collection, in the order and with the types in which they are listed.
+func appendCapped(b *bsonx.Builder, size int64, limit bsonx.Value) {
+	b.Bool("capped", true)
+	appendNumber(b, "size", size)
+	if !limit.IsMissing() {
+		appendNumber(b, "max", cappedMax(limit))
+	}
+}
+
+// checkModifyCapped judges cappedSize and cappedMax of collMod.
+func checkModifyCapped(req *Request, c *table.Collection) error {
+	if (req.Has("cappedSize") || req.Has("cappedMax")) && c.Capped == nil {
+		return mongoerr.New(mongoerr.InvalidOptions, "Collection must be capped.")
+	}
+	return nil
+}
+
+// modifyCapped puts the limits of a collMod into the options.
+func modifyCapped(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
+	size, limit := req.Get("cappedSize"), req.Get("cappedMax")
+	if !size.IsMissing() {
+		options = withField(options, "size", number(saturatingInt64(size)))
+	}
+	if !limit.IsMissing() {
+		options = withField(options, "max", number(cappedMax(limit)))
+	}
+	return options, !size.IsMissing() || !limit.IsMissing()
+}
+
+// number returns an int32 where n fits, else an int64.
+func number(n int64) bsonx.Value {
+	if int64(int32(n)) == n {
+		return bsonx.Int32(int32(n))
+	}
+	return bsonx.Int64(n)
+}
+
+func runConvertToCapped(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c, err := req.cappedSource(name)
+	if err != nil {
+		return err
+	}
+	return req.Service.Store.Convert(ctx, c, cappedCopy(c.Options, req))
+}
+
+func runCloneAsCapped(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c, err := req.cappedSource(name)
+	if err != nil {
+		return err
+	}
+	to := req.String("toCollection")
+	if req.Service.Store.Lookup(req.DB, to) != nil {
+		return mongoerr.New(mongoerr.NamespaceExists, "cloneCollectionAsCapped failed - destination collection %s.%s already exists. "+
+			"source collection: %s", req.DB, to, c.Namespace())
+	}
+	return req.Service.Store.Clone(ctx, c, req.DB, to, cappedCopy(c.Options, req))
+}
+
+// cappedSource returns the collection whose documents become capped.
+func (r *Request) cappedSource(name string) (*table.Collection, error) {
+	c := r.Service.Store.Lookup(r.DB, name)
+	switch {
+	case c == nil:
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s.%s does not exist", r.DB, name)
+	case c.Kind == catalog.KindView:
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "%s not supported for views: %s", r.Def.Name, c.Namespace())
+	}
+	return c, nil
+}
+
+// cappedCopy returns the options of a collection with those of the capped copy that the command asks for.
+func cappedCopy(options bsonx.Doc, req *Request) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	appendCapped(b, req.Int64("size", 0), options.Lookup("max"))
+	if req.Bool("temp") {
+		b.Bool("temp", true)
+	}
+	for it := options.Iter(); it.Next(); {
+		switch string(it.Key()) {
+		case "capped", "size", "max", "temp", "clusteredIndex":
+		default:
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return b.Bytes()
+}

@@ -1,0 +1,330 @@
+package command_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// newTopic returns a capped collection with the documents 0, 1 and 2.
+func newTopic(t *testing.T, limit int) *mongo.Collection {
+	t.Helper()
+	db := sheaftest.New(t).Database("d")
+	opts := options.CreateCollection().SetCapped(true).SetSizeInBytes(1 << 20).SetMaxDocuments(int64(limit))
+	if err := db.CreateCollection(t.Context(), "topic", opts); err != nil {
+		t.Fatal(err)
+	}
+	c := db.Collection("topic")
+	publish(t, c, 0, 1, 2)
+	return c
+}
+
+func publish(t *testing.T, c *mongo.Collection, ids ...int) {
+	t.Helper()
+	var docs []any
+	for _, id := range ids {
+		docs = append(docs, bson.D{{Key: "_id", Value: id}, {Key: "even", Value: id%2 == 0}})
+	}
+	if _, err := c.InsertMany(context.Background(), docs); err != nil {
+		t.Error(err)
+	}
+}
+
+// run runs a command and returns its reply.
+func run(t *testing.T, c *mongo.Collection, cmd bson.D) (bson.Raw, error) {
+	t.Helper()
+	return c.Database().RunCommand(t.Context(), cmd).Raw()
+}
+
+func mustRun(t *testing.T, c *mongo.Collection, cmd bson.D) bson.Raw {
+	t.Helper()
+	raw, err := run(t, c, cmd)
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	return raw
+}
+
+// tail is a tailable cursor without the driver's own loop.
+type tail struct {
+	t  *testing.T
+	c  *mongo.Collection
+	id int64
+}
+
+func newTail(t *testing.T, c *mongo.Collection, opts ...bson.E) *tail {
+	t.Helper()
+	cmd := bson.D{{Key: "find", Value: c.Name()}, {Key: "tailable", Value: true}}
+	raw := mustRun(t, c, append(cmd, opts...))
+	id := raw.Lookup("cursor", "id").Int64()
+	if id == 0 {
+		t.Fatal("the cursor is closed")
+	}
+	return &tail{t, c, id}
+}
+
+func (x *tail) getMore(opts ...bson.E) (ids []int32, err error) {
+	x.t.Helper()
+	cmd := bson.D{{Key: "getMore", Value: x.id}, {Key: "collection", Value: x.c.Name()}}
+	raw, err := run(x.t, x.c, append(cmd, opts...))
+	if err != nil {
+		return nil, err
+	}
+	values, err := raw.Lookup("cursor", "nextBatch").Array().Values()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values {
+		ids = append(ids, v.Document().Lookup("_id").Int32())
+	}
+	return ids, nil
+}
+
+func (x *tail) want(want string, opts ...bson.E) {
+	x.t.Helper()
+	ids, err := x.getMore(opts...)
+	if got := fmt.Sprint(ids); err != nil || got != want {
+		x.t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
+func hasCode(err error, code int) bool {
+	var e mongo.ServerError
+	return err != nil && asServerError(err, &e) && e.HasErrorCode(code)
+}
+
+func asServerError(err error, to *mongo.ServerError) bool {
+	e, ok := err.(mongo.ServerError) //nolint:errorlint // the driver returns it as it is
+	*to = e
+	return ok
+}
+
+func TestTailable(t *testing.T) {
+	t.Parallel()
+	c := newTopic(t, 5)
+	all := newTail(t, c)
+	even := newTail(t, c, bson.E{Key: "filter", Value: bson.D{{Key: "even", Value: true}}})
+	slow := newTail(t, c, bson.E{Key: "batchSize", Value: 1})
+	all.want("[]")
+	all.want("[]")
+	publish(t, c, 3, 4)
+	all.want("[3 4]")
+	even.want("[4]")
+	slow.want("[1]", bson.E{Key: "batchSize", Value: 1})
+	publish(t, c, 5)
+	all.want("[5]")
+	even.want("[]")
+	publish(t, c, 6) // evicts 1
+	if _, err := slow.getMore(); !hasCode(err, 136) {
+		t.Errorf("a lost position: %v", err)
+	}
+	if _, err := slow.getMore(); !hasCode(err, 43) {
+		t.Errorf("a cursor that has lost its position: %v", err)
+	}
+	all.want("[6]")
+	even.want("[6]")
+}
+
+// TestCappedPositionLost is about cursors that are not tailable.
+func TestCappedPositionLost(t *testing.T) {
+	t.Parallel()
+	c := newTopic(t, 3)
+	raw := mustRun(t, c, bson.D{{Key: "find", Value: "topic"}, {Key: "batchSize", Value: 1}})
+	x := &tail{t, c, raw.Lookup("cursor", "id").Int64()}
+	publish(t, c, 3)
+	if _, err := x.getMore(); !hasCode(err, 136) {
+		t.Errorf("a lost position: %v", err)
+	}
+}
+
+func TestTailableErrors(t *testing.T) {
+	t.Parallel()
+	c := newTopic(t, 4)
+	find := func(opts ...bson.E) error {
+		_, err := run(t, c, append(bson.D{{Key: "find", Value: "topic"}}, opts...))
+		return err
+	}
+	tailable, await := bson.E{Key: "tailable", Value: true}, bson.E{Key: "awaitData", Value: true}
+	for name, test := range map[string]struct {
+		err  error
+		code int
+	}{
+		"sort":         {find(tailable, bson.E{Key: "sort", Value: bson.D{{Key: "_id", Value: 1}}}), 2},
+		"backward":     {find(tailable, bson.E{Key: "sort", Value: bson.D{{Key: "$natural", Value: -1}}}), 2},
+		"single batch": {find(tailable, bson.E{Key: "singleBatch", Value: true}), 2},
+		"await only":   {find(await), 9},
+	} {
+		if !hasCode(test.err, test.code) {
+			t.Errorf("%s: %v, want code %d", name, test.err, test.code)
+		}
+	}
+	if _, err := newTail(t, c).getMore(bson.E{Key: "maxTimeMS", Value: 10}); !hasCode(err, 2) {
+		t.Errorf("maxTimeMS without awaitData: %v", err)
+	}
+	gone := newTail(t, c, await)
+	done := make(chan error)
+	go func() {
+		_, err := gone.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
+		done <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	if err := c.Drop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !hasCode(err, 175) {
+		t.Errorf("a cursor on a dropped collection: %v", err)
+	}
+	// A collection without documents gives a cursor no position.
+	for _, name := range []string{"topic", "empty"} {
+		if name == "empty" {
+			mustRun(t, c, bson.D{{Key: "create", Value: name}, {Key: "capped", Value: true}, {Key: "size", Value: 1000}})
+		}
+		raw := mustRun(t, c, bson.D{{Key: "find", Value: name}, tailable})
+		if id := raw.Lookup("cursor", "id").Int64(); id != 0 {
+			t.Errorf("%s: a cursor that stays open", name)
+		}
+	}
+}
+
+func TestAwaitData(t *testing.T) {
+	t.Parallel()
+	c := newTopic(t, 100)
+	x := newTail(t, c, bson.E{Key: "awaitData", Value: true}, bson.E{Key: "filter", Value: bson.D{{Key: "even", Value: true}}})
+	start := time.Now()
+	x.want("[]", bson.E{Key: "maxTimeMS", Value: 50})
+	if d := time.Since(start); d < 50*time.Millisecond {
+		t.Errorf("waited for %v", d)
+	}
+	// An insert that does not match lets it wait on.
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		publish(t, c, 3)
+		time.Sleep(20 * time.Millisecond)
+		publish(t, c, 4, 5, 6)
+	}()
+	ids, err := x.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
+	if err != nil || len(ids) == 0 || ids[0] != 4 {
+		t.Errorf("got %v, %v", ids, err)
+	}
+}
+
+func TestAwaitDataIsKilled(t *testing.T) {
+	t.Parallel()
+	c := newTopic(t, 100)
+	x := newTail(t, c, bson.E{Key: "awaitData", Value: true})
+	done := make(chan error)
+	go func() {
+		_, err := x.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
+		done <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	mustRun(t, c, bson.D{{Key: "killCursors", Value: "topic"}, {Key: "cursors", Value: bson.A{x.id}}})
+	if err := <-done; !hasCode(err, 237) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestManySubscribers delivers every message to every waiting cursor, in order.
+func TestManySubscribers(t *testing.T) {
+	t.Parallel()
+	c := newTopic(t, 10_000)
+	const subscribers, messages = 50, 40
+	var ready, done sync.WaitGroup
+	for range subscribers {
+		ready.Add(1)
+		done.Go(func() {
+			x, err := c.Find(t.Context(), bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 100}}}},
+				options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(time.Minute))
+			ready.Done()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = x.Close(context.Background()) }()
+			for i := range messages {
+				if !x.Next(t.Context()) {
+					t.Errorf("the cursor ended: %v", x.Err())
+					return
+				}
+				if id := x.Current.Lookup("_id").Int32(); id != int32(100+i) {
+					t.Errorf("got message %d, want %d", id, 100+i)
+					return
+				}
+			}
+		})
+	}
+	ready.Wait()
+	for i := range messages {
+		publish(t, c, 100+i)
+	}
+	done.Wait()
+}
+
+func TestCappedCommands(t *testing.T) {
+	t.Parallel()
+	c := newTopic(t, 3)
+	if _, err := c.UpdateByID(t.Context(), 1, bson.D{{Key: "$set", Value: bson.D{{Key: "longer", Value: "text"}}}}); err != nil {
+		t.Error(err)
+	}
+	if r, err := c.DeleteOne(t.Context(), bson.D{{Key: "_id", Value: 0}}); err != nil || r.DeletedCount != 1 {
+		t.Errorf("delete: %v, %v", r, err)
+	}
+	stats := mustRun(t, c, bson.D{{Key: "collStats", Value: "topic"}})
+	if !stats.Lookup("capped").Boolean() || stats.Lookup("max").Int32() != 3 || stats.Lookup("maxSize").Int32() != 1<<20 {
+		t.Errorf("collStats: %s", stats)
+	}
+	mustRun(t, c, bson.D{{Key: "collMod", Value: "topic"}, {Key: "cappedMax", Value: 1}, {Key: "cappedSize", Value: 5000}})
+	publish(t, c, 7)
+	if n, err := c.CountDocuments(t.Context(), bson.D{}); err != nil || n != 1 {
+		t.Errorf("%d documents after cappedMax: 1, %v", n, err)
+	}
+	if _, err := run(t, c, bson.D{{Key: "dropIndexes", Value: "topic"}, {Key: "index", Value: "_id_"}}); !hasCode(err, 72) {
+		t.Errorf("drop of the _id index: %v", err)
+	}
+	mustRun(t, c, bson.D{{Key: "dropIndexes", Value: "topic"}, {Key: "index", Value: "*"}})
+	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 7}}); !mongo.IsDuplicateKeyError(err) {
+		t.Errorf("a duplicate _id: %v", err)
+	}
+	valid := mustRun(t, c, bson.D{{Key: "validate", Value: "topic"}})
+	if !valid.Lookup("valid").Boolean() {
+		t.Errorf("validate: %s", valid)
+	}
+}
+
+func TestConvertToCapped(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("d")
+	c := db.Collection("plain")
+	publish(t, c, 2, 1, 0)
+	if _, err := run(t, c, bson.D{{Key: "collMod", Value: "plain"}, {Key: "cappedMax", Value: 1}}); !hasCode(err, 72) {
+		t.Errorf("cappedMax of an ordinary collection: %v", err)
+	}
+	mustRun(t, c, bson.D{{Key: "cloneCollectionAsCapped", Value: "plain"}, {Key: "toCollection", Value: "copy"}, {Key: "size", Value: 4096}})
+	mustRun(t, c, bson.D{{Key: "convertToCapped", Value: "plain"}, {Key: "size", Value: 4096}})
+	for _, name := range []string{"plain", "copy"} {
+		specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{Key: "name", Value: name}})
+		if err != nil || len(specs) != 1 || !specs[0].Options.Lookup("capped").Boolean() {
+			t.Fatalf("%s: %v, %v", name, specs, err)
+		}
+		publish(t, db.Collection(name), 3)
+		x := newTail(t, db.Collection(name))
+		publish(t, db.Collection(name), -1)
+		x.want("[-1]")
+	}
+	for _, cmd := range []bson.D{
+		{{Key: "convertToCapped", Value: "none"}, {Key: "size", Value: 4096}},
+		{{Key: "cloneCollectionAsCapped", Value: "none"}, {Key: "toCollection", Value: "other"}, {Key: "size", Value: 4096}},
+	} {
+		if _, err := run(t, c, cmd); !hasCode(err, 26) {
+			t.Errorf("%v: %v", cmd, err)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// A tailable cursor on a capped collection stays open at its end. Between batches it holds nothing but the key of the
+// last record that it has looked at; with awaitData a getMore that finds nothing waits, holding as little, for an insert.
+
+// defaultAwait is how long a getMore of an awaitData cursor waits where it has no maxTimeMS.
+const defaultAwait = time.Second
+
+// checkTailable judges the options of a find for a tailable cursor.
+func checkTailable(req *Request, name string, c *table.Collection) error {
+	sort := req.Doc("sort")
+	direction, _ := sort.Lookup("$natural").AsInt64()
+	switch {
+	case req.Bool("awaitData") && !req.Bool("tailable"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
+	case !req.Bool("tailable"):
+		return nil
+	case !sort.IsEmpty() && (sort.Len() != 1 || direction != 1):
+		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with a sort other than {$natural: 1}")
+	case req.Bool("singleBatch"):
+		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
+	case c != nil && c.Capped == nil:
+		return mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s.%s: tailable cursor requested on non capped collection", req.DB, name)
+	}
+	return nil
+}
+
+// staysOpen reports whether a tailable cursor that has come to the end of its first batch stays open: on a collection
+// without documents it has no position and does not.
+func (s *planSource) staysOpen() (bool, error) {
+	if s.coll == nil {
+		return false, nil
+	}
+	counter, err := s.store.Count(s.coll)
+	return counter.Count > 0, err
+}
+
+// awaiter lets one getMore of a tailable cursor wait for documents.
+type awaiter struct {
+	req      *Request
+	src      *planSource
+	deadline time.Time
+}
+
+func newAwaiter(req *Request, src *planSource) *awaiter {
+	d := defaultAwait
+	if req.Generic.HasMaxTime {
+		d = time.Duration(req.Generic.MaxTimeMillis) * time.Millisecond
+	}
+	return &awaiter{req: req, src: src, deadline: time.Now().Add(d)}
+}
+
+// wait holds the getMore until there was an insert that the cursor has not looked at. It reports false when the time is
+// up.
+func (a *awaiter) wait(ctx context.Context) (bool, error) {
+	d := time.Until(a.deadline)
+	if d <= 0 {
+		return false, nil
+	}
+	a.src.Save()
+	start := time.Now()
+	arrived, err := await(ctx, a.req, a.src.arrivals, d)
+	a.req.Op.Debug.Waited += time.Since(start)
+	if err != nil || !arrived {
+		return false, err
+	}
+	return true, a.src.Restore(ctx)
+}
+
+// await reports whether the channel was closed within d.
+func await(ctx context.Context, req *Request, arrivals <-chan struct{}, d time.Duration) (bool, error) {
+	req.Op.SetAwaiting(true)
+	defer req.Op.SetAwaiting(false)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-arrivals:
+		return true, nil
+	case <-timer.C:
+		return false, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}

@@ -1,0 +1,247 @@
+package table
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Records of a capped collection are clustered by an insertion sequence. Whoever inserts holds the insert lock, the lock
+// of the collection's record prefix, until the commit: records become visible in the order of their sequence, so that a
+// reader that has seen a record will never find another one before it.
+
+// CappedOptions are the limits of a capped collection.
+type CappedOptions struct {
+	// Size is how many bytes of documents there may be.
+	Size int64
+	// Max is how many documents there may be; 0 is any number.
+	Max int64
+}
+
+func cappedOptions(options bsonx.Doc) *CappedOptions {
+	size, _ := options.Lookup("size").AsInt64()
+	limit, _ := options.Lookup("max").AsInt64()
+	return &CappedOptions{Size: size, Max: limit}
+}
+
+// IsCapped reports whether options of a collection make it capped.
+func IsCapped(options bsonx.Doc) bool { return options.Lookup("capped").Truthy() }
+
+// exceeded reports whether a collection of that many documents and bytes is too large.
+func (o *CappedOptions) exceeded(c storage.Counter) bool {
+	return c.Bytes > o.Size || o.Max > 0 && c.Count > o.Max
+}
+
+// cappedState is what all forms of a capped collection share. Its numbers are guarded by the insert lock.
+type cappedState struct {
+	// next is the sequence of the next record, 0 before the first insert of this process. It only grows.
+	next int64
+	// oldest is a sequence below which there is no record: a scan that begins there need not walk over what storage still
+	// remembers of evicted records.
+	oldest   int64
+	arrivals arrivals
+}
+
+// arrivals tells any number of waiters of the next insert.
+type arrivals struct {
+	mu   sync.Mutex
+	next chan struct{} // nil while nobody waits
+}
+
+func (a *arrivals) wait() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next == nil {
+		a.next = make(chan struct{})
+	}
+	return a.next
+}
+
+func (a *arrivals) announce() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next != nil {
+		close(a.next)
+		a.next = nil
+	}
+}
+
+// Arrivals returns a channel that is closed after the next insert into a capped collection, or when the collection is
+// dropped or renamed. Asked for before a snapshot is taken, it tells of everything that the snapshot does not have.
+func (c *Collection) Arrivals() <-chan struct{} { return c.shared.capped.arrivals.wait() }
+
+// sequenceKey appends the key of the record of a capped collection with that sequence.
+func (c *Collection) sequenceKey(dst []byte, sequence int64) []byte {
+	dst = append(dst, recordSpace)
+	dst = binary.BigEndian.AppendUint32(dst, c.ID)
+	return keystring.Append(dst, bsonx.Int64(sequence), false)
+}
+
+// Sequence returns the insertion sequence in the key of a record of a capped collection.
+func Sequence(recordKey []byte) (int64, error) {
+	v, _, _, err := keystring.Decode(nil, recordKey[prefixLen:], false, nil)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := v.AsExactInt64()
+	if !ok {
+		return 0, fmt.Errorf("%w: record key %x of a capped collection", storage.ErrCorrupt, recordKey)
+	}
+	return n, nil
+}
+
+// lockInserts takes the insert lock and makes sure that the sequence is known.
+func (w *Writer) lockInserts(ctx context.Context) (*cappedState, error) {
+	prefix := w.coll.RecordPrefix()
+	if err := w.txn.Lock(ctx, prefix); err != nil {
+		return nil, err
+	}
+	st := w.coll.shared.capped
+	if st.next > 0 {
+		return st, nil
+	}
+	it, err := w.txn.NewIter(prefix, PrefixEnd(prefix))
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	last := int64(0)
+	if it.Last() {
+		if last, err = Sequence(it.Key()); err != nil {
+			return nil, err
+		}
+	}
+	if err := it.Err(); err != nil {
+		return nil, err
+	}
+	st.next = last + 1
+	return st, nil
+}
+
+// insertCapped adds a document behind all others and evicts the oldest ones that are too many then.
+func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
+	st, err := w.lockInserts(ctx)
+	if err != nil {
+		return err
+	}
+	w.record = w.coll.sequenceKey(w.record[:0], st.next)
+	st.next++
+	w.setID(doc)
+	for _, ix := range w.coll.maintained {
+		if err := w.insertEntries(ctx, ix, doc, w.record[prefixLen:]); err != nil {
+			return err
+		}
+	}
+	w.delta.Count++
+	w.delta.Bytes += int64(len(doc))
+	w.arrived = true
+	if err := w.txn.Put(w.record, doc); err != nil {
+		return err
+	}
+	_, err = w.evict(ctx, st, w.record, nil)
+	return err
+}
+
+// tooLarge reports whether the collection, with what the transaction changes, exceeds its limits.
+func (w *Writer) tooLarge() (bool, error) {
+	c, err := w.store.Count(w.coll)
+	return w.coll.Capped.exceeded(c.Plus(w.delta)), err
+}
+
+// evict removes the oldest records below upper until the collection keeps its limits, or enough reports that it has
+// removed that many; enough may be nil. It returns how many it removed.
+func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enough func(n int) bool) (n int, err error) {
+	over, err := w.tooLarge()
+	if err != nil || !over {
+		return 0, err
+	}
+	first := w.evictFrom == 0
+	if first {
+		w.evictFrom = st.oldest
+	}
+	it, err := w.txn.NewIter(w.coll.sequenceKey(nil, w.evictFrom), upper)
+	if err != nil {
+		return 0, err
+	}
+	defer it.Close()
+	for ok := it.First(); ok && over; ok = it.Next() {
+		sequence, err := Sequence(it.Key())
+		if err != nil {
+			return n, err
+		}
+		if first {
+			// What the transaction sees before its own evictions is committed: the hint survives a rollback.
+			st.oldest, first = sequence, false
+		}
+		w.evictFrom = sequence + 1
+		w.oldKey = append(w.oldKey[:0], it.Key()...)
+		old, err := w.Lock(ctx, w.oldKey, w.oldDoc)
+		if err != nil {
+			return n, err
+		}
+		if old != nil { // else someone deleted it meanwhile
+			w.oldDoc = old
+			if err := w.Delete(w.oldKey, old); err != nil {
+				return n, err
+			}
+			n++
+		}
+		if enough != nil && enough(n) {
+			return n, nil
+		}
+		if over, err = w.tooLarge(); err != nil {
+			return n, err
+		}
+	}
+	return n, it.Err()
+}
+
+// An insert evicts what is too much in its own transaction, up to these amounts; see Trim.
+const (
+	trimRecords = 1024
+	trimBytes   = 16 << 20
+)
+
+// Trim evicts, in transactions of bounded size, what a capped collection has far beyond its limits: they were made
+// smaller. It is called before an insert, which evicts the rest.
+func (s *Store) Trim(ctx context.Context, c *Collection) error {
+	for {
+		counter, err := s.Count(c)
+		if err != nil {
+			return err
+		}
+		counter.Count -= trimRecords
+		counter.Bytes -= trimBytes
+		if !c.Capped.exceeded(counter) {
+			return nil
+		}
+		n, err := s.trim(ctx, c)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+func (s *Store) trim(ctx context.Context, c *Collection) (int, error) {
+	w, err := s.BeginWrite(c)
+	if err != nil {
+		return 0, err
+	}
+	defer w.Close()
+	st, err := w.lockInserts(ctx)
+	if err != nil {
+		return 0, err
+	}
+	// The newest record stays, however large it is.
+	newest := w.coll.sequenceKey(nil, st.next-1)
+	n, err := w.evict(ctx, st, newest, func(n int) bool { return n >= trimRecords || w.Bytes() >= trimBytes })
+	if err != nil {
+		return 0, err
+	}
+	return n, w.Commit(storage.Buffered)
+}
