@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -98,7 +99,12 @@ func (ch *Change) write(firstID uint32) error {
 			}
 			e.Attached = attached
 		}
-		if err := ch.txn.Put(entryKey(e.ID), encodeEntry(e)); err != nil {
+		stored := encodeEntry(e)
+		// Options can be nested as deep as a command may be, and they are nested deeper here.
+		if err := bsonx.Validate(stored, bsonx.Limits{}); err != nil {
+			return fmt.Errorf("the catalog cannot keep %s: %w", e.Namespace(), err)
+		}
+		if err := ch.txn.Put(entryKey(e.ID), stored); err != nil {
 			return fmt.Errorf("store %s: %w", e.Namespace(), err)
 		}
 	}

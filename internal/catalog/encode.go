@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -59,27 +61,30 @@ func decodeEntry(raw []byte) (*Collection, error) {
 		return nil, errors.Join(errEntry, err)
 	}
 	d := bsonx.Doc(raw)
-	id, name, db, kind := d.Lookup("id"), d.Lookup("name"), d.Lookup("db"), d.Lookup("kind")
+	name, db, kind := d.Lookup("name"), d.Lookup("db"), d.Lookup("kind")
 	uuid, options, version, indexes := d.Lookup("uuid"), d.Lookup("options"), d.Lookup("version"), d.Lookup("indexes")
+	id, ok := decodeID(d.Lookup("id"))
 	switch {
-	case id.Type != bsonx.TypeInt64, version.Type != bsonx.TypeInt64, name.Type != bsonx.TypeString,
+	case !ok, version.Type != bsonx.TypeInt64, name.Type != bsonx.TypeString,
 		db.Type != bsonx.TypeString, kind.Type != bsonx.TypeString, options.Type != bsonx.TypeDocument,
 		indexes.Type != bsonx.TypeArray, uuid.Type != bsonx.TypeBinary, len(uuid.Data) != 5+16:
 		return nil, errEntry
-	}
-	c := &Collection{
-		ID: uint32(id.Int64()), DB: db.Str(), Name: name.Str(), Kind: Kind(kind.Str()),
-		Options: options.Doc().Clone(), Version: uint64(version.Int64()),
-	}
-	switch id := d.Lookup("idIndex"); id.Type {
-	case bsonx.TypeMissing:
-	case bsonx.TypeInt64:
-		c.IDIndex = NewIDIndex(uint32(id.Int64()))
-	default:
+	case name.Str() == "", db.Str() == "", kind.Str() != string(KindCollection) && kind.Str() != string(KindView):
 		return nil, errEntry
 	}
-	_, bytes := uuid.Binary()
-	copy(c.UUID[:], bytes)
+	c := &Collection{
+		ID: id, DB: db.Str(), Name: name.Str(), Kind: Kind(kind.Str()),
+		Options: options.Doc().Clone(), Version: uint64(version.Int64()),
+	}
+	if v := d.Lookup("idIndex"); !v.IsMissing() {
+		id, ok := decodeID(v)
+		if !ok {
+			return nil, errEntry
+		}
+		c.IDIndex = NewIDIndex(id)
+	}
+	_, id16 := uuid.Binary()
+	copy(c.UUID[:], id16)
 	for it := indexes.Doc().Iter(); it.Next(); {
 		ix, err := decodeIndex(it.Value())
 		if err != nil {
@@ -90,22 +95,44 @@ func decodeEntry(raw []byte) (*Collection, error) {
 	return c, nil
 }
 
+// decodeID reads a storage identifier.
+func decodeID(v bsonx.Value) (uint32, bool) {
+	if v.Type != bsonx.TypeInt64 {
+		return 0, false
+	}
+	n := v.Int64()
+	return uint32(n), n > 0 && n <= math.MaxUint32
+}
+
 func decodeIndex(v bsonx.Value) (*Index, error) {
 	if v.Type != bsonx.TypeDocument {
 		return nil, errEntry
 	}
-	id, spec, ready := v.Doc().Lookup("id"), v.Doc().Lookup("spec"), v.Doc().Lookup("ready")
-	if id.Type != bsonx.TypeInt64 || spec.Type != bsonx.TypeDocument || ready.Type != bsonx.TypeBool {
+	spec, ready := v.Doc().Lookup("spec"), v.Doc().Lookup("ready")
+	id, ok := decodeID(v.Doc().Lookup("id"))
+	if !ok || spec.Type != bsonx.TypeDocument || ready.Type != bsonx.TypeBool {
 		return nil, errEntry
 	}
 	d := spec.Doc().Clone()
 	if d.Lookup("name").Type != bsonx.TypeString || d.Lookup("key").Type != bsonx.TypeDocument {
 		return nil, errEntry
 	}
-	ix := NewIndex(uint32(id.Int64()), d)
+	ix := NewIndex(id, d)
 	ix.Ready = ready.Bool()
 	ix.Enforced = ix.Ready
 	return ix, nil
+}
+
+// lastID returns the largest identifier that an entry uses.
+func (c *Collection) lastID() uint32 {
+	last := c.ID
+	if c.IDIndex != nil {
+		last = max(last, c.IDIndex.ID)
+	}
+	for _, ix := range c.Indexes {
+		last = max(last, ix.ID)
+	}
+	return last
 }
 
 // load reads all entries and the next identifier.
@@ -115,10 +142,13 @@ func (c *Catalog) load() error {
 	if err := c.loadNext(snap); err != nil {
 		return err
 	}
-	return scan(snap, []byte{space, 'c'}, []byte{space, 'd'}, func(_, value []byte) error {
+	return scan(snap, []byte{space, 'c'}, []byte{space, 'd'}, func(key, value []byte) error {
 		e, err := decodeEntry(value)
 		if err != nil {
 			return err
+		}
+		if !bytes.Equal(key, entryKey(e.ID)) || e.lastID() >= c.next {
+			return fmt.Errorf("%w: the identifiers of %s", errEntry, e.Namespace())
 		}
 		if c.attach != nil {
 			if e.Attached, err = c.attach(e, nil); err != nil {
@@ -142,11 +172,11 @@ func (c *Catalog) loadNext(snap storage.Snapshot) error {
 	if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 		return errors.Join(errEntry, err)
 	}
-	next, ok := bsonx.Doc(value).Lookup("next").AsInt64()
+	next, ok := decodeID(bsonx.Doc(value).Lookup("next"))
 	if !ok {
 		return errEntry
 	}
-	c.next = uint32(next)
+	c.next = next
 	return nil
 }
 

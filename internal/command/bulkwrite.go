@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -291,14 +290,8 @@ func (r *bulkRun) insert(ctx context.Context, op *bulkOp) error {
 		return err
 	}
 	var failure error
-	err = r.req.onCollection(op.ns.db, op.ns.name, func(c *table.Collection) error {
-		if c.Kind == catalog.KindView {
-			return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
-		}
-		_, err := r.req.Service.Writes.Insert(ctx, c, []bsonx.Doc{doc}, r.opts, func(_ int, err error) { failure = err })
-		return err
-	})
-	if err != nil {
+	open := func() (*table.Collection, error) { return r.req.ensure(op.ns.db, op.ns.name) }
+	if _, err := r.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{doc}, r.opts, func(_ int, err error) { failure = err }); err != nil {
 		return err
 	}
 	return failure

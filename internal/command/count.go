@@ -51,7 +51,19 @@ func countCollection(ctx context.Context, req *Request, name string, c *table.Co
 	}
 	reader := exec.NewReader(req.Service.Store.Engine())
 	defer reader.Close()
-	return req.Service.Planner.Count(ctx, q, reader, req.Service.recordCount(c))
+	for {
+		if req.Service.pin(reader, q.Coll) {
+			n, err := req.Service.Planner.Count(ctx, q, reader, req.Service.recordCount(q.Coll))
+			// Without a filter the snapshot is not asked.
+			if err != nil || n > 0 || !req.Service.isStale(q.Coll) {
+				return n, err
+			}
+		}
+		reader.Close()
+		if q.Coll, err = req.Service.again(q); err != nil {
+			return 0, err
+		}
+	}
 }
 
 func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {

@@ -35,19 +35,9 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
-	c, err := req.ensure(req.DB, name)
+	before, missing, err := buildMissing(ctx, req, name, specs)
 	if err != nil {
 		return err
-	}
-	before := len(c.Indexes) + 1
-	missing, err := newIndexes(c, specs)
-	if err != nil {
-		return err
-	}
-	if len(missing) > 0 {
-		if err := req.Service.Store.CreateIndexes(ctx, c, missing); err != nil {
-			return err
-		}
 	}
 	reply.Int32("numIndexesBefore", int32(before))
 	reply.Int32("numIndexesAfter", int32(before+len(missing)))
@@ -57,6 +47,37 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	}
 	reply.Bool("createdCollectionAutomatically", existed == nil)
 	return nil
+}
+
+// buildMissing builds the indexes that do not exist yet. Those that someone else is building are waited for: who is told that
+// an index exists may rely on it. It returns how many indexes there were, and the specifications of those that it built.
+func buildMissing(ctx context.Context, req *Request, name string, specs []*indexSpec) (before int, missing []bsonx.Doc, err error) {
+	store := req.Service.Store
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.name
+	}
+	for {
+		c, err := req.ensure(req.DB, name)
+		if err != nil {
+			return 0, nil, err
+		}
+		if err := store.WaitIndexes(ctx, c, names...); err != nil {
+			return 0, nil, err
+		}
+		if !store.IsCurrent(c) {
+			continue
+		}
+		before = len(c.Indexes) + 1
+		missing, err = newIndexes(c, specs)
+		if err != nil || len(missing) == 0 {
+			return before, nil, err
+		}
+		err = store.CreateIndexes(ctx, c, missing)
+		if mongoerr.CodeOf(err) != mongoerr.IndexBuildAlreadyInProgress {
+			return before, missing, err
+		}
+	}
 }
 
 func parseIndexSpecs(req *Request) ([]*indexSpec, error) {

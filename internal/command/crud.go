@@ -150,10 +150,7 @@ func (e *writeErrors) append(reply *bsonx.Builder) {
 
 // appendWriteError appends code, details and message of an error.
 func appendWriteError(reply *bsonx.Builder, err error) {
-	var e *mongoerr.Error
-	if !errors.As(err, &e) {
-		e = mongoerr.New(mongoerr.InternalError, "%s", err.Error())
-	}
+	e := userError(err)
 	reply.Int32("code", int32(e.Code))
 	reply.Fields(e.Info)
 	reply.String("errmsg", e.Message)
@@ -171,19 +168,6 @@ func endsCommand(err error) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// onCollection runs fn on a collection and once more on the newest one where it was dropped in between.
-func (r *Request) onCollection(db, name string, fn func(c *table.Collection) error) error {
-	for {
-		c, err := r.ensure(db, name)
-		if err != nil {
-			return err
-		}
-		if err = fn(c); !errors.Is(err, table.ErrDropped) {
-			return err
-		}
 	}
 }
 

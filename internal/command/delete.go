@@ -2,9 +2,11 @@ package command
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -116,10 +118,21 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 	if err != nil {
 		return 0, err
 	}
-	c, err := r.writable(db, name)
-	if err != nil || c == nil {
-		return 0, err
+	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, One: !spec.multi}}
+	return r.runDeleteStatement(ctx, db, name, st, opts)
+}
+
+// runDeleteStatement runs a statement on a collection that may not exist, or be replaced by another one meanwhile.
+func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *write.DeleteStatement, opts write.Options) (int64, error) {
+	for {
+		c, err := r.writable(db, name)
+		if err != nil || c == nil {
+			return 0, err
+		}
+		st.Coll = c
+		n, err := r.Service.Writes.Delete(ctx, st, opts)
+		if !errors.Is(err, table.ErrDropped) {
+			return n, err
+		}
 	}
-	st := &write.DeleteStatement{Query: write.Query{Coll: c, Filter: f, Hint: spec.hint, One: !spec.multi}}
-	return r.Service.Writes.Delete(ctx, st, opts)
 }

@@ -25,7 +25,13 @@ func distinctCommands() []Definition {
 }
 
 func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	reader := exec.NewReader(req.Service.Store.Engine())
+	defer reader.Close()
 	name, c, err := req.readable()
+	for err == nil && !req.Service.pin(reader, c) {
+		reader.Close()
+		name, c, err = req.readable()
+	}
 	if err != nil {
 		return err
 	}
@@ -33,8 +39,6 @@ func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	if err != nil {
 		return err
 	}
-	reader := exec.NewReader(req.Service.Store.Engine())
-	defer reader.Close()
 	values, err := req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
 	if err != nil {
 		return err

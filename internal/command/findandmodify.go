@@ -119,19 +119,13 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if m.proj, err = sc.projection(m.req.Doc("fields"), f); err != nil {
 		return err
 	}
-	c, err := m.req.writable(m.req.DB, m.name)
+	query := write.Query{Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), One: true}
+	st := &write.DeleteStatement{Query: query, Deleted: m.take}
+	n, err := m.req.runDeleteStatement(ctx, m.req.DB, m.name, st, m.opts)
 	if err != nil {
 		return err
 	}
-	if c != nil {
-		query := write.Query{Coll: c, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), One: true}
-		st := &write.DeleteStatement{Query: query, Deleted: m.take}
-		n, err := m.req.Service.Writes.Delete(ctx, st, m.opts)
-		if err != nil {
-			return err
-		}
-		m.found = m.found && n > 0
-	}
+	m.found = m.found && n > 0
 	reply.StartDocField("lastErrorObject")
 	reply.Int32("n", int32(boolCount(m.found)))
 	reply.End()

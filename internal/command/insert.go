@@ -58,11 +58,8 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	var n int
 	if len(batch.docs) > 0 {
-		err = req.onCollection(req.DB, name, func(c *table.Collection) error {
-			added, err := req.Service.Writes.Insert(ctx, c, batch.docs, batch.opts, batch.failed)
-			n += added
-			return err
-		})
+		open := func() (*table.Collection, error) { return req.ensure(req.DB, name) }
+		n, err = req.Service.Writes.Insert(ctx, open, batch.docs, batch.opts, batch.failed)
 		if err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func insertAll(ctx context.Context, w *write.Executor, c *table.Collection, docs
 		return nil
 	}
 	var failure error
-	_, err := w.Insert(ctx, c, docs, opts, func(_ int, err error) { failure = err })
+	_, err := w.Insert(ctx, w.Only(c), docs, opts, func(_ int, err error) { failure = err })
 	if err != nil {
 		return err
 	}

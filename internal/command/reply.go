@@ -2,9 +2,11 @@ package command
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -97,10 +99,18 @@ func (s *Service) appendError(b *bsonx.Builder, err error) {
 // userError turns any error into one with a code. What is no user error was logged with its context.
 func userError(err error) *mongoerr.Error {
 	var e *mongoerr.Error
-	if errors.As(err, &e) {
+	code := mongoerr.InternalError
+	switch {
+	case storage.IsCorruption(err):
+		code = mongoerr.DataCorruptionDetected // whatever else was wrong because of it
+	case errors.As(err, &e):
 		return e
+	case errors.Is(err, storage.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
+		code = mongoerr.OutOfDiskSpace
+	case errors.Is(err, storage.ErrClosed):
+		code = mongoerr.InterruptedAtShutdown
 	}
-	return mongoerr.New(mongoerr.InternalError, "%s", err.Error())
+	return mongoerr.New(code, "%s", err.Error())
 }
 
 // logInternal logs an error that is no user error: the client sees its text only.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -13,20 +14,33 @@ import (
 
 // planSource lets a cursor read from a running plan. Between batches it holds no snapshot.
 type planSource struct {
-	store  *table.Store
-	coll   *table.Collection
-	run    *plan.Execution
-	reader *exec.Reader
-	left   int64 // documents up to the limit; negative without one
+	service *Service
+	query   *plan.Query
+	store   *table.Store
+	coll    *table.Collection
+	run     *plan.Execution
+	reader  *exec.Reader
+	left    int64 // documents up to the limit; negative without one
 	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore.
 	tailable bool
 	arrivals <-chan struct{}
 }
 
-// openSource plans a query.
+// openSource plans a query. Where the catalog has changed since the query's collection was looked up, it plans again with
+// what the name means now: an index that was dropped in between may be empty in the snapshot, and so may the collection.
 func openSource(ctx context.Context, s *Service, q *plan.Query) (*planSource, error) {
 	reader := exec.NewReader(s.Store.Engine())
 	run, err := s.Planner.Find(ctx, q, reader)
+	for s.isStale(q.Coll) {
+		if err == nil {
+			run.Close()
+		}
+		reader.Close()
+		if q.Coll, err = s.again(q); err != nil {
+			return nil, err
+		}
+		run, err = s.Planner.Find(ctx, q, reader)
+	}
 	if err != nil {
 		reader.Close()
 		return nil, err
@@ -35,17 +49,50 @@ func openSource(ctx context.Context, s *Service, q *plan.Query) (*planSource, er
 	if q.Limit > 0 {
 		left = q.Limit
 	}
-	return &planSource{store: s.Store, coll: q.Coll, run: run, reader: reader, left: left, tailable: q.Tailable && q.Coll != nil && q.Coll.Capped != nil}, nil
+	return &planSource{service: s, query: q, store: s.Store, coll: q.Coll, run: run, reader: reader, left: left, tailable: q.Tailable && q.Coll != nil && q.Coll.Capped != nil}, nil
 }
 
 // Next implements session.Source.
 func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	unpinned := !s.reader.Pinned()
 	row, err := s.run.Next(ctx)
+	if err == nil && row == nil && unpinned && s.service.isStale(s.coll) {
+		// A single get needs no snapshot: it may have come after the collection was replaced.
+		return s.reopen(ctx)
+	}
 	if err != nil || row == nil {
 		return nil, err
 	}
 	s.left--
 	return row.Doc, nil
+}
+
+func (s *planSource) reopen(ctx context.Context) (bsonx.Doc, error) {
+	s.Close()
+	fresh, err := openSource(ctx, s.service, s.query)
+	if err != nil {
+		return nil, err
+	}
+	*s = *fresh
+	return s.Next(ctx)
+}
+
+// isStale reports whether a collection that was looked up has been changed, renamed or dropped since.
+func (s *Service) isStale(c *table.Collection) bool { return c != nil && !s.Store.IsCurrent(c) }
+
+// again looks up the collection of a query once more, nil where there is none any more.
+func (s *Service) again(q *plan.Query) (*table.Collection, error) {
+	c := s.Store.Lookup(q.DB, q.Name)
+	if c != nil && c.Kind == catalog.KindView {
+		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection replaced by a view: %s", c.Namespace())
+	}
+	return c, nil
+}
+
+// pin takes the snapshot of a reader. It reports whether what the snapshot has of a collection is what c says.
+func (s *Service) pin(reader *exec.Reader, c *table.Collection) bool {
+	reader.Pin()
+	return !s.isStale(c)
 }
 
 // done reports whether it is known, without another look, that there is no further document.
@@ -62,6 +109,7 @@ func (s *planSource) Restore(context.Context) error {
 	if s.tailable {
 		s.arrivals = s.coll.Arrivals() // before the snapshot: no insert is between them
 	}
+	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
 	if s.coll != nil {
 		current := s.store.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {

@@ -24,6 +24,9 @@ func (r *Reader) Pin() {
 	}
 }
 
+// Pinned reports whether the snapshot has been taken.
+func (r *Reader) Pinned() bool { return r.snap != nil }
+
 // Get implements storage.Reader.
 func (r *Reader) Get(key []byte) ([]byte, io.Closer, error) {
 	if r.snap != nil {

@@ -150,6 +150,7 @@ const (
 	CollectionUUIDMismatch                    Code = 361
 	RetryableTransactionInProgress            Code = 363
 	TemporarilyUnavailable                    Code = 365
+	DataCorruptionDetected                    Code = 366
 	UserWritesBlocked                         Code = 371
 	ChangeStreamNotEnabled                    Code = 376
 	DuplicateKeyId                            Code = 386
@@ -331,6 +332,7 @@ var names = map[Code]string{
 	CollectionUUIDMismatch:                    "CollectionUUIDMismatch",
 	RetryableTransactionInProgress:            "RetryableTransactionInProgress",
 	TemporarilyUnavailable:                    "TemporarilyUnavailable",
+	DataCorruptionDetected:                    "DataCorruptionDetected",
 	UserWritesBlocked:                         "UserWritesBlocked",
 	ChangeStreamNotEnabled:                    "ChangeStreamNotEnabled",
 	DuplicateKeyId:                            "DuplicateKeyId",

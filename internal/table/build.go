@@ -29,50 +29,76 @@ import (
 // buildBatch is how many records a step locks at once. A writer that wants one of them waits for the step.
 const buildBatch = 256
 
-// build completes indexes that the catalog has as not ready.
-func (s *Store) build(ctx context.Context, c *Collection, names []string) error {
-	if err := s.addExisting(ctx, c, names); err != nil {
+// build completes indexes that the catalog has as not ready. They are named by their identifiers: one that was dropped
+// meanwhile may have been followed by another of its name.
+func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
+	if err := s.addExisting(ctx, c, ids); err != nil {
 		return err
 	}
-	if err := s.setState(c, names, func(ix *catalog.Index) { ix.Enforced = true }); err != nil {
+	if err := s.setState(c, ids, func(ix *catalog.Index) { ix.Enforced = true }); err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := s.verifyUnique(ctx, c, name); err != nil {
+	for _, id := range ids {
+		if err := s.verifyUnique(ctx, c, id); err != nil {
 			return err
 		}
 	}
-	return s.setState(c, names, func(ix *catalog.Index) { ix.Ready = true })
+	return s.setState(c, ids, func(ix *catalog.Index) { ix.Ready = true })
 }
 
-func (s *Store) setState(c *Collection, names []string, set func(*catalog.Index)) error {
-	err := s.modify(c, func(entry *catalog.Collection) error {
-		for _, name := range names {
-			err := replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
-				changed := *ix
-				set(&changed)
-				return &changed
-			})
-			if err != nil {
-				return err
+func (s *Store) setState(c *Collection, ids []uint32, set func(*catalog.Index)) error {
+	if s.Current(c) == nil {
+		return abortedByDrop(c)
+	}
+	return s.modify(c, func(entry *catalog.Collection) error {
+		entry.Indexes = slices.Clone(entry.Indexes)
+		for _, id := range ids {
+			i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.ID == id })
+			if i < 0 {
+				return errIndexDropped
 			}
+			changed := *entry.Indexes[i]
+			set(&changed)
+			entry.Indexes[i] = &changed
 		}
 		return nil
 	})
-	if errors.Is(err, errNoIndex) {
-		return mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: the index was dropped")
+}
+
+// errIndexDropped ends the build of an index that was dropped.
+var errIndexDropped = mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: the index was dropped")
+
+func abortedByDrop(c *Collection) error {
+	return mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: collection %s was dropped", c.Namespace())
+}
+
+// WaitIndexes waits until none of the named indexes of a collection is being built.
+func (s *Store) WaitIndexes(ctx context.Context, c *Collection, names ...string) error {
+	building := func(ix *Index) bool { return !ix.Ready && slices.Contains(names, ix.Name) }
+	for {
+		changed := c.shared.changed()
+		current := s.Current(c)
+		if current == nil || !slices.ContainsFunc(current.Indexes, building) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.stop:
+			return errShutdown
+		}
 	}
-	return err
 }
 
 // addExisting writes the entries of all records.
-func (s *Store) addExisting(ctx context.Context, c *Collection, names []string) error {
+func (s *Store) addExisting(ctx context.Context, c *Collection, ids []uint32) error {
 	next := c.RecordPrefix()
 	for next != nil {
 		if err := s.interrupted(ctx); err != nil {
 			return err
 		}
-		after, err := s.addBatch(ctx, c, names, next)
+		after, err := s.addBatch(ctx, c, ids, next)
 		if errors.Is(err, storage.ErrConflict) {
 			continue // a writer and this batch waited for each other
 		}
@@ -87,90 +113,108 @@ func (s *Store) addExisting(ctx context.Context, c *Collection, names []string) 
 func (s *Store) interrupted(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	case <-s.stop:
-		return mongoerr.New(mongoerr.InterruptedAtShutdown, "index build interrupted at shutdown")
+		return errShutdown
 	default:
 		return nil
 	}
 }
 
+var errShutdown = mongoerr.New(mongoerr.InterruptedAtShutdown, "index build interrupted at shutdown")
+
 // addBatch writes the entries of the records from a key on; it returns the key to go on from, or nil at the end.
-func (s *Store) addBatch(ctx context.Context, c *Collection, names []string, from []byte) ([]byte, error) {
-	w, err := s.BeginWrite(c)
+func (s *Store) addBatch(ctx context.Context, c *Collection, ids []uint32, from []byte) ([]byte, error) {
+	current := s.Current(c) // under the name that it has by now
+	if current == nil {
+		return nil, abortedByDrop(c)
+	}
+	w, err := s.BeginWrite(current)
+	if errors.Is(err, ErrDropped) {
+		return from, nil // renamed just now, or dropped, which the next step sees
+	}
 	if err != nil {
-		return nil, mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: collection %s was dropped", c.Namespace())
+		return nil, err
 	}
 	defer w.Close()
-	next, err := w.lockRecords(ctx, from)
+	var indexes []*Index
+	for _, ix := range w.coll.Indexes {
+		if slices.Contains(ids, ix.ID) {
+			indexes = append(indexes, ix)
+		}
+	}
+	if len(indexes) < len(ids) {
+		return nil, errIndexDropped
+	}
+	locked, next, err := w.lockRecords(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	upper := next
-	if upper == nil {
-		upper = PrefixEnd(c.RecordPrefix())
-	}
-	it, err := w.txn.NewIter(from, upper)
-	if err != nil {
-		return nil, err
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		doc, err := it.Value()
-		if err != nil {
+	for _, key := range locked {
+		if err := w.addEntries(indexes, key); err != nil {
 			return nil, err
 		}
-		recordID := it.Key()[prefixLen:]
-		w.setID(doc)
-		for _, ix := range w.coll.Indexes {
-			if !slices.Contains(names, ix.Name) {
-				continue
-			}
-			if err := ix.generate(bsonx.Doc(doc), &w.keys); err != nil {
-				return nil, err
-			}
-			if err := w.putEntries(ix, recordID); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if err := it.Err(); err != nil {
-		return nil, err
 	}
 	return next, w.Commit(storage.Buffered)
 }
 
-// lockRecords locks the next records from a key on and returns the key of the first that it did not lock, or nil.
-// A record that appears between them later was written by someone who maintains the index.
-func (w *Writer) lockRecords(ctx context.Context, from []byte) ([]byte, error) {
+// addEntries writes the entries of a record that the writer has locked; there may be none any more.
+func (w *Writer) addEntries(indexes []*Index, recordKey []byte) error {
+	doc, closer, err := w.txn.Get(recordKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	w.setID(bsonx.Doc(doc))
+	for _, ix := range indexes {
+		if err := ix.generate(bsonx.Doc(doc), &w.keys); err != nil {
+			return err
+		}
+		if err := w.putEntries(ix, recordKey[prefixLen:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,
+// or nil. A record that appears between them later was written by someone who maintains the index, and is left alone:
+// without its lock it could be deleted before its entries are written.
+func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
 	snap := w.store.engine.NewSnapshot()
 	defer snap.Close()
 	iter, err := snap.NewIter(from, PrefixEnd(w.coll.RecordPrefix()))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer iter.Close()
-	n := 0
 	for ok := iter.First(); ok; ok = iter.Next() {
-		if n == buildBatch {
-			return bytes.Clone(iter.Key()), nil
+		key := bytes.Clone(iter.Key())
+		if len(locked) == buildBatch {
+			return locked, key, nil
 		}
-		if err := w.txn.Lock(ctx, iter.Key()); err != nil {
-			return nil, err
+		if err := w.txn.Lock(ctx, key); err != nil {
+			return nil, nil, err
 		}
-		n++
+		locked = append(locked, key)
 	}
-	return nil, iter.Err()
+	return locked, nil, iter.Err()
 }
 
 // verifyUnique walks the entries of a unique index and fails at the first two records with the same fields.
-func (s *Store) verifyUnique(ctx context.Context, c *Collection, name string) error {
+func (s *Store) verifyUnique(ctx context.Context, c *Collection, id uint32) error {
 	newest := s.Current(c)
 	if newest == nil {
-		return mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: collection %s was dropped", c.Namespace())
+		return abortedByDrop(c)
 	}
-	i := slices.IndexFunc(newest.Indexes, func(ix *Index) bool { return ix.Name == name })
-	if i < 0 || !newest.Indexes[i].Unique {
+	i := slices.IndexFunc(newest.Indexes, func(ix *Index) bool { return ix.ID == id })
+	if i < 0 {
+		return errIndexDropped
+	}
+	if !newest.Indexes[i].Unique {
 		return nil
 	}
 	ix := newest.Indexes[i]
@@ -212,34 +256,36 @@ func (s *Store) verifyUnique(ctx context.Context, c *Collection, name string) er
 // resumeBuilds begins the builds again that a crash or a shutdown interrupted.
 func (s *Store) resumeBuilds() {
 	for _, e := range s.catalog.All() {
+		var ids []uint32
 		var names []string
 		for _, ix := range e.Indexes {
 			if !ix.Ready {
+				ids = append(ids, ix.ID)
 				names = append(names, ix.Name)
 			}
 		}
-		if len(names) == 0 {
+		if len(ids) == 0 {
 			continue
 		}
 		c := e.Attached.(*Collection)
 		s.builds.Add(1)
 		go func() {
 			defer s.builds.Done()
-			s.resumeBuild(c, names)
+			s.resumeBuild(c, ids, names)
 		}()
 	}
 }
 
-func (s *Store) resumeBuild(c *Collection, names []string) {
+func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {
 	s.log.Info("index build resumed", "ns", c.Namespace(), "indexes", names)
-	err := s.build(context.Background(), c, names)
+	err := s.build(context.Background(), c, ids)
 	switch code := mongoerr.CodeOf(err); {
 	case err == nil:
 		s.log.Info("index build complete", "ns", c.Namespace(), "indexes", names)
 	case code == mongoerr.InterruptedAtShutdown || code == mongoerr.IndexBuildAborted:
 	default:
 		s.log.Error("index build failed, index dropped", "ns", c.Namespace(), "indexes", names, "error", err)
-		if err := s.DropIndexes(c, names...); err != nil {
+		if err := s.dropUnbuilt(c, ids); err != nil {
 			s.log.Error("drop of failed index", "ns", c.Namespace(), "error", err)
 		}
 	}

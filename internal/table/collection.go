@@ -62,6 +62,30 @@ type shared struct {
 	current atomic.Pointer[Collection] // nil after a drop
 	counter []byte                     // the counter's key
 	capped  *cappedState               // nil for an ordinary collection
+
+	mu       sync.Mutex
+	watchers chan struct{} // closed at the next change; nil where no one watches
+}
+
+// publish makes c the newest form, nil after a drop.
+func (s *shared) publish(c *Collection) {
+	s.current.Store(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watchers != nil {
+		close(s.watchers)
+		s.watchers = nil
+	}
+}
+
+// changed returns a channel that is closed when another form than the newest one of now is published.
+func (s *shared) changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watchers == nil {
+		s.watchers = make(chan struct{})
+	}
+	return s.watchers
 }
 
 // Index is the compiled form of an index.

@@ -35,7 +35,7 @@ func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) e
 	if err != nil {
 		return err
 	}
-	c.shared.current.Store(nil)
+	c.shared.publish(nil)
 	if c.Capped != nil {
 		c.shared.capped.arrivals.announce()
 	}

@@ -56,6 +56,9 @@ func checkNew(db, name string) error {
 }
 
 func newEntry(ch *catalog.Change, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
+	if options == nil {
+		options = bsonx.Empty
+	}
 	entry := &catalog.Collection{ID: ch.NewID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
 	if kind == catalog.KindCollection && IsCapped(options) {
 		entry.IDIndex = catalog.NewIDIndex(ch.NewID())
@@ -71,8 +74,16 @@ func NewUUID() (id [16]byte) {
 	return id
 }
 
-// Drop removes a collection or view with its records and indexes.
-func (s *Store) Drop(c *Collection) error { return s.dropAll([]*Collection{c}) }
+// Drop removes a collection or view with its records and indexes. It fails with NamespaceNotFound where c has another
+// name by now.
+func (s *Store) Drop(c *Collection) error {
+	return s.dropAll([]*Collection{c}, func(newest *Collection) error {
+		if newest == nil || newest.Namespace() != c.Namespace() {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
+		}
+		return nil
+	})
+}
 
 // DropDatabase removes all collections and views of a database.
 func (s *Store) DropDatabase(db string) error {
@@ -83,18 +94,29 @@ func (s *Store) DropDatabase(db string) error {
 	if len(colls) == 0 {
 		return nil
 	}
-	return s.dropAll(colls)
+	return s.dropAll(colls, func(newest *Collection) error {
+		if newest == nil || newest.DB != db {
+			return errSkip // dropped or moved away meanwhile
+		}
+		return nil
+	})
 }
 
-func (s *Store) dropAll(colls []*Collection) error {
+// errSkip is what the check of dropAll returns for a collection to leave as it is.
+var errSkip = errors.New("not to be dropped")
+
+// dropAll removes collections in one change. check is asked about the newest form of each, nil where it was dropped.
+func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) error) error {
 	slices.SortFunc(colls, func(a, b *Collection) int { return int(a.ID) - int(b.ID) })
 	var garbage []catalog.Range
 	err := s.change(colls, func(ch *catalog.Change) error {
 		garbage = garbage[:0]
 		for _, c := range colls {
 			newest := c.shared.current.Load()
-			if newest == nil {
-				return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
+			if err := check(newest); errors.Is(err, errSkip) {
+				continue
+			} else if err != nil {
+				return err
 			}
 			ch.Remove(newest.Collection)
 			garbage = append(garbage, newest.ranges()...)
@@ -104,7 +126,8 @@ func (s *Store) dropAll(colls []*Collection) error {
 	if err != nil {
 		return err
 	}
-	return s.sweep(garbage)
+	s.sweep(garbage)
+	return nil
 }
 
 // ranges returns everything that a collection has in storage.
@@ -131,13 +154,15 @@ func remember(ch *catalog.Change, garbage []catalog.Range) error {
 	return nil
 }
 
-func (s *Store) sweep(garbage []catalog.Range) error {
+// sweep deletes what a drop left behind. The drop itself is durable already: what cannot be deleted now is when the store is
+// opened again.
+func (s *Store) sweep(garbage []catalog.Range) {
 	for _, r := range garbage {
 		if err := s.catalog.Sweep(r); err != nil {
-			return err
+			s.log.Warn("dropped data is left until the store is opened again", "error", err)
+			return
 		}
 	}
-	return nil
 }
 
 // Rename gives a collection another name. Where the name is taken it fails with NamespaceExists, or drops that
@@ -156,7 +181,7 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	err := s.change(colls, func(ch *catalog.Change) error {
 		garbage = garbage[:0]
 		source := c.shared.current.Load()
-		if source == nil {
+		if source == nil || source.Namespace() != c.Namespace() {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace())
 		}
 		if old := ch.Lookup(db, name); old != nil {
@@ -177,7 +202,8 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	if err != nil {
 		return err
 	}
-	return s.sweep(garbage)
+	s.sweep(garbage)
+	return nil
 }
 
 // SetOptions replaces a collection's options.
@@ -200,7 +226,7 @@ func (s *Store) SetIndexSpec(c *Collection, name string, spec bsonx.Doc) error {
 }
 
 // errNoIndex means that an index was dropped meanwhile.
-var errNoIndex = errors.New("index was dropped")
+var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
 
 func replaceIndex(entry *catalog.Collection, name string, fn func(*catalog.Index) *catalog.Index) error {
 	i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.Name == name })
@@ -230,6 +256,18 @@ func (s *Store) modify(c *Collection, fn func(entry *catalog.Collection) error) 
 
 // DropIndexes removes indexes by name; names that do not exist are ignored.
 func (s *Store) DropIndexes(c *Collection, names ...string) error {
+	return s.dropIndexes(c, func(ix *Index) bool { return slices.Contains(names, ix.Name) })
+}
+
+// dropUnbuilt removes the indexes of a failed build, as far as they are still there.
+func (s *Store) dropUnbuilt(c *Collection, ids []uint32) error {
+	if s.Current(c) == nil {
+		return nil
+	}
+	return s.dropIndexes(c, func(ix *Index) bool { return slices.Contains(ids, ix.ID) })
+}
+
+func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
 	var garbage []catalog.Range
 	err := s.change([]*Collection{c}, func(ch *catalog.Change) error {
 		garbage = garbage[:0]
@@ -240,11 +278,14 @@ func (s *Store) DropIndexes(c *Collection, names ...string) error {
 		entry := *newest.Collection
 		entry.Indexes = nil
 		for _, ix := range newest.Indexes {
-			if slices.Contains(names, ix.Name) {
+			if drop(ix) {
 				garbage = append(garbage, ix.ranges()...)
 			} else {
 				entry.Indexes = append(entry.Indexes, ix.Index)
 			}
+		}
+		if len(entry.Indexes) == len(newest.Indexes) {
+			return nil
 		}
 		ch.Put(&entry)
 		return remember(ch, garbage)
@@ -252,13 +293,14 @@ func (s *Store) DropIndexes(c *Collection, names ...string) error {
 	if err != nil {
 		return err
 	}
-	return s.sweep(garbage)
+	s.sweep(garbage)
+	return nil
 }
 
 // CreateIndexes builds indexes from specifications that were checked. Writers go on during the build; readers use the
 // indexes when all are complete. Where one cannot be built, none is left.
 func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.Doc) error {
-	var names []string
+	var ids []uint32
 	err := s.change([]*Collection{c}, func(ch *catalog.Change) error {
 		newest := c.shared.current.Load()
 		if newest == nil {
@@ -266,14 +308,14 @@ func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.
 		}
 		entry := *newest.Collection
 		entry.Indexes = slices.Clone(entry.Indexes)
-		names = names[:0]
+		ids = ids[:0]
 		for _, spec := range specs {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
 			if entry.Index(ix.Name) != nil {
 				return mongoerr.New(mongoerr.IndexBuildAlreadyInProgress, "Index already exists or is being built: %s", ix.Name)
 			}
 			entry.Indexes = append(entry.Indexes, ix)
-			names = append(names, ix.Name)
+			ids = append(ids, ix.ID)
 		}
 		ch.Put(&entry)
 		return nil
@@ -281,8 +323,8 @@ func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.
 	if err != nil {
 		return err
 	}
-	if err := s.build(ctx, c, names); err != nil {
-		return errors.Join(err, s.DropIndexes(c, names...))
+	if err := s.build(ctx, c, ids); err != nil {
+		return errors.Join(err, s.dropUnbuilt(c, ids))
 	}
 	return nil
 }

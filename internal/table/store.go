@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -66,6 +67,10 @@ func (s *Store) Lookup(db, name string) *Collection {
 	}
 	return entry.Attached.(*Collection)
 }
+
+// IsCurrent reports whether c is the newest form of its collection. What reads the collection by its indexes asks after it has
+// taken its snapshot: an index that was dropped before that may be empty in it, and so may a dropped collection.
+func (s *Store) IsCurrent(c *Collection) bool { return c.shared.current.Load() == c }
 
 // Current returns the newest form of a collection, under whatever name it has now, or nil after a drop.
 func (s *Store) Current(c *Collection) *Collection { return c.shared.current.Load() }
@@ -200,11 +205,13 @@ func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) erro
 		return err
 	}
 	for _, e := range done.Removed() {
-		e.Attached.(*Collection).shared.current.Store(nil)
+		if !slices.ContainsFunc(done.Added(), func(a *catalog.Collection) bool { return a.ID == e.ID }) {
+			e.Attached.(*Collection).shared.publish(nil)
+		}
 	}
 	for _, e := range done.Added() {
 		c := e.Attached.(*Collection)
-		c.shared.current.Store(c)
+		c.shared.publish(c)
 	}
 	for _, e := range done.Removed() {
 		if c := e.Attached.(*Collection); c.Capped != nil {

@@ -167,7 +167,7 @@ func TestRenameAndDrop(t *testing.T) {
 	if s.Lookup("db", "c") != nil || s.Lookup("other", "x") == nil || s.Current(c).Namespace() != "other.x" {
 		t.Error("rename did not move the collection")
 	}
-	if err := s.Rename(c, "db", "d", true); err != nil {
+	if err := s.Rename(s.Current(c), "db", "d", true); err != nil {
 		t.Fatal(err)
 	}
 	if s.Current(d) != nil {

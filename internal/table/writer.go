@@ -38,15 +38,16 @@ const maxKeptDoc = 64 << 10
 
 var writers = sync.Pool{New: func() any { return new(Writer) }}
 
-// ErrDropped means that a collection was dropped since it was looked up.
-var ErrDropped = errors.New("collection was dropped")
+// ErrDropped means that a collection was dropped or renamed since it was looked up.
+var ErrDropped = errors.New("collection was dropped or renamed")
 
 // BeginWrite starts a transaction on a collection. Where the collection has changed since it was looked up, the writer
-// works on its newest form; see Writer.Collection. It fails with ErrDropped where there is none.
+// works on its newest form; see Writer.Collection. It fails with ErrDropped where there is none or it was renamed: a write
+// that was meant for the old name must not appear under the new one.
 func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	c.shared.gate.RLock()
 	current := c.shared.current.Load()
-	if current == nil {
+	if current == nil || current.Name != c.Name || current.DB != c.DB {
 		c.shared.gate.RUnlock()
 		return nil, ErrDropped
 	}

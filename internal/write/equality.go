@@ -16,6 +16,7 @@ func equalities(n filter.Node, fn func(path string, v bsonx.Value)) {
 		if n.Op == filter.Eq {
 			fn(n.Path, n.Value)
 		}
+	default: // the others need nothing here
 	}
 }
 

@@ -18,10 +18,13 @@ const (
 // Insert adds documents that were prepared (they have an _id and were checked). The documents before the first error
 // are stored where the statement is ordered, all but those with errors where it is not. failed is called with the
 // position and error of each document that was refused, in order; the error returned ends the statement.
-func (e *Executor) Insert(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options, failed func(i int, err error)) (n int, err error) {
+//
+// open returns the collection. It is called for each batch: where the collection is dropped meanwhile, the documents that are
+// left go to the one that has its name then.
+func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(i int, err error)) (n int, err error) {
 	for start := 0; start < len(docs); {
 		end := batchEnd(docs, start)
-		err := e.insertBatch(ctx, c, docs[start:end], opts)
+		err := e.insertBatch(ctx, open, docs[start:end], opts)
 		if err == nil {
 			n += end - start
 			start = end
@@ -30,7 +33,7 @@ func (e *Executor) Insert(ctx context.Context, c *table.Collection, docs []bsonx
 		if !perDocument(err) {
 			return n, err
 		}
-		added, stop, err := e.insertEach(ctx, c, docs[start:end], opts, func(i int, err error) { failed(start+i, err) })
+		added, stop, err := e.insertEach(ctx, open, docs[start:end], opts, func(i int, err error) { failed(start+i, err) })
 		n += added
 		if err != nil || stop {
 			return n, err
@@ -51,8 +54,33 @@ func batchEnd(docs []bsonx.Doc, start int) int {
 	return len(docs)
 }
 
+// Opener returns the collection of a name, and makes it where there is none.
+type Opener func() (*table.Collection, error)
+
+// Only returns the opener of one collection, whatever its name is; it fails with table.ErrDropped when that is dropped.
+func (e *Executor) Only(c *table.Collection) Opener {
+	return func() (*table.Collection, error) {
+		if current := e.store.Current(c); current != nil {
+			return current, nil
+		}
+		return nil, table.ErrDropped
+	}
+}
+
 // insertBatch adds all documents in one transaction, or none.
-func (e *Executor) insertBatch(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options) error {
+func (e *Executor) insertBatch(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options) error {
+	for {
+		c, err := open()
+		if err != nil {
+			return err
+		}
+		if err = e.insertInto(ctx, c, docs, opts); !errors.Is(err, table.ErrDropped) {
+			return err
+		}
+	}
+}
+
+func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options) error {
 	if c.Capped != nil {
 		if err := e.store.Trim(ctx, c); err != nil {
 			return err
@@ -75,13 +103,13 @@ func (e *Executor) insertBatch(ctx context.Context, c *table.Collection, docs []
 }
 
 // insertEach adds documents one by one after a batch has failed, so that each error finds its document.
-func (e *Executor) insertEach(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options, failed func(int, error)) (n int, stop bool, err error) {
+func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(int, error)) (n int, stop bool, err error) {
 	for i := range docs {
-		err := retry(ctx, func() error { return e.insertBatch(ctx, c, docs[i:i+1], opts) })
+		err := retry(ctx, func() error { return e.insertBatch(ctx, open, docs[i:i+1], opts) })
 		switch {
 		case err == nil:
 			n++
-		case errors.Is(err, table.ErrDropped) || !perDocument(err):
+		case !perDocument(err):
 			return n, true, err
 		default:
 			failed(i, err)

@@ -24,15 +24,22 @@ type target struct {
 type act func(ctx context.Context, w *table.Writer, t *target) (changed bool, err error)
 
 // change locks, checks and changes the targets of a query one by one, each in its own transaction, and returns how many
-// it acted on and how many it changed.
+// it acted on and how many it changed. It fails with table.ErrDropped where the collection was dropped or renamed before
+// it acted on any.
 func (e *Executor) change(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, err error) {
 	if id, ok := q.byID(); ok {
 		return e.changeByID(ctx, q, id, details, opts, fn)
 	}
 	for {
-		matched, changed, lost, err := e.changeFound(ctx, q, details, opts, fn)
-		if err != nil || matched > 0 || lost == 0 {
+		matched, changed, again, err := e.changeFound(ctx, q, details, opts, fn)
+		if errors.Is(err, table.ErrDropped) && matched > 0 {
+			return matched, changed, nil // what was left went with the collection
+		}
+		if err != nil || matched > 0 || !again {
 			return matched, changed, err
+		}
+		if q.Coll = e.store.Current(q.Coll); q.Coll == nil {
+			return 0, 0, table.ErrDropped
 		}
 	}
 }
@@ -49,13 +56,18 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 	return matched, changed, err
 }
 
-// changeFound acts on what a plan finds. lost counts the targets that others changed or removed first.
-func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed, lost int64, err error) {
+// changeFound acts on what a plan finds. again is true where it must be asked once more: others changed or removed targets
+// first, or the indexes were changed before the snapshot was taken.
+func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, again bool, err error) {
 	reader := exec.NewReader(e.store.Engine())
 	defer reader.Close()
+	reader.Pin()
+	if !e.store.IsCurrent(q.Coll) {
+		return 0, 0, true, nil
+	}
 	targets, err := e.planner.Targets(ctx, q.plan(), reader)
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, 0, false, err
 	}
 	defer targets.Close()
 	t := getScratch()
@@ -63,7 +75,7 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 	for {
 		row, err := targets.Next(ctx)
 		if err != nil || row == nil {
-			return matched, changed, lost, err
+			return matched, changed, again, err
 		}
 		t.key = append(t.key[:0], row.RecordKey...)
 		var found, did bool
@@ -73,13 +85,13 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 			return err
 		})
 		if err != nil {
-			return matched, changed, lost, err
+			return matched, changed, again, err
 		}
 		matched += count(found)
 		changed += count(did)
-		lost += count(!found)
+		again = again || !found
 		if found && q.One {
-			return matched, changed, lost, nil
+			return matched, changed, false, nil
 		}
 	}
 }
@@ -87,9 +99,6 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 // changeOne locks the record of t and acts on it. seen is the version that the plan matched, or nil.
 func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options, fn act) (found, changed bool, err error) {
 	w, err := e.store.BeginWrite(q.Coll)
-	if errors.Is(err, table.ErrDropped) {
-		return false, false, nil
-	}
 	if err != nil {
 		return false, false, err
 	}

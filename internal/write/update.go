@@ -85,7 +85,7 @@ func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options
 	if err != nil {
 		return bsonx.Value{}, err
 	}
-	err = retry(ctx, func() error { return e.insertBatch(ctx, st.Coll, []bsonx.Doc{doc}, opts) })
+	err = retry(ctx, func() error { return e.insertInto(ctx, st.Coll, []bsonx.Doc{doc}, opts) })
 	if err != nil {
 		return bsonx.Value{}, err
 	}

@@ -1,0 +1,104 @@
+package concurrencytest
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+)
+
+var duration = flag.Duration("concurrency.time", time.Second, "how long each test of this package runs on each engine")
+
+const clients = 8
+
+// onEachEngine runs a test on an empty database of each engine.
+func onEachEngine(t *testing.T, test func(t *testing.T, db *mongo.Database)) {
+	t.Helper()
+	for _, engine := range []string{"memory", "pebble"} {
+		t.Run(engine, func(t *testing.T) {
+			dir := sheaf.Memory
+			if engine == "pebble" {
+				dir = t.TempDir()
+			}
+			db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			test(t, db.Client().Database("test"))
+		})
+	}
+}
+
+// runFor is how long a test goes on.
+func runFor() time.Duration {
+	if testing.Short() {
+		return *duration / 4
+	}
+	return *duration
+}
+
+// together runs a function in each of n clients until the time is over or one has failed, with a random generator each.
+func together(t *testing.T, n int, fn func(ctx context.Context, client int, rng *rand.Rand)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), runFor())
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(rand.Uint64(), uint64(i)))
+			for ctx.Err() == nil && !t.Failed() {
+				// The operation itself is not interrupted: its outcome is known.
+				fn(t.Context(), i, rng)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func doc(pairs ...any) bson.D {
+	out := bson.D{}
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, bson.E{Key: pairs[i].(string), Value: pairs[i+1]})
+	}
+	return out
+}
+
+// all returns the documents of a find.
+func all(ctx context.Context, t *testing.T, c *mongo.Collection, filter bson.D) []bson.Raw {
+	cursor, err := c.Find(ctx, filter)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	var out []bson.Raw
+	if err := cursor.All(ctx, &out); err != nil {
+		t.Error(err)
+	}
+	return out
+}
+
+func validate(t *testing.T, c *mongo.Collection) {
+	t.Helper()
+	var v struct {
+		Valid  bool
+		Errors []string
+	}
+	if err := c.Database().RunCommand(t.Context(), doc("validate", c.Name(), "full", true)).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	if !v.Valid {
+		t.Errorf("not valid: %q", v.Errors)
+	}
+}

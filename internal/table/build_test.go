@@ -1,0 +1,227 @@
+package table_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// hookEngine calls a hook, once, around the opening of a transaction's iterator over a range.
+type hookEngine struct {
+	storage.Engine
+	mu     sync.Mutex
+	prefix []byte
+	before func()
+	after  func()
+}
+
+func (e *hookEngine) Begin() storage.Txn { return hookTxn{e.Engine.Begin(), e} }
+
+func (e *hookEngine) set(prefix []byte, before, after func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.prefix, e.before, e.after = prefix, before, after
+}
+
+func (e *hookEngine) take(lower []byte) (before, after func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.prefix == nil || !bytes.HasPrefix(lower, e.prefix) {
+		return func() {}, func() {}
+	}
+	before, after = e.before, e.after
+	e.prefix = nil
+	return before, after
+}
+
+type hookTxn struct {
+	storage.Txn
+	e *hookEngine
+}
+
+func (t hookTxn) NewIter(lower, upper []byte) (storage.Iterator, error) {
+	before, after := t.e.take(lower)
+	before()
+	it, err := t.Txn.NewIter(lower, upper)
+	after()
+	return it, err
+}
+
+// TestBuildLeavesUnlockedRecordsAlone inserts a record between those that a step of a build has locked, and deletes it
+// after the step has opened its iterator: the step must not write entries for it.
+func TestBuildLeavesUnlockedRecordsAlone(t *testing.T) {
+	t.Parallel()
+	e := &hookEngine{Engine: mem.New()}
+	s := open(t, e)
+	c, _ := s.Ensure("db", "c")
+	for _, id := range []int{0, 10} {
+		if err := insert(s, c, bsonx.NewDoc("_id", id, "n", id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.set(c.RecordPrefix(), func() {
+		if err := insert(s, c, bsonx.NewDoc("_id", 5, "n", 5)); err != nil {
+			t.Error(err)
+		}
+	}, func() {
+		if err := change(s, c, bsonx.Int32(5), func(bsonx.Doc) bsonx.Doc { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.CreateIndexes(context.Background(), c, []bsonx.Doc{spec("n_1", bsonx.NewDoc("n", 1))}); err != nil {
+		t.Fatal(err)
+	}
+	mustValid(t, s, c)
+}
+
+// stepContext calls a function each time a build looks whether it was interrupted: between two steps.
+type stepContext struct {
+	context.Context
+	step func(n int)
+	n    atomic.Int32
+}
+
+func (c *stepContext) Done() <-chan struct{} {
+	c.step(int(c.n.Add(1)))
+	return c.Context.Done()
+}
+
+// TestBuildOfAnotherIndexOfTheSameName drops an index while it is built and builds another one of its name: the first
+// build must end without a trace, and must not make the second one ready.
+func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
+	t.Parallel()
+	s := open(t, mem.New())
+	c, _ := s.Ensure("db", "c")
+	for i := range 1000 {
+		if err := insert(s, c, bsonx.NewDoc("_id", i, "a", i, "b", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release, second := make(chan struct{}), make(chan error, 1)
+	first := &stepContext{Context: context.Background(), step: func(n int) {
+		if n != 3 {
+			return
+		}
+		if err := s.DropIndexes(c, "x"); err != nil {
+			t.Error(err)
+		}
+		started := make(chan struct{})
+		ctx := &stepContext{Context: context.Background(), step: func(n int) {
+			if n == 2 {
+				close(started)
+				<-release
+			}
+		}}
+		go func() { second <- s.CreateIndexes(ctx, c, []bsonx.Doc{spec("x", bsonx.NewDoc("b", 1))}) }()
+		<-started
+	}}
+	err := s.CreateIndexes(first, c, []bsonx.Doc{spec("x", bsonx.NewDoc("a", 1))})
+	if mongoerr.CodeOf(err) != mongoerr.IndexBuildAborted {
+		t.Errorf("the build of the dropped index: %v", err)
+	}
+	for _, ix := range s.Current(c).Indexes {
+		if ix.Ready {
+			t.Error("the second index is ready before it is built")
+		}
+	}
+	close(release)
+	if err := <-second; err != nil {
+		t.Fatal(err)
+	}
+	if n := mustValid(t, s, c).KeysPerIndex["x"]; n != 1000 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+// TestWaitForBuild asks for an index that is being built: the answer comes when it is complete.
+func TestWaitForBuild(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []bool{false, true} {
+		t.Run(fmt.Sprint("fails=", fails), func(t *testing.T) {
+			t.Parallel()
+			s := open(t, mem.New())
+			c, _ := s.Ensure("db", "c")
+			for i := range 600 {
+				if err := insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if fails {
+				if err := insert(s, c, bsonx.NewDoc("_id", "other", "a", 5)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			release, started, built := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			ctx := &stepContext{Context: context.Background(), step: func(n int) {
+				if n == 2 {
+					close(started)
+					<-release
+				}
+			}}
+			go func() {
+				built <- s.CreateIndexes(ctx, c, []bsonx.Doc{spec("a_1", bsonx.NewDoc("a", 1), "unique", true)})
+			}()
+			<-started
+			ended, cancel := context.WithCancel(context.Background())
+			cancel()
+			if err := s.WaitIndexes(ended, c, "a_1"); err == nil {
+				t.Error("a wait went on after its context had ended")
+			}
+			waited := make(chan error, 1)
+			go func() { waited <- s.WaitIndexes(context.Background(), c, "a_1", "b_1") }()
+			select {
+			case err := <-waited:
+				t.Fatalf("the wait ended before the build: %v", err)
+			default:
+			}
+			close(release)
+			if err := <-waited; err != nil {
+				t.Fatal(err)
+			}
+			if err := <-built; (err != nil) != fails {
+				t.Errorf("the build: %v", err)
+			}
+			if n := len(s.Current(c).Indexes); fails == (n == 1) {
+				t.Errorf("%d indexes", n)
+			}
+			if err := s.WaitIndexes(context.Background(), c, "a_1", "b_1"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestBuildOfADroppedCollection drops a collection while an index of it is built.
+func TestBuildOfADroppedCollection(t *testing.T) {
+	t.Parallel()
+	s := open(t, mem.New())
+	c, _ := s.Ensure("db", "c")
+	for i := range 600 {
+		if err := insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := &stepContext{Context: context.Background(), step: func(n int) {
+		if n == 2 {
+			if err := s.Drop(c); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	err := s.CreateIndexes(ctx, c, []bsonx.Doc{spec("a_1", bsonx.NewDoc("a", 1))})
+	if mongoerr.CodeOf(err) != mongoerr.IndexBuildAborted {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.BeginWrite(c); err != table.ErrDropped {
+		t.Errorf("writing to a dropped collection: %v", err)
+	}
+}

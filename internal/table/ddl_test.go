@@ -1,0 +1,104 @@
+package table_test
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// TestNamesAreTakenUnderTheLock uses collections by names that they do not have any more: what was looked up before a
+// rename must not be dropped or renamed under its new name.
+func TestNamesAreTakenUnderTheLock(t *testing.T) {
+	t.Parallel()
+	s := open(t, mem.New())
+	c, _ := s.Ensure("db", "x")
+	if err := s.Rename(c, "other", "y", false); err != nil {
+		t.Fatal(err)
+	}
+	if code := mongoerr.CodeOf(s.Drop(c)); code != mongoerr.NamespaceNotFound {
+		t.Errorf("drop of the old name: code %d", code)
+	}
+	if code := mongoerr.CodeOf(s.Rename(c, "db", "z", false)); code != mongoerr.NamespaceNotFound {
+		t.Errorf("rename of the old name: code %d", code)
+	}
+	if s.Lookup("other", "y") == nil {
+		t.Error("the renamed collection is gone")
+	}
+}
+
+// TestDropDatabaseBesideOthers drops databases while others drop, create and move their collections.
+func TestDropDatabaseBesideOthers(t *testing.T) {
+	t.Parallel()
+	engine := mem.New()
+	s := open(t, engine)
+	var wg sync.WaitGroup
+	const rounds = 200
+	for i := range rounds {
+		db, kept := fmt.Sprint("db", i), fmt.Sprint("kept", i)
+		a, _ := s.Ensure(db, "a")
+		b, _ := s.Ensure(db, "b")
+		var moved bool
+		wg.Go(func() {
+			if err := s.DropDatabase(db); err != nil {
+				t.Errorf("drop of the database: %v", err)
+			}
+		})
+		wg.Go(func() {
+			if err := s.Drop(a); err != nil && mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { moved = s.Rename(b, kept, "b", false) == nil })
+		wg.Wait()
+		if (s.Lookup(kept, "b") != nil) != moved {
+			t.Fatalf("rename moved: %v, collection: %v", moved, s.Lookup(kept, "b") != nil)
+		}
+		if left := s.Catalog().Collections(db); len(left) > 0 {
+			t.Fatalf("%d collections left", len(left))
+		}
+	}
+}
+
+// nested returns depth documents in each other.
+func nested(depth int) bsonx.Doc {
+	d := bsonx.NewDoc()
+	for range depth - 1 {
+		d = bsonx.NewDoc("a", d)
+	}
+	return d
+}
+
+// TestDeepOptions gives a collection options nested as deep as a command may be, and deeper than the catalog can keep: what
+// was accepted can be opened again.
+func TestDeepOptions(t *testing.T) {
+	t.Parallel()
+	engine := mem.New()
+	s := open(t, engine)
+	for depth := 190; depth <= 201; depth++ {
+		c, err := s.Create("db", fmt.Sprint("c", depth), catalog.KindCollection, nested(depth))
+		if err != nil {
+			if code := mongoerr.CodeOf(err); code != mongoerr.Overflow {
+				t.Errorf("depth %d: %v", depth, err)
+			}
+			continue
+		}
+		if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+			t.Error(err)
+		}
+	}
+	again, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("the store cannot be opened again: %v", err)
+	}
+	defer again.Close()
+	if got, want := len(again.Catalog().All()), len(s.Catalog().All()); got != want || got == 0 {
+		t.Errorf("%d collections after opening again, %d before", got, want)
+	}
+}
