@@ -207,6 +207,12 @@ func (v Value) AsInt64() (int64, bool) {
 
 // AsExactInt64 is AsInt64 for numbers without a fraction; it reports false for the others.
 func (v Value) AsExactInt64() (int64, bool) {
+	switch v.Type {
+	case TypeInt32:
+		return int64(v.Int32()), true
+	case TypeInt64:
+		return v.Int64(), true
+	}
 	i, ok := v.AsInt64()
 	if !ok {
 		return 0, false

@@ -73,8 +73,8 @@ func (s *Service) logSlow(req *Request, took time.Duration, err error) {
 }
 
 func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
-	if d.PlanSummary != "" {
-		attrs = append(attrs, slog.String("planSummary", d.PlanSummary))
+	if d.PlanSummary != nil {
+		attrs = append(attrs, slog.String("planSummary", d.PlanSummary.Summary()))
 	}
 	if d.QueryHash != "" {
 		attrs = append(attrs, slog.String("planCacheShapeHash", d.QueryHash), slog.String("planCacheKey", d.PlanCacheKey))

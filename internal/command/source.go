@@ -133,5 +133,5 @@ func (s *planSource) Close() {
 func (s *planSource) report(d *session.OpDebug) {
 	keys, docs := s.run.Examined()
 	d.KeysExamined, d.DocsExamined = int64(keys), int64(docs)
-	d.PlanSummary = s.run.Summary()
+	d.PlanSummary = s.run
 }

@@ -149,6 +149,7 @@ func (d *distinctRun) addDocument(doc bsonx.Doc) error { return d.path.walk(doc,
 type valueSet struct {
 	seen    map[string]struct{}
 	values  []bsonx.Value
+	data    []byte // of the values
 	bytes   int
 	hasNull bool
 	key     []byte
@@ -168,7 +169,10 @@ func (s *valueSet) add(v bsonx.Value) error {
 	if s.bytes > maxDistinctBytes {
 		return mongoerr.New(17217, "distinct too big, 16mb cap")
 	}
-	s.values = append(s.values, v.Clone())
+	start := len(s.data)
+	s.data = append(s.data, v.Data...)
+	v.Data = s.data[start:len(s.data):len(s.data)]
+	s.values = append(s.values, v)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func restored(n exec.Node) {
 // Close releases everything that the plan holds. It may be called more than once.
 func (e *Execution) Close() { e.root.Close() }
 
-// Summary describes the plan in one line, as MongoDB's slow query log does: "IXSCAN { a: 1 }".
+// Summary implements session.PlanSummary: it describes the plan in one line, as MongoDB's slow query log does: "IXSCAN { a: 1 }".
 func (e *Execution) Summary() string { return e.plan.summary() }
 
 // Examined returns how many index keys and documents were looked at so far.

@@ -83,29 +83,39 @@ func ranges(ivs intervals, desc bool) []exec.Range {
 		return nil
 	}
 	out := make([]exec.Range, len(ivs))
+	var buf []byte
 	for i, iv := range ivs {
 		if desc {
-			out[len(ivs)-1-i] = rangeOf(iv, true)
+			out[len(ivs)-1-i], buf = appendRange(buf, iv, true)
 		} else {
-			out[i] = rangeOf(iv, false)
+			out[i], buf = appendRange(buf, iv, false)
 		}
 	}
 	return out
 }
 
 func rangeOf(iv interval, desc bool) exec.Range {
+	r, _ := appendRange(nil, iv, desc)
+	return r
+}
+
+// appendRange encodes an interval behind buf, which many ranges share.
+func appendRange(buf []byte, iv interval, desc bool) (exec.Range, []byte) {
 	low, high, lowIncl, highIncl := iv.low, iv.high, iv.lowIncl, iv.highIncl
 	if desc {
 		low, high, lowIncl, highIncl = high, low, highIncl, lowIncl
 	}
-	r := exec.Range{Lo: keystring.Append(nil, low, desc), Hi: keystring.Append(nil, high, desc)}
+	start := len(buf)
+	buf = keystring.Append(buf, low, desc)
 	if !lowIncl {
-		r.Lo = append(r.Lo, behind)
+		buf = append(buf, behind)
 	}
+	middle := len(buf)
+	buf = keystring.Append(buf, high, desc)
 	if highIncl {
-		r.Hi = append(r.Hi, behind)
+		buf = append(buf, behind)
 	}
-	return r
+	return exec.Range{Lo: buf[start:middle:middle], Hi: buf[middle:len(buf):len(buf)]}, buf
 }
 
 // first returns the least key that can be in bounds.

@@ -70,21 +70,32 @@ func unique(in []*solution) []*solution {
 	if len(in) == 1 {
 		return in
 	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(in, func(s *solution) bool {
+	out := in[:0]
+	for _, s := range in {
 		s.compare()
-		key := s.signature
-		walk(s.root, func(n node) {
-			if scan, ok := n.(*indexScan); ok {
-				for _, ivs := range scan.bounds {
-					key += strings.Join(ivs.strings(false), ",")
-				}
+		if !slices.ContainsFunc(out, s.equals) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// equals reports whether two plans that are ready to be compared do the same.
+func (s *solution) equals(other *solution) bool {
+	return s.signature == other.signature && s.bounds() == other.bounds()
+}
+
+// bounds describes the bounds of all scans.
+func (s *solution) bounds() string {
+	var b strings.Builder
+	walk(s.root, func(n node) {
+		if scan, ok := n.(*indexScan); ok {
+			for _, ivs := range scan.bounds {
+				b.WriteString(strings.Join(ivs.strings(false), ","))
 			}
-		})
-		dup := seen[key]
-		seen[key] = true
-		return dup
+		}
 	})
+	return b.String()
 }
 
 func alwaysFalse(n filter.Node) bool {
@@ -250,7 +261,7 @@ func (cq *canonical) finish(n node) *solution {
 		switch {
 		case cq.q.ReturnKey:
 			n = &returnKey{n}
-		case cq.q.Projection != nil && !cq.q.Projection.IsIdentity() && !has[*project](n):
+		case cq.q.Projection != nil && !cq.q.Projection.IsIdentity() && !isProjected(n):
 			n = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
 		}
 		if cq.q.ShowRecordID && !cq.q.ReturnKey {
@@ -258,6 +269,19 @@ func (cq *canonical) finish(n node) *solution {
 		}
 	}
 	return cq.limited(n)
+}
+
+// isProjected reports whether the projection was done below a sort.
+func isProjected(n node) bool {
+	if s, ok := n.(*skip); ok {
+		n = s.in
+	}
+	s, ok := n.(*sortNode)
+	if !ok {
+		return false
+	}
+	_, ok = s.in.(*project)
+	return ok
 }
 
 // skipped skips rows, before their records are read where that is possible.
@@ -269,13 +293,7 @@ func skipped(n node, count int64) node {
 }
 
 func (cq *canonical) limited(n node) *solution {
-	sorted := false
-	walk(n, func(n node) {
-		if s, ok := n.(*sortNode); ok && s.limit > 0 {
-			sorted = true
-		}
-	})
-	if cq.q.Limit > 0 && !sorted {
+	if cq.q.Limit > 0 && !(len(cq.sort) > 0 && has[*sortNode](n)) {
 		n = &limit{n, cq.q.Limit}
 	}
 	if cq.isRootedOr() {

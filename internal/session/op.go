@@ -68,10 +68,14 @@ func (i *OpInfo) Namespace() string {
 	return i.DB + "." + string(i.Collection)
 }
 
+// PlanSummary describes a plan in one line. It is only asked for where the line is written: most operations are not slow.
+type PlanSummary interface{ Summary() string }
+
 // OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A negative number is
 // one that the operation did not set.
 type OpDebug struct {
-	PlanSummary     string
+	// PlanSummary is nil for operations without a plan.
+	PlanSummary     PlanSummary
 	PlanCacheKey    string
 	QueryHash       string
 	CursorID        int64
