@@ -225,7 +225,13 @@ func TestAwaitDataIsKilled(t *testing.T) {
 		_, err := x.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
 		done <- err
 	}()
-	time.Sleep(20 * time.Millisecond)
+	for {
+		status := mustRun(t, c, bson.D{{Key: "serverStatus", Value: 1}})
+		if status.Lookup("metrics", "cursor", "open", "pinned").Int64() > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	mustRun(t, c, bson.D{{Key: "killCursors", Value: "topic"}, {Key: "cursors", Value: bson.A{x.id}}})
 	if err := <-done; !hasCode(err, 237) {
 		t.Errorf("got %v", err)
