@@ -49,18 +49,24 @@ func countCollection(ctx context.Context, req *Request, name string, c *table.Co
 	if err != nil {
 		return 0, err
 	}
-	reader := exec.NewReader(req.Service.Store.Engine())
+	return req.Service.countMatches(ctx, q)
+}
+
+// countMatches counts what a query finds, again where the catalog was changed meanwhile.
+func (s *Service) countMatches(ctx context.Context, q *plan.Query) (int64, error) {
+	reader := exec.NewReader(s.Store.Engine())
 	defer reader.Close()
 	for {
-		if req.Service.pin(reader, q.Coll) {
-			n, err := req.Service.Planner.Count(ctx, q, reader, req.Service.recordCount(q.Coll))
+		if s.pin(reader, q.Coll) {
+			n, err := s.Planner.Count(ctx, q, reader, s.recordCount(q.Coll))
 			// Without a filter the snapshot is not asked.
-			if err != nil || n > 0 || !req.Service.isStale(q.Coll) {
+			if err != nil || n > 0 || !s.isStale(q.Coll) {
 				return n, err
 			}
 		}
 		reader.Close()
-		if q.Coll, err = req.Service.again(q); err != nil {
+		var err error
+		if q.Coll, err = s.again(q); err != nil {
 			return 0, err
 		}
 	}

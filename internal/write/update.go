@@ -18,7 +18,7 @@ type UpdateStatement struct {
 	Upsert    bool
 	// Supplied is the document that an upsert inserts instead of a derived one; nil for none.
 	Supplied bsonx.Doc
-	Env       update.Env
+	Env      update.Env
 	// Updated is called with both versions of each document that matched, while it is locked; it may be nil. old is
 	// nil for an upsert. The documents are borrowed.
 	Updated func(old, doc bsonx.Doc) error
