@@ -36,6 +36,7 @@ type Engine struct {
 	commitsBuffered atomic.Int64
 	conflicts       atomic.Int64
 	snapshots       atomic.Int64
+	anchor          anchor
 	txns            atomic.Int64
 }
 
@@ -97,6 +98,7 @@ func (e *Engine) get(from getter, key []byte, p pin) ([]byte, io.Closer, error) 
 func (e *Engine) NewSnapshot() storage.Snapshot {
 	s := &snapshot{engine: e}
 	if p, ok := e.pins.acquire(); ok {
+		e.anchor.hold(e)
 		s.inner = e.db.NewSnapshot()
 		e.snapshots.Add(1)
 		e.pins.release(p)
@@ -203,6 +205,7 @@ func (e *Engine) finish() (err error) {
 	defer e.contain(&err)
 	e.guard.durable.Add(1)
 	defer e.guard.durable.Add(-1)
+	e.anchor.release(e)
 	open := e.snapshots.Load()
 	err = e.db.Close()
 	if failure := e.guard.failure(); failure != nil {

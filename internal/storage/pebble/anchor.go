@@ -1,0 +1,45 @@
+package pebble
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// anchorAge is how long an anchor lives, and so for how long at most it keeps old versions from compaction.
+const anchorAge = time.Second
+
+// anchor is a snapshot that no one reads, kept open under the snapshots that come and go with each query: when the oldest
+// snapshot is closed Pebble looks for compactions, under its global lock, which costs more than a get. The anchor is the
+// oldest one, so that this happens once a second and not once a query.
+type anchor struct {
+	held  atomic.Bool
+	inner atomic.Pointer[pebble.Snapshot]
+}
+
+// hold takes an anchor unless there is one. The caller has a pin.
+func (a *anchor) hold(e *Engine) {
+	if a.held.Load() || !a.held.CompareAndSwap(false, true) {
+		return
+	}
+	a.inner.Store(e.db.NewSnapshot())
+	time.AfterFunc(anchorAge, func() {
+		if p, ok := e.pins.acquire(); ok {
+			a.release(e)
+			e.pins.release(p)
+		}
+	})
+}
+
+// release lets the anchor go.
+func (a *anchor) release(e *Engine) {
+	s := a.inner.Swap(nil)
+	if s == nil {
+		return
+	}
+	if err := s.Close(); err != nil {
+		e.options.Logger.Error("storage: close of a snapshot", "error", err)
+	}
+	a.held.Store(false)
+}
