@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -97,5 +98,28 @@ func TestNumber(t *testing.T) {
 		if got := number(in); got != want {
 			t.Errorf("number(%v) = %q, not %q", in, got, want)
 		}
+	}
+}
+
+func TestWritePage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(path, []byte("before\n"+pageBegin+"old\n"+pageEnd+"\nafter\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	res := &results{}
+	res.Claims = judge(res)
+	for range 2 {
+		if err := res.writePage(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	if !strings.HasPrefix(text, "before\n") || !strings.HasSuffix(text, "\nafter\n") || strings.Contains(text, "old") || strings.Count(text, "| claim |") != 1 {
+		t.Errorf("the page is\n%s", text)
 	}
 }

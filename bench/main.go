@@ -26,6 +26,7 @@ type config struct {
 	postgres    bool
 	mongoURI    string
 	out         string
+	page        string
 	temp        string
 	patience    time.Duration
 }
@@ -45,7 +46,11 @@ func main() {
 		exit(err)
 	}
 	r.markdown(os.Stdout)
-	exit(r.write(cfg.out))
+	err = r.write(cfg.out)
+	if cfg.page != "" {
+		err = errors.Join(err, r.writePage(cfg.page))
+	}
+	exit(err)
 }
 
 func exit(err error) {
@@ -64,6 +69,7 @@ func parseFlags(args []string) (*config, error) {
 	documents := flags.Int("documents", 200_000, "number of documents, a multiple of 1000")
 	mongoURI := flags.String("mongo-uri", "", "another MongoDB to measure, in a database of its own that is dropped")
 	out := flags.String("out", "results", "directory of results.md, results.json and results.svg")
+	page := flags.String("page", "", "Markdown page whose tables and picture are to be replaced, such as ../docs/performance.md")
 	temp := flags.String("temp", "", "directory on the disk to be measured (default: the system's temporary directory)")
 	postgres := flags.Bool("postgres", true, "measure PostgreSQL where it is installed")
 	resources := flags.Bool("resources", true, "measure memory, start and size too")
@@ -73,14 +79,14 @@ func parseFlags(args []string) (*config, error) {
 	}
 	cfg := &config{
 		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000, full: true, resources: *resources,
-		postgres: *postgres, mongoURI: *mongoURI, out: *out, temp: *temp, patience: 10 * time.Second,
+		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second,
 	}
 	var err error
 	if cfg.run, err = regexp.Compile(*run); err != nil {
 		return nil, err
 	}
 	if *quick {
-		cfg.duration, cfg.rounds, cfg.documents = 150*time.Millisecond, 1, 20_000
+		cfg.duration, cfg.rounds, cfg.documents = 100*time.Millisecond, 1, 20_000
 		cfg.connections, cfg.full, cfg.patience = 500, false, 100*time.Millisecond
 	}
 	if cfg.documents < 1000 || cfg.documents%1000 != 0 || cfg.documents%stride == 0 {

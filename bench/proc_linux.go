@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,64 +31,58 @@ func asUser(cmd *exec.Cmd, uid, gid uint32) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
 }
 
-// cpuTime is the processor time of a process, its ended children and its living children.
+// cpuTime is the processor time of processes, their ended children and their living children.
 func cpuTime(pids []int) (time.Duration, bool) {
 	if len(pids) == 0 {
 		return 0, false
 	}
 	var ticks int64
 	for _, pid := range pids {
-		own, ok := statTicks(pid, 4)
-		if !ok {
+		fields := statFields(fmt.Sprintf("/proc/%d/stat", pid))
+		if fields == nil {
 			return 0, false
 		}
-		ticks += own
-		for _, child := range children(pid) {
-			// A child that ended meanwhile is counted with its parent at the next look.
-			t, _ := statTicks(child, 2)
-			ticks += t
+		ticks += sumTicks(fields, 4)
+	}
+	// Not every kernel lists children with their parent. The look at all processes is made once: settle watches this
+	// program's own time too.
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		// A child that ended meanwhile is counted with its parent at the next look.
+		fields := statFields(path)
+		if fields == nil {
+			continue
+		}
+		if parent, err := strconv.Atoi(fields[1]); err == nil && slices.Contains(pids, parent) {
+			ticks += sumTicks(fields, 2)
 		}
 	}
 	return time.Duration(ticks) * tick, true
 }
 
-// statTicks sums the first n of utime, stime, cutime and cstime.
-func statTicks(pid, n int) (int64, bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// statFields are the fields of a process after its name, which may hold blanks; nil where there is no such process.
+func statFields(path string) []string {
+	b, err := os.ReadFile(path)
 	if err != nil {
-		return 0, false
+		return nil
 	}
-	// The name in parentheses may hold blanks; utime is the 12th field after it.
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	var sum int64
-	for i := range n {
-		v, err := strconv.ParseInt(fields[11+i], 10, 64)
-		if err != nil {
-			return 0, false
-		}
-		sum += v
+	if len(fields) < 15 {
+		return nil
 	}
-	return sum, true
+	return fields
 }
 
-// children finds the processes whose parent is pid. Not every kernel lists them with the parent.
-func children(pid int) []int {
-	var pids []int
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(pid) {
-			continue
-		}
-		if n, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			pids = append(pids, n)
+// sumTicks sums the first n of utime, stime, cutime and cstime.
+func sumTicks(fields []string, n int) int64 {
+	var sum int64
+	for _, f := range fields[11 : 11+n] {
+		v, err := strconv.ParseInt(f, 10, 64)
+		if err == nil {
+			sum += v
 		}
 	}
-	return pids
+	return sum
 }
 
 // selfTime is this program's own processor time.

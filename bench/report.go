@@ -112,6 +112,31 @@ func (r *results) write(dir string) error {
 	return nil
 }
 
+// The marks between which a page keeps the tables of a run.
+const (
+	pageBegin = "<!-- results: written by bench -page -->\n"
+	pageEnd   = "<!-- end of results -->"
+)
+
+// writePage replaces the tables of a Markdown page, and the picture of the same name beside it.
+func (r *results) writePage(path string) error {
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(page), pageBegin)
+	_, after, okEnd := strings.Cut(rest, pageEnd)
+	if !ok || !okEnd {
+		return fmt.Errorf("%s lacks the marks %q and %q", path, strings.TrimSpace(pageBegin), pageEnd)
+	}
+	var md strings.Builder
+	r.markdown(&md)
+	if err := os.WriteFile(path, []byte(before+pageBegin+"\n"+md.String()+pageEnd+after), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".svg", []byte(chart(r)), 0o644)
+}
+
 // markdown writes the tables.
 func (r *results) markdown(w io.Writer) {
 	e := r.Environment
