@@ -30,21 +30,26 @@ const idIndexName = "_id_"
 
 // indexesOf returns the indexes that a query may use, in catalog order after the _id index.
 func indexesOf(c *table.Collection) []*indexInfo {
-	out := []*indexInfo{idIndex(c)}
+	infos := make([]indexInfo, 1, 1+len(c.Indexes))
+	infos[0] = *idIndex(c)
 	for _, ix := range c.Indexes {
-		if !ix.Ready || ix.Hidden || ix.Pattern == nil {
-			continue
+		if ix.Ready && !ix.Hidden && ix.Pattern != nil {
+			infos = append(infos, infoOf(ix))
 		}
-		out = append(out, infoOf(ix))
+	}
+	out := make([]*indexInfo, len(infos))
+	for i := range infos {
+		out[i] = &infos[i]
 	}
 	return out
 }
 
 func idIndex(c *table.Collection) *indexInfo {
 	if c.IDIndex != nil {
-		return infoOf(c.IDIndex)
+		info := infoOf(c.IDIndex)
+		return &info
 	}
-	info := &indexInfo{name: idIndexName, key: idKey, fields: index.Pattern{{Path: "_id"}}, unique: true}
+	info := &indexInfo{name: idIndexName, key: idKey, fields: idPattern, unique: true}
 	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
 		info.clustered = true
 		if name := v.Doc().Lookup("name"); name.Type == bsonx.TypeString {
@@ -54,10 +59,13 @@ func idIndex(c *table.Collection) *indexInfo {
 	return info
 }
 
-var idKey = bsonx.NewDoc("_id", 1)
+var (
+	idKey     = bsonx.NewDoc("_id", 1)
+	idPattern = index.Pattern{{Path: "_id"}}
+)
 
-func infoOf(ix *table.Index) *indexInfo {
-	info := &indexInfo{
+func infoOf(ix *table.Index) indexInfo {
+	info := indexInfo{
 		ix: ix, name: ix.Name, key: ix.Key, fields: ix.Pattern, multi: ix.Multikey(),
 		unique: ix.Unique, sparse: ix.Sparse, isPartial: ix.PartialFilter != nil,
 	}
