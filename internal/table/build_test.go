@@ -3,6 +3,7 @@ package table_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -221,7 +222,7 @@ func TestBuildOfADroppedCollection(t *testing.T) {
 	if mongoerr.CodeOf(err) != mongoerr.IndexBuildAborted {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.BeginWrite(c); err != table.ErrDropped {
+	if _, err := s.BeginWrite(c); !errors.Is(err, table.ErrDropped) {
 		t.Errorf("writing to a dropped collection: %v", err)
 	}
 }

@@ -184,6 +184,9 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 		if source == nil || source.Namespace() != c.Namespace() {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace())
 		}
+		if source.DB == db && source.Name == name {
+			return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+		}
 		if old := ch.Lookup(db, name); old != nil {
 			if !dropTarget || target == nil || old.ID != target.ID {
 				return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")

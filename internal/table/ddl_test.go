@@ -28,8 +28,18 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	if code := mongoerr.CodeOf(s.Rename(c, "db", "z", false)); code != mongoerr.NamespaceNotFound {
 		t.Errorf("rename of the old name: code %d", code)
 	}
-	if s.Lookup("other", "y") == nil {
-		t.Error("the renamed collection is gone")
+	c = s.Lookup("other", "y")
+	if c == nil {
+		t.Fatal("the renamed collection is gone")
+	}
+	if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if code := mongoerr.CodeOf(s.Rename(c, "other", "y", true)); code != mongoerr.IllegalOperation {
+		t.Errorf("rename onto itself: code %d", code)
+	}
+	if n := mustValid(t, s, c).Records; n != 1 {
+		t.Errorf("%d records after a rename onto itself", n)
 	}
 }
 

@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -173,7 +174,7 @@ func TestRenameAndDrop(t *testing.T) {
 	if s.Current(d) != nil {
 		t.Error("the target of a rename lives on")
 	}
-	if err := insert(s, d, bsonx.NewDoc("_id", 1)); err != table.ErrDropped {
+	if err := insert(s, d, bsonx.NewDoc("_id", 1)); !errors.Is(err, table.ErrDropped) {
 		t.Errorf("write to a dropped collection: %v", err)
 	}
 	reopened := open(t, engine)
