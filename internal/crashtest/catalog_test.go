@@ -303,8 +303,8 @@ func (w *indexWorker) fail(ctx context.Context) error {
 // verify waits for the builds that a restarted server goes on with, and compares the indexes with the model.
 func (w *indexWorker) verify(ctx context.Context) {
 	w.t.Helper()
-	const patience = 20 * time.Second
-	for end := time.Now().Add(patience); len(indexNames(ctx, w.t, w.dups())) > 0; time.Sleep(5 * time.Millisecond) {
+	const longest = 30 * time.Second
+	for end := time.Now().Add(longest); len(indexNames(ctx, w.t, w.dups())) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatal("a unique index over duplicates was not given up after the restart")
 		}
@@ -319,7 +319,7 @@ func (w *indexWorker) verify(ctx context.Context) {
 			continue // the index that is always there
 		}
 		found |= 1 << i
-		for end := time.Now().Add(patience); !w.usable(ctx, name); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(longest); !w.usable(ctx, name); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				w.t.Fatalf("the build of index %s did not end after the restart", name)
 			}
