@@ -44,6 +44,17 @@ func run(t *testing.T, c *mongo.Collection, cmd bson.D) (bson.Raw, error) {
 	return c.Database().RunCommand(t.Context(), cmd).Raw()
 }
 
+// inSession returns a context for commands of one session, which a cursor and its getMores must have in common.
+func inSession(t *testing.T, c *mongo.Collection) context.Context {
+	t.Helper()
+	session, err := c.Database().Client().StartSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.EndSession(context.Background()) })
+	return mongo.NewSessionContext(t.Context(), session)
+}
+
 func mustRun(t *testing.T, c *mongo.Collection, cmd bson.D) bson.Raw {
 	t.Helper()
 	raw, err := run(t, c, cmd)
@@ -55,26 +66,35 @@ func mustRun(t *testing.T, c *mongo.Collection, cmd bson.D) bson.Raw {
 
 // tail is a tailable cursor without the driver's own loop.
 type tail struct {
-	t  *testing.T
-	c  *mongo.Collection
-	id int64
+	t   *testing.T
+	ctx context.Context
+	c   *mongo.Collection
+	id  int64
 }
 
 func newTail(t *testing.T, c *mongo.Collection, opts ...bson.E) *tail {
 	t.Helper()
-	cmd := bson.D{{Key: "find", Value: c.Name()}, {Key: "tailable", Value: true}}
-	raw := mustRun(t, c, append(cmd, opts...))
+	return newCursor(t, c, append(bson.D{{Key: "find", Value: c.Name()}, {Key: "tailable", Value: true}}, opts...))
+}
+
+func newCursor(t *testing.T, c *mongo.Collection, find bson.D) *tail {
+	t.Helper()
+	ctx := inSession(t, c)
+	raw, err := c.Database().RunCommand(ctx, find).Raw()
+	if err != nil {
+		t.Fatalf("%v: %v", find, err)
+	}
 	id := raw.Lookup("cursor", "id").Int64()
 	if id == 0 {
 		t.Fatal("the cursor is closed")
 	}
-	return &tail{t, c, id}
+	return &tail{t, ctx, c, id}
 }
 
 func (x *tail) getMore(opts ...bson.E) (ids []int32, err error) {
 	x.t.Helper()
 	cmd := bson.D{{Key: "getMore", Value: x.id}, {Key: "collection", Value: x.c.Name()}}
-	raw, err := run(x.t, x.c, append(cmd, opts...))
+	raw, err := x.c.Database().RunCommand(x.ctx, append(cmd, opts...)).Raw()
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +157,7 @@ func TestTailable(t *testing.T) {
 func TestCappedPositionLost(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 3)
-	raw := mustRun(t, c, bson.D{{Key: "find", Value: "topic"}, {Key: "batchSize", Value: 1}})
-	x := &tail{t, c, raw.Lookup("cursor", "id").Int64()}
+	x := newCursor(t, c, bson.D{{Key: "find", Value: "topic"}, {Key: "batchSize", Value: 1}})
 	publish(t, c, 3)
 	if _, err := x.getMore(); !hasCode(err, 136) {
 		t.Errorf("a lost position: %v", err)
@@ -225,7 +244,12 @@ func TestAwaitDataIsKilled(t *testing.T) {
 		_, err := x.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
 		done <- err
 	}()
-	for {
+	for t.Context().Err() == nil {
+		select {
+		case err := <-done:
+			t.Fatalf("the getMore ended before it was killed: %v", err)
+		default:
+		}
 		status := mustRun(t, c, bson.D{{Key: "serverStatus", Value: 1}})
 		if status.Lookup("metrics", "cursor", "open", "pinned").Int64() > 0 {
 			break
