@@ -1,0 +1,23 @@
+// Package metamorphic gives the same random operations to databases that differ in what must not matter, and compares the
+// answers. It has tests only.
+//
+// Concepts:
+//
+//   - An operation is a MongoDB command, or the pseudo command {restart: 1}. A run is a list of them, made from a seed.
+//   - A variant is a database: without indexes, with indexes, served over TCP in small batches, on disk and opened again in
+//     the middle, with a sort memory so small that it spills.
+//   - A relation ties the answers of one variant together: count and find, a predicate and its negation, what a delete
+//     removes.
+//
+// Operations are such that a right answer does not depend on the order in which documents are found: writes are of all
+// matches or by _id, sorts end with _id, and no update fails for some of the documents only.
+//
+// A failing run is shortened and written to a file of one command a line, which -metamorphic.replay runs again:
+//
+//	go test ./internal/metamorphic -metamorphic.seed=42 -metamorphic.runs=1
+//	go test ./internal/metamorphic -metamorphic.replay=/tmp/run.jsonl
+//	go test ./internal/metamorphic -metamorphic.runs=1000 -timeout 2h
+//
+// To add a kind of operation, add a generator to the table in gen_test.go; to add a variant, one to the table in
+// variant_test.go.
+package metamorphic

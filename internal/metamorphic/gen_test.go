@@ -1,0 +1,195 @@
+package metamorphic
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// operation is one kind of operation and how often it is made.
+type operation struct {
+	weight int
+	make   func(g *gen) bson.D
+}
+
+// generators are the kinds of operations.
+var generators = []operation{
+	{6, (*gen).insert},
+	{3, (*gen).updateMany},
+	{2, (*gen).updateByID},
+	{1, (*gen).findAndModify},
+	{2, (*gen).delete},
+	{3, (*gen).createIndex},
+	{1, (*gen).dropIndex},
+	{1, (*gen).hideIndex},
+	{14, (*gen).find},
+	{3, (*gen).count},
+	{3, (*gen).distinct},
+	{2, (*gen).aggregate},
+	{1, func(*gen) bson.D { return bson.D{{Key: "restart", Value: 1}} }},
+}
+
+// indexCommands are about indexes: variants without them leave these out.
+var indexCommands = map[string]bool{"createIndexes": true, "dropIndexes": true, "collMod": true}
+
+const collName = "c"
+
+// newRun makes the operations of a run.
+func newRun(seed uint64, n int) []bson.D {
+	g := &gen{Rand: rand.New(rand.NewPCG(seed, 11))}
+	total := 0
+	for _, k := range generators {
+		total += k.weight
+	}
+	ops := []bson.D{g.insert(), g.insert(), g.createIndex(), g.insert()}
+	for len(ops) < n {
+		at := g.IntN(total)
+		for _, k := range generators {
+			if at -= k.weight; at < 0 {
+				ops = append(ops, k.make(g))
+				break
+			}
+		}
+	}
+	return ops
+}
+
+func (g *gen) insert() bson.D {
+	docs := bson.A{}
+	for range 1 + g.IntN(8) {
+		docs = append(docs, g.newDoc())
+	}
+	if g.chance(10) {
+		docs = append(docs, append(bson.D{{Key: "_id", Value: g.id()}}, g.fields()...)) // perhaps a duplicate
+	}
+	return bson.D{{Key: "insert", Value: collName}, {Key: "documents", Value: docs}, {Key: "ordered", Value: g.chance(2)}}
+}
+
+// safeUpdate returns an update that no document refuses.
+func (g *gen) safeUpdate() any {
+	op := func(name, path string, v any) bson.D {
+		return bson.D{{Key: name, Value: bson.D{{Key: path, Value: v}}}}
+	}
+	switch g.IntN(14) {
+	case 0, 1:
+		return op("$set", pick(g, []string{"b", "c"}), g.small())
+	case 2:
+		return op("$set", "a", g.value(2))
+	case 3:
+		return op("$unset", pick(g, []string{"a", "b", "c", "arr", "o"}), "")
+	case 4:
+		return op("$inc", "n", pick(g, []any{int32(1), 1.5, int64(-3)}))
+	case 5:
+		return op("$push", "arr", g.small())
+	case 6:
+		return op("$push", "arr", bson.D{{Key: "$each", Value: g.array()}, {Key: "$sort", Value: 1}, {Key: "$slice", Value: -3}})
+	case 7:
+		return op("$addToSet", "arr", g.small())
+	case 8:
+		return op("$pull", "arr", g.small())
+	case 9:
+		return op("$min", "b", g.small())
+	case 10:
+		return op("$max", "c", g.small())
+	case 11:
+		return op("$set", "o.p", g.small())
+	case 12:
+		return op("$pop", "arr", 1)
+	default:
+		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "c", Value: "$b"}, {Key: "o", Value: bson.D{{Key: "p", Value: "$n"}}}}}}}
+	}
+}
+
+func (g *gen) updateMany() bson.D {
+	return update(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}})
+}
+
+func (g *gen) updateByID() bson.D {
+	q := bson.D{{Key: "_id", Value: g.id()}}
+	var u any = g.safeUpdate()
+	if g.chance(3) {
+		u = g.fields()
+	}
+	return update(bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}, {Key: "upsert", Value: g.chance(2)}})
+}
+
+func update(statement bson.D) bson.D {
+	return bson.D{{Key: "update", Value: collName}, {Key: "updates", Value: bson.A{statement}}}
+}
+
+func (g *gen) findAndModify() bson.D {
+	cmd := bson.D{{Key: "findAndModify", Value: collName}, {Key: "query", Value: g.filter(1)}, {Key: "sort", Value: g.sort()}}
+	if g.chance(3) {
+		return append(cmd, bson.E{Key: "remove", Value: true})
+	}
+	return append(cmd, bson.E{Key: "update", Value: g.safeUpdate()}, bson.E{Key: "new", Value: g.chance(2)})
+}
+
+func (g *gen) delete() bson.D {
+	q := bson.D{{Key: "_id", Value: g.id()}}
+	if g.chance(3) {
+		q = bson.D{{Key: pick(g, paths), Value: g.small()}, {Key: "b", Value: g.predicate(0)}}
+	}
+	return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}}}}}
+}
+
+func indexName(i int) string { return fmt.Sprint("ix", i) }
+
+func (g *gen) createIndex() bson.D {
+	spec := bson.D{{Key: "key", Value: pick(g, indexKeys)}, {Key: "name", Value: indexName(g.nextIndex)}}
+	g.nextIndex++
+	switch g.IntN(6) {
+	case 0:
+		spec = append(spec, bson.E{Key: "sparse", Value: true})
+	case 1:
+		spec = append(spec, bson.E{Key: "partialFilterExpression", Value: pick(g, partialFilters)})
+	}
+	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: bson.A{spec}}}
+}
+
+func (g *gen) dropIndex() bson.D {
+	return bson.D{{Key: "dropIndexes", Value: collName}, {Key: "index", Value: indexName(g.IntN(max(1, g.nextIndex)))}}
+}
+
+func (g *gen) hideIndex() bson.D {
+	index := bson.D{{Key: "name", Value: indexName(g.IntN(max(1, g.nextIndex)))}, {Key: "hidden", Value: g.chance(2)}}
+	return bson.D{{Key: "collMod", Value: collName}, {Key: "index", Value: index}}
+}
+
+func (g *gen) find() bson.D {
+	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: g.filter(2)}}
+	if g.chance(2) {
+		cmd = append(cmd, bson.E{Key: "sort", Value: g.sort()})
+		if g.chance(2) {
+			cmd = append(cmd, bson.E{Key: "skip", Value: g.IntN(4)}, bson.E{Key: "limit", Value: 1 + g.IntN(6)})
+		}
+	}
+	if g.chance(3) {
+		cmd = append(cmd, bson.E{Key: "projection", Value: g.projection()})
+	}
+	return cmd
+}
+
+func (g *gen) count() bson.D {
+	return bson.D{{Key: "count", Value: collName}, {Key: "query", Value: g.filter(2)}}
+}
+
+func (g *gen) distinct() bson.D {
+	key := pick(g, []string{"a", "b", "c", "o.p", "a.x", "o", "arr", "n", "_id"})
+	return bson.D{{Key: "distinct", Value: collName}, {Key: "key", Value: key}, {Key: "query", Value: g.filter(1)}}
+}
+
+func (g *gen) aggregate() bson.D {
+	stages := bson.A{bson.D{{Key: "$match", Value: g.filter(1)}}, bson.D{{Key: "$sort", Value: g.sort()}}}
+	if g.chance(2) {
+		stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(6)}})
+	}
+	switch g.IntN(3) {
+	case 0:
+		stages = append(stages, bson.D{{Key: "$count", Value: "n"}})
+	case 1:
+		stages = append(stages, bson.D{{Key: "$unwind", Value: "$arr"}}, bson.D{{Key: "$project", Value: bson.D{{Key: "arr", Value: 1}}}})
+	}
+	return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+}

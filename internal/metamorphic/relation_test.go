@@ -1,0 +1,105 @@
+package metamorphic
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// relations checks what ties the answers of one variant together, for the predicate of a query.
+func relations(ctx context.Context, v *variant, op bson.D) error {
+	var p bson.D
+	for _, e := range op {
+		if e.Key == "filter" || e.Key == "query" {
+			p, _ = e.Value.(bson.D)
+		}
+	}
+	if p == nil || op[0].Key == "findAndModify" {
+		return nil
+	}
+	all, err := ids(ctx, v, bson.D{})
+	if err != nil {
+		return err
+	}
+	in, err := ids(ctx, v, p)
+	if err != nil {
+		return err
+	}
+	out, err := ids(ctx, v, bson.D{{Key: "$nor", Value: bson.A{p}}})
+	if err != nil {
+		return err
+	}
+	both := slices.Concat(in, out)
+	slices.Sort(both)
+	if !slices.Equal(both, all) {
+		return fmt.Errorf("%s: the predicate has %v and its negation %v, which is not %v", v.name, in, out, all)
+	}
+	if err := counts(ctx, v, p, len(in)); err != nil {
+		return err
+	}
+	if op[0].Key == "distinct" {
+		return distinctOfFound(ctx, v, op, in)
+	}
+	return nil
+}
+
+// ids returns the _ids of the matches in the order of their text.
+func ids(ctx context.Context, v *variant, filter bson.D) ([]string, error) {
+	docs, err := cursor(ctx, v, bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: filter}})
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, d := range docs {
+		out = append(out, d.Lookup("_id").String())
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// counts checks that both ways to count agree with find.
+func counts(ctx context.Context, v *variant, p bson.D, want int) error {
+	coll := v.client.Database("test").Collection(collName)
+	n, err := coll.CountDocuments(ctx, p)
+	if err != nil {
+		return err
+	}
+	var r struct{ N int }
+	if err := coll.Database().RunCommand(ctx, bson.D{{Key: "count", Value: collName}, {Key: "query", Value: p}}).Decode(&r); err != nil {
+		return err
+	}
+	if int(n) != want || r.N != want {
+		return fmt.Errorf("%s: find gives %d documents, countDocuments says %d, count %d", v.name, want, n, r.N)
+	}
+	return nil
+}
+
+// distinctOfFound checks that the distinct values of the matches are those of the same documents named one by one.
+func distinctOfFound(ctx context.Context, v *variant, op bson.D, in []string) error {
+	named := bson.A{}
+	docs, err := cursor(ctx, v, bson.D{{Key: "find", Value: collName}})
+	if err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if id := d.Lookup("_id"); slices.Contains(in, id.String()) {
+			named = append(named, id)
+		}
+	}
+	byID := slices.Clone(op)
+	byID[len(byID)-1].Value = bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: named}}}}
+	want, err := answer(ctx, v, byID)
+	if err != nil {
+		return err
+	}
+	got, err := answer(ctx, v, op)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("%s: distinct gives %s\nof the same documents %s", v.name, got, want)
+	}
+	return nil
+}

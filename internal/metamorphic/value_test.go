@@ -1,0 +1,121 @@
+package metamorphic
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// gen makes random operations. Of the fields of its documents a may be anything and arr is an array; b and c are scalars, o is
+// a document of scalars, n is a number.
+type gen struct {
+	*rand.Rand
+	nextID    int32
+	nextIndex int
+}
+
+func decimal(s string) bson.Decimal128 {
+	d, err := bson.ParseDecimal128(s)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+var scalars = []any{
+	nil, int32(0), int32(1), int32(2), int32(3), int64(2), 2.0, 2.5, -1.5, math.Copysign(0, -1), math.NaN(), math.Inf(1), int64(1) << 53,
+	float64(1 << 53), decimal("2"), decimal("2.50"), decimal("NaN"), "", "a", "ab", "abc", "b", "A", true, false, bson.MinKey{}, bson.MaxKey{},
+	bson.DateTime(5), bson.DateTime(-5), bson.Timestamp{T: 1, I: 2}, bson.ObjectID{1, 2, 3}, bson.Binary{Data: []byte("a")},
+	bson.D{}, bson.D{{Key: "x", Value: int32(1)}}, bson.D{{Key: "x", Value: int32(2)}, {Key: "y", Value: int32(1)}},
+}
+
+func pick[T any](g *gen, from []T) T { return from[g.IntN(len(from))] }
+
+// chance is true once in n times.
+func (g *gen) chance(n int) bool { return g.IntN(n) == 0 }
+
+func (g *gen) scalar() any { return pick(g, scalars) }
+
+// small returns a scalar of the few that often meet others.
+func (g *gen) small() any {
+	if g.chance(4) {
+		return g.scalar()
+	}
+	return pick(g, []any{nil, int32(0), int32(1), int32(2), int32(3), 2.5, "a", "ab", "b"})
+}
+
+func (g *gen) value(depth int) any {
+	switch n := g.IntN(10); {
+	case n < 6 || depth == 0:
+		return g.small()
+	case n < 8:
+		out := bson.A{}
+		for range g.IntN(4) {
+			out = append(out, g.value(depth-1))
+		}
+		return out
+	default:
+		out := bson.D{}
+		if !g.chance(3) {
+			out = append(out, bson.E{Key: "x", Value: g.value(depth - 1)})
+		}
+		if !g.chance(3) {
+			// No array: an index of both fields refuses two of them.
+			out = append(out, bson.E{Key: "y", Value: g.small()})
+		}
+		return out
+	}
+}
+
+func (g *gen) array() bson.A {
+	out := bson.A{}
+	for range g.IntN(4) {
+		out = append(out, g.small())
+	}
+	return out
+}
+
+// id returns an _id that some documents have.
+func (g *gen) id() any {
+	n := g.Int32N(max(1, g.nextID) + 2)
+	return idOf(n)
+}
+
+// idOf mixes the types of _id, so that the order of the records is not that of insertion.
+func idOf(n int32) any {
+	switch n % 5 {
+	case 3:
+		return fmt.Sprintf("id%03d", n)
+	case 4:
+		return float64(n) + 0.5
+	default:
+		return n
+	}
+}
+
+func (g *gen) newDoc() bson.D {
+	d := bson.D{{Key: "_id", Value: idOf(g.nextID)}}
+	g.nextID++
+	return append(d, g.fields()...)
+}
+
+// fields returns what a document has besides _id.
+func (g *gen) fields() bson.D {
+	var d bson.D
+	add := func(name string, v any) {
+		if !g.chance(6) {
+			d = append(d, bson.E{Key: name, Value: v})
+		}
+	}
+	add("a", g.value(2))
+	add("b", g.small())
+	add("c", g.small())
+	add("o", bson.D{{Key: "p", Value: g.small()}, {Key: "q", Value: g.small()}})
+	add("arr", g.array())
+	add("n", pick(g, []any{int32(1), int64(2), 2.5, decimal("3")}))
+	g.Shuffle(len(d), func(i, j int) { d[i], d[j] = d[j], d[i] })
+	return append(d, bson.E{Key: "pad", Value: strings.Repeat("x", g.IntN(120))})
+}
