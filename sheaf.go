@@ -35,7 +35,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// Memory, given to Open as the directory, stands for a store in memory.
+// Memory is the directory that stands for a store in memory.
 const Memory = ":memory:"
 
 // DefaultMemoryBudget is what an embedded store takes for its cache and unsorted writes.

@@ -32,7 +32,7 @@ func TestReopen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if db.Client() != db.Client() {
+		if first, second := db.Client(), db.Client(); first != second {
 			t.Error("Client makes a new client each time")
 		}
 		coll := db.Client().Database("d").Collection("c")
@@ -98,7 +98,8 @@ func TestContextEndsACommand(t *testing.T) {
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{TestCommands: true})
 	admin := db.Client().Database("admin")
 	block := bson.D{
-		{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "alwaysOn"},
+		{Key: "configureFailPoint", Value: "failCommand"},
+		{Key: "mode", Value: "alwaysOn"},
 		{Key: "data", Value: bson.D{
 			{Key: "failCommands", Value: bson.A{"find"}}, {Key: "blockConnection", Value: true}, {Key: "blockTimeMS", Value: 60_000},
 		}},

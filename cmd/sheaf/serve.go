@@ -201,8 +201,17 @@ func parseSize(text string) (int64, error) {
 		suffix string
 		factor int64
 	}{
-		{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1000}, {"mb", 1000_000}, {"gb", 1000_000_000},
-		{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"b", 1}, {"", 1},
+		{"kib", 1 << 10},
+		{"mib", 1 << 20},
+		{"gib", 1 << 30},
+		{"kb", 1000},
+		{"mb", 1000_000},
+		{"gb", 1000_000_000},
+		{"k", 1 << 10},
+		{"m", 1 << 20},
+		{"g", 1 << 30},
+		{"b", 1},
+		{"", 1},
 	}
 	lower := strings.ToLower(strings.TrimSpace(text))
 	for _, u := range units {

@@ -212,6 +212,7 @@ func (v Value) AsExactInt64() (int64, bool) {
 		return int64(v.Int32()), true
 	case TypeInt64:
 		return v.Int64(), true
+	default: // the others need nothing here
 	}
 	i, ok := v.AsInt64()
 	if !ok {

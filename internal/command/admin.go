@@ -19,7 +19,8 @@ func adminCommands() []Definition {
 		{
 			Name: "profile", Help: "Reads and sets when operations are logged as slow.",
 			Fields: []Field{
-				{Name: "slowms", Type: SafeInt}, {Name: "sampleRate", Type: SafeInt},
+				{Name: "slowms", Type: SafeInt},
+				{Name: "sampleRate", Type: SafeInt},
 				{Name: "filter", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
 			},
 			Run: runProfile,
@@ -32,7 +33,8 @@ func adminCommands() []Definition {
 			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true, Write: true,
 			CommandField: String, Run: runSetFCV,
 			Fields: []Field{
-				{Name: "confirm", Type: SafeBool}, {Name: "downgradeOnDiskChanges", Type: SafeBool},
+				{Name: "confirm", Type: SafeBool},
+				{Name: "downgradeOnDiskChanges", Type: SafeBool},
 				{Name: "fromConfigServer", Type: SafeBool},
 			},
 		},

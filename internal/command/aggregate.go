@@ -6,7 +6,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -85,18 +84,16 @@ func aggregateBatchSize(req *Request) (int64, error) {
 		}
 		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
 	}
-	for it := cursor.Iter(); it.Next(); {
-		if string(it.Key()) != "batchSize" {
-			return 0, UnknownField("aggregate.cursor." + string(it.Key()))
-		}
-		if !it.Value().Type.IsNumber() {
-			return 0, WrongType("aggregate.cursor.batchSize", it.Value().Type, SafeInt)
-		}
-		n := saturatingInt64(it.Value())
-		return n, AtLeast(0)("batchSize", it.Value())
-	}
-	return defaultFirstBatch, nil
+	size := int64(defaultFirstBatch)
+	err := ParseFields("aggregate.cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
+		size = saturatingInt64(v)
+		return nil
+	})
+	return size, err
 }
+
+// cursorFields are the fields of a command's cursor option.
+var cursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
 
 func (s scope) parsePipeline(stages bsonx.Value) (*pipeline.Pipeline, error) {
 	return pipeline.Parse(stages, pipeline.Options{Vars: s.vars, Now: s.now})
@@ -153,9 +150,7 @@ func (r *Request) openStages(ctx context.Context, sc scope, name string, stages 
 
 // openCount counts what a query finds, which need not read it, for stages that ask no more.
 func (r *Request) openCount(ctx context.Context, q *plan.Query) (*countedSource, error) {
-	reader := exec.NewReader(r.Service.Store.Engine())
-	defer reader.Close()
-	n, err := r.Service.Planner.Count(ctx, q, reader, r.Service.recordCount(q.Coll))
+	n, err := r.Service.countMatches(ctx, q)
 	if err != nil {
 		return nil, err
 	}

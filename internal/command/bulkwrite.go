@@ -58,15 +58,23 @@ var (
 		{Name: "update", Type: SafeInt, Required: true},
 		{Name: "filter", Type: Object, Required: true},
 		{Name: "updateMods", Type: OneOf(bsonx.TypeDocument, bsonx.TypeArray), Required: true},
-		{Name: "multi", Type: SafeBool}, {Name: "upsert", Type: SafeBool}, {Name: "upsertSupplied", Type: SafeBool},
-		{Name: "arrayFilters", Type: Array}, {Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
-		{Name: "constants", Type: Object}, {Name: "collation", Type: Object}, {Name: "sort", Type: Object}, {Name: "sampleId", Type: BinData},
+		{Name: "multi", Type: SafeBool},
+		{Name: "upsert", Type: SafeBool},
+		{Name: "upsertSupplied", Type: SafeBool},
+		{Name: "arrayFilters", Type: Array},
+		{Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+		{Name: "constants", Type: Object},
+		{Name: "collation", Type: Object},
+		{Name: "sort", Type: Object},
+		{Name: "sampleId", Type: BinData},
 	}
 	bulkDeleteFields = []Field{
 		{Name: "delete", Type: SafeInt, Required: true},
 		{Name: "filter", Type: Object, Required: true},
-		{Name: "multi", Type: SafeBool}, {Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
-		{Name: "collation", Type: Object}, {Name: "sampleId", Type: BinData},
+		{Name: "multi", Type: SafeBool},
+		{Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+		{Name: "collation", Type: Object},
+		{Name: "sampleId", Type: BinData},
 	}
 )
 

@@ -47,6 +47,7 @@ func hasText(v bsonx.Value) bool {
 				return true
 			}
 		}
+	default: // the others need nothing here
 	}
 	return false
 }

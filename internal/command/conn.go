@@ -5,7 +5,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/session"
-	"github.com/sheafdb/sheaf/internal/wire"
 )
 
 // Conn is the state of a connection that commands see. Commands of one connection run one after another; only they
@@ -23,10 +22,9 @@ type Conn struct {
 	// digest stands for the user in session ids.
 	digest [32]byte
 	// metadata is the client document of the first hello.
-	metadata    bsonx.Doc
-	appName     string
-	compressors []wire.Compressor
-	nextID      atomic.Int32
+	metadata bsonx.Doc
+	appName  string
+	nextID   atomic.Int32
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -29,7 +30,8 @@ func dataCommands() []Definition {
 
 // prefixError puts context before the message of a user error.
 func prefixError(err error, format string, args ...any) error {
-	if e, ok := err.(*mongoerr.Error); ok {
+	var e *mongoerr.Error
+	if errors.As(err, &e) {
 		return e.Prefix(format, args...)
 	}
 	return err

@@ -317,6 +317,7 @@ func checkPartialNode(n filter.Node, depth int) error {
 		if len(n.Regexes) == 0 {
 			return nil
 		}
+	default: // the others need nothing here
 	}
 	return cannotCreate("unsupported expression in partial index: %s", bsonx.FormatShell(bsonx.Document(filter.Serialize(n))))
 }

@@ -51,11 +51,12 @@ func clusteredIndexSpec(spec bsonx.Doc) bsonx.Doc {
 func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs []bsonx.Doc) error {
 	size := int64(-1)
 	if cursor := req.Doc("cursor"); cursor != nil {
-		if v := cursor.Lookup("batchSize"); !v.IsMissing() {
-			if !v.Type.IsNumber() {
-				return WrongType(req.Def.Name+".cursor.batchSize", v.Type, SafeInt)
-			}
+		err := ParseFields(req.Def.Name+".cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
 			size = saturatingInt64(v)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	src := &listSource{docs: docs}

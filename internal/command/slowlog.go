@@ -86,9 +86,16 @@ func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
 		name  string
 		value int64
 	}{
-		{"keysExamined", d.KeysExamined}, {"docsExamined", d.DocsExamined}, {"nMatched", d.NMatched},
-		{"nModified", d.NModified}, {"ninserted", d.NInserted}, {"ndeleted", d.NDeleted}, {"nUpserted", d.NUpserted},
-		{"keysInserted", d.KeysInserted}, {"keysDeleted", d.KeysDeleted}, {"nreturned", d.NReturned},
+		{"keysExamined", d.KeysExamined},
+		{"docsExamined", d.DocsExamined},
+		{"nMatched", d.NMatched},
+		{"nModified", d.NModified},
+		{"ninserted", d.NInserted},
+		{"ndeleted", d.NDeleted},
+		{"nUpserted", d.NUpserted},
+		{"keysInserted", d.KeysInserted},
+		{"keysDeleted", d.KeysDeleted},
+		{"nreturned", d.NReturned},
 	} {
 		if n.value >= 0 {
 			attrs = append(attrs, slog.Int64(n.name, n.value))
@@ -98,7 +105,9 @@ func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
 		name string
 		set  bool
 	}{
-		{"hasSortStage", d.HasSortStage}, {"usedDisk", d.UsedDisk}, {"fromPlanCache", d.FromPlanCache},
+		{"hasSortStage", d.HasSortStage},
+		{"usedDisk", d.UsedDisk},
+		{"fromPlanCache", d.FromPlanCache},
 		{"cursorExhausted", d.CursorExhausted},
 	} {
 		if f.set {

@@ -55,20 +55,20 @@ func newAwaiter(req *Request, src *planSource) *awaiter {
 	if req.Generic.HasMaxTime {
 		d = time.Duration(req.Generic.MaxTimeMillis) * time.Millisecond
 	}
-	return &awaiter{req: req, src: src, deadline: time.Now().Add(d)}
+	return &awaiter{req: req, src: src, deadline: req.Service.Clock.Now().Add(d)}
 }
 
 // wait holds the getMore until there was an insert that the cursor has not looked at. It reports false when the time is
 // up.
 func (a *awaiter) wait(ctx context.Context) (bool, error) {
-	d := time.Until(a.deadline)
+	d := a.deadline.Sub(a.req.Service.Clock.Now())
 	if d <= 0 {
 		return false, nil
 	}
 	a.src.Save()
-	start := time.Now()
+	start := a.req.Service.Clock.Now()
 	arrived, err := await(ctx, a.req, a.src.arrivals, d)
-	a.req.Op.Debug.Waited += time.Since(start)
+	a.req.Op.Debug.Waited += a.req.Service.Clock.Now().Sub(start)
 	if err != nil || !arrived {
 		return false, err
 	}

@@ -17,9 +17,13 @@ func validateCommands() []Definition {
 		{
 			Name: "validate", Help: "Checks that a collection and its indexes agree.", Run: runValidate,
 			Fields: []Field{
-				{Name: "full", Type: SafeBool}, {Name: "repair", Type: SafeBool}, {Name: "metadata", Type: SafeBool},
-				{Name: "background", Type: SafeBool}, {Name: "fixMultikey", Type: SafeBool},
-				{Name: "checkBSONConformance", Type: SafeBool}, {Name: "enforceFastCount", Type: SafeBool},
+				{Name: "full", Type: SafeBool},
+				{Name: "repair", Type: SafeBool},
+				{Name: "metadata", Type: SafeBool},
+				{Name: "background", Type: SafeBool},
+				{Name: "fixMultikey", Type: SafeBool},
+				{Name: "checkBSONConformance", Type: SafeBool},
+				{Name: "enforceFastCount", Type: SafeBool},
 			},
 		},
 		{

@@ -85,6 +85,7 @@ func (b *builder) predicate(n filter.Node) table.Predicate {
 		switch n.Kind() {
 		case filter.KindExpr, filter.KindWhere, filter.KindSampleRate, filter.KindText, filter.KindJSONSchema:
 			stateful = true
+		default: // the others need nothing here
 		}
 		return !stateful
 	})

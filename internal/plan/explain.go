@@ -59,7 +59,7 @@ type Explanation struct {
 // Explain plans a query, runs it where the verbosity asks for it, and describes both. It changes nothing. The plan
 // cache is neither asked nor filled, as in MongoDB.
 func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Reader) (*Explanation, error) {
-	start := time.Now()
+	start := p.opts.Clock.Now()
 	c, err := p.explainChoice(ctx, req, r)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 			t.root.Close()
 		}
 	}()
-	e := &explainer{req: req, choice: c, planning: time.Since(start)}
+	e := &explainer{req: req, choice: c, planning: p.opts.Clock.Now().Sub(start)}
 	var trials []trialStats
 	if req.Verbosity == AllPlansExecution && len(c.candidates) > 1 {
 		// What the trial was like is noted before the winner goes on.
@@ -77,11 +77,11 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 	}
 	var stats bsonx.Doc
 	if req.Verbosity != QueryPlanner {
-		begin := time.Now()
+		begin := p.opts.Clock.Now()
 		if err := e.run(ctx); err != nil {
 			return nil, err
 		}
-		stats = e.executionStats(time.Since(begin)+e.planning, trials)
+		stats = e.executionStats(p.opts.Clock.Now().Sub(begin)+e.planning, trials)
 	}
 	return &Explanation{QueryPlanner: e.queryPlanner(), ExecutionStats: stats}, nil
 }
@@ -95,6 +95,7 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 		return p.planCount(ctx, countQuery(&q), r, req.Records)
 	case ExplainDistinct:
 		return p.planDistinct(ctx, &q, req.Field, r)
+	default: // the others need nothing here
 	}
 	pu := purposeFind
 	if req.Command != ExplainFind {

@@ -31,6 +31,7 @@ func (w *stageWriter) node(n node, run exec.Node) {
 			w.coveredDistinct(n, run)
 			return
 		}
+	default: // the others need nothing here
 	}
 	w.b.String("stage", n.stage())
 	w.filter(n)
@@ -60,6 +61,7 @@ func (w *stageWriter) filter(n node) {
 		f = n.filter
 	case *indexScan:
 		f = n.filter
+	default: // the others need nothing here
 	}
 	if f != nil {
 		w.b.Doc("filter", filter.Serialize(f))
@@ -133,6 +135,7 @@ func (w *stageWriter) properties(n node) {
 		b.Doc("transformBy", n.spec)
 	case *eof:
 		b.String("type", n.why)
+	default: // the others need nothing here
 	}
 }
 
@@ -171,6 +174,7 @@ func (w *stageWriter) specifics(n node, s *exec.Stats) {
 	case *countScan:
 		b.Int32("keysExamined", int32(s.KeysExamined))
 		w.countScan(n)
+	default: // the others need nothing here
 	}
 }
 
@@ -189,6 +193,7 @@ func (w *stageWriter) inputs(n node, run exec.Node) {
 		}
 		w.b.End()
 		return
+	default: // the others need nothing here
 	}
 	if len(in) == 1 {
 		w.b.StartDocField("inputStage")

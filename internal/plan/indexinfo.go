@@ -78,16 +78,6 @@ func infoOf(ix *table.Index) indexInfo {
 	return info
 }
 
-// isPlain reports whether all fields of a key are ascending or descending: other kinds of indexes have other keys.
-func isPlain(key bsonx.Doc) bool {
-	for it := key.Iter(); it.Next(); {
-		if !it.Value().Type.IsNumber() || string(it.Key()) == "$**" {
-			return false
-		}
-	}
-	return true
-}
-
 // bits returns which components of a field's path were arrays.
 func (x *indexInfo) bits(field int) uint64 {
 	if field < len(x.multi) {

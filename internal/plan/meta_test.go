@@ -20,12 +20,16 @@ import (
 // that a scan of the collection gives.
 
 var (
-	scalars = []string{`null`, `0`, `1`, `2`, `3`, `2.5`, `"a"`, `"ab"`, `"b"`, `true`, `{"x": 1}`, `{"x": 2, "y": 1}`, `{}`,
-		`{"$numberDouble": "NaN"}`, `{"$minKey": 1}`, `{"$maxKey": 1}`, `{"$date": {"$numberLong": "5"}}`, `{"$numberDecimal": "2"}`}
+	scalars = []string{
+		`null`, `0`, `1`, `2`, `3`, `2.5`, `"a"`, `"ab"`, `"b"`, `true`, `{"x": 1}`, `{"x": 2, "y": 1}`, `{}`,
+		`{"$numberDouble": "NaN"}`, `{"$minKey": 1}`, `{"$maxKey": 1}`, `{"$date": {"$numberLong": "5"}}`, `{"$numberDecimal": "2"}`,
+	}
 	paths = []string{"a", "b", "c", "a.x", "a.y", "o.p", "o.q", "_id", "a.0"}
-	keys  = []string{`{"a": 1}`, `{"b": -1}`, `{"a": 1, "b": 1}`, `{"b": 1, "a": -1}`, `{"a.x": 1}`, `{"a.x": 1, "a.y": 1}`,
+	keys  = []string{
+		`{"a": 1}`, `{"b": -1}`, `{"a": 1, "b": 1}`, `{"b": 1, "a": -1}`, `{"a.x": 1}`, `{"a.x": 1, "a.y": 1}`,
 		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
-		`{"o.q": 1, "o.p": -1}`}
+		`{"o.q": 1, "o.p": -1}`,
+	}
 	partials = []string{`{"b": {"$gte": 1}}`, `{"a": {"$exists": true}}`, `{"c": {"$in": [1, 2]}}`, `{"b": {"$type": "number"}}`}
 )
 

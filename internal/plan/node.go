@@ -124,6 +124,7 @@ func (n *project) stage() string {
 		return "PROJECTION_SIMPLE"
 	}
 }
+
 func (n *express) stage() string {
 	if n.index.clustered {
 		return "EXPRESS_CLUSTERED_IXSCAN"

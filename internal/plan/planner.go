@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -14,6 +15,8 @@ type Options struct {
 	TempDir string
 	// SortMemory is the budget of one blocking sort; exec.DefaultSortMemory where zero.
 	SortMemory int
+	// Clock measures what explain reports; the system's where nil.
+	Clock clock.Clock
 	// CacheSize bounds the plan cache of all collections; DefaultCacheSize where zero.
 	CacheSize int
 }
@@ -31,6 +34,9 @@ func New(opts Options) *Planner {
 	}
 	if opts.CacheSize == 0 {
 		opts.CacheSize = DefaultCacheSize
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.System{}
 	}
 	return &Planner{opts: opts, cache: newCache(opts.CacheSize)}
 }

@@ -80,6 +80,7 @@ func (c *conjunction) collect(n, conjunct filter.Node, prefix string, elems []el
 		}
 	case filter.Leaf:
 		c.addLeaf(n, n, conjunct, prefix, elems)
+	default: // the others need nothing here
 	}
 }
 

@@ -376,6 +376,7 @@ func (s *solution) summary() string {
 			parts = append(parts, "COUNT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
 		case *distinctScan:
 			parts = append(parts, "DISTINCT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
+		default: // the others need nothing here
 		}
 	})
 	return strings.Join(parts, ", ")

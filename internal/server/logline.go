@@ -139,6 +139,7 @@ func plain(v slog.Value) any {
 		return v.Time().Format(time.RFC3339Nano)
 	case slog.KindGroup:
 		return attributes(v.Group())
+	default: // the others need nothing here
 	}
 	if err, ok := v.Any().(error); ok {
 		return err.Error()

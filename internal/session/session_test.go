@@ -237,7 +237,7 @@ func TestOpIsAContext(t *testing.T) {
 	<-child.Done()
 	wantCode(t, op.Err(), codeInterrupted)
 	wantCode(t, op.Cause(context.Canceled), codeInterrupted)
-	if err := errors.New("other"); op.Cause(err) != err {
+	if err := errors.New("other"); !errors.Is(op.Cause(err), err) {
 		t.Error("an unrelated error was replaced")
 	}
 	op.Finish()

@@ -32,9 +32,8 @@ func (id SessionID) IsZero() bool { return id == SessionID{} }
 
 // Session is a logical session.
 type Session struct {
-	ID       SessionID
-	lastUse  atomic.Int64 // milliseconds since 1970
-	explicit atomic.Bool
+	ID      SessionID
+	lastUse atomic.Int64 // milliseconds since 1970
 }
 
 // LastUse returns when the session was last named by a command.

@@ -1,8 +1,10 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -156,49 +158,75 @@ func (w *Writer) tooLarge() (bool, error) {
 // evict removes the oldest records below upper until the collection keeps its limits, or enough reports that it has
 // removed that many; enough may be nil. It returns how many it removed.
 func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enough func(n int) bool) (n int, err error) {
-	over, err := w.tooLarge()
-	if err != nil || !over {
-		return 0, err
+	for {
+		over, err := w.tooLarge()
+		if err != nil || !over || enough != nil && enough(n) {
+			return n, err
+		}
+		key, err := w.oldest(st, upper)
+		if err != nil || key == nil {
+			return n, err
+		}
+		old, err := w.Lock(ctx, key, w.oldDoc)
+		if err != nil {
+			return n, err
+		}
+		if old == nil {
+			continue // someone deleted it meanwhile
+		}
+		w.oldDoc = old
+		if err := w.Delete(key, old); err != nil {
+			return n, err
+		}
+		n++
 	}
-	first := w.evictFrom == 0
-	if first {
-		w.evictFrom = st.oldest
+}
+
+// oldest returns the key of the oldest record below upper that it has not returned before, or nil. The iterator is kept
+// for the transaction: one for each insert would cost more than the insert.
+func (w *Writer) oldest(st *cappedState, upper []byte) ([]byte, error) {
+	ok := w.evictIter != nil && w.evictIter.Next()
+	if !ok {
+		// The transaction's own records are behind all others, and an iterator does not have those added after it.
+		if err := w.openEvict(st); err != nil {
+			return nil, err
+		}
+		ok = w.evictIter.First()
 	}
-	it, err := w.txn.NewIter(w.coll.sequenceKey(nil, w.evictFrom), upper)
+	if !ok || bytes.Compare(w.evictIter.Key(), upper) >= 0 {
+		err := w.evictIter.Err()
+		return nil, errors.Join(err, w.closeEvict())
+	}
+	w.oldKey = append(w.oldKey[:0], w.evictIter.Key()...)
+	sequence, err := Sequence(w.oldKey)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer it.Close()
-	for ok := it.First(); ok && over; ok = it.Next() {
-		sequence, err := Sequence(it.Key())
-		if err != nil {
-			return n, err
-		}
-		if first {
-			// What the transaction sees before its own evictions is committed: the hint survives a rollback.
-			st.oldest, first = sequence, false
-		}
-		w.evictFrom = sequence + 1
-		w.oldKey = append(w.oldKey[:0], it.Key()...)
-		old, err := w.Lock(ctx, w.oldKey, w.oldDoc)
-		if err != nil {
-			return n, err
-		}
-		if old != nil { // else someone deleted it meanwhile
-			w.oldDoc = old
-			if err := w.Delete(w.oldKey, old); err != nil {
-				return n, err
-			}
-			n++
-		}
-		if enough != nil && enough(n) {
-			return n, nil
-		}
-		if over, err = w.tooLarge(); err != nil {
-			return n, err
-		}
+	if w.evictFrom == 0 {
+		// What the transaction sees before its own evictions is committed: the hint survives a rollback.
+		st.oldest = sequence
 	}
-	return n, it.Err()
+	w.evictFrom = sequence + 1
+	return w.oldKey, nil
+}
+
+func (w *Writer) openEvict(st *cappedState) error {
+	if err := w.closeEvict(); err != nil {
+		return err
+	}
+	from := max(w.evictFrom, st.oldest)
+	it, err := w.txn.NewIter(w.coll.sequenceKey(nil, from), PrefixEnd(w.coll.RecordPrefix()))
+	w.evictIter = it
+	return err
+}
+
+func (w *Writer) closeEvict() error {
+	if w.evictIter == nil {
+		return nil
+	}
+	it := w.evictIter
+	w.evictIter = nil
+	return it.Close()
 }
 
 // An insert evicts what is too much in its own transaction, up to these amounts; see Trim.

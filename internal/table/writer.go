@@ -25,6 +25,7 @@ type Writer struct {
 	// looks for records to evict, 0 before it did.
 	arrived   bool
 	evictFrom int64
+	evictIter storage.Iterator
 	oldKey    []byte
 	oldDoc    bsonx.Doc
 
@@ -62,6 +63,7 @@ func (w *Writer) Collection() *Collection { return w.coll }
 
 // Close ends the writer. What was not committed is undone.
 func (w *Writer) Close() {
+	_ = w.closeEvict() // its error, if any, was reported by Commit
 	w.txn.Rollback()
 	w.coll.shared.gate.RUnlock()
 	if cap(w.oldDoc) > maxKeptDoc {
@@ -80,6 +82,9 @@ func (w *Writer) Commit(d storage.Durability) error {
 		if err := w.txn.Add(w.coll.shared.counter, w.delta); err != nil {
 			return err
 		}
+	}
+	if err := w.closeEvict(); err != nil {
+		return err
 	}
 	err := w.txn.Commit(d)
 	if w.arrived {

@@ -3,6 +3,7 @@ package mem
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/tidwall/btree"
@@ -112,7 +113,7 @@ func (t *txn) Lock(ctx context.Context, key []byte) error {
 	} else if !t.engine.locks.TryLock(&t.owner, hash) || t.engine.changedSince(hash, t.begun) {
 		err = storage.ErrConflict
 	}
-	if err == storage.ErrConflict {
+	if errors.Is(err, storage.ErrConflict) {
 		t.engine.mu.Lock()
 		defer t.engine.mu.Unlock()
 		t.engine.stats.Conflicts++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -95,7 +96,7 @@ func insert(e storage.Engine, n uint64, durability storage.Durability) error {
 	if err := txn.Lock(context.Background(), key); err != nil {
 		return err
 	}
-	if _, _, err := txn.Get(key); err != storage.ErrNotFound {
+	if _, _, err := txn.Get(key); !errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("key %d: %w", n, err)
 	}
 	if err := txn.Put(key, benchValue); err != nil {
@@ -117,7 +118,7 @@ func rawInsert(db *pebble.DB, n uint64, options *pebble.WriteOptions) error {
 	key := benchKey(buf[:0], n)
 	batch := db.NewBatch()
 	defer batch.Close()
-	if _, _, err := db.Get(key); err != pebble.ErrNotFound {
+	if _, _, err := db.Get(key); !errors.Is(err, pebble.ErrNotFound) {
 		return fmt.Errorf("key %d: %w", n, err)
 	}
 	_ = batch.Set(key, benchValue, nil)
