@@ -61,7 +61,10 @@ func (g *gen) predicate(depth int) any {
 		return op("$type", pick(g, []any{"number", "string", "null", "array", "object", bson.A{"bool", "int"}, "double", "minKey"}))
 	case 13:
 		return pick(g, []any{
-			bson.Regex{Pattern: "^a"}, bson.Regex{Pattern: "b$"}, bson.Regex{Pattern: "^A", Options: "i"}, op("$mod", bson.A{2, 0}), op("$size", 2),
+			bson.Regex{Pattern: "^a"},
+			bson.Regex{Pattern: "b$"},
+			bson.Regex{Pattern: "^A", Options: "i"},
+			op("$mod", bson.A{2, 0}), op("$size", 2),
 			op("$in", bson.A{bson.Regex{Pattern: "^ab"}, nil}), op("$bitsAllSet", 2),
 		})
 	case 14:

@@ -107,7 +107,7 @@ func (g *gen) updateMany() bson.D {
 
 func (g *gen) updateByID() bson.D {
 	q := bson.D{{Key: "_id", Value: g.id()}}
-	var u any = g.safeUpdate()
+	u := g.safeUpdate()
 	if g.chance(3) {
 		u = g.fields()
 	}

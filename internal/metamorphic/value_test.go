@@ -27,9 +27,16 @@ func decimal(s string) bson.Decimal128 {
 
 var scalars = []any{
 	nil, int32(0), int32(1), int32(2), int32(3), int64(2), 2.0, 2.5, -1.5, math.Copysign(0, -1), math.NaN(), math.Inf(1), int64(1) << 53,
-	float64(1 << 53), decimal("2"), decimal("2.50"), decimal("NaN"), "", "a", "ab", "abc", "b", "A", true, false, bson.MinKey{}, bson.MaxKey{},
-	bson.DateTime(5), bson.DateTime(-5), bson.Timestamp{T: 1, I: 2}, bson.ObjectID{1, 2, 3}, bson.Binary{Data: []byte("a")},
-	bson.D{}, bson.D{{Key: "x", Value: int32(1)}}, bson.D{{Key: "x", Value: int32(2)}, {Key: "y", Value: int32(1)}},
+	float64(1 << 53), decimal("2"), decimal("2.50"), decimal("NaN"), "", "a", "ab", "abc", "b", "A", true, false,
+	bson.MinKey{},
+	bson.MaxKey{},
+	bson.DateTime(5), bson.DateTime(-5),
+	bson.Timestamp{T: 1, I: 2},
+	bson.ObjectID{1, 2, 3},
+	bson.Binary{Data: []byte("a")},
+	bson.D{},
+	bson.D{{Key: "x", Value: int32(1)}},
+	bson.D{{Key: "x", Value: int32(2)}, {Key: "y", Value: int32(1)}},
 }
 
 func pick[T any](g *gen, from []T) T { return from[g.IntN(len(from))] }
