@@ -178,8 +178,14 @@ func (g *generator) elemMatch(depth int) any {
 func (g *generator) bits() any {
 	name := pick(g, []string{"$bitsAllSet", "$bitsAnySet", "$bitsAllClear", "$bitsAnyClear"})
 	return op(name, pick(g, []any{
-		int32(0), int32(1), int32(5), int64(2), 3.0, bson.A{int32(0)}, bson.A{int32(0), int32(2)}, bson.A{int32(63)}, bson.A{int32(200)}, bson.A{},
-		primitive.Binary{Data: []byte{1}}, primitive.Binary{Data: []byte{1, 2}},
+		int32(0), int32(1), int32(5), int64(2), 3.0,
+		bson.A{int32(0)},
+		bson.A{int32(0), int32(2)},
+		bson.A{int32(63)},
+		bson.A{int32(200)},
+		bson.A{},
+		primitive.Binary{Data: []byte{1}},
+		primitive.Binary{Data: []byte{1, 2}},
 	}))
 }
 
@@ -189,7 +195,9 @@ func (g *generator) brokenPredicate() any {
 		op("$size", int32(-1)), op("$size", 1.5), op("$size", "a"), op("$mod", bson.A{int32(0), int32(0)}), op("$mod", bson.A{int32(1)}), op("$mod", int32(1)),
 		op("$in", int32(1)), op("$all", "a"), op("$type", "nothing"), op("$type", int32(99)), op("$elemMatch", int32(1)), op("$not", int32(1)),
 		op("$not", bson.D{}), op("$unknown", int32(1)), op("$bitsAllSet", -1.0), op("$bitsAllSet", "a"), op("$bitsAllSet", bson.A{int32(-1)}),
-		bson.D{{Key: "$options", Value: "i"}}, bson.D{{Key: "$regex", Value: "a"}, {Key: "$options", Value: "q"}}, op("$regex", int32(1)), op("$regex", "("),
+		bson.D{{Key: "$options", Value: "i"}},
+		bson.D{{Key: "$regex", Value: "a"}, {Key: "$options", Value: "q"}},
+		op("$regex", int32(1)), op("$regex", "("),
 		op("$in", bson.A{op("$gt", int32(1))}), op("$exists", bson.D{}), op("$eq", primitive.Regex{Pattern: "a"}), op("$gt", primitive.Regex{Pattern: "a"}),
 		op("$mod", bson.A{int32(1), int32(2), int32(3)}), op("$mod", bson.A{"a", int32(0)}), op("$all", bson.A{op("$gt", int32(1))}),
 	})

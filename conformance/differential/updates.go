@@ -127,10 +127,12 @@ func (g *generator) update(multi bool) (any, bson.A) {
 	switch {
 	case g.chance(40):
 		return pick(g, []any{
-			op("$set", int32(1)), op("$unknown", bson.D{{Key: "a", Value: int32(1)}}), bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: int32(1)}}}, {Key: "b", Value: int32(1)}},
+			op("$set", int32(1)), op("$unknown", bson.D{{Key: "a", Value: int32(1)}}),
+			bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: int32(1)}}}, {Key: "b", Value: int32(1)}},
 			op("$set", bson.D{{Key: "a", Value: int32(1)}, {Key: "a.b", Value: int32(1)}}), op("$set", bson.D{{Key: "_id", Value: int32(77)}}),
 			op("$push", bson.D{{Key: "a", Value: bson.D{{Key: "$each", Value: int32(1)}}}}), op("$set", bson.D{{Key: "a..b", Value: int32(1)}}), op("$rename", bson.D{{Key: "a", Value: "a"}}),
-			op("$set", bson.D{{Key: "", Value: int32(1)}}), op("$pop", bson.D{{Key: "a", Value: "x"}}), op("$bit", bson.D{{Key: "a", Value: op("not", int32(1))}}), bson.D{},
+			op("$set", bson.D{{Key: "", Value: int32(1)}}), op("$pop", bson.D{{Key: "a", Value: "x"}}), op("$bit", bson.D{{Key: "a", Value: op("not", int32(1))}}),
+			bson.D{},
 		}), nil
 	case !multi && g.chance(8):
 		return g.subdocument(2), nil

@@ -66,16 +66,24 @@ var texts = []string{"", "a", "b", "ab", "abc", "A", "B", "aB", "é", "a.b", "0"
 
 // rareScalars are the types that applications seldom store.
 var rareScalars = []any{
-	primitive.MinKey{}, primitive.MaxKey{}, primitive.Undefined{}, primitive.Symbol("a"), primitive.JavaScript("f"),
+	primitive.MinKey{},
+	primitive.MaxKey{},
+	primitive.Undefined{},
+	primitive.Symbol("a"), primitive.JavaScript("f"),
 	primitive.CodeWithScope{Code: "f", Scope: bson.D{{Key: "x", Value: int32(1)}}},
 	primitive.DBPointer{DB: "d.c", Pointer: generatorID(1)},
-	primitive.Regex{Pattern: "a", Options: ""}, primitive.Regex{Pattern: "^a", Options: "i"},
+	primitive.Regex{Pattern: "a", Options: ""},
+	primitive.Regex{Pattern: "^a", Options: "i"},
 }
 
 var commonScalars = []any{
 	nil, true, false, primitive.DateTime(0), primitive.DateTime(-1), primitive.DateTime(1700000000000),
-	primitive.Timestamp{T: 1, I: 1}, primitive.Timestamp{T: 1, I: 2}, generatorID(1), generatorID(2),
-	primitive.Binary{Subtype: 0, Data: []byte{}}, primitive.Binary{Subtype: 0, Data: []byte{1, 2}}, primitive.Binary{Subtype: 5, Data: make([]byte, 16)},
+	primitive.Timestamp{T: 1, I: 1},
+	primitive.Timestamp{T: 1, I: 2},
+	generatorID(1), generatorID(2),
+	primitive.Binary{Subtype: 0, Data: []byte{}},
+	primitive.Binary{Subtype: 0, Data: []byte{1, 2}},
+	primitive.Binary{Subtype: 5, Data: make([]byte, 16)},
 	primitive.Binary{Subtype: 4, Data: []byte("0123456789abcdef")},
 }
 
