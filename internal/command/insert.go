@@ -48,13 +48,8 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err := batch.prepare(); err != nil {
 		return err
 	}
-	if isView(req.Service.Store.Lookup(req.DB, name)) {
-		_, err := req.writable(req.DB, name)
-		batch.errors.items = []writeError{{0, err}}
-		batch.refused, batch.docs = nil, nil
-		reply.Int32("n", 0)
-		batch.errors.append(reply)
-		return nil
+	if _, err := req.writable(req.DB, name); err != nil {
+		return refuseInsert(err, reply)
 	}
 	var n int
 	if len(batch.docs) > 0 {
@@ -71,5 +66,17 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	reply.Int32("n", int32(n))
 	batch.finish(n)
 	batch.errors.append(reply)
+	return nil
+}
+
+// refuseInsert answers an insert into a namespace that takes none: for a view with an error of the first document, for
+// a name that no collection can have with an error of the command.
+func refuseInsert(err error, reply *bsonx.Builder) error {
+	if mongoerr.CodeOf(err) != mongoerr.CommandNotSupportedOnView {
+		return err
+	}
+	failures := writeErrors{items: []writeError{{0, err}}}
+	reply.Int32("n", 0)
+	failures.append(reply)
 	return nil
 }
