@@ -6,7 +6,7 @@ FUZZTIME ?= 5s
 # The platforms that a release is built for; `make cross` compiles them all.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # The packages whose work is concurrency: they are tested again under the race detector.
-RACE_DIRS := internal/storage internal/table internal/catalog internal/session internal/server sheaftest
+RACE_DIRS := internal/storage internal/table internal/catalog internal/session internal/server internal/concurrencytest sheaftest
 # Modules of their own, so that what only tests need stays out of the main go.mod.
 NESTED := conformance bench
 

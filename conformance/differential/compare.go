@@ -27,7 +27,10 @@ func isWrite(cmd bson.D) bool {
 }
 
 // isOrdered reports whether the order of a command's rows is fixed: every generated sort is a total order.
-func isOrdered(cmd bson.D) bool { return lookup(cmd, "sort") != nil }
+func isOrdered(cmd bson.D) bool {
+	sort, _ := lookup(cmd, "sort").(bson.D)
+	return len(sort) > 0
+}
 
 func isOK(reply bson.D) bool {
 	switch ok := lookup(reply, "ok").(type) {
