@@ -97,7 +97,7 @@ var knownDifferences = []known{
 	{
 		Name:   "fault of the engine that is compared with",
 		Reason: "the 9.0 alpha engine answers a comparison with a symbol on an indexed field with an internal error",
-		Match: func(_ bool, _ bson.D, d *difference) bool { return errorCode(d.A) == 4457011 },
+		Match:  func(_ bool, _ bson.D, d *difference) bool { return errorCode(d.A) == 4457011 },
 	},
 	{
 		Name:   "which of two mistakes in a query is reported",
