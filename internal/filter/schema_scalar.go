@@ -256,7 +256,7 @@ func containsUnordered(values []bsonx.Value, v bsonx.Value) bool {
 // equalUnordered is equality where the order of a document's fields does not matter.
 func equalUnordered(a, b bsonx.Value) bool {
 	if a.Type != b.Type {
-		return a.Type.IsNumber() && b.Type.IsNumber() && bsonx.CompareValues(a, b) == 0
+		return a.Type.Class() == b.Type.Class() && bsonx.CompareValues(a, b) == 0 // numbers; strings and symbols
 	}
 	switch a.Type {
 	case bsonx.TypeArray:
