@@ -162,13 +162,7 @@ func endsCommand(err error) bool {
 	if !errors.As(err, &e) {
 		return true
 	}
-	switch e.Code {
-	case mongoerr.Interrupted, mongoerr.MaxTimeMSExpired, mongoerr.InterruptedAtShutdown, mongoerr.CallbackCanceled,
-		mongoerr.OutOfDiskSpace, mongoerr.NotImplemented:
-		return true
-	default:
-		return false
-	}
+	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented
 }
 
 // updateOptions say how an update of this command is parsed.

@@ -121,39 +121,46 @@ func explainDistinct(req *Request) (*plan.ExplainRequest, error) {
 	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDistinct, Field: req.String("key")}, err
 }
 
-func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
-	specs, err := parseStatements(req, "updates", parseUpdateSpec)
+// soleStatement parses the one statement of a write command that is explained.
+func soleStatement[T any](req *Request, field string, parse func(path string, doc bsonx.Doc) (T, error)) (T, error) {
+	var none T
+	specs, err := parseStatements(req, field, parse)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if len(specs) > 1 {
-		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+		return none, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+	}
+	return specs[0], nil
+}
+
+func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
+	spec, err := soleStatement(req, "updates", parseUpdateSpec)
+	if err != nil {
+		return nil, err
 	}
 	sc, err := newScope(req)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := req.compileUpdate(sc, &specs[0]); err != nil {
+	if _, err := req.compileUpdate(sc, &spec); err != nil {
 		return nil, err
 	}
-	q, err := req.writeQuery(sc, specs[0].query, specs[0].sort, specs[0].hint)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: specs[0].multi, Upsert: specs[0].upsert}, err
+	q, err := req.writeQuery(sc, spec.query, spec.sort, spec.hint)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: spec.multi, Upsert: spec.upsert}, err
 }
 
 func explainDelete(req *Request) (*plan.ExplainRequest, error) {
-	specs, err := parseStatements(req, "deletes", parseDeleteSpec)
+	spec, err := soleStatement(req, "deletes", parseDeleteSpec)
 	if err != nil {
 		return nil, err
-	}
-	if len(specs) > 1 {
-		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
 	}
 	sc, err := newScope(req)
 	if err != nil {
 		return nil, err
 	}
-	q, err := req.writeQuery(sc, specs[0].query, nil, specs[0].hint)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDelete, Multi: specs[0].multi}, err
+	q, err := req.writeQuery(sc, spec.query, nil, spec.hint)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDelete, Multi: spec.multi}, err
 }
 
 func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {

@@ -141,6 +141,12 @@ func (s scope) projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projecti
 	if doc.IsEmpty() {
 		return nil, nil
 	}
+	opts := projection.Options{Filter: f, Vars: s.vars, Now: s.now}
+	p, err := projection.Parse(doc, opts)
+	if err != nil || !p.NeedsDetails() {
+		return p, err
+	}
 	// The canonical form of the filter decides which array element the positional operator stands for.
-	return projection.Parse(doc, projection.Options{Filter: f.Normalize(), Vars: s.vars, Now: s.now})
+	opts.Filter = f.Normalize()
+	return projection.Parse(doc, opts)
 }

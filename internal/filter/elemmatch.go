@@ -29,12 +29,17 @@ func (n *ElemMatchObject) matchDoc(doc bsonx.Doc, st *state) bool {
 }
 
 func (n *ElemMatchObject) matchElem(v bsonx.Value, st *state) bool {
+	return anyElement(v, st, n.matchElement)
+}
+
+// anyElement reports whether v is an array with an element that matches, and records which.
+func anyElement(v bsonx.Value, st *state, match func(bsonx.Value) bool) bool {
 	if v.Type != bsonx.TypeArray {
 		return false
 	}
 	i := 0
 	for it := v.Doc().Iter(); it.Next(); i++ {
-		if n.matchElement(it.Value()) {
+		if match(it.Value()) {
 			st.record(i)
 			return true
 		}
@@ -52,17 +57,7 @@ func (n *ElemMatchValue) matchDoc(doc bsonx.Doc, st *state) bool {
 }
 
 func (n *ElemMatchValue) matchElem(v bsonx.Value, st *state) bool {
-	if v.Type != bsonx.TypeArray {
-		return false
-	}
-	i := 0
-	for it := v.Doc().Iter(); it.Next(); i++ {
-		if n.matchElement(it.Value()) {
-			st.record(i)
-			return true
-		}
-	}
-	return false
+	return anyElement(v, st, n.matchElement)
 }
 
 func (n *ElemMatchValue) matchElement(v bsonx.Value) bool {

@@ -68,11 +68,11 @@ func (o Options) validate(c *table.Collection, old, doc bsonx.Doc) error {
 // isUserError reports whether err is the client's own mistake.
 func isUserError(err error) bool {
 	var e *mongoerr.Error
-	return errors.As(err, &e) && !interrupts(e.Code)
+	return errors.As(err, &e) && !Interrupts(e.Code)
 }
 
-// interrupts reports whether a code ends the whole command and not only one document's change.
-func interrupts(code mongoerr.Code) bool {
+// Interrupts reports whether a code ends the whole command and not only one document's change.
+func Interrupts(code mongoerr.Code) bool {
 	switch code {
 	case mongoerr.Interrupted, mongoerr.MaxTimeMSExpired, mongoerr.InterruptedAtShutdown, mongoerr.ExceededTimeLimit,
 		mongoerr.CursorKilled, mongoerr.OutOfDiskSpace, mongoerr.CallbackCanceled:
