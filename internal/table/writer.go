@@ -30,8 +30,9 @@ type Writer struct {
 	oldDoc    bsonx.Doc
 
 	keys, oldKeys index.Keys
-	record, entry []byte // buffers of keys
-	id            idBits
+	// Buffers of keys.
+	record, entry, bound []byte
+	id                   idBits
 }
 
 // maxKeptDoc is the largest buffer of a document that a Writer keeps for the following transaction.
@@ -285,11 +286,11 @@ func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, sk
 		if skipOld && w.oldKeys.Has(key) {
 			continue
 		}
-		bound := append(ix.Prefix(), key...)
-		if err := w.txn.Lock(ctx, bound); err != nil {
+		w.bound = ix.entryKey(w.bound[:0], key, nil)
+		if err := w.txn.Lock(ctx, w.bound); err != nil {
 			return err
 		}
-		taken, err := w.takenByOther(bound, recordID)
+		taken, err := w.takenByOther(recordID)
 		if err != nil {
 			return err
 		}
@@ -300,15 +301,18 @@ func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, sk
 	return nil
 }
 
-// takenByOther reports whether a record other than recordID has an entry whose fields are bound.
-func (w *Writer) takenByOther(bound, recordID []byte) (bool, error) {
-	it, err := w.txn.NewIter(bound, append(bound[:len(bound):len(bound)], 0xFF))
+// takenByOther reports whether a record other than recordID has an entry whose fields are w.bound.
+func (w *Writer) takenByOther(recordID []byte) (bool, error) {
+	n := len(w.bound)
+	w.bound = append(w.bound, w.bound...)
+	w.bound = append(w.bound, 0xFF)
+	it, err := w.txn.NewIter(w.bound[:n], w.bound[n:])
 	if err != nil {
 		return false, err
 	}
 	defer it.Close()
 	for ok := it.First(); ok; ok = it.Next() {
-		if !bytes.Equal(it.Key()[len(bound):], recordID) {
+		if !bytes.Equal(it.Key()[n:], recordID) {
 			return true, nil
 		}
 	}

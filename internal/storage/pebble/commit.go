@@ -90,4 +90,5 @@ func (s *txnState) visible() {
 		}
 	}
 	e.history.Record(s.owner.Held())
+	e.state.Add(1)
 }

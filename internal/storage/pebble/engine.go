@@ -31,6 +31,9 @@ type Engine struct {
 	ingests atomic.Int64
 
 	states sync.Pool
+	// state numbers what can be read. It grows when a change is visible, before its locks are released and its call
+	// returns: who reads a number and then the store sees all changes up to that number.
+	state atomic.Uint64
 
 	commitsDurable  atomic.Int64
 	commitsBuffered atomic.Int64

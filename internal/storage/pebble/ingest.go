@@ -48,6 +48,7 @@ func (e *Engine) Ingest(ctx context.Context, next func() (key, value []byte, err
 	defer e.pins.release(p)
 	in := &ingestion{engine: e, ctx: ctx, next: next}
 	defer in.cleanUp()
+	defer e.state.Add(1)
 	defer e.contain(&err)
 	batch := e.db.NewBatch()
 	defer batch.Close()

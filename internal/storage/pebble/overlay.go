@@ -8,18 +8,44 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// ownItem is a write of a transaction in key order. Its slices are copies.
-type ownItem struct {
-	key, value []byte
-	deleted    bool
-}
+// ownItem is a write of a transaction in key order. Its slices lie in the batch, which keeps the bytes that it has; a
+// nil value is a deletion.
+type ownItem struct{ key, value []byte }
+
+func (i ownItem) deleted() bool { return i.value == nil }
 
 // overlay is the ordered form of a transaction's own writes, for its iterators.
-type overlay = btree.BTreeG[ownItem]
+type overlay struct {
+	items *btree.BTreeG[ownItem]
+	// upTo is how many of the writes are in items.
+	upTo int
+	// open counts the iterators over items, as it is or as it was.
+	open int
+}
 
 func newOverlay() *overlay {
 	less := func(a, b ownItem) bool { return bytes.Compare(a.key, b.key) < 0 }
-	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})
+	return &overlay{items: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})}
+}
+
+// catchUp adds the writes since the last call. Iterators see what was there when they were opened, so that a tree which
+// one is open on is left as it is. Most often there is none, as in the checks of unique indexes: copying the tree each
+// time would cost more than all else that such a check does.
+func (o *overlay) catchUp(s *txnState) {
+	if o.upTo == len(s.writes) {
+		return
+	}
+	if o.open > 0 {
+		o.items = o.items.Copy()
+	}
+	for _, w := range s.writes[o.upTo:] {
+		item := ownItem{key: s.key(w)}
+		if !w.deleted() {
+			item.value = s.value(w)
+		}
+		o.items.Set(item)
+	}
+	o.upTo = len(s.writes)
 }
 
 // direction is how the two sides of a mergedIterator stand to its key.
@@ -36,18 +62,37 @@ const (
 
 // mergedIterator implements storage.Iterator over committed pairs and, above them, a transaction's own writes.
 type mergedIterator struct {
-	base *iterator
+	base iterator
+	over *overlay
 	own  btree.IterG[ownItem]
-	// lower and upper bound the own writes; the base has its own copies.
+	// lower and upper bound the own writes; the base has its own copies. Both lie in bounds.
 	lower, upper  []byte
+	bounds        []byte
 	baseOK, ownOK bool
 	dir           direction
 	valid, isOwn  bool
 	turn          []byte
 }
 
-func newMergedIterator(base *iterator, own *overlay, lower, upper []byte) *mergedIterator {
-	return &mergedIterator{base: base, own: own.Iter(), lower: bytes.Clone(lower), upper: bytes.Clone(upper)}
+func newMergedIterator(base iterator, over *overlay, lower, upper []byte) *mergedIterator {
+	over.open++
+	it := &mergedIterator{base: base, over: over}
+	it.own.Init(over.items, false)
+	it.keepBounds(lower, upper)
+	return it
+}
+
+// keepBounds copies the bounds.
+func (it *mergedIterator) keepBounds(lower, upper []byte) {
+	n := len(lower)
+	it.bounds = append(append(it.bounds[:0], lower...), upper...)
+	it.lower, it.upper = nil, nil
+	if lower != nil {
+		it.lower = it.bounds[:n:n]
+	}
+	if upper != nil {
+		it.upper = it.bounds[n:]
+	}
 }
 
 // inBounds reports whether the own side's key, where it has one, is within the bounds.
@@ -69,7 +114,7 @@ func (it *mergedIterator) settle() bool {
 			it.valid, it.isOwn = true, false
 			return true
 		}
-		if !it.own.Item().deleted {
+		if !it.own.Item().deleted() {
 			it.valid, it.isOwn = true, true
 			return true
 		}
@@ -230,7 +275,7 @@ func (it *mergedIterator) Value() ([]byte, error) {
 // SetBounds implements storage.Iterator.
 func (it *mergedIterator) SetBounds(lower, upper []byte) {
 	it.base.SetBounds(lower, upper)
-	it.lower, it.upper = bytes.Clone(lower), bytes.Clone(upper)
+	it.keepBounds(lower, upper)
 	it.valid, it.dir = false, unpositioned
 }
 
@@ -240,7 +285,11 @@ func (it *mergedIterator) Err() error { return it.base.Err() }
 // Close implements storage.Iterator.
 func (it *mergedIterator) Close() error {
 	it.valid = false
-	it.own.Release()
+	if it.over != nil {
+		it.own.Release()
+		it.over.open--
+		it.over = nil
+	}
 	return it.base.Close()
 }
 

@@ -37,6 +37,7 @@ func (e *Engine) DeleteRange(start, end []byte) (err error) {
 	if err != nil {
 		return e.wrap(err)
 	}
+	e.state.Add(1)
 	e.counters.forgetRange(start, end)
 	if size > compactAbove {
 		e.background.add(bytes.Clone(start), bytes.Clone(end))

@@ -44,7 +44,11 @@ func (s *snapshot) NewIter(lower, upper []byte) (storage.Iterator, error) {
 		s.engine.pins.release(p)
 		return nil, storage.ErrClosed
 	}
-	return s.engine.newIterator(s.inner, lower, upper, p)
+	from, err := s.engine.newSource(s.inner, lower, upper, p)
+	if err != nil {
+		return nil, err
+	}
+	return &iterator{engine: s.engine, source: from}, nil
 }
 
 // Close implements storage.Snapshot.

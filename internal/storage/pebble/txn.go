@@ -36,9 +36,10 @@ type txnState struct {
 	// latest finds the last write of a key by its hash, once there are many.
 	latest   map[uint64]int32
 	counters []counterChange
-	// ordered has the first orderedUpTo writes in key order, for iterators; nil before the first iterator.
-	ordered     *overlay
-	orderedUpTo int
+	// ordered has the writes in key order, for iterators; nil before the first iterator.
+	ordered *overlay
+	// spare is what the last iterator of a statement transaction read from, for the next one; see keep.
+	spare source
 
 	bytes    int
 	putBytes int
@@ -96,8 +97,15 @@ func (t *txn) end() {
 		}
 		s.snap = nil
 	}
+	if s.spare.Iterator != nil {
+		_ = s.spare.close(e)
+		s.spare = source{}
+	}
 	if s.batch != nil {
-		_ = s.batch.Close()
+		// The memory that an iterator reads must not be used again.
+		if s.ordered == nil || s.ordered.open == 0 {
+			_ = s.batch.Close()
+		}
 		s.batch = nil
 	}
 	if cap(s.writes) > keepWrites {
@@ -106,7 +114,7 @@ func (t *txn) end() {
 	s.writes, s.latest = s.writes[:0], nil
 	clear(s.counters)
 	s.counters = s.counters[:0]
-	s.ordered, s.orderedUpTo = nil, 0
+	s.ordered = nil
 	s.bytes, s.putBytes, s.deletes = 0, 0, 0
 	e.txns.Add(-1)
 	e.states.Put(s)
@@ -174,34 +182,54 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	if !ok {
 		return nil, storage.ErrClosed
 	}
-	var from iterable = s.engine.db
-	if s.snap != nil {
-		from = s.snap
-	}
-	base, err := s.engine.newIterator(from, lower, upper, p)
+	from, err := s.source(lower, upper, p)
 	if err != nil {
 		return nil, err
 	}
+	base := iterator{engine: s.engine, source: from, owner: t}
 	if len(s.writes) == 0 {
-		return base, nil
+		return &base, nil
 	}
-	return newMergedIterator(base, s.order(), lower, upper), nil
-}
-
-// order returns the own writes in key order, as a copy that later writes do not change.
-func (s *txnState) order() *overlay {
 	if s.ordered == nil {
 		s.ordered = newOverlay()
 	}
-	for _, w := range s.writes[s.orderedUpTo:] {
-		item := ownItem{key: bytes.Clone(s.key(w)), deleted: w.deleted()}
-		if !item.deleted {
-			item.value = bytes.Clone(s.value(w))
-		}
-		s.ordered.Set(item)
+	s.ordered.catchUp(s)
+	return newMergedIterator(base, s.ordered, lower, upper), nil
+}
+
+// source returns an iterator over what the transaction reads; the pin goes with it.
+func (s *txnState) source(lower, upper []byte, p pin) (source, error) {
+	e := s.engine
+	if s.snap != nil {
+		return e.newSource(s.snap, lower, upper, p)
 	}
-	s.orderedUpTo = len(s.writes)
-	return s.ordered.Copy()
+	spare := s.spare
+	s.spare = source{}
+	switch {
+	case spare.Iterator == nil:
+	case spare.state == e.state.Load():
+		e.pins.release(p)
+		spare.SetBounds(lower, upper)
+		return spare, nil
+	default:
+		if err := spare.close(e); err != nil {
+			e.pins.release(p)
+			return source{}, err
+		}
+	}
+	return e.newSource(e.db, lower, upper, p)
+}
+
+// keep takes the source of an iterator that is closed, and reports whether it did. A statement transaction that adds many
+// documents looks for duplicates once a document: an iterator of Pebble costs about as much to open as to use, and as
+// long as nobody commits, a new one would see what this one sees.
+func (t *txn) keep(from source) bool {
+	s := t.state
+	if s == nil || s.snap != nil || s.spare.Iterator != nil || from.Error() != nil {
+		return false
+	}
+	s.spare = from
+	return true
 }
 
 // Lock implements storage.Txn.

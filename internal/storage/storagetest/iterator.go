@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -173,13 +174,104 @@ func testIteratorOverOwnWrites(t *testing.T, e storage.Engine) {
 		noError(t, txn.Delete([]byte("e")))
 		noError(t, txn.Put([]byte("g"), []byte("more")))
 		wantScan(t, txn, "c", "i", "f=changed", "g=more", "h=4")
-		// An iterator may outlive the commit of its transaction.
-		it, err := txn.NewIter(nil, nil)
-		noError(t, err)
-		at(t, it, it.SeekGE([]byte("g")), "g")
-		noError(t, it.Close())
 		txn.Rollback()
 	}
+}
+
+// testIteratorsOverOwnWrites opens iterators between the writes of a transaction: each keeps what there was.
+func testIteratorsOverOwnWrites(t *testing.T, e storage.Engine) {
+	put(t, e, pair{number(1000), "old"})
+	for _, begin := range []func() storage.Txn{e.Begin, e.BeginSnapshot} {
+		txn := begin()
+		var open []storage.Iterator
+		for i := range 200 {
+			noError(t, txn.Put([]byte(number(7*i%200)), []byte(number(i))))
+			if i%3 == 0 {
+				// Most are closed before the next write.
+				wantScan(t, txn, number(7*i%200), number(7*i%200+1), number(7*i%200)+"="+number(i))
+			}
+			if i%40 == 0 {
+				it, err := txn.NewIter(nil, nil)
+				noError(t, err)
+				open = append(open, it)
+			}
+		}
+		noError(t, txn.Delete([]byte(number(1000))))
+		for i, it := range open {
+			wantOwn(t, it, 40*i)
+			noError(t, it.Close())
+		}
+		txn.Rollback()
+	}
+}
+
+// wantOwn checks that an iterator has the writes 0 to last of testIteratorsOverOwnWrites, and the committed pair.
+func wantOwn(t *testing.T, it storage.Iterator, last int) {
+	t.Helper()
+	n := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		n++
+	}
+	if n != last+2 {
+		t.Fatalf("after write %d the iterator has %d pairs", last, n)
+	}
+	for i := 0; i <= last; i++ {
+		key := number(7 * i % 200)
+		if !it.SeekGE([]byte(key)) || here(t, it) != key+"="+number(i) {
+			t.Fatalf("after write %d the iterator has %q for write %d", last, here(t, it), i)
+		}
+	}
+	if !it.Last() || here(t, it) != number(1000)+"=old" {
+		t.Fatalf("after write %d the last pair is %q", last, here(t, it))
+	}
+}
+
+// testIteratorOutlivesTxn reads from an iterator over own writes after its transaction has ended and others have begun.
+func testIteratorOutlivesTxn(t *testing.T, e storage.Engine) {
+	for _, begin := range []func() storage.Txn{e.Begin, e.BeginSnapshot} {
+		for _, end := range []func(storage.Txn){
+			storage.Txn.Rollback,
+			func(txn storage.Txn) { noError(t, txn.Commit(storage.Buffered)) },
+		} {
+			txn := begin()
+			noError(t, txn.Put([]byte("b"), []byte("own")))
+			it, err := txn.NewIter(nil, nil)
+			noError(t, err)
+			noError(t, txn.Put([]byte("c"), []byte("later")))
+			end(txn)
+			for i := range 20 {
+				put(t, e, pair{number(i), "another value"})
+				remove(t, e, number(i))
+			}
+			at(t, it, it.SeekGE([]byte("a")), "b")
+			if got := here(t, it); got != "b=own" {
+				t.Fatalf("the iterator has %q", got)
+			}
+			at(t, it, it.Next(), "")
+			noError(t, it.Close())
+			remove(t, e, "b", "c")
+		}
+	}
+}
+
+// testIteratorsReadNewest opens iterators of one statement transaction between the changes of others.
+func testIteratorsReadNewest(t *testing.T, e storage.Engine) {
+	put(t, e, letters...)
+	txn := e.Begin()
+	defer txn.Rollback()
+	wantScan(t, txn, "c", "i", "d=2", "f=3", "h=4")
+	wantScan(t, txn, "e", "", "f=3", "h=4", "j=5")
+	put(t, e, pair{"e", "new"})
+	wantScan(t, txn, "c", "i", "d=2", "e=new", "f=3", "h=4")
+	noError(t, txn.Put([]byte("g"), []byte("own")))
+	wantScan(t, txn, "c", "i", "d=2", "e=new", "f=3", "g=own", "h=4")
+	remove(t, e, "f")
+	wantScan(t, txn, "c", "i", "d=2", "e=new", "g=own", "h=4")
+	noError(t, e.DeleteRange([]byte("d"), []byte("e")))
+	wantScan(t, txn, "c", "i", "e=new", "g=own", "h=4")
+	noError(t, e.Ingest(context.Background(), pairsUpTo(2, 1)))
+	wantScan(t, txn, "", "c", number(0)+"=a", number(1)+"=b", "b=1")
+	wantScan(t, txn, "c", "i", "e=new", "g=own", "h=4")
 }
 
 func testSnapshot(t *testing.T, e storage.Engine) {
