@@ -132,7 +132,7 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 	if o.MemoryBudget == 0 {
 		o.MemoryBudget = DefaultMemoryBudget
 	}
-	engine, err := pebble.Open(dir, pebble.Options{MemoryBudget: o.MemoryBudget, Logger: o.Logger})
+	engine, err := pebble.Open(dir, pebble.Options{MemoryBudget: o.MemoryBudget, Keep: table.IsRecord, Logger: o.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: open %s: %w", dir, err)
 	}

@@ -24,8 +24,9 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// newBenchQueries returns a service, with memory for all of the data as a server has it, with a collection "c" of benchDocuments documents and three indexes: n is unique
-// to a document, k has 1,000 values, r is a pseudo-random number without an index.
+// newBenchQueries returns a service, with memory for all of the data as a server has it, with a collection "c" of
+// benchDocuments documents: n is unique to a document and in the order of _id, p unique and in none, k has 1,000 values,
+// r is a pseudo-random number without an index.
 func newBenchQueries(b *testing.B) *hotPath {
 	h := newHotPath(b, 512<<20)
 	pad := strings.Repeat("x", 140)
@@ -33,13 +34,14 @@ func newBenchQueries(b *testing.B) *hotPath {
 	for i := 0; i < benchDocuments; i += len(docs) {
 		for j := range docs {
 			id := i + j
-			docs[j] = bsonx.NewDoc("_id", id, "n", id, "k", id%1000, "r", id*7919%benchDocuments, "s", fmt.Sprintf("user%08d", id),
+			docs[j] = bsonx.NewDoc("_id", id, "n", id, "k", id%1000, "r", id*7919%benchDocuments, "s", fmt.Sprintf("user%08d", id), "p", id*7919%benchDocuments,
 				"f1", pad, "f2", pad, "f3", pad, "f4", pad, "f5", pad)
 		}
 		h.run(bsonx.NewDoc("insert", "c", "documents", docs, "$db", "db"))
 	}
 	h.run(bsonx.NewDoc("createIndexes", "c", "$db", "db", "indexes", []bsonx.Doc{
 		bsonx.NewDoc("name", "n", "key", bsonx.NewDoc("n", 1)),
+		bsonx.NewDoc("name", "p", "key", bsonx.NewDoc("p", 1)),
 		bsonx.NewDoc("name", "k", "key", bsonx.NewDoc("k", 1)),
 		bsonx.NewDoc("name", "kr", "key", bsonx.NewDoc("k", 1, "n", 1)),
 	}))
@@ -70,6 +72,7 @@ func BenchmarkQueries(b *testing.B) {
 		{"id", func(i int) bsonx.Doc { return find(0, bsonx.NewDoc("_id", i)) }},
 		{"equal", func(i int) bsonx.Doc { return find(0, bsonx.NewDoc("n", i)) }},
 		{"range100", func(i int) bsonx.Doc { return find(0, bsonx.NewDoc("n", between(i, i+100))) }},
+		{"scattered100", func(i int) bsonx.Doc { return find(0, bsonx.NewDoc("p", between(i, i+100))) }},
 		{"in50", func(i int) bsonx.Doc {
 			ids := make([]bsonx.Value, 50)
 			for j := range ids {

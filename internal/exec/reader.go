@@ -35,6 +35,21 @@ func (r *Reader) Get(key []byte) ([]byte, io.Closer, error) {
 	return r.engine.Get(key)
 }
 
+// Kept implements storage.Keeper.
+func (r *Reader) Kept(key []byte) ([]byte, bool) {
+	if k, ok := r.snap.(storage.Keeper); ok {
+		return k.Kept(key)
+	}
+	return nil, false
+}
+
+// Keep implements storage.Keeper.
+func (r *Reader) Keep(key, value []byte) {
+	if k, ok := r.snap.(storage.Keeper); ok {
+		k.Keep(key, value)
+	}
+}
+
 // NewIter implements storage.Reader.
 func (r *Reader) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	r.Pin()

@@ -8,15 +8,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// singleGets is how many records are read by gets of their own before an iterator takes over. A get costs more than a
-// seek, but less than to open an iterator and a seek; and most queries by an index want one record.
-const singleGets = 2
+const (
+	// singleGets is how many records are read by gets of their own before an iterator takes over. A get costs more than a
+	// seek, but less than to open an iterator and a seek; and most queries by an index want one record.
+	singleGets = 2
+	// keptSeeks is how many records that were sought the engine is offered to keep. A query that reads more of them would push
+	// out what others use, and pay for it.
+	keptSeeks = 256
+)
 
 // recordReader reads records of a collection by their keys.
 type recordReader struct {
 	env    *Env
 	coll   *table.Collection
+	keeper storage.Keeper // of the env's reader, nil where that keeps nothing
 	gets   int
+	seeks  int
 	closer io.Closer // of the last get
 	it     storage.Iterator
 }
@@ -24,6 +31,10 @@ type recordReader struct {
 // read returns a record, borrowed until the next call of release or read, or ErrNotFound.
 func (r *recordReader) read(key []byte) ([]byte, error) {
 	r.release()
+	if r.gets == 0 {
+		// The env gets another reader after Save.
+		r.keeper, _ = r.env.Reader.(storage.Keeper)
+	}
 	if r.gets < singleGets {
 		r.gets++
 		value, closer, err := r.env.Reader.Get(key)
@@ -33,6 +44,16 @@ func (r *recordReader) read(key []byte) ([]byte, error) {
 		r.closer = closer
 		return value, nil
 	}
+	if r.keeper != nil {
+		if value, ok := r.keeper.Kept(key); ok {
+			return value, nil
+		}
+	}
+	return r.seek(key)
+}
+
+// seek reads a record with an iterator.
+func (r *recordReader) seek(key []byte) ([]byte, error) {
 	if r.it == nil {
 		prefix := r.coll.RecordPrefix()
 		it, err := r.env.Reader.NewIter(prefix, table.PrefixEnd(prefix))
@@ -50,7 +71,12 @@ func (r *recordReader) read(key []byte) ([]byte, error) {
 	if !bytes.Equal(r.it.Key(), key) {
 		return nil, storage.ErrNotFound
 	}
-	return r.it.Value()
+	value, err := r.it.Value()
+	if err == nil && r.keeper != nil && r.seeks < keptSeeks {
+		r.seeks++
+		r.keeper.Keep(key, value)
+	}
+	return value, err
 }
 
 // release ends the borrow of a record that a get returned.

@@ -102,6 +102,14 @@ type Snapshot interface {
 	Close() error
 }
 
+// Keeper is a Reader that keeps values in memory for its gets. Who reads many values by an iterator asks it first.
+type Keeper interface {
+	// Kept returns the value of a key if it is in memory. It is borrowed from no one, and must not be changed.
+	Kept(key []byte) (value []byte, ok bool)
+	// Keep offers a pair that an iterator of this reader is at.
+	Keep(key, value []byte)
+}
+
 // Iterator moves over keys in order. The moving methods report whether the iterator is at a key; after false,
 // Err tells an error from the end. It is not safe for concurrent use and must be closed.
 type Iterator interface {
@@ -162,12 +170,16 @@ const (
 
 // Stats are counters of an engine; zero where it has none.
 type Stats struct {
-	DiskBytes          int64
-	CacheBytes         int64
-	CacheBytesMax      int64
-	MemtableBytes      int64
-	CacheHits          int64
-	CacheMisses        int64
+	DiskBytes     int64
+	CacheBytes    int64
+	CacheBytesMax int64
+	MemtableBytes int64
+	CacheHits     int64
+	CacheMisses   int64
+	// RecordBytes are the part of CacheBytes that are single values; RecordHits and RecordMisses count the gets for them.
+	RecordBytes        int64
+	RecordHits         int64
+	RecordMisses       int64
 	WALBytes           int64
 	Fsyncs             int64
 	Compactions        int64

@@ -27,6 +27,9 @@ const (
 	prefixLen     = 5
 )
 
+// IsRecord reports whether a key of the store is that of a record.
+func IsRecord(key []byte) bool { return len(key) > 0 && key[0] == recordSpace }
+
 // Predicate tells which documents a partial index covers or a validator accepts.
 type Predicate interface {
 	Match(doc bsonx.Doc) (bool, error)

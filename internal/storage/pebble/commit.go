@@ -54,6 +54,14 @@ func (s *txnState) commit(durability storage.Durability) (err error) {
 		}
 	}
 	defer e.contain(&err)
+	s.committed = s.batch.Repr()
+	s.beginRecords()
+	visible := false
+	defer func() {
+		if !visible {
+			s.endRecords(false)
+		}
+	}()
 	if durability == storage.Durable {
 		// From here on every sync of the WAL is a real one.
 		e.guard.durable.Add(1)
@@ -65,6 +73,7 @@ func (s *txnState) commit(durability storage.Durability) (err error) {
 	if err != nil {
 		return e.wrap(err)
 	}
+	visible = true
 	s.visible()
 	if durability == storage.Durable {
 		// The next holder of these locks reads what was committed here, and its own durable commit can share the fsync.
@@ -79,6 +88,7 @@ func (s *txnState) commit(durability storage.Durability) (err error) {
 // visible does what must follow a visible commit before its locks are released.
 func (s *txnState) visible() {
 	e := s.engine
+	s.endRecords(true)
 	for i := range s.counters {
 		s.counters[i].entry.add(s.counters[i].delta)
 	}
@@ -91,4 +101,31 @@ func (s *txnState) visible() {
 	}
 	e.history.Record(s.owner.Held())
 	e.state.Add(1)
+}
+
+// beginRecords takes what the commit changes out of the record cache.
+func (s *txnState) beginRecords() {
+	records := s.engine.records
+	for i := range s.writes {
+		w := &s.writes[i]
+		if key := s.key(*w); records.keeps(key) {
+			w.kept = records.begin(w.hash, key)
+		}
+	}
+}
+
+// endRecords gives the record cache the new values of the keys that it had, if they are visible. The locks are still held.
+func (s *txnState) endRecords(visible bool) {
+	records := s.engine.records
+	for _, w := range s.writes {
+		key := s.key(w)
+		if !records.keeps(key) {
+			continue
+		}
+		var value []byte
+		if visible && w.kept && !w.deleted() {
+			value = s.value(w)
+		}
+		records.end(w.hash, key, value)
+	}
 }

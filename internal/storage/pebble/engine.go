@@ -25,6 +25,7 @@ type Engine struct {
 	locks      *lock.Table
 	history    lock.History
 	counters   counters
+	records    *records
 	background *compactor
 	pins       pins
 	// ingests numbers the temporary files of Ingest.
@@ -82,7 +83,24 @@ func (e *Engine) Get(key []byte) ([]byte, io.Closer, error) {
 	if !ok {
 		return nil, nil, storage.ErrClosed
 	}
-	return e.get(e.db, key, p)
+	return e.getKept(e.db, key, e.records.now(), p)
+}
+
+// getKept reads a key from what was taken at an epoch, by way of the record cache; the pin goes with the value.
+func (e *Engine) getKept(from getter, key []byte, epoch uint64, p pin) ([]byte, io.Closer, error) {
+	if !e.records.keeps(key) {
+		return e.get(from, key, p)
+	}
+	hash := e.locks.Hash(key)
+	if value, ok := e.records.get(hash, key, epoch); ok {
+		e.pins.release(p)
+		return value, nopCloser{}, nil
+	}
+	value, closer, err := e.get(from, key, p)
+	if err == nil {
+		e.records.add(hash, key, value, epoch)
+	}
+	return value, closer, err
 }
 
 // get reads a key; the pin goes with the value.
@@ -102,6 +120,7 @@ func (e *Engine) NewSnapshot() storage.Snapshot {
 	s := &snapshot{engine: e}
 	if p, ok := e.pins.acquire(); ok {
 		e.anchor.hold(e)
+		s.epoch = e.records.now()
 		s.inner = e.db.NewSnapshot()
 		e.snapshots.Add(1)
 		e.pins.release(p)

@@ -29,6 +29,17 @@ func TestConformanceMemory(t *testing.T) {
 	})
 }
 
+// keepAll keeps what the suites put, whose counters are under "n".
+func keepAll(key []byte) bool { return len(key) > 0 && key[0] != 'n' }
+
+// TestConformanceRecords runs the suite by way of the record cache.
+func TestConformanceRecords(t *testing.T) {
+	t.Parallel()
+	storagetest.Run(t, func(t testing.TB) storage.Engine {
+		return open(t, "store", Options{FS: vfs.NewMem(), Keep: keepAll})
+	})
+}
+
 func TestConformanceDisk(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, func(t testing.TB) storage.Engine {
@@ -40,7 +51,7 @@ func TestConformanceDisk(t *testing.T) {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	storagetest.Model(t, func(testing.TB) storage.Engine {
-		e, err := Open("store", Options{FS: vfs.NewMem()})
+		e, err := Open("store", Options{FS: vfs.NewMem(), Keep: keepAll, MemoryBudget: minMemoryBudget})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,6 +44,8 @@ func Open(dir string, options Options) (storage.Engine, error) {
 		lockFile: lockFile,
 		locks:    lock.NewTable(),
 	}
+	_, kept, _ := options.memory()
+	e.records = newRecords(options.Keep, kept)
 	e.guard = newGuard(options.Logger, func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }, options.Reserve)
 	e.fs = &diskFS{FS: fs, guard: e.guard, dir: dir, stall: options.stall}
 	if err = e.open(); err != nil {

@@ -31,6 +31,10 @@ func (e *Engine) DeleteRange(start, end []byte) (err error) {
 		// An estimate is no reason to keep the data.
 		size = 0
 	}
+	if e.records != nil {
+		e.records.beginRange(start, end)
+		defer e.records.endRange()
+	}
 	e.guard.durable.Add(1)
 	err = e.db.DeleteRange(start, end, pebble.Sync)
 	e.guard.durable.Add(-1)

@@ -9,12 +9,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
+var _ storage.Keeper = (*snapshot)(nil)
+
 // snapshot implements storage.Snapshot.
 type snapshot struct {
 	engine *Engine
 	// mu keeps Close from coming between a reader's check and its use of inner.
 	mu    sync.RWMutex
 	inner *pebble.Snapshot
+	// epoch is that of the record cache, from before inner was taken.
+	epoch uint64
 }
 
 // Get implements storage.Reader.
@@ -29,7 +33,23 @@ func (s *snapshot) Get(key []byte) ([]byte, io.Closer, error) {
 		s.engine.pins.release(p)
 		return nil, nil, storage.ErrClosed
 	}
-	return s.engine.get(s.inner, key, p)
+	return s.engine.getKept(s.inner, key, s.epoch, p)
+}
+
+// Kept implements storage.Keeper.
+func (s *snapshot) Kept(key []byte) ([]byte, bool) {
+	e := s.engine
+	if !e.records.keeps(key) || e.pins.closed.Load() {
+		return nil, false
+	}
+	return e.records.get(e.locks.Hash(key), key, s.epoch)
+}
+
+// Keep implements storage.Keeper.
+func (s *snapshot) Keep(key, value []byte) {
+	if e := s.engine; e.records.keeps(key) {
+		e.records.add(e.locks.Hash(key), key, value, s.epoch)
+	}
 }
 
 // NewIter implements storage.Reader.

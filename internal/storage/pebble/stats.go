@@ -4,9 +4,13 @@ import "github.com/sheafdb/sheaf/internal/storage"
 
 // Stats implements storage.Engine.
 func (e *Engine) Stats() storage.Stats {
-	_, cacheMax := e.options.memory()
+	_, recordsMax, blocksMax := e.options.memory()
+	recordBytes, recordHits, recordMisses := e.records.usage()
 	s := storage.Stats{
-		CacheBytesMax:      cacheMax,
+		CacheBytesMax:      recordsMax + blocksMax,
+		RecordBytes:        recordBytes,
+		RecordHits:         recordHits,
+		RecordMisses:       recordMisses,
 		Fsyncs:             e.guard.fsyncs.Load(),
 		OpenSnapshots:      e.snapshots.Load(),
 		CommitsDurable:     e.commitsDurable.Load(),
@@ -22,7 +26,7 @@ func (e *Engine) Stats() storage.Stats {
 	defer e.pins.release(p)
 	m := e.db.Metrics()
 	s.DiskBytes = int64(m.DiskSpaceUsage())
-	s.CacheBytes = m.BlockCache.Size
+	s.CacheBytes = m.BlockCache.Size + recordBytes
 	s.MemtableBytes = int64(m.MemTable.Size)
 	s.CacheHits, s.CacheMisses = m.BlockCache.Hits, m.BlockCache.Misses
 	s.WALBytes = int64(m.WAL.Size)

@@ -30,12 +30,16 @@ type txnState struct {
 	// snap is the snapshot of a snapshot transaction, which began at number begun of the history; nil in a statement.
 	snap  *pebble.Snapshot
 	begun uint64
+	// epoch is that of the record cache, from before snap was taken.
+	epoch uint64
 	// batch has the changes for Pebble, apart from counters; nil before the first.
 	batch  *pebble.Batch
 	writes []ownWrite
 	// latest finds the last write of a key by its hash, once there are many.
 	latest   map[uint64]int32
 	counters []counterChange
+	// committed is the batch's memory from the commit on: Pebble takes a large batch's away.
+	committed []byte
 	// ordered has the writes in key order, for iterators; nil before the first iterator.
 	ordered *overlay
 	// spare is what the last iterator of a statement transaction read from, for the next one; see keep.
@@ -52,6 +56,8 @@ type ownWrite struct {
 	hash             uint64
 	keyAt, keyLen    int
 	valueAt, valueLn int
+	// kept says that the record cache had the key when the commit began.
+	kept bool
 }
 
 func (w ownWrite) deleted() bool { return w.valueAt < 0 }
@@ -64,6 +70,7 @@ func (e *Engine) BeginSnapshot() storage.Txn {
 	s := e.newState()
 	s.begun = e.history.Begin()
 	if p, ok := e.pins.acquire(); ok {
+		s.epoch = e.records.now()
 		s.snap = e.db.NewSnapshot()
 		e.snapshots.Add(1)
 		e.pins.release(p)
@@ -116,6 +123,7 @@ func (t *txn) end() {
 	s.counters = s.counters[:0]
 	s.ordered = nil
 	s.bytes, s.putBytes, s.deletes = 0, 0, 0
+	s.committed = nil
 	e.txns.Add(-1)
 	e.states.Put(s)
 }
@@ -140,9 +148,9 @@ func (t *txn) Get(key []byte) ([]byte, io.Closer, error) {
 		}
 	}
 	if s.snap != nil {
-		return s.engine.get(s.snap, key, p)
+		return s.engine.getKept(s.snap, key, s.epoch, p)
 	}
-	return s.engine.get(s.engine.db, key, p)
+	return s.engine.getKept(s.engine.db, key, s.engine.records.now(), p)
 }
 
 // find returns the last own write of a key.
@@ -166,10 +174,18 @@ func (s *txnState) find(key []byte) (ownWrite, bool) {
 	return ownWrite{}, false
 }
 
-func (s *txnState) key(w ownWrite) []byte { return s.batch.Repr()[w.keyAt : w.keyAt+w.keyLen] }
+func (s *txnState) key(w ownWrite) []byte { return s.memory()[w.keyAt : w.keyAt+w.keyLen] }
 
 func (s *txnState) value(w ownWrite) []byte {
-	return s.batch.Repr()[w.valueAt : w.valueAt+w.valueLn : w.valueAt+w.valueLn]
+	return s.memory()[w.valueAt : w.valueAt+w.valueLn : w.valueAt+w.valueLn]
+}
+
+// memory returns what the offsets of own writes count in.
+func (s *txnState) memory() []byte {
+	if s.committed != nil {
+		return s.committed
+	}
+	return s.batch.Repr()
 }
 
 // NewIter implements storage.Reader.

@@ -213,6 +213,8 @@ func testLargeTransaction(t *testing.T, e storage.Engine) {
 		for i := range n {
 			noError(t, txn.Put([]byte(number(i)), v))
 		}
+		noError(t, txn.Put([]byte(number(n)), v))
+		noError(t, txn.Delete([]byte(number(n))))
 		noError(t, txn.Commit(storage.Buffered))
 		if got := len(scan(t, reader{e}, "", "")); got != n {
 			t.Fatalf("%d pairs instead of %d", got, n)
