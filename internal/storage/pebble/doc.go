@@ -9,6 +9,8 @@
 //     failures and a full disk, and keeps those from Pebble, which would end the process.
 //   - A transaction is a batch of Pebble with a list of its own writes beside it. Locks and the detection of conflicts
 //     are package lock's.
+//   - The record cache (records.go) keeps values that gets read, whole. It stands in front of Pebble's block cache, which
+//     keeps blocks of tables, and shares the budget with it.
 //   - A counter is a key of Pebble merge operands, summed when read. Its sum is cached in memory from its first use on.
 //
 // Durability. Pebble keeps a commit without sync in its own memory for a while, so that it would be lost with the process.
@@ -39,7 +41,8 @@
 //  4. A counter is loaded before the first commit in this process that adds to it, so that loading never races adding.
 //  5. Nothing of Pebble is called after its Close: every call holds a pin, and Close waits for the pins.
 //  6. A manifest with a readable record after an unreadable one is refused: Pebble would forget what comes after.
-//  7. The store's directory has a format file before anything else; without it a non-empty directory is refused.
+//  7. A value from the record cache is what Pebble would give in the reader's view: see the rules in records.go.
+//  8. The store's directory has a format file before anything else; without it a non-empty directory is refused.
 //
 // What it does not do: no range keys, no encryption, no WAL on another disk. A damaged byte in the unsynced part of the
 // newest WAL, or in the last record of the manifest, cannot be told from a torn write and ends the recovery there, as usual
