@@ -41,7 +41,19 @@ type Compare struct {
 
 // NewCompare returns a comparison.
 func NewCompare(path string, op CompareOp, v bsonx.Value, c Collator) *Compare {
-	return &Compare{leaf: newLeaf(path), Op: op, Value: v, Collation: c, class: v.Type.Class(), nan: isNaN(v)}
+	return new(comparison).init(path, op, v, c)
+}
+
+// comparison is a Compare together with its path, in one piece of memory.
+type comparison struct {
+	node Compare
+	path Path
+}
+
+func (n *comparison) init(path string, op CompareOp, v bsonx.Value, c Collator) *Compare {
+	n.path.init(path)
+	n.node = Compare{leaf: leaf{path, &n.path}, Op: op, Value: v, Collation: c, class: v.Type.Class(), nan: isNaN(v)}
+	return &n.node
 }
 
 // Kind returns the kind of the relation.

@@ -14,7 +14,7 @@ func (f *Filter) Explain121(doc bsonx.Doc) bsonx.Doc {
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	e := &explainer{b: b, doc: doc, st: f.states.New().(*state)}
+	e := &explainer{b: b, doc: doc, st: f.newState()}
 	e.clause(c, false)
 	b.End()
 	return bsonx.Doc(b.Bytes())

@@ -31,6 +31,9 @@ type Options struct {
 	Random func() float64
 	// JSTimeout bounds one call of a $where function; zero means js.DefaultTimeout.
 	JSTimeout time.Duration
+	// Borrow lets the filter refer to the bytes of the document, which must not change as long as it is used. Without it
+	// Parse makes a copy.
+	Borrow bool
 }
 
 // FindOptions are the options of find, count, distinct, update and delete: everything is allowed.
@@ -54,7 +57,7 @@ type Filter struct {
 	opts     Options
 	spec     bsonx.Doc
 	stateful bool
-	states   sync.Pool
+	states   sync.Pool // of *state
 }
 
 // Details tell how a document matched.
@@ -112,7 +115,12 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	doc = doc.Clone()
+	if !opts.Borrow {
+		doc = doc.Clone()
+	}
+	if f := parseEquality(doc, &opts); f != nil {
+		return f, nil
+	}
 	p := &parser{opts: opts, reg: operatorTable}
 	root, err := p.parseDoc(doc, levelTop, 0)
 	if err != nil {
@@ -122,9 +130,38 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 }
 
 func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
-	f := &Filter{Root: root, spec: spec, opts: opts, stateful: mayFail(root)}
-	f.states.New = func() any { return &state{ctx: expr.Context{Now: opts.Now, Random: opts.Random}} }
-	return f
+	return &Filter{Root: root, spec: spec, opts: opts, stateful: mayFail(root)}
+}
+
+// equality is a filter of the most frequent form, { path: value }, in one piece of memory.
+type equality struct {
+	filter  Filter
+	compare comparison
+}
+
+// parseEquality compiles a document with one field and a value that is no document of operators. It returns nil for any
+// other.
+func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
+	it := doc.Iter()
+	if !it.Next() {
+		return nil
+	}
+	key, v := it.Key(), it.Value()
+	if len(key) > 0 && key[0] == '$' || it.Next() {
+		return nil
+	}
+	switch v.Type {
+	case bsonx.TypeDocument, bsonx.TypeRegex, bsonx.TypeUndefined:
+		return nil
+	default:
+	}
+	e := new(equality)
+	e.filter.Root, e.filter.spec, e.filter.opts = e.compare.init(fieldName(key), Eq, v, opts.Collation), doc, *opts
+	return &e.filter
+}
+
+func (f *Filter) newState() *state {
+	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}}
 }
 
 // mayFail reports whether matching can fail, which needs a state to keep the error in.
@@ -164,12 +201,18 @@ func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
 // MatchDetails is Match and, for a document that matches, fills in d, which may be nil. Which predicate is the last one
 // to match, and so decides, is MongoDB's choice on a canonical filter: see Normalize.
 func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
-	st := f.states.Get().(*state)
+	if d == nil && !f.stateful {
+		return f.Root.matchDoc(doc, nil), nil
+	}
+	st, ok := f.states.Get().(*state)
+	if !ok {
+		st = f.newState()
+	}
 	if d != nil {
 		d.Reset()
 	}
 	st.details, st.err = d, nil
-	ok := f.Root.matchDoc(doc, st)
+	ok = f.Root.matchDoc(doc, st)
 	err := st.err
 	st.details, st.ctx.Root = nil, bsonx.Missing
 	f.states.Put(st)

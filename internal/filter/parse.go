@@ -54,7 +54,7 @@ func (p *parser) parseDoc(doc bsonx.Doc, level level, depth int) (Node, error) {
 	}
 	var nodes []Node
 	for it := doc.Iter(); it.Next(); {
-		key, v := string(it.Key()), it.Value()
+		key, v := fieldName(it.Key()), it.Value()
 		var err error
 		nodes, err = p.parseEntry(nodes, key, v, level, depth)
 		if err != nil {
@@ -74,25 +74,27 @@ func (p *parser) parseEntry(nodes []Node, key string, v bsonx.Value, level level
 		if def.parseTop == nil {
 			return nil, errNotImplemented(key)
 		}
-		return appendNode(nodes)(def.parseTop(p, key, v, level, depth))
+		n, err := def.parseTop(p, key, v, level, depth)
+		return appendNode(nodes, n, err)
 	}
 	if isOperatorDoc(v, false) {
 		sub, err := p.parseOperators(key, v.Doc(), level, depth)
 		return append(nodes, sub...), err
 	}
 	if v.Type == bsonx.TypeRegex {
-		return appendNode(nodes)(p.regexValue(key, v))
+		n, err := p.regexValue(key, v)
+		return appendNode(nodes, n, err)
 	}
-	return appendNode(nodes)(p.compare(key, Eq, v))
+	n, err := p.compare(key, Eq, v)
+	return appendNode(nodes, n, err)
 }
 
-func appendNode(nodes []Node) func(Node, error) ([]Node, error) {
-	return func(n Node, err error) ([]Node, error) {
-		if err != nil || n == nil {
-			return nodes, err
-		}
-		return append(nodes, n), nil
+// appendNode adds what a parser has returned.
+func appendNode(nodes []Node, n Node, err error) ([]Node, error) {
+	if err != nil || n == nil {
+		return nodes, err
 	}
+	return append(nodes, n), nil
 }
 
 // parseOperators parses the document of operators under a path.
@@ -115,9 +117,8 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 		case def.parseField == nil:
 			return nil, errNotImplemented(name)
 		}
-		var err error
-		nodes, err = appendNode(nodes)(def.parseField(p, field{path, name, it.Value(), doc, level, depth}))
-		if err != nil {
+		n, err := def.parseField(p, field{path, name, it.Value(), doc, level, depth})
+		if nodes, err = appendNode(nodes, n, err); err != nil {
 			return nil, err
 		}
 	}

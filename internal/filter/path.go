@@ -10,6 +10,7 @@ import (
 type Path struct {
 	dotted string
 	parts  []part
+	first  [1]part // the memory of parts where there is but one
 }
 
 type part struct {
@@ -31,7 +32,13 @@ const (
 
 // NewPath compiles a dotted path.
 func NewPath(dotted string) *Path {
-	p := &Path{dotted: dotted}
+	p := new(Path)
+	p.init(dotted)
+	return p
+}
+
+func (p *Path) init(dotted string) {
+	p.dotted, p.parts = dotted, p.first[:0]
 	for name := range strings.SplitSeq(dotted, ".") {
 		index, ok := bsonx.ArrayIndex(name)
 		if !ok {
@@ -39,7 +46,14 @@ func NewPath(dotted string) *Path {
 		}
 		p.parts = append(p.parts, part{name, index})
 	}
-	return p
+}
+
+// fieldName returns a name as a string, without an allocation for the one that most filters have.
+func fieldName(key []byte) string {
+	if string(key) == "_id" {
+		return "_id"
+	}
+	return string(key)
 }
 
 // String returns the dotted path.
