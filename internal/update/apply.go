@@ -10,7 +10,7 @@ import (
 )
 
 // applier is the state of one application of an operator document. It walks the trie beside the document
-// and collects edits. It is reused through the Update's pool.
+// and collects edits.
 type applier struct {
 	env   Env
 	doc   bsonx.Doc
@@ -385,6 +385,7 @@ func (a *applier) release() {
 	}
 	clear(a.edits)
 	clear(a.locs[:cap(a.locs)])
+	clear(a.path[:cap(a.path)])
 	a.env, a.doc = Env{}, nil
 	a.edits, a.locs, a.path, a.buf, a.wrap = a.edits[:0], a.locs[:0], a.path[:0], a.buf[:0], a.wrap[:0]
 }

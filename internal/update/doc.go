@@ -24,7 +24,7 @@
 // # What it does not do
 //
 // Matching documents, choosing the element for the positional $ (package filter finds it, Env carries it),
-// executing pipelines (Options.ParsePipeline), writing records and index entries.
+// executing pipelines (Options.Compiler), writing records and index entries.
 //
 // # Adding an operator
 //

@@ -34,7 +34,7 @@ func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t,
 		id, first = v, n == 0
 	}
 	if timestamp == nil {
-		timestamp = (&Env{Now: clock.System{}.Now()}).timestamp
+		timestamp = func() (t, i uint32) { return (&Env{Now: clock.System{}.Now()}).timestamp() }
 	}
 	doc = FixTimestamps(doc, timestamp)
 	if first {

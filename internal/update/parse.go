@@ -2,6 +2,7 @@ package update
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -31,10 +32,10 @@ func parsePipeline(u bsonx.Value, opts *Options) (*Update, error) {
 	if len(opts.ArrayFilters) > 0 {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
 	}
-	if opts.ParsePipeline == nil {
+	if opts.Compiler == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "pipeline-style updates are not available here")
 	}
-	t, err := opts.ParsePipeline(u)
+	t, err := opts.Compiler.CompilePipeline(u)
 	if err != nil {
 		return nil, err
 	}
@@ -43,40 +44,69 @@ func parsePipeline(u bsonx.Value, opts *Options) (*Update, error) {
 
 // parser is the state of compiling one operator document.
 type parser struct {
-	opts    *Options
+	opts    Options
 	filters []*arrayFilter
 	out     *Update
+	parts   []component // of the current path
+	first   *leaf       // memory for a leaf, nil once it is used
 }
 
+// compilation is the memory of an update with one path of one name, which is what most are. Others need more beside it.
+type compilation struct {
+	update   Update
+	root     objectNode
+	children [1]child
+	leaf     leaf
+	paths    [1]string
+}
+
+// parsers keeps what compiling works with.
+var parsers = sync.Pool{New: func() any { return new(parser) }}
+
 func parseOperators(u bsonx.Value, opts *Options) (*Update, error) {
-	filters, err := parseArrayFilters(opts)
+	c := new(compilation)
+	c.root.children = c.children[:0]
+	c.update.kind, c.update.root, c.update.paths = KindOperators, &c.root, c.paths[:0]
+	p := parsers.Get().(*parser)
+	p.opts, p.out, p.first = *opts, &c.update, &c.leaf
+	err := p.operators(u)
+	clear(p.parts)
+	*p = parser{parts: p.parts[:0]}
+	parsers.Put(p)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{opts: opts, filters: filters, out: &Update{kind: KindOperators, root: &objectNode{}}}
+	return &c.update, nil
+}
+
+func (p *parser) operators(u bsonx.Value) error {
+	var err error
+	if p.filters, err = parseArrayFilters(&p.opts); err != nil {
+		return err
+	}
 	for it := u.Doc().Iter(); it.Next(); {
 		def := findOperator(string(it.Key()))
 		if def == nil {
-			return nil, mongoerr.New(mongoerr.FailedToParse,
+			return mongoerr.New(mongoerr.FailedToParse,
 				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified as an array", it.Key())
 		}
 		arg := it.Value()
 		if arg.Type != bsonx.TypeDocument {
-			return nil, mongoerr.New(mongoerr.FailedToParse, "Modifiers operate on fields but we found type %s instead. "+
+			return mongoerr.New(mongoerr.FailedToParse, "Modifiers operate on fields but we found type %s instead. "+
 				"For example: {$mod: {<field>: ...}} not {%s: %s}", arg.Type, it.Key(), shell(arg))
 		}
 		for fields := arg.Doc().Iter(); fields.Next(); {
 			if err := p.field(def, string(fields.Key()), fields.Value()); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	if err := checkUsed(filters, u); err != nil {
-		return nil, err
+	if err := checkUsed(p.filters, u); err != nil {
+		return err
 	}
 	slices.Sort(p.out.paths)
 	p.out.paths = slices.Compact(p.out.paths)
-	return p.out, nil
+	return nil
 }
 
 // field compiles one path and argument of an operator.
@@ -84,20 +114,24 @@ func (p *parser) field(def *definition, path string, arg bsonx.Value) error {
 	if def.name == "$rename" {
 		return p.rename(def, path, arg)
 	}
-	parts, err := parsePath(path)
-	if err != nil {
+	var err error
+	if p.parts, err = parsePath(p.parts[:0], path); err != nil {
 		return err
 	}
 	op, err := def.parse(p, path, arg)
 	if err != nil {
 		return err
 	}
-	return p.add(def, parts, path, op)
+	return p.add(def, p.parts, path, op)
 }
 
 // add puts an operator into the trie.
 func (p *parser) add(def *definition, parts []component, path string, op operator) error {
-	l := &leaf{
+	l := p.first
+	if p.first = nil; l == nil {
+		l = new(leaf)
+	}
+	*l = leaf{
 		op: op, path: path, insertOnly: def.insertOnly,
 		onID: parts[0].name == "_id", dollar: parts[0].name[0] == '$',
 	}
@@ -110,10 +144,10 @@ func (p *parser) add(def *definition, parts []component, path string, op operato
 
 // parseFilter compiles a condition.
 func (o *Options) parseFilter(doc bsonx.Doc) (Matcher, error) {
-	if o.ParseFilter == nil {
+	if o.Compiler == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "conditions are not available in this update")
 	}
-	return o.ParseFilter(doc)
+	return o.Compiler.CompileFilter(doc)
 }
 
 // compare orders values by the operation's collation.

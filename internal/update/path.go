@@ -22,21 +22,20 @@ type component struct {
 	name string // the field name, or the identifier of $[identifier], empty for $[]
 }
 
-// parsePath splits and checks a dotted path.
-func parsePath(path string) ([]component, error) {
+// parsePath splits and checks a dotted path and appends its components to out, which is empty.
+func parsePath(out []component, path string) ([]component, error) {
 	if path == "" {
-		return nil, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
+		return out, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
 	}
-	out := make([]component, 0, strings.Count(path, ".")+1)
 	positional := 0
 	for part := range strings.SplitSeq(path, ".") {
 		c := parseComponent(part)
 		if part == "" {
-			return nil, mongoerr.New(mongoerr.EmptyFieldName,
+			return out, mongoerr.New(mongoerr.EmptyFieldName,
 				"The update path '%s' contains an empty field name, which is not allowed.", path)
 		}
 		if c.step != stepField && len(out) == 0 {
-			return nil, firstPositionError(c, path)
+			return out, firstPositionError(c, path)
 		}
 		if c.step == stepPositional {
 			positional++
@@ -44,7 +43,7 @@ func parsePath(path string) ([]component, error) {
 		out = append(out, c)
 	}
 	if positional > 1 {
-		return nil, mongoerr.New(mongoerr.BadValue, "Too many positional (i.e. '$') elements found in path '%s'", path)
+		return out, mongoerr.New(mongoerr.BadValue, "Too many positional (i.e. '$') elements found in path '%s'", path)
 	}
 	return out, nil
 }
@@ -114,6 +113,9 @@ const maxIndex = 1 << 40
 
 // canonical removes array steps and indexes from a path, so that it compares with the path of an index.
 func canonical(path string) string {
+	if strings.IndexByte(path, '.') < 0 {
+		return path
+	}
 	parts := strings.Split(path, ".")
 	out := parts[:0]
 	for i, part := range parts {

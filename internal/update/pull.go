@@ -19,9 +19,9 @@ func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	var err error
 	switch {
 	case arg.Type == bsonx.TypeDocument && !isCondition(arg.Doc()):
-		op.matches, err = matchObjects(p.opts, arg.Doc())
+		op.matches, err = matchObjects(&p.opts, arg.Doc())
 	case arg.Type == bsonx.TypeDocument || arg.Type == bsonx.TypeRegex:
-		op.matches, err = matchValues(p.opts, arg)
+		op.matches, err = matchValues(&p.opts, arg)
 	default:
 		op.matches = matchAny([]bsonx.Value{arg}, p.opts.compare())
 	}

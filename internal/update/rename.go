@@ -12,7 +12,7 @@ import (
 // the source, and one at the source, which removes it. Both see the original document, because no other
 // operator may touch either path.
 func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
-	fromParts, err := parsePath(from)
+	fromParts, err := parsePath(nil, from)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func renameDestination(from string, arg bsonx.Value) (string, []component, error
 	if strings.ContainsRune(to, 0) {
 		return "", nil, mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename cannot contain an embedded null byte")
 	}
-	parts, err := parsePath(to)
+	parts, err := parsePath(nil, to)
 	return to, parts, err
 }
 

@@ -19,15 +19,21 @@ type Transformer interface {
 	Apply(doc bsonx.Doc) (bsonx.Doc, error)
 }
 
+// Compiler compiles the parts of an update that are not of the update language. The command passes one that knows its
+// variables and collation. It is used by Parse only.
+type Compiler interface {
+	// CompileFilter compiles a condition of arrayFilters or $pull.
+	CompileFilter(doc bsonx.Doc) (Matcher, error)
+	// CompilePipeline compiles an update that is an array of stages.
+	CompilePipeline(stages bsonx.Value) (Transformer, error)
+}
+
 // Options say how Parse reads an update. The zero value is an update without array filters and pipelines.
 type Options struct {
 	// ArrayFilters are the command's arrayFilters.
 	ArrayFilters []bsonx.Doc
-	// ParseFilter compiles the conditions of arrayFilters and $pull. The command passes a closure that
-	// knows its variables and collation.
-	ParseFilter func(doc bsonx.Doc) (Matcher, error)
-	// ParsePipeline compiles an update that is an array of stages.
-	ParsePipeline func(stages bsonx.Value) (Transformer, error)
+	// Compiler compiles what is written in other languages; nil where there is none of it.
+	Compiler Compiler
 	// Compare orders values by the operation's collation; nil means bsonx.CompareValues.
 	Compare func(a, b bsonx.Value) int
 }
@@ -72,8 +78,10 @@ type Update struct {
 	paths       []string
 	replacement bsonx.Doc   // of KindReplacement
 	transform   Transformer // of KindPipeline
-	pool        sync.Pool   // of *applier
 }
+
+// appliers keeps what applications work with: most updates are applied once.
+var appliers = sync.Pool{New: func() any { return new(applier) }}
 
 // Kind returns the form of the update. Only operators and pipelines may be applied to many documents at
 // once.
@@ -142,10 +150,7 @@ func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 }
 
 func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
-	a, _ := u.pool.Get().(*applier)
-	if a == nil {
-		a = new(applier)
-	}
+	a := appliers.Get().(*applier)
 	a.env, a.doc, a.hasID = env, doc, !env.Insert || !doc.Lookup("_id").IsMissing()
 	out, err := doc, a.run(u.root)
 	changed := err == nil && len(a.edits) > 0
@@ -153,7 +158,7 @@ func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error)
 		out = a.finish()
 	}
 	a.release()
-	u.pool.Put(a)
+	appliers.Put(a)
 	if !changed || env.Insert {
 		return out, changed, err
 	}

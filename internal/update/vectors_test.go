@@ -337,15 +337,20 @@ type result struct {
 
 var now = time.Unix(1_700_000_000, 0)
 
+type compiler struct{ vars *expr.Vars }
+
+// CompileFilter implements update.Compiler: neither $expr nor $where is allowed.
+func (c compiler) CompileFilter(doc bsonx.Doc) (update.Matcher, error) {
+	return filter.Parse(doc, filter.Options{Vars: c.vars, Now: now})
+}
+
+// CompilePipeline implements update.Compiler.
+func (c compiler) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
+	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: c.vars, Now: now})
+}
+
 func options(vars *expr.Vars, filters bsonx.Value) update.Options {
-	opts := update.Options{
-		ParseFilter: func(doc bsonx.Doc) (update.Matcher, error) {
-			return filter.Parse(doc, filter.Options{Vars: vars, Now: now}) // neither $expr nor $where
-		},
-		ParsePipeline: func(stages bsonx.Value) (update.Transformer, error) {
-			return pipeline.ParseUpdate(stages, pipeline.Options{Vars: vars, Now: now})
-		},
-	}
+	opts := update.Options{Compiler: compiler{vars}}
 	if !filters.IsMissing() {
 		for _, v := range filters.Doc().Values() {
 			opts.ArrayFilters = append(opts.ArrayFilters, v.Doc())

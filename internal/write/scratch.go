@@ -9,7 +9,8 @@ import (
 // scratch holds the buffers of one statement.
 type scratch struct {
 	key    []byte
-	doc    bsonx.Doc
+	doc    bsonx.Doc // the locked version
+	out    bsonx.Doc // the version that an update makes of it
 	target target
 }
 
@@ -24,6 +25,9 @@ func putScratch(s *scratch) {
 	s.target = target{}
 	if cap(s.doc) > maxScratch {
 		s.doc = nil
+	}
+	if cap(s.out) > maxScratch {
+		s.out = nil
 	}
 	scratches.Put(s)
 }

@@ -15,6 +15,8 @@ import (
 type target struct {
 	key []byte
 	doc bsonx.Doc
+	// out is memory for a new version of doc.
+	out bsonx.Doc
 	// index is the array element that the query matched; it counts only with hasIndex.
 	index    int
 	hasIndex bool
@@ -108,14 +110,15 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 		return false, false, err
 	}
 	t.doc = doc
-	t.target = target{key: t.key, doc: doc}
+	t.target = target{key: t.key, doc: doc, out: t.out}
 	if details || !bytes.Equal(doc, seen) {
-		ok, err := t.target.match(q.Filter)
+		ok, err := t.target.match(q.Filter, details)
 		if err != nil || !ok {
 			return false, false, err
 		}
 	}
 	changed, err = fn(ctx, w, &t.target)
+	t.out = t.target.out
 	if err != nil {
 		return false, false, err
 	}
@@ -125,7 +128,11 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 	return true, true, w.Commit(opts.Durability)
 }
 
-func (t *target) match(f *filter.Filter) (bool, error) {
+// match asks the filter, and for the matched array element where details are wanted.
+func (t *target) match(f *filter.Filter, details bool) (bool, error) {
+	if !details {
+		return f.Match(t.doc)
+	}
 	var d filter.Details
 	ok, err := f.MatchDetails(t.doc, &d)
 	t.index, t.hasIndex = d.ArrayIndex, d.HasIndex

@@ -58,11 +58,15 @@ func (st *UpdateStatement) apply(opts Options) act {
 	return func(ctx context.Context, w *table.Writer, t *target) (bool, error) {
 		env := st.Env
 		env.MatchedIndex, env.HasMatchedIndex = t.index, t.hasIndex
+		env.Buffer = t.out
 		doc, changed, err := st.Update.Apply(t.doc, env)
 		if err != nil {
 			return false, err
 		}
 		if changed {
+			if st.Update.Kind() == update.KindOperators {
+				t.out = doc // it stands in the buffer, which may have grown
+			}
 			if err := opts.validate(w.Collection(), t.doc, doc); err != nil {
 				return false, err
 			}
