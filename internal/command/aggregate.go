@@ -11,7 +11,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
-	"github.com/sheafdb/sheaf/internal/update"
 )
 
 func aggregateCommands() []Definition {
@@ -108,7 +107,7 @@ func (r *Request) runStages(ctx context.Context, sc scope, name string, stages [
 		return err
 	}
 	b := batch{
-		req: r, field: "firstBatch", size: size, single: r.Bool("singleBatch"), done: src.done,
+		req: r, field: "firstBatch", size: size, single: r.Bool("singleBatch"), source: src,
 		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner()},
 	}
 	return b.first(ctx, reply)
@@ -193,8 +192,3 @@ type stageSource struct {
 func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) { return s.out.Next(ctx) }
 
 func (s *stageSource) done() bool { return s.ended != nil && s.ended() }
-
-// pipeline compiles a pipeline of an update; it is an update.Options.ParsePipeline.
-func (s scope) pipeline(stages bsonx.Value) (update.Transformer, error) {
-	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now})
-}

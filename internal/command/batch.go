@@ -10,6 +10,9 @@ import (
 // maxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients accept.
 const maxBatchBytes = 16 << 20
 
+// ender is a source that may know its end before it is asked for a document that is not there.
+type ender interface{ done() bool }
+
 // batch writes documents of a cursor into a reply.
 type batch struct {
 	req    *Request
@@ -20,8 +23,8 @@ type batch struct {
 	size int64
 	// single closes the cursor after this batch.
 	single bool
-	// done reports whether the cursor is known to have no further document; it may be nil.
-	done func() bool
+	// source, where not nil, knows whether the cursor has no further document.
+	source ender
 	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
 	staysOpen func() (bool, error)
 	// await, where not nil, is called when a batch would be empty: it reports whether there may be documents now.
@@ -52,7 +55,7 @@ func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 	return nil
 }
 
-func (b *batch) finished() bool { return b.size != 0 && b.done != nil && b.done() }
+func (b *batch) finished() bool { return b.size != 0 && b.source != nil && b.source.done() }
 
 // fill appends the array of documents. It reports whether the cursor has ended.
 func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err error) {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -25,6 +26,9 @@ type Conn struct {
 	metadata bsonx.Doc
 	appName  string
 	nextID   atomic.Int32
+
+	// lastDB and lastCollection are what the last commands named: most connections name the same again and again.
+	lastDB, lastCollection string
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.
@@ -43,5 +47,30 @@ func (c *Conn) AppName() string { return c.appName }
 
 // Metadata returns the client document of the handshake.
 func (c *Conn) Metadata() bsonx.Doc { return c.metadata }
+
+// database checks the name of a database and returns it as a string.
+func (c *Conn) database(name []byte) (string, error) {
+	if len(name) > 0 && string(name) == c.lastDB {
+		return c.lastDB, nil
+	}
+	db := internDB(name)
+	if err := checkDatabaseName(db); err != nil {
+		return db, err
+	}
+	c.lastDB = db
+	return db, nil
+}
+
+// collection returns the name of a collection as a string.
+func (c *Conn) collection(name []byte) string {
+	switch {
+	case string(name) == c.lastCollection:
+	case len(name) > catalog.MaxNamespace:
+		return string(name)
+	default:
+		c.lastCollection = string(name)
+	}
+	return c.lastCollection
+}
 
 func (c *Conn) requestID() int32 { return c.nextID.Add(1) }

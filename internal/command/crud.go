@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -41,7 +42,14 @@ func (s scope) with(let bsonx.Doc) (scope, error) {
 }
 
 func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.FindOptions(s.vars, s.now))
+	return filter.Parse(doc, s.filterOptions())
+}
+
+// filterOptions are the options of queries. The request's bytes outlive them; a cursor retains them.
+func (s scope) filterOptions() filter.Options {
+	opts := filter.FindOptions(s.vars, s.now)
+	opts.Borrow = true
+	return opts
 }
 
 // filterWithoutExpr compiles predicates in which $expr and $where have no place: array filters and the condition of
@@ -52,7 +60,7 @@ func (s scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
 
 // filterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.
 func (s scope) filterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
-	opts := filter.FindOptions(s.vars, s.now)
+	opts := s.filterOptions()
 	opts.AllowExpr = false
 	return filter.Parse(doc, opts)
 }
@@ -165,15 +173,12 @@ func endsCommand(err error) bool {
 	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented
 }
 
-// updateOptions say how an update of this command is parsed.
-func (s scope) updateOptions(arrayFilters []bsonx.Doc) update.Options {
-	return update.Options{
-		ArrayFilters: arrayFilters,
-		ParseFilter: func(doc bsonx.Doc) (update.Matcher, error) {
-			return s.filterWithoutExpr(doc)
-		},
-		ParsePipeline: s.pipeline,
-	}
+// CompileFilter implements update.Compiler.
+func (s *scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.filterWithoutExpr(doc) }
+
+// CompilePipeline implements update.Compiler.
+func (s *scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
+	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now})
 }
 
 // env is what applying an update depends on.

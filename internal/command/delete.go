@@ -43,9 +43,9 @@ type deleteSpec struct {
 	multi     bool
 }
 
-func parseDeleteSpec(path string, doc bsonx.Doc) (deleteSpec, error) {
+func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
 	var s deleteSpec
-	err := ParseFields(path, doc, deleteFields, func(i int, v bsonx.Value) error {
+	err := ParseFields("delete.deletes", doc, deleteFields, func(i int, v bsonx.Value) error {
 		switch deleteFields[i].Name {
 		case "q":
 			s.query = v.Doc()
@@ -77,7 +77,7 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	specs, err := parseStatements(req, "deletes", parseDeleteSpec)
+	specs, err := parseStatements(req, "deletes", nil, parseDeleteSpec)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/write"
 )
 
 func explainCommands() []Definition {
@@ -90,6 +91,7 @@ func (r *Request) inner(body bsonx.Doc) (*Request, error) {
 	}
 	inner := &Request{
 		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
+		memory: new(memory),
 	}
 	return inner, r.Service.parse(e, inner)
 }
@@ -99,7 +101,8 @@ func explainFind(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := findQuery(req, name, c)
+	q := new(plan.Query)
+	err = findQuery(req, name, c, q)
 	return &plan.ExplainRequest{Query: q, Command: plan.ExplainFind}, err
 }
 
@@ -122,9 +125,9 @@ func explainDistinct(req *Request) (*plan.ExplainRequest, error) {
 }
 
 // soleStatement parses the one statement of a write command that is explained.
-func soleStatement[T any](req *Request, field string, parse func(path string, doc bsonx.Doc) (T, error)) (T, error) {
+func soleStatement[T any](req *Request, field string, parse func(doc bsonx.Doc) (T, error)) (T, error) {
 	var none T
-	specs, err := parseStatements(req, field, parse)
+	specs, err := parseStatements(req, field, nil, parse)
 	if err != nil {
 		return none, err
 	}
@@ -143,7 +146,7 @@ func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := req.compileUpdate(sc, &spec); err != nil {
+	if err := req.compileUpdate(sc, &spec, new(write.UpdateStatement)); err != nil {
 		return nil, err
 	}
 	q, err := req.writeQuery(sc, spec.query, spec.sort, spec.hint)

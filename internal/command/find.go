@@ -8,7 +8,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/projection"
-	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -59,73 +58,126 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if isView(c) {
 		return findOnView(ctx, req, name, reply)
 	}
-	q, err := findQuery(req, name, c)
-	if err != nil {
+	run := req.memory.takeFind()
+	if err := findQuery(req, name, c, &run.query); err != nil {
 		return err
 	}
-	src, err := openSource(ctx, req.Service, q)
-	if err != nil {
+	if err := run.source.open(ctx, req.Service, &run.query); err != nil {
 		return err
 	}
-	cursor := &session.Cursor{Source: src, DB: req.DB, Collection: name, Owner: req.Owner(), NoTimeout: req.Bool("noCursorTimeout")}
+	cursor := &run.cursor
+	cursor.Source, cursor.DB, cursor.Collection, cursor.NoTimeout = &run.source, req.DB, name, req.Bool("noCursorTimeout")
 	b := batch{
 		req: req, cursor: cursor, field: "firstBatch",
 		size:   req.Int64("batchSize", defaultFirstBatch),
 		single: req.Bool("singleBatch"),
-		done:   src.done,
+		source: &run.source,
 	}
-	if q.Tailable {
+	if run.query.Tailable {
 		cursor.Tailable, cursor.AwaitData = true, req.Bool("awaitData")
-		b.staysOpen = src.staysOpen
+		b.staysOpen = run.source.staysOpen
 	}
 	if err := b.first(ctx, reply); err != nil {
 		return err
 	}
-	src.report(&req.Op.Debug)
+	run.source.report(&req.Op.Debug)
+	if cursor.ID() == 0 {
+		req.memory.giveFind(run)
+	}
 	return nil
 }
 
-// findQuery compiles what a find command asks for.
-func findQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
-	if err := checkFind(req, name, c); err != nil {
-		return nil, err
+// findQuery compiles what a find command asks for into q, which is empty.
+func findQuery(req *Request, name string, c *table.Collection, q *plan.Query) error {
+	q.DB, q.Name, q.Coll, q.AllowDiskUse = req.DB, name, c, true
+	a := findArgs{query: q}
+	for i := range req.args {
+		a.set(&req.args[i])
+	}
+	if err := a.check(req, name, c); err != nil {
+		return err
 	}
 	sc, err := newScope(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f, err := sc.filterOrAll(req.Doc("filter"))
-	if err != nil {
-		return nil, err
+	if q.Filter, err = sc.filterOrAll(a.filter); err != nil {
+		return err
 	}
-	proj, err := sc.projection(req.Doc("projection"), f)
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Query{
-		DB: req.DB, Name: name, Coll: c, Filter: f, Projection: proj, ProjectionSpec: req.Doc("projection"),
-		Sort: req.Doc("sort"), Skip: req.Int64("skip", 0), Limit: req.Int64("limit", 0), Hint: req.Get("hint"),
-		Min: req.Doc("min"), Max: req.Doc("max"), ReturnKey: req.Bool("returnKey"), ShowRecordID: req.Bool("showRecordId"),
-		AllowDiskUse: req.BoolOr("allowDiskUse", true), Tailable: req.Bool("tailable"),
-	}, nil
+	q.Projection, err = sc.projection(q.ProjectionSpec, q.Filter)
+	return err
 }
 
-// checkFind refuses options that do not go together or need what there is not.
-func checkFind(req *Request, name string, c *table.Collection) error {
-	if err := checkHint(req.Get("hint")); err != nil {
+// findArgs are the arguments of a find that say what to look for. They are read in one pass: most finds have few of the
+// many that there are.
+type findArgs struct {
+	query     *plan.Query
+	filter    bsonx.Doc
+	collation bsonx.Value
+	ntoreturn bool
+	awaitData bool
+}
+
+func (a *findArgs) set(arg *bsonx.Elem) {
+	q, v := a.query, arg.Value
+	switch string(arg.Key) {
+	case "filter":
+		a.filter = v.Doc()
+	case "projection":
+		q.ProjectionSpec = v.Doc()
+	case "sort":
+		q.Sort = v.Doc()
+	case "hint":
+		q.Hint = v
+	case "skip":
+		q.Skip = saturatingInt64(v)
+	case "limit":
+		q.Limit = saturatingInt64(v)
+	case "min":
+		q.Min = v.Doc()
+	case "max":
+		q.Max = v.Doc()
+	case "returnKey":
+		q.ReturnKey = v.Truthy()
+	case "showRecordId":
+		q.ShowRecordID = v.Truthy()
+	case "allowDiskUse":
+		q.AllowDiskUse = v.Truthy()
+	case "tailable":
+		q.Tailable = v.Truthy()
+	case "awaitData":
+		a.awaitData = v.Truthy()
+	case "collation":
+		a.collation = v
+	case "ntoreturn":
+		a.ntoreturn = true
+	}
+}
+
+// check refuses options that do not go together or need what there is not.
+func (a *findArgs) check(req *Request, name string, c *table.Collection) error {
+	q := a.query
+	if err := checkHint(q.Hint); err != nil {
 		return err
 	}
-	if err := checkCollation(req.Get("collation"), req.Get("filter"), sortOperand(req.Doc("sort"))); err != nil {
-		return err
+	if !a.collation.IsMissing() {
+		if err := checkCollation(a.collation, req.Get("filter"), sortOperand(q.Sort)); err != nil {
+			return err
+		}
 	}
-	if err := checkSort(req.Doc("sort")); err != nil {
-		return err
+	if q.Sort != nil {
+		if err := checkSort(q.Sort); err != nil {
+			return err
+		}
 	}
 	switch {
-	case req.Has("ntoreturn"):
+	case a.ntoreturn:
 		return mongoerr.New(mongoerr.BadValue, "'ntoreturn' field is not allowed in a find command")
+	case q.Tailable || a.awaitData:
+		return checkTailable(req, name, c)
+	default:
+		return nil
 	}
-	return checkTailable(req, name, c)
 }
 
 // filterOrAll compiles a filter that may be absent.

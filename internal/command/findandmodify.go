@@ -138,7 +138,8 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 		query: m.queryDoc(), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
 		hint: m.req.Get("hint"), sort: m.req.Doc("sort"), upsert: m.req.Bool("upsert"),
 	}
-	st, err := m.req.compileUpdate(sc, spec)
+	st := new(write.UpdateStatement)
+	err := m.req.compileUpdate(sc, spec, st)
 	if err != nil {
 		return err
 	}

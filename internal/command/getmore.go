@@ -42,7 +42,7 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	b := batch{req: req, cursor: cursor, field: "nextBatch", size: size}
 	src, _ := cursor.Source.(*planSource)
 	if src != nil {
-		b.done = src.done
+		b.source = src
 		if cursor.AwaitData {
 			b.await = newAwaiter(req, src).wait
 		}

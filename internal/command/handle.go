@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -25,29 +24,6 @@ type Result struct {
 	Retained bool
 }
 
-// call is the working memory of one command; calls are pooled so that idle connections hold none.
-type call struct {
-	req     Request
-	builder bsonx.Builder
-	args    [24]bsonx.Elem
-}
-
-type callPool struct{ p sync.Pool }
-
-func (p *callPool) get() *call {
-	if c, ok := p.p.Get().(*call); ok {
-		return c
-	}
-	return new(call)
-}
-
-func (p *callPool) put(c *call) {
-	c.req = Request{}
-	c.builder.Reset(nil)
-	clear(c.args[:])
-	p.p.Put(c)
-}
-
 // Handle runs the command of a message and appends its reply to out.
 func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out []byte) Result {
 	c := s.stats.calls.get()
@@ -55,6 +31,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 	req := &c.req
 	*req = Request{
 		Service: s, Conn: conn, Op: &conn.Op, Body: msg.Body, Sequences: msg.Sequences, Now: s.Clock.Now(), args: c.args[:0],
+		memory: &c.memory,
 	}
 	req.reply.exhaustAllowed = msg.Flags&wire.FlagExhaustAllowed != 0
 
@@ -124,8 +101,9 @@ func (s *Service) setDatabase(req *Request, msg *wire.Message) error {
 	case v.Type != bsonx.TypeString:
 		return WrongType("$db", v.Type, String)
 	}
-	req.DB = s.internDB(v.StrBytes())
-	return checkDatabaseName(req.DB)
+	var err error
+	req.DB, err = req.Conn.database(v.StrBytes())
+	return err
 }
 
 const codeMissingDB = mongoerr.Code(40571)
@@ -144,7 +122,8 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		req.Generic.SessionID = req.Conn.own(req.Generic.SessionID)
 	}
 	op := &req.Conn.Op
-	op.SetInfo(s.opInfo(e, req))
+	info := s.opInfo(e, req)
+	op.SetInfo(&info)
 	if ms := req.Generic.MaxTimeMillis; ms > 0 && !e.OwnMaxTime {
 		op.LimitTime(time.Duration(ms) * time.Millisecond)
 	}

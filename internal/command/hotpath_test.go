@@ -1,7 +1,9 @@
 package command_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -31,7 +33,7 @@ type hotPath struct {
 func newHotPath(tb testing.TB, memory int64) *hotPath {
 	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
-	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log, MemoryBudget: memory})
+	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log, MemoryBudget: memory, Keep: table.IsRecord})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -78,76 +80,195 @@ func insertOne(doc bsonx.Doc) bsonx.Doc {
 	return bsonx.NewDoc("insert", "c", "documents", []bsonx.Doc{doc}, "$db", "db")
 }
 
-func findByID(id int) bsonx.Doc {
-	return bsonx.NewDoc("find", "c", "filter", bsonx.NewDoc("_id", id), "limit", 1, "singleBatch", true, "$db", "db")
+// placeholder is the number that a request has where sendNumber puts another one.
+const placeholder = 0x7A6B5C4D
+
+// request is a message as a driver sends it: with a session, and with documents as a sequence.
+type request struct {
+	raw []byte
+	at  []int // where the placeholders are
 }
 
-func incByID(id int) bsonx.Doc {
-	st := bsonx.NewDoc("q", bsonx.NewDoc("_id", id), "u", bsonx.NewDoc("$inc", bsonx.NewDoc("n", 1)))
-	return bsonx.NewDoc("update", "c", "updates", []bsonx.Doc{st}, "$db", "db")
+func newRequest(body bsonx.Doc, sequence string, docs ...bsonx.Doc) *request {
+	raw, start := wire.BeginMsg(nil, 1, 0, 0)
+	raw = append(raw, body...)
+	if sequence != "" {
+		raw = wire.AppendSequence(raw, sequence, docs...)
+	}
+	r := &request{raw: wire.FinishMsg(raw, start)}
+	mark := binary.LittleEndian.AppendUint32(nil, placeholder)
+	for i := 0; ; {
+		j := bytes.Index(r.raw[i:], mark)
+		if j < 0 {
+			return r
+		}
+		r.at = append(r.at, i+j)
+		i += j + len(mark)
+	}
 }
 
-// allocationLimit is how often the server may allocate for a find by _id or an insert of one document.
-const allocationLimit = 25
+func commandDoc(pairs ...any) bsonx.Doc {
+	session := bsonx.NewDoc("id", bsonx.Binary(4, []byte("0123456789abcdef")))
+	return bsonx.NewDoc(append(pairs, "lsid", session, "$db", "db")...)
+}
+
+// The hot requests. All find or change the document whose number is the placeholder's.
+func findByID() *request {
+	return newRequest(commandDoc("find", "c", "filter", bsonx.NewDoc("_id", placeholder), "limit", 1, "singleBatch", true), "")
+}
+
+func findByIndex() *request {
+	return newRequest(commandDoc("find", "c", "filter", bsonx.NewDoc("n", placeholder), "limit", 1, "singleBatch", true), "")
+}
+
+func incByID() *request {
+	st := bsonx.NewDoc("q", bsonx.NewDoc("_id", placeholder), "u", bsonx.NewDoc("$inc", bsonx.NewDoc("k", 1)))
+	return newRequest(commandDoc("update", "c", "ordered", true), "updates", st)
+}
+
+func insertPlaceholder() *request {
+	return newRequest(commandDoc("insert", "c", "ordered", true), "documents", kilobyte(placeholder))
+}
+
+// hotRequests are the requests that a server has most of, and how often it may allocate for each.
+var hotRequests = []struct {
+	name        string
+	request     func() *request
+	fresh       bool // on numbers that no document has
+	allocations float64
+}{
+	{"FindByID", findByID, false, 12},
+	{"FindByIndex", findByIndex, false, 43},
+	{"UpdateInc", incByID, false, 7},
+	{"Insert", insertPlaceholder, true, 5},
+}
 
 func TestHotPathAllocations(t *testing.T) {
+	const documents = 1000
 	h := newHotPath(t, 0)
-	for i := range 1000 {
-		h.run(insertOne(kilobyte(i)))
-	}
-	for _, c := range []struct {
-		name    string
-		command func(i int) bsonx.Doc
-	}{
-		{"find by _id", findByID},
-		{"insert", func(i int) bsonx.Doc { return insertOne(kilobyte(1000 + i)) }},
-	} {
-		i := 0
-		var bodies []bsonx.Doc
-		for j := range 500 {
-			bodies = append(bodies, c.command(j))
+	h.fill(documents)
+	for _, c := range hotRequests {
+		r, i := c.request(), 0
+		if c.fresh {
+			i = documents
 		}
-		got := testing.AllocsPerRun(400, func() {
-			h.send(bodies[i])
+		got := testing.AllocsPerRun(documents/2, func() {
+			h.sendNumber(r, i)
 			i++
 		})
 		t.Logf("%s: %.0f allocations", c.name, got)
-		if got > allocationLimit {
-			t.Errorf("%s: %.0f allocations, at most %d allowed", c.name, got, allocationLimit)
+		if got > c.allocations {
+			t.Errorf("%s: %.0f allocations, at most %.0f allowed", c.name, got, c.allocations)
 		}
+	}
+}
+
+// TestFindMemory checks that commands which use memory again leave alone what an open cursor works with.
+func TestFindMemory(t *testing.T) {
+	h := newHotPath(t, 0)
+	h.fill(10)
+	find := func(pairs ...any) bsonx.Doc {
+		return h.run(bsonx.NewDoc(append([]any{"find", "c", "$db", "db"}, pairs...)...)).Lookup("cursor").Doc()
+	}
+	atLeast := func(n int) bsonx.Doc { return bsonx.NewDoc("_id", bsonx.NewDoc("$gte", n)) }
+	cursor := find("filter", atLeast(4), "batchSize", 2).Lookup("id").Int64()
+	for i := range 3 {
+		for _, limit := range []int{0, 1, 2} {
+			want := min(3, limit)
+			if limit == 0 {
+				want = 3
+			}
+			got := find("filter", atLeast(7), "limit", limit, "sort", bsonx.NewDoc("_id", -1)).Lookup("firstBatch").Doc()
+			if got.Len() != want || got.Index(0).Doc().Lookup("_id").Int32() != 9 {
+				t.Fatalf("round %d: %s", i, bsonx.FormatShell(bsonx.Array(got)))
+			}
+		}
+		h.run(bsonx.NewDoc("find", "missing", "filter", bsonx.NewDoc("_id", i), "$db", "db"))
+	}
+	rest := h.run(bsonx.NewDoc("getMore", cursor, "collection", "c", "$db", "db")).Lookup("cursor").Doc().Lookup("nextBatch").Doc()
+	if rest.Len() != 4 || rest.Index(0).Doc().Lookup("_id").Int32() != 6 {
+		t.Errorf("the rest of the cursor: %s", bsonx.FormatShell(bsonx.Array(rest)))
+	}
+}
+
+// TestUpdateMemory checks that statements which use memory again do not see what was there.
+func TestUpdateMemory(t *testing.T) {
+	h := newHotPath(t, 0)
+	h.fill(4)
+	update := func(statements ...bsonx.Doc) bsonx.Doc {
+		return h.run(bsonx.NewDoc("update", "c", "updates", statements, "$db", "db"))
+	}
+	all := bsonx.NewDoc()
+	reply := update(
+		bsonx.NewDoc("q", bsonx.NewDoc("_id", 100), "u", bsonx.NewDoc("$set", bsonx.NewDoc("a", 1, "b.c", 2)), "upsert", true),
+		bsonx.NewDoc("q", all, "u", bsonx.NewDoc("$inc", bsonx.NewDoc("x", 1, "y.z", 2)), "multi", true),
+		bsonx.NewDoc("q", bsonx.NewDoc("_id", 1), "u", bsonx.NewDoc("$set", bsonx.NewDoc("s", strings.Repeat("long", 50)))),
+	)
+	if n := reply.Lookup("n").Int32(); n != 7 {
+		t.Errorf("n: %d", n)
+	}
+	reply = update(bsonx.NewDoc("q", bsonx.NewDoc("_id", 2), "u", bsonx.NewDoc("$inc", bsonx.NewDoc("x", 1))))
+	if n := reply.Lookup("nModified").Int32(); n != 1 || !reply.Lookup("upserted").IsMissing() {
+		t.Error(bsonx.FormatShell(bsonx.Document(reply)))
+	}
+	for id, want := range map[int]int32{0: 1, 2: 2, 100: 1} {
+		doc := h.run(bsonx.NewDoc("find", "c", "filter", bsonx.NewDoc("_id", id), "$db", "db")).
+			Lookup("cursor").Doc().Lookup("firstBatch").Doc().Index(0).Doc()
+		if got := doc.Lookup("x").Int32(); got != want || doc.LookupPath("y", "z").Int32() != 2 {
+			t.Errorf("_id %d: x %d, want %d", id, got, want)
+		}
+	}
+}
+
+// fill inserts documents and makes an index on n.
+func (h *hotPath) fill(documents int) {
+	h.run(bsonx.NewDoc("createIndexes", "c", "indexes", []bsonx.Doc{bsonx.NewDoc("name", "n", "key", bsonx.NewDoc("n", 1))}, "$db", "db"))
+	for i := range documents {
+		h.run(insertOne(kilobyte(i)))
 	}
 }
 
 // send runs a command whose message needs no memory of its own.
 func (h *hotPath) send(body bsonx.Doc) {
 	h.msg = wire.Message{Body: body}
+	h.handle()
+}
+
+// sendNumber runs a request on the document of that number.
+func (h *hotPath) sendNumber(r *request, n int) {
+	for _, at := range r.at {
+		binary.LittleEndian.PutUint32(r.raw[at:], uint32(n))
+	}
+	if err := wire.Parse(&h.msg, r.raw); err != nil {
+		h.tb.Fatal(err)
+	}
+	h.handle()
+}
+
+func (h *hotPath) handle() {
 	h.out = h.svc.Handle(context.Background(), h.conn, &h.msg, h.out[:0]).Out
 	if !bsonx.Doc(h.out[21:]).Lookup("ok").Truthy() {
 		h.tb.Fatal(bsonx.FormatShell(bsonx.Document(h.out[21:])))
 	}
 }
 
-func benchmarkCommand(b *testing.B, documents int, command func(i int) bsonx.Doc) {
-	h := newHotPath(b, 0)
-	for i := range documents {
-		h.run(insertOne(kilobyte(i)))
+// BenchmarkHotPath measures the hot requests from their bytes to the reply's, without a connection.
+func BenchmarkHotPath(b *testing.B) {
+	const documents = 10_000
+	for _, c := range hotRequests {
+		b.Run(c.name, func(b *testing.B) {
+			h := newHotPath(b, 0)
+			h.fill(documents)
+			r, i := c.request(), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				n := i * 7919 % documents
+				if c.fresh {
+					n = documents + i
+				}
+				h.sendNumber(r, n)
+				i++
+			}
+		})
 	}
-	i := 0
-	b.ReportAllocs()
-	for b.Loop() {
-		h.send(command(i))
-		i++
-	}
-}
-
-func BenchmarkFindByID(b *testing.B) {
-	benchmarkCommand(b, 10_000, func(i int) bsonx.Doc { return findByID(i * 7919 % 10_000) })
-}
-
-func BenchmarkInsert(b *testing.B) {
-	benchmarkCommand(b, 0, func(i int) bsonx.Doc { return insertOne(kilobyte(i)) })
-}
-
-func BenchmarkUpdateInc(b *testing.B) {
-	benchmarkCommand(b, 10_000, func(i int) bsonx.Doc { return incByID(i * 7919 % 10_000) })
 }

@@ -61,7 +61,7 @@ func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collecti
 	}
 	src := &listSource{docs: docs}
 	b := batch{
-		req: req, field: "firstBatch", size: size, done: func() bool { return len(src.docs) == 0 },
+		req: req, field: "firstBatch", size: size, source: src,
 		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
 	return b.first(ctx, reply)
@@ -79,6 +79,8 @@ func (s *listSource) Next(context.Context) (bsonx.Doc, error) {
 	s.docs = s.docs[1:]
 	return doc, nil
 }
+
+func (s *listSource) done() bool { return len(s.docs) == 0 }
 
 // Save implements session.Source.
 func (*listSource) Save() {}

@@ -14,8 +14,8 @@ import (
 // maxDatabaseName is the longest database name in bytes.
 const maxDatabaseName = 63
 
-// internDB returns the database's name as a string that is shared between requests.
-func (s *Service) internDB(b []byte) string {
+// internDB returns the database's name as a string that is shared between connections.
+func internDB(b []byte) string {
 	switch string(b) { // the compiler does not allocate for these comparisons
 	case "admin":
 		return "admin"

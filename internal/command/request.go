@@ -32,6 +32,7 @@ type Request struct {
 	Now time.Time
 
 	args   []bsonx.Elem
+	memory *memory
 	reply  replyState
 	retain bool
 }
@@ -151,7 +152,7 @@ func (r *Request) Collection() (string, error) {
 	if len(name) == 0 || name[0] == '.' || bytes.IndexByte(name, 0) >= 0 {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", r.DB, name)
 	}
-	return string(name), nil
+	return r.Conn.collection(name), nil
 }
 
 // Retain lets the request's bytes live on after Run: the connection reads its next message into another buffer. It is

@@ -19,37 +19,48 @@ type planSource struct {
 	store   *table.Store
 	coll    *table.Collection
 	run     *plan.Execution
-	reader  *exec.Reader
+	reader  exec.Reader
 	left    int64 // documents up to the limit; negative without one
 	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore.
 	tailable bool
 	arrivals <-chan struct{}
 }
 
-// openSource plans a query. Where the catalog has changed since the query's collection was looked up, it plans again with
-// what the name means now: an index that was dropped in between may be empty in the snapshot, and so may the collection.
+// openSource plans a query.
 func openSource(ctx context.Context, s *Service, q *plan.Query) (*planSource, error) {
-	reader := exec.NewReader(s.Store.Engine())
-	run, err := s.Planner.Find(ctx, q, reader)
-	for s.isStale(q.Coll) {
+	src := new(planSource)
+	if err := src.open(ctx, s, q); err != nil {
+		return nil, err
+	}
+	return src, nil
+}
+
+// open plans a query. Where the catalog has changed since the query's collection was looked up, it plans again with what
+// the name means now: an index that was dropped in between may be empty in the snapshot, and so may the collection.
+func (s *planSource) open(ctx context.Context, service *Service, q *plan.Query) error {
+	s.service, s.query, s.store, s.left = service, q, service.Store, -1
+	s.reader = *exec.NewReader(service.Store.Engine())
+	run, err := service.Planner.Find(ctx, q, &s.reader)
+	for service.isStale(q.Coll) {
 		if err == nil {
 			run.Close()
 		}
-		reader.Close()
-		if q.Coll, err = s.again(q); err != nil {
-			return nil, err
+		s.reader.Close()
+		if q.Coll, err = service.again(q); err != nil {
+			return err
 		}
-		run, err = s.Planner.Find(ctx, q, reader)
+		run, err = service.Planner.Find(ctx, q, &s.reader)
 	}
 	if err != nil {
-		reader.Close()
-		return nil, err
+		s.reader.Close()
+		return err
 	}
-	left := int64(-1)
+	s.run, s.coll = run, q.Coll
 	if q.Limit > 0 {
-		left = q.Limit
+		s.left = q.Limit
 	}
-	return &planSource{service: s, query: q, store: s.Store, coll: q.Coll, run: run, reader: reader, left: left, tailable: q.Tailable && q.Coll != nil && q.Coll.Capped != nil}, nil
+	s.tailable = q.Tailable && q.Coll != nil && q.Coll.Capped != nil
+	return nil
 }
 
 // Next implements session.Source.
@@ -69,11 +80,9 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 func (s *planSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 	s.Close()
-	fresh, err := openSource(ctx, s.service, s.query)
-	if err != nil {
+	if err := s.open(ctx, s.service, s.query); err != nil {
 		return nil, err
 	}
-	*s = *fresh
 	return s.Next(ctx)
 }
 
@@ -119,7 +128,7 @@ func (s *planSource) Restore(context.Context) error {
 			return err
 		}
 	}
-	s.run.Restore(s.reader)
+	s.run.Restore(&s.reader)
 	return nil
 }
 

@@ -3,9 +3,11 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -61,9 +63,9 @@ type updateSpec struct {
 	supplied bool
 }
 
-func parseUpdateSpec(path string, doc bsonx.Doc) (updateSpec, error) {
+func parseUpdateSpec(doc bsonx.Doc) (updateSpec, error) {
 	var s updateSpec
-	err := ParseFields(path, doc, updateFields, func(i int, v bsonx.Value) error {
+	err := ParseFields("update.updates", doc, updateFields, func(i int, v bsonx.Value) error {
 		switch updateFields[i].Name {
 		case "q":
 			s.query = v.Doc()
@@ -98,7 +100,8 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	specs, err := parseStatements(req, "updates", parseUpdateSpec)
+	specs, err := parseStatements(req, "updates", req.memory.updates, parseUpdateSpec)
+	req.memory.updates = specs
 	if err != nil {
 		return err
 	}
@@ -121,16 +124,16 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	return nil
 }
 
-// parseStatements parses the statements of a write command before any of them runs.
-func parseStatements[T any](req *Request, field string, parse func(path string, doc bsonx.Doc) (T, error)) ([]T, error) {
+// parseStatements parses the statements of a write command before any of them runs. It appends them to out, which is
+// empty.
+func parseStatements[T any](req *Request, field string, out []T, parse func(doc bsonx.Doc) (T, error)) ([]T, error) {
 	n := req.DocumentCount(field)
 	if err := checkBatch(n); err != nil {
-		return nil, err
+		return out, err
 	}
-	out := make([]T, 0, n)
-	path := req.Def.Name + "." + field
+	out = slices.Grow(out, n)
 	err := req.Documents(field, func(_ int, doc bsonx.Doc) error {
-		s, err := parse(path, doc)
+		s, err := parse(doc)
 		out = append(out, s)
 		return err
 	})
@@ -194,8 +197,8 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 
 // runUpdateSpec compiles and runs one update statement.
 func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
-	st, err := r.compileUpdate(sc, spec)
-	if err != nil {
+	st := &r.memory.statement
+	if err := r.compileUpdate(sc, spec, st); err != nil {
 		return write.UpdateResult{}, err
 	}
 	return r.runUpdateStatement(ctx, db, name, st, opts)
@@ -228,54 +231,59 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 }
 
 // compileUpdate turns a specification into a statement.
-func (r *Request) compileUpdate(sc scope, spec *updateSpec) (*write.UpdateStatement, error) {
+func (r *Request) compileUpdate(sc scope, spec *updateSpec, st *write.UpdateStatement) error {
 	if err := checkCollation(spec.collation, bsonx.Document(spec.query), spec.mods, spec.arrayFilters, sortOperand(spec.sort)); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkSort(spec.sort); err != nil {
-		return nil, err
+		return err
 	}
 	arrayFilters, err := docsOf("update.updates.arrayFilters", spec.arrayFilters)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if spec.constants.Type == bsonx.TypeDocument {
 		if spec.mods.Type != bsonx.TypeArray {
-			return nil, mongoerr.New(mongoerr.Code(51198), "Constant values may only be specified for pipeline updates")
+			return mongoerr.New(mongoerr.Code(51198), "Constant values may only be specified for pipeline updates")
 		}
 		if sc, err = sc.with(spec.constants.Doc()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if spec.mods.Type == bsonx.TypeArray && !spec.arrayFilters.IsMissing() {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
+		return mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
 	}
-	u, err := update.Parse(spec.mods, sc.updateOptions(arrayFilters))
+	r.memory.scope = sc
+	u, err := update.Parse(spec.mods, update.Options{ArrayFilters: arrayFilters, Compiler: &r.memory.scope})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := spec.check(u); err != nil {
-		return nil, err
+		return err
 	}
-	parse := sc.filter
-	if spec.upsert {
-		parse = sc.filterForUpsert
-	}
-	f, err := parse(spec.query)
+	f, err := sc.statementFilter(spec)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if u.NeedsMatchedIndex() {
 		f = f.Normalize() // which decides the array element that matched
 	}
-	st := &write.UpdateStatement{
+	*st = write.UpdateStatement{
 		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi},
 		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(),
 	}
 	if spec.supplied {
 		st.Supplied, err = spec.suppliedDoc()
 	}
-	return st, err
+	return err
+}
+
+// statementFilter compiles the query of an update.
+func (s scope) statementFilter(spec *updateSpec) (*filter.Filter, error) {
+	if spec.upsert {
+		return s.filterForUpsert(spec.query)
+	}
+	return s.filter(spec.query)
 }
 
 // suppliedDoc returns the document that an upsert with upsertSupplied inserts.

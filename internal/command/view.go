@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -25,7 +26,7 @@ func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Bui
 	if err != nil {
 		return err
 	}
-	if _, err := findQuery(req, name, nil); err != nil {
+	if err := findQuery(req, name, nil, new(plan.Query)); err != nil {
 		return err
 	}
 	stages := appendStage(nil, "$match", req.Doc("filter"))

@@ -125,9 +125,9 @@ func (o *Op) Begin(parent context.Context, id int64, now time.Time, info OpInfo)
 }
 
 // SetInfo replaces what currentOp shows.
-func (o *Op) SetInfo(info OpInfo) {
+func (o *Op) SetInfo(info *OpInfo) {
 	o.mu.Lock()
-	o.info = info
+	o.info = *info
 	o.mu.Unlock()
 }
 
@@ -152,6 +152,7 @@ func (o *Op) Finish() {
 	o.end(errFinished)
 	o.done = nil
 	o.active, o.info, o.parent = false, OpInfo{}, nil
+	o.Debug.PlanSummary = nil
 }
 
 // end needs the lock.
