@@ -1,21 +1,39 @@
 package exec
 
-import "context"
+import (
+	"context"
+	"math"
+	"sync/atomic"
+)
 
 // Count reads all of its input and counts it, after a skip and up to a limit. It yields no rows.
 type Count struct {
 	base
 	skip  int64
 	limit int64
+	procs *Processors // nil for a count by one goroutine
 }
 
 // NewCount returns a count; a limit of 0 is none.
 func NewCount(env *Env, in Node, skip, limit int64) *Count {
-	return &Count{base{env: env, inputs: []Node{in}}, skip, limit}
+	return &Count{base: base{env: env, inputs: []Node{in}}, skip: skip, limit: limit}
 }
+
+// Share lets the count scan a collection by several goroutines. Its counters are the same but for the works.
+func (n *Count) Share(procs *Processors) { n.procs = procs }
 
 // Next implements Node.
 func (n *Count) Next(ctx context.Context) (*Row, error) {
+	if p := n.parallelScan(); p != nil {
+		err := n.countParallel(ctx, p)
+		if err == nil {
+			return n.end()
+		}
+		if !p.Shared() || interrupted(ctx) != nil {
+			return nil, err
+		}
+		// Which of several errors comes first was chance: the scan below finds the one that always does.
+	}
 	for n.limit == 0 || n.stats.Counted < uint64(n.limit) {
 		row, err := n.inputs[0].Next(ctx)
 		if err != nil {
@@ -31,6 +49,45 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 		n.stats.Counted++
 	}
 	return n.end()
+}
+
+// parallelScan returns the scan that can count in parallel, nil where the order or the number of records looked at matters,
+// or where the reader is not one that goroutines can share.
+func (n *Count) parallelScan() *ParallelScan {
+	scan, ok := n.inputs[0].(*CollScan)
+	if !ok || n.procs == nil || n.skip > 0 || n.limit > 0 || scan.stats.Works > 0 || n.env.limit != math.MaxUint64 {
+		return nil
+	}
+	reader, ok := n.env.Reader.(*Reader)
+	if !ok || !reader.Pinned() {
+		return nil
+	}
+	return NewParallelScan(reader, scan.options, n.procs)
+}
+
+func (n *Count) countParallel(ctx context.Context, p *ParallelScan) error {
+	var counted atomic.Uint64
+	err := p.Run(ctx, func(ctx context.Context, in Node) error {
+		rows := uint64(0)
+		for {
+			row, err := in.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if row == nil {
+				counted.Add(rows)
+				return nil
+			}
+			rows++
+		}
+	})
+	if err == nil {
+		n.stats.Counted = counted.Load()
+		stats := n.inputs[0].Stats()
+		*stats = *p.Stats()
+		stats.IsEOF = true
+	}
+	return err
 }
 
 // Counted returns the result.

@@ -23,6 +23,9 @@ func (p *Planner) count(ctx context.Context, q *Query, r storage.Reader, records
 	defer root.Close()
 	t.closeLosers()
 	t.winner().env.Unlimited()
+	if c, ok := root.(*exec.Count); ok {
+		c.Share(p.processors)
+	}
 	if !t.winner().done {
 		if _, err := root.Next(ctx); err != nil {
 			return 0, err

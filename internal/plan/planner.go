@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
@@ -17,14 +18,17 @@ type Options struct {
 	SortMemory int
 	// Clock measures what explain reports; the system's where nil.
 	Clock clock.Clock
+	// Processors is how many goroutines scans may keep busy at once beyond one for each query; GOMAXPROCS where zero.
+	Processors int
 	// CacheSize bounds the plan cache of all collections; DefaultCacheSize where zero.
 	CacheSize int
 }
 
 // Planner plans queries. One Planner serves all collections of a store; it is safe for concurrent use.
 type Planner struct {
-	opts  Options
-	cache *cache
+	opts       Options
+	cache      *cache
+	processors *exec.Processors
 }
 
 // New returns a planner with an empty cache.
@@ -38,7 +42,10 @@ func New(opts Options) *Planner {
 	if opts.Clock == nil {
 		opts.Clock = clock.System{}
 	}
-	return &Planner{opts: opts, cache: newCache(opts.CacheSize)}
+	if opts.Processors == 0 {
+		opts.Processors = runtime.GOMAXPROCS(0)
+	}
+	return &Planner{opts: opts, cache: newCache(opts.CacheSize), processors: exec.NewProcessors(opts.Processors)}
 }
 
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
