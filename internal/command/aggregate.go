@@ -129,18 +129,19 @@ func (r *Request) openStages(ctx context.Context, sc scope, name string, stages 
 		DB: r.DB, Name: base, Coll: c, Filter: f, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit,
 		Hint: r.Get("hint"), AllowDiskUse: r.BoolOr("allowDiskUse", true),
 	}
+	env := &pipeline.Env{AllowDiskUse: q.AllowDiskUse}
 	if rest.OnlyCounts() {
 		in, err := r.openCount(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		return &stageSource{Source: in, out: rest.Run(in)}, nil
+		return &stageSource{Source: rest.Run(in, env)}, nil
 	}
 	in, err := openSource(ctx, r.Service, q)
 	if err != nil {
 		return nil, err
 	}
-	src := &stageSource{Source: in, out: rest.Run(in)}
+	src := &stageSource{Source: rest.Run(in, env)}
 	if rest.IsEmpty() {
 		src.ended = in.done
 	}
@@ -148,25 +149,13 @@ func (r *Request) openStages(ctx context.Context, sc scope, name string, stages 
 }
 
 // openCount counts what a query finds, which need not read it, for stages that ask no more.
-func (r *Request) openCount(ctx context.Context, q *plan.Query) (*countedSource, error) {
+func (r *Request) openCount(ctx context.Context, q *plan.Query) (*pipeline.EmptyDocs, error) {
 	n, err := r.Service.countMatches(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	return &countedSource{pipeline.EmptyDocs{N: n}}, nil
+	return &pipeline.EmptyDocs{N: n}, nil
 }
-
-// countedSource stands for documents that were counted. It holds nothing that an idle cursor must let go of.
-type countedSource struct{ pipeline.EmptyDocs }
-
-// Save implements session.Source.
-func (*countedSource) Save() {}
-
-// Restore implements session.Source.
-func (*countedSource) Restore(context.Context) error { return nil }
-
-// Close implements session.Source.
-func (*countedSource) Close() {}
 
 // resolveView follows a view to its collection, and puts the stages of the views before the given ones.
 func (r *Request) resolveView(name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value) {
@@ -182,13 +171,9 @@ func (r *Request) resolveView(name string, stages []bsonx.Value) (string, *table
 
 // stageSource is a cursor over a pipeline.
 type stageSource struct {
-	session.Source // of the pipeline's input
-	out            pipeline.Source
+	pipeline.Source
 	// ended reports whether the input is known to be at its end; nil where stages stand above it.
 	ended func() bool
 }
-
-// Next implements session.Source.
-func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) { return s.out.Next(ctx) }
 
 func (s *stageSource) done() bool { return s.ended != nil && s.ended() }

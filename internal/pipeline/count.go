@@ -31,10 +31,12 @@ func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
 	return []stage{&count{name}}, nil
 }
 
-func (c *count) open(src Source) Source { return &countSource{src: src, field: c.field} }
+func (c *count) open(src Source, _ *Env) Source {
+	return &countSource{input: input{src}, field: c.field}
+}
 
 type countSource struct {
-	src   Source
+	input
 	field string
 	done  bool
 }

@@ -1,11 +1,6 @@
 package pipeline
 
-import (
-	"context"
-
-	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
-)
+import "github.com/sheafdb/sheaf/internal/expr"
 
 // OnlyCounts reports whether the results depend on how many documents there are, and on nothing in them: $count, or a
 // $group by constants, which is how drivers count. Such a pipeline can be run over EmptyDocs.
@@ -26,22 +21,4 @@ func (p *Pipeline) OnlyCounts() bool {
 	default:
 		return false
 	}
-}
-
-// EmptyDocs yields N empty documents.
-type EmptyDocs struct{ N int64 }
-
-// interruptInterval is how many documents pass between two looks at the context.
-const interruptInterval = 1024
-
-// Next returns the next document.
-func (s *EmptyDocs) Next(ctx context.Context) (bsonx.Doc, error) {
-	if s.N%interruptInterval == 0 && ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if s.N == 0 {
-		return nil, nil
-	}
-	s.N--
-	return bsonx.Empty, nil
 }

@@ -66,7 +66,9 @@ func (g *group) addField(name string, v bsonx.Value) error {
 	return nil
 }
 
-func (g *group) open(src Source) Source { return &groupSource{src: src, group: g} }
+func (g *group) open(src Source, env *Env) Source {
+	return &groupSource{input: input{src}, group: g, limit: env.memoryLimit()}
+}
 
 type bucket struct {
 	id     bsonx.Value
@@ -74,7 +76,8 @@ type bucket struct {
 }
 
 type groupSource struct {
-	src     Source
+	input
+	limit   int
 	group   *group
 	loaded  bool
 	buckets []*bucket
@@ -129,9 +132,9 @@ func (s *groupSource) add(ctx *expr.Context, doc bsonx.Doc) error {
 		}
 		s.bytes += acc.Bytes() - before
 	}
-	if limit := s.group.opts.memoryLimit(); s.bytes > limit {
+	if s.bytes > s.limit {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", limit)
+			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.limit)
 	}
 	return nil
 }

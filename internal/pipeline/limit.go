@@ -37,10 +37,10 @@ func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error
 	return n, nil
 }
 
-func (l *limit) open(src Source) Source { return &limitSource{src, l.n} }
+func (l *limit) open(src Source, _ *Env) Source { return &limitSource{input{src}, l.n} }
 
 type limitSource struct {
-	src  Source
+	input
 	left int64
 }
 

@@ -50,10 +50,10 @@ func hasText(d bsonx.Doc, depth int) bool {
 // maxNesting bounds the search; BSON from a client cannot be deeper.
 const maxNesting = 200
 
-func (m *match) open(src Source) Source { return &matchSource{src, m.filter} }
+func (m *match) open(src Source, _ *Env) Source { return &matchSource{input{src}, m.filter} }
 
 type matchSource struct {
-	src    Source
+	input
 	filter *filter.Filter
 }
 

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -17,11 +16,6 @@ const maxStages = 1000
 // DefaultMemoryLimit is what one blocking stage may keep.
 const DefaultMemoryLimit = 100 << 20
 
-// Source yields documents. Next returns nil at the end; a document is valid until the following call.
-type Source interface {
-	Next(ctx context.Context) (bsonx.Doc, error)
-}
-
 // Options are the surroundings of a pipeline.
 type Options struct {
 	// Vars is the scope of expressions; nil has the system variables only.
@@ -30,8 +24,6 @@ type Options struct {
 	Now time.Time
 	// Collation compares strings; nil compares bytes.
 	Collation filter.Collator
-	// MemoryLimit bounds what one stage keeps; 0 means DefaultMemoryLimit.
-	MemoryLimit int
 	// AllowWhere allows $where in $match, which MongoDB does not.
 	AllowWhere bool
 
@@ -43,17 +35,10 @@ func (o *Options) projection() projection.Options {
 	return projection.Options{Vars: o.Vars, Now: o.Now, Collation: o.Collation}
 }
 
-func (o *Options) memoryLimit() int {
-	if o.MemoryLimit > 0 {
-		return o.MemoryLimit
-	}
-	return DefaultMemoryLimit
-}
-
 // stage is a compiled stage.
 type stage interface {
 	// open returns the stage's results over a source.
-	open(src Source) Source
+	open(src Source, env *Env) Source
 }
 
 // step is a stage with its name, as it was written.
@@ -128,10 +113,10 @@ func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]
 	return steps, nil
 }
 
-// Run returns the pipeline's results over a source.
-func (p *Pipeline) Run(src Source) Source {
+// Run returns the pipeline's results over a source, which is closed with them. A nil env has no collections.
+func (p *Pipeline) Run(src Source, env *Env) Source {
 	for _, s := range p.steps {
-		src = s.open(src)
+		src = s.open(src, env)
 	}
 	return src
 }
@@ -198,35 +183,4 @@ func (p *Pipeline) Split() (Leading, *Pipeline) {
 		lead.Filter = bsonx.NewDoc("$and", predicates)
 	}
 	return lead, &Pipeline{steps: steps, opts: p.opts}
-}
-
-// SliceSource yields documents that are in memory.
-type SliceSource struct {
-	Docs []bsonx.Doc
-	next int
-}
-
-// Next returns the next document.
-func (s *SliceSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if s.next >= len(s.Docs) {
-		return nil, nil
-	}
-	s.next++
-	return s.Docs[s.next-1], nil
-}
-
-// Drain pulls a source to its end and calls f for each document.
-func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
-	for {
-		doc, err := src.Next(ctx)
-		if err != nil || doc == nil {
-			return err
-		}
-		if err := f(doc); err != nil {
-			return err
-		}
-	}
 }

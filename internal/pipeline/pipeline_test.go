@@ -56,7 +56,7 @@ func run(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) string {
 		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
 	}
 	out := ""
-	err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}), func(d bsonx.Doc) error {
+	err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(d bsonx.Doc) error {
 		out += "  " + print(t, d) + "\n"
 		return nil
 	})
@@ -141,8 +141,8 @@ func TestMemoryLimit(t *testing.T) {
 	for _, stages := range []string{
 		`[{"$sort": {"s": 1}}]`, `[{"$group": {"_id": "$_id"}}]`, `[{"$group": {"_id": null, "l": {"$push": "$s"}}}]`,
 	} {
-		p := mustParse(t, stages, pipeline.Options{MemoryLimit: 50_000})
-		_, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}))
+		p := mustParse(t, stages, pipeline.Options{})
+		_, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 50_000}))
 		if mongoerr.CodeOf(err) != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
 			t.Errorf("%s: %v", stages, err)
 		}
@@ -154,7 +154,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := mustParse(t, `[{"$sort": {"a": 1}}]`, pipeline.Options{})
-	if _, err := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{bsonx.Empty}}).Next(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{bsonx.Empty}}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -211,7 +211,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc, doc}}), func(d bsonx.Doc) error {
+		err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc, doc}}, nil), func(d bsonx.Doc) error {
 			return bsonx.Validate(d, bsonx.Limits{})
 		})
 		if code := mongoerr.CodeOf(err); code == mongoerr.InvalidBSON {
@@ -228,7 +228,7 @@ func BenchmarkGroup(b *testing.B) {
 	p := mustParse(b, `[{"$group": {"_id": "$customer", "n": {"$sum": 1}, "total": {"$sum": "$amount"}, "avg": {"$avg": "$amount"}}}]`, pipeline.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}), func(bsonx.Doc) error { return nil }); err != nil {
+		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(bsonx.Doc) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

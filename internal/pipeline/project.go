@@ -36,14 +36,16 @@ func projectStage(p *projection.Projection, err error) ([]stage, error) {
 	return []stage{&project{p}}, nil
 }
 
-func (p *project) open(src Source) Source { return &projectSource{src: src, projection: p.projection} }
+func (p *project) open(src Source, _ *Env) Source {
+	return &projectSource{input: input{src}, projection: p.projection}
+}
 
 func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
 	return p.projection.Apply(nil, doc, nil)
 }
 
 type projectSource struct {
-	src        Source
+	input
 	projection *projection.Projection
 	buf        []byte
 }

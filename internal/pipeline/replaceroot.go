@@ -62,10 +62,12 @@ func (r *replaceRoot) transform(doc bsonx.Doc) (bsonx.Doc, error) {
 	return r.replace(&expr.Context{}, doc)
 }
 
-func (r *replaceRoot) open(src Source) Source { return &replaceSource{src: src, stage: r} }
+func (r *replaceRoot) open(src Source, _ *Env) Source {
+	return &replaceSource{input: input{src}, stage: r}
+}
 
 type replaceSource struct {
-	src   Source
+	input
 	stage *replaceRoot
 	ctx   expr.Context
 }

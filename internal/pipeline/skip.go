@@ -17,10 +17,10 @@ func parseSkip(arg bsonx.Value, _ Options) ([]stage, error) {
 	return []stage{&skip{n}}, nil
 }
 
-func (s *skip) open(src Source) Source { return &skipSource{src, s.n} }
+func (s *skip) open(src Source, _ *Env) Source { return &skipSource{input{src}, s.n} }
 
 type skipSource struct {
-	src  Source
+	input
 	left int64
 }
 

@@ -61,7 +61,9 @@ func parseSortKey(name string, v bsonx.Value) (sortKey, error) {
 	return sortKey{path, n < 0}, err
 }
 
-func (s *sort) open(src Source) Source { return &sortSource{src: src, sort: s} }
+func (s *sort) open(src Source, env *Env) Source {
+	return &sortSource{input: input{src}, sort: s, limit: env.memoryLimit()}
+}
 
 type sortedDoc struct {
 	keys []bsonx.Value
@@ -69,7 +71,8 @@ type sortedDoc struct {
 }
 
 type sortSource struct {
-	src    Source
+	input
+	limit  int
 	sort   *sort
 	loaded bool
 	docs   []sortedDoc
@@ -108,9 +111,9 @@ func (s *sortSource) add(doc bsonx.Doc) error {
 	}
 	s.docs = append(s.docs, d)
 	s.bytes += len(doc) + 64 + 32*len(d.keys)
-	if limit := s.sort.opts.memoryLimit(); s.bytes > limit {
+	if s.bytes > s.limit {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-			"Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", limit)
+			"Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.limit)
 	}
 	return nil
 }

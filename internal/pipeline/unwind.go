@@ -71,10 +71,10 @@ func (u *unwind) setIndex(v bsonx.Value) error {
 	return err
 }
 
-func (u *unwind) open(src Source) Source { return &unwindSource{src: src, stage: u} }
+func (u *unwind) open(src Source, _ *Env) Source { return &unwindSource{input: input{src}, stage: u} }
 
 type unwindSource struct {
-	src   Source
+	input
 	stage *unwind
 	doc   bsonx.Doc
 	elems bsonx.Iter
@@ -111,6 +111,18 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			return s.result(v, bsonx.Null), nil
 		}
 	}
+}
+
+// Save implements Source. The document that is being unwound is kept.
+func (s *unwindSource) Save() {
+	if s.open {
+		s.doc = s.doc.Clone()
+		s.elems = s.doc.LookupPath(s.stage.path...).Doc().Iter()
+		for range s.next {
+			s.elems.Next()
+		}
+	}
+	s.input.Save()
 }
 
 func (s *unwindSource) result(elem, index bsonx.Value) bsonx.Doc {

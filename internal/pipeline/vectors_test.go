@@ -211,7 +211,7 @@ func (w world) aggregate(coll string, cmd bsonx.Doc) (bsonx.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return batch(p.Run(&pipeline.SliceSource{Docs: w[coll]}))
+	return batch(p.Run(&pipeline.SliceSource{Docs: w[coll]}, nil))
 }
 
 func batch(src pipeline.Source) (bsonx.Doc, error) {
@@ -267,7 +267,7 @@ func (w world) find(coll string, cmd bsonx.Doc) (bsonx.Doc, error) {
 		}
 	}
 	docs := []bsonx.Doc{}
-	err = pipeline.Drain(context.Background(), rest.Run(&pipeline.SliceSource{Docs: matched}), func(d bsonx.Doc) error {
+	err = pipeline.Drain(context.Background(), rest.Run(&pipeline.SliceSource{Docs: matched}, nil), func(d bsonx.Doc) error {
 		out, err := p.Apply(nil, d, nil)
 		docs = append(docs, out)
 		return err

@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// Source yields documents. It is used by one goroutine, and closed once.
+type Source interface {
+	// Next returns the next document, nil at the end; a document is valid until the following call of any method.
+	Next(ctx context.Context) (bsonx.Doc, error)
+	// Save lets go of what holds storage, as between two batches of a cursor; Restore takes it up again.
+	Save()
+	Restore(ctx context.Context) error
+	// Close ends the source and those it reads.
+	Close()
+}
+
+// Env is what the stages of one run need from outside.
+type Env struct {
+	// Collections opens other collections; nil where a pipeline may not read any.
+	Collections Collections
+	// MemoryLimit bounds what one stage keeps in memory; 0 means DefaultMemoryLimit.
+	MemoryLimit int
+	// AllowDiskUse lets stages that reach the limit write to temporary files in TempDir, the system's where empty.
+	AllowDiskUse bool
+	TempDir      string
+}
+
+// Collections is what stages ask of the server.
+type Collections interface {
+	// Open runs stages over a collection or view, which need not exist, with the variables of a scope.
+	Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error)
+}
+
+// memoryLimit returns what one stage may keep.
+func (e *Env) memoryLimit() int {
+	if e != nil && e.MemoryLimit > 0 {
+		return e.MemoryLimit
+	}
+	return DefaultMemoryLimit
+}
+
+// input is what a source reads; embedded, it passes on what the source does not do itself.
+type input struct{ src Source }
+
+// Save implements Source.
+func (i *input) Save() { i.src.Save() }
+
+// Restore implements Source.
+func (i *input) Restore(ctx context.Context) error { return i.src.Restore(ctx) }
+
+// Close implements Source.
+func (i *input) Close() { i.src.Close() }
+
+// inMemory is embedded by sources that hold nothing but memory.
+type inMemory struct{}
+
+// Save implements Source.
+func (inMemory) Save() {}
+
+// Restore implements Source.
+func (inMemory) Restore(context.Context) error { return nil }
+
+// Close implements Source.
+func (inMemory) Close() {}
+
+// SliceSource yields documents that are in memory.
+type SliceSource struct {
+	inMemory
+	Docs []bsonx.Doc
+	next int
+}
+
+// Next returns the next document.
+func (s *SliceSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.next >= len(s.Docs) {
+		return nil, nil
+	}
+	s.next++
+	return s.Docs[s.next-1], nil
+}
+
+// EmptyDocs yields N empty documents.
+type EmptyDocs struct {
+	inMemory
+	N int64
+}
+
+// interruptInterval is how many documents pass between two looks at the context.
+const interruptInterval = 1024
+
+// Next returns the next document.
+func (s *EmptyDocs) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.N%interruptInterval == 0 && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if s.N == 0 {
+		return nil, nil
+	}
+	s.N--
+	return bsonx.Empty, nil
+}
+
+// Drain pulls a source to its end and calls f for each document.
+func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
+	for {
+		doc, err := src.Next(ctx)
+		if err != nil || doc == nil {
+			return err
+		}
+		if err := f(doc); err != nil {
+			return err
+		}
+	}
+}
