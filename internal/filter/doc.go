@@ -11,7 +11,7 @@
 //   - A node answers two questions: does a document match (matchDoc), and does a single value match (matchElem), which
 //     $elemMatch, $not and $all ask of array elements.
 //   - Details tell which element of an array the match went through, for the positional operator $.
-//   - Normalize gives the canonical tree: flattened, constants removed, children sorted. ShapeKey and Serialize are
+//   - Normalize gives the canonical tree: flattened, constants removed, children sorted. AppendShapeKey and Serialize are
 //     defined on any tree, but only canonical trees of the same query are equal.
 //
 // Invariants:

@@ -52,7 +52,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		filter.ShapeKey()
+		filter.AppendShapeKey(nil)
 		DependsOn(filter.Root)
 		if !SubsetOf(canonical.Root, canonical.Root) {
 			t.Fatalf("%s is no subset of itself", toJSON(text))

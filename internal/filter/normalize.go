@@ -11,9 +11,19 @@ import (
 
 // Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened, constants and
 // duplicates removed, single children in place of their parents, equalities of one path joined to $in, children sorted.
-// It matches the same documents.
-func (f *Filter) Normalize() *Filter { return newFilter(normalize(f.Root), f.spec, f.opts) }
+// It matches the same documents. A filter that is in that form already is returned as it is.
+func (f *Filter) Normalize() *Filter {
+	root := normalize(f.Root)
+	if root == f.Root {
+		return f
+	}
+	return newFilter(root, f.spec, f.opts)
+}
 
+// usualChildren is how many children a node has at most in most filters: so many are looked at without an allocation.
+const usualChildren = 8
+
+// normalize returns n itself where it is canonical, as most filters are and all are that were normalised before.
 func normalize(n Node) Node {
 	switch n := n.(type) {
 	case *And:
@@ -23,11 +33,15 @@ func normalize(n Node) Node {
 	case *Nor:
 		return normalizeNor(n)
 	case *Not:
-		return negate(normalize(n.Child))
+		return normalizeNot(n)
 	case *In:
 		return normalizeIn(n)
 	case *ElemMatchObject:
-		return &ElemMatchObject{n.leaf, normalize(n.Child)}
+		child := normalize(n.Child)
+		if child == n.Child {
+			return n
+		}
+		return &ElemMatchObject{n.leaf, child}
 	case *ElemMatchValue:
 		return normalizeElemMatchValue(n)
 	default:
@@ -36,7 +50,8 @@ func normalize(n Node) Node {
 }
 
 func normalizeAnd(n *And) Node {
-	var nodes []Node
+	var room [usualChildren]Node
+	nodes := room[:0]
 	for _, child := range n.Children {
 		switch child := normalize(child).(type) {
 		case *And:
@@ -57,10 +72,13 @@ func normalizeAnd(n *And) Node {
 		return normalizedTrue(n.Children[0])
 	}
 	nodes = sortAndDedupe(nodes)
-	if len(nodes) == 1 {
+	switch {
+	case len(nodes) == 1:
 		return nodes[0]
+	case slices.Equal(nodes, n.Children):
+		return n
 	}
-	return newConjunction(nodes)
+	return newConjunction(slices.Clone(nodes))
 }
 
 // normalizedTrue keeps an explicit $alwaysTrue, which explain prints; every other tautology is an empty conjunction.
@@ -72,7 +90,8 @@ func normalizedTrue(n Node) Node {
 }
 
 func normalizeOr(n *Or) Node {
-	var nodes []Node
+	var room [usualChildren]Node
+	nodes := room[:0]
 	for _, child := range n.Children {
 		switch child := normalize(child).(type) {
 		case *Or:
@@ -94,11 +113,15 @@ func normalizeOr(n *Or) Node {
 	case 1:
 		return nodes[0]
 	}
-	return &Or{nodes}
+	if slices.Equal(nodes, n.Children) {
+		return n
+	}
+	return &Or{slices.Clone(nodes)}
 }
 
 func normalizeNor(n *Nor) Node {
-	nodes := make([]Node, 0, len(n.Children))
+	var room [usualChildren]Node
+	nodes := room[:0]
 	for _, child := range n.Children {
 		switch child := normalize(child).(type) {
 		case *AlwaysFalse:
@@ -115,10 +138,29 @@ func normalizeNor(n *Nor) Node {
 	case 1:
 		return negate(nodes[0])
 	}
-	return &Nor{nodes}
+	if slices.Equal(nodes, n.Children) {
+		return n
+	}
+	return &Nor{slices.Clone(nodes)}
+}
+
+func normalizeNot(n *Not) Node {
+	child := normalize(n.Child)
+	if child == n.Child && negatedConstant(child) == nil {
+		return n
+	}
+	return negate(child)
 }
 
 func negate(n Node) Node {
+	if c := negatedConstant(n); c != nil {
+		return c
+	}
+	return &Not{Child: n}
+}
+
+// negatedConstant returns the negation of a constant, nil for other nodes.
+func negatedConstant(n Node) Node {
 	switch n := n.(type) {
 	case *AlwaysFalse:
 		return &And{}
@@ -130,7 +172,7 @@ func negate(n Node) Node {
 		}
 	default:
 	}
-	return &Not{Child: n}
+	return nil
 }
 
 // normalizeIn replaces an $in of one member by the member, and an empty one by false.
@@ -150,6 +192,9 @@ func normalizeIn(n *In) Node {
 
 // joinEqualities replaces equalities, and regular expressions beside them, of one path by an $in.
 func joinEqualities(nodes []Node) []Node {
+	if !slices.ContainsFunc(nodes, isRegex) && !hasPair(nodes) {
+		return nodes
+	}
 	groups := map[string][]Node{}
 	var order []string
 	rest := make([]Node, 0, len(nodes))
@@ -172,6 +217,20 @@ func joinEqualities(nodes []Node) []Node {
 		}
 	}
 	return sortAndDedupe(rest)
+}
+
+func isRegex(n Node) bool { return n.Kind() == KindRegex }
+
+// hasPair reports whether two of the nodes, which are sorted, are equalities of one path.
+func hasPair(nodes []Node) bool {
+	for i := 1; i < len(nodes); i++ {
+		a, isMember := inMember(nodes[i-1])
+		b, isNext := inMember(nodes[i])
+		if isMember && isNext && a == b {
+			return true
+		}
+	}
+	return false
 }
 
 // inMember reports whether a node can be a member of an $in. Equality with a regular expression as a value cannot: there
@@ -204,7 +263,8 @@ func joinToIn(path string, nodes []Node) Node {
 }
 
 func normalizeElemMatchValue(n *ElemMatchValue) Node {
-	var nodes []Node
+	var room [usualChildren]Node
+	nodes := room[:0]
 	for _, child := range n.Children {
 		switch child := normalize(child).(type) {
 		case *And:
@@ -215,7 +275,11 @@ func normalizeElemMatchValue(n *ElemMatchValue) Node {
 			nodes = append(nodes, child)
 		}
 	}
-	return &ElemMatchValue{n.leaf, sortAndDedupe(nodes)}
+	nodes = sortAndDedupe(nodes)
+	if slices.Equal(nodes, n.Children) {
+		return n
+	}
+	return &ElemMatchValue{n.leaf, slices.Clone(nodes)}
 }
 
 // sortAndDedupe sorts in place by kind, path and children; nodes that are equal in all that keep their order. Of nodes

@@ -7,16 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// ShapeKey returns a key that filters of the same shape share: the same canonical tree with other values. What decides
+// AppendShapeKey appends a key that filters of the same shape share: the same canonical tree with other values. What decides
 // whether an index can be used stays in it: the options and the anchor of a regular expression, null and regular
 // expressions among the members of an $in, an expression as a whole.
-func (f *Filter) ShapeKey() []byte {
-	key := appendShape(nil, normalize(f.Root))
+func (f *Filter) AppendShapeKey(dst []byte) []byte {
+	dst = appendShape(dst, normalize(f.Root))
 	if c := f.opts.Collation; c != nil {
-		key = append(key, 0xFF)
-		key = append(key, c.Spec()...)
+		dst = append(dst, 0xFF)
+		dst = append(dst, c.Spec()...)
 	}
-	return key
+	return dst
 }
 
 func appendShape(key []byte, n Node) []byte {

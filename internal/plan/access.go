@@ -29,35 +29,35 @@ func (a *access) tree() node {
 // accesses enumerates the ways to a conjunction: one or more per index whose first field it bounds, and one per $or
 // whose branches all have one. need, where not nil, must have bounded the index: it keeps a branch of an $or from
 // being served by what stands outside of it.
-func (cq *canonical) accesses(c *conjunction, need *conjunction) []*access {
-	var out []*access
-	for _, x := range cq.candidateIndexes() {
-		if !cq.holds(x, c) {
+func (cq *canonical) accesses(c *conjunction, need *conjunction) []access {
+	var out []access
+	for _, x := range cq.indexes {
+		if !cq.mayUse(x) || !c.hasPath(x.fields[0].Path) || !cq.holds(x, c) {
 			continue
 		}
-		for _, asg := range cq.assignments(x, c) {
+		cq.assignments(x, c, func(asg assignment) bool {
 			if need == nil || asg.usesOneOf(need) {
-				out = append(out, asg.access(c))
+				out = append(out, asg.access(x, c))
 			}
-			if len(out) >= maxCandidates {
-				return out
-			}
+			return len(out) < maxCandidates
+		})
+		if len(out) >= maxCandidates {
+			return out
 		}
 	}
 	for _, o := range c.ors {
-		if a := cq.orAccess(o, c); a != nil && len(out) < maxCandidates {
+		if len(out) >= maxCandidates {
+			break
+		}
+		if a, ok := cq.orAccess(o, c); ok {
 			out = append(out, a)
 		}
 	}
 	return out
 }
 
-func (cq *canonical) candidateIndexes() []*indexInfo {
-	if cq.hint.index != nil {
-		return []*indexInfo{cq.hint.index}
-	}
-	return cq.indexes
-}
+// mayUse reports whether a hint, if there is one, is of that index.
+func (cq *canonical) mayUse(x *indexInfo) bool { return cq.hint.index == nil || cq.hint.index == x }
 
 // holds reports whether an index has an entry of every document that the conjunction matches, as far as its partial
 // filter is concerned. A hint overrides it, and then the result may be incomplete, as in MongoDB.
@@ -69,38 +69,40 @@ func (cq *canonical) holds(x *indexInfo, c *conjunction) bool {
 	return x.partial != nil && n != nil && filter.SubsetOf(n, x.partial)
 }
 
-// orAccess is the union of accesses to all branches, or nil. What stands beside the $or also bounds the branches.
-func (cq *canonical) orAccess(o *filter.Or, c *conjunction) *access {
+// orAccess is the union of accesses to all branches, if all have one. What stands beside the $or also bounds the branches.
+func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
 	var outer conjunction
 	for _, n := range c.conjuncts {
 		if n != filter.Node(o) {
 			outer.add(n)
 		}
 	}
-	union := &or{}
+	union := &or{in: make([]node, 0, len(o.Children))}
 	score := 0
 	for i, child := range o.Children {
 		branch := conjunctionOf(child)
-		best := cq.bestAccess(branch, &outer)
-		if best == nil {
-			return nil
+		best, ok := cq.bestAccess(branch, &outer)
+		if !ok {
+			return access{}, false
 		}
 		if i == 0 || best.score < score {
 			score = best.score
 		}
 		union.in = append(union.in, best.tree())
 	}
-	return &access{node: union, residual: outer.conjuncts, score: score - 1}
+	return access{node: union, residual: outer.conjuncts, score: score - 1}, true
 }
 
-// bestAccess chooses the access to a branch of an $or that bounds most.
-func (cq *canonical) bestAccess(branch, outer *conjunction) *access {
-	var best *access
-	combined := branch.with(&conjunction{predicates: outer.predicates})
+// bestAccess chooses the access to a branch of an $or that bounds most; false where there is none.
+func (cq *canonical) bestAccess(branch, outer *conjunction) (best access, found bool) {
+	combined := branch
+	if len(outer.predicates) > 0 {
+		combined = branch.with(outer.predicates)
+	}
 	for _, a := range cq.accesses(combined, branch) {
-		if best == nil || a.score > best.score {
-			best = a
+		if !found || a.score > best.score {
+			best, found = a, true
 		}
 	}
-	return best
+	return best, found
 }

@@ -4,44 +4,56 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// assignment says which predicates bound which fields of an index.
-type assignment struct {
-	index  *indexInfo
-	fields [][]assigned
-}
-
+// assigned is a predicate that bounds a field of an index.
 type assigned struct {
-	pred   predicate
-	bounds fieldBounds
+	pred   *predicate
+	bounds *predicateBounds
+	field  int
 }
 
-// assignments enumerates the ways to bound an index by a conjunction. Where the first field is multikey only one of
-// several predicates can bound it, and each of them is tried.
-func (cq *canonical) assignments(x *indexInfo, c *conjunction) []*assignment {
-	if x.collated {
-		return nil
+// assignment says which predicates bound which fields of an index, in the order of the fields.
+type assignment []assigned
+
+// workspace holds what the assignments of a query are made in, one after the other.
+type workspace struct {
+	leading, servable, chosen assignment
+	room                      [3][usualConjuncts]assigned
+}
+
+func (w *workspace) clear() {
+	if w.chosen == nil {
+		w.leading, w.servable, w.chosen = w.room[0][:], w.room[1][:], w.room[2][:]
 	}
-	leading := cq.servable(x, 0, c)
-	var out []*assignment
-	for i, first := range leading {
-		if alreadyTogether(leading[:i], first, x.bits(0)) {
+	w.leading, w.servable, w.chosen = w.leading[:0], w.servable[:0], w.chosen[:0]
+}
+
+// assignments calls use for the ways to bound an index by a conjunction until it returns false. Where the first field is
+// multikey only one of several predicates can bound it, and each of them is tried. An assignment is good until use returns.
+func (cq *canonical) assignments(x *indexInfo, c *conjunction, use func(assignment) bool) {
+	if x.collated {
+		return
+	}
+	w := &cq.work
+	w.clear()
+	w.leading = cq.servable(w.leading, x, 0, c)
+	for i, first := range w.leading {
+		if alreadyTogether(w.leading[:i], first, x.bits(0)) {
 			continue
 		}
-		a := &assignment{index: x, fields: make([][]assigned, len(x.fields))}
-		a.fields[0] = []assigned{first}
-		a.extend(0, leading)
+		w.chosen = append(w.chosen[:0], first)
+		w.chosen = w.chosen.extend(x, w.leading)
 		for f := 1; f < len(x.fields); f++ {
-			a.extend(f, cq.servable(x, f, c))
+			w.servable = cq.servable(w.servable[:0], x, f, c)
+			w.chosen = w.chosen.extend(x, w.servable)
 		}
-		if cq.complete(a) {
-			out = append(out, a)
+		if w.chosen.isComplete(x) && !use(w.chosen) {
+			return
 		}
 	}
-	return out
 }
 
 // alreadyTogether reports whether the assignment that one of the earlier predicates began holds this one too.
-func alreadyTogether(earlier []assigned, next assigned, bits uint64) bool {
+func alreadyTogether(earlier assignment, next assigned, bits uint64) bool {
 	for _, e := range earlier {
 		if combine(e.pred, next.pred, bits) {
 			return true
@@ -50,62 +62,60 @@ func alreadyTogether(earlier []assigned, next assigned, bits uint64) bool {
 	return false
 }
 
-// servable returns the predicates that can bound a field, equalities first.
-func (cq *canonical) servable(x *indexInfo, field int, c *conjunction) []assigned {
-	path := x.fields[field].Path
-	ctx := boundsContext{
-		multikey: x.bits(field) != 0, dotted: isDotted(path), numeric: hasNumber(path), collated: cq.collated(),
-	}
-	var points, rest []assigned
-	for _, p := range c.predicates {
-		if p.path != path {
-			continue
-		}
-		b, ok := boundsOf(p.node, ctx)
-		if !ok {
-			continue
-		}
-		if len(p.elems) > 0 || ctx.numeric && ctx.multikey {
-			b.tight = inexactFetch
-		}
-		if b.ivs.isPoints() {
-			points = append(points, assigned{p, b})
-		} else {
-			rest = append(rest, assigned{p, b})
-		}
-	}
-	return append(points, rest...)
-}
-
-// extend adds to a field every predicate that can be combined with all that were chosen before.
-func (a *assignment) extend(field int, from []assigned) {
-	for _, next := range from {
-		if a.fits(field, next) {
-			a.fields[field] = append(a.fields[field], next)
-		}
-	}
-}
-
-func (a *assignment) fits(field int, next assigned) bool {
-	for f, chosen := range a.fields {
-		bits := a.index.bits(f) | a.index.bits(field)
-		for _, have := range chosen {
-			if have.pred.node == next.pred.node || !combine(have.pred, next.pred, bits) {
-				return false
+// servable appends the predicates that can bound a field, equalities first.
+func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjunction) assignment {
+	for _, points := range [...]bool{true, false} {
+		for i := range c.predicates {
+			p := &c.predicates[i]
+			if p.path != x.fields[field].Path {
+				continue
 			}
+			if b := p.boundsOn(x, field, cq.collated()); b.ok && b.points == points {
+				dst = append(dst, assigned{p, b, field})
+			}
+		}
+	}
+	return dst
+}
+
+// extend adds every predicate of one field that can be combined with all that were chosen before.
+func (a assignment) extend(x *indexInfo, from assignment) assignment {
+	for _, next := range from {
+		if a.fits(x, next) {
+			a = append(a, next)
+		}
+	}
+	return a
+}
+
+func (a assignment) fits(x *indexInfo, next assigned) bool {
+	for _, have := range a {
+		if have.pred.node == next.pred.node ||
+			!combine(have.pred, next.pred, x.bits(have.field)|x.bits(next.field)) {
+			return false
 		}
 	}
 	return true
 }
 
-// complete reports whether a sparse index has an entry of every match.
-func (cq *canonical) complete(a *assignment) bool {
-	if !a.index.sparse {
+// isComplete reports whether a sparse index has an entry of every match.
+func (a assignment) isComplete(x *indexInfo) bool {
+	if !x.sparse {
 		return true
 	}
-	for _, chosen := range a.fields {
-		for _, have := range chosen {
-			if impliesPresence(have.pred.node) {
+	for _, have := range a {
+		if impliesPresence(have.pred.node) {
+			return true
+		}
+	}
+	return false
+}
+
+// usesOneOf reports whether a predicate of c bounds the index.
+func (a assignment) usesOneOf(c *conjunction) bool {
+	for _, have := range a {
+		for i := range c.predicates {
+			if c.predicates[i].node == have.pred.node {
 				return true
 			}
 		}
@@ -113,39 +123,25 @@ func (cq *canonical) complete(a *assignment) bool {
 	return false
 }
 
-// usesOneOf reports whether a predicate of c bounds the index.
-func (a *assignment) usesOneOf(c *conjunction) bool {
-	for _, chosen := range a.fields {
-		for _, have := range chosen {
-			for _, p := range c.predicates {
-				if p.node == have.pred.node {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // access makes the index scan of an assignment, and the residual that it leaves of a conjunction.
-func (a *assignment) access(c *conjunction) *access {
-	scan := &indexScan{index: a.index, bounds: a.index.all(), dedup: a.index.isMultikey()}
-	settled := map[filter.Node]tightness{}
-	out := &access{node: scan, scan: scan}
-	for f, chosen := range a.fields {
-		for _, have := range chosen {
-			scan.bounds[f] = scan.bounds[f].intersect(have.bounds.ivs)
-			if n, seen := settled[have.pred.conjunct]; !seen || have.bounds.tight > n {
-				settled[have.pred.conjunct] = have.bounds.tight
-			}
+func (a assignment) access(x *indexInfo, c *conjunction) access {
+	scan := x.scan()
+	out := access{node: scan, scan: scan}
+	for i, have := range a {
+		bounds := &scan.bounds[have.field]
+		*bounds = bounds.intersect(have.bounds.ivs)
+		if i+1 == len(a) || a[i+1].field != have.field {
+			out.score += fieldScore(*bounds, have.field)
 		}
-		out.score += fieldScore(scan.bounds[f], f, len(chosen))
 	}
 	var onEntry []filter.Node
-	for _, n := range c.conjuncts {
-		t, ok := settled[n]
+	for i, n := range c.conjuncts {
+		t, ok := a.settles(n)
 		switch {
 		case !ok || t == inexactFetch || t == inexactCovered && scan.dedup:
+			if out.residual == nil {
+				out.residual = make([]filter.Node, 0, len(c.conjuncts)-i)
+			}
 			out.residual = append(out.residual, n)
 		case t == inexactCovered:
 			onEntry = append(onEntry, n)
@@ -154,6 +150,16 @@ func (a *assignment) access(c *conjunction) *access {
 	}
 	scan.filter = allOf(onEntry)
 	return out
+}
+
+// settles returns what the bounds leave to check of a conjunct; false where they do not concern it.
+func (a assignment) settles(conjunct filter.Node) (t tightness, ok bool) {
+	for _, have := range a {
+		if have.pred.conjunct == conjunct {
+			t, ok = max(t, have.bounds.tight), true
+		}
+	}
+	return t, ok
 }
 
 // pathOf returns the path of a predicate that bounds an index.
@@ -168,11 +174,11 @@ func pathOf(n filter.Node) string {
 	}
 }
 
-// fieldScore weighs the bounds of a field: points most, ranges less, and leading fields most.
-func fieldScore(ivs intervals, field, predicates int) int {
+// fieldScore weighs the bounds that predicates give to a field: points most, ranges less, and leading fields most.
+func fieldScore(ivs intervals, field int) int {
 	weight := 64 >> min(field, 5)
 	switch {
-	case predicates == 0 || ivs.isAll():
+	case ivs.isAll():
 		return 0
 	case ivs.isPoint():
 		return 4 * weight

@@ -46,7 +46,7 @@ func (b *builder) build(n node) exec.Node {
 	case *returnKey:
 		return exec.NewReturnKey(b.env, b.build(n.in))
 	case *recordID:
-		return exec.NewProject(b.env, b.build(n.in), b.appendRecordID)
+		return exec.NewProject(b.env, b.build(n.in), recordIDs(b.q.Coll))
 	case *express:
 		return b.build(n.in)
 	case *subplan:
@@ -168,21 +168,23 @@ func (b *builder) projector(p *projection.Projection) exec.Projector {
 	}
 }
 
-// appendRecordID adds $recordId: what the records are clustered by, _id or the insertion sequence.
-func (b *builder) appendRecordID(dst []byte, row *exec.Row) ([]byte, error) {
-	id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
-	if err != nil {
-		return nil, err
+// recordIDs adds $recordId: what the records are clustered by, _id or the insertion sequence.
+func recordIDs(coll *table.Collection) exec.Projector {
+	return func(dst []byte, row *exec.Row) ([]byte, error) {
+		id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
+		if err != nil {
+			return nil, err
+		}
+		if n, ok := id.AsExactInt64(); ok && coll.Capped != nil {
+			id = bsonx.Int64(n)
+		}
+		out := bsonx.NewBuilder(dst)
+		out.StartDoc()
+		out.Fields(row.Doc)
+		out.Value("$recordId", id)
+		out.End()
+		return out.Bytes(), nil
 	}
-	if n, ok := id.AsExactInt64(); ok && b.q.Coll.Capped != nil {
-		id = bsonx.Int64(n)
-	}
-	out := bsonx.NewBuilder(dst)
-	out.StartDoc()
-	out.Fields(row.Doc)
-	out.Value("$recordId", id)
-	out.End()
-	return out.Bytes(), nil
 }
 
 // recordPrefixLen is the length of the collection's prefix in a record key; see package table.

@@ -35,10 +35,10 @@ func newCache(limit int) *cache {
 }
 
 // get returns the winner of a shape and its works, if there is an active entry of that catalog version.
-func (c *cache) get(key cacheKey, version uint64) (signature string, works uint64, ok bool) {
+func (c *cache) get(collection uint32, shape []byte, version uint64) (signature string, works uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	el := c.entries[key]
+	el := c.entries[cacheKey{collection, string(shape)}]
 	if el == nil {
 		return "", 0, false
 	}
@@ -52,7 +52,8 @@ func (c *cache) get(key cacheKey, version uint64) (signature string, works uint6
 }
 
 // put records the outcome of a trial.
-func (c *cache) put(key cacheKey, version uint64, signature string, works uint64) {
+func (c *cache) put(collection uint32, shape []byte, version uint64, signature string, works uint64) {
+	key := cacheKey{collection, string(shape)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if el := c.entries[key]; el != nil {
@@ -77,10 +78,10 @@ func (c *cache) put(key cacheKey, version uint64, signature string, works uint64
 }
 
 // deactivate makes the next query of the shape run a trial again.
-func (c *cache) deactivate(key cacheKey) {
+func (c *cache) deactivate(collection uint32, shape []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el := c.entries[key]; el != nil {
+	if el := c.entries[cacheKey{collection, string(shape)}]; el != nil {
 		el.Value.(*cacheEntry).active = false
 	}
 }

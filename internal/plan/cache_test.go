@@ -8,30 +8,30 @@ import (
 func TestCache(t *testing.T) {
 	t.Parallel()
 	c := newCache(2)
-	key := cacheKey{1, "shape"}
+	shape := []byte("shape")
 	expect := func(step string, signature string, active bool) {
 		t.Helper()
-		s, _, ok := c.get(key, 1)
+		s, _, ok := c.get(1, shape, 1)
 		if s != signature || ok != active {
 			t.Errorf("%s: %q active %v, want %q %v", step, s, ok, signature, active)
 		}
 	}
 	expect("empty", "", false)
-	c.put(key, 1, "ix", 10)
+	c.put(1, shape, 1, "ix", 10)
 	expect("the first trial", "ix", false)
-	c.put(key, 1, "ix", 15)
+	c.put(1, shape, 1, "ix", 15)
 	expect("a dearer trial", "ix", false)
-	c.put(key, 1, "ix", 15)
+	c.put(1, shape, 1, "ix", 15)
 	expect("within twice the works", "ix", true)
-	c.deactivate(key)
+	c.deactivate(1, shape)
 	expect("after a replan", "ix", false)
-	c.put(key, 1, "other", 5)
+	c.put(1, shape, 1, "other", 5)
 	expect("a new winner", "other", true)
-	if _, _, ok := c.get(key, 2); ok || len(c.entries) != 0 {
+	if _, _, ok := c.get(1, shape, 2); ok || len(c.entries) != 0 {
 		t.Error("an entry of another catalog version is used")
 	}
 	for i := range 5 {
-		c.put(cacheKey{uint32(i), strconv.Itoa(i)}, 1, "ix", 1)
+		c.put(uint32(i), []byte(strconv.Itoa(i)), 1, "ix", 1)
 	}
 	if len(c.entries) != 2 || c.order.Len() != 2 {
 		t.Errorf("%d entries, want 2", len(c.entries))

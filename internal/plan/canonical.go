@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -20,6 +21,12 @@ type canonical struct {
 	hint    hint
 	indexes []*indexInfo
 	purpose purpose
+
+	// The rest is what planning works in: one piece of memory for all.
+	whole conjunction // root
+	work  workspace
+	// signatures holds those of the candidates, one behind the other.
+	signatures []byte
 }
 
 // purpose is what the rows of a plan are for.
@@ -39,7 +46,7 @@ type sortField struct {
 }
 
 // canonicalize checks a query against its collection, which exists.
-func canonicalize(q *Query, pu purpose) (*canonical, error) {
+func (p *Planner) canonicalize(q *Query, pu purpose) (*canonical, error) {
 	cq := &canonical{q: q, purpose: pu}
 	if q.Filter != nil {
 		cq.filter = q.Filter.Normalize()
@@ -48,10 +55,11 @@ func canonicalize(q *Query, pu purpose) (*canonical, error) {
 			cq.root = nil
 		}
 	}
+	cq.whole.split(cq.root)
 	if err := cq.readSort(); err != nil {
 		return nil, err
 	}
-	cq.indexes = indexesOf(q.Coll)
+	cq.indexes = p.catalog.indexes(q.Coll)
 	h, err := parseHint(q.Hint, q.Coll, cq.indexes)
 	if q.Tailable && h.natural == 0 {
 		return cq, nil // there is but one plan: a hint of an index is not even looked up
@@ -102,30 +110,43 @@ func (cq *canonical) collated() bool { return cq.filter != nil && cq.filter.Coll
 
 // shape returns a key that queries of the same shape share.
 func (cq *canonical) shape() []byte {
-	var out []byte
+	out := make([]byte, 0, usualKeySize)
 	if cq.root != nil {
-		out = append(out, cq.filter.ShapeKey()...)
+		out = cq.filter.AppendShapeKey(out)
 	}
 	out = append(out, 0)
 	out = append(out, cq.q.Sort...)
 	out = append(out, 0)
 	if cq.q.Projection != nil {
 		paths, simple := cq.q.Projection.Fields()
-		out = fmt.Appendf(out, "%v%q", simple, paths)
+		out = appendQuoted(append(strconv.AppendBool(out, simple), '['), paths)
+		out = append(out, ']')
 	}
 	return append(out, byte(cq.purpose))
 }
 
-// cacheKey returns the shape with what decides which indexes are candidates for it: the same shape can have other
-// candidates for other values, such as null on a sparse index.
-func (cq *canonical) cacheKey(shape []byte, candidates []*solution) string {
-	out := append([]byte(nil), shape...)
-	for _, s := range candidates {
-		s.compare()
-		out = append(out, 0)
-		out = append(out, s.signature...)
+// usualKeySize is room for most keys of the plan cache.
+const usualKeySize = 256
+
+func appendQuoted(dst []byte, words []string) []byte {
+	for i, w := range words {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = strconv.AppendQuote(dst, w)
 	}
-	return string(out)
+	return dst
+}
+
+// cacheKey appends to the shape what decides which indexes are candidates for it: the same shape can have other
+// candidates for other values, such as null on a sparse index.
+func (cq *canonical) cacheKey(shape []byte, candidates []*solution) []byte {
+	for _, s := range candidates {
+		cq.sign(s)
+		shape = append(shape, 0)
+		shape = append(shape, s.signature...)
+	}
+	return shape
 }
 
 // hash8 is a hash as explain prints it: eight upper-case hexadecimal digits.

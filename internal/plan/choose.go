@@ -13,14 +13,19 @@ import (
 type choice struct {
 	cq         *canonical
 	candidates []*candidate
-	shape      []byte
 	cached     bool
 }
 
 // winner returns the plan that runs.
 func (c *choice) winner() *candidate { return c.candidates[0] }
 
-// close releases the candidates but the winner.
+// only is the choice of a plan without an alternative.
+func (p *Planner) only(cq *canonical, s *solution, r storage.Reader, records Counter) *choice {
+	t := p.start(cq, s, r, records)
+	return &choice{cq: cq, candidates: []*candidate{&t}}
+}
+
+// closeLosers releases the candidates but the winner.
 func (c *choice) closeLosers() {
 	for _, l := range c.candidates[1:] {
 		l.root.Close()
@@ -37,7 +42,14 @@ func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpo
 		return p.single(cq, cq.idPlan(id), r, nil), nil
 	}
 	exec.Pin(r)
-	c, err := p.plan(ctx, q, r, pu)
+	cq, solutions, err := p.enumerate(q, pu)
+	if err != nil {
+		return nil, err
+	}
+	if len(solutions) == 1 {
+		return p.single(cq, solutions[0], r, nil), nil
+	}
+	c, err := p.pick(ctx, cq, solutions, r, true)
 	if err != nil {
 		return nil, err
 	}
@@ -47,21 +59,13 @@ func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpo
 
 // single runs the only candidate.
 func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records Counter) *Execution {
-	return p.start(cq, s, r, records).execution()
-}
-
-// plan makes candidates and picks one of them. The reader has its snapshot.
-func (p *Planner) plan(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*choice, error) {
-	cq, solutions, err := p.enumerate(q, pu)
-	if err != nil {
-		return nil, err
-	}
-	return p.pick(ctx, cq, solutions, r, true)
+	t := p.start(cq, s, r, records)
+	return t.execution()
 }
 
 // enumerate makes the candidate plans of a query.
 func (p *Planner) enumerate(q *Query, pu purpose) (*canonical, []*solution, error) {
-	cq, err := canonicalize(q, pu)
+	cq, err := p.canonicalize(q, pu)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,13 +82,11 @@ func (p *Planner) enumerate(q *Query, pu purpose) (*canonical, []*solution, erro
 // pick chooses among solutions, by the cache if that is allowed, else by trial.
 func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution, r storage.Reader, useCache bool,
 ) (*choice, error) {
-	c := &choice{cq: cq}
 	if len(solutions) == 1 {
-		c.candidates = []*candidate{p.start(cq, solutions[0], r, nil)}
-		return c, nil
+		return p.only(cq, solutions[0], r, nil), nil
 	}
-	c.shape = cq.shape()
-	key := cacheKey{cq.q.Coll.ID, cq.cacheKey(c.shape, solutions)}
+	c := &choice{cq: cq}
+	key := cq.cacheKey(cq.shape(), solutions)
 	if useCache {
 		t, err := p.fromCache(ctx, cq, key, solutions, r)
 		if err != nil {
@@ -96,7 +98,8 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 		}
 	}
 	for _, s := range solutions {
-		c.candidates = append(c.candidates, p.start(cq, s, r, nil))
+		t := p.start(cq, s, r, nil)
+		c.candidates = append(c.candidates, &t)
 	}
 	if err := race(ctx, c.candidates, cq.results()); err != nil {
 		c.closeLosers()
@@ -104,26 +107,27 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 		return nil, err
 	}
 	if useCache {
-		p.cache.put(key, cq.q.Coll.Version, c.winner().sol.signature, c.winner().env.Works())
+		winner := c.winner()
+		p.cache.put(cq.q.Coll.ID, key, cq.q.Coll.Version, string(winner.sol.signature), winner.env.Works())
 	}
 	return c, nil
 }
 
 // fromCache starts the plan that the cache names, or returns nil where it names none or the plan proves far more
 // expensive than it was.
-func (p *Planner) fromCache(ctx context.Context, cq *canonical, key cacheKey, solutions []*solution, r storage.Reader,
+func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solutions []*solution, r storage.Reader,
 ) (*candidate, error) {
-	signature, works, ok := p.cache.get(key, cq.q.Coll.Version)
+	signature, works, ok := p.cache.get(cq.q.Coll.ID, key, cq.q.Coll.Version)
 	if !ok {
 		return nil, nil
 	}
 	for _, s := range solutions {
-		if s.signature != signature {
+		if string(s.signature) != signature {
 			continue
 		}
 		t := p.start(cq, s, r, nil)
 		if t.run(ctx, works*replanFactor, cq.results()) {
-			return t, nil
+			return &t, nil
 		}
 		t.root.Close()
 		if err := ctx.Err(); err != nil {
@@ -131,7 +135,7 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical, key cacheKey, so
 		}
 		break
 	}
-	p.cache.deactivate(key)
+	p.cache.deactivate(cq.q.Coll.ID, key)
 	return nil, nil
 }
 

@@ -39,9 +39,7 @@ func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 // planCount plans a count. Only without a filter can the stored number of records answer.
 func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, records Counter) (*choice, error) {
 	cq := &canonical{q: q, filter: q.Filter, purpose: purposeCount}
-	one := func(s *solution) *choice {
-		return &choice{cq: cq, candidates: []*candidate{p.start(cq, s, r, records)}}
-	}
+	one := func(s *solution) *choice { return p.only(cq, s, r, records) }
 	switch id, isPoint := q.pointID(); {
 	case q.Coll == nil:
 		return one(newSolution(&count{in: &eof{eofNoNamespace}})), nil
@@ -51,7 +49,7 @@ func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, rec
 		return one(cq.idPlan(id)), nil
 	}
 	exec.Pin(r)
-	cq, err := canonicalize(q, purposeCount)
+	cq, err := p.canonicalize(q, purposeCount)
 	if err != nil {
 		return nil, err
 	}

@@ -38,10 +38,10 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 	cq := &canonical{q: &d, filter: q.Filter, purpose: purposeDistinct}
 	if q.Coll == nil {
 		s := newSolution(&eof{eofNoNamespace})
-		return &choice{cq: cq, candidates: []*candidate{p.start(cq, s, r, nil)}}, nil
+		return p.only(cq, s, r, nil), nil
 	}
 	exec.Pin(r)
-	cq, err := canonicalize(&d, purposeDistinct)
+	cq, err := p.canonicalize(&d, purposeDistinct)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +70,13 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 	if cq.root != nil || hasNumber(field) {
 		return nil
 	}
-	for _, x := range cq.candidateIndexes() {
-		if x.ix == nil || x.fields[0].Path != field || x.isPartial || x.collated {
+	for _, x := range cq.indexes {
+		if !cq.mayUse(x) || x.ix == nil || x.fields[0].Path != field || x.isPartial || x.collated {
 			continue
 		}
-		return newSolution(&distinctScan{&indexScan{index: x, bounds: x.all()}, 1})
+		scan := x.scan()
+		scan.dedup = false
+		return newSolution(&distinctScan{scan, 1})
 	}
 	return nil
 }

@@ -104,9 +104,7 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 			q.Limit = 1
 		}
 	}
-	one := func(cq *canonical, s *solution) *choice {
-		return &choice{cq: cq, candidates: []*candidate{p.start(cq, s, r, nil)}}
-	}
+	one := func(cq *canonical, s *solution) *choice { return p.only(cq, s, r, nil) }
 	if q.Coll == nil {
 		return one(&canonical{q: &q, purpose: pu}, newSolution(&eof{eofNoNamespace})), nil
 	}
@@ -205,7 +203,7 @@ func (e *explainer) planCacheKey() []byte {
 	for _, t := range e.choice.candidates {
 		solutions = append(solutions, t.sol)
 	}
-	return []byte(e.choice.cq.cacheKey(e.choice.cq.shape(), solutions))
+	return e.choice.cq.cacheKey(e.choice.cq.shape(), solutions)
 }
 
 // wrap writes the stage of a writing command around the plan of its targets.

@@ -72,9 +72,9 @@ func (w *stageWriter) filter(n node) {
 // when their inputs do, and blocking stages work once more per row.
 func works(n node, run exec.Node) uint64 {
 	own := run.Stats().Works
-	for i, in := range n.inputs() {
+	for i := 0; n.input(i) != nil; i++ {
 		if r := input(run, i); r != nil {
-			own += works(in, r)
+			own += works(n.input(i), r)
 		}
 	}
 	return own
@@ -179,25 +179,24 @@ func (w *stageWriter) specifics(n node, s *exec.Stats) {
 }
 
 func (w *stageWriter) inputs(n node, run exec.Node) {
-	in := n.inputs()
 	if c, ok := n.(*countScan); ok && run == nil {
 		w.countScan(c)
 	}
 	switch n.(type) {
 	case *or, *sortMerge:
 		w.b.StartArrayField("inputStages")
-		for i, child := range in {
+		for i := 0; n.input(i) != nil; i++ {
 			w.b.StartDocElem()
-			w.node(child, input(run, i))
+			w.node(n.input(i), input(run, i))
 			w.b.End()
 		}
 		w.b.End()
 		return
 	default: // the others need nothing here
 	}
-	if len(in) == 1 {
+	if in := n.input(0); in != nil {
 		w.b.StartDocField("inputStage")
-		w.node(in[0], input(run, 0))
+		w.node(in, input(run, 0))
 		w.b.End()
 	}
 }

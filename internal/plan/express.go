@@ -27,7 +27,7 @@ func (cq *canonical) expressPlan() *solution {
 	if best == nil {
 		return nil
 	}
-	scan := &indexScan{index: best, bounds: best.all(), dedup: best.isMultikey()}
+	scan := best.scan()
 	scan.bounds[0] = intervals{point(c.Value)}
 	inner := cq.above(scan, nil, true)
 	return newSolution(&express{best, inner.root})

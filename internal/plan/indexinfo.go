@@ -15,7 +15,8 @@ type indexInfo struct {
 	name    string
 	key     bsonx.Doc
 	fields  index.Pattern
-	multi   index.MultikeyPaths
+	multi   index.MultikeyPaths // what it was at the moment of planning
+	array   bool                // multi has a component
 	unique  bool
 	sparse  bool
 	partial filter.Node // nil: all documents
@@ -30,24 +31,18 @@ const idIndexName = "_id_"
 
 // indexesOf returns the indexes that a query may use, in catalog order after the _id index.
 func indexesOf(c *table.Collection) []*indexInfo {
-	infos := make([]indexInfo, 1, 1+len(c.Indexes))
-	infos[0] = *idIndex(c)
+	out := []*indexInfo{idIndex(c)}
 	for _, ix := range c.Indexes {
 		if ix.Ready && !ix.Hidden && ix.Pattern != nil {
-			infos = append(infos, infoOf(ix))
+			out = append(out, infoOf(ix))
 		}
-	}
-	out := make([]*indexInfo, len(infos))
-	for i := range infos {
-		out[i] = &infos[i]
 	}
 	return out
 }
 
 func idIndex(c *table.Collection) *indexInfo {
 	if c.IDIndex != nil {
-		info := infoOf(c.IDIndex)
-		return &info
+		return infoOf(c.IDIndex)
 	}
 	info := &indexInfo{name: idIndexName, key: idKey, fields: idPattern, unique: true}
 	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
@@ -64,11 +59,12 @@ var (
 	idPattern = index.Pattern{{Path: "_id"}}
 )
 
-func infoOf(ix *table.Index) indexInfo {
-	info := indexInfo{
+func infoOf(ix *table.Index) *indexInfo {
+	info := &indexInfo{
 		ix: ix, name: ix.Name, key: ix.Key, fields: ix.Pattern, multi: ix.Multikey(),
 		unique: ix.Unique, sparse: ix.Sparse, isPartial: ix.PartialFilter != nil,
 	}
+	info.array = info.multi.IsMultikey()
 	if f, ok := ix.Partial.(*filter.Filter); ok {
 		info.partial = f.Normalize().Root
 	}
@@ -86,7 +82,17 @@ func (x *indexInfo) bits(field int) uint64 {
 	return 0
 }
 
-func (x *indexInfo) isMultikey() bool { return x.multi.IsMultikey() }
+func (x *indexInfo) isMultikey() bool { return x.array }
+
+// scan returns a scan of the whole index, to be restricted.
+func (x *indexInfo) scan() *indexScan {
+	scan := &indexScan{index: x, dedup: x.isMultikey()}
+	scan.bounds = scan.room[:0]
+	for range x.fields {
+		scan.bounds = append(scan.bounds, allValues)
+	}
+	return scan
+}
 
 // fieldOf returns the position of a path in the key, or -1.
 func (x *indexInfo) fieldOf(path string) int {
@@ -96,15 +102,6 @@ func (x *indexInfo) fieldOf(path string) int {
 		}
 	}
 	return -1
-}
-
-// all returns bounds that restrict nothing.
-func (x *indexInfo) all() []intervals {
-	out := make([]intervals, len(x.fields))
-	for i := range out {
-		out[i] = allValues
-	}
-	return out
 }
 
 // hint is a parsed hint.

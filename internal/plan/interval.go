@@ -73,7 +73,13 @@ func compareHigh(a, b interval) int {
 
 // union returns the values of both.
 func (ivs intervals) union(other intervals) intervals {
-	var out intervals
+	switch {
+	case len(ivs) == 0 && other.areApart():
+		return other
+	case len(other) == 0 && ivs.areApart():
+		return ivs
+	}
+	out := make(intervals, 0, len(ivs)+len(other))
 	i, j := 0, 0
 	for i < len(ivs) || j < len(other) {
 		var next interval
@@ -95,14 +101,31 @@ func (ivs intervals) union(other intervals) intervals {
 	return out
 }
 
+// areApart reports whether there are values between all neighbours.
+func (ivs intervals) areApart() bool {
+	for i := 1; i < len(ivs); i++ {
+		if touches(ivs[i-1], ivs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // touches reports whether b, which does not begin before a, leaves no value between them.
 func touches(a, b interval) bool {
 	c := bsonx.CompareValues(b.low, a.high)
 	return c < 0 || c == 0 && (a.highIncl || b.lowIncl)
 }
 
-// intersect returns the values that are in both.
+// intersect returns the values that are in both. Intervals are not changed once they are made: the result may be ivs or
+// other itself.
 func (ivs intervals) intersect(other intervals) intervals {
+	switch {
+	case ivs.isAll():
+		return other
+	case other.isAll():
+		return ivs
+	}
 	var out intervals
 	i, j := 0, 0
 	for i < len(ivs) && j < len(other) {

@@ -22,11 +22,10 @@ func keyBounds(n *indexScan) *exec.Bounds {
 	if b := simpleBounds(n); b != nil {
 		return b
 	}
-	b := &exec.Bounds{}
+	b := &exec.Bounds{Desc: make([]bool, len(n.bounds)), Fields: make([][]exec.Range, len(n.bounds))}
 	for f, ivs := range n.bounds {
-		desc := n.index.fields[f].Desc
-		b.Desc = append(b.Desc, desc)
-		b.Fields = append(b.Fields, ranges(ivs, desc))
+		b.Desc[f] = n.index.fields[f].Desc
+		b.Fields[f] = ranges(ivs, b.Desc[f])
 	}
 	if n.backward {
 		b.Upper = last(b.Fields)
@@ -56,26 +55,36 @@ func simpleBounds(n *indexScan) *exec.Bounds {
 	if !isSimple(n.bounds) {
 		return nil
 	}
-	var prefix []byte
-	for f, ivs := range n.bounds {
-		desc := n.index.fields[f].Desc
-		if ivs.isPoint() {
-			prefix = keystring.Append(prefix, ivs[0].low, desc)
-			continue
-		}
-		b := &exec.Bounds{Lower: prefix, Upper: after(prefix)}
-		if !ivs.isAll() {
-			r := rangeOf(ivs[0], desc)
-			b.Lower = append(prefix[:len(prefix):len(prefix)], r.Lo...)
-			b.Upper = append(prefix[:len(prefix):len(prefix)], r.Hi...)
-		}
-		return b
+	// Both ends are written into one piece of memory: what is the same for both, the lower end, the upper end.
+	buf := make([]byte, 0, keySize(n.bounds))
+	f := 0
+	for ; f < len(n.bounds) && n.bounds[f].isPoint(); f++ {
+		buf = keystring.Append(buf, n.bounds[f][0].low, n.index.fields[f].Desc)
 	}
-	return &exec.Bounds{Lower: prefix, Upper: after(prefix)}
+	same := len(buf)
+	if f == len(n.bounds) || n.bounds[f].isAll() {
+		buf = append(append(buf, buf...), behind)
+		return &exec.Bounds{Lower: buf[:same:same], Upper: buf[same:]}
+	}
+	low, high, lowIncl, highIncl := ends(n.bounds[f][0], n.index.fields[f].Desc)
+	buf = appendEnd(buf, low, n.index.fields[f].Desc, !lowIncl)
+	middle := len(buf)
+	buf = append(buf, buf[:same]...)
+	buf = appendEnd(buf, high, n.index.fields[f].Desc, highIncl)
+	return &exec.Bounds{Lower: buf[:middle:middle], Upper: buf[middle:]}
 }
 
-// after returns the bound behind all keys with a prefix.
-func after(prefix []byte) []byte { return append(prefix[:len(prefix):len(prefix)], behind) }
+// keySize estimates how many bytes both ends of bounds take: every value is there twice, numbers take more than in BSON.
+func keySize(bounds []intervals) int {
+	const overhead = 8
+	size := overhead
+	for _, ivs := range bounds {
+		if !ivs.isAll() {
+			size += len(ivs[0].low.Data) + len(ivs[0].high.Data) + 2*overhead
+		}
+	}
+	return size
+}
 
 // ranges encodes the bounds of a field in the order of the bytes; nil is everything.
 func ranges(ivs intervals, desc bool) []exec.Range {
@@ -83,7 +92,7 @@ func ranges(ivs intervals, desc bool) []exec.Range {
 		return nil
 	}
 	out := make([]exec.Range, len(ivs))
-	var buf []byte
+	buf := make([]byte, 0, len(ivs)*keySize([]intervals{ivs[:1]}))
 	for i, iv := range ivs {
 		if desc {
 			out[len(ivs)-1-i], buf = appendRange(buf, iv, true)
@@ -101,21 +110,29 @@ func rangeOf(iv interval, desc bool) exec.Range {
 
 // appendRange encodes an interval behind buf, which many ranges share.
 func appendRange(buf []byte, iv interval, desc bool) (exec.Range, []byte) {
-	low, high, lowIncl, highIncl := iv.low, iv.high, iv.lowIncl, iv.highIncl
-	if desc {
-		low, high, lowIncl, highIncl = high, low, highIncl, lowIncl
-	}
+	low, high, lowIncl, highIncl := ends(iv, desc)
 	start := len(buf)
-	buf = keystring.Append(buf, low, desc)
-	if !lowIncl {
-		buf = append(buf, behind)
-	}
+	buf = appendEnd(buf, low, desc, !lowIncl)
 	middle := len(buf)
-	buf = keystring.Append(buf, high, desc)
-	if highIncl {
+	buf = appendEnd(buf, high, desc, highIncl)
+	return exec.Range{Lo: buf[start:middle:middle], Hi: buf[middle:len(buf):len(buf)]}, buf
+}
+
+// ends returns the ends of an interval in the order of the bytes.
+func ends(iv interval, desc bool) (low, high bsonx.Value, lowIncl, highIncl bool) {
+	if desc {
+		return iv.high, iv.low, iv.highIncl, iv.lowIncl
+	}
+	return iv.low, iv.high, iv.lowIncl, iv.highIncl
+}
+
+// appendEnd encodes an end of an interval: before the keys with that value, or behind them.
+func appendEnd(buf []byte, v bsonx.Value, desc, isBehind bool) []byte {
+	buf = keystring.Append(buf, v, desc)
+	if isBehind {
 		buf = append(buf, behind)
 	}
-	return exec.Range{Lo: buf[start:middle:middle], Hi: buf[middle:len(buf):len(buf)]}, buf
+	return buf
 }
 
 // first returns the least key that can be in bounds.

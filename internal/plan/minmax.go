@@ -25,7 +25,8 @@ func (cq *canonical) minMax() (*solution, error) {
 			return nil, mongoerr.New(51174, caused+"The index chosen is not compatible with min/max")
 		}
 	}
-	scan := &indexScan{index: x, bounds: x.all(), dedup: x.isMultikey(), min: low, max: high}
+	scan := x.scan()
+	scan.min, scan.max = low, high
 	if low != nil && high != nil {
 		b := minMaxBounds(scan)
 		if string(b.Lower) >= string(b.Upper) {
@@ -33,12 +34,11 @@ func (cq *canonical) minMax() (*solution, error) {
 				"provided for max() in the hinted index")
 		}
 	}
-	c := conjunctionOf(cq.root)
 	ordered := false
 	if backward, ok := provides(x, scan.bounds, cq.sort); ok && len(cq.sort) > 0 && !x.isMultikey() {
 		scan.backward, ordered = backward, true
 	}
-	return cq.above(scan, c.conjuncts, ordered), nil
+	return cq.above(scan, cq.whole.conjuncts, ordered), nil
 }
 
 // sameFields reports whether two documents have the same field names in the same order.

@@ -12,7 +12,8 @@ import (
 type node interface {
 	// stage is the name that explain prints.
 	stage() string
-	inputs() []node
+	// input returns the i-th node that this one reads from; nil behind the last.
+	input(i int) node
 }
 
 type (
@@ -44,6 +45,7 @@ type (
 		noRecord bool
 		// min and max replace bounds for the find options of these names: keys without field names.
 		min, max bsonx.Doc
+		room     [2]intervals // for the bounds of an index of so many fields
 	}
 	fetch struct {
 		in     node
@@ -140,31 +142,47 @@ func (*countScan) stage() string    { return "COUNT_SCAN" }
 func (*fastCount) stage() string    { return "RECORD_STORE_FAST_COUNT" }
 func (*distinctScan) stage() string { return "DISTINCT_SCAN" }
 
-func (*collScan) inputs() []node     { return nil }
-func (*idHack) inputs() []node       { return nil }
-func (n *express) inputs() []node    { return []node{n.in} }
-func (*indexScan) inputs() []node    { return nil }
-func (n *fetch) inputs() []node      { return []node{n.in} }
-func (n *or) inputs() []node         { return n.in }
-func (n *sortMerge) inputs() []node  { return n.in }
-func (n *sortNode) inputs() []node   { return []node{n.in} }
-func (n *limit) inputs() []node      { return []node{n.in} }
-func (n *skip) inputs() []node       { return []node{n.in} }
-func (n *project) inputs() []node    { return []node{n.in} }
-func (n *returnKey) inputs() []node  { return []node{n.in} }
-func (n *recordID) inputs() []node   { return []node{n.in} }
-func (n *subplan) inputs() []node    { return []node{n.in} }
-func (*eof) inputs() []node          { return nil }
-func (n *count) inputs() []node      { return []node{n.in} }
-func (*countScan) inputs() []node    { return nil }
-func (*fastCount) inputs() []node    { return nil }
-func (*distinctScan) inputs() []node { return nil }
+func (*collScan) input(int) node      { return nil }
+func (*idHack) input(int) node        { return nil }
+func (n *express) input(i int) node   { return sole(n.in, i) }
+func (*indexScan) input(int) node     { return nil }
+func (n *fetch) input(i int) node     { return sole(n.in, i) }
+func (n *or) input(i int) node        { return nth(n.in, i) }
+func (n *sortMerge) input(i int) node { return nth(n.in, i) }
+func (n *sortNode) input(i int) node  { return sole(n.in, i) }
+func (n *limit) input(i int) node     { return sole(n.in, i) }
+func (n *skip) input(i int) node      { return sole(n.in, i) }
+func (n *project) input(i int) node   { return sole(n.in, i) }
+func (n *returnKey) input(i int) node { return sole(n.in, i) }
+func (n *recordID) input(i int) node  { return sole(n.in, i) }
+func (n *subplan) input(i int) node   { return sole(n.in, i) }
+func (*eof) input(int) node           { return nil }
+func (n *count) input(i int) node     { return sole(n.in, i) }
+func (*countScan) input(int) node     { return nil }
+func (*fastCount) input(int) node     { return nil }
+func (*distinctScan) input(int) node  { return nil }
+
+// sole is input of a node that reads from one.
+func sole(in node, i int) node {
+	if i > 0 {
+		return nil
+	}
+	return in
+}
+
+// nth is input of a node that reads from several.
+func nth(in []node, i int) node {
+	if i >= len(in) {
+		return nil
+	}
+	return in[i]
+}
 
 // walk calls f for n and all nodes below it.
 func walk(n node, f func(node)) {
 	f(n)
-	for _, in := range n.inputs() {
-		walk(in, f)
+	for i := 0; n.input(i) != nil; i++ {
+		walk(n.input(i), f)
 	}
 }
 

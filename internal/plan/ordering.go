@@ -14,20 +14,11 @@ func provides(x *indexInfo, bounds []intervals, sort []sortField) (backward, ok 
 	if x.collated {
 		return false, false
 	}
-	rest := make([]sortField, 0, len(sort))
-	for _, s := range sort {
-		if f := x.fieldOf(s.path); f >= 0 && bounds[f].isPoint() && x.bits(f) == 0 {
-			continue
-		}
-		rest = append(rest, s)
-	}
-	if len(rest) == 0 {
-		return false, true
-	}
-	direction, next := 0, 0
-	for f := 0; f < len(x.fields) && next < len(rest); f++ {
+	rest := withoutFixed(x, bounds, sort)
+	direction := 0
+	for f := 0; f < len(x.fields) && len(rest) > 0; f++ {
 		field := x.fields[f]
-		if field.Path != rest[next].path {
+		if field.Path != rest[0].path {
 			if bounds[f].isPoint() {
 				continue
 			}
@@ -37,16 +28,28 @@ func provides(x *indexInfo, bounds []intervals, sort []sortField) (backward, ok 
 			return false, false
 		}
 		want := 1
-		if field.Desc != rest[next].desc {
+		if field.Desc != rest[0].desc {
 			want = -1
 		}
 		if direction != 0 && direction != want {
 			return false, false
 		}
 		direction = want
-		next++
+		rest = withoutFixed(x, bounds, rest[1:])
 	}
-	return direction == -1, next == len(rest)
+	return direction == -1, len(rest) == 0
+}
+
+// withoutFixed returns a sort without the fields that it begins with but that have a single value within the bounds.
+func withoutFixed(x *indexInfo, bounds []intervals, sort []sortField) []sortField {
+	for len(sort) > 0 {
+		f := x.fieldOf(sort[0].path)
+		if f < 0 || !bounds[f].isPoint() || x.bits(f) != 0 {
+			break
+		}
+		sort = sort[1:]
+	}
+	return sort
 }
 
 // sortableField reports whether the order of an index field is the order of a sort by its path. A document with an
@@ -91,11 +94,11 @@ func (cq *canonical) ordered(a *access) node {
 	}
 }
 
+// orderedScan gives a scan the direction that provides the sort and returns it, or a merge of scans, or nil.
 func (cq *canonical) orderedScan(scan *indexScan) node {
 	if backward, ok := provides(scan.index, scan.bounds, cq.sort); ok {
-		directed := *scan
-		directed.backward = backward
-		return &directed
+		scan.backward = backward
+		return scan
 	}
 	return cq.explode(scan)
 }
@@ -112,7 +115,8 @@ func (cq *canonical) orderedOr(n *or) node {
 		if !isScan {
 			return nil
 		}
-		directed := cq.orderedScan(scan)
+		own := *scan // n stays what it is: a later branch may not provide the sort
+		directed := cq.orderedScan(&own)
 		if directed == nil {
 			return nil
 		}
@@ -147,7 +151,7 @@ func (cq *canonical) explode(scan *indexScan) node {
 	merge := &sortMerge{pattern: cq.q.Sort, dedup: scan.dedup}
 	for i := range scans {
 		part := *scan
-		part.bounds = append([]intervals(nil), scan.bounds...)
+		part.bounds = append(part.room[:0], scan.bounds...)
 		rest := i
 		for f := fields - 1; f >= 0; f-- {
 			n := len(scan.bounds[f])

@@ -29,6 +29,7 @@ type Planner struct {
 	opts       Options
 	cache      *cache
 	processors *exec.Processors
+	catalog    catalogCache
 }
 
 // New returns a planner with an empty cache.

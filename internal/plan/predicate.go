@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -14,6 +15,35 @@ type predicate struct {
 	conjunct filter.Node
 	path     string
 	elems    []elemFrame
+	// known holds the bounds on an index field that was no array so far, and on one that was; see boundsOn.
+	known [2]predicateBounds
+}
+
+// predicateBounds are the bounds that a predicate gives to the field of its path.
+type predicateBounds struct {
+	fieldBounds
+	ok     bool // the predicate can bound the field
+	points bool // the bounds are single values
+	made   bool
+}
+
+// boundsOn returns the bounds that p gives to a field of its path. They are made once for all indexes.
+func (p *predicate) boundsOn(x *indexInfo, field int, collated bool) *predicateBounds {
+	multikey := x.bits(field) != 0
+	b := &p.known[btoi(multikey)]
+	if b.made {
+		return b
+	}
+	ctx := boundsContext{
+		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), collated: collated,
+	}
+	b.made = true
+	b.fieldBounds, b.ok = boundsOf(p.node, ctx)
+	if len(p.elems) > 0 || ctx.numeric && ctx.multikey {
+		b.tight = inexactFetch
+	}
+	b.points = b.ivs.isPoints()
+	return b
 }
 
 // elemFrame is an $elemMatch that a predicate stands in: all that is in it is about the same array element.
@@ -27,15 +57,43 @@ type conjunction struct {
 	conjuncts  []filter.Node
 	predicates []predicate
 	ors        []*filter.Or
+
+	room struct {
+		conjuncts  [usualConjuncts]filter.Node
+		predicates [usualConjuncts]predicate
+	}
 }
+
+// usualConjuncts is how many conjuncts a conjunction has room for without further memory: most filters are that small.
+const usualConjuncts = 2
 
 // conjunctionOf splits a filter; nil matches everything.
 func conjunctionOf(n filter.Node) *conjunction {
 	c := &conjunction{}
+	c.split(n)
+	return c
+}
+
+// split fills a conjunction that is empty.
+func (c *conjunction) split(n filter.Node) {
+	c.conjuncts, c.predicates = c.room.conjuncts[:0], c.room.predicates[:0]
+	if and, ok := n.(*filter.And); ok && len(and.Children) > usualConjuncts {
+		c.conjuncts = make([]filter.Node, 0, len(and.Children))
+		c.predicates = make([]predicate, 0, len(and.Children))
+	}
 	if n != nil {
 		c.add(n)
 	}
-	return c
+}
+
+// hasPath reports whether a predicate is about a path.
+func (c *conjunction) hasPath(path string) bool {
+	for i := range c.predicates {
+		if c.predicates[i].path == path {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *conjunction) add(n filter.Node) {
@@ -99,7 +157,7 @@ func (c *conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node
 	if len(elems) > 0 && hasNumber(path) {
 		return
 	}
-	c.predicates = append(c.predicates, predicate{n, conjunct, path, elems})
+	c.predicates = append(c.predicates, predicate{node: n, conjunct: conjunct, path: path, elems: elems})
 }
 
 // hasNumber reports whether a component of a path may be an array position.
@@ -112,13 +170,9 @@ func hasNumber(path string) bool {
 	return false
 }
 
-// with returns the conjunction of c and other, with c's parts first.
-func (c *conjunction) with(other *conjunction) *conjunction {
-	return &conjunction{
-		conjuncts:  append(c.conjuncts[:len(c.conjuncts):len(c.conjuncts)], other.conjuncts...),
-		predicates: append(c.predicates[:len(c.predicates):len(c.predicates)], other.predicates...),
-		ors:        append(c.ors[:len(c.ors):len(c.ors)], other.ors...),
-	}
+// with returns the conjunction with further predicates that can bound indexes.
+func (c *conjunction) with(predicates []predicate) *conjunction {
+	return &conjunction{conjuncts: c.conjuncts, predicates: slices.Concat(c.predicates, predicates), ors: c.ors}
 }
 
 // node returns the conjunction as one filter.
@@ -138,7 +192,7 @@ func allOf(nodes []filter.Node) filter.Node {
 
 // combine reports whether the bounds of two predicates may hold for one index key: every array that their paths have
 // in common must be one of which an $elemMatch around both picks the element. bits tell the arrays on p's path.
-func combine(p, q predicate, bits uint64) bool {
+func combine(p, q *predicate, bits uint64) bool {
 	if bits == 0 {
 		return true
 	}
@@ -177,7 +231,7 @@ func sharedComponents(a, b string) int {
 }
 
 // joined reports whether one $elemMatch on that path stands around both predicates.
-func joined(p, q predicate, path string) bool {
+func joined(p, q *predicate, path string) bool {
 	for _, e := range p.elems {
 		for _, f := range q.elems {
 			if e.node == f.node && e.path == path {

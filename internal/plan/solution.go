@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ import (
 // solution is a complete candidate plan.
 type solution struct {
 	root node
-	// The rest is there after compare: signature names the plan's structure without values: the plan cache remembers it.
-	signature string
+	// The rest is there after sign: signature names the plan's structure without values: the plan cache remembers it.
+	signature []byte
 	hasSort   bool
 	hasFetch  bool
 }
@@ -29,10 +30,12 @@ func (cq *canonical) solutions() []*solution {
 	if s := cq.expressPlan(); s != nil {
 		return []*solution{s}
 	}
-	c := conjunctionOf(cq.root)
-	var out []*solution
+	c := &cq.whole
+	accesses := cq.accesses(c, nil)
+	out := make([]*solution, 0, max(len(accesses), 1))
 	ordered := false
-	for _, a := range cq.accesses(c, nil) {
+	for i := range accesses {
+		a := &accesses[i]
 		cq.cluster(a, c)
 		if n := cq.ordered(a); n != nil {
 			ordered = true
@@ -50,7 +53,7 @@ func (cq *canonical) solutions() []*solution {
 	if len(out) == 0 {
 		out = append(out, cq.sorted(&collScan{filter: cq.root, clustered: isClustered(cq)}, nil))
 	}
-	return unique(out)
+	return cq.unique(out)
 }
 
 // cluster makes a range of _id of a collection that was created with a clusteredIndex what MongoDB makes of it: a
@@ -66,13 +69,13 @@ func (cq *canonical) cluster(a *access, c *conjunction) {
 func isClustered(cq *canonical) bool { return len(cq.indexes) > 0 && cq.indexes[0].clustered }
 
 // unique drops plans that were made twice.
-func unique(in []*solution) []*solution {
+func (cq *canonical) unique(in []*solution) []*solution {
 	if len(in) == 1 {
 		return in
 	}
 	out := in[:0]
 	for _, s := range in {
-		s.compare()
+		cq.sign(s)
 		if !slices.ContainsFunc(out, s.equals) {
 			out = append(out, s)
 		}
@@ -80,9 +83,9 @@ func unique(in []*solution) []*solution {
 	return out
 }
 
-// equals reports whether two plans that are ready to be compared do the same.
+// equals reports whether two plans that were signed do the same.
 func (s *solution) equals(other *solution) bool {
-	return s.signature == other.signature && s.bounds() == other.bounds()
+	return bytes.Equal(s.signature, other.signature) && s.bounds() == other.bounds()
 }
 
 // bounds describes the bounds of all scans.
@@ -120,17 +123,20 @@ func (cq *canonical) naturalScan() node {
 // sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every document do not.
 func (cq *canonical) sortScans(c *conjunction) []*solution {
 	var out []*solution
-	for _, x := range cq.candidateIndexes() {
+	if cq.collated() {
+		return nil
+	}
+	for _, x := range cq.indexes {
 		hinted := cq.hint.index == x
-		if !hinted && (x.sparse || !cq.holds(x, c)) {
+		if !cq.mayUse(x) || !hinted && x.sparse {
 			continue
 		}
-		scan := &indexScan{index: x, bounds: x.all(), dedup: x.isMultikey()}
-		backward, ok := provides(x, scan.bounds, cq.sort)
-		if !ok || cq.collated() {
+		scan := x.scan()
+		ok := false
+		scan.backward, ok = provides(x, scan.bounds, cq.sort)
+		if !ok || !cq.holds(x, c) {
 			continue
 		}
-		scan.backward = backward
 		out = append(out, cq.above(scan, c.conjuncts, true))
 	}
 	return out
@@ -138,7 +144,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 
 // wholeIndex scans all of a hinted index.
 func (cq *canonical) wholeIndex(x *indexInfo, c *conjunction) *solution {
-	scan := &indexScan{index: x, bounds: x.all(), dedup: x.isMultikey()}
+	scan := x.scan()
 	return cq.above(scan, c.conjuncts, false)
 }
 
@@ -304,63 +310,75 @@ func (cq *canonical) limited(n node) *solution {
 
 func newSolution(root node) *solution { return &solution{root: root} }
 
-// compare prepares a plan for being compared with others.
-func (s *solution) compare() {
-	if s.signature != "" {
+// usualSignatures is room for the signatures of a few candidates.
+const usualSignatures = 256
+
+// sign gives a plan its signature, once.
+func (cq *canonical) sign(s *solution) {
+	if s.signature != nil {
 		return
 	}
-	var b strings.Builder
-	sign(&b, s.root)
-	s.signature, s.hasSort, s.hasFetch = b.String(), has[*sortNode](s.root), has[*fetch](s.root)
+	if cq.signatures == nil {
+		cq.signatures = make([]byte, 0, usualSignatures)
+	}
+	start := len(cq.signatures)
+	cq.signatures = appendSignature(cq.signatures, s.root)
+	s.signature = cq.signatures[start:len(cq.signatures):len(cq.signatures)]
+	s.hasSort, s.hasFetch = has[*sortNode](s.root), has[*fetch](s.root)
 }
 
-// sign writes the structure of a plan: stages, indexes, which fields are bounded.
-func sign(b *strings.Builder, n node) {
-	b.WriteString(n.stage())
+// appendSignature writes the structure of a plan: stages, indexes, which fields are bounded.
+func appendSignature(dst []byte, n node) []byte {
+	dst = append(dst, n.stage()...)
 	if scan, ok := n.(*indexScan); ok {
-		b.WriteByte(' ')
-		b.WriteString(scan.index.name)
+		dst = append(append(dst, ' '), scan.index.name...)
 		if scan.backward {
-			b.WriteByte('-')
+			dst = append(dst, '-')
 		}
 		for _, ivs := range scan.bounds {
-			b.WriteString(boundsMark(ivs))
+			dst = append(dst, boundsMark(ivs))
 		}
 		if scan.filter != nil {
-			b.WriteByte('f')
+			dst = append(dst, 'f')
 		}
 	}
 	if f, ok := n.(*fetch); ok && f.filter != nil {
 		// Which conjuncts are left tells two scans of a multikey index apart.
-		b.WriteString(strconv.Quote(leftPaths(f.filter)))
+		var room [64]byte
+		dst = strconv.AppendQuote(dst, string(appendLeft(room[:0], f.filter)))
 	}
-	b.WriteByte('(')
-	for _, in := range n.inputs() {
-		sign(b, in)
+	dst = append(dst, '(')
+	for i := 0; n.input(i) != nil; i++ {
+		dst = appendSignature(dst, n.input(i))
 	}
-	b.WriteByte(')')
+	return append(dst, ')')
 }
 
-func boundsMark(ivs intervals) string {
+func boundsMark(ivs intervals) byte {
 	switch {
 	case ivs.isAll():
-		return "*"
+		return '*'
 	case ivs.isPoints():
-		return "="
+		return '='
 	default:
-		return "<"
+		return '<'
 	}
 }
 
-// leftPaths names the conjuncts of a residual filter by kind and path.
-func leftPaths(n filter.Node) string {
-	var b strings.Builder
-	for _, c := range conjunctionOf(n).conjuncts {
-		b.WriteString(strconv.Itoa(int(c.Kind())))
-		b.WriteString(pathOf(c))
-		b.WriteByte(' ')
+// appendLeft names the conjuncts of a residual filter by kind and path.
+func appendLeft(dst []byte, n filter.Node) []byte {
+	if and, ok := n.(*filter.And); ok {
+		for _, child := range and.Children {
+			dst = appendLeft(dst, child)
+		}
+		return dst
 	}
-	return b.String()
+	if isTrue(n) {
+		return dst
+	}
+	dst = strconv.AppendInt(dst, int64(n.Kind()), 10)
+	dst = append(dst, pathOf(n)...)
+	return append(dst, ' ')
 }
 
 // summary describes the plan in one line.

@@ -28,11 +28,11 @@ type candidate struct {
 }
 
 // start builds a candidate.
-func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) *candidate {
+func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) candidate {
 	env := exec.NewEnv(r)
 	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, p.opts.SortMemory, cq.q.AllowDiskUse
 	b := builder{env: env, q: cq.q, whole: cq.filter, records: records}
-	return &candidate{sol: s, env: env, root: b.build(s.root)}
+	return candidate{sol: s, env: env, root: b.build(s.root)}
 }
 
 // run lets the candidate go on until it has done that many works in all, has given enough rows or is at its end. It

@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// knownCollections is how many collections a planner keeps the indexes of. Collections whose ids differ by a multiple of
+// it take the place of each other.
+const knownCollections = 256
+
+// catalogCache keeps what planning reads off the catalog entries of collections, which changes rarely: their indexes. It
+// is read without locks.
+type catalogCache struct {
+	slots [knownCollections]atomic.Pointer[knownCollection]
+}
+
+// knownCollection is one form of a collection with its indexes. It is immutable.
+type knownCollection struct {
+	coll    *table.Collection
+	indexes []*indexInfo
+}
+
+// indexes returns what indexesOf does, with the multikey paths of now.
+func (c *catalogCache) indexes(coll *table.Collection) []*indexInfo {
+	slot := &c.slots[coll.ID%knownCollections]
+	known := slot.Load()
+	if known == nil || known.coll != coll || !known.isCurrent() {
+		known = &knownCollection{coll: coll, indexes: indexesOf(coll)}
+		slot.Store(known)
+	}
+	return known.indexes
+}
+
+// isCurrent reports whether no field of an index became an array since.
+func (k *knownCollection) isCurrent() bool {
+	for _, x := range k.indexes {
+		if x.ix != nil && !slices.Equal(x.multi, x.ix.Multikey()) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,39 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// What a planner keeps of a collection's indexes follows the documents and the catalog.
+func TestKnownIndexesFollow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.index("a", doc(`{"a": 1}`))
+	f.insert(doc(`{"_id": 1, "a": 4}`))
+	found := func(filter string, want int) {
+		t.Helper()
+		got, err := f.find(f.query(filter), 0)
+		if err != nil || len(got) != want {
+			t.Errorf("%s: %d documents (%v), want %d", filter, len(got), err, want)
+		}
+	}
+	planned := func(filter, want string) {
+		t.Helper()
+		q := text(f.explain(f.query(filter), plan.ExplainFind, plan.QueryPlanner).QueryPlanner)
+		if !strings.Contains(q, want) {
+			t.Errorf("%s: %s, want %s", filter, q, want)
+		}
+	}
+	found(`{"a": {"$gt": 5, "$lt": 3}}`, 0)
+	planned(`{"a": 1}`, `"isMultiKey":false`)
+	f.insert(doc(`{"_id": 2, "a": [1, 10]}`))
+	found(`{"a": {"$gt": 5, "$lt": 3}}`, 1) // the bounds of both may not meet in one key any more
+	planned(`{"a": 1}`, `"isMultiKey":true`)
+
+	planned(`{"b": 1}`, `"COLLSCAN"`)
+	f.index("b", doc(`{"b": 1}`))
+	planned(`{"b": 1}`, `"indexName":"b"`)
+}
