@@ -121,6 +121,11 @@ func compareCodeWithScope(a, b Value) int {
 }
 
 func compareNumbers(a, b Value) int {
+	if ia, ok := a.integer(); ok {
+		if ib, ok := b.integer(); ok {
+			return cmp.Compare(ia, ib)
+		}
+	}
 	if a.Type == TypeDecimal128 || b.Type == TypeDecimal128 {
 		return compareDecimal(a, b)
 	}
@@ -128,15 +133,23 @@ func compareNumbers(a, b Value) int {
 		return compareDoubles(a.Double(), b.Double())
 	}
 	if a.Type == TypeDouble {
-		ib, _ := b.AsInt64()
+		ib, _ := b.integer()
 		return -compareInt64Double(ib, a.Double())
 	}
-	ia, _ := a.AsInt64()
-	if b.Type == TypeDouble {
-		return compareInt64Double(ia, b.Double())
+	ia, _ := a.integer()
+	return compareInt64Double(ia, b.Double())
+}
+
+// integer returns the value of an int32 or int64.
+func (v Value) integer() (int64, bool) {
+	switch v.Type {
+	case TypeInt32:
+		return int64(v.Int32()), true
+	case TypeInt64:
+		return v.Int64(), true
+	default:
+		return 0, false
 	}
-	ib, _ := b.AsInt64()
-	return cmp.Compare(ia, ib)
 }
 
 func compareDoubles(a, b float64) int {

@@ -36,58 +36,73 @@ type Elem struct {
 //		it.Key(), it.Value()
 //	}
 type Iter struct {
-	rest  []byte
-	key   []byte
-	value Value
+	doc Doc
+	// Where the current field's name and payload begin, and where the next field does. They are numbers and not slices so
+	// that a step stores no pointers.
+	name, payload, next int
 }
 
-// Iter returns an iterator before the first field. A nil Doc has no fields.
-func (d Doc) Iter() Iter {
-	if len(d) < 5 {
-		return Iter{}
-	}
-	return Iter{rest: d[4 : len(d)-1]}
-}
+// Iter returns an iterator before the first field. A nil Doc has no fields. It is a pointer because each turn of a for loop
+// copies the variable that the loop declares; it stays on the stack.
+func (d Doc) Iter() *Iter { return &Iter{doc: d, next: 4} }
 
 // Next moves to the next field and reports whether there is one.
 func (it *Iter) Next() bool {
-	if len(it.rest) == 0 {
+	d, i := it.doc, it.next
+	if i >= len(d)-1 {
 		return false
 	}
-	t := Type(it.rest[0])
-	n := cstringEnd(it.rest[1:])
-	it.key = it.rest[1 : 1+n]
-	payload := it.rest[2+n:]
-	size := payloadSize(t, payload)
-	it.value = Value{t, payload[:size:size]}
-	it.rest = payload[size:]
+	n := longName
+	if len(d)-i > 8 {
+		n = zeroByte(binary.LittleEndian.Uint64(d[i+1:]))
+	}
+	if n == longName {
+		n = cstringEnd(d[i+1:])
+	}
+	it.name = i + 1
+	it.payload = i + 2 + n
+	it.next = it.payload + payloadSize(Type(d[i]), d[it.payload:])
 	return true
 }
 
 // Key returns the current field's name.
-func (it *Iter) Key() []byte { return it.key }
+func (it *Iter) Key() []byte {
+	if it.payload == 0 {
+		return nil
+	}
+	return it.doc[it.name : it.payload-1]
+}
 
 // Value returns the current field's value.
-func (it *Iter) Value() Value { return it.value }
+func (it *Iter) Value() Value {
+	if it.payload == 0 {
+		return Value{}
+	}
+	return Value{Type(it.doc[it.name-1]), it.doc[it.payload:it.next:it.next]}
+}
 
 // Elem returns the current field.
-func (it *Iter) Elem() Elem { return Elem{it.key, it.value} }
+func (it *Iter) Elem() Elem { return Elem{it.Key(), it.Value()} }
 
 // Lookup returns the first field of that name, or a missing value. Dots have no meaning here.
 func (d Doc) Lookup(key string) Value {
-	if len(d) < 5 {
-		return Value{}
-	}
-	rest := d[4 : len(d)-1]
-	for len(rest) > 0 {
-		t := Type(rest[0])
-		n := cstringEnd(rest[1:])
-		payload := rest[2+n:]
-		size := payloadSize(t, payload)
-		if n == len(key) && string(rest[1:1+n]) == key {
-			return Value{t, payload[:size:size]}
+	end := len(d) - 1
+	for i := 4; i < end; {
+		t := Type(d[i])
+		name := d[i+1:]
+		n := longName
+		if len(name) >= 8 {
+			n = zeroByte(binary.LittleEndian.Uint64(name))
 		}
-		rest = payload[size:]
+		if n == longName {
+			n = cstringEnd(name)
+		}
+		payload := i + 2 + n
+		size := payloadSize(t, d[payload:])
+		if n == len(key) && string(name[:n]) == key {
+			return Value{t, d[payload : payload+size : payload+size]}
+		}
+		i = payload + size
 	}
 	return Value{}
 }
@@ -166,15 +181,23 @@ func ArrayIndex(key string) (int, bool) {
 // IndexKey returns the key of the i-th array element.
 func IndexKey(i int) string { return strconv.Itoa(i) }
 
+// longName is what zeroByte returns where the word has no zero byte. Names are mostly shorter: walks over fields, of which
+// scans mostly consist, find their end without a call.
+const longName = 8
+
+// zeroByte returns the index of the first zero byte of a word.
+func zeroByte(word uint64) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	return bits.TrailingZeros64((word-ones)&^word&highs) / 8
+}
+
 // cstringEnd returns the position of the first zero byte. It looks at eight bytes at a time: names are short, and a call
 // of bytes.IndexByte takes longer.
 func cstringEnd(b []byte) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
-		word := binary.LittleEndian.Uint64(b[i:])
-		if zeros := (word - ones) &^ word & highs; zeros != 0 {
-			return i + bits.TrailingZeros64(zeros)/8
+		if n := zeroByte(binary.LittleEndian.Uint64(b[i:])); n < longName {
+			return i + n
 		}
 	}
 	for ; i < len(b); i++ {
@@ -200,12 +223,16 @@ const (
 
 // payloadSize returns the length of a well-formed value's payload.
 func payloadSize(t Type, b []byte) int {
-	size := sizes[t]
-	if size < varLen {
-		return int(size)
+	size := int(sizes[t])
+	if size >= varLen {
+		return variableSize(size, b)
 	}
+	return size
+}
+
+func variableSize(size int, b []byte) int {
 	if size != twoStrings {
-		return int(size&^varLen) + int(binary.LittleEndian.Uint32(b))
+		return size&^varLen + int(binary.LittleEndian.Uint32(b))
 	}
 	n := cstringEnd(b) + 1
 	return n + cstringEnd(b[n:]) + 1

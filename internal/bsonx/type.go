@@ -86,41 +86,24 @@ const (
 )
 
 // Class returns the type's place in MongoDB's comparison order.
-func (t Type) Class() int {
-	switch t {
-	case TypeMinKey:
-		return ClassMinKey
-	case TypeUndefined:
-		return ClassUndefined
-	case TypeMissing, TypeNull:
-		return ClassNull
-	case TypeDouble, TypeInt32, TypeInt64, TypeDecimal128:
-		return ClassNumber
-	case TypeString, TypeSymbol:
-		return ClassString
-	case TypeDocument:
-		return ClassDocument
-	case TypeArray:
-		return ClassArray
-	case TypeBinary:
-		return ClassBinary
-	case TypeObjectID:
-		return ClassObjectID
-	case TypeBool:
-		return ClassBool
-	case TypeDate:
-		return ClassDate
-	case TypeTimestamp:
-		return ClassTimestamp
-	case TypeRegex:
-		return ClassRegex
-	case TypeDBPointer:
-		return ClassDBPointer
-	case TypeCode:
-		return ClassCode
-	case TypeCodeWithScope:
-		return ClassCodeWScope
-	default:
-		return ClassMaxKey
+func (t Type) Class() int { return int(classes[t]) }
+
+// classes is a table, as every comparison asks for two. What is no type counts as MaxKey.
+var classes = newClasses()
+
+func newClasses() (classes [256]uint8) {
+	for t := range classes {
+		classes[t] = ClassMaxKey
 	}
+	for t, class := range map[Type]uint8{
+		TypeMinKey: ClassMinKey, TypeUndefined: ClassUndefined, TypeMissing: ClassNull, TypeNull: ClassNull,
+		TypeDouble: ClassNumber, TypeInt32: ClassNumber, TypeInt64: ClassNumber, TypeDecimal128: ClassNumber,
+		TypeString: ClassString, TypeSymbol: ClassString, TypeDocument: ClassDocument, TypeArray: ClassArray,
+		TypeBinary: ClassBinary, TypeObjectID: ClassObjectID, TypeBool: ClassBool, TypeDate: ClassDate,
+		TypeTimestamp: ClassTimestamp, TypeRegex: ClassRegex, TypeDBPointer: ClassDBPointer, TypeCode: ClassCode,
+		TypeCodeWithScope: ClassCodeWScope,
+	} {
+		classes[t] = class
+	}
+	return classes
 }

@@ -96,7 +96,7 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		v := doc.LookupPath(s.stage.path...)
 		switch {
 		case v.Type == bsonx.TypeArray && !v.Doc().IsEmpty():
-			s.doc, s.elems, s.next, s.open = doc, v.Doc().Iter(), 0, true
+			s.doc, s.elems, s.next, s.open = doc, *v.Doc().Iter(), 0, true
 		case v.Type == bsonx.TypeArray || v.IsNull() || v.Type == bsonx.TypeUndefined:
 			if !s.stage.keep {
 				continue
@@ -117,7 +117,7 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 func (s *unwindSource) Save() {
 	if s.open {
 		s.doc = s.doc.Clone()
-		s.elems = s.doc.LookupPath(s.stage.path...).Doc().Iter()
+		s.elems = *s.doc.LookupPath(s.stage.path...).Doc().Iter()
 		for range s.next {
 			s.elems.Next()
 		}
