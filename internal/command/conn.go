@@ -27,8 +27,10 @@ type Conn struct {
 	appName  string
 	nextID   atomic.Int32
 
-	// lastDB and lastCollection are what the last commands named: most connections name the same again and again.
+	// What the last commands named: most connections name the same again and again.
 	lastDB, lastCollection string
+	lastCommand            *entry
+	lastSession            *session.Session
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.

@@ -60,13 +60,17 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 // resolve finds the command and sets the request's name and database.
 func (s *Service) resolve(req *Request, msg *wire.Message) (*entry, error) {
 	first := req.Body.First()
-	if first.Key == nil {
+	if req.commandValue = first.Value; first.Key == nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "no command in the message")
 	}
 	if err := s.setDatabase(req, msg); err != nil {
 		return nil, err
 	}
-	e, ok := s.registry.byName[string(first.Key)]
+	e, ok := req.Conn.lastCommand, true
+	if e == nil || e.Name != string(first.Key) {
+		e, ok = s.registry.byName[string(first.Key)]
+		req.Conn.lastCommand = e
+	}
 	if !ok || e.Status == Absent || e.TestOnly && !s.TestCommands {
 		s.stats.unknownCommands.Add(1)
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", first.Key)
@@ -131,12 +135,23 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		return mongoerr.New(mongoerr.NotImplemented, "Command %s is not implemented by Sheaf yet", e.Name)
 	}
 	if req.Generic.HasSession {
-		if req.Session, err = s.Sessions.Use(req.Generic.SessionID, req.Now); err != nil {
+		if req.Session, err = s.session(req); err != nil {
 			return err
 		}
 	}
 	e.runs.Add(1)
 	return e.Run(op, req, reply)
+}
+
+// session returns the session of a request. A connection has mostly the same one as before.
+func (s *Service) session(req *Request) (*session.Session, error) {
+	conn := req.Conn
+	if last := conn.lastSession; last != nil && last.ID == req.Generic.SessionID && last.Touch(req.Now) {
+		return last, nil
+	}
+	var err error
+	conn.lastSession, err = s.Sessions.Use(req.Generic.SessionID, req.Now)
+	return conn.lastSession, err
 }
 
 func (s *Service) panicked(req *Request, p any) error {
@@ -172,7 +187,7 @@ func (s *Service) parse(e *entry, req *Request) error {
 	}
 	var seen, seenGeneric uint64
 	for it.Next() {
-		if i := fieldIndex(e.Fields, it.Key()); i >= 0 {
+		if i := e.field(it.Key()); i >= 0 {
 			if err := req.addField(e, i, it.Elem(), &seen); err != nil {
 				return err
 			}
@@ -230,7 +245,7 @@ func (r *Request) setGeneric(f *genericField, v bsonx.Value) error {
 
 func (r *Request) finishParse(e *entry, seen uint64) error {
 	for i := range r.Sequences {
-		j := fieldIndex(e.Fields, []byte(r.Sequences[i].ID))
+		j := e.field([]byte(r.Sequences[i].ID))
 		if j < 0 || !e.Fields[j].Sequence {
 			if e.Loose {
 				continue

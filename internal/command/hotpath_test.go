@@ -137,10 +137,10 @@ var hotRequests = []struct {
 	fresh       bool // on numbers that no document has
 	allocations float64
 }{
-	{"FindByID", findByID, false, 12},
-	{"FindByIndex", findByIndex, false, 43},
-	{"UpdateInc", incByID, false, 7},
-	{"Insert", insertPlaceholder, true, 5},
+	{"FindByID", findByID, false, 10},
+	{"FindByIndex", findByIndex, false, 33},
+	{"UpdateInc", incByID, false, 6},
+	{"Insert", insertPlaceholder, true, 4},
 }
 
 func TestHotPathAllocations(t *testing.T) {
@@ -157,7 +157,7 @@ func TestHotPathAllocations(t *testing.T) {
 			i++
 		})
 		t.Logf("%s: %.0f allocations", c.name, got)
-		if got > c.allocations {
+		if got > c.allocations && !raceEnabled {
 			t.Errorf("%s: %.0f allocations, at most %.0f allowed", c.name, got, c.allocations)
 		}
 	}

@@ -45,7 +45,9 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	batch := newInsertBatch(req)
-	if err := batch.prepare(); err != nil {
+	err = batch.prepare()
+	req.memory.docs = batch.docs
+	if err != nil {
 		return err
 	}
 	if _, err := req.writable(req.DB, name); err != nil {

@@ -21,7 +21,7 @@ type insertBatch struct {
 }
 
 func newInsertBatch(req *Request) *insertBatch {
-	return &insertBatch{req: req, opts: req.writeOptions()}
+	return &insertBatch{req: req, opts: req.writeOptions(), docs: req.memory.docs[:0]}
 }
 
 // prepare gives each document its _id and checks it.

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -85,6 +87,7 @@ const (
 type entry struct {
 	*Definition
 	required uint64 // bit set of required Fields
+	lengths  []byte // of the names of Fields: a look-up reads these instead of the whole table
 	runs     atomic.Int64
 	failures atomic.Int64
 }
@@ -111,6 +114,7 @@ func NewRegistry(defs []Definition) (*Registry, error) {
 			if d.Fields[j].Required {
 				e.required |= 1 << j
 			}
+			e.lengths = append(e.lengths, byte(len(d.Fields[j].Name)))
 		}
 		for _, name := range append([]string{d.Name}, d.Aliases...) {
 			if _, twice := r.byName[name]; twice {
@@ -122,6 +126,23 @@ func NewRegistry(defs []Definition) (*Registry, error) {
 	}
 	slices.SortFunc(r.all, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
 	return r, nil
+}
+
+// field returns the position of an argument among Fields, -1 where it is none.
+func (e *entry) field(key []byte) int {
+	if len(key) > math.MaxUint8 {
+		return -1
+	}
+	for i := 0; i < len(e.lengths); i++ {
+		next := bytes.IndexByte(e.lengths[i:], byte(len(key)))
+		if next < 0 {
+			return -1
+		}
+		if i += next; e.Fields[i].Name == string(key) {
+			return i
+		}
+	}
+	return -1
 }
 
 // Lookup returns the definition of a command or alias, or nil.

@@ -31,10 +31,11 @@ type Request struct {
 	// Now is the time at which the command began; $$NOW and the like.
 	Now time.Time
 
-	args   []bsonx.Elem
-	memory *memory
-	reply  replyState
-	retain bool
+	commandValue bsonx.Value // of the command's own field
+	args         []bsonx.Elem
+	memory       *memory
+	reply        replyState
+	retain       bool
 }
 
 // replyState is what Run can ask of the reply beside its fields.
@@ -47,7 +48,7 @@ type replyState struct {
 }
 
 // CommandValue returns the value of the command's own field.
-func (r *Request) CommandValue() bsonx.Value { return r.Body.First().Value }
+func (r *Request) CommandValue() bsonx.Value { return r.commandValue }
 
 // Get returns an argument that is not generic, or a missing value; an optional null counts as missing unless the
 // field's type is Any.

@@ -194,6 +194,39 @@ func TestCloseRefusesNewCursors(t *testing.T) {
 	}
 }
 
+// TestTouch checks that a session that somebody holds lives on by its use, and that an ended one does not come back.
+func TestTouch(t *testing.T) {
+	clock := newClock()
+	s := NewSessions(clock, 0)
+	a, b := SessionID{UUID: [16]byte{1}}, SessionID{UUID: [16]byte{2}}
+	use := func(id SessionID) *Session {
+		ses, err := s.Use(id, clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ses
+	}
+	first, other := use(a), use(b)
+	clock.advance(Timeout - time.Minute)
+	if !first.Touch(clock.Now()) {
+		t.Error("a live session cannot be touched")
+	}
+	clock.advance(time.Minute)
+	if ended := s.Reap(); len(ended) != 1 || ended[0] != b {
+		t.Errorf("reaped: %v", ended)
+	}
+	if other.Touch(clock.Now()) || s.Lookup(b) != nil {
+		t.Error("a reaped session lives on")
+	}
+	s.End(a)
+	if first.Touch(clock.Now()) {
+		t.Error("an ended session lives on")
+	}
+	if again := use(a); again == first || !again.Touch(clock.Now()) || s.Len() != 1 {
+		t.Error("the id of an ended session gets no new session")
+	}
+}
+
 func TestSessions(t *testing.T) {
 	clock := newClock()
 	s := NewSessions(clock, 2)

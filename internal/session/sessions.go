@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,11 +34,24 @@ func (id SessionID) IsZero() bool { return id == SessionID{} }
 // Session is a logical session.
 type Session struct {
 	ID      SessionID
-	lastUse atomic.Int64 // milliseconds since 1970
+	lastUse atomic.Int64 // milliseconds since 1970, or ended
 }
 
-// LastUse returns when the session was last named by a command.
-func (s *Session) LastUse() time.Time { return time.UnixMilli(s.lastUse.Load()) }
+// ended is the last use of a session that was removed from the registry. It never comes back: its id gets a new Session.
+const ended = math.MinInt64
+
+// Touch is Sessions.Use without a look-up. It reports false where the session has ended.
+func (s *Session) Touch(now time.Time) bool {
+	for {
+		last := s.lastUse.Load()
+		if last == ended {
+			return false
+		}
+		if s.lastUse.CompareAndSwap(last, now.UnixMilli()) {
+			return true
+		}
+	}
+}
 
 const sessionShards = 16
 
@@ -110,7 +124,8 @@ func (s *Sessions) End(id SessionID) {
 	sh := s.shard(&id)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if _, ok := sh.m[id]; ok {
+	if ses, ok := sh.m[id]; ok {
+		ses.lastUse.Store(ended)
 		delete(sh.m, id)
 		s.count.Add(-1)
 	}
@@ -144,7 +159,7 @@ func (s *Sessions) Reap() []SessionID {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		for id, ses := range sh.m {
-			if ses.lastUse.Load() <= limit {
+			if last := ses.lastUse.Load(); last <= limit && ses.lastUse.CompareAndSwap(last, ended) {
 				delete(sh.m, id)
 				s.count.Add(-1)
 				out = append(out, id)
