@@ -10,10 +10,14 @@ func newConjunction(nodes []Node) *And {
 	n := &And{Children: nodes}
 	for _, child := range nodes {
 		l, ok := child.(Leaf)
-		if !ok || l.FieldPath().Len() != 1 || len(n.fields) == maxOnePass {
-			return &And{Children: nodes}
+		if !ok || l.FieldPath().Len() != 1 || len(nodes) > maxOnePass {
+			return n
 		}
-		n.fields = append(n.fields, fieldTest{l.FieldPath().Name(0), l})
+	}
+	n.fields = make([]fieldTest, len(nodes))
+	for i, child := range nodes {
+		l := child.(Leaf)
+		n.fields[i] = fieldTest{l.FieldPath().Name(0), l}
 	}
 	return n
 }

@@ -26,11 +26,10 @@ func (a *access) tree() node {
 	return &fetch{in: a.node, filter: allOf(a.residual)}
 }
 
-// accesses enumerates the ways to a conjunction: one or more per index whose first field it bounds, and one per $or
+// accesses appends the ways to a conjunction: one or more per index whose first field it bounds, and one per $or
 // whose branches all have one. need, where not nil, must have bounded the index: it keeps a branch of an $or from
 // being served by what stands outside of it.
-func (cq *canonical) accesses(c *conjunction, need *conjunction) []access {
-	var out []access
+func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 	for _, x := range cq.indexes {
 		if !cq.mayUse(x) || !c.hasPath(x.fields[0].Path) || !cq.holds(x, c) {
 			continue
@@ -99,7 +98,7 @@ func (cq *canonical) bestAccess(branch, outer *conjunction) (best access, found 
 	if len(outer.predicates) > 0 {
 		combined = branch.with(outer.predicates)
 	}
-	for _, a := range cq.accesses(combined, branch) {
+	for _, a := range cq.accesses(nil, combined, branch) {
 		if !found || a.score > best.score {
 			best, found = a, true
 		}

@@ -36,7 +36,12 @@ type boundsContext struct {
 	numeric bool
 	// collated is true where the query compares strings by a collation that the index does not have.
 	collated bool
+	// room is memory for one interval, to be used once.
+	room intervals
 }
+
+// one returns an interval as bounds.
+func (c *boundsContext) one(iv interval) intervals { return append(c.room, iv) }
 
 // undefined is what the index holds for an array without elements.
 var undefined = bsonx.Value{Type: bsonx.TypeUndefined}
@@ -91,7 +96,7 @@ func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
 		return fieldBounds{allValues, inexactFetch}, true
 	case bsonx.ClassMinKey, bsonx.ClassMaxKey:
 		// A missing field is null to the index and matches nothing here.
-		return fieldBounds{rangeBounds(n.Op, v, allValues[0]), inexactFetch}, true
+		return fieldBounds{c.rangeBounds(n.Op, v, allValues[0]), inexactFetch}, true
 	}
 	if class == bsonx.ClassNumber && bsonx.CompareValues(v, nanPoint.low) == 0 {
 		if n.Op == filter.Lt || n.Op == filter.Gt {
@@ -99,23 +104,23 @@ func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
 		}
 		return equalityBounds(v, c), true
 	}
-	return fieldBounds{rangeBounds(n.Op, v, classBrackets[class]), exact}, true
+	return fieldBounds{c.rangeBounds(n.Op, v, classBrackets[class]), exact}, true
 }
 
 // rangeBounds cuts within at v.
-func rangeBounds(op filter.CompareOp, v bsonx.Value, within interval) intervals {
+func (c *boundsContext) rangeBounds(op filter.CompareOp, v bsonx.Value, within interval) intervals {
 	switch op {
 	case filter.Lt, filter.Lte:
 		within.high, within.highIncl = v, op == filter.Lte
 	case filter.Gt, filter.Gte:
 		within.low, within.lowIncl = v, op == filter.Gte
 	case filter.Eq:
-		return intervals{point(v)}
+		return c.one(point(v))
 	}
 	if within.isEmpty() {
 		return nil
 	}
-	return intervals{within}
+	return c.one(within)
 }
 
 // equalityBounds are exact for all values but null, which missing fields have too, and arrays, which the index holds
@@ -137,17 +142,19 @@ func equalityBounds(v bsonx.Value, c boundsContext) fieldBounds {
 		}
 		return fieldBounds{intervals{point(first)}.union(intervals{point(v)}), inexactFetch}
 	default:
-		return fieldBounds{intervals{point(v)}, exact}
+		return fieldBounds{c.one(point(v)), exact}
 	}
 }
 
 func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
+	var room [1]interval // of each value in turn
 	out := fieldBounds{nil, exact}
 	points := make(intervals, 0, len(n.Values))
 	for _, v := range n.Values {
 		if c.collated && collates(v) {
 			return fieldBounds{}, false
 		}
+		c.room = room[:0]
 		b := equalityBounds(v, c)
 		out.tight = max(out.tight, b.tight)
 		if len(b.ivs) == 1 {
@@ -239,6 +246,7 @@ func elemMatchBounds(n *filter.ElemMatchValue, c boundsContext) (fieldBounds, bo
 		if not, ok := child.(*filter.Not); ok && negatesNull(not) {
 			continue
 		}
+		c.room = nil
 		b, ok := boundsOf(child, c)
 		if !ok || hasArrayOperand(child) {
 			continue

@@ -25,9 +25,16 @@ type canonical struct {
 	// The rest is what planning works in: one piece of memory for all.
 	whole conjunction // root
 	work  workspace
+	room  struct {
+		accesses  [usualCandidates]access
+		solutions [usualCandidates]*solution
+	}
 	// signatures holds those of the candidates, one behind the other.
 	signatures []byte
 }
+
+// usualCandidates is how many candidates a query has at most as a rule.
+const usualCandidates = 2
 
 // purpose is what the rows of a plan are for.
 type purpose int

@@ -14,6 +14,7 @@ type choice struct {
 	cq         *canonical
 	candidates []*candidate
 	cached     bool
+	room       [1]*candidate
 }
 
 // winner returns the plan that runs.
@@ -93,7 +94,7 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 			return nil, err
 		}
 		if t != nil {
-			c.candidates, c.cached = []*candidate{t}, true
+			c.candidates, c.cached = append(c.room[:0], t), true
 			return c, nil
 		}
 	}

@@ -15,8 +15,9 @@ type predicate struct {
 	conjunct filter.Node
 	path     string
 	elems    []elemFrame
-	// known holds the bounds on an index field that was no array so far, and on one that was; see boundsOn.
-	known [2]predicateBounds
+	// The bounds on index fields that were no arrays so far, and on others; see boundsOn.
+	bounds   predicateBounds
+	onArrays *predicateBounds
 }
 
 // predicateBounds are the bounds that a predicate gives to the field of its path.
@@ -25,17 +26,24 @@ type predicateBounds struct {
 	ok     bool // the predicate can bound the field
 	points bool // the bounds are single values
 	made   bool
+	room   [1]interval
 }
 
 // boundsOn returns the bounds that p gives to a field of its path. They are made once for all indexes.
 func (p *predicate) boundsOn(x *indexInfo, field int, collated bool) *predicateBounds {
 	multikey := x.bits(field) != 0
-	b := &p.known[btoi(multikey)]
+	b := &p.bounds
+	if multikey {
+		if p.onArrays == nil {
+			p.onArrays = &predicateBounds{}
+		}
+		b = p.onArrays
+	}
 	if b.made {
 		return b
 	}
 	ctx := boundsContext{
-		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), collated: collated,
+		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), collated: collated, room: b.room[:0],
 	}
 	b.made = true
 	b.fieldBounds, b.ok = boundsOf(p.node, ctx)
@@ -162,6 +170,9 @@ func (c *conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node
 
 // hasNumber reports whether a component of a path may be an array position.
 func hasNumber(path string) bool {
+	if !strings.ContainsAny(path, "0123456789") {
+		return false
+	}
 	for part := range strings.SplitSeq(path, ".") {
 		if _, ok := bsonx.ArrayIndex(part); ok {
 			return true

@@ -31,8 +31,8 @@ func (cq *canonical) solutions() []*solution {
 		return []*solution{s}
 	}
 	c := &cq.whole
-	accesses := cq.accesses(c, nil)
-	out := make([]*solution, 0, max(len(accesses), 1))
+	accesses := cq.accesses(cq.room.accesses[:0], c, nil)
+	out := cq.room.solutions[:0]
 	ordered := false
 	for i := range accesses {
 		a := &accesses[i]

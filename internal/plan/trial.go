@@ -23,6 +23,7 @@ type candidate struct {
 	env  *exec.Env
 	root exec.Node
 	rows []*exec.Row
+	kept keptRows
 	done bool
 	err  error
 }
@@ -50,7 +51,7 @@ func (t *candidate) run(ctx context.Context, works uint64, results int) bool {
 		case row == nil:
 			t.done = true
 		default:
-			t.rows = append(t.rows, row.Clone())
+			t.rows = append(t.rows, t.kept.keep(row))
 		}
 	}
 	return t.err == nil
