@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/storagetest"
 )
 
 var benchValue = bytes.Repeat([]byte("0123456789abcdef"), 64)
@@ -197,6 +199,53 @@ func BenchmarkScan(b *testing.B) {
 		_ = s.Close()
 	}
 	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkLargeStore reads 200 MB of records of 1 KB with the default budget, which holds a quarter of them.
+func BenchmarkLargeStore(b *testing.B) {
+	const records = 200_000
+	e := open(b, b.TempDir(), Options{})
+	texts := storagetest.Texts(10_000, 1000)
+	for n := range uint64(records / 100) {
+		txn := e.Begin()
+		for i := range uint64(100) {
+			if err := txn.Put(benchKey(nil, 100*n+i), []byte(texts[rand.IntN(len(texts))])); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := txn.Commit(storage.Buffered); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := e.db.Compact(b.Context(), []byte{0}, []byte{1}, false); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("get", func(b *testing.B) {
+		parallel(b, 2, func(n uint64) error {
+			_, closer, err := e.Get(benchKey(nil, n*7919%records))
+			if err != nil {
+				return err
+			}
+			return closer.Close()
+		})
+	})
+	b.Run("scan", func(b *testing.B) {
+		it, err := e.NewSnapshot().NewIter(nil, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer it.Close()
+		for ok := it.First(); b.Loop(); ok = it.Next() {
+			if !ok && !it.First() {
+				b.Fatal(it.Err())
+			}
+		}
+	})
+	size, err := e.DiskUsage([]byte{0}, []byte{1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d MB on disk", size>>20)
 }
 
 func BenchmarkIngest(b *testing.B) {

@@ -24,6 +24,18 @@ const (
 	defaultCloseGrace = 5 * time.Second
 )
 
+const (
+	// dataBlock is the size of blocks of data before compression. Gets and scans of 200 MB of records of 1 KB, with the
+	// default budget (CPU a get, CPU a row; gets of blocks in memory differ by a tenth): 4 KiB 8.9 and 1.42 µs, 135 MB on
+	// disk; 6 KiB 9.8 and 1.20 µs, 127 MB; 8 KiB 11.9 and 1.17 µs, 121 MB; 16 KiB 18.4 and 1.07 µs, 111 MB. Without
+	// compression 8 KiB are 7.6 and 0.60 µs, but 199 MB; zstd is 17.1 and 1.63 µs, 83 MB.
+	dataBlock = 6 << 10
+	// indexBlock is the size of index blocks, with a second level above where a table needs more than one. One index of
+	// 100 KB for each table saves 3 % of a get while all are in memory (2.17 to 2.10 µs), and doubles it (16 to 35 µs)
+	// where the store is a hundred times as large as the cache, since each get reads one.
+	indexBlock = 8 << 10
+)
+
 // formatMajorVersion is the newest format of Pebble whose WAL does not claim what was synced: from FormatWALSyncChunks on
 // each WAL chunk says up to which offset the log is durable, which is not true where the fsync is left out.
 const formatMajorVersion = pebble.FormatColumnarBlocks
@@ -115,15 +127,32 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	}
 	for i := range opts.Levels {
 		level := &opts.Levels[i]
-		level.BlockSize = 8 << 10
-		level.FilterPolicy = bloom.FilterPolicy(10)
-		level.FilterType = pebble.TableFilter
+		level.BlockSize = dataBlock
+		level.IndexBlockSize = indexBlock
+		if i < len(opts.Levels)-1 {
+			// Pebble's Get never asks the filters of the last level: most gets find their key there.
+			level.FilterPolicy = bloom.FilterPolicy(10)
+			level.FilterType = pebble.TableFilter
+		}
 		level.Compression = func() *sstable.CompressionProfile { return compression }
 	}
 	for i := range opts.TargetFileSizes {
 		opts.TargetFileSizes[i] = min(int64(8<<20)<<i, 32<<20)
 	}
+	opts.Experimental.SpanPolicyFunc = splitKinds
 	// A value block is read after its key; a Get would not tell that reading it failed.
 	opts.Experimental.EnableValueBlocks = func() bool { return false }
 	return opts
+}
+
+// splitKinds ends a table where the first byte of the keys changes: above, it tells what kind a key is of. A flush has
+// some of each kind. If they lay in one table, the tables of two flushes would overlap even where records are added in the order of
+// their keys, and compactions would merge them, and what lies between, again and again. 400,000 inserts of 1 KB in that order with
+// a unique index on a scattered field: 4.0 bytes written to tables for each byte of the log became 2.5, 46 µs of CPU an
+// insert became 26 µs; without the index 2.1 became 2.0, and 15 µs became 11 µs.
+func splitKinds(start []byte) (policy pebble.SpanPolicy, end []byte, err error) {
+	if len(start) == 0 || start[0] == 0xFF {
+		return pebble.SpanPolicy{}, nil, nil
+	}
+	return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
 }
