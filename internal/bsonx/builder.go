@@ -3,6 +3,7 @@ package bsonx
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -38,6 +39,14 @@ func (b *Builder) Bytes() []byte { return b.buf }
 
 // Len returns the length of Bytes.
 func (b *Builder) Len() int { return len(b.buf) }
+
+// Grow makes room for n more bytes. Where it has to move what is there it doubles the room: append alone would move a large
+// reply many times.
+func (b *Builder) Grow(n int) {
+	if have := len(b.buf); cap(b.buf)-have < n {
+		b.buf = slices.Grow(b.buf, max(n, have))
+	}
+}
 
 // Depth returns how many documents and arrays are open.
 func (b *Builder) Depth() int { return len(b.stack) }

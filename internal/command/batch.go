@@ -13,6 +13,9 @@ const maxBatchBytes = 16 << 20
 // ender is a source that may know its end before it is asked for a document that is not there.
 type ender interface{ done() bool }
 
+// maxElemFrame is more than an element of an array takes beside its value: a type, a number as the key.
+const maxElemFrame = 16
+
 // batch writes documents of a cursor into a reply.
 type batch struct {
 	req    *Request
@@ -75,6 +78,7 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 			b.cursor.PutBack(doc)
 			break
 		}
+		reply.Grow(len(doc) + maxElemFrame)
 		reply.Elem(bsonx.Document(doc))
 	}
 	reply.End()

@@ -94,8 +94,8 @@ func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 			return nil, err
 		}
 		s.stats.DocsExamined++
+		s.touched += touch(doc)
 		if s.filter != nil {
-			s.touched += touch(doc)
 			ok, err := s.filter.Match(bsonx.Doc(doc))
 			if err != nil {
 				return nil, err
@@ -109,15 +109,17 @@ func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// touch loads the first cache lines of a document. The filter, which walks from field to field, would wait for one after
-// the other; here they come at once, and as each of these instructions goes through memory in steps of a document, the
-// processor fetches those of the next documents ahead. What is returned is good for nothing but to be kept.
+// touch loads the first cache lines of a document. What walks from field to field would wait for one after the other; here
+// they come at once, and as each of these instructions goes through memory in steps of a document, the processor fetches
+// those of the next documents ahead. What is returned is good for nothing but to be kept.
 func touch(doc []byte) byte {
 	switch {
 	case len(doc) > 192:
 		return doc[0] + doc[64] + doc[128] + doc[192]
 	case len(doc) > 128:
 		return doc[0] + doc[64] + doc[128]
+	case len(doc) > 0:
+		return doc[0] + doc[len(doc)-1]
 	default:
 		return 0
 	}

@@ -64,6 +64,8 @@ type sortBuffer struct {
 	seq     uint64
 	pos     int
 
+	touched byte // see touch
+
 	scratch []byte      // the key of the row being added
 	shaped  []byte      // its document, where there is a shape
 	chunk   []byte      // rest of the current piece of memory
@@ -84,6 +86,9 @@ func (b *sortBuffer) add(row *Row, key KeyFunc) error {
 			return err
 		}
 		e := b.newEntry()
+		if len(b.entries) == cap(b.entries) {
+			b.entries = slices.Grow(b.entries, len(b.entries)+64) // append alone would copy them more often
+		}
 		b.entries = append(b.entries, b.fill(e, row, doc, b.alloc(len(k)+len(row.RecordKey)+len(doc))))
 		return nil
 	}
@@ -146,15 +151,32 @@ func (b *sortBuffer) newEntry() *sortEntry {
 	return e
 }
 
-func (b *sortBuffer) sort() { slices.SortFunc(b.entries, compareEntries) }
+func (b *sortBuffer) sort() { sortRefs(b.entries) }
 
 // next implements sortSource on a sorted buffer.
 func (b *sortBuffer) next() (*sortEntry, error) {
 	if b.pos == len(b.entries) {
 		return nil, nil
 	}
+	if b.pos%lookAhead == 0 {
+		b.fetch(b.entries[b.pos:min(b.pos+lookAhead, len(b.entries))])
+	}
 	b.pos++
 	return b.entries[b.pos-1].entry, nil
+}
+
+// lookAhead is how many entries are brought into the processor's cache at once.
+const lookAhead = 16
+
+// fetch looks at entries that will be needed soon. Sorting has left them anywhere in memory: one after the other each would be
+// waited for twice.
+func (b *sortBuffer) fetch(refs []sortRef) {
+	for _, ref := range refs {
+		b.touched += byte(ref.entry.keyLen)
+	}
+	for _, ref := range refs {
+		b.touched += touch(ref.entry.data)
+	}
 }
 
 // reset empties the buffer; the order of arrival goes on.
