@@ -56,22 +56,6 @@ func appendOrNil(dst, src []byte) []byte {
 	return append(dst, src...)
 }
 
-// Clone returns a copy of the row that owns its bytes, all in one piece of memory.
-func (r *Row) Clone() *Row {
-	buf := make([]byte, 0, r.size())
-	own := func(b []byte) []byte {
-		if b == nil {
-			return nil
-		}
-		start := len(buf)
-		buf = append(buf, b...)
-		return buf[start:len(buf):len(buf)]
-	}
-	return &Row{
-		RecordKey: own(r.RecordKey), Doc: own(r.Doc), Index: r.Index, Key: own(r.Key), Bits: own(r.Bits), SortKey: own(r.SortKey),
-	}
-}
-
 // size estimates the memory that a copy of the row takes.
 func (r *Row) size() int {
 	return len(r.RecordKey) + len(r.Doc) + len(r.Key) + len(r.Bits) + len(r.SortKey)
