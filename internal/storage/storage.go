@@ -136,6 +136,8 @@ type Txn interface {
 	// Get and NewIter see the transaction's own writes; in a statement transaction over the newest committed
 	// state, in a snapshot transaction over its snapshot. An iterator sees the writes made before it was opened.
 	Reader
+	// Has reports whether Get would find a value. It is for keys that most likely have none.
+	Has(key []byte) (bool, error)
 	// Lock takes the lock of a key (which need not exist). A statement transaction waits for other holders until
 	// ctx ends; a snapshot transaction fails with ErrConflict. Locking a key twice is allowed. To exclude deadlock,
 	// a statement transaction locks at most one record key, and then unique-index keys in ascending order; a wait

@@ -111,7 +111,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	if err := w.txn.Lock(ctx, key); err != nil {
 		return err
 	}
-	exists, err := w.exists(key)
+	exists, err := w.txn.Has(key)
 	if err != nil {
 		return err
 	}
@@ -128,17 +128,6 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	w.delta.Count++
 	w.delta.Bytes += int64(len(doc))
 	return w.txn.Put(key, doc)
-}
-
-func (w *Writer) exists(key []byte) (bool, error) {
-	_, closer, err := w.txn.Get(key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, closer.Close()
 }
 
 // Lock takes the lock of a record and returns its newest version in dst, or nil where there is none any more.

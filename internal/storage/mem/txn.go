@@ -85,6 +85,18 @@ func (t *txn) Get(key []byte) ([]byte, io.Closer, error) {
 	return t.engine.Get(key)
 }
 
+// Has implements storage.Txn.
+func (t *txn) Has(key []byte) (bool, error) {
+	_, closer, err := t.Get(key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, closer.Close()
+}
+
 // NewIter implements storage.Reader.
 func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	if err := t.check(); err != nil {

@@ -9,7 +9,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -39,10 +41,20 @@ func rawOpen(b *testing.B) *pebble.DB {
 	return db
 }
 
+// cpuTime is what the process has used of the processors.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
 // parallel runs do in a number of goroutines that together make b.N calls with distinct numbers.
 func parallel(b *testing.B, writers int, do func(n uint64) error) {
 	b.ReportAllocs()
 	b.ResetTimer()
+	before := cpuTime(b)
 	var next atomic.Uint64
 	done := make(chan error, writers)
 	for range writers {
@@ -66,6 +78,7 @@ func parallel(b *testing.B, writers int, do func(n uint64) error) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
 // BenchmarkCommit writes a record, an index entry and a counter, as an insert does, beside raw Pebble with the same
@@ -79,7 +92,9 @@ func BenchmarkCommit(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("%s/%dwriters/sheaf", name, writers), func(b *testing.B) {
 				e := open(b, b.TempDir(), Options{})
+				before := e.guard.fsyncs.Load()
 				parallel(b, writers, func(n uint64) error { return insert(e, n, durability) })
+				b.ReportMetric(float64(e.guard.fsyncs.Load()-before)/float64(b.N), "fsyncs/op")
 			})
 			b.Run(fmt.Sprintf("%s/%dwriters/raw", name, writers), func(b *testing.B) {
 				db := rawOpen(b)
@@ -98,7 +113,7 @@ func insert(e storage.Engine, n uint64, durability storage.Durability) error {
 	if err := txn.Lock(context.Background(), key); err != nil {
 		return err
 	}
-	if _, _, err := txn.Get(key); !errors.Is(err, storage.ErrNotFound) {
+	if found, err := txn.Has(key); found || err != nil {
 		return fmt.Errorf("key %d: %w", n, err)
 	}
 	if err := txn.Put(key, benchValue); err != nil {

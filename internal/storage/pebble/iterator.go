@@ -37,7 +37,7 @@ type iterable interface {
 // newSource opens an iterator; the pin goes with it. Pebble copies the bounds.
 func (e *Engine) newSource(from iterable, lower, upper []byte, p pin) (source, error) {
 	state := e.state.Load()
-	inner, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	inner, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper, UseL6Filters: true})
 	if err != nil {
 		e.pins.release(p)
 		return source{}, e.wrap(err)

@@ -129,11 +129,8 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		level := &opts.Levels[i]
 		level.BlockSize = dataBlock
 		level.IndexBlockSize = indexBlock
-		if i < len(opts.Levels)-1 {
-			// Pebble's Get never asks the filters of the last level: most gets find their key there.
-			level.FilterPolicy = bloom.FilterPolicy(10)
-			level.FilterType = pebble.TableFilter
-		}
+		level.FilterPolicy = bloom.FilterPolicy(10)
+		level.FilterType = pebble.TableFilter
 		level.Compression = func() *sstable.CompressionProfile { return compression }
 	}
 	for i := range opts.TargetFileSizes {

@@ -179,6 +179,8 @@ func testEndedTransaction(t *testing.T, e storage.Engine) {
 			wantError(t, txn.Lock(context.Background(), []byte("c")), storage.ErrEnded)
 			_, _, err := txn.Get([]byte("a"))
 			wantError(t, err, storage.ErrEnded)
+			_, err = txn.Has([]byte("a"))
+			wantError(t, err, storage.ErrEnded)
 			_, err = txn.NewIter(nil, nil)
 			wantError(t, err, storage.ErrEnded)
 			noError(t, other.Commit(storage.Buffered))

@@ -145,6 +145,7 @@ func testClose(t *testing.T, e storage.Engine) {
 		"CommitSnap":  snapTxn.Commit(storage.Durable),
 		"Snapshot":    second(e.NewSnapshot().Get([]byte("a"))),
 		"Begin":       second(e.Begin().Get([]byte("a"))),
+		"BeginHas":    first(e.Begin().Has([]byte("a"))),
 		"BeginLock":   e.Begin().Lock(context.Background(), []byte("a")),
 		"BeginSnap":   second(e.BeginSnapshot().Get([]byte("a"))),
 		"NewIter":     first(e.BeginSnapshot().NewIter(nil, nil)),

@@ -201,6 +201,9 @@ func (m *model) read(rt *rapid.T) {
 			values[i] = bytes.Clone(v)
 			errs[i] = closer.Close()
 		}
+		if txn, ok := r[i].(storage.Txn); ok && (err == nil || errors.Is(err, storage.ErrNotFound)) {
+			checkHas(rt, txn, key, err == nil)
+		}
 	}
 	_ = agree(rt, "Get", errs)
 	if !bytes.Equal(values[0], values[1]) {

@@ -117,6 +117,9 @@ func lockKey(t testing.TB, txn storage.Txn, key string) {
 func value(t testing.TB, r storage.Reader, key string) (string, bool) {
 	t.Helper()
 	v, closer, err := r.Get([]byte(key))
+	if txn, ok := r.(storage.Txn); ok {
+		checkHas(t, txn, []byte(key), err == nil)
+	}
 	if errors.Is(err, storage.ErrNotFound) {
 		return "", false
 	}
@@ -124,6 +127,13 @@ func value(t testing.TB, r storage.Reader, key string) (string, bool) {
 	s := string(v)
 	noError(t, closer.Close())
 	return s, true
+}
+
+// checkHas checks whether a transaction finds a key.
+func checkHas(t interface{ Fatalf(string, ...any) }, txn storage.Txn, key []byte, want bool) {
+	if got, err := txn.Has(key); err != nil || got != want {
+		t.Fatalf("a transaction has %q: %v, %v, want %v", key, got, err, want)
+	}
 }
 
 // wantValue checks the value of a key; want "" means that it is missing.
