@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// anchorAge is how long an anchor lives, and so for how long at most it keeps old versions from compaction.
-const anchorAge = time.Second
+// defaultAnchorAge is how long an anchor lives, and so for how long at most it keeps old versions from compaction.
+const defaultAnchorAge = time.Second
 
 // anchor is a snapshot that no one reads, kept open under the snapshots that come and go with each query: when the oldest
 // snapshot is closed Pebble looks for compactions, under its global lock, which costs more than a get. The anchor is the
@@ -24,7 +24,7 @@ func (a *anchor) hold(e *Engine) {
 		return
 	}
 	a.inner.Store(e.db.NewSnapshot())
-	time.AfterFunc(anchorAge, func() {
+	time.AfterFunc(e.options.anchorAge, func() {
 		if p, ok := e.pins.acquire(); ok {
 			a.release(e)
 			e.pins.release(p)

@@ -56,9 +56,10 @@ type Options struct {
 	// FS is the file system, the operating system's by default. Others are for tests and for stores in memory.
 	FS vfs.FS
 
-	// stall and closeGrace replace the defaults in tests.
+	// These replace the defaults in tests.
 	stall      time.Duration
 	closeGrace time.Duration
+	anchorAge  time.Duration
 }
 
 // withDefaults fills in what was left out.
@@ -81,6 +82,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.closeGrace == 0 {
 		o.closeGrace = defaultCloseGrace
+	}
+	if o.anchorAge == 0 {
+		o.anchorAge = defaultAnchorAge
 	}
 	return o
 }
