@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/google/btree"
+	"github.com/tidwall/btree"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -104,18 +104,23 @@ type Catalog struct {
 	next   uint32
 	master *btree.BTreeG[*Collection] // changed under mu only
 
-	// published is a clone of master that no one changes any more.
+	// published is a copy of master that no one changes any more.
 	published atomic.Pointer[btree.BTreeG[*Collection]]
 }
 
 // Open loads the catalog of a store.
 func Open(engine storage.Engine, attach Attach) (*Catalog, error) {
-	c := &Catalog{engine: engine, attach: attach, next: 1, master: btree.NewG(32, lessEntry)}
+	c := &Catalog{engine: engine, attach: attach, next: 1, master: newTree()}
 	if err := c.load(); err != nil {
 		return nil, fmt.Errorf("load catalog: %w", err)
 	}
-	c.published.Store(c.master.Clone())
+	c.published.Store(c.master.Copy())
 	return c, nil
+}
+
+// newTree returns a tree without locks: published ones do not change, and the master has c.mu.
+func newTree() *btree.BTreeG[*Collection] {
+	return btree.NewBTreeGOptions(lessEntry, btree.Options{NoLocks: true})
 }
 
 func lessEntry(a, b *Collection) bool {
@@ -141,7 +146,7 @@ var probes = sync.Pool{New: func() any { return new(Collection) }}
 // Collections returns the entries of a database by name.
 func (c *Catalog) Collections(db string) []*Collection {
 	var out []*Collection
-	c.published.Load().AscendGreaterOrEqual(&Collection{DB: db}, func(e *Collection) bool {
+	c.published.Load().Ascend(&Collection{DB: db}, func(e *Collection) bool {
 		if e.DB != db {
 			return false
 		}
@@ -154,7 +159,7 @@ func (c *Catalog) Collections(db string) []*Collection {
 // All returns all entries by database and name.
 func (c *Catalog) All() []*Collection {
 	var out []*Collection
-	c.published.Load().Ascend(func(e *Collection) bool {
+	c.published.Load().Scan(func(e *Collection) bool {
 		out = append(out, e)
 		return true
 	})
@@ -164,7 +169,7 @@ func (c *Catalog) All() []*Collection {
 // Databases returns the names of the databases in order.
 func (c *Catalog) Databases() []string {
 	var out []string
-	c.published.Load().Ascend(func(e *Collection) bool {
+	c.published.Load().Scan(func(e *Collection) bool {
 		if len(out) == 0 || out[len(out)-1] != e.DB {
 			out = append(out, e.DB)
 		}

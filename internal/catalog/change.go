@@ -74,9 +74,9 @@ func (c *Catalog) Update(fn func(*Change) error) error {
 		c.master.Delete(e)
 	}
 	for _, e := range ch.puts {
-		c.master.ReplaceOrInsert(e)
+		c.master.Set(e)
 	}
-	c.published.Store(c.master.Clone())
+	c.published.Store(c.master.Copy())
 	return nil
 }
 

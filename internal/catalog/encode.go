@@ -155,7 +155,7 @@ func (c *Catalog) load() error {
 				return fmt.Errorf("%s: %w", e.Namespace(), err)
 			}
 		}
-		c.master.ReplaceOrInsert(e)
+		c.master.Set(e)
 		return nil
 	})
 }
