@@ -5,6 +5,8 @@
 //
 //   - A write goes to the write-ahead log (WAL) and to a memtable; full memtables become sorted tables, which compactions
 //     merge. Everything but the WAL is written and synced by Pebble as it is.
+//   - The first byte of a key tells its kind to the layers above. Sorted tables hold one kind each, so that what is added in
+//     order, as records often are, does not overlap with itself and is moved, not merged. See splitKinds.
 //   - diskFS stands between Pebble and the file system. It decides when the WAL is really synced, counts bytes, notices
 //     failures and a full disk, and keeps those from Pebble, which would end the process.
 //   - A transaction is a batch of Pebble with a list of its own writes beside it. Locks and the detection of conflicts
