@@ -10,7 +10,8 @@
 //   - diskFS stands between Pebble and the file system. It decides when the WAL is really synced, counts bytes, notices
 //     failures and a full disk, and keeps those from Pebble, which would end the process.
 //   - A transaction is a batch of Pebble with a list of its own writes beside it. Locks and the detection of conflicts
-//     are package lock's.
+//     are package lock's. A statement transaction keeps the iterator that it closed last for its next reads, as long as nobody
+//     commits.
 //   - The record cache (records.go) keeps values that gets read, whole. It stands in front of Pebble's block cache, which
 //     keeps blocks of tables, and shares the budget with it.
 //   - A counter is a key of Pebble merge operands, summed when read. Its sum is cached in memory from its first use on.
