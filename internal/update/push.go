@@ -94,7 +94,7 @@ func (op *pushOp) appendsOnly() bool {
 }
 
 // push inserts, then sorts, then slices, whatever the order of the clauses. A sort counts as a change even
-// where the order was right.
+// where the order was right, unless there is nothing to sort.
 func (op *pushOp) push(values []bsonx.Value) ([]bsonx.Value, bool) {
 	at := op.position
 	if at < 0 {
@@ -108,7 +108,7 @@ func (op *pushOp) push(values []bsonx.Value) ([]bsonx.Value, bool) {
 	changed := len(op.values) > 0
 	if op.sort != nil {
 		op.sort.sort(out)
-		changed = true
+		changed = changed || len(out) > 0
 	}
 	if op.hasSlice {
 		n := int64(len(out))
