@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -168,4 +171,45 @@ func benchPing(b *testing.B, dialer options.ContextDialer, clients int) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ping/s")
+}
+
+// BenchmarkReplies measures replies of 256 KiB, as batches of documents are, over both transports: what the buffers on the way
+// cost.
+func BenchmarkReplies(b *testing.B) {
+	piece := bytes.Repeat([]byte("x"), 1<<10)
+	large := command.Definition{Name: "large", Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
+		reply.StartArrayField("batch")
+		for range 256 {
+			reply.Grow(len(piece) + 16)
+			reply.Elem(bsonx.String(string(piece)))
+		}
+		reply.End()
+		return nil
+	}}
+	memory := NewMemoryListener("bench")
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, transport := range []struct {
+		name   string
+		l      net.Listener
+		dialer options.ContextDialer
+	}{{"tcp", tcp, &tcpDialer{tcp.Addr().String()}}, {"memory", memory, memory}} {
+		b.Run(transport.name, func(b *testing.B) {
+			srv := newTestServer(b, large)
+			go func() { _ = srv.Serve(context.Background(), transport.l) }()
+			client, err := mongo.Connect(options.Client().ApplyURI("mongodb://bench.invalid:1/?directConnection=true").SetDialer(transport.dialer))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = client.Disconnect(context.Background()) }()
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := client.Database("bench").RunCommand(context.Background(), bson.D{{Key: "large", Value: 1}}).Err(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

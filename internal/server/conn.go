@@ -27,6 +27,10 @@ type conn struct {
 	// buf[r:w] was read and is not yet handled.
 	buf  []byte
 	r, w int
+
+	// replySize is about how large the last replies were. The next one gets a buffer of that size, since growing one from the
+	// smallest touches twice the memory, most of it new.
+	replySize int
 }
 
 // serve runs messages until the connection ends.
@@ -83,11 +87,12 @@ func (c *conn) refuse(cause error) error {
 
 // run handles the parsed message and, for an exhaust stream, the ones that follow from it.
 func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
-	out := c.srv.buffers.get(1)
+	out := c.srv.buffers.get(c.replySize)
 	defer func() { c.srv.buffers.put(out) }()
 	for {
 		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*out)[:0])
 		*out = res.Out
+		c.replySize = max(len(res.Out), c.replySize/2)
 		retained = retained || res.Retained
 		c.srv.service.CountTraffic(size, len(res.Out))
 		if len(res.Out) > 0 {

@@ -12,6 +12,7 @@ import (
 // MemoryListener is a net.Listener whose connections are in memory.
 type MemoryListener struct {
 	name   string
+	pool   *bufferPool
 	accept chan net.Conn
 	done   chan struct{}
 	once   sync.Once
@@ -19,7 +20,7 @@ type MemoryListener struct {
 
 // NewMemoryListener returns a listener; name is the address that its connections show.
 func NewMemoryListener(name string) *MemoryListener {
-	return &MemoryListener{name: name, accept: make(chan net.Conn), done: make(chan struct{})}
+	return &MemoryListener{name: name, pool: new(bufferPool), accept: make(chan net.Conn), done: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
@@ -43,7 +44,7 @@ func (l *MemoryListener) Addr() net.Addr { return memoryAddr(l.name) }
 
 // DialContext connects to the listener. Network and address are ignored, so that it serves as the driver's dialer.
 func (l *MemoryListener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := memoryPair(l.name)
+	client, server := memoryPair(l.name, l.pool)
 	select {
 	case l.accept <- server:
 		return client, nil
@@ -65,8 +66,8 @@ type memoryConn struct {
 	addr    memoryAddr
 }
 
-func memoryPair(name string) (client, server net.Conn) {
-	a, b := newMemoryPipe(), newMemoryPipe()
+func memoryPair(name string, pool *bufferPool) (client, server net.Conn) {
+	a, b := newMemoryPipe(pool), newMemoryPipe(pool)
 	return &memoryConn{a, b, memoryAddr(name)}, &memoryConn{b, a, memoryAddr(name)}
 }
 
@@ -101,7 +102,8 @@ func (c *memoryConn) SetWriteDeadline(t time.Time) error {
 const (
 	// pipeLimit is how many unread bytes a pipe holds before writers wait.
 	pipeLimit = 1 << 20
-	// pipeKeep is the largest buffer that an empty pipe keeps.
+	// pipeKeep is the largest buffer that an empty pipe keeps. Larger ones are the pool's between messages: memory that is new
+	// for every large reply costs more than the reply does.
 	pipeKeep = 16 << 10
 )
 
@@ -109,6 +111,7 @@ const (
 // reply always do. A mutex and conditions cost less than channels do, and net.Pipe, which has no buffer, makes a reader
 // that takes a message in two parts switch goroutines twice.
 type memoryPipe struct {
+	pool       *bufferPool
 	mu         sync.Mutex
 	readable   sync.Cond
 	writable   sync.Cond
@@ -120,8 +123,8 @@ type memoryPipe struct {
 	writeLimit deadline
 }
 
-func newMemoryPipe() *memoryPipe {
-	p := &memoryPipe{}
+func newMemoryPipe(pool *bufferPool) *memoryPipe {
+	p := &memoryPipe{pool: pool}
 	p.readable.L, p.writable.L = &p.mu, &p.mu
 	return p
 }
@@ -147,9 +150,7 @@ func (p *memoryPipe) read(b []byte) (int, error) {
 	if p.off == len(p.buf) {
 		full := len(p.buf) >= pipeLimit
 		p.off, p.buf = 0, p.buf[:0]
-		if cap(p.buf) > pipeKeep {
-			p.buf = nil
-		}
+		p.giveBack()
 		if full {
 			p.writable.Signal()
 		}
@@ -172,6 +173,7 @@ func (p *memoryPipe) write(b []byte) (int, error) {
 		}
 		if room := pipeLimit - len(p.buf); room > 0 {
 			n := min(room, len(b)-written)
+			p.grow(n)
 			p.buf = append(p.buf, b[written:written+n]...)
 			written += n
 			p.readable.Signal()
@@ -180,6 +182,24 @@ func (p *memoryPipe) write(b []byte) (int, error) {
 			return written, nil
 		}
 		p.writable.Wait()
+	}
+}
+
+// grow makes room for n more bytes.
+func (p *memoryPipe) grow(n int) {
+	if need := len(p.buf) + n; need > max(cap(p.buf), pipeKeep) {
+		larger := append(*p.pool.get(need), p.buf...)
+		p.giveBack()
+		p.buf = larger
+	}
+}
+
+// giveBack returns a buffer that the pipe does not keep.
+func (p *memoryPipe) giveBack() {
+	if cap(p.buf) > pipeKeep {
+		buf := p.buf
+		p.buf = nil
+		p.pool.put(&buf)
 	}
 }
 

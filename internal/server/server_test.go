@@ -345,7 +345,7 @@ func TestConnectionLimit(t *testing.T) {
 }
 
 func TestMemoryConn(t *testing.T) {
-	client, server := memoryPair("m")
+	client, server := memoryPair("m", new(bufferPool))
 	big := bytes.Repeat([]byte("0123456789"), pipeLimit/4) // more than the pipe holds
 	go func() {
 		_, _ = client.Write(big)
@@ -364,7 +364,7 @@ func TestMemoryConn(t *testing.T) {
 }
 
 func TestMemoryConnDeadlines(t *testing.T) {
-	client, server := memoryPair("m")
+	client, server := memoryPair("m", new(bufferPool))
 	defer client.Close()
 	isTimeout := func(err error) bool {
 		var ne net.Error
