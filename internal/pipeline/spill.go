@@ -1,0 +1,234 @@
+package pipeline
+
+import (
+	"bufio"
+	"bytes"
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// spill is what a stage that reached its memory limit keeps in a temporary file: runs of (key, payload), each of them
+// ordered by the bytes of its keys, to be read back merged. A stage writes a run when its memory is full:
+//
+//	run := env.newSpill()
+//	for each kept thing, in the order of its key { run.add(key, payload) }
+//	run.endRun()
+//	…
+//	merged, err := run.merge()
+//	for merged.next() { merged.key, merged.payload }
+//
+// The file has no name while it is open, where the system allows that, so that a crash leaves nothing behind. A spill
+// belongs to one goroutine and is closed once; closing an unused or nil one does nothing.
+//
+// An entry is: uvarint length of the key, uvarint length of the payload, key, payload.
+type spill struct {
+	dir    string
+	file   *os.File
+	named  bool // the file could not be removed while open
+	out    *bufio.Writer
+	size   int64
+	starts []int64 // where the runs begin
+	inRun  bool
+	err    error // the first failed write, reported by endRun
+	head   [2 * binary.MaxVarintLen64]byte
+}
+
+const (
+	spillWriteBuffer = 256 << 10
+	spillReadBuffer  = 32 << 10
+)
+
+// newSpill returns an empty spill, or nil where the run may not use the disk.
+func (e *Env) newSpill() *spill {
+	if e == nil || !e.AllowDiskUse {
+		return nil
+	}
+	return &spill{dir: e.TempDir}
+}
+
+// add appends an entry to the current run. Its key is not less than the one before. Errors show at endRun.
+func (s *spill) add(key, payload []byte) {
+	if s.err != nil {
+		return
+	}
+	if s.file == nil {
+		if s.err = s.create(); s.err != nil {
+			return
+		}
+	}
+	if !s.inRun {
+		s.inRun = true
+		s.starts = append(s.starts, s.size)
+	}
+	head := binary.AppendUvarint(s.head[:0], uint64(len(key)))
+	head = binary.AppendUvarint(head, uint64(len(payload)))
+	for _, part := range [][]byte{head, key, payload} {
+		n, err := s.out.Write(part)
+		s.size += int64(n)
+		if err != nil {
+			s.err = fmt.Errorf("writing a spilled run: %w", err)
+			return
+		}
+	}
+}
+
+func (s *spill) create() error {
+	f, err := os.CreateTemp(s.dir, "sheaf-spill-*")
+	if err != nil {
+		return fmt.Errorf("creating a file to spill to: %w", err)
+	}
+	s.file, s.named = f, os.Remove(f.Name()) != nil
+	s.out = bufio.NewWriterSize(f, spillWriteBuffer)
+	return nil
+}
+
+// endRun ends the current run, and reports the first error of its entries.
+func (s *spill) endRun() error {
+	s.inRun = false
+	return s.err
+}
+
+// used reports whether anything has been spilled.
+func (s *spill) used() bool { return s != nil && len(s.starts) > 0 }
+
+// merge returns all entries in the order of their keys; of equal keys, those of earlier runs come first, and those of
+// one run in the order in which they were added. Nothing may be added later.
+func (s *spill) merge() (*spillMerge, error) {
+	if s.err != nil || !s.used() {
+		return &spillMerge{}, s.err
+	}
+	if err := s.out.Flush(); err != nil {
+		return nil, fmt.Errorf("writing a spilled run: %w", err)
+	}
+	s.out = nil
+	m := &spillMerge{}
+	for i, start := range s.starts {
+		end := s.size
+		if i+1 < len(s.starts) {
+			end = s.starts[i+1]
+		}
+		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), spillReadBuffer), number: i}
+		ok, err := r.next()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			m.runs = append(m.runs, r)
+		}
+	}
+	heap.Init(&m.runs)
+	return m, nil
+}
+
+// close removes the file.
+func (s *spill) close() {
+	if s == nil || s.file == nil {
+		return
+	}
+	// The file's content is of no use any more: an error of closing it changes nothing.
+	_ = s.file.Close()
+	if s.named {
+		_ = os.Remove(s.file.Name())
+	}
+	s.file = nil
+}
+
+// spillMerge reads the entries of all runs in order.
+type spillMerge struct {
+	runs    spillRuns
+	started bool
+	err     error
+	// key and payload are the current entry, valid until the following next.
+	key, payload []byte
+}
+
+// next goes to the next entry, and reports false at the end or at an error, which err has then.
+func (m *spillMerge) next() bool {
+	if m.err != nil || len(m.runs) == 0 {
+		return false
+	}
+	if m.started {
+		ok, err := m.runs[0].next()
+		if m.err = err; err != nil {
+			return false
+		}
+		if ok {
+			heap.Fix(&m.runs, 0)
+		} else {
+			heap.Pop(&m.runs)
+		}
+	}
+	m.started = true
+	if len(m.runs) == 0 {
+		return false
+	}
+	m.key, m.payload = m.runs[0].key, m.runs[0].payload
+	return true
+}
+
+// spillRun reads one run.
+type spillRun struct {
+	in           *bufio.Reader
+	number       int
+	buf          []byte
+	key, payload []byte
+}
+
+func (r *spillRun) next() (bool, error) {
+	keyLen, err := binary.ReadUvarint(r.in)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading a spilled run: %w", err)
+	}
+	payloadLen, err := binary.ReadUvarint(r.in)
+	if err != nil {
+		return false, fmt.Errorf("reading a spilled run: %w", err)
+	}
+	n := int(keyLen + payloadLen)
+	if cap(r.buf) < n {
+		r.buf = make([]byte, n+n/2)
+	}
+	r.buf = r.buf[:n]
+	if _, err := io.ReadFull(r.in, r.buf); err != nil {
+		return false, fmt.Errorf("reading a spilled run: %w", err)
+	}
+	r.key, r.payload = r.buf[:keyLen:keyLen], r.buf[keyLen:]
+	return true, nil
+}
+
+// spillRuns is a heap of runs by their current keys.
+type spillRuns []*spillRun
+
+// Len implements heap.Interface.
+func (h spillRuns) Len() int { return len(h) }
+
+// Less implements heap.Interface.
+func (h spillRuns) Less(i, j int) bool {
+	if c := bytes.Compare(h[i].key, h[j].key); c != 0 {
+		return c < 0
+	}
+	return h[i].number < h[j].number
+}
+
+// Swap implements heap.Interface.
+func (h spillRuns) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *spillRuns) Push(x any) {
+	r, _ := x.(*spillRun)
+	*h = append(*h, r)
+}
+
+// Pop implements heap.Interface.
+func (h *spillRuns) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	*h = (*h)[:last]
+	return r
+}
