@@ -27,8 +27,14 @@ type Options struct {
 	// AllowWhere allows $where in $match, which MongoDB does not.
 	AllowWhere bool
 
+	// DB is the database of the collections that stages name without one.
+	DB string
+
 	// first says that the stage that is being parsed is the first one.
 	first bool
+	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
+	inside parent
+	depth  int
 }
 
 func (o *Options) projection() projection.Options {
@@ -79,7 +85,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 		}
 		p.steps = append(p.steps, steps...)
 	}
-	return p, nil
+	return p, checkPlaces(stages.Doc(), opts.inside)
 }
 
 func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {
@@ -158,7 +164,7 @@ func (p *Pipeline) Split() (Leading, *Pipeline) {
 		steps = steps[1:]
 	}
 	if len(steps) > 0 {
-		if s, ok := steps[0].stage.(*sort); ok && s.plain {
+		if s, ok := steps[0].stage.(*sort); ok {
 			lead.Sort = s.pattern
 			steps = steps[1:]
 		}

@@ -39,8 +39,10 @@ func supported() []definition {
 		{name: "$limit", parse: parseLimit},
 		{name: "$match", parse: parseMatch},
 		{name: "$project", parse: parseProject, inUpdate: true},
+		{name: "$redact", parse: parseRedact},
 		{name: "$replaceRoot", parse: parseReplaceRoot, inUpdate: true},
 		{name: "$replaceWith", parse: parseReplaceWith, inUpdate: true},
+		{name: "$sample", parse: parseSample},
 		{name: "$set", parse: parseAddFields, inUpdate: true, note: "alias of $addFields"},
 		{name: "$skip", parse: parseSkip},
 		{name: "$sort", parse: parseSort},
@@ -54,7 +56,7 @@ func known() []definition {
 	names := []string{
 		"$bucket", "$bucketAuto", "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$densify",
 		"$documents", "$facet", "$fill", "$geoNear", "$graphLookup", "$indexStats", "$listLocalSessions",
-		"$listSampledQueries", "$listSessions", "$lookup", "$merge", "$out", "$planCacheStats", "$redact", "$sample",
+		"$listSampledQueries", "$listSessions", "$lookup", "$merge", "$out", "$planCacheStats",
 		"$setWindowFields", "$unionWith", "$querySettings", "$queryStats",
 	}
 	var defs []definition

@@ -1,0 +1,178 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// redact is $redact: an expression decides for the document, and for those within it, whether it is kept, dropped, or
+// looked into. Its variables $$DESCEND, $$PRUNE and $$KEEP are the strings that MongoDB uses.
+type redact struct {
+	decide  expr.Expr
+	current int // the slot of CURRENT, which is the document that is being looked at
+	opts    Options
+}
+
+const (
+	redactDescend = "descend"
+	redactPrune   = "prune"
+	redactKeep    = "keep"
+)
+
+func parseRedact(arg bsonx.Value, opts Options) ([]stage, error) {
+	vars, slot := opts.Vars.WithSlot("CURRENT")
+	for name, value := range map[string]string{"DESCEND": redactDescend, "PRUNE": redactPrune, "KEEP": redactKeep} {
+		vars = vars.WithConst(name, bsonx.String(value))
+	}
+	decide, err := expr.Parse(arg, vars)
+	if err != nil {
+		return nil, err
+	}
+	return []stage{&redact{decide, slot, opts}}, nil
+}
+
+func (r *redact) open(src Source, _ *Env) Source {
+	return &redactSource{input: input{src}, redact: r, out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: r.opts.Now}}
+}
+
+type redactSource struct {
+	input
+	redact *redact
+	ctx    expr.Context
+	out    *bsonx.Builder
+}
+
+// Next implements Source.
+func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	for n := 1; ; n++ {
+		if n%interruptInterval == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		doc, err := s.src.Next(ctx)
+		if err != nil || doc == nil {
+			return nil, err
+		}
+		s.ctx.Root = bsonx.Document(doc)
+		out, err := s.document(doc)
+		if err != nil || out != nil {
+			return out, err
+		}
+	}
+}
+
+// document returns what is left of the whole document, nil where that is nothing.
+func (s *redactSource) document(doc bsonx.Doc) (bsonx.Doc, error) {
+	verdict, err := s.verdict(doc)
+	if err != nil || verdict == redactPrune {
+		return nil, err
+	}
+	if verdict == redactKeep {
+		return doc, nil
+	}
+	s.out.Reset(s.out.Bytes()[:0])
+	s.out.StartDoc()
+	if err := s.fields(doc); err != nil {
+		return nil, err
+	}
+	s.out.End()
+	return s.out.Bytes(), nil
+}
+
+func (s *redactSource) verdict(doc bsonx.Doc) (string, error) {
+	s.ctx.Bind(s.redact.current, bsonx.Document(doc))
+	v, err := s.redact.decide.Eval(&s.ctx)
+	if err != nil {
+		return "", err
+	}
+	if v.Type == bsonx.TypeString {
+		switch string(v.StrBytes()) {
+		case redactDescend:
+			return redactDescend, nil
+		case redactPrune:
+			return redactPrune, nil
+		case redactKeep:
+			return redactKeep, nil
+		}
+	}
+	return "", mongoerr.New(17053, "PlanExecutor error during aggregation :: caused by :: $redact's expression should not return anything "+
+		"aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but returned %s", expr.Show(v))
+}
+
+// fields writes what is left of a document's fields. The depth is that of the document, which BSON bounds.
+func (s *redactSource) fields(doc bsonx.Doc) error {
+	for it := doc.Iter(); it.Next(); {
+		var err error
+		switch v := it.Value(); v.Type {
+		case bsonx.TypeDocument:
+			err = s.nested(string(it.Key()), v)
+		case bsonx.TypeArray:
+			s.out.StartArrayField(string(it.Key()))
+			err = s.elements(v.Doc())
+			s.out.End()
+		default:
+			s.out.ValueBytes(it.Key(), v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nested writes a field that is a document, unless it is pruned.
+func (s *redactSource) nested(key string, v bsonx.Value) error {
+	verdict, err := s.verdict(v.Doc())
+	switch {
+	case err != nil || verdict == redactPrune:
+		return err
+	case verdict == redactKeep:
+		s.out.Value(key, v)
+		return nil
+	}
+	s.out.StartDocField(key)
+	err = s.fields(v.Doc())
+	s.out.End()
+	return err
+}
+
+// elements writes what is left of an array: scalars stay, and arrays in it are looked into.
+func (s *redactSource) elements(array bsonx.Doc) error {
+	for it := array.Iter(); it.Next(); {
+		v := it.Value()
+		switch v.Type {
+		case bsonx.TypeDocument:
+			if err := s.element(v); err != nil {
+				return err
+			}
+		case bsonx.TypeArray:
+			s.out.StartArrayElem()
+			err := s.elements(v.Doc())
+			s.out.End()
+			if err != nil {
+				return err
+			}
+		default:
+			s.out.Elem(v)
+		}
+	}
+	return nil
+}
+
+// element is nested for an element of an array.
+func (s *redactSource) element(v bsonx.Value) error {
+	verdict, err := s.verdict(v.Doc())
+	switch {
+	case err != nil || verdict == redactPrune:
+		return err
+	case verdict == redactKeep:
+		s.out.Elem(v)
+		return nil
+	}
+	s.out.StartDocElem()
+	err = s.fields(v.Doc())
+	s.out.End()
+	return err
+}

@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// sorter collects documents with keys and yields them in the byte order of the keys; equal ones stay in the order in
+// which they came. With a limit it keeps the first documents only. What exceeds the memory limit goes to a spill.
+type sorter struct {
+	limit   int // how many documents it yields; 0 means all
+	memory  int
+	spill   *spill
+	entries []sorterEntry
+	chunk   []byte // rest of the current piece of memory
+	bytes   int
+	seq     uint64
+	out     int // how many documents have been yielded
+	merged  *spillMerge
+}
+
+// sorterEntry is a key and a document in one piece of memory. Most comparisons end at head, the first bytes of the key.
+type sorterEntry struct {
+	head   uint64
+	seq    uint64
+	data   []byte
+	keyLen int
+}
+
+const (
+	sorterEntryBytes = 64
+	sorterChunkBytes = 256 << 10
+	// A limit beyond what memory can hold is no help: such a sort keeps, and spills, all.
+	maxSorterLimit = 1 << 24
+)
+
+func newSorter(env *Env, limit int64) *sorter {
+	s := &sorter{memory: env.memoryLimit(), spill: env.newSpill()}
+	if limit > 0 && limit < maxSorterLimit {
+		s.limit = int(limit)
+	}
+	return s
+}
+
+func (e *sorterEntry) key() []byte { return e.data[:e.keyLen] }
+
+func compareSorterEntries(a, b sorterEntry) int {
+	if a.head != b.head {
+		return cmp.Compare(a.head, b.head)
+	}
+	if c := bytes.Compare(a.key(), b.key()); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.seq, b.seq)
+}
+
+// add copies a key and a document.
+func (s *sorter) add(key []byte, doc bsonx.Doc) error {
+	s.seq++
+	n := len(key) + len(doc)
+	if s.limit > 0 && len(s.entries) == s.limit {
+		if bytes.Compare(key, s.entries[0].key()) >= 0 {
+			return nil
+		}
+		s.replaceLast(key, doc)
+	} else {
+		s.entries = append(s.entries, s.entry(s.alloc(n), key, doc))
+		if s.limit > 0 {
+			heap.Fix(s, len(s.entries)-1)
+		}
+		s.bytes += n + sorterEntryBytes
+	}
+	if s.bytes <= s.memory {
+		return nil
+	}
+	return s.flush()
+}
+
+// replaceLast puts a document in the place of the one that is last of those kept, and into its memory where it fits.
+func (s *sorter) replaceLast(key []byte, doc bsonx.Doc) {
+	old := s.entries[0].data
+	n := len(key) + len(doc)
+	data := old[:0]
+	if cap(old) < n {
+		data = make([]byte, 0, n+n/4)
+	}
+	s.bytes += n - len(old)
+	s.entries[0] = s.entry(data, key, doc)
+	heap.Fix(s, 0)
+}
+
+func (s *sorter) entry(data, key []byte, doc bsonx.Doc) sorterEntry {
+	var head [8]byte
+	copy(head[:], key)
+	data = append(append(data, key...), doc...)
+	return sorterEntry{binary.BigEndian.Uint64(head[:]), s.seq, data, len(key)}
+}
+
+// alloc returns an empty slice of capacity n. Without a limit, small ones are cut from larger pieces.
+func (s *sorter) alloc(n int) []byte {
+	if s.limit > 0 || n > sorterChunkBytes/8 {
+		return make([]byte, 0, n)
+	}
+	if len(s.chunk) < n {
+		s.chunk = make([]byte, min(sorterChunkBytes, max(4*n, s.bytes)))
+	}
+	piece := s.chunk[:0:n]
+	s.chunk = s.chunk[n:]
+	return piece
+}
+
+// flush writes the documents in memory as one run.
+func (s *sorter) flush() error {
+	if s.spill == nil {
+		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
+			"PlanExecutor error during aggregation :: caused by :: Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.memory)
+	}
+	slices.SortFunc(s.entries, compareSorterEntries)
+	for i := range s.entries {
+		e := &s.entries[i]
+		s.spill.add(e.key(), e.data[e.keyLen:])
+	}
+	clear(s.entries)
+	s.entries, s.chunk, s.bytes = s.entries[:0], nil, 0
+	return s.spill.endRun()
+}
+
+// finish ends the collecting.
+func (s *sorter) finish() error {
+	if !s.spill.used() {
+		slices.SortFunc(s.entries, compareSorterEntries)
+		return nil
+	}
+	err := s.flush()
+	if err != nil {
+		return err
+	}
+	s.merged, err = s.spill.merge()
+	return err
+}
+
+// next returns the next document, which is valid until the following call; nil at the end.
+func (s *sorter) next() (bsonx.Doc, error) {
+	if s.limit > 0 && s.out == s.limit {
+		return nil, nil
+	}
+	s.out++
+	if s.merged != nil {
+		if !s.merged.next() {
+			return nil, s.merged.err
+		}
+		return s.merged.payload, nil
+	}
+	if len(s.entries) == 0 {
+		return nil, nil
+	}
+	e := s.entries[0]
+	s.entries[0] = sorterEntry{}
+	s.entries = s.entries[1:]
+	return e.data[e.keyLen:], nil
+}
+
+func (s *sorter) close() {
+	s.spill.close()
+	s.entries, s.chunk = nil, nil
+}
+
+// Len implements heap.Interface: with a limit the entries are a heap whose first is the last in order.
+func (s *sorter) Len() int { return len(s.entries) }
+
+// Less implements heap.Interface.
+func (s *sorter) Less(i, j int) bool { return compareSorterEntries(s.entries[i], s.entries[j]) > 0 }
+
+// Swap implements heap.Interface.
+func (s *sorter) Swap(i, j int) { s.entries[i], s.entries[j] = s.entries[j], s.entries[i] }
+
+// Push implements heap.Interface; entries are appended before the heap is mended.
+func (s *sorter) Push(any) {}
+
+// Pop implements heap.Interface.
+func (s *sorter) Pop() any { return nil }
+
+// sortingSource is a source that reads all of its input into a sorter first.
+type sortingSource struct {
+	input
+	env    *Env
+	limit  int64
+	key    func(dst []byte, doc bsonx.Doc) ([]byte, error)
+	sorter *sorter
+}
+
+// Next implements Source.
+func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.sorter == nil {
+		s.sorter = newSorter(s.env, s.limit)
+		if err := s.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.sorter.next()
+}
+
+func (s *sortingSource) load(ctx context.Context) error {
+	var key []byte
+	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
+		var err error
+		if key, err = s.key(key[:0], doc); err != nil {
+			return err
+		}
+		return s.sorter.add(key, doc)
+	})
+	if err != nil {
+		return err
+	}
+	return s.sorter.finish()
+}
+
+// Close implements Source.
+func (s *sortingSource) Close() {
+	if s.sorter != nil {
+		s.sorter.close()
+	}
+	s.input.Close()
+}

@@ -1,0 +1,66 @@
+package pipeline_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// TestSortSpills compares sorts that go to disk, with and without a limit, with one in memory.
+func TestSortSpills(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	docs := make([]bsonx.Doc, 5000)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "a", rng.IntN(300), "s", strings.Repeat("x", rng.IntN(200)))
+	}
+	for _, stages := range []string{
+		`[{"$sort": {"a": 1}}]`, `[{"$sort": {"s": -1, "a": 1}}]`, `[{"$sort": {"a": -1}}, {"$limit": 2000}]`,
+		`[{"$sort": {"a": 1}}, {"$skip": 1500}, {"$limit": 700}]`, `[{"$sort": {"a": 1}}, {"$limit": 3}]`,
+	} {
+		p := mustParse(t, stages, pipeline.Options{})
+		want := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs}, nil))
+		got := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
+		if got != want {
+			t.Errorf("%s: sorted on disk and in memory are not alike", stages)
+		}
+	}
+}
+
+// drainAll returns all documents one after the other, and closes the source.
+func drainAll(t *testing.T, src pipeline.Source) string {
+	t.Helper()
+	defer src.Close()
+	var all strings.Builder
+	if err := pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error { all.Write(d); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// BenchmarkSort sorts 10,000 documents by two fields; BenchmarkTopK keeps ten of them.
+func BenchmarkSort(b *testing.B) { benchmarkSort(b, `[{"$sort": {"a": 1, "b": -1}}]`) }
+
+func BenchmarkTopK(b *testing.B) {
+	benchmarkSort(b, `[{"$sort": {"a": 1, "b": -1}}, {"$limit": 10}]`)
+}
+
+func benchmarkSort(b *testing.B, stages string) {
+	docs := make([]bsonx.Doc, 10_000)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "a", i*7919%1000, "b", float64(i%13), "s", strings.Repeat("s", 200))
+	}
+	p := mustParse(b, stages, pipeline.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		src := p.Run(&pipeline.SliceSource{Docs: docs}, nil)
+		if err := pipeline.Drain(context.Background(), src, func(bsonx.Doc) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
+}
