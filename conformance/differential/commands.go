@@ -26,8 +26,11 @@ var questions = []question{
 	{3, (*generator).insert},
 }
 
-// scenario returns the commands of one group: documents, indexes, questions.
+// scenario returns the commands of one group: documents, indexes, questions. A group has pipelines or the other commands.
 func (g *generator) scenario() scenario {
+	if g.families.pipelines() && (!g.families.has(familyCRUD) || g.chance(2)) {
+		return g.pipelineScenario()
+	}
 	var docs []bson.D
 	for range 5 + g.rnd.IntN(30) {
 		docs = append(docs, g.document())

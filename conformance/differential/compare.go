@@ -32,6 +32,31 @@ func isOrdered(cmd bson.D) bool {
 	return len(sort) > 0
 }
 
+// endsInOrder reports whether a pipeline's results have one order: it ends with a sort by _id, and the first server's results have
+// an _id each that no other has. An array has no place of its own in a sort.
+func endsInOrder(cmd bson.D, d *difference) bool {
+	stages, _ := lookup(cmd, "pipeline").(bson.A)
+	if len(stages) == 0 {
+		return false
+	}
+	last, _ := stages[len(stages)-1].(bson.D)
+	sort, _ := lookup(last, "$sort").(bson.D)
+	if len(sort) == 0 || sort[len(sort)-1].Key != "_id" {
+		return false
+	}
+	rows, _ := lookup(d.A, "rows").(bson.A)
+	var ids bson.A
+	for _, row := range rows {
+		doc, _ := row.(bson.D)
+		id := lookup(doc, "_id")
+		if _, isArray := id.(bson.A); isArray || id == nil {
+			return false
+		}
+		ids = append(ids, id)
+	}
+	return len(unique(ids)) == len(ids)
+}
+
 func isOK(reply bson.D) bool {
 	switch ok := lookup(reply, "ok").(type) {
 	case float64:

@@ -12,8 +12,8 @@ import (
 // read back as a line for -replay.
 func TestScenarioRepeats(t *testing.T) {
 	for group := range uint64(50) {
-		a := newGenerator(rand.New(rand.NewPCG(7, group)), false).scenario()
-		b := newGenerator(rand.New(rand.NewPCG(7, group)), false).scenario()
+		a := newGenerator(rand.New(rand.NewPCG(7, group)), false, nil).scenario()
+		b := newGenerator(rand.New(rand.NewPCG(7, group)), false, nil).scenario()
 		if len(a.Steps) != len(b.Steps) {
 			t.Fatalf("group %d: %d and %d commands", group, len(a.Steps), len(b.Steps))
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 )
 
@@ -34,6 +35,7 @@ type settings struct {
 	scanB      bool
 	replay     string
 	verbose    bool
+	families   families
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -48,7 +50,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.BoolVar(&s.scanB, "scan-b", false, "make no indexes on B: indexed plans are compared with collection scans")
 	flags.StringVar(&s.replay, "replay", "", "run the commands of this file, one a line in Extended JSON, instead")
 	flags.BoolVar(&s.verbose, "v", false, "print every case")
+	chosen := flags.String("families", "", "generate only these families, separated by commas: "+strings.Join(familyNames(), ", "))
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	var err error
+	if s.families, err = parseFamilies(*chosen); err != nil {
 		return err
 	}
 	if s.uriA == "" || s.uriB == "" {

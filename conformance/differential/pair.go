@@ -29,6 +29,8 @@ type difference struct {
 	A, B   bson.D
 	After  bool // the replies agree, the collections after the command do not
 	Failed bool // both replies report errors
+	// Message is that of server B's error, else of A's: for reading, it is not compared.
+	Message string
 }
 
 // dialPair connects to both servers.
@@ -64,11 +66,13 @@ func (p *pair) close() {
 	}
 }
 
-// reset drops the collection on both servers.
+// reset drops the collections on both servers.
 func (p *pair) reset(ctx context.Context) error {
 	for _, db := range []*mongo.Database{p.a, p.b} {
-		if err := db.Collection(collection).Drop(ctx); err != nil {
-			return err
+		for _, name := range []string{collection, otherCollection} {
+			if err := db.Collection(name).Drop(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -87,7 +91,7 @@ func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
 		if d == nil {
 			continue
 		}
-		if knownDifference(p.scanB, cmd, d) == nil {
+		if d.missing() == "" && knownDifference(p.scanB, cmd, d) == nil {
 			return d, nil
 		}
 		if isWrite(cmd) {
@@ -104,7 +108,7 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 		return nil, err
 	}
 	d, err := p.compare(ctx, cmd)
-	if err != nil || !d.equal(isOrdered(cmd)) {
+	if err != nil || !d.equal(isOrdered(cmd) || endsInOrder(cmd, d)) {
 		return d, err
 	}
 	if !isWrite(cmd) {
@@ -122,18 +126,33 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 // equal reports whether there is no difference after all.
 func (d *difference) equal(ordered bool) bool { return equalReply(d.A, d.B, ordered) }
 
+// notImplemented is the code of what a server knows and does not have.
+const notImplemented = 238
+
+// missing returns what a server says about something that it does not have yet, "" where both have it.
+func (d *difference) missing() string {
+	if errorCode(d.A) != notImplemented && errorCode(d.B) != notImplemented {
+		return ""
+	}
+	return d.Message
+}
+
 // compare sends a command to both servers at once.
 func (p *pair) compare(ctx context.Context, cmd bson.D) (*difference, error) {
 	var d difference
+	var messageB string
 	var errB error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.B, errB = p.ask(ctx, p.b, cmd)
+		d.B, messageB, errB = p.ask(ctx, p.b, cmd)
 	}()
 	var errA error
-	d.A, errA = p.ask(ctx, p.a, cmd)
+	d.A, d.Message, errA = p.ask(ctx, p.a, cmd)
 	<-done
+	if messageB != "" {
+		d.Message = messageB
+	}
 	if hasErrors(d.A) {
 		p.refused[errorCode(d.A)+writeErrorCode(d.A)]++
 	}
@@ -146,34 +165,36 @@ func (p *pair) compare(ctx context.Context, cmd bson.D) (*difference, error) {
 	return &d, errors.Join(errA, errB)
 }
 
-// ask sends one command, reads its cursor to the end and normalises the reply.
-func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, error) {
+// ask sends one command, reads its cursor to the end and normalises the reply. The text is an error's message.
+func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, string, error) {
 	reply, err := send(ctx, db, cmd)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if !isOK(reply) {
-		return normalise(reply), nil
+		message, _ := lookup(reply, "errmsg").(string)
+		return normalise(reply), message, nil
 	}
 	cursor, isCursor := lookup(reply, "cursor").(bson.D)
 	if !isCursor {
-		return normalise(reply), nil
+		return normalise(reply), "", nil
 	}
 	rows, _ := lookup(cursor, "firstBatch").(bson.A)
 	for id, _ := lookup(cursor, "id").(int64); id != 0; {
-		more, err := send(ctx, db, bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: collection}})
+		more, err := send(ctx, db, bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: cmd[0].Value}})
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !isOK(more) {
-			return normalise(more), nil
+			message, _ := lookup(more, "errmsg").(string)
+			return normalise(more), message, nil
 		}
 		next := lookup(more, "cursor").(bson.D)
 		batch, _ := lookup(next, "nextBatch").(bson.A)
 		rows = append(rows, batch...)
 		id, _ = lookup(next, "id").(int64)
 	}
-	return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: mark(rows)}}, nil
+	return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: mark(rows)}}, "", nil
 }
 
 // send runs one command and returns the raw reply, be it success or failure. An error means that no reply came.

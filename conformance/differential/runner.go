@@ -24,12 +24,14 @@ type runner struct {
 	out   io.Writer
 	done  int
 	diffs int
-	known map[string]int
-	kinds map[string]int
+	// missing counts what a server says it does not implement, by its message.
+	missing map[string]int
+	known   map[string]int
+	kinds   map[string]int
 }
 
 func newRunner(p *pair, s settings, out io.Writer) *runner {
-	return &runner{pair: p, set: s, out: out, known: map[string]int{}, kinds: map[string]int{}}
+	return &runner{pair: p, set: s, out: out, known: map[string]int{}, missing: map[string]int{}, kinds: map[string]int{}}
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -58,7 +60,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // runGroup generates a group and runs it up to its first unknown difference.
 func (r *runner) runGroup(ctx context.Context, number int) error {
-	g := newGenerator(rand.New(rand.NewPCG(r.set.seed, uint64(number))), r.set.scanB)
+	g := newGenerator(rand.New(rand.NewPCG(r.set.seed, uint64(number))), r.set.scanB, r.set.families)
 	s := g.scenario()
 	budget := r.set.cases - r.done
 	if len(s.Steps) > budget {
@@ -78,6 +80,13 @@ func (r *runner) runGroup(ctx context.Context, number int) error {
 			return fmt.Errorf("%s: %w", show(cmd), err)
 		}
 		if d == nil {
+			continue
+		}
+		if m := d.missing(); m != "" {
+			r.missing[m]++
+			if isWrite(cmd) {
+				return nil
+			}
 			continue
 		}
 		if k := knownDifference(r.set.scanB, cmd, d); k != nil {
@@ -112,6 +121,9 @@ func (r *runner) summary(took time.Duration) {
 			fmt.Fprintf(r.out, "known: %4d × %s: %s\n", n, k.Name, k.Reason)
 		}
 	}
+	for _, message := range slices.Sorted(maps.Keys(r.missing)) {
+		fmt.Fprintf(r.out, "missing: %4d × %s\n", r.missing[message], message)
+	}
 	fmt.Fprintf(r.out, "%d differences\n", r.diffs)
 }
 
@@ -121,4 +133,7 @@ func printDifference(out io.Writer, s scenario, d *difference) {
 		fmt.Fprintln(out, show(cmd))
 	}
 	fmt.Fprintf(out, "  A: %s\n  B: %s\n", show(d.A), show(d.B))
+	if d.Message != "" {
+		fmt.Fprintf(out, "  (%s)\n", d.Message)
+	}
 }

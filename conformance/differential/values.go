@@ -15,10 +15,25 @@ type generator struct {
 	scanB      bool
 	ids        []any // the _id values of the documents that were made
 	predicates []predicate
+	families   families
+	calls      []operator
+	stages     []stageMaker
+	scope      []string // the variables that an expression may use
 }
 
-func newGenerator(rnd *rand.Rand, scanB bool) *generator {
-	return &generator{rnd: rnd, scanB: scanB, predicates: predicateTable()}
+func newGenerator(rnd *rand.Rand, scanB bool, f families) *generator {
+	g := &generator{rnd: rnd, scanB: scanB, predicates: predicateTable(), families: f}
+	for _, o := range operatorTable() {
+		if f.has(o.family) {
+			g.calls = append(g.calls, o)
+		}
+	}
+	for _, s := range stageTable() {
+		if f.has(s.family) {
+			g.stages = append(g.stages, s)
+		}
+	}
+	return g
 }
 
 // chance is true in one of n calls.
