@@ -225,12 +225,27 @@ func TestSum(t *testing.T) {
 	i64, dbl := bsonx.Int64, bsonx.Double
 	check(t, "empty", "int 0", sum(), nil)
 	check(t, "ignores", "int 1", sum(bsonx.String("x"), bsonx.Int32(1), bsonx.Null), nil)
-	check(t, "order does not matter", "double 1", sum(dbl(1e100), dbl(1), dbl(-1e100)), nil)
+	check(t, "what the last addition lost does not count", "double 0", sum(dbl(1e16), dbl(1), dbl(-1e16)), nil)
+	check(t, "what earlier ones lost does", "double 1", sum(dbl(1e16), dbl(1), dbl(-1e16), dbl(0)), nil)
 	check(t, "tenths", "double 0.6", sum(dbl(0.1), dbl(0.2), dbl(0.3)), nil)
 	check(t, "beyond long and back", "long 9223372036854775807", sum(i64(math.MaxInt64), i64(5), i64(-5)), nil)
 	check(t, "beyond long", "double 9.223372036854776e+18", sum(i64(math.MaxInt64), i64(5)), nil)
 	check(t, "least long", "long -9223372036854775808", sum(i64(math.MinInt64)), nil)
 	check(t, "overflow of finite doubles", "double +Inf", sum(dbl(math.MaxFloat64), dbl(math.MaxFloat64)), nil)
+
+	for _, v := range []bsonx.Value{i64(math.MaxInt64), dbl(0.1), dbl(math.Inf(-1)), dec(t, "0.1")} {
+		var whole, part, merged Sum
+		for _, s := range []*Sum{&whole, &part} {
+			s.Add(bsonx.Int32(7))
+			s.Add(v)
+		}
+		whole.Add(v)
+		merged.Add(v)
+		merged.Merge(part.State())
+		if !Identical(merged.Result(), whole.Result()) {
+			t.Errorf("merged %v, whole %v", merged.Result(), whole.Result())
+		}
+	}
 
 	var s Sum
 	s.Add(dec(t, "1"))

@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Sum adds any count of numbers as $add and $sum do: what is not decimal is kept as an unevaluated sum of
+// Sum adds any count of numbers as $sum does: what is not decimal is kept as an unevaluated sum of
 // two doubles (about 107 bits), so that the order of the numbers hardly matters and integers stay exact;
-// decimals are added apart. The zero Sum is 0 (int32).
+// decimals are added apart. A double result is the first of the two, as MongoDB's is. The zero Sum is 0 (int32).
 type Sum struct {
 	high, low float64
 	plain     float64 // the ordinary sum, for infinities and NaN, which spoil the pair
@@ -47,18 +47,23 @@ func (s *Sum) addLong(i int64) {
 	s.addDouble(float64(low))
 }
 
-// addDouble is Knuth's two-sum followed by a renormalisation.
+// addDouble adds what rounding has lost so far to the number first, as MongoDB does.
 func (s *Sum) addDouble(f float64) {
 	s.plain += f
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		s.spoiled = true
 		return
 	}
-	high := s.high + f
-	part := high - s.high
-	s.low += (s.high - (high - part)) + (f - part)
-	s.high = high + s.low
-	s.low -= s.high - high
+	f, lost := twoSum(f, s.low)
+	s.high, f = twoSum(s.high, f)
+	s.low = lost + f
+}
+
+// twoSum is Knuth's: the rounded sum and what the rounding lost.
+func twoSum(a, b float64) (sum, lost float64) {
+	sum = a + b
+	part := sum - a
+	return sum, (a - (sum - part)) + (b - part)
 }
 
 func (s *Sum) addDecimal(d *apd.Decimal) {
@@ -76,23 +81,24 @@ func (s *Sum) double() float64 {
 	if s.spoiled || math.IsInf(s.high, 0) || math.IsNaN(s.high) {
 		return s.plain
 	}
-	return s.high + s.low
+	return s.high
 }
 
 // long returns the part that is not decimal as an integer, where it fits.
 func (s *Sum) long() (int64, bool) {
 	const limit = 1 << 63
-	if s.spoiled || math.IsNaN(s.high) || s.high < -limit || s.high > limit {
+	if s.spoiled || math.IsNaN(s.high+s.low) || s.high+s.low < -limit || s.high+s.low > limit {
 		return 0, false
 	}
-	if s.high == limit {
+	high, low := twoSum(s.high, s.low)
+	if high == limit {
 		// The high part alone does not fit, but a negative low part may bring the sum back.
-		if s.low >= 0 {
+		if low >= 0 {
 			return 0, false
 		}
-		return math.MaxInt64 + int64(s.low) + 1, true
+		return math.MaxInt64 + int64(low) + 1, true
 	}
-	return addInt64(int64(s.high), int64(s.low))
+	return addInt64(int64(high), int64(low))
 }
 
 // Result returns the sum: int32 or int64 while everything was an integer and fits, a double beyond that, a
@@ -143,4 +149,34 @@ func (s *Sum) Average(count int64) bsonx.Value {
 		return bsonx.Double(float64(i) / float64(count))
 	}
 	return bsonx.Double(s.double() / float64(count))
+}
+
+// State returns the sum as a value that Merge takes.
+func (s *Sum) State() bsonx.Value {
+	values := []any{int32(s.widest), s.high, s.low, s.plain, s.spoiled}
+	if s.decimal != nil {
+		values = append(values, encode(s.decimal))
+	}
+	return bsonx.NewArray(values...)
+}
+
+// Merge adds a sum that State returned.
+func (s *Sum) Merge(state bsonx.Value) {
+	values := state.Doc().Values()
+	if widest := bsonx.Type(values[0].Int32()); s.widest == bsonx.TypeMissing {
+		s.widest = widest
+	} else if widest != bsonx.TypeMissing {
+		s.widest = Widest(s.widest, widest)
+	}
+	plain := s.plain + values[3].Double()
+	if values[4].Bool() {
+		s.spoiled = true
+	} else {
+		s.addDouble(values[1].Double())
+		s.addDouble(values[2].Double())
+	}
+	s.plain = plain
+	if len(values) > 5 {
+		s.addDecimal(toDecimal(values[5]))
+	}
 }
