@@ -42,9 +42,9 @@ func function(name string, fn func(bsonx.Value) (bsonx.Value, error)) definition
 	})
 }
 
-// add sums numbers exactly and rounds once. One operand may be a date; null anywhere makes the result null.
+// add sums numbers from left to right. One operand may be a date; null anywhere makes the result null.
 func add(args []bsonx.Value) (bsonx.Value, error) {
-	var sum numeric.Sum
+	var sum numeric.Total
 	date := bsonx.Missing
 	for _, v := range args {
 		switch {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/filter/pcre"
+	"github.com/sheafdb/sheaf/internal/pcre"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/filter/pcre"
+	"github.com/sheafdb/sheaf/internal/pcre"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/filter/pcre"
+	"github.com/sheafdb/sheaf/internal/pcre"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )

@@ -15,16 +15,15 @@ const (
 	modByZero    mongoerr.Code = 16610
 )
 
-// Add adds by the rules of aggregation: integers that overflow an int64 become a double. More than two
-// numbers are added with Sum, which rounds once.
+// Add adds by the rules of aggregation: integers that overflow an int64 become a double.
 func Add(a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$add", a, b); err != nil {
 		return bsonx.Value{}, err
 	}
-	var s Sum
-	s.Add(a)
-	s.Add(b)
-	return s.Result(), nil
+	var t Total
+	t.Add(a)
+	t.Add(b)
+	return t.Result(), nil
 }
 
 // Subtract subtracts by the rules of aggregation.

@@ -94,15 +94,14 @@ func roundInteger(op string, v bsonx.Value, place int, rounding apd.Rounder) (bs
 	return integer(rounded, v.Type), nil
 }
 
-// quantize rounds to a decimal place. A number that has no digits beyond it keeps its exponent, unless the
-// place asks for more zeros than it shows and there is room for them.
+// quantize rounds to a decimal place. A number that shows fewer digits gets zeros, as far as 34 digits reach.
 func quantize(d *apd.Decimal, place int, rounding apd.Rounder) bsonx.Value {
 	if d.Form != apd.Finite {
 		return encode(d)
 	}
 	exp := int32(min(max(-place, bsonx.MinDecimalExp), bsonx.MaxDecimalExp))
-	if d.Exponent >= exp {
-		return encode(d)
+	if d.Coeff.Sign() != 0 && exp < d.Exponent {
+		exp = max(exp, d.Exponent+int32(d.NumDigits())-digits)
 	}
 	var out apd.Decimal
 	c := decimalContext()

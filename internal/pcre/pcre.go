@@ -15,7 +15,7 @@
 //  3. A pattern that is valid in PCRE and that neither engine can run (recursion, most verbs) is an error when it is
 //     compiled, never a wrong answer.
 //
-// The package finds out whether a text matches; it does not return positions.
+// Match finds out whether a text matches; Find and FindAll (find.go) return positions and captures.
 package pcre
 
 import (
@@ -54,6 +54,8 @@ type Regexp struct {
 	// newlineMatters says that the linear engine would be wrong about texts that end with a newline.
 	newlineMatters bool
 	backtracking   func() (*regexp2.Regexp, error)
+	captures       int         // groups that capture
+	mayBeEmpty     func() bool // a match of the linear engine may be empty
 }
 
 // Compile compiles a pattern with MongoDB's option letters: i, m, s, x, u.
@@ -78,7 +80,7 @@ func Compile(pattern, options string) (*Regexp, error) {
 }
 
 func (t *translator) compile(fl flags) (*Regexp, error) {
-	r := &Regexp{newlineMatters: t.newlineMatters}
+	r := &Regexp{newlineMatters: t.newlineMatters, captures: t.captures}
 	if t.isLiteral && !fl.ignoreCase {
 		r.literal, r.isLiteral, r.anchored = t.literal, true, t.anchored
 		return r, nil
@@ -90,6 +92,7 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 	if t.linearOK {
 		// What Go refuses, such as very large repetitions, is left to the other engine.
 		r.linear, _ = regexp.Compile(inline + string(t.linear))
+		r.mayBeEmpty = sync.OnceValue(func() bool { return mayBeEmpty(r.linear.String()) })
 	}
 	source := inline + string(t.backtracking)
 	r.backtracking = sync.OnceValues(func() (*regexp2.Regexp, error) {
@@ -117,7 +120,7 @@ func (r *Regexp) Match(text []byte) (bool, error) {
 		return bytes.HasPrefix(text, r.literal), nil
 	case r.isLiteral:
 		return bytes.Contains(text, r.literal), nil
-	case r.linear != nil && !(r.newlineMatters && len(text) > 0 && text[len(text)-1] == '\n'):
+	case r.runsLinear(text):
 		return r.linear.Match(text), nil
 	}
 	re, err := r.backtracking()
@@ -126,9 +129,18 @@ func (r *Regexp) Match(text []byte) (bool, error) {
 	}
 	ok, err := re.MatchString(string(text))
 	if err != nil {
-		return false, mongoerr.New(codeMatchFailed, "Error occurred while executing the regular expression: match limit exceeded")
+		return false, matchFailed()
 	}
 	return ok, nil
+}
+
+// runsLinear reports whether the linear engine gives the right answer for a text.
+func (r *Regexp) runsLinear(text []byte) bool {
+	return r.linear != nil && !(r.newlineMatters && len(text) > 0 && text[len(text)-1] == '\n')
+}
+
+func matchFailed() error {
+	return mongoerr.New(codeMatchFailed, "Error occurred while executing the regular expression: match limit exceeded")
 }
 
 func invalid(reason string) error {

@@ -1,0 +1,164 @@
+package pcre
+
+import (
+	"bytes"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/sheafdb/sheaf/internal/clock"
+)
+
+// Span is a part of a text in bytes, from Start to before End. Start is -1 where a group took no part.
+type Span struct{ Start, End int }
+
+// Match is where a pattern matches: the whole first, then each group.
+type Match []Span
+
+// findAllTimeout bounds all matches of one text by the backtracking engine together.
+const findAllTimeout = 5 * time.Second
+
+// Captures returns how many groups the pattern has.
+func (r *Regexp) Captures() int { return r.captures }
+
+// Find returns the first match, or nil.
+func (r *Regexp) Find(text []byte) (Match, error) {
+	var first Match
+	err := r.each(text, func(m Match) (bool, error) {
+		first = m
+		return false, nil
+	})
+	return first, err
+}
+
+// FindAll calls f for the matches that do not overlap, from left to right, until f returns an error. After an empty match
+// the search goes on one character later; a match that is empty at the end of the text is found only if the text is empty.
+func (r *Regexp) FindAll(text []byte, f func(Match) error) error {
+	return r.each(text, func(m Match) (bool, error) { return true, f(m) })
+}
+
+func (r *Regexp) each(text []byte, f func(Match) (more bool, err error)) error {
+	switch {
+	case r.isLiteral:
+		return r.eachLiteral(text, f)
+	case r.runsLinear(text):
+		return r.eachLinear(text, f)
+	}
+	return r.eachBacktracking(text, 0, f)
+}
+
+func (r *Regexp) eachLiteral(text []byte, f func(Match) (bool, error)) error {
+	for start := 0; start == 0 || start < len(text); {
+		i := bytes.Index(text[start:], r.literal)
+		if i < 0 || r.anchored && start+i > 0 {
+			return nil
+		}
+		m := Match{{start + i, start + i + len(r.literal)}}
+		if more, err := f(m); err != nil || !more {
+			return err
+		}
+		start = after(text, m)
+	}
+	return nil
+}
+
+// after returns where the search goes on.
+func after(text []byte, m Match) int {
+	if m[0].Start != m[0].End {
+		return m[0].End
+	}
+	_, size := utf8.DecodeRune(text[m[0].Start:])
+	return m[0].Start + max(size, 1)
+}
+
+// eachLinear gives way to the other engine after the first match of a pattern that may match nothing, because Go's engine
+// cannot start in the middle of a text and leaves out empty matches that touch the match before.
+func (r *Regexp) eachLinear(text []byte, f func(Match) (bool, error)) error {
+	loc := r.linear.FindSubmatchIndex(text)
+	if loc == nil {
+		return nil
+	}
+	m := spans(loc)
+	more, err := f(m)
+	if err != nil || !more || after(text, m) >= len(text) {
+		return err
+	}
+	if r.mayBeEmpty() {
+		return r.eachBacktracking(text, after(text, m), f)
+	}
+	for _, loc := range r.linear.FindAllSubmatchIndex(text, -1)[1:] {
+		if more, err := f(spans(loc)); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func spans(loc []int) Match {
+	m := make(Match, len(loc)/2)
+	for i := range m {
+		m[i] = Span{loc[2*i], loc[2*i+1]}
+	}
+	return m
+}
+
+// eachBacktracking finds the matches from a position in bytes on.
+func (r *Regexp) eachBacktracking(text []byte, start int, f func(Match) (bool, error)) error {
+	re, err := r.backtracking()
+	if err != nil {
+		return invalid(err.Error())
+	}
+	now := clock.System{}.Now
+	deadline := now().Add(findAllTimeout)
+	runes := bytes.Runes(text)
+	at := runeOffsets{text: text}
+	for pos := utf8.RuneCount(text[:start]); pos == 0 || pos < len(runes); {
+		found, err := re.FindRunesMatchStartingAt(runes, pos)
+		if err != nil || now().After(deadline) {
+			return matchFailed()
+		}
+		if found == nil {
+			return nil
+		}
+		if more, err := f(at.match(found)); err != nil || !more {
+			return err
+		}
+		pos = found.Index + max(found.Length, 1)
+	}
+	return nil
+}
+
+// runeOffsets converts positions in characters to positions in bytes; it is quick where they grow.
+type runeOffsets struct {
+	text       []byte
+	runes, pos int
+}
+
+func (o *runeOffsets) byteOf(runes int) int {
+	if runes < o.runes {
+		o.runes, o.pos = 0, 0
+	}
+	for ; o.runes < runes; o.runes++ {
+		_, size := utf8.DecodeRune(o.text[o.pos:])
+		o.pos += size
+	}
+	return o.pos
+}
+
+func (o *runeOffsets) match(found *regexp2.Match) Match {
+	groups := found.Groups()
+	m := make(Match, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		if len(g.Captures) == 0 {
+			m[i] = Span{-1, -1}
+			continue
+		}
+		start := o.byteOf(g.Index)
+		m[i] = Span{start, o.byteOf(g.Index + g.Length)}
+	}
+	// The next match starts behind this one: begin there.
+	o.byteOf(found.Index + found.Length)
+	return m
+}
