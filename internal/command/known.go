@@ -24,7 +24,7 @@ var (
 		// diagnostics
 		"dbHash", "validateDBMetadata", "top", "lockInfo", "getDiagnosticData", "driverOIDTest",
 		// replication, queries
-		"applyOps", "mapReduce",
+		"applyOps",
 	}
 
 	// shardingNames exist on mongos and config servers; a mongod knows them by no name.

@@ -24,6 +24,8 @@ type Deps struct {
 	Log *LogBuffer
 	// TestCommands enables configureFailPoint and its like.
 	TestCommands bool
+	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
+	NoScripting bool
 	// SlowMillis is from when on an operation is logged as slow; a negative number logs none, 0 stands for 100.
 	SlowMillis int64
 	// CommandLine is shown by getCmdLineOpts.

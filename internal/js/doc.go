@@ -1,6 +1,6 @@
-// Package js runs the JavaScript of $where, $function and $accumulator on the goja engine.
+// Package js runs the JavaScript of $where, $function, $accumulator and mapReduce on the goja engine.
 //
-// A Func is compiled once and called for many documents. BSON values become JavaScript values and back: what the
+// A Func is compiled once and called for many documents; an Interp is one engine with several functions in it. BSON values become JavaScript values and back: what the
 // language has no type for (ObjectId, NumberLong, NumberDecimal, Timestamp, BinData, …) are objects of the classes that
 // MongoDB's own engine defines (prelude.js).
 //
@@ -11,9 +11,10 @@
 //  2. A call ends: at its time limit, when its context ends, when it recurses too deeply, or when the process's heap
 //     grows too much while it runs.
 //  3. A function reaches nothing but its arguments: no files, no network, no modules, no Go values.
-//  4. Every failure is a JSInterpreterFailure (139), except the end of the context.
+//  4. Every failure is a JSInterpreterFailure (139), except the end of the context or the command's time, and the errors
+//     of functions that Interp.Define added.
 //
-// The package does not know filters or expressions. It has no map-reduce environment (emit) and no database object.
+// The package does not know filters or expressions. It has no database object.
 //
 // To add a class: define it in prelude.js with a _bsontype, convert to it in tojs.go and from it in tobson.go.
 package js

@@ -2,18 +2,17 @@ package js
 
 import (
 	"context"
-	_ "embed" // for the prelude
 	"errors"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/dlclark/regexp2"
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -28,40 +27,57 @@ const (
 	guardInterval = 10 * time.Millisecond
 )
 
-//go:embed prelude.js
-var preludeSource string
-
 // Options bound a function. The zero Options have the defaults.
 type Options struct {
 	// Timeout bounds one call; zero means DefaultTimeout.
 	Timeout time.Duration
+	// Deadline, where set, is when the command that the function serves ends: a call that reaches it fails with
+	// MaxTimeMSExpired.
+	Deadline time.Time
+	// Disabled refuses every function, as a server without scripting does.
+	Disabled bool
+}
+
+// codeDisabled is MongoDB's answer to JavaScript where the server has none.
+const codeDisabled = mongoerr.Code(31264)
+
+func (o *Options) check() error {
+	if o.Disabled {
+		return mongoerr.New(codeDisabled, "Cannot run server-side javascript without the javascript engine enabled")
+	}
+	return nil
+}
+
+// timeout returns how long one call may take, and whether it is the command that ends then.
+func (o *Options) timeout() (limit time.Duration, ends bool) {
+	limit = o.Timeout
+	if limit <= 0 {
+		limit = DefaultTimeout
+	}
+	if o.Deadline.IsZero() {
+		return limit, false
+	}
+	left := max(o.Deadline.Sub(clock.System{}.Now()), 0)
+	return min(limit, left), left < limit
 }
 
 // Func is a compiled function. It is safe for concurrent use.
 type Func struct {
 	source  string
-	timeout time.Duration
+	opts    Options
 	engines sync.Pool
-}
-
-// engine is a JavaScript runtime with the function in it. It belongs to one call at a time.
-type engine struct {
-	rt *goja.Runtime
-	fn goja.Callable
-	// What conversions need, looked up once.
-	classes map[string]*goja.Object
 }
 
 // New compiles code: a function, an expression, or the statements of a function's body.
 func New(code string, opts Options) (*Func, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
 	source, err := functionSource(code)
 	if err != nil {
 		return nil, err
 	}
-	f := &Func{source: source, timeout: opts.Timeout}
-	if f.timeout <= 0 {
-		f.timeout = DefaultTimeout
-	}
+	f := &Func{source: source, opts: opts}
 	e, err := f.newEngine()
 	if err != nil {
 		return nil, err
@@ -104,32 +120,13 @@ func onlyExpression(source string) ast.Expression {
 	return statement.Expression
 }
 
-// prelude is compiled once. Regular expressions that goja leaves to regexp2 would not notice an interrupt: the
-// library's default, which nothing else in the process relies on, ends them when a call would end.
-var prelude = sync.OnceValues(func() (*goja.Program, error) {
-	regexp2.DefaultMatchTimeout = DefaultTimeout
-	return goja.Compile("prelude.js", preludeSource, true)
-})
-
 func (f *Func) newEngine() (*engine, error) {
-	program, err := prelude()
+	e, err := newEngine()
 	if err != nil {
 		return nil, err
 	}
-	rt := goja.New()
-	rt.SetMaxCallStackSize(maxCallStack)
-	if _, err := rt.RunProgram(program); err != nil {
-		return nil, err
-	}
-	v, err := rt.RunString(f.source)
-	if err != nil {
-		return nil, failure("%v", err)
-	}
-	fn, ok := goja.AssertFunction(v)
-	if !ok {
-		return nil, failure("not a function")
-	}
-	return &engine{rt: rt, fn: fn, classes: map[string]*goja.Object{}}, nil
+	e.fn, err = e.function(f.source)
+	return e, err
 }
 
 func (f *Func) engine() (*engine, error) {
@@ -165,60 +162,10 @@ func (f *Func) call(ctx context.Context, this bsonx.Value, args []bsonx.Value, u
 	if err != nil {
 		return err
 	}
-	g := e.guard(ctx, f.timeout)
-	err = e.run(func() error {
-		receiver := e.toJS(this)
-		if err := e.rt.Set("obj", receiver); err != nil {
-			return err
-		}
-		values := make([]goja.Value, len(args))
-		for i, arg := range args {
-			values[i] = e.toJS(arg)
-		}
-		v, err := e.fn(receiver, values...)
-		if err != nil {
-			return err
-		}
-		return use(e, v)
-	})
-	g.stop()
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := e.call(ctx, &f.opts, e.fn, this, args, use); err != nil {
+		// An engine that failed is not used again: it may hold what made it fail.
+		return err
 	}
-	if err == nil {
-		f.engines.Put(e)
-		return nil
-	}
-	// An engine that failed is not used again: it may hold what made it fail.
-	return asFailure(err)
-}
-
-// run turns the panics of goja's API, which stand for JavaScript exceptions, into errors.
-func (e *engine) run(body func() error) (err error) {
-	if thrown := e.rt.Try(func() { err = body() }); thrown != nil {
-		return thrown
-	}
-	return err
-}
-
-func asFailure(err error) error {
-	var user *mongoerr.Error
-	var interrupted *goja.InterruptedError
-	var overflow *goja.StackOverflowError
-	var exception *goja.Exception
-	switch {
-	case errors.As(err, &user):
-		return user
-	case errors.As(err, &interrupted):
-		return failure("Interrupted: %v", interrupted.Value())
-	case errors.As(err, &overflow):
-		return failure("InternalError: too much recursion")
-	case errors.As(err, &exception):
-		return failure("%s", exception.Value().String())
-	}
-	return failure("%v", err)
-}
-
-func failure(format string, args ...any) error {
-	return mongoerr.New(mongoerr.JSInterpreterFailure, format, args...)
+	f.engines.Put(e)
+	return nil
 }

@@ -86,7 +86,7 @@ func TestTruth(t *testing.T) {
 		{"this.dec.toString() == 'NumberDecimal(\"1.50\")'", true},
 		{"NumberLong(5) + 1 == 6 && NumberLong(5).compare(NumberLong(6)) < 0", true},
 		{"Object.keys(this)[0] == 'double'", true},
-		{"tojson({a: 1}) == '{\"a\":1}'", true},
+		{"tojson({a: 1}) == '{ \"a\" : 1 }'", true},
 		{"{}", false},
 		{"0", false},
 		{"''", false},

@@ -1,0 +1,125 @@
+package js
+
+import (
+	"context"
+	_ "embed" // for the prelude
+	"errors"
+	"sync"
+
+	"github.com/dlclark/regexp2"
+	"github.com/dop251/goja"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+//go:embed prelude.js
+var preludeSource string
+
+// engine is a JavaScript runtime. It belongs to one call at a time.
+type engine struct {
+	rt *goja.Runtime
+	fn goja.Callable // of a Func
+	// What conversions need, looked up once.
+	classes map[string]*goja.Object
+}
+
+// prelude is compiled once. Regular expressions that goja leaves to regexp2 would not notice an interrupt: the
+// library's default, which nothing else in the process relies on, ends them when a call would end.
+var prelude = sync.OnceValues(func() (*goja.Program, error) {
+	regexp2.DefaultMatchTimeout = DefaultTimeout
+	return goja.Compile("prelude.js", preludeSource, true)
+})
+
+func newEngine() (*engine, error) {
+	program, err := prelude()
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{rt: goja.New(), classes: map[string]*goja.Object{}}
+	e.rt.SetMaxCallStackSize(maxCallStack)
+	if err := e.setNatives(); err != nil {
+		return nil, err
+	}
+	if _, err := e.rt.RunProgram(program); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// function makes a function of the source of a function expression.
+func (e *engine) function(source string) (goja.Callable, error) {
+	v, err := e.rt.RunString(source)
+	if err != nil {
+		return nil, failure("%v", err)
+	}
+	fn, ok := goja.AssertFunction(v)
+	if !ok {
+		return nil, failure("not a function")
+	}
+	return fn, nil
+}
+
+// call calls a function of the engine within the limits, and gives its result to use before they end.
+func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this bsonx.Value, args []bsonx.Value,
+	use func(*engine, goja.Value) error,
+) error {
+	limit, ends := opts.timeout()
+	g := e.guard(ctx, limit, ends)
+	err := e.run(func() error {
+		receiver := e.toJS(this)
+		if err := e.rt.Set("obj", receiver); err != nil {
+			return err
+		}
+		values := make([]goja.Value, len(args))
+		for i, arg := range args {
+			values[i] = e.toJS(arg)
+		}
+		v, err := fn(receiver, values...)
+		if err != nil {
+			return err
+		}
+		return use(e, v)
+	})
+	g.stop()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return asFailure(err)
+	}
+	return nil
+}
+
+// run turns the panics of goja's API, which stand for JavaScript exceptions, into errors.
+func (e *engine) run(body func() error) (err error) {
+	if thrown := e.rt.Try(func() { err = body() }); thrown != nil {
+		return thrown
+	}
+	return err
+}
+
+func asFailure(err error) error {
+	var user *mongoerr.Error
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	var exception *goja.Exception
+	switch {
+	case errors.As(err, &user):
+		return user
+	case errors.As(err, &interrupted):
+		if ended, ok := interrupted.Value().(*mongoerr.Error); ok {
+			return ended
+		}
+		return failure("Interrupted: %v", interrupted.Value())
+	case errors.As(err, &overflow):
+		return failure("InternalError: too much recursion")
+	case errors.As(err, &exception):
+		return failure("%s", exception.Value().String())
+	}
+	return failure("%v", err)
+}
+
+func failure(format string, args ...any) error {
+	return mongoerr.New(mongoerr.JSInterpreterFailure, format, args...)
+}

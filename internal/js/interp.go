@@ -1,0 +1,83 @@
+package js
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Interp is one engine in which several functions share their globals, as those of one mapReduce do. It belongs to one
+// goroutine, and is not to be used after a failure.
+type Interp struct {
+	engine *engine
+	opts   Options
+}
+
+// Routine is a function of an Interp.
+type Routine struct{ fn goja.Callable }
+
+// NewInterp returns an engine without functions.
+func NewInterp(opts Options) (*Interp, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	e, err := newEngine()
+	if err != nil {
+		return nil, err
+	}
+	return &Interp{e, opts}, nil
+}
+
+// SetGlobal makes a value known to all functions by a name.
+func (i *Interp) SetGlobal(name string, v bsonx.Value) error {
+	return i.engine.run(func() error { return i.engine.rt.Set(name, i.engine.toJS(v)) })
+}
+
+// Define makes a Go function known to all functions by a name. Its error ends the call that called it.
+func (i *Interp) Define(name string, fn func(args []bsonx.Value) error) error {
+	e := i.engine
+	return e.rt.Set(name, func(call goja.FunctionCall) goja.Value {
+		args := make([]bsonx.Value, len(call.Arguments))
+		for k, arg := range call.Arguments {
+			v, err := e.toBSON(arg)
+			if err != nil {
+				panic(e.rt.NewGoError(err))
+			}
+			args[k] = v
+		}
+		if err := fn(args); err != nil {
+			panic(e.rt.NewGoError(err))
+		}
+		return goja.Undefined()
+	})
+}
+
+// Compile makes a function; see New.
+func (i *Interp) Compile(code string) (*Routine, error) {
+	source, err := functionSource(code)
+	if err != nil {
+		return nil, err
+	}
+	fn, err := i.engine.function(source)
+	if err != nil {
+		return nil, err
+	}
+	return &Routine{fn}, nil
+}
+
+// Call calls a function with `this` (missing for undefined) and arguments, and converts its result.
+func (i *Interp) Call(ctx context.Context, fn *Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
+	var result bsonx.Value
+	err := i.engine.call(ctx, &i.opts, fn.fn, this, args, func(e *engine, v goja.Value) (err error) {
+		result, err = e.toBSON(v)
+		return err
+	})
+	return result, err
+}
+
+// Run calls a function for what it does, and drops its result.
+func (i *Interp) Run(ctx context.Context, fn *Routine, this bsonx.Value, args ...bsonx.Value) error {
+	return i.engine.call(ctx, &i.opts, fn.fn, this, args, func(*engine, goja.Value) error { return nil })
+}
