@@ -17,7 +17,7 @@ func knownOperators() []definition {
 			"$convert", "$toBool", "$toDate", "$toDecimal", "$toDouble", "$toInt", "$toLong", "$toObjectId", "$toString", "$toUUID",
 		}},
 		{"accumulator", []string{"$median", "$percentile"}},
-		{"miscellaneous", []string{"$function", "$sampleRate", "$toHashedIndexKey"}},
+		{"miscellaneous", []string{"$sampleRate", "$toHashedIndexKey"}},
 	}
 	var defs []definition
 	for _, f := range families {

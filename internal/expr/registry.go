@@ -59,7 +59,7 @@ func families() [][]definition {
 	return [][]definition{
 		comparisonOperators(), booleanOperators(), conditionalOperators(), literalOperators(), arrayOperators(),
 		scopeOperators(), setOperators(), objectOperators(), typeOperators(), arithmeticOperators(), accumulatorOperators(),
-		trigOperators(), conversionOperators(), dateOperators(), stringOperators(), trimOperators(), miscOperators(), knownOperators(),
+		trigOperators(), conversionOperators(), dateOperators(), stringOperators(), trimOperators(), miscOperators(), functionOperators(), knownOperators(),
 	}
 }
 

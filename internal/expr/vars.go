@@ -6,17 +6,19 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // Vars is the scope in which expressions are parsed. It is immutable: binding a variable makes a new scope. A nil
 // *Vars has the system variables only.
 type Vars struct {
-	parent *Vars
-	name   string
-	value  bsonx.Value // where slot is constSlot
-	slot   int
-	next   int // the first slot that is free below this scope
+	parent  *Vars
+	name    string
+	value   bsonx.Value // where slot is constSlot
+	slot    int
+	scripts *js.Options // limits of JavaScript, in the scope that sets them
+	next    int         // the first slot that is free below this scope
 }
 
 const constSlot = -3

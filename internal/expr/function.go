@@ -1,0 +1,105 @@
+package expr
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func functionOperators() []definition {
+	return []definition{{name: "$function", family: "miscellaneous", min: 1, max: 1, parse: parseFunction}}
+}
+
+// functionExpr is $function: a JavaScript function of arguments.
+type functionExpr struct {
+	fn   *js.Func
+	args Expr
+}
+
+// Eval calls the function. What ends it are the limits that it was compiled with.
+func (f *functionExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	args, err := f.args.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if args.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(31266, "The args field must be of type array")
+	}
+	return f.fn.Call(context.Background(), bsonx.Missing, args.Doc().Values()...)
+}
+
+// children has more than the arguments: two calls of a function may differ, so that none is folded.
+func (f *functionExpr) children() []Expr { return []Expr{f.args, notConstant{}} }
+
+// notConstant keeps the expression that it belongs to from being folded.
+type notConstant struct{}
+
+// Eval is never called.
+func (notConstant) Eval(*Context) (bsonx.Value, error) { return bsonx.Missing, nil }
+
+func (notConstant) children() []Expr { return nil }
+
+func parseFunction(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(31260, "$function requires an object as an argument, found: %s", arg.Type)
+	}
+	spec := arg.Doc()
+	body, err := functionBody(p, spec.Lookup("body"), vars)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Lookup("args").IsMissing() {
+		return nil, mongoerr.New(31263, "The args field must be specified.")
+	}
+	args, err := p.operand(spec.Lookup("args"), vars)
+	if err != nil {
+		return nil, err
+	}
+	switch lang := spec.Lookup("lang"); {
+	case lang.IsMissing():
+		return nil, mongoerr.New(31418, "The lang field must be specified.")
+	case lang.Type != bsonx.TypeString || lang.Str() != "js":
+		return nil, mongoerr.New(31419, "Currently the only supported language specifier is 'js'.")
+	}
+	fn, err := js.New(body, vars.scriptOptions())
+	if err != nil {
+		return nil, err
+	}
+	return &functionExpr{fn, args}, nil
+}
+
+// functionBody computes the source of the function, which must be known when the expression is compiled.
+func functionBody(p *parser, v bsonx.Value, vars *Vars) (string, error) {
+	if v.IsMissing() {
+		return "", mongoerr.New(31261, "The body function must be specified.")
+	}
+	e, err := p.operand(v, vars)
+	if err != nil {
+		return "", err
+	}
+	body, ok := ConstValue(e)
+	if !ok {
+		return "", mongoerr.New(31432, "The body function must be a constant expression")
+	}
+	if body.Type != bsonx.TypeString && body.Type != bsonx.TypeCode {
+		return "", mongoerr.New(31262, "The body function must evaluate to type string or code")
+	}
+	return body.Str(), nil
+}
+
+// WithScripts returns the scope with limits for the JavaScript in expressions; without, they are the defaults.
+func (v *Vars) WithScripts(opts js.Options) *Vars {
+	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), scripts: &opts}
+}
+
+// scriptOptions returns the limits of the innermost scope that has any.
+func (v *Vars) scriptOptions() js.Options {
+	for s := v; s != nil; s = s.parent {
+		if s.scripts != nil {
+			return *s.scripts
+		}
+	}
+	return js.Options{}
+}
