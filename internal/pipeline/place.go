@@ -1,0 +1,114 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// parent is the kind of stage that a sub-pipeline belongs to.
+type parent int
+
+const (
+	inNone parent = iota
+	inLookup
+	inUnionWith
+	inFacet
+)
+
+// maxSubPipelineDepth is MongoDB's limit of stages with a sub-pipeline inside each other.
+const maxSubPipelineDepth = 20
+
+// isInitial reports whether a stage makes documents itself, so that it can only be the first one.
+func isInitial(name string) bool {
+	switch name {
+	case "$changeStream", "$collStats", "$geoNear", "$indexStats", "$listSampledQueries", "$listSearchIndexes", "$listSessions",
+		"$planCacheStats", "$search", "$searchMeta", "$vectorSearch", "$shardedDataDistribution":
+		return true
+	default:
+		return isCollectionless(name)
+	}
+}
+
+// isCollectionless reports whether a stage makes documents from no collection.
+func isCollectionless(name string) bool {
+	switch name {
+	case "$currentOp", "$documents", "$listLocalSessions", "$querySettings", "$queryStats":
+		return true
+	default:
+		return false
+	}
+}
+
+// isWriter reports whether a stage writes, so that it can only be the last one.
+func isWriter(name string) bool { return name == "$out" || name == "$merge" }
+
+// checkPlaces refuses stages where they cannot stand.
+func checkPlaces(stages bsonx.Doc, inside parent) error {
+	n := stages.Len()
+	i := 0
+	for it := stages.Iter(); it.Next(); i++ {
+		name := string(it.Value().Doc().First().Key)
+		if err := checkInside(name, inside); err != nil {
+			return err
+		}
+		if isInitial(name) && i > 0 {
+			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
+		}
+		if isWriter(name) && i < n-1 {
+			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
+		}
+	}
+	return nil
+}
+
+func checkInside(name string, inside parent) error {
+	switch {
+	case inside == inFacet && (isInitial(name) || isWriter(name) || name == "$facet"):
+		return mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", name)
+	case inside == inLookup && (isWriter(name) || name == "$changeStream"):
+		return mongoerr.New(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
+	case inside == inUnionWith && (isWriter(name) || name == "$changeStream"):
+		return mongoerr.New(31441, "%s is not allowed within a $unionWith's sub-pipeline", name)
+	default:
+		return nil
+	}
+}
+
+// CheckTop refuses a top-level pipeline that does not fit what it is run on: a collection, or none.
+func CheckTop(stages bsonx.Doc, collectionless bool) error {
+	if stages.IsEmpty() {
+		if collectionless {
+			return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
+		}
+		return nil
+	}
+	first := firstStage(stages)
+	if collectionless && !isCollectionless(first) {
+		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", first)
+	}
+	if !collectionless && isCollectionless(first) {
+		return mongoerr.New(mongoerr.InvalidNamespace, "'%s' can only be run with {aggregate: 1}", first)
+	}
+	return nil
+}
+
+// firstStage returns the name of the first stage, empty where there is none.
+func firstStage(stages bsonx.Doc) string {
+	if stages.IsEmpty() {
+		return ""
+	}
+	if v := stages.First().Value; v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() {
+		return string(v.Doc().First().Key)
+	}
+	return ""
+}
+
+// parseSub compiles the pipeline inside a stage.
+func parseSub(stages bsonx.Value, opts Options, inside parent) (*Pipeline, error) {
+	opts.depth++
+	if opts.depth > maxSubPipelineDepth {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxSubPipelineDepth)
+	}
+	opts.inside, opts.first = inside, false
+	return Parse(stages, opts)
+}
