@@ -9,7 +9,11 @@ import (
 )
 
 // match is $match.
-type match struct{ filter *filter.Filter }
+type match struct {
+	filter *filter.Filter
+	opts   Options
+	never  bool // nothing satisfies the filter
+}
 
 func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
@@ -18,13 +22,17 @@ func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
 	if !opts.first && hasText(arg.Doc(), 0) {
 		return nil, mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
 	}
-	f, err := filter.Parse(arg.Doc().Clone(), filter.Options{
-		Vars: opts.Vars, Now: opts.Now, AllowExpr: true, AllowText: true, AllowWhere: opts.AllowWhere, Collation: opts.Collation,
-	})
+	f, err := opts.parseFilter(arg.Doc())
 	if err != nil {
 		return nil, err
 	}
-	return []stage{&match{f}}, nil
+	return []stage{&match{filter: f, opts: opts}}, nil
+}
+
+func (o *Options) parseFilter(spec bsonx.Doc) (*filter.Filter, error) {
+	return filter.Parse(spec, filter.Options{
+		Vars: o.Vars, Now: o.Now, AllowExpr: true, AllowText: true, AllowWhere: o.AllowWhere, Collation: o.Collation,
+	})
 }
 
 // hasText reports whether a filter has $text, also below $and and $or.
@@ -50,7 +58,18 @@ func hasText(d bsonx.Doc, depth int) bool {
 // maxNesting bounds the search; BSON from a client cannot be deeper.
 const maxNesting = 200
 
-func (m *match) open(src Source, _ *Env) Source { return &matchSource{input{src}, m.filter} }
+func (m *match) open(src Source, _ *Env) Source {
+	if m.never {
+		return &nothing{input{src}}
+	}
+	return &matchSource{input{src}, m.filter}
+}
+
+// nothing yields no document, and reads none.
+type nothing struct{ input }
+
+// Next implements Source.
+func (*nothing) Next(context.Context) (bsonx.Doc, error) { return nil, nil }
 
 type matchSource struct {
 	input

@@ -26,6 +26,8 @@ type Options struct {
 	Collation filter.Collator
 	// AllowWhere allows $where in $match, which MongoDB does not.
 	AllowWhere bool
+	// Disable has the rules of the optimiser that are not applied.
+	Disable Rule
 
 	// DB is the database of the collections that stages name without one.
 	DB string
@@ -35,6 +37,7 @@ type Options struct {
 	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
 	inside parent
 	depth  int
+	nested nested
 }
 
 func (o *Options) projection() projection.Options {
@@ -60,9 +63,14 @@ type Pipeline struct {
 	opts  Options
 }
 
-// Parse compiles an array of stages.
+// Parse compiles an array of stages and optimises them.
 func Parse(stages bsonx.Value, opts Options) (*Pipeline, error) {
-	return parse(stages, opts, nil)
+	p, err := parse(stages, opts, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.steps = optimize(p.steps, opts.Disable)
+	return p, nil
 }
 
 // parse compiles stages; check may refuse a definition.
@@ -71,6 +79,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}
 	p := &Pipeline{opts: opts}
+	opts.nested = nested{Parse, ParseUpdate}
 	for it := stages.Doc().Iter(); it.Next(); {
 		if len(p.steps) == maxStages {
 			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", maxStages)

@@ -55,6 +55,7 @@ func run(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) string {
 	if err != nil {
 		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
 	}
+	checkMatrix(t, stages, docs)
 	out := ""
 	err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(d bsonx.Doc) error {
 		out += "  " + print(t, d) + "\n"

@@ -1,0 +1,71 @@
+package pipeline
+
+// Rule is a rule of the optimiser. A pipeline gives the same documents with it and without; what may differ is which
+// errors are avoided because fewer documents reach a stage.
+type Rule uint16
+
+// The rules, in the order in which they are applied.
+const (
+	// RuleNoop removes stages that change nothing.
+	RuleNoop Rule = 1 << iota
+	// RuleMoveMatch moves the predicates of a $match before the stages that do not change what they read.
+	RuleMoveMatch
+	// RuleMerge makes one of adjacent $match, $limit or $skip.
+	RuleMerge
+	// RuleLimitFirst moves $limit and $skip before stages that give one document for each.
+	RuleLimitFirst
+	// RuleConstant lets a $match that nothing satisfies read nothing.
+	RuleConstant
+	// RuleTopK tells a $sort how many of its documents are read.
+	RuleTopK
+
+	// AllRules are all of them.
+	AllRules Rule = 1<<iota - 1
+)
+
+// String returns the rule's name.
+func (r Rule) String() string {
+	for _, rule := range rules() {
+		if rule.is == r {
+			return rule.name
+		}
+	}
+	return "rules"
+}
+
+// rewriteRule rewrites steps; it returns the ones that it was given where it does not apply.
+type rewriteRule struct {
+	is    Rule
+	name  string
+	apply func(steps []step) []step
+}
+
+func rules() []rewriteRule {
+	return []rewriteRule{
+		{RuleNoop, "noop", removeNoops},
+		{RuleMoveMatch, "move match", moveMatches},
+		{RuleLimitFirst, "limit first", moveLimits},
+		{RuleMerge, "merge", mergeAdjacent},
+		{RuleConstant, "constant", markConstants},
+		{RuleTopK, "top k", limitSorts},
+	}
+}
+
+// Rules lists the rules one by one.
+func Rules() []Rule {
+	var all []Rule
+	for _, rule := range rules() {
+		all = append(all, rule.is)
+	}
+	return all
+}
+
+// optimize applies the rules that are not disabled. Steps and stages are not changed but replaced.
+func optimize(steps []step, disabled Rule) []step {
+	for _, rule := range rules() {
+		if disabled&rule.is == 0 {
+			steps = rule.apply(steps)
+		}
+	}
+	return steps
+}

@@ -1,0 +1,77 @@
+package pipeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// TestOptimize shows what the rules make of pipelines, by the predicates that lead and the stages that are left.
+func TestOptimize(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ stages, filter, rest string }{
+		{`[{"$sort": {"a": 1}}, {"$match": {"b": 1}}]`, `{"b":1}`, ""},
+		{`[{"$addFields": {"n": "$a"}}, {"$match": {"n": 1, "b": 2}}]`, `{"$and":[{"a":1},{"b":2}]}`, "$addFields"},
+		{`[{"$addFields": {"n": {"$add": ["$a", 1]}}}, {"$match": {"n": 1, "b": 2}}]`, `{"b":2}`, "$addFields,$match"},
+		{`[{"$project": {"a": 1, "n": "$b"}}, {"$match": {"$or": [{"n.x": 1}, {"a": {"$gt": 2}}]}}]`, `{"$or":[{"b.x":1},{"a":{"$gt":2}}]}`, "$project"},
+		{`[{"$project": {"a": 1}}, {"$match": {"b": null}}]`, "", "$project,$match"},
+		{`[{"$unset": "b"}, {"$match": {"a": 1, "b": null}}]`, `{"a":1}`, "$unset,$match"},
+		{`[{"$unwind": "$l"}, {"$match": {"a": 1, "l": 2}}]`, `{"a":1}`, "$unwind,$match"},
+		{`[{"$unwind": "$l"}, {"$match": {"$expr": {"$gt": ["$a", 1]}}}]`, "", "$unwind,$match"},
+		{`[{"$group": {"_id": "$a"}}, {"$match": {"_id": {"$in": [1, 2]}}}]`, `{"a":{"$in":[1,2]}}`, "$group"},
+		{`[{"$group": {"_id": {"x": "$a"}}}, {"$match": {"_id.x": {"$gt": 2}, "_id": {"$type": "object"}}}]`, `{"a":{"$gt":2}}`, "$group,$match"},
+		{`[{"$group": {"_id": "$a"}}, {"$match": {"_id": null}}]`, "", "$group,$match"},
+		{`[{"$group": {"_id": "$o.p"}}, {"$match": {"_id": 1}}]`, "", "$group,$match"},
+		{`[{"$match": {"$expr": {"$lt": [{"$rand": {}}, 2]}}}, {"$sort": {"a": 1}}, {"$match": {"$sampleRate": 0.5}}]`, `{"$expr":{"$lt":[{"$rand":{}},2]}}`, "$match"},
+		{`[{"$match": {}}, {"$skip": 0}, {"$addFields": {"x": 1}}, {"$limit": 5}, {"$limit": 3}]`, "", "$addFields"},
+		{`[{"$group": {"_id": "$a"}}, {"$skip": 2}, {"$skip": 3}, {"$limit": 9}, {"$limit": 4}, {"$limit": 7}]`, "", "$group,$skip,$limit"},
+	} {
+		lead, rest := mustParse(t, c.stages, pipeline.Options{}).Split()
+		filter := ""
+		if lead.Filter != nil {
+			filter = print(t, lead.Filter)
+		}
+		if got := strings.Join(rest.Stages(), ","); filter != c.filter || got != c.rest {
+			t.Errorf("%s:\n%s %s", c.stages, filter, got)
+		}
+	}
+}
+
+func TestRulesHaveNames(t *testing.T) {
+	t.Parallel()
+	var all pipeline.Rule
+	for _, rule := range pipeline.Rules() {
+		if rule.String() == "rules" || all&rule != 0 {
+			t.Errorf("rule %d: %s", rule, rule)
+		}
+		all |= rule
+	}
+	if all != pipeline.AllRules {
+		t.Errorf("%b", all)
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	for stages, want := range map[string]string{
+		`[{"$group": {"_id": "$a.b", "n": {"$sum": "$c"}}}]`:                             "a.b,c",
+		`[{"$addFields": {"y": "$d"}}, {"$group": {"_id": "$y"}}]`:                       "d",
+		`[{"$unwind": "$l.m"}, {"$match": {"x.y": 1}}, {"$group": {"_id": "$l.m.z.0"}}]`: "l,x",
+		`[{"$project": {"a": 1, "b": "$c"}}]`:                                            "_id,a,c",
+		`[{"$group": {"_id": "$$ROOT"}}]`:                                                "",
+		`[{"$addFields": {"a": 1}}]`:                                                     "",
+		`[{"$count": "n"}]`:                                                              "",
+		`[{"$sort": {"k": 1}}, {"$replaceWith": {"a": "$a", "b": "$a.b"}}]`:              "a,k",
+	} {
+		p := mustParse(t, stages, pipeline.Options{})
+		got := ""
+		if fields, ok := p.Needs(); ok {
+			paths, _ := fields.Fields()
+			got = strings.Join(paths, ",")
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", stages, got, want)
+		}
+	}
+}

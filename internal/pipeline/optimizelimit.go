@@ -1,0 +1,90 @@
+package pipeline
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// oneToOne reports whether a stage gives one document for each of its input, in the same order.
+func oneToOne(s step) bool {
+	switch s.stage.(type) {
+	case *project, *replaceRoot:
+		return true
+	case *unwind, *group, *sort:
+		return false
+	default:
+	}
+	// A $lookup that has taken in a $unwind gives more.
+	return (s.name == "$lookup" || s.name == "$graphLookup") && s.spec.Type == bsonx.TypeDocument && !fused(s.stage)
+}
+
+// fused reports whether a stage does the work of a following $unwind too.
+func fused(s stage) bool {
+	f, ok := s.(interface{ unwinds() bool })
+	return ok && f.unwinds()
+}
+
+// moveLimits is RuleLimitFirst.
+func moveLimits(steps []step) []step {
+	copied := false
+	for i := 1; i < len(steps); i++ {
+		switch steps[i].stage.(type) {
+		case *limit, *skip:
+		default:
+			continue
+		}
+		for at := i; at > 0 && oneToOne(steps[at-1]); at-- {
+			if !copied {
+				steps, copied = slices.Clone(steps), true
+			}
+			steps[at-1], steps[at] = steps[at], steps[at-1]
+		}
+	}
+	return steps
+}
+
+// limitSorts is RuleTopK.
+func limitSorts(steps []step) []step {
+	copied := false
+	for i, s := range steps {
+		sorted, ok := s.stage.(*sort)
+		if !ok {
+			continue
+		}
+		n := readAfter(steps[i+1:])
+		if n == 0 {
+			continue
+		}
+		first := *sorted
+		first.limit = n
+		if !copied {
+			steps, copied = slices.Clone(steps), true
+		}
+		steps[i].stage = &first
+	}
+	return steps
+}
+
+// readAfter returns how many documents $skip and $limit at the beginning of steps read; 0 means all.
+func readAfter(steps []step) int64 {
+	skipped := int64(0)
+	for _, s := range steps {
+		switch stage := s.stage.(type) {
+		case *skip:
+			if stage.n > math.MaxInt64-skipped {
+				return 0
+			}
+			skipped += stage.n
+		case *limit:
+			if stage.n > math.MaxInt64-skipped {
+				return 0
+			}
+			return skipped + stage.n
+		default:
+			return 0
+		}
+	}
+	return 0
+}

@@ -1,0 +1,246 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// predicate is one of the predicates that a $match requires together.
+type predicate struct {
+	spec  bsonx.Doc
+	paths []string // what it reads
+	fixed bool     // it must stay where it is: what it reads is not known, or it depends on chance
+	// canFail says that it may raise an error, so that documents that another stage drops must not reach it.
+	canFail bool
+	// compares says that it only compares with scalars other than null: it holds for all of several values that are equal
+	// as $group sees them, or for none, and does not tell null from a missing field.
+	compares bool
+}
+
+// moveMatches is RuleMoveMatch.
+func moveMatches(steps []step) []step {
+	for i := 1; i < len(steps); i++ {
+		// Those behind one that could not go on are merged with it later.
+		if _, ok := steps[i].stage.(*match); ok {
+			steps = sinkMatch(steps, i)
+		}
+	}
+	return steps
+}
+
+// sinkMatch moves the i-th step, a $match, towards the beginning, and leaves behind the predicates that cannot go.
+func sinkMatch(steps []step, i int) []step {
+	if passage(steps[i-1]) == nil {
+		return steps
+	}
+	m, _ := steps[i].stage.(*match)
+	rest := m.predicates()
+	moved := steps[i]
+	for copied := false; i > 0; i-- {
+		pass, stay, renamed := divide(steps[i-1], rest)
+		if len(pass) == 0 {
+			break
+		}
+		behind := []step{steps[i-1]}
+		if len(stay) > 0 {
+			left, ok := m.of(stay)
+			if !ok {
+				break
+			}
+			behind = append(behind, left)
+		}
+		if renamed || len(stay) > 0 {
+			var ok bool
+			if moved, ok = m.of(pass); !ok {
+				break
+			}
+		}
+		if !copied {
+			steps, copied = slices.Clone(steps), true
+		}
+		steps[i-1] = moved
+		steps = slices.Replace(steps, i, i+1, behind...)
+		rest = pass
+	}
+	return steps
+}
+
+// of returns a $match of some predicates.
+func (m *match) of(predicates []predicate) (step, bool) {
+	spec := predicates[0].spec
+	if len(predicates) > 1 {
+		all := make([]bsonx.Value, len(predicates))
+		for i, p := range predicates {
+			all[i] = bsonx.Document(p.spec)
+		}
+		spec = bsonx.NewDoc("$and", all)
+	}
+	f, err := m.opts.parseFilter(spec)
+	if err != nil {
+		return step{}, false // it is the client's own filter: there is no error
+	}
+	return step{"$match", bsonx.Document(spec), &match{filter: f, opts: m.opts}}, true
+}
+
+// predicates takes a $match apart.
+func (m *match) predicates() []predicate {
+	var out []predicate
+	for _, spec := range conjuncts(nil, m.filter.Spec(), 0) {
+		out = append(out, m.predicate(spec))
+	}
+	return out
+}
+
+// conjuncts appends the predicates that must all hold, each as a document of one field.
+func conjuncts(dst []bsonx.Doc, spec bsonx.Doc, depth int) []bsonx.Doc {
+	for it := spec.Iter(); it.Next(); {
+		if string(it.Key()) == "$and" && it.Value().Type == bsonx.TypeArray && depth < maxNesting {
+			for _, v := range it.Value().Doc().Values() {
+				dst = conjuncts(dst, v.Doc(), depth+1)
+			}
+			continue
+		}
+		dst = append(dst, bsonx.NewDoc(string(it.Key()), it.Value()))
+	}
+	return dst
+}
+
+func (m *match) predicate(spec bsonx.Doc) predicate {
+	p := predicate{spec: spec, compares: true}
+	f, err := m.opts.parseFilter(spec)
+	if err != nil || hasChance(bsonx.Document(spec), 0) {
+		p.fixed = true
+		return p
+	}
+	p.read(f.Root)
+	return p
+}
+
+// read notes what a predicate reads.
+func (p *predicate) read(root filter.Node) {
+	filter.WalkNodes(root, func(n filter.Node) bool {
+		switch n := n.(type) {
+		case *filter.And, *filter.Or, *filter.Nor, *filter.Not:
+			return true
+		case *filter.AlwaysTrue, *filter.AlwaysFalse:
+		case *filter.Expr:
+			var deps expr.Dependencies
+			deps.Depend(n.Expr)
+			p.fixed = p.fixed || deps.WholeDocument || deps.Meta
+			p.paths = append(p.paths, deps.Paths...)
+			p.canFail, p.compares = true, false
+		case *filter.Compare:
+			p.compares = p.compares && comparable(n.Value)
+			p.paths = append(p.paths, n.Path)
+		case *filter.In:
+			p.compares = p.compares && len(n.Regexes) == 0 && !slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return !comparable(v) })
+			p.paths = append(p.paths, n.Path)
+		case filter.Leaf:
+			p.compares = false
+			p.paths = append(p.paths, n.FieldPath().String())
+		default:
+			p.fixed = true
+		}
+		return false
+	})
+}
+
+// comparable reports whether comparing with v is the same for all values that $group puts together.
+func comparable(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeBool, bsonx.TypeString, bsonx.TypeObjectID, bsonx.TypeDate, bsonx.TypeTimestamp:
+		return true
+	default:
+		return v.Type.IsNumber()
+	}
+}
+
+// hasChance reports whether a predicate depends on chance, code or the document's metadata.
+func hasChance(v bsonx.Value, depth int) bool {
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return false
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		switch string(it.Key()) {
+		case "$rand", "$sampleRate", "$where", "$function", "$text", "$meta", "$near", "$nearSphere", "$geoNear":
+			return true
+		}
+		if depth > maxNesting || hasChance(it.Value(), depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// divide tells which predicates may stand before a step, as they must be written there, and which may not.
+func divide(before step, predicates []predicate) (pass, stay []predicate, renamed bool) {
+	rename := passage(before)
+	if rename == nil {
+		return nil, predicates, false
+	}
+	for _, p := range predicates {
+		moved, ok := p.through(rename)
+		if !ok {
+			stay = append(stay, p)
+			continue
+		}
+		renamed = renamed || !slices.Equal(moved.paths, p.paths)
+		pass = append(pass, moved)
+	}
+	return pass, stay, renamed
+}
+
+// through returns the predicate with its paths renamed; false where one of them has no name before the stage.
+func (p predicate) through(pass passFunc) (predicate, bool) {
+	if p.fixed {
+		return p, false
+	}
+	names := make(map[string]string, len(p.paths))
+	out := p
+	out.paths = make([]string, len(p.paths))
+	for i, path := range p.paths {
+		to, ok := pass(path, &p)
+		if !ok {
+			return p, false
+		}
+		names[path], out.paths[i] = to, to
+	}
+	if _, ok := pass("", &p); len(p.paths) == 0 && !ok {
+		return p, false
+	}
+	if slices.Equal(out.paths, p.paths) {
+		return p, true
+	}
+	if p.canFail {
+		return p, false // $expr is not rewritten
+	}
+	out.spec = renamePaths(p.spec, names)
+	return out, true
+}
+
+// renamePaths returns a predicate with other paths.
+func renamePaths(spec bsonx.Doc, names map[string]string) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := spec.Iter(); it.Next(); {
+		key, v := string(it.Key()), it.Value()
+		switch {
+		case !strings.HasPrefix(key, "$"):
+			b.Value(names[key], v)
+		case v.Type == bsonx.TypeArray:
+			b.StartArrayField(key)
+			for _, branch := range v.Doc().Values() {
+				b.Elem(bsonx.Document(renamePaths(branch.Doc(), names)))
+			}
+			b.End()
+		default:
+			b.Value(key, v)
+		}
+	}
+	b.End()
+	return b.Bytes()
+}

@@ -1,0 +1,123 @@
+package pipeline
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// removeNoops is RuleNoop: {$match: {}}, {$skip: 0}, and a $sort that repeats the one before it.
+func removeNoops(steps []step) []step {
+	var before step
+	return deleteSteps(steps, func(s step) bool {
+		last := before
+		before = s
+		switch stage := s.stage.(type) {
+		case *match:
+			return stage.filter.Spec().IsEmpty()
+		case *skip:
+			return stage.n == 0
+		case *sort:
+			earlier, ok := last.stage.(*sort)
+			return ok && string(earlier.pattern) == string(stage.pattern)
+		default:
+			return false
+		}
+	})
+}
+
+// deleteSteps returns the steps without some, in a new slice where there are any.
+func deleteSteps(steps []step, drop func(step) bool) []step {
+	kept := make([]step, 0, len(steps))
+	for _, s := range steps {
+		if !drop(s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// markConstants is RuleConstant.
+func markConstants(steps []step) []step {
+	for i, s := range steps {
+		m, ok := s.stage.(*match)
+		if ok && m.filter.Normalize().Root.Kind() == filter.KindAlwaysFalse {
+			steps = slices.Clone(steps)
+			s.stage = &match{filter: m.filter, opts: m.opts, never: true}
+			steps[i] = s
+		}
+	}
+	return steps
+}
+
+// mergeAdjacent is RuleMerge.
+func mergeAdjacent(steps []step) []step {
+	merged := make([]step, 0, len(steps))
+	for i := 0; i < len(steps); {
+		n, one := mergeRun(steps[i:])
+		merged = append(merged, one)
+		i += n
+	}
+	return merged
+}
+
+// mergeRun returns how many of the first steps are one, and that one.
+func mergeRun(steps []step) (int, step) {
+	switch first := steps[0].stage.(type) {
+	case *match:
+		return mergeMatches(steps, first)
+	case *limit:
+		least, n := first.n, 1
+		for ; n < len(steps); n++ {
+			next, ok := steps[n].stage.(*limit)
+			if !ok {
+				break
+			}
+			least = min(least, next.n)
+		}
+		if n == 1 {
+			return 1, steps[0]
+		}
+		return n, step{"$limit", bsonx.Int64(least), &limit{least}}
+	case *skip:
+		sum, n := first.n, 1
+		for ; n < len(steps); n++ {
+			next, ok := steps[n].stage.(*skip)
+			if !ok || next.n > math.MaxInt64-sum {
+				break
+			}
+			sum += next.n
+		}
+		if n == 1 {
+			return 1, steps[0]
+		}
+		return n, step{"$skip", bsonx.Int64(sum), &skip{sum}}
+	default:
+		return 1, steps[0]
+	}
+}
+
+func mergeMatches(steps []step, first *match) (int, step) {
+	n := 1
+	for n < len(steps) {
+		if _, ok := steps[n].stage.(*match); !ok {
+			break
+		}
+		n++
+	}
+	if n == 1 {
+		return 1, steps[0]
+	}
+	var all []predicate
+	for _, s := range steps[:n] {
+		m, _ := s.stage.(*match)
+		all = append(all, predicate{spec: m.filter.Spec()})
+	}
+	one, ok := first.of(all)
+	if !ok {
+		return 1, steps[0]
+	}
+	return n, one
+}

@@ -1,0 +1,23 @@
+package projection
+
+import "github.com/sheafdb/sheaf/internal/expr"
+
+// Computed returns the paths of the fields that expressions compute, and what these read.
+func (p *Projection) Computed() (paths []string, deps expr.Dependencies) {
+	p.root.depend(&deps)
+	return p.root.computed(nil, ""), deps
+}
+
+func (n *node) computed(paths []string, prefix string) []string {
+	for i := range n.fields {
+		f := &n.fields[i]
+		switch f.action {
+		case compute:
+			paths = append(paths, prefix+f.name)
+		case descend:
+			paths = f.branch.computed(paths, prefix+f.name+".")
+		default:
+		}
+	}
+	return paths
+}
