@@ -129,7 +129,7 @@ func (r *Request) openStages(ctx context.Context, sc scope, name string, stages 
 		DB: r.DB, Name: base, Coll: c, Filter: f, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit,
 		Hint: r.Get("hint"), AllowDiskUse: r.BoolOr("allowDiskUse", true),
 	}
-	env := &pipeline.Env{AllowDiskUse: q.AllowDiskUse}
+	env := &pipeline.Env{AllowDiskUse: q.AllowDiskUse, Diagnostics: &reports{r.Service, r.Now, r.Conn.digest, r.DB, name}}
 	if rest.OnlyCounts() {
 		in, err := r.openCount(ctx, q)
 		if err != nil {

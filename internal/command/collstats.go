@@ -68,12 +68,16 @@ func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	if c != nil && c.Kind == catalog.KindView {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
 	}
-	sz, err := req.Service.collectionSizes(c)
+	reply.String("ns", req.DB+"."+name)
+	return req.Service.appendStorageStats(reply, c, req.Int64("scale", 1))
+}
+
+// appendStorageStats describes what a collection takes.
+func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, scale int64) error {
+	sz, err := s.collectionSizes(c)
 	if err != nil {
 		return err
 	}
-	scale := req.Int64("scale", 1)
-	reply.String("ns", req.DB+"."+name)
 	appendNumber(reply, "size", sz.data/scale)
 	appendNumber(reply, "count", sz.count)
 	if sz.count > 0 {

@@ -34,7 +34,13 @@ var registry = sync.OnceValue(func() map[string]*definition {
 func supported() []definition {
 	return []definition{
 		{name: "$addFields", parse: parseAddFields, inUpdate: true},
+		{name: "$collStats", parse: parseCollStats},
 		{name: "$count", parse: parseCount},
+		{name: "$currentOp", parse: parseCurrentOp},
+		{name: "$indexStats", parse: parseIndexStats},
+		{name: "$listLocalSessions", parse: parseListLocalSessions},
+		{name: "$listSessions", parse: parseListSessions},
+		{name: "$planCacheStats", parse: parsePlanCacheStats},
 		{name: "$group", parse: parseGroup},
 		{name: "$limit", parse: parseLimit},
 		{name: "$match", parse: parseMatch},
@@ -54,9 +60,9 @@ func supported() []definition {
 
 func known() []definition {
 	names := []string{
-		"$bucket", "$bucketAuto", "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$densify",
-		"$documents", "$facet", "$fill", "$geoNear", "$graphLookup", "$indexStats", "$listLocalSessions",
-		"$listSampledQueries", "$listSessions", "$lookup", "$merge", "$out", "$planCacheStats",
+		"$bucket", "$bucketAuto", "$changeStream", "$changeStreamSplitLargeEvent", "$densify",
+		"$documents", "$facet", "$fill", "$geoNear", "$graphLookup",
+		"$listSampledQueries", "$lookup", "$merge", "$out",
 		"$setWindowFields", "$unionWith", "$querySettings", "$queryStats",
 	}
 	var defs []definition

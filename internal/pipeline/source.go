@@ -22,6 +22,8 @@ type Source interface {
 type Env struct {
 	// Collections opens other collections; nil where a pipeline may not read any.
 	Collections Collections
+	// Diagnostics is where $collStats and its like get their documents; nil gives none.
+	Diagnostics Diagnostics
 	// MemoryLimit bounds what one stage keeps in memory; 0 means DefaultMemoryLimit.
 	MemoryLimit int
 	// AllowDiskUse lets stages that reach the limit write to temporary files in TempDir, the system's where empty.

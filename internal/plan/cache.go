@@ -101,3 +101,27 @@ func (c *cache) remove(el *list.Element) {
 	delete(c.entries, el.Value.(*cacheEntry).key)
 	c.order.Remove(el)
 }
+
+// CacheEntry is a plan that the cache holds, as $planCacheStats shows it.
+type CacheEntry struct {
+	PlanCacheKey string
+	IsActive     bool
+	Works        uint64
+	Bytes        int
+}
+
+// list returns the plans of a collection, the most recently used first.
+func (c *cache) list(collection uint32) []CacheEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []CacheEntry
+	for el := c.order.Front(); el != nil; el = el.Next() {
+		if e := el.Value.(*cacheEntry); e.key.collection == collection {
+			out = append(out, CacheEntry{hash8([]byte(e.key.shape)), e.active, e.works, len(e.key.shape) + len(e.signature) + entryOverhead})
+		}
+	}
+	return out
+}
+
+// entryOverhead is about what an entry takes beside its shape and signature.
+const entryOverhead = 128

@@ -55,12 +55,14 @@ func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpo
 		return nil, err
 	}
 	c.closeLosers()
+	countUses(q, c.winner().sol.root)
 	return c.winner().execution(), nil
 }
 
 // single runs the only candidate.
 func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records Counter) *Execution {
 	t := p.start(cq, s, r, records)
+	countUses(cq.q, s.root)
 	return t.execution()
 }
 

@@ -23,6 +23,7 @@ func (p *Planner) count(ctx context.Context, q *Query, r storage.Reader, records
 	defer root.Close()
 	t.closeLosers()
 	t.winner().env.Unlimited()
+	countUses(q, t.winner().sol.root)
 	if c, ok := root.(*exec.Count); ok {
 		c.Share(p.processors)
 	}

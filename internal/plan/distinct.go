@@ -22,6 +22,7 @@ func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storag
 		return bsonx.Value{}, err
 	}
 	c.closeLosers()
+	countUses(q, c.winner().sol.root)
 	defer c.winner().root.Close()
 	set := &valueSet{seen: map[string]struct{}{}}
 	d := distinctRun{set: set, path: newDistinctPath(field), field: field, reader: r}

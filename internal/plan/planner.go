@@ -79,3 +79,6 @@ func (p *Planner) Distinct(ctx context.Context, q *Query, field string, r storag
 
 // ClearCache forgets the cached plans of a collection (planCacheClear).
 func (p *Planner) ClearCache(collectionID uint32) { p.cache.clear(collectionID) }
+
+// CachedPlans lists what the plan cache holds of a collection ($planCacheStats).
+func (p *Planner) CachedPlans(collectionID uint32) []CacheEntry { return p.cache.list(collectionID) }

@@ -150,6 +150,14 @@ func (s *Sessions) All(match func(SessionID) bool) []SessionID {
 	return out
 }
 
+// LastUse returns when the session was last used; the zero time where it has ended.
+func (s *Session) LastUse() time.Time {
+	if last := s.lastUse.Load(); last != ended {
+		return time.UnixMilli(last)
+	}
+	return time.Time{}
+}
+
 // Reap removes the sessions that were not used for Timeout and returns their ids.
 func (s *Sessions) Reap() []SessionID {
 	now := s.clock.Now()

@@ -65,6 +65,8 @@ type shared struct {
 	current atomic.Pointer[Collection] // nil after a drop
 	counter []byte                     // the counter's key
 	capped  *cappedState               // nil for an ordinary collection
+	idUses  *Uses
+	scans   Scans
 
 	mu       sync.Mutex
 	watchers chan struct{} // closed at the next change; nil where no one watches
@@ -101,6 +103,7 @@ type Index struct {
 
 	keygen   *index.KeyGen
 	multikey *multikeyState
+	uses     *Uses
 }
 
 // Multikey returns which path components were arrays; the result must not be changed. It only ever grows.

@@ -100,7 +100,7 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		previous = old.Attached.(*Collection)
 		c.shared = previous.shared
 	} else {
-		c.shared = &shared{counter: prefix(counterSpace, entry.ID)}
+		c.shared = &shared{counter: prefix(counterSpace, entry.ID), idUses: newUses()}
 		if entry.IDIndex != nil {
 			c.shared.capped = &cappedState{}
 		}
@@ -152,9 +152,12 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection) (*Index, err
 	if previous != nil {
 		for _, p := range previous.Indexes {
 			if p.ID == e.ID {
-				ix.multikey = p.multikey
+				ix.multikey, ix.uses = p.multikey, p.uses
 			}
 		}
+	}
+	if ix.uses == nil {
+		ix.uses = newUses()
 	}
 	if ix.multikey == nil {
 		ix.multikey = &multikeyState{}

@@ -1,0 +1,209 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// reports gives the stages that describe the server ($collStats, …) their documents. It belongs to a pipeline over the
+// collection db.name; name is empty where there is none. It outlives the request, in a cursor.
+type reports struct {
+	service  *Service
+	now      time.Time
+	user     [32]byte // the digest of the user who asks
+	db, name string
+}
+
+// Report implements pipeline.Diagnostics.
+func (r *reports) Report(_ context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error) {
+	switch stage {
+	case "$collStats":
+		return r.collStats(arg)
+	case "$indexStats":
+		return r.indexStats()
+	case "$planCacheStats":
+		return r.planCacheStats()
+	case "$currentOp":
+		return r.currentOp(arg)
+	case "$listLocalSessions":
+		return r.sessions(arg), nil
+	default:
+		if r.db != "config" || r.name != "system.sessions" {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", stage)
+		}
+		return r.sessions(arg), nil
+	}
+}
+
+// collection returns what the pipeline runs on, nil where it does not exist.
+func (r *reports) collection() *table.Collection {
+	if r.name == "" {
+		return nil
+	}
+	return r.service.Store.Lookup(r.db, r.name)
+}
+
+func (r *reports) collStats(arg bsonx.Doc) ([]bsonx.Doc, error) {
+	c := r.collection()
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("ns", r.db+"."+r.name)
+	b.String("host", r.service.hostname)
+	b.Date("localTime", r.now.UnixMilli())
+	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
+		appendLatencyStats(b, v.Doc().Lookup("histograms").Truthy())
+	}
+	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
+		v := arg.Lookup(part)
+		if v.IsMissing() {
+			continue
+		}
+		if err := r.collStatsPart(b, c, part, v.Doc()); err != nil {
+			return nil, prefixError(err, "Unable to retrieve %s in $collStats stage :: caused by :: ", part)
+		}
+	}
+	b.End()
+	return []bsonx.Doc{b.Bytes()}, nil
+}
+
+func (r *reports) collStatsPart(b *bsonx.Builder, c *table.Collection, part string, arg bsonx.Doc) error {
+	if c == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.db, r.name)
+	}
+	if isView(c) {
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
+	}
+	switch part {
+	case "count":
+		counter, err := r.service.Store.Count(c)
+		if err != nil {
+			return err
+		}
+		appendNumber(b, part, counter.Count)
+		return nil
+	case "queryExecStats":
+		total, tailable := c.Scans().Count()
+		b.Doc(part, bsonx.NewDoc("collectionScans", bsonx.NewDoc("total", total, "nonTailable", total-tailable)))
+		return nil
+	}
+	scale := int64(1)
+	if v := arg.Lookup("scale"); v.Type.IsNumber() {
+		scale = max(saturatingInt64(v), 1)
+	}
+	b.StartDocField(part)
+	defer b.End()
+	return r.service.appendStorageStats(b, c, scale)
+}
+
+// appendLatencyStats has no figures: latencies are counted for the whole server only.
+func appendLatencyStats(b *bsonx.Builder, histograms bool) {
+	b.StartDocField("latencyStats")
+	for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
+		b.StartDocField(kind)
+		if histograms {
+			b.Array("histogram", bsonx.Empty)
+		}
+		b.Int64("latency", 0)
+		b.Int64("ops", 0)
+		b.End()
+	}
+	b.End()
+}
+
+func (r *reports) indexStats() ([]bsonx.Doc, error) {
+	c := r.collection()
+	if c == nil {
+		return nil, nil
+	}
+	if isView(c) {
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
+	}
+	spec := idIndexSpec
+	if clustered := c.Options.Lookup("clusteredIndex"); clustered.Type == bsonx.TypeDocument {
+		spec = clusteredIndexSpec(clustered.Doc())
+	}
+	docs := []bsonx.Doc{r.indexStat(spec, c.IDUses(), true)}
+	for _, ix := range c.Indexes {
+		docs = append(docs, r.indexStat(ix.Spec, ix.Uses(), ix.Ready))
+	}
+	return docs, nil
+}
+
+func (r *reports) indexStat(spec bsonx.Doc, uses *table.Uses, ready bool) bsonx.Doc {
+	n, since := uses.Count()
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Value("name", spec.Lookup("name"))
+	b.Value("key", spec.Lookup("key"))
+	b.String("host", r.service.hostname)
+	b.StartDocField("accesses")
+	b.Int64("ops", n)
+	b.Date("since", since.UnixMilli())
+	b.End()
+	if !ready {
+		b.Bool("building", true)
+	}
+	b.Doc("spec", spec)
+	b.End()
+	return b.Bytes()
+}
+
+func (r *reports) planCacheStats() ([]bsonx.Doc, error) {
+	c := r.collection()
+	if c == nil || isView(c) {
+		return nil, mongoerr.New(codeNoCollection, "collection '%s.%s' does not exist", r.db, r.name)
+	}
+	var docs []bsonx.Doc
+	for _, e := range r.service.Planner.CachedPlans(c.ID) {
+		docs = append(docs, bsonx.NewDoc(
+			"version", "1", "planCacheKey", e.PlanCacheKey, "isActive", e.IsActive, "works", int64(e.Works),
+			"indexFilterSet", false, "isPinned", false, "estimatedSizeBytes", int64(e.Bytes), "host", r.service.hostname,
+		))
+	}
+	return docs, nil
+}
+
+// codeNoCollection is MongoDB's answer where $planCacheStats has no collection.
+const codeNoCollection = mongoerr.Code(50933)
+
+func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
+	if r.db != "admin" || r.name != "" {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}")
+	}
+	var docs []bsonx.Doc
+	for doc := range r.service.OperationDocs(arg.Lookup("idleConnections").Truthy()) {
+		docs = append(docs, doc)
+	}
+	return docs, nil
+}
+
+// sessions lists the sessions of the users that are asked for, by default those of the one that asks.
+func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
+	wanted := map[[32]byte]bool{}
+	users := arg.Lookup("users").Doc().Values()
+	for _, v := range users {
+		wanted[userDigest(v.Doc().Lookup("user").Str()+"@"+v.Doc().Lookup("db").Str())] = true
+	}
+	if len(users) == 0 {
+		wanted[r.user] = true
+	}
+	all := arg.Lookup("allUsers").Truthy()
+	registry := r.service.Sessions
+	var docs []bsonx.Doc
+	for _, id := range registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }) {
+		s := registry.Lookup(id)
+		if s == nil {
+			continue
+		}
+		docs = append(docs, bsonx.NewDoc(
+			"_id", bsonx.NewDoc("id", bsonx.Binary(uuidSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:])),
+			"lastUse", bsonx.Date(s.LastUse().UnixMilli()),
+		))
+	}
+	return docs
+}

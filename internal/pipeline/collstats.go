@@ -1,0 +1,35 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// parseCollStats compiles $collStats, which describes the pipeline's collection.
+func parseCollStats(arg bsonx.Value, _ Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(codeCollStats, "$collStats must take a nested object but found: $collStats: %s", bsonx.FormatShell(arg))
+	}
+	spec := arg.Doc().Clone()
+	err := checkArguments("$collStats", spec, map[string][]bsonx.Type{
+		"latencyStats": isObject, "storageStats": isObject, "count": isObject, "queryExecStats": isObject,
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = checkArguments("$collStats.latencyStats", spec.Lookup("latencyStats").Doc(), map[string][]bsonx.Type{"histograms": isFlag})
+	if err != nil {
+		return nil, err
+	}
+	storage := spec.Lookup("storageStats").Doc()
+	err = checkArguments("$collStats.storageStats", storage, map[string][]bsonx.Type{
+		"scale": isNumber, "verbose": isFlag, "waitForLock": isFlag, "numericOnly": isFlag,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if scale, ok := storage.Lookup("scale").AsFloat64(); ok && scale < 1 {
+		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be >= 1, actual value '%d'", int64(scale))
+	}
+	return []stage{&diagnostics{"$collStats", spec}}, nil
+}

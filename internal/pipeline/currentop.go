@@ -1,0 +1,31 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+var currentOpOptions = []string{"idleConnections", "idleSessions", "allUsers", "localOps", "truncateOps", "idleCursors", "backtrace", "targetAllNodes"}
+
+// parseCurrentOp compiles $currentOp, which lists the running operations.
+func parseCurrentOp(arg bsonx.Value, _ Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$currentOp options must be specified in an object, but found: %s", arg.Type)
+	}
+	for it := arg.Doc().Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		if !slices.Contains(currentOpOptions, name) {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "Unrecognized option '%s' in $currentOp stage.", name)
+		}
+		if v.Type != bsonx.TypeBool {
+			code := mongoerr.FailedToParse
+			if name == "allUsers" || name == "localOps" {
+				code = mongoerr.TypeMismatch
+			}
+			return nil, mongoerr.New(code, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, v.Type)
+		}
+	}
+	return []stage{&diagnostics{"$currentOp", arg.Doc().Clone()}}, nil
+}

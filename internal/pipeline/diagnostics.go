@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Diagnostics is what the server tells of itself to stages such as $collStats.
+type Diagnostics interface {
+	// Report returns the documents of a stage with that argument, which has been checked, for the collection that the
+	// pipeline runs on.
+	Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error)
+}
+
+// diagnostics is a stage whose documents come from the server.
+type diagnostics struct {
+	name string
+	arg  bsonx.Doc
+}
+
+func (d *diagnostics) open(src Source, env *Env) Source {
+	s := &diagnosticsSource{input: input{src}, stage: d}
+	if env != nil {
+		s.from = env.Diagnostics
+	}
+	return s
+}
+
+type diagnosticsSource struct {
+	input
+	stage *diagnostics
+	from  Diagnostics // nil where the server tells nothing
+	asked bool
+	docs  []bsonx.Doc
+}
+
+// Next implements Source. The documents are asked for once.
+func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if !s.asked && s.from != nil {
+		var err error
+		if s.docs, err = s.from.Report(ctx, s.stage.name, s.stage.arg); err != nil {
+			return nil, err
+		}
+	}
+	s.asked = true
+	if len(s.docs) == 0 {
+		return nil, nil
+	}
+	doc := s.docs[0]
+	s.docs = s.docs[1:]
+	return doc, nil
+}
+
+// The codes of MongoDB's checks of arguments.
+const (
+	codeUnknownArgument = mongoerr.Code(40415)
+	codeCollStats       = mongoerr.Code(40166)
+	codeIndexStats      = mongoerr.Code(28803)
+)
+
+// checkArguments refuses fields of a stage's argument that are not in types, or of another type. path is the argument's
+// name in messages.
+func checkArguments(path string, arg bsonx.Doc, types map[string][]bsonx.Type) error {
+	for it := arg.Iter(); it.Next(); {
+		name := string(it.Key())
+		allowed, ok := types[name]
+		if !ok {
+			return mongoerr.New(codeUnknownArgument, "BSON field '%s.%s' is an unknown field.", path, name)
+		}
+		fits := false
+		for _, t := range allowed {
+			fits = fits || it.Value().Type == t
+		}
+		if !fits {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type '%s'",
+				path, name, it.Value().Type, allowed[0])
+		}
+	}
+	return nil
+}
+
+var (
+	isObject = []bsonx.Type{bsonx.TypeDocument}
+	isBool   = []bsonx.Type{bsonx.TypeBool}
+	isFlag   = []bsonx.Type{bsonx.TypeBool, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128}
+	isNumber = isFlag[1:]
+)

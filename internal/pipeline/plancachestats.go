@@ -1,0 +1,20 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// parsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's collection.
+func parsePlanCacheStats(arg bsonx.Value, _ Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", arg.Type)
+	}
+	if err := checkArguments("$planCacheStats", arg.Doc(), map[string][]bsonx.Type{"allHosts": isBool}); err != nil {
+		return nil, err
+	}
+	if arg.Doc().Lookup("allHosts").Truthy() {
+		return nil, mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")
+	}
+	return []stage{&diagnostics{"$planCacheStats", bsonx.Empty}}, nil
+}
