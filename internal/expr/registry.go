@@ -59,7 +59,8 @@ func families() [][]definition {
 	return [][]definition{
 		comparisonOperators(), booleanOperators(), conditionalOperators(), literalOperators(), arrayOperators(),
 		scopeOperators(), setOperators(), objectOperators(), typeOperators(), arithmeticOperators(), accumulatorOperators(),
-		trigOperators(), conversionOperators(), dateOperators(), stringOperators(), trimOperators(), miscOperators(), functionOperators(), knownOperators(),
+		trigOperators(), conversionOperators(), dateOperators(), stringOperators(), trimOperators(), miscOperators(),
+		sortArrayOperators(), firstNOperators(), zipOperators(), regexOperators(), hashOperators(), functionOperators(), knownOperators(),
 	}
 }
 

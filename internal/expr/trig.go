@@ -11,27 +11,35 @@ import (
 func trigOperators() []definition {
 	inf := math.Inf(1)
 	return []definition{
-		bounded("$acos", math.Acos, -1, 1), bounded("$asin", math.Asin, -1, 1), bounded("$acosh", math.Acosh, 1, inf),
-		bounded("$atanh", math.Atanh, -1, 1), bounded("$atan", math.Atan, -inf, inf), bounded("$asinh", math.Asinh, -inf, inf),
-		bounded("$sinh", math.Sinh, -inf, inf), bounded("$cosh", math.Cosh, -inf, inf), bounded("$tanh", math.Tanh, -inf, inf),
-		finite("$sin", math.Sin), finite("$cos", math.Cos), finite("$tan", math.Tan),
+		bounded("$acos", math.Acos, numeric.Acos, -1, 1), bounded("$asin", math.Asin, numeric.Asin, -1, 1),
+		bounded("$acosh", math.Acosh, numeric.Acosh, 1, inf), bounded("$atanh", math.Atanh, numeric.Atanh, -1, 1),
+		bounded("$atan", math.Atan, numeric.Atan, -inf, inf), bounded("$asinh", math.Asinh, numeric.Asinh, -inf, inf),
+		bounded("$sinh", math.Sinh, numeric.Sinh, -inf, inf), bounded("$cosh", math.Cosh, numeric.Cosh, -inf, inf),
+		bounded("$tanh", math.Tanh, numeric.Tanh, -inf, inf),
+		finite("$sin", math.Sin, numeric.Sin), finite("$cos", math.Cos, numeric.Cos), finite("$tan", math.Tan, numeric.Tan),
 		scaled("$degreesToRadians", math.Pi/180, "0.01745329251994329576923690768488613"),
 		scaled("$radiansToDegrees", 180/math.Pi, "57.29577951308232087679815481410517"),
 		op2("$atan2", "trigonometry", atan2),
 	}
 }
 
-// bounded makes an operator that is defined between two bounds.
-func bounded(name string, fn func(float64) float64, low, high float64) definition {
-	return trigonometric(name, fn, func(f float64) bool { return f >= low && f <= high })
+// bounded makes an operator that is defined between two bounds. It computes doubles and decimals each in their precision.
+func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, low, high float64) definition {
+	least, most := bsonx.Double(low), bsonx.Double(high)
+	return trigonometric(name, double, decimal, func(v bsonx.Value) bool {
+		return bsonx.CompareValues(v, least) >= 0 && bsonx.CompareValues(v, most) <= 0
+	})
 }
 
 // finite makes an operator that is not defined for infinities.
-func finite(name string, fn func(float64) float64) definition {
-	return trigonometric(name, fn, func(f float64) bool { return !math.IsInf(f, 0) })
+func finite(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value) definition {
+	return trigonometric(name, double, decimal, func(v bsonx.Value) bool {
+		f, _ := v.AsFloat64()
+		return !math.IsInf(f, 0) || v.Type == bsonx.TypeDecimal128 && v.Decimal().Kind == bsonx.DecimalFinite
+	})
 }
 
-func trigonometric(name string, fn func(float64) float64, defined func(float64) bool) definition {
+func trigonometric(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, defined func(bsonx.Value) bool) definition {
 	return op1(name, "trigonometry", func(v bsonx.Value) (bsonx.Value, error) {
 		if nullish(v) {
 			return bsonx.Null, nil
@@ -39,11 +47,14 @@ func trigonometric(name string, fn func(float64) float64, defined func(float64) 
 		if !v.Type.IsNumber() {
 			return bsonx.Missing, mongoerr.New(28765, "%s only supports numeric types, not %s", name, v.Type)
 		}
-		f, _ := v.AsFloat64()
-		if !math.IsNaN(f) && !defined(f) {
-			return bsonx.Missing, mongoerr.New(50989, "cannot apply %s to %s, value must be in its domain", name, formatDouble(f))
+		if !numeric.IsNaN(v) && !defined(v) {
+			return bsonx.Missing, mongoerr.New(50989, "cannot apply %s to %s, value must be in its domain", name, numeric.Format(v))
 		}
-		return likeNumber(v, fn(f)), nil
+		if v.Type == bsonx.TypeDecimal128 {
+			return decimal(v), nil
+		}
+		f, _ := v.AsFloat64()
+		return bsonx.Double(double(f)), nil
 	})
 }
 
@@ -67,15 +78,6 @@ func scaled(name string, factor float64, decimal string) definition {
 	})
 }
 
-// likeNumber is a double, or a decimal where the operand was one. Transcendental functions of decimals are computed
-// in double precision.
-func likeNumber(v bsonx.Value, f float64) bsonx.Value {
-	if v.Type == bsonx.TypeDecimal128 {
-		return numeric.DecimalFromDouble(f)
-	}
-	return bsonx.Double(f)
-}
-
 func atan2(y, x bsonx.Value) (bsonx.Value, error) {
 	if nullish(y) || nullish(x) {
 		return bsonx.Null, nil
@@ -85,11 +87,10 @@ func atan2(y, x bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Missing, mongoerr.New(mongoerr.Code(51044+i), "$atan2 only supports numeric types, not %s and %s", y.Type, x.Type)
 		}
 	}
+	if numeric.Widest(y.Type, x.Type) == bsonx.TypeDecimal128 {
+		return numeric.Atan2(y, x), nil
+	}
 	a, _ := y.AsFloat64()
 	b, _ := x.AsFloat64()
-	like := y
-	if x.Type == bsonx.TypeDecimal128 {
-		like = x
-	}
-	return likeNumber(like, math.Atan2(a, b)), nil
+	return bsonx.Double(math.Atan2(a, b)), nil
 }

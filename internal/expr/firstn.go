@@ -1,0 +1,134 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+// The operators here pick some elements of one array. Their twins that gather over a group are accumulators.
+
+func firstNOperators() []definition {
+	return []definition{
+		{name: "$firstN", family: "array", parse: parsePick}, {name: "$lastN", family: "array", parse: parsePick},
+		{name: "$minN", family: "array", parse: parsePick}, {name: "$maxN", family: "array", parse: parsePick},
+	}
+}
+
+// pick is $firstN, $lastN, $minN or $maxN.
+type pick struct {
+	n, input Expr
+	of       func(array bsonx.Doc, n int64) bsonx.Value
+}
+
+func (e *pick) children() []Expr { return []Expr{e.n, e.input} }
+
+func (e *pick) Eval(ctx *Context) (bsonx.Value, error) {
+	count, err := e.n.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	n, err := pickCount(count)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	v, err := e.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if v.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(5788200, "Input must be an array")
+	}
+	return e.of(v.Doc(), n), nil
+}
+
+// pickCount checks the argument n: a whole number above zero, of any numeric type.
+func pickCount(v bsonx.Value) (int64, error) {
+	if !v.Type.IsNumber() {
+		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", Show(v))
+	}
+	if f, _ := v.AsFloat64(); v.Type != bsonx.TypeInt64 && (f >= 1<<63 || f < -1<<63) {
+		return 0, mongoerr.New(31109, "Can't coerce out of range value %s to long", numeric.Format(v))
+	}
+	n, ok := v.AsExactInt64()
+	if !ok {
+		return 0, mongoerr.New(5787903, "Value for 'n' must be of integral type, but found %s", Show(v))
+	}
+	if n <= 0 {
+		return 0, mongoerr.New(5787908, "'n' must be greater than 0, found %d", n)
+	}
+	return n, nil
+}
+
+// pickArgs reads {n, input} of the operators here and of the accumulators of the same names.
+func pickArgs(name string, arg bsonx.Value) (n, input bsonx.Value, err error) {
+	if arg.Type != bsonx.TypeDocument {
+		code := mongoerr.Code(5787801)
+		if name == "$minN" || name == "$maxN" {
+			code = 5787900
+		}
+		return n, input, mongoerr.New(code, "specification must be an object; found %s: %s", name, Show(arg))
+	}
+	raw, err := rawArgs(arg, 5787901, name, "n", "input")
+	switch {
+	case err != nil:
+		return n, input, err
+	case raw[0].IsMissing():
+		return n, input, mongoerr.New(5787906, "Missing value for 'n'")
+	case raw[1].IsMissing():
+		return n, input, mongoerr.New(5787907, "Missing value for 'input'")
+	}
+	return raw[0], raw[1], nil
+}
+
+func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	n, input, err := pickArgs(def.name, arg)
+	if err != nil {
+		return nil, err
+	}
+	e := &pick{}
+	switch def.name {
+	case "$firstN":
+		e.of = func(array bsonx.Doc, n int64) bsonx.Value { return subArray(array, 0, int(n)) }
+	case "$lastN":
+		e.of = func(array bsonx.Doc, n int64) bsonx.Value {
+			length := array.Len()
+			return subArray(array, max(0, length-int(n)), length)
+		}
+	case "$minN":
+		e.of = minN
+	default:
+		e.of = maxN
+	}
+	if e.n, err = p.operand(n, vars); err != nil {
+		return nil, err
+	}
+	e.input, err = p.operand(input, vars)
+	return e, err
+}
+
+func minN(array bsonx.Doc, n int64) bsonx.Value { return best(array, n, bsonx.CompareValues) }
+
+func maxN(array bsonx.Doc, n int64) bsonx.Value {
+	return best(array, n, directed(bsonx.CompareValues, true))
+}
+
+// best returns the first n in an order. Of equal values the earliest stay, and the latest of them comes first.
+func best(array bsonx.Doc, n int64, cmp func(a, b bsonx.Value) int) bsonx.Value {
+	values := slices.DeleteFunc(array.Values(), nullish)
+	keep := int(min(n, int64(len(values))))
+	top := make([]bsonx.Value, 0, keep)
+	for _, v := range values {
+		if len(top) == keep {
+			if keep == 0 || cmp(v, top[keep-1]) >= 0 {
+				continue
+			}
+			top = top[:keep-1]
+		}
+		at, _ := slices.BinarySearchFunc(top, v, cmp)
+		top = slices.Insert(top, at, v)
+	}
+	return arrayOf(top)
+}

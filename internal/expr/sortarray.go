@@ -1,0 +1,155 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func sortArrayOperators() []definition {
+	return []definition{{name: "$sortArray", family: "array", parse: parseSortArray}}
+}
+
+// sortArray sorts elements as a whole, or by fields of the documents among them.
+type sortArray struct {
+	input   Expr
+	by      []sortField
+	descend bool // where by is empty
+}
+
+type sortField struct {
+	path    []string
+	descend bool
+}
+
+func parseSortArray(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(2942500, "$sortArray requires an object as an argument, found: %s", arg.Type)
+	}
+	names := []string{"input", "sortBy"}
+	raw, err := rawArgs(arg, 2942501, def.name, names...)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range raw {
+		if v.IsMissing() {
+			return nil, mongoerr.New(mongoerr.Code(2942502+i), "$sortArray requires '%s' to be specified", names[i])
+		}
+	}
+	s := &sortArray{}
+	if err := s.parsePattern(raw[1]); err != nil {
+		return nil, err
+	}
+	s.input, err = p.operand(raw[0], vars)
+	return s, err
+}
+
+func (s *sortArray) parsePattern(v bsonx.Value) error {
+	switch {
+	case v.Type.IsNumber():
+		var ok bool
+		if s.descend, ok = sortOrder(v); !ok {
+			return mongoerr.New(2942506, "The $sort element value must be either 1 or -1")
+		}
+		return nil
+	case v.Type != bsonx.TypeDocument:
+		return mongoerr.New(2942507, "The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields")
+	case v.Doc().IsEmpty():
+		return mongoerr.New(2942505, "BadValue: The sort pattern is empty when it should be a set of fields.")
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		descend, ok := sortOrder(it.Value())
+		if !ok {
+			return mongoerr.New(2942505, "BadValue: The sort element value must be either 1 or -1")
+		}
+		path := strings.Split(string(it.Key()), ".")
+		switch {
+		case len(it.Key()) == 0:
+			return mongoerr.New(2942505, "BadValue: The sort field cannot be empty")
+		case slices.Contains(path, ""):
+			return mongoerr.New(2942505, "BadValue: The sort field is a dotted field but has an empty part: %s", it.Key())
+		}
+		s.by = append(s.by, sortField{path, descend})
+	}
+	return nil
+}
+
+// sortOrder reads 1 or -1.
+func sortOrder(v bsonx.Value) (descend, ok bool) {
+	i, exact := v.AsExactInt64()
+	return i == -1, exact && v.Type.IsNumber() && (i == 1 || i == -1)
+}
+
+func (s *sortArray) children() []Expr { return []Expr{s.input} }
+
+func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
+	v, err := s.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(2942504, "The input argument to $sortArray must be an array, but was of type: %s", v.Type)
+	}
+	values := v.Doc().Values()
+	if len(s.by) == 0 {
+		slices.SortStableFunc(values, directed(bsonx.CompareValues, s.descend))
+		return arrayOf(values), nil
+	}
+	return s.byFields(values), nil
+}
+
+func directed(cmp func(a, b bsonx.Value) int, descend bool) func(a, b bsonx.Value) int {
+	if !descend {
+		return cmp
+	}
+	return func(a, b bsonx.Value) int { return cmp(b, a) }
+}
+
+// byFields looks the keys up once per element.
+func (s *sortArray) byFields(values []bsonx.Value) bsonx.Value {
+	n := len(s.by)
+	keys := make([]bsonx.Value, 0, n*len(values))
+	order := make([]int, len(values))
+	for i, v := range values {
+		order[i] = i
+		for _, f := range s.by {
+			keys = append(keys, elementAtPath(v, f.path))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		for i, f := range s.by {
+			if c := directed(bsonx.CompareValues, f.descend)(keys[a*n+i], keys[b*n+i]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	out := make([]bsonx.Value, len(values))
+	for i, at := range order {
+		out[i] = values[at]
+	}
+	return arrayOf(out)
+}
+
+// elementAtPath follows a path through documents, and through arrays by position only. What is absent is null, and so
+// is everything in a value that is no document.
+func elementAtPath(v bsonx.Value, path []string) bsonx.Value {
+	if v.Type != bsonx.TypeDocument {
+		return bsonx.Null
+	}
+	for _, name := range path {
+		if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+			return bsonx.Null
+		}
+		v = v.Doc().Lookup(name)
+	}
+	if v.IsMissing() {
+		return bsonx.Null
+	}
+	return v
+}
