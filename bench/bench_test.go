@@ -61,6 +61,61 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
+// TestAggSmoke asks every question of tiny data: whoever answers must answer alike.
+func TestAggSmoke(t *testing.T) {
+	cfg := &config{run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true, patience: 10 * time.Millisecond}
+	res, err := benchAgg(t.Context(), cfg, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Rows) != len(aggWorkloads) {
+		t.Errorf("%d questions asked, not %d", len(res.Rows), len(aggWorkloads))
+	}
+	for _, row := range res.Rows {
+		for name, f := range row.Sides {
+			if strings.Contains(f.Error, "NotImplemented") {
+				continue // the table says that it is missing
+			}
+			if f.Error != "" || f.Rate <= 0 {
+				t.Errorf("%s on %s: rate %v, error %q", row.Name, name, f.Rate, f.Error)
+			}
+		}
+	}
+	if err := res.write(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAggTable: a question that a side cannot answer is missing, and has no ratio.
+func TestAggTable(t *testing.T) {
+	t.Parallel()
+	row := aggRow{aggWorkload: aggWorkload{Name: "q"}, Sides: map[string]*aggFigure{
+		sideSheaf: {Error: "not there"}, sidePostgres: {Rate: 1000, first: answer{1, 2}}, sideEmbedded: {Rate: 500, Allocs: 3, first: answer{1, 3}},
+	}}
+	if got, want := row.line(), "| q | missing | 1,000 | – | 500 | 3 | missing | 0 |"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	row.compareAnswers()
+	if row.Sides[sideEmbedded].Error == "" {
+		t.Error("an answer that differs is accepted")
+	}
+}
+
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	d, size := orders{1000}, 0
+	for i := range d.size {
+		doc, err := d.bson(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += len(doc)
+	}
+	if average := size / d.size; average < 380 || average > 440 {
+		t.Errorf("an order has %d bytes on average", average)
+	}
+}
+
 func TestDataset(t *testing.T) {
 	t.Parallel()
 	d := dataset{size: 3000}

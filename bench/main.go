@@ -29,6 +29,7 @@ type config struct {
 	page        string
 	temp        string
 	patience    time.Duration
+	agg         bool
 }
 
 func main() {
@@ -40,7 +41,7 @@ func main() {
 		exit(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	r, err := bench(ctx, cfg, os.Stderr)
+	r, err := measure(ctx, cfg, os.Stderr)
 	stop()
 	if err != nil {
 		exit(err)
@@ -51,6 +52,20 @@ func main() {
 		err = errors.Join(err, r.writePage(cfg.page))
 	}
 	exit(err)
+}
+
+// report is what a run found.
+type report interface {
+	markdown(w io.Writer)
+	write(dir string) error
+	writePage(path string) error
+}
+
+func measure(ctx context.Context, cfg *config, progress io.Writer) (report, error) {
+	if cfg.agg {
+		return benchAgg(ctx, cfg, progress)
+	}
+	return bench(ctx, cfg, progress)
 }
 
 func exit(err error) {
@@ -73,17 +88,22 @@ func parseFlags(args []string) (*config, error) {
 	temp := flags.String("temp", "", "directory on the disk to be measured (default: the system's temporary directory)")
 	postgres := flags.Bool("postgres", true, "measure PostgreSQL where it is installed")
 	resources := flags.Bool("resources", true, "measure memory, start and size too")
+	agg := flags.Bool("agg", false, "measure aggregation pipelines over orders instead: 1,000,000 of them unless -documents says otherwise")
 	quick := flags.Bool("quick", false, "a look in less than a minute: 20,000 documents, one short round, no directory of 1 GB")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	cfg := &config{
 		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000, full: true, resources: *resources,
-		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second,
+		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second, agg: *agg,
 	}
 	var err error
 	if cfg.run, err = regexp.Compile(*run); err != nil {
 		return nil, err
+	}
+	if *agg {
+		cfg.forAgg(flags, *quick)
+		return cfg, nil
 	}
 	if *quick {
 		cfg.duration, cfg.rounds, cfg.documents = 100*time.Millisecond, 1, 20_000
@@ -93,6 +113,22 @@ func parseFlags(args []string) (*config, error) {
 		return nil, errors.New("-documents must be a multiple of 1000, though not of 7919")
 	}
 	return cfg, nil
+}
+
+// forAgg sets what is different for the aggregation benchmark.
+func (cfg *config) forAgg(flags *flag.FlagSet, quick bool) {
+	cfg.documents = 1_000_000
+	if quick {
+		cfg.documents, cfg.rounds, cfg.patience = 100_000, 1, 500*time.Millisecond
+	}
+	flags.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "documents":
+			cfg.documents, _ = f.Value.(flag.Getter).Get().(int)
+		case "rounds":
+			cfg.rounds, _ = f.Value.(flag.Getter).Get().(int)
+		}
+	})
 }
 
 // bench does the whole run.

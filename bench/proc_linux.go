@@ -96,16 +96,46 @@ func selfTime() time.Duration {
 
 // residentBytes is the resident memory of a process.
 func residentBytes(pid int) (int64, bool) {
+	n := statusBytes(pid, "VmRSS:")
+	return n, n > 0
+}
+
+// privateBytes is the resident memory of processes and their children that no file and no other process has.
+func privateBytes(pids []int) int64 {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	var sum int64
+	for _, path := range stats {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		fields := statFields(path)
+		if fields == nil {
+			continue
+		}
+		parent, err := strconv.Atoi(fields[1])
+		if err == nil && (slices.Contains(pids, pid) || slices.Contains(pids, parent)) {
+			sum += statusBytes(pid, "RssAnon:")
+		}
+	}
+	return sum
+}
+
+// statusBytes is a field of a process's status that the kernel gives in kB; 0 where there is none.
+func statusBytes(pid int, field string) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, false
+		return 0
 	}
-	_, rest, ok := strings.Cut(string(b), "VmRSS:")
+	_, rest, ok := strings.Cut(string(b), field)
 	if !ok {
-		return 0, false
+		return 0
 	}
 	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	return kb << 10, err == nil
+	if err != nil {
+		return 0
+	}
+	return kb << 10
 }
 
 // openFiles is how many files this program may have open.

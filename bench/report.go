@@ -120,21 +120,26 @@ const (
 
 // writePage replaces the tables of a Markdown page, and the picture of the same name beside it.
 func (r *results) writePage(path string) error {
+	var md strings.Builder
+	r.markdown(&md)
+	if err := replaceBetween(path, pageBegin, pageEnd, md.String()); err != nil {
+		return err
+	}
+	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".svg", []byte(chart(r)), 0o644)
+}
+
+// replaceBetween puts a text between two marks of a file, in place of what is there.
+func replaceBetween(path, begin, end, text string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	before, rest, ok := strings.Cut(string(page), pageBegin)
-	_, after, okEnd := strings.Cut(rest, pageEnd)
+	before, rest, ok := strings.Cut(string(page), begin)
+	_, after, okEnd := strings.Cut(rest, end)
 	if !ok || !okEnd {
-		return fmt.Errorf("%s lacks the marks %q and %q", path, strings.TrimSpace(pageBegin), pageEnd)
+		return fmt.Errorf("%s lacks the marks %q and %q", path, strings.TrimSpace(begin), end)
 	}
-	var md strings.Builder
-	r.markdown(&md)
-	if err := os.WriteFile(path, []byte(before+pageBegin+"\n"+md.String()+pageEnd+after), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".svg", []byte(chart(r)), 0o644)
+	return os.WriteFile(path, []byte(before+begin+"\n"+text+end+after), 0o644)
 }
 
 // markdown writes the tables.
