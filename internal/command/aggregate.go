@@ -2,15 +2,11 @@ package command
 
 import (
 	"context"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 func aggregateCommands() []Definition {
@@ -33,10 +29,7 @@ func aggregateCommands() []Definition {
 }
 
 func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	if v := req.CommandValue(); v.Type.IsNumber() {
-		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} needs a first stage that reads no collection; such stages are not supported yet")
-	}
-	name, err := req.Collection()
+	name, err := req.aggregated()
 	if err != nil {
 		return err
 	}
@@ -54,25 +47,27 @@ func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
-	stages, target, err := splitOut(req.DB, elements(req.Get("pipeline")))
-	if err != nil {
-		return err
-	}
 	// The command's own stages are checked before a view adds its.
-	if _, err := sc.parsePipeline(bsonx.ValueOf(stages)); err != nil {
+	top := pipeline.OverCollection
+	if name == "" {
+		top = pipeline.OverNothing
+	}
+	if _, err := sc.parsePipeline(req.DB, req.Get("pipeline"), top); err != nil {
 		return err
 	}
-	if target == nil {
-		return req.runStages(ctx, sc, name, stages, size, reply)
+	return req.runStages(ctx, sc, name, elements(req.Get("pipeline")), size, reply)
+}
+
+// aggregated returns the collection that a pipeline is run over, empty for {aggregate: 1}.
+func (r *Request) aggregated() (string, error) {
+	v := r.CommandValue()
+	if !v.Type.IsNumber() {
+		return r.Collection()
 	}
-	src, err := req.openStages(ctx, sc, name, stages)
-	if err != nil {
-		return err
+	if n, ok := v.AsExactInt64(); !ok || n != 1 {
+		return "", mongoerr.New(mongoerr.FailedToParse, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
 	}
-	if err := req.runOut(ctx, src, target); err != nil {
-		return err
-	}
-	return replyList(ctx, req, reply, name, nil)
+	return "", nil
 }
 
 func aggregateBatchSize(req *Request) (int64, error) {
@@ -94,17 +89,23 @@ func aggregateBatchSize(req *Request) (int64, error) {
 // cursorFields are the fields of a command's cursor option.
 var cursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
 
-func (s scope) parsePipeline(stages bsonx.Value) (*pipeline.Pipeline, error) {
-	return pipeline.Parse(stages, pipeline.Options{Vars: s.vars, Now: s.now})
+func (s scope) parsePipeline(db string, stages bsonx.Value, top pipeline.Top) (*pipeline.Pipeline, error) {
+	return pipeline.Parse(stages, pipeline.Options{Vars: s.vars, Now: s.now, DB: db, Top: top})
 }
 
 func elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }
 
-// runStages runs stages over a collection or view and answers with a cursor.
+// noCollection is the name in the namespace of a cursor over no collection.
+const noCollection = "$cmd.aggregate"
+
+// runStages runs stages over a collection or view, or over none, and answers with a cursor.
 func (r *Request) runStages(ctx context.Context, sc scope, name string, stages []bsonx.Value, size int64, reply *bsonx.Builder) error {
 	src, err := r.openStages(ctx, sc, name, stages)
 	if err != nil {
 		return err
+	}
+	if name == "" {
+		name = noCollection
 	}
 	b := batch{
 		req: r, field: "firstBatch", size: size, single: r.Bool("singleBatch"), source: src,
@@ -113,67 +114,7 @@ func (r *Request) runStages(ctx context.Context, sc scope, name string, stages [
 	return b.first(ctx, reply)
 }
 
-// openStages plans the leading stages over the collection below all views and runs the others over the result.
+// openStages opens stages over a collection or view.
 func (r *Request) openStages(ctx context.Context, sc scope, name string, stages []bsonx.Value) (*stageSource, error) {
-	base, c, stages := r.resolveView(name, stages)
-	p, err := sc.parsePipeline(bsonx.ValueOf(stages))
-	if err != nil {
-		return nil, err
-	}
-	lead, rest := p.Split()
-	f, err := sc.filterOrAll(lead.Filter)
-	if err != nil {
-		return nil, err
-	}
-	q := &plan.Query{
-		DB: r.DB, Name: base, Coll: c, Filter: f, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit,
-		Hint: r.Get("hint"), AllowDiskUse: r.BoolOr("allowDiskUse", true),
-	}
-	env := &pipeline.Env{AllowDiskUse: q.AllowDiskUse, Diagnostics: &reports{r.Service, r.Now, r.Conn.digest, r.DB, name}}
-	if rest.OnlyCounts() {
-		in, err := r.openCount(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		return &stageSource{Source: rest.Run(in, env)}, nil
-	}
-	in, err := openSource(ctx, r.Service, q)
-	if err != nil {
-		return nil, err
-	}
-	src := &stageSource{Source: rest.Run(in, env)}
-	if rest.IsEmpty() {
-		src.ended = in.done
-	}
-	return src, nil
+	return r.pipelines(sc).open(ctx, r.DB, name, stages, sc.vars)
 }
-
-// openCount counts what a query finds, which need not read it, for stages that ask no more.
-func (r *Request) openCount(ctx context.Context, q *plan.Query) (*pipeline.EmptyDocs, error) {
-	n, err := r.Service.countMatches(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return &pipeline.EmptyDocs{N: n}, nil
-}
-
-// resolveView follows a view to its collection, and puts the stages of the views before the given ones.
-func (r *Request) resolveView(name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value) {
-	for depth := 0; ; depth++ {
-		c := r.Service.Store.Lookup(r.DB, name)
-		if c == nil || c.Kind != catalog.KindView || depth > maxViewDepth {
-			return name, c, stages
-		}
-		stages = slices.Concat(elements(c.Options.Lookup("pipeline")), stages)
-		name = c.Options.Lookup("viewOn").Str()
-	}
-}
-
-// stageSource is a cursor over a pipeline.
-type stageSource struct {
-	pipeline.Source
-	// ended reports whether the input is known to be at its end; nil where stages stand above it.
-	ended func() bool
-}
-
-func (s *stageSource) done() bool { return s.ended != nil && s.ended() }

@@ -180,29 +180,11 @@ func (r *Request) checkView(name string) error {
 	if err := catalog.CheckCollectionName(r.DB, on); err != nil {
 		return err
 	}
-	if stages := r.Get("pipeline"); !stages.IsMissing() {
-		if _, err := (scope{now: r.Now}).parsePipeline(stages); err != nil {
-			return err
+	stages := r.Get("pipeline")
+	if !stages.IsMissing() {
+		if err := r.checkViewPipeline(name, stages); err != nil {
+			return prefixError(err, "Invalid pipeline for view %s.%s :: caused by :: ", r.DB, name)
 		}
 	}
-	return r.checkViewGraph(name, on)
-}
-
-// maxViewDepth is how many views may stand on each other.
-const maxViewDepth = 20
-
-func (r *Request) checkViewGraph(name, on string) error {
-	for depth := 1; ; depth++ {
-		if on == name {
-			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s.%s", r.DB, name)
-		}
-		if depth > maxViewDepth {
-			return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", maxViewDepth)
-		}
-		c := r.Service.Store.Lookup(r.DB, on)
-		if c == nil || c.Kind != catalog.KindView {
-			return nil
-		}
-		on = c.Options.Lookup("viewOn").Str()
-	}
+	return r.Service.checkViewGraph(r.DB, name, on, stages)
 }

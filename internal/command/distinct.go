@@ -25,21 +25,16 @@ func distinctCommands() []Definition {
 }
 
 func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	reader := exec.NewReader(req.Service.Store.Engine())
-	defer reader.Close()
-	name, c, err := req.readable()
-	for err == nil && !req.Service.pin(reader, c) {
-		reader.Close()
-		name, c, err = req.readable()
-	}
+	name, err := req.Collection()
 	if err != nil {
 		return err
 	}
-	q, err := distinctQuery(req, name, c)
-	if err != nil {
-		return err
+	values := bsonx.Value{}
+	if isView(req.Service.Store.Lookup(req.DB, name)) {
+		values, err = distinctOnView(ctx, req, name)
+	} else {
+		values, err = distinctOf(ctx, req)
 	}
-	values, err := req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
 	if err != nil {
 		return err
 	}
@@ -48,6 +43,25 @@ func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	}
 	reply.Value("values", values)
 	return nil
+}
+
+// distinctOf returns the distinct values in a collection.
+func distinctOf(ctx context.Context, req *Request) (bsonx.Value, error) {
+	reader := exec.NewReader(req.Service.Store.Engine())
+	defer reader.Close()
+	name, c, err := req.readable()
+	for err == nil && !req.Service.pin(reader, c) {
+		reader.Close()
+		name, c, err = req.readable()
+	}
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	q, err := distinctQuery(req, name, c)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
 }
 
 func distinctQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -15,60 +15,22 @@ import (
 // $out writes the results of a pipeline to a new collection that then takes the target's place in one step: readers see
 // the old collection or the whole new one.
 
-// The codes of MongoDB's checks of $out.
-const (
-	codeOutArgument = mongoerr.Code(16990)
-	codeOutNotLast  = mongoerr.Code(40601)
-)
-
-// splitOut takes a final $out off a pipeline.
-func splitOut(db string, stages []bsonx.Value) (rest []bsonx.Value, target *namespace, err error) {
-	for i, stage := range stages {
-		if stage.Type != bsonx.TypeDocument || string(stage.Doc().First().Key) != "$out" {
-			continue
-		}
-		if i != len(stages)-1 {
-			return nil, nil, mongoerr.New(codeOutNotLast, "$out can only be the final stage in the pipeline")
-		}
-		target, err = outTarget(db, stage.Doc().First().Value)
-		return stages[:i], target, err
-	}
-	return stages, nil, nil
+// Out implements pipeline.Writer.
+func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+	return p.request().replaceBy(ctx, src, &namespace{target.DB, target.Coll}, p.writes)
 }
 
-var outFields = []Field{
-	{Name: "db", Type: String, Required: true}, {Name: "coll", Type: String, Required: true}, {Name: "timeseries", Type: Object},
-}
-
-func outTarget(db string, v bsonx.Value) (*namespace, error) {
-	ns := &namespace{db: db}
-	switch v.Type {
-	case bsonx.TypeString:
-		ns.name = v.Str()
-	case bsonx.TypeDocument:
-		err := ParseFields("$out", v.Doc(), outFields, func(i int, v bsonx.Value) error {
-			switch outFields[i].Name {
-			case "db":
-				ns.db = v.Str()
-			case "coll":
-				ns.name = v.Str()
-			default:
-				return mongoerr.New(mongoerr.NotImplemented, "$out to a time series collection is not supported yet")
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	default:
-		return nil, mongoerr.New(codeOutArgument, "$out only supports a string or object argument, but found %s", v.Type)
-	}
-	return ns, nil
-}
+// request returns a request for the writes of a pipeline.
+func (p *pipelines) request() *Request { return &Request{Service: p.service, Now: p.now} }
 
 // runOut writes what src yields to the target.
-func (r *Request) runOut(ctx context.Context, src *stageSource, target *namespace) error {
+func (r *Request) runOut(ctx context.Context, src pipeline.Source, target *namespace) error {
 	defer src.Close()
+	return r.replaceBy(ctx, src, target, r.writeOptions())
+}
+
+// replaceBy puts a collection of what src yields in the target's place.
+func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *namespace, opts write.Options) error {
 	old, err := r.writable(target.db, target.name)
 	if err != nil {
 		return err
@@ -77,7 +39,7 @@ func (r *Request) runOut(ctx context.Context, src *stageSource, target *namespac
 	if err != nil {
 		return err
 	}
-	if err := r.fillOut(ctx, src, out); err != nil {
+	if err := r.fillOut(ctx, src, out, opts); err != nil {
 		if dropErr := r.Service.Store.Drop(out); dropErr != nil {
 			r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
 		}
@@ -107,8 +69,7 @@ func (r *Request) newOut(ctx context.Context, target *namespace, old *table.Coll
 // outBatch is how many documents $out writes at a time.
 const outBatch = 500
 
-func (r *Request) fillOut(ctx context.Context, src *stageSource, out *table.Collection) error {
-	opts := r.writeOptions()
+func (r *Request) fillOut(ctx context.Context, src pipeline.Source, out *table.Collection, opts write.Options) error {
 	for end := false; !end; {
 		var docs []bsonx.Doc
 		for len(docs) < outBatch {

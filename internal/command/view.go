@@ -2,10 +2,13 @@ package command
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -82,4 +85,126 @@ func countOnView(ctx context.Context, req *Request, name string) (int64, error) 
 			return n, err
 		}
 	}
+}
+
+// distinctOnView returns the distinct values in a view. Arrays on the path are unwound, as a distinct on a collection
+// goes through them.
+func distinctOnView(ctx context.Context, req *Request, name string) (bsonx.Value, error) {
+	if _, err := distinctQuery(req, name, nil); err != nil {
+		return bsonx.Missing, err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	key := req.String("key")
+	path, err := expr.SplitFieldPath(key)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	stages := appendStage(nil, "$match", req.Doc("query"))
+	for i := range path {
+		prefix := strings.Join(path[:i+1], ".")
+		stages = appendStage(stages, "$unwind", bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
+		if i < len(path)-1 {
+			stages = appendStage(stages, "$match", bsonx.NewDoc(prefix, bsonx.NewDoc("$type", "object")))
+		}
+	}
+	stages = appendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
+	src, err := req.openStages(ctx, sc, name, stages)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	defer src.Close()
+	doc, err := src.Next(ctx)
+	if err != nil || doc == nil {
+		return bsonx.NewArray(), err
+	}
+	return doc.Lookup("distinct").Clone(), nil
+}
+
+// maxViewDepth is how many views may stand on each other.
+const maxViewDepth = 20
+
+// checkViewPipeline checks the stages of a view's definition.
+func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
+	p, err := (scope{now: r.Now}).parsePipeline(r.DB, stages, pipeline.OverCollection)
+	if err != nil {
+		return err
+	}
+	if p.Writes() {
+		at := stages.Doc().Len() - 1
+		return mongoerr.New(mongoerr.OptionNotSupportedOnView,
+			"The aggregation stage %s in location %d of the pipeline cannot be used in the view definition of %s.%s because it writes to disk",
+			stages.Doc().Index(at).Doc().First().Key, at, r.DB, name)
+	}
+	return nil
+}
+
+// checkViewGraph refuses a view that would read itself, or through too many others.
+func (s *Service) checkViewGraph(db, name, on string, stages bsonx.Value) error {
+	g := viewGraph{service: s, db: db, name: name, seen: map[string]bool{}}
+	return g.visit(on, stages, 1)
+}
+
+// viewGraph is a walk through what a view reads.
+type viewGraph struct {
+	service  *Service
+	db, name string
+	seen     map[string]bool
+}
+
+// visit walks from a view that reads on and what its stages name.
+func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
+	if depth > maxViewDepth {
+		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", maxViewDepth)
+	}
+	for _, name := range append(namedCollections(nil, stages), on) {
+		if name == g.name {
+			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s.%s", g.db, g.name)
+		}
+		c := g.service.Store.Lookup(g.db, name)
+		if !isView(c) || g.seen[name] && name != on {
+			continue
+		}
+		g.seen[name] = true
+		if err := g.visit(c.Options.Lookup("viewOn").Str(), c.Options.Lookup("pipeline"), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedCollections appends the collections that stages read, also those of their sub-pipelines.
+func namedCollections(dst []string, stages bsonx.Value) []string {
+	if stages.Type != bsonx.TypeArray {
+		return dst
+	}
+	for it := stages.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument || it.Value().Doc().IsEmpty() {
+			continue
+		}
+		stage := it.Value().Doc().First()
+		switch string(stage.Key) {
+		case "$lookup", "$graphLookup", "$unionWith":
+			dst = appendNamed(dst, stage.Value)
+		case "$facet":
+			for _, sub := range elements(stage.Value) {
+				dst = namedCollections(dst, sub)
+			}
+		}
+	}
+	return dst
+}
+
+func appendNamed(dst []string, arg bsonx.Value) []string {
+	if arg.Type == bsonx.TypeString {
+		return append(dst, arg.Str())
+	}
+	for _, field := range []string{"from", "coll"} {
+		if v := arg.Doc().Lookup(field); v.Type == bsonx.TypeString {
+			dst = append(dst, v.Str())
+		}
+	}
+	return namedCollections(dst, arg.Doc().Lookup("pipeline"))
 }

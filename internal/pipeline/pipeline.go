@@ -31,6 +31,8 @@ type Options struct {
 
 	// DB is the database of the collections that stages name without one.
 	DB string
+	// Top says what the pipeline is run over.
+	Top Top
 
 	// first says that the stage that is being parsed is the first one.
 	first bool
@@ -94,7 +96,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 		}
 		p.steps = append(p.steps, steps...)
 	}
-	return p, checkPlaces(stages.Doc(), opts.inside)
+	return p, checkPlaces(stages.Doc(), opts.Top, opts.inside)
 }
 
 func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
-// TestStages runs testdata/stage and testdata/accumulator. The command docs sets the documents, one per line; run runs
-// one pipeline per line; update applies one update pipeline per line to each document.
+// TestStages runs testdata/stage and testdata/accumulator. The command docs sets the documents, one per line, and
+// collection those of another collection, which is named; run runs one pipeline per line; update applies one update pipeline per line to each document.
 func TestStages(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -26,6 +26,7 @@ func TestStages(t *testing.T) {
 			return
 		}
 		var docs []bsonx.Doc
+		colls := fakeCollections{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
 			switch d.Cmd {
@@ -34,9 +35,15 @@ func TestStages(t *testing.T) {
 				for line := range strings.Lines(d.Input) {
 					docs = append(docs, parseJSON(t, line))
 				}
+			case "collection":
+				name := d.CmdArgs[0].Key
+				colls[name] = nil
+				for line := range strings.Lines(d.Input) {
+					colls[name] = append(colls[name], parseJSON(t, line))
+				}
 			case "run":
 				for line := range strings.Lines(d.Input) {
-					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs))
+					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs, colls))
 				}
 			case "update":
 				for line := range strings.Lines(d.Input) {
@@ -50,14 +57,14 @@ func TestStages(t *testing.T) {
 	})
 }
 
-func run(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) string {
-	p, err := pipeline.Parse(stages, pipeline.Options{})
+func run(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, colls fakeCollections) string {
+	p, err := pipeline.Parse(stages, pipeline.Options{DB: "db"})
 	if err != nil {
 		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
 	}
 	checkMatrix(t, stages, docs)
 	out := ""
-	err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(d bsonx.Doc) error {
+	err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, colls.env()), func(d bsonx.Doc) error {
 		out += "  " + print(t, d) + "\n"
 		return nil
 	})

@@ -43,7 +43,10 @@ func isCollectionless(name string) bool {
 func isWriter(name string) bool { return name == "$out" || name == "$merge" }
 
 // checkPlaces refuses stages where they cannot stand.
-func checkPlaces(stages bsonx.Doc, inside parent) error {
+func checkPlaces(stages bsonx.Doc, top Top, inside parent) error {
+	if err := top.check(stages); err != nil {
+		return err
+	}
 	n := stages.Len()
 	i := 0
 	for it := stages.Iter(); it.Next(); i++ {
@@ -74,22 +77,29 @@ func checkInside(name string, inside parent) error {
 	}
 }
 
-// CheckTop refuses a top-level pipeline that does not fit what it is run on: a collection, or none.
-func CheckTop(stages bsonx.Doc, collectionless bool) error {
-	if stages.IsEmpty() {
-		if collectionless {
-			return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
-		}
+// Top says what a pipeline is run over, which its first stage must fit.
+type Top int
+
+// What a pipeline is run over.
+const (
+	OverUnknown    Top = iota // nothing is checked
+	OverCollection            // a collection or view
+	OverNothing               // {aggregate: 1}
+)
+
+// check refuses a first stage that does not fit.
+func (t Top) check(stages bsonx.Doc) error {
+	first := firstStage(stages)
+	switch {
+	case t == OverNothing && stages.IsEmpty():
+		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
+	case t == OverNothing && !isCollectionless(first):
+		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", first)
+	case t == OverCollection && isCollectionless(first):
+		return mongoerr.New(mongoerr.InvalidNamespace, "'%s' can only be run with {aggregate: 1}", first)
+	default:
 		return nil
 	}
-	first := firstStage(stages)
-	if collectionless && !isCollectionless(first) {
-		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", first)
-	}
-	if !collectionless && isCollectionless(first) {
-		return mongoerr.New(mongoerr.InvalidNamespace, "'%s' can only be run with {aggregate: 1}", first)
-	}
-	return nil
 }
 
 // firstStage returns the name of the first stage, empty where there is none.
@@ -103,12 +113,27 @@ func firstStage(stages bsonx.Doc) string {
 	return ""
 }
 
+// topOf returns what a sub-pipeline runs over: a collection, or none where it has no name.
+func topOf(coll string) Top {
+	if coll == "" {
+		return OverNothing
+	}
+	return OverCollection
+}
+
 // parseSub compiles the pipeline inside a stage.
-func parseSub(stages bsonx.Value, opts Options, inside parent) (*Pipeline, error) {
+func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (*Pipeline, error) {
 	opts.depth++
 	if opts.depth > maxSubPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxSubPipelineDepth)
 	}
-	opts.inside, opts.first = inside, false
-	return Parse(stages, opts)
+	opts.inside, opts.Top = inside, top
+	return opts.nested.parse(stages, opts)
+}
+
+// nested are the parsers of pipelines inside stages. They stand in Options because the table of stages, which they
+// read, refers to the stages that call them.
+type nested struct {
+	parse  func(stages bsonx.Value, opts Options) (*Pipeline, error)
+	update func(stages bsonx.Value, opts Options) (*Transformer, error)
 }

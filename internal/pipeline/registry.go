@@ -41,9 +41,15 @@ func supported() []definition {
 		{name: "$listLocalSessions", parse: parseListLocalSessions},
 		{name: "$listSessions", parse: parseListSessions},
 		{name: "$planCacheStats", parse: parsePlanCacheStats},
+		{name: "$documents", parse: parseDocuments},
+		{name: "$facet", parse: parseFacet},
+		{name: "$graphLookup", parse: parseGraphLookup},
 		{name: "$group", parse: parseGroup},
 		{name: "$limit", parse: parseLimit},
+		{name: "$lookup", parse: parseLookup},
 		{name: "$match", parse: parseMatch},
+		{name: "$merge", parse: parseMerge},
+		{name: "$out", parse: parseOut},
 		{name: "$project", parse: parseProject, inUpdate: true},
 		{name: "$redact", parse: parseRedact},
 		{name: "$replaceRoot", parse: parseReplaceRoot, inUpdate: true},
@@ -53,6 +59,7 @@ func supported() []definition {
 		{name: "$skip", parse: parseSkip},
 		{name: "$sort", parse: parseSort},
 		{name: "$sortByCount", parse: parseSortByCount},
+		{name: "$unionWith", parse: parseUnionWith},
 		{name: "$unset", parse: parseUnset, inUpdate: true},
 		{name: "$unwind", parse: parseUnwind},
 	}
@@ -61,9 +68,9 @@ func supported() []definition {
 func known() []definition {
 	names := []string{
 		"$bucket", "$bucketAuto", "$changeStream", "$changeStreamSplitLargeEvent", "$densify",
-		"$documents", "$facet", "$fill", "$geoNear", "$graphLookup",
-		"$listSampledQueries", "$lookup", "$merge", "$out",
-		"$setWindowFields", "$unionWith", "$querySettings", "$queryStats",
+		"$fill", "$geoNear",
+		"$listSampledQueries",
+		"$setWindowFields", "$querySettings", "$queryStats",
 	}
 	var defs []definition
 	for _, name := range names {

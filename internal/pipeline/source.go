@@ -22,6 +22,8 @@ type Source interface {
 type Env struct {
 	// Collections opens other collections; nil where a pipeline may not read any.
 	Collections Collections
+	// Writer writes what $out and $merge get; nil where a pipeline may not write.
+	Writer Writer
 	// Diagnostics is where $collStats and its like get their documents; nil gives none.
 	Diagnostics Diagnostics
 	// MemoryLimit bounds what one stage keeps in memory; 0 means DefaultMemoryLimit.
@@ -34,7 +36,11 @@ type Env struct {
 // Collections is what stages ask of the server.
 type Collections interface {
 	// Open runs stages over a collection or view, which need not exist, with the variables of a scope.
+	//
+	// An empty name stands for no collection: the first stage makes the documents.
 	Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error)
+	// Indexed reports whether an index finds the documents of a collection or view by the values of a field.
+	Indexed(db, name, path string) bool
 }
 
 // memoryLimit returns what one stage may keep.

@@ -1,0 +1,140 @@
+package command
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// pipelines runs the pipeline of a command, and those that its stages run over other collections. It outlives the
+// request, in a cursor.
+type pipelines struct {
+	service      *Service
+	now          time.Time
+	allowDiskUse bool
+	user         [32]byte    // the digest of the one who asks
+	hint         bsonx.Value // for the command's own collection
+	writes       write.Options
+	depth        int // how many stages there are around the pipeline
+}
+
+// maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
+const maxPipelineDepth = 20
+
+func (r *Request) pipelines(sc scope) *pipelines {
+	return &pipelines{
+		service: r.Service, now: sc.now, allowDiskUse: r.BoolOr("allowDiskUse", true),
+		hint: r.Get("hint"), user: r.Conn.digest, writes: r.writeOptions(),
+	}
+}
+
+// Open implements pipeline.Collections.
+func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (pipeline.Source, error) {
+	inner := *p
+	inner.depth++
+	inner.hint = bsonx.Missing
+	if inner.depth > maxPipelineDepth {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+	}
+	return inner.open(ctx, db, name, stages, vars)
+}
+
+// Indexed implements pipeline.Collections.
+func (p *pipelines) Indexed(db, name, path string) bool {
+	_, c, _ := p.service.resolveView(db, name, nil)
+	if c == nil {
+		return false
+	}
+	return path == "_id" || slices.ContainsFunc(c.Indexes, func(ix *table.Index) bool {
+		return len(ix.Pattern) > 0 && ix.Pattern[0].Path == path && ix.PartialFilter == nil
+	})
+}
+
+// open plans the leading stages over the collection below all views and runs the others over the result. Without a name
+// the first stage makes the documents.
+func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (*stageSource, error) {
+	base, c, stages := p.service.resolveView(db, name, stages)
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db})
+	if err != nil {
+		return nil, err
+	}
+	env := &pipeline.Env{
+		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, base},
+		AllowDiskUse: p.allowDiskUse,
+	}
+	if name == "" {
+		return &stageSource{Source: parsed.Run(&pipeline.EmptyDocs{}, env)}, nil
+	}
+	lead, rest := parsed.Split()
+	q := &plan.Query{
+		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: p.hint, AllowDiskUse: p.allowDiskUse,
+	}
+	if !lead.Filter.IsEmpty() {
+		opts := filter.FindOptions(vars, p.now)
+		opts.Borrow = true
+		if q.Filter, err = filter.Parse(lead.Filter, opts); err != nil {
+			return nil, err
+		}
+	}
+	if rest.OnlyCounts() {
+		n, err := p.service.countMatches(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n}, env)}, nil
+	}
+	in, err := openSource(ctx, p.service, q)
+	if err != nil {
+		return nil, err
+	}
+	src := &stageSource{Source: rest.Run(in, env)}
+	if rest.IsEmpty() {
+		src.ended = in.done
+	}
+	return src, nil
+}
+
+// resolveView follows a view to its collection, and puts the stages of the views before the given ones.
+func (s *Service) resolveView(db, name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value) {
+	for depth := 0; name != ""; depth++ {
+		c := s.Store.Lookup(db, name)
+		if c == nil || c.Kind != catalog.KindView || depth > maxViewDepth {
+			return name, c, stages
+		}
+		stages = slices.Concat(elements(c.Options.Lookup("pipeline")), stages)
+		name = c.Options.Lookup("viewOn").Str()
+	}
+	return "", nil, stages
+}
+
+// stageSource is a cursor over a pipeline.
+type stageSource struct {
+	pipeline.Source
+	// ended reports whether the input is known to be at its end; nil where stages stand above it.
+	ended func() bool
+}
+
+func (s *stageSource) done() bool { return s.ended != nil && s.ended() }
+
+// maxResultBytes bounds a document that a pipeline answers with, as the wire format does.
+const maxResultBytes = 16<<20 + 16<<10
+
+// Next implements session.Source.
+func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	doc, err := s.Source.Next(ctx)
+	if len(doc) > maxResultBytes {
+		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB)",
+			len(doc), len(doc), maxResultBytes)
+	}
+	return doc, err
+}

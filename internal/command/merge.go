@@ -1,0 +1,237 @@
+package command
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// $merge turns each document into one update of the target, or one insert.
+
+// The codes of MongoDB's checks of what $merge is given.
+const (
+	codeMergeNullish = mongoerr.Code(51132)
+	codeMergeIndex   = mongoerr.Code(51183)
+	codeMergeArray   = mongoerr.Code(51185)
+)
+
+// merger runs one $merge.
+type merger struct {
+	*pipeline.Merge
+	req  *Request
+	opts write.Options
+	on   []string
+	// nullish says that the fields of on may be missing or null: the unique index has such documents.
+	nullish bool
+
+	batch []mergeItem
+	bytes int
+}
+
+// Merge implements pipeline.Writer.
+func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
+	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On}
+	if m.on == nil {
+		m.on = []string{"_id"}
+	}
+	c, err := m.req.writable(target.DB, target.Coll)
+	if err != nil {
+		return err
+	}
+	if err := m.checkUnique(c); err != nil {
+		return err
+	}
+	if err := pipeline.Drain(ctx, src, func(doc bsonx.Doc) error { return m.add(ctx, doc) }); err != nil {
+		return err
+	}
+	return m.flush(ctx)
+}
+
+// checkUnique requires a unique index on the fields that decide what is the same document.
+func (m *merger) checkUnique(c *table.Collection) error {
+	if len(m.on) == 1 && m.on[0] == "_id" {
+		m.nullish = true
+		return nil
+	}
+	found := false
+	if c != nil {
+		for _, ix := range c.Indexes {
+			if !ix.Unique || ix.PartialFilter != nil || len(ix.Pattern) != len(m.on) {
+				continue
+			}
+			same := true
+			for _, f := range ix.Pattern {
+				same = same && slices.Contains(m.on, f.Path)
+			}
+			found = found || same
+			m.nullish = m.nullish || same && !ix.Sparse
+		}
+	}
+	if !found {
+		return mongoerr.New(codeMergeIndex, "Cannot find index to verify that join fields will be unique")
+	}
+	return nil
+}
+
+// mergeItem is a document and the query for what it is merged into.
+type mergeItem struct{ query, doc bsonx.Doc }
+
+// maxMergeBatch is how many bytes of documents are written at a time.
+const maxMergeBatch = 16 << 20
+
+// add checks a document and puts it into the batch.
+func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
+	doc = doc.Clone()
+	if slices.Contains(m.on, "_id") && doc.Lookup("_id").IsMissing() {
+		var err error
+		if doc, err = update.PrepareInsert(doc, nil, nil); err != nil {
+			return err
+		}
+	}
+	query, err := m.query(doc)
+	if err != nil {
+		return err
+	}
+	m.batch = append(m.batch, mergeItem{query, doc})
+	if m.bytes += len(doc) + len(query); m.bytes < maxMergeBatch {
+		return nil
+	}
+	return m.flush(ctx)
+}
+
+// flush writes the batch. The first error of a document is the answer when all were tried.
+func (m *merger) flush(ctx context.Context) error {
+	var failure error
+	unmatched := false
+	for _, item := range m.batch {
+		matched, err := m.one(ctx, item)
+		if err != nil && endsCommand(err) {
+			return err
+		}
+		if failure == nil {
+			failure = err
+		}
+		unmatched = unmatched || !matched
+	}
+	clear(m.batch)
+	m.batch, m.bytes = m.batch[:0], 0
+	if failure == nil && unmatched && m.WhenNotMatched == "fail" {
+		return mongoerr.New(mongoerr.MergeStageNoMatchingDocument,
+			"$merge could not find a matching document in the target collection for at least one document in the source collection")
+	}
+	return failure
+}
+
+// one merges one document and reports whether there was one for it.
+func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err error) {
+	if m.WhenMatched == "fail" {
+		return false, m.insert(ctx, item.doc)
+	}
+	st, err := m.statement(item.query, item.doc)
+	if err != nil {
+		return false, err
+	}
+	res, err := m.req.runUpdateStatement(ctx, m.DB, m.Coll, st, m.opts)
+	return res.Matched > 0, err
+}
+
+// query returns the query for what is the same document.
+func (m *merger) query(doc bsonx.Doc) (bsonx.Doc, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, path := range m.on {
+		v := lookupDotted(doc, path)
+		switch {
+		case v.Type == bsonx.TypeArray:
+			return nil, mongoerr.New(codeMergeArray, "$merge write error: 'on' field '%s' is an array", path)
+		case !v.IsNull() && v.Type != bsonx.TypeUndefined:
+		case !m.nullish:
+			return nil, mongoerr.New(codeMergeNullish, "$merge write error: 'on' field '%s' cannot be missing, null or undefined if supporting index is sparse", path)
+		default:
+			v = bsonx.Null
+		}
+		b.StartDocField(path)
+		b.Value("$eq", v)
+		b.End()
+	}
+	b.End()
+	return b.Bytes(), nil
+}
+
+// lookupDotted returns the value at a dotted path through documents; an array on the way counts as the value.
+func lookupDotted(doc bsonx.Doc, path string) bsonx.Value {
+	v := bsonx.Document(doc)
+	for part := range strings.SplitSeq(path, ".") {
+		if v.Type != bsonx.TypeDocument {
+			return arrayOrMissing(v)
+		}
+		v = v.Doc().Lookup(part)
+	}
+	return v
+}
+
+func arrayOrMissing(v bsonx.Value) bsonx.Value {
+	if v.Type == bsonx.TypeArray {
+		return v
+	}
+	return bsonx.Missing
+}
+
+func (m *merger) insert(ctx context.Context, doc bsonx.Doc) error {
+	prepared, err := update.PrepareInsert(doc, nil, nil)
+	if err != nil {
+		return err
+	}
+	open := func() (*table.Collection, error) { return m.req.ensure(m.DB, m.Coll) }
+	var failure error
+	_, err = m.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{prepared}, m.opts, func(_ int, err error) { failure = err })
+	if err != nil {
+		return err
+	}
+	return prefixError(failure, "$merge with whenMatched: fail found an existing document with the same values for the 'on' fields :: caused by :: ")
+}
+
+// mergeFields is the pipeline of the mode merge.
+var mergeFields = bsonx.NewArray(bsonx.NewDoc("$replaceWith", bsonx.NewDoc("$mergeObjects", []bsonx.Value{bsonx.String("$$ROOT"), bsonx.String("$$new")})))
+
+// statement returns the update for one document.
+func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error) {
+	mods := bsonx.Document(doc)
+	sc := scope{now: m.req.Now}
+	var err error
+	switch m.WhenMatched {
+	case "keepExisting":
+		mods = bsonx.NewArray()
+	case "merge":
+		mods = mergeFields
+	case "pipeline":
+		mods = m.Stages
+	}
+	if m.WhenMatched != "replace" {
+		if sc.vars, err = m.Vars(doc); err != nil {
+			return nil, err
+		}
+	}
+	u, err := update.Parse(mods, update.Options{Compiler: &sc})
+	if err != nil {
+		return nil, err
+	}
+	f, err := sc.filter(query)
+	if err != nil {
+		return nil, err
+	}
+	st := &write.UpdateStatement{
+		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: m.req.env(), Upsert: m.WhenNotMatched == "insert",
+	}
+	if st.Upsert {
+		st.Supplied, err = update.PrepareInsert(doc, nil, nil)
+	}
+	return st, err
+}

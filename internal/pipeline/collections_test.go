@@ -1,0 +1,169 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// fakeCollections are the collections of a database in memory. One whose name begins with "indexed" has every index.
+type fakeCollections map[string][]bsonx.Doc
+
+func (c fakeCollections) env() *pipeline.Env { return &pipeline.Env{Collections: c, Writer: c} }
+
+// Open implements pipeline.Collections.
+func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (pipeline.Source, error) {
+	p, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, DB: db})
+	if err != nil {
+		return nil, err
+	}
+	return p.Run(&pipeline.SliceSource{Docs: c[name]}, c.env()), nil
+}
+
+// Indexed implements pipeline.Collections.
+func (c fakeCollections) Indexed(_, name, _ string) bool { return strings.HasPrefix(name, "indexed") }
+
+// Out implements pipeline.Writer.
+func (c fakeCollections) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+	c[target.Coll] = nil
+	return pipeline.Drain(ctx, src, func(doc bsonx.Doc) error {
+		c[target.Coll] = append(c[target.Coll], doc.Clone())
+		return nil
+	})
+}
+
+// Merge implements pipeline.Writer: it adds what it would merge, with the stage's modes and variables.
+func (c fakeCollections) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
+	return pipeline.Drain(ctx, src, func(doc bsonx.Doc) error {
+		if _, err := target.Vars(doc); err != nil {
+			return err
+		}
+		modes := fmt.Sprint(target.On, target.WhenMatched, target.WhenNotMatched)
+		c[target.Coll] = append(c[target.Coll], bsonx.NewDoc("modes", modes, "doc", doc.Clone()))
+		return nil
+	})
+}
+
+// TestLookupPlansAgree requires the same answer of a search, a table and an index, whatever the values are.
+func TestLookupPlansAgree(t *testing.T) {
+	t.Parallel()
+	var docs []bsonx.Doc
+	values := `1|2.0|null|[]|[1,2]|[[1,2]]|[null]|{"b":1}|[{"b":1},{"c":2}]|"a"|[[]]|{"$numberLong":"1"}|{"$numberDecimal":"2"}|{"b":[1,2]}|true`
+	for i, v := range strings.Split(values, "|") {
+		docs = append(docs, parseJSON(t, fmt.Sprintf(`{"_id": %d, "k": %s}`, i, v)))
+	}
+	docs = append(docs, parseJSON(t, `{"_id": 99}`))
+	for _, paths := range [][2]string{{"k", "k"}, {"k.b", "k"}, {"k", "k.b"}, {"k.b", "k.b"}, {"k.0", "k"}, {"k", "k.0"}} {
+		stages := fmt.Sprintf(`[{"$lookup": {"from": "%%s", "localField": %q, "foreignField": %q, "as": "r"}}, {"$project": {"r._id": 1}}]`, paths[0], paths[1])
+		colls := fakeCollections{"f": docs, "indexedF": docs}
+		table := results(t, fmt.Sprintf(stages, "f"), docs, colls.env())
+		index := results(t, fmt.Sprintf(stages, "indexedF"), docs, colls.env())
+		little := colls.env()
+		little.MemoryLimit = 100
+		if scans := results(t, fmt.Sprintf(stages, "f"), docs, little); table != index || table != scans {
+			t.Errorf("%s:\n%s\n%s\n%s", paths, table, index, scans)
+		}
+	}
+}
+
+func results(t *testing.T, stages string, docs []bsonx.Doc, env *pipeline.Env) string {
+	t.Helper()
+	var out strings.Builder
+	err := pipeline.Drain(context.Background(), mustParse(t, stages, pipeline.Options{DB: "db"}).Run(&pipeline.SliceSource{Docs: docs}, env), func(d bsonx.Doc) error {
+		out.WriteString(print(t, d) + "\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestGraphLookupMemory(t *testing.T) {
+	t.Parallel()
+	var docs []bsonx.Doc
+	for i := range 1000 {
+		docs = append(docs, bsonx.NewDoc("_id", i, "next", i+1))
+	}
+	env := fakeCollections{"c": docs}.env()
+	env.MemoryLimit = 20_000
+	p := mustParse(t, `[{"$graphLookup": {"from": "c", "startWith": 0, "connectFromField": "next", "connectToField": "_id", "as": "r"}}]`, pipeline.Options{DB: "db"})
+	_, err := p.Run(&pipeline.SliceSource{Docs: docs[:1]}, env).Next(context.Background())
+	if mongoerr.CodeOf(err) != 40099 {
+		t.Error(err)
+	}
+}
+
+// TestFacetStreams requires that pipelines share one reading of the input, and that an error in one ends all.
+func TestFacetStreams(t *testing.T) {
+	t.Parallel()
+	docs := make([]bsonx.Doc, 10_000)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "m", i%7)
+	}
+	p := mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "one": [{"$limit": 1}], "none": [{"$match": {"m": 9}}], "last": [{"$skip": 9999}]}}]`, pipeline.Options{})
+	src := p.Run(&pipeline.SliceSource{Docs: docs}, nil)
+	defer src.Close()
+	doc, err := src.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := print(t, doc); got != `{"n":[{"n":10000}],"one":[{"_id":0,"m":0}],"none":[],"last":[{"_id":9999,"m":3}]}` {
+		t.Error(got)
+	}
+	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "bad": [{"$skip": 5000}, {"$project": {"x": {"$divide": [1, 0]}}}]}}]`, pipeline.Options{})
+	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, nil).Next(context.Background()); err == nil {
+		t.Error("no error")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}]}}]`, pipeline.Options{})
+	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestNestedSubPipelines(t *testing.T) {
+	t.Parallel()
+	nest := func(n int) bsonx.Value {
+		stages := `[]`
+		for range n {
+			stages = `[{"$lookup": {"from": "c", "pipeline": ` + stages + `, "as": "r"}}]`
+		}
+		return parseJSON(t, `{"v":`+stages+`}`).Lookup("v")
+	}
+	if _, err := pipeline.Parse(nest(20), pipeline.Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := pipeline.Parse(nest(21), pipeline.Options{}); mongoerr.CodeOf(err) != mongoerr.MaxSubPipelineDepthExceeded {
+		t.Error(err)
+	}
+}
+
+// BenchmarkLookup joins 10,000 documents with 1,000 by a field without an index, each of them ten times.
+func BenchmarkLookup(b *testing.B) {
+	docs := make([]bsonx.Doc, 10_000)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "customer", i%1000, "amount", float64(i))
+	}
+	customers := make([]bsonx.Doc, 1000)
+	for i := range customers {
+		customers[i] = bsonx.NewDoc("_id", i, "name", strings.Repeat("n", 50))
+	}
+	env := fakeCollections{"c": customers}.env()
+	p := mustParse(b, `[{"$lookup": {"from": "c", "localField": "customer", "foreignField": "_id", "as": "c"}}]`, pipeline.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, env), func(bsonx.Doc) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
+}

@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// documents is $documents: the elements of an array.
+type documents struct {
+	array expr.Expr
+	opts  Options
+}
+
+func parseDocuments(arg bsonx.Value, opts Options) ([]stage, error) {
+	e, err := expr.Parse(arg.Clone(), opts.Vars)
+	if err != nil {
+		return nil, err
+	}
+	return []stage{&documents{e, opts}}, nil
+}
+
+func (d *documents) open(src Source, _ *Env) Source {
+	return &documentsSource{input: input{src}, stage: d}
+}
+
+type documentsSource struct {
+	input
+	stage *documents
+	read  bool
+	elems bsonx.Iter
+}
+
+// Next implements Source.
+func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if !s.read {
+		s.read = true
+		v, err := s.stage.array.Eval(&expr.Context{Root: bsonx.Document(bsonx.Empty), Now: s.stage.opts.Now})
+		if err != nil {
+			return nil, err
+		}
+		if v.Type != bsonx.TypeArray {
+			return nil, mongoerr.New(5858203, "$documents argument must evaluate to an array of objects, but found %s", v.Type)
+		}
+		s.elems = *v.Clone().Doc().Iter()
+	}
+	if !s.elems.Next() {
+		return nil, nil
+	}
+	v := s.elems.Value()
+	if v.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(40228, "'newRoot' expression must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'.", expr.Show(v), v.Type)
+	}
+	return v.Doc(), nil
+}

@@ -1,0 +1,192 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// facet is $facet: one document with the results of several pipelines over the same input.
+type facet struct {
+	names     []string
+	pipelines []*Pipeline
+}
+
+func parseFacet(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument || arg.Doc().IsEmpty() {
+		return nil, mongoerr.New(40169, "the $facet specification must be a non-empty object")
+	}
+	f := &facet{}
+	for it := arg.Doc().Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		if err := checkFacet(name, v); err != nil {
+			return nil, err
+		}
+		p, err := parseSub(v, opts, OverUnknown, inFacet)
+		if err != nil {
+			return nil, err
+		}
+		f.names = append(f.names, name)
+		f.pipelines = append(f.pipelines, p)
+	}
+	return []stage{f}, nil
+}
+
+func checkFacet(name string, v bsonx.Value) error {
+	const rule = "$facet pipeline names must follow the naming rules of field path expressions. :: caused by :: "
+	switch {
+	case name == "":
+		return mongoerr.New(15998, rule+"FieldPath field names may not be empty strings.")
+	case strings.HasPrefix(name, "$"):
+		return mongoerr.New(16410, rule+"FieldPath field names may not start with '$', given '%s'.", name)
+	case strings.Contains(name, "."):
+		return mongoerr.New(16412, rule+"FieldPath field names may not contain '.', given '%s'.", name)
+	case v.Type != bsonx.TypeArray:
+		return mongoerr.New(40170, "arguments to $facet must be arrays, %s is type %s", name, v.Type)
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			return mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an element of type %s", name, it.Value().Type)
+		}
+	}
+	return nil
+}
+
+func (f *facet) open(src Source, env *Env) Source {
+	return &facetSource{input: input{src}, facet: f, env: env}
+}
+
+type facetSource struct {
+	input
+	facet *facet
+	env   *Env
+	done  bool
+}
+
+// Next implements Source.
+func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.done {
+		return nil, nil
+	}
+	s.done = true
+	total := 0
+	runs := make([]*facetRun, len(s.facet.pipelines))
+	for i, p := range s.facet.pipelines {
+		runs[i] = newFacetRun(ctx, p, s.env, &total)
+		defer runs[i].stop()
+	}
+	if err := s.feed(ctx, runs); err != nil {
+		return nil, err
+	}
+	out := bsonx.NewBuilder(make([]byte, 0, total+64*len(runs)))
+	out.StartDoc()
+	for i, run := range runs {
+		run.out.End()
+		out.Array(s.facet.names[i], run.out.Bytes())
+	}
+	out.End()
+	return out.Bytes(), nil
+}
+
+// A batch of the input that all pipelines read before the next one has about so many documents or bytes.
+const (
+	facetBatchDocs  = 256
+	facetBatchBytes = 1 << 20
+)
+
+// feed reads the input once and gives each batch of it to all pipelines.
+func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
+	var arena []byte
+	var docs []bsonx.Doc
+	for active, end := len(runs), false; active > 0; {
+		arena, docs = arena[:0], docs[:0]
+		for len(docs) < facetBatchDocs && len(arena) < facetBatchBytes && !end {
+			doc, err := s.src.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if end = doc == nil; end {
+				break
+			}
+			at := len(arena)
+			arena = append(arena, doc...)
+			docs = append(docs, bsonx.Doc(arena[at:len(arena):len(arena)]))
+		}
+		for _, run := range runs {
+			if run.ended {
+				continue
+			}
+			if err := run.take(docs, end); err != nil {
+				return err
+			}
+			if run.ended {
+				active--
+			}
+		}
+	}
+	return nil
+}
+
+// facetRun is one pipeline of a $facet while it runs. The pipeline pulls its input as every other; it is a coroutine
+// that stands still while it waits for the next batch.
+type facetRun struct {
+	inMemory
+	docs  []bsonx.Doc
+	end   bool
+	ended bool
+	err   error
+	out   *bsonx.Builder
+	wait  func(struct{}) bool // returns when there is another batch, false where the run is to end
+	next  func() (struct{}, bool)
+	stop  func()
+}
+
+func newFacetRun(ctx context.Context, p *Pipeline, env *Env, total *int) *facetRun {
+	run := &facetRun{out: bsonx.NewBuilder(nil)}
+	run.out.StartArray()
+	run.next, run.stop = iter.Pull(func(yield func(struct{}) bool) {
+		run.wait = yield
+		src := p.Run(run, env)
+		defer src.Close()
+		run.err = Drain(ctx, src, func(doc bsonx.Doc) error {
+			*total += len(doc)
+			if *total > DefaultMemoryLimit {
+				return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", *total, DefaultMemoryLimit)
+			}
+			run.out.Elem(bsonx.Document(doc))
+			return nil
+		})
+	})
+	return run
+}
+
+// take lets the pipeline go on with a batch, the last one where end is true.
+func (r *facetRun) take(docs []bsonx.Doc, end bool) error {
+	r.docs, r.end = docs, end
+	if _, waits := r.next(); !waits {
+		r.ended = true
+	}
+	return r.err
+}
+
+var errFacetStopped = errors.New("another pipeline of the $facet has failed")
+
+// Next implements Source for the pipeline.
+func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
+	for len(r.docs) == 0 {
+		if r.end {
+			return nil, nil
+		}
+		if !r.wait(struct{}{}) {
+			r.end = true
+			return nil, errFacetStopped
+		}
+	}
+	doc := r.docs[0]
+	r.docs = r.docs[1:]
+	return doc, nil
+}

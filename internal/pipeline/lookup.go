@@ -1,0 +1,310 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// lookup is $lookup: it puts what another collection has for a document into an array.
+type lookup struct {
+	db, from string // from is empty where the pipeline makes its documents itself
+	as       []string
+	local    []string // nil without localField
+	foreign  string
+	let      []letVar
+	stages   []bsonx.Value
+	piped    bool // a pipeline is given
+	cached   bool // results may be used again for the same values
+	opts     Options
+}
+
+// letVar is a variable that a stage gives its sub-pipeline.
+type letVar struct {
+	name  string
+	value expr.Expr
+}
+
+// lookupArgs are the arguments as they were written.
+type lookupArgs struct {
+	from, as, local, foreign, let, pipeline bsonx.Value
+}
+
+func parseLookup(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
+	}
+	var args lookupArgs
+	if err := args.read(arg.Doc()); err != nil {
+		return nil, err
+	}
+	if err := args.check(); err != nil {
+		return nil, err
+	}
+	l := &lookup{db: opts.DB, opts: opts, piped: !args.pipeline.IsMissing(), cached: isRepeatable(args.pipeline)}
+	if !args.from.IsMissing() {
+		l.from = args.from.Str()
+		if l.from == "" {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $lookup namespace: %s.", opts.DB)
+		}
+	}
+	var err error
+	if l.as, err = expr.SplitFieldPath(args.as.Str()); err != nil {
+		return nil, err
+	}
+	if !args.local.IsMissing() {
+		if l.local, err = expr.SplitFieldPath(args.local.Str()); err != nil {
+			return nil, err
+		}
+		l.foreign = args.foreign.Str()
+		if _, err = expr.SplitFieldPath(l.foreign); err != nil {
+			return nil, err
+		}
+	}
+	return []stage{l}, l.setPipeline(args.let, args.pipeline)
+}
+
+func (a *lookupArgs) read(spec bsonx.Doc) error {
+	for it := spec.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		switch name {
+		case "pipeline":
+			a.pipeline = v
+			if v.Type != bsonx.TypeArray {
+				return mongoerr.New(mongoerr.TypeMismatch, "A pipeline must be an array of objects")
+			}
+			continue
+		case "let":
+			a.let = v
+			if v.Type != bsonx.TypeDocument {
+				return mongoerr.New(mongoerr.FailedToParse, "$lookup argument 'let: %s' must be an object, is type %s", expr.Show(v), v.Type)
+			}
+			continue
+		case "from":
+			a.from = v
+			if v.Type == bsonx.TypeDocument {
+				return mongoerr.New(mongoerr.FailedToParse, "$lookup with syntax {from: {db:<>, coll:<>},..} is not supported for db: %s and coll: %s",
+					expr.Show(v.Doc().Lookup("db")), expr.Show(v.Doc().Lookup("coll")))
+			}
+		case "as":
+			a.as = v
+		case "localField":
+			a.local = v
+		case "foreignField":
+			a.foreign = v
+		default:
+			return mongoerr.New(mongoerr.FailedToParse, "unknown argument to $lookup: %s", name)
+		}
+		if v.Type != bsonx.TypeString {
+			return mongoerr.New(mongoerr.FailedToParse, "$lookup argument '%s: %s' must be a string, is type %s", name, expr.Show(v), v.Type)
+		}
+	}
+	return nil
+}
+
+// check refuses combinations of arguments.
+func (a *lookupArgs) check() error {
+	piped := !a.pipeline.IsMissing()
+	if a.from.IsMissing() && (!piped || firstStage(a.pipeline.Doc()) != "$documents") {
+		return mongoerr.New(mongoerr.FailedToParse, "$lookup stage without explicit collection must have a pipeline with $documents as first stage")
+	}
+	switch {
+	case a.as.IsMissing():
+		return mongoerr.New(mongoerr.FailedToParse, "must specify 'as' field for a $lookup")
+	case a.local.IsMissing() != a.foreign.IsMissing() && piped:
+		return mongoerr.New(mongoerr.FailedToParse, "$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
+	case !piped && (a.local.IsMissing() || a.foreign.IsMissing()):
+		return mongoerr.New(mongoerr.FailedToParse, "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
+	case !piped && !a.let.IsMissing():
+		return mongoerr.New(mongoerr.FailedToParse, "$lookup with a 'let' argument must also specify 'pipeline'")
+	default:
+		return nil
+	}
+}
+
+// setPipeline checks the sub-pipeline, in which the variables have no values yet.
+func (l *lookup) setPipeline(let, stages bsonx.Value) error {
+	if !l.piped {
+		return nil
+	}
+	var err error
+	inner := l.opts
+	l.let, inner.Vars, err = parseLetVars(let.Doc(), l.opts.Vars)
+	if err != nil {
+		return err
+	}
+	l.stages = stages.Clone().Doc().Values()
+	_, err = parseSub(stages, inner, topOf(l.from), inLookup)
+	return err
+}
+
+// parseLetVars compiles variables. It returns a scope that has them too.
+func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) {
+	var out []letVar
+	inner := vars
+	if let == nil {
+		return nil, inner, nil
+	}
+	for it := let.Iter(); it.Next(); {
+		v := letVar{name: string(it.Key())}
+		if err := expr.CheckVariableName(v.name); err != nil {
+			return nil, nil, err
+		}
+		var err error
+		if v.value, err = expr.Parse(it.Value().Clone(), vars); err != nil {
+			return nil, nil, err
+		}
+		out = append(out, v)
+		inner, _ = inner.WithSlot(v.name)
+	}
+	return out, inner, nil
+}
+
+func (l *lookup) open(src Source, env *Env) Source {
+	s := &lookupSource{
+		input: input{src}, lookup: l, env: env, limit: env.memoryLimit(), out: bsonx.NewBuilder(nil),
+		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now},
+	}
+	s.cache.limit = min(s.limit, maxLookupCache)
+	s.cache.off = !l.cached
+	s.foreign = foreignField{db: l.db, name: l.from, path: l.foreign, opts: l.opts, env: env}
+	return s
+}
+
+type lookupSource struct {
+	input
+	lookup    *lookup
+	env       *Env
+	limit     int
+	ctx       expr.Context
+	locals    []bsonx.Value
+	letValues []bsonx.Value
+	key       []byte
+	cache     resultCache
+	foreign   foreignField
+	out       *bsonx.Builder
+}
+
+// Next implements Source.
+func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	doc, err := s.src.Next(ctx)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	found, err := s.find(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	return setPath(doc, s.lookup.as, found), nil
+}
+
+// find returns the array of the documents that belong to doc, borrowed until it is called again.
+func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, error) {
+	if err := s.evaluate(doc); err != nil {
+		return bsonx.Missing, err
+	}
+	if v, ok := s.cache.get(s.key); ok {
+		return v, nil
+	}
+	s.out.Reset(s.out.Bytes()[:0])
+	s.out.StartArray()
+	var err error
+	if s.lookup.piped {
+		err = s.runPipeline(ctx)
+	} else {
+		err = s.foreign.each(ctx, s.locals, s.add)
+	}
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	s.out.End()
+	v := bsonx.Array(s.out.Bytes())
+	s.cache.put(s.key, v)
+	return v, nil
+}
+
+// evaluate computes what the results depend on, and the key of that for the cache.
+func (s *lookupSource) evaluate(doc bsonx.Doc) error {
+	s.key, s.locals = s.key[:0], s.locals[:0]
+	if s.lookup.local != nil {
+		visitValues(bsonx.Document(doc), s.lookup.local, func(v bsonx.Value) {
+			s.locals = append(s.locals, v)
+			s.key = appendExactKey(s.key, v)
+		})
+		s.key = append(s.key, 0)
+	}
+	s.ctx.Root = bsonx.Document(doc)
+	for i, v := range s.lookup.let {
+		var err error
+		if s.letValues[i], err = v.value.Eval(&s.ctx); err != nil {
+			return err
+		}
+		s.key = appendExactKey(s.key, s.letValues[i])
+	}
+	return nil
+}
+
+func (s *lookupSource) runPipeline(ctx context.Context) error {
+	vars := s.lookup.opts.Vars
+	for i, v := range s.lookup.let {
+		vars = vars.WithConst(v.name, s.letValues[i])
+	}
+	src, err := s.env.openCollection(ctx, s.lookup.db, s.lookup.from, s.lookup.joined(s.locals), vars)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	return Drain(ctx, src, s.add)
+}
+
+// joined returns the sub-pipeline with the condition on the joined fields before it: after a $documents.
+func (l *lookup) joined(locals []bsonx.Value) []bsonx.Value {
+	if l.local == nil {
+		return l.stages
+	}
+	at := 0
+	if l.from == "" {
+		at = 1
+	}
+	stages := make([]bsonx.Value, 0, len(l.stages)+1)
+	stages = append(append(stages, l.stages[:at]...), matchAny(l.foreign, locals))
+	return append(stages, l.stages[at:]...)
+}
+
+// maxLookupBytes is MongoDB's limit of the documents that one document is joined with.
+const maxLookupBytes = 16 << 20
+
+func (s *lookupSource) add(doc bsonx.Doc) error {
+	if s.out.Len()+len(doc) > maxLookupBytes {
+		return mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", s.lookup.from, maxLookupBytes)
+	}
+	s.out.Elem(bsonx.Document(doc))
+	return nil
+}
+
+// visitValues calls f for the values at a path, through arrays of documents; of an array at its end for the elements.
+func visitValues(v bsonx.Value, path []string, f func(bsonx.Value)) {
+	switch {
+	case len(path) == 0 && v.Type == bsonx.TypeArray:
+		for it := v.Doc().Iter(); it.Next(); {
+			f(it.Value())
+		}
+	case len(path) == 0:
+		if !v.IsMissing() {
+			f(v)
+		}
+	case v.Type == bsonx.TypeDocument:
+		visitValues(v.Doc().Lookup(path[0]), path[1:], f)
+	case v.Type == bsonx.TypeArray:
+		if _, numeric := bsonx.ArrayIndex(path[0]); numeric {
+			visitValues(v.Doc().Lookup(path[0]), path[1:], f)
+		}
+		for it := v.Doc().Iter(); it.Next(); {
+			if it.Value().Type == bsonx.TypeDocument {
+				visitValues(it.Value(), path, f)
+			}
+		}
+	}
+}

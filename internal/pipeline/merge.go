@@ -1,0 +1,215 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Merge is $merge.
+type Merge struct {
+	DB, Coll string
+	// On are the fields that say which document is replaced; nil for _id.
+	On []string
+	// WhenMatched is replace, keepExisting, merge, fail or pipeline, and Stages are the pipeline.
+	WhenMatched string
+	Stages      bsonx.Value
+	// WhenNotMatched is insert, discard or fail.
+	WhenNotMatched string
+
+	let    []letVar
+	rawLet bsonx.Value
+	opts   Options
+}
+
+func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
+	m := &Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert", opts: opts}
+	switch arg.Type {
+	case bsonx.TypeString:
+		m.Coll = arg.Str()
+		if m.Coll == "" {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $merge target namespace: '%s.'", m.DB)
+		}
+	case bsonx.TypeDocument:
+		if err := m.read(arg.Doc()); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge only supports a string or object argument, but found %s", arg.Type)
+	}
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return []stage{m}, nil
+}
+
+func (m *Merge) read(spec bsonx.Doc) error {
+	if spec.Lookup("into").IsMissing() {
+		return mongoerr.New(40414, "BSON field '$merge.into' is missing but a required field")
+	}
+	for it := spec.Iter(); it.Next(); {
+		var err error
+		v := it.Value()
+		switch name := string(it.Key()); name {
+		case "into":
+			err = m.readInto(v)
+		case "on":
+			err = m.readOn(v)
+		case "let":
+			m.rawLet = v
+			if v.Type != bsonx.TypeDocument {
+				err = mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.let' is the wrong type '%s', expected type 'object'", v.Type)
+			}
+		case "whenMatched":
+			err = m.readWhenMatched(v)
+		case "whenNotMatched":
+			m.WhenNotMatched, err = mergeMode(name, v, "insert", "discard", "fail")
+		default:
+			err = mongoerr.New(40415, "BSON field '$merge.%s' is an unknown field.", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Merge) readInto(v bsonx.Value) error {
+	switch v.Type {
+	case bsonx.TypeString:
+		if m.Coll = v.Str(); m.Coll == "" {
+			return mongoerr.New(5786800, "$merge 'into' field cannot be an empty string")
+		}
+		return nil
+	case bsonx.TypeDocument:
+	default:
+		return mongoerr.New(51178, "$merge 'into' field  must be either a string or an object, but found %s", v.Type)
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		name := string(it.Key())
+		if name != "db" && name != "coll" {
+			return mongoerr.New(40415, "BSON field 'into.%s' is an unknown field.", name)
+		}
+		if it.Value().Type != bsonx.TypeString && !it.Value().IsNull() {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'into.%s' is the wrong type '%s', expected type 'string'", name, it.Value().Type)
+		}
+	}
+	if db := v.Doc().Lookup("db"); db.Type == bsonx.TypeString && db.Str() != "" {
+		m.DB = db.Str()
+	}
+	coll := v.Doc().Lookup("coll")
+	if coll.Type != bsonx.TypeString || coll.Str() == "" {
+		return mongoerr.New(5786801, "$merge 'into' field must specify a 'coll' that is not empty, null or undefined")
+	}
+	m.Coll = coll.Str()
+	return nil
+}
+
+func (m *Merge) readOn(v bsonx.Value) error {
+	switch v.Type {
+	case bsonx.TypeString:
+		m.On = []string{v.Str()}
+	case bsonx.TypeArray:
+		for it := v.Doc().Iter(); it.Next(); {
+			if it.Value().Type != bsonx.TypeString {
+				return mongoerr.New(51134, "$merge 'on' array elements must be strings, but found %s", it.Value().Type)
+			}
+			name := it.Value().Str()
+			if slices.Contains(m.On, name) {
+				return mongoerr.New(31465, "Found a duplicate field '%s'", name)
+			}
+			m.On = append(m.On, name)
+		}
+		if len(m.On) == 0 {
+			return mongoerr.New(51187, "If explicitly specifying $merge 'on', must include at least one field")
+		}
+	default:
+		return mongoerr.New(51186, "$merge 'on' field must be either a string or an array of strings, but found %s", v.Type)
+	}
+	for _, name := range m.On {
+		if _, err := expr.SplitFieldPath(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Merge) readWhenMatched(v bsonx.Value) error {
+	if v.Type == bsonx.TypeArray {
+		m.WhenMatched, m.Stages = "pipeline", v.Clone()
+		return nil
+	}
+	if v.Type != bsonx.TypeString {
+		return mongoerr.New(51191, "$merge 'whenMatched' field must be either a string or an array, but found %s", v.Type)
+	}
+	var err error
+	m.WhenMatched, err = mergeMode("whenMatched", v, "replace", "merge", "keepExisting", "fail")
+	return err
+}
+
+func mergeMode(field string, v bsonx.Value, modes ...string) (string, error) {
+	if v.Type != bsonx.TypeString {
+		return "", mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.%s' is the wrong type '%s', expected type 'string'", field, v.Type)
+	}
+	if !slices.Contains(modes, v.Str()) {
+		return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$merge.%s' is not a valid value.", v.Str(), field)
+	}
+	return v.Str(), nil
+}
+
+// check refuses combinations, and targets that no pipeline may write to, and compiles what the stage computes.
+func (m *Merge) check() error {
+	if m.WhenNotMatched != "insert" && (m.WhenMatched == "keepExisting" || m.WhenMatched == "fail") {
+		return mongoerr.New(51181, "Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.WhenMatched, m.WhenNotMatched)
+	}
+	if isInternal(m.DB) {
+		return mongoerr.New(31320, "Cannot $merge to internal database: %s", m.DB)
+	}
+	if strings.HasPrefix(m.Coll, "system.") {
+		return mongoerr.New(31319, "Cannot $merge to special collection: %s", m.Coll)
+	}
+	if m.WhenMatched != "pipeline" {
+		if !m.rawLet.IsMissing() {
+			return mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.WhenMatched)
+		}
+		return nil
+	}
+	if v := m.rawLet.Doc(); v != nil && !isRoot(v.Lookup("new")) {
+		return mongoerr.New(51273, "'let' may not define a value for the reserved 'new' variable other than '$$ROOT'")
+	}
+	var err error
+	inner := m.opts
+	if m.let, inner.Vars, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars); err != nil {
+		return err
+	}
+	inner.Vars, _ = inner.Vars.WithSlot("new")
+	_, err = inner.nested.update(m.Stages, inner)
+	return err
+}
+
+// isRoot reports whether a value is absent or $$ROOT.
+func isRoot(v bsonx.Value) bool {
+	return v.IsMissing() || v.Type == bsonx.TypeString && v.Str() == "$$ROOT"
+}
+
+// Vars returns the scope of the pipeline for one document: the stage's variables, and the document as $$new.
+func (m *Merge) Vars(doc bsonx.Doc) (*expr.Vars, error) {
+	ctx := &expr.Context{Root: bsonx.Document(doc), Now: m.opts.Now}
+	vars := m.opts.Vars.WithConst("new", bsonx.Document(doc))
+	for _, l := range m.let {
+		v, err := l.value.Eval(ctx)
+		if err != nil {
+			return nil, err
+		}
+		vars = vars.WithConst(l.name, v)
+	}
+	return vars, nil
+}
+
+func (m *Merge) open(src Source, env *Env) Source {
+	return &writerSource{input: input{src}, write: func(ctx context.Context, w Writer) error { return w.Merge(ctx, m, src) }, env: env}
+}

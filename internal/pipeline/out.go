@@ -1,0 +1,98 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Writer is what $out and $merge write with. Both read src to its end and do not close it.
+type Writer interface {
+	// Out replaces a collection by what src yields.
+	Out(ctx context.Context, target *Out, src Source) error
+	// Merge puts what src yields into a collection.
+	Merge(ctx context.Context, target *Merge, src Source) error
+}
+
+// Out is $out.
+type Out struct{ DB, Coll string }
+
+func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
+	out := &Out{DB: opts.DB}
+	switch arg.Type {
+	case bsonx.TypeString:
+		out.Coll = arg.Str()
+	case bsonx.TypeDocument:
+		if err := out.read(arg.Doc()); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", arg.Type)
+	}
+	if out.Coll == "" {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $out target namespace, %s.", out.DB)
+	}
+	if isInternal(out.DB) {
+		return nil, mongoerr.New(31321, "Can't $out to internal database: %s", out.DB)
+	}
+	if strings.HasPrefix(out.Coll, "system.") {
+		return nil, mongoerr.New(17385, "Can't $out to special collection: %s", out.Coll)
+	}
+	return []stage{out}, nil
+}
+
+func (o *Out) read(spec bsonx.Doc) error {
+	fields := map[string]*string{"db": &o.DB, "coll": &o.Coll}
+	for it := spec.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		if name == "timeseries" {
+			return mongoerr.New(mongoerr.NotImplemented, "$out to a time series collection is not supported yet")
+		}
+		into, ok := fields[name]
+		if !ok {
+			return mongoerr.New(40415, "BSON field '$out.%s' is an unknown field.", name)
+		}
+		if v.Type != bsonx.TypeString {
+			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$out.%s' is the wrong type '%s', expected type 'string'", name, v.Type)
+		}
+		*into = v.Str()
+	}
+	for _, name := range []string{"db", "coll"} {
+		if spec.Lookup(name).IsMissing() {
+			return mongoerr.New(40414, "BSON field '$out.%s' is missing but a required field", name)
+		}
+	}
+	return nil
+}
+
+// isInternal reports whether a database is the server's own, in which pipelines may not write.
+func isInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
+
+func (o *Out) open(src Source, env *Env) Source {
+	return &writerSource{input: input{src}, write: func(ctx context.Context, w Writer) error { return w.Out(ctx, o, src) }, env: env}
+}
+
+// writerSource writes all of its input when it is read, and yields nothing.
+type writerSource struct {
+	input
+	env   *Env
+	write func(ctx context.Context, w Writer) error
+	done  bool
+}
+
+// Next implements Source.
+func (s *writerSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.done {
+		return nil, nil
+	}
+	s.done = true
+	if s.env == nil || s.env.Writer == nil {
+		return nil, mongoerr.New(mongoerr.InternalError, "nothing can be written here")
+	}
+	return nil, s.write(ctx, s.env.Writer)
+}
+
+// Writes reports whether the pipeline ends with a stage that writes.
+func (p *Pipeline) Writes() bool { return len(p.steps) > 0 && isWriter(p.steps[len(p.steps)-1].name) }

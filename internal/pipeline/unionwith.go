@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// unionWith is $unionWith: the documents of another collection after those of the input.
+type unionWith struct {
+	db, coll string // coll is empty where the pipeline makes its documents itself
+	stages   []bsonx.Value
+	opts     Options
+}
+
+func parseUnionWith(arg bsonx.Value, opts Options) ([]stage, error) {
+	u := &unionWith{db: opts.DB, opts: opts}
+	switch arg.Type {
+	case bsonx.TypeString:
+		if u.coll = arg.Str(); u.coll == "" {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s. is not a valid collection name", opts.DB)
+		}
+		return []stage{u}, nil
+	case bsonx.TypeDocument:
+		return []stage{u}, u.read(arg.Doc())
+	default:
+		return nil, mongoerr.New(mongoerr.FailedToParse, "the $unionWith stage specification must be an object or string, but found %s", arg.Type)
+	}
+}
+
+func (u *unionWith) read(spec bsonx.Doc) error {
+	var coll, pipeline bsonx.Value
+	for it := spec.Iter(); it.Next(); {
+		v := it.Value()
+		switch name := string(it.Key()); name {
+		case "coll":
+			if coll = v; v.Type != bsonx.TypeString {
+				return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'", v.Type)
+			}
+		case "pipeline":
+			if pipeline = v; v.Type != bsonx.TypeArray {
+				return mongoerr.New(mongoerr.TypeMismatch, "A pipeline must be an array of objects")
+			}
+		default:
+			return mongoerr.New(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
+		}
+	}
+	if coll.IsMissing() {
+		if pipeline.IsMissing() || firstStage(pipeline.Doc()) != "$documents" {
+			return mongoerr.New(mongoerr.FailedToParse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage")
+		}
+	} else if u.coll = coll.Str(); u.coll == "" {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s. is not a valid collection name", u.db)
+	}
+	if pipeline.IsMissing() {
+		return nil
+	}
+	u.stages = pipeline.Clone().Doc().Values()
+	_, err := parseSub(pipeline, u.opts, topOf(u.coll), inUnionWith)
+	return err
+}
+
+func (u *unionWith) open(src Source, env *Env) Source {
+	return &unionSource{input: input{src}, union: u, env: env}
+}
+
+type unionSource struct {
+	input
+	union *unionWith
+	env   *Env
+	other Source // what is read after the input; nil before its end
+}
+
+// Next implements Source.
+func (s *unionSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.other == nil {
+		doc, err := s.src.Next(ctx)
+		if err != nil || doc != nil {
+			return doc, err
+		}
+		s.other, err = s.env.openCollection(ctx, s.union.db, s.union.coll, s.union.stages, s.union.opts.Vars)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.other.Next(ctx)
+}
+
+// Save implements Source.
+func (s *unionSource) Save() {
+	s.input.Save()
+	if s.other != nil {
+		s.other.Save()
+	}
+}
+
+// Restore implements Source.
+func (s *unionSource) Restore(ctx context.Context) error {
+	if err := s.input.Restore(ctx); err != nil || s.other == nil {
+		return err
+	}
+	return s.other.Restore(ctx)
+}
+
+// Close implements Source.
+func (s *unionSource) Close() {
+	s.input.Close()
+	if s.other != nil {
+		s.other.Close()
+	}
+}
