@@ -77,6 +77,8 @@ type Options struct {
 	SlowOperation time.Duration
 	// TestCommands enables commands that make others fail, for tests of drivers.
 	TestCommands bool
+	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
+	NoScripting bool
 	// OnShutdown is called when a client on this machine runs the shutdown command; without it the command is refused.
 	OnShutdown func()
 }
@@ -151,11 +153,11 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
 		Logger:       o.Logger,
 		Log:          lines,
-		TestCommands: o.TestCommands,
-		SlowMillis:   slowMillis(o.SlowOperation),
-		CommandLine:  command.CommandLine{Args: os.Args},
-		Build:        command.Build{Version: Version, Revision: revision()},
-		Shutdown:     o.OnShutdown,
+		TestCommands: o.TestCommands, NoScripting: o.NoScripting,
+		SlowMillis:  slowMillis(o.SlowOperation),
+		CommandLine: command.CommandLine{Args: os.Args},
+		Build:       command.Build{Version: Version, Revision: revision()},
+		Shutdown:    o.OnShutdown,
 	})
 	if err != nil {
 		store.Close()

@@ -42,6 +42,7 @@ type serveFlags struct {
 	slowMillis     int
 	sync           string
 	testCommands   bool
+	noScripting    bool
 	config         string
 }
 
@@ -82,6 +83,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.slowMillis, "slow-ms", 100, "log operations that take at least so many milliseconds; -1 for none")
 	flags.StringVar(&f.sync, "sync", "on-request", "which writes wait for the disk: on-request (j: true or w: majority), always, never")
 	flags.BoolVar(&f.testCommands, "enable-test-commands", false, "enable commands for tests of drivers, such as configureFailPoint")
+	flags.BoolVar(&f.noScripting, "no-scripting", false, "refuse JavaScript: $where, $function, $accumulator and mapReduce")
 	flags.StringVar(&f.config, "config", "", "YAML file with settings")
 }
 
@@ -143,6 +145,7 @@ func (f *serveFlags) options(stderr io.Writer) (*sheaf.Options, error) {
 	}
 	o := &sheaf.Options{
 		MemoryBudget: budget, Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
+		NoScripting:   f.noScripting,
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond,
 	}
 	switch f.sync {

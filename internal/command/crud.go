@@ -21,13 +21,15 @@ import (
 // scope is what the filters, projections and updates of one command are compiled with.
 type scope struct {
 	let  bsonx.Doc
+	base *expr.Vars // below the variables of let
 	vars *expr.Vars
 	now  time.Time
 }
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
-	return scope{now: req.Now}.with(req.Doc("let"))
+	base := req.baseVars()
+	return scope{now: req.Now, base: base, vars: base}.with(req.Doc("let"))
 }
 
 // with returns the scope with more variables.
@@ -37,7 +39,7 @@ func (s scope) with(let bsonx.Doc) (scope, error) {
 	}
 	var err error
 	s.let = withFields(s.let, let)
-	s.vars, err = expr.NewVarsAt(s.let, s.now)
+	s.vars, err = s.base.WithLet(s.let, s.now)
 	return s, err
 }
 

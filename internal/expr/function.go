@@ -63,7 +63,7 @@ func parseFunction(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr,
 	case lang.Type != bsonx.TypeString || lang.Str() != "js":
 		return nil, mongoerr.New(31419, "Currently the only supported language specifier is 'js'.")
 	}
-	fn, err := js.New(body, vars.scriptOptions())
+	fn, err := js.New(body, vars.Scripts())
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func (v *Vars) WithScripts(opts js.Options) *Vars {
 	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), scripts: &opts}
 }
 
-// scriptOptions returns the limits of the innermost scope that has any.
-func (v *Vars) scriptOptions() js.Options {
+// Scripts returns the limits of the innermost scope that has any.
+func (v *Vars) Scripts() js.Options {
 	for s := v; s != nil; s = s.parent {
 		if s.scripts != nil {
 			return *s.scripts

@@ -25,29 +25,30 @@ const constSlot = -3
 
 // NewVars returns the scope of a command's `let` document. The values are expressions without field paths, computed
 // here once; every later one sees the system variables only.
-func NewVars(let bsonx.Doc) (*Vars, error) { return NewVarsAt(let, clock.System{}.Now()) }
+func NewVars(let bsonx.Doc) (*Vars, error) { return (*Vars)(nil).WithLet(let, clock.System{}.Now()) }
 
-// NewVarsAt is NewVars for a command that runs at the given time.
-func NewVarsAt(let bsonx.Doc, now time.Time) (*Vars, error) {
-	var vars *Vars
+// WithLet returns the scope with the variables of `let`, whose values see no other variables than the scope's.
+// The scope may be nil.
+func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
+	vars := v
 	ctx := &Context{Now: now}
 	for it := let.Iter(); it.Next(); {
 		name := string(it.Key())
 		if err := CheckVariableName(name); err != nil {
 			return nil, err
 		}
-		e, err := Parse(it.Value(), nil)
+		e, err := Parse(it.Value(), v)
 		if err != nil {
 			return nil, err
 		}
 		if readsDocument(e) {
 			return nil, mongoerr.New(4890500, "Command let Expression does not evaluate to a constant")
 		}
-		v, err := e.Eval(ctx)
+		value, err := e.Eval(ctx)
 		if err != nil {
 			return nil, err
 		}
-		vars = vars.WithConst(name, v.Clone())
+		vars = vars.WithConst(name, value.Clone())
 	}
 	return vars, nil
 }

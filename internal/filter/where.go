@@ -49,7 +49,14 @@ func parseWhere(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, e
 	if level == levelElem {
 		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch cannot contain $where expression")
 	}
-	fn, err := js.New(v.Str(), js.Options{Timeout: p.opts.JSTimeout})
+	opts := p.opts.Vars.Scripts()
+	if opts.Disabled {
+		return nil, mongoerr.New(mongoerr.BadValue, "no globalScriptEngine in $where parsing")
+	}
+	if p.opts.JSTimeout > 0 {
+		opts.Timeout = p.opts.JSTimeout
+	}
+	fn, err := js.New(v.Str(), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ func countUses(q *Query, n node) {
 		c.Scans().Add(q.Tailable)
 	case *idHack:
 		c.IDUses().Add()
+	default: // the others read no index themselves
 	}
 	for i := 0; n.input(i) != nil; i++ {
 		countUses(q, n.input(i))
