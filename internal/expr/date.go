@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"strings"
 	"time"
-	_ "time/tzdata" // A server without zone files must know the Olson time zones too.
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -14,23 +13,38 @@ const dateFamily = "date"
 
 func dateOperators() []definition {
 	return []definition{
-		datePart("$year", func(t time.Time) int { return t.Year() }),
-		datePart("$month", func(t time.Time) int { return int(t.Month()) }),
-		datePart("$dayOfMonth", func(t time.Time) int { return t.Day() }),
-		datePart("$hour", func(t time.Time) int { return t.Hour() }),
-		datePart("$minute", func(t time.Time) int { return t.Minute() }),
-		datePart("$second", func(t time.Time) int { return t.Second() }),
-		datePart("$millisecond", func(t time.Time) int { return t.Nanosecond() / 1e6 }),
-		datePart("$dayOfWeek", func(t time.Time) int { return int(t.Weekday()) + 1 }),
-		datePart("$dayOfYear", func(t time.Time) int { return t.YearDay() }),
-		datePart("$week", func(t time.Time) int { return (t.YearDay() + 6 - int(t.Weekday())) / 7 }),
-		datePart("$isoDayOfWeek", func(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }),
-		datePart("$isoWeek", func(t time.Time) int { _, week := t.ISOWeek(); return week }),
-		dateFunction("$isoWeekYear", func(t time.Time) bsonx.Value { year, _ := t.ISOWeek(); return bsonx.Int64(int64(year)) }),
+		datePart("$year", func(w wall) int64 { year, _, _ := dateOfDays(w.days); return year }),
+		datePart("$month", func(w wall) int64 { _, month, _ := dateOfDays(w.days); return month }),
+		datePart("$dayOfMonth", func(w wall) int64 { _, _, day := dateOfDays(w.days); return day }),
+		datePart("$hour", func(w wall) int64 { return w.millis / hourMillis }),
+		datePart("$minute", func(w wall) int64 { return w.millis / minuteMillis % 60 }),
+		datePart("$second", func(w wall) int64 { return w.millis / secondMillis % 60 }),
+		datePart("$millisecond", func(w wall) int64 { return w.millis % secondMillis }),
+		datePart("$dayOfWeek", func(w wall) int64 { return weekday(w.days)%7 + 1 }),
+		datePart("$dayOfYear", func(w wall) int64 { return dayOfYear(w.days) }),
+		datePart("$week", func(w wall) int64 { return sundayWeek(w.days) }),
+		datePart("$isoDayOfWeek", func(w wall) int64 { return weekday(w.days) }),
+		datePart("$isoWeek", func(w wall) int64 { _, week := isoWeek(w.days); return week }),
+		dateFunction("$isoWeekYear", func(w wall) bsonx.Value { year, _ := isoWeek(w.days); return bsonx.Int64(year) }),
 		timestampPart("$tsSecond", 5687301, func(t, _ uint32) uint32 { return t }),
 		timestampPart("$tsIncrement", 5687302, func(_, i uint32) uint32 { return i }),
+		{name: "$dateFromParts", family: dateFamily, min: 1, max: 1, parse: parseDateFromParts},
+		{name: "$dateToParts", family: dateFamily, min: 1, max: 1, parse: parseDateToParts},
+		{name: "$dateToString", family: dateFamily, min: 1, max: 1, parse: parseDateToString},
+		{name: "$dateFromString", family: dateFamily, min: 1, max: 1, parse: parseDateFromString},
+		{name: dateDiffName, family: dateFamily, min: 1, max: 1, parse: parseDateDiff},
+		{name: "$dateTrunc", family: dateFamily, min: 1, max: 1, parse: parseDateTrunc},
+		dateArithmetic("$dateAdd", 1), dateArithmetic("$dateSubtract", -1),
 	}
 }
+
+func dayOfYear(days int64) int64 {
+	year, _, _ := dateOfDays(days)
+	return days - daysOf(year, 1, 1) + 1
+}
+
+// sundayWeek returns the week of the year, 0 to 53: weeks start on Sundays, and the days before the first are in week 0.
+func sundayWeek(days int64) int64 { return (dayOfYear(days) + 6 - weekday(days)%7) / 7 }
 
 // dateOf converts a date, timestamp or ObjectId to a time in UTC.
 func dateOf(v bsonx.Value) (time.Time, error) {
@@ -47,83 +61,46 @@ func dateOf(v bsonx.Value) (time.Time, error) {
 	}
 }
 
-// zoneOf reads a time zone: an Olson name, UTC, GMT, or an offset such as +01, -0530 or +05:30.
-func zoneOf(v bsonx.Value) (*time.Location, error) {
-	if v.Type != bsonx.TypeString {
-		return nil, mongoerr.New(40517, "timezone must evaluate to a string, found %s", v.Type)
+// wallOf returns what the clocks of a zone show at a date, timestamp or ObjectId.
+func wallOf(v bsonx.Value, zone *time.Location) (wall, error) {
+	if v.Type == bsonx.TypeDate {
+		return wallAt(v.Int64(), zone), nil
 	}
-	name := v.Str()
-	if name == "" || name == "Local" {
-		return nil, unknownZone(name)
-	}
-	if name == "GMT" || name == "UTC" {
-		return time.UTC, nil
-	}
-	if name[0] == '+' || name[0] == '-' {
-		return offsetZone(name)
-	}
-	zone, err := time.LoadLocation(name)
+	t, err := dateOf(v)
+	return wallAt(t.UnixMilli(), zone), err
+}
+
+func datePart(name string, part func(wall) int64) definition {
+	return dateFunction(name, func(w wall) bsonx.Value { return bsonx.Int32(int32(part(w))) })
+}
+
+// datePartExpr is a part of a date in a time zone.
+type datePartExpr struct {
+	date Expr
+	zone zoneArg
+	part func(wall) bsonx.Value
+}
+
+func (d *datePartExpr) children() []Expr { return present([]Expr{d.date, d.zone.expr}) }
+
+func (d *datePartExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	date, err := d.date.Eval(ctx)
 	if err != nil {
-		return nil, unknownZone(name)
+		return bsonx.Missing, err
 	}
-	return zone, nil
-}
-
-func unknownZone(name string) error {
-	return mongoerr.New(40485, "unrecognized time zone identifier: \"%s\"", name)
-}
-
-func offsetZone(name string) (*time.Location, error) {
-	digits := name[1:]
-	if len(digits) == 5 && digits[2] == ':' {
-		digits = digits[:2] + digits[3:]
+	zone, err := d.zone.eval(ctx)
+	if err != nil || zone == nil || nullish(date) {
+		return bsonx.Null, err
 	}
-	if len(digits) != 2 && len(digits) != 4 {
-		return nil, unknownZone(name)
+	w, err := wallOf(date, zone)
+	if err != nil {
+		return bsonx.Missing, err
 	}
-	n := 0
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return nil, unknownZone(name)
-		}
-		n = n*10 + int(digits[i]-'0')
-	}
-	minutes := n * 60
-	if len(digits) == 4 {
-		minutes = n/100*60 + n%100
-	}
-	if name[0] == '-' {
-		minutes = -minutes
-	}
-	return time.FixedZone(name, minutes*60), nil
-}
-
-func datePart(name string, part func(time.Time) int) definition {
-	return dateFunction(name, func(t time.Time) bsonx.Value { return bsonx.Int32(int32(part(t))) })
+	return d.part(w), nil
 }
 
 // dateFunction makes an operator of a date, given alone or as {date, timezone}.
-func dateFunction(name string, fn func(time.Time) bsonx.Value) definition {
-	eval := func(args []bsonx.Value, zoned bool) (bsonx.Value, error) {
-		zone := time.UTC
-		if zoned {
-			if nullish(args[1]) {
-				return bsonx.Null, nil
-			}
-			var err error
-			if zone, err = zoneOf(args[1]); err != nil {
-				return bsonx.Missing, err
-			}
-		}
-		if nullish(args[0]) {
-			return bsonx.Null, nil
-		}
-		t, err := dateOf(args[0])
-		if err != nil {
-			return bsonx.Missing, err
-		}
-		return fn(t.In(zone)), nil
-	}
+func dateFunction(name string, fn func(wall) bsonx.Value) definition {
 	return definition{
 		name: name, family: dateFamily, min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -131,8 +108,11 @@ func dateFunction(name string, fn func(time.Time) bsonx.Value) definition {
 			if err != nil {
 				return nil, err
 			}
-			zoned := args[1] != nil
-			return &callN{args, func(values []bsonx.Value) (bsonx.Value, error) { return eval(values, zoned) }}, nil
+			zone, err := compileZone(args[1])
+			if err != nil {
+				return nil, err
+			}
+			return &datePartExpr{args[0], zone, fn}, nil
 		},
 	}
 }
@@ -163,20 +143,4 @@ func timestampPart(name string, code mongoerr.Code, part func(t, i uint32) uint3
 		}
 		return bsonx.Int64(int64(part(v.Timestamp()))), nil
 	})
-}
-
-// dateLayouts are the forms of a date that $toDate reads.
-var dateLayouts = []string{
-	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
-	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "20060102T150405Z07:00", "20060102T150405",
-	"20060102", "2006/01/02", "January 2 2006", "January 2, 2006", "Jan 2 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
-}
-
-func parseDate(text string) (time.Time, bool) {
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
 }

@@ -30,6 +30,7 @@ type Context struct {
 	Random func() float64
 
 	stack []bsonx.Value
+	zones map[string]*time.Location // time zones that were looked up
 }
 
 // Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.

@@ -76,6 +76,7 @@ const (
 	StaleEpoch                                Code = 150
 	OperationCannotBeBatched                  Code = 151
 	ChunkTooBig                               Code = 153
+	DurationOverflow                          Code = 159
 	MaxStalenessOutOfRange                    Code = 160
 	IncompatibleCollationVersion              Code = 161
 	ViewDepthLimitExceeded                    Code = 165
@@ -258,6 +259,7 @@ var names = map[Code]string{
 	StaleEpoch:                                "StaleEpoch",
 	OperationCannotBeBatched:                  "OperationCannotBeBatched",
 	ChunkTooBig:                               "ChunkTooBig",
+	DurationOverflow:                          "DurationOverflow",
 	MaxStalenessOutOfRange:                    "MaxStalenessOutOfRange",
 	IncompatibleCollationVersion:              "IncompatibleCollationVersion",
 	ViewDepthLimitExceeded:                    "ViewDepthLimitExceeded",

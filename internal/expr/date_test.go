@@ -1,0 +1,82 @@
+package expr_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestDateConstantsAreCompiled pins that a constant that no document can make right is an error before the first document.
+func TestDateConstantsAreCompiled(t *testing.T) {
+	t.Parallel()
+	for text, code := range map[string]mongoerr.Code{
+		`{"$year": {"date": "$d", "timezone": "Mars/X"}}`:                    40485,
+		`{"$dateTrunc": {"date": "$d", "unit": "eon"}}`:                      mongoerr.FailedToParse,
+		`{"$dateTrunc": {"date": "$d", "unit": "day", "binSize": 0}}`:        5439018,
+		`{"$dateAdd": {"startDate": "$d", "unit": 5, "amount": 1}}`:          5439013,
+		`{"$dateToString": {"date": "$d", "format": "%q"}}`:                  18536,
+		`{"$dateFromString": {"dateString": "$d", "format": "%w"}}`:          18536,
+		`{"$dateFromParts": {"year": "$d", "timezone": "+1"}}`:               40485,
+		`{"$dateDiff": {"startDate": "$d", "endDate": "$d", "unit": "eon"}}`: mongoerr.FailedToParse,
+	} {
+		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), nil)
+		if mongoerr.CodeOf(err) != code {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestDateZonePerDocument reads the zone of each document, one after the other with the same Context.
+func TestDateZonePerDocument(t *testing.T) {
+	t.Parallel()
+	e, err := expr.Parse(parseJSON(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).Lookup("v"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &expr.Context{}
+	date := bsonx.Date(time.Date(2024, 7, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
+	for range 2 {
+		for zone, hour := range map[string]int32{"UTC": 12, "Europe/Berlin": 14, "America/New_York": 8, "+05:30": 17} {
+			ctx.Root = bsonx.Document(bsonx.NewDoc("d", date, "z", zone))
+			if v, err := e.Eval(ctx); err != nil || v.Int32() != hour {
+				t.Errorf("%s: %v %v", zone, v, err)
+			}
+		}
+	}
+}
+
+// BenchmarkDate computes one value of a date for a document.
+func BenchmarkDate(b *testing.B) {
+	doc := bsonx.NewDoc("d", bsonx.Date(1709210096789), "z", "Europe/Berlin", "s", "2024-02-29T12:34:56.789Z", "t", "Feb 29, 2024 12:34")
+	for _, bench := range []struct{ name, text string }{
+		{"year", `{"$year": "$d"}`},
+		{"year/zone", `{"$year": {"date": "$d", "timezone": "Europe/Berlin"}}`},
+		{"year/zone-of-document", `{"$year": {"date": "$d", "timezone": "$z"}}`},
+		{"trunc/hour", `{"$dateTrunc": {"date": "$d", "unit": "hour"}}`},
+		{"trunc/month", `{"$dateTrunc": {"date": "$d", "unit": "month"}}`},
+		{"trunc/day/zone", `{"$dateTrunc": {"date": "$d", "unit": "day", "timezone": "Europe/Berlin"}}`},
+		{"add/month/zone", `{"$dateAdd": {"startDate": "$d", "unit": "month", "amount": 1, "timezone": "Europe/Berlin"}}`},
+		{"toString", `{"$dateToString": {"date": "$d"}}`},
+		{"toString/zone", `{"$dateToString": {"date": "$d", "format": "%Y-%m-%d %H:%M %z", "timezone": "Europe/Berlin"}}`},
+		{"fromString/iso", `{"$dateFromString": {"dateString": "$s"}}`},
+		{"fromString/format", `{"$dateFromString": {"dateString": "$s", "format": "%Y-%m-%dT%H:%M:%S.%L%z"}}`},
+		{"fromString/free", `{"$dateFromString": {"dateString": "$t"}}`},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			e, err := expr.Parse(parseJSON(b, `{"v":`+bench.text+`}`).Lookup("v"), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx := &expr.Context{Root: bsonx.Document(doc)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := e.Eval(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,279 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// dateText is a date as it is read from text. Parts that the text does not have are absent.
+type dateText struct {
+	text string
+	errs strings.Builder
+
+	year, month, day     datePartText
+	hour, minute, second datePartText
+	micros               int64
+	isoYear, isoWeek     datePartText
+	isoDay               datePartText
+
+	haveDate, haveTime bool
+	zone               string // how the text names its zone: an abbreviation, or offsetZoneText
+	offset             int64  // of that zone, in seconds
+	relative           relativeText
+}
+
+// datePartText is a number that may be absent.
+type datePartText struct {
+	n   int64
+	set bool
+}
+
+// offsetZoneText marks a zone that is given as an offset.
+const offsetZoneText = "+"
+
+func some(n int64) datePartText { return datePartText{n, true} }
+
+// or returns the number, or what stands for one that is absent.
+func (d datePartText) or(n int64) int64 {
+	if d.set {
+		return d.n
+	}
+	return n
+}
+
+// fail notes an error at a position of the text.
+func (d *dateText) fail(at int, format string, args ...any) {
+	c := byte(' ')
+	if at < len(d.text) {
+		c = d.text[at]
+	}
+	fmt.Fprintf(&d.errs, "; %d: %s '%c'", at, fmt.Sprintf(format, args...), c)
+}
+
+// resolve converts what was read to milliseconds since 1970.
+func (d *dateText) resolve(zone *time.Location) (int64, error) {
+	d.check()
+	if d.errs.Len() > 0 {
+		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'%s", d.text, d.errs.String())
+	}
+	if !d.year.set || !d.month.set || !d.day.set {
+		return 0, mongoerr.New(mongoerr.ConversionFailure,
+			"an incomplete date/time string has been found, with elements missing: \"%s\"", d.text)
+	}
+	if d.zone != "" {
+		if zone != time.UTC {
+			return 0, d.twoZones()
+		}
+		zone = time.UTC
+	}
+	return d.shifted(zone)
+}
+
+func (d *dateText) twoZones() error {
+	if d.zone == offsetZoneText {
+		return mongoerr.New(mongoerr.ConversionFailure,
+			"you cannot pass in a date/time string with GMT offset together with a timezone argument")
+	}
+	return mongoerr.New(mongoerr.ConversionFailure,
+		"you cannot pass in a date/time string with time zone information ('%s') together with a timezone argument", strings.ToUpper(d.zone))
+}
+
+// check notes dates and times that do not exist, and fills in the date that an ISO week names.
+func (d *dateText) check() {
+	end := len(d.text)
+	if (d.isoYear.set || d.isoWeek.set || d.isoDay.set) && (d.year.set || d.month.set || d.day.set) {
+		d.fail(end, "Mixing of ISO dates with natural dates is not allowed")
+	} else if d.isoYear.set {
+		year, month, day := dateOfDays(daysOfISOWeek(d.isoYear.n, d.isoWeek.or(1), d.isoDay.or(1)))
+		d.year, d.month, d.day = some(year), some(month), some(day)
+	} else if d.isoWeek.set || d.isoDay.set {
+		d.fail(end, "The parsed date was invalid")
+	}
+	if d.hour.or(0) > 23 || d.minute.or(0) > 59 || d.second.or(0) > 59 {
+		d.fail(end, "The parsed time was invalid")
+	}
+	if !d.year.set || !d.month.set || !d.day.set {
+		return
+	}
+	first := daysOf(d.year.n, d.month.n, 1)
+	if d.month.n < 1 || d.month.n > 12 || d.day.n < 1 || d.day.n > daysOf(d.year.n, d.month.n+1, 1)-first {
+		d.fail(end, "The parsed date was invalid")
+	}
+}
+
+// shifted applies what is relative, and converts the result from the time of the zone.
+func (d *dateText) shifted(zone *time.Location) (int64, error) {
+	r := &d.relative
+	month := d.month.n + r.months
+	day := d.day.n
+	switch {
+	case r.firstDay:
+		day = 1
+	case r.lastDay:
+		month, day = month+1, 0
+	}
+	days := daysOf(d.year.n, month, day)
+	if r.weekday != 0 {
+		ahead := r.weekday - weekday(days)
+		if ahead < 0 && r.days >= 0 || ahead > 0 && r.days < 0 {
+			ahead += 7
+		}
+		days += ahead
+	}
+	millis := ((d.hour.or(0)*60+d.minute.or(0))*60+d.second.or(0))*secondMillis + floorDiv(d.micros, 1000)
+	out, ok := instant(days+r.days, millis-d.offset*secondMillis, zone, false)
+	if !ok {
+		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'", d.text)
+	}
+	return out + r.seconds*secondMillis, nil
+}
+
+// readDate reads a date without a format, as $dateFromString and $toDate do.
+func readDate(text string, zone *time.Location) (int64, error) {
+	if millis, ok := readISODate(text); ok && (zone == time.UTC || text[len(text)-1] != 'Z') {
+		if zone == time.UTC {
+			return millis, nil
+		}
+		if out, ok := instant(0, millis, zone, false); ok {
+			return out, nil
+		}
+	}
+	d := &dateText{text: text}
+	d.scan()
+	return d.resolve(zone)
+}
+
+// readISODate reads the usual form, 2006-01-02T15:04:05 with or without milliseconds and Z. It leaves all others, and
+// those in doubt, to the scanner.
+func readISODate(text string) (int64, bool) {
+	n := len(text)
+	if n < 10 || text[4] != '-' || text[7] != '-' {
+		return 0, false
+	}
+	year, ok1 := digits(text[:4])
+	month, ok2 := digits(text[5:7])
+	day, ok3 := digits(text[8:10])
+	if !ok1 || !ok2 || !ok3 || month < 1 || month > 12 || day < 1 {
+		return 0, false
+	}
+	days := daysOf(year, month, day)
+	if day > 28 && days >= daysOf(year, month+1, 1) {
+		return 0, false
+	}
+	millis := days * dayMillis
+	if n == 10 {
+		return millis, true
+	}
+	if n > 19 && text[n-1] == 'Z' {
+		n--
+	}
+	if n != 19 && n != 23 || text[10] != 'T' || text[13] != ':' || text[16] != ':' {
+		return 0, false
+	}
+	hour, ok1 := digits(text[11:13])
+	minute, ok2 := digits(text[14:16])
+	second, ok3 := digits(text[17:19])
+	if !ok1 || !ok2 || !ok3 || hour > 23 || minute > 59 || second > 59 {
+		return 0, false
+	}
+	millis += ((hour*60+minute)*60 + second) * secondMillis
+	if n == 23 {
+		fraction, ok := digits(text[20:23])
+		if !ok || text[19] != '.' {
+			return 0, false
+		}
+		millis += fraction
+	}
+	return millis, true
+}
+
+// digits reads a text that is nothing but decimal digits.
+func digits(text string) (int64, bool) {
+	n := int64(0)
+	for i := range len(text) {
+		c := text[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c)
+	}
+	return n, true
+}
+
+// parseDate reads the text of a date for $toDate.
+func parseDate(text string) (time.Time, bool) {
+	millis, err := readDate(text, time.UTC)
+	return time.UnixMilli(millis).UTC(), err == nil
+}
+
+// dateFromStringExpr is $dateFromString. onError and onNull may be nil.
+type dateFromStringExpr struct {
+	text, onError, onNull Expr
+	format                formatArg
+	zone                  zoneArg
+}
+
+func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	codes := namedCodes{notObject: 40540, unknown: 40541, missing: []mongoerr.Code{40542}}
+	args, err := p.parseNamed(def, arg, vars, codes, 1, []string{"dateString", "format", "timezone", "onError", "onNull"})
+	if err != nil {
+		return nil, err
+	}
+	e := &dateFromStringExpr{text: args[0], onError: args[3], onNull: args[4]}
+	e.format, err = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[1]})
+	if err != nil {
+		return nil, err
+	}
+	e.zone, err = compileZone(args[2])
+	return e, err
+}
+
+func (d *dateFromStringExpr) children() []Expr {
+	return present([]Expr{d.text, d.format.expr, d.zone.expr, d.onError, d.onNull})
+}
+
+func (d *dateFromStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	text, err := d.text.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	format, null, err := d.format.eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	zone, err := d.zone.eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if nullish(text) {
+		if d.onNull != nil {
+			return d.onNull.Eval(ctx)
+		}
+		return bsonx.Null, nil
+	}
+	if null || zone == nil {
+		return bsonx.Null, nil
+	}
+	millis, err := d.read(text, format, zone)
+	if d.onError != nil && mongoerr.CodeOf(err) == mongoerr.ConversionFailure {
+		return d.onError.Eval(ctx)
+	}
+	return bsonx.Date(millis), err
+}
+
+func (d *dateFromStringExpr) read(v bsonx.Value, format []byte, zone *time.Location) (int64, error) {
+	if v.Type != bsonx.TypeString {
+		return 0, mongoerr.New(mongoerr.ConversionFailure,
+			"$dateFromString requires that 'dateString' be a string, found: %s with value %s", v.Type, Show(v))
+	}
+	if d.format.expr == nil {
+		return readDate(v.Str(), zone)
+	}
+	t := &dateText{text: v.Str()}
+	t.match(format)
+	return t.resolve(zone)
+}
