@@ -12,8 +12,10 @@ import (
 
 func firstNOperators() []definition {
 	return []definition{
-		{name: "$firstN", family: "array", parse: parsePick}, {name: "$lastN", family: "array", parse: parsePick},
-		{name: "$minN", family: "array", parse: parsePick}, {name: "$maxN", family: "array", parse: parsePick},
+		{name: "$firstN", family: "array", parse: parsePick},
+		{name: "$lastN", family: "array", parse: parsePick},
+		{name: "$minN", family: "array", parse: parsePick},
+		{name: "$maxN", family: "array", parse: parsePick},
 	}
 }
 

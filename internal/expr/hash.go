@@ -7,19 +7,29 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 func hashOperators() []definition {
-	return []definition{op1("$toHashedIndexKey", "miscellaneous", func(v bsonx.Value) (bsonx.Value, error) {
+	return []definition{{name: "$toHashedIndexKey", family: "miscellaneous", parse: parseHashedKey}}
+}
+
+// parseHashedKey takes an array as it stands: it is the value, not a list of operands.
+func parseHashedKey(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	e, err := p.operand(arg, vars)
+	if err != nil {
+		return nil, err
+	}
+	return &call1{e, func(v bsonx.Value) (bsonx.Value, error) {
 		if v.IsMissing() {
 			v = bsonx.Null
 		}
 		return bsonx.Int64(HashedKey(v)), nil
-	})}
+	}}, nil
 }
 
 // HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a seed of zero and the
-// value, in which all numbers of one whole part are alike.
+// value, in which numbers of all types with one whole part are alike.
 func HashedKey(v bsonx.Value) int64 {
 	h := keyHash{md5.New()} //nolint:gosec // see above
 	h.int32(0)
@@ -66,8 +76,11 @@ func (h keyHash) fields(d bsonx.Doc) {
 	h.int32(0)
 }
 
-// wholePart truncates a number and limits it to an int64; NaN is 0.
+// wholePart truncates a double, rounds a decimal, and limits both to an int64; NaN is 0.
 func wholePart(v bsonx.Value) int64 {
+	if v.Type == bsonx.TypeDecimal128 {
+		v, _ = numeric.Round(v, 0)
+	}
 	if i, ok := v.AsInt64(); ok {
 		return i
 	}

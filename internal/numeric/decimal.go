@@ -152,16 +152,21 @@ func quo(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error) {
 	return cond, err
 }
 
-// exact makes a function drop the trailing zeros of an exact result: the root of 4 is 2.
-func exact(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error)) func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
-	return func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
-		preferred := x.Exponent >> 1
-		cond, err := op(c, d, x)
-		if err == nil {
-			dropZeros(d, min(preferred, 0))
-		}
+// exactSqrt drops the trailing zeros of an exact root down to half the exponent: the root of 4 is 2, that of 4.00 is 2.0.
+func exactSqrt(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
+	preferred := x.Exponent >> 1
+	cond, err := c.Sqrt(d, x)
+	var square apd.Decimal
+	if err != nil {
 		return cond, err
 	}
+	// The condition does not tell whether the root is exact.
+	wider := *c
+	wider.Precision = 2 * digits
+	if _, err := wider.Mul(&square, d, d); err == nil && square.Cmp(x) == 0 {
+		dropZeros(d, preferred)
+	}
+	return cond, nil
 }
 
 // dropZeros drops trailing zeros of the coefficient until the exponent is the preferred one.

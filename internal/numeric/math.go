@@ -18,7 +18,7 @@ func Sqrt(v bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28714), "$sqrt's argument must be greater than or equal to 0")
 	}
 	if v.Type == bsonx.TypeDecimal128 {
-		return decimalFunc(v, exact((*apd.Context).Sqrt)), nil
+		return decimalFunc(v, exactSqrt), nil
 	}
 	return bsonx.Double(math.Sqrt(float(v))), nil
 }
@@ -29,23 +29,23 @@ func Exp(v bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, err
 	}
 	if v.Type == bsonx.TypeDecimal128 {
-		return decimalFunc(v, exact((*apd.Context).Exp)), nil
+		return throughBinary(v, (*wide).exp), nil
 	}
 	return bsonx.Double(math.Exp(float(v))), nil
 }
 
 // Ln returns the natural logarithm of a positive number.
 func Ln(v bsonx.Value) (bsonx.Value, error) {
-	return logarithm("$ln", 28766, v, math.Log, (*apd.Context).Ln)
+	return logarithm("$ln", 28766, v, math.Log, (*wide).ln)
 }
 
 // Log10 returns the decimal logarithm of a positive number.
 func Log10(v bsonx.Value) (bsonx.Value, error) {
-	return logarithm("$log10", 28761, v, math.Log10, (*apd.Context).Log10)
+	return logarithm("$log10", 28761, v, math.Log10, (*wide).log10)
 }
 
 func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64) float64,
-	decimal func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error),
+	decimal func(m *wide, x *apd.Decimal) *apd.Decimal,
 ) (bsonx.Value, error) {
 	if err := checkNumber(op, v); err != nil {
 		return bsonx.Value{}, err
@@ -54,7 +54,7 @@ func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64
 		return bsonx.Value{}, mongoerr.New(code, "%s's argument must be a positive number, but is %s", op, Format(v))
 	}
 	if v.Type == bsonx.TypeDecimal128 {
-		return decimalFunc(v, exact(decimal)), nil
+		return throughBinary(v, decimal), nil
 	}
 	return bsonx.Double(double(float(v))), nil
 }
@@ -74,14 +74,7 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 	if Widest(v.Type, base.Type) != bsonx.TypeDecimal128 {
 		return bsonx.Double(math.Log(float(v)) / math.Log(float(base))), nil
 	}
-	var x, y apd.Decimal
-	c := decimalContext()
-	_, errX := c.Ln(&x, toDecimal(v))
-	_, errY := c.Ln(&y, toDecimal(base))
-	if errX != nil || errY != nil {
-		return encode(&apd.Decimal{Form: apd.NaN}), nil
-	}
-	return decimalCompute(&x, &y, quo), nil
+	return decimalCompute(decode(throughBinary(v, (*wide).ln).Decimal()), decode(throughBinary(base, (*wide).ln).Decimal()), (*apd.Context).Quo), nil
 }
 
 // Pow raises a number to a power. Integers stay integers where the result fits in an int64.
@@ -94,7 +87,7 @@ func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
 	}
 	switch widest := Widest(base.Type, exponent.Type); widest {
 	case bsonx.TypeDecimal128:
-		return decimalOp(base, exponent, (*apd.Context).Pow), nil
+		return decimalPow(base, exponent), nil
 	case bsonx.TypeDouble:
 		return bsonx.Double(math.Pow(float(base), float(exponent))), nil
 	default:
@@ -103,6 +96,17 @@ func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
 		}
 		return bsonx.Double(math.Pow(float(base), float(exponent))), nil
 	}
+}
+
+// decimalPow computes a power with 34 digits at first, which tells infinity, zero and NaN, and then with more. Trailing zeros stay,
+// as in MongoDB.
+func decimalPow(base, exponent bsonx.Value) bsonx.Value {
+	first := decimalOp(base, exponent, (*apd.Context).Pow)
+	if d := first.Decimal(); d.Kind != bsonx.DecimalFinite || d.IsZero() {
+		return first
+	}
+	m := newWide()
+	return padded(asBinary(m.do2((*apd.Context).Pow, toDecimal(base), toDecimal(exponent))))
 }
 
 // powInt64 computes a power by squaring and reports whether it is an integer that fits.

@@ -11,53 +11,53 @@ import (
 
 // Sin returns the sine of a finite number.
 func Sin(v bsonx.Value) bsonx.Value {
-	return trigonometric(v, func(m *wide, x *apd.Decimal) *apd.Decimal { s, _ := m.sinCos(x); return s })
+	return throughBinary(v, func(m *wide, x *apd.Decimal) *apd.Decimal { s, _ := m.sinCos(x); return s })
 }
 
 // Cos returns the cosine of a finite number.
 func Cos(v bsonx.Value) bsonx.Value {
-	return trigonometric(v, func(m *wide, x *apd.Decimal) *apd.Decimal { _, c := m.sinCos(x); return c })
+	return throughBinary(v, func(m *wide, x *apd.Decimal) *apd.Decimal { _, c := m.sinCos(x); return c })
 }
 
 // Tan returns the tangent of a finite number.
 func Tan(v bsonx.Value) bsonx.Value {
-	return trigonometric(v, func(m *wide, x *apd.Decimal) *apd.Decimal {
+	return throughBinary(v, func(m *wide, x *apd.Decimal) *apd.Decimal {
 		s, c := m.sinCos(x)
 		return m.quo(s, c)
 	})
 }
 
 // Asin returns the inverse sine of a number from -1 to 1.
-func Asin(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).asin) }
+func Asin(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).asin) }
 
 // Acos returns the inverse cosine of a number from -1 to 1.
-func Acos(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).acos) }
+func Acos(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).acos) }
 
 // Atan returns the inverse tangent.
-func Atan(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).atan) }
+func Atan(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).atan) }
 
 // Sinh returns the hyperbolic sine.
-func Sinh(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).sinh) }
+func Sinh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).sinh) }
 
 // Cosh returns the hyperbolic cosine.
-func Cosh(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).cosh) }
+func Cosh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).cosh) }
 
 // Tanh returns the hyperbolic tangent.
-func Tanh(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).tanh) }
+func Tanh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).tanh) }
 
 // Asinh returns the inverse hyperbolic sine.
-func Asinh(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).asinh) }
+func Asinh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).asinh) }
 
 // Acosh returns the inverse hyperbolic cosine of a number that is at least 1.
-func Acosh(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).acosh) }
+func Acosh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).acosh) }
 
 // Atanh returns the inverse hyperbolic tangent of a number from -1 to 1.
-func Atanh(v bsonx.Value) bsonx.Value { return trigonometric(v, (*wide).atanh) }
+func Atanh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).atanh) }
 
 // Atan2 returns the angle of the point (x, y).
 func Atan2(y, x bsonx.Value) bsonx.Value {
 	b := toDecimal(x)
-	return trigonometric(y, func(m *wide, a *apd.Decimal) *apd.Decimal {
+	return throughBinary(y, func(m *wide, a *apd.Decimal) *apd.Decimal {
 		if b.Form == apd.NaN {
 			return b
 		}
@@ -65,17 +65,18 @@ func Atan2(y, x bsonx.Value) bsonx.Value {
 	})
 }
 
-func trigonometric(v bsonx.Value, f func(m *wide, x *apd.Decimal) *apd.Decimal) bsonx.Value {
+// throughBinary applies a function to a decimal as MongoDB does: the result passes through a binary128. Results that are not exact
+// have 34 digits, the last of which may be zeros.
+func throughBinary(v bsonx.Value, f func(m *wide, x *apd.Decimal) *apd.Decimal) bsonx.Value {
 	x := toDecimal(v)
 	if x.Form == apd.NaN {
 		return encode(x)
 	}
-	var out apd.Decimal
-	c := decimalContext()
-	if _, err := c.Round(&out, f(newWide(), x)); err != nil {
-		out.Form = apd.NaN
+	out := asBinary(f(newWide(), x))
+	if rounded := reduced(out); rounded.Form == apd.Finite && rounded.NumDigits() < 20 {
+		return encode(rounded) // exact, as log10 of 1000
 	}
-	return encode(&out)
+	return padded(out)
 }
 
 // The series end where a term is below the last digit; the arguments are small enough for far fewer.

@@ -4,6 +4,8 @@ import (
 	"math/big"
 
 	"github.com/cockroachdb/apd/v3"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
 // wideDigits is the precision of what is rounded to 34 digits in the end: the digits that a series and its reductions lose,
@@ -44,6 +46,7 @@ func (m *wide) quo(x, y *apd.Decimal) *apd.Decimal { return m.do2((*apd.Context)
 func (m *wide) sqrt(x *apd.Decimal) *apd.Decimal   { return m.do1((*apd.Context).Sqrt, x) }
 func (m *wide) exp(x *apd.Decimal) *apd.Decimal    { return m.do1((*apd.Context).Exp, x) }
 func (m *wide) ln(x *apd.Decimal) *apd.Decimal     { return m.do1((*apd.Context).Ln, x) }
+func (m *wide) log10(x *apd.Decimal) *apd.Decimal  { return m.do1((*apd.Context).Log10, x) }
 func (m *wide) neg(x *apd.Decimal) *apd.Decimal    { return new(apd.Decimal).Neg(x) }
 func (m *wide) abs(x *apd.Decimal) *apd.Decimal    { return new(apd.Decimal).Abs(x) }
 func (m *wide) int(i int64) *apd.Decimal           { return apd.New(i, 0) }
@@ -108,4 +111,54 @@ func atanInverse(n int64, one *big.Int) *big.Int {
 		}
 	}
 	return sum
+}
+
+// binaryDigits is the precision of a binary128, in which MongoDB computes these functions: results pass through it,
+// and so its last digit is sometimes one off.
+const binaryDigits = 113
+
+// asBinary rounds a number to what a binary128 holds. Numbers beyond its exponents stay as they are.
+func asBinary(x *apd.Decimal) *apd.Decimal {
+	const limit = 4900
+	if adjusted := int(x.Exponent) + int(x.NumDigits()); x.Form != apd.Finite || x.IsZero() || adjusted > limit || adjusted < -limit {
+		return x
+	}
+	f, _, err := big.ParseFloat(x.Text('e'), 10, binaryDigits, big.ToNearestEven)
+	if err != nil {
+		return x
+	}
+	out, _, err := apd.NewFromString(f.Text('e', wideDigits))
+	if err != nil {
+		return x
+	}
+	if out.Cmp(x) == 0 {
+		return x // exact, and with the digits that it had
+	}
+	return out
+}
+
+// padded rounds a number to 34 digits and shows all of them.
+func padded(x *apd.Decimal) bsonx.Value {
+	out := new(apd.Decimal)
+	c := decimalContext()
+	if _, err := c.Round(out, x); err != nil {
+		out.Form = apd.NaN
+	}
+	if out.Form != apd.Finite || out.IsZero() {
+		return encode(out)
+	}
+	exp := max(out.Exponent+int32(out.NumDigits())-digits, bsonx.MinDecimalExp)
+	if exp < out.Exponent {
+		if _, err := c.Quantize(out, out, exp); err != nil {
+			out.Form = apd.NaN
+		}
+	}
+	return encode(out)
+}
+
+// reduced is x without trailing zeros of a fraction.
+func reduced(x *apd.Decimal) *apd.Decimal {
+	out := new(apd.Decimal).Set(x)
+	dropZeros(out, 0)
+	return out
 }
