@@ -5,12 +5,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// parent is the kind of stage that a sub-pipeline belongs to.
+// parent is the set of the kind of stage that a sub-pipeline belongs to, and of inFacet where a $facet is anywhere around.
 type parent int
 
 const (
-	inNone parent = iota
-	inLookup
+	inLookup parent = 1 << iota
 	inUnionWith
 	inFacet
 )
@@ -65,13 +64,14 @@ func checkPlaces(stages bsonx.Doc, top Top, inside parent) error {
 }
 
 func checkInside(name string, inside parent) error {
+	never := isWriter(name) || name == "$changeStream"
 	switch {
-	case inside == inFacet && (isInitial(name) || isWriter(name) || name == "$facet"):
-		return mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", name)
-	case inside == inLookup && (isWriter(name) || name == "$changeStream"):
+	case never && inside&inLookup != 0:
 		return mongoerr.New(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
-	case inside == inUnionWith && (isWriter(name) || name == "$changeStream"):
+	case never && inside&inUnionWith != 0:
 		return mongoerr.New(31441, "%s is not allowed within a $unionWith's sub-pipeline", name)
+	case inside&inFacet != 0 && (never || isInitial(name) || name == "$facet"):
+		return mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", name)
 	default:
 		return nil
 	}
@@ -127,7 +127,7 @@ func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (*Pipeli
 	if opts.depth > maxSubPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxSubPipelineDepth)
 	}
-	opts.inside, opts.Top = inside, top
+	opts.inside, opts.Top = inside|opts.inside&inFacet, top
 	return opts.nested.parse(stages, opts)
 }
 
