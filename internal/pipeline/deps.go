@@ -79,26 +79,27 @@ func (n *needs) define(path string) {
 // end notes that the stage's documents have nothing but what it read.
 func (n *needs) end() { n.done = true }
 
-// Needs returns the projection to the fields that the pipeline reads; false where it may need all of them, or none.
-func (p *Pipeline) Needs() (*projection.Projection, bool) {
+// Needs returns the projection to the fields that the pipeline reads, and its specification; nil where it may need all
+// of them, or none.
+func (p *Pipeline) Needs() (*projection.Projection, bsonx.Doc) {
 	n := &needs{}
 	for _, s := range p.steps {
 		reader, ok := s.stage.(needer)
 		if !ok {
-			return nil, false
+			return nil, nil
 		}
 		reader.needs(n)
 		if n.whole {
-			return nil, false
+			return nil, nil
 		}
 		if n.done {
 			return n.projection()
 		}
 	}
-	return nil, false
+	return nil, nil
 }
 
-func (n *needs) projection() (*projection.Projection, bool) {
+func (n *needs) projection() (*projection.Projection, bsonx.Doc) {
 	slices.Sort(n.paths)
 	named := map[string]bool{}
 	b := bsonx.NewBuilder(nil)
@@ -113,14 +114,17 @@ func (n *needs) projection() (*projection.Projection, bool) {
 		id = id || top(path) == "_id"
 	}
 	if len(named) == 0 {
-		return nil, false
+		return nil, nil
 	}
 	if !id {
 		b.Int32("_id", 0)
 	}
 	b.End()
 	p, err := projection.Parse(b.Bytes(), projection.Options{})
-	return p, err == nil
+	if err != nil {
+		return nil, nil // a name that no projection can have
+	}
+	return p, b.Bytes()
 }
 
 // hasPrefix reports whether a path leads below one of those named.

@@ -85,10 +85,32 @@ func checkMatrix(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) {
 		}
 	}
 	small := outcomeOf(stages, docs, 0, &pipeline.Env{MemoryLimit: 1500, AllowDiskUse: true, TempDir: t.TempDir()})
-	if small.err == nil && want.err == nil && !slices.EqualFunc(sorted(small.docs), sorted(want.docs), equalDocs) {
+	if !readsGroupOrder(stages) && small.err == nil && want.err == nil && !slices.EqualFunc(sorted(small.docs), sorted(want.docs), equalDocs) {
 		t.Errorf("%s\nwith a small memory:\n%s\nwithout optimiser:\n%s", bsonx.FormatShell(stages), show(t, small.docs), show(t, want.docs))
 	}
 	checkNeeds(t, stages, docs, want)
+}
+
+// readsGroupOrder reports whether a stage depends on the order in which groups come out, which a spill changes.
+func readsGroupOrder(stages bsonx.Value) bool {
+	grouped := false
+	for _, s := range stages.Doc().Values() {
+		if s.Type != bsonx.TypeDocument {
+			return false // it is an error
+		}
+		switch string(s.Doc().First().Key) {
+		case "$group", "$sortByCount", "$bucketAuto", "$bucket", "$facet", "$setWindowFields":
+			if grouped {
+				return true
+			}
+			grouped = true
+		case "$limit", "$skip", "$fill", "$densify":
+			if grouped {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkNeeds runs a pipeline over documents that have only the fields that it says it needs.
@@ -98,8 +120,8 @@ func checkNeeds(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, want outcome
 	if err != nil || want.err != nil {
 		return
 	}
-	fields, ok := p.Needs()
-	if !ok {
+	fields, _ := p.Needs()
+	if fields == nil {
 		return
 	}
 	less := make([]bsonx.Doc, len(docs))

@@ -22,6 +22,9 @@ type Query struct {
 	Projection *projection.Projection
 	// ProjectionSpec is what Projection was parsed from, for explain.
 	ProjectionSpec bsonx.Doc
+	// OptionalProjection says that Projection only tells which fields will be read: it is applied where an index covers it
+	// or less is sorted.
+	OptionalProjection bool
 	// Skip and Limit; a Limit of 0 is none.
 	Skip, Limit int64
 	// Hint is an index name, a key pattern, {$natural: ±1}, an empty document or missing (none).

@@ -267,7 +267,7 @@ func (cq *canonical) finish(n node) *solution {
 		switch {
 		case cq.q.ReturnKey:
 			n = &returnKey{n}
-		case cq.q.Projection != nil && !cq.q.Projection.IsIdentity() && !isProjected(n):
+		case cq.projects(n):
 			n = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
 		}
 		if cq.q.ShowRecordID && !cq.q.ReturnKey {
@@ -275,6 +275,19 @@ func (cq *canonical) finish(n node) *solution {
 		}
 	}
 	return cq.limited(n)
+}
+
+// projects reports whether the projection is to be done above a tree.
+func (cq *canonical) projects(n node) bool {
+	p := cq.q.Projection
+	if p == nil || p.IsIdentity() || isProjected(n) {
+		return false
+	}
+	if s, ok := n.(*skip); ok {
+		n = s.in
+	}
+	_, sorted := n.(*sortNode)
+	return sorted || !cq.q.OptionalProjection
 }
 
 // isProjected reports whether the projection was done below a sort.
