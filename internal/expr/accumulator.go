@@ -1,67 +1,112 @@
 package expr
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 // Accumulator gathers the values of a group. It is used by one goroutine.
 type Accumulator interface {
 	// Add takes one document's value, which may be missing; the accumulator copies what it keeps.
 	Add(v bsonx.Value) error
-	// Result returns what was gathered.
+	// Result returns what was gathered. Adding may go on after it, and changes no earlier result.
 	Result() bsonx.Value
 	// Bytes is about how much memory is kept.
 	Bytes() int
+	// State returns what was gathered as a value that Merge takes.
+	State() bsonx.Value
+	// Merge adds what another accumulator of the same Accumulation gathered, from later documents.
+	Merge(state bsonx.Value) error
 }
 
-// Accumulation is a compiled use of an accumulator: the expression whose values it gathers.
+// Remover is an Accumulator that can take values away again, for windows that slide.
+type Remover interface {
+	Accumulator
+	// Remove takes away a value that was added.
+	Remove(v bsonx.Value) error
+}
+
+// Accumulation is a compiled use of an accumulator. It is immutable.
 type Accumulation struct {
 	Name string
-	Arg  Expr
-	New  func() Accumulator
+	// Arg is what Add takes, computed for each document.
+	Arg Expr
+	// Init is computed once for each group, with the group's _id as the document; nil where there is nothing to compute.
+	Init Expr
+	// FixedSize says that Bytes is always the same.
+	FixedSize bool
+
+	plain func() Accumulator // nil where Init is not constant
+	start func(init bsonx.Value) (Accumulator, error)
 }
 
-// accumulator is the definition of one accumulator. A nil make means that it is known and not implemented.
+// New returns an accumulator for the group with the given _id. The context's document is set anew.
+func (a *Accumulation) New(ctx *Context, id bsonx.Value) (Accumulator, error) {
+	if a.plain != nil {
+		return a.plain(), nil
+	}
+	ctx.Root = bsonx.Document(bsonx.Empty)
+	if id.Type == bsonx.TypeDocument {
+		ctx.Root = id
+	}
+	init, err := a.Init.Eval(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.start(init)
+}
+
+// accumulator is the definition of one accumulator: one operand and no more, or a parser of its own.
 type accumulator struct {
-	name string
-	make func() Accumulator
+	name  string
+	make  func() Accumulator
+	parse func(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error)
+	fixed bool
+}
+
+const operatorCount = 6
+
+// plainAccumulators are those that take one operand; the first operatorCount are operators too.
+func plainAccumulators() []accumulator {
+	return []accumulator{
+		{name: "$sum", make: func() Accumulator { return &sumAccumulator{} }, fixed: true},
+		{name: "$avg", make: func() Accumulator { return &avgAccumulator{} }, fixed: true},
+		{name: "$min", make: func() Accumulator { return &extreme{sign: -1} }},
+		{name: "$max", make: func() Accumulator { return &extreme{sign: 1} }},
+		{name: "$stdDevPop", make: func() Accumulator { return &deviation{} }, fixed: true},
+		{name: "$stdDevSamp", make: func() Accumulator { return &deviation{sample: true} }, fixed: true},
+		{name: "$first", make: func() Accumulator { return &endAccumulator{first: true} }},
+		{name: "$last", make: func() Accumulator { return &endAccumulator{} }},
+		{name: "$push", make: func() Accumulator { return &pushAccumulator{} }},
+		{name: "$addToSet", make: func() Accumulator { return &setAccumulator{} }},
+		{name: "$mergeObjects", make: func() Accumulator { return &mergeAccumulator{} }},
+	}
 }
 
 var accumulators = sync.OnceValue(func() map[string]accumulator {
 	table := map[string]accumulator{}
-	for _, a := range []accumulator{
-		{"$sum", func() Accumulator { return &sumAccumulator{} }},
-		{"$count", func() Accumulator { return &sumAccumulator{} }},
-		{"$avg", func() Accumulator { return &avgAccumulator{} }},
-		{"$min", func() Accumulator { return &extreme{sign: -1} }},
-		{"$max", func() Accumulator { return &extreme{sign: 1} }},
-		{"$first", func() Accumulator { return &endAccumulator{first: true} }},
-		{"$last", func() Accumulator { return &endAccumulator{} }},
-		{"$push", func() Accumulator { return &pushAccumulator{} }},
-		{"$addToSet", func() Accumulator { return &setAccumulator{} }},
-		{"$stdDevPop", func() Accumulator { return &deviation{} }},
-		{"$stdDevSamp", func() Accumulator { return &deviation{sample: true} }},
-		{"$mergeObjects", func() Accumulator { return &mergeAccumulator{} }},
-		{"$accumulator", nil},
-		{"$bottom", nil},
-		{"$bottomN", nil},
-		{"$firstN", nil},
-		{"$lastN", nil},
-		{"$maxN", nil},
-		{"$median", nil},
-		{"$minN", nil},
-		{"$percentile", nil},
-		{"$top", nil},
-		{"$topN", nil},
-	} {
+	for _, a := range plainAccumulators() {
 		table[a.name] = a
+	}
+	for name, parse := range map[string]func(string, bsonx.Value, *Vars) (*Accumulation, error){
+		"$accumulator": parseScripted,
+		"$bottom":      parseTop,
+		"$bottomN":     parseTop,
+		"$count":       parseCount,
+		"$firstN":      parseN,
+		"$lastN":       parseN,
+		"$maxN":        parseN,
+		"$median":      parsePercentiles,
+		"$minN":        parseN,
+		"$percentile":  parsePercentiles,
+		"$top":         parseTop,
+		"$topN":        parseTop,
+	} {
+		table[name] = accumulator{name: name, parse: parse}
 	}
 	return table
 })
@@ -69,9 +114,9 @@ var accumulators = sync.OnceValue(func() map[string]accumulator {
 // Accumulators lists the accumulators of MongoDB 8.0 by name.
 func Accumulators() []OperatorInfo {
 	var out []OperatorInfo
-	for name, a := range accumulators() {
+	for name := range accumulators() {
 		info := OperatorInfo{Name: name, Family: "accumulator"}
-		if a.make == nil {
+		if name == "$accumulator" {
 			info.Status = Known
 		}
 		out = append(out, info)
@@ -82,40 +127,43 @@ func Accumulators() []OperatorInfo {
 
 // ParseAccumulator compiles {name: arg} as a field of $group.
 func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
-	if arg.Type == bsonx.TypeArray && name != "$count" {
+	if arg.Type == bsonx.TypeArray {
 		return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
 	}
 	a, ok := accumulators()[name]
 	if !ok {
 		return nil, mongoerr.New(15952, "unknown group operator '%s'", name)
 	}
-	if a.make == nil {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the accumulator %s is not implemented", name)
-	}
-	if name == "$count" {
-		if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "$count takes no arguments, i.e. $count:{}")
-		}
-		return &Accumulation{name, &Const{bsonx.Int32(1)}, a.make}, nil
+	if a.parse != nil {
+		return a.parse(name, arg, vars)
 	}
 	e, err := Parse(arg, vars)
 	if err != nil {
 		return nil, err
 	}
-	return &Accumulation{name, e, a.make}, nil
+	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, plain: a.make}, nil
+}
+
+// ObjectFields returns the fields of an expression that builds a document, {a: …, b: …}.
+func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
+	o, ok := e.(*objectExpr)
+	if !ok {
+		return nil, nil, false
+	}
+	return o.names, o.values, true
 }
 
 // accumulatorOperators are the accumulators that are expressions too: over their operands, or over the elements of
 // one operand that is an array.
 func accumulatorOperators() []definition {
 	var defs []definition
-	for _, name := range []string{"$sum", "$avg", "$min", "$max", "$stdDevPop", "$stdDevSamp"} {
-		defs = append(defs, opN(name, "accumulator", 0, -1, func(args []bsonx.Value) (bsonx.Value, error) {
-			acc := accumulators()[name].make()
+	for _, a := range plainAccumulators()[:operatorCount] {
+		defs = append(defs, opN(a.name, "accumulator", 0, -1, func(args []bsonx.Value) (bsonx.Value, error) {
 			list := args
 			if len(args) == 1 && args[0].Type == bsonx.TypeArray {
 				list = args[0].Doc().Values()
 			}
+			acc := a.make()
 			for _, v := range list {
 				if err := acc.Add(v); err != nil {
 					return bsonx.Missing, err
@@ -126,175 +174,3 @@ func accumulatorOperators() []definition {
 	}
 	return defs
 }
-
-type sumAccumulator struct{ sum numeric.Sum }
-
-func (a *sumAccumulator) Add(v bsonx.Value) error { a.sum.Add(v); return nil }
-func (a *sumAccumulator) Result() bsonx.Value     { return a.sum.Result() }
-func (a *sumAccumulator) Bytes() int              { return 64 }
-
-type avgAccumulator struct {
-	sum   numeric.Sum
-	count int64
-}
-
-func (a *avgAccumulator) Add(v bsonx.Value) error {
-	if v.Type.IsNumber() {
-		a.sum.Add(v)
-		a.count++
-	}
-	return nil
-}
-
-func (a *avgAccumulator) Result() bsonx.Value {
-	if a.count == 0 {
-		return bsonx.Null
-	}
-	return a.sum.Average(a.count)
-}
-
-func (a *avgAccumulator) Bytes() int { return 64 }
-
-// extreme is $min and $max, which ignore null.
-type extreme struct {
-	sign int
-	best bsonx.Value
-}
-
-func (a *extreme) Add(v bsonx.Value) error {
-	if nullish(v) {
-		return nil
-	}
-	if a.best.IsMissing() || bsonx.CompareValues(v, a.best)*a.sign > 0 {
-		a.best = v.Clone()
-	}
-	return nil
-}
-
-func (a *extreme) Result() bsonx.Value {
-	if a.best.IsMissing() {
-		return bsonx.Null
-	}
-	return a.best
-}
-
-func (a *extreme) Bytes() int { return 32 + len(a.best.Data) }
-
-// endAccumulator is $first and $last.
-type endAccumulator struct {
-	first bool
-	seen  bool
-	value bsonx.Value
-}
-
-func (a *endAccumulator) Add(v bsonx.Value) error {
-	if a.first && a.seen {
-		return nil
-	}
-	a.seen, a.value = true, v.Clone()
-	return nil
-}
-
-func (a *endAccumulator) Result() bsonx.Value {
-	if a.value.IsMissing() {
-		return bsonx.Null
-	}
-	return a.value
-}
-
-func (a *endAccumulator) Bytes() int { return 32 + len(a.value.Data) }
-
-type pushAccumulator struct {
-	values []bsonx.Value
-	bytes  int
-}
-
-func (a *pushAccumulator) Add(v bsonx.Value) error {
-	if v.IsMissing() {
-		return nil
-	}
-	a.values = append(a.values, v.Clone())
-	if a.bytes += 32 + len(v.Data); a.bytes > maxExpressionBytes {
-		return mongoerr.New(mongoerr.ExceededMemoryLimit, "$push used too much memory and spilling to disk cannot reduce memory consumption any further. Memory limit: %d bytes", maxExpressionBytes)
-	}
-	return nil
-}
-
-func (a *pushAccumulator) Result() bsonx.Value { return arrayOf(a.values) }
-func (a *pushAccumulator) Bytes() int          { return a.bytes }
-
-// setAccumulator keeps its values in the order in which they came, and finds them again through a sorted list.
-type setAccumulator struct {
-	pushAccumulator
-	sorted []bsonx.Value
-}
-
-func (a *setAccumulator) Add(v bsonx.Value) error {
-	if v.IsMissing() {
-		return nil
-	}
-	at, found := slices.BinarySearchFunc(a.sorted, v, bsonx.CompareValues)
-	if found {
-		return nil
-	}
-	if err := a.pushAccumulator.Add(v); err != nil {
-		return err
-	}
-	a.sorted = slices.Insert(a.sorted, at, a.values[len(a.values)-1])
-	return nil
-}
-
-// deviation is $stdDevPop and $stdDevSamp by Welford's method.
-type deviation struct {
-	sample   bool
-	count    float64
-	mean, m2 float64
-}
-
-func (a *deviation) Add(v bsonx.Value) error {
-	f, ok := v.AsFloat64()
-	if !ok {
-		return nil
-	}
-	a.count++
-	delta := f - a.mean
-	a.mean += delta / a.count
-	a.m2 += delta * (f - a.mean)
-	return nil
-}
-
-func (a *deviation) Result() bsonx.Value {
-	n := a.count
-	if a.sample {
-		n--
-	}
-	if n <= 0 {
-		return bsonx.Null
-	}
-	return bsonx.Double(math.Sqrt(a.m2 / n))
-}
-
-func (a *deviation) Bytes() int { return 48 }
-
-type mergeAccumulator struct {
-	merged objectBuilder
-	bytes  int
-}
-
-func (a *mergeAccumulator) Add(v bsonx.Value) error {
-	if nullish(v) {
-		return nil
-	}
-	if v.Type != bsonx.TypeDocument {
-		return mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", Show(v), v.Type)
-	}
-	v = v.Clone()
-	a.bytes += len(v.Data)
-	for it := v.Doc().Iter(); it.Next(); {
-		a.merged.set(it.Key(), it.Value())
-	}
-	return nil
-}
-
-func (a *mergeAccumulator) Result() bsonx.Value { return a.merged.document() }
-func (a *mergeAccumulator) Bytes() int          { return 64 + a.bytes }

@@ -48,6 +48,30 @@ func TestDateZonePerDocument(t *testing.T) {
 	}
 }
 
+// FuzzDateFromString states that any text and any format are read, or refused with a code, without a panic.
+func FuzzDateFromString(f *testing.F) {
+	for _, seed := range []string{
+		"2017-02-08T12:10:40.787Z", "Wed, 08 Feb 2017 12:10:40 GMT", "10/Feb/2017:12:10:40 +0100", "2017-W06-3", "@-1.5",
+		"2017-02-08 3 days ago", "last day of Feb 2017", "Feb. 8th, 2017 10 p.m. (EST)", "+999999999-01-01 +999999999 years",
+	} {
+		f.Add(seed, "%Y-%m-%dT%H:%M:%S.%L%z")
+	}
+	f.Fuzz(func(t *testing.T, text, format string) {
+		for _, args := range []bsonx.Doc{
+			bsonx.NewDoc("dateString", text), bsonx.NewDoc("dateString", text, "format", format),
+			bsonx.NewDoc("dateString", text, "timezone", "Europe/Berlin"),
+		} {
+			e, err := expr.ParseOperator("$dateFromString", bsonx.Document(args), nil)
+			if err == nil {
+				_, err = e.Eval(&expr.Context{})
+			}
+			if err != nil && mongoerr.CodeOf(err) == mongoerr.InternalError {
+				t.Errorf("%q %q: %v", text, format, err)
+			}
+		}
+	})
+}
+
 // BenchmarkDate computes one value of a date for a document.
 func BenchmarkDate(b *testing.B) {
 	doc := bsonx.NewDoc("d", bsonx.Date(1709210096789), "z", "Europe/Berlin", "s", "2024-02-29T12:34:56.789Z", "t", "Feb 29, 2024 12:34")

@@ -180,3 +180,27 @@ func (s *Sum) Merge(state bsonx.Value) {
 		s.addDecimal(toDecimal(values[5]))
 	}
 }
+
+// Finite returns the sum without the infinities and NaN that were added.
+func (s *Sum) Finite() Sum {
+	f := *s
+	f.spoiled, f.plain = false, s.high
+	if s.decimal != nil && s.decimal.Form != apd.Finite {
+		f.decimal = nil
+	}
+	return f
+}
+
+// As returns the sum as if the widest of its numbers had been of the given type, which is not decimal.
+func (s *Sum) As(widest bsonx.Type) bsonx.Value {
+	if s.widest == bsonx.TypeDecimal128 {
+		f, _ := encode(s.total()).AsFloat64()
+		if widest == bsonx.TypeDouble || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+			return bsonx.Double(f)
+		}
+		return integer(int64(f), widest)
+	}
+	c := *s
+	c.widest = widest
+	return c.Result()
+}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -9,12 +10,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// group is $group. Groups come out in the order in which their first documents came in.
+// group is $group. Groups come out in the order in which their first documents came in, unless they were spilled.
 type group struct {
-	id     expr.Expr
+	id expr.Expr
+	outputs
+	opts Options
+	read reader // of the parts of the id, then of the accumulators' operands
+	// Where the id is an object, the names of its parts; their values are what identifies a group.
+	parts []string
+}
+
+// outputs are the fields that stages compute with accumulators.
+type outputs struct {
 	names  []string
 	fields []*expr.Accumulation
-	opts   Options
 }
 
 func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
@@ -24,13 +33,15 @@ func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 	g := &group{opts: opts}
 	for it := arg.Doc().Iter(); it.Next(); {
 		var err error
-		if name := string(it.Key()); name == "_id" {
+		switch name := string(it.Key()); name {
+		case "_id":
 			if g.id != nil {
 				return nil, mongoerr.New(15948, "a group's _id may only be specified once")
 			}
-			g.id, err = expr.Parse(it.Value(), opts.Vars)
-		} else {
-			err = g.addField(name, it.Value())
+			g.id, err = parseGroupID(it.Value(), opts)
+		case "$doingMerge":
+		default:
+			err = g.addField(name, it.Value(), opts)
 		}
 		if err != nil {
 			return nil, err
@@ -39,10 +50,22 @@ func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 	if g.id == nil {
 		return nil, mongoerr.New(15955, "a group specification must include an _id")
 	}
+	g.compile()
 	return []stage{g}, nil
 }
 
-func (g *group) addField(name string, v bsonx.Value) error {
+func parseGroupID(v bsonx.Value, opts Options) (expr.Expr, error) {
+	if v.Type == bsonx.TypeDocument && v.Doc().Len() > 1 {
+		for it := v.Doc().Iter(); it.Next(); {
+			if strings.HasPrefix(string(it.Key()), "$") {
+				return nil, mongoerr.New(17390, "$group does not support inclusion-style expressions")
+			}
+		}
+	}
+	return expr.Parse(v, opts.Vars)
+}
+
+func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {
 	switch {
 	case strings.Contains(name, "."):
 		return mongoerr.New(40235, "The field name '%s' cannot contain '.'", name)
@@ -57,20 +80,101 @@ func (g *group) addField(name string, v bsonx.Value) error {
 	if !strings.HasPrefix(string(op.Key), "$") {
 		return mongoerr.New(40234, "The field '%s' must be an accumulator object", name)
 	}
-	acc, err := expr.ParseAccumulator(string(op.Key), op.Value, g.opts.Vars)
+	acc, err := expr.ParseAccumulator(string(op.Key), op.Value, opts.Vars)
 	if err != nil {
 		return err
 	}
-	g.names = append(g.names, name)
-	g.fields = append(g.fields, acc)
+	o.names = append(o.names, name)
+	o.fields = append(o.fields, acc)
 	return nil
 }
 
-func (g *group) open(src Source, env *Env) Source {
-	return &groupSource{input: input{src}, group: g, limit: env.memoryLimit()}
+// args are the expressions whose values are accumulated.
+func (o *outputs) args() []expr.Expr {
+	list := make([]expr.Expr, len(o.fields))
+	for i, f := range o.fields {
+		list[i] = f.Arg
+	}
+	return list
 }
 
-type bucket struct {
+// start returns new accumulators for a group, and how much memory they take.
+func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]expr.Accumulator, int, error) {
+	accs, bytes := make([]expr.Accumulator, len(o.fields)), 0
+	for i, f := range o.fields {
+		acc, err := f.New(ctx, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		accs[i] = acc
+		bytes += acc.Bytes()
+	}
+	return accs, bytes, nil
+}
+
+// add gives a document's values, from the n-th of r, to the accumulators, and returns how much more memory they take.
+func (o *outputs) add(accs []expr.Accumulator, r *reading, n int) (grown int, err error) {
+	for i, acc := range accs {
+		v, err := r.value(n + i)
+		if err != nil {
+			return 0, err
+		}
+		if o.fields[i].FixedSize {
+			if err := acc.Add(v); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		before := acc.Bytes()
+		if err := acc.Add(v); err != nil {
+			return 0, err
+		}
+		grown += acc.Bytes() - before
+	}
+	return grown, nil
+}
+
+// document writes a result: the _id and what the accumulators gathered.
+func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumulator) (bsonx.Doc, error) {
+	b.Reset(b.Bytes()[:0])
+	b.StartDoc()
+	b.Value("_id", id)
+	for i, acc := range accs {
+		b.Value(o.names[i], acc.Result())
+	}
+	b.End()
+	if b.Len() > maxResultBytes {
+		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge,
+			"BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB) First element: _id: %s", b.Len(), b.Len(), maxResultBytes, expr.Show(id))
+	}
+	return b.Bytes(), nil
+}
+
+// maxResultBytes is how long a stage's document may be: 16 MiB and some room, as within MongoDB.
+const maxResultBytes = 16<<20 + 16<<10
+
+// compile prepares the reading of documents.
+func (g *group) compile() {
+	ids := []expr.Expr{g.id}
+	if names, values, ok := expr.ObjectFields(g.id); ok {
+		g.parts, ids = names, values
+	}
+	g.read = newReader(append(slices.Clone(ids), g.args()...))
+}
+
+// idParts returns how many values identify a group.
+func (g *group) idParts() int { return len(g.read.inputs) - len(g.fields) }
+
+func (g *group) open(src Source, env *Env) Source {
+	return &groupSource{
+		input: input{src}, group: g, limit: env.memoryLimit(), spill: env.newSpill(), index: map[string]*groupEntry{},
+		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now},
+	}
+}
+
+// groupEntry is one group.
+type groupEntry struct {
+	key    string
 	id     bsonx.Value
 	values []expr.Accumulator
 }
@@ -79,81 +183,189 @@ type groupSource struct {
 	input
 	limit   int
 	group   *group
+	ctx     expr.Context
 	loaded  bool
-	buckets []*bucket
-	index   map[string]*bucket
+	entries []*groupEntry
+	index   map[string]*groupEntry
 	bytes   int
 	next    int
 	key     []byte
 	out     *bsonx.Builder
+	spill   *spill
+	merged  *spillMerge
+	more    bool // merged has an entry that was not used yet
 }
 
+// Close implements Source.
+func (s *groupSource) Close() {
+	s.spill.close()
+	s.input.Close()
+}
+
+// Next implements Source.
 func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if !s.loaded {
 		s.loaded = true
-		s.index = map[string]*bucket{}
-		s.out = bsonx.NewBuilder(nil)
-		ectx := &expr.Context{Now: s.group.opts.Now}
-		if err := Drain(ctx, s.src, func(doc bsonx.Doc) error { return s.add(ectx, doc) }); err != nil {
+		if err := s.load(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if s.next == len(s.buckets) {
+	if s.merged != nil {
+		return s.nextMerged(ctx)
+	}
+	if s.next == len(s.entries) {
 		return nil, nil
 	}
-	b := s.buckets[s.next]
-	s.buckets[s.next] = nil
+	e := s.entries[s.next]
+	s.entries[s.next] = nil
 	s.next++
-	s.out.Reset(s.out.Bytes()[:0])
-	s.out.StartDoc()
-	s.out.Value("_id", b.id)
-	for i, acc := range b.values {
-		s.out.Value(s.group.names[i], acc.Result())
-	}
-	s.out.End()
-	return s.out.Bytes(), nil
+	return s.group.document(s.out, e.id, e.values)
 }
 
-func (s *groupSource) add(ctx *expr.Context, doc bsonx.Doc) error {
-	ctx.Root = bsonx.Document(doc)
-	id, err := s.group.id.Eval(ctx)
+func (s *groupSource) load(ctx context.Context) error {
+	r := s.group.read.start(&s.ctx)
+	if err := Drain(ctx, s.src, func(doc bsonx.Doc) error { return s.add(r, doc) }); err != nil {
+		return err
+	}
+	if !s.spill.used() {
+		return nil
+	}
+	err := s.writeRun()
 	if err != nil {
 		return err
 	}
-	b := s.bucket(id)
-	for i, acc := range b.values {
-		v, err := s.group.fields[i].Arg.Eval(ctx)
+	if s.merged, err = s.spill.merge(); err != nil {
+		return err
+	}
+	s.more = s.merged.next()
+	return s.merged.err
+}
+
+func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
+	r.read(doc)
+	n := s.group.idParts()
+	s.key = s.key[:0]
+	for i := range n {
+		v, err := r.value(i)
 		if err != nil {
 			return err
 		}
-		before := acc.Bytes()
-		if err := acc.Add(v); err != nil {
+		if v.IsMissing() && s.group.parts == nil {
+			v = bsonx.Null
+		}
+		s.key = appendGroupKey(s.key, v)
+	}
+	e, ok := s.index[string(s.key)]
+	if !ok {
+		var err error
+		if e, err = s.entry(r); err != nil {
 			return err
 		}
-		s.bytes += acc.Bytes() - before
+		s.ctx.Root = bsonx.Document(doc)
 	}
-	if s.bytes > s.limit {
-		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.limit)
+	grown, err := s.group.add(e.values, r, n)
+	if err != nil {
+		return err
+	}
+	if s.bytes += grown; s.bytes > s.limit {
+		return s.writeRun()
 	}
 	return nil
 }
 
-func (s *groupSource) bucket(id bsonx.Value) *bucket {
-	if id.IsMissing() {
-		id = bsonx.Null
+// entry makes the group of the document that is being read.
+func (s *groupSource) entry(r *reading) (*groupEntry, error) {
+	id, err := s.id(r)
+	if err != nil {
+		return nil, err
 	}
-	s.key = appendGroupKey(s.key[:0], id)
-	if b, ok := s.index[string(s.key)]; ok {
-		return b
+	e := &groupEntry{key: string(s.key), id: id}
+	var bytes int
+	if e.values, bytes, err = s.group.start(&s.ctx, id); err != nil {
+		return nil, err
 	}
-	b := &bucket{id: id.Clone(), values: make([]expr.Accumulator, len(s.group.fields))}
-	for i, f := range s.group.fields {
-		b.values[i] = f.New()
-		s.bytes += b.values[i].Bytes()
+	s.bytes += bytes + len(s.key) + len(id.Data) + groupEntryBytes
+	s.index[e.key] = e
+	s.entries = append(s.entries, e)
+	return e, nil
+}
+
+// groupEntryBytes is about what a group takes beside its key and accumulators.
+const groupEntryBytes = 128
+
+// id returns the _id of the document that is being read, which owns its bytes.
+func (s *groupSource) id(r *reading) (bsonx.Value, error) {
+	if s.group.parts == nil {
+		v, err := r.value(0)
+		if v.IsMissing() {
+			v = bsonx.Null
+		}
+		return v.Clone(), err
 	}
-	s.bytes += len(s.key) + len(id.Data) + 64
-	s.index[string(s.key)] = b
-	s.buckets = append(s.buckets, b)
-	return b
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for i, name := range s.group.parts {
+		v, err := r.value(i)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		b.Value(name, v)
+	}
+	b.End()
+	return bsonx.Document(b.Bytes()), nil
+}
+
+// writeRun writes all groups to the disk, in the order of their keys, and forgets them. An entry's payload is a document
+// of the _id and the states of the accumulators.
+func (s *groupSource) writeRun() error {
+	if s.spill == nil {
+		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
+			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.limit)
+	}
+	slices.SortFunc(s.entries, func(a, b *groupEntry) int { return strings.Compare(a.key, b.key) })
+	for _, e := range s.entries {
+		s.out.Reset(s.out.Bytes()[:0])
+		s.out.StartDoc()
+		s.out.Value("_id", e.id)
+		for i, acc := range e.values {
+			s.out.Value(s.group.names[i], acc.State())
+		}
+		s.out.End()
+		s.key = append(s.key[:0], e.key...)
+		s.spill.add(s.key, s.out.Bytes())
+	}
+	clear(s.index)
+	clear(s.entries)
+	s.entries, s.bytes = s.entries[:0], 0
+	return s.spill.endRun()
+}
+
+// nextMerged joins the parts of the next group.
+func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
+	if !s.more {
+		return nil, s.merged.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.key = append(s.key[:0], s.merged.key...)
+	id := bsonx.Doc(s.merged.payload).First().Value.Clone()
+	accs, _, err := s.group.start(&s.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for s.more && string(s.merged.key) == string(s.key) {
+		it := bsonx.Doc(s.merged.payload).Iter()
+		it.Next()
+		for i := 0; it.Next(); i++ {
+			if err := accs[i].Merge(it.Value()); err != nil {
+				return nil, err
+			}
+		}
+		s.more = s.merged.next()
+	}
+	if s.merged.err != nil {
+		return nil, s.merged.err
+	}
+	return s.group.document(s.out, id, accs)
 }

@@ -34,6 +34,8 @@ var registry = sync.OnceValue(func() map[string]*definition {
 func supported() []definition {
 	return []definition{
 		{name: "$addFields", parse: parseAddFields, inUpdate: true},
+		{name: "$bucket", parse: parseBucket},
+		{name: "$bucketAuto", parse: parseBucketAuto},
 		{name: "$collStats", parse: parseCollStats},
 		{name: "$count", parse: parseCount},
 		{name: "$currentOp", parse: parseCurrentOp},
@@ -41,8 +43,10 @@ func supported() []definition {
 		{name: "$listLocalSessions", parse: parseListLocalSessions},
 		{name: "$listSessions", parse: parseListSessions},
 		{name: "$planCacheStats", parse: parsePlanCacheStats},
+		{name: "$densify", parse: parseDensify},
 		{name: "$documents", parse: parseDocuments},
 		{name: "$facet", parse: parseFacet},
+		{name: "$fill", parse: parseFill},
 		{name: "$graphLookup", parse: parseGraphLookup},
 		{name: "$group", parse: parseGroup},
 		{name: "$limit", parse: parseLimit},
@@ -56,6 +60,7 @@ func supported() []definition {
 		{name: "$replaceWith", parse: parseReplaceWith, inUpdate: true},
 		{name: "$sample", parse: parseSample},
 		{name: "$set", parse: parseAddFields, inUpdate: true, note: "alias of $addFields"},
+		{name: "$setWindowFields", parse: parseSetWindowFields},
 		{name: "$skip", parse: parseSkip},
 		{name: "$sort", parse: parseSort},
 		{name: "$sortByCount", parse: parseSortByCount},
@@ -67,10 +72,9 @@ func supported() []definition {
 
 func known() []definition {
 	names := []string{
-		"$bucket", "$bucketAuto", "$changeStream", "$changeStreamSplitLargeEvent", "$densify",
-		"$fill", "$geoNear",
-		"$listSampledQueries",
-		"$setWindowFields", "$querySettings", "$queryStats",
+		"$changeStream", "$changeStreamSplitLargeEvent",
+		"$geoNear", "$listSampledQueries",
+		"$querySettings", "$queryStats",
 	}
 	var defs []definition
 	for _, name := range names {

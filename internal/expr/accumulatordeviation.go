@@ -1,0 +1,91 @@
+package expr
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// deviation is $stdDevPop and $stdDevSamp by Welford's method. What is not finite is counted and makes the result NaN.
+type deviation struct {
+	sample           bool
+	count, notFinite int64
+	mean, m2         float64
+}
+
+func (a *deviation) Add(v bsonx.Value) error {
+	f, ok := v.AsFloat64()
+	if !ok {
+		return nil
+	}
+	a.count++
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		a.notFinite++
+		return nil
+	}
+	delta := f - a.mean
+	a.mean += delta / float64(a.finite())
+	a.m2 += delta * (f - a.mean)
+	return nil
+}
+
+func (a *deviation) finite() int64 { return a.count - a.notFinite }
+
+func (a *deviation) Remove(v bsonx.Value) error {
+	f, ok := v.AsFloat64()
+	if !ok {
+		return nil
+	}
+	a.count--
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		a.notFinite--
+		return nil
+	}
+	n := a.finite()
+	if n == 0 {
+		a.mean, a.m2 = 0, 0
+		return nil
+	}
+	delta := f - a.mean
+	a.mean -= delta / float64(n)
+	a.m2 = max(0, a.m2-delta*(f-a.mean))
+	return nil
+}
+
+func (a *deviation) Result() bsonx.Value {
+	n := a.count
+	if a.sample {
+		n--
+	}
+	switch {
+	case n <= 0:
+		return bsonx.Null
+	case a.notFinite > 0:
+		return bsonx.Double(math.NaN())
+	}
+	return bsonx.Double(math.Sqrt(a.m2 / float64(n)))
+}
+
+func (a *deviation) Bytes() int { return 56 }
+
+func (a *deviation) State() bsonx.Value {
+	return bsonx.NewArray(a.count, a.notFinite, a.mean, a.m2)
+}
+
+// Merge joins two of Welford's sums as Chan does.
+func (a *deviation) Merge(state bsonx.Value) error {
+	values := state.Doc().Values()
+	count, _ := values[0].AsInt64()
+	notFinite, _ := values[1].AsInt64()
+	mean, m2 := values[2].Double(), values[3].Double()
+	n, m := float64(a.finite()), float64(count-notFinite)
+	a.count += count
+	a.notFinite += notFinite
+	if m == 0 {
+		return nil
+	}
+	delta := mean - a.mean
+	a.mean += delta * m / (n + m)
+	a.m2 += m2 + delta*delta*n*m/(n+m)
+	return nil
+}

@@ -1,0 +1,62 @@
+package expr
+
+import "github.com/sheafdb/sheaf/internal/bsonx"
+
+// extreme is $min and $max, which ignore null.
+type extreme struct {
+	sign int
+	best bsonx.Value
+}
+
+func (a *extreme) Add(v bsonx.Value) error {
+	if nullish(v) {
+		return nil
+	}
+	if a.best.IsMissing() || bsonx.CompareValues(v, a.best)*a.sign > 0 {
+		keep(&a.best, v)
+	}
+	return nil
+}
+
+func (a *extreme) Result() bsonx.Value {
+	if a.best.IsMissing() {
+		return bsonx.Null
+	}
+	return a.best.Clone()
+}
+
+func (a *extreme) Bytes() int                    { return 32 + cap(a.best.Data) }
+func (a *extreme) State() bsonx.Value            { return a.Result() }
+func (a *extreme) Merge(state bsonx.Value) error { return a.Add(state) }
+
+// keep copies v into the memory of what was kept before.
+func keep(old *bsonx.Value, v bsonx.Value) {
+	*old = bsonx.Value{Type: v.Type, Data: append(old.Data[:0], v.Data...)}
+}
+
+// endAccumulator is $first and $last.
+type endAccumulator struct {
+	first bool
+	seen  bool
+	value bsonx.Value
+}
+
+func (a *endAccumulator) Add(v bsonx.Value) error {
+	if a.first && a.seen {
+		return nil
+	}
+	a.seen = true
+	keep(&a.value, v)
+	return nil
+}
+
+func (a *endAccumulator) Result() bsonx.Value {
+	if a.value.IsMissing() {
+		return bsonx.Null
+	}
+	return a.value.Clone()
+}
+
+func (a *endAccumulator) Bytes() int                    { return 32 + cap(a.value.Data) }
+func (a *endAccumulator) State() bsonx.Value            { return a.Result() }
+func (a *endAccumulator) Merge(state bsonx.Value) error { return a.Add(state) }

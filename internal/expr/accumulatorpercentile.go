@@ -1,0 +1,247 @@
+package expr
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// $percentile and $median as accumulators.
+
+// percentiles are the parsed arguments.
+type percentiles struct {
+	input  Expr
+	p      []float64
+	median bool
+}
+
+// parsePercentileArguments reads {input, p, method}; operand compiles the expressions among them.
+func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.Code,
+	operand func(bsonx.Value) (Expr, error),
+) (*percentiles, error) {
+	out := &percentiles{median: name == "$median", p: []float64{0.5}}
+	if arg.Type != bsonx.TypeDocument {
+		if out.median {
+			notObject++
+		}
+		return nil, mongoerr.New(notObject, "specification must be an object; found %s: %s", name, Show(arg))
+	}
+	var input, p, method bsonx.Value
+	for it := arg.Doc().Iter(); it.Next(); {
+		key := string(it.Key())
+		switch {
+		case key == "input":
+			input = it.Value()
+		case key == "method":
+			method = it.Value()
+		case key == "p" && !out.median:
+			p = it.Value()
+		default:
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", name, key)
+		}
+	}
+	if method.Type != bsonx.TypeString && !method.IsMissing() {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.method' is the wrong type '%s', expected type 'string'", name, method.Type)
+	}
+	for _, f := range []bsonx.Elem{{Key: []byte("input"), Value: input}, {Key: []byte("p"), Value: p}, {Key: []byte("method"), Value: method}} {
+		if f.Value.IsMissing() && (string(f.Key) != "p" || !out.median) {
+			return nil, mongoerr.New(40414, "BSON field '%s.%s' is missing but a required field", name, f.Key)
+		}
+	}
+	if method.Str() != "approximate" {
+		return nil, mongoerr.New(mongoerr.BadValue, "Currently only 'approximate' can be used as a percentile 'method'.")
+	}
+	var err error
+	if !out.median {
+		if out.p, err = parseP(p, operand); err != nil {
+			return nil, err
+		}
+	}
+	out.input, err = operand(input)
+	return out, err
+}
+
+// parseP returns the values of p, which must be constant.
+func parseP(v bsonx.Value, operand func(bsonx.Value) (Expr, error)) ([]float64, error) {
+	e, err := operand(v)
+	if err != nil {
+		return nil, err
+	}
+	array, ok := ConstValue(e)
+	if !ok {
+		return nil, mongoerr.New(7750300, "The $percentile 'p' field must be an array of constant values, but found value: %s.", Show(v))
+	}
+	if array.Type != bsonx.TypeArray || array.Doc().IsEmpty() {
+		return nil, mongoerr.New(7750301, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", Show(array))
+	}
+	var out []float64
+	for it := array.Doc().Iter(); it.Next(); {
+		f, ok := it.Value().AsFloat64()
+		if !ok {
+			return nil, mongoerr.New(7750302, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", Show(it.Value()))
+		}
+		if !(f >= 0 && f <= 1) {
+			return nil, mongoerr.New(7750303, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", Show(it.Value()))
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// result gives the percentiles in the form of the operator; a nil function says that there were no numbers.
+func (p *percentiles) result(of func(p float64) float64) bsonx.Value {
+	values := make([]bsonx.Value, len(p.p))
+	for i, rank := range p.p {
+		values[i] = bsonx.Null
+		if of != nil {
+			values[i] = bsonx.Double(of(rank))
+		}
+	}
+	if p.median {
+		return values[0]
+	}
+	return arrayOf(values)
+}
+
+func parsePercentiles(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
+	notObject := mongoerr.Code(7429703)
+	if name == "$median" {
+		notObject = 7436100 - 1
+	}
+	p, err := parsePercentileArguments(name, arg, notObject, func(v bsonx.Value) (Expr, error) { return Parse(v, vars) })
+	if err != nil {
+		return nil, err
+	}
+	return &Accumulation{Name: name, Arg: p.input, plain: func() Accumulator { return &percentileAccumulator{of: p} }}, nil
+}
+
+// The digest is exact up to digestExact numbers. Beyond them, neighbours are joined to centroids, smaller ones near the
+// ends (a merging t-digest), of which about digestCentroids are left.
+const (
+	digestExact     = 1 << 14
+	digestCentroids = 2000
+)
+
+// centroid stands for weight numbers around mean.
+type centroid struct{ mean, weight float64 }
+
+// percentileAccumulator is $percentile and $median. NaN is ignored.
+type percentileAccumulator struct {
+	of        *percentiles
+	centroids []centroid // of weight 1 and in any order, behind those that are joined
+	joined    bool
+}
+
+func (a *percentileAccumulator) Add(v bsonx.Value) error {
+	f, ok := v.AsFloat64()
+	if !ok || math.IsNaN(f) {
+		return nil
+	}
+	a.add(centroid{f, 1})
+	return nil
+}
+
+func (a *percentileAccumulator) add(c centroid) {
+	a.centroids = append(a.centroids, c)
+	if len(a.centroids) > digestExact {
+		a.join()
+	}
+}
+
+func (a *percentileAccumulator) sort() {
+	slices.SortFunc(a.centroids, func(x, y centroid) int { return cmp.Compare(x.mean, y.mean) })
+}
+
+func (a *percentileAccumulator) total() (n float64) {
+	for _, c := range a.centroids {
+		n += c.weight
+	}
+	return n
+}
+
+// join makes neighbours one while they cover no more than a step of the scale asin(2q-1), which is fine near 0 and 1.
+func (a *percentileAccumulator) join() {
+	a.sort()
+	a.joined = true
+	total, before := a.total(), 0.0
+	scale := func(q float64) float64 { return digestCentroids / math.Pi * math.Asin(2*min(max(q, 0), 1)-1) }
+	out := a.centroids[:1]
+	start := scale(0)
+	for _, c := range a.centroids[1:] {
+		last := &out[len(out)-1]
+		sum := last.weight + c.weight
+		mean := last.mean + (c.mean-last.mean)*c.weight/sum
+		if scale((before+sum)/total)-start > 1 || math.IsNaN(mean) || math.IsInf(mean, 0) {
+			before += last.weight
+			start = scale(before / total)
+			out = append(out, c)
+			continue
+		}
+		*last = centroid{mean, sum}
+	}
+	a.centroids = out
+}
+
+// at returns the percentile: the number of that rank, or what the centroids around it say.
+func (a *percentileAccumulator) at(p float64) float64 {
+	n := a.total()
+	rank := math.Ceil(max(n*p-1, 0))
+	if p >= 1 {
+		rank = n - 1
+	}
+	if !a.joined {
+		return a.centroids[int(rank)].mean
+	}
+	before := 0.0
+	for i, c := range a.centroids {
+		if rank >= before+c.weight && i+1 < len(a.centroids) {
+			before += c.weight
+			continue
+		}
+		middle := before + (c.weight-1)/2
+		other := i + 1
+		if rank < middle {
+			other = i - 1
+		}
+		if c.weight == 1 || other < 0 || other >= len(a.centroids) || math.IsInf(a.centroids[other].mean, 0) {
+			return c.mean
+		}
+		o := a.centroids[other]
+		return c.mean + (o.mean-c.mean)*math.Abs(rank-middle)/((c.weight+o.weight)/2)
+	}
+	return math.NaN()
+}
+
+func (a *percentileAccumulator) Result() bsonx.Value {
+	if len(a.centroids) == 0 {
+		return a.of.result(nil)
+	}
+	a.sort()
+	return a.of.result(a.at)
+}
+
+func (a *percentileAccumulator) Bytes() int { return 64 + 16*cap(a.centroids) }
+
+func (a *percentileAccumulator) State() bsonx.Value {
+	data := make([]byte, 0, 16*len(a.centroids))
+	for _, c := range a.centroids {
+		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(c.mean))
+		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(c.weight))
+	}
+	return bsonx.NewArray(a.joined, bsonx.Binary(0, data))
+}
+
+func (a *percentileAccumulator) Merge(state bsonx.Value) error {
+	values := state.Doc().Values()
+	_, data := values[1].Binary()
+	for ; len(data) > 0; data = data[16:] {
+		mean, weight := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
+		a.add(centroid{math.Float64frombits(mean), math.Float64frombits(weight)})
+	}
+	a.joined = a.joined || values[0].Bool()
+	return nil
+}

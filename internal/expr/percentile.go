@@ -1,0 +1,56 @@
+package expr
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+func percentileOperators() []definition {
+	return []definition{
+		{name: "$percentile", family: "accumulator", parse: parsePercentile},
+		{name: "$median", family: "accumulator", parse: parsePercentile},
+	}
+}
+
+// percentileExpr is $percentile or $median over the numbers of one array.
+type percentileExpr struct{ *percentiles }
+
+func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) { return p.operand(v, vars) })
+	if err != nil {
+		return nil, err
+	}
+	return &percentileExpr{args}, nil
+}
+
+func (e *percentileExpr) children() []Expr { return []Expr{e.input} }
+
+// Eval takes a number as it is, and the numbers of an array; NaN among them does not count. The results are numbers of the
+// array: the smallest that has at least the wanted share of all at or below it.
+func (e *percentileExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	v, err := e.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if f, ok := v.AsFloat64(); ok {
+		return e.result(func(float64) float64 { return f }), nil
+	}
+	var samples []float64
+	if v.Type == bsonx.TypeArray {
+		for it := v.Doc().Iter(); it.Next(); {
+			if f, ok := it.Value().AsFloat64(); ok && !math.IsNaN(f) {
+				samples = append(samples, f)
+			}
+		}
+	}
+	if len(samples) == 0 {
+		return e.result(nil), nil
+	}
+	slices.Sort(samples)
+	return e.result(func(p float64) float64 {
+		i := int(math.Ceil(p*float64(len(samples)))) - 1
+		return samples[min(max(i, 0), len(samples)-1)]
+	}), nil
+}

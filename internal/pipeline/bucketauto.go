@@ -1,0 +1,279 @@
+package pipeline
+
+import (
+	"context"
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// bucketAuto is $bucketAuto: it sorts its input by a value and cuts it into buckets of about the same count. Documents of
+// equal values are in one bucket.
+type bucketAuto struct {
+	groupBy expr.Expr
+	buckets int
+	rounder rounder // nil without a granularity
+	outputs
+	read reader // of the accumulators' operands
+	opts Options
+}
+
+func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(40240, "The argument to $bucketAuto must be an object, but found type: %s", arg.Type)
+	}
+	b := &bucketAuto{opts: opts}
+	var output bsonx.Value
+	for it := arg.Doc().Iter(); it.Next(); {
+		if string(it.Key()) == "output" {
+			if output = it.Value(); output.Type != bsonx.TypeDocument {
+				return nil, mongoerr.New(40244, "The $bucketAuto 'output' field must be an object, but found type: %s", output.Type)
+			}
+			continue
+		}
+		if err := b.set(string(it.Key()), it.Value()); err != nil {
+			return nil, err
+		}
+	}
+	if b.groupBy == nil || b.buckets == 0 {
+		return nil, mongoerr.New(40246, "$bucketAuto requires 'groupBy' and 'buckets' to be specified")
+	}
+	if output.Doc().IsEmpty() {
+		output = bsonx.Document(bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1)))
+	}
+	for it := output.Doc().Iter(); it.Next(); {
+		if err := b.addField(string(it.Key()), it.Value(), opts); err != nil {
+			return nil, err
+		}
+	}
+	b.read = newReader(b.args())
+	return []stage{b}, nil
+}
+
+func (b *bucketAuto) set(name string, v bsonx.Value) (err error) {
+	switch name {
+	case "groupBy":
+		if !isPathOrOperator(v) {
+			return mongoerr.New(40239, "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: %s", expr.Show(v))
+		}
+		b.groupBy, err = expr.Parse(v, b.opts.Vars)
+	case "buckets":
+		b.buckets, err = parseBucketCount(v)
+	case "granularity":
+		if v.Type != bsonx.TypeString {
+			return mongoerr.New(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s", v.Type)
+		}
+		b.rounder, err = newRounder(v.Str())
+	default:
+		return mongoerr.New(40245, "Unrecognized option to $bucketAuto: %s", name)
+	}
+	return err
+}
+
+func parseBucketCount(v bsonx.Value) (int, error) {
+	if !v.Type.IsNumber() {
+		return 0, mongoerr.New(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: %s", v.Type)
+	}
+	n, ok := v.AsExactInt64()
+	if !ok || n != int64(int32(n)) {
+		return 0, mongoerr.New(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s", expr.Show(v))
+	}
+	if n <= 0 {
+		return 0, mongoerr.New(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
+	}
+	return int(n), nil
+}
+
+func (b *bucketAuto) open(src Source, env *Env) Source {
+	return &bucketAutoSource{
+		input: input{src}, stage: b, limit: env.memoryLimit(), sorter: newSorter(env, 0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
+	}
+}
+
+type bucketAutoSource struct {
+	input
+	stage  *bucketAuto
+	limit  int
+	ctx    expr.Context
+	sorter *sorter
+	loaded bool
+	count  int
+	out    *bsonx.Builder
+
+	buckets int         // how many have been begun
+	value   bsonx.Value // of the next document
+	doc     bsonx.Doc   // the next document, nil at the end
+	min     bsonx.Value // of the next bucket, where it is not that of its first document
+}
+
+// Close implements Source.
+func (s *bucketAutoSource) Close() {
+	s.sorter.close()
+	s.input.Close()
+}
+
+// Next implements Source.
+func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if !s.loaded {
+		s.loaded = true
+		if err := s.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.doc == nil {
+		return nil, nil
+	}
+	return s.bucket(ctx)
+}
+
+// load sorts the input. The sorter's documents are {"": <value>, "d": <document>}.
+func (s *bucketAutoSource) load(ctx context.Context) error {
+	pair := bsonx.NewBuilder(nil)
+	var key []byte
+	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
+		s.ctx.Root = bsonx.Document(doc)
+		v, err := s.stage.groupBy.Eval(&s.ctx)
+		if err != nil {
+			return err
+		}
+		if v.IsMissing() {
+			v = bsonx.Null
+		}
+		s.count++
+		pair.Reset(pair.Bytes()[:0])
+		pair.StartDoc()
+		pair.Value("", v)
+		pair.Doc("d", doc)
+		pair.End()
+		key = keystring.Append(key[:0], v, false)
+		return s.sorter.add(key, pair.Bytes())
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.sorter.finish(); err != nil {
+		return err
+	}
+	return s.step()
+}
+
+// step goes to the next document.
+func (s *bucketAutoSource) step() error {
+	pair, err := s.sorter.next()
+	s.value, s.doc = bsonx.Missing, nil
+	if err != nil || pair == nil {
+		return err
+	}
+	it := pair.Iter()
+	it.Next()
+	s.value = it.Value()
+	it.Next()
+	s.doc = it.Value().Doc()
+	if s.stage.rounder != nil {
+		return checkRoundable(s.value)
+	}
+	return nil
+}
+
+// bucket fills and returns the next bucket.
+func (s *bucketAutoSource) bucket(ctx context.Context) (bsonx.Doc, error) {
+	s.buckets++
+	f, err := s.newFiller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := max(1, int(math.Round(float64(s.count)/float64(s.stage.buckets))))
+	for n := 0; s.doc != nil && (n < size || s.buckets == s.stage.buckets); n++ {
+		if err := f.take(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.absorb(f); err != nil {
+		return nil, err
+	}
+	if s.min = f.max; s.doc != nil && s.stage.rounder == nil {
+		s.min = s.value.Clone()
+		f.max = s.min
+	}
+	id := bsonx.NewDoc("min", f.min, "max", f.max)
+	return s.stage.document(s.out, bsonx.Document(id), f.accs)
+}
+
+// absorb takes the documents that follow and belong to the bucket: those of the same value, or below the rounded
+// boundary.
+func (s *bucketAutoSource) absorb(f *bucketFiller) error {
+	rounder := s.stage.rounder
+	boundary := f.max
+	if rounder != nil {
+		var err error
+		if boundary, err = rounder.up(f.max); err != nil {
+			return err
+		}
+	}
+	for s.doc != nil {
+		c := bsonx.CompareValues(s.value, boundary)
+		if rounder == nil && c != 0 || rounder != nil && c >= 0 {
+			break
+		}
+		if err := f.take(); err != nil {
+			return err
+		}
+	}
+	if rounder == nil {
+		return nil
+	}
+	if s.doc == nil {
+		// The last boundary is rounded from the greatest value.
+		var err error
+		f.max, err = rounder.up(f.max)
+		return err
+	}
+	f.max = boundary
+	return nil
+}
+
+// bucketFiller gathers one bucket.
+type bucketFiller struct {
+	s        *bucketAutoSource
+	ctx      context.Context
+	accs     []expr.Accumulator
+	reading  *reading
+	min, max bsonx.Value
+	bytes, n int
+}
+
+func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error) {
+	f := &bucketFiller{s: s, ctx: ctx, min: s.min, reading: s.stage.read.start(&s.ctx)}
+	if s.buckets == 1 {
+		f.min = s.value.Clone()
+		if s.stage.rounder != nil {
+			var err error
+			if f.min, err = s.stage.rounder.down(f.min); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var err error
+	f.accs, f.bytes, err = s.stage.start(&s.ctx, bsonx.Missing)
+	return f, err
+}
+
+// take adds the next document to the bucket.
+func (f *bucketFiller) take() error {
+	if f.n++; f.n%interruptInterval == 0 && f.ctx.Err() != nil {
+		return context.Cause(f.ctx)
+	}
+	f.reading.read(f.s.doc)
+	grown, err := f.s.stage.add(f.accs, f.reading, 0)
+	if err != nil {
+		return err
+	}
+	if f.bytes += grown; f.bytes > f.s.limit {
+		return mongoerr.New(mongoerr.ExceededMemoryLimit, "Exceeded memory limit for $bucketAuto. Memory limit: %d bytes", f.s.limit)
+	}
+	f.max = bsonx.Value{Type: f.s.value.Type, Data: append(f.max.Data[:0:0], f.s.value.Data...)}
+	return f.s.step()
+}

@@ -1,0 +1,215 @@
+package pipeline
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+// densifyRange says between which values $densify makes documents.
+type densifyRange int
+
+const (
+	densifyFull      densifyRange = iota // from the least value of all documents to the greatest
+	densifyPartition                     // of the partition's documents
+	densifyBounds                        // from lower up to upper, which is not part of it
+)
+
+// densify is $densify over documents that are sorted.
+type densify struct {
+	path         []string
+	by           expr.Expr   // the value of the field
+	partitions   [][]string  // the paths of partitionByFields
+	partitionBy  []expr.Expr // and their values
+	kind         densifyRange
+	lower, upper bsonx.Value
+	step         bsonx.Value
+	unit         timeUnit
+}
+
+func parseDensify(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The $densify stage specification must be an object, found %s", arg.Type)
+	}
+	spec, err := idlFields("$densify", arg.Doc(), "field", "partitionByFields", "range")
+	if err != nil {
+		return nil, err
+	}
+	field, partitions, bounds := spec[0], spec[1], spec[2]
+	if err := idlString("$densify.field", field, true); err != nil {
+		return nil, err
+	}
+	if err := idlObject("$densify.range", bounds, true); err != nil {
+		return nil, err
+	}
+	d := &densify{}
+	if err := d.parsePaths(field.Str(), partitions); err != nil {
+		return nil, err
+	}
+	if err := d.parseRange(bounds.Doc()); err != nil {
+		return nil, err
+	}
+	sorting, err := d.sorting(opts)
+	return append(sorting, d), err
+}
+
+func idlString(name string, v bsonx.Value, required bool) error {
+	switch {
+	case v.Type == bsonx.TypeString, !required && v.IsNull():
+		return nil
+	case v.IsMissing():
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
+}
+
+func (d *densify) parsePaths(field string, partitions bsonx.Value) error {
+	var err error
+	if d.path, err = expr.SplitFieldPath(field); err != nil {
+		return err
+	}
+	if d.by, err = expr.Parse(bsonx.String("$"+field), nil); err != nil {
+		return err
+	}
+	if d.partitions, err = idlPaths("$densify.partitionByFields", partitions); err != nil {
+		return err
+	}
+	for _, path := range d.partitions {
+		name := strings.Join(path, ".")
+		if name == field || strings.HasPrefix(name, field+".") {
+			return mongoerr.New(8993000, "partitionByFields '%s' cannot include field '%s' that is being densified.", name, field)
+		}
+		if strings.HasPrefix(field, name+".") {
+			return mongoerr.New(9554500, "field '%s' that is being densified cannot include partitionByFields '%s'.", field, name)
+		}
+		e, err := expr.Parse(bsonx.String("$"+name), nil)
+		if err != nil {
+			return err
+		}
+		d.partitionBy = append(d.partitionBy, e)
+	}
+	return nil
+}
+
+func (d *densify) parseRange(spec bsonx.Doc) error {
+	values, err := idlFields("$densify.range", spec, "step", "bounds", "unit")
+	if err != nil {
+		return err
+	}
+	step, bounds, unit := values[0], values[1], values[2]
+	switch {
+	case step.IsMissing():
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$densify.range.step' is missing but a required field")
+	case !step.Type.IsNumber():
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$densify.range.step' is the wrong type '%s', expected types '[int, decimal, double, long]'", step.Type)
+	case bounds.IsMissing():
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$densify.range.bounds' is missing but a required field")
+	}
+	if err := idlString("$densify.range.unit", unit, false); err != nil {
+		return err
+	}
+	if bsonx.CompareValues(step, bsonx.Int32(0)) <= 0 {
+		return mongoerr.New(5733401, "The step parameter in a range statement must be a strictly positive numeric value")
+	}
+	d.step = step.Clone()
+	if !unit.IsNull() {
+		if d.unit, err = parseTimeUnit(unit.Str()); err != nil {
+			return err
+		}
+		if _, whole := step.AsExactInt64(); !whole {
+			return mongoerr.New(6586400, "The step parameter in a range statement must be a whole number when densifying a date range")
+		}
+	}
+	return d.parseBounds(bounds)
+}
+
+func (d *densify) parseBounds(v bsonx.Value) error {
+	switch {
+	case v.Type == bsonx.TypeArray:
+		return d.parsePair(v.Doc())
+	case v.Type != bsonx.TypeString:
+		return mongoerr.New(5733404, "The bounds in a range statement must be the string 'full', 'partition', or an ascending array of two numbers or two dates")
+	case v.Str() == "full":
+		d.kind = densifyFull
+	case v.Str() == "partition":
+		d.kind = densifyPartition
+		if len(d.partitions) == 0 {
+			return mongoerr.New(5733408, "One cannot specify the bounds as 'partition' without specifying a non-empty array of partitionByFields. You may have meant to specify 'full' bounds.")
+		}
+	default:
+		return mongoerr.New(5946802, "Bounds string must either be 'full' or 'partition'")
+	}
+	return nil
+}
+
+func (d *densify) parsePair(pair bsonx.Doc) error {
+	if pair.Len() != 2 {
+		return mongoerr.New(5733403, "A bounding array in a range statement must have exactly two elements")
+	}
+	lower, upper := pair.Index(0), pair.Index(1)
+	numbers, dates := lower.Type.IsNumber(), lower.Type == bsonx.TypeDate
+	switch {
+	case !numbers && !dates:
+		return mongoerr.New(5946800, "A bounding array must contain either both dates or both numeric types")
+	case bsonx.CompareValues(lower, upper) > 0:
+		return mongoerr.New(5733402, "A bounding array must be an ascending array of either two dates or two numbers")
+	case numbers != upper.Type.IsNumber() || dates != (upper.Type == bsonx.TypeDate):
+		return mongoerr.New(5733406, "A bounding array must contain either both dates or both numeric types")
+	case numbers && d.unit != noUnit:
+		return mongoerr.New(5733409, "Numeric bounds may not have unit parameter")
+	case dates && d.unit == noUnit:
+		return mongoerr.New(5733410, "A bounding array of dates must specify a unit")
+	case numbers && (lower.Type != upper.Type || lower.Type != d.step.Type):
+		return mongoerr.New(5876900, "Upper bound, lower bound, and step must all have the same type")
+	}
+	d.kind, d.lower, d.upper = densifyBounds, lower.Clone(), upper.Clone()
+	return nil
+}
+
+// sorting returns the stage that sorts the documents: by partition and field, or by the field alone where the least and
+// the greatest value of all documents count.
+func (d *densify) sorting(opts Options) ([]stage, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	if d.kind != densifyFull {
+		for _, path := range d.partitions {
+			b.Int32(strings.Join(path, "."), 1)
+		}
+	}
+	b.Int32(strings.Join(d.path, "."), 1)
+	b.End()
+	return parseSort(bsonx.Document(b.Bytes()), opts)
+}
+
+// check refuses a value that cannot be densified.
+func (d *densify) check(v bsonx.Value) error {
+	switch {
+	case !v.Type.IsNumber() && v.Type != bsonx.TypeDate:
+		return mongoerr.New(5733201, "Densify field type must be numeric or a date")
+	case v.Type.IsNumber() && d.unit != noUnit:
+		return mongoerr.New(6053600, "Encountered numeric densify value in collection when step has a date unit")
+	case v.Type == bsonx.TypeDate && d.unit == noUnit:
+		return mongoerr.New(6053600, "Encountered date densify value in collection when step does not have a date unit")
+	}
+	return nil
+}
+
+// following returns the value one step after another.
+func (d *densify) following(v bsonx.Value) (bsonx.Value, error) {
+	if d.unit != noUnit {
+		n, _ := d.step.AsInt64()
+		return d.unit.add(v, n)
+	}
+	return numeric.Add(v, d.step)
+}
+
+func (d *densify) open(src Source, env *Env) Source {
+	s := &densifySource{input: input{src}, stage: d, limit: env.memoryLimit(), out: bsonx.NewBuilder(nil), parts: map[string]*densifyPart{}}
+	if d.kind == densifyBounds && len(d.partitions) == 0 {
+		s.part(nil) // which is filled even where there are no documents
+	}
+	return s
+}

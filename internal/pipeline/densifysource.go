@@ -1,0 +1,195 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// maxDensified is how many documents one $densify may make.
+const maxDensified = 500_000
+
+// densifyPart is a partition: the fields of the documents that are made for it, and the next value that one is due for.
+type densifyPart struct {
+	tree    *outputNode
+	values  []bsonx.Value // of the tree, the first is the densified field
+	next    bsonx.Value   // missing before the first document
+	started bool
+}
+
+// densifySource is $densify.
+type densifySource struct {
+	input
+	stage *densify
+	limit int
+	ctx   expr.Context
+	out   *bsonx.Builder
+
+	parts map[string]*densifyPart
+	order []*densifyPart // as they came, to be filled to the end
+	key   []byte
+	bytes int
+	made  int
+
+	doc     bsonx.Doc // the document that waits for those before it
+	value   bsonx.Value
+	current *densifyPart
+	least   bsonx.Value // of all documents
+	most    bsonx.Value
+	ended   bool
+}
+
+// Save implements Source. The document that waits is kept.
+func (s *densifySource) Save() {
+	if s.doc != nil {
+		s.doc, s.value = s.doc.Clone(), s.value.Clone()
+	}
+	s.src.Save()
+}
+
+// Next returns the next document, read or made.
+func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.doc == nil && !s.ended {
+		doc, err := s.src.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if doc != nil {
+			return s.take(doc)
+		}
+		s.ended = true
+	}
+	if s.doc != nil {
+		return s.before()
+	}
+	return s.finish()
+}
+
+// take begins with a document; one without the field passes.
+func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
+	s.ctx.Root = bsonx.Document(doc)
+	v, err := s.stage.by.Eval(&s.ctx)
+	if err != nil || nullishValue(v) {
+		return doc, err
+	}
+	if err := s.stage.check(v); err != nil {
+		return nil, err
+	}
+	partition := make([]bsonx.Value, len(s.stage.partitionBy))
+	for i, e := range s.stage.partitionBy {
+		if partition[i], err = e.Eval(&s.ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.doc, s.value, s.current = doc, v, s.part(partition)
+	if s.stage.kind == densifyFull {
+		s.most = v.Clone()
+		if s.least.IsMissing() {
+			s.least = s.most
+		}
+	}
+	if s.bytes > s.limit {
+		return nil, mongoerr.New(mongoerr.ExceededMemoryLimit, "$densify exceeded memory limit of %d", s.limit)
+	}
+	if !s.current.started {
+		s.current.started = true
+		s.current.next = s.start(v)
+	}
+	return s.before()
+}
+
+// start returns the first value that a partition whose first document has the value v is filled from.
+func (s *densifySource) start(v bsonx.Value) bsonx.Value {
+	switch s.stage.kind {
+	case densifyBounds:
+		return s.stage.lower
+	case densifyFull:
+		return s.least
+	default:
+		return v.Clone()
+	}
+}
+
+// part returns the partition of the given values.
+func (s *densifySource) part(partition []bsonx.Value) *densifyPart {
+	s.key = s.key[:0]
+	for _, v := range partition {
+		s.key = appendGroupKey(s.key, v)
+	}
+	if p, ok := s.parts[string(s.key)]; ok {
+		return p
+	}
+	p := &densifyPart{tree: &outputNode{value: noValue}, values: []bsonx.Value{bsonx.Null}}
+	for i, v := range partition {
+		if !v.IsMissing() && p.tree.add(s.stage.partitions[i], len(p.values)) {
+			p.values = append(p.values, v.Clone())
+			s.bytes += len(v.Data)
+		}
+	}
+	p.tree.add(s.stage.path, 0)
+	if s.stage.kind == densifyBounds {
+		p.next, p.started = s.stage.lower, true
+	}
+	if s.stage.kind == densifyPartition {
+		clear(s.parts) // the one before is complete
+		s.bytes = 0
+	} else {
+		s.order = append(s.order, p)
+	}
+	const partBytes = 256
+	s.bytes += partBytes + len(s.key)
+	s.parts[string(s.key)] = p
+	return p
+}
+
+// before returns a made document that comes before the one that waits, or that one.
+func (s *densifySource) before() (bsonx.Doc, error) {
+	p := s.current
+	c := bsonx.CompareValues(p.next, s.value)
+	within := s.stage.kind != densifyBounds || bsonx.CompareValues(p.next, s.stage.upper) < 0
+	if c < 0 && within {
+		return s.create(p)
+	}
+	if c == 0 {
+		if err := s.advance(p); err != nil {
+			return nil, err
+		}
+	}
+	doc := s.doc
+	s.doc = nil
+	return doc, nil
+}
+
+// finish fills the partitions up to the end of the range.
+func (s *densifySource) finish() (bsonx.Doc, error) {
+	for ; len(s.order) > 0; s.order = s.order[1:] {
+		p := s.order[0]
+		if s.stage.kind == densifyBounds && bsonx.CompareValues(p.next, s.stage.upper) < 0 ||
+			s.stage.kind == densifyFull && bsonx.CompareValues(p.next, s.most) <= 0 {
+			return s.create(p)
+		}
+	}
+	return nil, nil
+}
+
+// create returns the document that a partition is due for.
+func (s *densifySource) create(p *densifyPart) (bsonx.Doc, error) {
+	if s.made++; s.made > maxDensified {
+		return nil, mongoerr.New(5897900, "Generated %d documents in $densify, which is over the limit of %d. "+
+			"Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow more generated documents", s.made, maxDensified)
+	}
+	p.values[0] = p.next
+	s.out.Reset(s.out.Bytes()[:0])
+	s.out.StartDoc()
+	p.tree.fields(s.out, bsonx.Empty, p.values)
+	s.out.End()
+	return s.out.Bytes(), s.advance(p)
+}
+
+func (s *densifySource) advance(p *densifyPart) error {
+	next, err := s.stage.following(p.next)
+	p.next = next
+	return err
+}

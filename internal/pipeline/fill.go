@@ -1,0 +1,161 @@
+package pipeline
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
+)
+
+// parseFill compiles $fill into what it stands for: $setWindowFields for the fields with a method, then $addFields for
+// those with a value.
+func parseFill(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The $fill stage specification must be an object, found %s", arg.Type)
+	}
+	spec, err := idlFields("$fill", arg.Doc(), "partitionBy", "partitionByFields", "sortBy", "output")
+	if err != nil {
+		return nil, err
+	}
+	partition, fields, sortBy, output := spec[0], spec[1], spec[2], spec[3]
+	if err := checkFill(partition, fields, sortBy, output); err != nil {
+		return nil, err
+	}
+	if !fields.IsNull() {
+		if partition, err = partitionOf(fields); err != nil {
+			return nil, err
+		}
+	}
+	windows, values, err := fillOutput(output.Doc())
+	if err != nil {
+		return nil, err
+	}
+	var stages []stage
+	if !windows.IsEmpty() {
+		stages, err = parseSetWindowFields(bsonx.Document(fillWindows(partition, sortBy, windows)), opts)
+	} else {
+		err = checkUnusedPartition(partition, opts)
+	}
+	if err != nil || values.IsEmpty() {
+		return stages, err
+	}
+	add, err := projectStage(projection.ParseAddFields(values, opts.projection()))
+	return append(stages, add...), err
+}
+
+func checkFill(partition, fields, sortBy, output bsonx.Value) error {
+	if err := idlObject("$fill.output", output, true); err != nil {
+		return err
+	}
+	if err := idlObject("$fill.sortBy", sortBy, false); err != nil {
+		return err
+	}
+	switch {
+	case !partition.IsNull() && partition.Type != bsonx.TypeDocument && partition.Type != bsonx.TypeString:
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$fill.partitionBy' is the wrong type '%s', expected types '[object, string]'", partition.Type)
+	case output.Doc().IsEmpty():
+		return mongoerr.New(6050203, "The output field in '$fill' must contain at least one field")
+	case !partition.IsNull() && !fields.IsNull():
+		return mongoerr.New(6050204, "Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'")
+	}
+	return nil
+}
+
+// checkUnusedPartition parses a partition that nothing depends on.
+func checkUnusedPartition(partition bsonx.Value, opts Options) error {
+	if partition.Type == bsonx.TypeString && !strings.HasPrefix(partition.Str(), "$") {
+		return mongoerr.New(16873, "FieldPath '%s' doesn't start with $", partition.Str())
+	}
+	_, err := expr.Parse(partition, opts.Vars)
+	return err
+}
+
+// idlPaths returns the paths of an array of field paths.
+func idlPaths(at string, v bsonx.Value) ([][]string, error) {
+	if v.IsNull() {
+		return nil, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'", at, v.Type)
+	}
+	var paths [][]string
+	for it := v.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeString {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'string'", at, it.Key(), it.Value().Type)
+		}
+		path, err := expr.SplitFieldPath(it.Value().Str())
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// partitionOf returns the expression of a document with the given fields.
+func partitionOf(fields bsonx.Value) (bsonx.Value, error) {
+	paths, err := idlPaths("$fill.partitionByFields", fields)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	tree := &outputNode{value: noValue}
+	values := make([]bsonx.Value, len(paths))
+	for i, path := range paths {
+		values[i] = bsonx.String("$" + strings.Join(path, "."))
+		tree.add(path, i)
+	}
+	return bsonx.Document(tree.document(values)), nil
+}
+
+// fillOutput returns the outputs of $setWindowFields and of $addFields.
+func fillOutput(output bsonx.Doc) (windows, values bsonx.Doc, err error) {
+	w, v := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
+	w.StartDoc()
+	v.StartDoc()
+	for it := output.Iter(); it.Next(); {
+		name := string(it.Key())
+		if it.Value().Type != bsonx.TypeDocument {
+			return nil, nil, mongoerr.New(6050200, "The '%s' field of 'output' must be an object", name)
+		}
+		spec, err := idlFields("$fill", it.Value().Doc(), "method", "value")
+		if err != nil {
+			return nil, nil, err
+		}
+		method, value := spec[0], spec[1]
+		switch {
+		case !method.IsMissing() && method.Type != bsonx.TypeString:
+			return nil, nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$fill.method' is the wrong type '%s', expected type 'string'", method.Type)
+		case !method.IsMissing() && !value.IsMissing():
+			return nil, nil, mongoerr.New(6050201, "Each fill output specification must have exactly one of 'method' or 'value' fields")
+		case !value.IsMissing():
+			v.Doc(name, bsonx.NewDoc("$ifNull", bsonx.NewArray("$"+name, value)))
+		case !method.IsMissing():
+			function, ok := map[string]string{"locf": "$locf", "linear": "$linearFill"}[method.Str()]
+			if !ok {
+				return nil, nil, mongoerr.New(6050202, "Method must be either locf or linear")
+			}
+			w.Doc(name, bsonx.NewDoc(function, "$"+name))
+		}
+	}
+	w.End()
+	v.End()
+	return w.Bytes(), v.Bytes(), nil
+}
+
+func fillWindows(partition, sortBy bsonx.Value, output bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, e := range []struct {
+		name  string
+		value bsonx.Value
+	}{{"partitionBy", partition}, {"sortBy", sortBy}} {
+		if !e.value.IsMissing() {
+			b.Value(e.name, e.value)
+		}
+	}
+	b.Doc("output", output)
+	b.End()
+	return b.Bytes()
+}

@@ -1,0 +1,226 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
+)
+
+// partitionField holds the value of a partition that is no plain field while documents are sorted.
+const partitionField = "__internal_setWindowFields_partition_key"
+
+// parseSetWindowFields compiles $setWindowFields into what MongoDB makes of it: a sort by partition and sortBy, and the
+// stage that computes the functions over documents that are in this order. Where the partition is an expression, a stage
+// before the sort adds its value to the documents, and the last stage takes it out again.
+func parseSetWindowFields(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "the $setWindowFields stage specification must be an object, found %s", arg.Type)
+	}
+	spec, err := idlFields("$setWindowFields", arg.Doc(), "partitionBy", "sortBy", "output")
+	if err != nil {
+		return nil, err
+	}
+	partition, sortBy, output := spec[0], spec[1], spec[2]
+	if err := idlObject("$setWindowFields.output", output, true); err != nil {
+		return nil, err
+	}
+	if err := idlObject("$setWindowFields.sortBy", sortBy, false); err != nil {
+		return nil, err
+	}
+	w := &setWindowFields{opts: opts}
+	if err := w.parsePartition(partition); err != nil {
+		return nil, err
+	}
+	order, err := parseWindowSort(sortBy, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.parseOutput(output.Doc(), order); err != nil {
+		return nil, err
+	}
+	return w.stages(partition, sortBy)
+}
+
+// idlFields returns the values of the named fields, in the order of the names, and refuses other fields.
+func idlFields(at string, doc bsonx.Doc, names ...string) ([]bsonx.Value, error) {
+	values := make([]bsonx.Value, len(names))
+next:
+	for it := doc.Iter(); it.Next(); {
+		for i, name := range names {
+			if string(it.Key()) != name {
+				continue
+			}
+			if !values[i].IsMissing() {
+				return nil, mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
+			}
+			values[i] = it.Value()
+			continue next
+		}
+		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", at, it.Key())
+	}
+	return values, nil
+}
+
+// idlObject requires an object; a field that is not required may be absent or null.
+func idlObject(name string, v bsonx.Value, required bool) error {
+	switch {
+	case v.Type == bsonx.TypeDocument, !required && v.IsNull():
+		return nil
+	case v.IsMissing():
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", name, v.Type)
+}
+
+// windowSort is what functions and bounds want to know of sortBy.
+type windowSort struct {
+	fields int
+	by     expr.Expr // the value of the field, where there is one
+	desc   bool
+}
+
+func (s *windowSort) single() bool { return s.fields == 1 }
+
+func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
+	order := &windowSort{}
+	if sortBy.IsNull() {
+		return order, nil
+	}
+	for it := sortBy.Doc().Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeDocument && v.Doc().Lookup("$meta").Type == bsonx.TypeString {
+			return nil, mongoerr.New(40218, "query requires %s metadata, but it is not available", v.Doc().Lookup("$meta").Str())
+		}
+		key, err := parseSortKey(string(it.Key()), it.Value())
+		if err != nil {
+			return nil, err
+		}
+		if order.by, err = expr.Parse(bsonx.String("$"+string(it.Key())), opts.Vars); err != nil {
+			return nil, err
+		}
+		order.fields++
+		order.desc = key.Desc
+	}
+	return order, nil
+}
+
+// setWindowFields computes window functions over documents that are sorted by partition.
+type setWindowFields struct {
+	opts      Options
+	partition expr.Expr // nil where all documents are one partition
+	computed  bool      // the partition is in partitionField
+	functions []*windowFunction
+	output    *outputNode
+	streams   bool // no function needs other documents than the current one
+}
+
+func (w *setWindowFields) parsePartition(v bsonx.Value) error {
+	if v.IsNull() {
+		return nil
+	}
+	e, err := expr.Parse(v, w.opts.Vars)
+	if err != nil {
+		return err
+	}
+	if c, ok := expr.ConstValue(e); ok {
+		if c.Type == bsonx.TypeArray {
+			return errPartitionArray()
+		}
+		return nil
+	}
+	_, plain := expr.FieldPath(e)
+	w.partition, w.computed = e, !plain
+	if w.computed {
+		w.partition, err = expr.Parse(bsonx.String("$"+partitionField), nil)
+	}
+	return err
+}
+
+func errPartitionArray() error {
+	return mongoerr.New(mongoerr.TypeMismatch, "An expression used to partition cannot evaluate to value of type array")
+}
+
+func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
+	w.output = &outputNode{value: noValue}
+	w.streams = true
+	for it := spec.Iter(); it.Next(); {
+		name := string(it.Key())
+		path, err := expr.SplitFieldPath(name)
+		if err != nil {
+			return err
+		}
+		if it.Value().Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.FailedToParse, "The field '%s' must be an object", name)
+		}
+		f, err := parseWindowFunction(it.Value().Doc(), order, w.opts)
+		if err != nil {
+			return err
+		}
+		if !w.output.add(path, len(w.functions)) {
+			return mongoerr.New(6307900, "$setWindowFields 'output' specification contains two conflicting paths")
+		}
+		w.functions = append(w.functions, f)
+		w.streams = w.streams && f.streams
+	}
+	if w.computed {
+		w.output.children = append(w.output.children, &outputNode{name: partitionField, value: dropValue})
+	}
+	return nil
+}
+
+// stages returns the stages that do the work.
+func (w *setWindowFields) stages(partition, sortBy bsonx.Value) ([]stage, error) {
+	var stages []stage
+	pattern := bsonx.NewBuilder(nil)
+	pattern.StartDoc()
+	if w.computed {
+		add, err := projectStage(projection.ParseAddFields(bsonx.NewDoc(partitionField, wrapped(partition)), w.opts.projection()))
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, add...)
+	}
+	if w.partition != nil {
+		path, _ := expr.FieldPath(w.partition)
+		pattern.Int32(path, 1)
+	}
+	if !sortBy.IsNull() {
+		for it := sortBy.Doc().Iter(); it.Next(); {
+			// What is the same in all documents of a partition need not be sorted by.
+			if path, _ := expr.FieldPath(orMissing(w.partition)); path != string(it.Key()) {
+				pattern.ValueBytes(it.Key(), it.Value())
+			}
+		}
+	}
+	pattern.End()
+	if bsonx.Doc(pattern.Bytes()).IsEmpty() {
+		return append(stages, w), nil
+	}
+	sorting, err := parseSort(bsonx.Document(pattern.Bytes()), w.opts)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(stages, sorting...), w), nil
+}
+
+func orMissing(e expr.Expr) expr.Expr {
+	if e == nil {
+		return &expr.Const{}
+	}
+	return e
+}
+
+// wrapped protects a document of expressions, which $addFields would take for nested fields.
+func wrapped(v bsonx.Value) bsonx.Value {
+	return bsonx.Document(bsonx.NewDoc("$ifNull", bsonx.NewArray(v, bsonx.Null)))
+}
+
+func (w *setWindowFields) open(src Source, env *Env) Source {
+	s := &windowSource{
+		input: input{src}, stage: w, out: bsonx.NewBuilder(nil),
+		execs: make([]windowExec, len(w.functions)), values: make([]bsonx.Value, len(w.functions)),
+	}
+	s.part = windowPartition{src: src, stage: w, limit: env.memoryLimit(), diskUse: env != nil && env.AllowDiskUse}
+	s.part.ctx.Now = w.opts.Now
+	return s
+}

@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+// parseGapFill compiles $locf and $linearFill.
+func parseGapFill(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+	arg, err := onlyArgument(name, spec)
+	if err != nil {
+		return nil, err
+	}
+	e, err := expr.Parse(arg, opts.Vars)
+	if err != nil {
+		return nil, err
+	}
+	if name == "$locf" {
+		return &windowFunction{streams: true, open: func(*expr.Context) (windowExec, error) { return &locf{arg: e}, nil }}, nil
+	}
+	if !order.single() {
+		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
+	}
+	return &windowFunction{open: func(*expr.Context) (windowExec, error) { return &linearFill{arg: e, by: order.by}, nil }}, nil
+}
+
+// locf carries the last value forward over null and missing ones.
+type locf struct {
+	arg  expr.Expr
+	last bsonx.Value
+}
+
+func (l *locf) value(_ context.Context, p *windowPartition, i int) (bsonx.Value, error) {
+	v, err := p.eval(l.arg, i)
+	if err == nil && !nullishValue(v) {
+		l.last = v.Clone()
+	}
+	return l.last, err
+}
+
+// linearFill interpolates between the values before and after a gap.
+type linearFill struct {
+	arg, by     expr.Expr
+	left, right windowEntry // around the gap; missing values where the partition ends
+	next        int         // the document of right
+	lastKey     bsonx.Value
+}
+
+func (l *linearFill) value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error) {
+	e, err := l.entry(p, i)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if i > 0 && bsonx.CompareValues(e.key, l.lastKey) == 0 {
+		return bsonx.Missing, mongoerr.New(6050106, "There can be no repeated values in the sort field")
+	}
+	l.lastKey = e.key
+	if !nullishValue(e.value) {
+		l.left = e
+		return e.value, nil
+	}
+	if l.left.key.IsMissing() {
+		return bsonx.Null, nil
+	}
+	if l.next <= i {
+		if err := l.findRight(ctx, p, i+1); err != nil {
+			return bsonx.Missing, err
+		}
+	}
+	if l.right.key.IsMissing() {
+		return bsonx.Null, nil
+	}
+	return l.interpolate(e.key)
+}
+
+// findRight finds the first value from document i on.
+func (l *linearFill) findRight(ctx context.Context, p *windowPartition, i int) error {
+	l.right = windowEntry{}
+	for ; ; i++ {
+		l.next = i
+		ok, err := p.has(ctx, i)
+		if !ok || err != nil {
+			return err
+		}
+		e, err := l.entry(p, i)
+		if err != nil {
+			return err
+		}
+		if !nullishValue(e.value) {
+			l.right = e
+			return nil
+		}
+	}
+}
+
+func (l *linearFill) entry(p *windowPartition, i int) (e windowEntry, err error) {
+	if e.key, err = p.eval(l.by, i); err != nil {
+		return e, err
+	}
+	if !e.key.Type.IsNumber() && e.key.Type != bsonx.TypeDate {
+		return e, mongoerr.New(mongoerr.TypeMismatch, "Value of the sortBy field must be numeric or a date, but found %s", e.key.Type)
+	}
+	if e.value, err = p.eval(l.arg, i); err != nil {
+		return e, err
+	}
+	if !nullishValue(e.value) && !e.value.Type.IsNumber() {
+		return e, mongoerr.New(mongoerr.TypeMismatch, "Value to be filled must be numeric or nullish, but found %s", e.value.Type)
+	}
+	return e, nil
+}
+
+// interpolate returns y1 + (x - x1) * (y2 - y1) / (x2 - x1).
+func (l *linearFill) interpolate(x bsonx.Value) (bsonx.Value, error) {
+	dx, err := subtractValues(l.right.key, l.left.key)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if numeric.IsZero(dx) {
+		return bsonx.Missing, mongoerr.New(6050106, "There can be no repeated values in the sort field")
+	}
+	dy, err := numeric.Subtract(l.right.value, l.left.value)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	slope, err := numeric.Divide(dy, dx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	way, err := subtractValues(x, l.left.key)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	rise, err := numeric.Multiply(way, slope)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return numeric.Add(l.left.value, rise)
+}

@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// windowFunction is a compiled window function.
+type windowFunction struct {
+	open    func(*expr.Context) (windowExec, error) // for one partition
+	streams bool                                    // it looks at the current document only
+}
+
+// windowParser compiles a function of that name; spec is the whole object, in which window may be beside the function.
+type windowParser func(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error)
+
+func windowParserOf(name string) windowParser {
+	switch name {
+	case "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$stdDevSamp", "$count",
+		"$mergeObjects", "$top", "$topN", "$bottom", "$bottomN", "$firstN", "$lastN", "$minN", "$maxN", "$median", "$percentile":
+		return parseWindowAccumulator
+	case "$covariancePop", "$covarianceSamp":
+		return parseCovariance
+	case "$derivative", "$integral":
+		return parseSlope
+	case "$rank", "$denseRank", "$documentNumber":
+		return parseRank
+	case "$shift":
+		return parseShift
+	case "$expMovingAvg":
+		return parseExpMovingAvg
+	case "$locf", "$linearFill":
+		return parseGapFill
+	}
+	return nil
+}
+
+func parseWindowFunction(spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+	for it := spec.Iter(); it.Next(); {
+		name := string(it.Key())
+		if !strings.HasPrefix(name, "$") {
+			continue
+		}
+		parse := windowParserOf(name)
+		if parse == nil {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "Unrecognized window function, %s", name)
+		}
+		return parse(name, spec, order, opts)
+	}
+	return nil, mongoerr.New(mongoerr.FailedToParse, "Expected a $-prefixed window function")
+}
+
+// windowArguments returns the argument of the function and its window, which is missing where none is given.
+func windowArguments(name string, spec bsonx.Doc) (arg, window bsonx.Value, err error) {
+	seen := false
+	for it := spec.Iter(); it.Next(); {
+		key := string(it.Key())
+		switch {
+		case key == "window":
+			window = it.Value()
+		case key == name && !seen:
+			arg, seen = it.Value(), true
+		case windowParserOf(key) != nil:
+			return arg, window, mongoerr.New(mongoerr.FailedToParse, "Cannot specify two functions in window function spec")
+		default:
+			return arg, window, mongoerr.New(mongoerr.FailedToParse, "Window function found an unknown argument: %s", key)
+		}
+	}
+	return arg, window, nil
+}
+
+// onlyArgument is windowArguments for a function that takes no window.
+func onlyArgument(name string, spec bsonx.Doc) (bsonx.Value, error) {
+	arg, window, err := windowArguments(name, spec)
+	if err == nil && !window.IsMissing() {
+		err = mongoerr.New(mongoerr.FailedToParse, "'window' field is not allowed in %s", name)
+	}
+	return arg, err
+}
+
+// bounded returns the argument and the bounds, which are the whole partition where no window is given.
+func bounded(name string, spec bsonx.Doc, order *windowSort) (bsonx.Value, windowBounds, error) {
+	arg, window, err := windowArguments(name, spec)
+	if err != nil || window.IsMissing() {
+		return arg, wholePartition(), err
+	}
+	bounds, err := parseWindowBounds(window, order)
+	return arg, bounds, err
+}
+
+func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+	arg, bounds, err := bounded(name, spec, order)
+	if err != nil {
+		return nil, err
+	}
+	acc, err := windowAccumulation(name, arg, opts)
+	if err != nil {
+		return nil, err
+	}
+	// The functions that MongoDB accumulates and never takes back are those whose windows begin with the partition.
+	if bounds.lower.unbounded {
+		return slidingFunction(bounds, acc.Arg, nil, order, func(ctx *expr.Context) (windowState, error) {
+			a, err := acc.New(ctx, bsonx.Missing)
+			return &accumulated{a}, err
+		}), nil
+	}
+	if name == "$mergeObjects" {
+		return nil, mongoerr.New(5461500, "Window function %s is not supported with a removable window", name)
+	}
+	return slidingFunction(bounds, acc.Arg, nil, order, func(ctx *expr.Context) (windowState, error) {
+		return removableState(acc), checkInit(acc, ctx)
+	}), nil
+}
+
+// windowAccumulation compiles an accumulator. An array is its operand here, which $group refuses.
+func windowAccumulation(name string, arg bsonx.Value, opts Options) (*expr.Accumulation, error) {
+	if name == "$count" && (arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty()) {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$count only accepts an empty object as input")
+	}
+	if arg.Type != bsonx.TypeArray {
+		return expr.ParseAccumulator(name, arg, opts.Vars)
+	}
+	acc, err := expr.ParseAccumulator(name, bsonx.Null, opts.Vars)
+	if err != nil {
+		return nil, err
+	}
+	e, err := expr.Parse(arg, opts.Vars)
+	whole := *acc
+	whole.Arg = e
+	return &whole, err
+}
+
+// checkInit reports what is wrong with an accumulator's parameters, such as n.
+func checkInit(acc *expr.Accumulation, ctx *expr.Context) error {
+	_, err := acc.New(ctx, bsonx.Missing)
+	return err
+}

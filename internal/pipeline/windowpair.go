@@ -1,0 +1,334 @@
+package pipeline
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers.
+type covariance struct {
+	sample    bool
+	x, y      slidingAvg
+	sum       slidingSum // of products of deviations
+	count     int64
+	nonFinite int64
+	failed    error
+}
+
+func parseCovariance(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+	arg, bounds, err := bounded(name, spec, order)
+	if err != nil {
+		return nil, err
+	}
+	e, err := expr.Parse(arg, opts.Vars)
+	if err != nil {
+		return nil, err
+	}
+	return slidingFunction(bounds, e, nil, order, func(*expr.Context) (windowState, error) {
+		return &covariance{sample: name == "$covarianceSamp"}, nil
+	}), nil
+}
+
+// pair returns the two numbers of a value, and whether they are finite.
+func (c *covariance) pair(v bsonx.Value) (x, y bsonx.Value, finite, ok bool) {
+	if v.Type != bsonx.TypeArray || v.Doc().Len() != 2 {
+		return x, y, false, false
+	}
+	x, y = v.Doc().Index(0), v.Doc().Index(1)
+	fx, okX := x.AsFloat64()
+	fy, okY := y.AsFloat64()
+	if !okX || !okY {
+		return x, y, false, false
+	}
+	return x, y, !math.IsNaN(fx+fy) && !math.IsInf(fx, 0) && !math.IsInf(fy, 0), true
+}
+
+func (c *covariance) add(e windowEntry) error {
+	x, y, finite, ok := c.pair(e.value)
+	if !ok {
+		return nil
+	}
+	if !finite {
+		c.nonFinite++
+		return nil
+	}
+	dx := c.deviation(x, &c.x)
+	c.x.change(x, 1)
+	c.y.change(y, 1)
+	c.sum.update(c.product(dx, c.deviation(y, &c.y)), 1)
+	c.count++
+	return c.failed
+}
+
+func (c *covariance) remove(e windowEntry) error {
+	x, y, finite, ok := c.pair(e.value)
+	if !ok {
+		return nil
+	}
+	if !finite {
+		c.nonFinite--
+		return nil
+	}
+	if c.count == 1 {
+		*c = covariance{sample: c.sample, nonFinite: c.nonFinite}
+		return nil
+	}
+	c.x.change(x, -1)
+	c.sum.update(c.product(c.deviation(x, &c.x), c.deviation(y, &c.y)), -1)
+	c.y.change(y, -1)
+	c.count--
+	return c.failed
+}
+
+// deviation returns how far a number is from a mean, which is 0 at first.
+func (c *covariance) deviation(v bsonx.Value, mean *slidingAvg) bsonx.Value {
+	if mean.count == 0 {
+		return v
+	}
+	m, err := mean.result()
+	if err == nil {
+		v, err = numeric.Subtract(v, m)
+	}
+	c.fail(err)
+	return v
+}
+
+func (c *covariance) product(a, b bsonx.Value) bsonx.Value {
+	v, err := numeric.Multiply(a, b)
+	c.fail(err)
+	return v
+}
+
+func (c *covariance) fail(err error) {
+	if c.failed == nil {
+		c.failed = err
+	}
+}
+
+func (c *covariance) result() (bsonx.Value, error) {
+	if c.nonFinite > 0 {
+		return bsonx.Double(math.NaN()), nil
+	}
+	n := c.count
+	if c.sample {
+		n--
+	}
+	if n <= 0 {
+		return bsonx.Null, nil
+	}
+	sum, err := c.sum.result()
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return numeric.Divide(sum, bsonx.Double(float64(n)))
+}
+
+func (c *covariance) bytes() int { return 0 }
+
+// parseSlope compiles $derivative and $integral: {input, unit} over a window, which $derivative must have.
+func parseSlope(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+	arg, window, err := windowArguments(name, spec)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case name == "$derivative" && window.IsMissing():
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$derivative requires explicit window bounds")
+	case order.fields == 0:
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s requires a sortBy", name)
+	case !order.single():
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s requires a non-compound sortBy", name)
+	}
+	bounds := wholePartition()
+	if !window.IsMissing() {
+		if bounds, err = parseWindowBounds(window, order); err != nil {
+			return nil, err
+		}
+	}
+	input, unit, err := parseSlopeArgument(name, arg, opts)
+	if err != nil {
+		return nil, err
+	}
+	open := func(*expr.Context) (windowState, error) {
+		if name == "$integral" {
+			return &integral{unit: unit}, nil
+		}
+		return &derivative{unit: unit}, nil
+	}
+	return slidingFunction(bounds, input, order.by, order, open), nil
+}
+
+// parseSlopeArgument returns the input and the unit in milliseconds, 0 where none is given.
+func parseSlopeArgument(name string, arg bsonx.Value, opts Options) (expr.Expr, int64, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s expects an object, but got a %s: %s: %s", name, arg.Type, name, expr.Show(arg))
+	}
+	var input expr.Expr
+	var unit timeUnit
+	for it := arg.Doc().Iter(); it.Next(); {
+		var err error
+		v := it.Value()
+		switch string(it.Key()) {
+		case "input":
+			input, err = expr.Parse(v, opts.Vars)
+		case "unit":
+			if v.Type != bsonx.TypeString {
+				return nil, 0, mongoerr.New(mongoerr.FailedToParse, "unit' must be a string, but got %s", v.Type)
+			}
+			if unit, err = parseTimeUnit(v.Str()); err == nil && unit.months > 0 {
+				err = mongoerr.New(5490710, "unit must be 'week' or smaller")
+			}
+		default:
+			err = mongoerr.New(mongoerr.FailedToParse, "%s got unexpected argument: %s", name, it.Key())
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	if input == nil {
+		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s requires an 'input' expression", name)
+	}
+	return input, unit.millis, nil
+}
+
+// subtractValues subtracts numbers, or dates, whose difference is in milliseconds.
+func subtractValues(a, b bsonx.Value) (bsonx.Value, error) {
+	if a.Type == bsonx.TypeDate && b.Type == bsonx.TypeDate {
+		return bsonx.Int64(a.Int64() - b.Int64()), nil
+	}
+	return numeric.Subtract(a, b)
+}
+
+func (e windowEntry) clone() windowEntry { return windowEntry{e.value.Clone(), e.key.Clone()} }
+
+// derivative is the slope between the first and the last document of a window.
+type derivative struct {
+	unit  int64
+	queue []windowEntry // of windows whose documents leave, else the first entry only
+	last  windowEntry
+	count int
+}
+
+func (d *derivative) add(e windowEntry) error {
+	d.queue = append(d.queue, e.clone())
+	d.last = d.queue[len(d.queue)-1]
+	d.count++
+	return nil
+}
+
+func (d *derivative) remove(windowEntry) error {
+	d.queue = d.queue[1:]
+	return nil
+}
+
+func (d *derivative) check(e windowEntry) error {
+	switch {
+	case d.unit != 0 && e.key.Type != bsonx.TypeDate:
+		return mongoerr.New(5624900, "$derivative with 'unit' expects the sortBy field to be a Date")
+	case d.unit == 0 && e.key.Type == bsonx.TypeDate:
+		return mongoerr.New(5624901, "$derivative where the sortBy is a Date requires a 'unit'")
+	case d.unit == 0 && !e.key.Type.IsNumber():
+		return mongoerr.New(5624902, "$derivative (with no 'unit') expects the sortBy field to be numeric")
+	}
+	return nil
+}
+
+func (d *derivative) result() (bsonx.Value, error) {
+	if len(d.queue) == 0 {
+		return bsonx.Null, nil
+	}
+	first, last := d.queue[0], d.last
+	for _, e := range []windowEntry{first, last} {
+		if err := d.check(e); err != nil {
+			return bsonx.Missing, err
+		}
+	}
+	if nullishValue(first.value) || nullishValue(last.value) {
+		return bsonx.Missing, mongoerr.New(5624903, "$derivative input must not be null or missing")
+	}
+	dx, err := subtractValues(last.key, first.key)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	dy, err := subtractValues(last.value, first.value)
+	if err != nil || numeric.IsZero(dx) {
+		return bsonx.Null, err
+	}
+	slope, err := numeric.Divide(dy, dx)
+	if err != nil || d.unit == 0 {
+		return slope, err
+	}
+	return numeric.Multiply(slope, bsonx.Int64(d.unit))
+}
+
+func (d *derivative) bytes() int { return windowEntryBytes * len(d.queue) }
+
+// integral is the area under the line through the documents of a window.
+type integral struct {
+	unit  int64
+	queue []windowEntry
+	sum   slidingSum
+}
+
+func (g *integral) add(e windowEntry) error {
+	dated := e.key.Type == bsonx.TypeDate
+	switch {
+	case !dated && !e.key.Type.IsNumber() || !e.value.Type.IsNumber():
+		return mongoerr.New(5423900, "The input value of $integral window function must be a vector of 2 value, "+
+			"the first value must be numeric or date type and the second must be numeric.")
+	case g.unit != 0 && !dated:
+		return mongoerr.New(5423901, "$integral with 'unit' expects the sortBy field to be a Date")
+	case g.unit == 0 && dated:
+		return mongoerr.New(5423902, "$integral (with no 'unit') expects the sortBy field to be numeric")
+	}
+	g.queue = append(g.queue, e.clone())
+	return g.change(len(g.queue)-2, 1)
+}
+
+func (g *integral) remove(windowEntry) error {
+	err := g.change(0, -1)
+	g.queue = g.queue[1:]
+	return err
+}
+
+// change adds or takes away the area between an entry and the following one, where both are there.
+func (g *integral) change(i, quantity int) error {
+	if i < 0 || i+1 >= len(g.queue) {
+		return nil
+	}
+	a, b := g.queue[i], g.queue[i+1]
+	dx, err := subtractValues(b.key, a.key)
+	if err != nil {
+		return err
+	}
+	y, err := numeric.Add(a.value, b.value)
+	if err != nil {
+		return err
+	}
+	area, err := numeric.Multiply(dx, y)
+	if err != nil {
+		return err
+	}
+	if area, err = numeric.Divide(area, bsonx.Double(2)); err != nil {
+		return err
+	}
+	g.sum.update(area, quantity)
+	return nil
+}
+
+func (g *integral) result() (bsonx.Value, error) {
+	if len(g.queue) == 0 {
+		return bsonx.Null, nil
+	}
+	v, err := g.sum.result()
+	if err != nil || g.unit == 0 {
+		return v, err
+	}
+	return numeric.Divide(v, bsonx.Int64(g.unit))
+}
+
+func (g *integral) bytes() int { return windowEntryBytes * len(g.queue) }

@@ -1,0 +1,208 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// windowEntry is what a window has of a document: the function's argument, and the sort value where it is needed.
+type windowEntry struct{ value, key bsonx.Value }
+
+// windowState is the value of a function over the documents of its window, which come in order and leave in order.
+type windowState interface {
+	add(e windowEntry) error
+	remove(e windowEntry) error // the one that was added first
+	result() (bsonx.Value, error)
+	// bytes is about how much memory is kept.
+	bytes() int
+}
+
+// slidingFunction is a function over a window. The key is the sort value, nil where only a range needs it.
+func slidingFunction(bounds windowBounds, arg, key expr.Expr, order *windowSort, open func(*expr.Context) (windowState, error)) *windowFunction {
+	if bounds.byRange {
+		key = order.by
+	}
+	return &windowFunction{
+		streams: bounds.lower.unbounded && !bounds.upper.unbounded && !bounds.byRange && bounds.upper.offset == 0,
+		open: func(ctx *expr.Context) (windowExec, error) {
+			state, err := open(ctx)
+			return &slidingExec{bounds: bounds, arg: arg, key: key, state: state}, err
+		},
+	}
+}
+
+// slidingExec moves a window over a partition. It reads documents up to the end of the window, or to the current one
+// where the window ends before it, and keeps their entries in a queue until the window has passed them.
+type slidingExec struct {
+	bounds   windowBounds
+	arg, key expr.Expr
+	state    windowState
+
+	queue   []windowEntry // of the documents from first up to fetched
+	first   int
+	added   int // the next document to come into the window
+	fetched int // the next document to read
+	done    bool
+	result  bsonx.Value // of the whole partition
+}
+
+// windowEntryBytes is about what an entry costs beside the bytes of its values.
+const windowEntryBytes = 64
+
+func (x *slidingExec) value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error) {
+	if x.done {
+		return x.result, nil
+	}
+	lower, upper, err := x.window(ctx, p, i)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	before := x.state.bytes()
+	if err := x.move(p, lower, upper); err != nil {
+		return bsonx.Missing, err
+	}
+	if err := p.grow(x.state.bytes() - before); err != nil {
+		return bsonx.Missing, err
+	}
+	v, err := x.state.result()
+	// A range must be checked at each document even where it is the whole partition.
+	if x.bounds.whole() && !x.bounds.byRange {
+		x.done, x.result = true, v
+	}
+	return v, err
+}
+
+// move lets documents into the window and out of it. The order is MongoDB's: it shows in the last digits of sums.
+func (x *slidingExec) move(p *windowPartition, lower, upper int) error {
+	came := x.added
+	for x.added = max(x.added, lower); x.added <= upper; {
+		err := x.state.add(x.queue[x.added-x.first])
+		x.added++
+		if err != nil {
+			return err
+		}
+		if x.bounds.lower.unbounded {
+			x.pop(p)
+		}
+	}
+	return x.leave(p, lower, came)
+}
+
+// leave takes the documents before lower out. Those from came on have never been in: the window went past them.
+func (x *slidingExec) leave(p *windowPartition, lower, came int) error {
+	for ; x.first < lower && len(x.queue) > 0; x.pop(p) {
+		if x.first < came {
+			if err := x.state.remove(x.queue[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *slidingExec) pop(p *windowPartition) {
+	e := &x.queue[0]
+	p.bytes -= windowEntryBytes + len(e.value.Data) + len(e.key.Data)
+	*e = windowEntry{}
+	if len(x.queue) == 1 {
+		x.queue = x.queue[:0]
+	} else {
+		x.queue = x.queue[1:]
+	}
+	x.first++
+}
+
+// fetch reads up to document i and reports whether it is there.
+func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (bool, error) {
+	for x.fetched <= i {
+		ok, err := p.has(ctx, x.fetched)
+		if !ok || err != nil {
+			return false, err
+		}
+		var e windowEntry
+		if e.value, err = p.eval(x.arg, x.fetched); err != nil {
+			return false, err
+		}
+		if x.key != nil {
+			if e.key, err = p.eval(x.key, x.fetched); err != nil {
+				return false, err
+			}
+		}
+		x.queue = append(x.queue, e)
+		x.fetched++
+		if err := p.grow(windowEntryBytes + len(e.value.Data) + len(e.key.Data)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// window returns the first and the last document of the window of document i, which have been read.
+func (x *slidingExec) window(ctx context.Context, p *windowPartition, i int) (lower, upper int, err error) {
+	if _, err := x.fetch(ctx, p, i); err != nil {
+		return 0, 0, err
+	}
+	if x.bounds.byRange {
+		return x.rangeWindow(ctx, p, i)
+	}
+	lower, upper = x.first, i+x.bounds.upper.offset
+	if !x.bounds.lower.unbounded {
+		lower = max(lower, i+x.bounds.lower.offset)
+	}
+	if x.bounds.upper.unbounded {
+		for upper = x.fetched; ; upper++ {
+			if ok, err := x.fetch(ctx, p, upper); !ok || err != nil {
+				return lower, x.fetched - 1, err
+			}
+		}
+	}
+	_, err = x.fetch(ctx, p, upper)
+	return lower, min(upper, x.fetched-1), err
+}
+
+func (x *slidingExec) rangeWindow(ctx context.Context, p *windowPartition, i int) (lower, upper int, err error) {
+	base, err := p.eval(x.key, i)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := x.bounds.check(base); err != nil {
+		return 0, 0, err
+	}
+	lower, upper = x.first, x.added-1
+	switch {
+	case x.bounds.lower.current:
+		lower = i
+	case !x.bounds.lower.unbounded:
+		from, err := x.bounds.at(x.bounds.lower, base)
+		if err != nil {
+			return 0, 0, err
+		}
+		for ; ; lower++ {
+			ok, err := x.fetch(ctx, p, lower)
+			if err != nil {
+				return 0, 0, err
+			}
+			if !ok || bsonx.CompareValues(x.queue[lower-x.first].key, from) >= 0 {
+				break
+			}
+		}
+	}
+	upper = max(upper, lower-1)
+	if x.bounds.upper.current {
+		return lower, i, nil
+	}
+	to := bsonx.MaxKey
+	if !x.bounds.upper.unbounded {
+		if to, err = x.bounds.at(x.bounds.upper, base); err != nil {
+			return 0, 0, err
+		}
+	}
+	for ; ; upper++ {
+		ok, err := x.fetch(ctx, p, upper+1)
+		if err != nil || !ok || bsonx.CompareValues(x.queue[upper+1-x.first].key, to) > 0 {
+			return lower, upper, err
+		}
+	}
+}

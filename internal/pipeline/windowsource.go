@@ -1,0 +1,220 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// windowExec computes a window function over one partition.
+type windowExec interface {
+	// value returns the function's value at document i. It is called for all documents in order, and reads documents
+	// from i on only: what it needs of earlier ones it keeps.
+	value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error)
+}
+
+// windowSource is $setWindowFields over documents that are sorted.
+type windowSource struct {
+	input
+	stage  *setWindowFields
+	part   windowPartition
+	execs  []windowExec
+	values []bsonx.Value
+	out    *bsonx.Builder
+	next   int
+	opened bool
+}
+
+// Next returns the next document with the values of the functions.
+func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	ok, err := s.part.has(ctx, s.next)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || !s.opened {
+		if !ok && !s.part.advance() {
+			return nil, nil
+		}
+		if err := s.start(); err != nil {
+			return nil, err
+		}
+	}
+	for i, e := range s.execs {
+		if s.values[i], err = e.value(ctx, &s.part, s.next); err != nil {
+			return nil, err
+		}
+		if s.values[i].IsMissing() {
+			s.values[i] = bsonx.Null
+		}
+	}
+	s.out.Reset(s.out.Bytes()[:0])
+	s.out.StartDoc()
+	s.stage.output.fields(s.out, s.part.doc(s.next), s.values)
+	s.out.End()
+	s.part.release(s.next)
+	s.next++
+	return s.out.Bytes(), nil
+}
+
+// start begins a partition.
+func (s *windowSource) start() error {
+	s.opened, s.next = true, 0
+	for i, f := range s.stage.functions {
+		var err error
+		if s.execs[i], err = f.open(&s.part.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowPartition reads one partition after the other. It keeps the documents from the current one to the last one
+// that a function asked for. Where all functions look at the current document only, it keeps nothing.
+type windowPartition struct {
+	src     Source
+	stage   *setWindowFields
+	ctx     expr.Context
+	limit   int
+	diskUse bool
+
+	key     bsonx.Value // of the partition
+	started bool
+	docs    []bsonx.Doc // from document base on
+	base    int
+	ended   bool
+	pending bsonx.Doc // the first document of the next partition
+	pendKey bsonx.Value
+	chunk   []byte // where documents are copied to
+	bytes   int    // of what is kept here and in functions
+}
+
+// has reports whether the partition has a document i, and reads up to it.
+func (p *windowPartition) has(ctx context.Context, i int) (bool, error) {
+	for p.base+len(p.docs) <= i {
+		if p.ended {
+			return false, nil
+		}
+		doc, err := p.src.Next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if doc == nil {
+			p.ended = true
+			return false, nil
+		}
+		if err := p.take(doc); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// take adds a document, or finds that the partition ends before it.
+func (p *windowPartition) take(doc bsonx.Doc) error {
+	key, err := p.keyOf(doc)
+	if err != nil {
+		return err
+	}
+	if !p.stage.streams {
+		doc = p.copy(doc)
+	}
+	if p.started && p.stage.partition != nil && !p.same(key) {
+		p.pending, p.pendKey, p.ended = doc, key.Clone(), true
+		return nil
+	}
+	if !p.started {
+		p.started, p.key = true, key.Clone()
+	}
+	return p.keep(doc)
+}
+
+func (p *windowPartition) keyOf(doc bsonx.Doc) (bsonx.Value, error) {
+	if p.stage.partition == nil {
+		return bsonx.Null, nil
+	}
+	p.ctx.Root = bsonx.Document(doc)
+	key, err := p.stage.partition.Eval(&p.ctx)
+	switch {
+	case err != nil:
+		return key, err
+	case key.Type == bsonx.TypeArray:
+		return key, errPartitionArray()
+	case key.IsMissing():
+		return bsonx.Null, nil
+	}
+	return key, nil
+}
+
+func (p *windowPartition) same(key bsonx.Value) bool {
+	if c := p.stage.opts.Collation; c != nil && key.Type == bsonx.TypeString && p.key.Type == bsonx.TypeString {
+		return c.Compare(key.StrBytes(), p.key.StrBytes()) == 0
+	}
+	return bsonx.CompareValues(key, p.key) == 0
+}
+
+const windowChunk = 32 << 10
+
+func (p *windowPartition) copy(doc bsonx.Doc) bsonx.Doc {
+	if cap(p.chunk)-len(p.chunk) < len(doc) {
+		p.chunk = make([]byte, 0, max(windowChunk, len(doc)))
+	}
+	at := len(p.chunk)
+	p.chunk = append(p.chunk, doc...)
+	return p.chunk[at:len(p.chunk):len(p.chunk)]
+}
+
+// docOverhead is about what a document costs beside its bytes.
+const docOverhead = 32
+
+func (p *windowPartition) keep(doc bsonx.Doc) error {
+	p.docs = append(p.docs, doc)
+	return p.grow(len(doc) + docOverhead)
+}
+
+// grow counts memory, which may be negative.
+func (p *windowPartition) grow(n int) error {
+	p.bytes += n
+	if p.bytes <= p.limit {
+		return nil
+	}
+	if p.diskUse {
+		return mongoerr.New(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d", p.bytes, p.limit)
+	}
+	return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
+		"Exceeded max memory. Current memory: %d bytes. Max allowed memory: %d bytes. Set 'allowDiskUse: true' to spill to disk", p.bytes, p.limit)
+}
+
+// doc returns a document that has has reported.
+func (p *windowPartition) doc(i int) bsonx.Doc { return p.docs[i-p.base] }
+
+// eval computes an expression for document i.
+func (p *windowPartition) eval(e expr.Expr, i int) (bsonx.Value, error) {
+	p.ctx.Root = bsonx.Document(p.doc(i))
+	return e.Eval(&p.ctx)
+}
+
+// release lets go of document i, the first one.
+func (p *windowPartition) release(i int) {
+	p.bytes -= len(p.docs[0]) + docOverhead
+	p.docs[0] = nil
+	if len(p.docs) == 1 {
+		p.docs = p.docs[:0]
+	} else {
+		p.docs = p.docs[1:]
+	}
+	p.base = i + 1
+}
+
+// advance goes to the next partition, and reports false where there is none.
+func (p *windowPartition) advance() bool {
+	if p.pending == nil {
+		return false
+	}
+	p.key, p.base, p.ended, p.bytes = p.pendKey, 0, false, 0
+	p.docs = append(p.docs[:0], p.pending)
+	p.bytes = len(p.pending) + docOverhead
+	p.pending = nil
+	return true
+}

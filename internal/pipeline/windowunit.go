@@ -1,0 +1,71 @@
+package pipeline
+
+import (
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// timeUnit is a unit of time: some milliseconds, or some months.
+type timeUnit struct {
+	millis int64
+	months int
+}
+
+var noUnit = timeUnit{}
+
+func parseTimeUnit(name string) (timeUnit, error) {
+	const second = 1000
+	switch name {
+	case "millisecond":
+		return timeUnit{millis: 1}, nil
+	case "second":
+		return timeUnit{millis: second}, nil
+	case "minute":
+		return timeUnit{millis: 60 * second}, nil
+	case "hour":
+		return timeUnit{millis: 3600 * second}, nil
+	case "day":
+		return timeUnit{millis: 24 * 3600 * second}, nil
+	case "week":
+		return timeUnit{millis: 7 * 24 * 3600 * second}, nil
+	case "month":
+		return timeUnit{months: 1}, nil
+	case "quarter":
+		return timeUnit{months: 3}, nil
+	case "year":
+		return timeUnit{months: 12}, nil
+	}
+	return noUnit, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
+}
+
+// maxUnits bounds how many units are added, far beyond the years that a date can have.
+const maxUnits = 1 << 40
+
+// add adds n units to a date, as $dateAdd in UTC: a day that a month does not have becomes its last one.
+func (u timeUnit) add(date bsonx.Value, n int64) (bsonx.Value, error) {
+	millis := date.Int64()
+	if n > maxUnits || n < -maxUnits {
+		return bsonx.Missing, errDateOverflow()
+	}
+	if u.millis > 0 {
+		sum := millis + n*u.millis
+		if n*u.millis/u.millis != n || (sum > millis) != (n > 0) && n != 0 {
+			return bsonx.Missing, errDateOverflow()
+		}
+		return bsonx.Date(sum), nil
+	}
+	const maxMonths = 12 * 1_000_000
+	if n*int64(u.months) > maxMonths || n*int64(u.months) < -maxMonths {
+		return bsonx.Missing, errDateOverflow()
+	}
+	t := time.UnixMilli(millis).UTC()
+	year, month, day := t.Date()
+	first := time.Date(year, month+time.Month(int(n)*u.months), 1, 0, 0, 0, 0, time.UTC)
+	day = min(day, first.AddDate(0, 1, -1).Day())
+	dayStart := time.Date(year, month, t.Day(), 0, 0, 0, 0, time.UTC)
+	return bsonx.Date(first.AddDate(0, 0, day-1).UnixMilli() + millis - dayStart.UnixMilli()), nil
+}
+
+func errDateOverflow() error { return mongoerr.New(5166406, "$dateAdd overflowed") }
