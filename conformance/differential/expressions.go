@@ -210,8 +210,20 @@ func (g *generator) typedDocument(id int32) bson.D {
 		name string
 		kind kind
 	}{
-		{"n", numberKind}, {"m", numberKind}, {"i", integerKind}, {"j", integerKind}, {"s", stringKind}, {"r", stringKind}, {"l", numbersKind},
-		{"k", arrayKind}, {"o", objectKind}, {"p", objectKind}, {"d", dateKind}, {"e", dateKind}, {"b", boolKind}, {"f", boolKind},
+		{"n", numberKind},
+		{"m", numberKind},
+		{"i", integerKind},
+		{"j", integerKind},
+		{"s", stringKind},
+		{"r", stringKind},
+		{"l", numbersKind},
+		{"k", arrayKind},
+		{"o", objectKind},
+		{"p", objectKind},
+		{"d", dateKind},
+		{"e", dateKind},
+		{"b", boolKind},
+		{"f", boolKind},
 	} {
 		if !g.chance(10) {
 			d = append(d, bson.E{Key: f.name, Value: g.fieldValue(f.kind)})

@@ -28,8 +28,13 @@ func (g *generator) graphLookup() any {
 
 // windowBounds are pairs of bounds of windows.
 var windowBounds = []any{
-	bson.A{"unbounded", "current"}, bson.A{"unbounded", "unbounded"}, bson.A{int32(-1), int32(1)}, bson.A{"current", int32(2)}, bson.A{int32(-2), int32(-1)},
-	bson.A{"current", "current"}, bson.A{int32(1), int32(-1)},
+	bson.A{"unbounded", "current"},
+	bson.A{"unbounded", "unbounded"},
+	bson.A{int32(-1), int32(1)},
+	bson.A{"current", int32(2)},
+	bson.A{int32(-2), int32(-1)},
+	bson.A{"current", "current"},
+	bson.A{int32(1), int32(-1)},
 }
 
 func (g *generator) window() any {

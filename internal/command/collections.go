@@ -93,6 +93,8 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 		}
 		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n}, env)}, nil
 	}
+	q.Projection, q.ProjectionSpec = rest.Needs()
+	q.OptionalProjection = true
 	in, err := openSource(ctx, p.service, q)
 	if err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/pcre"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
 // Regex is $regex: a string contains a match of a Perl-compatible regular expression, or a stored regular expression

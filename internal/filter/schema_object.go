@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/pcre"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
 // property is the schema of a property. A name with dots is a path, as everywhere in a filter.
