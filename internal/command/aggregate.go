@@ -71,11 +71,11 @@ func (r *Request) aggregated() (string, error) {
 }
 
 func aggregateBatchSize(req *Request) (int64, error) {
+	if req.Bool("explain") {
+		return 0, mongoerr.New(mongoerr.NotImplemented, "explain of aggregate is not supported yet")
+	}
 	cursor := req.Doc("cursor")
 	if cursor == nil {
-		if req.Bool("explain") {
-			return 0, mongoerr.New(mongoerr.NotImplemented, "explain of aggregate is not supported yet")
-		}
 		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
 	}
 	size := int64(defaultFirstBatch)
