@@ -46,47 +46,17 @@ func (e *pick) Eval(ctx *Context) (bsonx.Value, error) {
 	return e.of(v.Doc(), n), nil
 }
 
-// pickCount checks the argument n: a whole number above zero, of any numeric type.
+// pickCount checks the argument n: countOf, but what no int64 can hold has an error of its own.
 func pickCount(v bsonx.Value) (int64, error) {
-	if !v.Type.IsNumber() {
-		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", Show(v))
-	}
-	if f, _ := v.AsFloat64(); v.Type != bsonx.TypeInt64 && (f >= 1<<63 || f < -1<<63) {
+	if f, ok := v.AsFloat64(); ok && v.Type != bsonx.TypeInt64 && (f >= 1<<63 || f < -1<<63) {
 		return 0, mongoerr.New(31109, "Can't coerce out of range value %s to long", numeric.Format(v))
 	}
-	n, ok := v.AsExactInt64()
-	if !ok {
-		return 0, mongoerr.New(5787903, "Value for 'n' must be of integral type, but found %s", Show(v))
-	}
-	if n <= 0 {
-		return 0, mongoerr.New(5787908, "'n' must be greater than 0, found %d", n)
-	}
-	return n, nil
-}
-
-// pickArgs reads {n, input} of the operators here and of the accumulators of the same names.
-func pickArgs(name string, arg bsonx.Value) (n, input bsonx.Value, err error) {
-	if arg.Type != bsonx.TypeDocument {
-		code := mongoerr.Code(5787801)
-		if name == "$minN" || name == "$maxN" {
-			code = 5787900
-		}
-		return n, input, mongoerr.New(code, "specification must be an object; found %s: %s", name, Show(arg))
-	}
-	raw, err := rawArgs(arg, 5787901, name, "n", "input")
-	switch {
-	case err != nil:
-		return n, input, err
-	case raw[0].IsMissing():
-		return n, input, mongoerr.New(5787906, "Missing value for 'n'")
-	case raw[1].IsMissing():
-		return n, input, mongoerr.New(5787907, "Missing value for 'input'")
-	}
-	return raw[0], raw[1], nil
+	n, err := countOf(v)
+	return int64(n), err
 }
 
 func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	n, input, err := pickArgs(def.name, arg)
+	input, n, err := nArguments(def.name, arg)
 	if err != nil {
 		return nil, err
 	}
