@@ -76,6 +76,9 @@ func roundAt(op string, v bsonx.Value, place int, double func(float64) float64, 
 		if place == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
 			return bsonx.Double(double(f)), nil
 		}
+		if rounded, ok := roundDouble(f, place, double); ok {
+			return bsonx.Double(rounded), nil
+		}
 		return bsonx.Double(float(quantize(doubleToDecimal(f, digits), place, rounding))), nil
 	default:
 		return roundInteger(op, v, place, rounding)
