@@ -64,13 +64,13 @@ func (p *pipelines) Indexed(db, name, path string) bool {
 // the first stage makes the documents.
 func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (*stageSource, error) {
 	base, c, stages := p.service.resolveView(db, name, stages)
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db})
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: p.service.disabledRules()})
 	if err != nil {
 		return nil, err
 	}
 	env := &pipeline.Env{
 		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, base},
-		AllowDiskUse: p.allowDiskUse,
+		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(),
 	}
 	if name == "" {
 		return &stageSource{Source: parsed.Run(&pipeline.EmptyDocs{}, env)}, nil

@@ -55,7 +55,40 @@ func (f failure) append(b *bsonx.Builder) {
 	}
 }
 
-const failCommand = "failCommand"
+const (
+	failCommand = "failCommand"
+	// disableOptimization switches the optimiser of pipelines off.
+	disableOptimization = "disablePipelineOptimization"
+)
+
+// isOn reports whether a fail point without data is on, and counts it.
+func (f *failPoints) isOn(name string) bool {
+	if f.active.Load() == 0 {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fires(name)
+}
+
+// fires counts down a fail point and reports whether it fires. It needs the lock.
+func (f *failPoints) fires(name string) bool {
+	p := f.points[name]
+	if p == nil {
+		return false
+	}
+	if p.skip > 0 {
+		p.skip--
+		return false
+	}
+	if !p.alwaysOn {
+		if p.times--; p.times <= 0 {
+			f.remove(name)
+		}
+	}
+	p.entered++
+	return true
+}
 
 // match applies the failCommand fail point to a request.
 func (f *failPoints) match(req *Request) (failure, error) {
@@ -97,17 +130,7 @@ func (f *failPoints) take(req *Request) (failData, bool) {
 	if p.data.appName != "" && p.data.appName != req.Conn.appName {
 		return failData{}, false
 	}
-	if p.skip > 0 {
-		p.skip--
-		return failData{}, false
-	}
-	if !p.alwaysOn {
-		if p.times--; p.times <= 0 {
-			f.remove(failCommand)
-		}
-	}
-	p.entered++
-	return p.data, true
+	return p.data, f.fires(failCommand)
 }
 
 // remove needs the lock.
@@ -151,7 +174,7 @@ func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder
 		return err
 	}
 	if p != nil {
-		if name.Str() != failCommand {
+		if name.Str() != failCommand && name.Str() != disableOptimization {
 			return mongoerr.New(mongoerr.BadValue, "%s not found", name.Str())
 		}
 		if p.data, err = parseFailData(req.Doc("data")); err != nil {

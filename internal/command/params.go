@@ -77,8 +77,11 @@ func IntParam(name string, value, min, max int64, changed func(int64)) Param {
 				return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to integral type", name)
 			}
 			n := saturatingInt64(v)
-			if n < min || n > max {
-				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not in [%d, %d]", name, n, min, max)
+			switch {
+			case n < min:
+				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not greater than or equal to %d", name, n, min)
+			case n > max:
+				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not less than or equal to %d", name, n, max)
 			}
 			mu.Lock()
 			value = n

@@ -45,6 +45,7 @@ type Service struct {
 	Deps
 	registry   *Registry
 	failPoints failPoints
+	budgets    budgets
 	topology   topology
 	stats      stats
 	slow       atomic.Int64
@@ -63,6 +64,7 @@ func NewService(deps Deps) (*Service, error) {
 	}
 	s.registry = registry
 	s.Params.Add(s.builtinParams()...)
+	s.Params.Add(s.budgetParams()...)
 	s.started = s.Clock.Now()
 	s.topology.init(s.started)
 	return s, nil

@@ -74,8 +74,10 @@ func openEmbedded(t testing.TB, v *variant, dir string) {
 }
 
 // openServed connects over TCP.
-func openServed(t testing.TB, v *variant) {
-	db := embedded(t, sheaf.Memory)
+func openServed(t testing.TB, v *variant) { serve(t, v, embedded(t, sheaf.Memory)) }
+
+func serve(t testing.TB, v *variant, db *sheaf.DB) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

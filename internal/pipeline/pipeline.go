@@ -133,7 +133,7 @@ func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]
 // Run returns the pipeline's results over a source, which is closed with them. A nil env has no collections.
 func (p *Pipeline) Run(src Source, env *Env) Source {
 	for _, s := range p.steps {
-		src = s.open(src, env)
+		src = s.open(src, env.of(s))
 	}
 	return src
 }

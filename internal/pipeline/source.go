@@ -28,6 +28,8 @@ type Env struct {
 	Diagnostics Diagnostics
 	// MemoryLimit bounds what one stage keeps in memory; 0 means DefaultMemoryLimit.
 	MemoryLimit int
+	// Budgets are other limits for some stages, by name. $sort and $group count for what is made of them too.
+	Budgets map[string]int
 	// AllowDiskUse lets stages that reach the limit write to temporary files in TempDir, the system's where empty.
 	AllowDiskUse bool
 	TempDir      string
@@ -41,6 +43,29 @@ type Collections interface {
 	Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error)
 	// Indexed reports whether an index finds the documents of a collection or view by the values of a field.
 	Indexed(db, name, path string) bool
+}
+
+// of returns the environment of one stage.
+func (e *Env) of(s step) *Env {
+	if e == nil || len(e.Budgets) == 0 {
+		return e
+	}
+	name := s.name
+	switch s.stage.(type) {
+	case *group:
+		name = "$group"
+	case *sort:
+		name = "$sort"
+	case *setWindowFields:
+		name = "$setWindowFields"
+	}
+	n, ok := e.Budgets[name]
+	if !ok || n == e.MemoryLimit {
+		return e
+	}
+	own := *e
+	own.MemoryLimit = n
+	return &own
 }
 
 // memoryLimit returns what one stage may keep.

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
@@ -27,6 +28,7 @@ type Options struct {
 // Planner plans queries. One Planner serves all collections of a store; it is safe for concurrent use.
 type Planner struct {
 	opts       Options
+	sortMemory atomic.Int64
 	cache      *cache
 	processors *exec.Processors
 	catalog    catalogCache
@@ -46,8 +48,13 @@ func New(opts Options) *Planner {
 	if opts.Processors == 0 {
 		opts.Processors = runtime.GOMAXPROCS(0)
 	}
-	return &Planner{opts: opts, cache: newCache(opts.CacheSize), processors: exec.NewProcessors(opts.Processors)}
+	p := &Planner{opts: opts, cache: newCache(opts.CacheSize), processors: exec.NewProcessors(opts.Processors)}
+	p.SetSortMemory(opts.SortMemory)
+	return p
 }
+
+// SetSortMemory changes the budget of a blocking sort, for queries that are planned from now on.
+func (p *Planner) SetSortMemory(bytes int) { p.sortMemory.Store(int64(bytes)) }
 
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
 // the caller's; it is used until the Execution is saved or closed.

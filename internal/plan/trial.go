@@ -31,7 +31,7 @@ type candidate struct {
 // start builds a candidate.
 func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) candidate {
 	env := exec.NewEnv(r)
-	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, p.opts.SortMemory, cq.q.AllowDiskUse
+	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, int(p.sortMemory.Load()), cq.q.AllowDiskUse
 	b := builder{env: env, q: cq.q, whole: cq.filter, records: records}
 	return candidate{sol: s, env: env, root: b.build(s.root)}
 }

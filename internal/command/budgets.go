@@ -1,0 +1,70 @@
+package command
+
+import (
+	"math"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// budgets is what the stages of pipelines may keep in memory, as MongoDB's parameters of these names set it. It is safe
+// for concurrent use.
+type budgets struct {
+	mu  sync.Mutex
+	set map[string]int // by stage; replaced, never changed
+}
+
+// get returns the budgets that were set.
+func (b *budgets) get() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.set
+}
+
+func (b *budgets) put(stage string, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next := map[string]int{stage: int(n)}
+	for name, have := range b.set {
+		if name != stage {
+			next[name] = have
+		}
+	}
+	b.set = next
+}
+
+// minLookupBytes is the least that internalLookupStageIntermediateDocumentMaxSizeBytes may be: a document inside MongoDB.
+const minLookupBytes = 16<<20 + 16<<10
+
+// budgetParams are the parameters of the stages' budgets.
+func (s *Service) budgetParams() []Param {
+	stage := func(name, stage string, least int64) Param {
+		return IntParam(name, pipeline.DefaultMemoryLimit, least, math.MaxInt64, func(n int64) { s.budgets.put(stage, n) })
+	}
+	sort := IntParam(sortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
+		s.budgets.put("$sort", max(n, 1))
+		if s.Planner != nil {
+			s.Planner.SetSortMemory(int(max(n, 1)))
+		}
+	})
+	return []Param{
+		sort,
+		stage("internalDocumentSourceGroupMaxMemoryBytes", "$group", 1),
+		stage("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", 1),
+		stage("internalDocumentSourceBucketAutoMaxMemoryBytes", "$bucketAuto", 1),
+		stage("internalDocumentSourceDensifyMaxMemoryBytes", "$densify", 1),
+		stage("internalDocumentSourceGraphLookupMaxMemoryBytes", "$graphLookup", 1),
+		stage("internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", minLookupBytes),
+	}
+}
+
+const sortMemoryParam = "internalQueryMaxBlockingSortMemoryUsageBytes"
+
+// disabledRules are the rules of the optimiser that a fail point switches off.
+func (s *Service) disabledRules() pipeline.Rule {
+	if s.failPoints.isOn(disableOptimization) {
+		return pipeline.AllRules
+	}
+	return 0
+}

@@ -1,0 +1,119 @@
+package command_test
+
+import (
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+)
+
+func openWithTestCommands(t *testing.T) *mongo.Client {
+	t.Helper()
+	db, err := sheaf.Open(sheaf.Memory, &sheaf.Options{TestCommands: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db.Client()
+}
+
+// codeOf runs a pipeline without temporary files and returns the code of its error, 0 where there is none.
+func codeOf(t *testing.T, c *mongo.Collection, stages string) int32 {
+	t.Helper()
+	var pipeline struct{ V bson.A }
+	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+stages+`}`), false, &pipeline); err != nil {
+		t.Fatal(err)
+	}
+	_, err := run(t, c, bson.D{{Key: "aggregate", Value: c.Name()}, {Key: "pipeline", Value: pipeline.V}, {Key: "cursor", Value: bson.D{}}, {Key: "allowDiskUse", Value: false}})
+	return errorCode(t, err)
+}
+
+func errorCode(t *testing.T, err error) int32 {
+	t.Helper()
+	var failed mongo.CommandError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &failed):
+		return failed.Code
+	}
+	t.Fatal(err)
+	return 0
+}
+
+// TestBudgets: MongoDB's parameters bound the memory of each kind of stage, and of no other.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	client := openWithTestCommands(t)
+	c := client.Database("d").Collection("c")
+	if _, err := c.InsertMany(t.Context(), []bson.D{{{Key: "_id", Value: 1}, {Key: "a", Value: "x"}}, {{Key: "_id", Value: 2}, {Key: "a", Value: "y"}}}); err != nil {
+		t.Fatal(err)
+	}
+	stages := map[string]string{
+		"internalQueryMaxBlockingSortMemoryUsageBytes":        `[{"$sort": {"a": 1}}]`,
+		"internalDocumentSourceGroupMaxMemoryBytes":           `[{"$group": {"_id": "$a"}}]`,
+		"internalDocumentSourceSetWindowFieldsMaxMemoryBytes": `[{"$setWindowFields": {"output": {"n": {"$sum": "$_id"}}}}]`,
+		"internalDocumentSourceBucketAutoMaxMemoryBytes":      `[{"$bucketAuto": {"groupBy": "$a", "buckets": 2}}]`,
+		"internalDocumentSourceDensifyMaxMemoryBytes":         `[{"$densify": {"field": "_id", "partitionByFields": ["a"], "range": {"step": 1, "bounds": "full"}}}]`,
+		"internalDocumentSourceGraphLookupMaxMemoryBytes":     `[{"$graphLookup": {"from": "c", "startWith": "$_id", "connectFromField": "z", "connectToField": "_id", "as": "r"}}]`,
+	}
+	set := func(name string, v any) int32 {
+		return errorCode(t, client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: v}}).Err())
+	}
+	for name := range stages {
+		if code := set(name, 1); code != 0 {
+			t.Fatal(name, code)
+		}
+		for other, pipeline := range stages {
+			if code := codeOf(t, c, pipeline); (code != 0) != (other == name) {
+				t.Errorf("%s = 1, %s: code %d", name, pipeline, code)
+			}
+		}
+		if code := set(name, 100<<20); code != 0 {
+			t.Fatal(name, code)
+		}
+		for _, bad := range []any{-1, "x"} {
+			if code := set(name, bad); code != 2 {
+				t.Errorf("%s = %v: code %d", name, bad, code)
+			}
+		}
+	}
+	if code := set("internalLookupStageIntermediateDocumentMaxSizeBytes", 16<<20); code != 2 {
+		t.Error(code)
+	}
+	if code := set("internalLookupStageIntermediateDocumentMaxSizeBytes", 17<<20); code != 0 {
+		t.Error(code)
+	}
+}
+
+// TestDisablePipelineOptimization: without the optimiser a stage sees what a $match behind it would have kept from it.
+func TestDisablePipelineOptimization(t *testing.T) {
+	t.Parallel()
+	client := openWithTestCommands(t)
+	c := client.Database("d").Collection("c")
+	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "zero", Value: 0}}); err != nil {
+		t.Fatal(err)
+	}
+	fail := func(mode any) {
+		t.Helper()
+		if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "configureFailPoint", Value: "disablePipelineOptimization"}, {Key: "mode", Value: mode}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const stages = `[{"$addFields": {"x": {"$divide": [1, "$zero"]}}}, {"$match": {"ok": true}}]`
+	for _, step := range []struct {
+		mode any
+		want int32
+	}{{"off", 0}, {"alwaysOn", 2}, {"off", 0}, {bson.D{{Key: "times", Value: 1}}, 2}} {
+		fail(step.mode)
+		if code := codeOf(t, c, stages); code != step.want {
+			t.Errorf("%v: code %d", step.mode, code)
+		}
+	}
+	if code := codeOf(t, c, stages); code != 0 {
+		t.Errorf("after its time: code %d", code)
+	}
+}
