@@ -53,40 +53,52 @@ type foreignField struct {
 
 	searches int
 	table    *foreignTable // nil where there is none
-	hits     []int32
+	hits     hitSource
+}
+
+// open returns the documents that have one of the values. It is to be closed before the next call.
+func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (Source, error) {
+	f.searches++
+	if f.searches == 2 && f.mayTable() {
+		if err := f.build(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if f.table == nil || slices.ContainsFunc(values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeUndefined }) {
+		return f.env.openCollection(ctx, f.db, f.name, slices.Concat(f.before, []bsonx.Value{matchAny(f.path, values)}), f.opts.Vars)
+	}
+	f.hits = hitSource{docs: f.table.docs, hits: f.table.find(f.hits.hits[:0], values)}
+	return &f.hits, nil
 }
 
 // each calls f for the documents that have one of the values. They are borrowed.
 func (f *foreignField) each(ctx context.Context, values []bsonx.Value, fn func(bsonx.Doc) error) error {
-	f.searches++
-	if f.searches == 2 && f.mayTable() {
-		if err := f.build(ctx); err != nil {
-			return err
-		}
-	}
-	if f.table == nil || slices.ContainsFunc(values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeUndefined }) {
-		return f.search(ctx, values, fn)
-	}
-	f.hits = f.table.find(f.hits[:0], values)
-	for i, at := range f.hits {
-		if i%interruptInterval == interruptInterval-1 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := fn(f.table.docs[at]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *foreignField) search(ctx context.Context, values []bsonx.Value, fn func(bsonx.Doc) error) error {
-	stages := slices.Concat(f.before, []bsonx.Value{matchAny(f.path, values)})
-	src, err := f.env.openCollection(ctx, f.db, f.name, stages, f.opts.Vars)
+	src, err := f.open(ctx, values)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	return Drain(ctx, src, fn)
+}
+
+// hitSource yields some documents of a table.
+type hitSource struct {
+	inMemory
+	docs []bsonx.Doc
+	hits []int32
+	next int
+}
+
+// Next implements Source.
+func (s *hitSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.next%interruptInterval == interruptInterval-1 && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if s.next == len(s.hits) {
+		return nil, nil
+	}
+	s.next++
+	return s.docs[s.hits[s.next-1]], nil
 }
 
 // mayTable reports whether a table finds what a search does, and an index does not find it faster.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -19,6 +20,10 @@ type lookup struct {
 	piped    bool // a pipeline is given
 	cached   bool // results may be used again for the same values
 	opts     Options
+
+	unwind *unwind       // of the array, done at once; nil leaves the array
+	only   []bsonx.Value // the $match of the documents that are wanted, if any
+	wanted []string      // the fields that are read of the results; nil for all
 }
 
 // letVar is a variable that a stage gives its sub-pipeline.
@@ -165,11 +170,11 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 func (l *lookup) open(src Source, env *Env) Source {
 	s := &lookupSource{
 		input: input{src}, lookup: l, env: env, limit: env.memoryLimit(), out: bsonx.NewBuilder(nil),
-		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now},
+		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now}, doc: newSplicer(l.as, l.wanted),
 	}
 	s.cache.limit = min(s.limit, maxLookupCache)
 	s.cache.off = !l.cached
-	s.foreign = foreignField{db: l.db, name: l.from, path: l.foreign, opts: l.opts, env: env}
+	s.foreign = foreignField{db: l.db, name: l.from, path: l.foreign, before: l.only, opts: l.opts, env: env}
 	return s
 }
 
@@ -185,10 +190,15 @@ type lookupSource struct {
 	cache     resultCache
 	foreign   foreignField
 	out       *bsonx.Builder
+	doc       splicer
+	unwinding
 }
 
 // Next implements Source.
 func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.lookup.unwind != nil {
+		return s.nextUnwound(ctx)
+	}
 	doc, err := s.src.Next(ctx)
 	if err != nil || doc == nil {
 		return nil, err
@@ -197,7 +207,8 @@ func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return setPath(doc, s.lookup.as, found), nil
+	s.doc.start(doc)
+	return s.doc.with(found), nil
 }
 
 // find returns the array of the documents that belong to doc, borrowed until it is called again.
@@ -208,21 +219,53 @@ func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, er
 	if v, ok := s.cache.get(s.key); ok {
 		return v, nil
 	}
+	src, err := s.search(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
 	s.out.Reset(s.out.Bytes()[:0])
 	s.out.StartArray()
-	var err error
-	if s.lookup.piped {
-		err = s.runPipeline(ctx)
-	} else {
-		err = s.foreign.each(ctx, s.locals, s.add)
-	}
+	whole, err := s.gather(ctx, src)
 	if err != nil {
 		return bsonx.Missing, err
 	}
 	s.out.End()
 	v := bsonx.Array(s.out.Bytes())
-	s.cache.put(s.key, v)
+	if whole {
+		s.cache.put(s.key, v)
+	}
 	return v, nil
+}
+
+func (s *lookupSource) search(ctx context.Context) (Source, error) {
+	if s.lookup.piped {
+		return s.runPipeline(ctx)
+	}
+	return s.foreign.open(ctx, s.locals)
+}
+
+// maxLookupBytes is MongoDB's limit of the documents that one document is joined with.
+const maxLookupBytes = 16 << 20
+
+// gather reads what was found. Where an array of it would be too long and none is wanted, it leaves the rest to be read on.
+func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err error) {
+	for {
+		doc, err := src.Next(ctx)
+		if err != nil || doc == nil {
+			src.Close()
+			return true, err
+		}
+		if s.out.Len()+len(doc) <= maxLookupBytes {
+			s.out.Elem(bsonx.Document(doc))
+			continue
+		}
+		if s.lookup.unwind == nil {
+			src.Close()
+			return false, mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", s.lookup.from, maxLookupBytes)
+		}
+		s.next, s.rest = doc.Clone(), src
+		return false, nil
+	}
 }
 
 // evaluate computes what the results depend on, and the key of that for the cache.
@@ -246,42 +289,24 @@ func (s *lookupSource) evaluate(doc bsonx.Doc) error {
 	return nil
 }
 
-func (s *lookupSource) runPipeline(ctx context.Context) error {
+func (s *lookupSource) runPipeline(ctx context.Context) (Source, error) {
 	vars := s.lookup.opts.Vars
 	for i, v := range s.lookup.let {
 		vars = vars.WithConst(v.name, s.letValues[i])
 	}
-	src, err := s.env.openCollection(ctx, s.lookup.db, s.lookup.from, s.lookup.joined(s.locals), vars)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	return Drain(ctx, src, s.add)
+	return s.env.openCollection(ctx, s.lookup.db, s.lookup.from, s.lookup.joined(s.locals), vars)
 }
 
 // joined returns the sub-pipeline with the condition on the joined fields before it: after a $documents.
 func (l *lookup) joined(locals []bsonx.Value) []bsonx.Value {
 	if l.local == nil {
-		return l.stages
+		return slices.Concat(l.stages, l.only)
 	}
 	at := 0
 	if l.from == "" {
 		at = 1
 	}
-	stages := make([]bsonx.Value, 0, len(l.stages)+1)
-	stages = append(append(stages, l.stages[:at]...), matchAny(l.foreign, locals))
-	return append(stages, l.stages[at:]...)
-}
-
-// maxLookupBytes is MongoDB's limit of the documents that one document is joined with.
-const maxLookupBytes = 16 << 20
-
-func (s *lookupSource) add(doc bsonx.Doc) error {
-	if s.out.Len()+len(doc) > maxLookupBytes {
-		return mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", s.lookup.from, maxLookupBytes)
-	}
-	s.out.Elem(bsonx.Document(doc))
-	return nil
+	return slices.Concat(l.stages[:at], []bsonx.Value{matchAny(l.foreign, locals)}, l.stages[at:], l.only)
 }
 
 // visitValues calls f for the values at a path, through arrays of documents; of an array at its end for the elements.

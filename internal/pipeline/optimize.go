@@ -18,6 +18,10 @@ const (
 	RuleConstant
 	// RuleTopK tells a $sort how many of its documents are read.
 	RuleTopK
+	// RuleFuse lets a $lookup take its array apart where the next stage does, and asks a $match behind that at once.
+	RuleFuse
+	// RuleNarrow lets stages that copy documents leave out the fields that no later stage reads.
+	RuleNarrow
 
 	// AllRules are all of them.
 	AllRules Rule = 1<<iota - 1
@@ -48,6 +52,8 @@ func rules() []rewriteRule {
 		{RuleMerge, "merge", mergeAdjacent},
 		{RuleConstant, "constant", markConstants},
 		{RuleTopK, "top k", limitSorts},
+		{RuleFuse, "fuse", fuseLookups},
+		{RuleNarrow, "narrow", narrowStages},
 	}
 }
 

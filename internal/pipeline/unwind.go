@@ -14,6 +14,8 @@ type unwind struct {
 	path  []string
 	index []string // where the element's index goes, nil if nowhere
 	keep  bool     // preserveNullAndEmptyArrays
+
+	wanted []string // the fields that are read of the results; nil for all
 }
 
 func parseUnwind(arg bsonx.Value, _ Options) ([]stage, error) {
@@ -71,66 +73,77 @@ func (u *unwind) setIndex(v bsonx.Value) error {
 	return err
 }
 
-func (u *unwind) open(src Source, _ *Env) Source { return &unwindSource{input: input{src}, stage: u} }
+func (u *unwind) open(src Source, _ *Env) Source {
+	return &unwindSource{input: input{src}, stage: u, doc: newSplicer(u.path, u.wanted)}
+}
 
 type unwindSource struct {
 	input
 	stage *unwind
-	doc   bsonx.Doc
+	doc   splicer
+	array bsonx.Doc // what is being unwound; nil between two documents
 	elems bsonx.Iter
 	next  int64
-	open  bool // doc is being unwound
 }
 
 func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
-		if s.open && s.elems.Next() {
+		if s.array != nil && s.elems.Next() {
 			s.next++
-			return s.result(s.elems.Value(), bsonx.Int64(s.next-1)), nil
+			return s.result(s.elems.Value()), nil
 		}
-		s.open = false
+		s.array = nil
 		doc, err := s.src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}
 		v := doc.LookupPath(s.stage.path...)
+		isArray := v.Type == bsonx.TypeArray
 		switch {
-		case v.Type == bsonx.TypeArray && !v.Doc().IsEmpty():
-			s.doc, s.elems, s.next, s.open = doc, *v.Doc().Iter(), 0, true
-		case v.Type == bsonx.TypeArray || v.IsNull() || v.Type == bsonx.TypeUndefined:
-			if !s.stage.keep {
-				continue
-			}
-			s.doc = doc
-			if v.Type == bsonx.TypeArray {
-				v = bsonx.Missing
-			}
-			return s.result(v, bsonx.Null), nil
-		default:
-			s.doc = doc
-			return s.result(v, bsonx.Null), nil
+		case isArray && !v.Doc().IsEmpty():
+			s.doc.start(doc)
+			s.array, s.elems, s.next = v.Doc(), *v.Doc().Iter(), 0
+			continue
+		case (isArray || v.IsNull() || v.Type == bsonx.TypeUndefined) && !s.stage.keep:
+			continue
+		case isArray:
+			v = bsonx.Missing
+		case s.stage.index == nil:
+			return doc, nil // as it is
 		}
+		s.doc.start(doc)
+		s.next = 0
+		return s.result(v), nil
 	}
 }
 
-// Save implements Source. The document that is being unwound is kept.
+// Save implements Source. The array that is being unwound is kept.
 func (s *unwindSource) Save() {
-	if s.open {
-		s.doc = s.doc.Clone()
-		s.elems = *s.doc.LookupPath(s.stage.path...).Doc().Iter()
+	if s.array != nil {
+		s.array = s.array.Clone()
+		s.elems = *s.array.Iter()
 		for range s.next {
 			s.elems.Next()
 		}
+		s.doc.save()
 	}
 	s.input.Save()
 }
 
-func (s *unwindSource) result(elem, index bsonx.Value) bsonx.Doc {
-	out := setPath(s.doc, s.stage.path, elem)
-	if s.stage.index != nil {
-		out = setPath(out, s.stage.index, index)
+func (s *unwindSource) result(elem bsonx.Value) bsonx.Doc {
+	return s.stage.indexed(s.doc.with(elem), s.next)
+}
+
+// indexed adds the index of the n-th element to a result, counted from 1; 0 is no element.
+func (u *unwind) indexed(doc bsonx.Doc, n int64) bsonx.Doc {
+	if u.index == nil {
+		return doc
 	}
-	return out
+	index := bsonx.Null
+	if n > 0 {
+		index = bsonx.Int64(n - 1)
+	}
+	return setPath(doc, u.index, index)
 }
 
 // setPath returns the document with the value at a path through documents; a missing value removes the field. What is

@@ -1,0 +1,109 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// TestLookupUnwind requires that a $lookup that takes its array apart itself, and drops what nobody reads, gives what the
+// stages one after the other do.
+func TestLookupUnwind(t *testing.T) {
+	t.Parallel()
+	var docs, foreign []bsonx.Doc
+	for i, k := range []string{`1`, `2.0`, `null`, `[1, 2]`, `"x"`, `[]`, `{"p": 1}`} {
+		docs = append(docs, parseJSON(t, fmt.Sprintf(`{"_id": %d, "k": %s, "r": "old", "o": {"a": 1, "r": 2, "b": 3}, "z": %d}`, i, k, i)))
+		foreign = append(foreign, parseJSON(t, fmt.Sprintf(`{"_id": %d, "k": %s, "q": {"n": %d}, "l": [{"n": %d}, 7]}`, 10+i, k, i, i%2)))
+	}
+	docs = append(docs, parseJSON(t, `{"k": 1, "r": [], "_id": 50}`))
+	colls := fakeCollections{"f": foreign, "indexedF": foreign}
+	joins := []string{
+		`{"from": "f", "localField": "k", "foreignField": "k", "as": "%[1]s"}`,
+		`{"from": "indexedF", "localField": "k", "foreignField": "k", "as": "%[1]s"}`,
+		`{"from": "f", "let": {"z": "$z"}, "pipeline": [{"$match": {"$expr": {"$lt": ["$q.n", "$$z"]}}}, {"$project": {"q": 1, "l": 1}}], "as": "%[1]s"}`,
+		`{"from": "f", "localField": "k", "foreignField": "k", "pipeline": [{"$sort": {"_id": -1}}, {"$limit": 1}], "as": "%[1]s"}`,
+		`{"pipeline": [{"$documents": [{"q": {"n": 1}}, {"q": {"n": 5}, "l": [{"n": 1}]}]}], "as": "%[1]s"}`,
+	}
+	unwinds := []string{
+		`"$%[1]s"`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true}`, `{"path": "$%[1]s", "includeArrayIndex": "i"}`,
+		`{"path": "$%[1]s", "includeArrayIndex": "%[1]s.i"}`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "o.i"}`,
+	}
+	rests := []string{
+		``,
+		`, {"$match": {"%[1]s.q.n": {"$gt": 1}}}`,
+		`, {"$match": {"%[1]s.q.n": {"$gt": 1}, "z": {"$lt": 5}, "$or": [{"%[1]s.l.n": 1}, {"%[1]s.l": 7}]}}`,
+		`, {"$match": {"%[1]s.l": {"$elemMatch": {"n": 1}}, "$expr": {"$gt": ["$%[1]s.q.n", "$z"]}}}`,
+		`, {"$match": {"%[1]s.0": {"$exists": false}, "%[1]s": {"$type": "object"}}}`,
+		`, {"$match": {"%[1]s.k": null}}`,
+		`, {"$group": {"_id": "$%[1]s.q.n", "n": {"$sum": 1}, "z": {"$push": "$z"}}}, {"$sort": {"_id": 1}}`,
+		`, {"$group": {"_id": null, "n": {"$sum": 1}}}`,
+		`, {"$project": {"o": 1, "i": 1}}`,
+	}
+	for _, as := range []string{"r", "n", "o.r", "o.x.y"} {
+		for _, join := range joins {
+			for _, unwind := range unwinds {
+				for _, rest := range rests {
+					text := fmt.Sprintf(`{"v": [{"$lookup": `+join+`}, {"$unwind": `+unwind+`}`+rest+`]}`, as)
+					stages := parseJSON(t, strings.TrimSuffix(text, "%!(EXTRA string="+as+")")).Lookup("v")
+					want := outcomeOf(stages, docs, pipeline.AllRules, colls.env())
+					for _, rules := range []pipeline.Rule{0, pipeline.AllRules &^ pipeline.RuleFuse, pipeline.AllRules &^ pipeline.RuleNarrow} {
+						got := outcomeOf(stages, docs, rules, colls.env())
+						if got.err != nil || want.err != nil || !slices.EqualFunc(got.docs, want.docs, equalDocs) {
+							t.Fatalf("%s\nwithout the rules %b: %v\n%s\nwithout any: %v\n%s", bsonx.FormatShell(stages), rules, got.err, show(t, got.docs), want.err, show(t, want.docs))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLookupUnwindLong joins with more than a document can hold.
+func TestLookupUnwindLong(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	var foreign []bsonx.Doc
+	for i := range 20 {
+		foreign = append(foreign, bsonx.NewDoc("_id", i, "long", long))
+	}
+	colls := fakeCollections{"f": foreign}
+	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", 2)}
+	lookup := `{"$lookup": {"from": "f", "localField": "a", "foreignField": "b", "as": "r"}}`
+	stages := parseJSON(t, `{"v": [`+lookup+`, {"$unwind": {"path": "$r", "includeArrayIndex": "i"}}]}`).Lookup("v")
+	got := outcomeOf(stages, docs, 0, colls.env())
+	if got.err != nil || len(got.docs) != 40 {
+		t.Fatal(len(got.docs), got.err)
+	}
+	for i, d := range got.docs {
+		if id, n := d.LookupPath("r", "_id").Int32(), d.Lookup("i").Int64(); id != int32(i%20) || n != int64(id) {
+			t.Errorf("the %d-th is %d, with index %d", i, id, n)
+		}
+	}
+	p := mustParse(t, `[`+lookup+`]`, pipeline.Options{})
+	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, colls.env()).Next(context.Background()); mongoerr.CodeOf(err) != 4568 {
+		t.Error(err)
+	}
+}
+
+// TestUnwindAllocatesNothing requires that taking an array apart and grouping its elements allocates nothing per element.
+func TestUnwindAllocatesNothing(t *testing.T) {
+	docs := make([]bsonx.Doc, 500)
+	for i := range docs {
+		docs[i] = parseJSON(t, fmt.Sprintf(`{"_id": %d, "a": "text", "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}, {"sku": "c", "qty": 3}], "z": 1}`, i))
+	}
+	p := mustParse(t, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": "$items.qty"}}}]`, pipeline.Options{})
+	allocs := testing.AllocsPerRun(5, func() {
+		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(bsonx.Doc) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > 200 {
+		t.Errorf("%v allocations for 1500 elements", allocs)
+	}
+}

@@ -1,0 +1,58 @@
+package pipeline
+
+import "slices"
+
+// narrower is a stage that copies its documents and can leave out fields that nobody reads.
+type narrower interface {
+	stage
+	// narrow returns the stage that keeps these top-level fields of its results, and may drop all others.
+	narrow(fields []string) stage
+}
+
+// narrowStages tells stages what is read of their results.
+func narrowStages(steps []step) []step {
+	changed := slices.Clone(steps)
+	for i, s := range steps {
+		n, ok := s.stage.(narrower)
+		if !ok {
+			continue
+		}
+		if fields, ok := readFields(steps[i+1:]); ok {
+			changed[i].stage = n.narrow(fields)
+		}
+	}
+	return changed
+}
+
+// readFields returns the top-level fields that stages read of their documents; false where it may be all of them.
+func readFields(steps []step) ([]string, bool) {
+	n := &needs{}
+	for _, s := range steps {
+		reader, ok := s.stage.(needer)
+		if !ok {
+			return nil, false
+		}
+		reader.needs(n)
+		if n.whole {
+			return nil, false
+		}
+		if n.done {
+			fields := make([]string, len(n.paths))
+			for i, path := range n.paths {
+				fields[i] = top(path)
+			}
+			slices.Sort(fields)
+			return slices.Compact(fields), true
+		}
+	}
+	return nil, false
+}
+
+func (u *unwind) narrow(fields []string) stage {
+	narrowed := *u
+	narrowed.wanted = fields
+	if u.index != nil && !slices.Contains(fields, u.index[0]) {
+		narrowed.index = nil
+	}
+	return &narrowed
+}

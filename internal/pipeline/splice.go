@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// splicer gives a document's value at a path several values in turn, as setPath does, and keeps the fields that are wanted.
+// What stays the same is put together once; the results share one buffer.
+type splicer struct {
+	path []string
+	// keep names the fields that are wanted; nil wants all of them.
+	keep []string
+
+	head, tail []byte // the elements before and behind that of path[0]
+	old        bsonx.Value
+	wanted     bool // path[0] is
+	out        []byte
+}
+
+func newSplicer(path, keep []string) splicer {
+	return splicer{path: path, keep: keep, wanted: keep == nil || slices.Contains(keep, path[0])}
+}
+
+// start takes a document, of whose bytes it keeps none unless the path is dotted: then it borrows the value.
+func (s *splicer) start(doc bsonx.Doc) {
+	s.head, s.tail, s.old = s.head[:0], s.tail[:0], bsonx.Missing
+	found := false
+	missing := len(s.keep)
+	for it := doc.Iter(); it.Next(); {
+		key := it.Key()
+		switch {
+		case string(key) == s.path[0] && !found:
+			found = true
+			if len(s.path) > 1 {
+				s.old = it.Value()
+			}
+			if s.wanted {
+				missing--
+			}
+		case s.keep != nil && !s.wants(key):
+			continue
+		case found:
+			s.tail = appendElement(s.tail, key, it.Value())
+			missing--
+		default:
+			s.head = appendElement(s.head, key, it.Value())
+			missing--
+		}
+		if s.keep != nil && missing <= 0 {
+			return
+		}
+	}
+}
+
+func (s *splicer) wants(key []byte) bool {
+	for _, name := range s.keep {
+		if len(name) == len(key) && name == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// with returns the document with a value, or without one where it is missing. The result is borrowed until the next call.
+func (s *splicer) with(v bsonx.Value) bsonx.Doc {
+	out := append(append(s.out[:0], 0, 0, 0, 0), s.head...)
+	if s.wanted {
+		if v = childValue(s.old, s.path[1:], v); !v.IsMissing() {
+			out = append(append(append(out, byte(v.Type)), s.path[0]...), 0)
+			out = append(out, v.Data...)
+		}
+	}
+	out = append(append(out, s.tail...), 0)
+	binary.LittleEndian.PutUint32(out, uint32(len(out)))
+	s.out = out
+	return out
+}
+
+// save keeps what is borrowed.
+func (s *splicer) save() { s.old = s.old.Clone() }
+
+func appendElement(dst []byte, key []byte, v bsonx.Value) []byte {
+	dst = append(append(append(dst, byte(v.Type)), key...), 0)
+	return append(dst, v.Data...)
+}
