@@ -10,40 +10,41 @@ import (
 
 const arithmetic = "arithmetic"
 
+var one = bsonx.Int32(1)
+
 func arithmeticOperators() []definition {
 	return []definition{
-		opN("$add", arithmetic, 0, -1, add),
-		op2("$subtract", arithmetic, subtract),
-		opN("$multiply", arithmetic, 0, -1, multiply),
-		op2("$divide", arithmetic, divide),
-		op2("$mod", arithmetic, mod),
-		function("$abs", numeric.Abs), function("$ceil", numeric.Ceil), function("$floor", numeric.Floor),
-		function("$sqrt", numeric.Sqrt), function("$exp", numeric.Exp),
-		function("$ln", numeric.Ln), function("$log10", numeric.Log10),
+		makeN("$add", arithmetic, 0, -1, add),
+		make2("$subtract", arithmetic, subtract),
+		makeN("$multiply", arithmetic, 0, -1, multiply),
+		make2("$divide", arithmetic, divide),
+		make2("$mod", arithmetic, mod),
+		function("$abs", numeric.AbsIn), function("$ceil", numeric.CeilIn), function("$floor", numeric.FloorIn),
+		function("$sqrt", plain1(numeric.Sqrt)), function("$exp", plain1(numeric.Exp)),
+		function("$ln", plain1(numeric.Ln)), function("$log10", plain1(numeric.Log10)),
 		op2("$log", arithmetic, logarithm),
 		op2("$pow", arithmetic, power),
-		opN("$round", arithmetic, 1, 2, func(args []bsonx.Value) (bsonx.Value, error) { return atPlace("$round", args, numeric.Round) }),
-		opN("$trunc", arithmetic, 1, 2, func(args []bsonx.Value) (bsonx.Value, error) { return atPlace("$trunc", args, numeric.Trunc) }),
+		atPlace("$round", numeric.RoundIn), atPlace("$trunc", numeric.TruncIn),
 		bitwise("$bitAnd", numeric.And, -1), bitwise("$bitOr", numeric.Or, 0), bitwise("$bitXor", numeric.Xor, 0),
 		op1("$bitNot", arithmetic, bitNot),
 	}
 }
 
 // function makes an operator of one number: null stays null, other types are an error.
-func function(name string, fn func(bsonx.Value) (bsonx.Value, error)) definition {
-	return op1(name, arithmetic, func(v bsonx.Value) (bsonx.Value, error) {
+func function(name string, fn func1) definition {
+	return make1(name, arithmetic, func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		if nullish(v) {
 			return bsonx.Null, nil
 		}
 		if !v.Type.IsNumber() {
 			return bsonx.Missing, mongoerr.New(28765, "%s only supports numeric types, not %s", name, v.Type)
 		}
-		return fn(v)
+		return fn(out, v)
 	})
 }
 
 // add sums numbers from left to right. One operand may be a date; null anywhere makes the result null.
-func add(args []bsonx.Value) (bsonx.Value, error) {
+func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	var sum numeric.Total
 	date := bsonx.Missing
 	for _, v := range args {
@@ -62,23 +63,19 @@ func add(args []bsonx.Value) (bsonx.Value, error) {
 		}
 	}
 	if date.IsMissing() {
-		return sum.Result(), nil
+		return sum.ResultIn(out), nil
 	}
-	return shiftDate(date.Int64(), sum.Result(), 1)
+	return shiftDate(out, date.Int64(), sum.ResultIn(out), 1)
 }
 
 // shiftDate moves a date by milliseconds, in the direction of sign.
-func shiftDate(millis int64, by bsonx.Value, sign int64) (bsonx.Value, error) {
-	overflow := mongoerr.New(mongoerr.Overflow, "date overflow")
+func shiftDate(out *bsonx.Arena, millis int64, by bsonx.Value, sign int64) (bsonx.Value, error) {
 	delta, ok := roundedInt64(by)
-	if !ok {
-		return bsonx.Missing, overflow
-	}
 	moved := millis + sign*delta
-	if (sign*delta > 0) != (moved > millis) && delta != 0 {
-		return bsonx.Missing, overflow
+	if !ok || (sign*delta > 0) != (moved > millis) && delta != 0 {
+		return bsonx.Missing, mongoerr.New(mongoerr.Overflow, "date overflow")
 	}
-	return bsonx.Date(moved), nil
+	return out.Date(moved), nil
 }
 
 // roundedInt64 converts a number to an int64. A double is rounded, halves away from zero; a decimal is truncated.
@@ -89,28 +86,28 @@ func roundedInt64(v bsonx.Value) (int64, bool) {
 	return bsonx.Double(math.Round(v.Double())).AsInt64()
 }
 
-func subtract(a, b bsonx.Value) (bsonx.Value, error) {
+func subtract(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case nullish(a) || nullish(b):
 		return bsonx.Null, nil
 	case a.Type.IsNumber() && b.Type.IsNumber():
-		return numeric.Subtract(a, b)
+		return numeric.SubtractIn(out, a, b)
 	case a.Type == bsonx.TypeDate && b.Type == bsonx.TypeDate:
 		x, y := a.Int64(), b.Int64()
 		if d := x - y; (d < x) == (y > 0) || y == 0 {
-			return bsonx.Int64(d), nil
+			return out.Int64(d), nil
 		}
 		return bsonx.Missing, mongoerr.New(mongoerr.Overflow, "date overflow in $subtract")
 	case a.Type == bsonx.TypeDate && b.Type.IsNumber():
-		return shiftDate(a.Int64(), b, -1)
+		return shiftDate(out, a.Int64(), b, -1)
 	case a.Type == bsonx.TypeDate:
 		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "can't $subtract %s from Date", b.Type)
 	}
 	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "can't $subtract %s from %s", b.Type, a.Type)
 }
 
-func multiply(args []bsonx.Value) (bsonx.Value, error) {
-	product := bsonx.Int32(1)
+func multiply(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	product := one
 	for i, v := range args {
 		switch {
 		case nullish(v):
@@ -121,7 +118,7 @@ func multiply(args []bsonx.Value) (bsonx.Value, error) {
 			product = v
 		default:
 			var err error
-			if product, err = numeric.Multiply(product, v); err != nil {
+			if product, err = numeric.MultiplyIn(out, product, v); err != nil {
 				return bsonx.Missing, err
 			}
 		}
@@ -129,23 +126,23 @@ func multiply(args []bsonx.Value) (bsonx.Value, error) {
 	return product, nil
 }
 
-func divide(a, b bsonx.Value) (bsonx.Value, error) {
+func divide(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case a.Type.IsNumber() && b.Type.IsNumber():
-		return numeric.Divide(a, b)
+		return numeric.DivideIn(out, a, b)
 	case nullish(a) || nullish(b):
 		return bsonx.Null, nil
 	}
 	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$divide only supports numeric types, not %s and %s", a.Type, b.Type)
 }
 
-func mod(a, b bsonx.Value) (bsonx.Value, error) {
+func mod(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case a.Type.IsNumber() && b.Type.IsNumber():
 		if numeric.IsZero(b) && (a.Type == bsonx.TypeDecimal128 || b.Type == bsonx.TypeDecimal128) {
 			return bsonx.Missing, mongoerr.New(5733415, "can't $mod by zero")
 		}
-		return numeric.Mod(a, b)
+		return numeric.ModIn(out, a, b)
 	case nullish(a) || nullish(b):
 		return bsonx.Null, nil
 	}
@@ -176,33 +173,41 @@ func power(base, exponent bsonx.Value) (bsonx.Value, error) {
 	return numeric.Pow(base, exponent)
 }
 
-// atPlace is $round and $trunc: the second operand is a decimal place from -20 to 100.
-func atPlace(name string, args []bsonx.Value, fn func(bsonx.Value, int) (bsonx.Value, error)) (bsonx.Value, error) {
-	v := args[0]
-	if nullish(v) {
-		return bsonx.Null, nil
-	}
-	place := 0
-	if len(args) == 2 {
-		if nullish(args[1]) {
+// atPlace makes $round and $trunc: the second operand is a decimal place from -20 to 100.
+func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error)) definition {
+	return makeN(name, arithmetic, 1, 2, func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+		v, place := args[0], 0
+		if nullish(v) {
 			return bsonx.Null, nil
 		}
-		if !args[1].Type.IsNumber() {
-			return bsonx.Missing, mongoerr.New(16004, "can't convert from BSON type %s to long", args[1].Type)
+		if len(args) == 2 {
+			if nullish(args[1]) {
+				return bsonx.Null, nil
+			}
+			var err error
+			if place, err = placeOf(name, args[1]); err != nil {
+				return bsonx.Missing, err
+			}
 		}
-		n, ok := asInt32(args[1])
-		if !ok {
-			return bsonx.Missing, mongoerr.New(51082, "precision argument to %s must be a integral value", name)
+		if !v.Type.IsNumber() {
+			return bsonx.Missing, mongoerr.New(51081, "%s only supports numeric types, not %s", name, v.Type)
 		}
-		if n < -20 || n > 100 {
-			return bsonx.Missing, mongoerr.New(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", name, n)
-		}
-		place = n
-	}
+		return fn(out, v, place)
+	})
+}
+
+func placeOf(name string, v bsonx.Value) (int, error) {
 	if !v.Type.IsNumber() {
-		return bsonx.Missing, mongoerr.New(51081, "%s only supports numeric types, not %s", name, v.Type)
+		return 0, mongoerr.New(16004, "can't convert from BSON type %s to long", v.Type)
 	}
-	return fn(v, place)
+	n, ok := asInt32(v)
+	if !ok {
+		return 0, mongoerr.New(51082, "precision argument to %s must be a integral value", name)
+	}
+	if n < -20 || n > 100 {
+		return 0, mongoerr.New(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", name, n)
+	}
+	return n, nil
 }
 
 // bitwise combines int32 and int64 values, beginning with the operation's neutral element.

@@ -14,12 +14,12 @@ func arrayOperators() []definition {
 		op1("$last", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$last", v, -1) }),
 		opN("$concatArrays", "array", 0, -1, concatArrays),
 		op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil }),
-		op1("$size", "array", size),
+		make1("$size", "array", size),
 		op2("$in", "array", in),
 		opN("$slice", "array", 2, 3, slice),
 		op1("$reverseArray", "array", reverseArray),
 		opN("$range", "array", 2, 3, rangeOf),
-		opN("$indexOfArray", "array", 2, 4, indexOfArray),
+		makeN("$indexOfArray", "array", 2, 4, indexOfArray),
 	}
 }
 
@@ -86,11 +86,11 @@ func concatArrays(args []bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Array(b.Bytes()), nil
 }
 
-func size(v bsonx.Value) (bsonx.Value, error) {
+func size(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17124, "The argument to $size must be an array, but was of type: %s", v.Type)
 	}
-	return bsonx.Int32(int32(v.Doc().Len())), nil
+	return out.Int32(int32(v.Doc().Len())), nil
 }
 
 func in(v, array bsonx.Value) (bsonx.Value, error) {
@@ -228,7 +228,7 @@ func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	return i, nil
 }
 
-func indexOfArray(args []bsonx.Value) (bsonx.Value, error) {
+func indexOfArray(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	if nullish(args[0]) {
 		return bsonx.Null, nil
 	}
@@ -242,10 +242,10 @@ func indexOfArray(args []bsonx.Value) (bsonx.Value, error) {
 	i := 0
 	for it := args[0].Doc().Iter(); it.Next() && i < to; i++ {
 		if i >= from && compare(it.Value(), args[1]) == 0 {
-			return bsonx.Int32(int32(i)), nil
+			return out.Int32(int32(i)), nil
 		}
 	}
-	return bsonx.Int32(-1), nil
+	return out.Int32(-1), nil
 }
 
 // searchBounds reads the optional start and end of the $indexOf operators.

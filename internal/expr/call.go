@@ -7,9 +7,29 @@ import (
 
 // The nodes here evaluate all operands and pass them to a function. Most operators need nothing more.
 
+// The functions are given the context's arena for what they make; those that do not need it are wrapped.
+
+type (
+	func1 func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error)
+	func2 func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error)
+	funcN func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error)
+)
+
+func plain1(fn func(bsonx.Value) (bsonx.Value, error)) func1 {
+	return func(_ *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) { return fn(v) }
+}
+
+func plain2(fn func(a, b bsonx.Value) (bsonx.Value, error)) func2 {
+	return func(_ *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) { return fn(a, b) }
+}
+
+func plainN(fn func([]bsonx.Value) (bsonx.Value, error)) funcN {
+	return func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) { return fn(args) }
+}
+
 type call1 struct {
 	arg Expr
-	fn  func(bsonx.Value) (bsonx.Value, error)
+	fn  func1
 }
 
 func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
@@ -17,14 +37,14 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return c.fn(v)
+	return c.fn(&ctx.arena, v)
 }
 
 func (c *call1) children() []Expr { return []Expr{c.arg} }
 
 type call2 struct {
 	a, b Expr
-	fn   func(a, b bsonx.Value) (bsonx.Value, error)
+	fn   func2
 }
 
 func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
@@ -36,27 +56,29 @@ func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return c.fn(a, b)
+	return c.fn(&ctx.arena, a, b)
 }
 
 func (c *call2) children() []Expr { return []Expr{c.a, c.b} }
 
 type callN struct {
 	args []Expr
-	fn   func(args []bsonx.Value) (bsonx.Value, error)
+	fn   funcN
 }
 
 func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 	base := len(ctx.stack)
-	defer func() { ctx.stack = ctx.stack[:base] }()
 	for _, arg := range c.args {
 		v, err := evalOptional(ctx, arg)
 		if err != nil {
+			ctx.stack = ctx.stack[:base]
 			return bsonx.Missing, err
 		}
 		ctx.stack = append(ctx.stack, v)
 	}
-	return c.fn(ctx.stack[base:])
+	v, err := c.fn(&ctx.arena, ctx.stack[base:])
+	ctx.stack = ctx.stack[:base]
+	return v, err
 }
 
 func (c *callN) children() []Expr { return present(c.args) }
@@ -88,6 +110,11 @@ func present(list []Expr) []Expr {
 
 // op1 defines an operator of exactly one operand.
 func op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) definition {
+	return make1(name, family, plain1(fn))
+}
+
+// make1 is op1 for a function that makes its result in an arena.
+func make1(name, family string, fn func1) definition {
 	return definition{
 		name: name, family: family, min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -102,6 +129,11 @@ func op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) definit
 
 // op2 defines an operator of exactly two operands.
 func op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) definition {
+	return make2(name, family, plain2(fn))
+}
+
+// make2 is op2 for a function that makes its result in an arena.
+func make2(name, family string, fn func2) definition {
 	return definition{
 		name: name, family: family, min: 2, max: 2,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -116,6 +148,11 @@ func op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) de
 
 // opN defines an operator of min to max operands; max -1 is no limit.
 func opN(name, family string, minArgs, maxArgs int, fn func(args []bsonx.Value) (bsonx.Value, error)) definition {
+	return makeN(name, family, minArgs, maxArgs, plainN(fn))
+}
+
+// makeN is opN for a function that makes its result in an arena.
+func makeN(name, family string, minArgs, maxArgs int, fn funcN) definition {
 	return definition{
 		name: name, family: family, min: minArgs, max: maxArgs,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -141,7 +178,7 @@ func opNamed(name, family string, codes namedCodes, required int, names []string
 			if err != nil {
 				return nil, err
 			}
-			return &callN{args, fn}, nil
+			return &callN{args, plainN(fn)}, nil
 		},
 	}
 }
@@ -186,7 +223,7 @@ func opNamedOptional(name, family string, codes namedCodes, required int, names 
 			for i, e := range args {
 				given[i] = e != nil
 			}
-			return &callN{args, func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) }}, nil
+			return &callN{args, plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
 		},
 	}
 }

@@ -13,19 +13,19 @@ const dateFamily = "date"
 
 func dateOperators() []definition {
 	return []definition{
-		datePart("$year", func(w wall) int64 { year, _, _ := dateOfDays(w.days); return year }),
-		datePart("$month", func(w wall) int64 { _, month, _ := dateOfDays(w.days); return month }),
-		datePart("$dayOfMonth", func(w wall) int64 { _, _, day := dateOfDays(w.days); return day }),
-		datePart("$hour", func(w wall) int64 { return w.millis / hourMillis }),
-		datePart("$minute", func(w wall) int64 { return w.millis / minuteMillis % 60 }),
-		datePart("$second", func(w wall) int64 { return w.millis / secondMillis % 60 }),
-		datePart("$millisecond", func(w wall) int64 { return w.millis % secondMillis }),
-		datePart("$dayOfWeek", func(w wall) int64 { return weekday(w.days)%7 + 1 }),
-		datePart("$dayOfYear", func(w wall) int64 { return dayOfYear(w.days) }),
-		datePart("$week", func(w wall) int64 { return sundayWeek(w.days) }),
-		datePart("$isoDayOfWeek", func(w wall) int64 { return weekday(w.days) }),
-		datePart("$isoWeek", func(w wall) int64 { _, week := isoWeek(w.days); return week }),
-		dateFunction("$isoWeekYear", func(w wall) bsonx.Value { year, _ := isoWeek(w.days); return bsonx.Int64(year) }),
+		datePart("$year", func(w wall) int64 { year, _, _ := dateOfDays(w.days); return year }, false),
+		datePart("$month", func(w wall) int64 { _, month, _ := dateOfDays(w.days); return month }, false),
+		datePart("$dayOfMonth", func(w wall) int64 { _, _, day := dateOfDays(w.days); return day }, false),
+		datePart("$hour", func(w wall) int64 { return w.millis / hourMillis }, false),
+		datePart("$minute", func(w wall) int64 { return w.millis / minuteMillis % 60 }, false),
+		datePart("$second", func(w wall) int64 { return w.millis / secondMillis % 60 }, false),
+		datePart("$millisecond", func(w wall) int64 { return w.millis % secondMillis }, false),
+		datePart("$dayOfWeek", func(w wall) int64 { return weekday(w.days)%7 + 1 }, false),
+		datePart("$dayOfYear", func(w wall) int64 { return dayOfYear(w.days) }, false),
+		datePart("$week", func(w wall) int64 { return sundayWeek(w.days) }, false),
+		datePart("$isoDayOfWeek", func(w wall) int64 { return weekday(w.days) }, false),
+		datePart("$isoWeek", func(w wall) int64 { _, week := isoWeek(w.days); return week }, false),
+		datePart("$isoWeekYear", func(w wall) int64 { year, _ := isoWeek(w.days); return year }, true),
 		timestampPart("$tsSecond", 5687301, func(t, _ uint32) uint32 { return t }),
 		timestampPart("$tsIncrement", 5687302, func(_, i uint32) uint32 { return i }),
 		{name: "$dateFromParts", family: dateFamily, min: 1, max: 1, parse: parseDateFromParts},
@@ -70,15 +70,12 @@ func wallOf(v bsonx.Value, zone *time.Location) (wall, error) {
 	return wallAt(t.UnixMilli(), zone), err
 }
 
-func datePart(name string, part func(wall) int64) definition {
-	return dateFunction(name, func(w wall) bsonx.Value { return bsonx.Int32(int32(part(w))) })
-}
-
 // datePartExpr is a part of a date in a time zone.
 type datePartExpr struct {
 	date Expr
 	zone zoneArg
-	part func(wall) bsonx.Value
+	part func(wall) int64
+	long bool
 }
 
 func (d *datePartExpr) children() []Expr { return present([]Expr{d.date, d.zone.expr}) }
@@ -96,11 +93,14 @@ func (d *datePartExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return d.part(w), nil
+	if d.long {
+		return ctx.arena.Int64(d.part(w)), nil
+	}
+	return ctx.arena.Int32(int32(d.part(w))), nil
 }
 
-// dateFunction makes an operator of a date, given alone or as {date, timezone}.
-func dateFunction(name string, fn func(wall) bsonx.Value) definition {
+// datePart makes an operator of a date, given alone or as {date, timezone}, whose result is an int, or a long where long is.
+func datePart(name string, part func(wall) int64, long bool) definition {
 	return definition{
 		name: name, family: dateFamily, min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -112,7 +112,7 @@ func dateFunction(name string, fn func(wall) bsonx.Value) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &datePartExpr{args[0], zone, fn}, nil
+			return &datePartExpr{args[0], zone, part, long}, nil
 		},
 	}
 }
@@ -134,13 +134,13 @@ func (p *parser) dateArguments(def *definition, arg bsonx.Value, vars *Vars) ([]
 }
 
 func timestampPart(name string, code mongoerr.Code, part func(t, i uint32) uint32) definition {
-	return op1(name, dateFamily, func(v bsonx.Value) (bsonx.Value, error) {
+	return make1(name, dateFamily, func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		if nullish(v) {
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeTimestamp {
 			return bsonx.Missing, mongoerr.New(code, "Argument to %s must be a timestamp, but is %s", name, v.Type)
 		}
-		return bsonx.Int64(int64(part(v.Timestamp()))), nil
+		return out.Int64(int64(part(v.Timestamp()))), nil
 	})
 }

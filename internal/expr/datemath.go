@@ -237,7 +237,7 @@ func (d *dateAddExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		return bsonx.Missing, mongoerr.New(6045000, "invalid %s 'amount' parameter value: %d", d.name, n)
 	}
 	out, err := dateAdd(millis, unit, d.sign*n, zone)
-	return bsonx.Date(out), err
+	return ctx.arena.Date(out), err
 }
 
 // integral64 returns a number that is a whole int64.
@@ -386,7 +386,7 @@ func (d *dateDiffExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		return bsonx.Missing, notDate(dateDiffName, "endDate", end)
 	}
 	n, err := dateDiff(from, to, unit, zone, week)
-	return bsonx.Int64(n), err
+	return ctx.arena.Int64(n), err
 }
 
 func notDate(op, name string, v bsonx.Value) error {

@@ -78,7 +78,7 @@ func (d *dateFromPartsExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		return bsonx.Missing, mongoerr.New(mongoerr.DurationOverflow,
 			"Overflow casting from a lower-precision duration to a higher-precision duration")
 	}
-	return bsonx.Date(out), nil
+	return ctx.arena.Date(out), nil
 }
 
 // day returns the day that the parts name, in days since 1970.

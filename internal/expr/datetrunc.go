@@ -102,7 +102,7 @@ func (d *dateTruncExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		return bsonx.Missing, notDate("$dateTrunc", "date", date)
 	}
 	out, err := dateTrunc(millis, unit, size, zone, week)
-	return bsonx.Date(out), err
+	return ctx.arena.Date(out), err
 }
 
 // dateTrunc returns the start of the bin that a date is in. Bins follow each other from the first of January 2000 in the

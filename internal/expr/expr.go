@@ -16,7 +16,7 @@ type Expr interface {
 }
 
 // Context is the state in which an expression is evaluated. It is reused for many documents (set Root for each) and
-// belongs to one goroutine. The zero Context is usable.
+// belongs to one goroutine. The zero Context is usable; a Context in use must not be copied.
 type Context struct {
 	// Root is the document: $$ROOT, and $$CURRENT where it is not rebound.
 	Root bsonx.Value
@@ -29,6 +29,7 @@ type Context struct {
 	// Random returns numbers in [0, 1) for $rand; nil means the process's generator.
 	Random func() float64
 
+	arena bsonx.Arena // of values that expressions make
 	stack []bsonx.Value
 	zones map[string]*time.Location // time zones that were looked up
 }
@@ -46,6 +47,10 @@ type Meta struct {
 	SearchHighs bsonx.Value
 	VectorScore bsonx.Value
 }
+
+// Rewind lets the memory of the values that were computed so far be used again: the caller has copied what it keeps, and has
+// bound none of them to a slot that is read later. Without it a value stays valid as long as it is referred to.
+func (c *Context) Rewind() { c.arena.Rewind() }
 
 // Bind sets the value of a slot.
 func (c *Context) Bind(slot int, v bsonx.Value) {

@@ -20,11 +20,11 @@ func parseHashedKey(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr
 	if err != nil {
 		return nil, err
 	}
-	return &call1{e, func(v bsonx.Value) (bsonx.Value, error) {
+	return &call1{e, func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		if v.IsMissing() {
 			v = bsonx.Null
 		}
-		return bsonx.Int64(HashedKey(v)), nil
+		return out.Int64(HashedKey(v)), nil
 	}}, nil
 }
 

@@ -14,7 +14,7 @@ func miscOperators() []definition {
 
 type randExpr struct{}
 
-func (randExpr) Eval(ctx *Context) (bsonx.Value, error) { return bsonx.Double(ctx.random()), nil }
+func (randExpr) Eval(ctx *Context) (bsonx.Value, error) { return ctx.arena.Double(ctx.random()), nil }
 
 func (randExpr) children() []Expr { return nil }
 

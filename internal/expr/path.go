@@ -39,7 +39,7 @@ func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 	case rootSlot:
 		v = ctx.Root
 	case nowSlot:
-		v = bsonx.Date(ctx.Now.UnixMilli())
+		v = ctx.arena.Date(ctx.Now.UnixMilli())
 	default:
 		v = ctx.slot(p.slot)
 	}

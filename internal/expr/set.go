@@ -97,7 +97,7 @@ func parseSetEquals(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr
 	if len(args) < 2 {
 		return nil, mongoerr.New(17045, "$setEquals needs at least two arguments had: %d", len(args))
 	}
-	return &callN{args, setEquals}, nil
+	return &callN{args, plainN(setEquals)}, nil
 }
 
 func setEquals(args []bsonx.Value) (bsonx.Value, error) {

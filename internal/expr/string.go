@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -14,23 +15,23 @@ import (
 
 func stringOperators() []definition {
 	return []definition{
-		opN("$concat", "string", 0, -1, concat),
-		op1("$toLower", "string", func(v bsonx.Value) (bsonx.Value, error) { return mapASCII(v, 'A', 'Z') }),
-		op1("$toUpper", "string", func(v bsonx.Value) (bsonx.Value, error) { return mapASCII(v, 'a', 'z') }),
-		op2("$strcasecmp", "string", strcasecmp),
-		opN("$substr", "string", 3, 3, substrBytes),
-		opN("$substrBytes", "string", 3, 3, substrBytes),
-		opN("$substrCP", "string", 3, 3, substrCP),
-		op1("$strLenBytes", "string", strLenBytes),
-		op1("$strLenCP", "string", strLenCP),
+		makeN("$concat", "string", 0, -1, concat),
+		mapASCII("$toLower", 'A', 'Z'),
+		mapASCII("$toUpper", 'a', 'z'),
+		make2("$strcasecmp", "string", strcasecmp),
+		makeN("$substr", "string", 3, 3, substrBytes),
+		makeN("$substrBytes", "string", 3, 3, substrBytes),
+		makeN("$substrCP", "string", 3, 3, substrCP),
+		make1("$strLenBytes", "string", strLenBytes),
+		make1("$strLenCP", "string", strLenCP),
 		op2("$split", "string", split),
-		opN("$indexOfBytes", "string", 2, 4, indexOfBytes),
-		opN("$indexOfCP", "string", 2, 4, indexOfCP),
+		makeN("$indexOfBytes", "string", 2, 4, indexOfBytes),
+		makeN("$indexOfCP", "string", 2, 4, indexOfCP),
 	}
 }
 
-func concat(args []bsonx.Value) (bsonx.Value, error) {
-	var out strings.Builder
+func concat(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	n := 0
 	for _, v := range args {
 		if nullish(v) {
 			return bsonx.Null, nil
@@ -38,9 +39,13 @@ func concat(args []bsonx.Value) (bsonx.Value, error) {
 		if v.Type != bsonx.TypeString {
 			return bsonx.Missing, mongoerr.New(16702, "$concat only supports strings, not %s", v.Type)
 		}
-		out.Write(v.StrBytes())
+		n += len(v.StrBytes())
 	}
-	return bsonx.String(out.String()), nil
+	joined, text := out.Text(n)
+	for _, v := range args {
+		text = text[copy(text, v.StrBytes()):]
+	}
+	return joined, nil
 }
 
 // coerceText converts a value to text as the old string operators do: null is empty, numbers and dates are printed.
@@ -68,35 +73,63 @@ func coerceText(v bsonx.Value) (string, error) {
 	}
 }
 
-// mapASCII changes the case of the letters from low to high; other characters stay.
-func mapASCII(v bsonx.Value, low, high byte) (bsonx.Value, error) {
-	text, err := coerceText(v)
-	if err != nil {
-		return bsonx.Missing, err
-	}
-	return bsonx.String(foldASCII(text, low, high)), nil
+// mapASCII makes an operator that changes the case of the letters from low to high; other characters stay.
+func mapASCII(name string, low, high byte) definition {
+	return make1(name, "string", func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+		text, err := textOf(v)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		mapped, to := out.Text(len(text))
+		foldASCII(to, text, low, high)
+		return mapped, nil
+	})
 }
 
-func foldASCII(text string, low, high byte) string {
-	out := []byte(text)
-	for i, c := range out {
+func foldASCII(to, text []byte, low, high byte) {
+	for i, c := range text {
 		if c >= low && c <= high {
-			out[i] = c ^ 0x20
+			c ^= 0x20
+		}
+		to[i] = c
+	}
+}
+
+// textOf is coerceText without a copy of strings.
+func textOf(v bsonx.Value) ([]byte, error) {
+	if v.Type == bsonx.TypeString {
+		return v.StrBytes(), nil
+	}
+	text, err := coerceText(v)
+	return []byte(text), err
+}
+
+// compareFolded compares as if all letters were upper case.
+func compareFolded(a, b []byte) int {
+	upper := func(c byte) byte {
+		if c >= 'a' && c <= 'z' {
+			c ^= 0x20
+		}
+		return c
+	}
+	for i := range min(len(a), len(b)) {
+		if c := cmp.Compare(upper(a[i]), upper(b[i])); c != 0 {
+			return c
 		}
 	}
-	return string(out)
+	return cmp.Compare(len(a), len(b))
 }
 
-func strcasecmp(a, b bsonx.Value) (bsonx.Value, error) {
-	x, err := coerceText(a)
+func strcasecmp(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
+	x, err := textOf(a)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	y, err := coerceText(b)
+	y, err := textOf(b)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return bsonx.Int32(int32(strings.Compare(foldASCII(x, 'a', 'z'), foldASCII(y, 'a', 'z')))), nil
+	return out.Int32(int32(compareFolded(x, y))), nil
 }
 
 // truncatedInt converts a number to an int, truncating and limiting it.
@@ -110,8 +143,8 @@ func truncatedInt(v bsonx.Value) int {
 	return math.MinInt64
 }
 
-func substrBytes(args []bsonx.Value) (bsonx.Value, error) {
-	text, err := coerceText(args[0])
+func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	text, err := textOf(args[0])
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -136,11 +169,11 @@ func substrBytes(args []bsonx.Value) (bsonx.Value, error) {
 	if end < len(text) && !utf8.RuneStart(text[end]) {
 		return bsonx.Missing, mongoerr.New(28657, "$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
 	}
-	return bsonx.String(text[start:end]), nil
+	return textIn(out, text[start:end]), nil
 }
 
-func substrCP(args []bsonx.Value) (bsonx.Value, error) {
-	text, err := coerceText(args[0])
+func substrCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	text, err := textOf(args[0])
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -159,7 +192,14 @@ func substrCP(args []bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, mongoerr.New(34455, "$substrCP: the starting index must be nonnegative integer.")
 	}
 	from := skipCodePoints(text, start)
-	return bsonx.String(text[from : from+skipCodePoints(text[from:], length)]), nil
+	return textIn(out, text[from:from+skipCodePoints(text[from:], length)]), nil
+}
+
+// textIn makes a string of a copy of text.
+func textIn(out *bsonx.Arena, text []byte) bsonx.Value {
+	v, to := out.Text(len(text))
+	copy(to, text)
+	return v
 }
 
 func codePoints(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
@@ -174,27 +214,27 @@ func codePoints(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 }
 
 // skipCodePoints returns the byte position after n code points, or the end.
-func skipCodePoints(text string, n int) int {
+func skipCodePoints(text []byte, n int) int {
 	i := 0
 	for ; n > 0 && i < len(text); n-- {
-		_, size := utf8.DecodeRuneInString(text[i:])
+		_, size := utf8.DecodeRune(text[i:])
 		i += size
 	}
 	return i
 }
 
-func strLenBytes(v bsonx.Value) (bsonx.Value, error) {
+func strLenBytes(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeString {
 		return bsonx.Missing, mongoerr.New(34473, "$strLenBytes requires a string argument, found: %s", v.Type)
 	}
-	return bsonx.Int32(int32(len(v.StrBytes()))), nil
+	return out.Int32(int32(len(v.StrBytes()))), nil
 }
 
-func strLenCP(v bsonx.Value) (bsonx.Value, error) {
+func strLenCP(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeString {
 		return bsonx.Missing, mongoerr.New(34471, "$strLenCP requires a string argument, found: %s", v.Type)
 	}
-	return bsonx.Int32(int32(utf8.RuneCount(v.StrBytes()))), nil
+	return out.Int32(int32(utf8.RuneCount(v.StrBytes()))), nil
 }
 
 func split(text, separator bsonx.Value) (bsonx.Value, error) {
@@ -219,17 +259,19 @@ func split(text, separator bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Array(b.Bytes()), nil
 }
 
-func indexOfBytes(args []bsonx.Value) (bsonx.Value, error) {
-	return indexOf("$indexOfBytes", 40091, args, func(text string) int { return len(text) }, func(_ string, i int) int { return i })
+func indexOfBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	return indexOf(out, "$indexOfBytes", 40091, args, func(text []byte) int { return len(text) }, func(_ []byte, i int) int { return i })
 }
 
-func indexOfCP(args []bsonx.Value) (bsonx.Value, error) {
-	return indexOf("$indexOfCP", 40093, args, utf8.RuneCountInString, skipCodePoints)
+func indexOfCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	return indexOf(out, "$indexOfCP", 40093, args, utf8.RuneCount, skipCodePoints)
 }
 
 // indexOf searches a string in units (bytes or code points): length counts them and skip converts a count to a
 // position in bytes.
-func indexOf(name string, code mongoerr.Code, args []bsonx.Value, length func(string) int, skip func(string, int) int) (bsonx.Value, error) {
+func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Value,
+	length func([]byte) int, skip func([]byte, int) int,
+) (bsonx.Value, error) {
 	if nullish(args[0]) {
 		return bsonx.Null, nil
 	}
@@ -239,20 +281,20 @@ func indexOf(name string, code mongoerr.Code, args []bsonx.Value, length func(st
 	if args[1].Type != bsonx.TypeString {
 		return bsonx.Missing, mongoerr.New(code+1, "%s requires a string as the second argument, found: %s", name, args[1].Type)
 	}
-	text, sought := args[0].Str(), args[1].Str()
+	text, sought := args[0].StrBytes(), args[1].StrBytes()
 	units := length(text)
 	from, to, err := searchBounds(name, args[2:], units)
 	if err != nil {
 		return bsonx.Missing, err
 	}
 	if from > units || to < from {
-		return bsonx.Int32(-1), nil
+		return out.Int32(-1), nil
 	}
 	start := skip(text, from)
 	part := text[start : start+skip(text[start:], to-from)]
-	i := strings.Index(part, sought)
+	i := bytes.Index(part, sought)
 	if i < 0 {
-		return bsonx.Int32(-1), nil
+		return out.Int32(-1), nil
 	}
-	return bsonx.Int32(int32(from + length(part[:i]))), nil
+	return out.Int32(int32(from + length(part[:i]))), nil
 }

@@ -27,7 +27,10 @@ func Add(a, b bsonx.Value) (bsonx.Value, error) {
 }
 
 // Subtract subtracts by the rules of aggregation.
-func Subtract(a, b bsonx.Value) (bsonx.Value, error) {
+func Subtract(a, b bsonx.Value) (bsonx.Value, error) { return SubtractIn(nil, a, b) }
+
+// SubtractIn is Subtract with the result in an arena.
+func SubtractIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$subtract", a, b); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -35,17 +38,20 @@ func Subtract(a, b bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeDecimal128:
 		return decimalOp(a, b, (*apd.Context).Sub), nil
 	case bsonx.TypeDouble:
-		return bsonx.Double(float(a) - float(b)), nil
+		return out.Double(float(a) - float(b)), nil
 	default:
 		if diff, ok := subInt64(long(a), long(b)); ok {
-			return integer(diff, widest), nil
+			return integerIn(out, diff, widest), nil
 		}
-		return bsonx.Double(float(a) - float(b)), nil
+		return out.Double(float(a) - float(b)), nil
 	}
 }
 
 // Multiply multiplies by the rules of aggregation.
-func Multiply(a, b bsonx.Value) (bsonx.Value, error) {
+func Multiply(a, b bsonx.Value) (bsonx.Value, error) { return MultiplyIn(nil, a, b) }
+
+// MultiplyIn is Multiply with the result in an arena.
+func MultiplyIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$multiply", a, b); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -53,17 +59,20 @@ func Multiply(a, b bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeDecimal128:
 		return decimalOp(a, b, (*apd.Context).Mul), nil
 	case bsonx.TypeDouble:
-		return bsonx.Double(float(a) * float(b)), nil
+		return out.Double(float(a) * float(b)), nil
 	default:
 		if product, ok := mulInt64(long(a), long(b)); ok {
-			return integer(product, widest), nil
+			return integerIn(out, product, widest), nil
 		}
-		return bsonx.Double(float(a) * float(b)), nil
+		return out.Double(float(a) * float(b)), nil
 	}
 }
 
 // Divide divides by the rules of aggregation: a double, or a decimal where an operand is one.
-func Divide(a, b bsonx.Value) (bsonx.Value, error) {
+func Divide(a, b bsonx.Value) (bsonx.Value, error) { return DivideIn(nil, a, b) }
+
+// DivideIn is Divide with the result in an arena.
+func DivideIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$divide", a, b); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -73,12 +82,15 @@ func Divide(a, b bsonx.Value) (bsonx.Value, error) {
 	if Widest(a.Type, b.Type) == bsonx.TypeDecimal128 {
 		return decimalOp(a, b, quo), nil
 	}
-	return bsonx.Double(float(a) / float(b)), nil
+	return out.Double(float(a) / float(b)), nil
 }
 
 // Mod returns the remainder with the sign of the dividend, by the rules of aggregation: a double without a
 // fraction counts as an integer where the dividend is one.
-func Mod(a, b bsonx.Value) (bsonx.Value, error) {
+func Mod(a, b bsonx.Value) (bsonx.Value, error) { return ModIn(nil, a, b) }
+
+// ModIn is Mod with the result in an arena.
+func ModIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$mod", a, b); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -89,15 +101,15 @@ func Mod(a, b bsonx.Value) (bsonx.Value, error) {
 	case Widest(a.Type, b.Type) == bsonx.TypeDecimal128:
 		return decimalMod(toDecimal(a), toDecimal(b)), nil
 	case a.Type == bsonx.TypeDouble:
-		return bsonx.Double(math.Mod(a.Double(), float(b))), nil
+		return out.Double(math.Mod(a.Double(), float(b))), nil
 	case b.Type == bsonx.TypeDouble:
 		divisor, ok := b.AsExactInt64()
 		if !ok {
-			return bsonx.Double(math.Mod(float(a), b.Double())), nil
+			return out.Double(math.Mod(float(a), b.Double())), nil
 		}
-		return integer(remainder(long(a), divisor), a.Type), nil
+		return integerIn(out, remainder(long(a), divisor), a.Type), nil
 	default:
-		return integer(remainder(long(a), long(b)), Widest(a.Type, b.Type)), nil
+		return integerIn(out, remainder(long(a), long(b)), Widest(a.Type, b.Type)), nil
 	}
 }
 

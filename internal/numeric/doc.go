@@ -13,6 +13,7 @@
 // # Invariants
 //
 //  1. Functions that take values expect numbers and return a *mongoerr.Error for anything else.
-//  2. No function changes or keeps its arguments; results own their bytes.
+//  2. No function changes or keeps its arguments; results own their bytes, or have them from the arena that a
+//     function whose name ends in In is given. Decimals are always allocated.
 //  3. Null and missing have no meaning here: callers decide what they give.
 package numeric

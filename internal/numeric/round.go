@@ -10,13 +10,16 @@ import (
 )
 
 // Abs returns the absolute value; the smallest int32 becomes an int64, the smallest int64 is an error.
-func Abs(v bsonx.Value) (bsonx.Value, error) {
+func Abs(v bsonx.Value) (bsonx.Value, error) { return AbsIn(nil, v) }
+
+// AbsIn is Abs with the result in an arena.
+func AbsIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumber("$abs", v); err != nil {
 		return bsonx.Value{}, err
 	}
 	switch v.Type {
 	case bsonx.TypeDouble:
-		return bsonx.Double(math.Abs(v.Double())), nil
+		return out.Double(math.Abs(v.Double())), nil
 	case bsonx.TypeDecimal128:
 		d := v.Decimal()
 		d.Neg = false
@@ -26,45 +29,57 @@ func Abs(v bsonx.Value) (bsonx.Value, error) {
 		if i == math.MinInt64 {
 			return bsonx.Value{}, mongoerr.New(mongoerr.Code(28680), "can't take $abs of long long min")
 		}
-		return integer(max(i, -i), v.Type), nil
+		return integerIn(out, max(i, -i), v.Type), nil
 	}
 }
 
 // Ceil rounds up to a whole number of the same type.
-func Ceil(v bsonx.Value) (bsonx.Value, error) {
-	return whole("$ceil", v, math.Ceil, apd.RoundCeiling)
+func Ceil(v bsonx.Value) (bsonx.Value, error) { return CeilIn(nil, v) }
+
+// CeilIn is Ceil with the result in an arena.
+func CeilIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+	return whole(out, "$ceil", v, math.Ceil, apd.RoundCeiling)
 }
 
 // Floor rounds down to a whole number of the same type.
-func Floor(v bsonx.Value) (bsonx.Value, error) {
-	return whole("$floor", v, math.Floor, apd.RoundFloor)
+func Floor(v bsonx.Value) (bsonx.Value, error) { return FloorIn(nil, v) }
+
+// FloorIn is Floor with the result in an arena.
+func FloorIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+	return whole(out, "$floor", v, math.Floor, apd.RoundFloor)
 }
 
-func whole(op string, v bsonx.Value, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
+func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
 	if err := checkNumber(op, v); err != nil {
 		return bsonx.Value{}, err
 	}
 	switch v.Type {
 	case bsonx.TypeDouble:
-		return bsonx.Double(double(v.Double())), nil
+		return out.Double(double(v.Double())), nil
 	case bsonx.TypeDecimal128:
 		return quantize(toDecimal(v), 0, rounding), nil
 	default:
-		return v.Clone(), nil
+		return integerIn(out, long(v), v.Type), nil
 	}
 }
 
 // Round rounds half to even at a decimal place: 2 keeps hundredths, -2 hundreds. The type stays.
-func Round(v bsonx.Value, place int) (bsonx.Value, error) {
-	return roundAt("$round", v, place, math.RoundToEven, apd.RoundHalfEven)
+func Round(v bsonx.Value, place int) (bsonx.Value, error) { return RoundIn(nil, v, place) }
+
+// RoundIn is Round with the result in an arena.
+func RoundIn(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error) {
+	return roundAt(out, "$round", v, place, math.RoundToEven, apd.RoundHalfEven)
 }
 
 // Trunc rounds toward zero at a decimal place.
-func Trunc(v bsonx.Value, place int) (bsonx.Value, error) {
-	return roundAt("$trunc", v, place, math.Trunc, apd.RoundDown)
+func Trunc(v bsonx.Value, place int) (bsonx.Value, error) { return TruncIn(nil, v, place) }
+
+// TruncIn is Trunc with the result in an arena.
+func TruncIn(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error) {
+	return roundAt(out, "$trunc", v, place, math.Trunc, apd.RoundDown)
 }
 
-func roundAt(op string, v bsonx.Value, place int, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
+func roundAt(out *bsonx.Arena, op string, v bsonx.Value, place int, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
 	if err := checkNumber(op, v); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -74,27 +89,27 @@ func roundAt(op string, v bsonx.Value, place int, double func(float64) float64, 
 	case bsonx.TypeDouble:
 		f := v.Double()
 		if place == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
-			return bsonx.Double(double(f)), nil
+			return out.Double(double(f)), nil
 		}
 		if rounded, ok := roundDouble(f, place, double); ok {
-			return bsonx.Double(rounded), nil
+			return out.Double(rounded), nil
 		}
-		return bsonx.Double(float(quantize(doubleToDecimal(f, digits), place, rounding))), nil
+		return out.Double(float(quantize(doubleToDecimal(f, digits), place, rounding))), nil
 	default:
-		return roundInteger(op, v, place, rounding)
+		return roundInteger(out, op, v, place, rounding)
 	}
 }
 
-func roundInteger(op string, v bsonx.Value, place int, rounding apd.Rounder) (bsonx.Value, error) {
+func roundInteger(out *bsonx.Arena, op string, v bsonx.Value, place int, rounding apd.Rounder) (bsonx.Value, error) {
 	if place >= 0 {
-		return v.Clone(), nil
+		return integerIn(out, long(v), v.Type), nil
 	}
 	rounded, ok := quantize(toDecimal(v), place, rounding).AsInt64()
 	if !ok {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(51080),
 			"invalid conversion from Decimal128 result in %s resulting from arguments: [%d, %d]", op, long(v), place)
 	}
-	return integer(rounded, v.Type), nil
+	return integerIn(out, rounded, v.Type), nil
 }
 
 // quantize rounds to a decimal place. A number that shows fewer digits gets zeros, as far as 34 digits reach.

@@ -103,19 +103,22 @@ func (s *Sum) long() (int64, bool) {
 
 // Result returns the sum: int32 or int64 while everything was an integer and fits, a double beyond that, a
 // decimal once there was one.
-func (s *Sum) Result() bsonx.Value {
+func (s *Sum) Result() bsonx.Value { return s.ResultIn(nil) }
+
+// ResultIn is Result with the sum in an arena.
+func (s *Sum) ResultIn(out *bsonx.Arena) bsonx.Value {
 	switch s.widest {
 	case bsonx.TypeMissing:
-		return bsonx.Int32(0)
+		return out.Int32(0)
 	case bsonx.TypeInt32, bsonx.TypeInt64:
 		if i, ok := s.long(); ok {
-			return integer(i, s.widest)
+			return integerIn(out, i, s.widest)
 		}
 	case bsonx.TypeDecimal128:
 		return encode(s.total())
 	default:
 	}
-	return bsonx.Double(s.double())
+	return out.Double(s.double())
 }
 
 // total returns the whole sum as a decimal.

@@ -60,13 +60,16 @@ func (t *Total) widen(old bsonx.Type) {
 }
 
 // Result returns the sum.
-func (t *Total) Result() bsonx.Value {
+func (t *Total) Result() bsonx.Value { return t.ResultIn(nil) }
+
+// ResultIn is Result with the sum in an arena.
+func (t *Total) ResultIn(out *bsonx.Arena) bsonx.Value {
 	switch t.widest {
 	case bsonx.TypeDouble:
-		return bsonx.Double(t.double)
+		return out.Double(t.double)
 	case bsonx.TypeDecimal128:
 		return encode(&t.decimal)
 	default:
-		return integer(t.long, t.widest)
+		return integerIn(out, t.long, t.widest)
 	}
 }

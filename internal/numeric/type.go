@@ -31,31 +31,31 @@ func Widest(a, b bsonx.Type) bsonx.Type {
 
 // checkNumbers returns an error unless both values are numbers.
 func checkNumbers(op string, a, b bsonx.Value) error {
-	for _, v := range [2]bsonx.Value{a, b} {
-		if !v.Type.IsNumber() {
-			return mongoerr.New(mongoerr.TypeMismatch, "%s only supports numeric types, not %s", op, v.Type)
-		}
+	bad := a.Type
+	if bad.IsNumber() {
+		bad = b.Type
 	}
-	return nil
+	if bad.IsNumber() {
+		return nil
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "%s only supports numeric types, not %s", op, bad)
 }
 
 // checkNumber returns an error unless the value is a number.
 func checkNumber(op string, v bsonx.Value) error { return checkNumbers(op, v, v) }
 
 // IntOrLong returns an int32 where it fits, else an int64.
-func IntOrLong(i int64) bsonx.Value {
-	if i >= math.MinInt32 && i <= math.MaxInt32 {
-		return bsonx.Int32(int32(i))
-	}
-	return bsonx.Int64(i)
-}
+func IntOrLong(i int64) bsonx.Value { return integerIn(nil, i, bsonx.TypeInt32) }
 
 // integer returns an int64 where one of the operands was one, else the narrowest type that fits.
-func integer(i int64, widest bsonx.Type) bsonx.Value {
-	if widest == bsonx.TypeInt64 {
-		return bsonx.Int64(i)
+func integer(i int64, widest bsonx.Type) bsonx.Value { return integerIn(nil, i, widest) }
+
+// integerIn is integer with the result in an arena.
+func integerIn(out *bsonx.Arena, i int64, widest bsonx.Type) bsonx.Value {
+	if widest == bsonx.TypeInt64 || i != int64(int32(i)) {
+		return out.Int64(i)
 	}
-	return IntOrLong(i)
+	return out.Int32(int32(i))
 }
 
 // float returns a number as a double; it must be a number.

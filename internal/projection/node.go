@@ -31,27 +31,26 @@ const manyFields = 8
 // node is a document's part of a specification: the fields it names, in order.
 type node struct {
 	fields   []field
-	index    map[string]int
-	branches bool // a field is a branch
-	computes bool // a field here or below is computed
-	kept     int  // how many fields are kept
+	sought   []int          // the fields that are looked for in a document
+	index    map[string]int // of sought where they are many
+	branches bool           // a field is a branch
+	computes bool           // a field here or below is computed
+	kept     int            // how many fields are kept
 }
 
 // finish computes what the evaluation needs to know of the tree.
-func (n *node) finish() {
-	n.index = nil
-	if len(n.fields) > manyFields {
-		n.index = make(map[string]int, len(n.fields))
-	}
+func (n *node) finish(k kind) {
+	n.sought, n.index = nil, nil
 	n.branches, n.computes, n.kept = false, false, 0
 	for i := range n.fields {
 		f := &n.fields[i]
-		if n.index != nil {
-			n.index[f.name] = i
+		// An inclusion leaves out what it does not find, and fields that it computes follow those that it keeps.
+		if k != inclusion || f.action == keep || f.action == descend {
+			n.sought = append(n.sought, i)
 		}
 		switch f.action {
 		case descend:
-			f.branch.finish()
+			f.branch.finish(k)
 			n.branches = true
 			n.computes = n.computes || f.branch.computes
 		case compute:
@@ -59,6 +58,12 @@ func (n *node) finish() {
 		case keep:
 			n.kept++
 		default:
+		}
+	}
+	if len(n.sought) > manyFields {
+		n.index = make(map[string]int, len(n.sought))
+		for _, i := range n.sought {
+			n.index[n.fields[i].name] = i
 		}
 	}
 }
@@ -70,7 +75,7 @@ func (n *node) find(key []byte) int {
 		}
 		return -1
 	}
-	for i := range n.fields {
+	for _, i := range n.sought {
 		if n.fields[i].name == string(key) {
 			return i
 		}
@@ -155,7 +160,8 @@ func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([
 	dst = append(dst, 0, 0, 0, 0)
 	var done doneSet
 	var err error
-	for it := doc.Iter(); it.Next(); {
+	left := len(n.sought)
+	for it := doc.Iter(); (left > 0 || k != inclusion) && it.Next(); {
 		i := n.find(it.Key())
 		if i < 0 {
 			if k != inclusion {
@@ -163,6 +169,7 @@ func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([
 			}
 			continue
 		}
+		left--
 		if dst, err = n.existing(dst, i, it.Elem(), k, ctx, &done); err != nil {
 			return dst, err
 		}
@@ -185,9 +192,6 @@ func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Conte
 	case keep:
 		return appendField(dst, e), nil
 	case compute:
-		if k == inclusion {
-			return dst, nil // it follows the fields that are included
-		}
 		done.add(i)
 		return f.absent(dst, ctx)
 	case descend:
@@ -208,7 +212,9 @@ func (f *field) absent(dst []byte, ctx *expr.Context) ([]byte, error) {
 		}
 		dst = append(dst, byte(v.Type))
 		dst = append(append(dst, f.name...), 0)
-		return append(dst, v.Data...), nil
+		dst = append(dst, v.Data...)
+		ctx.Rewind()
+		return dst, nil
 	case f.action == descend && f.branch.computes:
 		dst = append(dst, byte(bsonx.TypeDocument))
 		dst = append(append(dst, f.name...), 0)

@@ -54,7 +54,7 @@ type Projection struct {
 }
 
 func newProjection(k kind, root *node, now time.Time) *Projection {
-	root.finish()
+	root.finish(k)
 	p := &Projection{kind: k, root: root, now: now}
 	p.contexts.New = func() any { return new(expr.Context) }
 	return p
