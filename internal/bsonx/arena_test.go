@@ -36,7 +36,6 @@ func TestArena(t *testing.T) {
 }
 
 func TestArenaRewind(t *testing.T) {
-	t.Parallel()
 	var a bsonx.Arena
 	for range 100 {
 		a.Double(1)
