@@ -31,6 +31,8 @@ type Conn struct {
 	lastDB, lastCollection string
 	lastCommand            *entry
 	lastSession            *session.Session
+
+	scripting *scripting // nil where a cursor took it
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.

@@ -96,7 +96,7 @@ func TestMapReduceFunctions(t *testing.T) {
 		{"function() { nosuch(); }", reduceSum, "139"},
 		{"function() {", reduceSum, "139"},
 		{mapByKey, "function(k, v) { throw 'x'; }", "139"},
-		{"function() { emit('x'.repeat(20000000), 1); }", reduceSum, "139"},
+		{"function() { emit('x'.repeat(20000000), 1); }", reduceSum, "17260"},
 		{"function() { emit(NumberLong(this.k), NumberInt(1)); }", reduceSum, `"_id": {"$numberLong":"0"}`},
 		{"function() { emit({k: this.k}, [this.v]); }", "(k, vs) => [].concat(...vs)", `"value": [{"$numberDouble":"0.0"},{"$numberDouble":"2.0"}]`},
 	} {

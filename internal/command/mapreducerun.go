@@ -48,7 +48,7 @@ type emitted struct {
 }
 
 func newMapReduce(req *Request) (*mapReduce, error) {
-	interp, err := js.NewInterp(req.scripts())
+	interp, err := js.NewInterp(js.Options{Disabled: req.Service.NoScripting})
 	if err != nil {
 		return nil, err
 	}

@@ -165,6 +165,9 @@ func (r *Request) Retain() { r.retain = true }
 func (r *Request) RetainCursor(c *session.Cursor) {
 	r.Retain()
 	c.Owner, c.Command = r.Owner(), r.Body
+	if s := r.Conn.scripting; s != nil {
+		c.Running, r.Conn.scripting = &s.running, nil
+	}
 	if c.ReadConcern == "" {
 		c.ReadConcern = r.Generic.ReadConcern.Level
 	}

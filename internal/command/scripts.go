@@ -1,27 +1,25 @@
 package command
 
 import (
-	"time"
-
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// scripts are the limits of the JavaScript that a command runs.
-func (r *Request) scripts() js.Options {
-	opts := js.Options{Disabled: r.Service.NoScripting}
-	if ms := r.Generic.MaxTimeMillis; ms > 0 {
-		opts.Deadline = r.Now.Add(time.Duration(ms) * time.Millisecond)
-	}
-	return opts
+// scripting is the scope of expressions without a command's let. It tells the JavaScript in them for which operation it
+// runs. The commands of a connection share one; a cursor that stays open takes it along.
+type scripting struct {
+	running js.Running
+	vars    *expr.Vars
 }
 
-// baseVars is the scope of a command's expressions without its let: nil, unless JavaScript has other limits than the
-// usual ones.
+// baseVars is the scope of a command's expressions without its let.
 func (r *Request) baseVars() *expr.Vars {
-	opts := r.scripts()
-	if !opts.Disabled && opts.Deadline.IsZero() {
-		return nil
+	s := r.Conn.scripting
+	if s == nil {
+		s = &scripting{}
+		s.vars = (*expr.Vars)(nil).WithScripts(js.Options{Disabled: r.Service.NoScripting, Running: &s.running})
+		r.Conn.scripting = s
 	}
-	return (*expr.Vars)(nil).WithScripts(opts)
+	s.running.Set(r.Op)
+	return s.vars
 }

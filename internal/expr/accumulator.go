@@ -23,6 +23,21 @@ type Accumulator interface {
 	Merge(state bsonx.Value) error
 }
 
+// Finisher is an Accumulator that puts work off which may fail. State and Result are valid after Finish.
+type Finisher interface {
+	Accumulator
+	// Finish does the work; last says that the result is wanted, else the state is.
+	Finish(last bool) error
+}
+
+// Finish readies an accumulator for Result, where last is set, or for State.
+func Finish(a Accumulator, last bool) error {
+	if f, ok := a.(Finisher); ok {
+		return f.Finish(last)
+	}
+	return nil
+}
+
 // Remover is an Accumulator that can take values away again, for windows that slide.
 type Remover interface {
 	Accumulator
@@ -115,11 +130,7 @@ var accumulators = sync.OnceValue(func() map[string]accumulator {
 func Accumulators() []OperatorInfo {
 	var out []OperatorInfo
 	for name := range accumulators() {
-		info := OperatorInfo{Name: name, Family: "accumulator"}
-		if name == "$accumulator" {
-			info.Status = Known
-		}
-		out = append(out, info)
+		out = append(out, OperatorInfo{Name: name, Family: "accumulator"})
 	}
 	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out

@@ -1,51 +1,197 @@
 package expr
 
 import (
+	"sync"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Scripted are the functions of $accumulator, in JavaScript.
-type Scripted struct {
-	// Init gets the initial arguments and returns the state; Accumulate gets the state and the arguments of one document
-	// and returns the state; Merge gets two states and returns one; Finalize turns the state into the result.
-	Init, Accumulate, Merge, Finalize string
+// scripted is a compiled $accumulator. It has engines for as many goroutines as use it at once.
+type scripted struct {
+	// init gets the initial arguments and returns the state; accumulate gets the state and the arguments of one document
+	// and returns the state; merge gets two states and returns one; finalize, where there is one, turns the state into the
+	// result.
+	init, accumulate, merge, finalize string
+
+	opts    js.Options
+	engines sync.Pool // of *scriptedEngine
 }
 
-// newScripted starts $accumulator for a group with the arguments of its init function, an array. Add gets arrays too: the
-// arguments of the accumulate function for one document.
-func newScripted(*Scripted, bsonx.Value) (Accumulator, error) {
-	return nil, mongoerr.New(mongoerr.NotImplemented, "the accumulator $accumulator is not implemented")
+// scriptedEngine has the functions of one $accumulator.
+type scriptedEngine struct {
+	interp                            *js.Interp
+	init, accumulate, merge, finalize *js.Routine
 }
+
+func (s *scripted) newEngine() (*scriptedEngine, error) {
+	interp, err := js.NewInterp(s.opts)
+	if err != nil {
+		return nil, err
+	}
+	e := &scriptedEngine{interp: interp}
+	for _, f := range []struct {
+		code string
+		to   **js.Routine
+	}{{s.init, &e.init}, {s.accumulate, &e.accumulate}, {s.merge, &e.merge}, {s.finalize, &e.finalize}} {
+		if f.code == "" {
+			continue
+		}
+		if *f.to, err = interp.Compile(f.code); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// use runs a call in an engine. One that failed is not used again.
+func (s *scripted) use(call func(*scriptedEngine) (bsonx.Value, error)) (bsonx.Value, error) {
+	e, ok := s.engines.Get().(*scriptedEngine)
+	if !ok {
+		var err error
+		if e, err = s.newEngine(); err != nil {
+			return bsonx.Missing, err
+		}
+	}
+	v, err := call(e)
+	if err == nil {
+		s.engines.Put(e)
+	}
+	return v, err
+}
+
+// start calls the init function for a group.
+func (s *scripted) start(args bsonx.Value) (Accumulator, error) {
+	if args.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(4544711, "$accumulator initArgs must evaluate to an array: %s", Show(args))
+	}
+	state, err := s.use(func(e *scriptedEngine) (bsonx.Value, error) {
+		return e.interp.Call(s.opts.Running.Context(), e.init, bsonx.Missing, args.Doc().Values()...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &scriptedAccumulator{scripted: s, state: state}, nil
+}
+
+// scriptedAccumulator is $accumulator for one group. The arguments of documents wait until there are many: one call into
+// the engine serves them all.
+type scriptedAccumulator struct {
+	*scripted
+	state   bsonx.Value
+	pending []bsonx.Value // arrays of arguments; merging: arrays of one state
+	merging bool
+	bytes   int // of pending
+	result  bsonx.Value
+}
+
+// What waits at most.
+const (
+	maxPendingCalls = 256
+	maxPendingBytes = 64 << 10
+	// maxScriptArgs is what one call of a function gets, the state and the arguments.
+	maxScriptArgs = 16 << 20
+)
+
+// Add takes the arguments of the accumulate function, an array.
+func (a *scriptedAccumulator) Add(v bsonx.Value) error {
+	if v.Type != bsonx.TypeArray {
+		return mongoerr.New(4544712, "$accumulator accumulateArgs must evaluate to an array: %s", Show(v))
+	}
+	return a.wait(v, false)
+}
+
+// Merge takes the state of another accumulator.
+func (a *scriptedAccumulator) Merge(state bsonx.Value) error {
+	return a.wait(bsonx.Array(bsonx.NewArray(state).Doc()), true)
+}
+
+func (a *scriptedAccumulator) wait(args bsonx.Value, merging bool) error {
+	if merging != a.merging {
+		if err := a.flush(); err != nil {
+			return err
+		}
+		a.merging = merging
+	}
+	a.pending = append(a.pending, args.Clone())
+	a.bytes += valueBytes + len(args.Data)
+	if size := len(args.Data) + len(a.state.Data); size > maxScriptArgs {
+		return mongoerr.New(4545000, "$accumulator arguments exceed max BSON size: %d", size)
+	}
+	if len(a.pending) >= maxPendingCalls || a.bytes >= maxPendingBytes {
+		return a.flush()
+	}
+	return nil
+}
+
+// flush makes the calls that wait.
+func (a *scriptedAccumulator) flush() error {
+	if len(a.pending) == 0 {
+		return nil
+	}
+	state, err := a.use(func(e *scriptedEngine) (bsonx.Value, error) {
+		fn := e.accumulate
+		if a.merging {
+			fn = e.merge
+		}
+		return e.interp.Fold(a.opts.Running.Context(), fn, a.state, a.pending)
+	})
+	if err != nil {
+		return err
+	}
+	clear(a.pending)
+	a.state, a.pending, a.bytes = state, a.pending[:0], 0
+	return nil
+}
+
+// Finish implements Finisher.
+func (a *scriptedAccumulator) Finish(last bool) (err error) {
+	if err := a.flush(); err != nil || !last {
+		return err
+	}
+	a.result = a.state
+	if a.finalize == "" {
+		return nil
+	}
+	a.result, err = a.use(func(e *scriptedEngine) (bsonx.Value, error) {
+		return e.interp.Call(a.opts.Running.Context(), e.finalize, bsonx.Missing, a.state)
+	})
+	return err
+}
+
+func (a *scriptedAccumulator) Result() bsonx.Value { return a.result }
+func (a *scriptedAccumulator) State() bsonx.Value  { return a.state }
+
+func (a *scriptedAccumulator) Bytes() int { return scriptedBytes + len(a.state.Data) + a.bytes }
+
+// scriptedBytes is about what a scriptedAccumulator takes beside its values.
+const scriptedBytes = 160
 
 func parseScripted(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(4544703, "$accumulator expects an object as an argument; found: %s", arg.Type)
 	}
-	s := &Scripted{}
-	out := &Accumulation{Name: name}
-	lang := false
+	s := &scripted{opts: vars.Scripts()}
+	out := &Accumulation{Name: name, Init: &Const{bsonx.NewArray()}, start: s.start}
 	for it := arg.Doc().Iter(); it.Next(); {
 		v := it.Value()
 		var err error
 		switch key := string(it.Key()); key {
 		case "init":
-			s.Init, err = scriptOf(key, v)
+			s.init, err = scriptOf(key, v, vars)
 		case "accumulate":
-			s.Accumulate, err = scriptOf(key, v)
+			s.accumulate, err = scriptOf(key, v, vars)
 		case "merge":
-			s.Merge, err = scriptOf(key, v)
+			s.merge, err = scriptOf(key, v, vars)
 		case "finalize":
-			s.Finalize, err = scriptOf(key, v)
+			s.finalize, err = scriptOf(key, v, vars)
 		case "initArgs":
 			out.Init, err = Parse(v, vars)
 		case "accumulateArgs":
 			out.Arg, err = Parse(v, vars)
 		case "lang":
-			lang = true
-			if v.Type != bsonx.TypeString || v.Str() != "js" {
-				err = mongoerr.New(4544705, "$accumulator only supports lang: 'js', but found: %s", Show(v))
-			}
+			err = checkLanguage(v)
 		default:
 			err = mongoerr.New(4544706, "$accumulator got an unexpected field: %s", key)
 		}
@@ -53,39 +199,58 @@ func parseScripted(name string, arg bsonx.Value, vars *Vars) (*Accumulation, err
 			return nil, err
 		}
 	}
-	if err := checkScripted(s, out.Arg, lang); err != nil {
+	if err := checkScripted(s, out.Arg); err != nil {
 		return nil, err
 	}
-	if out.Init == nil {
-		out.Init = &Const{bsonx.NewArray()}
+	// Functions that do not compile are refused now; the engine serves the first group.
+	e, err := s.newEngine()
+	if err != nil {
+		return nil, err
 	}
-	out.start = func(init bsonx.Value) (Accumulator, error) { return newScripted(s, init) }
+	s.engines.Put(e)
 	return out, nil
 }
 
-// scriptOf returns the text of a function, which may be a string or code.
-func scriptOf(field string, v bsonx.Value) (string, error) {
-	if v.Type != bsonx.TypeString && v.Type != bsonx.TypeCode {
-		return "", mongoerr.New(4544701, "$accumulator '%s' argument must be a String or Code, but found type: %s", field, v.Type)
+// scriptOf returns the text of a function, a constant string or code.
+func scriptOf(field string, v bsonx.Value, vars *Vars) (string, error) {
+	e, err := Parse(v, vars)
+	if err != nil {
+		return "", err
 	}
-	return v.Str(), nil
+	code, ok := ConstValue(e)
+	if !ok {
+		return "", mongoerr.New(4544701, "$accumulator '%s' must be a constant expression", field)
+	}
+	if code.Type != bsonx.TypeString && code.Type != bsonx.TypeCode {
+		return "", mongoerr.New(4544702, "$accumulator '%s' must be a String or Code", field)
+	}
+	return code.Str(), nil
 }
 
-func checkScripted(s *Scripted, args Expr, lang bool) error {
+func checkLanguage(v bsonx.Value) error {
+	if v.Type != bsonx.TypeString {
+		return mongoerr.New(4544704, "$accumulator lang must be a string; found: %s", v.Type)
+	}
+	if v.Str() != "js" {
+		return mongoerr.New(4544705, "$accumulator only supports lang: 'js'")
+	}
+	return nil
+}
+
+// checkScripted reports what is missing. The language is not: MongoDB takes a specification without.
+func checkScripted(s *scripted, args Expr) error {
 	missing := func(code mongoerr.Code, name string) error {
 		return mongoerr.New(code, "$accumulator missing required argument '%s'", name)
 	}
 	switch {
-	case s.Init == "":
+	case s.init == "":
 		return missing(4544707, "init")
-	case s.Accumulate == "":
+	case s.accumulate == "":
 		return missing(4544708, "accumulate")
+	case s.merge == "":
+		return missing(4544709, "merge")
 	case args == nil:
-		return missing(4544709, "accumulateArgs")
-	case s.Merge == "":
-		return missing(4544710, "merge")
-	case !lang:
-		return missing(4544711, "lang")
+		return missing(4544710, "accumulateArgs")
 	}
 	return nil
 }

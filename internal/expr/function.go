@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"context"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -18,7 +16,7 @@ type functionExpr struct {
 	args Expr
 }
 
-// Eval calls the function. What ends it are the limits that it was compiled with.
+// Eval calls the function. What ends it are the limits and the operation that it was compiled with.
 func (f *functionExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	args, err := f.args.Eval(ctx)
 	if err != nil {
@@ -27,7 +25,7 @@ func (f *functionExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if args.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(31266, "The args field must be of type array")
 	}
-	return f.fn.Call(context.Background(), bsonx.Missing, args.Doc().Values()...)
+	return f.fn.Call(bsonx.Missing, args.Doc().Values()...)
 }
 
 // children has more than the arguments: two calls of a function may differ, so that none is folded.

@@ -1,8 +1,6 @@
 package filter
 
 import (
-	"context"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -18,9 +16,9 @@ type Where struct {
 // Kind returns KindWhere.
 func (*Where) Kind() Kind { return KindWhere }
 
-// matchDoc runs the function. Nothing interrupts it but its own time limit, which is short.
+// matchDoc runs the function.
 func (n *Where) matchDoc(doc bsonx.Doc, st *state) bool {
-	ok, err := n.fn.Test(context.Background(), doc)
+	ok, err := n.fn.Test(doc)
 	if err != nil {
 		return st.fail(err)
 	}

@@ -8,11 +8,11 @@
 //
 //  1. A Func may be called by many goroutines; each call has an engine of its own while it runs. Globals that a
 //     function sets may or may not be there at its next call.
-//  2. A call ends: at its time limit, when its context ends, when it recurses too deeply, or when the process's heap
+//  2. A call ends: at its time limit, when its operation ends, when it recurses too deeply, or when the process's heap
 //     grows too much while it runs.
 //  3. A function reaches nothing but its arguments: no files, no network, no modules, no Go values.
-//  4. Every failure is a JSInterpreterFailure (139), except the end of the context or the command's time, and the errors
-//     of functions that Interp.Define added.
+//  4. Every failure is a JSInterpreterFailure (139), except the end of the operation, results that are too large or too
+//     deep, and the errors of functions that Interp.Define added.
 //
 // The package does not know filters or expressions. It has no database object.
 //

@@ -64,8 +64,7 @@ func (e *engine) function(source string) (goja.Callable, error) {
 func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this bsonx.Value, args []bsonx.Value,
 	use func(*engine, goja.Value) error,
 ) error {
-	limit, ends := opts.timeout()
-	g := e.guard(ctx, limit, ends)
+	g := e.guard(ctx, opts.timeout())
 	err := e.run(func() error {
 		receiver := e.toJS(this)
 		if err := e.rt.Set("obj", receiver); err != nil {

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
-
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // guard looks at a call that takes long every guardInterval and interrupts it when it must end.
@@ -16,7 +14,6 @@ type guard struct {
 	ctx       context.Context
 	rt        *goja.Runtime
 	remaining time.Duration
-	ends      bool // the command ends with the time
 	heap      uint64
 
 	mu      sync.Mutex
@@ -24,8 +21,8 @@ type guard struct {
 	stopped bool
 }
 
-func (e *engine) guard(ctx context.Context, timeout time.Duration, ends bool) *guard {
-	g := &guard{ctx: ctx, rt: e.rt, remaining: timeout, ends: ends}
+func (e *engine) guard(ctx context.Context, timeout time.Duration) *guard {
+	g := &guard{ctx: ctx, rt: e.rt, remaining: timeout}
 	g.mu.Lock()
 	g.timer = time.AfterFunc(min(guardInterval, timeout), g.tick)
 	g.mu.Unlock()
@@ -46,8 +43,6 @@ func (g *guard) tick() {
 	switch {
 	case g.ctx.Err() != nil:
 		g.rt.Interrupt("the operation ended")
-	case g.remaining <= 0 && g.ends:
-		g.rt.Interrupt(mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit"))
 	case g.remaining <= 0:
 		g.rt.Interrupt("JavaScript ran for too long")
 	case heap > g.heap+maxHeapGrowth:

@@ -81,3 +81,24 @@ func (i *Interp) Call(ctx context.Context, fn *Routine, this bsonx.Value, args .
 func (i *Interp) Run(ctx context.Context, fn *Routine, this bsonx.Value, args ...bsonx.Value) error {
 	return i.engine.call(ctx, &i.opts, fn.fn, this, args, func(*engine, goja.Value) error { return nil })
 }
+
+// Fold calls a function with a state and the elements of each array in turn; every call's result is the next one's state.
+// It returns the last state. In between, no state leaves the engine.
+func (i *Interp) Fold(ctx context.Context, fn *Routine, state bsonx.Value, inputs []bsonx.Value) (bsonx.Value, error) {
+	e := i.engine
+	fold := func(goja.Value, ...goja.Value) (goja.Value, error) {
+		v := e.toJS(state)
+		for _, input := range inputs {
+			args := []goja.Value{v}
+			for it := input.Doc().Iter(); it.Next(); {
+				args = append(args, e.toJS(it.Value()))
+			}
+			var err error
+			if v, err = fn.fn(goja.Undefined(), args...); err != nil {
+				return nil, err
+			}
+		}
+		return v, nil
+	}
+	return i.Call(ctx, &Routine{fold}, bsonx.Missing)
+}

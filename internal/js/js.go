@@ -1,7 +1,6 @@
 package js
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"github.com/dop251/goja/parser"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -31,9 +29,8 @@ const (
 type Options struct {
 	// Timeout bounds one call; zero means DefaultTimeout.
 	Timeout time.Duration
-	// Deadline, where set, is when the command that the function serves ends: a call that reaches it fails with
-	// MaxTimeMSExpired.
-	Deadline time.Time
+	// Running, where set, is the operation that the function serves: see Func.Call.
+	Running *Running
 	// Disabled refuses every function, as a server without scripting does.
 	Disabled bool
 }
@@ -48,17 +45,12 @@ func (o *Options) check() error {
 	return nil
 }
 
-// timeout returns how long one call may take, and whether it is the command that ends then.
-func (o *Options) timeout() (limit time.Duration, ends bool) {
-	limit = o.Timeout
-	if limit <= 0 {
-		limit = DefaultTimeout
+// timeout returns how long one call may take.
+func (o *Options) timeout() time.Duration {
+	if o.Timeout > 0 {
+		return o.Timeout
 	}
-	if o.Deadline.IsZero() {
-		return limit, false
-	}
-	left := max(o.Deadline.Sub(clock.System{}.Now()), 0)
-	return min(limit, left), left < limit
+	return DefaultTimeout
 }
 
 // Func is a compiled function. It is safe for concurrent use.
@@ -136,10 +128,11 @@ func (f *Func) engine() (*engine, error) {
 	return f.newEngine()
 }
 
-// Call calls the function with `this` (missing for undefined) and arguments, and converts its result.
-func (f *Func) Call(ctx context.Context, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
+// Call calls the function with `this` (missing for undefined) and arguments, and converts its result. It ends when the
+// operation of the function's Options does.
+func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
-	err := f.call(ctx, this, args, func(e *engine, v goja.Value) (err error) {
+	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
 		result, err = e.toBSON(v)
 		return err
 	})
@@ -148,21 +141,21 @@ func (f *Func) Call(ctx context.Context, this bsonx.Value, args ...bsonx.Value) 
 
 // Test calls the function as $where does, with the document as `this` and as the global obj, and tells whether its
 // result is true in JavaScript.
-func (f *Func) Test(ctx context.Context, doc bsonx.Doc) (bool, error) {
+func (f *Func) Test(doc bsonx.Doc) (bool, error) {
 	result := false
-	err := f.call(ctx, bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {
+	err := f.call(bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {
 		result = v.ToBoolean()
 		return nil
 	})
 	return result, err
 }
 
-func (f *Func) call(ctx context.Context, this bsonx.Value, args []bsonx.Value, use func(*engine, goja.Value) error) error {
+func (f *Func) call(this bsonx.Value, args []bsonx.Value, use func(*engine, goja.Value) error) error {
 	e, err := f.engine()
 	if err != nil {
 		return err
 	}
-	if err := e.call(ctx, &f.opts, e.fn, this, args, use); err != nil {
+	if err := e.call(f.opts.Running.Context(), &f.opts, e.fn, this, args, use); err != nil {
 		// An engine that failed is not used again: it may hold what made it fail.
 		return err
 	}

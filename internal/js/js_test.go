@@ -45,7 +45,7 @@ func mustDecimal(s string) bsonx.Value {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	doc := allTypes()
-	v, err := compile(t, "function(d) { return d; }").Call(context.Background(), bsonx.Missing, bsonx.Document(doc))
+	v, err := compile(t, "function(d) { return d; }").Call(bsonx.Missing, bsonx.Document(doc))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestTruth(t *testing.T) {
 		{"[]", true},
 		{"ISODate('2017-07-14T02:40:00.123Z').getTime() == this.date.getTime()", true},
 	} {
-		got, err := compile(t, c.code).Test(context.Background(), doc)
+		got, err := compile(t, c.code).Test(doc)
 		if c.code == "{}" {
 			got = false // an empty body or an empty object: engines differ
 		}
@@ -119,7 +119,7 @@ func TestResults(t *testing.T) {
 		"HexData(0, '0aff10')": bsonx.Binary(0, []byte{10, 255, 16}),
 		"Timestamp(1, 2)":      bsonx.Timestamp(1, 2),
 	} {
-		got, err := compile(t, code).Call(context.Background(), bsonx.Missing)
+		got, err := compile(t, code).Call(bsonx.Missing)
 		if err != nil || got.Type != want.Type || bsonx.CompareValues(got, want) != 0 {
 			t.Errorf("%s: %s, %v", code, bsonx.FormatShell(got), err)
 		}
@@ -130,10 +130,19 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
 		"nosuch.thing", "throw new Error('x')", "(function f() { return f(); })()", "ObjectId('x')", "this.a.b.c",
-		"var a = {}; a.a = a; return a", "return {['a\\0b']: 1}",
+		"return {['a\\0b']: 1}",
 	} {
 		f := compile(t, code)
-		if _, err := f.Call(context.Background(), bsonx.Missing); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
+		if _, err := f.Call(bsonx.Missing); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+	for code, want := range map[string]mongoerr.Code{
+		"var a = {}; a.a = a; return a":     codeResultTooDeep,
+		"return 'x'.repeat(17 << 20)":       codeResultTooLarge,
+		"return 'x'.repeat((16 << 20) + 9)": 0,
+	} {
+		if _, err := compile(t, code).Call(bsonx.Missing); mongoerr.CodeOf(err) != want {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -150,7 +159,7 @@ func TestTimeLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Test(context.Background(), bsonx.Empty); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure ||
+	if _, err := f.Test(bsonx.Empty); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure ||
 		!strings.Contains(err.Error(), "too long") {
 		t.Fatal(err)
 	}
@@ -160,7 +169,13 @@ func TestContextEndsCall(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
-	if _, err := compile(t, "while (true) {}").Test(ctx, bsonx.Empty); !errors.Is(err, context.DeadlineExceeded) {
+	running := &Running{}
+	running.Set(ctx)
+	f, err := New("while (true) {}", Options{Running: running})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Test(bsonx.Empty); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 }
@@ -172,7 +187,7 @@ func TestConcurrentCalls(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 50 {
-				v, err := f.Call(context.Background(), bsonx.Document(bsonx.NewDoc("a", i*j)))
+				v, err := f.Call(bsonx.Document(bsonx.NewDoc("a", i*j)))
 				if err != nil || v.Double() != float64(2*i*j) {
 					t.Error(v, err)
 				}
@@ -190,7 +205,7 @@ func BenchmarkWhere(b *testing.B) {
 	doc := bsonx.NewDoc("a", 2, "b", "x", "c", bsonx.NewDoc("d", 1))
 	b.ReportAllocs()
 	for b.Loop() {
-		if ok, err := f.Test(context.Background(), doc); !ok || err != nil {
+		if ok, err := f.Test(doc); !ok || err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,13 +10,28 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// maxDepth bounds the nesting of a result, which also ends at cycles; maxSize bounds its length.
+// maxDepth bounds the nesting of a result, which also ends at cycles; maxSize bounds its length, as within MongoDB.
 const (
 	maxDepth = 150
-	maxSize  = 16 << 20
+	maxSize  = 16<<20 + 16<<10
 )
+
+// MongoDB's codes of results beyond these limits.
+const (
+	codeResultTooLarge = mongoerr.Code(17260)
+	codeResultTooDeep  = mongoerr.Code(17279)
+)
+
+func checkSize(n int) error {
+	if n <= maxSize {
+		return nil
+	}
+	return mongoerr.New(codeResultTooLarge,
+		"Converting from JavaScript to BSON failed: Object size %d exceeds limit of %d bytes.", n, maxSize)
+}
 
 // toBSON converts a value. Numbers become doubles, as in MongoDB.
 func (e *engine) toBSON(v goja.Value) (bsonx.Value, error) {
@@ -26,15 +41,15 @@ func (e *engine) toBSON(v goja.Value) (bsonx.Value, error) {
 		return bsonx.Missing, err
 	}
 	b.End()
-	return bsonx.Doc(b.Bytes()).Lookup("v"), nil
+	return bsonx.Doc(b.Bytes()).Lookup("v"), checkSize(b.Len())
 }
 
 func (e *engine) append(b *bsonx.Builder, key string, v goja.Value, depth int) error {
 	if depth > maxDepth {
-		return failure("exceeded depth limit of %d when converting js object to BSON. Do you have a cycle?", maxDepth)
+		return mongoerr.New(codeResultTooDeep, "Exceeded depth limit of %d when converting js object to BSON. Do you have a cycle?", maxDepth)
 	}
-	if b.Len() > maxSize {
-		return failure("the result is larger than %d bytes", maxSize)
+	if err := checkSize(b.Len()); err != nil {
+		return err
 	}
 	if strings.IndexByte(key, 0) >= 0 {
 		return failure("a field name contains a null byte")

@@ -49,6 +49,11 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 			return nil, err
 		}
 	}
+	for _, f := range b.fields {
+		if _, ok := expr.ConstValue(f.Init); f.Init != nil && !ok {
+			return nil, mongoerr.New(4544714, "Can't refer to the group key in $bucketAuto")
+		}
+	}
 	b.read = newReader(b.args())
 	return []stage{b}, nil
 }

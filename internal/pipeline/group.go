@@ -140,6 +140,9 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 	b.StartDoc()
 	b.Value("_id", id)
 	for i, acc := range accs {
+		if err := expr.Finish(acc, true); err != nil {
+			return nil, err
+		}
 		b.Value(o.names[i], acc.Result())
 	}
 	b.End()
@@ -328,6 +331,9 @@ func (s *groupSource) writeRun() error {
 		s.out.StartDoc()
 		s.out.Value("_id", e.id)
 		for i, acc := range e.values {
+			if err := expr.Finish(acc, false); err != nil {
+				return err
+			}
 			s.out.Value(s.group.names[i], acc.State())
 		}
 		s.out.End()

@@ -38,6 +38,8 @@ type Cursor struct {
 	AwaitData bool
 	// Command is the command that opened the cursor, in bytes that the cursor owns.
 	Command bsonx.Doc
+	// Running, where set, is told which operation reads the cursor.
+	Running interface{ Set(ctx context.Context) }
 	// PlanSummary is shown by currentOp.
 	PlanSummary string
 	// ReadConcern is the level of the command that opened the cursor.
@@ -74,6 +76,9 @@ func (c *Cursor) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	if c.saved {
 		c.saved = false
+		if c.Running != nil {
+			c.Running.Set(ctx)
+		}
 		if err := c.Source.Restore(ctx); err != nil {
 			return nil, err
 		}
