@@ -29,7 +29,9 @@ type Context struct {
 	// Random returns numbers in [0, 1) for $rand; nil means the process's generator.
 	Random func() float64
 
-	arena bsonx.Arena // of values that expressions make
+	arena  bsonx.Arena // of values that expressions make
+	loaded *Fields     // what reader reads
+	reader *bsonx.FieldReader
 	stack []bsonx.Value
 	zones map[string]*time.Location // time zones that were looked up
 }

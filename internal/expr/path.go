@@ -21,6 +21,9 @@ type Path struct {
 	slot   int // rootSlot, nowSlot or the slot of a variable
 	parts  []string
 	dotted string
+	// Where several expressions read the document together: the number of the first part among their fields.
+	fields *Fields
+	field  int
 }
 
 // FieldPath returns the dotted path if e reads a field of the document itself ("$a.b"), without variables.
@@ -34,6 +37,13 @@ func FieldPath(e Expr) (string, bool) {
 
 // Eval reads the path.
 func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
+	if p.fields != nil && p.fields == ctx.loaded {
+		v := ctx.reader.Value(p.field)
+		if len(p.parts) > 1 {
+			v = walkPath(v, p.parts[1:])
+		}
+		return v, nil
+	}
 	var v bsonx.Value
 	switch p.slot {
 	case rootSlot:

@@ -73,7 +73,7 @@ func TestExpressionsAllocateNothing(t *testing.T) {
 		p := mustParse(t, c.stages, pipeline.Options{})
 		n := testing.AllocsPerRun(5, func() { runExpressions(t, p, docs) })
 		// What does not depend on the number of documents: sources, groups, chunks.
-		if n > 0.3*float64(len(docs)) {
+		if n > 0.15*float64(len(docs)) {
 			t.Errorf("%s: %v allocations for %d documents", c.name, n, len(docs))
 		}
 	}

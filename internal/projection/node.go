@@ -300,16 +300,24 @@ func (n *node) included(paths []string, prefix string) []string {
 	return paths
 }
 
-func (n *node) depend(deps *expr.Dependencies) {
+// expressions appends those of the fields that are computed.
+func (n *node) expressions(list []expr.Expr) []expr.Expr {
 	for i := range n.fields {
 		f := &n.fields[i]
 		switch f.action {
 		case compute:
-			deps.Depend(f.value)
+			list = append(list, f.value)
 		case descend:
-			f.branch.depend(deps)
+			list = f.branch.expressions(list)
 		default:
 		}
+	}
+	return list
+}
+
+func (n *node) depend(deps *expr.Dependencies) {
+	for _, e := range n.expressions(nil) {
+		deps.Depend(e)
 	}
 }
 

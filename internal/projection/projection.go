@@ -47,6 +47,7 @@ type Projection struct {
 	kind     kind
 	root     *node
 	after    []rewrite
+	fields   *expr.Fields // of the expressions
 	identity bool
 	meta     bool
 	now      time.Time
@@ -55,7 +56,7 @@ type Projection struct {
 
 func newProjection(k kind, root *node, now time.Time) *Projection {
 	root.finish(k)
-	p := &Projection{kind: k, root: root, now: now}
+	p := &Projection{kind: k, root: root, now: now, fields: expr.BindFields(root.expressions(nil)...)}
 	p.contexts.New = func() any { return new(expr.Context) }
 	return p
 }
@@ -70,7 +71,8 @@ func (p *Projection) Apply(dst []byte, doc bsonx.Doc, meta *Meta) ([]byte, error
 	}
 	ctx := p.contexts.Get().(*expr.Context)
 	defer p.release(ctx)
-	ctx.Root, ctx.Now = bsonx.Document(doc), p.now
+	ctx.Now = p.now
+	ctx.Load(p.fields, doc)
 	if meta != nil {
 		ctx.Meta = &meta.Meta
 		ctx.Vals = append(ctx.Vals[:0], meta.Vals...)

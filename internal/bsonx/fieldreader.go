@@ -1,0 +1,117 @@
+package bsonx
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// FieldReader reads several fields of one document after the other, each document in one walk that goes no further than what
+// is asked for. It belongs to one goroutine.
+//
+// Documents of a collection mostly have the same fields in the same order. The reader remembers the name of each field of
+// the last document: where the next one has the same there, neither the name's end nor the name is searched for.
+type FieldReader struct {
+	names   []string
+	spans   []span
+	doc     Doc
+	next    int // where the walk goes on
+	ordinal int // of the field that is there
+	learned []fieldGuess
+}
+
+// span is where a field's payload lies; start is 0 while it was not found.
+type span struct {
+	start, end int32
+	t          Type
+}
+
+// fieldGuess is a name and which of the wanted ones it is, -1 for none.
+type fieldGuess struct {
+	// A name of up to seven bytes, with its zero byte, is this word under a mask. Of longer names the mask is 0 and the word not.
+	word, mask uint64
+	name       []byte
+	field      int
+}
+
+// maxGuesses bounds what a reader remembers.
+const maxGuesses = 64
+
+// NewFieldReader returns a reader of fields by these names, which it does not change.
+func NewFieldReader(names []string) *FieldReader {
+	return &FieldReader{names: names, spans: make([]span, len(names))}
+}
+
+// Read begins with a document.
+func (r *FieldReader) Read(doc Doc) {
+	r.doc, r.next, r.ordinal = doc, 4, 0
+	clear(r.spans)
+}
+
+// Value returns the value of the i-th name: of the first field of that name, or a missing value.
+func (r *FieldReader) Value(i int) Value {
+	s := &r.spans[i]
+	if s.start == 0 {
+		r.find(i)
+	}
+	if s.start == 0 {
+		return Missing
+	}
+	return Value{s.t, r.doc[s.start:s.end:s.end]}
+}
+
+// find walks on until the wanted field.
+func (r *FieldReader) find(wanted int) {
+	d, learned := r.doc, r.learned
+	for r.next < len(d)-1 {
+		at := r.next
+		var n, field int
+		if r.ordinal < len(learned) && len(d)-at > 8 && binary.LittleEndian.Uint64(d[at+1:])&learned[r.ordinal].mask == learned[r.ordinal].word {
+			n, field = len(learned[r.ordinal].name), learned[r.ordinal].field
+		} else {
+			n, field = r.name(d[at+1:])
+			learned = r.learned
+		}
+		t, payload := Type(d[at]), at+n+2
+		r.next = payload + payloadSize(t, d[payload:])
+		r.ordinal++
+		if field < 0 || r.spans[field].start != 0 {
+			continue
+		}
+		r.spans[field] = span{int32(payload), int32(r.next), t}
+		if field == wanted {
+			return
+		}
+	}
+}
+
+// name returns the length of the name at the start of b, and which of the wanted ones it is.
+func (r *FieldReader) name(b []byte) (n, field int) {
+	if r.ordinal < len(r.learned) {
+		g := &r.learned[r.ordinal]
+		if n = len(g.name); n < len(b) && b[n] == 0 && string(b[:n]) == string(g.name) {
+			return n, g.field
+		}
+	}
+	n = cstringEnd(b)
+	field = slices.Index(r.names, string(b[:n]))
+	r.learn(b[:n], field)
+	return n, field
+}
+
+// learn remembers what the field at the reader's position is.
+func (r *FieldReader) learn(name []byte, field int) {
+	if r.ordinal == len(r.learned) && r.ordinal < maxGuesses {
+		r.learned = append(r.learned, fieldGuess{})
+	}
+	if r.ordinal >= len(r.learned) {
+		return
+	}
+	g := &r.learned[r.ordinal]
+	g.name, g.field = append(g.name[:0], name...), field
+	g.word, g.mask = 1, 0
+	if len(name) < 8 {
+		var word [8]byte
+		copy(word[:], name)
+		g.word, g.mask = binary.LittleEndian.Uint64(word[:]), ^uint64(0)>>(8*(7-len(name)))
+	}
+}

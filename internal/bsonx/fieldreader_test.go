@@ -1,0 +1,65 @@
+package bsonx_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// TestFieldReader reads fields of random documents, whose names are short and long, begin alike, and repeat.
+func TestFieldReader(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	names := []string{"", "a", "ab", "b", "abcdefg", "abcdefgh", "abcdefghi", "abcdefgx", strings.Repeat("n", 40), "z"}
+	for range 200 {
+		wanted := append([]string(nil), names...)
+		rng.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
+		wanted = wanted[:rng.IntN(len(wanted))]
+		r := bsonx.NewFieldReader(wanted)
+		var doc bsonx.Doc
+		for range 20 {
+			if doc == nil || rng.IntN(2) == 0 {
+				doc = randomFields(rng, names)
+			}
+			r.Read(doc)
+			for _, i := range rng.Perm(len(wanted)) {
+				got, want := r.Value(i), doc.Lookup(wanted[i])
+				if got.Type != want.Type || string(got.Data) != string(want.Data) {
+					t.Fatalf("field %q of %x: got %v, want %v", wanted[i], []byte(doc), got, want)
+				}
+			}
+		}
+	}
+}
+
+func randomFields(rng *rand.Rand, names []string) bsonx.Doc {
+	var pairs []any
+	for range rng.IntN(100) / (1 + rng.IntN(20)) {
+		value := []any{nil, "text", 7, 2.5, true, bsonx.NewDoc("a", 1)}[rng.IntN(6)]
+		pairs = append(pairs, names[rng.IntN(len(names))], value)
+	}
+	return bsonx.NewDoc(pairs...)
+}
+
+func BenchmarkFieldReader(b *testing.B) {
+	doc := bsonx.NewDoc("_id", 1, "customer", 2, "status", "status12", "created", bsonx.Date(1), "items", bsonx.NewDoc("a", 1), "total", 2.5, "note", "text")
+	names := []string{"total", "created", "status"}
+	b.Run("reader", func(b *testing.B) {
+		r := bsonx.NewFieldReader(names)
+		for b.Loop() {
+			r.Read(doc)
+			for i := range names {
+				r.Value(i)
+			}
+		}
+	})
+	b.Run("lookup", func(b *testing.B) {
+		for b.Loop() {
+			for _, name := range names {
+				doc.Lookup(name)
+			}
+		}
+	})
+}
