@@ -37,6 +37,7 @@ func sections() []section {
 		{"Update operators", updates()},
 		{"Aggregation stages", fromExpr(pipeline.Stages())},
 		{"Accumulators of $group", fromExpr(expr.Accumulators())},
+		{"Window functions", fromExpr(pipeline.WindowFunctions())},
 		{"Aggregation expressions", fromExpr(expr.Operators())},
 	}
 }
@@ -91,7 +92,7 @@ What of MongoDB 8.0 Sheaf supports. This page is generated from the registries t
 
 - **supported**: answers as MongoDB does; differences known to us are bugs.
 - **known**: MongoDB has it, Sheaf does not yet. A use of it is answered with an error, never with silence or a wrong result.
-- **absent**: it exists in other kinds of MongoDB servers only, and is answered as a standalone mongod answers it.
+- **absent**: it exists in other kinds of MongoDB servers only (sharded clusters, Atlas), and is answered as a standalone mongod answers it.
 `
 
 // Write writes the page.
@@ -128,7 +129,7 @@ func writeSection(b *strings.Builder, s section) {
 				return
 			}
 			label := family
-			if strings.EqualFold(label, "command") || label == "stage" || label == "accumulator" || label == "projection" {
+			if strings.EqualFold(label, "command") || label == "stage" || label == "accumulator" || label == "projection" || label == "window" {
 				label = status
 			} else {
 				label = status + ", " + label

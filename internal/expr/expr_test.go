@@ -1,8 +1,6 @@
 package expr_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -77,22 +75,6 @@ func parseJSON(t testing.TB, text string) bsonx.Doc {
 		t.Fatal(err)
 	}
 	return raw
-}
-
-// TestEveryOperatorHasTests requires a file for each supported operator, and no other files.
-func TestEveryOperatorHasTests(t *testing.T) {
-	t.Parallel()
-	want := map[string]bool{}
-	for _, op := range expr.Operators() {
-		if op.Status == expr.Supported && op.Note == "" {
-			want[filepath.Join("testdata", op.Family, strings.TrimPrefix(op.Name, "$"))] = true
-		}
-	}
-	for file := range want {
-		if _, err := os.Stat(file); err != nil {
-			t.Errorf("no test file %s", file)
-		}
-	}
 }
 
 func TestUnknownOperators(t *testing.T) {

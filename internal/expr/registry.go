@@ -15,14 +15,19 @@ type Status int
 const (
 	Supported Status = iota // works
 	Known                   // answers NotImplemented
+	Absent                  // belongs to other kinds of servers, and answers as a standalone one does
 )
 
-// String returns "supported" or "known".
+// String returns the word that the documentation uses.
 func (s Status) String() string {
-	if s == Supported {
+	switch s {
+	case Supported:
 		return "supported"
+	case Known:
+		return "known"
+	default:
+		return "absent"
 	}
-	return "known"
 }
 
 // OperatorInfo describes one operator or stage for documentation and tests.

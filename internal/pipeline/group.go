@@ -55,14 +55,19 @@ func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 func parseGroupID(v bsonx.Value, opts Options) (expr.Expr, error) {
-	if v.Type == bsonx.TypeDocument && v.Doc().Len() > 1 {
+	if v.Type == bsonx.TypeDocument && !isOperatorCall(v.Doc()) {
 		for it := v.Doc().Iter(); it.Next(); {
-			if strings.HasPrefix(string(it.Key()), "$") {
+			if t := it.Value().Type; strings.HasPrefix(string(it.Key()), "$") || t.IsNumber() || t == bsonx.TypeBool {
 				return nil, mongoerr.New(17390, "$group does not support inclusion-style expressions")
 			}
 		}
 	}
 	return expr.Parse(v, opts.Vars)
+}
+
+// isOperatorCall reports whether a document is {$operator: …}.
+func isOperatorCall(d bsonx.Doc) bool {
+	return d.Len() == 1 && strings.HasPrefix(string(d.First().Key), "$")
 }
 
 func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {

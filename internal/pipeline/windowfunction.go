@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -17,23 +18,57 @@ type windowFunction struct {
 // windowParser compiles a function of that name; spec is the whole object, in which window may be beside the function.
 type windowParser func(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error)
 
+// windowFunctions is the table of all window functions.
+func windowFunctions() []windowDefinition {
+	return slices.Concat(
+		[]windowDefinition{
+			{"$covariancePop", parseCovariance},
+			{"$covarianceSamp", parseCovariance},
+			{"$derivative", parseSlope},
+			{"$integral", parseSlope},
+			{"$rank", parseRank},
+			{"$denseRank", parseRank},
+			{"$documentNumber", parseRank},
+			{"$shift", parseShift},
+			{"$expMovingAvg", parseExpMovingAvg},
+			{"$locf", parseGapFill},
+			{"$linearFill", parseGapFill},
+		},
+		windowAccumulators(),
+	)
+}
+
+type windowDefinition struct {
+	name  string
+	parse windowParser
+}
+
+func windowAccumulators() []windowDefinition {
+	var defs []windowDefinition
+	for _, name := range []string{
+		"$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$stdDevSamp", "$count",
+		"$mergeObjects", "$top", "$topN", "$bottom", "$bottomN", "$firstN", "$lastN", "$minN", "$maxN", "$median", "$percentile",
+	} {
+		defs = append(defs, windowDefinition{name, parseWindowAccumulator})
+	}
+	return defs
+}
+
+// WindowFunctions lists the functions of $setWindowFields by name.
+func WindowFunctions() []OperatorInfo {
+	var out []OperatorInfo
+	for _, def := range windowFunctions() {
+		out = append(out, OperatorInfo{Name: def.name, Family: "window"})
+	}
+	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
 func windowParserOf(name string) windowParser {
-	switch name {
-	case "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$stdDevSamp", "$count",
-		"$mergeObjects", "$top", "$topN", "$bottom", "$bottomN", "$firstN", "$lastN", "$minN", "$maxN", "$median", "$percentile":
-		return parseWindowAccumulator
-	case "$covariancePop", "$covarianceSamp":
-		return parseCovariance
-	case "$derivative", "$integral":
-		return parseSlope
-	case "$rank", "$denseRank", "$documentNumber":
-		return parseRank
-	case "$shift":
-		return parseShift
-	case "$expMovingAvg":
-		return parseExpMovingAvg
-	case "$locf", "$linearFill":
-		return parseGapFill
+	for _, def := range windowFunctions() {
+		if def.name == name {
+			return def.parse
+		}
 	}
 	return nil
 }
