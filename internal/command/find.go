@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -193,8 +194,12 @@ func (s scope) projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projecti
 	if doc.IsEmpty() {
 		return nil, nil
 	}
-	opts := projection.Options{Filter: f, Vars: s.vars, Now: s.now}
+	failures := &expr.Failures{}
+	opts := projection.Options{Filter: f, Vars: s.vars.WithFailures(failures), Now: s.now}
 	p, err := projection.Parse(doc, opts)
+	if err == nil {
+		err = failures.Err()
+	}
 	if err != nil || !p.NeedsDetails() {
 		return p, err
 	}

@@ -89,9 +89,8 @@ func (v *validator) Check(old, doc bsonx.Doc) error {
 			return nil
 		}
 	}
-	if err == nil {
-		err = v.failure(doc)
-	}
+	// An expression that fails makes the document invalid.
+	err = v.failure(doc)
 	if v.warn != nil {
 		v.warn(err)
 		return nil

@@ -128,7 +128,9 @@ const maxViewDepth = 20
 
 // checkViewPipeline checks the stages of a view's definition.
 func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
-	p, err := (scope{now: r.Now}).parsePipeline(r.DB, stages, pipeline.OverCollection)
+	// An expression that fails is an error of the view's readers.
+	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{})
+	p, err := (scope{now: r.Now, vars: vars}).parsePipeline(r.DB, stages, pipeline.OverCollection)
 	if err != nil {
 		return err
 	}

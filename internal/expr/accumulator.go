@@ -169,7 +169,12 @@ func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
 func accumulatorOperators() []definition {
 	var defs []definition
 	for _, a := range plainAccumulators()[:operatorCount] {
-		defs = append(defs, opN(a.name, "accumulator", 0, -1, func(args []bsonx.Value) (bsonx.Value, error) {
+		how := assocNone
+		switch a.name {
+		case "$sum", "$min", "$max":
+			how = commutable
+		}
+		defs = append(defs, opAssociative(a.name, "accumulator", how, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 			list := args
 			if len(args) == 1 && args[0].Type == bsonx.TypeArray {
 				list = args[0].Doc().Values()

@@ -14,9 +14,9 @@ var one = bsonx.Int32(1)
 
 func arithmeticOperators() []definition {
 	return []definition{
-		makeN("$add", arithmetic, 0, -1, add),
+		opAssociative("$add", arithmetic, assocLeft, add),
 		make2("$subtract", arithmetic, subtract),
-		makeN("$multiply", arithmetic, 0, -1, multiply),
+		opAssociative("$multiply", arithmetic, assocLeft, multiply),
 		make2("$divide", arithmetic, divide),
 		make2("$mod", arithmetic, mod),
 		function("$abs", numeric.AbsIn), function("$ceil", numeric.CeilIn), function("$floor", numeric.FloorIn),
@@ -212,7 +212,7 @@ func placeOf(name string, v bsonx.Value) (int, error) {
 
 // bitwise combines int32 and int64 values, beginning with the operation's neutral element.
 func bitwise(name string, op numeric.BitOp, neutral int32) definition {
-	return opN(name, arithmetic, 0, -1, func(args []bsonx.Value) (bsonx.Value, error) {
+	return opAssociative(name, arithmetic, commutable, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		result := bsonx.Int32(neutral)
 		for _, v := range args {
 			switch v.Type {

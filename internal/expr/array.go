@@ -12,7 +12,7 @@ func arrayOperators() []definition {
 		opN("$arrayElemAt", "array", 2, 2, arrayElemAt),
 		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
 		op1("$last", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$last", v, -1) }),
-		opN("$concatArrays", "array", 0, -1, concatArrays),
+		opAssociative("$concatArrays", "array", assocFull, plainN(concatArrays)),
 		op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil }),
 		make1("$size", "array", size),
 		op2("$in", "array", in),

@@ -42,14 +42,35 @@ func (o *Or) children() []Expr { return o.Args }
 
 func booleanOperators() []definition {
 	return []definition{
-		{name: "$and", family: "boolean", max: -1, parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.arguments(def, arg, vars)
-			return &And{args}, err
-		}},
-		{name: "$or", family: "boolean", max: -1, parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.arguments(def, arg, vars)
-			return &Or{args}, err
-		}},
+		logical("$and", false, func(args []Expr) Expr { return &And{args} }),
+		logical("$or", true, func(args []Expr) Expr { return &Or{args} }),
 		op1("$not", "boolean", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil }),
+	}
+}
+
+// logical defines $and or $or. A constant that decides the result makes the whole a constant, whatever the others do; those
+// that do not are left out.
+func logical(name string, decides bool, node func(args []Expr) Expr) definition {
+	return definition{
+		name: name, family: "boolean", max: -1,
+		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+			args, err := p.arguments(def, arg, vars)
+			if err != nil {
+				return nil, err
+			}
+			var open []Expr
+			for _, e := range args {
+				c, ok := e.(*Const)
+				if !ok {
+					open = append(open, e)
+				} else if c.Value.Truthy() == decides {
+					return &Const{bsonx.Bool(decides)}, nil
+				}
+			}
+			if len(open) == 0 {
+				return &Const{bsonx.Bool(!decides)}, nil
+			}
+			return node(open), nil
+		},
 	}
 }

@@ -62,6 +62,7 @@ func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
 func (c *call2) children() []Expr { return []Expr{c.a, c.b} }
 
 type callN struct {
+	op   string
 	args []Expr
 	fn   funcN
 }
@@ -160,7 +161,23 @@ func makeN(name, family string, minArgs, maxArgs int, fn funcN) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &callN{args, fn}, nil
+			return &callN{def.name, args, fn}, nil
+		},
+	}
+}
+
+// opAssociative defines an operator of any number of operands, runs of which may be combined.
+func opAssociative(name, family string, how association, fn funcN) definition {
+	return definition{
+		name: name, family: family, max: -1,
+		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+			args, err := p.arguments(def, arg, vars)
+			if err != nil {
+				return nil, err
+			}
+			call := &callN{def.name, args, fn}
+			call.combine(how, vars.Failures())
+			return call, nil
 		},
 	}
 }
@@ -178,7 +195,7 @@ func opNamed(name, family string, codes namedCodes, required int, names []string
 			if err != nil {
 				return nil, err
 			}
-			return &callN{args, plainN(fn)}, nil
+			return &callN{def.name, args, plainN(fn)}, nil
 		},
 	}
 }
@@ -223,7 +240,7 @@ func opNamedOptional(name, family string, codes namedCodes, required int, names 
 			for i, e := range args {
 				given[i] = e != nil
 			}
-			return &callN{args, plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
+			return &callN{def.name, args, plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
 		},
 	}
 }

@@ -54,6 +54,12 @@ func parseCond(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	if err != nil {
 		return nil, err
 	}
+	if c, ok := args[0].(*Const); ok {
+		if c.Value.Truthy() {
+			return args[1], nil
+		}
+		return args[2], nil
+	}
 	return &switchExpr{args[:1], args[1:2], args[2]}, nil
 }
 
@@ -93,7 +99,31 @@ func parseSwitch(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	if len(s.cases) == 0 {
 		return nil, mongoerr.New(40068, "$switch requires at least one branch.")
 	}
-	return s, nil
+	return s.simplified(vars.Failures()), nil
+}
+
+// simplified drops the branches whose conditions are constant: a true one is the default, and ends them.
+func (s *switchExpr) simplified(failures *Failures) Expr {
+	out := &switchExpr{otherwise: s.otherwise}
+	for i, e := range s.cases {
+		c, ok := e.(*Const)
+		if !ok {
+			out.cases, out.thens = append(out.cases, e), append(out.thens, s.thens[i])
+			continue
+		}
+		if c.Value.Truthy() {
+			out.otherwise = s.thens[i]
+			break
+		}
+	}
+	switch {
+	case len(out.cases) > 0:
+		return out
+	case out.otherwise != nil:
+		return out.otherwise
+	}
+	failures.Add(mongoerr.New(40069, "One cannot execute a switch statement where all the cases evaluate to false without a default."))
+	return s
 }
 
 func (p *parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) error {
@@ -116,6 +146,9 @@ func (p *parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 		}
 		s.cases = append(s.cases, pair[0])
 		s.thens = append(s.thens, pair[1])
+		if c, ok := pair[0].(*Const); ok && c.Value.Truthy() {
+			vars = vars.unoptimized() // what follows is cut off
+		}
 	}
 	return nil
 }
@@ -139,6 +172,25 @@ func (n *ifNull) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (n *ifNull) children() []Expr { return n.args }
 
+// simplified drops the constants that are null, and what follows one that is not. The last operand stays.
+func (n *ifNull) simplified() Expr {
+	var kept []Expr
+	for i, e := range n.args {
+		c, ok := e.(*Const)
+		if ok && nullish(c.Value) && i < len(n.args)-1 {
+			continue
+		}
+		kept = append(kept, e)
+		if ok {
+			break
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return &ifNull{kept}
+}
+
 func parseIfNull(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	args, err := p.operands(arg, vars)
 	if err != nil {
@@ -147,5 +199,5 @@ func parseIfNull(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	if len(args) < 2 {
 		return nil, mongoerr.New(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
 	}
-	return &ifNull{args}, nil
+	return (&ifNull{args}).simplified(), nil
 }

@@ -108,11 +108,7 @@ func datePart(name string, part func(wall) int64, long bool) definition {
 			if err != nil {
 				return nil, err
 			}
-			zone, err := compileZone(args[1])
-			if err != nil {
-				return nil, err
-			}
-			return &datePartExpr{args[0], zone, part, long}, nil
+			return &datePartExpr{args[0], compileZone("", args[1], operandFailures(args, vars)), part, long}, nil
 		},
 	}
 }

@@ -50,7 +50,7 @@ func hasByte(set string, c byte) bool {
 	return false
 }
 
-// formatArg is the operand format: none, known and checked at parse time, or an expression.
+// formatArg is the operand format: none, known at parse time, or an expression.
 type formatArg struct {
 	op      string
 	code    mongoerr.Code
@@ -59,14 +59,14 @@ type formatArg struct {
 	expr    Expr
 }
 
-func compileFormat(arg formatArg) (formatArg, error) {
-	v, ok := arg.expr.(*Const)
-	if !ok || nullish(v.Value) {
-		return arg, nil
+// compileFormat prepares a constant. MongoDB looks at a format only where it uses it: a bad one is no error until then.
+func compileFormat(arg formatArg) formatArg {
+	if v, ok := arg.expr.(*Const); ok && !nullish(v.Value) {
+		if format, err := arg.check(v.Value); err == nil {
+			arg.fixed = format
+		}
 	}
-	var err error
-	arg.fixed, err = arg.check(v.Value)
-	return arg, err
+	return arg
 }
 
 func (f *formatArg) check(v bsonx.Value) ([]byte, error) {
@@ -103,12 +103,9 @@ func parseDateToString(p *parser, def *definition, arg bsonx.Value, vars *Vars) 
 		return nil, err
 	}
 	e := &dateToStringExpr{date: args[0], onNull: args[3]}
-	e.format, err = compileFormat(formatArg{op: def.name, code: 18533, allowed: printSpecifiers, expr: args[1]})
-	if err != nil {
-		return nil, err
-	}
-	e.zone, err = compileZone(args[2])
-	return e, err
+	e.format = compileFormat(formatArg{op: def.name, code: 18533, allowed: printSpecifiers, expr: args[1]})
+	e.zone = compileZone("", args[2], operandFailures(args, vars))
+	return e, nil
 }
 
 func (d *dateToStringExpr) children() []Expr {

@@ -44,15 +44,14 @@ type unitArg struct {
 	expr  Expr
 }
 
-func compileUnit(op string, e Expr) (unitArg, error) {
+func compileUnit(op string, e Expr, failures *Failures) unitArg {
 	arg := unitArg{op: op, expr: e}
-	v, ok := ConstValue(e)
-	if !ok || nullish(v) {
-		return arg, nil
+	if v, ok := ConstValue(e); ok && !nullish(v) {
+		var err error
+		arg.fixed, err = unitOf(op, v)
+		failures.Add(err)
 	}
-	var err error
-	arg.fixed, err = unitOf(op, v)
-	return arg, err
+	return arg
 }
 
 // eval returns the unit, or unitNone where it is null.
@@ -89,19 +88,27 @@ type weekArg struct {
 
 const sunday = 7
 
-func compileStartOfWeek(op string, e Expr) (weekArg, error) {
+func compileStartOfWeek(op string, e Expr, failures *Failures) weekArg {
 	arg := weekArg{op: op, expr: e}
 	if e == nil {
 		arg.fixed = sunday
-		return arg, nil
+		return arg
 	}
-	v, ok := ConstValue(e)
-	if !ok || nullish(v) {
-		return arg, nil
+	if v, ok := ConstValue(e); ok && !nullish(v) {
+		var err error
+		arg.fixed, err = startOfWeekOf(op, v)
+		failures.Add(err)
 	}
-	var err error
-	arg.fixed, err = startOfWeekOf(op, v)
-	return arg, err
+	return arg
+}
+
+// operandFailures is what notes the constant operands that are wrong. Where all are constant nothing does: such an operator
+// is computed whole, in the order of its evaluation, in which a null date hides a bad unit.
+func operandFailures(args []Expr, vars *Vars) *Failures {
+	if allConst(args) {
+		return nil
+	}
+	return vars.Failures()
 }
 
 // eval returns the day, or 0 where it is null.
@@ -127,17 +134,6 @@ func startOfWeekOf(op string, v bsonx.Value) (int64, error) {
 		}
 	}
 	return 0, mongoerr.New(5439016, "%s parameter 'startOfWeek' value cannot be recognized as a day of a week: %s", op, v.Str())
-}
-
-// allConst reports that every operand that is present is constant. Such an operator is computed at parse time whole, in
-// the order of its evaluation: a null date then hides a bad unit.
-func allConst(args []Expr) bool {
-	for _, e := range args {
-		if _, ok := e.(*Const); e != nil && !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // millisOf returns a date, timestamp or ObjectId in milliseconds since 1970.
@@ -174,34 +170,12 @@ func dateArithmetic(name string, sign int64) definition {
 				return nil, mongoerr.New(5166402, "%s requires startDate, unit, and amount to be present", def.name)
 			}
 			e := &dateAddExpr{name: name, sign: sign, start: args[0], amount: args[2]}
-			if allConst(args) {
-				e.unit, e.zone = unitArg{op: name, expr: args[1]}, lateZone(args[3])
-				return e, nil
-			}
-			if e.unit, err = compileUnit(name, args[1]); err != nil {
-				return nil, err
-			}
-			e.zone, err = compileOperatorZone(name, args[3])
-			return e, err
+			failures := operandFailures(args, vars)
+			e.unit = compileUnit(name, args[1], failures)
+			e.zone = compileZone(name, args[3], failures)
+			return e, nil
 		},
 	}
-}
-
-// lateZone is a time zone that is looked up when it is evaluated, even if it is constant.
-func lateZone(e Expr) zoneArg {
-	if e == nil {
-		return zoneArg{fixed: time.UTC}
-	}
-	return zoneArg{expr: e}
-}
-
-// compileOperatorZone is compileZone with the operator in the message.
-func compileOperatorZone(op string, e Expr) (zoneArg, error) {
-	zone, err := compileZone(e)
-	if err != nil {
-		err = mongoerr.New(mongoerr.CodeOf(err), "%s parameter 'timezone' value parsing failed :: caused by :: %s", op, err.Error())
-	}
-	return zone, err
 }
 
 func (d *dateAddExpr) children() []Expr {
@@ -328,26 +302,11 @@ func parseDateDiff(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 		return nil, err
 	}
 	e := &dateDiffExpr{start: args[0], end: args[1]}
-	if allConst(args) {
-		e.unit, e.zone = unitArg{op: def.name, expr: args[2]}, lateZone(args[3])
-		e.week = lateStartOfWeek(def.name, args[4])
-		return e, nil
-	}
-	if e.unit, err = compileUnit(def.name, args[2]); err != nil {
-		return nil, err
-	}
-	if e.zone, err = compileOperatorZone(def.name, args[3]); err != nil {
-		return nil, err
-	}
-	e.week, err = compileStartOfWeek(def.name, args[4])
-	return e, err
-}
-
-func lateStartOfWeek(op string, e Expr) weekArg {
-	if e == nil {
-		return weekArg{op: op, fixed: sunday}
-	}
-	return weekArg{op: op, expr: e}
+	failures := operandFailures(args, vars)
+	e.unit = compileUnit(def.name, args[2], failures)
+	e.zone = compileZone(def.name, args[3], failures)
+	e.week = compileStartOfWeek(def.name, args[4], failures)
+	return e, nil
 }
 
 func (d *dateDiffExpr) children() []Expr {

@@ -224,12 +224,9 @@ func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars
 		return nil, err
 	}
 	e := &dateFromStringExpr{text: args[0], onError: args[3], onNull: args[4]}
-	e.format, err = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[1]})
-	if err != nil {
-		return nil, err
-	}
-	e.zone, err = compileZone(args[2])
-	return e, err
+	e.format = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[1]})
+	e.zone = compileZone("", args[2], operandFailures(args, vars))
+	return e, nil
 }
 
 func (d *dateFromStringExpr) children() []Expr {

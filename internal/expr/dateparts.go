@@ -49,8 +49,7 @@ func parseDateFromParts(p *parser, def *definition, arg bsonx.Value, vars *Vars)
 	if args[partISOYear] != nil && (args[partMonth] != nil || args[partDay] != nil) {
 		return nil, mongoerr.New(40525, "%s does not allow mixing ISO dates with natural dates", def.name)
 	}
-	zone, err := compileZone(args[partZone])
-	return &dateFromPartsExpr{args[:partZone], zone}, err
+	return &dateFromPartsExpr{args[:partZone], compileZone("", args[partZone], operandFailures(args, vars))}, nil
 }
 
 func (d *dateFromPartsExpr) children() []Expr {
@@ -137,8 +136,7 @@ func parseDateToParts(p *parser, def *definition, arg bsonx.Value, vars *Vars) (
 	if err != nil {
 		return nil, err
 	}
-	zone, err := compileZone(args[1])
-	return &dateToPartsExpr{args[0], args[2], zone}, err
+	return &dateToPartsExpr{args[0], args[2], compileZone("", args[1], operandFailures(args, vars))}, nil
 }
 
 func (d *dateToPartsExpr) children() []Expr { return present([]Expr{d.date, d.zone.expr, d.iso}) }

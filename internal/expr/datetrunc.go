@@ -33,24 +33,15 @@ func parseDateTrunc(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 	if e.bin == nil {
 		e.size = 1
 	}
-	if allConst(args) {
-		e.unit, e.zone = unitArg{op: def.name, expr: args[1]}, lateZone(args[3])
-		e.week = lateStartOfWeek(def.name, args[4])
-		return e, nil
-	}
-	if e.unit, err = compileUnit(def.name, args[1]); err != nil {
-		return nil, err
-	}
+	failures := operandFailures(args, vars)
+	e.zone = compileZone(def.name, args[3], failures)
+	e.unit = compileUnit(def.name, args[1], failures)
+	e.week = compileStartOfWeek(def.name, args[4], failures)
 	if v, ok := e.bin.(*Const); ok && !nullish(v.Value) {
-		if e.size, err = binSizeOf(v.Value); err != nil {
-			return nil, err
-		}
+		e.size, err = binSizeOf(v.Value)
+		failures.Add(err)
 	}
-	if e.zone, err = compileOperatorZone(def.name, args[3]); err != nil {
-		return nil, err
-	}
-	e.week, err = compileStartOfWeek(def.name, args[4])
-	return e, err
+	return e, nil
 }
 
 func binSizeOf(v bsonx.Value) (int64, error) {

@@ -23,7 +23,7 @@ const maxCachedZones = 1024
 
 // zoneOf reads a time zone: an Olson name, UTC, GMT, or an offset such as +01, -0530 or +05:30. time.UTC stands for
 // UTC and the offset zero only, because $dateToString prints a Z for these and not for other names of the zone.
-func zoneOf(v bsonx.Value) (*time.Location, error) {
+func zoneOf(v bsonx.Value) (*time.Location, *mongoerr.Error) {
 	if v.Type != bsonx.TypeString {
 		return nil, mongoerr.New(40517, "timezone must evaluate to a string, found %s", v.Type)
 	}
@@ -53,11 +53,11 @@ func isZoneName(name string) bool {
 	return !strings.HasPrefix(name, "posix/") && !strings.HasPrefix(name, "right/")
 }
 
-func unknownZone(name string) error {
+func unknownZone(name string) *mongoerr.Error {
 	return mongoerr.New(40485, "unrecognized time zone identifier: \"%s\"", name)
 }
 
-func offsetZone(name string) (*time.Location, error) {
+func offsetZone(name string) (*time.Location, *mongoerr.Error) {
 	digits := name[1:]
 	if len(digits) == 5 && digits[2] == ':' {
 		digits = digits[:2] + digits[3:]
@@ -87,21 +87,34 @@ func offsetZone(name string) (*time.Location, error) {
 
 // zoneArg is an operator's time zone: known at parse time, or an expression.
 type zoneArg struct {
+	op    string // for errors, where they name it
 	fixed *time.Location
 	expr  Expr
 }
 
-// compileZone prepares the operand timezone, which may be nil for UTC.
-func compileZone(e Expr) (zoneArg, error) {
+// compileZone prepares the operand timezone of op, which may be nil for UTC. A constant that is none is noted.
+func compileZone(op string, e Expr, failures *Failures) zoneArg {
 	if e == nil {
-		return zoneArg{fixed: time.UTC}, nil
+		return zoneArg{fixed: time.UTC}
 	}
-	v, ok := ConstValue(e)
-	if !ok || nullish(v) {
-		return zoneArg{expr: e}, nil
+	z := zoneArg{op: op, expr: e}
+	if v, ok := ConstValue(e); ok && !nullish(v) {
+		var err error
+		z.fixed, err = z.zoneOf(v)
+		failures.Add(err)
 	}
+	return z
+}
+
+func (z *zoneArg) zoneOf(v bsonx.Value) (*time.Location, error) {
 	zone, err := zoneOf(v)
-	return zoneArg{fixed: zone, expr: e}, err
+	switch {
+	case err == nil:
+		return zone, nil
+	case z.op == "":
+		return nil, err
+	}
+	return nil, err.Prefix("%s parameter 'timezone' value parsing failed :: caused by :: ", z.op)
 }
 
 // eval returns the time zone, or nil where it is null.
@@ -118,7 +131,7 @@ func (z zoneArg) eval(ctx *Context) (*time.Location, error) {
 			return zone, nil
 		}
 	}
-	zone, err := zoneOf(v)
+	zone, err := z.zoneOf(v)
 	if err != nil {
 		return nil, err
 	}

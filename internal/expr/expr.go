@@ -134,23 +134,5 @@ func (d *Dependencies) Depend(e Expr) {
 	})
 }
 
-// fold replaces an expression of constants by its value.
-func fold(e Expr) Expr {
-	kids := e.children()
-	if len(kids) == 0 {
-		return e
-	}
-	for _, kid := range kids {
-		if _, ok := kid.(*Const); !ok {
-			return e
-		}
-	}
-	v, err := e.Eval(&Context{})
-	if err != nil {
-		return e
-	}
-	return &Const{v}
-}
-
 // nullish reports whether MongoDB's operators treat v as null: missing, null and undefined.
 func nullish(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }

@@ -46,7 +46,11 @@ func evaluate(t *testing.T, v bsonx.Value, doc bsonx.Doc) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := expr.Parse(v, vars)
+	failures := &expr.Failures{}
+	e, err := expr.Parse(v, vars.WithFailures(failures))
+	if err == nil {
+		err = failures.Err()
+	}
 	if err != nil {
 		return "error " + mongoerr.CodeOf(err).Name()
 	}

@@ -53,6 +53,7 @@ func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 		}
 	}
 	get := &getField{}
+	vars = vars.unoptimized()
 	var err error
 	if get.field, err = p.fieldName(def.name, field, vars, 5654600, 5654601, 5654602); err != nil {
 		return nil, err
@@ -154,6 +155,7 @@ func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []
 			return nil, mongoerr.New(missing[i], "%s requires '%s' to be specified", def.name, names[i])
 		}
 	}
+	vars = vars.unoptimized()
 	name, err := p.fieldName(def.name, raw[0], vars, 4161108, 4161106, 4161107)
 	if err != nil {
 		return nil, err

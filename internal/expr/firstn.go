@@ -12,10 +12,10 @@ import (
 
 func firstNOperators() []definition {
 	return []definition{
-		{name: "$firstN", family: "array", parse: parsePick},
-		{name: "$lastN", family: "array", parse: parsePick},
-		{name: "$minN", family: "array", parse: parsePick},
-		{name: "$maxN", family: "array", parse: parsePick},
+		{name: "$firstN", family: "array", parse: parsePick, late: true},
+		{name: "$lastN", family: "array", parse: parsePick, late: true},
+		{name: "$minN", family: "array", parse: parsePick, late: true},
+		{name: "$maxN", family: "array", parse: parsePick, late: true},
 	}
 }
 
@@ -74,10 +74,10 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	default:
 		e.of = maxN
 	}
-	if e.n, err = p.operand(n, vars); err != nil {
+	if e.n, err = p.operand(n, vars.unoptimized()); err != nil {
 		return nil, err
 	}
-	e.input, err = p.operand(input, vars)
+	e.input, err = p.operand(input, vars.unoptimized())
 	return e, err
 }
 

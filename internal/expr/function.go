@@ -51,7 +51,7 @@ func parseFunction(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr,
 	if spec.Lookup("args").IsMissing() {
 		return nil, mongoerr.New(31263, "The args field must be specified.")
 	}
-	args, err := p.operand(spec.Lookup("args"), vars)
+	args, err := p.operand(spec.Lookup("args"), vars.unoptimized())
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func functionBody(p *parser, v bsonx.Value, vars *Vars) (string, error) {
 
 // WithScripts returns the scope with limits for the JavaScript in expressions; without, they are the defaults.
 func (v *Vars) WithScripts(opts js.Options) *Vars {
-	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), scripts: &opts}
+	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), scripts: &opts, failures: v.Failures()}
 }
 
 // Scripts returns the limits of the innermost scope that has any.

@@ -11,12 +11,12 @@ import (
 )
 
 func hashOperators() []definition {
-	return []definition{{name: "$toHashedIndexKey", family: "miscellaneous", parse: parseHashedKey}}
+	return []definition{{name: "$toHashedIndexKey", family: "miscellaneous", parse: parseHashedKey, late: true}}
 }
 
 // parseHashedKey takes an array as it stands: it is the value, not a list of operands.
 func parseHashedKey(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	e, err := p.operand(arg, vars)
+	e, err := p.operand(arg, vars.unoptimized())
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ func objectOperators() []definition {
 		opN("$mergeObjects", "object", 0, -1, mergeObjects),
 		op1("$objectToArray", "object", objectToArray),
 		op1("$arrayToObject", "object", arrayToObject),
-		{name: "$getField", family: "object", min: 1, max: 1, parse: parseGetField},
-		{name: "$setField", family: "object", min: 1, max: 1, parse: parseSetField},
-		{name: "$unsetField", family: "object", min: 1, max: 1, parse: parseUnsetField},
+		{name: "$getField", family: "object", min: 1, max: 1, parse: parseGetField, late: true},
+		{name: "$setField", family: "object", min: 1, max: 1, parse: parseSetField, late: true},
+		{name: "$unsetField", family: "object", min: 1, max: 1, parse: parseUnsetField, late: true},
 		op1("$bsonSize", "object", bsonSize),
 		op1("$binarySize", "object", binarySize),
 	}

@@ -49,18 +49,6 @@ func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	return &Const{v.Clone()}, nil
 }
 
-// constantOr folds also a node without children, such as an empty array.
-func constantOr(e Expr) Expr {
-	if len(e.children()) > 0 {
-		return fold(e)
-	}
-	v, err := e.Eval(&Context{})
-	if err != nil {
-		return e
-	}
-	return &Const{v}
-}
-
 // operands compiles the arguments of an operator: the elements of an array, or one value.
 func (p *parser) operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	if v.Type != bsonx.TypeArray {
@@ -132,7 +120,10 @@ func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	if err != nil {
 		return nil, err
 	}
-	return fold(e), nil
+	if def.late {
+		return e, nil
+	}
+	return fold(e, vars.Failures()), nil
 }
 
 // arguments compiles the operands of def and checks how many there are.

@@ -9,8 +9,8 @@ import (
 
 func percentileOperators() []definition {
 	return []definition{
-		{name: "$percentile", family: "accumulator", parse: parsePercentile},
-		{name: "$median", family: "accumulator", parse: parsePercentile},
+		{name: "$percentile", family: "accumulator", parse: parsePercentile, late: true},
+		{name: "$median", family: "accumulator", parse: parsePercentile, late: true},
 	}
 }
 
@@ -18,7 +18,7 @@ func percentileOperators() []definition {
 type percentileExpr struct{ *percentiles }
 
 func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) { return p.operand(v, vars) })
+	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) { return p.operand(v, vars.unoptimized()) })
 	if err != nil {
 		return nil, err
 	}

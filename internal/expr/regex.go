@@ -12,9 +12,9 @@ import (
 
 func regexOperators() []definition {
 	return []definition{
-		{name: "$regexFind", family: "string", parse: parseRegex},
-		{name: "$regexFindAll", family: "string", parse: parseRegex},
-		{name: "$regexMatch", family: "string", parse: parseRegex},
+		{name: "$regexFind", family: "string", parse: parseRegex, late: true},
+		{name: "$regexFindAll", family: "string", parse: parseRegex, late: true},
+		{name: "$regexMatch", family: "string", parse: parseRegex, late: true},
 	}
 }
 
@@ -68,7 +68,21 @@ func parseRegex(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, 
 	default:
 		e.run, e.none = (*regexExpr).match, bsonx.False
 	}
+	e.precompile(vars.Failures())
 	return e, nil
+}
+
+// precompile compiles a pattern that is constant together with its options.
+func (e *regexExpr) precompile(failures *Failures) {
+	regex, ok := ConstValue(e.regex)
+	options := bsonx.Missing
+	if ok && e.options != nil {
+		options, ok = ConstValue(e.options)
+	}
+	if ok {
+		_, err := e.compile(regex, options)
+		failures.Add(err)
+	}
 }
 
 func (e *regexExpr) Eval(ctx *Context) (bsonx.Value, error) {

@@ -10,9 +10,9 @@ import (
 func scopeOperators() []definition {
 	return []definition{
 		{name: "$let", family: "variable", min: 1, max: 1, parse: parseLet},
-		{name: "$map", family: "array", min: 1, max: 1, parse: parseMap},
-		{name: "$filter", family: "array", min: 1, max: 1, parse: parseFilter},
-		{name: "$reduce", family: "array", min: 1, max: 1, parse: parseReduce},
+		{name: "$map", family: "array", min: 1, max: 1, parse: parseMap, late: true},
+		{name: "$filter", family: "array", min: 1, max: 1, parse: parseFilter, late: true},
+		{name: "$reduce", family: "array", min: 1, max: 1, parse: parseReduce, late: true},
 	}
 }
 
@@ -65,13 +65,19 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 		if err != nil {
 			return nil, err
 		}
+		if c, ok := e.(*Const); ok {
+			inner = inner.WithConst(name, c.Value)
+			continue
+		}
 		var slot int
 		inner, slot = inner.WithSlot(name)
 		let.slots = append(let.slots, slot)
 		let.values = append(let.values, e)
 	}
-	let.in, err = p.operand(in, inner)
-	return let, err
+	if let.in, err = p.operand(in, inner); err != nil || len(let.slots) > 0 {
+		return let, err
+	}
+	return let.in, nil
 }
 
 // above returns the scope v with its free slots beginning where those of other do.
@@ -79,7 +85,7 @@ func (v *Vars) above(other *Vars) *Vars {
 	if other.nextSlot() == v.nextSlot() {
 		return v
 	}
-	return &Vars{parent: v, slot: constSlot, next: other.nextSlot()}
+	return &Vars{parent: v, slot: constSlot, next: other.nextSlot(), failures: v.Failures()}
 }
 
 // iterate is what $map, $filter and $reduce have in common: an input and a body that sees its elements.

@@ -9,8 +9,8 @@ import (
 
 func setOperators() []definition {
 	return []definition{
-		opN("$setUnion", "set", 0, -1, setUnion),
-		opN("$setIntersection", "set", 0, -1, setIntersection),
+		opAssociative("$setUnion", "set", commutable, plainN(setUnion)),
+		opAssociative("$setIntersection", "set", commutable, plainN(setIntersection)),
 		op2("$setDifference", "set", setDifference),
 		{name: "$setEquals", family: "set", min: 2, max: -1, parse: parseSetEquals},
 		op2("$setIsSubset", "set", setIsSubset),
@@ -89,7 +89,7 @@ func setDifference(a, b bsonx.Value) (bsonx.Value, error) {
 	return arrayOf(out), nil
 }
 
-func parseSetEquals(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseSetEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	args, err := p.operands(arg, vars)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func parseSetEquals(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr
 	if len(args) < 2 {
 		return nil, mongoerr.New(17045, "$setEquals needs at least two arguments had: %d", len(args))
 	}
-	return &callN{args, plainN(setEquals)}, nil
+	return &callN{def.name, args, plainN(setEquals)}, nil
 }
 
 func setEquals(args []bsonx.Value) (bsonx.Value, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 func sortArrayOperators() []definition {
-	return []definition{{name: "$sortArray", family: "array", parse: parseSortArray}}
+	return []definition{{name: "$sortArray", family: "array", parse: parseSortArray, late: true}}
 }
 
 // sortArray sorts elements as a whole, or by fields of the documents among them.

@@ -15,7 +15,7 @@ import (
 
 func stringOperators() []definition {
 	return []definition{
-		makeN("$concat", "string", 0, -1, concat),
+		opAssociative("$concat", "string", assocFull, concat),
 		mapASCII("$toLower", 'A', 'Z'),
 		mapASCII("$toUpper", 'a', 'z'),
 		make2("$strcasecmp", "string", strcasecmp),

@@ -19,6 +19,8 @@ type Vars struct {
 	slot    int
 	scripts *js.Options // limits of JavaScript, in the scope that sets them
 	next    int         // the first slot that is free below this scope
+
+	failures *Failures // of this scope and those below it; nil notes none
 }
 
 const constSlot = -3
@@ -61,13 +63,13 @@ func readsDocument(e Expr) bool {
 
 // WithConst returns the scope with one more variable, whose value is known.
 func (v *Vars) WithConst(name string, value bsonx.Value) *Vars {
-	return &Vars{parent: v, name: name, value: value, slot: constSlot, next: v.nextSlot()}
+	return &Vars{parent: v, name: name, value: value, slot: constSlot, next: v.nextSlot(), failures: v.Failures()}
 }
 
 // WithSlot returns the scope with one more variable and the slot that Context.Bind gives its value in.
 func (v *Vars) WithSlot(name string) (*Vars, int) {
 	slot := v.nextSlot()
-	return &Vars{parent: v, name: name, slot: slot, next: slot + 1}, slot
+	return &Vars{parent: v, name: name, slot: slot, next: slot + 1, failures: v.Failures()}, slot
 }
 
 func (v *Vars) nextSlot() int {

@@ -6,7 +6,7 @@ import (
 )
 
 func zipOperators() []definition {
-	return []definition{{name: "$zip", family: "array", parse: parseZip}}
+	return []definition{{name: "$zip", family: "array", parse: parseZip, late: true}}
 }
 
 // zip transposes arrays.

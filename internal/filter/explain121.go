@@ -1,7 +1,10 @@
 package filter
 
 import (
+	"errors"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // Explain121 returns errInfo.details for a document that the filter, a validator, does not match: which clauses failed,
@@ -240,8 +243,15 @@ func (e *explainer) constant(c clause) {
 func (e *explainer) path(c clause) string { return string(c.spec.First().Key) }
 
 func (e *explainer) expression(n *Expr, inverted bool) {
+	v, err := n.eval(e.doc, e.st)
+	var failure *mongoerr.Error
+	if errors.As(err, &failure) {
+		e.b.String("reason", "failed to evaluate aggregation expression")
+		e.b.Doc("details", bsonx.NewDoc("code", int32(failure.Code), "codeName", failure.Code.Name(), "errmsg", failure.Message))
+		return
+	}
 	e.b.String("reason", choose(inverted, "expression did match", "expression did not match"))
-	if v, err := n.eval(e.doc, e.st); err == nil {
+	if err == nil {
 		e.b.Value("expressionResult", v)
 	}
 }

@@ -46,11 +46,26 @@ func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 			return nil, err
 		}
 	}
-	e, err := expr.Parse(v, p.opts.Vars)
+	e, err := expr.Parse(v, p.opts.Vars.WithFailures(&p.failures))
 	if err != nil {
 		return nil, err
 	}
 	return &Expr{Expr: e, Spec: v}, nil
+}
+
+// constantFailure returns the error of an expression of constants, which fails for any document. A pipeline reports it with
+// those of its other stages; for a validator every document is invalid.
+func (p *parser) constantFailure() error {
+	err := p.failures.Err()
+	if err == nil || p.opts.Validator {
+		return nil
+	}
+	err = mongoerr.Within("Failed to optimize expression", err)
+	if outer := p.opts.Vars.Failures(); outer != nil {
+		outer.Add(err)
+		return nil
+	}
+	return err
 }
 
 // checkRepeatable refuses the operators whose results may differ for the same document, or that run user code.

@@ -123,6 +123,9 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 	}
 	p := &parser{opts: opts, reg: operatorTable}
 	root, err := p.parseDoc(doc, levelTop, 0)
+	if err == nil {
+		err = p.constantFailure()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -29,6 +30,8 @@ func (l level) below() level {
 type parser struct {
 	opts Options
 	reg  *registry
+
+	failures expr.Failures // of $expr
 }
 
 // field is an operator under a path: { path: { $op: value } }.

@@ -70,6 +70,16 @@ func (e *Error) Prefix(format string, args ...any) *Error {
 	return &clone
 }
 
+// Within puts "context :: caused by :: " before the message of the first *Error in err's chain, as MongoDB tells where an
+// error happened. Other errors are returned as they are.
+func Within(context string, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return e.Prefix("%s :: caused by :: ", context)
+}
+
 // CodeOf returns the code of the first *Error in err's chain, InternalError for any other error, and 0
 // for nil.
 func CodeOf(err error) Code {

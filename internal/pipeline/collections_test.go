@@ -118,7 +118,7 @@ func TestFacetStreams(t *testing.T) {
 	if got := print(t, doc); got != `{"n":[{"n":10000}],"one":[{"_id":0,"m":0}],"none":[],"last":[{"_id":9999,"m":3}]}` {
 		t.Error(got)
 	}
-	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "bad": [{"$skip": 5000}, {"$project": {"x": {"$divide": [1, 0]}}}]}}]`, pipeline.Options{})
+	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "bad": [{"$skip": 5000}, {"$project": {"x": {"$divide": [1, {"$subtract": ["$m", "$m"]}]}}}]}}]`, pipeline.Options{})
 	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, nil).Next(context.Background()); err == nil {
 		t.Error("no error")
 	}

@@ -18,7 +18,7 @@ func (e *Env) openCollection(ctx context.Context, db, name string, stages []bson
 	if e == nil || e.Collections == nil {
 		return nil, mongoerr.New(mongoerr.InternalError, "no collections can be read here")
 	}
-	return e.Collections.Open(ctx, db, name, stages, vars)
+	return e.Collections.Open(ctx, db, name, stages, vars.WithFailures(nil))
 }
 
 // matchAny returns the $match of the documents that have one of some values at a path. No value counts as null, as

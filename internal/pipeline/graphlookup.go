@@ -52,7 +52,7 @@ func parseGraphLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 func (g *graphLookup) set(name string, v bsonx.Value) (err error) {
 	switch name {
 	case "startWith":
-		g.start, err = expr.Parse(v.Clone(), g.opts.Vars)
+		g.start, err = expr.Parse(v.Clone(), g.opts.Vars.WithFailures(nil))
 		return err
 	case "maxDepth":
 		return g.setMaxDepth(v)
@@ -61,7 +61,7 @@ func (g *graphLookup) set(name string, v bsonx.Value) (err error) {
 			return mongoerr.New(40185, "restrictSearchWithMatch must be an object, found %s", v.Type)
 		}
 		g.restrict = v.Doc().Clone()
-		_, err := filter.Parse(g.restrict, filter.Options{Vars: g.opts.Vars, Now: g.opts.Now, AllowExpr: true, Collation: g.opts.Collation})
+		_, err := filter.Parse(g.restrict, filter.Options{Vars: g.opts.Vars.WithFailures(&expr.Failures{}), Now: g.opts.Now, AllowExpr: true, Collation: g.opts.Collation})
 		return err
 	case "from":
 		return nil

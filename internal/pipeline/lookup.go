@@ -134,9 +134,11 @@ func (l *lookup) setPipeline(let, stages bsonx.Value) error {
 	if !l.piped {
 		return nil
 	}
+	// Expressions of constants that fail do so when the pipeline is parsed with the values of its variables.
+	var ignored expr.Failures
 	var err error
 	inner := l.opts
-	l.let, inner.Vars, err = parseLetVars(let.Doc(), l.opts.Vars)
+	l.let, inner.Vars, err = parseLetVars(let.Doc(), l.opts.Vars.WithFailures(&ignored))
 	if err != nil {
 		return err
 	}

@@ -181,9 +181,10 @@ func (m *Merge) check() error {
 	if v := m.rawLet.Doc(); v != nil && !isRoot(v.Lookup("new")) {
 		return mongoerr.New(51273, "'let' may not define a value for the reserved 'new' variable other than '$$ROOT'")
 	}
+	var ignored expr.Failures // an update pipeline is not optimised
 	var err error
 	inner := m.opts
-	if m.let, inner.Vars, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars); err != nil {
+	if m.let, inner.Vars, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
 		return err
 	}
 	inner.Vars, _ = inner.Vars.WithSlot("new")

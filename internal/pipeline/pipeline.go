@@ -65,11 +65,21 @@ type Pipeline struct {
 	opts  Options
 }
 
-// Parse compiles an array of stages and optimises them.
+// Parse compiles an array of stages and optimises them. Expressions of constants that fail are an error even if no document
+// would reach them, as in MongoDB; where the scope has Failures they are noted there instead.
 func Parse(stages bsonx.Value, opts Options) (*Pipeline, error) {
+	outer, failures := opts.Vars.Failures(), &expr.Failures{}
+	opts.Vars = opts.Vars.WithFailures(failures)
 	p, err := parse(stages, opts, nil)
 	if err != nil {
 		return nil, err
+	}
+	if err := failures.Err(); err != nil {
+		err = mongoerr.Within("Failed to optimize pipeline", err)
+		if outer == nil {
+			return nil, err
+		}
+		outer.Add(err)
 	}
 	p.steps = optimize(p.steps, opts.Disable)
 	return p, nil

@@ -78,7 +78,7 @@ func TestParallelCountErrors(t *testing.T) {
 	serial, parallel := countFixtures(t)
 	ctx := context.Background()
 	// Two errors: which one comes first depends on the order alone.
-	query := `{"$expr": {"$cond": [{"$eq": ["$_id", 9000]}, {"$divide": [1, 0]}, {"$cond": [{"$eq": ["$_id", 19000]}, {"$add": ["$c.d", 1]}, true]}]}}`
+	query := `{"$expr": {"$cond": [{"$eq": ["$_id", 9000]}, {"$divide": ["$_id", 0]}, {"$cond": [{"$eq": ["$_id", 19000]}, {"$add": ["$c.d", 1]}, true]}]}}`
 	_, want := serial.countUntil(ctx, serial.query(query))
 	if want == nil {
 		t.Fatal("no error")

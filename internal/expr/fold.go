@@ -1,0 +1,153 @@
+package expr
+
+import (
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Failures keeps the first error of an expression of constants that was parsed in a scope with it (WithFailures). MongoDB
+// evaluates such expressions when it optimises a pipeline or a query, also where no document would ever reach them.
+type Failures struct{ first atomic.Pointer[error] }
+
+// Err returns the first error, or nil.
+func (f *Failures) Err() error {
+	if f == nil {
+		return nil
+	}
+	if err := f.first.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Add notes an error that is not nil. A nil Failures notes none.
+func (f *Failures) Add(err error) {
+	if f != nil && err != nil {
+		f.first.CompareAndSwap(nil, &err)
+	}
+}
+
+// WithFailures returns the scope in which expressions of constants that fail are noted in f; nil notes none. In each case
+// the expression fails too where it is evaluated. The scope may be nil.
+func (v *Vars) WithFailures(f *Failures) *Vars {
+	if v.Failures() == f {
+		return v
+	}
+	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: f}
+}
+
+// Failures returns what notes the failures of the scope, or nil.
+func (v *Vars) Failures() *Failures {
+	if v == nil {
+		return nil
+	}
+	return v.failures
+}
+
+// unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they are evaluated.
+func (v *Vars) unoptimized() *Vars { return v.WithFailures(nil) }
+
+// fold replaces an expression of constants by its value. One that fails is noted, and stays.
+func fold(e Expr, failures *Failures) Expr {
+	kids := e.children()
+	if len(kids) == 0 || !allConst(kids) {
+		return e
+	}
+	v, err := e.Eval(&Context{})
+	if err != nil {
+		failures.Add(err)
+		return e
+	}
+	return &Const{v.Clone()}
+}
+
+// constantOr folds also a node without children, such as an empty array.
+func constantOr(e Expr) Expr {
+	if len(e.children()) > 0 {
+		return fold(e, nil)
+	}
+	v, err := e.Eval(&Context{})
+	if err != nil {
+		return e
+	}
+	return &Const{v}
+}
+
+// allConst reports that every operand that is present is constant.
+func allConst(args []Expr) bool {
+	for _, e := range args {
+		if _, ok := e.(*Const); e != nil && !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// association says which operands of an operator may be combined before the others are known.
+type association byte
+
+const (
+	assocNone  association = iota
+	assocLeft              // constants at the beginning: the order of additions changes a sum of doubles
+	assocFull              // constants beside each other
+	commutable             // all constants, which are moved to the end
+)
+
+// combine evaluates runs of two and more constants among the operands of a call, as far as its operator is associative. It
+// changes the call. A run that fails is noted, and stays.
+func (c *callN) combine(how association, failures *Failures) {
+	if how == assocNone || allConst(c.args) {
+		return
+	}
+	var out, run []Expr
+	flush := func() {
+		out = append(out, c.value(run, failures)...)
+		run = nil
+	}
+	for i, e := range c.flattened(how) {
+		if _, ok := e.(*Const); ok && (how != assocLeft || i == len(run)) {
+			run = append(run, e)
+			continue
+		}
+		if how != commutable {
+			flush()
+		}
+		out = append(out, e)
+	}
+	flush()
+	c.args = out
+}
+
+// flattened returns the operands with those of nested calls of the same operator in their place.
+func (c *callN) flattened(how association) []Expr {
+	if how == assocLeft {
+		return c.args
+	}
+	var out []Expr
+	for _, e := range c.args {
+		if nested, ok := e.(*callN); ok && nested.op == c.op && len(nested.args) > 1 {
+			out = append(out, nested.args...)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// value returns the constant that a run of constants has as operands of the call.
+func (c *callN) value(run []Expr, failures *Failures) []Expr {
+	if len(run) < 2 {
+		return run
+	}
+	values := make([]bsonx.Value, len(run))
+	for i, e := range run {
+		values[i] = e.(*Const).Value
+	}
+	v, err := c.fn(&bsonx.Arena{}, values)
+	if err != nil {
+		failures.Add(err)
+		return run
+	}
+	return []Expr{&Const{v}}
+}

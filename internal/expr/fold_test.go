@@ -1,0 +1,73 @@
+package expr_test
+
+import (
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestConstantFailures lists which expressions of constants fail before the first document: with the code, or 0 for none.
+func TestConstantFailures(t *testing.T) {
+	t.Parallel()
+	for text, code := range map[string]mongoerr.Code{
+		`{"$ln": -1}`:                                                      28766,
+		`{"$add": ["$a", {"$ln": -1}]}`:                                    28766,
+		`{"$cond": ["$a", 1, {"$ln": -1}]}`:                                28766,
+		`{"$cond": [true, 1, {"$ln": -1}]}`:                                28766,
+		`{"$and": [false, {"$ln": -1}]}`:                                   28766,
+		`{"x": {"y": [{"$ln": -1}]}}`:                                      28766,
+		`{"$let": {"vars": {"x": -1}, "in": {"$ln": "$$x"}}}`:              28766,
+		`{"$let": {"vars": {"x": "$a"}, "in": {"$ln": "$$x"}}}`:            0,
+		`{"$map": {"input": [], "in": {"$ln": -1}}}`:                       28766,
+		`{"$map": {"input": [-1], "in": {"$ln": "$$this"}}}`:               0,
+		`{"$size": {"$map": {"input": 1, "in": 1}}}`:                       0,
+		`{"$getField": {"field": "a", "input": {"$ln": -1}}}`:              0,
+		`{"$setField": {"field": "a", "input": {}, "value": {"$ln": -1}}}`: 0,
+		`{"$firstN": {"n": {"$ln": -1}, "input": []}}`:                     0,
+		`{"$toHashedIndexKey": {"$ln": -1}}`:                               0,
+		`{"$switch": {"branches": [{"case": true, "then": 1}, {"case": {"$ln": -1}, "then": {"$ln": -1}}]}}`: 0,
+		`{"$switch": {"branches": [{"case": false, "then": {"$ln": -1}}, {"case": "$a", "then": 1}]}}`:       28766,
+		`{"$switch": {"branches": [{"case": false, "then": 1}, {"case": {"$or": []}, "then": 1}]}}`:          40069,
+		`{"$switch": {"branches": [{"case": true, "then": 1}], "default": {"$ln": -1}}}`:                     28766,
+		`{"$concat": ["$a", "x", 1]}`:                       16702,
+		`{"$concat": ["$a", "x", "$b", 1]}`:                 0,
+		`{"$concat": ["$a", {"$concat": ["$b", "x"]}, 1]}`:  16702,
+		`{"$add": ["$a", "x", "y"]}`:                        0,
+		`{"$add": [1, "x", "$a"]}`:                          mongoerr.TypeMismatch,
+		`{"$setUnion": [[], "$a", 1]}`:                      17043,
+		`{"$setUnion": ["$a", 1]}`:                          0,
+		`{"$regexMatch": {"input": "$a", "regex": "("}}`:    51111,
+		`{"$dateToString": {"date": "$a", "format": "%q"}}`: 0,
+		`{"$dateTrunc": {"date": null, "unit": "eon"}}`:     0,
+	} {
+		failures := &expr.Failures{}
+		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), (*expr.Vars)(nil).WithFailures(failures))
+		if err != nil || mongoerr.CodeOf(failures.Err()) != code {
+			t.Errorf("%s: %v, %v, want %d", text, err, failures.Err(), code)
+		}
+	}
+}
+
+// TestSimplified lists expressions that are decided by their constants, whatever the document has.
+func TestSimplified(t *testing.T) {
+	t.Parallel()
+	doc := bsonx.NewDoc("zero", 0, "one", []bsonx.Value{bsonx.Double(1)})
+	bad := `{"$divide": [1, "$zero"]}`
+	for text, want := range map[string]string{
+		`{"$and": [` + bad + `, false]}`:               `false`,
+		`{"$or": [` + bad + `, 1]}`:                    `true`,
+		`{"$or": [null, "$zero", "$one"]}`:             `true`,
+		`{"$and": ["$one", true]}`:                     `true`,
+		`{"$ifNull": [null, "$none", 5, ` + bad + `]}`: `{"$numberInt":"5"}`,
+		`{"$bitXor": ["x", "$none"]}`:                  `null`,
+		`{"$setUnion": [[1], "$one"]}`:                 `[{"$numberDouble":"1.0"}]`,
+		`{"$add": [1, 2, "$zero", 3]}`:                 `{"$numberInt":"6"}`,
+		`{"$switch": {"branches": [{"case": "$zero", "then": 1}, {"case": 1, "then": 2}], "default": ` + bad + `}}`: `{"$numberInt":"2"}`,
+	} {
+		if got := evaluate(t, parseJSON(t, `{"v":`+text+`}`).Lookup("v"), doc); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
