@@ -161,7 +161,7 @@ func (s *Service) panicked(req *Request, p any) error {
 }
 
 func (s *Service) opInfo(e *entry, req *Request) session.OpInfo {
-	info := session.OpInfo{Kind: e.Kind, Command: req.Body}
+	info := session.OpInfo{Kind: e.Kind, Command: req.Body, EndsWithClient: e.Read || e.Kind == "getmore"}
 	info.DB, info.Collection = req.target()
 	if e.Kind == "" {
 		info.Kind = "command"

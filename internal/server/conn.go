@@ -23,6 +23,7 @@ type conn struct {
 	nc    net.Conn
 	state *command.Conn
 	msg   wire.Message
+	watch watch
 
 	// buf[r:w] was read and is not yet handled.
 	buf  []byte
@@ -90,7 +91,9 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 	out := c.srv.buffers.get(c.replySize)
 	defer func() { c.srv.buffers.put(out) }()
 	for {
+		c.watch.begin()
 		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*out)[:0])
+		c.end()
 		*out = res.Out
 		c.replySize = max(len(res.Out), c.replySize/2)
 		retained = retained || res.Retained
@@ -155,7 +158,7 @@ const firstRead = 1 << 20
 func (c *conn) readLarge(buf []byte, n int) ([]byte, error) {
 	buf = append(buf[:0], c.buf[c.r:c.w]...)
 	c.r, c.w = 0, 0
-	return wire.ReadRest(c.nc, buf, n)
+	return wire.ReadRest(c, buf, n)
 }
 
 // fill reads until n bytes are in the buffer. It returns io.EOF at the end of the connection between two messages.
@@ -168,7 +171,7 @@ func (c *conn) fill(n int) error {
 			copy(c.buf, c.buf[c.r:c.w])
 			c.r, c.w = 0, c.w-c.r
 		}
-		m, err := c.nc.Read(c.buf[c.w:])
+		m, err := c.Read(c.buf[c.w:])
 		c.w += m
 		if err != nil && c.w-c.r < n {
 			if c.w > c.r {

@@ -67,8 +67,9 @@ func New(opts Options) *Server {
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.service.SetMaxConnections(opts.MaxConnections)
-	s.running.Add(1)
+	s.running.Add(2)
 	go s.monitor()
+	go s.watchConnections()
 	return s
 }
 

@@ -58,6 +58,8 @@ type OpInfo struct {
 	Collection []byte
 	Command    bsonx.Doc
 	SessionID  SessionID
+	// EndsWithClient says that nobody needs the operation once its client is gone, as a read.
+	EndsWithClient bool
 }
 
 // Namespace returns "db.collection".
@@ -112,6 +114,7 @@ var (
 	errInterrupted = mongoerr.New(codeInterrupted, "operation was interrupted")
 	errTimeLimit   = mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 	errShutdown    = mongoerr.New(codeInterruptedAtShutdown, "interrupted at shutdown")
+	errClientGone  = mongoerr.New(mongoerr.ClientDisconnect, "operation was interrupted because a client disconnected")
 	errFinished    = mongoerr.New(mongoerr.CallbackCanceled, "operation has finished")
 )
 
@@ -194,6 +197,15 @@ func (o *Op) InterruptAwait() {
 	defer o.mu.Unlock()
 	if o.active && o.awaiting {
 		o.end(errShutdown)
+	}
+}
+
+// Disconnect ends the running operation where nobody needs it any more: its client is gone.
+func (o *Op) Disconnect() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.active && (o.info.EndsWithClient || o.awaiting) {
+		o.end(errClientGone)
 	}
 }
 

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// waiter is a command that runs until its context ends, or for limit, and tells how it ended.
+type waiter struct {
+	started chan struct{}
+	ended   chan error
+}
+
+func newWaiter() *waiter { return &waiter{make(chan struct{}, 1), make(chan error, 1)} }
+
+func (w *waiter) command(name string, read bool, limit time.Duration) command.Definition {
+	return command.Definition{
+		Name: name, Read: read, Write: !read, Loose: true,
+		Run: func(ctx context.Context, _ *command.Request, _ *bsonx.Builder) error {
+			w.started <- struct{}{}
+			var err error
+			select {
+			case <-ctx.Done():
+				err = ctx.Err()
+			case <-time.After(limit):
+			}
+			w.ended <- err
+			return err
+		},
+	}
+}
+
+func (w *waiter) end(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-w.ended:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("the command did not end")
+		return nil
+	}
+}
+
+func TestDisconnectEndsReads(t *testing.T) {
+	t.Parallel()
+	w := newWaiter()
+	srv := newTestServer(t, w.command("readWait", true, time.Minute))
+	memory := NewMemoryListener("m")
+	go func() { _ = srv.Serve(context.Background(), memory) }()
+	addr := listenTCP(t, srv)
+	for name, open := range map[string]func() (net.Conn, error){
+		"tcp":    func() (net.Conn, error) { return net.Dial("tcp", addr) },
+		"memory": func() (net.Conn, error) { return memory.DialContext(t.Context(), "", "") },
+	} {
+		nc, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &rawClient{t: t, Conn: nc}
+		c.send(request(1, 0, bsonx.NewDoc("readWait", 1, "$db", "admin")))
+		<-w.started
+		if err := nc.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.end(t); mongoerr.CodeOf(err) != mongoerr.ClientDisconnect {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDisconnectLeavesWritesAlone has a write that goes on, and one that the client sent before it left.
+func TestDisconnectLeavesWritesAlone(t *testing.T) {
+	t.Parallel()
+	w := newWaiter()
+	srv := newTestServer(t, w.command("writeWait", false, 4*watchInterval))
+	c := dial(t, listenTCP(t, srv))
+	for id := range int32(2) {
+		c.send(request(id+1, 0, bsonx.NewDoc("writeWait", 1, "$db", "admin")))
+	}
+	<-w.started
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.end(t); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRequestsDuringACommand sends requests in pieces while a command runs that is watched: they are answered in order.
+func TestRequestsDuringACommand(t *testing.T) {
+	t.Parallel()
+	w := newWaiter()
+	srv := newTestServer(t, w.command("readWait", true, 5*watchInterval))
+	c := dial(t, listenTCP(t, srv))
+	c.send(request(1, 0, bsonx.NewDoc("readWait", 1, "$db", "admin")))
+	<-w.started
+	var rest []byte
+	for id := range int32(6) {
+		pad := make([]byte, 1500*int(id)) // more than is read early, and more than the connection's buffer holds
+		rest = append(rest, request(id+2, 0, bsonx.NewDoc("ping", 1, "comment", string(pad), "$db", "admin"))...)
+	}
+	for len(rest) > 0 {
+		n := min(len(rest), 700)
+		c.send(rest[:n])
+		rest = rest[n:]
+		time.Sleep(watchInterval / 8)
+	}
+	if err := w.end(t); err != nil {
+		t.Error(err)
+	}
+	for id := range int32(7) {
+		if m := c.receive(); m.ResponseTo != id+1 || !m.Body.Lookup("ok").Truthy() {
+			t.Errorf("reply %d to %d: %v", id, m.ResponseTo, m.Body)
+		}
+	}
+	c.ping()
+}
+
+// TestShutdownWhileWatched ends a server with a command that is watched.
+func TestShutdownWhileWatched(t *testing.T) {
+	t.Parallel()
+	w := newWaiter()
+	srv := newTestServer(t, w.command("readWait", true, 4*watchInterval))
+	c := dial(t, listenTCP(t, srv))
+	c.send(request(1, 0, bsonx.NewDoc("readWait", 1, "$db", "admin")))
+	<-w.started
+	time.Sleep(3 * watchInterval)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.end(t); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
