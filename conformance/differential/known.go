@@ -225,7 +225,9 @@ func sortArrays(v any) any {
 		for i, e := range v {
 			out[i] = sortArrays(e)
 		}
-		slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(show(bson.D{{Key: "", Value: a}}), show(bson.D{{Key: "", Value: b}})) })
+		slices.SortStableFunc(out, func(a, b any) int {
+			return strings.Compare(show(bson.D{{Key: "", Value: a}}), show(bson.D{{Key: "", Value: b}}))
+		})
 		return out
 	}
 	return v

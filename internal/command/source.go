@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -77,6 +78,32 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.left--
 	return row.Doc, nil
 }
+
+// Share implements pipeline.Shared.
+func (s *planSource) Share(ctx context.Context, work func(ctx context.Context, in pipeline.Source) error) (workers int, err error) {
+	return s.run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
+}
+
+// nodeSource yields the documents of a node that Share has made, and closes.
+type nodeSource struct{ node exec.Node }
+
+// Next implements pipeline.Source.
+func (s nodeSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	row, err := s.node.Next(ctx)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return row.Doc, nil
+}
+
+// Save implements pipeline.Source; Share is over before it would be asked.
+func (nodeSource) Save() {}
+
+// Restore implements pipeline.Source.
+func (nodeSource) Restore(context.Context) error { return nil }
+
+// Close implements pipeline.Source.
+func (nodeSource) Close() {}
 
 func (s *planSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 	s.Close()

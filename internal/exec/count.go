@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"math"
 	"sync/atomic"
 )
 
@@ -29,7 +28,7 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 		if err == nil {
 			return n.end()
 		}
-		if !p.Shared() || interrupted(ctx) != nil {
+		if p.Workers() < 2 || interrupted(ctx) != nil {
 			return nil, err
 		}
 		// Which of several errors comes first was chance: the scan below finds the one that always does.
@@ -51,18 +50,12 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 	return n.end()
 }
 
-// parallelScan returns the scan that can count in parallel, nil where the order or the number of records looked at matters,
-// or where the reader is not one that goroutines can share.
+// parallelScan returns the scan that can count in parallel, nil where the order matters or there is none.
 func (n *Count) parallelScan() *ParallelScan {
-	scan, ok := n.inputs[0].(*CollScan)
-	if !ok || n.procs == nil || n.skip > 0 || n.limit > 0 || scan.stats.Works > 0 || n.env.limit != math.MaxUint64 {
+	if n.procs == nil || n.skip > 0 || n.limit > 0 {
 		return nil
 	}
-	reader, ok := n.env.Reader.(*Reader)
-	if !ok || !reader.Pinned() {
-		return nil
-	}
-	return NewParallelScan(reader, scan.options, n.procs)
+	return Parallel(n.inputs[0], n.procs)
 }
 
 func (n *Count) countParallel(ctx context.Context, p *ParallelScan) error {
@@ -83,9 +76,6 @@ func (n *Count) countParallel(ctx context.Context, p *ParallelScan) error {
 	})
 	if err == nil {
 		n.stats.Counted = counted.Load()
-		stats := n.inputs[0].Stats()
-		*stats = *p.Stats()
-		stats.IsEOF = true
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type ParallelScan struct {
 	procs   *Processors
 	after   uint64
 	work    func(ctx context.Context, in Node) error
+	instead *CollScan // gets the counters, if not nil
 
 	// wanted is how many workers wait for a range beyond those on offer; it is what a worker looks at between records.
 	wanted atomic.Int32
@@ -61,6 +63,23 @@ func NewParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *Para
 	return p
 }
 
+// Parallel returns the scan that reads in parallel what a node would, and gives the node its counters; nil where the node is
+// no collection scan at its beginning, where the number of records looked at matters, or where the reader is not one that
+// goroutines can share.
+func Parallel(n Node, procs *Processors) *ParallelScan {
+	scan, ok := n.(*CollScan)
+	if !ok || scan.stats.Works > 0 || scan.env.limit != math.MaxUint64 || scan.tailable {
+		return nil
+	}
+	reader, ok := scan.env.Reader.(*Reader)
+	if !ok || !reader.Pinned() {
+		return nil
+	}
+	p := NewParallelScan(reader, scan.options, procs)
+	p.instead = scan
+	return p
+}
+
 // Run calls work with a node that yields records, and calls it again on other goroutines while there are idle processors and
 // records left to share. It returns when all calls have returned. The first error ends the others; which of several errors
 // is the first is chance.
@@ -78,11 +97,15 @@ func (p *ParallelScan) Run(ctx context.Context, work func(ctx context.Context, i
 	if p.panic != nil {
 		panic(p.panic)
 	}
+	if p.err == nil && p.instead != nil {
+		p.instead.stats = p.stats
+		p.instead.stats.IsEOF = true
+	}
 	return p.err
 }
 
-// Shared reports whether more than one goroutine took part.
-func (p *ParallelScan) Shared() bool { return p.workers > 1 }
+// Workers returns how many goroutines took part, after Run.
+func (p *ParallelScan) Workers() int { return p.workers }
 
 // Stats returns the counters of all nodes together, after Run.
 func (p *ParallelScan) Stats() *Stats { return &p.stats }

@@ -54,6 +54,9 @@ type Accumulation struct {
 	Init Expr
 	// FixedSize says that Bytes is always the same.
 	FixedSize bool
+	// Unordered says that the order of the documents does not show in the result: but for which of several equal numbers it
+	// is, and the last digit of a sum of doubles.
+	Unordered bool
 
 	plain func() Accumulator // nil where Init is not constant
 	start func(init bsonx.Value) (Accumulator, error)
@@ -81,6 +84,8 @@ type accumulator struct {
 	make  func() Accumulator
 	parse func(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error)
 	fixed bool
+	// unordered is Accumulation.Unordered.
+	unordered bool
 }
 
 const operatorCount = 6
@@ -88,10 +93,10 @@ const operatorCount = 6
 // plainAccumulators are those that take one operand; the first operatorCount are operators too.
 func plainAccumulators() []accumulator {
 	return []accumulator{
-		{name: "$sum", make: func() Accumulator { return &sumAccumulator{} }, fixed: true},
-		{name: "$avg", make: func() Accumulator { return &avgAccumulator{} }, fixed: true},
-		{name: "$min", make: func() Accumulator { return &extreme{sign: -1} }},
-		{name: "$max", make: func() Accumulator { return &extreme{sign: 1} }},
+		{name: "$sum", make: func() Accumulator { return &sumAccumulator{} }, fixed: true, unordered: true},
+		{name: "$avg", make: func() Accumulator { return &avgAccumulator{} }, fixed: true, unordered: true},
+		{name: "$min", make: func() Accumulator { return &extreme{sign: -1} }, unordered: true},
+		{name: "$max", make: func() Accumulator { return &extreme{sign: 1} }, unordered: true},
 		{name: "$stdDevPop", make: func() Accumulator { return &deviation{} }, fixed: true},
 		{name: "$stdDevSamp", make: func() Accumulator { return &deviation{sample: true} }, fixed: true},
 		{name: "$first", make: func() Accumulator { return &endAccumulator{first: true} }},
@@ -152,7 +157,7 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, 
 	if err != nil {
 		return nil, err
 	}
-	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, plain: a.make}, nil
+	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, plain: a.make}, nil
 }
 
 // ObjectFields returns the fields of an expression that builds a document, {a: …, b: …}.

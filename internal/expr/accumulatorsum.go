@@ -14,7 +14,7 @@ func parseCount(name string, arg bsonx.Value, _ *Vars) (*Accumulation, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$count takes no arguments, i.e. $count:{}")
 	}
 	return &Accumulation{
-		Name: name, Arg: &Const{bsonx.Int32(1)}, FixedSize: true,
+		Name: name, Arg: &Const{bsonx.Int32(1)}, FixedSize: true, Unordered: true,
 		plain: func() Accumulator { return &sumAccumulator{} },
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -174,10 +175,23 @@ func (g *group) compile() {
 func (g *group) idParts() int { return len(g.read.inputs) - len(g.fields) }
 
 func (g *group) open(src Source, env *Env) Source {
+	s := g.source(env, &groupMemory{limit: int64(env.memoryLimit())})
+	s.src = src
+	return s
+}
+
+// source returns a source without an input.
+func (g *group) source(env *Env, memory *groupMemory) *groupSource {
 	return &groupSource{
-		input: input{src}, group: g, limit: env.memoryLimit(), spill: env.newSpill(), index: map[string]*groupEntry{},
+		group: g, env: env, memory: memory, spill: env.newSpill(), index: map[string]*groupEntry{},
 		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now},
 	}
+}
+
+// groupMemory is what the groups take, those of all goroutines together.
+type groupMemory struct {
+	limit int64
+	used  atomic.Int64
 }
 
 // groupEntry is one group.
@@ -189,13 +203,15 @@ type groupEntry struct {
 
 type groupSource struct {
 	input
-	limit   int
 	group   *group
+	env     *Env
+	memory  *groupMemory
+	parts   []*groupSource // of other goroutines
 	ctx     expr.Context
 	loaded  bool
 	entries []*groupEntry
 	index   map[string]*groupEntry
-	bytes   int
+	bytes   int64 // the part of memory that the entries take
 	next    int
 	key     []byte
 	out     *bsonx.Builder
@@ -206,7 +222,7 @@ type groupSource struct {
 
 // Close implements Source.
 func (s *groupSource) Close() {
-	s.spill.close()
+	s.closeSpills()
 	s.input.Close()
 }
 
@@ -231,22 +247,40 @@ func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 func (s *groupSource) load(ctx context.Context) error {
-	r := s.group.read.start(&s.ctx)
-	if err := Drain(ctx, s.src, func(doc bsonx.Doc) error { return s.add(r, doc) }); err != nil {
-		return err
+	done := false
+	if rows, ok := s.src.(*sharedRows); ok {
+		var err error
+		if done, err = s.gatherShared(ctx, rows); err != nil {
+			return err
+		}
 	}
-	if !s.spill.used() {
+	if !done {
+		if err := s.gather(ctx, s.src); err != nil {
+			return err
+		}
+	}
+	spills := []*spill{s.spill}
+	for _, part := range s.parts {
+		spills = append(spills, part.spill)
+	}
+	if !slices.ContainsFunc(spills, (*spill).used) {
 		return nil
 	}
 	err := s.writeRun()
 	if err != nil {
 		return err
 	}
-	if s.merged, err = s.spill.merge(); err != nil {
+	if s.merged, err = mergeSpills(spills); err != nil {
 		return err
 	}
 	s.more = s.merged.next()
 	return s.merged.err
+}
+
+// gather reads documents to the end and adds each to its group.
+func (s *groupSource) gather(ctx context.Context, src Source) error {
+	r := s.group.read.start(&s.ctx)
+	return Drain(ctx, src, func(doc bsonx.Doc) error { return s.add(r, doc) })
 }
 
 func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
@@ -264,9 +298,10 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 		s.key = appendGroupKey(s.key, v)
 	}
 	e, ok := s.index[string(s.key)]
+	entered := 0
 	if !ok {
 		var err error
-		if e, err = s.entry(r); err != nil {
+		if e, entered, err = s.entry(r); err != nil {
 			return err
 		}
 		s.ctx.Root = bsonx.Document(doc)
@@ -275,27 +310,30 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 	if err != nil {
 		return err
 	}
-	if s.bytes += grown; s.bytes > s.limit {
+	if grown += entered; grown == 0 {
+		return nil
+	}
+	s.bytes += int64(grown)
+	if s.memory.used.Add(int64(grown)) > s.memory.limit {
 		return s.writeRun()
 	}
 	return nil
 }
 
-// entry makes the group of the document that is being read.
-func (s *groupSource) entry(r *reading) (*groupEntry, error) {
+// entry makes the group of the document that is being read, and tells how much memory it takes.
+func (s *groupSource) entry(r *reading) (*groupEntry, int, error) {
 	id, err := s.id(r)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	e := &groupEntry{key: string(s.key), id: id}
 	var bytes int
 	if e.values, bytes, err = s.group.start(&s.ctx, id); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	s.bytes += bytes + len(s.key) + len(id.Data) + groupEntryBytes
 	s.index[e.key] = e
 	s.entries = append(s.entries, e)
-	return e, nil
+	return e, bytes + len(s.key) + len(id.Data) + groupEntryBytes, nil
 }
 
 // groupEntryBytes is about what a group takes beside its key and accumulators.
@@ -328,7 +366,7 @@ func (s *groupSource) id(r *reading) (bsonx.Value, error) {
 func (s *groupSource) writeRun() error {
 	if s.spill == nil {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.limit)
+			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.memory.limit)
 	}
 	slices.SortFunc(s.entries, func(a, b *groupEntry) int { return strings.Compare(a.key, b.key) })
 	for _, e := range s.entries {
@@ -347,6 +385,7 @@ func (s *groupSource) writeRun() error {
 	}
 	clear(s.index)
 	clear(s.entries)
+	s.memory.used.Add(-s.bytes)
 	s.entries, s.bytes = s.entries[:0], 0
 	return s.spill.endRun()
 }

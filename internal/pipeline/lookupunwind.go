@@ -211,4 +211,3 @@ func (l *lookup) needs(n *needs) {
 		n.define(strings.Join(l.unwind.index, "."))
 	}
 }
-

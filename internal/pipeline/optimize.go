@@ -22,6 +22,8 @@ const (
 	RuleFuse
 	// RuleNarrow lets stages that copy documents leave out the fields that no later stage reads.
 	RuleNarrow
+	// RuleParallel lets several goroutines read a collection for a $group to which the order is nothing. It is applied by Run.
+	RuleParallel
 
 	// AllRules are all of them.
 	AllRules Rule = 1<<iota - 1
@@ -54,6 +56,7 @@ func rules() []rewriteRule {
 		{RuleTopK, "top k", limitSorts},
 		{RuleFuse, "fuse", fuseLookups},
 		{RuleNarrow, "narrow", narrowStages},
+		{RuleParallel, "parallel", func(steps []step) []step { return steps }},
 	}
 }
 

@@ -140,12 +140,14 @@ func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]
 	return steps, nil
 }
 
-// Run returns the pipeline's results over a source, which is closed with them. A nil env has no collections.
+// Run returns the pipeline's results over a source, which is closed with them. A nil env has no collections. A Shared
+// source may be read by several goroutines.
 func (p *Pipeline) Run(src Source, env *Env) Source {
-	for _, s := range p.steps {
-		src = s.open(src, env.of(s))
+	steps := p.steps
+	if p.opts.Disable&RuleParallel == 0 {
+		src, steps = share(steps, src, env)
 	}
-	return src
+	return open(steps, src, env)
 }
 
 // IsEmpty reports whether the pipeline passes its documents on unchanged.

@@ -97,31 +97,46 @@ func (s *spill) used() bool { return s != nil && len(s.starts) > 0 }
 
 // merge returns all entries in the order of their keys; of equal keys, those of earlier runs come first, and those of
 // one run in the order in which they were added. Nothing may be added later.
-func (s *spill) merge() (*spillMerge, error) {
-	if s.err != nil || !s.used() {
-		return &spillMerge{}, s.err
+func (s *spill) merge() (*spillMerge, error) { return mergeSpills([]*spill{s}) }
+
+// mergeSpills is merge of several spills, of which the earlier ones come first.
+func mergeSpills(spills []*spill) (*spillMerge, error) {
+	m := &spillMerge{}
+	for _, s := range spills {
+		if err := s.addRuns(m); err != nil {
+			return nil, err
+		}
+	}
+	heap.Init(&m.runs)
+	return m, nil
+}
+
+func (s *spill) addRuns(m *spillMerge) error {
+	if !s.used() {
+		return nil
+	}
+	if s.err != nil {
+		return s.err
 	}
 	if err := s.out.Flush(); err != nil {
-		return nil, fmt.Errorf("writing a spilled run: %w", err)
+		return fmt.Errorf("writing a spilled run: %w", err)
 	}
 	s.out = nil
-	m := &spillMerge{}
 	for i, start := range s.starts {
 		end := s.size
 		if i+1 < len(s.starts) {
 			end = s.starts[i+1]
 		}
-		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), spillReadBuffer), number: i}
+		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), spillReadBuffer), number: len(m.runs)}
 		ok, err := r.next()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if ok {
 			m.runs = append(m.runs, r)
 		}
 	}
-	heap.Init(&m.runs)
-	return m, nil
+	return nil
 }
 
 // close removes the file.

@@ -19,10 +19,27 @@ type Execution struct {
 	env  *exec.Env
 	root exec.Node
 	plan *solution
+	// processors lends those that Share uses; nil lends none.
+	processors *exec.Processors
 }
 
 // Next returns the next row, or nil at the end. For Find, row.Doc is the final document.
 func (e *Execution) Next(ctx context.Context) (*exec.Row, error) { return e.root.Next(ctx) }
+
+// Share calls work with nodes that yield the rows, each row once and in no order, on several goroutines where processors are
+// idle; see exec.ParallelScan. It returns how many took part: 0, without a call, where the rows of this plan cannot be
+// shared. After an error Next yields all rows from the beginning; otherwise the execution is at its end.
+func (e *Execution) Share(ctx context.Context, work func(ctx context.Context, in exec.Node) error) (workers int, err error) {
+	if e.processors == nil {
+		return 0, nil
+	}
+	scan := exec.Parallel(e.root, e.processors)
+	if scan == nil {
+		return 0, nil
+	}
+	err = scan.Run(ctx, work)
+	return scan.Workers(), err
+}
 
 // Save lets go of the reader: an idle cursor pins no snapshot.
 func (e *Execution) Save() {

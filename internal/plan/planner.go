@@ -59,7 +59,11 @@ func (p *Planner) SetSortMemory(bytes int) { p.sortMemory.Store(int64(bytes)) }
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
 // the caller's; it is used until the Execution is saved or closed.
 func (p *Planner) Find(ctx context.Context, q *Query, r storage.Reader) (*Execution, error) {
-	return p.open(ctx, q, r, purposeFind)
+	run, err := p.open(ctx, q, r, purposeFind)
+	if err == nil {
+		run.processors = p.processors
+	}
+	return run, err
 }
 
 // Targets plans the documents that an update, delete or findAndModify works on. The Execution yields whole documents

@@ -1,0 +1,80 @@
+package pipeline
+
+import (
+	"context"
+)
+
+// Shared is a source whose documents several goroutines can read.
+type Shared interface {
+	Source
+	// Share calls work with sources that yield the documents between them, each once and in no order, on several goroutines
+	// where processors are idle. It returns how many took part: 0, without a call, where that cannot be done. After an error
+	// Next yields all documents; otherwise the source is at its end.
+	Share(ctx context.Context, work func(ctx context.Context, in Source) error) (workers int, err error)
+}
+
+// sharedRows is what the steps before a $group make of a shared source. Read with Next it is as any other source.
+type sharedRows struct {
+	Source
+	shared Shared
+	steps  []step
+	env    *Env
+}
+
+// each calls work with sources that yield the documents between them.
+func (s *sharedRows) each(ctx context.Context, work func(ctx context.Context, in Source) error) (workers int, err error) {
+	return s.shared.Share(ctx, func(ctx context.Context, in Source) error {
+		rows := open(s.steps, in, s.env)
+		defer rows.Close()
+		return work(ctx, rows)
+	})
+}
+
+func open(steps []step, src Source, env *Env) Source {
+	for _, s := range steps {
+		src = s.open(src, env.of(s))
+	}
+	return src
+}
+
+// share runs the steps up to the first $group, if all of them let several goroutines work on a document each, over a source
+// that can be shared. It returns the steps that are left.
+func share(steps []step, src Source, env *Env) (Source, []step) {
+	shared, ok := src.(Shared)
+	if !ok {
+		return src, steps
+	}
+	for i, s := range steps {
+		if g, ok := s.stage.(*group); ok {
+			if !g.isUnordered() || !isRepeatable(s.spec) {
+				return src, steps
+			}
+			return g.open(&sharedRows{open(steps[:i], src, env), shared, steps[:i], env}, env.of(s)), steps[i+1:]
+		}
+		if !perDocument(s) {
+			return src, steps
+		}
+	}
+	return src, steps
+}
+
+// perDocument reports whether a step makes of each document what it would make of it alone.
+func perDocument(s step) bool {
+	switch s.stage.(type) {
+	case *match, *project, *replaceRoot, *unwind, *redact, *lookup:
+		return isRepeatable(s.spec)
+	default:
+		return false
+	}
+}
+
+// isUnordered reports whether the order of the documents does not show in the groups: not more than in which of several
+// equal numbers an extreme is, and in the last digit of a sum of doubles.
+func (g *group) isUnordered() bool {
+	for _, f := range g.fields {
+		if !f.Unordered {
+			return false
+		}
+	}
+	return true
+}
