@@ -32,8 +32,8 @@ type Context struct {
 	arena  bsonx.Arena // of values that expressions make
 	loaded *Fields     // what reader reads
 	reader *bsonx.FieldReader
-	stack []bsonx.Value
-	zones map[string]*time.Location // time zones that were looked up
+	stack  []bsonx.Value
+	zones  map[string]*time.Location // time zones that were looked up
 }
 
 // Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.
