@@ -1,4 +1,4 @@
-package tour
+package pages
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	page        = "../../docs/tour.md"
+	docs        = "../../docs"
 	stepTimeout = 3 * time.Minute
 )
 
@@ -36,8 +36,10 @@ type step struct {
 	answer  string
 }
 
-// prompts begin the commands of each kind of block.
+// prompts begin the commands of each kind of block, and continued their further lines.
 var prompts = map[string]string{"console": "$ ", "server": "$ ", "mongosh": "> "}
+
+const continued = "| "
 
 // parse splits the page into text and blocks: text[i] stands before blocks[i], the last text at the end.
 func parse(t *testing.T, content string) (text []string, blocks []block) {
@@ -58,10 +60,19 @@ func parse(t *testing.T, content string) (text []string, blocks []block) {
 		}
 		b := block{kind: kind}
 		for line := range strings.Lines(body) {
+			line = strings.TrimSuffix(line, "\n")
 			if command, ok := strings.CutPrefix(line, prompt); ok {
-				b.steps = append(b.steps, step{command: strings.TrimSuffix(command, "\n")})
+				b.steps = append(b.steps, step{command: command})
+				continue
+			}
+			if len(b.steps) == 0 {
+				t.Fatalf("a block of %s does not begin with a command: %s", kind, line)
+			}
+			last := &b.steps[len(b.steps)-1]
+			if more, ok := strings.CutPrefix(line, continued); ok && last.answer == "" {
+				last.command += "\n" + more
 			} else {
-				b.steps[len(b.steps)-1].answer += line
+				last.answer += line + "\n"
 			}
 		}
 		blocks = append(blocks, b)
@@ -74,14 +85,14 @@ func format(text []string, blocks []block) string {
 	for i, b := range blocks {
 		out.WriteString(text[i] + "```" + b.kind + "\n")
 		for _, s := range b.steps {
-			out.WriteString(prompts[b.kind] + s.command + "\n" + s.answer)
+			out.WriteString(prompts[b.kind] + strings.ReplaceAll(s.command, "\n", "\n"+continued) + "\n" + s.answer)
 		}
 		out.WriteString("```")
 	}
 	return out.String() + text[len(blocks)]
 }
 
-// guide runs the tour in a directory of its own.
+// guide runs a page in a directory of its own.
 type guide struct {
 	t    *testing.T
 	dir  string
@@ -89,24 +100,28 @@ type guide struct {
 	mo   *shell
 }
 
-func TestTour(t *testing.T) {
+// TestPages runs every page with commands.
+func TestPages(t *testing.T) {
 	bin := os.Getenv("SHEAF_BIN")
 	if bin == "" {
 		t.Skip("set SHEAF_BIN to the sheaf program")
 	}
-	npm.Packages(t) // the tour needs mongosh, and npm for its data
+	npm.Packages(t) // the pages need mongosh, and the tour npm for its data
+	for _, page := range []string{"tour.md", "aggregation.md"} {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			runPage(t, bin, filepath.Join(docs, page))
+		})
+	}
+}
+
+func runPage(t *testing.T, bin, page string) {
 	content, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, blocks := parse(t, string(content))
-	g := &guide{t: t, dir: t.TempDir()}
-	if err := os.MkdirAll(filepath.Join(g.dir, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(bin, filepath.Join(g.dir, "bin", "sheaf")); err != nil {
-		t.Fatal(err)
-	}
+	g := newGuide(t, bin)
 	for i := range blocks {
 		for j := range blocks[i].steps {
 			s := &blocks[i].steps[j]
@@ -125,6 +140,25 @@ func TestTour(t *testing.T) {
 	}
 }
 
+// newGuide makes a directory that looks like the repository to the commands of a page.
+func newGuide(t *testing.T, bin string) *guide {
+	t.Helper()
+	g := &guide{t: t, dir: t.TempDir()}
+	folder, err := filepath.Abs(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(g.dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"bin/sheaf": bin, "docs": folder} {
+		if err := os.Symlink(to, filepath.Join(g.dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g
+}
+
 // run executes one command and returns what a person would see of it.
 func (g *guide) run(kind, command string) string {
 	switch kind {
@@ -135,13 +169,16 @@ func (g *guide) run(kind, command string) string {
 		if g.mo == nil {
 			g.mo = startShell(g.t, g.dir, "mongodb://127.0.0.1:"+g.port+"/?directConnection=true")
 		}
-		return g.mo.ask(command)
+		return g.mo.ask(strings.ReplaceAll(command, "\n", " "))
 	}
 	if strings.HasPrefix(command, "go build ") {
 		return "" // the program is there already
 	}
 	if strings.HasPrefix(command, "bin/sheaf ") {
 		command += " --uri 'mongodb://127.0.0.1:" + g.port + "/?directConnection=true'"
+	}
+	if arguments, ok := strings.CutPrefix(command, "mongosh "); ok {
+		command = "HOME=" + g.dir + " " + mongosh(g.t) + " --norc --port " + g.port + " " + arguments
 	}
 	ctx, cancel := context.WithTimeout(g.t.Context(), stepTimeout)
 	defer cancel()
@@ -215,13 +252,17 @@ type shell struct {
 	send  func(string)
 }
 
+func mongosh(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(npm.Packages(t), "node_modules", ".bin", "mongosh")
+}
+
 // endMark is printed after every answer.
 const endMark = "--end-of-answer--"
 
 func startShell(t *testing.T, dir, uri string) *shell {
 	t.Helper()
-	bin := filepath.Join(npm.Packages(t), "node_modules", ".bin", "mongosh")
-	cmd := exec.Command(bin, "--quiet", "--norc", uri)
+	cmd := exec.Command(mongosh(t), "--quiet", "--norc", uri)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TERM=dumb", "HOME="+dir)
 	stdin, err := cmd.StdinPipe()
