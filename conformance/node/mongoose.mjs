@@ -1,4 +1,4 @@
-// What an application does with Mongoose: schemas, validation, indexes, populate, middleware. Run by node_test.go.
+// What an application does with Mongoose: schemas, validation, indexes, populate, middleware, aggregation. Run by node_test.go.
 import assert from 'node:assert';
 import mongoose from 'mongoose';
 
@@ -97,6 +97,46 @@ await check('updates: save of changes, update operators, array filters', async (
   const reviewed = await Book.findOneAndUpdate(
     { isbn: '1' }, { $set: { 'reviews.$[r].stars': 4 } }, { arrayFilters: [{ 'r.stars': 5 }], returnDocument: 'after' });
   assert.strictEqual(reviewed.reviews[0].stars, 4);
+});
+
+await check('aggregate: group, lookup, and the models\' own options', async () => {
+  const byAuthor = await Book.aggregate()
+    .match({ author: { $exists: true } })
+    .group({ _id: '$author', books: { $sum: 1 }, pages: { $sum: '$pages' } })
+    .lookup({ from: Author.collection.name, localField: '_id', foreignField: '_id', as: 'author' })
+    .unwind('$author')
+    .sort({ books: -1, 'author.name': 1 })
+    .project({ _id: 0, name: '$author.name', books: 1, pages: 1 });
+  assert.deepStrictEqual(byAuthor, [{ books: 2, pages: 590, name: 'Terry' }, { books: 2, pages: 525, name: 'Ursula' }]);
+  const [facet] = await Book.aggregate().facet({ tags: [{ $unwind: '$tags' }, { $sortByCount: '$tags' }, { $limit: 1 }], n: [{ $count: 'n' }] }).allowDiskUse(true);
+  assert.strictEqual(facet.n[0].n, 4);
+  assert.strictEqual(facet.tags[0].count, 2);
+});
+
+await check('aggregate: a cursor streams over several batches', async () => {
+  let n = 0;
+  for await (const doc of Book.aggregate([{ $unwind: { path: '$tags', preserveNullAndEmptyArrays: true } }]).cursor({ batchSize: 1 })) n += doc.title ? 1 : 0;
+  assert.strictEqual(n, await Book.aggregate([{ $project: { n: { $max: [1, { $size: '$tags' }] } } }, { $group: { _id: null, n: { $sum: '$n' } } }]).then((r) => r[0].n));
+});
+
+await check('populate on what a pipeline gave', async () => {
+  const latest = await Book.aggregate([{ $sort: { pages: -1 } }, { $limit: 1 }, { $project: { title: 1, author: 1 } }]);
+  const [book] = await Author.populate(latest, { path: 'author', select: 'name', model: Author });
+  assert.strictEqual(book.author.name, 'Ursula');
+});
+
+await check('virtual populate and a model over a view', async () => {
+  await mongoose.connection.createCollection('longBooks', { viewOn: Book.collection.name, pipeline: [{ $match: { pages: { $gt: 280 } } }, { $project: { title: 1, pages: 1 } }] });
+  const Long = mongoose.model('Long', new Schema({ title: String, pages: Number }, { autoCreate: false, autoIndex: false }), 'longBooks');
+  assert.deepStrictEqual((await Long.find().sort('title').lean()).map((b) => b.title), ['Guards', 'Mort', 'The Dispossessed']);
+  assert.strictEqual(await Long.countDocuments({ pages: { $lt: 300 } }), 1);
+});
+
+await check('updates with a pipeline', async () => {
+  const result = await Book.updateMany({ author: terry }, [{ $set: { title: { $toUpper: '$title' } } }], { updatePipeline: true });
+  assert.strictEqual(result.modifiedCount, 2);
+  const back = await Book.findOneAndUpdate({ isbn: '2' }, [{ $set: { title: 'Mort' } }], { updatePipeline: true, returnDocument: 'after' });
+  assert.strictEqual(back.title, 'Mort');
 });
 
 await check('upsert and versioning', async () => {

@@ -1,4 +1,4 @@
-// What a person does in mongosh: connect, look around, CRUD, indexes, validation. Run by node_test.go.
+// What a person does in mongosh: connect, look around, CRUD, indexes, validation, aggregation. Run by node_test.go.
 const assert = require('assert');
 
 let passed = 0;
@@ -100,6 +100,99 @@ check('deleteMany, countDocuments and distinct', () => {
   assert.strictEqual(shop.numbers.deleteMany({ _id: { $gte: 10 } }).deletedCount, 990);
   assert.strictEqual(shop.numbers.estimatedDocumentCount(), 10);
 });
+
+// Aggregation: a few sales, in whole numbers so that sums are exact.
+shop.sales.insertMany(Array.from({ length: 500 }, (_, i) => ({ _id: i, item: 1 + (i % 4), qty: i % 7, at: ISODate(`2024-0${1 + (i % 3)}-15`) })));
+
+check('aggregate: $match, $group, $sort', () => {
+  const by = shop.sales.aggregate([
+    { $match: { _id: { $lt: 8 } } },
+    { $group: { _id: '$item', n: { $sum: 1 }, qty: { $sum: '$qty' } } },
+    { $sort: { _id: 1 } },
+  ]).toArray();
+  same(by, [{ _id: 1, n: 2, qty: 4 }, { _id: 2, n: 2, qty: 6 }, { _id: 3, n: 2, qty: 8 }, { _id: 4, n: 2, qty: 3 }]);
+});
+
+check('aggregate: $lookup and $unwind join', () => {
+  const joined = shop.sales.aggregate([
+    { $match: { _id: { $in: [0, 3] } } },
+    { $lookup: { from: 'items', localField: 'item', foreignField: '_id', as: 'item' } },
+    { $unwind: '$item' },
+    { $project: { name: '$item.name' } },
+    { $sort: { _id: 1 } },
+  ]).toArray();
+  same(joined, [{ _id: 0, name: 'tea' }, { _id: 3, name: 'juice' }]);
+});
+
+check('aggregate: a cursor over several batches, counted and iterated', () => {
+  const cursor = shop.sales.aggregate([{ $match: { qty: { $gte: 0 } } }, { $set: { double: { $multiply: ['$qty', 2] } } }], { cursor: { batchSize: 33 } });
+  let n = 0;
+  let sum = 0;
+  while (cursor.hasNext()) {
+    sum += cursor.next().double;
+    n++;
+  }
+  assert.strictEqual(n, 500);
+  assert.strictEqual(sum, 2 * shop.sales.aggregate([{ $group: { _id: null, s: { $sum: '$qty' } } }]).next().s);
+  assert.strictEqual(cursor.isExhausted(), true);
+});
+
+check('aggregate: windows, facets, dates and let', () => {
+  const [first, second] = shop.sales.aggregate([
+    { $match: { _id: { $lt: 3 } } },
+    { $setWindowFields: { sortBy: { _id: 1 }, output: { run: { $sum: '$qty', window: { documents: ['unbounded', 'current'] } } } } },
+    { $project: { run: 1 } },
+    { $skip: 1 },
+  ]).toArray();
+  same([first, second], [{ _id: 1, run: 1 }, { _id: 2, run: 3 }]);
+  const facet = shop.sales.aggregate([{ $facet: {
+    months: [{ $group: { _id: { $dateToString: { date: '$at', format: '%Y-%m' } }, n: { $count: {} } } }, { $sort: { _id: 1 } }],
+    large: [{ $match: { $expr: { $gt: ['$qty', '$$least'] } } }, { $count: 'n' }],
+  } }], { let: { least: 5 } }).next();
+  same(facet, { months: [{ _id: '2024-01', n: 167 }, { _id: '2024-02', n: 167 }, { _id: '2024-03', n: 166 }], large: [{ n: 71 }] });
+});
+
+check('$merge and $out write', () => {
+  const totals = [{ $group: { _id: '$item', qty: { $sum: '$qty' } } }];
+  same(shop.sales.aggregate([...totals, { $out: 'totals' }]).toArray(), []);
+  assert.strictEqual(shop.totals.countDocuments(), 4);
+  shop.sales.aggregate([...totals, { $set: { again: true } }, { $merge: { into: 'totals', whenMatched: 'merge' } }]);
+  assert.strictEqual(shop.totals.countDocuments({ again: true, qty: { $gt: 0 } }), 4);
+  failsWith(11000, () => shop.sales.aggregate([...totals, { $merge: { into: 'totals', whenMatched: 'fail' } }]).toArray());
+});
+
+check('views are created, read and refuse writes', () => {
+  shop.createView('teas', 'sales', [{ $match: { item: 1 } }, { $project: { qty: 1 } }]);
+  assert.strictEqual(shop.teas.countDocuments(), 125);
+  same(shop.teas.find({ _id: { $lt: 6 } }).sort({ _id: -1 }).toArray(), [{ _id: 4, qty: 4 }, { _id: 0, qty: 0 }]);
+  same(shop.teas.distinct('qty').sort(), [0, 1, 2, 3, 4, 5, 6]);
+  failsWith(166, () => shop.teas.insertOne({}));
+  assert.strictEqual(shop.getCollectionInfos({ name: 'teas' })[0].type, 'view');
+  shop.teas.drop();
+});
+
+check('updates with a pipeline', () => {
+  const result = shop.sales.updateMany({ _id: { $lt: 2 } }, [{ $set: { label: { $concat: ['#', { $toString: '$_id' }] } } }, { $unset: 'at' }]);
+  assert.strictEqual(result.modifiedCount, 2);
+  same(shop.sales.findOne({ _id: 1 }), { _id: 1, item: 2, qty: 1, label: '#1' });
+});
+
+check('mapReduce, inline and into a collection', () => {
+  const map = function () { emit(this.item, this.qty); };
+  const reduce = function (key, values) { return Array.sum(values); };
+  const inline = shop.sales.mapReduce(map, reduce, { out: { inline: 1 }, query: { _id: { $lt: 8 } } });
+  same(inline.results.sort((a, b) => a._id - b._id), [{ _id: 1, value: 4 }, { _id: 2, value: 6 }, { _id: 3, value: 8 }, { _id: 4, value: 3 }]);
+  shop.sales.mapReduce(map, reduce, { out: { replace: 'reduced' }, query: { _id: { $lt: 8 } }, finalize: (key, value) => value * key });
+  same(shop.reduced.find().sort({ _id: 1 }).toArray().map((d) => d.value), [4, 12, 24, 12]);
+});
+
+check('a pipeline that is wrong is refused with MongoDB\'s codes', () => {
+  failsWith(40324, () => shop.sales.aggregate([{ $nope: 1 }]).toArray());
+  failsWith(31325, () => shop.sales.aggregate([{ $project: { a: { $nope: 1 } } }]).toArray());
+  failsWith(2, () => shop.sales.aggregate([{ $project: { a: { $divide: ['$qty', 0] } } }]).toArray());
+});
+
+for (const c of ['sales', 'totals', 'reduced']) shop[c].drop();
 
 check('indexes: create, list, use, drop', () => {
   shop.items.createIndex({ name: 1 }, { unique: true });
