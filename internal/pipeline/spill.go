@@ -27,8 +27,7 @@ import (
 // An entry is: uvarint length of the key, uvarint length of the payload, key, payload.
 type spill struct {
 	dir    string
-	file   *os.File
-	named  bool // the file could not be removed while open
+	file   spillFile
 	out    *bufio.Writer
 	size   int64
 	starts []int64 // where the runs begin
@@ -55,10 +54,11 @@ func (s *spill) add(key, payload []byte) {
 	if s.err != nil {
 		return
 	}
-	if s.file == nil {
-		if s.err = s.create(); s.err != nil {
+	if s.out == nil {
+		if s.err = s.file.create(s.dir); s.err != nil {
 			return
 		}
+		s.out = bufio.NewWriterSize(s.file, spillWriteBuffer)
 	}
 	if !s.inRun {
 		s.inRun = true
@@ -74,16 +74,6 @@ func (s *spill) add(key, payload []byte) {
 			return
 		}
 	}
-}
-
-func (s *spill) create() error {
-	f, err := os.CreateTemp(s.dir, "sheaf-spill-*")
-	if err != nil {
-		return fmt.Errorf("creating a file to spill to: %w", err)
-	}
-	s.file, s.named = f, os.Remove(f.Name()) != nil
-	s.out = bufio.NewWriterSize(f, spillWriteBuffer)
-	return nil
 }
 
 // endRun ends the current run, and reports the first error of its entries.
@@ -141,15 +131,39 @@ func (s *spill) addRuns(m *spillMerge) error {
 
 // close removes the file.
 func (s *spill) close() {
-	if s == nil || s.file == nil {
+	if s != nil {
+		s.file.close()
+	}
+}
+
+// spillFile is a temporary file that is gone when it is closed, and where the system allows that, nameless before.
+type spillFile struct {
+	*os.File
+	named bool
+}
+
+func (f *spillFile) create(dir string) error {
+	if f.File != nil {
+		return nil
+	}
+	file, err := os.CreateTemp(dir, "sheaf-spill-*")
+	if err != nil {
+		return fmt.Errorf("creating a file to spill to: %w", err)
+	}
+	f.File, f.named = file, os.Remove(file.Name()) != nil
+	return nil
+}
+
+func (f *spillFile) close() {
+	if f.File == nil {
 		return
 	}
 	// The file's content is of no use any more: an error of closing it changes nothing.
-	_ = s.file.Close()
-	if s.named {
-		_ = os.Remove(s.file.Name())
+	_ = f.File.Close()
+	if f.named {
+		_ = os.Remove(f.Name())
 	}
-	s.file = nil
+	f.File = nil
 }
 
 // spillMerge reads the entries of all runs in order.

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -28,6 +29,52 @@ func TestWindowMemory(t *testing.T) {
 		if got := mongoerr.CodeOf(err); err != nil && got != code || err == nil && code != 0 {
 			t.Errorf("%s: %v", stages, err)
 		}
+	}
+}
+
+// TestWindowSpills runs functions over partitions that exceed the memory: they are read from a file, with the same values.
+func TestWindowSpills(t *testing.T) {
+	t.Parallel()
+	docs := make([]bsonx.Doc, 3000)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "g", i%2, "n", (i*7919)%3000, "s", strings.Repeat("x", i%400))
+		if i%5 > 0 {
+			docs[i] = bsonx.NewDoc("_id", i, "g", i%2, "n", (i*7919)%3000, "s", strings.Repeat("x", i%400), "v", float64(i%97)/8)
+		}
+	}
+	dir := t.TempDir()
+	for _, function := range []string{
+		`{"$sum": "$v"}`,
+		`{"$avg": "$v", "window": {"documents": [-3, 2]}}`,
+		`{"$sum": "$v", "window": {"documents": ["unbounded", -5]}}`,
+		`{"$max": "$s", "window": {"documents": [10, 20]}}`,
+		`{"$first": "$s", "window": {"documents": [-20, -10]}}`,
+		`{"$min": "$s", "window": {"range": [-20, 5]}}`,
+		`{"$stdDevPop": "$v", "window": {"range": ["current", 30]}}`,
+		`{"$shift": {"output": "$s", "by": 7}}`,
+		`{"$shift": {"output": "$s", "by": -7}}`,
+		`{"$linearFill": "$v"}`,
+		`{"$locf": "$v"}`,
+		`{"$rank": {}}`,
+		`{"$derivative": {"input": "$n"}, "window": {"documents": [-2, 2]}}`,
+	} {
+		stages := `[{"$setWindowFields": {"partitionBy": "$g", "sortBy": {"n": 1}, "output": {"a": {"$count": {}}, "b": ` + function + `, "c": {"$sum": "$v"}}}}]`
+		p := mustParse(t, stages, pipeline.Options{})
+		want, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, nil))
+		if err != nil {
+			t.Fatalf("%s: %v", function, err)
+		}
+		got, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir}))
+		if err != nil || !got.Equal(want) {
+			t.Errorf("%s: answers differ from those without a spill, %v", function, err)
+		}
+	}
+	p := mustParse(t, `[{"$setWindowFields": {"output": {"n": {"$push": "$s"}}}}]`, pipeline.Options{})
+	if _, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir})); mongoerr.CodeOf(err) != 5414201 {
+		t.Errorf("what a function keeps does not count: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v left behind, %v", left, err)
 	}
 }
 

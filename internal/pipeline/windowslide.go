@@ -24,11 +24,12 @@ func slidingFunction(bounds windowBounds, arg, key expr.Expr, order *windowSort,
 	if bounds.byRange {
 		key = order.by
 	}
+	keeps := !bounds.lower.unbounded || bounds.byRange || bounds.upper.offset < 0
 	return &windowFunction{
 		streams: bounds.lower.unbounded && !bounds.upper.unbounded && !bounds.byRange && bounds.upper.offset == 0,
 		open: func(ctx *expr.Context) (windowExec, error) {
 			state, err := open(ctx)
-			return &slidingExec{bounds: bounds, arg: arg, key: key, state: state}, err
+			return &slidingExec{bounds: bounds, arg: arg, key: key, state: state, keeps: keeps}, err
 		},
 	}
 }
@@ -41,6 +42,8 @@ type slidingExec struct {
 	state    windowState
 
 	queue   []windowEntry // of the documents from first up to fetched
+	keeps   bool          // entries stay longer than their documents are in memory
+	chunk   []byte        // where the values of such entries are copied to
 	first   int
 	added   int // the next document to come into the window
 	fetched int // the next document to read
@@ -130,6 +133,10 @@ func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (boo
 				return false, err
 			}
 		}
+		if x.keeps {
+			x.copy(&e.value)
+			x.copy(&e.key)
+		}
 		x.queue = append(x.queue, e)
 		x.fetched++
 		if err := p.grow(windowEntryBytes + len(e.value.Data) + len(e.key.Data)); err != nil {
@@ -138,6 +145,22 @@ func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (boo
 	}
 	return true, nil
 }
+
+// copy gives a value memory of its own, so that it does not hold that of its document.
+func (x *slidingExec) copy(v *bsonx.Value) {
+	if cap(x.chunk)-len(x.chunk) < len(v.Data) {
+		x.chunk = make([]byte, 0, max(min(2*cap(x.chunk), maxValueChunk), minValueChunk, len(v.Data)))
+	}
+	at := len(x.chunk)
+	x.chunk = append(x.chunk, v.Data...)
+	v.Data = x.chunk[at:len(x.chunk):len(x.chunk)]
+}
+
+// Copied values are in pieces of memory, of which the first are small: there are small partitions.
+const (
+	minValueChunk = 128
+	maxValueChunk = 16 << 10
+)
 
 // window returns the first and the last document of the window of document i, which have been read.
 func (x *slidingExec) window(ctx context.Context, p *windowPartition, i int) (lower, upper int, err error) {

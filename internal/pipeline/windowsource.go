@@ -49,13 +49,23 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			s.values[i] = bsonx.Null
 		}
 	}
+	doc, err := s.part.docs.doc(s.next)
+	if err != nil {
+		return nil, err
+	}
 	s.out.Reset(s.out.Bytes()[:0])
 	s.out.StartDoc()
-	s.stage.output.fields(s.out, s.part.doc(s.next), s.values)
+	s.stage.output.fields(s.out, doc, s.values)
 	s.out.End()
-	s.part.release(s.next)
+	s.part.docs.release()
 	s.next++
 	return s.out.Bytes(), nil
+}
+
+// Close implements Source.
+func (s *windowSource) Close() {
+	s.part.docs.close()
+	s.input.Close()
 }
 
 // start begins a partition.
@@ -71,28 +81,27 @@ func (s *windowSource) start() error {
 }
 
 // windowPartition reads one partition after the other. It keeps the documents from the current one to the last one
-// that a function asked for. Where all functions look at the current document only, it keeps nothing.
+// that a function asked for, in a file where they exceed the memory limit. Where all functions look at the current
+// document only, it keeps nothing.
 type windowPartition struct {
-	src     Source
-	stage   *setWindowFields
-	ctx     expr.Context
-	limit   int
-	diskUse bool
+	src   Source
+	stage *setWindowFields
+	ctx   expr.Context
+	env   *Env
+	limit int
 
 	key     bsonx.Value // of the partition
 	started bool
-	docs    []bsonx.Doc // from document base on
-	base    int
+	docs    docDeque
 	ended   bool
 	pending bsonx.Doc // the first document of the next partition
 	pendKey bsonx.Value
-	chunk   []byte // where documents are copied to
-	bytes   int    // of what is kept here and in functions
+	bytes   int // of what functions keep
 }
 
 // has reports whether the partition has a document i, and reads up to it.
 func (p *windowPartition) has(ctx context.Context, i int) (bool, error) {
-	for p.base+len(p.docs) <= i {
+	for p.docs.end() <= i {
 		if p.ended {
 			return false, nil
 		}
@@ -118,7 +127,7 @@ func (p *windowPartition) take(doc bsonx.Doc) error {
 		return err
 	}
 	if !p.stage.streams {
-		doc = p.copy(doc)
+		doc = p.docs.copy(doc)
 	}
 	if p.started && p.stage.partition != nil && !p.same(key) {
 		p.pending, p.pendKey, p.ended = doc, key.Clone(), true
@@ -154,57 +163,35 @@ func (p *windowPartition) same(key bsonx.Value) bool {
 	return bsonx.CompareValues(key, p.key) == 0
 }
 
-const windowChunk = 32 << 10
-
-func (p *windowPartition) copy(doc bsonx.Doc) bsonx.Doc {
-	if cap(p.chunk)-len(p.chunk) < len(doc) {
-		p.chunk = make([]byte, 0, max(windowChunk, len(doc)))
-	}
-	at := len(p.chunk)
-	p.chunk = append(p.chunk, doc...)
-	return p.chunk[at:len(p.chunk):len(p.chunk)]
-}
-
-// docOverhead is about what a document costs beside its bytes.
-const docOverhead = 32
-
 func (p *windowPartition) keep(doc bsonx.Doc) error {
-	p.docs = append(p.docs, doc)
-	return p.grow(len(doc) + docOverhead)
+	p.docs.push(doc)
+	return p.grow(0)
 }
 
-// grow counts memory, which may be negative.
+// grow counts memory of functions, which may be negative. Documents can be spilled, and what functions keep cannot.
 func (p *windowPartition) grow(n int) error {
 	p.bytes += n
-	if p.bytes <= p.limit {
+	if p.bytes+p.docs.bytes <= p.limit {
 		return nil
 	}
-	if p.diskUse {
+	if p.env == nil || !p.env.AllowDiskUse {
+		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
+			"Exceeded max memory. Current memory: %d bytes. Max allowed memory: %d bytes. Set 'allowDiskUse: true' to spill to disk", p.bytes+p.docs.bytes, p.limit)
+	}
+	if p.bytes > p.limit {
 		return mongoerr.New(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d", p.bytes, p.limit)
 	}
-	return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-		"Exceeded max memory. Current memory: %d bytes. Max allowed memory: %d bytes. Set 'allowDiskUse: true' to spill to disk", p.bytes, p.limit)
+	return p.docs.spill(p.env.TempDir)
 }
-
-// doc returns a document that has has reported.
-func (p *windowPartition) doc(i int) bsonx.Doc { return p.docs[i-p.base] }
 
 // eval computes an expression for document i.
 func (p *windowPartition) eval(e expr.Expr, i int) (bsonx.Value, error) {
-	p.ctx.Root = bsonx.Document(p.doc(i))
-	return e.Eval(&p.ctx)
-}
-
-// release lets go of document i, the first one.
-func (p *windowPartition) release(i int) {
-	p.bytes -= len(p.docs[0]) + docOverhead
-	p.docs[0] = nil
-	if len(p.docs) == 1 {
-		p.docs = p.docs[:0]
-	} else {
-		p.docs = p.docs[1:]
+	doc, err := p.docs.doc(i)
+	if err != nil {
+		return bsonx.Missing, err
 	}
-	p.base = i + 1
+	p.ctx.Root = bsonx.Document(doc)
+	return e.Eval(&p.ctx)
 }
 
 // advance goes to the next partition, and reports false where there is none.
@@ -212,9 +199,9 @@ func (p *windowPartition) advance() bool {
 	if p.pending == nil {
 		return false
 	}
-	p.key, p.base, p.ended, p.bytes = p.pendKey, 0, false, 0
-	p.docs = append(p.docs[:0], p.pending)
-	p.bytes = len(p.pending) + docOverhead
+	p.key, p.ended, p.bytes = p.pendKey, false, 0
+	p.docs.reset()
+	p.docs.push(p.pending)
 	p.pending = nil
 	return true
 }

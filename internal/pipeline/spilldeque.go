@@ -1,0 +1,172 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// docDeque keeps numbered documents between the first one that is still needed and the last one that was read. Those
+// in memory are the newest: spill moves them to a file, from which they are read again in blocks.
+//
+// The file has no name while it is open, where the system allows that. A docDeque belongs to one goroutine; its zero value is
+// empty.
+type docDeque struct {
+	base int // the first document
+	docs []bsonx.Doc
+	from int // the number of docs[0]
+	// bytes is what the documents in memory take.
+	bytes int
+	chunk []byte // where documents are copied to
+
+	file   spillFile
+	size   int64
+	blocks []dequeBlock // the documents from base to from, in order
+	loaded [dequeCache]loadedBlock
+	turn   int
+}
+
+// dequeBlock is a run of documents in the file.
+type dequeBlock struct {
+	first int // the number of its first document
+	at    int64
+	size  int
+}
+
+type loadedBlock struct {
+	first, end int // end is 0 where there is none
+	docs       []bsonx.Doc
+}
+
+const (
+	docChunk       = 32 << 10
+	dequeBlockSize = 64 << 10
+	// dequeCache is how many blocks are in memory: one where the deque is read, some where it is looked ahead.
+	dequeCache = 4
+	// docOverhead is about what a document costs beside its bytes.
+	docOverhead = 32
+)
+
+// end is the number of the document that is pushed next.
+func (d *docDeque) end() int { return d.from + len(d.docs) }
+
+// push adds a document, which it keeps.
+func (d *docDeque) push(doc bsonx.Doc) {
+	d.docs = append(d.docs, doc)
+	d.bytes += len(doc) + docOverhead
+}
+
+// copy returns a copy of a document for push.
+func (d *docDeque) copy(doc bsonx.Doc) bsonx.Doc {
+	if cap(d.chunk)-len(d.chunk) < len(doc) {
+		d.chunk = make([]byte, 0, max(docChunk, len(doc)))
+	}
+	at := len(d.chunk)
+	d.chunk = append(d.chunk, doc...)
+	return d.chunk[at:len(d.chunk):len(d.chunk)]
+}
+
+// release lets go of the first document.
+func (d *docDeque) release() {
+	d.base++
+	for len(d.blocks) > 0 && d.blockEnd(0) <= d.base {
+		d.blocks = d.blocks[1:]
+	}
+	if d.base <= d.from {
+		return
+	}
+	d.bytes -= len(d.docs[0]) + docOverhead
+	d.docs[0] = nil
+	if len(d.docs) == 1 {
+		d.docs = d.docs[:0]
+	} else {
+		d.docs = d.docs[1:]
+	}
+	d.from++
+}
+
+func (d *docDeque) blockEnd(i int) int {
+	if i+1 < len(d.blocks) {
+		return d.blocks[i+1].first
+	}
+	return d.from
+}
+
+// reset empties the deque, and makes 0 the number of the next document.
+func (d *docDeque) reset() {
+	clear(d.docs)
+	d.base, d.from, d.bytes, d.size = 0, 0, 0, 0
+	d.docs, d.blocks = d.docs[:0], nil
+	d.loaded = [dequeCache]loadedBlock{}
+}
+
+// spill moves what is in memory to the file in dir.
+func (d *docDeque) spill(dir string) error {
+	if len(d.docs) == 0 {
+		return nil
+	}
+	if err := d.file.create(dir); err != nil {
+		return err
+	}
+	var block []byte
+	first := d.from
+	for i, doc := range d.docs {
+		block = append(block, doc...)
+		if len(block) < dequeBlockSize && i+1 < len(d.docs) {
+			continue
+		}
+		if _, err := d.file.WriteAt(block, d.size); err != nil {
+			return fmt.Errorf("writing spilled documents: %w", err)
+		}
+		d.blocks = append(d.blocks, dequeBlock{first, d.size, len(block)})
+		d.size += int64(len(block))
+		block, first = block[:0], d.from+i+1
+	}
+	d.from += len(d.docs)
+	clear(d.docs)
+	d.docs, d.chunk, d.bytes = d.docs[:0], nil, 0
+	return nil
+}
+
+// doc returns a document from base on. It stays as it is for as long as it is held.
+func (d *docDeque) doc(i int) (bsonx.Doc, error) {
+	if i >= d.from {
+		return d.docs[i-d.from], nil
+	}
+	for j := range d.loaded {
+		if l := &d.loaded[j]; l.first <= i && i < l.end {
+			return l.docs[i-l.first], nil
+		}
+	}
+	return d.load(i)
+}
+
+// load reads the block that has document i.
+func (d *docDeque) load(i int) (bsonx.Doc, error) {
+	low, high := 0, len(d.blocks)
+	for high-low > 1 {
+		if mid := (low + high) / 2; d.blocks[mid].first <= i {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	b := d.blocks[low]
+	data := make([]byte, b.size)
+	if _, err := d.file.ReadAt(data, b.at); err != nil {
+		return nil, fmt.Errorf("reading spilled documents: %w", err)
+	}
+	l := &d.loaded[d.turn]
+	d.turn = (d.turn + 1) % dequeCache
+	*l = loadedBlock{first: b.first, end: d.blockEnd(low)}
+	for len(data) > 0 {
+		n := binary.LittleEndian.Uint32(data)
+		l.docs = append(l.docs, data[:n:n])
+		data = data[n:]
+	}
+	return l.docs[i-l.first], nil
+}
+
+// close removes the file.
+func (d *docDeque) close() { d.file.close() }
