@@ -2,12 +2,15 @@ package pipeline
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 // bucketAuto is $bucketAuto: it sorts its input by a value and cuts it into buckets of about the same count. Documents of
@@ -17,8 +20,9 @@ type bucketAuto struct {
 	buckets int
 	rounder rounder // nil without a granularity
 	outputs
-	read reader // of the accumulators' operands
-	opts Options
+	read    reader // of the accumulators' operands
+	ordered bool   // an accumulator goes by the order in which documents come
+	opts    Options
 }
 
 func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
@@ -54,8 +58,18 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 			return nil, mongoerr.New(4544714, "Can't refer to the group key in $bucketAuto")
 		}
 	}
+	b.ordered = slices.ContainsFunc(b.fields, goesByOrder)
 	b.read = newReader(b.args())
 	return []stage{b}, nil
+}
+
+// goesByOrder reports whether an accumulator's result depends on the order of its input.
+func goesByOrder(acc *expr.Accumulation) bool {
+	switch acc.Name {
+	case "$first", "$last", "$firstN", "$lastN", "$push", "$mergeObjects":
+		return true
+	}
+	return false
 }
 
 func (b *bucketAuto) set(name string, v bsonx.Value) (err error) {
@@ -94,13 +108,14 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 
 func (b *bucketAuto) open(src Source, env *Env) Source {
 	return &bucketAutoSource{
-		input: input{src}, stage: b, limit: env.memoryLimit(), sorter: newSorter(env, 0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
+		input: input{src}, stage: b, env: env, limit: env.memoryLimit(), sorter: newSorter(env, 0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}
 }
 
 type bucketAutoSource struct {
 	input
 	stage  *bucketAuto
+	env    *Env
 	limit  int
 	ctx    expr.Context
 	sorter *sorter
@@ -111,6 +126,7 @@ type bucketAutoSource struct {
 	buckets int         // how many have been begun
 	value   bsonx.Value // of the next document
 	doc     bsonx.Doc   // the next document, nil at the end
+	number  int64       // of the next document, as it came
 	min     bsonx.Value // of the next bucket, where it is not that of its first document
 }
 
@@ -134,7 +150,7 @@ func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.bucket(ctx)
 }
 
-// load sorts the input. The sorter's documents are {"": <value>, "d": <document>}.
+// load sorts the input. The sorter's documents are {"": <value>, "d": <document>, "n": <number>}.
 func (s *bucketAutoSource) load(ctx context.Context) error {
 	pair := bsonx.NewBuilder(nil)
 	var key []byte
@@ -147,11 +163,17 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		if v.IsMissing() {
 			v = bsonx.Null
 		}
+		if s.stage.rounder != nil {
+			if err := checkRoundable(v); err != nil {
+				return err
+			}
+		}
 		s.count++
 		pair.Reset(pair.Bytes()[:0])
 		pair.StartDoc()
 		pair.Value("", v)
 		pair.Doc("d", doc)
+		pair.Int64("n", int64(s.count))
 		pair.End()
 		key = keystring.Append(key[:0], v, false)
 		return s.sorter.add(key, pair.Bytes())
@@ -177,9 +199,8 @@ func (s *bucketAutoSource) step() error {
 	s.value = it.Value()
 	it.Next()
 	s.doc = it.Value().Doc()
-	if s.stage.rounder != nil {
-		return checkRoundable(s.value)
-	}
+	it.Next()
+	s.number = it.Value().Int64()
 	return nil
 }
 
@@ -190,6 +211,7 @@ func (s *bucketAutoSource) bucket(ctx context.Context) (bsonx.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer f.close()
 	size := max(1, int(math.Round(float64(s.count)/float64(s.stage.buckets))))
 	for n := 0; s.doc != nil && (n < size || s.buckets == s.stage.buckets); n++ {
 		if err := f.take(); err != nil {
@@ -197,6 +219,9 @@ func (s *bucketAutoSource) bucket(ctx context.Context) (bsonx.Doc, error) {
 		}
 	}
 	if err := s.absorb(f); err != nil {
+		return nil, err
+	}
+	if err := f.finish(); err != nil {
 		return nil, err
 	}
 	if s.min = f.max; s.doc != nil && s.stage.rounder == nil {
@@ -219,8 +244,8 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 		}
 	}
 	for s.doc != nil {
-		c := bsonx.CompareValues(s.value, boundary)
-		if rounder == nil && c != 0 || rounder != nil && c >= 0 {
+		// Without a rounder, and for zero, which is not rounded, the boundary is the greatest value of the bucket.
+		if c := bsonx.CompareValues(s.value, boundary); c > 0 || c == 0 && rounder != nil && !numeric.IsZero(boundary) {
 			break
 		}
 		if err := f.take(); err != nil {
@@ -237,6 +262,12 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 		return err
 	}
 	f.max = boundary
+	if numeric.IsZero(boundary) {
+		// Zero is not rounded: the bucket ends where the next one begins.
+		var err error
+		f.max, err = rounder.down(s.value)
+		return err
+	}
 	return nil
 }
 
@@ -248,6 +279,9 @@ type bucketFiller struct {
 	reading  *reading
 	min, max bsonx.Value
 	bytes, n int
+	// sorter brings the documents back into the order in which they came, where that matters; nil elsewhere.
+	sorter *sorter
+	key    [8]byte
 }
 
 func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error) {
@@ -263,7 +297,16 @@ func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error)
 	}
 	var err error
 	f.accs, f.bytes, err = s.stage.start(&s.ctx, bsonx.Missing)
+	if s.stage.ordered {
+		f.sorter = newSorter(s.env, 0)
+	}
 	return f, err
+}
+
+func (f *bucketFiller) close() {
+	if f.sorter != nil {
+		f.sorter.close()
+	}
 }
 
 // take adds the next document to the bucket.
@@ -271,7 +314,22 @@ func (f *bucketFiller) take() error {
 	if f.n++; f.n%interruptInterval == 0 && f.ctx.Err() != nil {
 		return context.Cause(f.ctx)
 	}
-	f.reading.read(f.s.doc)
+	var err error
+	if f.sorter != nil {
+		binary.BigEndian.PutUint64(f.key[:], uint64(f.s.number))
+		err = f.sorter.add(f.key[:], f.s.doc)
+	} else {
+		err = f.accumulate(f.s.doc)
+	}
+	if err != nil {
+		return err
+	}
+	f.max = bsonx.Value{Type: f.s.value.Type, Data: append(f.max.Data[:0:0], f.s.value.Data...)}
+	return f.s.step()
+}
+
+func (f *bucketFiller) accumulate(doc bsonx.Doc) error {
+	f.reading.read(doc)
 	grown, err := f.s.stage.add(f.accs, f.reading, 0)
 	if err != nil {
 		return err
@@ -279,6 +337,27 @@ func (f *bucketFiller) take() error {
 	if f.bytes += grown; f.bytes > f.s.limit {
 		return mongoerr.New(mongoerr.ExceededMemoryLimit, "Exceeded memory limit for $bucketAuto. Memory limit: %d bytes", f.s.limit)
 	}
-	f.max = bsonx.Value{Type: f.s.value.Type, Data: append(f.max.Data[:0:0], f.s.value.Data...)}
-	return f.s.step()
+	return nil
+}
+
+// finish accumulates the documents that were brought back into order.
+func (f *bucketFiller) finish() error {
+	if f.sorter == nil {
+		return nil
+	}
+	if err := f.sorter.finish(); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		if n%interruptInterval == 0 && f.ctx.Err() != nil {
+			return context.Cause(f.ctx)
+		}
+		doc, err := f.sorter.next()
+		if err != nil || doc == nil {
+			return err
+		}
+		if err := f.accumulate(doc); err != nil {
+			return err
+		}
+	}
 }

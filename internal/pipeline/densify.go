@@ -20,8 +20,7 @@ const (
 
 // densify is $densify over documents that are sorted.
 type densify struct {
-	path         []string
-	by           expr.Expr   // the value of the field
+	path         []string    // through documents only
 	partitions   [][]string  // the paths of partitionByFields
 	partitionBy  []expr.Expr // and their values
 	kind         densifyRange
@@ -69,9 +68,6 @@ func idlString(name string, v bsonx.Value, required bool) error {
 func (d *densify) parsePaths(field string, partitions bsonx.Value) error {
 	var err error
 	if d.path, err = expr.SplitFieldPath(field); err != nil {
-		return err
-	}
-	if d.by, err = expr.Parse(bsonx.String("$"+field), nil); err != nil {
 		return err
 	}
 	if d.partitions, err = idlPaths("$densify.partitionByFields", partitions); err != nil {
@@ -204,6 +200,15 @@ func (d *densify) following(v bsonx.Value) (bsonx.Value, error) {
 		return d.unit.add(v, n)
 	}
 	return numeric.Add(v, d.step)
+}
+
+// preceding returns the value one step before another.
+func (d *densify) preceding(v bsonx.Value) (bsonx.Value, error) {
+	if d.unit != noUnit {
+		n, _ := d.step.AsInt64()
+		return d.unit.add(v, -n)
+	}
+	return numeric.Subtract(v, d.step)
 }
 
 func (d *densify) open(src Source, env *Env) Source {

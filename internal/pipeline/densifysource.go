@@ -70,15 +70,16 @@ func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
 // take begins with a document; one without the field passes.
 func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	s.ctx.Root = bsonx.Document(doc)
-	v, err := s.stage.by.Eval(&s.ctx)
-	if err != nil || nullishValue(v) {
-		return doc, err
+	v := doc.LookupPath(s.stage.path...)
+	if nullishValue(v) {
+		return doc, nil
 	}
 	if err := s.stage.check(v); err != nil {
 		return nil, err
 	}
 	partition := make([]bsonx.Value, len(s.stage.partitionBy))
 	for i, e := range s.stage.partitionBy {
+		var err error
 		if partition[i], err = e.Eval(&s.ctx); err != nil {
 			return nil, err
 		}
@@ -95,9 +96,33 @@ func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	}
 	if !s.current.started {
 		s.current.started = true
-		s.current.next = s.start(v)
+		if err := s.begin(v); err != nil || s.doc == nil {
+			return doc, err
+		}
 	}
 	return s.before()
+}
+
+// begin finds where the current partition, whose first document has the value v, is filled from. Where a full range begins
+// less than a step before it, the document goes out first, as it does in MongoDB.
+func (s *densifySource) begin(v bsonx.Value) error {
+	p := s.current
+	p.next = s.start(v)
+	if s.stage.kind != densifyFull || bsonx.CompareValues(v, s.least) == 0 {
+		return nil
+	}
+	before, err := s.stage.preceding(s.least)
+	if err != nil {
+		return err
+	}
+	if p.next, err = s.stage.following(before); err != nil {
+		return err
+	}
+	after, err := s.stage.following(s.least)
+	if bsonx.CompareValues(v, after) <= 0 {
+		s.doc = nil
+	}
+	return err
 }
 
 // start returns the first value that a partition whose first document has the value v is filled from.

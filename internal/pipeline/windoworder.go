@@ -119,9 +119,9 @@ func (s *shift) value(ctx context.Context, p *windowPartition, i int) (bsonx.Val
 		if !ok || err != nil {
 			return s.fallback, err
 		}
-		return p.eval(s.arg, i+s.by)
+		return s.at(p, i+s.by)
 	}
-	v, err := p.eval(s.arg, i)
+	v, err := s.at(p, i)
 	if err != nil {
 		return v, err
 	}
@@ -133,6 +133,15 @@ func (s *shift) value(ctx context.Context, p *windowPartition, i int) (bsonx.Val
 	old := s.past[0]
 	s.past = s.past[1:]
 	return old, p.grow(len(v.Data) - len(old.Data))
+}
+
+// at returns the value at a document that is there; a missing one is as one outside of the partition.
+func (s *shift) at(p *windowPartition, i int) (bsonx.Value, error) {
+	v, err := p.eval(s.arg, i)
+	if v.IsMissing() {
+		v = s.fallback
+	}
+	return v, err
 }
 
 func parseExpMovingAvg(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
@@ -192,13 +201,16 @@ func movingWeight(n, alpha bsonx.Value) (bsonx.Value, error) {
 	return numeric.ToDecimal(alpha)
 }
 
-// expMovingAvg keeps its value as a decimal, as MongoDB does, and answers with doubles until a decimal comes.
+// expMovingAvg keeps its value as a decimal, as MongoDB does, and answers with doubles until a decimal comes, be it in an
+// earlier partition.
 type expMovingAvg struct {
 	arg          expr.Expr
 	weight, rest bsonx.Value
 	current      bsonx.Value
 	decimal      bool
 }
+
+func (x *expMovingAvg) reset() { x.current = bsonx.Missing }
 
 func (x *expMovingAvg) value(_ context.Context, p *windowPartition, i int) (bsonx.Value, error) {
 	v, err := p.eval(x.arg, i)

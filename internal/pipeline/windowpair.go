@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers.
+// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers. Those
+// that are not finite are not counted, and make the result NaN where there are enough others.
 type covariance struct {
 	sample    bool
 	x, y      slidingAvg
@@ -110,15 +111,17 @@ func (c *covariance) fail(err error) {
 }
 
 func (c *covariance) result() (bsonx.Value, error) {
-	if c.nonFinite > 0 {
-		return bsonx.Double(math.NaN()), nil
-	}
 	n := c.count
 	if c.sample {
 		n--
 	}
-	if n <= 0 {
+	switch {
+	case n <= 0:
 		return bsonx.Null, nil
+	case c.count == 1:
+		return bsonx.Double(0), nil
+	case c.nonFinite > 0:
+		return bsonx.Double(math.NaN()), nil
 	}
 	sum, err := c.sum.result()
 	if err != nil {
@@ -269,9 +272,10 @@ func (d *derivative) bytes() int { return windowEntryBytes * len(d.queue) }
 
 // integral is the area under the line through the documents of a window.
 type integral struct {
-	unit  int64
-	queue []windowEntry
-	sum   slidingSum
+	unit       int64
+	queue      []windowEntry
+	sum        slidingSum
+	notNumbers int // how many entries in the window have a NaN
 }
 
 func (g *integral) add(e windowEntry) error {
@@ -285,12 +289,24 @@ func (g *integral) add(e windowEntry) error {
 	case g.unit == 0 && dated:
 		return mongoerr.New(5423902, "$integral (with no 'unit') expects the sortBy field to be numeric")
 	}
+	if isNaN(e) {
+		g.notNumbers++
+	}
 	g.queue = append(g.queue, e.clone())
 	return g.change(len(g.queue)-2, 1)
 }
 
+func isNaN(e windowEntry) bool {
+	key, _ := e.key.AsFloat64()
+	value, _ := e.value.AsFloat64()
+	return math.IsNaN(key) || math.IsNaN(value)
+}
+
 func (g *integral) remove(windowEntry) error {
 	err := g.change(0, -1)
+	if isNaN(g.queue[0]) {
+		g.notNumbers--
+	}
 	g.queue = g.queue[1:]
 	return err
 }
@@ -323,6 +339,9 @@ func (g *integral) change(i, quantity int) error {
 func (g *integral) result() (bsonx.Value, error) {
 	if len(g.queue) == 0 {
 		return bsonx.Null, nil
+	}
+	if g.notNumbers > 0 {
+		return bsonx.Double(math.NaN()), nil
 	}
 	v, err := g.sum.result()
 	if err != nil || g.unit == 0 {

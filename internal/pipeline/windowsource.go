@@ -15,6 +15,9 @@ type windowExec interface {
 	value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error)
 }
 
+// resettable is a windowExec that goes on with the next partition.
+type resettable interface{ reset() }
+
 // windowSource is $setWindowFields over documents that are sorted.
 type windowSource struct {
 	input
@@ -72,6 +75,10 @@ func (s *windowSource) Close() {
 func (s *windowSource) start() error {
 	s.opened, s.next = true, 0
 	for i, f := range s.stage.functions {
+		if e, ok := s.execs[i].(resettable); ok {
+			e.reset()
+			continue
+		}
 		var err error
 		if s.execs[i], err = f.open(&s.part.ctx); err != nil {
 			return err

@@ -284,14 +284,13 @@ func (s *slidingDeviation) change(v bsonx.Value, quantity int64) {
 		return
 	case math.IsNaN(f) || math.IsInf(f, 0):
 		s.nonFinite += quantity
-		s.count += quantity
 		return
 	case s.count == 0:
 		s.count++
 		s.sum.update(v, 1)
 		return
 	case s.count+quantity == 0:
-		*s = slidingDeviation{sample: s.sample}
+		*s = slidingDeviation{sample: s.sample, nonFinite: s.nonFinite}
 		return
 	}
 	total, _ := s.sum.result()
@@ -303,14 +302,14 @@ func (s *slidingDeviation) change(v bsonx.Value, quantity int64) {
 }
 
 func (s *slidingDeviation) result() (bsonx.Value, error) {
-	if s.nonFinite > 0 {
-		return bsonx.Double(math.NaN()), nil
-	}
 	n := s.count
 	if s.sample {
 		n--
 	}
-	if n <= 0 {
+	switch {
+	case n <= 0:
+		return bsonx.Null, nil
+	case s.nonFinite > 0:
 		return bsonx.Null, nil
 	}
 	total, _ := s.m2.result()
