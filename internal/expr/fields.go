@@ -44,3 +44,11 @@ func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	}
 	c.reader.Read(doc)
 }
+
+// Forget lets go of the document and its metadata.
+func (c *Context) Forget() {
+	c.Root, c.Meta = bsonx.Missing, nil
+	if c.reader != nil {
+		c.reader.Read(nil)
+	}
+}

@@ -37,7 +37,7 @@ func projectStage(p *projection.Projection, err error) ([]stage, error) {
 }
 
 func (p *project) open(src Source, _ *Env) Source {
-	return &projectSource{input: input{src}, projection: p.projection}
+	return &projectSource{input: input{src}, projection: p.projection.Applier()}
 }
 
 func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
@@ -46,7 +46,7 @@ func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
 
 type projectSource struct {
 	input
-	projection *projection.Projection
+	projection *projection.Applier
 	buf        []byte
 }
 
@@ -55,6 +55,6 @@ func (s *projectSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	s.buf, err = s.projection.Apply(s.buf[:0], doc, nil)
+	s.buf, err = s.projection.Apply(s.buf[:0], doc)
 	return s.buf, err
 }

@@ -71,6 +71,28 @@ func (p *Projection) Apply(dst []byte, doc bsonx.Doc, meta *Meta) ([]byte, error
 	}
 	ctx := p.contexts.Get().(*expr.Context)
 	defer p.release(ctx)
+	return p.evaluate(dst, doc, meta, ctx)
+}
+
+// Applier applies a projection for one goroutine, which it saves the search for a context.
+type Applier struct {
+	projection *Projection
+	ctx        expr.Context
+}
+
+// Applier returns a new Applier of the projection.
+func (p *Projection) Applier() *Applier { return &Applier{projection: p} }
+
+// Apply appends the projection of doc to dst, without metadata.
+func (a *Applier) Apply(dst []byte, doc bsonx.Doc) ([]byte, error) {
+	if p := a.projection; !p.identity && p.root.computes {
+		return p.evaluate(dst, doc, nil, &a.ctx)
+	}
+	return a.projection.Apply(dst, doc, nil)
+}
+
+// evaluate is Apply for a projection that computes, or rewrites what it projected.
+func (p *Projection) evaluate(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Context) ([]byte, error) {
 	ctx.Now = p.now
 	ctx.Load(p.fields, doc)
 	if meta != nil {
@@ -102,7 +124,7 @@ func (p *Projection) apply(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Cont
 
 // release forgets what the context borrowed.
 func (p *Projection) release(ctx *expr.Context) {
-	ctx.Root, ctx.Meta = bsonx.Missing, nil
+	ctx.Forget()
 	p.contexts.Put(ctx)
 }
 
