@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -67,16 +68,44 @@ func TestLookupPlansAgree(t *testing.T) {
 		index := results(t, fmt.Sprintf(stages, "indexedF"), docs, colls.env())
 		little := colls.env()
 		little.MemoryLimit = 100
-		if scans := results(t, fmt.Sprintf(stages, "f"), docs, little); table != index || table != scans {
-			t.Errorf("%s:\n%s\n%s\n%s", paths, table, index, scans)
+		scans := results(t, fmt.Sprintf(stages, "f"), docs, little)
+		little.AllowDiskUse, little.TempDir = true, t.TempDir()
+		file := results(t, fmt.Sprintf(stages, "f"), docs, little)
+		if table != index || table != scans || table != file {
+			t.Errorf("%s:\n%s\n%s\n%s\n%s", paths, table, index, scans, file)
 		}
+		if left, err := os.ReadDir(little.TempDir); err != nil || len(left) > 0 {
+			t.Errorf("files are left: %v, %v", left, err)
+		}
+	}
+}
+
+// TestLookupFile joins with more documents of one value, and more values, than a block of the table on the disk holds.
+func TestLookupFile(t *testing.T) {
+	t.Parallel()
+	var foreign, docs []bsonx.Doc
+	for i := range 6000 {
+		foreign = append(foreign, bsonx.NewDoc("_id", i, "k", []bsonx.Value{bsonx.Int32(int32(i)), bsonx.String([]string{"many", "few"}[min(i%3, 1)*min(i%100, 1)])}))
+	}
+	for i := range 300 {
+		docs = append(docs, bsonx.NewDoc("_id", i, "k", i*21))
+	}
+	docs = append(docs, bsonx.NewDoc("_id", "a", "k", "few"), bsonx.NewDoc("_id", "b", "k", "many"), bsonx.NewDoc("_id", "c", "k", "none"), bsonx.NewDoc("_id", "d"))
+	stages := `[{"$lookup": {"from": "f", "localField": "k", "foreignField": "k", "as": "r"}}, {"$project": {"r._id": 1}}]`
+	env := fakeCollections{"f": foreign}.env()
+	want := results(t, stages, docs, env)
+	env.MemoryLimit, env.AllowDiskUse, env.TempDir = 40_000, true, t.TempDir()
+	if got := results(t, stages, docs, env); got != want {
+		t.Error("the answers of the table on the disk differ from those of the one in memory")
 	}
 }
 
 func results(t *testing.T, stages string, docs []bsonx.Doc, env *pipeline.Env) string {
 	t.Helper()
 	var out strings.Builder
-	err := pipeline.Drain(context.Background(), mustParse(t, stages, pipeline.Options{DB: "db"}).Run(&pipeline.SliceSource{Docs: docs}, env), func(d bsonx.Doc) error {
+	src := mustParse(t, stages, pipeline.Options{DB: "db"}).Run(&pipeline.SliceSource{Docs: docs}, env)
+	defer src.Close()
+	err := pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		out.WriteString(print(t, d) + "\n")
 		return nil
 	})

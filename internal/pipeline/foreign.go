@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -44,31 +45,75 @@ func matchAny(path string, values []bsonx.Value) bsonx.Value {
 }
 
 // foreignField finds the documents of another collection by the values of a field: through an index where there is
-// one, else in a table of the whole collection that the second search makes, if it fits into memory, else by scans.
+// one, else in a table of the whole collection that the second search makes, in memory or on the disk, else by scans.
 type foreignField struct {
 	db, name, path string
 	before         []bsonx.Value // stages that stand before the search
 	opts           Options
 	env            *Env
+	tables         *foreignTables // of several goroutines together; nil where the field has its own
 
 	searches int
-	table    *foreignTable // nil where there is none
+	table    foreignTable // nil where there is none
 	hits     hitSource
+}
+
+// foreignTable finds documents by values.
+type foreignTable interface {
+	// find appends the positions of the documents that have one of the values, in their order and each once.
+	find(dst []int64, values []bsonx.Value) ([]int64, error)
+	// doc returns the document at a position, in buf if it has to be copied.
+	doc(at int64, buf []byte) (bsonx.Doc, error)
+	// close lets go of files.
+	close()
+}
+
+// foreignTables is a table that the goroutines of one stage have together. The first that needs it makes it.
+type foreignTables struct {
+	once  sync.Once
+	table foreignTable
+	err   error
+}
+
+func (t *foreignTables) close() {
+	if t.table != nil {
+		t.table.close()
+	}
 }
 
 // open returns the documents that have one of the values. It is to be closed before the next call.
 func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (Source, error) {
 	f.searches++
 	if f.searches == 2 && f.mayTable() {
-		if err := f.build(ctx); err != nil {
+		if err := f.makeTable(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if f.table == nil || slices.ContainsFunc(values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeUndefined }) {
 		return f.env.openCollection(ctx, f.db, f.name, slices.Concat(f.before, []bsonx.Value{matchAny(f.path, values)}), f.opts.Vars)
 	}
-	f.hits = hitSource{docs: f.table.docs, hits: f.table.find(f.hits.hits[:0], values)}
-	return &f.hits, nil
+	var err error
+	f.hits.table, f.hits.next = f.table, 0
+	f.hits.hits, err = f.table.find(f.hits.hits[:0], values)
+	return &f.hits, err
+}
+
+func (f *foreignField) makeTable(ctx context.Context) (err error) {
+	if f.tables == nil {
+		f.table, err = f.build(ctx)
+		return err
+	}
+	f.tables.once.Do(func() { f.tables.table, f.tables.err = f.build(ctx) })
+	f.table = f.tables.table
+	return f.tables.err
+}
+
+// close lets go of the field's own table.
+func (f *foreignField) close() {
+	if f.table != nil && f.tables == nil {
+		f.table.close()
+	}
+	f.table = nil
 }
 
 // each calls f for the documents that have one of the values. They are borrowed.
@@ -84,9 +129,10 @@ func (f *foreignField) each(ctx context.Context, values []bsonx.Value, fn func(b
 // hitSource yields some documents of a table.
 type hitSource struct {
 	inMemory
-	docs []bsonx.Doc
-	hits []int32
-	next int
+	table foreignTable
+	hits  []int64
+	next  int
+	buf   []byte
 }
 
 // Next implements Source.
@@ -98,7 +144,9 @@ func (s *hitSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, nil
 	}
 	s.next++
-	return s.docs[s.hits[s.next-1]], nil
+	doc, err := s.table.doc(s.hits[s.next-1], s.buf)
+	s.buf = doc
+	return doc, err
 }
 
 // mayTable reports whether a table finds what a search does, and an index does not find it faster.
@@ -114,122 +162,35 @@ func (f *foreignField) mayTable() bool {
 	return !f.env.Collections.Indexed(f.db, f.name, f.path)
 }
 
-// build reads the collection into a table, which it gives up where that takes too much memory.
-func (f *foreignField) build(ctx context.Context) error {
+// build reads the collection into a table: on the disk where it takes too much memory, nil where that is not allowed.
+func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 	isNull, err := filter.Parse(bsonx.NewDoc(f.path, bsonx.Null), filter.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	src, err := f.env.openCollection(ctx, f.db, f.name, f.before, f.opts.Vars)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer src.Close()
-	t := &foreignTable{path: strings.Split(f.path, "."), isNull: isNull, heads: map[uint64]int32{}}
+	t := &memoryTable{foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull}, heads: map[uint64]int32{}}
 	limit := f.env.memoryLimit()
-	for {
+	for t.bytes <= limit {
 		doc, err := src.Next(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if doc == nil {
-			f.table = t
-			return nil
+			return t, nil
 		}
-		if err := t.add(doc); err != nil {
-			return err
-		}
-		if t.bytes > limit {
-			return nil
+		if err := t.add(doc.Clone()); err != nil {
+			return nil, err
 		}
 	}
-}
-
-// foreignTable is a hash table from the values of a field to documents.
-type foreignTable struct {
-	path    []string
-	isNull  *filter.Filter
-	docs    []bsonx.Doc
-	entries []foreignEntry
-	heads   map[uint64]int32 // the newest entry of a hash, counted from 1
-	nulls   []int32          // the documents that a search for null finds
-	bytes   int
-}
-
-type foreignEntry struct {
-	value bsonx.Value
-	doc   int32
-	next  int32 // the next entry of the hash, counted from 1; 0 at the end
-}
-
-// entryBytes is about what an entry takes, with its part of the map.
-const entryBytes = 64
-
-func (t *foreignTable) add(doc bsonx.Doc) error {
-	doc = doc.Clone()
-	at := int32(len(t.docs))
-	t.docs = append(t.docs, doc)
-	t.bytes += len(doc) + 24
-	null, err := t.isNull.Match(doc)
-	if err != nil {
-		return err
+	if !f.env.AllowDiskUse {
+		return nil, nil
 	}
-	if null {
-		t.nulls = append(t.nulls, at)
-	}
-	t.index(at, bsonx.Document(doc), t.path)
-	return nil
-}
-
-// index makes an entry for each value that an equality on the path is compared with.
-func (t *foreignTable) index(at int32, v bsonx.Value, path []string) {
-	switch {
-	case len(path) == 0:
-		if v.IsMissing() {
-			return
-		}
-		t.enter(at, v)
-		if v.Type == bsonx.TypeArray {
-			for it := v.Doc().Iter(); it.Next(); {
-				t.enter(at, it.Value())
-			}
-		}
-	case v.Type == bsonx.TypeDocument:
-		t.index(at, v.Doc().Lookup(path[0]), path[1:])
-	case v.Type == bsonx.TypeArray:
-		for it := v.Doc().Iter(); it.Next(); {
-			if it.Value().Type == bsonx.TypeDocument {
-				t.index(at, it.Value(), path)
-			}
-		}
-	}
-}
-
-func (t *foreignTable) enter(at int32, v bsonx.Value) {
-	hash := bsonx.Hash64(v)
-	t.entries = append(t.entries, foreignEntry{v, at, t.heads[hash]})
-	t.heads[hash] = int32(len(t.entries))
-	t.bytes += entryBytes
-}
-
-// find appends the positions of the documents that have one of the values, in their order and each once.
-func (t *foreignTable) find(dst []int32, values []bsonx.Value) []int32 {
-	if len(values) == 0 {
-		return append(dst, t.nulls...)
-	}
-	for _, v := range values {
-		if v.Type == bsonx.TypeNull {
-			dst = append(dst, t.nulls...)
-			continue
-		}
-		for i := t.heads[bsonx.Hash64(v)]; i > 0; i = t.entries[i-1].next {
-			if e := &t.entries[i-1]; bsonx.CompareValues(e.value, v) == 0 {
-				dst = append(dst, e.doc)
-			}
-		}
-	}
-	slices.Sort(dst)
-	return slices.Compact(dst)
+	return t.spill(ctx, src, f.env)
 }
 
 // maxLookupCache bounds the bytes of results that one stage keeps for values that it sees again.

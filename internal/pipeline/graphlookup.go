@@ -124,6 +124,12 @@ type graphSource struct {
 	search  graphSearch
 }
 
+// Close implements Source.
+func (s *graphSource) Close() {
+	s.foreign.close()
+	s.input.Close()
+}
+
 // graphSearch is the search for one document.
 type graphSearch struct {
 	found    *bsonx.Builder

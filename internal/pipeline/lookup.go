@@ -24,6 +24,8 @@ type lookup struct {
 	unwind *unwind       // of the array, done at once; nil leaves the array
 	only   []bsonx.Value // the $match of the documents that are wanted, if any
 	wanted []string      // the fields that are read of the results; nil for all
+
+	tables *foreignTables // of the goroutines of one run
 }
 
 // letVar is a variable that a stage gives its sub-pipeline.
@@ -176,7 +178,7 @@ func (l *lookup) open(src Source, env *Env) Source {
 	}
 	s.cache.limit = min(s.limit, maxLookupCache)
 	s.cache.off = !l.cached
-	s.foreign = foreignField{db: l.db, name: l.from, path: l.foreign, before: l.only, opts: l.opts, env: env}
+	s.foreign = foreignField{db: l.db, name: l.from, path: l.foreign, before: l.only, opts: l.opts, env: env, tables: l.tables}
 	return s
 }
 

@@ -114,6 +114,7 @@ func (s *lookupSource) Restore(ctx context.Context) error {
 // Close implements Source.
 func (s *lookupSource) Close() {
 	s.closeRest()
+	s.foreign.close()
 	s.input.Close()
 }
 

@@ -107,3 +107,30 @@ func TestUnwindAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for 1500 elements", allocs)
 	}
 }
+
+// BenchmarkUnwind takes the items of orders apart and groups them; BenchmarkLookupUnwind joins orders with customers.
+func BenchmarkUnwind(b *testing.B) {
+	benchmarkOrders(b, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": 1}, "total": {"$sum": "$items.qty"}}}]`)
+}
+
+func BenchmarkLookupUnwind(b *testing.B) {
+	benchmarkOrders(b, `[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "_id", "as": "c"}}, {"$unwind": "$c"},
+		{"$group": {"_id": "$c.country", "n": {"$sum": 1}, "total": {"$sum": "$total"}}}]`)
+}
+
+func benchmarkOrders(b *testing.B, stages string) {
+	docs := orderDocs(10_000)
+	customers := make([]bsonx.Doc, 1000)
+	for i := range customers {
+		customers[i] = bsonx.NewDoc("_id", int32(i), "name", strings.Repeat("n", 50), "country", fmt.Sprint("country", i%25))
+	}
+	env := fakeCollections{"customers": customers}.env()
+	p := mustParse(b, stages, pipeline.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, env), func(bsonx.Doc) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
+}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 )
 
 // Shared is a source whose documents several goroutines can read.
@@ -19,6 +20,29 @@ type sharedRows struct {
 	shared Shared
 	steps  []step
 	env    *Env
+	tables []*foreignTables // of the steps
+}
+
+func newSharedRows(steps []step, shared Shared, env *Env) *sharedRows {
+	s := &sharedRows{shared: shared, steps: slices.Clone(steps), env: env}
+	for i := range s.steps {
+		if l, ok := s.steps[i].stage.(*lookup); ok {
+			own := *l
+			own.tables = new(foreignTables)
+			s.tables = append(s.tables, own.tables)
+			s.steps[i].stage = &own
+		}
+	}
+	s.Source = open(s.steps, shared, env)
+	return s
+}
+
+// Close implements Source.
+func (s *sharedRows) Close() {
+	s.Source.Close()
+	for _, t := range s.tables {
+		t.close()
+	}
 }
 
 // each calls work with sources that yield the documents between them.
@@ -49,7 +73,7 @@ func share(steps []step, src Source, env *Env) (Source, []step) {
 			if !g.isUnordered() || !isRepeatable(s.spec) {
 				return src, steps
 			}
-			return g.open(&sharedRows{open(steps[:i], src, env), shared, steps[:i], env}, env.of(s)), steps[i+1:]
+			return g.open(newSharedRows(steps[:i], shared, env), env.of(s)), steps[i+1:]
 		}
 		if !perDocument(s) {
 			return src, steps

@@ -1,0 +1,206 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	sorting "sort" // sort is a stage
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// fileTable is a foreignTable on the disk: a file of documents, and a file of entries in the order of their keys, of which
+// the first of each block is kept in memory. The files have no names while they are open, where the system allows that.
+//
+//	entry: 16 bytes of the SHA-256 of the value's group key, 8 bytes of the document's place in the first file, big endian
+//
+// It is read by several goroutines.
+type fileTable struct {
+	foreignKeys
+	docs, index tempFile
+	firsts      [][]byte // the key of the first entry of each block
+	entries     int64
+}
+
+const (
+	tableKeyBytes   = 16
+	tableEntryBytes = tableKeyBytes + 8
+	// tableBlock is how many entries a search reads at once.
+	tableBlock = 512
+)
+
+// nullKey is the key of documents that a search for null finds. No SHA-256 is known that begins so.
+var nullKey = make([]byte, tableKeyBytes)
+
+func tableKey(v bsonx.Value) []byte {
+	sum := sha256.Sum256(appendGroupKey(nil, v))
+	return sum[:tableKeyBytes]
+}
+
+// spill moves the table to the disk, with what is left of its source.
+func (t *memoryTable) spill(ctx context.Context, src Source, env *Env) (_ foreignTable, err error) {
+	f := &fileTable{foreignKeys: t.foreignKeys}
+	w := &tableWriter{table: f, runs: env.newSpill(), limit: env.memoryLimit()}
+	defer w.runs.close()
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
+	if err := f.docs.create(env.TempDir); err != nil {
+		return nil, err
+	}
+	for _, doc := range t.docs {
+		if err := w.add(doc); err != nil {
+			return nil, err
+		}
+	}
+	t.docs, t.entries, t.heads, t.nulls = nil, nil, nil, nil
+	if err := Drain(ctx, src, w.add); err != nil {
+		return nil, err
+	}
+	if err := f.index.create(env.TempDir); err != nil {
+		return nil, err
+	}
+	return f, w.finish()
+}
+
+// tableWriter fills a fileTable. Entries are gathered in memory, written in sorted runs and merged at the end.
+type tableWriter struct {
+	table   *fileTable
+	runs    *spill
+	limit   int
+	pending []byte // entries
+}
+
+func (w *tableWriter) add(doc bsonx.Doc) error {
+	at := w.table.docs.size
+	if err := w.table.docs.write(doc); err != nil {
+		return err
+	}
+	err := w.table.each(doc, func(v bsonx.Value) { w.enter(tableKey(v), at) }, func() { w.enter(nullKey, at) })
+	if err == nil && len(w.pending) > w.limit {
+		err = w.endRun()
+	}
+	return err
+}
+
+func (w *tableWriter) enter(key []byte, at int64) {
+	w.pending = binary.BigEndian.AppendUint64(append(w.pending, key...), uint64(at))
+}
+
+func (w *tableWriter) endRun() error {
+	sorting.Sort(tableEntries(w.pending))
+	for entry := range slices.Chunk(w.pending, tableEntryBytes) {
+		w.runs.add(entry, nil)
+	}
+	w.pending = w.pending[:0]
+	return w.runs.endRun()
+}
+
+func (w *tableWriter) finish() error {
+	if err := w.endRun(); err != nil {
+		return err
+	}
+	merged, err := w.runs.merge()
+	if err != nil {
+		return err
+	}
+	f := w.table
+	for merged.next() {
+		if f.entries%tableBlock == 0 {
+			f.firsts = append(f.firsts, bytes.Clone(merged.key[:tableKeyBytes]))
+		}
+		f.entries++
+		if err := f.index.write(merged.key); err != nil {
+			return err
+		}
+	}
+	if merged.err != nil {
+		return merged.err
+	}
+	if err := f.docs.flush(); err != nil {
+		return err
+	}
+	return f.index.flush()
+}
+
+// tableEntries sorts entries that lie side by side.
+type tableEntries []byte
+
+func (e tableEntries) at(i int) []byte { return e[i*tableEntryBytes : (i+1)*tableEntryBytes] }
+
+// Len implements sort.Interface.
+func (e tableEntries) Len() int { return len(e) / tableEntryBytes }
+
+// Less implements sort.Interface.
+func (e tableEntries) Less(i, j int) bool { return bytes.Compare(e.at(i), e.at(j)) < 0 }
+
+// Swap implements sort.Interface.
+func (e tableEntries) Swap(i, j int) {
+	var entry [tableEntryBytes]byte
+	copy(entry[:], e.at(i))
+	copy(e.at(i), e.at(j))
+	copy(e.at(j), entry[:])
+}
+
+func (f *fileTable) find(dst []int64, values []bsonx.Value) ([]int64, error) {
+	if len(values) == 0 {
+		return f.search(dst, nullKey)
+	}
+	var err error
+	for _, v := range values {
+		key := nullKey
+		if v.Type != bsonx.TypeNull {
+			key = tableKey(v)
+		}
+		if dst, err = f.search(dst, key); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(dst)
+	return slices.Compact(dst), nil
+}
+
+// search appends the places of the documents that have a key.
+func (f *fileTable) search(dst []int64, key []byte) ([]int64, error) {
+	// The first of its entries may be in the block before the first that begins with it or behind it.
+	block, _ := slices.BinarySearchFunc(f.firsts, key, bytes.Compare)
+	block = max(block-1, 0)
+	buf := make([]byte, tableBlock*tableEntryBytes)
+	for ; block < len(f.firsts) && bytes.Compare(f.firsts[block], key) <= 0; block++ {
+		n, err := f.index.ReadAt(buf, int64(block)*int64(len(buf)))
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("reading a spilled table: %w", err)
+		}
+		entries := tableEntries(buf[:n])
+		for i := sorting.Search(entries.Len(), func(i int) bool { return bytes.Compare(entries.at(i)[:tableKeyBytes], key) >= 0 }); i < entries.Len(); i++ {
+			if !bytes.Equal(entries.at(i)[:tableKeyBytes], key) {
+				return dst, nil
+			}
+			dst = append(dst, int64(binary.BigEndian.Uint64(entries.at(i)[tableKeyBytes:])))
+		}
+	}
+	return dst, nil
+}
+
+func (f *fileTable) doc(at int64, buf []byte) (bsonx.Doc, error) {
+	var head [4]byte
+	if _, err := f.docs.ReadAt(head[:], at); err != nil {
+		return nil, fmt.Errorf("reading a spilled table: %w", err)
+	}
+	buf = slices.Grow(buf[:0], int(binary.LittleEndian.Uint32(head[:])))[:binary.LittleEndian.Uint32(head[:])]
+	if _, err := f.docs.ReadAt(buf, at); err != nil {
+		return nil, fmt.Errorf("reading a spilled table: %w", err)
+	}
+	return buf, nil
+}
+
+func (f *fileTable) close() {
+	f.docs.close()
+	f.index.close()
+}

@@ -1,0 +1,39 @@
+package pipeline
+
+import (
+	"bufio"
+	"fmt"
+)
+
+// tempFile is a spillFile that is written once, through a buffer, and then read.
+type tempFile struct {
+	spillFile
+	out  *bufio.Writer
+	size int64
+}
+
+func (t *tempFile) create(dir string) error {
+	if err := t.spillFile.create(dir); err != nil {
+		return err
+	}
+	t.out = bufio.NewWriterSize(t.File, spillWriteBuffer)
+	return nil
+}
+
+func (t *tempFile) write(b []byte) error {
+	n, err := t.out.Write(b)
+	t.size += int64(n)
+	if err != nil {
+		return fmt.Errorf("writing a temporary file: %w", err)
+	}
+	return nil
+}
+
+// flush ends the writing.
+func (t *tempFile) flush() error {
+	if err := t.out.Flush(); err != nil {
+		return fmt.Errorf("writing a temporary file: %w", err)
+	}
+	t.out = nil
+	return nil
+}
