@@ -187,3 +187,22 @@ func (p *project) needs(n *needs) {
 		n.end()
 	}
 }
+
+func (w *setWindowFields) needs(n *needs) {
+	if w.partition != nil {
+		n.expr(w.partition)
+	}
+	for _, f := range w.functions {
+		for _, e := range f.reads {
+			n.expr(e)
+		}
+	}
+	for _, out := range w.output.children {
+		switch {
+		case out.value == noValue: // what is set below a field depends on what is there
+			n.field(out.name)
+		case out.value != dropValue:
+			n.define(out.name)
+		}
+	}
+}

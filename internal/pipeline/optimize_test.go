@@ -59,10 +59,12 @@ func TestNeeds(t *testing.T) {
 		`[{"$addFields": {"y": "$d"}}, {"$group": {"_id": "$y"}}]`:                       "d",
 		`[{"$unwind": "$l.m"}, {"$match": {"x.y": 1}}, {"$group": {"_id": "$l.m.z.0"}}]`: "l,x",
 		`[{"$project": {"a": 1, "b": "$c"}}]`:                                            "_id,a,c",
-		`[{"$group": {"_id": "$$ROOT"}}]`:                                                "",
-		`[{"$addFields": {"a": 1}}]`:                                                     "",
-		`[{"$count": "n"}]`:                                                              "",
-		`[{"$sort": {"k": 1}}, {"$replaceWith": {"a": "$a", "b": "$a.b"}}]`:              "a,k",
+		`[{"$setWindowFields": {"partitionBy": "$p", "sortBy": {"s": 1}, "output": {"w": {"$sum": "$t.u"}, "x.y": {"$rank": {}}}}},
+			{"$group": {"_id": "$w", "n": {"$max": "$x.y"}}}]`: "p,s,t.u,x",
+		`[{"$group": {"_id": "$$ROOT"}}]`: "",
+		`[{"$addFields": {"a": 1}}]`:      "",
+		`[{"$count": "n"}]`:               "",
+		`[{"$sort": {"k": 1}}, {"$replaceWith": {"a": "$a", "b": "$a.b"}}]`: "a,k",
 	} {
 		p := mustParse(t, stages, pipeline.Options{})
 		got := ""

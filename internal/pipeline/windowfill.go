@@ -20,12 +20,12 @@ func parseGapFill(name string, spec bsonx.Doc, order *windowSort, opts Options) 
 		return nil, err
 	}
 	if name == "$locf" {
-		return &windowFunction{streams: true, open: func(*expr.Context) (windowExec, error) { return &locf{arg: e}, nil }}, nil
+		return &windowFunction{streams: true, reads: []expr.Expr{e}, open: func(*expr.Context) (windowExec, error) { return &locf{arg: e}, nil }}, nil
 	}
 	if !order.single() {
 		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
 	}
-	return &windowFunction{open: func(*expr.Context) (windowExec, error) { return &linearFill{arg: e, by: order.by}, nil }}, nil
+	return &windowFunction{reads: []expr.Expr{e, order.by}, open: func(*expr.Context) (windowExec, error) { return &linearFill{arg: e, by: order.by}, nil }}, nil
 }
 
 // locf carries the last value forward over null and missing ones.

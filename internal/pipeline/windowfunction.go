@@ -13,6 +13,7 @@ import (
 type windowFunction struct {
 	open    func(*expr.Context) (windowExec, error) // for one partition
 	streams bool                                    // it looks at the current document only
+	reads   []expr.Expr                             // what it computes of documents
 }
 
 // windowParser compiles a function of that name; spec is the whole object, in which window may be beside the function.

@@ -23,7 +23,7 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, _ Options) (*wind
 	case arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty():
 		return nil, mongoerr.New(5371603, "%s must be specified with '{}' as the value", name)
 	}
-	return &windowFunction{streams: true, open: func(*expr.Context) (windowExec, error) { return &rank{name: name, by: order.by}, nil }}, nil
+	return &windowFunction{streams: true, reads: []expr.Expr{order.by}, open: func(*expr.Context) (windowExec, error) { return &rank{name: name, by: order.by}, nil }}, nil
 }
 
 type rank struct {
@@ -91,7 +91,7 @@ func parseShift(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 		return nil, mongoerr.New(mongoerr.FailedToParse, "'$shift:by' field must be an integer, but found %s", expr.Show(by))
 	}
 	s.by = int(n)
-	return &windowFunction{streams: s.by == 0, open: func(*expr.Context) (windowExec, error) { exec := s; return &exec, nil }}, nil
+	return &windowFunction{streams: s.by == 0, reads: []expr.Expr{s.arg}, open: func(*expr.Context) (windowExec, error) { exec := s; return &exec, nil }}, nil
 }
 
 func constantOf(v bsonx.Value, opts Options) (bsonx.Value, error) {
@@ -165,7 +165,7 @@ func parseExpMovingAvg(name string, spec bsonx.Doc, order *windowSort, opts Opti
 		return nil, err
 	}
 	e, err := expr.Parse(input, opts.Vars)
-	return &windowFunction{streams: true, open: func(*expr.Context) (windowExec, error) { return &expMovingAvg{arg: e, weight: weight, rest: rest}, nil }}, err
+	return &windowFunction{streams: true, reads: []expr.Expr{e}, open: func(*expr.Context) (windowExec, error) { return &expMovingAvg{arg: e, weight: weight, rest: rest}, nil }}, err
 }
 
 func decimalOf(i int64) bsonx.Value {

@@ -24,9 +24,14 @@ func slidingFunction(bounds windowBounds, arg, key expr.Expr, order *windowSort,
 	if bounds.byRange {
 		key = order.by
 	}
+	reads := []expr.Expr{arg}
+	if key != nil {
+		reads = append(reads, key)
+	}
 	keeps := !bounds.lower.unbounded || bounds.byRange || bounds.upper.offset < 0
 	return &windowFunction{
 		streams: bounds.lower.unbounded && !bounds.upper.unbounded && !bounds.byRange && bounds.upper.offset == 0,
+		reads:   reads,
 		open: func(ctx *expr.Context) (windowExec, error) {
 			state, err := open(ctx)
 			return &slidingExec{bounds: bounds, arg: arg, key: key, state: state, keeps: keeps}, err
