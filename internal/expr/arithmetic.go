@@ -14,9 +14,9 @@ var one = bsonx.Int32(1)
 
 func arithmeticOperators() []definition {
 	return []definition{
-		opAssociative("$add", arithmetic, assocLeft, add),
+		lazily(opAssociative("$add", arithmetic, assocLeft, add), 1),
 		make2("$subtract", arithmetic, subtract),
-		opAssociative("$multiply", arithmetic, assocLeft, multiply),
+		lazily(opAssociative("$multiply", arithmetic, assocLeft, multiply), 1),
 		make2("$divide", arithmetic, divide),
 		make2("$mod", arithmetic, mod),
 		function("$abs", numeric.AbsIn), function("$ceil", numeric.CeilIn), function("$floor", numeric.FloorIn),
@@ -175,10 +175,13 @@ func power(base, exponent bsonx.Value) (bsonx.Value, error) {
 
 // atPlace makes $round and $trunc: the second operand is a decimal place from -20 to 100.
 func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error)) definition {
-	return makeN(name, arithmetic, 1, 2, func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	def := makeN(name, arithmetic, 1, 2, func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		v, place := args[0], 0
 		if nullish(v) {
 			return bsonx.Null, nil
+		}
+		if !v.Type.IsNumber() {
+			return bsonx.Missing, mongoerr.New(51081, "%s only supports numeric types, not %s", name, v.Type)
 		}
 		if len(args) == 2 {
 			if nullish(args[1]) {
@@ -189,11 +192,9 @@ func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (b
 				return bsonx.Missing, err
 			}
 		}
-		if !v.Type.IsNumber() {
-			return bsonx.Missing, mongoerr.New(51081, "%s only supports numeric types, not %s", name, v.Type)
-		}
 		return fn(out, v, place)
 	})
+	return lazily(def, 1, bsonx.Missing, one)
 }
 
 func placeOf(name string, v bsonx.Value) (int, error) {
@@ -212,7 +213,7 @@ func placeOf(name string, v bsonx.Value) (int, error) {
 
 // bitwise combines int32 and int64 values, beginning with the operation's neutral element.
 func bitwise(name string, op numeric.BitOp, neutral int32) definition {
-	return opAssociative(name, arithmetic, commutable, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	def := opAssociative(name, arithmetic, commutable, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		result := bsonx.Int32(neutral)
 		for _, v := range args {
 			switch v.Type {
@@ -223,13 +224,14 @@ func bitwise(name string, op numeric.BitOp, neutral int32) definition {
 				}
 			default:
 				if !nullish(v) {
-					return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "%s only supports int and long operands, not %s", name, v.Type)
+					return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "%s only supports int and long operands.", name)
 				}
 				return bsonx.Null, nil
 			}
 		}
 		return result, nil
 	})
+	return lazily(def, 1)
 }
 
 func bitNot(v bsonx.Value) (bsonx.Value, error) {

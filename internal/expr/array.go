@@ -12,14 +12,14 @@ func arrayOperators() []definition {
 		opN("$arrayElemAt", "array", 2, 2, arrayElemAt),
 		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
 		op1("$last", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$last", v, -1) }),
-		opAssociative("$concatArrays", "array", assocFull, plainN(concatArrays)),
+		lazily(opAssociative("$concatArrays", "array", assocFull, plainN(concatArrays)), 1),
 		op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil }),
 		make1("$size", "array", size),
 		op2("$in", "array", in),
-		opN("$slice", "array", 2, 3, slice),
+		lazily(opN("$slice", "array", 2, 3, slice), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
 		op1("$reverseArray", "array", reverseArray),
-		opN("$range", "array", 2, 3, rangeOf),
-		makeN("$indexOfArray", "array", 2, 4, indexOfArray),
+		lazily(opN("$range", "array", 2, 3, rangeOf), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
+		lazily(indexOfArrayOperator(), 1, bsonx.Missing, bsonx.Null, bsonx.Int32(0), bsonx.Int32(0)),
 	}
 }
 
@@ -107,10 +107,8 @@ func in(v, array bsonx.Value) (bsonx.Value, error) {
 
 func slice(args []bsonx.Value) (bsonx.Value, error) {
 	array, n := args[0], args[1]
-	for _, v := range args {
-		if nullish(v) {
-			return bsonx.Null, nil
-		}
+	if nullish(array) || nullish(n) {
+		return bsonx.Null, nil
 	}
 	if array.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(28724, "First argument to $slice must be an array, but is of type: %s", array.Type)
@@ -128,6 +126,9 @@ func slice(args []bsonx.Value) (bsonx.Value, error) {
 			return subArray(array.Doc(), max(0, length+at), length), nil
 		}
 		return subArray(array.Doc(), 0, min(at, length)), nil
+	}
+	if nullish(args[2]) {
+		return bsonx.Null, nil
 	}
 	count, err := sliceCount(args[2])
 	if err != nil {
@@ -228,6 +229,27 @@ func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	return i, nil
 }
 
+// indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled.
+func indexOfArrayOperator() definition {
+	def := makeN("$indexOfArray", "array", 2, 4, indexOfArray)
+	parse := def.parse
+	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if err != nil || allConst(e.children()) {
+			return e, err
+		}
+		c, ok := e.children()[0].(*Const)
+		switch {
+		case ok && nullish(c.Value):
+			return &Const{bsonx.Null}, nil
+		case ok && c.Value.Type != bsonx.TypeArray:
+			vars.Failures().Add(mongoerr.New(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", c.Value.Type))
+		}
+		return e, nil
+	}
+	return def
+}
+
 func indexOfArray(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	if nullish(args[0]) {
 		return bsonx.Null, nil
@@ -254,8 +276,8 @@ func searchBounds(name string, args []bsonx.Value, length int) (from, to int, er
 	for i, v := range args {
 		n, ok := asInt32(v)
 		if !v.Type.IsNumber() || !ok {
-			return 0, 0, mongoerr.New(40096, "%s requires an integral %s index, found a value of type: %s",
-				name, []string{"starting", "ending"}[i], v.Type)
+			return 0, 0, mongoerr.New(40096, "%s requires an integral %s index, found a value of type: %s, with value: %s",
+				name, []string{"starting", "ending"}[i], v.Type, Show(v))
 		}
 		if n < 0 {
 			return 0, 0, mongoerr.New(40097, "%s requires a nonnegative %s index, found: %d", name, []string{"starting", "ending"}[i], n)

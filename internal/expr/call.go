@@ -65,6 +65,14 @@ type callN struct {
 	op   string
 	args []Expr
 	fn   funcN
+	lazy *laziness // nil where all operands are evaluated before the first is looked at
+}
+
+// laziness says that an operator looks at its operands one after the other: what is wrong with one, or null, counts before
+// the error of a later one.
+type laziness struct {
+	from int           // the first operand that is evaluated after those before it were looked at
+	rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
 }
 
 func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
@@ -72,8 +80,9 @@ func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 	for _, arg := range c.args {
 		v, err := evalOptional(ctx, arg)
 		if err != nil {
+			v, err = c.decided(ctx, base, err)
 			ctx.stack = ctx.stack[:base]
-			return bsonx.Missing, err
+			return v, err
 		}
 		ctx.stack = append(ctx.stack, v)
 	}
@@ -82,7 +91,36 @@ func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 	return v, err
 }
 
+// decided returns the result that the operands before one that failed have already decided, else the failure.
+func (c *callN) decided(ctx *Context, base int, failure error) (bsonx.Value, error) {
+	n := len(ctx.stack) - base
+	if c.lazy == nil || n < c.lazy.from {
+		return bsonx.Missing, failure
+	}
+	if c.lazy.rest != nil {
+		ctx.stack = append(ctx.stack, c.lazy.rest[n:len(c.args)]...)
+	}
+	v, err := c.fn(&ctx.arena, ctx.stack[base:])
+	if err != nil || v.Type == bsonx.TypeNull {
+		return v, err
+	}
+	return bsonx.Missing, failure
+}
+
 func (c *callN) children() []Expr { return present(c.args) }
+
+// lazily makes an operator of callN lazy.
+func lazily(def definition, from int, rest ...bsonx.Value) definition {
+	parse, lazy := def.parse, &laziness{from, rest}
+	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if call, ok := e.(*callN); ok {
+			call.lazy = lazy
+		}
+		return e, err
+	}
+	return def
+}
 
 // evalOptional evaluates an optional argument: nil is missing.
 func evalOptional(ctx *Context, e Expr) (bsonx.Value, error) {
@@ -161,7 +199,7 @@ func makeN(name, family string, minArgs, maxArgs int, fn funcN) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &callN{def.name, args, fn}, nil
+			return &callN{op: def.name, args: args, fn: fn}, nil
 		},
 	}
 }
@@ -175,7 +213,7 @@ func opAssociative(name, family string, how association, fn funcN) definition {
 			if err != nil {
 				return nil, err
 			}
-			call := &callN{def.name, args, fn}
+			call := &callN{op: def.name, args: args, fn: fn}
 			call.combine(how, vars.Failures())
 			return call, nil
 		},
@@ -195,7 +233,7 @@ func opNamed(name, family string, codes namedCodes, required int, names []string
 			if err != nil {
 				return nil, err
 			}
-			return &callN{def.name, args, plainN(fn)}, nil
+			return &callN{op: def.name, args: args, fn: plainN(fn)}, nil
 		},
 	}
 }
@@ -240,7 +278,7 @@ func opNamedOptional(name, family string, codes namedCodes, required int, names 
 			for i, e := range args {
 				given[i] = e != nil
 			}
-			return &callN{def.name, args, plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
+			return &callN{op: def.name, args: args, fn: plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
 		},
 	}
 }

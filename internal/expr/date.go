@@ -85,14 +85,19 @@ func (d *datePartExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	zone, err := d.zone.eval(ctx)
-	if err != nil || zone == nil || nullish(date) {
-		return bsonx.Null, err
+	if nullish(date) {
+		return bsonx.Null, nil
 	}
-	w, err := wallOf(date, zone)
-	if err != nil {
+	millis, ok := millisOf(date)
+	if !ok {
+		_, err := dateOf(date)
 		return bsonx.Missing, err
 	}
+	zone, err := d.zone.eval(ctx)
+	if err != nil || zone == nil {
+		return bsonx.Null, err
+	}
+	w := wallAt(millis, zone)
 	if d.long {
 		return ctx.arena.Int64(d.part(w)), nil
 	}

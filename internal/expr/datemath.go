@@ -172,7 +172,7 @@ func dateArithmetic(name string, sign int64) definition {
 			e := &dateAddExpr{name: name, sign: sign, start: args[0], amount: args[2]}
 			failures := operandFailures(args, vars)
 			e.unit = compileUnit(name, args[1], failures)
-			e.zone = compileZone(name, args[3], failures)
+			e.zone = compileZone("", args[3], failures)
 			return e, nil
 		},
 	}
@@ -304,8 +304,8 @@ func parseDateDiff(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 	e := &dateDiffExpr{start: args[0], end: args[1]}
 	failures := operandFailures(args, vars)
 	e.unit = compileUnit(def.name, args[2], failures)
-	e.zone = compileZone(def.name, args[3], failures)
 	e.week = compileStartOfWeek(def.name, args[4], failures)
+	e.zone = compileZone(def.name, args[3], failures)
 	return e, nil
 }
 

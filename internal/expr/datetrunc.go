@@ -34,9 +34,9 @@ func parseDateTrunc(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 		e.size = 1
 	}
 	failures := operandFailures(args, vars)
-	e.zone = compileZone(def.name, args[3], failures)
 	e.unit = compileUnit(def.name, args[1], failures)
 	e.week = compileStartOfWeek(def.name, args[4], failures)
+	e.zone = compileZone(def.name, args[3], failures)
 	if v, ok := e.bin.(*Const); ok && !nullish(v.Value) {
 		e.size, err = binSizeOf(v.Value)
 		failures.Add(err)

@@ -55,7 +55,7 @@ func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 	get := &getField{}
 	vars = vars.unoptimized()
 	var err error
-	if get.field, err = p.fieldName(def.name, field, vars, 5654600, 5654601, 5654602); err != nil {
+	if get.field, err = p.operand(field, vars); err != nil {
 		return nil, err
 	}
 	if isNamed {
@@ -66,28 +66,27 @@ func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 	return get, err
 }
 
-// fieldName compiles the name of a field. A string is the name itself; where it starts with a dollar it must be
-// written as $literal.
-func (p *parser) fieldName(op string, v bsonx.Value, vars *Vars, path, notConst, notString mongoerr.Code) (Expr, error) {
-	e, err := p.operand(v, vars)
-	if err != nil {
-		return nil, err
+// constantName reads the name of the field that $setField or $unsetField sets: a string, or one in $literal. It is read as it
+// stands, since no other expression is constant before a pipeline is optimised.
+func constantName(op string, v bsonx.Value) (string, error) {
+	if v.Type == bsonx.TypeString && strings.HasPrefix(v.Str(), "$") {
+		return "", mongoerr.New(4161108, "'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
+			strings.TrimPrefix(v.Str(), "$"), v.Str())
 	}
-	if _, ok := FieldPath(e); ok && notConst != 0 && op != "$getField" {
-		return nil, mongoerr.New(path, "'A field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?", v.Str())
+	switch {
+	case v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty():
+		literal := v.Doc().First()
+		if name := string(literal.Key); v.Doc().Len() != 1 || name != "$literal" && name != "$const" {
+			return "", mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant, but got a non-constant argument", op)
+		}
+		v = literal.Value
+	case v.Type == bsonx.TypeArray:
+		return "", mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant, but got a non-constant argument", op)
 	}
-	c, ok := e.(*Const)
-	if !ok && op != "$getField" {
-		return nil, mongoerr.New(notConst, "%s requires 'field' to evaluate to a constant", op)
+	if v.Type != bsonx.TypeString {
+		return "", mongoerr.New(4161107, "%s requires 'field' to evaluate to type String, but got %s", op, v.Type)
 	}
-	if ok && c.Value.Type != bsonx.TypeString && op == "$getField" {
-		// The server notices this when it evaluates, and answers with that code.
-		return e, nil
-	}
-	if ok && c.Value.Type != bsonx.TypeString {
-		return nil, mongoerr.New(notString, "%s requires 'field' to evaluate to type String, but got %s", op, c.Value.Type)
-	}
-	return e, nil
+	return v.Str(), nil
 }
 
 // setField returns the input with one field replaced, added or removed.
@@ -103,15 +102,15 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	value, err := s.value.Eval(ctx)
-	if err != nil {
-		return bsonx.Missing, err
-	}
 	if nullish(input) {
 		return bsonx.Null, nil
 	}
 	if input.Type != bsonx.TypeDocument {
 		return bsonx.Missing, mongoerr.New(s.badInput, "%s requires 'input' to evaluate to type Object", s.op)
+	}
+	value, err := s.value.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -156,11 +155,14 @@ func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []
 		}
 	}
 	vars = vars.unoptimized()
-	name, err := p.fieldName(def.name, raw[0], vars, 4161108, 4161106, 4161107)
+	if _, err = p.operand(raw[0], vars); err != nil {
+		return nil, err
+	}
+	name, err := constantName(def.name, raw[0])
 	if err != nil {
 		return nil, err
 	}
-	set := &setField{name: name.(*Const).Value.Str(), op: def.name, badInput: 4161105, value: &Const{bsonx.Missing}}
+	set := &setField{name: name, op: def.name, badInput: 4161105, value: &Const{bsonx.Missing}}
 	if set.input, err = p.operand(raw[1], vars); err != nil {
 		return nil, err
 	}

@@ -39,16 +39,34 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if ctx.Meta != nil {
 		v = m.read(ctx.Meta)
 	}
-	if v.IsMissing() && (m.name == "textScore" || m.name == "geoNearDistance" || m.name == "geoNearPoint") {
-		return v, mongoerr.New(40218, "query requires %s metadata, but it is not available", m.name)
+	if what := requiredMeta(m.name); what != "" && v.IsMissing() {
+		return v, mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
 	}
 	return v, nil
 }
 
 func (m *metaExpr) children() []Expr { return nil }
 
+// requiredMeta returns what an error calls the metadata without which $meta fails; empty for those that are missing then.
+func requiredMeta(name string) string {
+	switch name {
+	case "textScore":
+		return "text score"
+	case "geoNearDistance":
+		return "$geoNear distance"
+	case "geoNearPoint":
+		return "$geoNear point"
+	case "searchScore":
+		return "$search score"
+	case "vectorSearchScore":
+		return "$vectorSearch score"
+	}
+	return ""
+}
+
 // metaFields are the kinds of metadata by their names in $meta.
 func metaFields() map[string]func(*Meta) bsonx.Value {
+	never := func(*Meta) bsonx.Value { return bsonx.Missing } // of Atlas Search and of time series
 	return map[string]func(*Meta) bsonx.Value{
 		"textScore":         func(m *Meta) bsonx.Value { return m.TextScore },
 		"sortKey":           func(m *Meta) bsonx.Value { return m.SortKey },
@@ -60,6 +78,9 @@ func metaFields() map[string]func(*Meta) bsonx.Value {
 		"searchScore":       func(m *Meta) bsonx.Value { return m.SearchScore },
 		"searchHighlights":  func(m *Meta) bsonx.Value { return m.SearchHighs },
 		"vectorSearchScore": func(m *Meta) bsonx.Value { return m.VectorScore },
+
+		"searchScoreDetails": never, "searchSequenceToken": never,
+		"timeseriesBucketMinTime": never, "timeseriesBucketMaxTime": never,
 	}
 }
 
@@ -69,7 +90,7 @@ func parseMeta(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error)
 	}
 	read, ok := metaFields()[arg.Str()]
 	if !ok {
-		return nil, mongoerr.New(17308, "Unsupported argument to $meta: %s", arg.Str())
+		return nil, mongoerr.New(17308, "Unsupported $meta field: %s", arg.Str())
 	}
 	return &metaExpr{arg.Str(), read}, nil
 }

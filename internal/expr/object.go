@@ -9,7 +9,7 @@ import (
 
 func objectOperators() []definition {
 	return []definition{
-		opN("$mergeObjects", "object", 0, -1, mergeObjects),
+		lazily(opN("$mergeObjects", "object", 0, -1, mergeObjects), 1),
 		op1("$objectToArray", "object", objectToArray),
 		op1("$arrayToObject", "object", arrayToObject),
 		{name: "$getField", family: "object", min: 1, max: 1, parse: parseGetField, late: true},

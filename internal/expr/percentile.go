@@ -18,7 +18,13 @@ func percentileOperators() []definition {
 type percentileExpr struct{ *percentiles }
 
 func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) { return p.operand(v, vars.unoptimized()) })
+	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) {
+		e, err := p.operand(v, vars.unoptimized())
+		if err == nil && vars.inlines(v) {
+			e = &letExpr{in: e} // no constant when p is read
+		}
+		return e, err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,7 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 		}
 		if c, ok := e.(*Const); ok {
 			inner = inner.WithConst(name, c.Value)
+			inner.inlined = true
 			continue
 		}
 		var slot int
@@ -185,6 +186,9 @@ func (f *filterExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	array, null, err := f.array(ctx, "$filter", 28651)
 	if null || err != nil {
 		return bsonx.Null, err
+	}
+	if array.IsEmpty() {
+		return bsonx.Array(array), nil
 	}
 	limit, err := f.limitOf(ctx)
 	if err != nil {

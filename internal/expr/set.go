@@ -9,11 +9,11 @@ import (
 
 func setOperators() []definition {
 	return []definition{
-		opAssociative("$setUnion", "set", commutable, plainN(setUnion)),
-		opAssociative("$setIntersection", "set", commutable, plainN(setIntersection)),
+		lazily(opAssociative("$setUnion", "set", commutable, plainN(setUnion)), 1),
+		lazily(opAssociative("$setIntersection", "set", commutable, plainN(setIntersection)), 1),
 		op2("$setDifference", "set", setDifference),
-		{name: "$setEquals", family: "set", min: 2, max: -1, parse: parseSetEquals},
-		op2("$setIsSubset", "set", setIsSubset),
+		lazily(definition{name: "$setEquals", family: "set", min: 2, max: -1, parse: parseSetEquals}, 1),
+		lazily(setIsSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
 		op1("$allElementsTrue", "set", allElementsTrue),
 		op1("$anyElementTrue", "set", anyElementTrue),
 	}
@@ -97,23 +97,46 @@ func parseSetEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 	if len(args) < 2 {
 		return nil, mongoerr.New(17045, "$setEquals needs at least two arguments had: %d", len(args))
 	}
-	return &callN{def.name, args, plainN(setEquals)}, nil
+	for i, e := range args {
+		if c, ok := e.(*Const); ok && c.Value.Type != bsonx.TypeArray {
+			vars.Failures().Add(mongoerr.New(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, c.Value.Type))
+		}
+	}
+	return &callN{op: def.name, args: args, fn: plainN(setEquals)}, nil
 }
 
 func setEquals(args []bsonx.Value) (bsonx.Value, error) {
 	var first []bsonx.Value
-	equal := true
 	for i, v := range args {
 		if v.Type != bsonx.TypeArray {
-			return bsonx.Missing, mongoerr.New(17044, "All operands of $setEquals must be arrays. One argument is of type: %s", v.Type)
+			return bsonx.Missing, mongoerr.New(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, v.Type)
 		}
 		set := sorted(v)
 		if i == 0 {
 			first = set
 		}
-		equal = equal && slices.EqualFunc(first, set, func(a, b bsonx.Value) bool { return bsonx.CompareValues(a, b) == 0 })
+		if !slices.EqualFunc(first, set, func(a, b bsonx.Value) bool { return bsonx.CompareValues(a, b) == 0 }) {
+			return bsonx.False, nil
+		}
 	}
-	return bsonx.Bool(equal), nil
+	return bsonx.True, nil
+}
+
+// setIsSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
+func setIsSubsetOperator() definition {
+	def := opN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value) (bsonx.Value, error) { return setIsSubset(args[0], args[1]) })
+	parse := def.parse
+	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if err != nil || allConst(e.children()) {
+			return e, err
+		}
+		if c, ok := e.children()[1].(*Const); ok && c.Value.Type != bsonx.TypeArray {
+			vars.Failures().Add(mongoerr.New(17311, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", c.Value.Type))
+		}
+		return e, nil
+	}
+	return def
 }
 
 func setIsSubset(a, b bsonx.Value) (bsonx.Value, error) {

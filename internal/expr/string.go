@@ -15,7 +15,7 @@ import (
 
 func stringOperators() []definition {
 	return []definition{
-		opAssociative("$concat", "string", assocFull, concat),
+		lazily(opAssociative("$concat", "string", assocFull, concat), 1),
 		mapASCII("$toLower", 'A', 'Z'),
 		mapASCII("$toUpper", 'a', 'z'),
 		make2("$strcasecmp", "string", strcasecmp),
@@ -25,8 +25,8 @@ func stringOperators() []definition {
 		make1("$strLenBytes", "string", strLenBytes),
 		make1("$strLenCP", "string", strLenCP),
 		op2("$split", "string", split),
-		makeN("$indexOfBytes", "string", 2, 4, indexOfBytes),
-		makeN("$indexOfCP", "string", 2, 4, indexOfCP),
+		lazily(makeN("$indexOfBytes", "string", 2, 4, indexOfBytes), 1, bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)),
+		lazily(makeN("$indexOfCP", "string", 2, 4, indexOfCP), 1, bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)),
 	}
 }
 

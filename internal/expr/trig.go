@@ -19,7 +19,7 @@ func trigOperators() []definition {
 		finite("$sin", math.Sin, numeric.Sin), finite("$cos", math.Cos, numeric.Cos), finite("$tan", math.Tan, numeric.Tan),
 		scaled("$degreesToRadians", math.Pi/180, "0.01745329251994329576923690768488613"),
 		scaled("$radiansToDegrees", 180/math.Pi, "57.29577951308232087679815481410517"),
-		op2("$atan2", "trigonometry", atan2),
+		lazily(opN("$atan2", "trigonometry", 2, 2, atan2), 1, bsonx.Missing, one),
 	}
 }
 
@@ -78,15 +78,16 @@ func scaled(name string, factor float64, decimal string) definition {
 	})
 }
 
-func atan2(y, x bsonx.Value) (bsonx.Value, error) {
-	if nullish(y) || nullish(x) {
-		return bsonx.Null, nil
-	}
-	for i, v := range []bsonx.Value{y, x} {
+func atan2(args []bsonx.Value) (bsonx.Value, error) {
+	for i, v := range args {
+		if nullish(v) {
+			return bsonx.Null, nil
+		}
 		if !v.Type.IsNumber() {
-			return bsonx.Missing, mongoerr.New(mongoerr.Code(51044+i), "$atan2 only supports numeric types, not %s and %s", y.Type, x.Type)
+			return bsonx.Missing, mongoerr.New(mongoerr.Code(51044+i), "$atan2 only supports numeric types, not %s", v.Type)
 		}
 	}
+	y, x := args[0], args[1]
 	if numeric.Widest(y.Type, x.Type) == bsonx.TypeDecimal128 {
 		return numeric.Atan2(y, x), nil
 	}

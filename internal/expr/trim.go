@@ -19,7 +19,7 @@ func trimOperators() []definition {
 
 func trim(name string, left, right bool) definition {
 	codes := namedCodes{notObject: 50696, unknown: 50694, missing: []mongoerr.Code{50695}}
-	return opNamedOptional(name, "string", codes, 1, []string{"input", "chars"}, func(args []bsonx.Value, given []bool) (bsonx.Value, error) {
+	def := opNamedOptional(name, "string", codes, 1, []string{"input", "chars"}, func(args []bsonx.Value, given []bool) (bsonx.Value, error) {
 		input, chars := args[0], args[1]
 		if nullish(input) {
 			return bsonx.Null, nil
@@ -46,6 +46,7 @@ func trim(name string, left, right bool) definition {
 		}
 		return bsonx.String(text), nil
 	})
+	return lazily(def, 1, bsonx.Missing, bsonx.String(""))
 }
 
 // replace makes $replaceOne and $replaceAll; n is how many occurrences, -1 for all.

@@ -17,6 +17,7 @@ type Vars struct {
 	name    string
 	value   bsonx.Value // where slot is constSlot
 	slot    int
+	inlined bool        // value is that of a variable of $let, which is known although MongoDB binds it for each document
 	scripts *js.Options // limits of JavaScript, in the scope that sets them
 	next    int         // the first slot that is free below this scope
 
@@ -97,12 +98,36 @@ func (v *Vars) reference(name string, parts []string, dotted string) (Expr, erro
 		return &Path{slot: nowSlot, parts: parts, dotted: dotted}, nil
 	case "REMOVE":
 		return &Const{bsonx.Missing}, nil
-	case "CLUSTER_TIME":
-		return nil, mongoerr.New(51144, "Builtin variable '$$CLUSTER_TIME' is not available")
-	case "USER_ROLES", "SEARCH_META", "JS_SCOPE", "IS_MR":
+	case "USER_ROLES":
+		return &Const{walkPath(bsonx.NewArray(), parts)}, nil // nobody has roles without authentication
+	case "SEARCH_META":
+		return nil, mongoerr.New(6347902, "Can't access $$SEARCH_META without a $search stage earlier in the pipeline")
+	case "CLUSTER_TIME", "JS_SCOPE", "IS_MR":
 		return nil, mongoerr.New(51144, "Builtin variable '$$%s' is not available", name)
 	}
 	return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)
+}
+
+// inlines reports whether a value refers to a variable of $let that is inlined.
+func (v *Vars) inlines(value bsonx.Value) bool {
+	switch value.Type {
+	case bsonx.TypeString:
+		name, ok := strings.CutPrefix(value.Str(), "$$")
+		name, _, _ = strings.Cut(name, ".")
+		for s := v; ok && s != nil; s = s.parent {
+			if s.name == name {
+				return s.inlined
+			}
+		}
+	case bsonx.TypeArray, bsonx.TypeDocument:
+		for it := value.Doc().Iter(); it.Next(); {
+			if v.inlines(it.Value()) {
+				return true
+			}
+		}
+	default:
+	}
+	return false
 }
 
 // CheckVariableName checks a name that a user binds: it starts with a lower-case letter or a non-ASCII character and
