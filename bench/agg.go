@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 )
 
@@ -46,6 +43,7 @@ type aggRow struct {
 type aggResults struct {
 	Environment environment `json:"environment"`
 	Rows        []aggRow    `json:"workloads"`
+	Claims      []verdict   `json:"claims"`
 }
 
 // aggRunner asks every side the same questions.
@@ -60,19 +58,11 @@ type aggRunner struct {
 // benchAgg does the whole run.
 func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResults, err error) {
 	begin := time.Now()
-	temp, err := os.MkdirTemp(cfg.temp, "sheaf-bench-")
+	at, err := newWorkplace(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	// PostgreSQL runs as another user and must get through to its directory.
-	if err := os.Chmod(temp, 0o755); err != nil {
-		return nil, err
-	}
-	binary, err := buildSheaf(ctx, temp)
-	if err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, at.close()) }()
 	settler := &runner{data: dataset{size: cfg.documents}, rounds: cfg.rounds, patience: cfg.patience, progress: progress}
 	res := &aggResults{Environment: newEnvironment(ctx, settler)}
 	r := &aggRunner{data: orders{cfg.documents}, rounds: cfg.rounds, settler: settler, progress: progress}
@@ -81,7 +71,7 @@ func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResul
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if res.Environment.Postgres, err = r.start(ctx, cfg, binary, temp); err != nil {
+	if res.Environment.Postgres, err = r.start(ctx, cfg, at); err != nil {
 		return nil, err
 	}
 	for _, s := range r.sides {
@@ -104,12 +94,13 @@ func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResul
 	}
 	res.Environment.LoadEnd = loadAverage()
 	res.Environment.Elapsed = time.Since(begin).Round(time.Second).String()
+	res.Claims = judgeAgg(res.Rows)
 	return res, nil
 }
 
 // start adds the sides and returns PostgreSQL's version, or why there is none.
-func (r *aggRunner) start(ctx context.Context, cfg *config, binary, temp string) (string, error) {
-	p, err := startSheaf(binary, filepath.Join(temp, "served"))
+func (r *aggRunner) start(ctx context.Context, cfg *config, at *workplace) (string, error) {
+	p, err := startSheaf(at.binary, filepath.Join(at.dir, "served"))
 	if err != nil {
 		return "", err
 	}
@@ -118,13 +109,13 @@ func (r *aggRunner) start(ctx context.Context, cfg *config, binary, temp string)
 		return "", err
 	}
 	r.sides = append(r.sides, served)
-	embedded, err := embeddedSide(filepath.Join(temp, "embedded"))
+	embedded, err := embeddedSide(filepath.Join(at.dir, "embedded"))
 	if err != nil {
 		return "", err
 	}
 	r.sides = append(r.sides, embedded)
 	r.settler.sides = []side{served, embedded}
-	version, err := r.settler.startPostgres(ctx, cfg, temp)
+	version, err := r.settler.startPostgres(ctx, cfg, at.dir)
 	if err != nil {
 		return version, err
 	}
@@ -228,79 +219,3 @@ func (row *aggRow) compareAnswers() {
 		}
 	}
 }
-
-// write puts aggregation.md and aggregation.json into a directory.
-func (res *aggResults) write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	asJSON, err := json.MarshalIndent(res, "", "  ")
-	if err != nil {
-		return err
-	}
-	var md strings.Builder
-	res.markdown(&md)
-	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "aggregation.json"), append(asJSON, '\n'), 0o644),
-		os.WriteFile(filepath.Join(dir, "aggregation.md"), []byte(md.String()), 0o644),
-	)
-}
-
-// The marks between which a page keeps the table of the aggregation benchmark.
-const (
-	aggPageBegin = "<!-- aggregation: written by bench -agg -page -->\n"
-	aggPageEnd   = "<!-- end of aggregation -->"
-)
-
-// writePage replaces the table of a Markdown page.
-func (res *aggResults) writePage(path string) error {
-	var md strings.Builder
-	res.markdown(&md)
-	return replaceBetween(path, aggPageBegin, aggPageEnd, md.String())
-}
-
-// markdown writes the table.
-func (res *aggResults) markdown(w io.Writer) {
-	e := res.Environment
-	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s · %s orders, median of %d · load average %s before, %s after · took %s\n\n",
-		e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres,
-		number(float64(e.Documents)), e.Rounds, e.LoadStart, e.LoadEnd, e.Elapsed)
-	fmt.Fprint(w, "| workload | Sheaf docs/s | PostgreSQL docs/s | ratio | embedded docs/s | allocations/doc | Sheaf peak MB | PostgreSQL peak MB |\n|---|---|---|---|---|---|---|---|\n")
-	for i := range res.Rows {
-		fmt.Fprintln(w, res.Rows[i].line())
-	}
-	fmt.Fprintln(w)
-	for i := range res.Rows {
-		fmt.Fprintf(w, "- %s: %s.\n", res.Rows[i].Name, res.Rows[i].What)
-	}
-}
-
-// line is the row of the table. A question that the side answers with an error is missing.
-func (row *aggRow) line() string {
-	sheaf, postgres, embedded := row.Sides[sideSheaf], row.Sides[sidePostgres], row.Sides[sideEmbedded]
-	ratio := "–"
-	if sheaf.ok() && postgres.ok() {
-		ratio = quantity(sheaf.Rate/postgres.Rate, "x")
-	}
-	value := func(f *aggFigure, v func() float64) string {
-		switch {
-		case f == nil:
-			return "–"
-		case f.Error != "":
-			return "missing"
-		}
-		return number(v())
-	}
-	return "| " + strings.Join([]string{
-		row.Name,
-		value(sheaf, func() float64 { return sheaf.Rate }),
-		value(postgres, func() float64 { return postgres.Rate }),
-		ratio,
-		value(embedded, func() float64 { return embedded.Rate }),
-		value(embedded, func() float64 { return embedded.Allocs }),
-		value(sheaf, func() float64 { return sheaf.PeakMB }),
-		value(postgres, func() float64 { return postgres.PeakMB }),
-	}, " | ") + " |"
-}
-
-func (f *aggFigure) ok() bool { return f != nil && f.Error == "" && f.Rate > 0 }

@@ -30,7 +30,7 @@ var aggWorkloads = []aggWorkload{
 		sql:      `select id, 0.0::float8 from orders where (doc->>'total')::float8 < 0`,
 	},
 	{
-		Name: "group", What: "group by one of 1,000 customers: count, sum, average", Share: 1, rows: orderCustomers,
+		Name: groupName, What: "group by one of 1,000 customers: count, sum, average", Share: 1, rows: orderCustomers,
 		pipeline: bson.A{stage("$group", bson.D{{Key: "_id", Value: "$customer"}, {Key: "n", Value: one}, {Key: "total", Value: sumTotal}, {Key: "avg", Value: stage("$avg", "$total")}})},
 		sql:      `select doc->'customer', sum((doc->>'total')::float8), count(*), avg((doc->>'total')::float8) from orders group by 1`,
 	},

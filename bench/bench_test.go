@@ -101,6 +101,44 @@ func TestAggTable(t *testing.T) {
 	}
 }
 
+// TestAggPage: the page gets the table, the goals and a picture of the ratios, time and again.
+func TestAggPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "page.md")
+	if err := os.WriteFile(path, []byte("before\n"+aggPageBegin+"old\n"+aggPageEnd+"\nafter\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rows := []aggRow{
+		{aggWorkload{Name: groupName}, map[string]*aggFigure{sideSheaf: {Rate: 2_000_000}, sidePostgres: {Rate: 1_000_000}}},
+		{aggWorkload{Name: "facet"}, map[string]*aggFigure{sideSheaf: {Rate: 300_000}, sidePostgres: {Rate: 1_000_000}}},
+	}
+	res := &aggResults{Rows: rows, Claims: judgeAgg(rows)}
+	for range 2 {
+		if err := res.writePage(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"before\n", "(aggregation.svg)", "| group | 2,000,000 | 1,000,000 | 2.00x |", "Measured: 2,000,000/s (ok)", "\nafter\n"} {
+		if strings.Count(string(page), want) != 1 {
+			t.Errorf("not once on the page: %q\n%s", want, page)
+		}
+	}
+	picture, err := os.ReadFile(filepath.Join(dir, aggPicture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`class="ok"`, `class="short"`, ">2.00x<", ">0.30x<"} {
+		if strings.Count(string(picture), want) != 1 {
+			t.Errorf("not once in the picture: %q", want)
+		}
+	}
+}
+
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	d, size := orders{1000}, 0

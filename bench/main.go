@@ -134,31 +134,23 @@ func (cfg *config) forAgg(flags *flag.FlagSet, quick bool) {
 // bench does the whole run.
 func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, err error) {
 	begin := time.Now()
-	temp, err := os.MkdirTemp(cfg.temp, "sheaf-bench-")
+	at, err := newWorkplace(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	// PostgreSQL runs as another user and must get through to its directory.
-	if err := os.Chmod(temp, 0o755); err != nil {
-		return nil, err
-	}
-	binary, err := buildSheaf(ctx, temp)
-	if err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, at.close()) }()
 	r := &runner{
 		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
 	}
 	r.ids.Store(1 << 32)
 	res := &results{Environment: newEnvironment(ctx, r)}
 	if cfg.resources {
-		m := resources{binary: binary, temp: temp, connections: cfg.connections, full: cfg.full, progress: progress}
+		m := resources{binary: at.binary, temp: at.dir, connections: cfg.connections, full: cfg.full, progress: progress}
 		if res.Resources, err = m.measure(ctx); err != nil {
 			return nil, fmt.Errorf("resources: %w", err)
 		}
 	}
-	if err := r.measureSides(ctx, cfg, binary, temp, res); err != nil {
+	if err := r.measureSides(ctx, cfg, at, res); err != nil {
 		return nil, err
 	}
 	res.Environment.LoadEnd = loadAverage()
@@ -168,13 +160,13 @@ func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, er
 }
 
 // measureSides starts the sides, measures the workloads, and ends the sides.
-func (r *runner) measureSides(ctx context.Context, cfg *config, binary, temp string, res *results) (err error) {
+func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, res *results) (err error) {
 	defer func() {
 		for _, s := range r.sides {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if err := r.start(ctx, cfg, binary, temp, res); err != nil {
+	if err := r.start(ctx, cfg, at, res); err != nil {
 		return err
 	}
 	if err := r.load(ctx); err != nil {
@@ -202,7 +194,7 @@ func (r *runner) measureSides(ctx context.Context, cfg *config, binary, temp str
 }
 
 // start adds the sides; r.sides holds those that run, also after an error.
-func (r *runner) start(ctx context.Context, cfg *config, binary, temp string, res *results) error {
+func (r *runner) start(ctx context.Context, cfg *config, at *workplace, res *results) error {
 	add := func(s side, err error) error {
 		if err == nil {
 			r.sides = append(r.sides, s)
@@ -220,11 +212,11 @@ func (r *runner) start(ctx context.Context, cfg *config, binary, temp string, re
 	if err := served(sideFloor, p, err); err != nil {
 		return err
 	}
-	p, err = startSheaf(binary, filepath.Join(temp, "served"))
+	p, err = startSheaf(at.binary, filepath.Join(at.dir, "served"))
 	if err := served(sideSheaf, p, err); err != nil {
 		return err
 	}
-	if res.Environment.Postgres, err = r.startPostgres(ctx, cfg, temp); err != nil {
+	if res.Environment.Postgres, err = r.startPostgres(ctx, cfg, at.dir); err != nil {
 		return err
 	}
 	if cfg.mongoURI != "" {
@@ -237,11 +229,11 @@ func (r *runner) start(ctx context.Context, cfg *config, binary, temp string, re
 	if err := add(s, err); err != nil {
 		return err
 	}
-	s, err = embeddedSide(filepath.Join(temp, "embedded"))
+	s, err = embeddedSide(filepath.Join(at.dir, "embedded"))
 	if err := add(s, err); err != nil {
 		return err
 	}
-	b, err := newPebbleSide(filepath.Join(temp, "pebble"))
+	b, err := newPebbleSide(filepath.Join(at.dir, "pebble"))
 	return add(b, err)
 }
 

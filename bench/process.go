@@ -95,6 +95,31 @@ func (p *process) close() error {
 	}
 }
 
+// workplace is a temporary directory with the program that is measured.
+type workplace struct {
+	dir    string
+	binary string
+}
+
+// newWorkplace makes a directory on the disk to be measured and builds Sheaf in it. It is closed at the end.
+func newWorkplace(ctx context.Context, cfg *config) (*workplace, error) {
+	dir, err := os.MkdirTemp(cfg.temp, "sheaf-bench-")
+	if err != nil {
+		return nil, err
+	}
+	w := &workplace{dir: dir}
+	// PostgreSQL runs as another user and must get through to its directory.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	if w.binary, err = buildSheaf(ctx, dir); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *workplace) close() error { return os.RemoveAll(w.dir) }
+
 // buildSheaf builds the server as a release is built and returns the path of the program.
 func buildSheaf(ctx context.Context, dir string) (string, error) {
 	root, err := moduleRoot(ctx)

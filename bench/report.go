@@ -103,7 +103,7 @@ func (r *results) write(dir string) error {
 	}
 	var md strings.Builder
 	r.markdown(&md)
-	files := map[string]string{"results.json": string(asJSON) + "\n", "results.md": md.String(), "results.svg": chart(r)}
+	files := map[string]string{"results.json": string(asJSON) + "\n", "results.md": md.String(), "results.svg": chart(r.Claims, r.Environment.Date)}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (r *results) writePage(path string) error {
 	if err := replaceBetween(path, pageBegin, pageEnd, md.String()); err != nil {
 		return err
 	}
-	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".svg", []byte(chart(r)), 0o644)
+	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".svg", []byte(chart(r.Claims, r.Environment.Date)), 0o644)
 }
 
 // replaceBetween puts a text between two marks of a file, in place of what is there.

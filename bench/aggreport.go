@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The goals of the aggregation benchmark.
+const (
+	aggTarget = 1.0 // every question beside PostgreSQL
+	// groupName is the plain group, and groupTarget its documents per second.
+	groupName   = "group"
+	groupTarget = 1_500_000.0
+)
+
+const groupAgg = "Pipelines beside PostgreSQL"
+
+// judgeAgg compares the answers' rates with the goals.
+func judgeAgg(rows []aggRow) []verdict {
+	var verdicts []verdict
+	add := func(name string, target, measured float64, unit string) {
+		v := verdict{Name: name, Group: groupAgg, Target: target, Unit: unit, Measured: &measured, Verdict: verdictShort}
+		if measured >= target {
+			v.Verdict = verdictOK
+		}
+		verdicts = append(verdicts, v)
+	}
+	for _, row := range rows {
+		sheaf, postgres := row.Sides[sideSheaf], row.Sides[sidePostgres]
+		if sheaf.ok() && postgres.ok() {
+			add(row.Name+" ÷ PostgreSQL", aggTarget, sheaf.Rate/postgres.Rate, "x")
+		}
+		if row.Name == groupName && sheaf.ok() {
+			add("plain group", groupTarget, sheaf.Rate, "/s")
+		}
+	}
+	return verdicts
+}
+
+// write puts aggregation.md, aggregation.json and aggregation.svg into a directory.
+func (res *aggResults) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	asJSON, err := json.MarshalIndent(res, "", "  ")
+	if err != nil {
+		return err
+	}
+	var md strings.Builder
+	res.markdown(&md)
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "aggregation.json"), append(asJSON, '\n'), 0o644),
+		os.WriteFile(filepath.Join(dir, "aggregation.md"), []byte(md.String()), 0o644),
+		res.draw(dir),
+	)
+}
+
+// The marks between which a page keeps the table of the aggregation benchmark.
+const (
+	aggPageBegin = "<!-- aggregation: written by bench -agg -page -->\n"
+	aggPageEnd   = "<!-- end of aggregation -->"
+)
+
+// aggPicture is the file of the picture.
+const aggPicture = "aggregation.svg"
+
+// draw writes the picture into a directory.
+func (res *aggResults) draw(dir string) error {
+	return os.WriteFile(filepath.Join(dir, aggPicture), []byte(chart(res.Claims, res.Environment.Date)), 0o644)
+}
+
+// writePage replaces the table of a Markdown page, and the picture beside it.
+func (res *aggResults) writePage(path string) error {
+	var md strings.Builder
+	fmt.Fprintf(&md, "![Pipelines beside SQL](%s)\n\n", aggPicture)
+	res.markdown(&md)
+	return errors.Join(replaceBetween(path, aggPageBegin, aggPageEnd, md.String()), res.draw(filepath.Dir(path)))
+}
+
+// markdown writes the table.
+func (res *aggResults) markdown(w io.Writer) {
+	e := res.Environment
+	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s · %s orders, median of %d · load average %s before, %s after · took %s\n\n",
+		e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres,
+		number(float64(e.Documents)), e.Rounds, e.LoadStart, e.LoadEnd, e.Elapsed)
+	fmt.Fprint(w, "| workload | Sheaf docs/s | PostgreSQL docs/s | ratio | embedded docs/s | allocations/doc | Sheaf peak MB | PostgreSQL peak MB |\n|---|---|---|---|---|---|---|---|\n")
+	for i := range res.Rows {
+		fmt.Fprintln(w, res.Rows[i].line())
+	}
+	fmt.Fprintln(w)
+	for _, v := range res.Claims {
+		if v.Unit != "x" {
+			fmt.Fprintf(w, "Goal for the %s: at least %s. Measured: %s (%s).\n\n", v.Name, quantity(v.Target, v.Unit), quantity(*v.Measured, v.Unit), v.Verdict)
+		}
+	}
+	for i := range res.Rows {
+		fmt.Fprintf(w, "- %s: %s.\n", res.Rows[i].Name, res.Rows[i].What)
+	}
+}
+
+// line is the row of the table. A question that the side answers with an error is missing.
+func (row *aggRow) line() string {
+	sheaf, postgres, embedded := row.Sides[sideSheaf], row.Sides[sidePostgres], row.Sides[sideEmbedded]
+	ratio := "–"
+	if sheaf.ok() && postgres.ok() {
+		ratio = quantity(sheaf.Rate/postgres.Rate, "x")
+	}
+	value := func(f *aggFigure, v func() float64) string {
+		switch {
+		case f == nil:
+			return "–"
+		case f.Error != "":
+			return "missing"
+		}
+		return number(v())
+	}
+	return "| " + strings.Join([]string{
+		row.Name,
+		value(sheaf, func() float64 { return sheaf.Rate }),
+		value(postgres, func() float64 { return postgres.Rate }),
+		ratio,
+		value(embedded, func() float64 { return embedded.Rate }),
+		value(embedded, func() float64 { return embedded.Allocs }),
+		value(sheaf, func() float64 { return sheaf.PeakMB }),
+		value(postgres, func() float64 { return postgres.PeakMB }),
+	}, " | ") + " |"
+}
+
+func (f *aggFigure) ok() bool { return f != nil && f.Error == "" && f.Rate > 0 }
