@@ -1,0 +1,40 @@
+package expr_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// TestSerialize runs testdata/serialize/forms: one expression per line, in extended JSON, gives the form of explain. The command
+// accumulator takes uses of accumulators. The variable $$c is the constant 7.
+func TestSerialize(t *testing.T) {
+	t.Parallel()
+	vars := (*expr.Vars)(nil).WithConst("c", bsonx.Int32(7))
+	s := expr.Serializer{Vars: vars, Now: time.Unix(0, 0)}
+	datadriven.RunTest(t, "testdata/serialize/forms", func(t *testing.T, d *datadriven.TestData) string {
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			v := parseJSON(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
+			if d.Cmd == "accumulator" {
+				use := v.Doc().First()
+				v = s.Accumulator(string(use.Key), use.Value)
+			} else {
+				if _, err := expr.Parse(v, vars); err != nil {
+					t.Fatalf("%s: %v", line, err)
+				}
+				v = s.Expression(v)
+			}
+			out.WriteString(bsonx.FormatShell(v) + "\n")
+			if _, err := expr.Parse(v, nil); d.Cmd == "expression" && err != nil && !strings.Contains(line, "$toString") {
+				t.Errorf("%s: the form is no expression: %v", line, err)
+			}
+		}
+		return out.String()
+	})
+}
