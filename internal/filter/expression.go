@@ -11,6 +11,8 @@ type Expr struct {
 	Expr expr.Expr
 	// Spec is the operand of $expr as it was written.
 	Spec bsonx.Value
+
+	shown expr.Serializer
 }
 
 // Kind returns KindExpr.
@@ -32,7 +34,7 @@ func (n *Expr) eval(doc bsonx.Doc, st *state) (bsonx.Value, error) {
 // matchElem is never reached: the parser refuses $expr within $elemMatch.
 func (n *Expr) matchElem(bsonx.Value, *state) bool { return false }
 
-func (n *Expr) serialize(b *bsonx.Builder) { b.Value("$expr", n.Spec) }
+func (n *Expr) serialize(b *bsonx.Builder) { b.Value("$expr", n.shown.Expression(n.Spec)) }
 
 func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, error) {
 	if level == levelElem {
@@ -50,7 +52,7 @@ func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	if err != nil {
 		return nil, err
 	}
-	return &Expr{Expr: e, Spec: v}, nil
+	return &Expr{Expr: e, Spec: v, shown: expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}}, nil
 }
 
 // constantFailure returns the error of an expression of constants, which fails for any document. A pipeline reports it with

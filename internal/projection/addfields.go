@@ -17,7 +17,7 @@ func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
 			return nil, err
 		}
 	}
-	return newProjection(addition, root, opts.Now), nil
+	return newProjection(addition, spec, root, opts.Now), nil
 }
 
 // maxNesting bounds nested specifications; BSON from a client cannot be deeper.
@@ -79,6 +79,8 @@ func ParseUnset(arg bsonx.Value) (*Projection, error) {
 		return nil, mongoerr.New(31119, "$unset specification must be a string or an array with at least one field")
 	}
 	p := &parser{root: &node{}}
+	spec := bsonx.NewBuilder(nil)
+	spec.StartDoc()
 	for _, path := range paths {
 		if path.Type != bsonx.TypeString {
 			return nil, mongoerr.New(31120, "$unset specification must be a string or an array containing only string values")
@@ -86,6 +88,8 @@ func ParseUnset(arg bsonx.Value) (*Projection, error) {
 		if err := p.exclude(path.Str()); err != nil {
 			return nil, err
 		}
+		spec.Bool(path.Str(), false)
 	}
-	return newProjection(exclusion, p.root, p.opts.Now), nil
+	spec.End()
+	return newProjection(exclusion, spec.Bytes(), p.root, p.opts.Now), nil
 }

@@ -45,6 +45,7 @@ const (
 // Projection is a compiled specification.
 type Projection struct {
 	kind     kind
+	spec     bsonx.Doc // what it was compiled from, for Serialize
 	root     *node
 	after    []rewrite
 	fields   *expr.Fields // of the expressions
@@ -54,9 +55,9 @@ type Projection struct {
 	contexts sync.Pool
 }
 
-func newProjection(k kind, root *node, now time.Time) *Projection {
+func newProjection(k kind, spec bsonx.Doc, root *node, now time.Time) *Projection {
 	root.finish(k)
-	p := &Projection{kind: k, root: root, now: now, fields: expr.BindFields(root.expressions(nil)...)}
+	p := &Projection{kind: k, spec: spec, root: root, now: now, fields: expr.BindFields(root.expressions(nil)...)}
 	p.contexts.New = func() any { return new(expr.Context) }
 	return p
 }

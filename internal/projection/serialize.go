@@ -1,0 +1,122 @@
+package projection
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// Serialize returns the specification as MongoDB's explain shows it: a tree of names, with _id told. It is for what
+// ParseStage, ParseAddFields and ParseUnset made, as long as the specification that they were given lives.
+func (p *Projection) Serialize(s expr.Serializer) bsonx.Doc {
+	root := &specNode{}
+	root.read(p.spec, "", p.kind)
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	switch p.kind {
+	case addition:
+		root.write(b, s)
+	case exclusion:
+		if root.take("_id") == drop {
+			b.Bool("_id", false)
+			root.write(b, s)
+			break
+		}
+		root.write(b, s)
+		b.Bool("_id", true)
+	default:
+		id := root.take("_id")
+		if id == keep {
+			b.Bool("_id", true)
+		}
+		root.write(b, s)
+		if id == drop {
+			b.Bool("_id", false)
+		}
+	}
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+// IsAddition reports whether it is an $addFields.
+func (p *Projection) IsAddition() bool { return p.kind == addition }
+
+// specNode is a name in a specification and what is below it.
+type specNode struct {
+	name     string
+	action   action
+	value    bsonx.Value // of compute
+	children []*specNode
+}
+
+// read puts the fields of a specification into the tree.
+func (n *specNode) read(spec bsonx.Doc, prefix string, k kind) {
+	for it := spec.Iter(); it.Next(); {
+		name, v := prefix+string(it.Key()), it.Value()
+		switch {
+		case k != addition && (v.Type == bsonx.TypeBool || v.Type.IsNumber()):
+			leaf := n.at(name)
+			if leaf.action = drop; v.Truthy() {
+				leaf.action = keep
+			}
+		case v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && !isOperatorDoc(v.Doc()):
+			n.read(v.Doc(), name+".", k)
+		default:
+			leaf := n.at(name)
+			leaf.action, leaf.value = compute, v
+		}
+	}
+}
+
+// at returns the node of a path, which it makes.
+func (n *specNode) at(path string) *specNode {
+next:
+	for part := range strings.SplitSeq(path, ".") {
+		for _, child := range n.children {
+			if child.name == part {
+				n = child
+				continue next
+			}
+		}
+		child := &specNode{name: part}
+		n.children = append(n.children, child)
+		n = child
+	}
+	return n
+}
+
+// take removes a name that is kept or dropped and returns which. An _id that is not named is kept.
+func (n *specNode) take(name string) action {
+	for i, child := range n.children {
+		if child.name != name {
+			continue
+		}
+		if child.action == compute || child.action == descend {
+			return child.action
+		}
+		n.children = append(n.children[:i], n.children[i+1:]...)
+		return child.action
+	}
+	return keep
+}
+
+// write writes the names that are kept or dropped, then the others.
+func (n *specNode) write(b *bsonx.Builder, s expr.Serializer) {
+	for _, child := range n.children {
+		if child.action == keep || child.action == drop {
+			b.Bool(child.name, child.action == keep)
+		}
+	}
+	for _, child := range n.children {
+		switch child.action {
+		case compute:
+			b.Value(child.name, s.Expression(child.value))
+		case descend:
+			b.StartDocField(child.name)
+			child.write(b, s)
+			b.End()
+		default:
+		}
+	}
+}
