@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -16,7 +17,7 @@ func aggregateCommands() []Definition {
 		Fields: []Field{
 			{Name: "pipeline", Type: Array, Required: true},
 			{Name: "cursor", Type: Object},
-			{Name: "explain", Type: SafeBool},
+			{Name: "explain", Type: Any, Check: checkExplainOption},
 			{Name: "allowDiskUse", Type: SafeBool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
 			{Name: "hint", Type: Any},
@@ -29,33 +30,51 @@ func aggregateCommands() []Definition {
 }
 
 func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.aggregated()
-	if err != nil {
-		return err
+	if req.Bool("explain") {
+		return explainAggregate(ctx, req, plan.QueryPlanner, reply)
 	}
 	size, err := aggregateBatchSize(req)
 	if err != nil {
 		return err
 	}
-	if err := checkHint(req.Get("hint")); err != nil {
-		return err
-	}
-	if err := checkCollation(req.Get("collation")); err != nil {
-		return err
-	}
-	sc, err := newScope(req)
+	name, sc, err := req.checkAggregate()
 	if err != nil {
 		return err
+	}
+	return req.runStages(ctx, sc, name, elements(req.Get("pipeline")), size, reply)
+}
+
+// checkAggregate checks the arguments of an aggregate command that is run or explained.
+func (r *Request) checkAggregate() (string, scope, error) {
+	name, err := r.aggregated()
+	if err != nil {
+		return "", scope{}, err
+	}
+	if err := checkHint(r.Get("hint")); err != nil {
+		return "", scope{}, err
+	}
+	if err := checkCollation(r.Get("collation")); err != nil {
+		return "", scope{}, err
+	}
+	sc, err := newScope(r)
+	if err != nil {
+		return "", scope{}, err
 	}
 	// The command's own stages are checked before a view adds its.
 	top := pipeline.OverCollection
 	if name == "" {
 		top = pipeline.OverNothing
 	}
-	if _, err := sc.parsePipeline(req.DB, req.Get("pipeline"), top); err != nil {
-		return err
+	_, err = sc.parsePipeline(r.DB, r.Get("pipeline"), top)
+	return name, sc, err
+}
+
+// checkExplainOption requires a bool of aggregate's explain.
+func checkExplainOption(_ string, v bsonx.Value) error {
+	if v.Type != bsonx.TypeBool {
+		return mongoerr.New(mongoerr.TypeMismatch, "explain must be a boolean")
 	}
-	return req.runStages(ctx, sc, name, elements(req.Get("pipeline")), size, reply)
+	return nil
 }
 
 // aggregated returns the collection that a pipeline is run over, empty for {aggregate: 1}.
@@ -71,9 +90,6 @@ func (r *Request) aggregated() (string, error) {
 }
 
 func aggregateBatchSize(req *Request) (int64, error) {
-	if req.Bool("explain") {
-		return 0, mongoerr.New(mongoerr.NotImplemented, "explain of aggregate is not supported yet")
-	}
 	cursor := req.Doc("cursor")
 	if cursor == nil {
 		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")

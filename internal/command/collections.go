@@ -26,6 +26,10 @@ type pipelines struct {
 	hint         bsonx.Value // for the command's own collection
 	writes       write.Options
 	depth        int // how many stages there are around the pipeline
+
+	// Of a pipeline that is explained:
+	verbosity plan.Verbosity
+	examined  *pipeline.Examined // what its stages read is noted here; nil for nowhere
 }
 
 // maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
@@ -63,28 +67,12 @@ func (p *pipelines) Indexed(db, name, path string) bool {
 // open plans the leading stages over the collection below all views and runs the others over the result. Without a name
 // the first stage makes the documents.
 func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (*stageSource, error) {
-	base, c, stages := p.service.resolveView(db, name, stages)
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: p.service.disabledRules()})
+	rest, env, q, err := p.compile(db, name, stages, vars)
 	if err != nil {
 		return nil, err
 	}
-	env := &pipeline.Env{
-		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, base},
-		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(),
-	}
-	if name == "" {
-		return &stageSource{Source: parsed.Run(&pipeline.EmptyDocs{}, env)}, nil
-	}
-	lead, rest := parsed.Split()
-	q := &plan.Query{
-		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: p.hint, AllowDiskUse: p.allowDiskUse,
-	}
-	if !lead.Filter.IsEmpty() {
-		opts := filter.FindOptions(vars, p.now)
-		opts.Borrow = true
-		if q.Filter, err = filter.Parse(lead.Filter, opts); err != nil {
-			return nil, err
-		}
+	if q == nil {
+		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
 	}
 	if rest.OnlyCounts() {
 		n, err := p.service.countMatches(ctx, q)
@@ -99,11 +87,43 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 	if err != nil {
 		return nil, err
 	}
+	if p.examined != nil {
+		return &stageSource{Source: rest.Run(&examinedSource{in, p.examined}, env)}, nil
+	}
 	src := &stageSource{Source: rest.Run(in, env)}
 	if rest.IsEmpty() {
 		src.ended = in.done
 	}
 	return src, nil
+}
+
+// compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
+// query is nil where there is no name, so that the first stage makes the documents.
+func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
+	base, c, stages := p.service.resolveView(db, name, stages)
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: p.service.disabledRules()})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	env := &pipeline.Env{
+		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, base},
+		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(),
+	}
+	if name == "" {
+		return parsed, env, nil, nil
+	}
+	lead, rest := parsed.Split()
+	q := &plan.Query{
+		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: p.hint, AllowDiskUse: p.allowDiskUse,
+	}
+	if !lead.Filter.IsEmpty() {
+		opts := filter.FindOptions(vars, p.now)
+		opts.Borrow = true
+		if q.Filter, err = filter.Parse(lead.Filter, opts); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return rest, env, q, nil
 }
 
 // resolveView follows a view to its collection, and puts the stages of the views before the given ones.

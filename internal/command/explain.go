@@ -38,9 +38,15 @@ func runExplain(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	if inner.Def.Name == "aggregate" {
+		return explainAggregateCommand(ctx, inner, verbosity, reply)
+	}
 	explain, ok := explainers[inner.Def.Name]
-	if !ok {
+	switch {
+	case inner.Def.Name == "mapReduce":
 		return mongoerr.New(mongoerr.NotImplemented, "explain of the command '%s' is not supported yet", inner.Name)
+	case !ok:
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", inner.Name)
 	}
 	ask, err := explain(inner)
 	if err != nil {
@@ -59,14 +65,19 @@ func runExplain(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if answer.ExecutionStats != nil {
 		reply.Doc("executionStats", answer.ExecutionStats)
 	}
+	req.appendCommand(reply, body)
+	req.Service.appendServer(reply)
+	return nil
+}
+
+// appendCommand appends the command that is explained.
+func (r *Request) appendCommand(reply *bsonx.Builder, body bsonx.Doc) {
 	reply.StartDocField("command")
 	reply.Fields(body)
 	if body.Lookup("$db").IsMissing() {
-		reply.String("$db", req.DB)
+		reply.String("$db", r.DB)
 	}
 	reply.End()
-	req.Service.appendServer(reply)
-	return nil
 }
 
 // appendServer appends what explain says of the server.

@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // Explained is a pipeline that is explained: it describes its stages, and what they did where it was run.
@@ -15,6 +17,7 @@ type Explained struct {
 	env      *Env
 	clock    clock.Clock
 	stages   []*explainedStage
+	in       *counted // what it reads, nil where it was not run
 }
 
 // Explorer is what explain asks of Collections besides.
@@ -34,11 +37,10 @@ type Examined struct {
 	Indexes []string
 }
 
-// explainedStage is a stage, or several that MongoDB shows as one.
+// explainedStage is a stage that is explained.
 type explainedStage struct {
 	step
-	unwind   *unwind // the stage behind a $lookup that takes its array apart
-	opened   Source  // nil where nothing was run
+	opened   Source // nil where nothing was run
 	in, out  *counted
 	examined Examined
 	inner    []*Explained // pipelines within the stage, as they were run
@@ -47,15 +49,8 @@ type explainedStage struct {
 // Explain returns the pipeline to be explained. The clock times the stages; nil where the pipeline is not run.
 func (p *Pipeline) Explain(env *Env, c clock.Clock) *Explained {
 	x := &Explained{pipeline: p, env: env, clock: c}
-	for i := 0; i < len(p.steps); i++ {
-		s := &explainedStage{step: p.steps[i]}
-		if l, ok := s.stage.(*lookup); ok && i+1 < len(p.steps) {
-			if u, ok := p.steps[i+1].stage.(*unwind); ok && joinPath(u.path) == joinPath(l.as) {
-				s.unwind = u
-				i++
-			}
-		}
-		x.stages = append(x.stages, s)
+	for _, s := range p.steps {
+		x.stages = append(x.stages, &explainedStage{step: s})
 	}
 	return x
 }
@@ -63,19 +58,16 @@ func (p *Pipeline) Explain(env *Env, c clock.Clock) *Explained {
 // Run is Pipeline.Run with every stage counted. Stages that write write nothing.
 func (x *Explained) Run(src Source) Source {
 	in := &counted{Source: src, clock: x.clock}
+	x.in = in
 	for _, s := range x.stages {
-		env := *x.env
+		env := *x.env.of(s.step)
 		env.explain = s
 		if e, ok := env.Collections.(Explorer); ok {
 			env.Collections = e.Observe(&s.examined)
 		}
 		s.in = in
 		s.opened = s.open(in, &env)
-		out := s.opened
-		if s.unwind != nil {
-			out = s.unwind.open(out, &env)
-		}
-		s.out = &counted{Source: out, clock: x.clock}
+		s.out = &counted{Source: s.opened, clock: x.clock}
 		in = s.out
 	}
 	return in
@@ -112,10 +104,21 @@ func (c *counted) Next(ctx context.Context) (bsonx.Doc, error) {
 	return doc, err
 }
 
+// Read returns how many documents the pipeline has read, and how many milliseconds that took.
+func (x *Explained) Read() (n, millis int64) {
+	if x.in == nil {
+		return 0, 0
+	}
+	return x.in.n, x.in.elapsed.Milliseconds()
+}
+
 // Stages describes the stages in order. It is asked before the source of Run is closed.
 func (x *Explained) Stages(ctx context.Context) ([]bsonx.Doc, error) {
 	docs := []bsonx.Doc{}
-	for _, s := range x.stages {
+	for i, s := range x.stages {
+		if x.inSort(i) {
+			continue
+		}
 		forms, err := x.forms(ctx, s)
 		if err != nil {
 			return nil, err
@@ -127,8 +130,27 @@ func (x *Explained) Stages(ctx context.Context) ([]bsonx.Doc, error) {
 	return docs, nil
 }
 
-// withStats adds to a stage what it did, if it was run. A stage that MongoDB shows as several has its own figures in the
-// first of them.
+// inSort reports whether a stage is the $limit that a $sort before it shows as its own.
+func (x *Explained) inSort(at int) bool {
+	l, ok := x.stages[at].stage.(*limit)
+	if !ok {
+		return false
+	}
+	total := l.n
+	for i := at - 1; i >= 0; i-- {
+		switch stage := x.stages[i].stage.(type) {
+		case *skip:
+			total += stage.n
+		case *sort:
+			return stage.limit == total
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// withStats adds to a stage what it did, if it was run. Of a stage that MongoDB shows as several the first has the figures.
 func (s *explainedStage) withStats(form bsonx.Doc, first bool) bsonx.Doc {
 	if s.out == nil {
 		return form
@@ -140,13 +162,22 @@ func (s *explainedStage) withStats(form bsonx.Doc, first bool) bsonx.Doc {
 	if isSort {
 		s.figures(b)
 	}
-	b.Int64("nReturned", s.out.n)
-	b.Int64("executionTimeMillisEstimate", s.out.elapsed.Milliseconds())
+	n := s.out.n
+	if name := string(form.First().Key); s.name == "$documents" && (name == "$queue" || name == "$project") {
+		n = 1
+	}
+	appendCounts(b, n, s.out.elapsed)
 	if first && !isSort {
 		s.figures(b)
 	}
 	b.End()
 	return bsonx.Doc(b.Bytes())
+}
+
+// appendCounts writes what every stage counts.
+func appendCounts(b *bsonx.Builder, n int64, elapsed time.Duration) {
+	b.Int64("nReturned", n)
+	b.Int64("executionTimeMillisEstimate", elapsed.Milliseconds())
 }
 
 // figures writes what only stages of that kind count.
@@ -155,21 +186,23 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 	case *groupSource:
 		b.StartDocField("maxAccumulatorMemoryUsageBytes")
 		for i, name := range src.group.names {
-			b.Int64(name, src.memory.of(i))
+			b.Int64(name, src.used.of(i))
 		}
 		b.End()
 		b.Int64("totalOutputDataSizeBytes", s.out.bytes)
 		spillFigures(b, src.spill)
+	case *countSource:
+		b.Doc("maxAccumulatorMemoryUsageBytes", bsonx.NewDoc(src.field, int64(counterBytes)))
+		b.Int64("totalOutputDataSizeBytes", s.out.bytes)
+		spillFigures(b, nil)
 	case *sortingSource:
 		if _, sorts := s.stage.(*sort); !sorts {
 			return
 		}
 		b.Int64("totalDataSizeSortedBytesEstimate", s.in.bytes+s.in.n*sorterEntryBytes)
-		var spilled *spill
-		if src.sorter != nil {
-			spilled = src.sorter.spill
-		}
-		spillFigures(b, spilled)
+		spillFigures(b, src.sorter.spilled())
+	case *bucketAutoSource:
+		spillFigures(b, src.sorter.spilled())
 	case *lookupSource:
 		b.Int64("totalDocsExamined", s.examined.Docs)
 		b.Int64("totalKeysExamined", s.examined.Keys)
@@ -182,6 +215,14 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 	}
 }
 
+// spilled returns what went to the disk, nil for nothing.
+func (s *sorter) spilled() *spill {
+	if s == nil {
+		return nil
+	}
+	return s.spill
+}
+
 // spillFigures writes what went to the disk.
 func spillFigures(b *bsonx.Builder, s *spill) {
 	var runs, bytes int64
@@ -192,6 +233,17 @@ func spillFigures(b *bsonx.Builder, s *spill) {
 	b.Int64("spills", runs)
 	b.Int64("spilledDataStorageSize", bytes)
 	b.Int64("numBytesSpilledEstimate", bytes)
+}
+
+// counterBytes is what $count keeps.
+const counterBytes = 8
+
+// memoryUse returns what notes the memory of a $group, nil where the run is not explained.
+func (e *Env) memoryUse() *memoryUse {
+	if e == nil || e.explain == nil {
+		return nil
+	}
+	return &memoryUse{}
 }
 
 // memoryUse is the most that each accumulator of a $group took, of all groups together; nil where nobody asks.
@@ -227,4 +279,40 @@ func (m *memoryUse) note(groups []*groupEntry) {
 		}
 		m.most[i] = max(m.most[i], n)
 	}
+}
+
+// Add notes what was read.
+func (e *Examined) Add(docs, keys, scans int64, indexes []string) {
+	e.Docs, e.Keys, e.Scans = e.Docs+docs, e.Keys+keys, e.Scans+scans
+	for _, name := range indexes {
+		if !slices.Contains(e.Indexes, name) {
+			e.Indexes = append(e.Indexes, name)
+		}
+	}
+}
+
+// MakesDocuments reports whether the first stage makes documents, so that none are read.
+func (p *Pipeline) MakesDocuments() bool { return len(p.steps) > 0 && isInitial(p.steps[0].name) }
+
+// PushedProject is a $project that a planner can run.
+type PushedProject struct {
+	Projection *projection.Projection
+	Spec       bsonx.Doc
+}
+
+// SplitProject takes off a leading $project, for a planner to run after the query; nil where there is none, or where it
+// computes and simple ones only are wanted.
+func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
+	if len(p.steps) == 0 {
+		return nil, p
+	}
+	s, ok := p.steps[0].stage.(*project)
+	if !ok || s.projection.IsAddition() {
+		return nil, p
+	}
+	if computed, _ := s.projection.Computed(); simple && len(computed) > 0 {
+		return nil, p
+	}
+	e := expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}
+	return &PushedProject{s.projection, s.projection.Serialize(e)}, &Pipeline{steps: p.steps[1:], opts: p.opts}
 }

@@ -150,7 +150,7 @@ func newFacetRun(ctx context.Context, p *Pipeline, env *Env, total *int) *facetR
 	run.out.StartArray()
 	run.next, run.stop = iter.Pull(func(yield func(struct{}) bool) {
 		run.wait = yield
-		src := p.Run(run, env)
+		src := env.run(p, run)
 		defer src.Close()
 		run.err = Drain(ctx, src, func(doc bsonx.Doc) error {
 			*total += len(doc)

@@ -16,7 +16,8 @@ type group struct {
 	id expr.Expr
 	outputs
 	opts Options
-	read reader // of the parts of the id, then of the accumulators' operands
+	spec bsonx.Doc // what it was compiled from, for explain
+	read reader    // of the parts of the id, then of the accumulators' operands
 	// Where the id is an object, the names of its parts; their values are what identifies a group.
 	parts []string
 }
@@ -31,7 +32,7 @@ func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15947, "a group's fields must be specified in an object")
 	}
-	g := &group{opts: opts}
+	g := &group{opts: opts, spec: arg.Doc()}
 	for it := arg.Doc().Iter(); it.Next(); {
 		var err error
 		switch name := string(it.Key()); name {
@@ -184,7 +185,7 @@ func (g *group) open(src Source, env *Env) Source {
 func (g *group) source(env *Env, memory *groupMemory) *groupSource {
 	return &groupSource{
 		group: g, env: env, memory: memory, spill: env.newSpill(), index: map[string]*groupEntry{},
-		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now},
+		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now}, used: env.memoryUse(),
 	}
 }
 
@@ -216,6 +217,7 @@ type groupSource struct {
 	key     []byte
 	out     *bsonx.Builder
 	spill   *spill
+	used    *memoryUse // nil unless the run is explained
 	merged  *spillMerge
 	more    bool // merged has an entry that was not used yet
 }
@@ -264,6 +266,7 @@ func (s *groupSource) load(ctx context.Context) error {
 		spills = append(spills, part.spill)
 	}
 	if !slices.ContainsFunc(spills, (*spill).used) {
+		s.used.note(s.entries)
 		return nil
 	}
 	err := s.writeRun()
@@ -368,6 +371,7 @@ func (s *groupSource) writeRun() error {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.memory.limit)
 	}
+	s.used.note(s.entries)
 	slices.SortFunc(s.entries, func(a, b *groupEntry) int { return strings.Compare(a.key, b.key) })
 	for _, e := range s.entries {
 		s.out.Reset(s.out.Bytes()[:0])

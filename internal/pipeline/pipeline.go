@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -172,7 +173,30 @@ type Leading struct {
 	Skip, Limit int64
 }
 
-// Split takes off the leading $match, $sort, $skip and $limit, in this order, for a planner to run. The rest of
+// leadingBounds takes off $skip and $limit stages, which together are a $skip before a $limit; a limit of 0 is none.
+func leadingBounds(steps []step) (skipped, limited int64, rest []step) {
+	for i, s := range steps {
+		switch stage := s.stage.(type) {
+		case *skip:
+			if limited > 0 && stage.n >= limited || stage.n > math.MaxInt64-skipped {
+				return skipped, limited, steps[i:]
+			}
+			skipped += stage.n
+			if limited > 0 {
+				limited -= stage.n
+			}
+		case *limit:
+			if limited == 0 || stage.n < limited {
+				limited = stage.n
+			}
+		default:
+			return skipped, limited, steps[i:]
+		}
+	}
+	return skipped, limited, nil
+}
+
+// Split takes off the leading $match, then $sort, then $skip and $limit, for a planner to run. The rest of
 // the pipeline is to be run over the planner's results.
 func (p *Pipeline) Split() (Leading, *Pipeline) {
 	var lead Leading
@@ -192,18 +216,7 @@ func (p *Pipeline) Split() (Leading, *Pipeline) {
 			steps = steps[1:]
 		}
 	}
-	if len(steps) > 0 {
-		if s, ok := steps[0].stage.(*skip); ok {
-			lead.Skip = s.n
-			steps = steps[1:]
-		}
-	}
-	if len(steps) > 0 {
-		if s, ok := steps[0].stage.(*limit); ok {
-			lead.Limit = s.n
-			steps = steps[1:]
-		}
-	}
+	lead.Skip, lead.Limit, steps = leadingBounds(steps)
 	switch len(predicates) {
 	case 0:
 	case 1:

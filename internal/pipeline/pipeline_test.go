@@ -147,14 +147,20 @@ func TestCancelled(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ stages, filter, sort, rest string }{
+	for _, c := range []struct {
+		stages, filter, sort, rest string
+		skip, limit                int64
+	}{
 		{
 			`[{"$match": {"a": 1}}, {"$match": {"b": 2}}, {"$sort": {"c": -1}}, {"$skip": 2}, {"$limit": 3}, {"$project": {"a": 1}}]`,
-			`{"$and":[{"a":1},{"b":2}]}`, `{"c":-1}`, "$project",
+			`{"$and":[{"a":1},{"b":2}]}`, `{"c":-1}`, "$project", 2, 3,
 		},
-		{`[{"$match": {"a": 1}}, {"$project": {"a": 1}}, {"$match": {"b": 1}}]`, `{"a":1}`, "", "$project,$match"},
-		{`[{"$limit": 5}, {"$match": {"a": 1}}]`, "", "", "$match"},
-		{`[{"$limit": 5}, {"$skip": 1}]`, "", "", "$skip"},
+		{`[{"$match": {"a": 1}}, {"$project": {"a": 1}}, {"$match": {"b": 1}}]`, `{"a":1}`, "", "$project,$match", 0, 0},
+		{`[{"$limit": 5}, {"$match": {"a": 1}}]`, "", "", "$match", 0, 5},
+		{`[{"$limit": 5}, {"$skip": 1}]`, "", "", "", 1, 4},
+		{`[{"$skip": 3}, {"$limit": 5}, {"$skip": 1}, {"$limit": 2}, {"$count": "n"}]`, "", "", "$count", 4, 2},
+		{`[{"$limit": 5}, {"$skip": 5}]`, "", "", "$skip", 0, 5},
+		{`[{"$limit": 2}, {"$skip": 1}, {"$limit": 9}]`, "", "", "", 1, 1},
 	} {
 		lead, rest := mustParse(t, c.stages, pipeline.Options{}).Split()
 		filter, sort := "", ""
@@ -164,8 +170,8 @@ func TestSplit(t *testing.T) {
 		if lead.Sort != nil {
 			sort = print(t, lead.Sort)
 		}
-		if filter != c.filter || sort != c.sort || strings.Join(rest.Stages(), ",") != c.rest {
-			t.Errorf("%s: %s %s %v", c.stages, filter, sort, rest.Stages())
+		if filter != c.filter || sort != c.sort || strings.Join(rest.Stages(), ",") != c.rest || lead.Skip != c.skip || lead.Limit != c.limit {
+			t.Errorf("%s: %s %s %v, skip %d, limit %d", c.stages, filter, sort, rest.Stages(), lead.Skip, lead.Limit)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func parseSetWindowFields(arg bsonx.Value, opts Options) ([]stage, error) {
 	if err := idlObject("$setWindowFields.sortBy", sortBy, false); err != nil {
 		return nil, err
 	}
-	w := &setWindowFields{opts: opts}
+	w := &setWindowFields{opts: opts, spec: spec}
 	if err := w.parsePartition(partition); err != nil {
 		return nil, err
 	}
@@ -107,8 +107,9 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 // setWindowFields computes window functions over documents that are sorted by partition.
 type setWindowFields struct {
 	opts      Options
-	partition expr.Expr // nil where all documents are one partition
-	computed  bool      // the partition is in partitionField
+	spec      []bsonx.Value // partitionBy, sortBy and output, for explain
+	partition expr.Expr     // nil where all documents are one partition
+	computed  bool          // the partition is in partitionField
 	functions []*windowFunction
 	output    *outputNode
 	streams   bool // no function needs other documents than the current one

@@ -33,6 +33,9 @@ type Env struct {
 	// AllowDiskUse lets stages that reach the limit write to temporary files in TempDir, the system's where empty.
 	AllowDiskUse bool
 	TempDir      string
+
+	// explain is the stage that is opened where the run is explained, else nil.
+	explain *explainedStage
 }
 
 // Collections is what stages ask of the server.

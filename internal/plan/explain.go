@@ -32,6 +32,8 @@ const (
 	ExplainDelete
 	ExplainFindAndUpdate
 	ExplainFindAndDelete
+	// ExplainMatches is the input of a pipeline that asks only how many documents match.
+	ExplainMatches
 )
 
 // ExplainRequest is what explain wants to know.
@@ -47,6 +49,11 @@ type ExplainRequest struct {
 	Upsert bool
 	// Records is the record count for ExplainCount; see Planner.Count.
 	Records Counter
+	// WholePipeline says that the query is all of an aggregation's pipeline.
+	WholePipeline bool
+	// Consume reads the documents where the plan is run; nil reads all. It may stop before the end. A document is borrowed
+	// until the following one; the documents of ExplainMatches are empty.
+	Consume func(ctx context.Context, next func(ctx context.Context) (bsonx.Doc, error)) error
 }
 
 // Explanation holds the parts of an explain reply: the caller puts them under queryPlanner and executionStats.
@@ -91,14 +98,14 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 	q := *req.Query
 	exec.Pin(r)
 	switch req.Command {
-	case ExplainCount:
+	case ExplainCount, ExplainMatches:
 		return p.planCount(ctx, countQuery(&q), r, req.Records)
 	case ExplainDistinct:
 		return p.planDistinct(ctx, &q, req.Field, r)
 	default: // the others need nothing here
 	}
 	pu := purposeFind
-	if req.Command != ExplainFind {
+	if req.writes() {
 		pu = purposeTargets
 		if !req.Multi && req.Command != ExplainUpdate && req.Command != ExplainDelete {
 			q.Limit = 1
@@ -125,13 +132,17 @@ type explainer struct {
 	choice   *choice
 	planning time.Duration
 	returned uint64
+	replayed int // how many rows of the trial were consumed
 }
 
 // run runs the winner to its end. A write of one document would end with the first.
 func (e *explainer) run(ctx context.Context) error {
 	t := e.choice.winner()
-	e.returned = uint64(len(t.rows))
 	t.env.Unlimited()
+	if e.req.Consume != nil {
+		return e.req.Consume(ctx, e.next)
+	}
+	e.returned = uint64(len(t.rows))
 	if e.single() && e.returned > 0 {
 		return nil
 	}
@@ -151,10 +162,60 @@ func (e *explainer) run(ctx context.Context) error {
 	return nil
 }
 
+// next returns the next document of the winner, nil at the end.
+func (e *explainer) next(ctx context.Context) (bsonx.Doc, error) {
+	t := e.choice.winner()
+	if e.req.Command == ExplainMatches {
+		return e.nextMatch(ctx)
+	}
+	if e.replayed < len(t.rows) {
+		e.replayed++
+		e.returned++
+		return t.rows[e.replayed-1].Doc, nil
+	}
+	if t.done {
+		return nil, nil
+	}
+	row, err := t.root.Next(ctx)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	e.returned++
+	return row.Doc, nil
+}
+
+// nextMatch returns an empty document for each that the winner counts.
+func (e *explainer) nextMatch(ctx context.Context) (bsonx.Doc, error) {
+	t := e.choice.winner()
+	if !t.done {
+		t.done = true
+		if _, err := t.root.Next(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if e.returned == uint64(counted(t.root)) {
+		return nil, ctx.Err()
+	}
+	e.returned++
+	return bsonx.Empty, nil
+}
+
+// plan returns what is shown of a candidate: of matches that a pipeline counts, what finds them.
+func (e *explainer) plan(t *candidate) (node, exec.Node) {
+	if c, ok := t.sol.root.(*count); ok && e.req.Command == ExplainMatches {
+		return c.in, input(t.root, 0)
+	}
+	return t.sol.root, t.root
+}
+
 // single reports whether the command changes at most one document.
 func (e *explainer) single() bool { return e.writes() && !e.req.Multi }
 
-func (e *explainer) writes() bool { return e.req.Command >= ExplainUpdate }
+func (e *explainer) writes() bool { return e.req.writes() }
+
+func (r *ExplainRequest) writes() bool {
+	return r.Command >= ExplainUpdate && r.Command != ExplainMatches
+}
 
 func (e *explainer) queryPlanner() bsonx.Doc {
 	q, t := e.req.Query, e.choice.winner()
@@ -167,6 +228,9 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.String("planCacheShapeHash", hash8(e.choice.cq.shape()))
 	b.String("planCacheKey", hash8(e.planCacheKey()))
 	b.Int32("optimizationTimeMillis", int32(e.planning.Milliseconds()))
+	if e.req.WholePipeline {
+		b.Bool("optimizedPipeline", true)
+	}
 	b.Bool("maxIndexedOrSolutionsReached", false)
 	b.Bool("maxIndexedAndSolutionsReached", len(e.choice.candidates) >= maxCandidates)
 	b.Bool("maxScansToExplodeReached", false)
@@ -174,13 +238,15 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	w := stageWriter{b: b, q: q}
 	b.StartDocField("winningPlan")
 	b.Bool("isCached", e.choice.cached)
-	e.wrap(&w, t, func() { w.node(t.sol.root, nil) })
+	root, _ := e.plan(t)
+	e.wrap(&w, t, func() { w.node(root, nil) })
 	b.End()
 	b.StartArrayField("rejectedPlans")
 	for _, l := range e.choice.candidates[1:] {
 		b.StartDocElem()
 		b.Bool("isCached", false)
-		w.node(l.sol.root, nil)
+		root, _ = e.plan(l)
+		w.node(root, nil)
 		b.End()
 	}
 	b.End()
@@ -268,7 +334,7 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats) bson
 	b.StartDoc()
 	b.Bool("executionSuccess", true)
 	returned := e.returned
-	if e.writes() && e.req.Command < ExplainFindAndUpdate || e.req.Command == ExplainCount {
+	if e.req.Command == ExplainUpdate || e.req.Command == ExplainDelete || e.req.Command == ExplainCount {
 		returned = 0
 	}
 	b.Int32("nReturned", int32(returned))
@@ -296,7 +362,7 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats) bson
 func (e *explainer) executionStages(w *stageWriter, t *candidate) {
 	name := e.writeStage()
 	if name == "" {
-		w.node(t.sol.root, t.root)
+		w.node(e.plan(t))
 		return
 	}
 	b := w.b
@@ -356,7 +422,7 @@ func (e *explainer) noteTrials() []trialStats {
 		b.StartDocField("executionStages")
 		b.Bool("isCached", false)
 		w := stageWriter{b: b, q: e.req.Query}
-		w.node(t.sol.root, t.root)
+		w.node(e.plan(t))
 		b.End()
 		b.End()
 		out = append(out, trialStats{bsonx.Doc(b.Bytes())})

@@ -34,3 +34,26 @@ func (x *indexInfo) used(c *table.Collection) {
 	}
 	x.ix.Uses().Add()
 }
+
+// Access returns how many times the plan scans the collection, and the names of the indexes that it reads.
+func (e *Execution) Access() (scans int, indexes []string) { return accessed(e.plan.root, 0, nil) }
+
+func accessed(n node, scans int, indexes []string) (int, []string) {
+	switch n := n.(type) {
+	case *indexScan:
+		indexes = append(indexes, n.index.name)
+	case *distinctScan:
+		indexes = append(indexes, n.scan.index.name)
+	case *countScan:
+		indexes = append(indexes, n.scan.index.name)
+	case *collScan:
+		scans++
+	case *idHack:
+		indexes = append(indexes, "_id_")
+	default: // the others read nothing themselves
+	}
+	for i := 0; n.input(i) != nil; i++ {
+		scans, indexes = accessed(n.input(i), scans, indexes)
+	}
+	return scans, indexes
+}

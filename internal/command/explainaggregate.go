@@ -1,0 +1,212 @@
+package command
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// The codes of MongoDB's answers to an explain that would run a pipeline that writes.
+const (
+	codeExplainOut   = mongoerr.Code(51029)
+	codeExplainMerge = mongoerr.Code(51184)
+)
+
+// explainAggregateCommand explains an aggregate command within an explain command.
+func explainAggregateCommand(ctx context.Context, req *Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+	if req.Has("explain") {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'explain' option is illegal when a explain verbosity is also provided")
+	}
+	return explainAggregate(ctx, req, verbosity, reply)
+}
+
+// explainAggregate explains an aggregate command. The cursor is not needed, but checked.
+func explainAggregate(ctx context.Context, req *Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+	if !req.Body.Lookup("writeConcern").IsMissing() {
+		return mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
+	}
+	if req.Has("cursor") {
+		if _, err := aggregateBatchSize(req); err != nil {
+			return err
+		}
+	}
+	name, sc, err := req.checkAggregate()
+	if err != nil {
+		return err
+	}
+	return req.explainStages(ctx, sc, name, elements(req.Get("pipeline")), verbosity, reply)
+}
+
+// explainStages answers with the explanation of stages over a collection or view, or over none.
+func (r *Request) explainStages(ctx context.Context, sc scope, name string, stages []bsonx.Value, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+	p := r.pipelines(sc)
+	p.verbosity = verbosity
+	answer, err := p.explain(ctx, r.DB, name, stages, sc.vars)
+	if err != nil {
+		return err
+	}
+	reply.String("explainVersion", "1")
+	if answer.query != nil {
+		reply.Doc("queryPlanner", answer.query.QueryPlanner)
+		if answer.query.ExecutionStats != nil {
+			reply.Doc("executionStats", answer.query.ExecutionStats)
+		}
+		r.appendCommand(reply, r.Body)
+		r.Service.appendServer(reply)
+		return nil
+	}
+	reply.Value("stages", bsonx.ValueOf(answer.stages))
+	r.Service.appendServer(reply)
+	r.appendCommand(reply, r.Body)
+	return nil
+}
+
+// explained is the explanation of a pipeline: of a query, where that is all, or of stages.
+type explained struct {
+	query  *plan.Explanation
+	stages []bsonx.Doc
+}
+
+// explain plans stages as open does, runs them where the verbosity asks for that, and describes both.
+func (p *pipelines) explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (*explained, error) {
+	rest, env, q, err := p.compile(db, name, stages, vars)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkExplain(rest); err != nil {
+		return nil, err
+	}
+	if q == nil || rest.MakesDocuments() {
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock))
+	}
+	ask := &plan.ExplainRequest{Query: q, Verbosity: p.verbosity}
+	switch pushed, left := rest.SplitProject(q.Skip > 0 || q.Limit > 0); {
+	case pushed != nil:
+		q.Projection, q.ProjectionSpec, rest = pushed.Projection, pushed.Spec, left
+	case rest.OnlyCounts():
+		if q.Filter != nil && q.Skip == 0 && q.Limit == 0 {
+			ask.Command = plan.ExplainMatches
+		}
+	default:
+		// MongoDB's plans read nothing else. Here that is so where it pays; it changes nothing but how they look.
+		q.Projection, q.ProjectionSpec = rest.Needs()
+		q.OptionalProjection = !q.Sort.IsEmpty()
+	}
+	return p.explainQuery(ctx, ask, rest.Explain(env, p.service.Clock), rest.IsEmpty() && p.depth == 0)
+}
+
+// checkExplain refuses to run a pipeline that writes.
+func (p *pipelines) checkExplain(rest *pipeline.Pipeline) error {
+	if p.verbosity == plan.QueryPlanner || !rest.Writes() {
+		return nil
+	}
+	last := rest.Stages()[len(rest.Stages())-1]
+	code := codeExplainMerge
+	if last == "$out" {
+		code = codeExplainOut
+	}
+	return mongoerr.New(code, "%s cannot be explained with verbosity '%s': it would write", last, p.verbosity)
+}
+
+// explainWithoutQuery explains a pipeline whose first stage makes the documents.
+func (p *pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained) (*explained, error) {
+	if p.verbosity != plan.QueryPlanner {
+		src := x.Run(&pipeline.EmptyDocs{})
+		defer src.Close()
+		if err := pipeline.Drain(ctx, src, ignore); err != nil {
+			return nil, err
+		}
+	}
+	stages, err := x.Stages(ctx)
+	return &explained{stages: stages}, err
+}
+
+func ignore(bsonx.Doc) error { return nil }
+
+// explainQuery explains a query and the stages that read its documents; whole says that the query is all of the command's.
+func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, x *pipeline.Explained, whole bool) (*explained, error) {
+	ask.WholePipeline = whole
+	var src pipeline.Source
+	if !whole && p.verbosity != plan.QueryPlanner {
+		ask.Consume = func(ctx context.Context, next func(context.Context) (bsonx.Doc, error)) error {
+			src = x.Run(&rowSource{next: next})
+			return pipeline.Drain(ctx, src, ignore)
+		}
+	}
+	defer func() {
+		if src != nil {
+			src.Close()
+		}
+	}()
+	reader := exec.NewReader(p.service.Store.Engine())
+	defer reader.Close()
+	query, err := p.service.Planner.Explain(ctx, ask, reader)
+	if err != nil || whole {
+		return &explained{query: query}, err
+	}
+	cursor := bsonx.NewDoc("$cursor", bsonx.NewDoc("queryPlanner", query.QueryPlanner))
+	if query.ExecutionStats != nil {
+		n, millis := x.Read()
+		both := bsonx.NewDoc("queryPlanner", query.QueryPlanner, "executionStats", query.ExecutionStats)
+		cursor = bsonx.NewDoc("$cursor", both, "nReturned", n, "executionTimeMillisEstimate", millis)
+	}
+	stages, err := x.Stages(ctx)
+	return &explained{stages: slices.Insert(stages, 0, cursor)}, err
+}
+
+// rowSource is the documents of a query that is explained.
+type rowSource struct {
+	pipeline.EmptyDocs
+	next func(ctx context.Context) (bsonx.Doc, error)
+}
+
+// Next implements pipeline.Source.
+func (s *rowSource) Next(ctx context.Context) (bsonx.Doc, error) { return s.next(ctx) }
+
+// Below implements pipeline.Explorer.
+func (p *pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
+	_, _, stages = p.service.resolveView(db, name, stages)
+	return stages
+}
+
+// Explain implements pipeline.Explorer.
+func (p *pipelines) Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error) {
+	inner := *p
+	inner.depth++
+	inner.hint = bsonx.Missing
+	if inner.depth > maxPipelineDepth {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+	}
+	answer, err := inner.explain(ctx, db, name, stages, vars)
+	if err != nil {
+		return nil, err
+	}
+	return answer.stages, nil
+}
+
+// Observe implements pipeline.Explorer.
+func (p *pipelines) Observe(examined *pipeline.Examined) pipeline.Collections {
+	inner := *p
+	inner.examined = examined
+	return &inner
+}
+
+// examinedSource notes what a plan has read when it is closed.
+type examinedSource struct {
+	*planSource
+	examined *pipeline.Examined
+}
+
+// Close implements pipeline.Source.
+func (s *examinedSource) Close() {
+	keys, docs := s.run.Examined()
+	scans, indexes := s.run.Access()
+	s.examined.Add(int64(docs), int64(keys), int64(scans), indexes)
+	s.planSource.Close()
+}

@@ -1,0 +1,255 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// forms returns a stage as MongoDB shows it: as one stage or several.
+func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, error) {
+	e := expr.Serializer{Vars: x.pipeline.opts.Vars, Now: x.pipeline.opts.Now}
+	switch stage := s.stage.(type) {
+	case *lookup:
+		return x.lookupForm(ctx, stage, s.spec.Doc(), e)
+	case *unionWith:
+		return x.unionForm(ctx, stage)
+	case *facet:
+		return x.facetForm(ctx, s, stage)
+	case *Merge:
+		return x.mergeForm(ctx, stage, e)
+	case *count:
+		grouped := bsonx.NewDoc("_id", e.Expression(bsonx.Null), stage.field, e.Accumulator("$count", bsonx.Missing), "$willBeMerged", false)
+		return []bsonx.Doc{bsonx.NewDoc("$group", grouped), bsonx.NewDoc("$project", bsonx.NewDoc(stage.field, true, "_id", false))}, nil
+	case *documents:
+		return documentsForms(e.Expression(s.spec)), nil
+	case *setWindowFields:
+		return stage.forms(e), nil
+	default:
+		return []bsonx.Doc{s.form(e)}, nil
+	}
+}
+
+// form returns a stage that is shown as one.
+func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
+	spec := s.spec.Doc()
+	switch stage := s.stage.(type) {
+	case *match:
+		return bsonx.NewDoc("$match", filter.Serialize(stage.filter.Normalize().Root))
+	case *project:
+		return bsonx.NewDoc(stage.shownName(s.name), stage.projection.Serialize(e))
+	case *group:
+		return bsonx.NewDoc("$group", stage.form(e))
+	case *sort:
+		if stage.limit > 0 {
+			return bsonx.NewDoc("$sort", bsonx.NewDoc("sortKey", stage.pattern, "limit", stage.limit))
+		}
+		return bsonx.NewDoc("$sort", bsonx.NewDoc("sortKey", stage.pattern))
+	case *limit:
+		return bsonx.NewDoc("$limit", stage.n)
+	case *skip:
+		return bsonx.NewDoc("$skip", stage.n)
+	case *sample:
+		return bsonx.NewDoc("$sample", bsonx.NewDoc("size", stage.size))
+	case *replaceRoot:
+		newRoot := s.spec
+		if s.name == "$replaceRoot" {
+			newRoot = spec.Lookup("newRoot")
+		}
+		return bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", e.Expression(newRoot)))
+	case *redact:
+		return bsonx.NewDoc("$redact", e.Expression(s.spec))
+	case *unwind:
+		return bsonx.NewDoc("$unwind", unwindForm(s.spec))
+	case *bucketAuto:
+		return bsonx.NewDoc("$bucketAuto", bucketAutoForm(spec, e))
+	case *graphLookup:
+		return bsonx.NewDoc("$graphLookup", ordered(spec, func(name string, v bsonx.Value) bsonx.Value {
+			if name == "startWith" {
+				return e.Expression(v)
+			}
+			return v
+		}, "from", "as", "connectToField", "connectFromField", "startWith", "depthField", "maxDepth", "restrictSearchWithMatch"))
+	case *densify:
+		return bsonx.NewDoc("$_internalDensify", densifyForm(spec))
+	case *Out:
+		return bsonx.NewDoc("$out", bsonx.NewDoc("coll", stage.Coll, "db", stage.DB))
+	case *diagnostics:
+		if stage.name == "$planCacheStats" {
+			return bsonx.NewDoc(stage.name, bsonx.NewDoc("allHosts", false))
+		}
+		return bsonx.NewDoc(stage.name, stage.arg)
+	default:
+		return bsonx.NewDoc(s.name, s.spec)
+	}
+}
+
+// ordered returns the fields of a document in the order of the names, each changed by f.
+func ordered(spec bsonx.Doc, f func(name string, v bsonx.Value) bsonx.Value, names ...string) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, name := range names {
+		if v := spec.Lookup(name); !v.IsMissing() {
+			b.Value(name, f(name, v))
+		}
+	}
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+// asWritten is for ordered: it changes nothing.
+func asWritten(_ string, v bsonx.Value) bsonx.Value { return v }
+
+// shownName returns the stage's name: those that stand for $project have its.
+func (p *project) shownName(written string) string {
+	switch {
+	case !p.projection.IsAddition():
+		return "$project"
+	case written == "$set":
+		return written
+	default:
+		return "$addFields"
+	}
+}
+
+func (g *group) form(e expr.Serializer) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Value("_id", e.Expression(g.spec.Lookup("_id")))
+	for it := g.spec.Iter(); it.Next(); {
+		if name := string(it.Key()); name != "_id" && !strings.HasPrefix(name, "$") {
+			use := it.Value().Doc().First()
+			b.Value(name, e.Accumulator(string(use.Key), use.Value))
+		}
+	}
+	b.Bool("$willBeMerged", false)
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+// unwindForm leaves out options that say what is so anyway.
+func unwindForm(spec bsonx.Value) bsonx.Doc {
+	if spec.Type != bsonx.TypeDocument {
+		return bsonx.NewDoc("path", spec)
+	}
+	names := []string{"path", "preserveNullAndEmptyArrays", "includeArrayIndex"}
+	if !spec.Doc().Lookup(names[1]).Truthy() {
+		names = []string{"path", "includeArrayIndex"}
+	}
+	return ordered(spec.Doc(), asWritten, names...)
+}
+
+func bucketAutoForm(spec bsonx.Doc, e expr.Serializer) bsonx.Doc {
+	output := spec.Lookup("output")
+	if output.Doc().IsEmpty() {
+		output = bsonx.Document(bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1)))
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Value("groupBy", e.Expression(spec.Lookup("groupBy")))
+	b.Value("buckets", spec.Lookup("buckets"))
+	b.Value("granularity", spec.Lookup("granularity"))
+	b.StartDocField("output")
+	for it := output.Doc().Iter(); it.Next(); {
+		use := it.Value().Doc().First()
+		b.ValueBytes(it.Key(), e.Accumulator(string(use.Key), use.Value))
+	}
+	b.End()
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+func densifyForm(spec bsonx.Doc) bsonx.Doc {
+	partitions := spec.Lookup("partitionByFields")
+	if partitions.IsNull() {
+		partitions = bsonx.NewArray()
+	}
+	return bsonx.NewDoc("field", spec.Lookup("field"), "partitionByFields", partitions,
+		"range", ordered(spec.Lookup("range").Doc(), asWritten, "step", "bounds", "unit"))
+}
+
+// documentsForms are the stages that MongoDB makes of $documents.
+func documentsForms(array bsonx.Value) []bsonx.Doc {
+	const field = "_tempDocumentsField"
+	return []bsonx.Doc{
+		bsonx.NewDoc("$queue", bsonx.NewArray(bsonx.Empty)),
+		bsonx.NewDoc("$project", bsonx.NewDoc("_id", true, field, array)),
+		bsonx.NewDoc("$unwind", bsonx.NewDoc("path", "$"+field)),
+		bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", "$"+field)),
+	}
+}
+
+// forms shows the stage, and behind it the one that takes out a computed partition.
+func (w *setWindowFields) forms(e expr.Serializer) []bsonx.Doc {
+	partition, sortBy, output := w.spec[0], w.spec[1], w.spec[2]
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	switch {
+	case w.computed:
+		b.String("partitionBy", "$"+partitionField)
+	case w.partition != nil:
+		b.Value("partitionBy", e.Expression(partition))
+	}
+	if !sortBy.IsNull() {
+		b.Value("sortBy", sortBy)
+	}
+	b.StartDocField("output")
+	for it := output.Doc().Iter(); it.Next(); {
+		b.Doc(string(it.Key()), windowForm(it.Value().Doc(), e))
+	}
+	b.End()
+	b.End()
+	docs := []bsonx.Doc{bsonx.NewDoc("$_internalSetWindowFields", bsonx.Doc(b.Bytes()))}
+	if w.computed {
+		docs = append(docs, bsonx.NewDoc("$project", bsonx.NewDoc(partitionField, false, "_id", true)))
+	}
+	return docs
+}
+
+// windowForm shows a window function; one that accumulates has a window always.
+func windowForm(spec bsonx.Doc, e expr.Serializer) bsonx.Doc {
+	var name string
+	var arg, window bsonx.Value
+	for it := spec.Iter(); it.Next(); {
+		if string(it.Key()) == "window" {
+			window = it.Value()
+		} else {
+			name, arg = string(it.Key()), it.Value()
+		}
+	}
+	named := func(names ...string) bsonx.Doc {
+		return bsonx.NewDoc(name, ordered(arg.Doc(), func(name string, v bsonx.Value) bsonx.Value {
+			if name == "input" || name == "output" {
+				return e.Expression(v)
+			}
+			return v
+		}, names...))
+	}
+	var form bsonx.Doc
+	switch name {
+	case "$rank", "$denseRank", "$documentNumber":
+		return bsonx.NewDoc(name, arg)
+	case "$locf", "$linearFill":
+		return bsonx.NewDoc(name, e.Expression(arg))
+	case "$shift":
+		other := arg.Doc().Lookup("default")
+		if other.IsMissing() {
+			other = bsonx.Null
+		}
+		return bsonx.NewDoc(name, bsonx.NewDoc("by", arg.Doc().Lookup("by"), "output", e.Expression(arg.Doc().Lookup("output")), "default", other))
+	case "$expMovingAvg":
+		return named("N", "alpha", "input")
+	case "$derivative", "$integral":
+		form = named("input", "unit")
+	default:
+		form = e.Accumulator(name, arg).Doc()
+	}
+	if window.IsMissing() {
+		window = bsonx.Document(bsonx.NewDoc("documents", bsonx.NewArray("unbounded", "unbounded")))
+	}
+	first := form.First()
+	return bsonx.NewDoc(string(first.Key), first.Value, "window", window)
+}

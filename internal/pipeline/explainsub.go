@@ -1,0 +1,166 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// The forms of stages that have pipelines within them.
+
+// noCollection is what MongoDB calls the collection of a pipeline that makes its documents itself.
+const noCollection = "$cmd.aggregate"
+
+// explorer returns the collections, where they can be asked for explain.
+func (x *Explained) explorer() Explorer {
+	if x.env == nil {
+		return nil
+	}
+	e, _ := x.env.Collections.(Explorer)
+	return e
+}
+
+// sub shows the stages of a pipeline within a stage; they are not run.
+func (x *Explained) sub(ctx context.Context, stages []bsonx.Value, db string, vars *expr.Vars) ([]bsonx.Doc, error) {
+	p, err := Parse(bsonx.ValueOf(stages), Options{Vars: vars, Now: x.pipeline.opts.Now, DB: db})
+	if err != nil {
+		return nil, err
+	}
+	return p.Explain(x.env, x.clock).Stages(ctx)
+}
+
+func (x *Explained) lookupForm(ctx context.Context, l *lookup, spec bsonx.Doc, e expr.Serializer) ([]bsonx.Doc, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	from := l.from
+	if from == "" {
+		from = noCollection
+	}
+	b.String("from", from)
+	b.String("as", strings.Join(l.as, "."))
+	if l.local != nil {
+		b.String("localField", strings.Join(l.local, "."))
+		b.String("foreignField", l.foreign)
+	}
+	stages := l.stages
+	if explorer := x.explorer(); explorer != nil {
+		stages = explorer.Below(l.db, l.from, stages)
+	}
+	stages = append(stages[:len(stages):len(stages)], l.only...)
+	if l.piped || len(stages) > 0 {
+		let := spec.Lookup("let").Doc()
+		b.StartDocField("let")
+		for it := let.Iter(); it.Next(); {
+			b.ValueBytes(it.Key(), e.Expression(it.Value()))
+		}
+		b.End()
+		_, vars, err := parseLetVars(let, l.opts.Vars)
+		if err != nil {
+			return nil, err
+		}
+		docs, err := x.sub(ctx, stages, l.db, vars)
+		if err != nil {
+			return nil, err
+		}
+		b.Value("pipeline", bsonx.ValueOf(docs))
+	}
+	if u := l.unwind; u != nil {
+		b.StartDocField("unwinding")
+		b.Bool("preserveNullAndEmptyArrays", u.keep)
+		if u.index != nil {
+			b.String("includeArrayIndex", strings.Join(u.index, "."))
+		}
+		b.End()
+	}
+	b.End()
+	return []bsonx.Doc{bsonx.NewDoc("$lookup", bsonx.Doc(b.Bytes()))}, nil
+}
+
+func (x *Explained) unionForm(ctx context.Context, u *unionWith) ([]bsonx.Doc, error) {
+	var docs []bsonx.Doc
+	var err error
+	if explorer := x.explorer(); explorer != nil && u.coll != "" {
+		docs, err = explorer.Explain(ctx, u.db, u.coll, u.stages, u.opts.Vars)
+	} else {
+		docs, err = x.sub(ctx, u.stages, u.db, u.opts.Vars)
+	}
+	if err != nil {
+		return nil, err
+	}
+	form := bsonx.NewDoc("coll", u.coll, "pipeline", docs)
+	if u.coll == "" {
+		form = bsonx.NewDoc("pipeline", docs)
+	}
+	return []bsonx.Doc{bsonx.NewDoc("$unionWith", form)}, nil
+}
+
+func (x *Explained) facetForm(ctx context.Context, s *explainedStage, f *facet) ([]bsonx.Doc, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for i, name := range f.names {
+		inner := f.pipelines[i].Explain(x.env, x.clock)
+		if i < len(s.inner) {
+			inner = s.inner[i]
+		}
+		docs, err := inner.Stages(ctx)
+		if err != nil {
+			return nil, err
+		}
+		b.StartArrayField(name)
+		b.StartDocElem()
+		b.Doc("$internalFacetTeeConsumer", bsonx.Empty)
+		if inner.in != nil {
+			appendCounts(b, inner.in.n, inner.in.elapsed)
+		}
+		b.End()
+		for _, doc := range docs {
+			b.Elem(bsonx.Document(doc))
+		}
+		b.End()
+	}
+	b.End()
+	return []bsonx.Doc{bsonx.NewDoc("$facet", bsonx.Doc(b.Bytes()))}, nil
+}
+
+func (x *Explained) mergeForm(ctx context.Context, m *Merge, e expr.Serializer) ([]bsonx.Doc, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Doc("into", bsonx.NewDoc("db", m.DB, "coll", m.Coll))
+	switch len(m.On) {
+	case 0:
+		b.String("on", "_id")
+	case 1:
+		b.String("on", m.On[0])
+	default:
+		b.StartArrayField("on")
+		for _, path := range m.On {
+			b.Elem(bsonx.String(path))
+		}
+		b.End()
+	}
+	if m.WhenMatched == "pipeline" {
+		b.StartDocField("let")
+		vars := m.opts.Vars
+		for it := m.rawLet.Doc().Iter(); it.Next(); {
+			if string(it.Key()) != "new" {
+				b.ValueBytes(it.Key(), e.Expression(it.Value()))
+				vars, _ = vars.WithSlot(string(it.Key()))
+			}
+		}
+		b.String("new", "$$ROOT")
+		b.End()
+		vars, _ = vars.WithSlot("new")
+		docs, err := x.sub(ctx, m.Stages.Doc().Values(), m.DB, vars)
+		if err != nil {
+			return nil, err
+		}
+		b.Value("whenMatched", bsonx.ValueOf(docs))
+	} else {
+		b.String("whenMatched", m.WhenMatched)
+	}
+	b.String("whenNotMatched", m.WhenNotMatched)
+	b.End()
+	return []bsonx.Doc{bsonx.NewDoc("$merge", bsonx.Doc(b.Bytes()))}, nil
+}
