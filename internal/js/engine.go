@@ -6,7 +6,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/dlclark/regexp2"
 	"github.com/dop251/goja"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -24,12 +23,8 @@ type engine struct {
 	classes map[string]*goja.Object
 }
 
-// prelude is compiled once. Regular expressions that goja leaves to regexp2 would not notice an interrupt: the
-// library's default, which nothing else in the process relies on, ends them when a call would end.
-var prelude = sync.OnceValues(func() (*goja.Program, error) {
-	regexp2.DefaultMatchTimeout = DefaultTimeout
-	return goja.Compile("prelude.js", preludeSource, true)
-})
+// prelude is compiled once.
+var prelude = sync.OnceValues(func() (*goja.Program, error) { return goja.Compile("prelude.js", preludeSource, true) })
 
 func newEngine() (*engine, error) {
 	program, err := prelude()
@@ -44,7 +39,7 @@ func newEngine() (*engine, error) {
 	if _, err := e.rt.RunProgram(program); err != nil {
 		return nil, err
 	}
-	return e, nil
+	return e, e.setLimits()
 }
 
 // function makes a function of the source of a function expression.

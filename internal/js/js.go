@@ -21,6 +21,8 @@ const (
 	maxCallStack = 2000
 	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs.
 	maxHeapGrowth = 512 << 20
+	// maxStackGrowth bounds by how much its stacks may.
+	maxStackGrowth = 128 << 20
 	// guardInterval is how often a call that takes long is looked at.
 	guardInterval = 10 * time.Millisecond
 )
@@ -80,6 +82,9 @@ func New(code string, opts Options) (*Func, error) {
 
 // functionSource makes the source of a function expression.
 func functionSource(code string) (string, error) {
+	if err := checkSource(code); err != nil {
+		return "", err
+	}
 	trimmed := strings.TrimRight(strings.TrimSpace(code), "; \t\r\n")
 	switch expr := onlyExpression("(" + trimmed + "\n)"); expr.(type) {
 	case nil:

@@ -1,6 +1,7 @@
 // The classes and functions that MongoDB's JavaScript engine defines. Each instance carries what tobson.go needs.
 (function (global) {
   'use strict';
+  const BigInt = global.BigInt;
   function define(cls, type) {
     Object.defineProperty(cls.prototype, '_bsontype', { value: type });
     // MongoDB's constructors may be called without new.

@@ -1,0 +1,256 @@
+package js
+
+import (
+	_ "embed" // for the limits
+	"math/big"
+	"reflect"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+)
+
+//go:embed limits.js
+var limitsSource string
+
+const (
+	// regexTimeout ends one match of a regular expression that goja leaves to regexp2, which backtracks and would not notice
+	// an interrupt.
+	regexTimeout = time.Second
+	// maxSource bounds the text of a function, maxNesting how deep what the parser may recurse into nests in it, which
+	// takes up to 4 KiB of stack a level.
+	maxSource  = 1 << 20
+	maxNesting = 20_000
+	// maxListLength bounds lists that a function of the language goes through.
+	maxListLength = 10_000_000
+	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes their length.
+	maxTextNesting = 1000
+	maxTextBytes   = 128 << 20
+)
+
+// limits is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
+var limits = sync.OnceValues(func() (*goja.Program, error) {
+	regexp2.DefaultMatchTimeout = regexTimeout
+	return goja.Compile("limits.js", limitsSource, true)
+})
+
+// arrayMethods go through a whole array. They are called often, so that Go checks them.
+var arrayMethods = [...]string{
+	"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast", "findLastIndex", "forEach", "includes",
+	"indexOf", "keys", "lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice",
+	"toReversed", "toSorted", "toSpliced", "unshift", "values", "with",
+}
+
+// setArrayLimits lets no method of arrays go through more than maxListLength elements, which a list may only pretend to have.
+func (e *engine) setArrayLimits() error {
+	proto := e.rt.GlobalObject().Get("Array").ToObject(e.rt).Get("prototype").ToObject(e.rt)
+	for _, name := range arrayMethods {
+		v := proto.Get(name)
+		if v == nil {
+			continue
+		}
+		method, ok := v.Export().(func(goja.FunctionCall) goja.Value)
+		if !ok {
+			continue
+		}
+		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+			if list, ok := call.This.(*goja.Object); ok {
+				if n := list.Get("length"); n != nil && n.ToFloat() > maxListLength {
+					panic(e.rt.NewGoError(failure("RangeError: Invalid array length")))
+				}
+			}
+			return method(call)
+		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setLimits bounds the engine's own functions.
+func (e *engine) setLimits() error {
+	if err := e.setArrayLimits(); err != nil {
+		return err
+	}
+	program, err := limits()
+	if err != nil {
+		return err
+	}
+	v, err := e.rt.RunProgram(program)
+	if err != nil {
+		return err
+	}
+	natives := e.rt.NewObject()
+	for name, value := range map[string]any{
+		"maxLength":    maxListLength,
+		"regexTimeout": regexTimeout.Milliseconds(),
+		"checkSize":    e.checked(func(v goja.Value) error { return e.checkTextSize(v, new(int), 0) }),
+		"checkText":    e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
+		"checkSource":  e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
+	} {
+		if err := natives.Set(name, value); err != nil {
+			return err
+		}
+	}
+	run, _ := goja.AssertFunction(v)
+	_, err = run(goja.Undefined(), e.rt.GlobalObject(), natives)
+	return err
+}
+
+// checked makes a function of a check: its error is thrown.
+func (e *engine) checked(check func(goja.Value) error) func(goja.FunctionCall) goja.Value {
+	return func(call goja.FunctionCall) goja.Value {
+		if err := check(call.Argument(0)); err != nil {
+			panic(e.rt.NewGoError(err))
+		}
+		return goja.Undefined()
+	}
+}
+
+// checkSource refuses code that would make the parser or the compiler recurse too deeply. It counts what may nest (brackets,
+// operators, words) since the last end of a statement or element on each level, wherever it stands: a string that is full
+// of brackets counts as well.
+func checkSource(source string) error {
+	if len(source) > maxSource {
+		return failure("SyntaxError: a function is longer than %d bytes", maxSource)
+	}
+	var open []int // the chain before each bracket that is open
+	depth, chain, word := 0, 0, false
+	for i := range len(source) {
+		inWord := false
+		switch c := source[i]; c {
+		case '(', '[', '{':
+			depth += chain + 1
+			open = append(open, chain)
+			chain = 0
+		case ')', ']', '}':
+			if n := len(open); n > 0 {
+				chain = open[n-1] + 1
+				depth -= open[n-1] + 1
+				open = open[:n-1]
+			}
+		case ';', ',':
+			chain = 0
+		case ' ', '\t', '\r', '\n':
+		case '!', '~', '-', '+', '*', '/', '%', '=', '?', ':', '>', '<', '&', '|', '^', '.', '`':
+			chain++
+		default:
+			if inWord = true; !word {
+				chain++
+			}
+		}
+		word = inWord
+		if depth+chain > maxNesting {
+			return failure("SyntaxError: too much nesting")
+		}
+	}
+	return checkLiterals(source)
+}
+
+var bigLiteral = regexp.MustCompile(`[0-9a-fA-F]n\b`)
+
+// checkLiterals refuses big integers, whose operators compute without bound.
+func checkLiterals(source string) error {
+	if !bigLiteral.MatchString(source) {
+		return nil
+	}
+	// It is a program, an expression or the body of a function. The compiler tells what else is wrong with it.
+	for _, form := range []string{source, "(" + source + "\n)", "(function() {" + source + "\n})"} {
+		program, err := parser.ParseFile(nil, "", form, 0)
+		if err == nil && hasBigInt(reflect.ValueOf(program.Body)) {
+			return failure("SyntaxError: big integers are not supported")
+		}
+	}
+	return nil
+}
+
+// hasBigInt looks for a literal in a syntax tree, whose nesting is bounded.
+func hasBigInt(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return false
+		}
+		if n, ok := v.Interface().(*ast.NumberLiteral); ok {
+			_, big := n.Value.(*big.Int)
+			return big
+		}
+		return hasBigInt(v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			if hasBigInt(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanInterface() && v.Type().Field(i).Name != "File" && hasBigInt(f) {
+				return true
+			}
+		}
+	default:
+	}
+	return false
+}
+
+// checkTextNesting refuses JSON that nests too deeply.
+func checkTextNesting(text string) error {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > maxTextNesting {
+			return failure("JSON nests deeper than %d levels", maxTextNesting)
+		}
+	}
+	return nil
+}
+
+// checkTextSize refuses a value that would become too long a text, or that nests too deeply. Shared parts count as often as
+// they occur; a cycle nests without end.
+func (e *engine) checkTextSize(v goja.Value, size *int, depth int) error {
+	object, ok := v.(*goja.Object)
+	if !ok {
+		if s, ok := v.(goja.String); ok {
+			*size += s.Length()
+		}
+		*size += 2
+	} else if err := e.checkObjectSize(object, size, depth); err != nil {
+		return err
+	}
+	if *size > maxTextBytes {
+		return failure("RangeError: Invalid string length")
+	}
+	return nil
+}
+
+func (e *engine) checkObjectSize(object *goja.Object, size *int, depth int) error {
+	if depth > maxTextNesting {
+		return failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)
+	}
+	switch object.ClassName() {
+	case "Array":
+		n := object.Get("length").ToInteger()
+		if n > maxTextBytes {
+			return failure("RangeError: Invalid array length")
+		}
+	case "Date", "Function", "RegExp":
+		return nil
+	}
+	for _, name := range object.Keys() {
+		*size += len(name) + 4
+		if err := e.checkTextSize(object.Get(name), size, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+// What bounds single calls of the language's own functions. A call of a script is looked at between two instructions only:
+// a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
+(function (global, natives) {
+  'use strict';
+  const maxLength = natives.maxLength, maxChars = 1 << 27, maxPattern = 1 << 15, maxCall = 1e5, maxFlat = 100, maxNative = natives.regexTimeout;
+  const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
+  const range = (what) => { throw new RangeError(what); };
+  const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
+  const checkList = (x) => { if (lengthOf(x) > maxLength) range('Invalid array length'); };
+  const checkChars = (n) => { if (n > maxChars) range('Invalid string length'); };
+
+  // wrap replaces a method; before is called with its arguments and may refuse them.
+  function wrap(object, name, before, after) {
+    const native = object[name];
+    if (typeof native !== 'function') return;
+    const value = {
+      value(...args) {
+        before(this, args);
+        if (after === undefined) return apply(native, this, args);
+        const start = now();
+        const result = apply(native, this, args);
+        after(now() - start);
+        return result;
+      },
+    }.value;
+    define(object, name, { value, writable: true, configurable: true });
+  }
+  // mask replaces a constructor, which stays the same for instanceof and its static members.
+  function mask(name, before) {
+    const native = global[name];
+    if (typeof native !== 'function') return;
+    const masked = function (...args) {
+      before(args);
+      return new.target === undefined ? apply(native, this, args) : construct(native, args, new.target === masked ? native : new.target);
+    };
+    Object.setPrototypeOf(masked, Object.getPrototypeOf(native));
+    for (const key of Reflect.ownKeys(native)) define(masked, key, Object.getOwnPropertyDescriptor(native, key));
+    define(native.prototype, 'constructor', { value: masked, writable: true, configurable: true });
+    define(global, name, { value: masked, writable: true, configurable: true });
+  }
+  const none = () => {};
+
+  define(Array.prototype, Symbol.iterator, { value: Array.prototype.values, writable: true, configurable: true });
+  const checkJoin = (list, args) => {
+    checkList(list);
+    checkChars(lengthOf(list) * (args[0] === undefined ? 1 : lengthOf(str(args[0]))));
+    natives.checkSize(list);
+  };
+  wrap(Array.prototype, 'join', checkJoin);
+  wrap(Array.prototype, 'toLocaleString', (list) => checkJoin(list, []));
+  wrap(Array.prototype, 'concat', (list, args) => {
+    let n = lengthOf(list);
+    for (let i = 0; i < args.length; i++) n += typeof args[i] === 'string' ? 1 : lengthOf(args[i]);
+    if (n > maxLength) range('Invalid array length');
+  });
+  const flatLength = (list, depth) => {
+    checkList(list);
+    let n = 0;
+    for (let i = 0; i < list.length; i++) {
+      n += Array.isArray(list[i]) && depth > 0 ? flatLength(list[i], depth - 1) : 1;
+      if (n > maxLength) range('Invalid array length');
+    }
+    return n;
+  };
+  wrap(Array.prototype, 'flat', (list, args) => {
+    if (args[0] > maxFlat) args[0] = maxFlat;
+    flatLength(list, args[0] === undefined ? 1 : args[0]);
+  });
+  wrap(Array, 'from', (_, args) => checkList(args[0]));
+  wrap(Function.prototype, 'apply', (_, args) => { if (lengthOf(args[1]) > maxCall) range('too many arguments'); });
+  wrap(Reflect, 'apply', (_, args) => { if (lengthOf(args[2]) > maxCall) range('too many arguments'); });
+  wrap(Reflect, 'construct', (_, args) => { if (lengthOf(args[1]) > maxCall) range('too many arguments'); });
+  // Bound functions that are bound again and again would recurse outside of the language.
+  define(Function.prototype, 'bind', {
+    value: function bind(self, ...first) {
+      const fn = this;
+      const bound = function (...rest) {
+        return new.target === undefined ? apply(fn, self, [...first, ...rest]) : construct(fn, [...first, ...rest], new.target === bound ? fn : new.target);
+      };
+      return bound;
+    },
+    writable: true, configurable: true,
+  });
+
+  const times = (s, args) => checkChars(lengthOf(str(s)) * args[0]);
+  wrap(String.prototype, 'repeat', times);
+  const pad = (s, args) => checkChars(args[0]);
+  wrap(String.prototype, 'padStart', pad);
+  wrap(String.prototype, 'padEnd', pad);
+  wrap(String.prototype, 'concat', (s, args) => checkChars(args.reduce((n, x) => n + lengthOf(str(x)), lengthOf(str(s)))));
+  wrap(String, 'raw', (_, args) => natives.checkSize(args));
+
+  // Regular expressions may backtrack for ever: they are ended, as if there were no match, which must not pass as the answer.
+  const slow = (millis) => { if (millis >= maxNative) throw new Error('the regular expression took too long'); };
+  const checkPattern = (_, args) => { if (typeof args[0] === 'string' && args[0].length > maxPattern) range('the regular expression is too long'); };
+  const checkReplace = (s, args) => {
+    if (typeof args[1] === 'string') checkChars(lengthOf(str(s)) * args[1].length);
+  };
+  for (const name of ['match', 'matchAll', 'search', 'split']) wrap(String.prototype, name, checkPattern, slow);
+  for (const name of ['replace', 'replaceAll']) wrap(String.prototype, name, checkReplace, slow);
+  for (const name of ['exec', 'test', 'compile', Symbol.match, Symbol.matchAll, Symbol.search, Symbol.split]) wrap(RegExp.prototype, name, name === 'compile' ? checkPattern : none, slow);
+  wrap(RegExp.prototype, Symbol.replace, (_, args) => checkReplace(args[0], args), slow);
+  mask('RegExp', (args) => checkPattern(null, args));
+
+  for (const name of ['ArrayBuffer', 'SharedArrayBuffer', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array',
+    'Uint32Array', 'Float32Array', 'Float64Array']) {
+    mask(name, (args) => {
+      if (args[0] > maxLength) range('Invalid typed array length');
+      checkList(args[0]);
+    });
+  }
+
+  wrap(JSON, 'parse', (_, args) => natives.checkText(str(args[0])));
+  wrap(JSON, 'stringify', (_, args) => {
+    natives.checkSize(args[0]);
+    if (typeof args[2] === 'number' && args[2] > 10) args[2] = 10;
+  });
+
+  // Code that is made of text is checked as the code of a function is.
+  wrap(global, 'eval', (_, args) => { if (typeof args[0] === 'string') natives.checkSource(args[0]); });
+  mask('Function', (args) => natives.checkSource(args.join('\n')));
+  for (const fn of [function* () {}, async function () {}]) {
+    define(Object.getPrototypeOf(fn), 'constructor', { value: function () { throw new Error('not supported'); }, writable: false, configurable: false });
+  }
+  // Big integers grow without bound, and proxies of proxies recurse.
+  for (const name of ['BigInt', 'BigInt64Array', 'BigUint64Array', 'Proxy', 'WebAssembly', 'Atomics']) delete global[name];
+  delete DataView.prototype.getBigInt64;
+  delete DataView.prototype.getBigUint64;
+})

@@ -1,0 +1,118 @@
+package js
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestLimits has scripts that would take the process down, or never end. Each ends with an error of its own.
+func TestLimits(t *testing.T) {
+	for name, code := range map[string]string{
+		"push":               "const a = []; for (;;) a.push('x'.repeat(1000000) + a.length)",
+		"doubling":           "let s = 'x'; for (;;) s += s",
+		"repeat":             "return 'x'.repeat(1e9).length",
+		"pad":                "return 'x'.padEnd(1e9).length",
+		"shared strings":     "return new Array(1e5).fill('x'.repeat(1e6)).join().length",
+		"replacement":        "const s = 'x'.repeat(1e6); return s.replace(/x/g, s).length",
+		"json of shared":     "const s = 'x'.repeat(1e6); return JSON.stringify(new Array(1e4).fill(s)).length",
+		"fill":               "return new Array(1e9).fill(0)",
+		"index":              "const a = []; a.length = 4e9; return a.indexOf(1)",
+		"array-like":         "return [].indexOf.call({length: 1e15}, 1)",
+		"spread":             "return [...new Array(4e9)].length",
+		"apply":              "return Math.max.apply(null, {length: 1e9})",
+		"buffer":             "return new ArrayBuffer(1e12)",
+		"typed array":        "return new Float64Array(1e12)",
+		"big integers":       "return 2n ** 100000000000n",
+		"big integers' text": "return eval('1n << 100000000000n')",
+		"match":              "return /(a+)+$(?=b)/.test('a'.repeat(40))",
+		"string's match":     "return 'a'.repeat(40).match(/(a+)+$(?=b)/)",
+		"pattern":            "return new RegExp('('.repeat(1e6))",
+		"recursion":          "function f() { return f() + 1 } return f()",
+		"callbacks":          "function f() { [1].forEach(f) } return f()",
+		"caught recursion":   "function f() { try { return f() } catch (e) { return f() } } return f()",
+		"toJSON":             "const a = {toJSON() { return {a} }}; return JSON.stringify(a)",
+		"deep text":          "return JSON.parse('['.repeat(1e6))",
+		"deep value":         "let a = {}; for (let i = 0; i < 5000; i++) a = {a}; return JSON.stringify(a)",
+		"deep list":          "let a = []; for (let i = 0; i < 100000; i++) a = [a]; return String(a)",
+		"bound":              "let f = () => 1; for (let i = 0; i < 100000; i++) f = f.bind(null); return f()",
+		"deep code":          "return eval('('.repeat(1e6))",
+		"deep function":      "return new Function('!'.repeat(1e6) + '1')()",
+		"deep result":        "let a = {}; for (let i = 0; i < 200; i++) a = {a}; return a",
+		"endless":            "for (;;) {}",
+		"endless generator":  "function* g() { for (;;) yield 1 } for (const x of g()) {}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			timeout := 200 * time.Millisecond
+			if name == "push" || name == "doubling" {
+				timeout = time.Minute // their memory ends them
+			}
+			f, err := New(code, Options{Timeout: timeout})
+			if err == nil {
+				_, err = f.Call(bsonx.Missing)
+			}
+			if c := mongoerr.CodeOf(err); c != mongoerr.JSInterpreterFailure && c != codeResultTooDeep {
+				t.Error(err)
+			}
+		})
+	}
+	for name, source := range map[string]string{
+		"brackets": strings.Repeat("(", 300_000), "operators": strings.Repeat("!", 300_000) + "1", "words": strings.Repeat("typeof ", 30_000) + "1",
+		"arrows": strings.Repeat("a=>", 100_000) + "1", "sum": "1" + strings.Repeat("+1", 200_000), "length": strings.Repeat(" ", maxSource) + "1",
+		"lists": strings.Repeat("[1,", 100_000),
+	} {
+		if _, err := New(source, Options{}); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.Sys > 3<<30 {
+		t.Errorf("the process took %d MiB", m.Sys>>20)
+	}
+}
+
+// TestDeepestSource compiles code that is just within the limit of nesting.
+func TestDeepestSource(t *testing.T) {
+	t.Parallel()
+	n := maxNesting - 10
+	for _, source := range []string{
+		strings.Repeat("(", n) + "1" + strings.Repeat(")", n), strings.Repeat("!", n) + "1", "1" + strings.Repeat("+1", n/2),
+		strings.Repeat("[", n) + strings.Repeat("]", n), strings.Repeat("a=>", n/3) + "1",
+	} {
+		if _, err := New(source, Options{}); err != nil {
+			t.Errorf("%.10s: %v", source, err)
+		}
+	}
+}
+
+// TestLimitedLanguage uses what the limits replace as scripts do.
+func TestLimitedLanguage(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		"[1, 2, 3].map(x => x * 2).filter(x => x > 2).join('-')":                                                    "4-6",
+		"[3, 1, 2].sort().reverse().concat([9], 5).toString()":                                                      "3,2,1,9,5",
+		"[...[1, 2], ...new Set([3])].length + '' + [].concat([1], 2).indexOf(2)":                                   "31",
+		"String([1, [2, [3, [4]]]].flat(Infinity))":                                                                 "1,2,3,4",
+		"Array.from({length: 3}, (_, i) => i * i).join()":                                                           "0,1,4",
+		"'a,b'.split(',').length + 'abc'.replace(/b/g, x => x + x) + 'x'.repeat(3) + '7'.padStart(2, '0')":          "2abbcxxx07",
+		"(function(a, b) { return this.c + a + b }).bind({c: 1}, 2)(3) + ''":                                        "6",
+		"new (function(a) { this.a = a }.bind(null, 4))().a + ''":                                                   "4",
+		"Math.max.apply(null, [1, 5, 2]) + ''":                                                                      "5",
+		"(new RegExp('a(b)') instanceof RegExp) + RegExp('a(b)').exec('xab')[1] + /x/.constructor.name":             "truebRegExp",
+		"new Uint8Array([1, 2]).length + new Uint8Array(3).length + (new Uint8Array(1) instanceof Uint8Array) + ''": "6",
+		"eval('1 + 1') + new Function('a', 'b', 'return a + b')(1, 2) + (() => 1).constructor('return 5')() + ''":   "10",
+		"JSON.stringify({a: [1, {b: 'c'}], d: new Date(0)}) + JSON.parse('[1]')[0]":                                 `{"a":[1,{"b":"c"}],"d":"1970-01-01T00:00:00.000Z"}1`,
+		"(() => { try { [1].map(() => { throw new Error('x') }) } catch (e) { return e.message } })()":              "x",
+		"(() => { for (const [k, v] of [[1, 2]].entries()) return k + ':' + v })()":                                 "0:1,2",
+	} {
+		got, err := compile(t, code).Call(bsonx.Missing)
+		if err != nil || got.Str() != want {
+			t.Errorf("%s: %s, %v", code, bsonx.FormatShell(got), err)
+		}
+	}
+}
