@@ -1,9 +1,6 @@
 package pipeline
 
 import (
-	"context"
-	"slices"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -20,6 +17,7 @@ type graphLookup struct {
 	depthField []string // nil where none is asked for
 	maxDepth   int64    // negative without a limit
 	restrict   bsonx.Doc
+	unwind     *unwind // of the array, done at once; nil leaves the array
 	opts       Options
 }
 
@@ -99,118 +97,4 @@ func (g *graphLookup) setMaxDepth(v bsonx.Value) error {
 	}
 	g.maxDepth = n
 	return nil
-}
-
-func (g *graphLookup) open(src Source, env *Env) Source {
-	s := &graphSource{input: input{src}, graph: g, limit: env.memoryLimit(), ctx: expr.Context{Now: g.opts.Now}}
-	// Null finds documents with a null, not those without the field.
-	predicates := []bsonx.Value{bsonx.Document(bsonx.NewDoc(g.connectTo, bsonx.NewDoc("$exists", true)))}
-	if !g.restrict.IsEmpty() {
-		predicates = append(predicates, bsonx.Document(g.restrict))
-	}
-	s.foreign = foreignField{
-		db: g.db, name: g.from, path: g.connectTo, opts: g.opts, env: env,
-		before: []bsonx.Value{bsonx.Document(bsonx.NewDoc("$match", bsonx.NewDoc("$and", predicates)))},
-	}
-	return s
-}
-
-type graphSource struct {
-	input
-	graph   *graphLookup
-	limit   int
-	ctx     expr.Context
-	foreign foreignField
-	search  graphSearch
-}
-
-// Close implements Source.
-func (s *graphSource) Close() {
-	s.foreign.close()
-	s.input.Close()
-}
-
-// graphSearch is the search for one document.
-type graphSearch struct {
-	found    *bsonx.Builder
-	visited  map[string]bool // the _ids of the documents that were found
-	seen     map[string]bool // the values that were searched for, or will be
-	frontier []bsonx.Value   // what is searched for next
-	bytes    int
-	key      []byte
-}
-
-// Next implements Source.
-func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	doc, err := s.src.Next(ctx)
-	if err != nil || doc == nil {
-		return nil, err
-	}
-	s.ctx.Root = bsonx.Document(doc)
-	start, err := s.graph.start.Eval(&s.ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.search = graphSearch{found: bsonx.NewBuilder(nil), visited: map[string]bool{}, seen: map[string]bool{}}
-	s.search.found.StartArray()
-	visitValues(start, nil, s.search.reach)
-	if err := s.walk(ctx); err != nil {
-		return nil, err
-	}
-	s.search.found.End()
-	return setPath(doc, s.graph.as, bsonx.Array(s.search.found.Bytes())), nil
-}
-
-// graphBatch is how many values one query searches for.
-const graphBatch = 1000
-
-// walk searches level by level until there is nothing new.
-func (s *graphSource) walk(ctx context.Context) error {
-	g := &s.search
-	for depth := int64(0); len(g.frontier) > 0 && (s.graph.maxDepth < 0 || depth <= s.graph.maxDepth); depth++ {
-		level := g.frontier
-		g.frontier = nil
-		for values := range slices.Chunk(level, graphBatch) {
-			err := s.foreign.each(ctx, values, func(doc bsonx.Doc) error { return s.visit(doc, depth) })
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// visit takes a document that was found, for the first time or again.
-func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
-	g := &s.search
-	id := doc.Lookup("_id")
-	if id.IsMissing() {
-		return mongoerr.New(40271, "Documents in the '%s.%s' namespace must contain an _id for de-duplication in $graphLookup", s.graph.db, s.graph.from)
-	}
-	g.key = appendGroupKey(g.key[:0], id)
-	if g.visited[string(g.key)] {
-		return nil
-	}
-	g.visited[string(g.key)] = true
-	g.bytes += len(g.key) + len(doc) + entryBytes
-	visitValues(bsonx.Document(doc), s.graph.connect, g.reach)
-	if g.bytes > s.limit {
-		return mongoerr.New(40099, "$graphLookup reached maximum memory consumption")
-	}
-	if s.graph.depthField != nil {
-		doc = setPath(doc, s.graph.depthField, bsonx.Int64(depth))
-	}
-	g.found.Elem(bsonx.Document(doc))
-	return nil
-}
-
-// reach adds a value to the next level, unless it was searched for.
-func (g *graphSearch) reach(v bsonx.Value) {
-	g.key = appendGroupKey(g.key[:0], v)
-	if g.seen[string(g.key)] {
-		return
-	}
-	g.seen[string(g.key)] = true
-	g.frontier = append(g.frontier, v.Clone())
-	g.bytes += len(g.key) + len(v.Data) + entryBytes
 }

@@ -119,18 +119,25 @@ func (s *lookupSource) Close() {
 }
 
 // fuseLookups is RuleFuse: a $lookup takes its array apart itself where the next stage would, and leaves out what a $match
-// behind that refuses.
+// behind that refuses. So does a $graphLookup, but for the $match.
 func fuseLookups(steps []step) []step {
 	fused := make([]step, 0, len(steps))
 	for i := 0; i < len(steps); i++ {
 		s := steps[i]
 		fused = append(fused, s)
-		l, ok := s.stage.(*lookup)
-		if !ok || i+1 == len(steps) {
+		if i+1 == len(steps) {
 			continue
 		}
 		u, ok := steps[i+1].stage.(*unwind)
-		if !ok || l.unwind != nil || !slices.Equal(u.path, l.as) || u.index != nil && u.index[0] == l.as[0] {
+		if g, is := s.stage.(*graphLookup); is && ok && g.unwind == nil && takesApart(u, g.as) {
+			i++
+			joined := *g
+			joined.unwind = u
+			fused[len(fused)-1].stage = &joined
+			continue
+		}
+		l, is := s.stage.(*lookup)
+		if !is || !ok || l.unwind != nil || !takesApart(u, l.as) {
 			continue
 		}
 		i++
@@ -145,6 +152,11 @@ func fuseLookups(steps []step) []step {
 		}
 	}
 	return fused
+}
+
+// takesApart reports whether a $unwind is of the array that a stage before it sets, and touches that nowhere else.
+func takesApart(u *unwind, as []string) bool {
+	return slices.Equal(u.path, as) && (u.index == nil || u.index[0] != as[0])
 }
 
 // absorb takes over the predicates of a $match that ask about the documents found, and returns what is left of it.

@@ -1,0 +1,215 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func (g *graphLookup) open(src Source, env *Env) Source {
+	s := &graphSource{
+		input: input{src}, graph: g, env: env, limit: env.memoryLimit(), ctx: expr.Context{Now: g.opts.Now},
+		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: newSplicer(g.as, nil),
+	}
+	// Null finds documents with a null, not those without the field.
+	predicates := []bsonx.Value{bsonx.Document(bsonx.NewDoc(g.connectTo, bsonx.NewDoc("$exists", true)))}
+	if !g.restrict.IsEmpty() {
+		predicates = append(predicates, bsonx.Document(g.restrict))
+	}
+	s.foreign = foreignField{
+		db: g.db, name: g.from, path: g.connectTo, opts: g.opts, env: env,
+		before: []bsonx.Value{bsonx.Document(bsonx.NewDoc("$match", bsonx.NewDoc("$and", predicates)))},
+	}
+	return s
+}
+
+// unwinds reports whether the stage takes its array apart.
+func (g *graphLookup) unwinds() bool { return g.unwind != nil }
+
+// graphSource is $graphLookup. What a search has seen, what it will search for, and what it found where that is taken apart, goes
+// to files beyond the memory limit.
+type graphSource struct {
+	input
+	graph   *graphLookup
+	env     *Env
+	limit   int
+	ctx     expr.Context
+	foreign foreignField
+	doc     splicer
+
+	visited  digestSet // the _ids of the documents that were found
+	seen     digestSet // the values that were searched for, or will be
+	frontier docDeque  // what is searched for next, as {"": <value>}
+	found    docDeque  // the documents, where they are taken apart
+	array    *bsonx.Builder
+	pair     *bsonx.Builder
+	key      []byte
+	err      error // of reach
+	count    int64 // of the documents that were taken from found
+}
+
+// Next implements Source.
+func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.graph.unwind != nil {
+		return s.nextUnwound(ctx)
+	}
+	doc, err := s.src.Next(ctx)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	s.array.Reset(s.array.Bytes()[:0])
+	s.array.StartArray()
+	if err := s.search(ctx, doc); err != nil {
+		return nil, err
+	}
+	s.array.End()
+	s.doc.start(doc)
+	return s.doc.with(bsonx.Array(s.array.Bytes())), nil
+}
+
+// nextUnwound is Next of a stage that takes its array apart.
+func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
+	u := s.graph.unwind
+	for {
+		if s.found.base < s.found.end() {
+			found, err := s.found.doc(s.found.base)
+			if err != nil {
+				return nil, err
+			}
+			s.found.release()
+			s.count++
+			return u.indexed(s.doc.with(bsonx.Document(found)), s.count), nil
+		}
+		doc, err := s.src.Next(ctx)
+		if err != nil || doc == nil {
+			return nil, err
+		}
+		s.count = 0
+		s.found.reset()
+		if err := s.search(ctx, doc); err != nil {
+			return nil, err
+		}
+		if empty := s.found.end() == 0; !empty || u.keep {
+			s.doc.start(doc)
+			if empty {
+				return u.indexed(setPath(s.doc.with(bsonx.Array(bsonx.Empty)), s.graph.as, bsonx.Missing), 0), nil
+			}
+		}
+	}
+}
+
+// graphBatch is how many values one query searches for.
+const graphBatch = 1000
+
+// search searches level by level until there is nothing new.
+func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
+	s.visited.reset()
+	s.seen.reset()
+	s.frontier.reset()
+	s.ctx.Root = bsonx.Document(doc)
+	start, err := s.graph.start.Eval(&s.ctx)
+	if err != nil {
+		return err
+	}
+	if visitValues(start, nil, s.reach); s.err != nil {
+		return s.err
+	}
+	for depth := int64(0); s.frontier.base < s.frontier.end() && (s.graph.maxDepth < 0 || depth <= s.graph.maxDepth); depth++ {
+		for end := s.frontier.end(); s.frontier.base < end; {
+			var values []bsonx.Value
+			for len(values) < graphBatch && s.frontier.base < end {
+				pair, err := s.frontier.doc(s.frontier.base)
+				if err != nil {
+					return err
+				}
+				values = append(values, pair.First().Value)
+				s.frontier.release()
+			}
+			if err := s.foreign.each(ctx, values, func(doc bsonx.Doc) error { return s.visit(doc, depth) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// visit takes a document that was found, for the first time or again.
+func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
+	id := doc.Lookup("_id")
+	if id.IsMissing() {
+		return mongoerr.New(40271, "Documents in the '%s.%s' namespace must contain an _id for de-duplication in $graphLookup", s.graph.db, s.graph.from)
+	}
+	s.key = appendGroupKey(s.key[:0], id)
+	fresh, err := s.visited.add(s.key)
+	if err != nil || !fresh {
+		return err
+	}
+	if visitValues(bsonx.Document(doc), s.graph.connect, s.reach); s.err != nil {
+		return s.err
+	}
+	if s.graph.depthField != nil {
+		doc = setPath(doc, s.graph.depthField, bsonx.Int64(depth))
+	}
+	if s.graph.unwind != nil {
+		s.found.push(s.found.copy(doc))
+	} else {
+		s.array.Elem(bsonx.Document(doc))
+	}
+	return s.fit()
+}
+
+// reach adds a value to the next level, unless it was searched for.
+func (s *graphSource) reach(v bsonx.Value) {
+	s.key = appendGroupKey(s.key[:0], v)
+	fresh, err := s.seen.add(s.key)
+	if err != nil || !fresh {
+		s.err = err
+		return
+	}
+	s.pair.Reset(s.pair.Bytes()[:0])
+	s.pair.StartDoc()
+	s.pair.Value("", v)
+	s.pair.End()
+	s.frontier.push(s.frontier.copy(s.pair.Bytes()))
+}
+
+// fit keeps the search within the memory limit. An array is in memory as a whole.
+func (s *graphSource) fit() error {
+	array := s.array.Len()
+	spillable := s.visited.bytes() + s.seen.bytes() + s.frontier.bytes + s.found.bytes
+	if array+spillable <= s.limit {
+		return nil
+	}
+	if array > s.limit || s.env == nil || !s.env.AllowDiskUse {
+		return mongoerr.New(40099, "$graphLookup reached maximum memory consumption")
+	}
+	// Beside a long array the rest may take some more, so that it is not spilled in small pieces.
+	const piece = 4
+	if spillable < s.limit/piece {
+		return nil
+	}
+	for _, spill := range []func(string) error{s.visited.spill, s.seen.spill, s.frontier.spill, s.found.spill} {
+		if err := spill(s.env.TempDir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Save implements Source. What was found is the stage's own, but for the place where the document had it.
+func (s *graphSource) Save() {
+	s.doc.save()
+	s.input.Save()
+}
+
+// Close implements Source.
+func (s *graphSource) Close() {
+	s.visited.close()
+	s.seen.close()
+	s.frontier.close()
+	s.found.close()
+	s.foreign.close()
+	s.input.Close()
+}

@@ -1,0 +1,127 @@
+package pipeline
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"slices"
+)
+
+// digestSet is a set of byte strings, of which it keeps digests of 128 bits by secret hash functions. Those in memory can be
+// spilled: they become a sorted run in a file, of which every digestBlock-th digest stays in memory. Its zero value is empty.
+type digestSet struct {
+	seeds  [2]maphash.Seed
+	memory map[digest]struct{}
+	file   spillFile
+	size   int64
+	runs   []digestRun
+	block  []byte
+}
+
+type digest [16]byte
+
+// digestRun is a sorted list of digests in the file.
+type digestRun struct {
+	at     int64
+	n      int
+	fences []digest // the first of each block
+}
+
+const (
+	digestBlock = 256 // digests
+	digestBytes = 48  // about what one takes in memory
+)
+
+// add adds a key and reports whether it is new.
+func (s *digestSet) add(key []byte) (bool, error) {
+	if s.memory == nil {
+		s.memory = map[digest]struct{}{}
+		if s.runs == nil {
+			s.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+		}
+	}
+	var d digest
+	binary.BigEndian.PutUint64(d[:8], maphash.Bytes(s.seeds[0], key))
+	binary.BigEndian.PutUint64(d[8:], maphash.Bytes(s.seeds[1], key))
+	if _, there := s.memory[d]; there {
+		return false, nil
+	}
+	for i := range s.runs {
+		there, err := s.inRun(&s.runs[i], d)
+		if there || err != nil {
+			return false, err
+		}
+	}
+	s.memory[d] = struct{}{}
+	return true, nil
+}
+
+// bytes is about what the set takes in memory.
+func (s *digestSet) bytes() int { return digestBytes * len(s.memory) }
+
+func compareDigests(a, b digest) int { return bytes.Compare(a[:], b[:]) }
+
+func (s *digestSet) inRun(r *digestRun, d digest) (bool, error) {
+	i, found := slices.BinarySearchFunc(r.fences, d, compareDigests)
+	if found || i == 0 {
+		return found, nil
+	}
+	first := (i - 1) * digestBlock
+	n := min(digestBlock, r.n-first)
+	s.block = slices.Grow(s.block[:0], n*len(d))[:n*len(d)]
+	if _, err := s.file.ReadAt(s.block, r.at+int64(first*len(d))); err != nil {
+		return false, fmt.Errorf("reading a spilled set: %w", err)
+	}
+	low, high := 0, n
+	for low < high {
+		mid := (low + high) / 2
+		switch c := bytes.Compare(s.block[mid*len(d):(mid+1)*len(d)], d[:]); {
+		case c == 0:
+			return true, nil
+		case c < 0:
+			low = mid + 1
+		default:
+			high = mid
+		}
+	}
+	return false, nil
+}
+
+// spill moves what is in memory to the file in dir.
+func (s *digestSet) spill(dir string) error {
+	if len(s.memory) == 0 {
+		return nil
+	}
+	if err := s.file.create(dir); err != nil {
+		return err
+	}
+	list := make([]digest, 0, len(s.memory))
+	for d := range s.memory {
+		list = append(list, d)
+	}
+	slices.SortFunc(list, compareDigests)
+	r := digestRun{at: s.size, n: len(list)}
+	data := make([]byte, 0, len(list)*len(digest{}))
+	for i, d := range list {
+		if i%digestBlock == 0 {
+			r.fences = append(r.fences, d)
+		}
+		data = append(data, d[:]...)
+	}
+	if _, err := s.file.WriteAt(data, s.size); err != nil {
+		return fmt.Errorf("writing a spilled set: %w", err)
+	}
+	s.size += int64(len(data))
+	s.runs = append(s.runs, r)
+	s.memory = nil
+	return nil
+}
+
+// reset empties the set.
+func (s *digestSet) reset() {
+	clear(s.memory)
+	s.runs, s.size = nil, 0
+}
+
+func (s *digestSet) close() { s.file.close() }
