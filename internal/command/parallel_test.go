@@ -1,0 +1,99 @@
+package command_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// TestParallelAggregate: a collection that is long enough for several goroutines is grouped as by one, also by several
+// clients at once, in memory and with temporary files. With the race detector it shows what the goroutines share.
+func TestParallelAggregate(t *testing.T) {
+	t.Parallel()
+	client := openWithTestCommands(t)
+	db := client.Database("d")
+	const orders = 20_000
+	batch := make([]bson.D, 0, 1000)
+	for i := range orders {
+		batch = append(batch, bson.D{
+			{Key: "_id", Value: i}, {Key: "customer", Value: i * 7919 % 500}, {Key: "total", Value: float64(i%1000) / 4},
+			{Key: "items", Value: bson.A{bson.D{{Key: "sku", Value: i % 31}}, bson.D{{Key: "sku", Value: i % 17}}}},
+		})
+		if len(batch) == cap(batch) {
+			if _, err := db.Collection("orders").InsertMany(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+			batch = batch[:0]
+		}
+	}
+	for i := range 500 {
+		if _, err := db.Collection("customers").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}, {Key: "country", Value: i % 25}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipelines := []string{
+		`[{"$group": {"_id": "$customer", "n": {"$sum": 1}, "total": {"$sum": "$total"}, "max": {"$max": "$total"}}}]`,
+		`[{"$match": {"total": {"$gt": 20}}}, {"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "avg": {"$avg": "$total"}}}]`,
+		`[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "_id", "as": "c"}}, {"$unwind": "$c"}, {"$group": {"_id": "$c.country", "n": {"$sum": 1}}}]`,
+		`[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "n", "as": "c"}}, {"$unwind": "$c"}, {"$match": {"c.country": {"$lt": 5}}}, {"$group": {"_id": "$c.country", "n": {"$sum": 1}}}]`,
+		`[{"$project": {"k": {"$concat": [{"$toString": "$customer"}, "/", {"$toString": {"$mod": ["$_id", 3]}}]}}}, {"$group": {"_id": "$k", "n": {"$sum": 1}}}]`,
+	}
+	want := answers(t, client, pipelines, "alwaysOn")
+	if slices.Contains(want, "") {
+		t.Fatal("a pipeline gives nothing")
+	}
+	for _, budget := range []int{100 << 20, 20_000} {
+		set := bson.D{{Key: "setParameter", Value: 1}, {Key: "internalDocumentSourceGroupMaxMemoryBytes", Value: budget}}
+		if err := client.Database("admin").RunCommand(t.Context(), set).Err(); err != nil {
+			t.Fatal(err)
+		}
+		check := func() {
+			for i, got := range answers(t, client, pipelines, "off") {
+				if got != want[i] {
+					t.Errorf("%s with %d bytes:\n%.300s\nby one goroutine:\n%.300s", pipelines[i], budget, got, want[i])
+				}
+			}
+		}
+		check() // while processors are idle
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(check)
+		}
+		wg.Wait()
+	}
+}
+
+// answers runs pipelines, without the optimiser where the fail point's mode says so, and returns their sorted documents.
+func answers(t *testing.T, client *mongo.Client, pipelines []string, mode string) []string {
+	t.Helper()
+	fail := bson.D{{Key: "configureFailPoint", Value: "disablePipelineOptimization"}, {Key: "mode", Value: mode}}
+	if err := client.Database("admin").RunCommand(t.Context(), fail).Err(); err != nil {
+		t.Error(err)
+	}
+	var all []string
+	for _, text := range pipelines {
+		var stages struct{ V bson.A }
+		if err := bson.UnmarshalExtJSON([]byte(`{"v":`+text+`}`), false, &stages); err != nil {
+			t.Error(err)
+		}
+		cur, err := client.Database("d").Collection("orders").Aggregate(t.Context(), stages.V)
+		if err != nil {
+			t.Error(text, err)
+			return nil
+		}
+		var docs []bson.Raw
+		if err := cur.All(t.Context(), &docs); err != nil {
+			t.Error(text, err)
+		}
+		slices.SortFunc(docs, func(a, b bson.Raw) int { return slices.Compare(a, b) })
+		out := ""
+		for _, d := range docs {
+			out += d.String() + "\n"
+		}
+		all = append(all, out)
+	}
+	return all
+}
