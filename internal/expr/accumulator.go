@@ -169,6 +169,9 @@ func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
 	return o.names, o.values, true
 }
 
+// NewObject returns an expression that builds a document of these fields.
+func NewObject(names []string, values []Expr) Expr { return &objectExpr{names, values} }
+
 // accumulatorOperators are the accumulators that are expressions too: over their operands, or over the elements of
 // one operand that is an array.
 func accumulatorOperators() []definition {

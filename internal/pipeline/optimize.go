@@ -20,6 +20,8 @@ const (
 	RuleTopK
 	// RuleFuse lets a $lookup take its array apart where the next stage does, and asks a $match behind that at once.
 	RuleFuse
+	// RuleAbsorb lets a $group compute what a stage before it computes for it.
+	RuleAbsorb
 	// RuleNarrow lets stages that copy documents leave out the fields that no later stage reads.
 	RuleNarrow
 	// RuleParallel lets several goroutines read a collection for a $group to which the order is nothing. It is applied by Run.
@@ -55,6 +57,7 @@ func rules() []rewriteRule {
 		{RuleConstant, "constant", markConstants},
 		{RuleTopK, "top k", limitSorts},
 		{RuleFuse, "fuse", fuseLookups},
+		{RuleAbsorb, "absorb", absorbProjects},
 		{RuleNarrow, "narrow", narrowStages},
 		{RuleParallel, "parallel", func(steps []step) []step { return steps }},
 	}

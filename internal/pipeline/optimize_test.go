@@ -55,10 +55,14 @@ func TestRulesHaveNames(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	for stages, want := range map[string]string{
-		`[{"$group": {"_id": "$a.b", "n": {"$sum": "$c"}}}]`:                             "a.b,c",
-		`[{"$addFields": {"y": "$d"}}, {"$group": {"_id": "$y"}}]`:                       "d",
-		`[{"$unwind": "$l.m"}, {"$match": {"x.y": 1}}, {"$group": {"_id": "$l.m.z.0"}}]`: "l,x",
-		`[{"$project": {"a": 1, "b": "$c"}}]`:                                            "_id,a,c",
+		`[{"$group": {"_id": "$a.b", "n": {"$sum": "$c"}}}]`:                                                                               "a.b,c",
+		`[{"$addFields": {"y": "$d"}}, {"$group": {"_id": "$y"}}]`:                                                                         "d",
+		`[{"$unwind": "$l.m"}, {"$match": {"x.y": 1}}, {"$group": {"_id": "$l.m.z.0"}}]`:                                                   "l,x",
+		`[{"$project": {"a": 1, "b": "$c"}}]`:                                                                                              "_id,a,c",
+		`[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$group": {"_id": "$y"}}]`:                                               "d",
+		`[{"$project": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$group": {"_id": {"k": "$y"}, "n": {"$sum": {"$abs": "$q.r"}}}}]`:         "_id,d,e",
+		`[{"$project": {"y": {"$add": ["$d", 1]}, "z": "$e", "q": 1}}, {"$group": {"_id": {"k": "$y"}, "n": {"$sum": {"$abs": "$q.r"}}}}]`: "d,q.r",
+		`[{"$project": {"y": {"$add": ["$d", 1]}, "z": "$e", "q.s": 1}}, {"$group": {"_id": "$y", "n": {"$sum": "$q"}}}]`:                  "_id,d,e,q.s",
 		`[{"$setWindowFields": {"partitionBy": "$p", "sortBy": {"s": 1}, "output": {"w": {"$sum": "$t.u"}, "x.y": {"$rank": {}}}}},
 			{"$group": {"_id": "$w", "n": {"$max": "$x.y"}}}]`: "p,s,t.u,x",
 		`[{"$group": {"_id": "$$ROOT"}}]`: "",

@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/projection"
+)
+
+// absorbed stands for a stage whose work the next one does.
+type absorbed struct{ stage }
+
+func (*absorbed) open(src Source, _ *Env) Source { return src }
+
+func (*absorbed) needs(*needs) {}
+
+// absorbProjects lets a $group compute what the stage before it computes, without a document in between.
+func absorbProjects(steps []step) []step {
+	changed := steps
+	for i := len(steps) - 1; i > 0; i-- {
+		g, isGroup := steps[i].stage.(*group)
+		if !isGroup {
+			continue
+		}
+		for j := i - 1; j >= 0; j-- {
+			p, isProject := steps[j].stage.(*project)
+			if !isProject {
+				break
+			}
+			taken := (&absorber{from: p.projection, used: map[string]bool{}}).group(g)
+			if taken == nil {
+				break
+			}
+			if &changed[0] == &steps[0] {
+				changed = slices.Clone(steps)
+			}
+			g = taken
+			changed[i].stage, changed[j].stage = g, &absorbed{p}
+		}
+	}
+	return changed
+}
+
+// absorber rewrites the expressions of a $group so that they read documents as they were before a projection.
+type absorber struct {
+	from *projection.Projection
+	used map[string]bool // the computed fields that are read already
+}
+
+// group returns the rewritten stage; nil where that cannot be done, or would compute something twice.
+func (a *absorber) group(g *group) *group {
+	out := *g
+	out.fields = make([]*expr.Accumulation, len(g.fields))
+	var ok bool
+	if out.id, ok = a.id(g); !ok {
+		return nil
+	}
+	for i, f := range g.fields {
+		acc := *f
+		if acc.Arg, ok = a.expr(f.Arg); !ok {
+			return nil
+		}
+		out.fields[i] = &acc
+	}
+	out.compile()
+	return &out
+}
+
+func (a *absorber) id(g *group) (expr.Expr, bool) {
+	if g.parts == nil {
+		return a.expr(g.id)
+	}
+	_, values, _ := expr.ObjectFields(g.id)
+	values = slices.Clone(values)
+	for i := range values {
+		var ok bool
+		if values[i], ok = a.expr(values[i]); !ok {
+			return nil, false
+		}
+	}
+	return expr.NewObject(g.parts, values), true
+}
+
+// expr returns an expression that is to the document what e is to the projected one.
+func (a *absorber) expr(e expr.Expr) (expr.Expr, bool) {
+	path, isPath := expr.FieldPath(e)
+	if isPath && !strings.Contains(path, ".") {
+		return a.field(path, e)
+	}
+	var deps expr.Dependencies
+	deps.Depend(e)
+	if deps.WholeDocument || deps.Meta {
+		return nil, false
+	}
+	for _, path := range deps.Paths {
+		if origin, _ := a.from.Origin(top(path)); origin != projection.Kept {
+			return nil, false
+		}
+	}
+	return e, true
+}
+
+func (a *absorber) field(name string, e expr.Expr) (expr.Expr, bool) {
+	origin, computed := a.from.Origin(name)
+	switch origin {
+	case projection.Kept:
+		return e, true
+	case projection.Dropped:
+		return &expr.Const{Value: bsonx.Missing}, true
+	case projection.Computed:
+		_, isPath := expr.FieldPath(computed)
+		_, isConst := expr.ConstValue(computed)
+		twice := a.used[name] && !isPath && !isConst
+		a.used[name] = true
+		return computed, !twice
+	default:
+		return nil, false
+	}
+}
