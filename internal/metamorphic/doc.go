@@ -6,6 +6,9 @@
 //   - An operation is a MongoDB command, or the pseudo command {restart: 1}. A run is a list of them, made from a seed.
 //   - A variant is a database: without indexes, with indexes, served over TCP in small batches, on disk and opened again in
 //     the middle, with a sort memory so small that it spills.
+//   - A setting is a way to run pipelines: optimised or not, with indexes or without, embedded or over TCP, with much
+//     memory or little. TestFiles runs the data-driven tests of stages, accumulators and expressions as commands in all
+//     settings, TestPipelines random pipelines.
 //   - A relation ties the answers of one variant together: count and find, a predicate and its negation, what a delete
 //     removes.
 //
@@ -17,7 +20,8 @@
 //	go test ./internal/metamorphic -metamorphic.seed=42 -metamorphic.runs=1
 //	go test ./internal/metamorphic -metamorphic.replay=/tmp/run.jsonl
 //	go test ./internal/metamorphic -metamorphic.runs=1000 -timeout 2h
+//	go test ./internal/metamorphic -run Pipelines -metamorphic.seed=42 -metamorphic.runs=1
 //
 // To add a kind of operation, add a generator to the table in gen_test.go; to add a variant, one to the table in
-// variant_test.go.
+// variant_test.go; to add a stage to the random pipelines, a method to pipelineGen.stage in pipelinegen_test.go.
 package metamorphic

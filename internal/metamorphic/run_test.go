@@ -19,13 +19,13 @@ import (
 )
 
 var (
-	runs   = flag.Int("metamorphic.runs", 0, "how many runs; 0 for as many as 8 seconds take")
+	runs   = flag.Int("metamorphic.runs", 0, "how many runs; 0 for as many as a few seconds take")
 	length = flag.Int("metamorphic.ops", 80, "operations of a run")
 	seed   = flag.Uint64("metamorphic.seed", 0, "seed of the first run; 0 takes a new one")
 	replay = flag.String("metamorphic.replay", "", "file of a run to run again")
 )
 
-const patience = 8 * time.Second
+const patience = 6 * time.Second
 
 // TestVariants gives random operations to all variants and compares the answers.
 func TestVariants(t *testing.T) {

@@ -1,0 +1,253 @@
+package metamorphic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// pipelineSettings are the ways in which each pipeline runs; the first is what the others are compared with.
+var pipelineSettings = []setting{
+	{name: "embedded"},
+	{name: "served, indexed", served: true, indexed: true, batch: 3},
+	{name: "unoptimised", unoptimised: true},
+	{name: "indexed, unoptimised", indexed: true, unoptimised: true, batch: 2},
+	{name: "served, 1 MiB", served: true, budget: 1 << 20},
+	{name: "indexed, little memory", indexed: true, budget: 2 << 10},
+}
+
+const (
+	pipelinePatience = 4 * time.Second
+	pipelinesOfRound = 40 // with the same documents
+)
+
+// TestPipelines gives random pipelines to a database in all settings and compares the answers. A round is made from a
+// seed: documents, then pipelines.
+func TestPipelines(t *testing.T) {
+	t.Parallel()
+	first := *seed
+	if first == 0 {
+		first = rand.Uint64N(1 << 32)
+	}
+	limit := pipelinePatience
+	if testing.Short() {
+		limit /= 4
+	}
+	var clients []*mongo.Client
+	for i := range pipelineSettings {
+		clients = append(clients, pipelineSettings[i].configure(t))
+	}
+	t.Logf("first seed: -metamorphic.seed=%d", first)
+	n := 0
+	var tally outcomes
+	for begin := time.Now(); n < *runs || *runs == 0 && time.Since(begin) < limit; n++ {
+		r := newRound(t, first+uint64(n), clients)
+		r.tally = &tally
+		r.run(t)
+		if t.Failed() {
+			t.Fatalf("run it again with -metamorphic.seed=%d -metamorphic.runs=1", first+uint64(n))
+		}
+	}
+	t.Logf("%d rounds of %d pipelines in %d settings: %+v", n, pipelinesOfRound, len(pipelineSettings), tally)
+}
+
+// outcomes counts what pipelines gave.
+type outcomes struct{ answered, failed, noMemory int }
+
+// round has the same documents in all settings.
+type round struct {
+	gen     *pipelineGen
+	clients []*mongo.Client
+	tally   *outcomes
+}
+
+func newRound(t *testing.T, seed uint64, clients []*mongo.Client) *round {
+	t.Helper()
+	r := &round{gen: &pipelineGen{Rand: rand.New(rand.NewPCG(seed, 17))}, clients: clients}
+	pad, n := "", 5+r.gen.IntN(60)
+	if r.gen.chance(6) { // more than 1 MiB
+		pad, n = strings.Repeat("p", 20_000), 70
+	}
+	collections := map[string][]bson.Raw{}
+	for i := range n {
+		collections[collName] = append(collections[collName], parse(t, r.gen.document(i, pad)))
+	}
+	for i := range 3 + r.gen.IntN(12) {
+		collections["d"] = append(collections["d"], parse(t, r.gen.document(i, "")))
+	}
+	for i, client := range clients {
+		f := fileRun{setting: pipelineSettings[i], client: client, name: "test"}
+		for name, docs := range collections {
+			f.load(t, name, docs)
+		}
+		if f.indexed {
+			compound := mongo.IndexModel{Keys: bson.D{{Key: "b", Value: 1}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}}}
+			if _, err := f.db().Collection(collName).Indexes().CreateOne(t.Context(), compound); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return r
+}
+
+func (r *round) run(t *testing.T) {
+	t.Helper()
+	for range pipelinesOfRound {
+		stages := r.gen.pipeline()
+		err := r.compare(t, stages)
+		if err == nil {
+			continue
+		}
+		stages, err = r.shorten(t, stages, err)
+		t.Errorf("[%s]\n%v", strings.Join(stages, ", "), err)
+		return
+	}
+}
+
+// shorten leaves out stages as long as the settings still differ.
+func (r *round) shorten(t *testing.T, stages []string, err error) ([]string, error) {
+	t.Helper()
+	for i := 0; i < len(stages); {
+		fewer := slices.Delete(slices.Clone(stages), i, i+1)
+		if e := r.compare(t, fewer); e != nil && sortsStay(stages, fewer) {
+			stages, err = fewer, e
+		} else {
+			i++
+		}
+	}
+	return stages, err
+}
+
+// sortsStay reports whether none of the $sorts that make an answer certain was left out.
+func sortsStay(stages, fewer []string) bool {
+	count := func(list []string) (n int) {
+		for _, s := range list {
+			if strings.HasPrefix(s, `{"$sort"`) || strings.HasPrefix(s, `{"$set": {"j`) {
+				n++
+			}
+		}
+		return n
+	}
+	return count(stages) == count(fewer)
+}
+
+// compare runs a pipeline in all settings and returns the first difference.
+func (r *round) compare(t *testing.T, stages []string) error {
+	t.Helper()
+	pipeline := parse(t, `{"v": [`+strings.Join(stages, ", ")+`]}`).Lookup("v")
+	var want []string
+	var wantErr error
+	for i, client := range r.clients {
+		s := &pipelineSettings[i]
+		got, err := s.answer(t.Context(), client, pipeline)
+		if i == 0 {
+			want, wantErr = got, err
+			r.count(err)
+			continue
+		}
+		switch {
+		case err != nil && s.mayFail(err, wantErr):
+			r.count(err)
+		case err != nil:
+			return fmt.Errorf("%s: %w", s.name, err)
+		case wantErr == nil && !slices.Equal(got, want):
+			return fmt.Errorf("%s:\n%s\n%s:\n%s", s.name, strings.Join(got, "\n"), pipelineSettings[0].name, strings.Join(want, "\n"))
+		}
+	}
+	return nil
+}
+
+func (r *round) count(err error) {
+	switch {
+	case r.tally == nil:
+	case err == nil:
+		r.tally.answered++
+	case isMemory(err):
+		r.tally.noMemory++
+	default:
+		r.tally.failed++
+	}
+}
+
+// isMemory reports whether a stage had not enough memory and could not spill.
+func isMemory(err error) bool {
+	var failed mongo.CommandError
+	if !errors.As(err, &failed) {
+		return false
+	}
+	switch failed.Code {
+	case 146, 292, 40099, 5414201:
+		return true
+	}
+	return false
+}
+
+// mayFail reports whether a setting may fail where, or since, the first one did or did not: the optimiser avoids errors, and
+// little memory is an error of stages that do not spill.
+func (s *setting) mayFail(err, first error) bool {
+	var failed mongo.CommandError
+	if !errors.As(err, &failed) || failed.Code == 1 || failed.Code == 8 {
+		return false
+	}
+	return first != nil || s.unoptimised || s.budget > 0 && isMemory(err)
+}
+
+// answer runs a pipeline and prints its documents in an order of their own, without the types of numbers.
+func (s *setting) answer(ctx context.Context, client *mongo.Client, pipeline bson.RawValue) ([]string, error) {
+	options := bson.D{}
+	if s.batch > 0 {
+		options = bson.D{{Key: "batchSize", Value: s.batch}}
+	}
+	c, err := client.Database("test").RunCommandCursor(ctx, bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: options}})
+	if err != nil {
+		return nil, err
+	}
+	c.SetBatchSize(s.batch)
+	var docs []bson.D
+	if err := c.All(ctx, &docs); err != nil {
+		return nil, err
+	}
+	out := make([]string, len(docs))
+	for i, d := range docs {
+		out[i] = canonicalDoc(d)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// canonicalDoc prints a document with its top-level fields in order, and numbers with ten digits: which of equal numbers
+// stands for a group, and in which order numbers are added, is open.
+func canonicalDoc(d bson.D) string {
+	slices.SortFunc(d, func(a, b bson.E) int { return strings.Compare(a.Key, b.Key) })
+	for i, e := range d {
+		if e.Key == "pad" {
+			d[i].Value = "…"
+		}
+	}
+	return text(roundNumbers(oneNumberType(d)))
+}
+
+func roundNumbers(v any) any {
+	switch v := v.(type) {
+	case bson.D:
+		for i := range v {
+			v[i].Value = roundNumbers(v[i].Value)
+		}
+	case bson.A:
+		for i := range v {
+			v[i] = roundNumbers(v[i])
+		}
+	case float64:
+		return strconv.FormatFloat(v, 'g', 10, 64)
+	}
+	return v
+}
