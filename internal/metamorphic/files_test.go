@@ -34,7 +34,7 @@ type setting struct {
 }
 
 // littleMemory is less than most stages of the files need, so that they spill.
-const littleMemory = 200
+const littleMemory = 400
 
 var settings = []setting{
 	{name: "embedded"},
