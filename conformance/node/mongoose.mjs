@@ -119,6 +119,11 @@ await check('aggregate: a cursor streams over several batches', async () => {
   assert.strictEqual(n, await Book.aggregate([{ $project: { n: { $max: [1, { $size: '$tags' }] } } }, { $group: { _id: null, n: { $sum: '$n' } } }]).then((r) => r[0].n));
 });
 
+await check('aggregate explains itself', async () => {
+  const plan = await Book.aggregate([{ $match: { author: terry._id } }, { $sort: { title: 1 } }]).explain();
+  assert.match(JSON.stringify(plan), /"indexName":"author_1"/);
+});
+
 await check('populate on what a pipeline gave', async () => {
   const latest = await Book.aggregate([{ $sort: { pages: -1 } }, { $limit: 1 }, { $project: { title: 1, author: 1 } }]);
   const [book] = await Author.populate(latest, { path: 'author', select: 'name', model: Author });

@@ -186,6 +186,20 @@ check('mapReduce, inline and into a collection', () => {
   same(shop.reduced.find().sort({ _id: 1 }).toArray().map((d) => d.value), [4, 12, 24, 12]);
 });
 
+check('explain shows the query, the stages and what they returned', () => {
+  shop.sales.createIndex({ item: 1 });
+  const pipeline = [{ $group: { _id: '$item', n: { $sum: '$qty' } } }, { $match: { _id: 2 } }];
+  const plan = shop.sales.explain().aggregate([{ $match: { item: 2 } }, ...pipeline]);
+  assert.match(EJSON.stringify(plan.stages[0].$cursor.queryPlanner.winningPlan), /IXSCAN/);
+  assert.ok(plan.stages.some((s) => s.$group));
+  const run = shop.sales.explain('executionStats').aggregate(pipeline);
+  assert.strictEqual(Number(run.stages.at(-1).nReturned), 1);
+  assert.strictEqual(EJSON.stringify(shop.sales.aggregate(pipeline).explain().command.pipeline), EJSON.stringify(pipeline));
+  // What writes is explained, and not run.
+  assert.strictEqual(shop.sales.explain().aggregate([{ $out: 'never' }]).ok, 1);
+  assert.ok(!shop.getCollectionNames().includes('never'));
+});
+
 check('a pipeline that is wrong is refused with MongoDB\'s codes', () => {
   failsWith(40324, () => shop.sales.aggregate([{ $nope: 1 }]).toArray());
   failsWith(31325, () => shop.sales.aggregate([{ $project: { a: { $nope: 1 } } }]).toArray());
