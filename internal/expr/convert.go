@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -14,19 +15,22 @@ import (
 func conversionOperators() []definition {
 	return []definition{
 		{name: "$convert", family: "conversion", min: 1, max: 1, parse: parseConvert},
-		conversionTo("$toBool", bsonx.TypeBool), conversionTo("$toDate", bsonx.TypeDate),
-		conversionTo("$toDecimal", bsonx.TypeDecimal128), conversionTo("$toDouble", bsonx.TypeDouble),
-		conversionTo("$toInt", bsonx.TypeInt32), conversionTo("$toLong", bsonx.TypeInt64),
-		conversionTo("$toObjectId", bsonx.TypeObjectID), conversionTo("$toString", bsonx.TypeString),
+		conversionTo("$toBool", converter{to: bsonx.TypeBool}), conversionTo("$toDate", converter{to: bsonx.TypeDate}),
+		conversionTo("$toDecimal", converter{to: bsonx.TypeDecimal128}), conversionTo("$toDouble", converter{to: bsonx.TypeDouble}),
+		conversionTo("$toInt", converter{to: bsonx.TypeInt32}), conversionTo("$toLong", converter{to: bsonx.TypeInt64}),
+		conversionTo("$toObjectId", converter{to: bsonx.TypeObjectID}),
+		conversionTo("$toString", converter{to: bsonx.TypeString, format: formatAuto}),
+		conversionTo("$toUUID", converter{to: bsonx.TypeBinary, subtype: uuidSubtype, format: formatUUID}),
 	}
 }
 
-func conversionTo(name string, to bsonx.Type) definition {
+// conversionTo defines $toX.
+func conversionTo(name string, how converter) definition {
 	fn := func(v bsonx.Value) (bsonx.Value, error) {
 		if nullish(v) {
 			return bsonx.Null, nil
 		}
-		return convert(v, to)
+		return how.convert(v)
 	}
 	return definition{
 		name: name, family: "conversion", min: 1, max: 1,
@@ -44,9 +48,11 @@ func conversionTo(name string, to bsonx.Type) definition {
 }
 
 // convertExpr is $convert. Absent arguments are nil.
-type convertExpr struct{ input, to, onError, onNull Expr }
+type convertExpr struct{ input, to, onError, onNull, format, byteOrder, base Expr }
 
-func (c *convertExpr) children() []Expr { return present([]Expr{c.input, c.to, c.onError, c.onNull}) }
+func (c *convertExpr) children() []Expr {
+	return present([]Expr{c.input, c.to, c.onError, c.onNull, c.format, c.byteOrder, c.base})
+}
 
 func (c *convertExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	input, err := c.input.Eval(ctx)
@@ -70,20 +76,51 @@ func (c *convertExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if null {
 		return bsonx.Null, nil
 	}
-	out, err := convert(input, to)
+	how := converter{to: to}
+	if err := c.details(ctx, &how, target); err != nil {
+		return bsonx.Missing, err
+	}
+	out, err := how.convert(input)
 	if c.onError != nil && mongoerr.CodeOf(err) == mongoerr.ConversionFailure {
 		return c.onError.Eval(ctx)
 	}
 	return out, err
 }
 
+// details reads the arguments that say more about a conversion than the type.
+func (c *convertExpr) details(ctx *Context, how *converter, target bsonx.Value) (err error) {
+	if target.Type == bsonx.TypeDocument && how.to == bsonx.TypeBinary {
+		if how.subtype, err = readSubtype(target.Doc().Lookup("subtype")); err != nil {
+			return err
+		}
+	}
+	if c.format == nil && c.byteOrder == nil && c.base == nil {
+		return nil
+	}
+	var values [3]bsonx.Value
+	for i, e := range [...]Expr{c.format, c.byteOrder, c.base} {
+		if values[i], err = evalOptional(ctx, e); err != nil {
+			return err
+		}
+	}
+	if how.format, err = readFormat(values[0]); err != nil {
+		return err
+	}
+	if how.bigEndian, err = readByteOrder(values[1]); err != nil {
+		return err
+	}
+	how.base, err = readBase(values[2])
+	return err
+}
+
 // targetType reads the argument to: a type's name or number.
 func targetType(v bsonx.Value) (t bsonx.Type, null bool, err error) {
-	if v.Type == bsonx.TypeDocument {
+	inner := v.Type == bsonx.TypeDocument
+	if inner {
 		v = v.Doc().Lookup("type")
 	}
 	switch {
-	case nullish(v):
+	case nullish(v) && !inner:
 		return 0, true, nil
 	case v.Type == bsonx.TypeString:
 		t, ok := bsonx.TypeByAlias(v.Str())
@@ -93,11 +130,17 @@ func targetType(v bsonx.Value) (t bsonx.Type, null bool, err error) {
 		return t, false, nil
 	case v.Type.IsNumber():
 		n, ok := asInt32(v)
-		t := bsonx.Type(n)
-		if ok && n == -1 {
-			return bsonx.TypeMinKey, false, nil
+		if !ok {
+			return 0, false, mongoerr.New(mongoerr.FailedToParse, "In $convert, numeric 'to' argument is not an integer")
 		}
-		if !ok || n <= 0 || n > 127 || t.String() == "type "+strconv.Itoa(n) {
+		t := bsonx.Type(n)
+		switch n {
+		case -1:
+			return bsonx.TypeMinKey, false, nil
+		case 0:
+			return bsonx.TypeMissing, false, nil
+		}
+		if n <= 0 || n > 127 || t.String() == "type "+strconv.Itoa(n) {
 			return 0, false, mongoerr.New(mongoerr.FailedToParse, "In $convert, numeric value for 'to' does not correspond to a BSON type: %s", Show(v))
 		}
 		return t, false, nil
@@ -109,7 +152,7 @@ func parseConvert(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$convert expects an object of named arguments but found: %s", arg.Type)
 	}
-	args, err := p.namedArgs(arg, vars, mongoerr.FailedToParse, def.name, "input", "to", "onError", "onNull", "format", "byteOrder")
+	args, err := p.namedArgs(arg, vars, mongoerr.FailedToParse, def.name, "input", "to", "onError", "onNull", "format", "byteOrder", "base")
 	if err != nil {
 		return nil, err
 	}
@@ -119,29 +162,25 @@ func parseConvert(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr
 	if args[1] == nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Missing 'to' parameter to $convert")
 	}
-	if args[4] != nil || args[5] != nil {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "$convert from and to binData is not implemented")
-	}
-	return &convertExpr{args[0], args[1], args[2], args[3]}, nil
+	return &convertExpr{args[0], args[1], args[2], args[3], args[4], args[5], args[6]}, nil
 }
 
-func convert(v bsonx.Value, to bsonx.Type) (bsonx.Value, error) {
-	if v.Type == bsonx.TypeBinary && to != bsonx.TypeBool || to == bsonx.TypeBinary {
-		return bsonx.Missing, mongoerr.New(mongoerr.NotImplemented, "$convert from and to binData is not implemented")
-	}
-	switch to {
+func (c *converter) convert(v bsonx.Value) (bsonx.Value, error) {
+	switch c.to {
 	case bsonx.TypeBool:
 		return bsonx.Bool(v.Truthy()), nil
 	case bsonx.TypeString:
-		return toText(v)
+		return c.toText(v)
+	case bsonx.TypeBinary:
+		return c.toBinary(v)
 	case bsonx.TypeObjectID:
 		return toObjectID(v)
 	case bsonx.TypeDate:
 		return toDate(v)
 	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128:
-		return toNumber(v, to)
+		return c.toNumber(v)
 	default:
-		return bsonx.Missing, unsupported(v, to)
+		return bsonx.Missing, unsupported(v, c.to)
 	}
 }
 
@@ -149,8 +188,13 @@ func unsupported(v bsonx.Value, to bsonx.Type) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Unsupported conversion from %s to %s in $convert with no onError value", v.Type, to)
 }
 
-func toText(v bsonx.Value) (bsonx.Value, error) {
+func (c *converter) toText(v bsonx.Value) (bsonx.Value, error) {
+	if c.base != 0 && v.Type.IsNumber() {
+		return textInBase(v, c.base)
+	}
 	switch v.Type {
+	case bsonx.TypeBinary:
+		return c.binaryText(v)
 	case bsonx.TypeString:
 		return v, nil
 	case bsonx.TypeBool:
@@ -204,8 +248,14 @@ func toDate(v bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-func toNumber(v bsonx.Value, to bsonx.Type) (bsonx.Value, error) {
+func (c *converter) toNumber(v bsonx.Value) (bsonx.Value, error) {
+	to := c.to
 	switch v.Type {
+	case bsonx.TypeBinary:
+		if to == bsonx.TypeDecimal128 {
+			return bsonx.Missing, unsupported(v, to)
+		}
+		return c.binaryNumber(v)
 	case bsonx.TypeBool:
 		i := int32(0)
 		if v.Bool() {
@@ -218,6 +268,9 @@ func toNumber(v bsonx.Value, to bsonx.Type) (bsonx.Value, error) {
 		}
 		v = bsonx.Int64(v.Int64())
 	case bsonx.TypeString:
+		if c.base != 0 && c.base != 10 {
+			return c.parseInBase(v.Str())
+		}
 		return parseNumber(v.Str(), to)
 	default:
 		if !v.Type.IsNumber() {
@@ -243,7 +296,11 @@ func toNumber(v bsonx.Value, to bsonx.Type) (bsonx.Value, error) {
 
 // parseNumber reads a whole string as a number in decimal notation.
 func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
-	failed := mongoerr.New(mongoerr.ConversionFailure, "Failed to parse number '%s' in $convert with no onError value", text)
+	reason := "Did not consume whole string."
+	if text == "" {
+		reason = "No digits"
+	}
+	failed := notNumber(text, reason)
 	switch to {
 	case bsonx.TypeDouble:
 		if f, ok := numeric.ParseDouble(text); ok {
@@ -263,11 +320,41 @@ func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
 		bits = 32
 	}
 	i, err := strconv.ParseInt(text, 10, bits)
-	if errors.Is(err, strconv.ErrRange) || err != nil {
+	if errors.Is(err, strconv.ErrRange) {
+		failed = notNumber(text, "Overflow")
+	}
+	if err != nil {
 		return bsonx.Missing, failed
 	}
 	if to == bsonx.TypeInt32 {
 		return bsonx.Int32(int32(i)), nil
 	}
 	return bsonx.Int64(i), nil
+}
+
+func notNumber(text, reason string) error {
+	return mongoerr.New(mongoerr.ConversionFailure, "Failed to parse number '%s' in $convert with no onError value: %s", text, reason)
+}
+
+// parseInBase reads a whole number in another base than ten, without a prefix.
+func (c *converter) parseInBase(text string) (bsonx.Value, error) {
+	i, err := strconv.ParseInt(text, c.base, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return bsonx.Missing, notNumber(text, "Overflow")
+	case err != nil:
+		return bsonx.Missing, notNumber(text, "Did not consume whole string.")
+	}
+	whole := converter{to: c.to}
+	return whole.toNumber(bsonx.Int64(i))
+}
+
+// textInBase prints a whole number in a base.
+func textInBase(v bsonx.Value, base int) (bsonx.Value, error) {
+	i, ok := v.AsExactInt64()
+	if !ok {
+		return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure,
+			"Base conversion is not supported for non-integers in $convert with no onError value: %s", Show(v))
+	}
+	return bsonx.String(strings.ToUpper(strconv.FormatInt(i, base))), nil
 }

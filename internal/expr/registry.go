@@ -66,7 +66,7 @@ func families() [][]definition {
 		comparisonOperators(), booleanOperators(), conditionalOperators(), literalOperators(), arrayOperators(),
 		scopeOperators(), setOperators(), objectOperators(), typeOperators(), arithmeticOperators(), accumulatorOperators(),
 		trigOperators(), conversionOperators(), dateOperators(), stringOperators(), trimOperators(), miscOperators(),
-		sortArrayOperators(), firstNOperators(), zipOperators(), regexOperators(), hashOperators(), percentileOperators(), functionOperators(), knownOperators(),
+		sortArrayOperators(), firstNOperators(), zipOperators(), regexOperators(), hashOperators(), percentileOperators(), functionOperators(),
 	}
 }
 

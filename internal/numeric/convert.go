@@ -3,6 +3,7 @@ package numeric
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cockroachdb/apd/v3"
 
@@ -86,8 +87,15 @@ func ParseDouble(s string) (float64, bool) {
 		}
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil
+	if err != nil || math.Abs(f) >= smallestNormal {
+		return f, err == nil
+	}
+	// What is too small for a normal double is out of range as much as what is too great; zeros are not.
+	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
+	return f, !strings.ContainsAny(mantissa, "123456789")
 }
+
+const smallestNormal = 0x1p-1022
 
 // Format returns a number as MongoDB's error texts show it.
 func Format(v bsonx.Value) string {
