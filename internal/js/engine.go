@@ -5,6 +5,7 @@ import (
 	_ "embed" // for the prelude
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -21,6 +22,9 @@ type engine struct {
 	fn goja.Callable // of a Func
 	// What conversions need, looked up once.
 	classes map[string]*goja.Object
+	// The process's memory when it was measured.
+	measured     time.Time
+	heap, stacks uint64
 }
 
 // prelude is compiled once.

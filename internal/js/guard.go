@@ -23,14 +23,25 @@ type guard struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	stopped bool
+	greedy  bool // the call used too much memory
 }
 
 func (e *engine) guard(ctx context.Context, timeout time.Duration) *guard {
-	g := &guard{ctx: ctx, rt: e.rt, deadline: clock.System{}.Now().Add(timeout)}
+	now := clock.System{}.Now()
+	e.measure(now)
+	g := &guard{ctx: ctx, rt: e.rt, deadline: now.Add(timeout), heap: e.heap, stacks: e.stacks}
 	g.mu.Lock()
 	g.timer = time.AfterFunc(min(guardInterval, timeout), g.tick)
 	g.mu.Unlock()
 	return g
+}
+
+// measure knows the process's memory before a call. It is looked at now and then: most calls take microseconds.
+func (e *engine) measure(now time.Time) {
+	if now.Sub(e.measured) > measureInterval {
+		e.measured = now
+		_, e.heap, e.stacks = memorySize()
+	}
 }
 
 func (g *guard) tick() {
@@ -39,27 +50,18 @@ func (g *guard) tick() {
 	if g.stopped {
 		return
 	}
-	heap, stacks := memorySize()
-	if g.heap == 0 {
-		g.heap, g.stacks = heap, stacks
-	}
+	heap, _, stacks := memorySize()
 	switch {
 	case g.ctx.Err() != nil:
 		g.rt.Interrupt("the operation ended")
 	case !clock.System{}.Now().Before(g.deadline):
 		g.rt.Interrupt("JavaScript ran for too long")
-	case heap > g.heap+maxHeapGrowth && g.keepsMuch(), stacks > g.stacks+maxStackGrowth:
+	case heap > g.heap+min(g.heap, maxHeapGrowth)+maxHeapGrowth, stacks > g.stacks+maxStackGrowth:
+		g.greedy = true
 		g.rt.Interrupt("JavaScript used too much memory")
 	default:
 		g.timer.Reset(guardInterval)
 	}
-}
-
-// keepsMuch tells whether the heap has grown for what is kept. What is not counts until the garbage is collected.
-func (g *guard) keepsMuch() bool {
-	runtime.GC()
-	heap, _ := memorySize()
-	return heap > g.heap+maxHeapGrowth
 }
 
 // stop ends the watch; after it the engine is not interrupted any more.
@@ -69,11 +71,18 @@ func (g *guard) stop() {
 	g.stopped = true
 	g.timer.Stop()
 	g.rt.ClearInterrupt()
+	if g.greedy {
+		// What later calls start from must not be this one's garbage, which it is once the engine is dropped.
+		time.AfterFunc(guardInterval, runtime.GC)
+	}
 }
 
-// memorySize returns the bytes of the process's heap and of its stacks.
-func memorySize() (heap, stacks uint64) {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+// memorySize returns the bytes of the process's heap, with its garbage, of what was alive at the last collection, and of
+// stacks.
+func memorySize() (heap, live, stacks uint64) {
+	sample := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"},
+	}
 	metrics.Read(sample)
-	return sample[0].Value.Uint64(), sample[1].Value.Uint64()
+	return sample[0].Value.Uint64(), sample[1].Value.Uint64(), sample[2].Value.Uint64()
 }

@@ -19,12 +19,15 @@ const (
 	DefaultTimeout = 5 * time.Second
 	// maxCallStack bounds recursion.
 	maxCallStack = 2000
-	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs.
+	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs, beside the garbage that there may
+	// be: as much as what is kept, and no more than this.
 	maxHeapGrowth = 512 << 20
 	// maxStackGrowth bounds by how much its stacks may.
 	maxStackGrowth = 128 << 20
 	// guardInterval is how often a call that takes long is looked at.
 	guardInterval = 10 * time.Millisecond
+	// measureInterval is how old what is known of the memory before a call may be.
+	measureInterval = 50 * time.Millisecond
 )
 
 // Options bound a function. The zero Options have the defaults.

@@ -50,6 +50,7 @@ func TestLimits(t *testing.T) {
 			timeout := 200 * time.Millisecond
 			if name == "push" || name == "doubling" {
 				timeout = time.Minute // their memory ends them
+				defer runtime.GC()
 			}
 			f, err := New(code, Options{Timeout: timeout})
 			if err == nil {
