@@ -88,14 +88,13 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 		return order, nil
 	}
 	for it := sortBy.Doc().Iter(); it.Next(); {
-		if v := it.Value(); v.Type == bsonx.TypeDocument && v.Doc().Lookup("$meta").Type == bsonx.TypeString {
-			return nil, mongoerr.New(40218, "query requires %s metadata, but it is not available", v.Doc().Lookup("$meta").Str())
-		}
 		key, err := parseSortKey(string(it.Key()), it.Value())
 		if err != nil {
 			return nil, err
 		}
-		if order.by, err = expr.Parse(bsonx.String("$"+string(it.Key())), opts.Vars); err != nil {
+		if key.Path == "" {
+			order.by = &expr.Const{} // metadata that no document has
+		} else if order.by, err = expr.Parse(bsonx.String("$"+key.Path), opts.Vars); err != nil {
 			return nil, err
 		}
 		order.fields++

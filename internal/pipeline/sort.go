@@ -15,46 +15,90 @@ type sort struct {
 	limit   int64 // how many documents the stages that follow can read; 0 means all
 }
 
+// maxSortKeys is the most fields that a sort has.
+const maxSortKeys = 32
+
 func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15973, "the $sort key specification must be an object")
 	}
-	s := &sort{pattern: arg.Doc().Clone()}
-	for it := s.pattern.Iter(); it.Next(); {
+	if arg.Doc().IsEmpty() {
+		return nil, mongoerr.New(15976, "$sort stage must have at least one sort key")
+	}
+	if arg.Doc().Len() > maxSortKeys {
+		return nil, mongoerr.New(13103, "too many compound keys")
+	}
+	s := &sort{}
+	pattern := bsonx.NewBuilder(nil)
+	pattern.StartDoc()
+	for it := arg.Doc().Iter(); it.Next(); {
 		key, err := parseSortKey(string(it.Key()), it.Value())
 		if err != nil {
 			return nil, err
 		}
+		if key.Path == "" {
+			continue
+		}
 		s.keys = append(s.keys, key)
+		pattern.ValueBytes(it.Key(), it.Value())
 	}
-	if len(s.keys) == 0 {
-		return nil, mongoerr.New(15976, "$sort stage must have at least one sort key")
-	}
+	pattern.End()
+	s.pattern = pattern.Bytes()
 	if opts.Collation != nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "sorting by a collation is not implemented")
+	}
+	if len(s.keys) == 0 {
+		return nil, nil // all documents are equal
 	}
 	return []stage{s}, nil
 }
 
+// parseSortKey returns a key without a path for metadata that no document has, so that all are equal.
 func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
+	if _, err := expr.SplitFieldPath(name); err != nil {
+		return index.Field{}, err
+	}
 	if v.Type == bsonx.TypeDocument {
-		if v.Doc().Lookup("$meta").IsMissing() {
-			return index.Field{}, mongoerr.New(17312, "$meta is the only expression supported by $sort right now")
-		}
-		if kind := v.Doc().Lookup("$meta"); kind.Type != bsonx.TypeString || !expr.IsMeta(kind.Str()) {
-			return index.Field{}, mongoerr.New(31138, "Illegal $meta sort: %s", expr.Show(kind))
-		}
-		return index.Field{}, mongoerr.New(mongoerr.NotImplemented, "sorting by $meta is not implemented")
+		return index.Field{}, checkSortMeta(v.Doc())
 	}
 	if !v.Type.IsNumber() {
 		return index.Field{}, mongoerr.New(15974, "Illegal key in $sort specification: %s: %s", name, expr.Show(v))
 	}
-	n, ok := v.AsExactInt64()
+	n, ok := v.AsInt64()
 	if !ok || n != 1 && n != -1 {
 		return index.Field{}, mongoerr.New(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 	}
-	_, err := expr.SplitFieldPath(name)
-	return index.Field{Path: name, Desc: n < 0}, err
+	return index.Field{Path: name, Desc: n < 0}, nil
+}
+
+// checkSortMeta refuses a sort by metadata, but for random values: those of $sample have made an order already.
+func checkSortMeta(spec bsonx.Doc) error {
+	kind := spec.Lookup("$meta")
+	switch {
+	case kind.IsMissing():
+		return mongoerr.New(17312, "$meta is the only expression supported by $sort right now")
+	case spec.Len() > 1:
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification")
+	}
+	missing := ""
+	if kind.Type == bsonx.TypeString {
+		switch kind.Str() {
+		case "randVal":
+			return nil
+		case "textScore":
+			missing = "text score"
+		case "searchScore":
+			missing = "$search score"
+		case "vectorSearchScore":
+			missing = "$vectorSearch score"
+		case "geoNearDistance":
+			missing = "$geoNear distance"
+		}
+	}
+	if missing == "" {
+		return mongoerr.New(31138, "Illegal $meta sort: $meta: %s", expr.Show(kind))
+	}
+	return mongoerr.New(40218, "query requires %s metadata, but it is not available", missing)
 }
 
 func (s *sort) open(src Source, env *Env) Source {
