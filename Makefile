@@ -69,7 +69,7 @@ fuzz: ## run every fuzz target for FUZZTIME (5s)
 	@git grep -lE '^func Fuzz[A-Z]' -- '*_test.go' | while read -r file; do \
 		sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$$file" | while read -r target; do \
 			echo "fuzz $$(dirname "$$file") $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")" </dev/null || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "./$$(dirname "$$file")" </dev/null || exit 1; \
 		done || exit 1; \
 	done
 
