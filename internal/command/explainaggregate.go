@@ -79,6 +79,7 @@ func (p *pipelines) explain(ctx context.Context, db, name string, stages []bsonx
 	if err != nil {
 		return nil, err
 	}
+	rest = rest.Unabsorbed()
 	if err := p.checkExplain(rest); err != nil {
 		return nil, err
 	}

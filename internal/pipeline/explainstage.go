@@ -36,7 +36,11 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 // form returns a stage that is shown as one.
 func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 	spec := s.spec.Doc()
-	switch stage := s.stage.(type) {
+	shown := s.stage
+	if a, ok := shown.(*absorbed); ok {
+		shown = a.stage
+	}
+	switch stage := shown.(type) {
 	case *match:
 		return bsonx.NewDoc("$match", filter.Serialize(stage.filter.Normalize().Root))
 	case *project:

@@ -20,6 +20,8 @@ type group struct {
 	read reader    // of the parts of the id, then of the accumulators' operands
 	// Where the id is an object, the names of its parts; their values are what identifies a group.
 	parts []string
+	// What the stage was before it did the work of those before it; nil where it does not.
+	plain *group
 }
 
 // outputs are the fields that stages compute with accumulators.

@@ -43,6 +43,23 @@ func absorbProjects(steps []step) []step {
 	return changed
 }
 
+// Unabsorbed returns the pipeline with its stages as they were before one did the work of another.
+func (p *Pipeline) Unabsorbed() *Pipeline {
+	out := *p
+	out.steps = slices.Clone(p.steps)
+	for i, s := range out.steps {
+		switch stage := s.stage.(type) {
+		case *absorbed:
+			out.steps[i].stage = stage.stage
+		case *group:
+			if stage.plain != nil {
+				out.steps[i].stage = stage.plain
+			}
+		}
+	}
+	return &out
+}
+
 // absorber rewrites the expressions of a $group so that they read documents as they were before a projection.
 type absorber struct {
 	from *projection.Projection
@@ -52,6 +69,9 @@ type absorber struct {
 // group returns the rewritten stage; nil where that cannot be done, or would compute something twice.
 func (a *absorber) group(g *group) *group {
 	out := *g
+	if out.plain == nil {
+		out.plain = g
+	}
 	out.fields = make([]*expr.Accumulation, len(g.fields))
 	var ok bool
 	if out.id, ok = a.id(g); !ok {

@@ -1,9 +1,12 @@
 package pipeline_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
 // TestAbsorb runs pipelines in which a $group computes what was computed before it, with each rule and without.
@@ -28,6 +31,30 @@ func TestAbsorb(t *testing.T) {
 			`{"_id": "$$ROOT"}`,
 		} {
 			checkMatrix(t, parseJSON(t, `{"v": [`+before+`, {"$group": `+group+`}, {"$sort": {"_id": 1}}]}`).Lookup("v"), docs)
+		}
+	}
+}
+
+// TestUnabsorbed runs a pipeline in which each stage does its own work again, beside the one that it was.
+func TestUnabsorbed(t *testing.T) {
+	t.Parallel()
+	p := mustParse(t, `[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$unset": "q"}, {"$group": {"_id": "$y"}}]`, pipeline.Options{})
+	docs := []bsonx.Doc{parseJSON(t, `{"d": 1}`), parseJSON(t, `{"d": 1, "e": 5}`)}
+	for _, c := range []struct {
+		p     *pipeline.Pipeline
+		needs string
+	}{{p, "d"}, {p.Unabsorbed(), "d,e"}, {p, "d"}} {
+		fields, _ := c.p.Needs()
+		if paths, _ := fields.Fields(); strings.Join(paths, ",") != c.needs {
+			t.Errorf("needs %v, want %s", paths, c.needs)
+		}
+		var got []string
+		err := pipeline.Drain(context.Background(), c.p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(d bsonx.Doc) error {
+			got = append(got, print(t, d))
+			return nil
+		})
+		if err != nil || len(got) != 1 || got[0] != `{"_id":2}` {
+			t.Errorf("%v, %v", got, err)
 		}
 	}
 }
