@@ -61,7 +61,7 @@ func (g *generator) index() bson.D {
 	name := ""
 	for range 1 + g.rnd.IntN(3) {
 		path := g.path()
-		if lookup(key, path) != nil {
+		if hasField(key, path) {
 			continue
 		}
 		direction := pick(g, []any{int32(1), int32(-1)})

@@ -17,30 +17,40 @@ var kept = []string{
 	"nIndexesWas", "writeErrors", "nInserted", "nMatched", "nUpserted", "nDeleted", "nErrors",
 }
 
-// isWrite reports whether a command may change the collection.
-func isWrite(cmd bson.D) bool {
+// isWrite reports whether a command may change a collection.
+func isWrite(cmd bson.D) bool { return written(cmd) != "" }
+
+// written names the collection that a command may change, "" if none.
+func written(cmd bson.D) string {
 	switch cmd[0].Key {
-	case "insert", "update", "delete", "findAndModify", "createIndexes", "dropIndexes":
-		return true
+	case "insert", "update", "delete", "findAndModify", "createIndexes", "dropIndexes", "create":
+		name, _ := cmd[0].Value.(string)
+		return name
+	case "aggregate":
+		if stages, _ := lookup(cmd, "pipeline").(bson.A); len(stages) > 0 && isOutput(stages[len(stages)-1]) {
+			return otherCollection
+		}
 	}
-	return false
+	return ""
 }
 
-// isOrdered reports whether the order of a command's rows is fixed: every generated sort is a total order.
-func isOrdered(cmd bson.D) bool {
+// isOutput reports whether a stage writes.
+func isOutput(stage any) bool {
+	doc, _ := stage.(bson.D)
+	return hasField(doc, "$out") || hasField(doc, "$merge")
+}
+
+// isOrdered reports whether the order of a command's rows is fixed. Every generated sort ends with _id, which makes it a total order
+// if all of the first server's results have an _id and no two the same. An array has no place of its own in a sort.
+func isOrdered(cmd bson.D, d *difference) bool {
 	sort, _ := lookup(cmd, "sort").(bson.D)
-	return len(sort) > 0
-}
-
-// endsInOrder reports whether a pipeline's results have one order: it ends with a sort by _id, and the first server's results have
-// an _id each that no other has. An array has no place of its own in a sort.
-func endsInOrder(cmd bson.D, d *difference) bool {
-	stages, _ := lookup(cmd, "pipeline").(bson.A)
-	if len(stages) == 0 {
-		return false
+	if cmd[0].Key != "aggregate" && cmd[0].Value == collection {
+		return len(sort) > 0
 	}
-	last, _ := stages[len(stages)-1].(bson.D)
-	sort, _ := lookup(last, "$sort").(bson.D)
+	if stages, _ := lookup(cmd, "pipeline").(bson.A); len(stages) > 0 {
+		last, _ := stages[len(stages)-1].(bson.D)
+		sort, _ = lookup(last, "$sort").(bson.D)
+	}
 	if len(sort) == 0 || sort[len(sort)-1].Key != "_id" {
 		return false
 	}
@@ -274,6 +284,11 @@ func show(doc bson.D) string {
 		return err.Error()
 	}
 	return strings.TrimSpace(string(text))
+}
+
+// hasField reports whether a document has a field, be it null.
+func hasField(doc bson.D, key string) bool {
+	return slices.ContainsFunc(doc, func(e bson.E) bool { return e.Key == key })
 }
 
 func parseJSON(text []byte) (bson.D, error) {

@@ -7,9 +7,12 @@ import (
 )
 
 const (
-	// familyCRUD is the family of the commands that are no pipelines, familyOutput that of $out and $merge.
+	// familyCRUD is the family of the commands that are no pipelines, familyOutput that of $out and $merge, familyView that of views,
+	// second collections, variables and expressions in find, familyWrite that of updates by a pipeline.
 	familyCRUD   = "crud"
 	familyOutput = "output"
+	familyView   = "view"
+	familyWrite  = "write"
 )
 
 // families are the families that a run takes; none means all.
@@ -31,7 +34,7 @@ func parseFamilies(text string) (families, error) {
 
 // familyNames lists the families: the commands, those of expressions, those of stages.
 func familyNames() []string {
-	names := []string{familyCRUD, familyOutput}
+	names := []string{familyCRUD, familyOutput, familyView, familyWrite}
 	for _, o := range operatorTable() {
 		names = append(names, o.family)
 	}

@@ -1,29 +1,97 @@
 package main
 
 import (
+	"strings"
+
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-func (g *generator) lookupStage() any {
-	paths := []string{"g", "n", "s", "l", "_id", "t.n", "q"}
-	as := pick(g, []string{"v", "o.v"})
-	if g.chance(2) {
-		return fields("from", collection, "localField", pick(g, paths), "foreignField", pick(g, paths), "as", as)
+// from names what a stage reads beside its input.
+func (g *generator) from() string {
+	if !g.families.has(familyView) {
+		return collection
 	}
-	match := op("$match", op("$expr", op(pick(g, []string{"$eq", "$lt"}), bson.A{"$q", "$$x"})))
-	spec := fields("from", collection, "let", bson.D{{Key: "x", Value: g.expression(numberKind, 1)}}, "as", as,
-		"pipeline", bson.A{match, op("$project", bson.D{{Key: "q", Value: int32(1)}})})
-	if g.chance(2) {
-		spec = append(spec, bson.E{Key: "localField", Value: "g"}, bson.E{Key: "foreignField", Value: "g"})
-	}
-	return spec
+	return pick(g, []string{collection, collection, foreignCollection, foreignCollection, viewName, "nowhere"})
 }
 
-func (g *generator) graphLookup() any {
-	return fields("from", collection, "startWith", pick(g, []any{"$g", "$l", g.expression(numberKind, 1)}),
-		"connectFromField", pick(g, []string{"q", "g", "l"}), "connectToField", pick(g, []string{"_id", "g"}), "as", "v",
+// found orders an array that a stage made of the documents that it found: an index gives them in its own order.
+func (g *generator) found(stage bson.D, as string, open bool) bson.A {
+	if !open {
+		return bson.A{stage}
+	}
+	return bson.A{stage, op("$addFields", bson.D{{Key: as, Value: op("$sortArray", fields("input", "$"+as, "sortBy", bson.D{{Key: "_id", Value: int32(1)}}))}})}
+}
+
+func (g *generator) lookupStage() bson.A {
+	paths := []string{"g", "n", "s", "l", "_id", "t.n", "q", "a", "o.n", "none"}
+	spec := bson.D{}
+	if from := g.from(); from != "" {
+		spec = append(spec, bson.E{Key: "from", Value: from})
+	}
+	equality := fields("localField", pick(g, paths), "foreignField", pick(g, paths))
+	pipeline := func() bson.D {
+		return fields("let", bson.D{{Key: "x", Value: g.expression(numberKind, 1)}, {Key: "y", Value: g.leaf(anyKind)}}, "pipeline", g.within([]string{"x", "y"}, func() any { return g.joinedPipeline() }))
+	}
+	as := "v"
+	switch g.rnd.IntN(5) {
+	case 0, 1:
+		spec = append(spec, equality...)
+	case 2, 3:
+		spec = append(spec, pipeline()...)
+	default:
+		spec = append(append(spec, equality...), pipeline()...)
+	}
+	if !g.indexed {
+		as = pick(g, []string{"v", "o.v", "n", "t.v"})
+	}
+	stages := g.found(op("$lookup", append(spec, bson.E{Key: "as", Value: as})), as, g.indexed)
+	if dotted, _ := lookup(spec, "foreignField").(string); g.chance(3) && !strings.Contains(dotted, ".") {
+		stages = append(stages, op("$unwind", g.unwoundAs("$"+as)))
+		if g.chance(2) {
+			stages = append(stages, op("$match", bson.D{{Key: as + "." + pick(g, []string{"q", "n", "g"}), Value: g.predicate(1)}}))
+		}
+	}
+	return stages
+}
+
+// unwoundAs unwinds what a $lookup found.
+func (g *generator) unwoundAs(path string) any {
+	g.repeated = true
+	if g.chance(2) {
+		return path
+	}
+	return fields("path", path, "preserveNullAndEmptyArrays", true, "includeArrayIndex", g.maybe(2, func() any { return "x" }))
+}
+
+// joinedPipeline is that of a $lookup; it sees variables.
+func (g *generator) joinedPipeline() bson.A {
+	if g.chance(3) {
+		return g.subPipeline()
+	}
+	stages := bson.A{op("$match", op("$expr", op(pick(g, []string{"$eq", "$eq", "$lt", "$gte", "$ne"}), bson.A{pick(g, []string{"$q", "$g", "$n", "$s"}), pick(g, []string{"$$x", "$$x", "$$y"})})))}
+	if g.indexed {
+		stages = append(stages, g.byID()...)
+	}
+	if g.chance(4) {
+		return append(stages, op("$project", bson.D{{Key: "v", Value: g.expression(anyKind, 1)}}))
+	}
+	return append(stages, op("$project", bson.D{{Key: "q", Value: int32(1)}}))
+}
+
+// graphLookup sorts what is found, because MongoDB keeps it in a hash table.
+func (g *generator) graphLookup() bson.A {
+	return g.found(op("$graphLookup", fields("from", g.from(), "startWith", pick(g, []any{"$g", "$l", "$s", "$t.n", g.expression(numberKind, 1)}),
+		"connectFromField", pick(g, []string{"q", "g", "l", "t.n", "s"}), "connectToField", pick(g, []string{"_id", "g", "s", "l", "o.n"}), "as", "v",
 		"maxDepth", g.maybe(2, func() any { return int32(g.rnd.IntN(3)) }), "depthField", g.maybe(3, func() any { return "depth" }),
-		"restrictSearchWithMatch", g.maybe(4, func() any { return bson.D{{Key: "g", Value: op("$gt", int32(0))}} }))
+		"restrictSearchWithMatch", g.maybe(4, func() any { return bson.D{{Key: "g", Value: op("$gt", int32(0))}} }))), "v", true)
+}
+
+func (g *generator) unionWith() any {
+	g.repeated = true
+	if !g.indexed && g.chance(4) {
+		return g.from()
+	}
+	return fields("coll", g.from(), "pipeline", g.subPipeline())
 }
 
 // windowBounds are pairs of bounds of windows.
@@ -90,6 +158,7 @@ func (g *generator) windowFunction(unit any) any {
 }
 
 func (g *generator) densify() any {
+	g.repeated = true
 	if g.chance(2) {
 		return fields("field", "d", "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }), "range", fields("step", int32(6), "unit", "month", "bounds",
 			pick(g, []any{"partition", bson.A{g.date(), g.date()}})))

@@ -35,6 +35,7 @@ type settings struct {
 	scanB      bool
 	replay     string
 	verbose    bool
+	whole      bool
 	families   families
 }
 
@@ -49,6 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&s.maxDiffs, "max", 10, "stop after this many differences")
 	flags.BoolVar(&s.scanB, "scan-b", false, "make no indexes on B: indexed plans are compared with collection scans")
 	flags.StringVar(&s.replay, "replay", "", "run the commands of this file, one a line in Extended JSON, instead")
+	flags.BoolVar(&s.whole, "whole", false, "print differences as they were found, without making them smaller")
 	flags.BoolVar(&s.verbose, "v", false, "print every case")
 	chosen := flags.String("families", "", "generate only these families, separated by commas: "+strings.Join(familyNames(), ", "))
 	if err := flags.Parse(args); err != nil {

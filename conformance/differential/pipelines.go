@@ -1,13 +1,8 @@
 package main
 
 import (
-	"fmt"
-
 	"go.mongodb.org/mongo-driver/bson"
 )
-
-// otherCollection is written by $out and $merge.
-const otherCollection = "o"
 
 // stageMaker makes a stage, or several that belong together.
 type stageMaker struct {
@@ -26,70 +21,98 @@ func stageTable() []stageMaker {
 		{"shape", 6, one("$project", (*generator).projectStage)},
 		{"shape", 8, one("$addFields", (*generator).computed)},
 		{"shape", 2, one("$set", (*generator).computed)},
-		{"shape", 2, one("$unset", func(g *generator) any { return pick(g, []any{"n", "o.n", bson.A{"s", "t.n"}, "a.x", bson.A{}}) })},
-		{"shape", 2, one("$replaceWith", func(g *generator) any { return g.expression(objectKind, 2) })},
-		{"shape", 2, one("$replaceRoot", func(g *generator) any { return fields("newRoot", g.expression(objectKind, 1)) })},
+		{"shape", 2, one("$unset", (*generator).unset)},
+		{"shape", 2, one("$replaceWith", func(g *generator) any { g.repeated = true; return g.expression(objectKind, 2) })},
+		{"shape", 2, one("$replaceRoot", func(g *generator) any { g.repeated = true; return fields("newRoot", g.expression(objectKind, 1)) })},
 		{"shape", 6, one("$unwind", (*generator).unwind)},
-		{"shape", 2, one("$redact", func(g *generator) any {
-			return op("$cond", bson.A{g.expression(boolKind, 2), pick(g, []any{"$$DESCEND", "$$KEEP"}), pick(g, []any{"$$PRUNE", "$$DESCEND"})})
-		})},
-		{"order", 4, func(g *generator) bson.A {
-			return bson.A{op("$sort", g.typedSort()), pick(g, []any{op("$limit", int32(1+g.rnd.IntN(6))), op("$skip", int32(g.rnd.IntN(6)))})}
+		{"shape", 2, one("$redact", (*generator).redact)},
+		{"order", 4, (*generator).cut},
+		{"order", 1, func(g *generator) bson.A {
+			return append(bson.A{op("$sample", fields("size", int32(1000)))}, g.byID()...)
 		}},
-		{"order", 1, one("$sample", func(*generator) any { return fields("size", int32(1000)) })},
-		{"order", 1, one("$count", func(*generator) any { return "count" })},
-		{"group", 10, one("$group", (*generator).group)},
-		{"group", 3, one("$sortByCount", func(g *generator) any { return g.expression(anyKind, 1) })},
-		{"group", 4, one("$bucket", (*generator).bucket)},
-		{"group", 4, one("$bucketAuto", (*generator).bucketAuto)},
-		{"join", 6, one("$lookup", (*generator).lookupStage)},
-		{"join", 3, one("$graphLookup", (*generator).graphLookup)},
-		{"join", 2, one("$unionWith", func(g *generator) any { return fields("coll", collection, "pipeline", g.subPipeline()) })},
-		{"join", 3, one("$facet", func(g *generator) any { return fields("x", g.subPipeline(), "y", g.subPipeline()) })},
-		{"window", 10, one("$setWindowFields", (*generator).window)},
+		{"order", 1, one("$count", func(g *generator) any { g.repeated = false; return pick(g, []string{"count", "count", "n"}) })},
+		{"group", 10, func(g *generator) bson.A { return g.unordered(op("$group", g.group())) }},
+		{"group", 3, func(g *generator) bson.A { return g.unordered(op("$sortByCount", g.expression(anyKind, 1))) }},
+		{"group", 4, func(g *generator) bson.A { return g.unordered(op("$bucket", g.bucket())) }},
+		{"group", 4, func(g *generator) bson.A { return g.unordered(op("$bucketAuto", g.bucketAuto())) }},
+		{"join", 6, (*generator).lookupStage},
+		{"join", 3, (*generator).graphLookup},
+		{"join", 2, one("$unionWith", (*generator).unionWith)},
+		{"join", 3, one("$facet", (*generator).facet)},
+		{"window", 10, func(g *generator) bson.A { return g.sorting("$setWindowFields", (*generator).window) }},
 		{"window", 3, one("$densify", (*generator).densify)},
-		{"window", 3, one("$fill", (*generator).fill)},
+		{"window", 3, func(g *generator) bson.A { return g.sorting("$fill", (*generator).fill) }},
 	}
 }
 
-// pipelineScenario returns a group of pipelines over typed documents. Their _id values ascend, so that insertion and _id
-// give one order, which is what stages without a sort see.
-func (g *generator) pipelineScenario() scenario {
-	var docs []bson.D
-	for i := range 5 + g.rnd.IntN(20) {
-		docs = append(docs, g.typedDocument(int32(i)))
-		g.ids = append(g.ids, int32(i))
-	}
-	steps := []bson.D{insertCommand(docs...)}
-	if g.chance(4) {
-		steps = append(steps, bson.D{{Key: "createIndexes", Value: collection}, {Key: "indexes", Value: bson.A{
-			bson.D{{Key: "key", Value: bson.D{{Key: pick(g, []string{"n", "s", "l", "g", "t.n"}), Value: int32(1)}}}, {Key: "name", Value: "x"}},
-		}}})
-	}
-	for range 30 {
-		steps = append(steps, g.aggregate()...)
-	}
-	return scenario{Steps: steps}
+// byID puts the documents into one order.
+func (g *generator) byID() bson.A { return bson.A{op("$sort", bson.D{{Key: "_id", Value: int32(1)}})} }
+
+// unordered returns a stage whose results have no order but an _id each, put into one.
+func (g *generator) unordered(stage bson.D) bson.A {
+	g.repeated = stage[0].Key == "$group" || stage[0].Key == "$sortByCount" // an _id that is an array has no place of its own
+	return append(bson.A{stage}, g.byID()...)
 }
 
-func aggregateCommand(stages bson.A) bson.D {
-	return bson.D{{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+// sorting returns a stage that sorts by _id, which is no order where an _id repeats.
+func (g *generator) sorting(name string, f func(g *generator) any) bson.A {
+	if g.repeated {
+		return bson.A{op("$addFields", g.computed())}
+	}
+	return bson.A{op(name, f(g))}
 }
 
-// aggregate returns a pipeline, and a look at what it wrote.
-func (g *generator) aggregate() []bson.D {
+// cut orders the documents and takes some. Of documents with one _id it is open which come first, so that none is cut off there.
+func (g *generator) cut() bson.A {
+	if g.repeated {
+		return bson.A{op("$match", g.typedFilter())}
+	}
+	sort := op("$sort", g.typedSort())
+	return bson.A{sort, pick(g, []any{op("$limit", int32(1+g.rnd.IntN(6))), op("$skip", int32(g.rnd.IntN(6)))})}
+}
+
+func aggregateOn(source any, stages bson.A) bson.D {
+	return bson.D{{Key: "aggregate", Value: source}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+}
+
+func aggregateCommand(stages bson.A) bson.D { return aggregateOn(collection, stages) }
+
+// aggregate returns a pipeline.
+func (g *generator) aggregate() bson.D {
 	hasStages := len(g.stages) > 0
+	if len(g.calls) > 0 && (!hasStages || g.chance(2)) {
+		return aggregateCommand(g.oneExpression())
+	}
+	g.repeated = false
 	switch {
-	case len(g.calls) > 0 && (!hasStages || g.chance(2)):
-		return []bson.D{aggregateCommand(g.oneExpression())}
-	case hasStages && g.families.has(familyOutput) && g.chance(12):
-		return []bson.D{aggregateCommand(append(g.pipeline(2), g.output())), {{Key: "find", Value: otherCollection}}}
+	case g.families.has(familyOutput) && g.chance(10):
+		return aggregateOn(g.source(), append(g.ordered(g.pipeline(g.rnd.IntN(3))), g.output()))
+	case g.families.has(familyView) && g.chance(25):
+		return g.collectionless()
+	case g.families.has(familyView) && g.chance(8):
+		return g.withLet(func() bson.D { return aggregateCommand(g.ordered(g.pipeline(1 + g.rnd.IntN(2)))) })
 	}
-	stages := g.pipeline(1 + g.rnd.IntN(3))
+	return aggregateOn(g.source(), g.ordered(g.pipeline(1+g.rnd.IntN(3))))
+}
+
+// ordered begins a pipeline in a way that leaves no order open: what an index finds comes in the index's order.
+func (g *generator) ordered(stages bson.A) bson.A {
+	if !g.indexed {
+		if g.chance(2) {
+			return append(stages, g.byID()...)
+		}
+		return stages
+	}
+	leading := bson.A{}
 	if g.chance(2) {
-		stages = append(stages, op("$sort", bson.D{{Key: "_id", Value: int32(1)}}))
+		leading = append(leading, op("$match", g.typedFilter()))
 	}
-	return []bson.D{aggregateCommand(stages)}
+	if g.chance(3) {
+		leading = append(leading, op("$sort", g.typedSort()))
+	} else {
+		leading = append(leading, g.byID()...)
+	}
+	return append(leading, stages...)
 }
 
 // oneExpression evaluates an expression on one document, so that it is certain which error is met, or seldom on all.
@@ -109,6 +132,9 @@ func (g *generator) pipeline(n int) bson.A {
 	for _, s := range g.stages {
 		total += s.weight
 	}
+	if total == 0 {
+		return stages
+	}
 	for range n {
 		n := g.rnd.IntN(total)
 		for _, s := range g.stages {
@@ -121,28 +147,38 @@ func (g *generator) pipeline(n int) bson.A {
 	return stages
 }
 
-// subPipeline returns the stages of a nested pipeline.
+// subPipeline returns the stages of a nested pipeline that reads a collection. Its results come in one order.
 func (g *generator) subPipeline() bson.A {
-	return bson.A{
-		op("$match", g.typedFilter()),
-		pick(g, []any{
-			op("$project", bson.D{{Key: "n", Value: int32(1)}, {Key: "v", Value: g.expression(anyKind, 1)}}),
-			op("$group", bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: op("$sum", "$n")}}),
-			op("$sort", bson.D{{Key: "g", Value: int32(1)}, {Key: "_id", Value: int32(-1)}}),
-			op("$limit", int32(3)),
-		}),
-	}
+	defer func(outer bool) { g.repeated = outer }(g.repeated)
+	g.repeated = false
+	return g.nested(g.indexed)
 }
 
-func (g *generator) output() bson.D {
-	if g.chance(3) {
-		return op("$out", otherCollection)
+// nested returns the stages of a pipeline in a pipeline.
+func (g *generator) nested(indexed bool) bson.A {
+	stages := bson.A{}
+	if !g.chance(4) {
+		stages = append(stages, op("$match", g.typedFilter()))
 	}
-	return op("$merge", fields("into", otherCollection,
-		"whenMatched", g.maybe(2, func() any {
-			return pick(g, []any{"replace", "keepExisting", "merge", "fail", bson.A{op("$set", bson.D{{Key: "n", Value: "$$new.n"}})}})
-		}),
-		"whenNotMatched", g.maybe(2, func() any { return pick(g, []any{"insert", "discard", "fail"}) })))
+	if indexed {
+		stages = append(stages, g.byID()...)
+	}
+	return append(stages, pick(g, []func() bson.A{
+		func() bson.A {
+			return bson.A{op("$project", bson.D{{Key: "n", Value: int32(1)}, {Key: "v", Value: g.expression(anyKind, 1)}})}
+		},
+		func() bson.A {
+			return append(bson.A{op("$group", bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: op("$sum", "$n")}})}, g.byID()...)
+		},
+		func() bson.A {
+			return bson.A{op("$sort", bson.D{{Key: "g", Value: int32(1)}, {Key: "_id", Value: int32(-1)}})}
+		},
+		func() bson.A { return bson.A{op("$limit", int32(3))} },
+		func() bson.A { return bson.A{op("$addFields", g.computed())} },
+		func() bson.A { return bson.A{op("$unwind", g.unwind()), op("$limit", int32(5))} },
+		func() bson.A { return bson.A{op("$skip", int32(2)), op("$count", "n")} },
+		func() bson.A { return bson.A{} },
+	})()...)
 }
 
 func (g *generator) typedPath() string { return pick(g, typedFields[anyKind]) }
@@ -157,7 +193,7 @@ func (g *generator) typedFilter() bson.D {
 func (g *generator) typedSort() bson.D {
 	s := bson.D{}
 	for range 1 + g.rnd.IntN(2) {
-		if path := pick(g, []string{"n", "s", "d", "g", "i", "o.n", "l"}); lookup(s, path) == nil {
+		if path := pick(g, []string{"n", "s", "d", "g", "i", "o.n", "l"}); !hasField(s, path) {
 			s = append(s, bson.E{Key: path, Value: pick(g, []any{int32(1), int32(-1)})})
 		}
 	}
@@ -166,78 +202,82 @@ func (g *generator) typedSort() bson.D {
 
 func (g *generator) projectStage() any {
 	if g.chance(3) {
+		g.repeated = true
 		return g.projection()
 	}
 	p := bson.D{{Key: "w", Value: g.expression(anyKind, 2)}}
 	for range g.rnd.IntN(3) {
-		if path := pick(g, []string{"n", "s", "t.n", "l", "o", "v"}); lookup(p, path) == nil {
-			p = append(p, bson.E{Key: path, Value: pick(g, []any{int32(1), g.expression(anyKind, 1)})})
+		if path := pick(g, projectPaths); !hasField(p, path) {
+			p = append(p, bson.E{Key: path, Value: pick(g, []any{int32(1), true, int32(1), g.expression(anyKind, 1), bson.D{{Key: "n", Value: int32(1)}, {Key: "y", Value: g.expression(anyKind, 1)}}})})
 		}
 	}
 	return p
 }
 
+// projectPaths are what stages keep and compute: some of them conflict.
+var projectPaths = []string{"n", "s", "t.n", "t.x", "l", "l.x", "o", "o.n", "v", "a", "a.x", "a.b.c", "c.a", "t", "d"}
+
+// computed returns fields to add.
 func (g *generator) computed() any {
-	return bson.D{{Key: pick(g, []string{"v", "n", "o.v", "t.v", "l"}), Value: g.expression(anyKind, 2)}}
-}
-
-func (g *generator) unwind() any {
-	path := "$" + pick(g, []string{"l", "k", "t", "a", "n", "o.n"})
-	if g.chance(2) {
-		return path
-	}
-	return fields("path", path, "includeArrayIndex", g.maybe(2, func() any { return "x" }), "preserveNullAndEmptyArrays", g.maybe(2, func() any { return true }))
-}
-
-// accumulators makes the fields of a $group.
-func (g *generator) accumulators() bson.D {
 	d := bson.D{}
-	for i := range 1 + g.rnd.IntN(2) {
-		d = append(d, bson.E{Key: fmt.Sprintf("v%d", i), Value: g.accumulator()})
+	for range 1 + g.rnd.IntN(2) {
+		path := pick(g, []string{"v", "n", "o.v", "t.v", "l", "l.x", "a.b", "a.x.y", "k.0", "o", "c", "t.n.z"})
+		if hasField(d, path) {
+			continue
+		}
+		value := g.expression(anyKind, 2)
+		if g.chance(8) {
+			value = pick(g, []any{"$$REMOVE", bson.D{}, bson.D{{Key: "p", Value: value}, {Key: "q", Value: "$n"}}, bson.A{value}})
+		}
+		d = append(d, bson.E{Key: path, Value: value})
 	}
 	return d
 }
 
-func (g *generator) accumulator() any {
-	by := func() any {
-		return bson.D{{Key: pick(g, []string{"n", "s", "d"}), Value: int32(1)}, {Key: "_id", Value: int32(-1)}}
+func (g *generator) unset() any {
+	return pick(g, []any{"n", "o.n", "t.s", bson.A{"s", "t.n"}, bson.A{"a.x", "a.b"}, "a.x", bson.A{}, bson.A{"o", "o.n"}})
+}
+
+func (g *generator) redact() any {
+	leaf := func() any { return pick(g, []any{"$$DESCEND", "$$KEEP", "$$PRUNE", "$$DESCEND"}) }
+	condition := g.expression(boolKind, 2)
+	if g.chance(2) {
+		condition = pick(g, []any{op("$ne", bson.A{"$n", int32(1)}), op("$isNumber", "$n"), op("$lt", bson.A{"$s", "b"}), op("$eq", bson.A{"$x", nil})})
 	}
-	return pick(g, []func() any{
-		func() any { return op("$sum", g.expression(numberKind, 1)) },
-		func() any { return op("$avg", g.expression(numberKind, 1)) },
-		func() any { return op(pick(g, []string{"$min", "$max", "$first", "$last"}), g.expression(anyKind, 1)) },
-		func() any { return op(pick(g, []string{"$push", "$addToSet"}), g.expression(anyKind, 1)) },
-		func() any { return op(pick(g, []string{"$stdDevPop", "$stdDevSamp"}), g.expression(numberKind, 0)) },
-		func() any { return op("$mergeObjects", g.expression(objectKind, 0)) },
-		func() any { return op("$count", bson.D{}) },
-		func() any {
-			return op(pick(g, []string{"$top", "$bottom"}), fields("sortBy", by(), "output", g.leaf(anyKind)))
-		},
-		func() any {
-			return op(pick(g, []string{"$topN", "$bottomN"}), fields("n", int32(1+g.rnd.IntN(3)), "sortBy", by(), "output", g.leaf(anyKind)))
-		},
-		func() any {
-			return op(pick(g, []string{"$firstN", "$lastN", "$minN", "$maxN"}), fields("n", int32(1+g.rnd.IntN(3)), "input", g.leaf(anyKind)))
-		},
-		func() any { return op("$median", fields("input", g.leaf(numberKind), "method", "approximate")) },
-		func() any {
-			return op("$percentile", fields("input", g.leaf(numberKind), "p", bson.A{0.25, 0.9}, "method", "approximate"))
-		},
-	})()
+	if g.chance(20) {
+		return condition
+	}
+	return op("$cond", bson.A{condition, leaf(), leaf()})
+}
+
+func (g *generator) facet() any {
+	x := g.nested(false)
+	y := g.nested(false)
+	g.repeated = false
+	return fields("x", x, "y", y)
+}
+
+func (g *generator) unwind() any {
+	g.repeated = true
+	path := "$" + pick(g, []string{"l", "k", "t", "a", "n", "o.n", "a.x", "t.n"})
+	if g.chance(2) {
+		return path
+	}
+	return fields("path", path, "includeArrayIndex", g.maybe(2, func() any { return pick(g, []any{"x", "x", "o.x", "t.n", "a", "v"}) }), "preserveNullAndEmptyArrays", g.maybe(2, func() any { return true }))
 }
 
 func (g *generator) group() any {
-	id := pick(g, []any{"$g", nil, "$b", "$s", bson.D{{Key: "g", Value: "$g"}, {Key: "b", Value: "$b"}}, g.expression(anyKind, 1)})
+	id := pick(g, []any{"$g", nil, "$b", "$s", "$o.n", "$t.n", bson.D{{Key: "x", Value: bson.D{{Key: "y", Value: "$g"}}}}, bson.D{}, bson.D{{Key: "g", Value: "$g"}, {Key: "b", Value: "$b"}}, g.expression(anyKind, 1)})
 	return append(bson.D{{Key: "_id", Value: id}}, g.accumulators()...)
 }
 
 func (g *generator) bucket() any {
-	boundaries := pick(g, []any{bson.A{int32(0), int32(10), int32(20), int32(50)}, bson.A{int32(-5), 2.5, int64(30)}, bson.A{"a", "c"}, bson.A{int32(5), int32(1)}})
+	boundaries := pick(g, []any{bson.A{int32(0), int32(10), int32(20), int32(50)}, bson.A{int32(-5), 2.5, int64(30)}, bson.A{"a", "c"}, bson.A{int32(5), int32(1)}, bson.A{int32(0), "a"}, bson.A{int32(1)}})
 	return fields("groupBy", pick(g, []any{"$q", "$n", "$i", g.expression(numberKind, 1)}), "boundaries", boundaries,
 		"default", g.maybe(2, func() any { return pick(g, []any{"other", int32(100), int32(3)}) }), "output", g.maybe(2, func() any { return g.accumulators() }))
 }
 
 func (g *generator) bucketAuto() any {
-	return fields("groupBy", pick(g, []any{"$q", "$g", "$n", "$_id"}), "buckets", int32(1+g.rnd.IntN(5)), "output", g.maybe(3, func() any { return g.accumulators() }),
+	return fields("groupBy", pick(g, []any{"$q", "$g", "$n", "$_id", "$s", "$i"}), "buckets", int32(1+g.rnd.IntN(5)), "output", g.maybe(3, func() any { return g.accumulators() }),
 		"granularity", g.maybe(3, func() any { return pick(g, []any{"R5", "R10", "1-2-5", "E6", "POWERSOF2", "R80", "E192"}) }))
 }

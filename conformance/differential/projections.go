@@ -19,14 +19,14 @@ func (g *generator) projection() bson.D {
 	}
 	for range 1 + g.rnd.IntN(3) {
 		path := g.path()
-		if lookup(p, path) != nil {
+		if hasField(p, path) {
 			continue
 		}
 		switch {
 		case g.chance(8):
 			p = append(p, bson.E{Key: path, Value: op("$slice", pick(g, []any{int32(1), int32(-2), int32(0), bson.A{int32(1), int32(2)}, bson.A{int32(-2), int32(1)}}))})
 		case g.chance(8):
-			if field := pick(g, []string{"a", "b", "c"}); lookup(p, field) == nil {
+			if field := pick(g, []string{"a", "b", "c"}); !hasField(p, field) {
 				p = append(p, bson.E{Key: field, Value: g.elemMatch(1)})
 			}
 		case include && g.chance(10):
@@ -46,7 +46,7 @@ func (g *generator) sort() bson.D {
 	direction := func() any { return pick(g, []any{int32(1), int32(-1), 1.0, int64(-1)}) }
 	for range g.rnd.IntN(3) {
 		path := g.path()
-		if lookup(s, path) == nil {
+		if !hasField(s, path) {
 			s = append(s, bson.E{Key: path, Value: direction()})
 		}
 	}

@@ -89,7 +89,7 @@ func (r *runner) runGroup(ctx context.Context, number int) error {
 			}
 			continue
 		}
-		if k := knownDifference(r.set.scanB, cmd, d); k != nil {
+		if k := r.pair.explain(ctx, cmd, d); k != nil {
 			r.known[k.Name]++
 			if isWrite(cmd) {
 				return nil // the two collections may differ from here on
@@ -99,8 +99,10 @@ func (r *runner) runGroup(ctx context.Context, number int) error {
 		r.diffs++
 		fmt.Fprintf(r.out, "\nDIFFERENCE %d: seed %d, group %d, command %d\n", r.diffs, r.set.seed, number, i)
 		s.Steps = s.Steps[:i+1]
-		small, sd := shrink(ctx, r.pair, s, d)
-		printDifference(r.out, small, sd)
+		if !r.set.whole {
+			s, d = shrink(ctx, r.pair, s, d)
+		}
+		printDifference(r.out, s, d)
 		return nil
 	}
 	return nil
@@ -116,7 +118,7 @@ func (r *runner) summary(took time.Duration) {
 		fmt.Fprintf(r.out, " %d ×%d", code, r.pair.refused[code])
 	}
 	fmt.Fprintln(r.out)
-	for _, k := range knownDifferences {
+	for _, k := range append(slices.Clone(knownDifferences), severalMistakes) {
 		if n := r.known[k.Name]; n > 0 {
 			fmt.Fprintf(r.out, "known: %4d × %s: %s\n", n, k.Name, k.Reason)
 		}

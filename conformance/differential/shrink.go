@@ -3,12 +3,17 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// shrinkBudget bounds how many times a difference is tried again.
-const shrinkBudget = 1500
+// shrinkBudget bounds how many times a difference is tried again, shrinkTime how long.
+const (
+	shrinkBudget = 3000
+	shrinkTime   = 20 * time.Second
+)
 
 // shrinker makes a scenario smaller while its last command keeps showing a difference of the same kind.
 type shrinker struct {
@@ -17,11 +22,20 @@ type shrinker struct {
 	best scenario
 	diff *difference
 	left int
+	end  time.Time
+	// standing is set while both servers still hold what the last command, which does not write, differs on: it is then asked again
+	// without playing the scenario from the start.
+	standing bool
 }
 
 // shrink returns a smaller scenario that shows the difference d, and the replies that it gets.
 func shrink(ctx context.Context, p *pair, s scenario, d *difference) (scenario, *difference) {
-	r := &shrinker{ctx: ctx, pair: p, best: s, diff: d, left: shrinkBudget}
+	r := &shrinker{ctx: ctx, pair: p, best: s, diff: d, left: shrinkBudget, end: time.Now().Add(shrinkTime)}
+	if last := len(s.Steps) - 1; !isWrite(s.Steps[last]) {
+		r.standing = true
+		r.simplifyStep(last)
+		r.standing = false
+	}
 	for again := true; again && r.left > 0; {
 		again = r.dropSteps()
 		for i := range r.best.Steps {
@@ -33,10 +47,10 @@ func shrink(ctx context.Context, p *pair, s scenario, d *difference) (scenario, 
 
 // try keeps the scenario if it still shows the difference.
 func (r *shrinker) try(steps []bson.D) bool {
-	if r.left--; r.left < 0 || len(steps) == 0 {
+	if r.left--; r.left < 0 || len(steps) == 0 || time.Now().After(r.end) {
 		return false
 	}
-	d, err := r.pair.play(r.ctx, scenario{Steps: steps})
+	d, err := r.play(steps)
 	if err != nil {
 		r.left = 0 // a server is gone: what is found so far must do
 		return false
@@ -46,6 +60,21 @@ func (r *shrinker) try(steps []bson.D) bool {
 	}
 	r.best, r.diff = scenario{Steps: steps}, d
 	return true
+}
+
+func (r *shrinker) play(steps []bson.D) (*difference, error) {
+	if !r.standing {
+		return r.pair.play(r.ctx, scenario{Steps: steps})
+	}
+	last := steps[len(steps)-1]
+	if isWrite(last) {
+		return nil, nil
+	}
+	d, err := r.pair.step(r.ctx, last)
+	if err != nil || d == nil || d.missing() != "" || r.pair.explain(r.ctx, last, d) != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // sameKind reports whether two differences look alike: same outcome and codes on both sides.
@@ -94,9 +123,21 @@ func (r *shrinker) simplifyStep(i int) bool {
 func simplerCommands(cmd bson.D) []bson.D {
 	var out []bson.D
 	for _, v := range simplerFields(cmd, 1) {
-		out = append(out, v.(bson.D))
+		if smaller := v.(bson.D); cmd[0].Key != "insert" || sameIDs(cmd, smaller) {
+			out = append(out, smaller)
+		}
 	}
 	return out
+}
+
+// sameIDs reports whether all documents of an insert have the _id that they had: it gives them their order.
+func sameIDs(cmd, smaller bson.D) bool {
+	before, _ := lookup(cmd, "documents").(bson.A)
+	after, _ := lookup(smaller, "documents").(bson.A)
+	return len(after) > 0 && !slices.ContainsFunc(after, func(doc any) bool {
+		d, isDoc := doc.(bson.D)
+		return !isDoc || !slices.ContainsFunc(before, func(b any) bool { return equalValue(lookup(b.(bson.D), "_id"), lookup(d, "_id")) })
+	})
 }
 
 // simpler returns smaller variants of a value, the boldest first.
@@ -114,7 +155,7 @@ func simpler(v any) []any {
 		}
 		return []any{int32(1)}
 	case string:
-		if v == "" || v == "a" {
+		if v == "" || v == "a" || strings.HasPrefix(v, "$") && len(v) <= 3 {
 			return nil
 		}
 		return []any{"a"}
@@ -127,17 +168,45 @@ func simpler(v any) []any {
 // simplerFields leaves out or simplifies each field from the given one on.
 func simplerFields(d bson.D, from int) []any {
 	var out []any
+	for size := (len(d) - from) / 2; size > 1; size /= 2 {
+		for i := from; i+size <= len(d); i += size {
+			out = append(out, slices.Delete(slices.Clone(d), i, i+size))
+		}
+	}
 	for i := from; i < len(d); i++ {
 		out = append(out, slices.Delete(slices.Clone(d), i, i+1))
 	}
 	for i := from; i < len(d); i++ {
-		if inner, ok := d[i].Value.(bson.D); ok && len(d) == 1 && len(inner) > 0 && from == 0 {
-			out = append(out, inner) // a level less
+		if len(d) == 1 && from == 0 {
+			out = append(out, inside(d[i].Value)...) // a level less
 		}
 		for _, s := range simpler(d[i].Value) {
 			c := slices.Clone(d)
 			c[i].Value = s
 			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// inside returns what an operator is applied to.
+func inside(v any) []any {
+	var out []any
+	switch v := v.(type) {
+	case bson.D:
+		if len(v) > 0 {
+			out = append(out, v)
+		}
+		for _, e := range v {
+			if _, isDoc := e.Value.(bson.D); isDoc {
+				out = append(out, e.Value)
+			}
+		}
+	case bson.A:
+		out = append(out, v...)
+	case string:
+		if strings.HasPrefix(v, "$") {
+			out = append(out, v)
 		}
 	}
 	return out

@@ -19,6 +19,8 @@ type generator struct {
 	calls      []operator
 	stages     []stageMaker
 	scope      []string // the variables that an expression may use
+	indexed    bool     // the group's collections have indexes, so that what is found has the order of one
+	repeated   bool     // several documents may have one _id where the pipeline stands
 }
 
 func newGenerator(rnd *rand.Rand, scanB bool, f families) *generator {

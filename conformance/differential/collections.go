@@ -1,0 +1,229 @@
+package main
+
+import (
+	"go.mongodb.org/mongo-driver/bson"
+)
+
+const (
+	// otherCollection is written by $out and $merge.
+	otherCollection = "o"
+	// foreignCollection is what joins find documents in.
+	foreignCollection = "f"
+	// viewName is a view on the collection, viewOnView one on that.
+	viewName   = "v"
+	viewOnView = "w"
+)
+
+// pipelineQuestions are the commands of a group of pipelines that are no aggregate, and the families that they need.
+var pipelineQuestions = []struct {
+	family string
+	question
+}{
+	{familyView, question{3, (*generator).computedFind}},
+	{familyView, question{1, (*generator).typedCount}},
+	{familyView, question{1, (*generator).typedDistinct}},
+	{familyWrite, question{3, (*generator).updateOneByPipeline}},
+	{familyWrite, question{1, (*generator).updateManyByPipeline}},
+	{familyWrite, question{1, (*generator).modifyByPipeline}},
+}
+
+// pipelineScenario returns a group of pipelines over typed documents. Their _id values ascend, so that insertion and _id
+// give one order, which is what stages without a sort see.
+func (g *generator) pipelineScenario() scenario {
+	insertInto := func(name string, n int) bson.D {
+		var docs []bson.D
+		for i := range n {
+			docs = append(docs, g.typedDocument(int32(i)))
+		}
+		c := insertCommand(docs...)
+		c[0].Value = name
+		return c
+	}
+	n := 5 + g.rnd.IntN(20)
+	for i := range n {
+		g.ids = append(g.ids, int32(i))
+	}
+	steps := []bson.D{insertInto(collection, n)}
+	if g.families.has(familyView) {
+		steps = append(steps, insertInto(foreignCollection, 1+g.rnd.IntN(12)))
+	}
+	if g.indexed = g.chance(4); g.indexed {
+		for range 1 + g.rnd.IntN(2) {
+			steps = append(steps, g.typedIndex())
+		}
+	}
+	if g.families.has(familyView) {
+		steps = append(steps, g.createView(viewName, collection), g.createView(viewOnView, viewName))
+	}
+	if g.families.has(familyOutput) && g.chance(2) {
+		steps = append(steps, createIndex(otherCollection, bson.D{{Key: "q", Value: int32(1)}}, true))
+	}
+	for range 30 {
+		steps = append(steps, g.pipelineQuestion())
+	}
+	return scenario{Steps: steps}
+}
+
+func (g *generator) pipelineQuestion() bson.D {
+	n := g.rnd.IntN(50)
+	for _, q := range pipelineQuestions {
+		if n -= q.weight; n < 0 && g.families.has(q.family) {
+			return q.make(g)
+		}
+	}
+	return g.aggregate()
+}
+
+func createIndex(name string, key bson.D, unique bool) bson.D {
+	text := ""
+	for _, e := range key {
+		text += e.Key + "_"
+	}
+	spec := bson.D{{Key: "key", Value: key}, {Key: "name", Value: text}}
+	if unique {
+		spec = append(spec, bson.E{Key: "unique", Value: true})
+	}
+	return bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: bson.A{spec}}}
+}
+
+func (g *generator) typedIndex() bson.D {
+	key := bson.D{{Key: pick(g, []string{"n", "s", "l", "g", "t.n", "o.n", "q"}), Value: pick(g, []any{int32(1), int32(-1)})}}
+	if second := pick(g, []string{"q", "_id", "i", "g"}); g.chance(3) && !hasField(key, second) {
+		key = append(key, bson.E{Key: second, Value: int32(1)})
+	}
+	return createIndex(pick(g, []string{collection, collection, foreignCollection}), key, false)
+}
+
+// createView makes a view of a pipeline that keeps the documents' order.
+func (g *generator) createView(name, on string) bson.D {
+	stages := bson.A{}
+	if g.chance(2) {
+		stages = append(stages, op("$match", bson.D{{Key: g.typedPath(), Value: g.predicate(1)}}))
+		if g.indexed {
+			stages = append(stages, g.byID()...)
+		}
+	}
+	stages = append(stages, pick(g, []any{
+		op("$addFields", bson.D{{Key: "v", Value: op("$ifNull", bson.A{"$n", "$s", "none"})}}),
+		op("$project", bson.D{{Key: "n", Value: int32(1)}, {Key: "g", Value: int32(1)}, {Key: "q", Value: "$q"}, {Key: "t", Value: int32(1)}, {Key: "s", Value: "$o.s"}}),
+		op("$unset", bson.A{"a", "o.s"}),
+		op("$limit", int32(7)),
+		op("$sort", bson.D{{Key: "g", Value: int32(-1)}, {Key: "_id", Value: int32(1)}}),
+	}))
+	if g.chance(6) {
+		stages = append(stages, op("$group", bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: op("$sum", "$q")}, {Key: "l", Value: op("$push", "$n")}}))
+		stages = append(stages, g.byID()...)
+	}
+	return bson.D{{Key: "create", Value: name}, {Key: "viewOn", Value: on}, {Key: "pipeline", Value: stages}}
+}
+
+// source names what a command reads: the collection or a view.
+func (g *generator) source() any {
+	if !g.families.has(familyView) {
+		return collection
+	}
+	return pick(g, []string{collection, collection, collection, collection, collection, foreignCollection, viewName, viewName, viewOnView, "nowhere"})
+}
+
+// collectionless returns a pipeline that brings its own documents.
+func (g *generator) collectionless() bson.D {
+	docs := bson.A{}
+	for i := range 1 + g.rnd.IntN(4) {
+		docs = append(docs, op("$literal", g.typedDocument(int32(i))))
+	}
+	list := any(docs)
+	if g.chance(4) {
+		list = pick(g, []any{g.expression(arrayKind, 1), op("$map", fields("input", op("$range", bson.A{int32(0), int32(4)}), "in", bson.D{{Key: "_id", Value: "$$this"}, {Key: "n", Value: "$$this"}}))})
+	}
+	return aggregateOn(int32(1), append(bson.A{op("$documents", list)}, g.pipeline(1+g.rnd.IntN(2))...))
+}
+
+// withLet returns a command that may use two variables.
+func (g *generator) withLet(command func() bson.D) bson.D {
+	var c bson.D
+	g.within([]string{"x", "y"}, func() any { c = command(); return nil })
+	return append(c, bson.E{Key: "let", Value: bson.D{{Key: "x", Value: g.constant(anyKind)}, {Key: "y", Value: op("$add", bson.A{int32(1), int32(g.rnd.IntN(3))})}}})
+}
+
+// output writes the results to another collection.
+func (g *generator) output() bson.D {
+	if g.chance(3) {
+		return op("$out", otherCollection)
+	}
+	matched := func() any {
+		return pick(g, []any{
+			"replace", "keepExisting", "merge", "fail",
+			bson.A{op("$set", bson.D{{Key: "n", Value: "$$new.n"}})},
+			bson.A{op("$addFields", bson.D{{Key: "w", Value: g.expression(anyKind, 1)}, {Key: "z", Value: op("$mergeObjects", bson.A{"$$new.o", "$o"})}}), op("$unset", "s")},
+			bson.A{op("$replaceWith", op("$mergeObjects", bson.A{"$$ROOT", "$$new"}))},
+		})
+	}
+	return op("$merge", fields("into", otherCollection, "on", g.maybe(4, func() any { return pick(g, []any{"_id", "q", bson.A{"q"}, bson.A{"_id", "q"}}) }),
+		"whenMatched", g.maybe(2, matched),
+		"whenNotMatched", g.maybe(2, func() any { return pick(g, []any{"insert", "discard", "fail"}) })))
+}
+
+// computedFind is a find with expressions in its filter and projection, on the collection or a view.
+func (g *generator) computedFind() bson.D {
+	make := func() bson.D {
+		c := bson.D{{Key: "find", Value: g.source()}, {Key: "filter", Value: g.typedFilter()}}
+		if !g.chance(3) {
+			c = append(c, bson.E{Key: "projection", Value: g.projectStage()})
+		}
+		if g.chance(2) {
+			c = append(c, bson.E{Key: "sort", Value: g.typedSort()})
+		}
+		return c
+	}
+	if g.chance(3) {
+		return g.withLet(make)
+	}
+	return make()
+}
+
+func (g *generator) typedCount() bson.D {
+	c := bson.D{{Key: "count", Value: g.source()}, {Key: "query", Value: g.typedFilter()}}
+	return append(c, fields("skip", g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }), "limit", g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }))...)
+}
+
+func (g *generator) typedDistinct() bson.D {
+	return bson.D{{Key: "distinct", Value: g.source()}, {Key: "key", Value: g.typedPath()}, {Key: "query", Value: g.typedFilter()}}
+}
+
+// updatePipeline returns the stages of an update.
+func (g *generator) updatePipeline() bson.A {
+	stages := bson.A{}
+	for range 1 + g.rnd.IntN(2) {
+		stages = append(stages, pick(g, []func() any{
+			func() any { return op(pick(g, []string{"$set", "$addFields"}), g.computed()) },
+			func() any { return op(pick(g, []string{"$set", "$addFields"}), g.computed()) },
+			func() any { return op("$unset", g.unset()) },
+			func() any { return op("$project", g.projectStage()) },
+			func() any {
+				return op(pick(g, []string{"$replaceWith"}), op("$mergeObjects", bson.A{"$$ROOT", g.expression(objectKind, 1)}))
+			},
+			func() any { return op("$replaceRoot", fields("newRoot", g.expression(objectKind, 1))) },
+		})())
+	}
+	return stages
+}
+
+func (g *generator) updateOneByPipeline() bson.D {
+	stmt := bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.anyID()}}}, {Key: "u", Value: g.updatePipeline()}}
+	if g.chance(4) {
+		stmt = append(stmt, bson.E{Key: "upsert", Value: true})
+	}
+	if g.chance(4) {
+		stmt = append(stmt, bson.E{Key: "c", Value: bson.D{{Key: "x", Value: g.constant(anyKind)}}})
+	}
+	return updateCommand(stmt, nil)
+}
+
+func (g *generator) updateManyByPipeline() bson.D {
+	return updateCommand(bson.D{{Key: "q", Value: g.typedFilter()}, {Key: "u", Value: g.updatePipeline()}, {Key: "multi", Value: true}}, nil)
+}
+
+func (g *generator) modifyByPipeline() bson.D {
+	return append(bson.D{{Key: "findAndModify", Value: collection}, {Key: "query", Value: bson.D{{Key: "_id", Value: g.anyID()}}}, {Key: "update", Value: g.updatePipeline()}},
+		fields("new", g.chance(2), "fields", g.maybe(3, func() any { return g.projectStage() }), "upsert", g.maybe(4, func() any { return true }))...)
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/bson"
+)
+
+// probeBudget bounds how many variants of a command are asked about two errors.
+const probeBudget = 400
+
+// severalMistakes is the difference that probe recognises: it is in no table because it takes more questions to the servers.
+var severalMistakes = known{
+	Name:   "which of several mistakes is reported",
+	Reason: "the servers report different errors, and both errors are there: of variants with less in them, both servers answer one with the one error and another with the other; which comes first depends on the order of evaluation (documents by batches or one by one, arguments from the left or the right)",
+}
+
+// explain returns the known difference that d is, or nil.
+func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
+	if k := knownDifference(p.scanB, cmd, d); k != nil {
+		return k
+	}
+	a, b := max(errorCode(d.A), writeErrorCode(d.A)), max(errorCode(d.B), writeErrorCode(d.B))
+	question, ok := asAggregate(cmd)
+	if a == 0 || b == 0 || a == b || !ok {
+		return nil
+	}
+	probe := prober{ctx: ctx, pair: p, a: a, b: b, left: probeBudget, ids: p.ids(ctx)}
+	if probe.both(question) {
+		return &severalMistakes
+	}
+	return nil
+}
+
+// ids returns the _id values of the collection on server A.
+func (p *pair) ids(ctx context.Context) bson.A {
+	reply, err := send(ctx, p.a, bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: "_id"}})
+	if err != nil {
+		return nil
+	}
+	list, _ := lookup(reply, "values").(bson.A)
+	return list
+}
+
+// asAggregate returns the pipeline that a command that reads, or that updates by a pipeline, amounts to.
+func asAggregate(cmd bson.D) (bson.D, bool) {
+	stages := bson.A{}
+	switch cmd[0].Key {
+	case "aggregate":
+		stages, _ = lookup(cmd, "pipeline").(bson.A)
+	case "find":
+		stages = append(stages, op("$match", lookup(cmd, "filter")))
+		if p := lookup(cmd, "projection"); p != nil {
+			stages = append(stages, op("$project", p))
+		}
+	case "update":
+		list, _ := lookup(cmd, "updates").(bson.A)
+		stmt, _ := list[0].(bson.D)
+		u, isPipeline := lookup(stmt, "u").(bson.A)
+		if !isPipeline {
+			return nil, false
+		}
+		stages = append(append(stages, op("$match", lookup(stmt, "q"))), u...)
+	case "findAndModify":
+		u, isPipeline := lookup(cmd, "update").(bson.A)
+		if !isPipeline {
+			return nil, false
+		}
+		stages = append(append(stages, op("$match", lookup(cmd, "query"))), u...)
+		if p := lookup(cmd, "fields"); p != nil {
+			stages = append(stages, op("$project", p))
+		}
+	default:
+		return nil, false
+	}
+	out := aggregateOn(cmd[0].Value, stages)
+	if let := lookup(cmd, "let"); let != nil {
+		out = append(out, bson.E{Key: "let", Value: let})
+	}
+	return out, true
+}
+
+// prober looks for variants of a pipeline that both servers answer with error a, and with error b.
+type prober struct {
+	ctx          context.Context
+	pair         *pair
+	a, b         int32
+	left         int
+	ids          bson.A
+	seenA, seenB bool
+}
+
+// both reports whether both errors were met. A variant that changed something is taken apart once more.
+func (p *prober) both(cmd bson.D) bool {
+	var changed []bson.D
+	for _, v := range p.variants(cmd) {
+		if p.left--; p.left < 0 {
+			return false
+		}
+		d, err := p.pair.compare(p.ctx, v)
+		if err != nil {
+			return false
+		}
+		if p.note(d) {
+			return true
+		}
+		if a, b := errorCode(d.A), errorCode(d.B); (a != p.a || b != p.b) && (a != 0 || b != 0) {
+			changed = append(changed, v)
+		}
+	}
+	for _, c := range changed {
+		for _, v := range p.variants(c) {
+			if p.left--; p.left < 0 {
+				return false
+			}
+			d, err := p.pair.compare(p.ctx, v)
+			if err != nil {
+				return false
+			}
+			if p.note(d) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// note remembers an error that both servers answer.
+func (p *prober) note(d *difference) bool {
+	if errorCode(d.A) == errorCode(d.B) {
+		p.seenA = p.seenA || errorCode(d.A) == p.a
+		p.seenB = p.seenB || errorCode(d.A) == p.b
+	}
+	return p.seenA && p.seenB
+}
+
+// variants returns pipelines that hold less and bring no mistake of their own: the first stages, one document, one
+// expression replaced by null, which every operator takes.
+func (p *prober) variants(cmd bson.D) []bson.D {
+	stages, _ := lookup(cmd, "pipeline").(bson.A)
+	with := func(list bson.A) bson.D {
+		c := slices.Clone(cmd)
+		c[1].Value = list
+		return c
+	}
+	var out []bson.D
+	for i := 1; i < len(stages); i++ {
+		out = append(out, with(slices.Clone(stages[:i])), with(slices.Delete(slices.Clone(stages), i-1, i)))
+	}
+	for i := range stages {
+		for _, v := range nulled(stages[i], true) {
+			list := slices.Clone(stages)
+			list[i] = v
+			out = append(out, with(list))
+		}
+	}
+	if len(stages) > 0 && isOneID(stages[0]) {
+		return out
+	}
+	for _, id := range p.ids {
+		out = append(out, with(append(bson.A{op("$match", bson.D{{Key: "_id", Value: id}})}, stages...)))
+	}
+	return out
+}
+
+// isOneID reports whether a stage leaves one document.
+func isOneID(stage any) bool {
+	doc, _ := stage.(bson.D)
+	match, _ := lookup(doc, "$match").(bson.D)
+	return len(match) == 1 && match[0].Key == "_id"
+}
+
+// nulled returns variants of a value with one expression or constant in it replaced by null.
+func nulled(v any, isStage bool) []any {
+	var out []any
+	if !isStage && v != nil {
+		out = append(out, nil)
+	}
+	switch v := v.(type) {
+	case bson.D:
+		for i := range v {
+			for _, inner := range nulled(v[i].Value, isStage && strings.HasPrefix(v[i].Key, "$")) {
+				c := slices.Clone(v)
+				c[i].Value = inner
+				out = append(out, c)
+			}
+		}
+	case bson.A:
+		for i := range v {
+			for _, inner := range nulled(v[i], false) {
+				c := slices.Clone(v)
+				c[i] = inner
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
