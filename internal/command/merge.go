@@ -198,9 +198,6 @@ func (m *merger) insert(ctx context.Context, doc bsonx.Doc) error {
 	return prefixError(failure, "$merge with whenMatched: fail found an existing document with the same values for the 'on' fields :: caused by :: ")
 }
 
-// mergeFields is the pipeline of the mode merge.
-var mergeFields = bsonx.NewArray(bsonx.NewDoc("$replaceWith", bsonx.NewDoc("$mergeObjects", []bsonx.Value{bsonx.String("$$ROOT"), bsonx.String("$$new")})))
-
 // statement returns the update for one document.
 func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error) {
 	mods := bsonx.Document(doc)
@@ -210,7 +207,7 @@ func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error)
 	case "keepExisting":
 		mods = bsonx.NewArray()
 	case "merge":
-		mods = mergeFields
+		mods = bsonx.Document(bsonx.NewDoc("$set", doc)) // as MongoDB does: new fields come in the order of $set, which is that of their names
 	case "pipeline":
 		mods = m.Stages
 	}

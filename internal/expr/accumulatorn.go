@@ -56,22 +56,22 @@ func countOf(v bsonx.Value) (int, error) {
 	return int(n), nil
 }
 
-// startN completes the Accumulation of an accumulator that keeps n values, where n is computed by Init.
-func (a *Accumulation) startN(make func(n int) Accumulator) error {
-	v, constant := ConstValue(a.Init)
-	if !constant {
-		a.start = func(init bsonx.Value) (Accumulator, error) {
-			n, err := countOf(init)
-			if err != nil {
-				return nil, err
-			}
-			return make(n), nil
+// startN completes the Accumulation of an accumulator that keeps n values, where n is computed by Init. Also an n that is constant is
+// refused by the first group only: without documents there is no error.
+func (a *Accumulation) startN(make func(n int) Accumulator) {
+	if v, constant := ConstValue(a.Init); constant {
+		if n, err := countOf(v); err == nil {
+			a.plain = func() Accumulator { return make(n) }
+			return
 		}
-		return nil
 	}
-	n, err := countOf(v)
-	a.plain = func() Accumulator { return make(n) }
-	return err
+	a.start = func(init bsonx.Value) (Accumulator, error) {
+		n, err := countOf(init)
+		if err != nil {
+			return nil, err
+		}
+		return make(n), nil
+	}
 }
 
 func newN(name string, n int) Accumulator {
@@ -99,7 +99,8 @@ func parseN(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 	if out.Arg, err = Parse(input, vars); err != nil {
 		return nil, err
 	}
-	return out, out.startN(func(n int) Accumulator { return newN(name, n) })
+	out.startN(func(n int) Accumulator { return newN(name, n) })
+	return out, nil
 }
 
 // endsN is what $firstN and $lastN keep. A missing value counts as null.

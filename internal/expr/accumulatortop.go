@@ -33,7 +33,8 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 	if out.Init, err = Parse(raw[2], vars); err != nil {
 		return nil, err
 	}
-	return out, out.startN(func(n int) Accumulator { return &topAccumulator{name: name, n: n, bottom: bottom} })
+	out.startN(func(n int) Accumulator { return &topAccumulator{name: name, n: n, bottom: bottom} })
+	return out, nil
 }
 
 // topArguments returns the raw output, sortBy and n.

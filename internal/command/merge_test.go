@@ -1,0 +1,32 @@
+package command_test
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// TestMergeOrder: the mode merge is a $set, so that the fields that a document does not have come in the order of their names.
+func TestMergeOrder(t *testing.T) {
+	t.Parallel()
+	c := newNumbers(t, 1)
+	to := c.Database().Collection("to")
+	if _, err := to.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 0}, {Key: "z", Value: 1}, {Key: "v", Value: "old"}}); err != nil {
+		t.Fatal(err)
+	}
+	stages := bson.A{
+		bson.D{{Key: "$set", Value: bson.D{{Key: "y", Value: 1}, {Key: "b", Value: 2}}}},
+		bson.D{{Key: "$merge", Value: "to"}},
+	}
+	if _, err := c.Aggregate(t.Context(), stages); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := to.FindOne(t.Context(), bson.D{}).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"_id": {"$numberInt":"0"},"z": {"$numberInt":"1"},"v": {"$numberInt":"0"},"b": {"$numberInt":"2"},"k": {"$numberInt":"0"},"y": {"$numberInt":"1"}}`
+	if got := raw.String(); got != want {
+		t.Errorf("merged\n%s, want\n%s", got, want)
+	}
+}
