@@ -39,7 +39,12 @@ func TestParallelAggregate(t *testing.T) {
 		`[{"$match": {"total": {"$gt": 20}}}, {"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "avg": {"$avg": "$total"}}}]`,
 		`[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "_id", "as": "c"}}, {"$unwind": "$c"}, {"$group": {"_id": "$c.country", "n": {"$sum": 1}}}]`,
 		`[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "n", "as": "c"}}, {"$unwind": "$c"}, {"$match": {"c.country": {"$lt": 5}}}, {"$group": {"_id": "$c.country", "n": {"$sum": 1}}}]`,
+		`[{"$match": {"items.sku": {"$gt": 10}}}, {"$group": {"_id": "$customer", "n": {"$sum": 1}}}]`,
+		`[{"$match": {"items.sku": {"$gt": 10}}}, {"$group": {"_id": {"$add": ["$customer", "$total"]}, "n": {"$sum": 1}}}]`,
 		`[{"$project": {"k": {"$concat": [{"$toString": "$customer"}, "/", {"$toString": {"$mod": ["$_id", 3]}}]}}}, {"$group": {"_id": "$k", "n": {"$sum": 1}}}]`,
+	}
+	if _, err := db.Collection("orders").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "items.sku", Value: 1}}}); err != nil {
+		t.Fatal(err)
 	}
 	want := answers(t, client, pipelines, "alwaysOn")
 	if slices.Contains(want, "") {

@@ -81,7 +81,15 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Share implements pipeline.Shared.
 func (s *planSource) Share(ctx context.Context, work func(ctx context.Context, in pipeline.Source) error) (workers int, err error) {
-	return s.run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
+	workers, err = s.run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
+	if err != nil && workers > 1 && ctx.Err() == nil {
+		// The documents may be asked for again.
+		s.Close()
+		if again := s.open(ctx, s.service, s.query); again != nil {
+			return 1, again
+		}
+	}
+	return workers, err
 }
 
 // nodeSource yields the documents of a node that Share has made, and closes.

@@ -52,10 +52,11 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 
 // parallelScan returns the scan that can count in parallel, nil where the order matters or there is none.
 func (n *Count) parallelScan() *ParallelScan {
-	if n.procs == nil || n.skip > 0 || n.limit > 0 {
+	scan, ok := n.inputs[0].(*CollScan)
+	if !ok || n.procs == nil || n.skip > 0 || n.limit > 0 {
 		return nil
 	}
-	return Parallel(n.inputs[0], n.procs)
+	return parallelScan(scan, n.procs)
 }
 
 func (n *Count) countParallel(ctx context.Context, p *ParallelScan) error {

@@ -50,6 +50,8 @@ func (e *Env) SetLimit(limit uint64) {
 // Unlimited takes the works budget away.
 func (e *Env) Unlimited() { e.SetLimit(math.MaxUint64) }
 
+func (e *Env) isUnlimited() bool { return e.limit == math.MaxUint64 }
+
 // step counts one work. It is called before the work is done, so that a node that returns its error has not moved.
 func (e *Env) step(ctx context.Context) error {
 	if e.works >= e.stop {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"math"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -15,8 +12,6 @@ const (
 	// parallelAfter is how many records a scan has looked at before others help: to start them costs as much as some
 	// hundred records.
 	parallelAfter = 8192
-	// maxWorkers bounds the goroutines of one scan.
-	maxWorkers = 4
 	// shareInterval is how many records a worker looks at between two looks at the others.
 	shareInterval = 128
 )
@@ -28,26 +23,19 @@ const (
 // sees another one wait gives it the upper half of its own range: halves by the bytes of the keys, which need not be halves
 // of the records. A wrong guess is mended by the next one: whoever is done early asks for more.
 type ParallelScan struct {
+	team
 	reader  *Reader
 	options CollScanOptions
-	procs   *Processors
 	after   uint64
-	work    func(ctx context.Context, in Node) error
 	instead *CollScan // gets the counters, if not nil
 
 	// wanted is how many workers wait for a range beyond those on offer; it is what a worker looks at between records.
 	wanted atomic.Int32
-	failed atomic.Bool
 
-	mu      sync.Mutex
 	changed sync.Cond
-	running sync.WaitGroup // the goroutines that were started
-	workers int            // their number, with the caller
-	offers  []keyRange     // ranges that nobody reads yet
-	readers int            // workers that have a range
-	waiting int            // workers that have none
-	err     error          // the first one
-	panic   any            // of a started goroutine
+	offers  []keyRange // ranges that nobody reads yet
+	readers int        // workers that have a range
+	waiting int        // workers that have none
 	stats   Stats
 }
 
@@ -56,19 +44,19 @@ type keyRange struct{ lower, upper []byte }
 
 // NewParallelScan returns a scan of what options select. The reader must have its snapshot: all workers read from it.
 func NewParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *ParallelScan {
-	p := &ParallelScan{reader: reader, options: o, procs: procs, after: parallelAfter}
+	p := &ParallelScan{reader: reader, options: o, after: parallelAfter}
+	p.team = team{procs: procs, node: func() Node { return newShare(p) }, wake: p.changed.Broadcast}
 	p.changed.L = &p.mu
 	lower, upper := o.bounds()
 	p.offers = []keyRange{{lower, upper}}
 	return p
 }
 
-// Parallel returns the scan that reads in parallel what a node would, and gives the node its counters; nil where the node is
-// no collection scan at its beginning, where the number of records looked at matters, or where the reader is not one that
-// goroutines can share.
-func Parallel(n Node, procs *Processors) *ParallelScan {
-	scan, ok := n.(*CollScan)
-	if !ok || scan.stats.Works > 0 || scan.env.limit != math.MaxUint64 || scan.tailable {
+// parallelScan returns the scan that reads in parallel what a scan would, and gives it its counters; nil where the scan is
+// not at its beginning, where the number of records looked at matters, or where the reader is not one that goroutines can
+// share.
+func parallelScan(scan *CollScan, procs *Processors) *ParallelScan {
+	if scan.stats.Works > 0 || !scan.env.isUnlimited() || scan.tailable {
 		return nil
 	}
 	reader, ok := scan.env.Reader.(*Reader)
@@ -86,80 +74,16 @@ func Parallel(n Node, procs *Processors) *ParallelScan {
 //
 // work must read its node to the end, unless it fails. A node is not to be saved, and is closed by Run.
 func (p *ParallelScan) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
-	p.work = work
-	p.procs.enter()
-	defer p.procs.leave()
-	p.workers = 1
-	func() {
-		defer p.running.Wait() // in a panic too: the reader is the caller's
-		p.call(ctx)
-	}()
-	if p.panic != nil {
-		panic(p.panic)
-	}
-	if p.err == nil && p.instead != nil {
+	err := p.run(ctx, work)
+	if err == nil && p.instead != nil {
 		p.instead.stats = p.stats
 		p.instead.stats.IsEOF = true
 	}
-	return p.err
+	return err
 }
-
-// Workers returns how many goroutines took part, after Run.
-func (p *ParallelScan) Workers() int { return p.workers }
 
 // Stats returns the counters of all nodes together, after Run.
 func (p *ParallelScan) Stats() *Stats { return &p.stats }
-
-// call is the life of one worker.
-func (p *ParallelScan) call(ctx context.Context) {
-	s := newShare(p)
-	// A panic goes on, but does not leave the others waiting.
-	done := false
-	defer func() {
-		s.Close()
-		if !done {
-			p.fail(errors.New("exec: a worker of the scan panicked"))
-		}
-	}()
-	err := p.work(ctx, s)
-	done = true
-	if err != nil {
-		p.fail(err)
-	}
-}
-
-// recruit starts another worker if there is a processor for it.
-func (p *ParallelScan) recruit(ctx context.Context) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.workers == maxWorkers || p.waiting > 0 || p.err != nil || !p.procs.borrow() {
-		return
-	}
-	p.workers++
-	p.running.Go(func() {
-		defer p.procs.leave()
-		// The panic belongs to the operation, which knows what to do about it: Run panics in its goroutine.
-		defer func() {
-			if v := recover(); v != nil {
-				p.mu.Lock()
-				p.panic = fmt.Sprintf("%v\n%s", v, debug.Stack())
-				p.mu.Unlock()
-			}
-		}()
-		p.call(ctx)
-	})
-}
-
-// fail ends the scan.
-func (p *ParallelScan) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err == nil {
-		p.err = err
-	}
-	p.failed.Store(true)
-	p.changed.Broadcast()
-}
 
 // offer gives a range to whoever waits.
 func (p *ParallelScan) offer(r keyRange) {
@@ -200,6 +124,13 @@ func (p *ParallelScan) release(stats *Stats) {
 	if p.readers == 0 {
 		p.changed.Broadcast()
 	}
+}
+
+// isWaiting reports whether a worker is without a range.
+func (p *ParallelScan) isWaiting() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting > 0
 }
 
 func (p *ParallelScan) count() { p.wanted.Store(int32(p.waiting - len(p.offers))) }
@@ -257,10 +188,10 @@ func (s *share) pause(ctx context.Context) error {
 		return err
 	}
 	if s.scan.failed.Load() {
-		return errScanFailed
+		return errOtherFailed
 	}
 	if s.scan.wanted.Load() <= 0 {
-		if s.env.works >= s.scan.after && s.scan.procs.busy.Load() < s.scan.procs.total {
+		if s.env.works >= s.scan.after && !s.scan.isWaiting() {
 			s.scan.recruit(ctx)
 		}
 		return nil
@@ -271,9 +202,6 @@ func (s *share) pause(ctx context.Context) error {
 	}
 	return err
 }
-
-// errScanFailed ends workers after another's error, which is the one that is reported.
-var errScanFailed = errors.New("exec: another worker of the scan failed")
 
 func (s *share) closePart() {
 	if s.part == nil {

@@ -27,18 +27,18 @@ type Execution struct {
 func (e *Execution) Next(ctx context.Context) (*exec.Row, error) { return e.root.Next(ctx) }
 
 // Share calls work with nodes that yield the rows, each row once and in no order, on several goroutines where processors are
-// idle; see exec.ParallelScan. It returns how many took part: 0, without a call, where the rows of this plan cannot be
-// shared. After an error Next yields all rows from the beginning; otherwise the execution is at its end.
+// idle; see exec.Parallel. It returns how many took part: 0, without a call, where the rows of this plan cannot be shared.
+// The execution is at its end then; after an error it is of no use.
 func (e *Execution) Share(ctx context.Context, work func(ctx context.Context, in exec.Node) error) (workers int, err error) {
 	if e.processors == nil {
 		return 0, nil
 	}
-	scan := exec.Parallel(e.root, e.processors)
-	if scan == nil {
+	shared := exec.Share(e.root, e.processors)
+	if shared == nil {
 		return 0, nil
 	}
-	err = scan.Run(ctx, work)
-	return scan.Workers(), err
+	err = shared.Run(ctx, work)
+	return shared.Workers(), err
 }
 
 // Save lets go of the reader: an idle cursor pins no snapshot.
