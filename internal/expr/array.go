@@ -69,6 +69,9 @@ func elementOf(name string, v bsonx.Value, i int) (bsonx.Value, error) {
 }
 
 func concatArrays(args []bsonx.Value) (bsonx.Value, error) {
+	if err := checkBytes("$concatArrays", totalBytes(args)); err != nil {
+		return bsonx.Missing, err
+	}
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for _, v := range args {
@@ -185,9 +188,6 @@ func reverseArray(v bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Array(b.Bytes()), nil
 }
 
-// maxExpressionBytes is what one expression may build, as MongoDB's limit for $range.
-const maxExpressionBytes = 100 << 20
-
 func rangeOf(args []bsonx.Value) (bsonx.Value, error) {
 	start, err := rangeBound(args[0], "starting", 34443)
 	if err != nil {
@@ -206,16 +206,26 @@ func rangeOf(args []bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Missing, mongoerr.New(34449, "$range requires a non-zero step value")
 		}
 	}
+	if err := checkBytes("$range", rangeBytes(start, end, step)); err != nil {
+		return bsonx.Missing, err
+	}
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
 		b.Elem(bsonx.Int32(int32(i)))
-		if b.Len() > maxExpressionBytes {
-			return bsonx.Missing, mongoerr.New(mongoerr.ExceededMemoryLimit, "$range would use too much memory (limit %d bytes)", maxExpressionBytes)
-		}
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), nil
+}
+
+// rangeBytes is what MongoDB counts for the array of a $range.
+func rangeBytes(start, end, step int) int {
+	const header, element = 40, 16
+	if (end-start > 0) != (step > 0) || start == end {
+		return header
+	}
+	distance, length := max(end-start, start-end), max(step, -step)
+	return header + (distance+length-1)/length*element
 }
 
 func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -66,6 +67,8 @@ type callN struct {
 	args []Expr
 	fn   funcN
 	lazy *laziness // nil where all operands are evaluated before the first is looked at
+
+	running *js.Running // the operation; nil never ends
 }
 
 // laziness says that an operator looks at its operands one after the other: what is wrong with one, or null, counts before
@@ -88,6 +91,9 @@ func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	v, err := c.fn(&ctx.arena, ctx.stack[base:])
 	ctx.stack = ctx.stack[:base]
+	if len(v.Data) > maxUnchecked/16 && err == nil {
+		err = ctx.worked(len(v.Data), c.running)
+	}
 	return v, err
 }
 
@@ -199,7 +205,7 @@ func makeN(name, family string, minArgs, maxArgs int, fn funcN) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &callN{op: def.name, args: args, fn: fn}, nil
+			return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: fn}, nil
 		},
 	}
 }
@@ -213,7 +219,7 @@ func opAssociative(name, family string, how association, fn funcN) definition {
 			if err != nil {
 				return nil, err
 			}
-			call := &callN{op: def.name, args: args, fn: fn}
+			call := &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: fn}
 			call.combine(how, vars.Failures())
 			return call, nil
 		},
@@ -233,7 +239,7 @@ func opNamed(name, family string, codes namedCodes, required int, names []string
 			if err != nil {
 				return nil, err
 			}
-			return &callN{op: def.name, args: args, fn: plainN(fn)}, nil
+			return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(fn)}, nil
 		},
 	}
 }
@@ -278,7 +284,7 @@ func opNamedOptional(name, family string, codes namedCodes, required int, names 
 			for i, e := range args {
 				given[i] = e != nil
 			}
-			return &callN{op: def.name, args: args, fn: plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
+			return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
 		},
 	}
 }

@@ -170,7 +170,11 @@ func (c *converter) convert(v bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeBool:
 		return bsonx.Bool(v.Truthy()), nil
 	case bsonx.TypeString:
-		return c.toText(v)
+		text, err := c.toText(v)
+		if err == nil {
+			err = checkText(len(text.Data))
+		}
+		return text, err
 	case bsonx.TypeBinary:
 		return c.toBinary(v)
 	case bsonx.TypeObjectID:

@@ -189,6 +189,9 @@ func formatUUIDText(data []byte) string {
 // binaryText converts binary data to text.
 func (c *converter) binaryText(v bsonx.Value) (bsonx.Value, error) {
 	subtype, data := v.Binary()
+	if err := checkText(len(data)); err != nil {
+		return bsonx.Missing, err
+	}
 	isUUID := subtype == uuidSubtype && len(data) == 16
 	invalid := func(what string) error {
 		return mongoerr.New(mongoerr.ConversionFailure,

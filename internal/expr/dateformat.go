@@ -141,7 +141,11 @@ func (d *dateToStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if format == nil {
 		format = defaultFormat(zone)
 	}
-	return formatDate(w, format)
+	text, err := formatDate(w, format)
+	if err == nil {
+		err = checkText(len(text.Data))
+	}
+	return text, err
 }
 
 func defaultFormat(zone *time.Location) []byte {

@@ -33,6 +33,7 @@ type Context struct {
 	loaded *Fields     // what reader reads
 	reader *bsonx.FieldReader
 	stack  []bsonx.Value
+	work   int                       // since the operation was last looked at
 	zones  map[string]*time.Location // time zones that were looked up
 }
 

@@ -112,6 +112,9 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
+	if err := checkBytes(s.op, len(input.Data)+len(value.Data)); err != nil {
+		return bsonx.Missing, err
+	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	found := false

@@ -17,6 +17,9 @@ func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 		b.Value(o.names[i], v)
+		if err := checkBytes("an object", b.Len()); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	b.End()
 	return bsonx.Document(b.Bytes()), nil
@@ -36,6 +39,9 @@ func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 		b.Elem(v)
+		if err := checkBytes("an array", b.Len()); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), nil

@@ -21,6 +21,9 @@ func objectOperators() []definition {
 }
 
 func mergeObjects(args []bsonx.Value) (bsonx.Value, error) {
+	if err := checkBytes("$mergeObjects", totalBytes(args)); err != nil {
+		return bsonx.Missing, err
+	}
 	var merged objectBuilder
 	list := args
 	if len(args) == 1 && args[0].Type == bsonx.TypeArray {
@@ -82,6 +85,9 @@ func objectToArray(v bsonx.Value) (bsonx.Value, error) {
 		b.String("k", string(it.Key()))
 		b.Value("v", it.Value())
 		b.End()
+		if err := checkBytes("$objectToArray", b.Len()); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), nil

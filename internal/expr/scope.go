@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -17,9 +18,10 @@ func scopeOperators() []definition {
 }
 
 type letExpr struct {
-	slots  []int
-	values []Expr
-	in     Expr
+	slots   []int
+	values  []Expr
+	in      Expr
+	running *js.Running
 }
 
 func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -29,6 +31,9 @@ func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 		ctx.Bind(l.slots[i], v)
+		if err := ctx.worked(len(v.Data), l.running); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	return l.in.Eval(ctx)
 }
@@ -52,7 +57,7 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	case bound.Type != bsonx.TypeDocument:
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object (vars)")
 	}
-	let := &letExpr{}
+	let := &letExpr{running: vars.Scripts().Running}
 	inner := vars
 	for it := bound.Doc().Iter(); it.Next(); {
 		name := string(it.Key())
@@ -93,6 +98,7 @@ func (v *Vars) above(other *Vars) *Vars {
 type iterate struct {
 	input, body Expr
 	slot        int
+	running     *js.Running
 }
 
 func (m *iterate) children() []Expr { return []Expr{m.input, m.body} }
@@ -112,6 +118,14 @@ func (m *iterate) array(ctx *Context, name string, code mongoerr.Code) (array bs
 	return v.Doc(), false, nil
 }
 
+// check is to be called for every element: size is that of the result so far, made what the element added to it.
+func (m *iterate) check(ctx *Context, op string, size, made int) error {
+	if err := checkBytes(op, size); err != nil {
+		return err
+	}
+	return ctx.worked(stepWork+made, m.running)
+}
+
 type mapExpr struct{ iterate }
 
 func (m *mapExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -128,6 +142,9 @@ func (m *mapExpr) Eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 		b.Elem(v)
+		if err := m.check(ctx, "$map", b.Len(), len(v.Data)); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), nil
@@ -167,7 +184,7 @@ func (p *parser) iteration(input, body, as bsonx.Value, vars *Vars) (iterate, er
 	}
 	inner, slot := vars.WithSlot(name)
 	b, err := p.operand(body, inner)
-	return iterate{in, b, slot}, err
+	return iterate{in, b, slot, vars.Scripts().Running}, err
 }
 
 type filterExpr struct {
@@ -205,6 +222,9 @@ func (f *filterExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		if keep.Truthy() {
 			b.Elem(it.Value())
 			limit--
+		}
+		if err := f.check(ctx, "$filter", b.Len(), 0); err != nil {
+			return bsonx.Missing, err
 		}
 	}
 	b.End()
@@ -278,8 +298,8 @@ func (r *reduceExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		if value, err = r.body.Eval(ctx); err != nil {
 			return bsonx.Missing, err
 		}
-		if len(value.Data) > maxExpressionBytes {
-			return bsonx.Missing, mongoerr.New(mongoerr.ExceededMemoryLimit, "$reduce exceeded its memory limit of %d bytes", maxExpressionBytes)
+		if err := r.check(ctx, "$reduce", len(value.Data), len(value.Data)); err != nil {
+			return bsonx.Missing, err
 		}
 	}
 	return value, nil
@@ -299,7 +319,7 @@ func parseReduce(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr,
 			return nil, mongoerr.New(mongoerr.Code(40077+i), "$reduce requires '%s' to be specified", names[i])
 		}
 	}
-	r := &reduceExpr{}
+	r := &reduceExpr{iterate: iterate{running: vars.Scripts().Running}}
 	if r.input, err = p.operand(raw[0], vars); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,9 @@ func setUnion(args []bsonx.Value) (bsonx.Value, error) {
 		}
 		all = append(all, v.Doc().Values()...)
 	}
+	if err := checkBytes("$setUnion", totalBytes(args)); err != nil {
+		return bsonx.Missing, err
+	}
 	return arrayOf(sorted(arrayOf(all))), nil
 }
 
@@ -102,7 +105,7 @@ func parseSetEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 			vars.Failures().Add(mongoerr.New(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, c.Value.Type))
 		}
 	}
-	return &callN{op: def.name, args: args, fn: plainN(setEquals)}, nil
+	return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(setEquals)}, nil
 }
 
 func setEquals(args []bsonx.Value) (bsonx.Value, error) {

@@ -41,6 +41,9 @@ func concat(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		}
 		n += len(v.StrBytes())
 	}
+	if err := checkText(n); err != nil {
+		return bsonx.Missing, err
+	}
 	joined, text := out.Text(n)
 	for _, v := range args {
 		text = text[copy(text, v.StrBytes()):]
@@ -254,6 +257,9 @@ func split(text, separator bsonx.Value) (bsonx.Value, error) {
 	b.StartArray()
 	for part := range bytes.SplitSeq(text.StrBytes(), separator.StrBytes()) {
 		b.Elem(bsonx.String(string(part)))
+		if err := checkBytes("$split", b.Len()); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), nil

@@ -53,7 +53,7 @@ func trim(name string, left, right bool) definition {
 func replace(name string, n int) definition {
 	codes := namedCodes{notObject: 51751, unknown: 51750, missing: []mongoerr.Code{51749, 51748, 51747}}
 	names := []string{"input", "find", "replacement"}
-	return opNamed(name, "string", codes, 3, names, func(args []bsonx.Value) (bsonx.Value, error) {
+	def := opNamed(name, "string", codes, 3, names, func(args []bsonx.Value) (bsonx.Value, error) {
 		null := false
 		for i, v := range args {
 			if nullish(v) {
@@ -65,6 +65,15 @@ func replace(name string, n int) definition {
 		if null {
 			return bsonx.Null, nil
 		}
-		return bsonx.String(strings.Replace(args[0].Str(), args[1].Str(), args[2].Str(), n)), nil
+		text, find, by := args[0].Str(), args[1].Str(), args[2].Str()
+		if longer := len(by) - len(find); longer > 0 && n < 0 {
+			if err := checkText(len(text) + strings.Count(text, find)*longer); err != nil {
+				return bsonx.Missing, err
+			}
+		}
+		replaced := strings.Replace(text, find, by, n)
+		return bsonx.String(replaced), checkText(len(replaced))
 	})
+	def.late = true
+	return def
 }

@@ -102,8 +102,8 @@ func zipRows(arrays []*bsonx.Iter, defaults []bsonx.Value, rows int) (bsonx.Valu
 			}
 		}
 		b.End()
-		if b.Len() > maxExpressionBytes {
-			return bsonx.Missing, mongoerr.New(mongoerr.ExceededMemoryLimit, "$zip would use too much memory (limit %d bytes)", maxExpressionBytes)
+		if err := checkBytes("$zip", b.Len()); err != nil {
+			return bsonx.Missing, err
 		}
 	}
 	b.End()

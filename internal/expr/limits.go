@@ -1,0 +1,54 @@
+package expr
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+const (
+	// maxExpressionBytes is how large an array or a document within an expression may be, as MongoDB's limit for $range and
+	// $reduce. What leaves the expression has the smaller limit of a document.
+	maxExpressionBytes = 100 << 20
+	// maxTextBytes is the length from which MongoDB makes no string.
+	maxTextBytes = 16 << 20
+	// maxUnchecked is how much work an expression does between two looks at whether its operation still runs.
+	maxUnchecked = 1 << 18
+	// stepWork is the work of one step of a loop without the bytes that it makes.
+	stepWork = 64
+)
+
+// checkText refuses a string of n bytes that is too long.
+func checkText(n int) error {
+	if n < maxTextBytes {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BSONObjectTooLarge, "RCString too large. Requires size=%d < limit=%d", n, maxTextBytes)
+}
+
+// checkBytes refuses an array or a document of n bytes that is too large.
+func checkBytes(op string, n int) error {
+	if n <= maxExpressionBytes {
+		return nil
+	}
+	return mongoerr.New(mongoerr.ExceededMemoryLimit, "%s would use too much memory (%d bytes) and cannot spill to disk. Memory limit: %d bytes",
+		op, n, maxExpressionBytes)
+}
+
+// totalBytes adds up what values take.
+func totalBytes(values []bsonx.Value) int {
+	n := 0
+	for _, v := range values {
+		n += len(v.Data)
+	}
+	return n
+}
+
+// worked counts work, and now and then returns the error of an operation that has ended.
+func (c *Context) worked(n int, running *js.Running) error {
+	if c.work += n; c.work < maxUnchecked {
+		return nil
+	}
+	c.work = 0
+	return running.Context().Err()
+}

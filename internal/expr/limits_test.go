@@ -1,0 +1,70 @@
+package expr_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestGrowthIsBounded has the codes of expressions that would fill the memory.
+func TestGrowthIsBounded(t *testing.T) {
+	t.Parallel()
+	double := func(initial, in string) string {
+		return `{"$reduce": {"input": {"$range": ["$zero", 60]}, "initialValue": ` + initial + `, "in": ` + in + `}}`
+	}
+	const long = `{"$reduce": {"input": {"$range": ["$zero", 19]}, "initialValue": "0123456789", "in": {"$concat": ["$$value", "$$value"]}}}`
+	nested := `"$x"`
+	for range 40 {
+		nested = `{"$let": {"vars": {"v": ` + nested + `}, "in": ["$$v", "$$v", "$$v"]}}`
+	}
+	for text, code := range map[string]mongoerr.Code{
+		double(`"x"`, `{"$concat": ["$$value", "$$value"]}`):                                                               mongoerr.BSONObjectTooLarge,
+		double(`["x"]`, `{"$concatArrays": ["$$value", "$$value"]}`):                                                       mongoerr.ExceededMemoryLimit,
+		double(`["x"]`, `{"$map": {"input": [1, 2], "in": "$$value"}}`):                                                 mongoerr.ExceededMemoryLimit,
+		double(`["x"]`, `["$$value", "$$value"]`):                                                                          mongoerr.ExceededMemoryLimit,
+		double(`{}`, `{"a": "$$value", "b": "$$value"}`):                                                                   mongoerr.ExceededMemoryLimit,
+		double(`{}`, `{"$setField": {"field": "a", "input": {"b": "$$value"}, "value": "$$value"}}`):                       mongoerr.ExceededMemoryLimit,
+		double(`["x"]`, `{"$zip": {"inputs": ["$$value", "$$value", "$$value"]}}`):                                         mongoerr.ExceededMemoryLimit,
+		`{"$range": ["$zero", 2000000000]}`:                                                                                mongoerr.ExceededMemoryLimit,
+		`{"$range": ["$zero", -2000000000, -1]}`:                                                                           mongoerr.ExceededMemoryLimit,
+		`{"$replaceAll": {"input": ` + long + `, "find": "0", "replacement": "0123456789012345678901234567890123456789"}}`: mongoerr.BSONObjectTooLarge,
+		`{"$size": {"$split": [` + long + `, "0"]}}`:                                                                       0,
+		nested: mongoerr.ExceededMemoryLimit,
+	} {
+		if got, want := evaluate(t, parseJSON(t, `{"v":`+text+`}`).Lookup("v"), parseJSON(t, `{"zero": 0, "x": "0123456789"}`)), "error "+code.Name(); code != 0 && got != want {
+			t.Errorf("%s: %.100s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestLoopsEndWithTheirOperation requires that nested loops end soon after the operation that they run for.
+func TestLoopsEndWithTheirOperation(t *testing.T) {
+	t.Parallel()
+	loop := `{"$add": ["$$this", 1]}`
+	for range 6 {
+		loop = `{"$size": {"$map": {"input": {"$range": ["$zero", 1000]}, "in": ` + loop + `}}}`
+	}
+	running := &js.Running{}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	running.Set(ctx)
+	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+	for _, text := range []string{
+		loop, `{"$filter": {"input": {"$range": ["$zero", 1000000]}, "cond": {"$gt": ["$$this", 5]}}}`,
+		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 0, "in": {"$add": ["$$value", 1]}}}`,
+	} {
+		e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eval := &expr.Context{Root: bsonx.Document(parseJSON(t, `{"zero": 0}`))}
+		if _, err := e.Eval(eval); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
