@@ -123,6 +123,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 			return nil, nil, nil, err
 		}
 	}
+	q.OneOf, q.LastOf = rest.OneOf(lead)
 	return rest, env, q, nil
 }
 

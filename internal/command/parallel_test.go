@@ -19,7 +19,9 @@ func TestParallelAggregate(t *testing.T) {
 	batch := make([]bson.D, 0, 1000)
 	for i := range orders {
 		batch = append(batch, bson.D{
-			{Key: "_id", Value: i}, {Key: "customer", Value: i * 7919 % 500}, {Key: "total", Value: float64(i%1000) / 4},
+			{Key: "_id", Value: i},
+			{Key: "customer", Value: i * 7919 % 500},
+			{Key: "total", Value: float64(i%1000) / 4},
 			{Key: "items", Value: bson.A{bson.D{{Key: "sku", Value: i % 31}}, bson.D{{Key: "sku", Value: i % 17}}}},
 		})
 		if len(batch) == cap(batch) {

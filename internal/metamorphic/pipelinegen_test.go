@@ -48,6 +48,9 @@ func (g *pipelineGen) document(id int, pad string) string {
 // pipeline makes the stages of a pipeline.
 func (g *pipelineGen) pipeline() []string {
 	g.stages, g.key, g.ordered, g.united = nil, []string{"_id"}, false, false
+	if g.chance(10) {
+		g.oneOfEach()
+	}
 	for range 1 + g.IntN(6) {
 		g.stage()
 	}
@@ -268,10 +271,26 @@ func (g *pipelineGen) group() {
 	g.grouped(id)
 }
 
+// oneOfEach adds a $group that reads one document of each group, for which an index may be read with jumps.
+func (g *pipelineGen) oneOfEach() {
+	field, which := g.pick("b", "s", "a", "o.p"), g.pick("$first", "$last")
+	if g.chance(2) {
+		g.add(`{"$match": {%q: %s}}`, field, g.pick(`{"$gte": 1}`, `{"$in": [0, 2, "x", null]}`, `{"$ne": 1}`))
+	}
+	if g.chance(3) {
+		g.add(`{"$group": {"_id": "$%s"}}`, field)
+		g.grouped("$" + field)
+		return
+	}
+	g.add(`{"$sort": {%q: %s, "_id": %[2]s}}`, field, g.pick("1", "-1"))
+	g.add(`{"$group": {"_id": "$%s", "c": {%q: "$c"}, "s": {%q: "$s"}, "b": {%q: "$b"}}}`, field, which, which, which)
+	g.grouped("$" + field)
+}
+
 // grouped notes that an _id tells the documents apart.
 func (g *pipelineGen) grouped(id string) {
 	g.key, g.ordered = []string{"_id"}, false
-	if strings.Contains(`"$a" "$l" "$o.p"`, id) {
+	if strings.Contains(`"$a" "$l" "$o.p"`, id) { // arrays
 		g.key = nil
 	}
 }

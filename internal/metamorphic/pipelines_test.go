@@ -90,9 +90,15 @@ func newRound(t *testing.T, seed uint64, clients []*mongo.Client) *round {
 			f.load(t, name, docs)
 		}
 		if f.indexed {
-			compound := mongo.IndexModel{Keys: bson.D{{Key: "b", Value: 1}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}}}
-			if _, err := f.db().Collection(collName).Indexes().CreateOne(t.Context(), compound); err != nil {
-				t.Fatal(err)
+			for _, keys := range []bson.D{
+				{{Key: "b", Value: 1}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}},
+				{{Key: "b", Value: 1}, {Key: "_id", Value: 1}},
+				{{Key: "s", Value: -1}, {Key: "_id", Value: -1}},
+				{{Key: "o.p", Value: 1}, {Key: "_id", Value: 1}},
+			} {
+				if _, err := f.db().Collection(collName).Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: keys}); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}

@@ -26,6 +26,8 @@ const (
 	RuleNarrow
 	// RuleParallel lets several goroutines read a collection for a $group to which the order is nothing. It is applied by Run.
 	RuleParallel
+	// RuleOneOf tells the planner that a $group reads one document of each group. It is applied by OneOf.
+	RuleOneOf
 
 	// AllRules are all of them.
 	AllRules Rule = 1<<iota - 1
@@ -60,6 +62,7 @@ func rules() []rewriteRule {
 		{RuleAbsorb, "absorb", absorbProjects},
 		{RuleNarrow, "narrow", narrowStages},
 		{RuleParallel, "parallel", func(steps []step) []step { return steps }},
+		{RuleOneOf, "one of group", func(steps []step) []step { return steps }},
 	}
 }
 

@@ -73,7 +73,11 @@ func (p *Planner) enumerate(q *Query, pu purpose) (*canonical, []*solution, erro
 		return nil, nil, err
 	}
 	if q.Min == nil && q.Max == nil {
-		return cq, cq.solutions(), nil
+		solutions := cq.solutions()
+		if s := cq.groupScan(solutions); s != nil {
+			solutions = []*solution{s}
+		}
+		return cq, solutions, nil
 	}
 	s, err := cq.minMax()
 	if err != nil {

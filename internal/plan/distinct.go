@@ -65,7 +65,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 			continue
 		}
 		if scan.index.fields[0].Path == field && !scan.index.isMultikey() {
-			return newSolution(&distinctScan{scan, 1})
+			return newSolution(&distinctScan{scan: scan, fields: 1})
 		}
 	}
 	if cq.root != nil || hasNumber(field) {
@@ -77,7 +77,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		}
 		scan := x.scan()
 		scan.dedup = false
-		return newSolution(&distinctScan{scan, 1})
+		return newSolution(&distinctScan{scan: scan, fields: 1})
 	}
 	return nil
 }

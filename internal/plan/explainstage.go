@@ -27,7 +27,7 @@ func (w *stageWriter) node(n node, run exec.Node) {
 		w.express(n, run)
 		return
 	case *distinctScan:
-		if !w.inDistinct {
+		if !w.inDistinct && !n.feeds {
 			w.coveredDistinct(n, run)
 			return
 		}

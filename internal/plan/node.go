@@ -93,6 +93,8 @@ type (
 	distinctScan struct {
 		scan   *indexScan
 		fields int
+		// feeds is true where nodes above make documents of its entries; those of a distinct command are the result.
+		feeds bool
 	}
 )
 

@@ -25,6 +25,10 @@ type Query struct {
 	// OptionalProjection says that Projection only tells which fields will be read: it is applied where an index covers it
 	// or less is sorted.
 	OptionalProjection bool
+	// OneOf is a field: of the rows that have the same value there only the first in the order of Sort is read, or with LastOf
+	// the last, and the plan may leave out others. Empty where all rows are read.
+	OneOf  string
+	LastOf bool
 	// Skip and Limit; a Limit of 0 is none.
 	Skip, Limit int64
 	// Hint is an index name, a key pattern, {$natural: ±1}, an empty document or missing (none).
