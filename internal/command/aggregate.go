@@ -123,9 +123,11 @@ func (r *Request) runStages(ctx context.Context, sc scope, name string, stages [
 	if name == "" {
 		name = noCollection
 	}
+	r.Op.SetPlan(src.plan, nil)
+	r.Op.Debug.PlanSummary = src.plan
 	b := batch{
 		req: r, field: "firstBatch", size: size, single: r.Bool("singleBatch"), source: src,
-		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner()},
+		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.plan},
 	}
 	return b.first(ctx, reply)
 }

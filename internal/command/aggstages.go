@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -56,7 +57,7 @@ func (r *reports) collStats(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	b.String("host", r.service.hostname)
 	b.Date("localTime", r.now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
-		appendLatencyStats(b, v.Doc().Lookup("histograms").Truthy())
+		appendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
 	}
 	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
 		v := arg.Lookup(part)
@@ -98,21 +99,6 @@ func (r *reports) collStatsPart(b *bsonx.Builder, c *table.Collection, part stri
 	b.StartDocField(part)
 	defer b.End()
 	return r.service.appendStorageStats(b, c, scale)
-}
-
-// appendLatencyStats has no figures: latencies are counted for the whole server only.
-func appendLatencyStats(b *bsonx.Builder, histograms bool) {
-	b.StartDocField("latencyStats")
-	for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
-		b.StartDocField(kind)
-		if histograms {
-			b.Array("histogram", bsonx.Empty)
-		}
-		b.Int64("latency", 0)
-		b.Int64("ops", 0)
-		b.End()
-	}
-	b.End()
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {
@@ -160,12 +146,37 @@ func (r *reports) planCacheStats() ([]bsonx.Doc, error) {
 	}
 	var docs []bsonx.Doc
 	for _, e := range r.service.Planner.CachedPlans(c.ID) {
-		docs = append(docs, bsonx.NewDoc(
-			"version", "1", "planCacheKey", e.PlanCacheKey, "isActive", e.IsActive, "works", int64(e.Works),
-			"indexFilterSet", false, "isPinned", false, "estimatedSizeBytes", int64(e.Bytes), "host", r.service.hostname,
-		))
+		docs = append(docs, r.cachedPlan(&e))
 	}
 	return docs, nil
+}
+
+func (r *reports) cachedPlan(e *plan.CacheEntry) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("version", "1")
+	b.String("queryHash", e.QueryHash)
+	b.String("planCacheShapeHash", e.QueryHash)
+	b.String("planCacheKey", e.PlanCacheKey)
+	b.Bool("isActive", e.IsActive)
+	b.Int64("works", int64(e.Works))
+	b.Int64("reads", int64(e.Reads))
+	b.Date("timeOfCreation", e.Made.UnixMilli())
+	if e.Plan != nil {
+		b.Doc("createdFromQuery", e.Query)
+		b.Doc("cachedPlan", e.Plan)
+		b.Value("creationExecStats", bsonx.ValueOf(e.CreationStats))
+		b.StartArrayField("candidatePlanScores")
+		for _, score := range e.Scores {
+			b.Elem(bsonx.Double(score))
+		}
+		b.End()
+	}
+	b.Bool("indexFilterSet", false)
+	b.Int64("estimatedSizeBytes", int64(e.Bytes))
+	b.String("host", r.service.hostname)
+	b.End()
+	return bsonx.Doc(b.Bytes())
 }
 
 // codeNoCollection is MongoDB's answer where $planCacheStats has no collection.

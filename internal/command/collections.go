@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -90,7 +91,7 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 	if p.examined != nil {
 		return &stageSource{Source: rest.Run(&examinedSource{in, p.examined}, env)}, nil
 	}
-	src := &stageSource{Source: rest.Run(in, env)}
+	src := &stageSource{Source: rest.Run(in, env), plan: in.run}
 	if rest.IsEmpty() {
 		src.ended = in.done
 	}
@@ -145,6 +146,8 @@ type stageSource struct {
 	pipeline.Source
 	// ended reports whether the input is known to be at its end; nil where stages stand above it.
 	ended func() bool
+	// plan is what reads the collection; nil where none is read.
+	plan session.PlanSummary
 }
 
 func (s *stageSource) done() bool { return s.ended != nil && s.ended() }

@@ -47,6 +47,7 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 			b.await = newAwaiter(req, src).wait
 		}
 	}
+	req.Op.SetPlan(cursor.Plan, cursor.Command)
 	reply.StartDocField("cursor")
 	end, err := b.fill(ctx, reply)
 	if src != nil {

@@ -122,6 +122,14 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	} else {
 		b.Doc("command", bsonx.Empty)
 	}
+	if op.Plan != nil {
+		b.String("planSummary", op.Plan.Summary())
+	}
+	if len(op.Origin) > 0 {
+		b.StartDocField("cursor")
+		b.Doc("originatingCommand", op.Origin)
+		b.End()
+	}
 	b.Int32("numYields", 0)
 	b.Doc("locks", bsonx.Empty)
 	b.Bool("waitingForLock", false)

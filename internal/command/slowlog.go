@@ -29,11 +29,13 @@ func (s *Service) afterRun(e *entry, req *Request, err error) {
 	if err != nil {
 		s.stats.userErrors.Add(1)
 	}
+	took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited
+	s.countLatency(e, req, took)
 	slow := s.slow.Load()
 	if slow < 0 || e.NoSlowLog {
 		return
 	}
-	if took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited; took >= time.Duration(slow)*time.Millisecond {
+	if took >= time.Duration(slow)*time.Millisecond {
 		s.logSlow(req, took, err)
 	}
 }

@@ -3,6 +3,9 @@ package plan
 import (
 	"container/list"
 	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
 // DefaultCacheSize is how many query shapes the plan cache holds (internalQueryCacheMaxEntriesPerCollection).
@@ -15,6 +18,7 @@ type cache struct {
 	max     int
 	entries map[cacheKey]*list.Element
 	order   *list.List // of *cacheEntry, the most recently used first
+	debug   int        // bytes of the entries' debug
 }
 
 type cacheKey struct {
@@ -28,7 +32,33 @@ type cacheEntry struct {
 	signature string
 	works     uint64
 	active    bool
+	reads     uint64 // of the winner's trial
+	made      time.Time
+	queryHash string
+	debug     *cacheDebug // nil where the cache has no room for it
 }
+
+// cacheDebug is what $planCacheStats tells of an entry beside what the planner needs of it.
+type cacheDebug struct {
+	query  bsonx.Doc // filter, sort and projection
+	plan   bsonx.Doc
+	stats  []bsonx.Doc // what each candidate did
+	scores []float64
+}
+
+func (d *cacheDebug) bytes() int {
+	if d == nil {
+		return 0
+	}
+	n := len(d.query) + len(d.plan) + 8*len(d.scores) + entryOverhead
+	for _, doc := range d.stats {
+		n += len(doc)
+	}
+	return n
+}
+
+// maxCacheDebug bounds the bytes of what is kept for $planCacheStats only.
+const maxCacheDebug = 2 << 20
 
 func newCache(limit int) *cache {
 	return &cache{max: limit, entries: map[cacheKey]*list.Element{}, order: list.New()}
@@ -51,8 +81,17 @@ func (c *cache) get(collection uint32, shape []byte, version uint64) (signature 
 	return e.signature, e.works, e.active
 }
 
+// trialOutcome is the winner of a trial.
+type trialOutcome struct {
+	signature    string
+	works, reads uint64
+	queryHash    string
+	at           time.Time
+	describe     func() *cacheDebug // nil where nobody wants to know
+}
+
 // put records the outcome of a trial.
-func (c *cache) put(collection uint32, shape []byte, version uint64, signature string, works uint64) {
+func (c *cache) put(collection uint32, shape []byte, version uint64, o trialOutcome) {
 	key := cacheKey{collection, string(shape)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,9 +99,9 @@ func (c *cache) put(collection uint32, shape []byte, version uint64, signature s
 		e := el.Value.(*cacheEntry)
 		switch {
 		case e.version != version:
-			*e = cacheEntry{key: key, version: version, signature: signature, works: works}
-		case works <= e.works:
-			e.signature, e.works, e.active = signature, works, true
+			c.fill(e, version, o, false)
+		case o.works <= e.works:
+			c.fill(e, version, o, true)
 		default:
 			// The shape was cheaper once. It gets twice the allowance before it becomes active.
 			e.works *= 2
@@ -70,10 +109,24 @@ func (c *cache) put(collection uint32, shape []byte, version uint64, signature s
 		c.order.MoveToFront(el)
 		return
 	}
-	e := &cacheEntry{key: key, version: version, signature: signature, works: works}
+	e := &cacheEntry{key: key}
+	c.fill(e, version, o, false)
 	c.entries[key] = c.order.PushFront(e)
 	for c.order.Len() > c.max {
 		c.remove(c.order.Back())
+	}
+}
+
+// fill makes the outcome of a trial what the entry holds.
+func (c *cache) fill(e *cacheEntry, version uint64, o trialOutcome, active bool) {
+	c.debug -= e.debug.bytes()
+	*e = cacheEntry{
+		key: e.key, version: version, signature: o.signature, works: o.works, active: active, reads: o.reads,
+		made: o.at, queryHash: o.queryHash,
+	}
+	if o.describe != nil && c.debug < maxCacheDebug {
+		e.debug = o.describe()
+		c.debug += e.debug.bytes()
 	}
 }
 
@@ -98,16 +151,26 @@ func (c *cache) clear(collection uint32) {
 }
 
 func (c *cache) remove(el *list.Element) {
-	delete(c.entries, el.Value.(*cacheEntry).key)
+	e := el.Value.(*cacheEntry)
+	c.debug -= e.debug.bytes()
+	delete(c.entries, e.key)
 	c.order.Remove(el)
 }
 
 // CacheEntry is a plan that the cache holds, as $planCacheStats shows it.
 type CacheEntry struct {
-	PlanCacheKey string
-	IsActive     bool
-	Works        uint64
-	Bytes        int
+	QueryHash, PlanCacheKey string
+	IsActive                bool
+	Works                   uint64
+	// Reads are the keys and documents that the winner looked at in its trial.
+	Reads uint64
+	Made  time.Time
+	Bytes int
+	// Query is the query that made the entry, Plan its plan; CreationStats and Scores are those of all candidates, the
+	// winner first. They are nil where the cache had no room for them.
+	Query, Plan   bsonx.Doc
+	CreationStats []bsonx.Doc
+	Scores        []float64
 }
 
 // list returns the plans of a collection, the most recently used first.
@@ -117,7 +180,14 @@ func (c *cache) list(collection uint32) []CacheEntry {
 	var out []CacheEntry
 	for el := c.order.Front(); el != nil; el = el.Next() {
 		if e := el.Value.(*cacheEntry); e.key.collection == collection {
-			out = append(out, CacheEntry{hash8([]byte(e.key.shape)), e.active, e.works, len(e.key.shape) + len(e.signature) + entryOverhead})
+			entry := CacheEntry{
+				QueryHash: e.queryHash, PlanCacheKey: hash8([]byte(e.key.shape)), IsActive: e.active, Works: e.works, Reads: e.reads,
+				Made: e.made, Bytes: len(e.key.shape) + len(e.signature) + entryOverhead + e.debug.bytes(),
+			}
+			if d := e.debug; d != nil {
+				entry.Query, entry.Plan, entry.CreationStats, entry.Scores = d.query, d.plan, d.stats, d.scores
+			}
+			out = append(out, entry)
 		}
 	}
 	return out

@@ -17,21 +17,21 @@ func TestCache(t *testing.T) {
 		}
 	}
 	expect("empty", "", false)
-	c.put(1, shape, 1, "ix", 10)
+	c.put(1, shape, 1, trialOutcome{signature: "ix", works: 10})
 	expect("the first trial", "ix", false)
-	c.put(1, shape, 1, "ix", 15)
+	c.put(1, shape, 1, trialOutcome{signature: "ix", works: 15})
 	expect("a dearer trial", "ix", false)
-	c.put(1, shape, 1, "ix", 15)
+	c.put(1, shape, 1, trialOutcome{signature: "ix", works: 15})
 	expect("within twice the works", "ix", true)
 	c.deactivate(1, shape)
 	expect("after a replan", "ix", false)
-	c.put(1, shape, 1, "other", 5)
+	c.put(1, shape, 1, trialOutcome{signature: "other", works: 5})
 	expect("a new winner", "other", true)
 	if _, _, ok := c.get(1, shape, 2); ok || len(c.entries) != 0 {
 		t.Error("an entry of another catalog version is used")
 	}
 	for i := range 5 {
-		c.put(uint32(i), []byte(strconv.Itoa(i)), 1, "ix", 1)
+		c.put(uint32(i), []byte(strconv.Itoa(i)), 1, trialOutcome{signature: "ix", works: 1, describe: func() *cacheDebug { return &cacheDebug{} }})
 	}
 	if len(c.entries) != 2 || c.order.Len() != 2 {
 		t.Errorf("%d entries, want 2", len(c.entries))
@@ -39,5 +39,9 @@ func TestCache(t *testing.T) {
 	c.clear(4)
 	if len(c.entries) != 1 {
 		t.Errorf("%d entries after clear, want 1", len(c.entries))
+	}
+	c.clear(3)
+	if c.debug != 0 {
+		t.Errorf("an empty cache counts %d bytes of debug", c.debug)
 	}
 }

@@ -114,8 +114,7 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 		return nil, err
 	}
 	if useCache {
-		winner := c.winner()
-		p.cache.put(cq.q.Coll.ID, key, cq.q.Coll.Version, string(winner.sol.signature), winner.env.Works())
+		p.cache.put(cq.q.Coll.ID, key, cq.q.Coll.Version, p.outcome(c))
 	}
 	return c, nil
 }

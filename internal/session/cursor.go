@@ -40,8 +40,8 @@ type Cursor struct {
 	Command bsonx.Doc
 	// Running, where set, is told which operation reads the cursor.
 	Running interface{ Set(ctx context.Context) }
-	// PlanSummary is shown by currentOp.
-	PlanSummary string
+	// Plan is shown by currentOp, nil for none.
+	Plan PlanSummary
 	// ReadConcern is the level of the command that opened the cursor.
 	ReadConcern string
 

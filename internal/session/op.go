@@ -60,6 +60,10 @@ type OpInfo struct {
 	SessionID  SessionID
 	// EndsWithClient says that nobody needs the operation once its client is gone, as a read.
 	EndsWithClient bool
+	// Plan is what runs, nil where there is no plan. It is asked by other goroutines.
+	Plan PlanSummary
+	// Origin is the command that opened the cursor that is read, nil for none.
+	Origin bsonx.Doc
 }
 
 // Namespace returns "db.collection".
@@ -131,6 +135,13 @@ func (o *Op) Begin(parent context.Context, id int64, now time.Time, info OpInfo)
 func (o *Op) SetInfo(info *OpInfo) {
 	o.mu.Lock()
 	o.info = *info
+	o.mu.Unlock()
+}
+
+// SetPlan adds the plan to what currentOp shows, and the command that opened the cursor, if one is read.
+func (o *Op) SetPlan(plan PlanSummary, origin bsonx.Doc) {
+	o.mu.Lock()
+	o.info.Plan, o.info.Origin = plan, origin
 	o.mu.Unlock()
 }
 

@@ -68,6 +68,8 @@ type shared struct {
 	idUses  *Uses
 	scans   Scans
 
+	latencies Latencies
+
 	mu       sync.Mutex
 	watchers chan struct{} // closed at the next change; nil where no one watches
 }

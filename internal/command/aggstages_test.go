@@ -1,0 +1,133 @@
+package command_test
+
+import (
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// pipelineOf reads the stages of a pipeline in extended JSON.
+func pipelineOf(t *testing.T, text string) bson.A {
+	t.Helper()
+	stages, _ := extJSON(t, []byte(`{"v":`+text+`}`))[0].Value.(bson.A)
+	return stages
+}
+
+// lookup returns the value at a path of a document.
+func lookup(t *testing.T, doc bson.D, path ...string) bson.RawValue {
+	t.Helper()
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bson.Raw(raw).Lookup(path...)
+}
+
+// TestPlanCacheStats: an entry tells of which query it came, what its plan is, and how the candidates did.
+func TestPlanCacheStats(t *testing.T) {
+	t.Parallel()
+	c := sheaftest.New(t).Database("d").Collection("c")
+	for i := range 20 {
+		insert(t, c, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "b", Value: i % 3}})
+	}
+	for _, field := range []string{"a", "b"} {
+		if _, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: field, Value: 1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		aggregate(t, c, pipelineOf(t, `[{"$match": {"a": 5, "b": 2}}, {"$project": {"b": 1}}]`))
+	}
+	entries := aggregate(t, c, pipelineOf(t, `[{"$planCacheStats": {}}]`))
+	if len(entries) != 1 {
+		t.Fatal(entries)
+	}
+	e := entries[0]
+	if !lookup(t, e, "isActive").Boolean() || lookup(t, e, "works").AsInt64() == 0 || time.Since(lookup(t, e, "timeOfCreation").Time()) > time.Hour {
+		t.Error(e)
+	}
+	if got := lookup(t, e, "createdFromQuery", "query").String(); got != `{"a": {"$numberInt":"5"},"b": {"$numberInt":"2"}}` {
+		t.Error(got)
+	}
+	if got := lookup(t, e, "cachedPlan").String(); got == "" {
+		t.Error(e)
+	}
+	candidates, _ := lookup(t, e, "creationExecStats").Array().Values()
+	scores, _ := lookup(t, e, "candidatePlanScores").Array().Values()
+	if len(candidates) != 2 || len(scores) != 2 || scores[0].Double() < scores[1].Double() {
+		t.Error(candidates, scores)
+	}
+	for _, name := range []string{"queryHash", "planCacheKey"} {
+		if got := lookup(t, e, name).StringValue(); len(got) != 8 {
+			t.Error(name, got)
+		}
+	}
+}
+
+// TestLatencyStats: reads, writes and other commands on a collection are counted apart.
+func TestLatencyStats(t *testing.T) {
+	t.Parallel()
+	c := sheaftest.New(t).Database("d").Collection("c")
+	for i := range 3 {
+		insert(t, c, bson.D{{Key: "_id", Value: i}})
+	}
+	for range 2 {
+		aggregate(t, c, bson.A{})
+	}
+	if err := c.Database().RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "c"}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	stats := aggregate(t, c, pipelineOf(t, `[{"$collStats": {"latencyStats": {"histograms": true}}}]`))[0]
+	for kind, want := range map[string]int64{"reads": 2, "writes": 3, "commands": 1, "transactions": 0} {
+		if got := lookup(t, stats, "latencyStats", kind, "ops").AsInt64(); got < want || got > want+1 {
+			t.Errorf("%d %s, want %d", got, kind, want)
+		}
+		classes, _ := lookup(t, stats, "latencyStats", kind, "histogram").Array().Values()
+		sum := int64(0)
+		for _, class := range classes {
+			sum += class.Document().Lookup("count").AsInt64()
+		}
+		if sum != lookup(t, stats, "latencyStats", kind, "ops").AsInt64() {
+			t.Errorf("%s: the classes have %d of the operations", kind, sum)
+		}
+	}
+}
+
+// TestCurrentOpShowsAggregates: a pipeline that runs is listed with its command and its plan.
+func TestCurrentOpShowsAggregates(t *testing.T) {
+	t.Parallel()
+	client := sheaftest.New(t)
+	c := client.Database("d").Collection("c")
+	insert(t, c, bson.D{{Key: "_id", Value: 1}})
+	endless := pipelineOf(t, `[{"$set": {"x": {"$function": {"body": "function() { while (true) {} }", "args": [], "lang": "js"}}}}]`)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.Aggregate(t.Context(), endless)
+		ended <- err
+	}()
+	admin := client.Database("admin")
+	search := pipelineOf(t, `[{"$currentOp": {}}, {"$match": {"command.aggregate": "c", "planSummary": "COLLSCAN"}}]`)
+	var found []bson.D
+	for deadline := time.Now().Add(time.Minute); len(found) == 0; {
+		cursor, err := admin.Aggregate(t.Context(), search)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cursor.All(t.Context(), &found); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the operation is not listed")
+		}
+	}
+	if err := admin.RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: lookup(t, found[0], "opid").AsInt64()}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the operation was not ended")
+	}
+}

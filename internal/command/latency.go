@@ -1,0 +1,64 @@
+package command
+
+import (
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// latencyKind returns as what a command is counted.
+func latencyKind(command string) table.LatencyKind {
+	switch command {
+	case "find", "getMore", "aggregate", "count", "distinct":
+		return table.LatencyReads
+	case "insert", "update", "delete", "findAndModify":
+		return table.LatencyWrites
+	default:
+		return table.LatencyCommands
+	}
+}
+
+// countLatency counts a command on a collection for its $collStats.
+func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
+	if s.Store == nil || e.AdminOnly {
+		return
+	}
+	db, name := req.target()
+	if len(name) == 0 || name[0] == '$' {
+		return
+	}
+	if c := s.Store.Lookup(db, req.Conn.collection(name)); c != nil {
+		c.Latencies().Add(latencyKind(e.Name), took)
+	}
+}
+
+// appendLatencyStats writes the counters of a collection, which may be nil.
+func appendLatencyStats(b *bsonx.Builder, c *table.Collection, histograms bool) {
+	none := new(table.Latencies)
+	counted := none
+	if c != nil {
+		counted = c.Latencies()
+	}
+	b.StartDocField("latencyStats")
+	appendLatency(b, "reads", counted, table.LatencyReads, histograms)
+	appendLatency(b, "writes", counted, table.LatencyWrites, histograms)
+	appendLatency(b, "commands", counted, table.LatencyCommands, histograms)
+	appendLatency(b, "transactions", none, table.LatencyCommands, histograms)
+	b.End()
+}
+
+func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table.LatencyKind, histograms bool) {
+	b.StartDocField(name)
+	if histograms {
+		b.StartArrayField("histogram")
+		l.Each(kind, func(micros, count uint64) {
+			b.Elem(bsonx.Document(bsonx.NewDoc("micros", int64(micros), "count", int64(count))))
+		})
+		b.End()
+	}
+	ops, micros := l.Sum(kind)
+	b.Int64("latency", int64(micros))
+	b.Int64("ops", int64(ops))
+	b.End()
+}

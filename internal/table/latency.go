@@ -1,0 +1,100 @@
+package table
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// LatencyKind is a kind of operation whose durations are counted for each collection.
+type LatencyKind int
+
+// The kinds, as $collStats shows them.
+const (
+	LatencyReads LatencyKind = iota
+	LatencyWrites
+	LatencyCommands
+	latencyKinds
+)
+
+// latencyBuckets is how many classes of durations there are.
+const latencyBuckets = 51
+
+// latencyBound returns the shortest duration of a class in microseconds: powers of two, and from 2048 up to 2097152 what
+// is half way between them too.
+func latencyBound(class int) uint64 {
+	switch {
+	case class == 0:
+		return 0
+	case class <= 11:
+		return 1 << class
+	case class <= 31:
+		return (2 | uint64(class+1)&1) << ((class-11)/2 + 10)
+	default:
+		return 1 << (class - 10)
+	}
+}
+
+// latencyClass returns the class of a duration in microseconds.
+func latencyClass(micros uint64) int {
+	n := bits.Len64(micros) - 1 // 2^n is not more
+	switch {
+	case n < 1:
+		return 0
+	case n <= 10:
+		return n
+	case n <= 20:
+		return 11 + 2*(n-11) + int(micros>>(n-1)&1)
+	default:
+		return min(n+10, latencyBuckets-1)
+	}
+}
+
+// Latencies counts the operations on a collection and how long they took. It is safe for concurrent use; what is counted
+// lives as long as the server runs.
+type Latencies struct {
+	kinds [latencyKinds]atomic.Pointer[latencies]
+}
+
+type latencies struct {
+	ops, micros atomic.Uint64
+	classes     [latencyBuckets]atomic.Uint64
+}
+
+// Add counts an operation.
+func (l *Latencies) Add(kind LatencyKind, took time.Duration) {
+	k := l.kinds[kind].Load()
+	if k == nil {
+		l.kinds[kind].CompareAndSwap(nil, new(latencies))
+		k = l.kinds[kind].Load()
+	}
+	micros := uint64(max(took.Microseconds(), 0))
+	k.ops.Add(1)
+	k.micros.Add(micros)
+	k.classes[latencyClass(micros)].Add(1)
+}
+
+// Sum returns how many operations there were, and how many microseconds they took together.
+func (l *Latencies) Sum(kind LatencyKind) (ops, micros uint64) {
+	if k := l.kinds[kind].Load(); k != nil {
+		return k.ops.Load(), k.micros.Load()
+	}
+	return 0, 0
+}
+
+// Each calls f for the classes of durations that operations fell into: the shortest duration in microseconds, and how many
+// operations there were.
+func (l *Latencies) Each(kind LatencyKind, f func(micros, count uint64)) {
+	k := l.kinds[kind].Load()
+	if k == nil {
+		return
+	}
+	for class := range k.classes {
+		if n := k.classes[class].Load(); n > 0 {
+			f(latencyBound(class), n)
+		}
+	}
+}
+
+// Latencies returns the counters of the collection.
+func (c *Collection) Latencies() *Latencies { return &c.shared.latencies }
