@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -40,6 +41,9 @@ func runExplain(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	if inner.Def.Name == "aggregate" {
 		return explainAggregateCommand(ctx, inner, verbosity, reply)
+	}
+	if view, err := explainView(ctx, inner, verbosity, reply); view || err != nil {
+		return err
 	}
 	explain, ok := explainers[inner.Def.Name]
 	switch {
@@ -88,8 +92,27 @@ func (s *Service) appendServer(reply *bsonx.Builder) {
 	reply.String("gitVersion", s.Build.Revision)
 	reply.End()
 	reply.StartDocField("serverParameters")
-	reply.Int32("internalQueryMaxBlockingSortMemoryUsageBytes", exec.DefaultSortMemory)
-	reply.Int32("internalQueryProhibitBlockingMergeOnMongoS", 0)
+	budgets := s.budgets.get()
+	for _, p := range [...]struct {
+		name, stage string // the stage whose budget it is, if any
+		value       int64
+	}{
+		{"internalQueryFacetBufferSizeBytes", "", pipeline.DefaultMemoryLimit},
+		{"internalQueryFacetMaxOutputDocSizeBytes", "", pipeline.DefaultMemoryLimit},
+		{"internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", pipeline.DefaultMemoryLimit},
+		{"internalDocumentSourceGroupMaxMemoryBytes", "$group", pipeline.DefaultMemoryLimit},
+		{sortMemoryParam, "$sort", exec.DefaultSortMemory},
+		{"internalQueryProhibitBlockingMergeOnMongoS", "", 0},
+		{"internalQueryMaxAddToSetBytes", "", pipeline.DefaultMemoryLimit},
+		{"internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", pipeline.DefaultMemoryLimit},
+	} {
+		if n, ok := budgets[p.stage]; ok {
+			p.value = int64(n)
+		}
+		appendNumber(reply, p.name, p.value)
+	}
+	reply.String("internalQueryFrameworkControl", "forceClassicEngine")
+	reply.Int32("internalQueryPlannerIgnoreIndexWithCollationForRegex", 1)
 	reply.End()
 }
 

@@ -67,6 +67,28 @@ func (r *Request) explainStages(ctx context.Context, sc scope, name string, stag
 	return nil
 }
 
+// explainView explains a find, count or distinct on a view, which are pipelines. It reports whether the command was one.
+func explainView(ctx context.Context, req *Request, verbosity plan.Verbosity, reply *bsonx.Builder) (bool, error) {
+	stagesOf, ok := map[string]func(*Request, string) (scope, []bsonx.Value, error){
+		"find": findStages, "count": countStages, "distinct": distinctStages,
+	}[req.Def.Name]
+	if !ok {
+		return false, nil
+	}
+	name, err := req.Collection()
+	if err != nil || !isView(req.Service.Store.Lookup(req.DB, name)) {
+		return false, err
+	}
+	sc, stages, err := stagesOf(req, name)
+	if err != nil {
+		return true, err
+	}
+	if req.Def.Name == "count" {
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$count", "count")))
+	}
+	return true, req.explainStages(ctx, sc, name, stages, verbosity, reply)
+}
+
 // explained is the explanation of a pipeline: of a query, where that is all, or of stages.
 type explained struct {
 	query  *plan.Explanation

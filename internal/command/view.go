@@ -20,22 +20,31 @@ func isView(c *table.Collection) bool { return c != nil && c.Kind == catalog.Kin
 
 // findOnView runs a find command on a view.
 func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Builder) error {
+	sc, stages, err := findStages(req, name)
+	if err != nil {
+		return err
+	}
+	return req.runStages(ctx, sc, name, stages, req.Int64("batchSize", defaultFirstBatch), reply)
+}
+
+// findStages returns the stages that a find command on a view is.
+func findStages(req *Request, name string) (scope, []bsonx.Value, error) {
 	for _, option := range []string{"min", "max", "returnKey", "showRecordId", "tailable", "awaitData", "noCursorTimeout"} {
 		if v := req.Get(option); v.Type == bsonx.TypeDocument || v.Truthy() {
-			return mongoerr.New(mongoerr.InvalidPipelineOperator, "Option %s is not supported on views", option)
+			return scope{}, nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Option %s is not supported on views", option)
 		}
 	}
 	sc, err := newScope(req)
 	if err != nil {
-		return err
+		return scope{}, nil, err
 	}
 	if err := findQuery(req, name, nil, new(plan.Query)); err != nil {
-		return err
+		return scope{}, nil, err
 	}
 	stages := appendStage(nil, "$match", req.Doc("filter"))
 	if sort := req.Doc("sort"); !sort.IsEmpty() {
 		if string(sort.First().Key) == "$natural" {
-			return mongoerr.New(mongoerr.InvalidPipelineOperator, "$natural sort cannot be set to a value other than -1 or 1 on a view")
+			return scope{}, nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "$natural sort cannot be set to a value other than -1 or 1 on a view")
 		}
 		stages = appendStage(stages, "$sort", sort)
 	}
@@ -45,8 +54,7 @@ func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Bui
 	if n := req.Int64("limit", 0); n > 0 {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", n)))
 	}
-	stages = appendStage(stages, "$project", req.Doc("projection"))
-	return req.runStages(ctx, sc, name, stages, req.Int64("batchSize", defaultFirstBatch), reply)
+	return sc, appendStage(stages, "$project", req.Doc("projection")), nil
 }
 
 // appendStage adds a stage whose argument is not empty.
@@ -59,20 +67,9 @@ func appendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value
 
 // countOnView counts the documents of a view.
 func countOnView(ctx context.Context, req *Request, name string) (int64, error) {
-	sc, err := newScope(req)
+	sc, stages, err := countStages(req, name)
 	if err != nil {
 		return 0, err
-	}
-	q, err := countQuery(req, name, nil)
-	if err != nil {
-		return 0, err
-	}
-	stages := appendStage(nil, "$match", req.Doc("query"))
-	if q.Skip > 0 {
-		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", q.Skip)))
-	}
-	if q.Limit > 0 {
-		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", q.Limit)))
 	}
 	src, err := req.openStages(ctx, sc, name, stages)
 	if err != nil {
@@ -87,30 +84,33 @@ func countOnView(ctx context.Context, req *Request, name string) (int64, error) 
 	}
 }
 
+// countStages returns the stages whose documents a count command on a view counts.
+func countStages(req *Request, name string) (scope, []bsonx.Value, error) {
+	sc, err := newScope(req)
+	if err != nil {
+		return scope{}, nil, err
+	}
+	q, err := countQuery(req, name, nil)
+	if err != nil {
+		return scope{}, nil, err
+	}
+	stages := appendStage(nil, "$match", req.Doc("query"))
+	if q.Skip > 0 {
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", q.Skip)))
+	}
+	if q.Limit > 0 {
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", q.Limit)))
+	}
+	return sc, stages, nil
+}
+
 // distinctOnView returns the distinct values in a view. Arrays on the path are unwound, as a distinct on a collection
 // goes through them.
 func distinctOnView(ctx context.Context, req *Request, name string) (bsonx.Value, error) {
-	if _, err := distinctQuery(req, name, nil); err != nil {
-		return bsonx.Missing, err
-	}
-	sc, err := newScope(req)
+	sc, stages, err := distinctStages(req, name)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	key := req.String("key")
-	path, err := expr.SplitFieldPath(key)
-	if err != nil {
-		return bsonx.Missing, err
-	}
-	stages := appendStage(nil, "$match", req.Doc("query"))
-	for i := range path {
-		prefix := strings.Join(path[:i+1], ".")
-		stages = appendStage(stages, "$unwind", bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
-		if i < len(path)-1 {
-			stages = appendStage(stages, "$match", bsonx.NewDoc(prefix, bsonx.NewDoc("$type", "object")))
-		}
-	}
-	stages = appendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
 	src, err := req.openStages(ctx, sc, name, stages)
 	if err != nil {
 		return bsonx.Missing, err
@@ -121,6 +121,32 @@ func distinctOnView(ctx context.Context, req *Request, name string) (bsonx.Value
 		return bsonx.NewArray(), err
 	}
 	return doc.Lookup("distinct").Clone(), nil
+}
+
+// distinctStages returns the stages that a distinct command on a view is.
+func distinctStages(req *Request, name string) (scope, []bsonx.Value, error) {
+	if _, err := distinctQuery(req, name, nil); err != nil {
+		return scope{}, nil, err
+	}
+	sc, err := newScope(req)
+	if err != nil {
+		return scope{}, nil, err
+	}
+	key := req.String("key")
+	path, err := expr.SplitFieldPath(key)
+	if err != nil {
+		return scope{}, nil, err
+	}
+	stages := appendStage(nil, "$match", req.Doc("query"))
+	for i := range path {
+		prefix := strings.Join(path[:i+1], ".")
+		stages = appendStage(stages, "$unwind", bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
+		if i < len(path)-1 {
+			stages = appendStage(stages, "$match", bsonx.NewDoc(prefix, bsonx.NewDoc("$type", "object")))
+		}
+	}
+	stages = appendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
+	return sc, stages, nil
 }
 
 // maxViewDepth is how many views may stand on each other.
