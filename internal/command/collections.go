@@ -102,7 +102,11 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 // query is nil where there is no name, so that the first stage makes the documents.
 func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
 	base, c, stages := p.service.resolveView(db, name, stages)
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: p.service.disabledRules()})
+	disabled := p.service.disabledRules()
+	if p.verbosity != "" {
+		disabled |= pipeline.HiddenRules
+	}
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: disabled})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -30,6 +30,10 @@ type Explorer interface {
 	Observe(examined *Examined) Collections
 }
 
+// HiddenRules are the rules of the optimiser that change how stages work and not what they are. A pipeline that is explained
+// is compiled without them, so that every stage has its own figures.
+const HiddenRules = RuleAbsorb | RuleNarrow | RuleParallel
+
 // Examined is what was read of other collections.
 type Examined struct {
 	Docs, Keys, Scans int64

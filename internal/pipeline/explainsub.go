@@ -24,7 +24,7 @@ func (x *Explained) explorer() Explorer {
 
 // sub shows the stages of a pipeline within a stage; they are not run.
 func (x *Explained) sub(ctx context.Context, stages []bsonx.Value, db string, vars *expr.Vars) ([]bsonx.Doc, error) {
-	p, err := Parse(bsonx.ValueOf(stages), Options{Vars: vars, Now: x.pipeline.opts.Now, DB: db})
+	p, err := Parse(bsonx.ValueOf(stages), Options{Vars: vars, Now: x.pipeline.opts.Now, DB: db, Disable: HiddenRules})
 	if err != nil {
 		return nil, err
 	}
