@@ -9,6 +9,19 @@ import (
 // CompareValues orders two values as MongoDB does: by type class first, then by value. Numbers of the four
 // types lie on one exact line on which NaN comes first and -0 equals 0. A missing value equals null.
 func CompareValues(a, b Value) int {
+	if a.Type == b.Type {
+		switch a.Type { // what is compared most
+		case TypeInt32:
+			return cmp.Compare(a.Int32(), b.Int32())
+		case TypeInt64, TypeDate:
+			return cmp.Compare(a.Int64(), b.Int64())
+		case TypeDouble:
+			return compareDoubles(a.Double(), b.Double())
+		case TypeString:
+			return bytes.Compare(a.StrBytes(), b.StrBytes())
+		default: // below
+		}
+	}
 	ca, cb := a.Type.Class(), b.Type.Class()
 	if ca != cb {
 		return cmp.Compare(ca, cb)

@@ -69,12 +69,17 @@ func BenchmarkExpressions(b *testing.B) {
 // TestExpressionsAllocateNothing counts the allocations of computed fields and of what is grouped by them.
 func TestExpressionsAllocateNothing(t *testing.T) {
 	docs := orderDocs(5000)
-	for _, c := range expressionPipelines[:2] {
-		p := mustParse(t, c.stages, pipeline.Options{})
+	for _, c := range []struct {
+		stages  string
+		disable pipeline.Rule
+	}{
+		{expressionPipelines[0].stages, 0}, {expressionPipelines[0].stages, pipeline.RuleAbsorb}, {expressionPipelines[1].stages, 0},
+	} {
+		p := mustParse(t, c.stages, pipeline.Options{Disable: c.disable})
 		n := testing.AllocsPerRun(5, func() { runExpressions(t, p, docs) })
 		// What does not depend on the number of documents: sources, groups, chunks.
 		if n > 0.1*float64(len(docs)) {
-			t.Errorf("%s: %v allocations for %d documents", c.name, n, len(docs))
+			t.Errorf("%s: %v allocations for %d documents", c.stages, n, len(docs))
 		}
 	}
 }
