@@ -133,4 +133,3 @@ func TestShareErrors(t *testing.T) {
 		}
 	}
 }
-
