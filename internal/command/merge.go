@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -139,7 +140,7 @@ func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err err
 		return false, err
 	}
 	res, err := m.req.runUpdateStatement(ctx, m.DB, m.Coll, st, m.opts)
-	return res.Matched > 0, err
+	return res.Matched > 0, m.explained(err)
 }
 
 // query returns the query for what is the same document.
@@ -195,7 +196,39 @@ func (m *merger) insert(ctx context.Context, doc bsonx.Doc) error {
 	if err != nil {
 		return err
 	}
-	return prefixError(failure, "$merge with whenMatched: fail found an existing document with the same values for the 'on' fields :: caused by :: ")
+	return m.explained(failure)
+}
+
+// explained says what an error of a write means here, as MongoDB does.
+func (m *merger) explained(err error) error {
+	code := mongoerr.CodeOf(err)
+	switch {
+	case code == mongoerr.ImmutableField:
+		return prefixError(err, "$merge failed to update the matching document, did you attempt to modify the _id or the shard key? :: caused by :: ")
+	case code != mongoerr.DuplicateKey:
+		return err
+	case m.WhenMatched == "fail" && m.sameKey(err):
+		return prefixError(err, "$merge with whenMatched: fail found an existing document with the same values for the 'on' fields :: caused by :: ")
+	}
+	return prefixError(err, "$merge failed due to a DuplicateKey error :: caused by :: ")
+}
+
+// sameKey reports whether a duplicate key is that of the fields that decide what is the same document.
+func (m *merger) sameKey(err error) bool {
+	var e *mongoerr.Error
+	if !errors.As(err, &e) || e.Info == nil {
+		return false
+	}
+	pattern := bsonx.Doc(e.Info).Lookup("keyPattern")
+	if pattern.Type != bsonx.TypeDocument || pattern.Doc().Len() != len(m.on) {
+		return false
+	}
+	for it := pattern.Doc().Iter(); it.Next(); {
+		if !slices.Contains(m.on, string(it.Key())) {
+			return false
+		}
+	}
+	return true
 }
 
 // statement returns the update for one document.

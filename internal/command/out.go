@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -35,6 +36,9 @@ func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *na
 	if err != nil {
 		return err
 	}
+	if old != nil && table.IsCapped(old.Options) {
+		return mongoerr.New(codeOutCapped, "namespace '%s' is capped so it can't be used for $out", old.Namespace())
+	}
 	out, err := r.newOut(ctx, target, old)
 	if err != nil {
 		return err
@@ -59,7 +63,7 @@ func (r *Request) newOut(ctx context.Context, target *namespace, old *table.Coll
 		}
 	}
 	id := table.NewUUID()
-	out, err := r.Service.Store.Create(target.db, "tmp.agg_out."+hex.EncodeToString(id[:]), catalog.KindCollection, options)
+	out, err := r.Service.Store.Create(target.db, table.UnfinishedPrefix+hex.EncodeToString(id[:]), catalog.KindCollection, options)
 	if err != nil || len(specs) == 0 {
 		return out, err
 	}

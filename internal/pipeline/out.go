@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -48,7 +49,10 @@ func (o *Out) read(spec bsonx.Doc) error {
 	for it := spec.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
 		if name == "timeseries" {
-			return mongoerr.New(mongoerr.NotImplemented, "$out to a time series collection is not supported yet")
+			if err := checkTimeseries(v); err != nil {
+				return err
+			}
+			continue
 		}
 		into, ok := fields[name]
 		if !ok {
@@ -63,6 +67,33 @@ func (o *Out) read(spec bsonx.Doc) error {
 		if spec.Lookup(name).IsMissing() {
 			return mongoerr.New(40414, "BSON field '$out.%s' is missing but a required field", name)
 		}
+	}
+	if !spec.Lookup("timeseries").IsMissing() {
+		return mongoerr.New(mongoerr.NotImplemented, "$out to a time series collection is not supported yet")
+	}
+	return nil
+}
+
+// checkTimeseries refuses what is no specification of a time series.
+func checkTimeseries(v bsonx.Value) error {
+	if err := idlObject("$out.timeseries", v, true); err != nil {
+		return err
+	}
+	spec, err := idlFields("$out.timeseries", v.Doc(), "timeField", "metaField", "granularity", "bucketMaxSpanSeconds", "bucketRoundingSeconds")
+	if err != nil {
+		return err
+	}
+	if err := idlString("$out.timeseries.timeField", spec[0], true); err != nil {
+		return err
+	}
+	if err := idlString("$out.timeseries.metaField", spec[1], false); err != nil {
+		return err
+	}
+	if err := idlString("$out.timeseries.granularity", spec[2], false); err != nil || spec[2].IsNull() {
+		return err
+	}
+	if !slices.Contains([]string{"seconds", "minutes", "hours"}, spec[2].Str()) {
+		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$out.timeseries.granularity' is not a valid value.", spec[2].Str())
 	}
 	return nil
 }

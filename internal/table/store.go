@@ -43,8 +43,27 @@ func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, e
 	if err := s.sweepGarbage(); err != nil {
 		return nil, err
 	}
+	if err := s.dropUnfinished(); err != nil {
+		return nil, err
+	}
 	s.resumeBuilds()
 	return s, nil
+}
+
+// UnfinishedPrefix begins the names of collections that are being made to take another one's place. Those that a crash left
+// behind are dropped when the store opens.
+const UnfinishedPrefix = "tmp.agg_out."
+
+func (s *Store) dropUnfinished() error {
+	for _, entry := range s.catalog.All() {
+		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) {
+			continue
+		}
+		if err := s.Drop(entry.Attached.(*Collection)); err != nil {
+			return fmt.Errorf("dropping the unfinished collection %s.%s: %w", entry.DB, entry.Name, err)
+		}
+	}
+	return nil
 }
 
 // Close ends the background work. The engine stays open.

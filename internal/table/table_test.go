@@ -150,6 +150,26 @@ func TestUniqueBuildFails(t *testing.T) {
 	mustValid(t, s, c)
 }
 
+// TestOpenDropsUnfinished requires that a collection that was to take another's place is gone after a crash.
+func TestOpenDropsUnfinished(t *testing.T) {
+	t.Parallel()
+	engine := mem.New()
+	s := open(t, engine)
+	for _, name := range []string{"c", table.UnfinishedPrefix + "1"} {
+		c, err := s.Ensure("db", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopened := open(t, engine)
+	if reopened.Lookup("db", "c") == nil || reopened.Lookup("db", table.UnfinishedPrefix+"1") != nil {
+		t.Error("the unfinished collection is there, or the other one is not")
+	}
+}
+
 func TestRenameAndDrop(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()

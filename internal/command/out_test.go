@@ -1,0 +1,132 @@
+package command_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// runStages runs a pipeline in Extended JSON over a collection.
+func runStages(t *testing.T, c *mongo.Collection, stages string) error {
+	t.Helper()
+	var cmd struct {
+		P bson.A `bson:"p"`
+	}
+	if err := bson.UnmarshalExtJSON([]byte(`{"p": `+stages+`}`), false, &cmd); err != nil {
+		t.Fatal(err)
+	}
+	cursor, err := c.Aggregate(t.Context(), cmd.P)
+	if err == nil {
+		err = cursor.Close(t.Context())
+	}
+	return err
+}
+
+func mustHaveCode(t *testing.T, err error, code int, message string) {
+	t.Helper()
+	var ce mongo.CommandError
+	if !errors.As(err, &ce) || int(ce.Code) != code || !strings.Contains(ce.Message, message) {
+		t.Errorf("instead of %d (%s): %v", code, message, err)
+	}
+}
+
+// TestOutReplaces requires that $out keeps indexes and options of the collection that it replaces, leaves that as it is when it
+// fails, and shows readers one or the other.
+func TestOutReplaces(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("d")
+	source, target := db.Collection("source"), db.Collection("target")
+	for i := range 1200 {
+		if _, err := source.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "u", Value: i}, {Key: "v", Value: i % 600}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustRun(t, target, bson.D{{Key: "create", Value: "target"}, {Key: "validator", Value: bson.D{{Key: "no", Value: bson.D{{Key: "$exists", Value: false}}}}}})
+	if _, err := target.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "u", Value: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.InsertOne(t.Context(), bson.D{{Key: "_id", Value: "old"}}); err != nil {
+		t.Fatal(err)
+	}
+	count := func() int64 {
+		n, err := target.CountDocuments(t.Context(), bson.D{})
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	mustHaveCode(t, runStages(t, source, `[{"$set": {"_id": "$v"}}, {"$out": "target"}]`), 11000, "E11000")
+	mustHaveCode(t, runStages(t, source, `[{"$set": {"no": {"$eq": ["$_id", 1100]}}}, {"$out": "target"}]`), 121, "validation")
+	if n := count(); n != 1 {
+		t.Errorf("%d documents after a $out that failed", n)
+	}
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for range 30 {
+				if n := count(); n != 1 && n != 1200 {
+					t.Errorf("a reader sees %d documents", n)
+				}
+			}
+		})
+	}
+	if err := runStages(t, source, `[{"$out": "target"}]`); err != nil {
+		t.Error(err)
+	}
+	readers.Wait()
+	if n := count(); n != 1200 {
+		t.Errorf("%d documents after $out", n)
+	}
+	indexes, err := target.Indexes().ListSpecifications(t.Context())
+	if err != nil || len(indexes) != 2 {
+		t.Error(len(indexes), err)
+	}
+	if _, err := target.InsertOne(t.Context(), bson.D{{Key: "no", Value: 1}}); err == nil {
+		t.Error("the validator is gone")
+	}
+	names, err := db.ListCollectionNames(t.Context(), bson.D{})
+	if err != nil || len(names) != 2 {
+		t.Error(names, err)
+	}
+}
+
+func TestOutRefusesCapped(t *testing.T) {
+	t.Parallel()
+	topic := newTopic(t, 10)
+	mustHaveCode(t, runStages(t, topic, `[{"$out": "topic"}]`), 17152, "capped")
+}
+
+// TestMergeErrors requires that an error of a write says what $merge was about to do.
+func TestMergeErrors(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("d")
+	source, target := db.Collection("source"), db.Collection("target")
+	for _, c := range []*mongo.Collection{source, target} {
+		if _, err := c.InsertMany(t.Context(), []any{bson.D{{Key: "_id", Value: 1}, {Key: "k", Value: 1}}, bson.D{{Key: "_id", Value: 2}, {Key: "k", Value: 2}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustRun(t, target, bson.D{{Key: "createIndexes", Value: "target"}, {Key: "indexes", Value: bson.A{
+		bson.D{{Key: "key", Value: bson.D{{Key: "k", Value: 1}}}, {Key: "name", Value: "k"}, {Key: "unique", Value: true}},
+	}}})
+	for stages, want := range map[string]struct {
+		code    int
+		message string
+	}{
+		`[{"$merge": {"into": "target", "whenMatched": "fail"}}]`:                                             {11000, "$merge with whenMatched: fail found an existing document"},
+		`[{"$set": {"_id": 9}}, {"$merge": {"into": "target", "whenMatched": "fail"}}]`:                       {11000, "$merge failed due to a DuplicateKey error"},
+		`[{"$set": {"_id": 9}}, {"$merge": {"into": "target"}}]`:                                              {11000, "$merge failed due to a DuplicateKey error"},
+		`[{"$set": {"_id": 9}}, {"$merge": {"into": "target", "on": "k", "whenMatched": "replace"}}]`:         {66, "$merge failed to update the matching document"},
+		`[{"$merge": {"into": "target", "on": "zz"}}]`:                                                        {51183, "unique"},
+		`[{"$set": {"k": [1]}}, {"$merge": {"into": "target", "on": "k"}}]`:                                   {51185, "array"},
+		`[{"$set": {"_id": 9, "k": 9}}, {"$merge": {"into": "target", "on": "k", "whenNotMatched": "fail"}}]`: {13113, "could not find a matching document"},
+	} {
+		t.Run(stages, func(t *testing.T) { mustHaveCode(t, runStages(t, source, stages), want.code, want.message) })
+	}
+}
