@@ -25,7 +25,7 @@ func TestGrowthIsBounded(t *testing.T) {
 	for text, code := range map[string]mongoerr.Code{
 		double(`"x"`, `{"$concat": ["$$value", "$$value"]}`):                                                               mongoerr.BSONObjectTooLarge,
 		double(`["x"]`, `{"$concatArrays": ["$$value", "$$value"]}`):                                                       mongoerr.ExceededMemoryLimit,
-		double(`["x"]`, `{"$map": {"input": [1, 2], "in": "$$value"}}`):                                                 mongoerr.ExceededMemoryLimit,
+		double(`["x"]`, `{"$map": {"input": [1, 2], "in": "$$value"}}`):                                                    mongoerr.ExceededMemoryLimit,
 		double(`["x"]`, `["$$value", "$$value"]`):                                                                          mongoerr.ExceededMemoryLimit,
 		double(`{}`, `{"a": "$$value", "b": "$$value"}`):                                                                   mongoerr.ExceededMemoryLimit,
 		double(`{}`, `{"$setField": {"field": "a", "input": {"b": "$$value"}, "value": "$$value"}}`):                       mongoerr.ExceededMemoryLimit,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -174,7 +175,7 @@ func (f *fileTable) search(dst []int64, key []byte) ([]int64, error) {
 	buf := make([]byte, tableBlock*tableEntryBytes)
 	for ; block < len(f.firsts) && bytes.Compare(f.firsts[block], key) <= 0; block++ {
 		n, err := f.index.ReadAt(buf, int64(block)*int64(len(buf)))
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("reading a spilled table: %w", err)
 		}
 		entries := tableEntries(buf[:n])
