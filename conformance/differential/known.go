@@ -155,6 +155,13 @@ var knownDifferences = []known{
 		},
 	},
 	{
+		Name:   "$mod by a whole double",
+		Reason: "the 9.0 engine answers a double where the divisor is one; up to 8.0, as in Sheaf, a whole divisor and an integer give an integer",
+		Match: func(_ bool, cmd bson.D, d *difference) bool {
+			return mentionsKey(cmd, "$mod") && isOK(d.A) && isOK(d.B) && sameCount(d.A, d.B) && equalReply(asDoubles(d.A).(bson.D), asDoubles(d.B).(bson.D), isOrdered(cmd, d))
+		},
+	},
+	{
 		Name:   "conflict of paths with an empty document",
 		Reason: "the 9.0 engine takes {$addFields: {a: {}, \"a.b\": 1}} as if a were not there; it refuses all other conflicting paths (40176), as Sheaf does these",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {
@@ -179,10 +186,33 @@ var knownDifferences = []known{
 	},
 }
 
+// asDoubles replaces the integers in a reply by doubles.
+func asDoubles(v any) any {
+	switch v := v.(type) {
+	case int32:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case bson.D:
+		out := make(bson.D, len(v))
+		for i, e := range v {
+			out[i] = bson.E{Key: e.Key, Value: asDoubles(e.Value)}
+		}
+		return out
+	case bson.A:
+		out := make(bson.A, len(v))
+		for i, e := range v {
+			out[i] = asDoubles(e)
+		}
+		return out
+	}
+	return v
+}
+
 // newerCodes are codes of the 9.0 engine and what 8.0 answers.
 var newerCodes = map[int32]int32{
 	10503902: 51744, 10503903: 51745, 10503904: 51746, // $replaceOne, $replaceAll: replacement, find, input
-	9711600: 40096, 9711601: 40097, 50809: 40090, // $indexOfArray: the start's type, its sign, the array
+	9711600: 40096, 9711601: 40097, // $indexOfArray: the start's type, its sign
 	8745900: 40400, // $mergeObjects in $bucketAuto
 }
 
