@@ -8,6 +8,7 @@
 //     will change, waits for other holders, and holds its locks until it ends. It is what a single write uses.
 //   - A snapshot transaction (Engine.BeginSnapshot) reads one snapshot and its own writes. Where another
 //     transaction holds a lock, or has changed the key since the snapshot, Lock fails with ErrConflict at once.
+//   - A Stamp is a place in the order of commits, for logs: a commit puts values under keys that end with it. See Order.
 //   - A counter is a key whose value is a pair of sums. Add is commutative: it takes no lock and never conflicts.
 //
 // Invariants:
@@ -76,6 +77,9 @@ type Engine interface {
 	// Ingest writes sorted, new key-value pairs of a range that no one else writes, faster than transactions do
 	// (index builds). The pairs become visible at once and durable. next returns io.EOF at the end.
 	Ingest(ctx context.Context, next func() (key, value []byte, err error)) error
+	// Order tells which stamps were given and are visible. It forgets them when the engine is closed: who reads stamped keys
+	// after opening advances it beyond them.
+	Order() *Order
 	// Checkpoint makes everything committed durable. dir, where not empty, names a new directory for a
 	// consistent copy of the store.
 	Checkpoint(dir string) error
@@ -148,6 +152,13 @@ type Txn interface {
 	// entries of a record, the record's.
 	Put(key, value []byte) error
 	Delete(key []byte) error
+	// PutStamped puts a value under prefix and the commit's stamp, 8 bytes, big endian, and writes the stamp into the value at
+	// the offset at, 8 bytes, little endian, as BSON has timestamps; a negative offset leaves the value. The stamp is not below
+	// least. Several in one transaction have consecutive stamps in the order of the calls. The transaction's own reads do not
+	// see them.
+	PutStamped(prefix, value []byte, at int, least Stamp) error
+	// Stamp returns the last stamp that Commit gave, 0 for none.
+	Stamp() Stamp
 	// Add adds to a counter. The transaction's own reads do not see it before the commit. A counter key is changed by
 	// Add, and removed by Delete or DeleteRange when no one adds to it any more; never by Put.
 	Add(key []byte, delta Counter) error

@@ -41,6 +41,7 @@ type Engine struct {
 	txns      int64
 	snapshots int64
 	stats     storage.Stats
+	order     storage.Order
 }
 
 var _ storage.Engine = (*Engine)(nil)

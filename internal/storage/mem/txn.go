@@ -45,6 +45,9 @@ type txn struct {
 	begun    uint64
 	writes   *btree.BTreeG[write]
 	counters []counterChange
+	stamped  []stampedWrite
+	least    storage.Stamp // of the stamps to come
+	stamp    storage.Stamp // the last one given
 	changes  int
 	bytes    int
 	ended    bool
@@ -215,6 +218,7 @@ func (t *txn) Commit(durability storage.Durability) error {
 		return err
 	}
 	apply(e.tree, t.writes)
+	t.putStamped()
 	e.commits++
 	if e.snapTxns > 0 {
 		for _, hash := range t.owner.Held() {
@@ -261,5 +265,5 @@ func (t *txn) Rollback() {
 	}
 	e.mu.Unlock()
 	e.locks.Release(&t.owner)
-	t.view, t.writes, t.counters = nil, nil, nil
+	t.view, t.writes, t.counters, t.stamped = nil, nil, nil, nil
 }

@@ -18,12 +18,13 @@ func (t *txn) Commit(durability storage.Durability) error {
 		t.end()
 		return storage.ErrClosed
 	}
-	err := s.commit(durability)
+	stamp, err := s.commit(durability)
 	e.pins.release(p)
 	t.end()
 	if err != nil {
 		return err
 	}
+	t.stamp = stamp
 	if durability == storage.Durable {
 		e.commitsDurable.Add(1)
 	} else {
@@ -35,14 +36,15 @@ func (t *txn) Commit(durability storage.Durability) error {
 // shrinks reports whether the transaction deletes more than it adds, roughly.
 func (s *txnState) shrinks() bool { return s.deletes > 0 && s.putBytes <= smallWrite }
 
-// commit writes the changes. It releases the locks early where the commit is visible before it is durable.
-func (s *txnState) commit(durability storage.Durability) (err error) {
+// commit writes the changes, and returns the last stamp that it gave. It releases the locks early where the commit is visible
+// before it is durable.
+func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, err error) {
 	e := s.engine
-	if len(s.writes) == 0 && len(s.counters) == 0 {
-		return nil
+	if len(s.writes) == 0 && len(s.counters) == 0 && len(s.stamped) == 0 {
+		return 0, nil
 	}
 	if err := e.guard.admit(s.shrinks()); err != nil {
-		return err
+		return 0, err
 	}
 	if s.batch == nil {
 		s.batch = e.db.NewBatch()
@@ -50,7 +52,7 @@ func (s *txnState) commit(durability storage.Durability) (err error) {
 	for i := range s.counters {
 		c := &s.counters[i]
 		if err := s.batch.Merge(c.entry.key, c.delta.Append(s.encoded[:0]), nil); err != nil {
-			return e.wrap(err)
+			return 0, e.wrap(err)
 		}
 	}
 	defer e.contain(&err)
@@ -66,12 +68,9 @@ func (s *txnState) commit(durability storage.Durability) (err error) {
 		// From here on every sync of the WAL is a real one.
 		e.guard.durable.Add(1)
 		defer e.guard.durable.Add(-1)
-		err = e.db.ApplyNoSyncWait(s.batch, pebble.Sync)
-	} else {
-		err = e.db.Apply(s.batch, pebble.Sync)
 	}
-	if err != nil {
-		return e.wrap(err)
+	if stamp, err = s.apply(durability); err != nil {
+		return 0, e.wrap(err)
 	}
 	visible = true
 	s.visible()
@@ -79,10 +78,25 @@ func (s *txnState) commit(durability storage.Durability) (err error) {
 		// The next holder of these locks reads what was committed here, and its own durable commit can share the fsync.
 		e.locks.Release(&s.owner)
 		if err := s.batch.SyncWait(); err != nil {
-			return e.wrap(err)
+			return 0, e.wrap(err)
 		}
 	}
-	return e.guard.failure()
+	return stamp, e.guard.failure()
+}
+
+// apply gives the batch to Pebble. Stamps are taken at the last moment: readers of stamped keys wait for every commit that
+// has one.
+func (s *txnState) apply(durability storage.Durability) (stamp storage.Stamp, err error) {
+	e := s.engine
+	if len(s.stamped) > 0 {
+		var first storage.Stamp
+		first, stamp = s.stampWrites(s.committed)
+		defer e.order.End(first)
+	}
+	if durability == storage.Durable {
+		return stamp, e.db.ApplyNoSyncWait(s.batch, pebble.Sync)
+	}
+	return stamp, e.db.Apply(s.batch, pebble.Sync)
 }
 
 // visible does what must follow a visible commit before its locks are released.

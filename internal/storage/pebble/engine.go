@@ -24,6 +24,7 @@ type Engine struct {
 	pebbleOpts *pebble.Options
 	locks      *lock.Table
 	history    lock.History
+	order      storage.Order
 	counters   counters
 	records    *records
 	background *compactor

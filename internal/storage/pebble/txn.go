@@ -21,7 +21,11 @@ const (
 
 // txn implements storage.Txn. It is a handle: what it consists of is pooled, and taken away when it ends, so that a
 // late call cannot touch another transaction.
-type txn struct{ state *txnState }
+type txn struct {
+	state *txnState
+	// stamp is the last one that Commit gave.
+	stamp storage.Stamp
+}
 
 // txnState is a transaction that has not ended.
 type txnState struct {
@@ -38,6 +42,9 @@ type txnState struct {
 	// latest finds the last write of a key by its hash, once there are many.
 	latest   map[uint64]int32
 	counters []counterChange
+	// stamped are the places in the batch that wait for stamps, none of which is below least.
+	stamped []stampedWrite
+	least   storage.Stamp
 	// committed is the batch's memory from the commit on: Pebble takes a large batch's away.
 	committed []byte
 	// ordered has the writes in key order, for iterators; nil before the first iterator.
@@ -121,6 +128,10 @@ func (t *txn) end() {
 	s.writes, s.latest = s.writes[:0], nil
 	clear(s.counters)
 	s.counters = s.counters[:0]
+	if cap(s.stamped) > keepWrites {
+		s.stamped = nil
+	}
+	s.stamped, s.least = s.stamped[:0], 0
 	s.ordered = nil
 	s.bytes, s.putBytes, s.deletes = 0, 0, 0
 	s.committed = nil
@@ -418,7 +429,7 @@ func (t *txn) Len() int {
 	if t.state == nil {
 		return 0
 	}
-	return len(t.state.writes) + len(t.state.counters)
+	return len(t.state.writes) + len(t.state.stamped) + len(t.state.counters)
 }
 
 // Bytes implements storage.Txn.

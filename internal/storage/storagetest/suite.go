@@ -56,6 +56,8 @@ func Run(t *testing.T, open Open) {
 		{"SnapshotTxnNoConflict", testSnapshotTxnNoConflict},
 		{"SnapshotTxnsFirstCommitterWins", testFirstCommitterWins},
 		{"SnapshotTransfers", testSnapshotTransfers},
+		{"Stamps", testStamps},
+		{"StampsConcurrent", testStampsConcurrent},
 		{"Counters", testCounters},
 		{"CountersConcurrent", testCountersConcurrent},
 		{"CountersEnd", testCountersEnd},

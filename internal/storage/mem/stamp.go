@@ -1,0 +1,48 @@
+package mem
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// stampedWrite is a value that waits for its stamp.
+type stampedWrite struct {
+	prefix, value []byte
+	at            int
+}
+
+// Order implements storage.Engine.
+func (e *Engine) Order() *storage.Order { return &e.order }
+
+// PutStamped implements storage.Txn.
+func (t *txn) PutStamped(prefix, value []byte, at int, least storage.Stamp) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	t.changes++
+	t.bytes += len(prefix) + storage.StampSize + len(value)
+	t.stamped = append(t.stamped, stampedWrite{prefix: bytes.Clone(prefix), value: cloneValue(value), at: at})
+	t.least = max(t.least, least)
+	return nil
+}
+
+// Stamp implements storage.Txn.
+func (t *txn) Stamp() storage.Stamp { return t.stamp }
+
+// putStamped puts what waited for stamps. The engine is locked.
+func (t *txn) putStamped() {
+	if len(t.stamped) == 0 {
+		return
+	}
+	first := t.engine.order.Begin(t.least, len(t.stamped))
+	for i, w := range t.stamped {
+		t.stamp = first + storage.Stamp(i)
+		if w.at >= 0 {
+			binary.LittleEndian.PutUint64(w.value[w.at:], uint64(t.stamp))
+		}
+		t.engine.tree.Set(item{key: binary.BigEndian.AppendUint64(w.prefix, uint64(t.stamp)), value: w.value})
+	}
+	t.engine.order.End(first)
+}

@@ -1,0 +1,105 @@
+package storage
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Stamp is the place of a change in the order of all changes that have one: seconds since 1970 in the upper half, a
+// number within the second from 1 on in the lower half, as in a BSON timestamp.
+type Stamp uint64
+
+// NewStamp returns the stamp of a second and a number in it.
+func NewStamp(seconds, number uint32) Stamp { return Stamp(uint64(seconds)<<32 | uint64(number)) }
+
+// Seconds returns the seconds since 1970.
+func (s Stamp) Seconds() uint32 { return uint32(s >> 32) }
+
+// Number returns the number within the second.
+func (s Stamp) Number() uint32 { return uint32(s) }
+
+// StampSize is how many bytes a stamp takes in a key.
+const StampSize = 8
+
+// Order gives stamps to commits. Commits that were given stamps become visible in any order; Visible is the stamp up to which
+// all of them have, or have failed, so that who reads stamped keys up to there will never find a new one among them. Engines
+// have one; it is safe for concurrent use.
+type Order struct {
+	mu   sync.Mutex
+	last Stamp
+	// under are the commits under way by their stamps; the first is at head, and has not ended.
+	under []commitUnder
+	head  int
+
+	visible atomic.Uint64
+	arrived chan struct{} // nil while nobody waits
+}
+
+type commitUnder struct {
+	first, last Stamp
+	ended       bool
+}
+
+// Begin gives n consecutive stamps, none below least, to a commit that is about to become visible, and returns the first.
+// End must follow.
+func (o *Order) Begin(least Stamp, n int) Stamp {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first := max(o.last+1, least)
+	o.last = first + Stamp(n) - 1
+	o.under = append(o.under, commitUnder{first: first, last: o.last})
+	return first
+}
+
+// End says that the commit with that first stamp is visible, or will never be.
+func (o *Order) End(first Stamp) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := o.head; i < len(o.under); i++ {
+		if o.under[i].first == first {
+			o.under[i].ended = true
+			break
+		}
+	}
+	from := o.head
+	for o.head < len(o.under) && o.under[o.head].ended {
+		o.visible.Store(uint64(o.under[o.head].last))
+		o.head++
+	}
+	if o.head == from {
+		return
+	}
+	if o.head == len(o.under) {
+		o.under, o.head = o.under[:0], 0
+	}
+	if o.arrived != nil {
+		close(o.arrived)
+		o.arrived = nil
+	}
+}
+
+// Advance lets later stamps be greater than s. Where no commit is under way, s counts as visible.
+func (o *Order) Advance(s Stamp) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s <= o.last {
+		return
+	}
+	o.last = s
+	if o.head == len(o.under) {
+		o.visible.Store(uint64(s))
+	}
+}
+
+// Visible returns the stamp up to which everything that was stamped can be read: by who takes a snapshot afterwards.
+func (o *Order) Visible() Stamp { return Stamp(o.visible.Load()) }
+
+// Arrival returns a channel that is closed when Visible grows by a commit. Asked for before Visible, it misses nothing.
+func (o *Order) Arrival() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.arrived == nil {
+		o.arrived = make(chan struct{})
+	}
+	return o.arrived
+}

@@ -1,0 +1,59 @@
+package pebble
+
+import (
+	"encoding/binary"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// stampedWrite is a value that waits for its stamp; its key ends where the stamp begins, in the batch.
+type stampedWrite struct {
+	// keyAt and valueAt are offsets in the batch of the stamp in the key, and in the value; -1 for none there.
+	keyAt, valueAt int
+}
+
+// Order implements storage.Engine.
+func (e *Engine) Order() *storage.Order { return &e.order }
+
+// PutStamped implements storage.Txn.
+func (t *txn) PutStamped(prefix, value []byte, at int, least storage.Stamp) error {
+	s, err := t.writable()
+	if err != nil {
+		return err
+	}
+	op := s.batch.SetDeferred(len(prefix)+storage.StampSize, len(value))
+	copy(op.Key, prefix)
+	clear(op.Key[len(prefix):])
+	copy(op.Value, value)
+	if err := op.Finish(); err != nil {
+		return s.engine.wrap(err)
+	}
+	// The record ends with | key | length of the value | value |.
+	valueAt := s.batch.Len() - len(value)
+	w := stampedWrite{keyAt: valueAt - uvarintLen(len(value)) - storage.StampSize, valueAt: -1}
+	if at >= 0 {
+		w.valueAt = valueAt + at
+	}
+	s.stamped = append(s.stamped, w)
+	s.least = max(s.least, least)
+	s.bytes += len(prefix) + storage.StampSize + len(value)
+	s.putBytes += len(value)
+	return nil
+}
+
+// Stamp implements storage.Txn.
+func (t *txn) Stamp() storage.Stamp { return t.stamp }
+
+// stampWrites takes stamps and writes them into the batch. It returns the first and the last one.
+func (s *txnState) stampWrites(batch []byte) (first, last storage.Stamp) {
+	first = s.engine.order.Begin(s.least, len(s.stamped))
+	last = first
+	for i, w := range s.stamped {
+		last = first + storage.Stamp(i)
+		binary.BigEndian.PutUint64(batch[w.keyAt:], uint64(last))
+		if w.valueAt >= 0 {
+			binary.LittleEndian.PutUint64(batch[w.valueAt:], uint64(last))
+		}
+	}
+	return first, last
+}

@@ -1,0 +1,131 @@
+package storagetest
+
+import (
+	"encoding/binary"
+	"sync"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+func testStamps(t *testing.T, e storage.Engine) {
+	order := e.Order()
+	if order.Visible() != 0 {
+		t.Fatalf("a new engine has stamp %d", order.Visible())
+	}
+	least := storage.NewStamp(100, 1)
+	txn := e.Begin()
+	noError(t, txn.PutStamped([]byte("log"), []byte("--------one"), 0, least))
+	noError(t, txn.PutStamped([]byte("log"), []byte("two"), -1, least))
+	if txn.Len() != 2 || txn.Bytes() != 2*11+14 {
+		t.Errorf("length %d, %d bytes", txn.Len(), txn.Bytes())
+	}
+	arrival := order.Arrival()
+	noError(t, txn.Commit(storage.Buffered))
+	<-arrival
+	if txn.Stamp() != least+1 || order.Visible() != least+1 {
+		t.Errorf("stamp %x, visible %x", txn.Stamp(), order.Visible())
+	}
+	second := e.Begin()
+	noError(t, second.PutStamped([]byte("log"), []byte("three"), -1, 5))
+	noError(t, second.Commit(storage.Durable))
+	order.Advance(storage.NewStamp(200, 7))
+	order.Advance(3)
+	third := e.BeginSnapshot()
+	noError(t, third.PutStamped([]byte("log"), []byte("four"), -1, 5))
+	noError(t, third.Commit(storage.Buffered))
+	rolledBack := e.Begin()
+	noError(t, rolledBack.PutStamped([]byte("log"), []byte("never"), -1, 5))
+	rolledBack.Rollback()
+	empty := e.Begin()
+	noError(t, empty.Commit(storage.Buffered))
+	if empty.Stamp() != 0 || rolledBack.Stamp() != 0 {
+		t.Error("a stamp without a commit")
+	}
+	stamps, values := readLog(t, e)
+	wantStamps := []storage.Stamp{least, least + 1, least + 2, storage.NewStamp(200, 8)}
+	wantValues := []string{string(binary.LittleEndian.AppendUint64(nil, uint64(least))) + "one", "two", "three", "four"}
+	for i := range wantStamps {
+		if i >= len(stamps) || stamps[i] != wantStamps[i] || values[i] != wantValues[i] {
+			t.Fatalf("the log has %x %q, want %x %q", stamps, values, wantStamps, wantValues)
+		}
+	}
+	if len(stamps) != len(wantStamps) {
+		t.Errorf("the log has %x %q", stamps, values)
+	}
+}
+
+// readLog returns the stamps and values under "log".
+func readLog(t *testing.T, r storage.Engine) (stamps []storage.Stamp, values []string) {
+	t.Helper()
+	snapshot := r.NewSnapshot()
+	defer snapshot.Close()
+	it, err := snapshot.NewIter([]byte("log"), []byte("loh"))
+	noError(t, err)
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		stamps = append(stamps, storage.Stamp(binary.BigEndian.Uint64(it.Key()[3:])))
+		value, err := it.Value()
+		noError(t, err)
+		values = append(values, string(value))
+	}
+	noError(t, it.Err())
+	return stamps, values
+}
+
+// testStampsConcurrent reads up to the visible stamp while others commit: nothing that was passed may appear later.
+func testStampsConcurrent(t *testing.T, e storage.Engine) {
+	const writers, commits = 8, 100
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range commits {
+				txn := e.Begin()
+				for range 1 + i%3 {
+					if err := txn.PutStamped([]byte("log"), []byte{byte(w)}, -1, 1); err != nil {
+						t.Error(err)
+					}
+				}
+				durability := storage.Buffered
+				if i%10 == 0 {
+					durability = storage.Durable
+				}
+				if err := txn.Commit(durability); err != nil {
+					t.Error(err)
+				}
+				if txn.Stamp() == 0 {
+					t.Error("no stamp")
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	var seen []storage.Stamp
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		visible := e.Order().Visible()
+		stamps, _ := readLog(t, e)
+		n := 0
+		for n < len(stamps) && stamps[n] <= visible {
+			n++
+		}
+		for i, stamp := range seen {
+			if i >= n || stamps[i] != stamp {
+				t.Fatalf("stamp %d at %d was read, now there is %x", stamp, i, stamps[:n])
+			}
+		}
+		seen = stamps[:n]
+	}
+	total := 0
+	for i := range commits {
+		total += writers * (1 + i%3)
+	}
+	if len(seen) != total || seen[total-1] != storage.Stamp(total) {
+		t.Errorf("%d stamps up to %d, want %d", len(seen), e.Order().Visible(), total)
+	}
+}
