@@ -39,6 +39,9 @@ func (g *generator) lookupStage() bson.A {
 	case 2, 3:
 		spec = append(spec, pipeline()...)
 	default:
+		if path, _ := equality[1].Value.(string); strings.Contains(path, ".") {
+			equality[1].Value = "q"
+		}
 		spec = append(append(spec, equality...), pipeline()...)
 	}
 	if !g.indexed {
@@ -115,11 +118,20 @@ func (g *generator) window() any {
 		}
 	}
 	function := func() bson.D {
+		if ranged && !g.chance(4) { // equal keys have no order
+			name := pick(g, []string{"$sum", "$avg", "$stdDevPop", "$count"})
+			argument := any(bson.D{})
+			if name != "$count" {
+				argument = g.expression(numberKind, 1)
+			}
+			return bson.D{{Key: name, Value: argument}, {Key: "window", Value: fields("range", pick(g, windowBounds), "unit", unit)}}
+		}
+		if ranged {
+			return op(pick(g, []string{"$rank", "$denseRank"}), bson.D{})
+		}
 		call, _ := g.windowFunction(unit).(bson.D)
 		switch {
 		case isRankLike(call[0].Key):
-		case ranged:
-			call = append(call, bson.E{Key: "window", Value: fields("range", pick(g, windowBounds), "unit", unit)})
 		case g.chance(2):
 			call = append(call, bson.E{Key: "window", Value: fields("documents", pick(g, windowBounds))})
 		}

@@ -24,6 +24,9 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	}
 	a, b := max(errorCode(d.A), writeErrorCode(d.A)), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)
+	if ok && a != 0 && b == 0 && p.isUnread(ctx, question, a) {
+		return &unreadMistake
+	}
 	if a == 0 || b == 0 || a == b || !ok {
 		return nil
 	}
@@ -32,6 +35,33 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 		return &severalMistakes
 	}
 	return nil
+}
+
+// unreadMistake is the difference that isUnread recognises.
+var unreadMistake = known{
+	Name:   "an error in what no stage reads",
+	Reason: "both servers answer the first stages with the error; a later stage drops the field or the order that is in error, and Sheaf does not compute what nobody reads",
+}
+
+// dropping are the stages that read only what they name.
+var dropping = []string{"$group", "$bucket", "$bucketAuto", "$sortByCount", "$count", "$project", "$replaceWith", "$replaceRoot", "$facet", "$unset"}
+
+// isUnread reports whether both servers answer a pipeline's first stages with an error, and a stage that drops fields follows.
+func (p *pair) isUnread(ctx context.Context, question bson.D, code int32) bool {
+	stages, _ := lookup(question, "pipeline").(bson.A)
+	for i := 1; i < len(stages); i++ {
+		next, _ := stages[i].(bson.D)
+		if len(next) == 0 || !slices.Contains(dropping, next[0].Key) {
+			continue
+		}
+		first := slices.Clone(question)
+		first[1].Value = stages[:i]
+		d, err := p.compare(ctx, first)
+		if err == nil && errorCode(d.A) == code && errorCode(d.B) == code {
+			return true
+		}
+	}
+	return false
 }
 
 // ids returns the _id values of the collection on server A.
