@@ -13,7 +13,7 @@ func arrayOperators() []definition {
 		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
 		op1("$last", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$last", v, -1) }),
 		lazily(opAssociative("$concatArrays", "array", assocFull, plainN(concatArrays)), 1),
-		op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil }),
+		total(op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil })),
 		make1("$size", "array", size),
 		op2("$in", "array", in),
 		lazily(opN("$slice", "array", 2, 3, slice), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),

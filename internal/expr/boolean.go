@@ -44,7 +44,7 @@ func booleanOperators() []definition {
 	return []definition{
 		logical("$and", false, func(args []Expr) Expr { return &And{args} }),
 		logical("$or", true, func(args []Expr) Expr { return &Or{args} }),
-		op1("$not", "boolean", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil }),
+		total(op1("$not", "boolean", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil })),
 	}
 }
 

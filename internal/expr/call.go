@@ -29,8 +29,9 @@ func plainN(fn func([]bsonx.Value) (bsonx.Value, error)) funcN {
 }
 
 type call1 struct {
-	arg Expr
-	fn  func1
+	arg   Expr
+	fn    func1
+	total bool // fn returns no error
 }
 
 func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
@@ -44,8 +45,9 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 func (c *call1) children() []Expr { return []Expr{c.arg} }
 
 type call2 struct {
-	a, b Expr
-	fn   func2
+	a, b  Expr
+	fn    func2
+	total bool // fn returns no error
 }
 
 func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
@@ -167,7 +169,7 @@ func make1(name, family string, fn func1) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &call1{args[0], fn}, nil
+			return &call1{arg: args[0], fn: fn}, nil
 		},
 	}
 }
@@ -186,7 +188,7 @@ func make2(name, family string, fn func2) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &call2{args[0], args[1], fn}, nil
+			return &call2{a: args[0], b: args[1], fn: fn}, nil
 		},
 	}
 }

@@ -79,9 +79,9 @@ func comparisonOperators() []definition {
 	return []definition{
 		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
 		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
-		make2("$cmp", "comparison", func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
+		total(make2("$cmp", "comparison", func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 			return out.Int32(int32(sign(compare(a, b)))), nil
-		}),
+		})),
 	}
 }
 

@@ -4,7 +4,7 @@ import "github.com/sheafdb/sheaf/internal/bsonx"
 
 func typeOperators() []definition {
 	return []definition{
-		op1("$type", "type", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.String(v.Type.String()), nil }),
-		op1("$isNumber", "type", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type.IsNumber()), nil }),
+		total(op1("$type", "type", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.String(v.Type.String()), nil })),
+		total(op1("$isNumber", "type", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type.IsNumber()), nil })),
 	}
 }

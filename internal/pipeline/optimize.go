@@ -1,7 +1,8 @@
 package pipeline
 
 // Rule is a rule of the optimiser. A pipeline gives the same documents with it and without; what may differ is which
-// errors are avoided because fewer documents reach a stage.
+// errors are avoided because fewer documents reach a stage. What a stage computes of the documents that reach it is computed even
+// where nobody reads it, unless it cannot fail.
 type Rule uint16
 
 // The rules, in the order in which they are applied.

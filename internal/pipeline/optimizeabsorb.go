@@ -16,7 +16,8 @@ func (*absorbed) open(src Source, _ *Env) Source { return src }
 
 func (*absorbed) needs(*needs) {}
 
-// absorbProjects lets a $group compute what the stage before it computes, without a document in between.
+// absorbProjects lets a $group compute what the stage before it computes, without a document in between. What may fail must be
+// computed for each document as before: where the $group does not, the stage stays.
 func absorbProjects(steps []step) []step {
 	changed := steps
 	for i := len(steps) - 1; i > 0; i-- {
@@ -63,7 +64,7 @@ func (p *Pipeline) Unabsorbed() *Pipeline {
 // absorber rewrites the expressions of a $group so that they read documents as they were before a projection.
 type absorber struct {
 	from *projection.Projection
-	used map[string]bool // the computed fields that are read already
+	used map[string]bool // the computed fields that are read already, of each document
 }
 
 // group returns the rewritten stage; nil where that cannot be done, or would compute something twice.
@@ -83,6 +84,11 @@ func (a *absorber) group(g *group) *group {
 			return nil
 		}
 		out.fields[i] = &acc
+	}
+	for _, name := range a.from.MayFail() {
+		if !a.used[name] {
+			return nil
+		}
 	}
 	out.compile()
 	return &out

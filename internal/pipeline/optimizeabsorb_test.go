@@ -58,3 +58,37 @@ func TestUnabsorbed(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsStay runs pipelines in which a stage fails whose result no later stage reads: the rules keep the error.
+func TestErrorsStay(t *testing.T) {
+	t.Parallel()
+	docs := []bsonx.Doc{parseJSON(t, `{"_id": 1, "a": 1, "l": [1, 2]}`), parseJSON(t, `{"_id": 2, "a": 0}`), parseJSON(t, `{"_id": 3, "a": 1}`)}
+	fails := `{"$divide": [6, "$a"]}`
+	for _, stages := range []string{
+		`{"$set": {"x": ` + fails + `}}, {"$group": {"_id": null, "n": {"$sum": 1}}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$group": {"_id": "$y", "n": {"$first": "$a"}}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$group": {"_id": "$l", "n": {"$first": "$x"}}}`,
+		`{"$set": {"o.x": ` + fails + `}}, {"$group": {"_id": "$a"}}`,
+		`{"$project": {"x": ` + fails + `, "y": "$a"}}, {"$group": {"_id": "$y"}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$set": {"y": "$a"}}, {"$group": {"_id": "$y"}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$unset": "x"}, {"$group": {"_id": "$a"}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$sortByCount": "$l"}`,
+		`{"$set": {"x": ` + fails + `}}, {"$count": "n"}`,
+		`{"$set": {"x": ` + fails + `}}, {"$project": {"a": 1}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$replaceWith": {"a": "$a"}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$bucketAuto": {"groupBy": "$_id", "buckets": 2}}`,
+		`{"$set": {"x": ` + fails + `}}, {"$sort": {"_id": 1}}, {"$limit": 1}`,
+		`{"$set": {"x": ` + fails + `}}, {"$unwind": "$l"}, {"$group": {"_id": "$l"}}`,
+		`{"$setWindowFields": {"output": {"w": {"$sum": ` + fails + `}}}}, {"$group": {"_id": "$a"}}`,
+		`{"$group": {"_id": ` + fails + `}}, {"$count": "n"}`,
+		`{"$group": {"_id": ` + fails + `}}, {"$match": {"$alwaysFalse": 1}}`,
+		`{"$match": {"$expr": ` + fails + `}}, {"$skip": 1}, {"$match": {"x": {"$in": []}}}`,
+	} {
+		list := parseJSON(t, `{"v": [`+stages+`]}`).Lookup("v")
+		for _, rule := range append(pipeline.Rules(), 0, pipeline.AllRules) {
+			if got := outcomeOf(list, docs, rule, nil); got.err == nil {
+				t.Errorf("%s\nwithout %q: no error", stages, rule)
+			}
+		}
+	}
+}

@@ -39,9 +39,12 @@ func deleteSteps(steps []step, drop func(step) bool) []step {
 	return kept
 }
 
-// markConstants is RuleConstant.
+// markConstants is RuleConstant. What comes before must not be able to fail: it is not run.
 func markConstants(steps []step) []step {
 	for i, s := range steps {
+		if i > 0 && canFail(steps[i-1]) {
+			break
+		}
 		m, ok := s.stage.(*match)
 		if ok && m.filter.Normalize().Root.Kind() == filter.KindAlwaysFalse {
 			steps = slices.Clone(steps)
@@ -50,6 +53,20 @@ func markConstants(steps []step) []step {
 		}
 	}
 	return steps
+}
+
+// canFail reports whether a stage may raise an error; of most it is not known that they do not.
+func canFail(s step) bool {
+	switch stage := s.stage.(type) {
+	case *limit, *skip, *unwind:
+		return false
+	case *match:
+		return slices.ContainsFunc(stage.predicates(), func(p predicate) bool { return p.canFail || p.fixed })
+	case *project:
+		return stage.projection.NeedsDetails() || len(stage.projection.MayFail()) > 0
+	default:
+		return true
+	}
 }
 
 // mergeAdjacent is RuleMerge.

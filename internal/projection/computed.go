@@ -1,6 +1,10 @@
 package projection
 
-import "github.com/sheafdb/sheaf/internal/expr"
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/expr"
+)
 
 // Computed returns the paths of the fields that expressions compute, and what these read.
 func (p *Projection) Computed() (paths []string, deps expr.Dependencies) {
@@ -20,4 +24,16 @@ func (n *node) computed(paths []string, prefix string) []string {
 		}
 	}
 	return paths
+}
+
+// MayFail returns the top-level fields in which something is computed that may raise an error.
+func (p *Projection) MayFail() []string {
+	var names []string
+	for i := range p.root.fields {
+		one := &node{fields: p.root.fields[i : i+1]}
+		if slices.ContainsFunc(one.expressions(nil), func(e expr.Expr) bool { return !expr.CannotFail(e) }) {
+			names = append(names, p.root.fields[i].name)
+		}
+	}
+	return names
 }
