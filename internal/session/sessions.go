@@ -34,7 +34,8 @@ func (id SessionID) IsZero() bool { return id == SessionID{} }
 // Session is a logical session.
 type Session struct {
 	ID      SessionID
-	lastUse atomic.Int64 // milliseconds since 1970, or ended
+	lastUse atomic.Int64            // milliseconds since 1970, or ended
+	txns    atomic.Pointer[numbers] // nil before the first transaction number
 }
 
 // ended is the last use of a session that was removed from the registry. It never comes back: its id gets a new Session.
