@@ -82,8 +82,15 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 		}
 		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n}, env)}, nil
 	}
-	q.Projection, q.ProjectionSpec = rest.Needs()
-	q.OptionalProjection = true
+	if pushed, left := rest.SplitMeta(); pushed != nil {
+		q.Projection, q.ProjectionSpec, rest = pushed.Projection, pushed.Spec, left
+		if err := q.CheckMeta(); err != nil {
+			return nil, err
+		}
+	} else {
+		q.Projection, q.ProjectionSpec = rest.Needs()
+		q.OptionalProjection = true
+	}
 	in, err := openSource(ctx, p.service, q)
 	if err != nil {
 		return nil, err

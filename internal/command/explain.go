@@ -216,7 +216,7 @@ func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
 	if req.Bool("remove") {
 		kind = plan.ExplainFindAndDelete
 	}
-	q, err := req.writeQuery(sc, query, req.Doc("sort"), req.Get("hint"))
+	q, err := req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"))
 	return &plan.ExplainRequest{Query: q, Command: kind, Upsert: req.Bool("upsert")}, err
 }
 

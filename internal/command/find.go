@@ -105,8 +105,10 @@ func findQuery(req *Request, name string, c *table.Collection, q *plan.Query) er
 	if q.Filter, err = sc.filterOrAll(a.filter); err != nil {
 		return err
 	}
-	q.Projection, err = sc.projection(q.ProjectionSpec, q.Filter)
-	return err
+	if q.Projection, err = sc.projection(q.ProjectionSpec, q.Filter); err != nil {
+		return err
+	}
+	return q.CheckMeta()
 }
 
 // findArgs are the arguments of a find that say what to look for. They are read in one pass: most finds have few of the
@@ -170,6 +172,7 @@ func (a *findArgs) check(req *Request, name string, c *table.Collection) error {
 		if err := checkSort(q.Sort); err != nil {
 			return err
 		}
+		q.Sort = orderOf(q.Sort)
 	}
 	switch {
 	case a.ntoreturn:

@@ -119,7 +119,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if m.proj, err = sc.projection(m.req.Doc("fields"), f); err != nil {
 		return err
 	}
-	query := write.Query{Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), One: true}
+	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), One: true}
 	st := &write.DeleteStatement{Query: query, Deleted: m.take}
 	n, err := m.req.runDeleteStatement(ctx, m.req.DB, m.name, st, m.opts)
 	if err != nil {
@@ -136,7 +136,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builder) error {
 	spec := &updateSpec{
 		query: m.queryDoc(), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
-		hint: m.req.Get("hint"), sort: m.req.Doc("sort"), upsert: m.req.Bool("upsert"),
+		hint: m.req.Get("hint"), sort: orderOf(m.req.Doc("sort")), upsert: m.req.Bool("upsert"),
 	}
 	st := new(write.UpdateStatement)
 	err := m.req.compileUpdate(sc, spec, st)

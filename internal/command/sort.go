@@ -19,7 +19,8 @@ const (
 	codeEmptyPath     = mongoerr.Code(40352)
 	codeTrailingDot   = mongoerr.Code(40353)
 	codeEmptyPart     = mongoerr.Code(15998)
-	codeNoTextScore   = mongoerr.Code(40218)
+	codeMetaSort      = mongoerr.Code(31138)
+	codeNoMeta        = mongoerr.Code(40218)
 )
 
 // checkSort refuses sort patterns that MongoDB refuses.
@@ -86,12 +87,48 @@ func checkSortValue(name string, v bsonx.Value) error {
 
 func checkSortMeta(name string, v bsonx.Value) error {
 	first := v.Doc().First()
-	switch {
-	case v.Doc().Len() != 1 || string(first.Key) != "$meta" || first.Value.Type != bsonx.TypeString:
+	if v.Doc().Len() != 1 || string(first.Key) != "$meta" || first.Value.Type != bsonx.TypeString {
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification: %s: %s", name, bsonx.FormatShell(v))
-	case first.Value.Str() == "textScore":
-		return mongoerr.New(codeNoTextScore, "query requires text score metadata, but it is not available")
-	default:
-		return mongoerr.New(mongoerr.NotImplemented, "sorting by the metadata '%s' is not supported yet", first.Value.Str())
 	}
+	missing := ""
+	switch kind := first.Value.Str(); kind {
+	case randVal:
+		return nil
+	case "textScore":
+		missing = "text score"
+	case "geoNearDistance":
+		missing = "$geoNear distance"
+	case "searchScore":
+		missing = "$search score"
+	case "vectorSearchScore":
+		missing = "$vectorSearch score"
+	default:
+		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %q", kind)
+	}
+	return mongoerr.New(codeNoMeta, "query requires %s metadata, but it is not available", missing)
+}
+
+// randVal is the metadata of $sample. Documents of a collection have none, so that it orders nothing.
+const randVal = "randVal"
+
+// orderOf returns a checked pattern without the keys that order nothing.
+func orderOf(pattern bsonx.Doc) bsonx.Doc {
+	for it := pattern.Iter(); it.Next(); {
+		if it.Value().Type == bsonx.TypeDocument {
+			return withoutMeta(pattern)
+		}
+	}
+	return pattern
+}
+
+func withoutMeta(pattern bsonx.Doc) bsonx.Doc {
+	var out bsonx.Builder
+	out.StartDoc()
+	for it := pattern.Iter(); it.Next(); {
+		if v := it.Value(); v.Type != bsonx.TypeDocument {
+			out.Value(string(it.Key()), v)
+		}
+	}
+	out.End()
+	return bsonx.Doc(out.Bytes())
 }

@@ -238,6 +238,7 @@ func (r *Request) compileUpdate(sc scope, spec *updateSpec, st *write.UpdateStat
 	if err := checkSort(spec.sort); err != nil {
 		return err
 	}
+	spec.sort = orderOf(spec.sort)
 	arrayFilters, err := docsOf("update.updates.arrayFilters", spec.arrayFilters)
 	if err != nil {
 		return err

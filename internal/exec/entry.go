@@ -40,6 +40,21 @@ func (e *EntryFields) Decode(row *Row) ([]bsonx.Value, error) {
 	return e.values, nil
 }
 
+// Document appends to dst the document of the row's index key, each value under its path.
+func (e *EntryFields) Document(dst []byte, row *Row) (bsonx.Doc, error) {
+	values, err := e.Decode(row)
+	if err != nil {
+		return nil, err
+	}
+	out := bsonx.NewBuilder(dst)
+	out.StartDoc()
+	for i, f := range patternOf(row.Index) {
+		out.Value(f.Path, values[i])
+	}
+	out.End()
+	return out.Bytes(), nil
+}
+
 var idPattern = index.Pattern{{Path: "_id"}}
 
 func patternOf(ix *table.Index) index.Pattern {

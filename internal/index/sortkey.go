@@ -2,6 +2,7 @@ package index
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -20,13 +21,35 @@ func NewSortKeyGen(p Pattern) *SortKeyGen { return &SortKeyGen{gen: NewKeyGen(p,
 // Append appends the sort key of doc. It fails with BadValue where two fields of the pattern lead through different
 // arrays.
 func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
-	g.keys.Reset()
-	err := g.gen.Generate(doc, &g.keys)
-	if mongoerr.CodeOf(err) == mongoerr.CannotIndexParallelArrays {
-		return dst, mongoerr.New(mongoerr.BadValue, "cannot sort with keys that are parallel arrays")
-	}
-	if err != nil {
+	if err := g.generate(doc); err != nil {
 		return dst, err
 	}
 	return append(dst, g.keys.Key(0)...), nil
+}
+
+// Values returns the values that doc sorts by, one for each field of the pattern.
+func (g *SortKeyGen) Values(doc bsonx.Doc) ([]bsonx.Value, error) {
+	if err := g.generate(doc); err != nil {
+		return nil, err
+	}
+	bits := keystring.NewTypeBitsReader(g.keys.TypeBits(0))
+	rest := g.keys.Key(0)
+	values := make([]bsonx.Value, 0, len(g.gen.fields))
+	for _, f := range g.gen.fields {
+		v, n, _, err := keystring.Decode(nil, rest, f.desc, &bits)
+		if err != nil {
+			return nil, err
+		}
+		values, rest = append(values, v), rest[n:]
+	}
+	return values, nil
+}
+
+func (g *SortKeyGen) generate(doc bsonx.Doc) error {
+	g.keys.Reset()
+	err := g.gen.Generate(doc, &g.keys)
+	if mongoerr.CodeOf(err) == mongoerr.CannotIndexParallelArrays {
+		return mongoerr.New(mongoerr.BadValue, "cannot sort with keys that are parallel arrays")
+	}
+	return err
 }

@@ -317,6 +317,28 @@ func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
 	if computed, _ := s.projection.Computed(); simple && len(computed) > 0 {
 		return nil, p
 	}
+	return p.pushFirst(s)
+}
+
+// SplitMeta takes off a leading $project or $addFields that reads metadata which only the planner's results have; nil where
+// there is none.
+func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
+	if len(p.steps) == 0 {
+		return nil, p
+	}
+	s, ok := p.steps[0].stage.(*project)
+	if !ok || !slices.ContainsFunc(s.projection.MetaKinds(), isPlanMeta) {
+		return nil, p
+	}
+	return p.pushFirst(s)
+}
+
+func isPlanMeta(kind string) bool {
+	return kind == "sortKey" || kind == "indexKey" || kind == "recordId"
+}
+
+// pushFirst takes off the first stage, which is s.
+func (p *Pipeline) pushFirst(s *project) (*PushedProject, *Pipeline) {
 	e := expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}
 	return &PushedProject{s.projection, s.projection.Serialize(e)}, &Pipeline{steps: p.steps[1:], opts: p.opts}
 }

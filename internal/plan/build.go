@@ -159,24 +159,20 @@ func (b *builder) project(n *project) exec.Node {
 }
 
 func (b *builder) projector(p *projection.Projection) exec.Projector {
-	var meta *projection.Meta
-	if p.NeedsMeta() {
-		meta = &projection.Meta{}
+	if len(p.MetaKinds()) > 0 {
+		return newMetaProjector(b.q, p)
 	}
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
-		return p.Apply(dst, row.Doc, meta)
+		return p.Apply(dst, row.Doc, nil)
 	}
 }
 
 // recordIDs adds $recordId: what the records are clustered by, _id or the insertion sequence.
 func recordIDs(coll *table.Collection) exec.Projector {
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
-		id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
+		id, err := recordIDOf(coll, row)
 		if err != nil {
 			return nil, err
-		}
-		if n, ok := id.AsExactInt64(); ok && coll.Capped != nil {
-			id = bsonx.Int64(n)
 		}
 		out := bsonx.NewBuilder(dst)
 		out.StartDoc()
@@ -185,6 +181,14 @@ func recordIDs(coll *table.Collection) exec.Projector {
 		out.End()
 		return out.Bytes(), nil
 	}
+}
+
+func recordIDOf(coll *table.Collection, row *exec.Row) (bsonx.Value, error) {
+	id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
+	if n, ok := id.AsExactInt64(); ok && coll.Capped != nil {
+		id = bsonx.Int64(n)
+	}
+	return id, err
 }
 
 // recordPrefixLen is the length of the collection's prefix in a record key; see package table.

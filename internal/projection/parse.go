@@ -68,7 +68,6 @@ func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
 		p.root.fields = append(p.root.fields, field{name: "_id", action: keep})
 	}
 	out := newProjection(p.kind, spec, p.root, p.opts.Now)
-	out.meta = p.hasMeta
 	if p.positional != nil {
 		out.after = append(out.after, p.positional)
 	}

@@ -50,14 +50,18 @@ type Projection struct {
 	after    []rewrite
 	fields   *expr.Fields // of the expressions
 	identity bool
-	meta     bool
+	meta     []string // the kinds of metadata that they read
 	now      time.Time
 	contexts sync.Pool
 }
 
 func newProjection(k kind, spec bsonx.Doc, root *node, now time.Time) *Projection {
 	root.finish(k)
-	p := &Projection{kind: k, spec: spec, root: root, now: now, fields: expr.BindFields(root.expressions(nil)...)}
+	computed := root.expressions(nil)
+	p := &Projection{kind: k, spec: spec, root: root, now: now, fields: expr.BindFields(computed...)}
+	for _, e := range computed {
+		p.meta = append(p.meta, expr.MetaKinds(e)...)
+	}
 	p.contexts.New = func() any { return new(expr.Context) }
 	return p
 }
@@ -160,8 +164,8 @@ func (p *Projection) NeedsDetails() bool {
 	return false
 }
 
-// NeedsMeta reports whether an expression reads metadata.
-func (p *Projection) NeedsMeta() bool { return p.meta }
+// MetaKinds returns the names of the metadata that the expressions read.
+func (p *Projection) MetaKinds() []string { return p.meta }
 
 // Dependencies returns what the projection reads. An exclusion or addition needs the whole document.
 func (p *Projection) Dependencies() expr.Dependencies {

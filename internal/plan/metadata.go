@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
+)
+
+// CheckMeta refuses a projection of sort keys where there is no sort.
+func (q *Query) CheckMeta() error {
+	if q.Projection == nil || !q.Sort.IsEmpty() || !slices.Contains(q.Projection.MetaKinds(), "sortKey") {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BadValue, "cannot use sortKey $meta projection without a sort")
+}
+
+// metaReader finds the metadata of a row that a projection asks for.
+type metaReader struct {
+	query   *Query
+	kinds   []string
+	fields  exec.EntryFields
+	sortKey *index.SortKeyGen
+}
+
+func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
+	r := &metaReader{query: q, kinds: p.MetaKinds()}
+	if pattern := sortPattern(q.Sort); len(pattern) > 0 && pattern[0].Path != "$natural" {
+		r.sortKey = index.NewSortKeyGen(pattern)
+	}
+	return func(dst []byte, row *exec.Row) ([]byte, error) {
+		meta := new(projection.Meta)
+		if err := r.read(meta, row); err != nil {
+			return dst, err
+		}
+		return p.Apply(dst, row.Doc, meta)
+	}
+}
+
+func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
+	for _, kind := range r.kinds {
+		switch {
+		case kind == "recordId":
+			meta.RecordID, err = recordIDOf(r.query.Coll, row)
+		case kind == "indexKey" && row.Key != nil:
+			meta.IndexKey, err = r.indexKey(row)
+		case kind == "sortKey" && r.sortKey != nil:
+			var values []bsonx.Value
+			values, err = r.sortKey.Values(row.Doc)
+			meta.SortKey = bsonx.ValueOf(values)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *metaReader) indexKey(row *exec.Row) (bsonx.Value, error) {
+	doc, err := r.fields.Document(nil, row)
+	return bsonx.Document(doc), err
+}
