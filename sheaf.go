@@ -75,6 +75,11 @@ type Options struct {
 	MaxConnections int
 	// SlowOperation is from when on an operation is logged as slow; 100 ms if zero, none if negative.
 	SlowOperation time.Duration
+	// Standalone turns off what a replica set has: the log of changes, and with it change streams, transactions and retryable
+	// writes.
+	Standalone bool
+	// OplogSize is how many bytes of changes are kept for those who follow them; 512 MiB if zero.
+	OplogSize int64
 	// TestCommands enables commands that make others fail, for tests of drivers.
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
@@ -142,9 +147,7 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 }
 
 func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, error) {
-	store, err := table.Open(engine, command.Compiler{Warn: func(err error) {
-		o.Logger.Warn("Document would fail validation", "c", "STORAGE", "error", err)
-	}}, o.Logger)
+	store, err := openStore(engine, o)
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: open the catalog: %w", err)
 	}
@@ -170,6 +173,16 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 	}
 	go func() { _ = db.server.Serve(context.Background(), db.memory) }()
 	return db, nil
+}
+
+func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
+	compiler := command.Compiler{Warn: func(err error) {
+		o.Logger.Warn("Document would fail validation", "c", "STORAGE", "error", err)
+	}}
+	if o.Standalone {
+		return table.Open(engine, compiler, o.Logger)
+	}
+	return table.OpenLogged(engine, compiler, o.Logger, table.OplogOptions{Size: o.OplogSize})
 }
 
 func slowMillis(d time.Duration) int64 {

@@ -126,7 +126,13 @@ func touch(doc []byte) byte {
 }
 
 func (s *CollScan) open() error {
-	it, err := s.env.Reader.NewIter(s.lower, s.upper)
+	upper := s.upper
+	if s.options.Coll.Oplog {
+		if end := visibleEnd(s.env.Reader, s.options.Coll); end != nil && bytes.Compare(end, upper) < 0 {
+			upper = end
+		}
+	}
+	it, err := s.env.Reader.NewIter(s.lower, upper)
 	if err != nil {
 		return err
 	}

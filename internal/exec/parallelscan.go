@@ -56,7 +56,7 @@ func NewParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *Para
 // not at its beginning, where the number of records looked at matters, or where the reader is not one that goroutines can
 // share.
 func parallelScan(scan *CollScan, procs *Processors) *ParallelScan {
-	if scan.stats.Works > 0 || !scan.env.isUnlimited() || scan.tailable {
+	if scan.stats.Works > 0 || !scan.env.isUnlimited() || scan.tailable || scan.options.Coll.Oplog {
 		return nil
 	}
 	reader, ok := scan.env.Reader.(*Reader)

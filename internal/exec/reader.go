@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // Reader is a storage.Reader of the newest committed state that takes its snapshot as late as it can: a single get
@@ -11,6 +12,8 @@ import (
 type Reader struct {
 	engine storage.Engine
 	snap   storage.Snapshot
+	// visible is the stamp up to which the snapshot has everything.
+	visible storage.Stamp
 }
 
 // NewReader returns a reader without a snapshot.
@@ -20,8 +23,15 @@ func NewReader(engine storage.Engine) *Reader { return &Reader{engine: engine} }
 // for, so plans are made after Pin.
 func (r *Reader) Pin() {
 	if r.snap == nil {
+		r.visible = r.engine.Order().Visible()
 		r.snap = r.engine.NewSnapshot()
 	}
+}
+
+// Visible returns the stamp up to which the reader has all stamped records; more of them may be there, with holes.
+func (r *Reader) Visible() storage.Stamp {
+	r.Pin()
+	return r.visible
 }
 
 // Pinned reports whether the snapshot has been taken.
@@ -64,6 +74,15 @@ func (r *Reader) Close() error {
 	snap := r.snap
 	r.snap = nil
 	return snap.Close()
+}
+
+// visibleEnd returns the first key of the log of changes that a reader must not look at.
+func visibleEnd(r storage.Reader, coll *table.Collection) []byte {
+	v, ok := r.(interface{ Visible() storage.Stamp })
+	if !ok {
+		return nil
+	}
+	return coll.StampKey(nil, v.Visible()+1)
 }
 
 // pinner is a reader that can be told to take its snapshot.

@@ -44,6 +44,9 @@ func idIndex(c *table.Collection) *indexInfo {
 	if c.IDIndex != nil {
 		return infoOf(c.IDIndex)
 	}
+	if c.Oplog {
+		return &indexInfo{name: "ts", key: oplogKey, fields: oplogPattern, unique: true, clustered: true}
+	}
 	info := &indexInfo{name: idIndexName, key: idKey, fields: idPattern, unique: true}
 	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
 		info.clustered = true
@@ -57,6 +60,10 @@ func idIndex(c *table.Collection) *indexInfo {
 var (
 	idKey     = bsonx.NewDoc("_id", 1)
 	idPattern = index.Pattern{{Path: "_id"}}
+
+	// The log of changes is clustered by its stamps.
+	oplogKey     = bsonx.NewDoc("ts", 1)
+	oplogPattern = index.Pattern{{Path: "ts"}}
 )
 
 func infoOf(ix *table.Index) *indexInfo {

@@ -117,7 +117,17 @@ func (cq *canonical) naturalScan() node {
 	if direction == 0 {
 		direction = cq.hint.natural
 	}
-	return &collScan{filter: cq.root, backward: direction < 0, tailable: cq.q.Tailable}
+	scan := &collScan{filter: cq.root, backward: direction < 0, tailable: cq.q.Tailable}
+	if cq.q.Coll == nil || !cq.q.Coll.Oplog {
+		return scan
+	}
+	// The order of the log is that of its stamps: who follows it from one on does not read it from its beginning.
+	for _, a := range cq.accesses(nil, &cq.whole, nil) {
+		if a.scan != nil && a.scan.index.clustered && len(a.scan.bounds[0]) == 1 {
+			scan.ids, scan.hasIDs = a.scan.bounds[0][0], true
+		}
+	}
+	return scan
 }
 
 // sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every document do not.

@@ -35,7 +35,7 @@ func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
 	if err := s.addExisting(ctx, c, ids); err != nil {
 		return err
 	}
-	if err := s.setState(c, ids, func(ix *catalog.Index) { ix.Enforced = true }); err != nil {
+	if err := s.setState(c, ids, func(ix *catalog.Index) { ix.Enforced = true }, nil); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -43,14 +43,17 @@ func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
 			return err
 		}
 	}
-	return s.setState(c, ids, func(ix *catalog.Index) { ix.Ready = true })
+	return s.setState(c, ids, func(ix *catalog.Index) { ix.Ready = true }, s.logCreateIndexes)
 }
 
-func (s *Store) setState(c *Collection, ids []uint32, set func(*catalog.Index)) error {
+// setState changes indexes, and logs that with log, which may be nil.
+func (s *Store) setState(
+	c *Collection, ids []uint32, set func(*catalog.Index), log func(*catalog.Change, *catalog.Collection, []uint32) error,
+) error {
 	if s.Current(c) == nil {
 		return abortedByDrop(c)
 	}
-	return s.modify(c, func(entry *catalog.Collection) error {
+	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
 		entry.Indexes = slices.Clone(entry.Indexes)
 		for _, id := range ids {
 			i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.ID == id })
@@ -60,6 +63,9 @@ func (s *Store) setState(c *Collection, ids []uint32, set func(*catalog.Index)) 
 			changed := *entry.Indexes[i]
 			set(&changed)
 			entry.Indexes[i] = &changed
+		}
+		if log != nil {
+			return log(ch, entry, ids)
 		}
 		return nil
 	})

@@ -75,7 +75,12 @@ func (a *arrivals) announce() {
 
 // Arrivals returns a channel that is closed after the next insert into a capped collection, or when the collection is
 // dropped or renamed. Asked for before a snapshot is taken, it tells of everything that the snapshot does not have.
-func (c *Collection) Arrivals() <-chan struct{} { return c.shared.capped.arrivals.wait() }
+func (c *Collection) Arrivals() <-chan struct{} {
+	if c.Oplog {
+		return c.shared.order.Arrival()
+	}
+	return c.shared.capped.arrivals.wait()
+}
 
 // sequenceKey appends the key of the record of a capped collection with that sequence.
 func (c *Collection) sequenceKey(dst []byte, sequence int64) []byte {
@@ -145,6 +150,9 @@ func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 	if err := w.txn.Put(w.record, doc); err != nil {
 		return err
 	}
+	if err := w.logInsert(doc.Lookup("_id"), doc); err != nil {
+		return err
+	}
 	_, err = w.evict(ctx, st, w.record, nil)
 	return err
 }
@@ -175,7 +183,8 @@ func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enoug
 			continue // someone deleted it meanwhile
 		}
 		w.oldDoc = old
-		if err := w.Delete(key, old); err != nil {
+		// Evictions are not logged: they follow from the insertions.
+		if err := w.remove(key, old); err != nil {
 			return n, err
 		}
 		n++

@@ -272,7 +272,7 @@ func disturb(t *testing.T, s *table.Store, c *table.Collection, stop <-chan stru
 			if n%4 == 0 {
 				err = w.Delete(all[0].key, doc)
 			} else {
-				err = w.Update(context.Background(), all[0].key, doc, bsonx.NewDoc("_id", doc.Lookup("_id"), "n", -1, "i", n))
+				err = w.Update(context.Background(), all[0].key, doc, bsonx.NewDoc("_id", doc.Lookup("_id"), "n", -1, "i", n), table.Modification)
 			}
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // The key space. A record's key is its collection's prefix and its record id; an index entry's key is its index's prefix,
@@ -45,6 +46,10 @@ type Collection struct {
 	IDIndex *Index
 	// Capped is nil for an ordinary collection. A capped one is clustered by insertion and has an IDIndex.
 	Capped *CappedOptions
+	// Oplog says that it is the log of changes: capped, clustered by ts, and without an IDIndex.
+	Oplog bool
+	// PreImages says that versions before changes are logged.
+	PreImages bool
 	// Validator is what Compiler.Validator made of the options, or nil.
 	Validator Validator
 
@@ -65,6 +70,7 @@ type shared struct {
 	current atomic.Pointer[Collection] // nil after a drop
 	counter []byte                     // the counter's key
 	capped  *cappedState               // nil for an ordinary collection
+	order   *storage.Order             // nil but for the log of changes
 	idUses  *Uses
 	scans   Scans
 

@@ -21,6 +21,9 @@ const (
 // Convert replaces a collection by one with other options, without its indexes. Writers wait meanwhile. Where the options
 // are those of a capped collection, the newest documents stay.
 func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) error {
+	if s.isLive(c) {
+		return errLiveOplog("convert the")
+	}
 	c.shared.gate.Lock()
 	defer c.shared.gate.Unlock()
 	newest := c.shared.current.Load()
@@ -30,6 +33,9 @@ func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) e
 	garbage := newest.ranges()
 	err := s.copyRecords(ctx, newest, newest.DB, newest.Name, options, func(ch *catalog.Change) error {
 		ch.Remove(newest.Collection)
+		if err := s.logDrop(ch, newest); err != nil {
+			return err
+		}
 		return remember(ch, garbage)
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*
 		}
 		entry = newEntry(ch, db, name, kind, options)
 		ch.Put(entry)
-		return nil
+		return s.logCreate(ch, entry)
 	})
 	if err != nil {
 		return nil, err
@@ -77,6 +77,9 @@ func NewUUID() (id [16]byte) {
 // Drop removes a collection or view with its records and indexes. It fails with NamespaceNotFound where c has another
 // name by now.
 func (s *Store) Drop(c *Collection) error {
+	if s.isLive(c) {
+		return errLiveOplog("drop")
+	}
 	return s.dropAll([]*Collection{c}, func(newest *Collection) error {
 		if newest == nil || newest.Namespace() != c.Namespace() {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
@@ -94,11 +97,17 @@ func (s *Store) DropDatabase(db string) error {
 	if len(colls) == 0 {
 		return nil
 	}
-	return s.dropAll(colls, func(newest *Collection) error {
+	err := s.dropAll(colls, func(newest *Collection) error {
 		if newest == nil || newest.DB != db {
 			return errSkip // dropped or moved away meanwhile
 		}
 		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.catalog.Update(func(ch *catalog.Change) error {
+		return s.logCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
 	})
 }
 
@@ -119,6 +128,9 @@ func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) erro
 				return err
 			}
 			ch.Remove(newest.Collection)
+			if err := s.logDrop(ch, newest); err != nil {
+				return err
+			}
 			garbage = append(garbage, newest.ranges()...)
 		}
 		return remember(ch, garbage)
@@ -168,6 +180,9 @@ func (s *Store) sweep(garbage []catalog.Range) {
 // Rename gives a collection another name. Where the name is taken it fails with NamespaceExists, or drops that
 // collection in the same change with dropTarget.
 func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
+	if s.isLive(c) {
+		return errLiveOplog("rename")
+	}
 	if err := checkNew(db, name); err != nil {
 		return err
 	}
@@ -187,7 +202,8 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 		if source.DB == db && source.Name == name {
 			return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 		}
-		if old := ch.Lookup(db, name); old != nil {
+		old := ch.Lookup(db, name)
+		if old != nil {
 			if !dropTarget || target == nil || old.ID != target.ID {
 				return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 			}
@@ -200,6 +216,9 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 		renamed.DB, renamed.Name = db, name
 		ch.Remove(source.Collection)
 		ch.Put(&renamed)
+		if err := s.logRename(ch, source.Collection, &renamed, old); err != nil {
+			return err
+		}
 		return remember(ch, garbage)
 	})
 	if err != nil {
@@ -211,20 +230,27 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 
 // SetOptions replaces a collection's options.
 func (s *Store) SetOptions(c *Collection, options bsonx.Doc) error {
-	return s.modify(c, func(entry *catalog.Collection) error {
+	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
+		old := entry.Options
 		entry.Options = options.Clone()
-		return nil
+		return s.logCollMod(ch, entry, old, entry.Options)
 	})
 }
 
 // SetIndexSpec replaces the specification of an index by one that has the same entries (hidden, expireAfterSeconds).
 func (s *Store) SetIndexSpec(c *Collection, name string, spec bsonx.Doc) error {
-	return s.modify(c, func(entry *catalog.Collection) error {
-		return replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
+	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
+		var old bsonx.Doc
+		err := replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
 			replaced := catalog.NewIndex(ix.ID, spec.Clone())
 			replaced.Ready, replaced.Enforced = ix.Ready, ix.Enforced
+			old = ix.Spec
 			return replaced
 		})
+		if err != nil {
+			return err
+		}
+		return s.logIndexMod(ch, entry, name, old, spec)
 	})
 }
 
@@ -242,14 +268,14 @@ func replaceIndex(entry *catalog.Collection, name string, fn func(*catalog.Index
 }
 
 // modify changes a copy of a collection's entry and publishes it.
-func (s *Store) modify(c *Collection, fn func(entry *catalog.Collection) error) error {
+func (s *Store) modify(c *Collection, fn func(ch *catalog.Change, entry *catalog.Collection) error) error {
 	return s.change([]*Collection{c}, func(ch *catalog.Change) error {
 		newest := c.shared.current.Load()
 		if newest == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace())
 		}
 		entry := *newest.Collection
-		if err := fn(&entry); err != nil {
+		if err := fn(ch, &entry); err != nil {
 			return err
 		}
 		ch.Put(&entry)
@@ -281,10 +307,13 @@ func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
 		entry := *newest.Collection
 		entry.Indexes = nil
 		for _, ix := range newest.Indexes {
-			if drop(ix) {
-				garbage = append(garbage, ix.ranges()...)
-			} else {
+			if !drop(ix) {
 				entry.Indexes = append(entry.Indexes, ix.Index)
+				continue
+			}
+			garbage = append(garbage, ix.ranges()...)
+			if err := s.logDropIndex(ch, &entry, ix); err != nil {
+				return err
 			}
 		}
 		if len(entry.Indexes) == len(newest.Indexes) {
@@ -303,6 +332,9 @@ func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
 // CreateIndexes builds indexes from specifications that were checked. Writers go on during the build; readers use the
 // indexes when all are complete. Where one cannot be built, none is left.
 func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.Doc) error {
+	if s.isLive(c) {
+		return errLiveOplog("build an index of the")
+	}
 	var ids []uint32
 	err := s.change([]*Collection{c}, func(ch *catalog.Change) error {
 		newest := c.shared.current.Load()

@@ -159,7 +159,7 @@ func (h *history) change(c *table.Collection, seq int, durability storage.Durabi
 	case h.rng.IntN(3) == 0:
 		err = w.Delete(key, old)
 	default:
-		err = w.Update(context.Background(), key, old, doc)
+		err = w.Update(context.Background(), key, old, doc, table.Modification)
 	}
 	if err != nil {
 		return err

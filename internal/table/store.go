@@ -28,12 +28,20 @@ type Store struct {
 	compiler Compiler
 	log      *slog.Logger
 
-	builds sync.WaitGroup // index builds that Open resumed
+	oplog *changeLog // nil for a store that does not log its changes
+
+	builds     sync.WaitGroup // index builds that Open resumed
+	background sync.WaitGroup
 	stop   chan struct{}
 }
 
-// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background.
+// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
+// are not logged; see OpenLogged.
 func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
+	return open(engine, compiler, log, nil)
+}
+
+func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOptions) (*Store, error) {
 	s := &Store{engine: engine, compiler: compiler, log: log, stop: make(chan struct{})}
 	cat, err := catalog.Open(engine, s.attach)
 	if err != nil {
@@ -43,7 +51,11 @@ func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, e
 	if err := s.sweepGarbage(); err != nil {
 		return nil, err
 	}
+	if err := s.openOplog(o); err != nil {
+		return nil, fmt.Errorf("open the log of changes: %w", err)
+	}
 	if err := s.dropUnfinished(); err != nil {
+		s.Close()
 		return nil, err
 	}
 	s.resumeBuilds()
@@ -70,6 +82,7 @@ func (s *Store) dropUnfinished() error {
 func (s *Store) Close() {
 	close(s.stop)
 	s.builds.Wait()
+	s.background.Wait()
 }
 
 // Engine returns the engine below.
@@ -123,12 +136,16 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		if entry.IDIndex != nil {
 			c.shared.capped = &cappedState{}
 		}
+		if isOplog(entry) {
+			c.shared.capped, c.shared.order = &cappedState{}, s.engine.Order()
+		}
 	}
 	validator, err := s.compiler.Validator(entry.Options)
 	if err != nil {
 		return nil, err
 	}
 	c.Validator = validator
+	c.PreImages = entry.Options.LookupPath("changeStreamPreAndPostImages", "enabled").Truthy()
 	for _, e := range entry.Indexes {
 		ix, err := s.attachIndex(e, previous)
 		if err != nil {
@@ -149,6 +166,9 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 // attachIDIndex compiles what only capped collections have.
 func (s *Store) attachIDIndex(c, previous *Collection) error {
 	entry := c.Collection.IDIndex
+	if isOplog(c.Collection) {
+		c.Capped, c.Oplog = cappedOptions(c.Options), true
+	}
 	if entry == nil {
 		return nil
 	}

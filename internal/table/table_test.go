@@ -69,7 +69,7 @@ func change(s *table.Store, c *table.Collection, id bsonx.Value, fn func(old bso
 	if doc := fn(old); doc == nil {
 		err = w.Delete(key, old)
 	} else {
-		err = w.Update(context.Background(), key, old, doc)
+		err = w.Update(context.Background(), key, old, doc, table.Modification)
 	}
 	if err != nil {
 		return err

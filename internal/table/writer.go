@@ -29,6 +29,8 @@ type Writer struct {
 	oldKey    []byte
 	oldDoc    bsonx.Doc
 
+	log writerLog
+
 	keys, oldKeys index.Keys
 	// Buffers of keys.
 	record, entry, bound []byte
@@ -53,9 +55,14 @@ func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 		c.shared.gate.RUnlock()
 		return nil, ErrDropped
 	}
+	if s.isLive(current) {
+		c.shared.gate.RUnlock()
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "cannot write to '%s'", current.Namespace())
+	}
 	w := writers.Get().(*Writer)
 	w.store, w.coll, w.txn, w.delta = s, current, s.engine.Begin(), storage.Counter{}
 	w.arrived, w.evictFrom = false, 0
+	w.beginLog()
 	return w, nil
 }
 
@@ -66,6 +73,7 @@ func (w *Writer) Collection() *Collection { return w.coll }
 func (w *Writer) Close() {
 	_ = w.closeEvict() // its error, if any, was reported by Commit
 	w.txn.Rollback()
+	w.endLog()
 	w.coll.shared.gate.RUnlock()
 	if cap(w.oldDoc) > maxKeptDoc {
 		w.oldDoc = nil
@@ -84,10 +92,18 @@ func (w *Writer) Commit(d storage.Durability) error {
 			return err
 		}
 	}
+	if w.log.grown.Count > 0 {
+		if err := w.txn.Add(w.store.oplog.coll.shared.counter, w.log.grown); err != nil {
+			return err
+		}
+	}
 	if err := w.closeEvict(); err != nil {
 		return err
 	}
 	err := w.txn.Commit(d)
+	if w.log.grown.Count > 0 {
+		w.store.grown()
+	}
 	if w.arrived {
 		w.coll.shared.capped.arrivals.announce()
 	}
@@ -127,7 +143,10 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	}
 	w.delta.Count++
 	w.delta.Bytes += int64(len(doc))
-	return w.txn.Put(key, doc)
+	if err := w.txn.Put(key, doc); err != nil {
+		return err
+	}
+	return w.logInsert(id, doc)
 }
 
 // Lock takes the lock of a record and returns its newest version in dst, or nil where there is none any more.
@@ -146,8 +165,20 @@ func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, er
 	return dst, closer.Close()
 }
 
+// Change is how an update makes the new version of a document; it decides how the change is logged.
+type Change int
+
+const (
+	// Modification changes fields by operators.
+	Modification Change = iota
+	// Rewriting computes the new version from the old one.
+	Rewriting
+	// Replacement puts a new version in the old one's place.
+	Replacement
+)
+
 // Update replaces a record that the writer has locked. Both versions have the same _id.
-func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Doc) error {
+func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change) error {
 	recordID := recordKey[prefixLen:]
 	w.setID(doc)
 	for _, ix := range w.coll.maintained {
@@ -156,11 +187,22 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 		}
 	}
 	w.delta.Bytes += int64(len(doc) - len(old))
-	return w.txn.Put(recordKey, doc)
+	if err := w.txn.Put(recordKey, doc); err != nil {
+		return err
+	}
+	return w.logUpdate(old, doc, how)
 }
 
 // Delete removes a record that the writer has locked.
 func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
+	if err := w.remove(recordKey, old); err != nil {
+		return err
+	}
+	return w.logDelete(old)
+}
+
+// remove is Delete without an entry in the log.
+func (w *Writer) remove(recordKey []byte, old bsonx.Doc) error {
 	recordID := recordKey[prefixLen:]
 	for _, ix := range w.coll.maintained {
 		if err := ix.generate(old, &w.oldKeys); err != nil {

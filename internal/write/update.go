@@ -70,7 +70,7 @@ func (st *UpdateStatement) apply(opts Options) act {
 			if err := opts.validate(w.Collection(), t.doc, doc); err != nil {
 				return false, err
 			}
-			if err := w.Update(ctx, t.key, t.doc, doc); err != nil {
+			if err := w.Update(ctx, t.key, t.doc, doc, st.how()); err != nil {
 				return false, err
 			}
 		}
@@ -80,6 +80,18 @@ func (st *UpdateStatement) apply(opts Options) act {
 			}
 		}
 		return changed, nil
+	}
+}
+
+// how tells how the statement makes new versions.
+func (st *UpdateStatement) how() table.Change {
+	switch st.Update.Kind() {
+	case update.KindReplacement:
+		return table.Replacement
+	case update.KindPipeline:
+		return table.Rewriting
+	default:
+		return table.Modification
 	}
 }
 

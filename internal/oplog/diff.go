@@ -1,0 +1,174 @@
+package oplog
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Differ computes diffs of documents. It keeps its memory; it is not safe for concurrent use.
+type Differ struct {
+	levels []*level
+}
+
+// level has the parts of one document's diff.
+type level struct {
+	deletes, updates, inserts []bsonx.Elem
+	subs                      []sub
+	scratch                   []byte
+}
+
+// sub is the diff of a field's document or array; it lies in the level's scratch.
+type sub struct {
+	key      []byte
+	from, to int
+}
+
+// Append appends the diff that makes doc of old; an empty document where they are alike. The algorithm is that of MongoDB's
+// document_diff_calculator: fields that both have in the same order are compared, others are deleted, and inserted at the end.
+func (d *Differ) Append(dst []byte, old, doc bsonx.Doc) []byte {
+	b := bsonx.NewBuilder(dst)
+	b.StartDoc()
+	d.Fields(b, old, doc)
+	b.End()
+	return b.Bytes()
+}
+
+// Fields is Append for a document that was begun.
+func (d *Differ) Fields(b *bsonx.Builder, old, doc bsonx.Doc) { d.document(b, 0, old, doc) }
+
+func (d *Differ) level(n int) *level {
+	if n == len(d.levels) {
+		d.levels = append(d.levels, &level{})
+	}
+	l := d.levels[n]
+	l.deletes, l.updates, l.inserts, l.subs = l.deletes[:0], l.updates[:0], l.inserts[:0], l.subs[:0]
+	l.scratch = l.scratch[:0]
+	return l
+}
+
+func identical(a, b bsonx.Value) bool { return a.Type == b.Type && bytes.Equal(a.Data, b.Data) }
+
+// document adds the fields of a document's diff to b.
+func (d *Differ) document(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
+	l := d.level(depth)
+	before, after := old.Iter(), doc.Iter()
+	moreBefore, moreAfter := before.Next(), after.Next()
+	for moreBefore && moreAfter {
+		if !bytes.Equal(before.Key(), after.Key()) {
+			l.deletes = append(l.deletes, before.Elem())
+			moreBefore = before.Next()
+			continue
+		}
+		if !identical(before.Value(), after.Value()) {
+			d.value(l, depth, after.Key(), before.Value(), after.Value())
+		}
+		moreBefore, moreAfter = before.Next(), after.Next()
+	}
+	for ; moreBefore; moreBefore = before.Next() {
+		l.deletes = append(l.deletes, before.Elem())
+	}
+	for ; moreAfter; moreAfter = after.Next() {
+		l.inserts = append(l.inserts, after.Elem())
+	}
+	l.dropReplaced()
+	l.append(b)
+}
+
+// value adds a changed field: as a diff where that is smaller than the new value.
+func (d *Differ) value(l *level, depth int, key []byte, old, v bsonx.Value) {
+	nested := old.Type == v.Type && (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray)
+	if nested {
+		from := len(l.scratch)
+		b := bsonx.NewBuilder(l.scratch)
+		b.StartDoc()
+		if v.Type == bsonx.TypeArray {
+			d.array(b, depth+1, old.Doc(), v.Doc())
+		} else {
+			d.document(b, depth+1, old.Doc(), v.Doc())
+		}
+		b.End()
+		if b.Len()-from < len(v.Data) {
+			l.scratch = b.Bytes()
+			l.subs = append(l.subs, sub{key: key, from: from, to: len(l.scratch)})
+			return
+		}
+		l.scratch = b.Bytes()[:from]
+	}
+	l.updates = append(l.updates, bsonx.Elem{Key: key, Value: v})
+}
+
+// dropReplaced forgets the deletions of fields that are inserted again: an insertion moves a field to the end.
+func (l *level) dropReplaced() {
+	if len(l.deletes) == 0 || len(l.inserts) == 0 {
+		return
+	}
+	inserted := make(map[string]bool, len(l.inserts))
+	for _, e := range l.inserts {
+		inserted[string(e.Key)] = true
+	}
+	kept := l.deletes[:0]
+	for _, e := range l.deletes {
+		if !inserted[string(e.Key)] {
+			kept = append(kept, e)
+		}
+	}
+	l.deletes = kept
+}
+
+func (l *level) append(b *bsonx.Builder) {
+	section := func(name string, elems []bsonx.Elem, deleted bool) {
+		if len(elems) == 0 {
+			return
+		}
+		b.StartDocField(name)
+		for _, e := range elems {
+			if deleted {
+				b.ValueBytes(e.Key, bsonx.Bool(false))
+			} else {
+				b.ValueBytes(e.Key, e.Value)
+			}
+		}
+		b.End()
+	}
+	section("d", l.deletes, true)
+	section("u", l.updates, false)
+	section("i", l.inserts, false)
+	for _, s := range l.subs {
+		b.Doc("s"+string(s.key), l.scratch[s.from:s.to])
+	}
+}
+
+// array adds the fields of an array's diff to b.
+func (d *Differ) array(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
+	l := d.level(depth)
+	b.Bool("a", true)
+	before, after := old.Iter(), doc.Iter()
+	n := 0
+	for after.Next() {
+		v := after.Value()
+		if !before.Next() {
+			b.Value("u"+strconv.Itoa(n), v)
+			n++
+			for after.Next() {
+				b.Value("u"+strconv.Itoa(n), after.Value())
+				n++
+			}
+			return
+		}
+		if !identical(before.Value(), v) {
+			l.updates, l.subs, l.scratch = l.updates[:0], l.subs[:0], l.scratch[:0]
+			d.value(l, depth, after.Key(), before.Value(), v)
+			if len(l.subs) > 0 {
+				b.Doc("s"+strconv.Itoa(n), l.scratch[l.subs[0].from:l.subs[0].to])
+			} else {
+				b.Value("u"+strconv.Itoa(n), v)
+			}
+		}
+		n++
+	}
+	if before.Next() {
+		b.Int32("l", int32(n))
+	}
+}

@@ -1,0 +1,96 @@
+package oplog
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// The database, collection and term of the log.
+const (
+	DB         = "local"
+	Collection = "oplog.rs"
+	Term       = 1
+)
+
+// Kind is what an operation does, the field op.
+type Kind string
+
+// The kinds.
+const (
+	Insert  Kind = "i"
+	Update  Kind = "u"
+	Delete  Kind = "d"
+	Command Kind = "c"
+	Noop    Kind = "n"
+)
+
+// Writer names who wrote: the session and the statement in it.
+type Writer struct {
+	// Session is the document that lsid shows; nil where the write can not be retried.
+	Session   bsonx.Doc
+	TxnNumber int64
+	StmtID    int32
+}
+
+// Operation is a change of one document, or a command.
+type Operation struct {
+	Kind Kind
+	// Namespace is "db.collection", or "db.$cmd" for a command.
+	Namespace string
+	// UUID is the collection's; nil for none.
+	UUID *[16]byte
+	O    bsonx.Doc
+	// O2 is nil for none.
+	O2 bsonx.Doc
+	// PreImage is the version before, nil where it is not kept.
+	PreImage bsonx.Doc
+	// By is nil where nobody may retry.
+	By *Writer
+}
+
+// appendFields adds the fields that an entry and an element of applyOps have.
+func (op *Operation) appendFields(b *bsonx.Builder) {
+	b.String("op", string(op.Kind))
+	b.String("ns", op.Namespace)
+	if op.UUID != nil {
+		b.Value("ui", bsonx.Binary(4, op.UUID[:]))
+	}
+	b.Doc("o", op.O)
+	if op.O2 != nil {
+		b.Doc("o2", op.O2)
+	}
+	if op.PreImage != nil {
+		b.Doc("preImage", op.PreImage)
+	}
+	if op.By != nil {
+		b.Int32("stmtId", op.By.StmtID)
+	}
+}
+
+// AppendTo appends the operation as an element of applyOps.
+func (op *Operation) AppendTo(dst []byte) []byte {
+	b := bsonx.NewBuilder(dst)
+	b.StartDoc()
+	op.appendFields(b)
+	b.End()
+	return b.Bytes()
+}
+
+// AppendEntry appends the operation as an entry. Its stamp is zero; at is the offset in the entry, from its own beginning,
+// at which the eight bytes of the stamp go. wall is in milliseconds since 1970.
+func AppendEntry(dst []byte, op *Operation, wall int64) (entry []byte, at int) {
+	from := len(dst)
+	b := bsonx.NewBuilder(dst)
+	b.StartDoc()
+	if op.By != nil {
+		b.Doc("lsid", op.By.Session)
+		b.Int64("txnNumber", op.By.TxnNumber)
+	}
+	op.appendFields(b)
+	b.Value("ts", bsonx.Timestamp(0, 0))
+	at = b.Len() - 8 - from
+	b.Int64("t", Term)
+	b.Int64("v", 2)
+	b.Date("wall", wall)
+	b.End()
+	return b.Bytes(), at
+}

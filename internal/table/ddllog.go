@@ -1,0 +1,111 @@
+package table
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// The entries of the log for changes of the catalog; each is committed with the change.
+
+// errLiveOplog refuses what would break the log of changes.
+func errLiveOplog(what string) error {
+	return mongoerr.New(mongoerr.IllegalOperation, "can't %s live oplog while replicating", what)
+}
+
+// isLive reports whether c is the log that the store writes.
+func (s *Store) isLive(c *Collection) bool { return s.oplog != nil && c.Oplog }
+
+func (s *Store) logCreate(ch *catalog.Change, e *catalog.Collection) error {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("create", e.Name)
+	b.Fields(e.Options)
+	if e.Kind == catalog.KindCollection && !e.Options.Lookup("clusteredIndex").Truthy() {
+		b.Doc("idIndex", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
+	}
+	b.End()
+	return s.logCommand(ch.Txn(), e.DB, &e.UUID, b.Bytes(), nil)
+}
+
+func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
+	counter, err := s.Count(c)
+	if err != nil {
+		return err
+	}
+	return s.logCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("drop", c.Name), bsonx.NewDoc("numRecords", counter.Count))
+}
+
+// logRename logs that a collection got a name, and which one it replaced, if any.
+func (s *Store) logRename(ch *catalog.Change, from, to, replaced *catalog.Collection) error {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("renameCollection", from.Namespace())
+	b.String("to", to.Namespace())
+	b.Bool("stayTemp", false)
+	if replaced != nil {
+		b.Value("dropTarget", bsonx.Binary(4, replaced.UUID[:]))
+	}
+	b.End()
+	return s.logCommand(ch.Txn(), from.DB, &from.UUID, b.Bytes(), nil)
+}
+
+// logCreateIndexes logs indexes that are complete.
+func (s *Store) logCreateIndexes(ch *catalog.Change, c *catalog.Collection, ids []uint32) error {
+	for _, ix := range c.Indexes {
+		if !slices.Contains(ids, ix.ID) {
+			continue
+		}
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		b.String("createIndexes", c.Name)
+		b.Fields(ix.Spec)
+		b.End()
+		if err := s.logCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logDropIndex logs that an index that was complete is gone.
+func (s *Store) logDropIndex(ch *catalog.Change, c *catalog.Collection, ix *Index) error {
+	if !ix.Ready {
+		return nil
+	}
+	return s.logCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("dropIndexes", c.Name, "index", ix.Name), ix.Spec)
+}
+
+// logCollMod logs new options.
+func (s *Store) logCollMod(ch *catalog.Change, c *catalog.Collection, old, options bsonx.Doc) error {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("collMod", c.Name)
+	b.Fields(options)
+	b.End()
+	return s.logCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), bsonx.NewDoc("collectionOptions_old", old))
+}
+
+// logIndexMod logs a new specification of an index: the options that differ.
+func (s *Store) logIndexMod(ch *catalog.Change, c *catalog.Collection, name string, old, spec bsonx.Doc) error {
+	index := bsonx.NewBuilder(nil)
+	index.StartDoc()
+	index.String("name", name)
+	before := bsonx.NewBuilder(nil)
+	before.StartDoc()
+	for it := spec.Iter(); it.Next(); {
+		key := string(it.Key())
+		if was := old.Lookup(key); bsonx.CompareValues(was, it.Value()) != 0 {
+			index.Value(key, it.Value())
+			if !was.IsMissing() {
+				before.Value(key, was)
+			}
+		}
+	}
+	index.End()
+	before.End()
+	o := bsonx.NewDoc("collMod", c.Name, "index", bsonx.Doc(index.Bytes()))
+	return s.logCommand(ch.Txn(), c.DB, &c.UUID, o, bsonx.NewDoc("indexOptions_old", bsonx.Doc(before.Bytes())))
+}

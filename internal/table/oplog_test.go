@@ -1,0 +1,215 @@
+package table_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+func openLogged(t testing.TB, engine storage.Engine, o table.OplogOptions) *table.Store {
+	t.Helper()
+	if o.Clock == nil {
+		o.Clock = clock.Fixed(time.Unix(1000, 0))
+	}
+	s, err := table.OpenLogged(engine, compiler{}, slog.New(slog.DiscardHandler), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// entries returns the log as text, without the fields that differ from run to run.
+func entries(t testing.TB, s *table.Store) []string {
+	t.Helper()
+	var out []string
+	c := s.Lookup("local", "oplog.rs")
+	snap := s.Engine().NewSnapshot()
+	defer snap.Close()
+	it, err := snap.NewIter(c.RecordPrefix(), table.PrefixEnd(c.RecordPrefix()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	var last storage.Stamp
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := bsonx.Doc(value)
+		seconds, number := doc.Lookup("ts").Timestamp()
+		if stamp := storage.NewStamp(seconds, number); stamp != storage.Stamp(binary.BigEndian.Uint64(it.Key()[len(it.Key())-8:])) || stamp <= last {
+			t.Errorf("stamp %x under %x after %x", stamp, it.Key(), last)
+		} else {
+			last = stamp
+		}
+		if doc.Lookup("t").Int64() != 1 || doc.Lookup("v").Int64() != 2 || doc.Lookup("wall").Type != bsonx.TypeDate {
+			t.Errorf("entry %v", bson.Raw(doc))
+		}
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		for f := doc.Iter(); f.Next(); {
+			switch string(f.Key()) {
+			case "ts", "t", "v", "wall", "ui":
+			default:
+				b.ValueBytes(f.Key(), f.Value())
+			}
+		}
+		b.End()
+		out = append(out, bson.Raw(b.Bytes()).String())
+	}
+	return out
+}
+
+func TestOplog(t *testing.T) {
+	ctx := context.Background()
+	s := openLogged(t, mem.New(), table.OplogOptions{})
+	defer s.Close()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := s.Create("d", "c", catalog.KindCollection, bsonx.NewDoc("changeStreamPreAndPostImages", bsonx.NewDoc("enabled", true)))
+	must(err)
+	must(s.CreateIndexes(ctx, c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a_1")}))
+	w, err := s.BeginWrite(s.Current(c))
+	must(err)
+	first, second := bsonx.NewDoc("_id", 1, "a", 1, "text", "some text"), bsonx.NewDoc("_id", 1, "a", 2, "text", "some text")
+	must(w.Insert(ctx, first))
+	must(w.Insert(ctx, bsonx.NewDoc("_id", 2)))
+	key := w.Collection().RecordKey(nil, bsonx.Int32(1))
+	must(w.Update(ctx, key, first, second, table.Modification))
+	must(w.Update(ctx, key, second, bsonx.NewDoc("_id", 1), table.Rewriting))
+	must(w.Update(ctx, key, bsonx.NewDoc("_id", 1), second, table.Replacement))
+	must(w.Delete(key, second))
+	must(w.Commit(storage.Buffered))
+	w.Close()
+	w, err = s.BeginWrite(s.Current(c))
+	must(err)
+	must(w.Insert(ctx, bsonx.NewDoc("_id", 3)))
+	w.Close() // not committed, and not logged
+	must(s.SetOptions(s.Current(c), bsonx.NewDoc("validationLevel", "off")))
+	must(s.DropIndexes(s.Current(c), "a_1"))
+	must(s.Rename(s.Current(c), "d", "e", false))
+	must(s.Drop(s.Lookup("d", "e")))
+	must(s.DropDatabase("d"))
+	_, err = s.Create("local", "x", catalog.KindCollection, nil)
+	must(err)
+	want := []string{
+		`{"op": "n","ns": "","o": {"msg": "initiating set"}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"create": "c","changeStreamPreAndPostImages": {"enabled": true},"idIndex": {"v": {"$numberInt":"2"},"key": {"_id": {"$numberInt":"1"}},"name": "_id_"}}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"createIndexes": "c","v": {"$numberInt":"2"},"key": {"a": {"$numberInt":"1"}},"name": "a_1"}}`,
+		`{"op": "i","ns": "d.c","o": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"1"},"text": "some text"},"o2": {"_id": {"$numberInt":"1"}}}`,
+		`{"op": "i","ns": "d.c","o": {"_id": {"$numberInt":"2"}},"o2": {"_id": {"$numberInt":"2"}}}`,
+		`{"op": "u","ns": "d.c","o": {"$v": {"$numberInt":"2"},"diff": {"u": {"a": {"$numberInt":"2"}}}},"o2": {"_id": {"$numberInt":"1"}},"preImage": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"1"},"text": "some text"}}`,
+		`{"op": "u","ns": "d.c","o": {"_id": {"$numberInt":"1"}},"o2": {"_id": {"$numberInt":"1"}},"preImage": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"2"},"text": "some text"}}`,
+		`{"op": "u","ns": "d.c","o": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"2"},"text": "some text"},"o2": {"_id": {"$numberInt":"1"}},"preImage": {"_id": {"$numberInt":"1"}}}`,
+		`{"op": "d","ns": "d.c","o": {"_id": {"$numberInt":"1"}},"preImage": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"2"},"text": "some text"}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"collMod": "c","validationLevel": "off"},"o2": {"collectionOptions_old": {"changeStreamPreAndPostImages": {"enabled": true}}}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"dropIndexes": "c","index": "a_1"},"o2": {"v": {"$numberInt":"2"},"key": {"a": {"$numberInt":"1"}},"name": "a_1"}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.c","to": "d.e","stayTemp": false}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"drop": "e"},"o2": {"numRecords": {"$numberLong":"1"}}}`,
+	}
+	got := entries(t, s)
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			t.Errorf("no entry %s", want[i])
+		case i >= len(want):
+			t.Errorf("entry too many: %s", got[i])
+		case got[i] != want[i]:
+			t.Errorf("entry %d:\n got %s\nwant %s", i, got[i], want[i])
+		}
+	}
+}
+
+func TestOplogGoesOn(t *testing.T) {
+	engine := mem.New()
+	s := openLogged(t, engine, table.OplogOptions{})
+	if err := s.LogNoop(bsonx.NewDoc("n", 1)); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	// The clock of the second time is behind: stamps go on all the same.
+	s = openLogged(t, engine, table.OplogOptions{Clock: clock.Fixed(time.Unix(500, 0))})
+	if err := s.LogNoop(bsonx.NewDoc("n", 2)); err != nil {
+		t.Fatal(err)
+	}
+	if got := entries(t, s); len(got) != 3 {
+		t.Errorf("the log has %q", got)
+	}
+	s.Close()
+	// A store that does not log drops the log, which would have a hole.
+	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Lookup("local", "oplog.rs") != nil || s.Oplog() != nil {
+		t.Error("the log is still there")
+	}
+	s.Close()
+}
+
+func TestOplogIsProtected(t *testing.T) {
+	s := openLogged(t, mem.New(), table.OplogOptions{})
+	defer s.Close()
+	c := s.Oplog()
+	_, err := s.BeginWrite(c)
+	for name, err := range map[string]error{
+		"write": err, "drop": s.Drop(c), "rename": s.Rename(c, "d", "c", false), "convert": s.Convert(context.Background(), c, nil),
+		"index": s.CreateIndexes(context.Background(), c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}),
+	} {
+		if code := mongoerr.CodeOf(err); code != mongoerr.IllegalOperation && code != mongoerr.InvalidNamespace {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOplogIsTrimmed(t *testing.T) {
+	const size = 100 << 10
+	s := openLogged(t, mem.New(), table.OplogOptions{Size: size})
+	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		if err := insert(s, c, bsonx.NewDoc("_id", i, "x", string(bytes.Repeat([]byte("x"), 1000)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted := func() storage.Counter {
+		n, err := s.Count(s.Oplog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for start := time.Now(); counted().Bytes > size; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatalf("the log has %d bytes", counted().Bytes)
+		}
+	}
+	s.Close()
+	left := entries(t, s)
+	if n := counted(); int64(len(left)) != n.Count || n.Bytes < size*9/10 {
+		t.Errorf("%d entries, counted %+v", len(left), n)
+	}
+	if last := `"_id": {"$numberInt":"999"}`; !bytes.Contains([]byte(left[len(left)-1]), []byte(last)) {
+		t.Errorf("the last entry is %.100s", left[len(left)-1])
+	}
+}
