@@ -32,7 +32,7 @@ type Store struct {
 
 	builds     sync.WaitGroup // index builds that Open resumed
 	background sync.WaitGroup
-	stop   chan struct{}
+	stop       chan struct{}
 }
 
 // Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
