@@ -130,15 +130,24 @@ func lessEntry(a, b *Collection) bool {
 	return a.Name < b.Name
 }
 
+// View is the state of a catalog at one moment. It never changes; views of the same state are equal.
+type View struct{ tree *btree.BTreeG[*Collection] }
+
+// View returns the newest state.
+func (c *Catalog) View() View { return View{c.published.Load()} }
+
 // Lookup returns the entry of a namespace, or nil.
-func (c *Catalog) Lookup(db, name string) *Collection {
+func (v View) Lookup(db, name string) *Collection {
 	probe := probes.Get().(*Collection)
 	probe.DB, probe.Name = db, name
-	entry, _ := c.published.Load().Get(probe)
+	entry, _ := v.tree.Get(probe)
 	probe.DB, probe.Name = "", ""
 	probes.Put(probe)
 	return entry
 }
+
+// Lookup returns the newest entry of a namespace, or nil.
+func (c *Catalog) Lookup(db, name string) *Collection { return c.View().Lookup(db, name) }
 
 // probes are entries to search the tree with; a look-up is on every command's path and must not allocate.
 var probes = sync.Pool{New: func() any { return new(Collection) }}

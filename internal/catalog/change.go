@@ -16,6 +16,8 @@ type Change struct {
 	txn     storage.Txn
 	puts    []*Collection
 	removes []*Collection
+	// attached are those of puts that the Attach hook is not asked about.
+	attached map[*Collection]bool
 }
 
 // NewID returns a storage identifier that was never used.
@@ -30,6 +32,15 @@ func (ch *Change) Lookup(db, name string) *Collection { return ch.c.Lookup(db, n
 
 // Put adds or replaces an entry. Its Version is set.
 func (ch *Change) Put(entry *Collection) { ch.puts = append(ch.puts, entry) }
+
+// PutAttached is Put for an entry that has been attached already.
+func (ch *Change) PutAttached(entry *Collection) {
+	ch.Put(entry)
+	if ch.attached == nil {
+		ch.attached = make(map[*Collection]bool)
+	}
+	ch.attached[entry] = true
+}
 
 // Remove removes an entry.
 func (ch *Change) Remove(entry *Collection) { ch.removes = append(ch.removes, entry) }
@@ -51,14 +62,36 @@ func (ch *Change) Keep(r Range) error { return ch.txn.Delete(garbageKey(r.Start)
 // Txn is the storage transaction that the change commits with.
 func (ch *Change) Txn() storage.Txn { return ch.txn }
 
+// NewID returns a storage identifier that was never used, for an entry that a Join may put. After a crash it may be given
+// again if none did.
+func (c *Catalog) NewID() uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.next
+	c.next++
+	return id
+}
+
 // Update runs fn, makes its changes durable and publishes them. Where fn or the commit fails, nothing is changed.
 // Only one Update runs at a time: fn must be short.
 func (c *Catalog) Update(fn func(*Change) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ch := &Change{c: c, txn: c.engine.Begin()}
-	defer ch.txn.Rollback()
-	firstID := c.next
+	txn := c.engine.Begin()
+	defer txn.Rollback()
+	return c.update(txn, storage.Durable, c.next, fn)
+}
+
+// Join is Update for changes that are committed together with those that txn has.
+func (c *Catalog) Join(txn storage.Txn, durability storage.Durability, fn func(*Change) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.update(txn, durability, 0, fn)
+}
+
+// update needs the lock. firstID is the next identifier that is stored.
+func (c *Catalog) update(txn storage.Txn, durability storage.Durability, firstID uint32, fn func(*Change) error) error {
+	ch := &Change{c: c, txn: txn}
 	if err := fn(ch); err != nil {
 		return err
 	}
@@ -66,7 +99,7 @@ func (c *Catalog) Update(fn func(*Change) error) error {
 		return err
 	}
 	if ch.txn.Len() > 0 {
-		if err := ch.txn.Commit(storage.Durable); err != nil {
+		if err := ch.txn.Commit(durability); err != nil {
 			return fmt.Errorf("commit catalog: %w", err)
 		}
 	}
@@ -92,7 +125,7 @@ func (ch *Change) write(firstID uint32) error {
 		if old != nil {
 			e.Version = old.Version + 1
 		}
-		if ch.c.attach != nil {
+		if ch.c.attach != nil && !ch.attached[e] {
 			attached, err := ch.c.attach(e, old)
 			if err != nil {
 				return err

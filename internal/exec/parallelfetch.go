@@ -34,7 +34,7 @@ func parallelFetch(f *Fetch, procs *Processors) *ParallelFetch {
 		return nil
 	}
 	reader, ok := f.env.Reader.(*Reader)
-	if !ok || !reader.Pinned() {
+	if !ok || !reader.isShareable() {
 		return nil
 	}
 	p := &ParallelFetch{fetch: f, reader: reader}

@@ -60,7 +60,7 @@ func parallelScan(scan *CollScan, procs *Processors) *ParallelScan {
 		return nil
 	}
 	reader, ok := scan.env.Reader.(*Reader)
-	if !ok || !reader.Pinned() {
+	if !ok || !reader.isShareable() {
 		return nil
 	}
 	p := NewParallelScan(reader, scan.options, procs)

@@ -9,20 +9,26 @@ import (
 
 // Reader is a storage.Reader of the newest committed state that takes its snapshot as late as it can: a single get
 // goes to the engine, the first iterator (or Pin) takes the snapshot, and everything after reads from that.
+//
+// A Reader of a transaction reads from that instead, and gives nothing back.
 type Reader struct {
 	engine storage.Engine
 	snap   storage.Snapshot
 	// visible is the stamp up to which the snapshot has everything.
 	visible storage.Stamp
+	txn    storage.Reader
 }
 
 // NewReader returns a reader without a snapshot.
 func NewReader(engine storage.Engine) *Reader { return &Reader{engine: engine} }
 
+// NewTxnReader returns a reader of what a transaction sees. It is used by the transaction's goroutine only.
+func NewTxnReader(txn storage.Reader) *Reader { return &Reader{txn: txn} }
+
 // Pin takes the snapshot now. The multikey paths of an index are only good for snapshots taken before they were asked
 // for, so plans are made after Pin.
 func (r *Reader) Pin() {
-	if r.snap == nil {
+	if r.snap == nil && r.txn == nil {
 		r.visible = r.engine.Order().Visible()
 		r.snap = r.engine.NewSnapshot()
 	}
@@ -35,12 +41,18 @@ func (r *Reader) Visible() storage.Stamp {
 }
 
 // Pinned reports whether the snapshot has been taken.
-func (r *Reader) Pinned() bool { return r.snap != nil }
+func (r *Reader) Pinned() bool { return r.snap != nil || r.txn != nil }
+
+// isShareable reports whether several goroutines may read from it.
+func (r *Reader) isShareable() bool { return r.snap != nil }
 
 // Get implements storage.Reader.
 func (r *Reader) Get(key []byte) ([]byte, io.Closer, error) {
 	if r.snap != nil {
 		return r.snap.Get(key)
+	}
+	if r.txn != nil {
+		return r.txn.Get(key)
 	}
 	return r.engine.Get(key)
 }
@@ -62,6 +74,9 @@ func (r *Reader) Keep(key, value []byte) {
 
 // NewIter implements storage.Reader.
 func (r *Reader) NewIter(lower, upper []byte) (storage.Iterator, error) {
+	if r.txn != nil {
+		return r.txn.NewIter(lower, upper)
+	}
 	r.Pin()
 	return r.snap.NewIter(lower, upper)
 }

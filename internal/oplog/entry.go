@@ -28,7 +28,8 @@ type Writer struct {
 	// Session is the document that lsid shows; nil where the write can not be retried.
 	Session   bsonx.Doc
 	TxnNumber int64
-	StmtID    int32
+	// StmtID is the statement's number, negative where the writer is a transaction as a whole.
+	StmtID int32
 }
 
 // Operation is a change of one document, or a command.
@@ -61,7 +62,7 @@ func (op *Operation) appendFields(b *bsonx.Builder) {
 	if op.PreImage != nil {
 		b.Doc("preImage", op.PreImage)
 	}
-	if op.By != nil {
+	if op.By != nil && op.By.StmtID >= 0 {
 		b.Int32("stmtId", op.By.StmtID)
 	}
 }

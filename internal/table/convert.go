@@ -68,7 +68,7 @@ func (s *Store) copyRecords(ctx context.Context, c *Collection, db, name string,
 	var entry *catalog.Collection
 	var ranges []catalog.Range
 	err := s.catalog.Update(func(ch *catalog.Change) error {
-		entry = newEntry(ch, db, name, catalog.KindCollection, options)
+		entry = newEntry(ch.NewID, db, name, catalog.KindCollection, options)
 		attached, err := s.attach(entry, nil)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*
 		if err := s.catalog.CheckNewDatabase(db); err != nil {
 			return err
 		}
-		entry = newEntry(ch, db, name, kind, options)
+		entry = newEntry(ch.NewID, db, name, kind, options)
 		ch.Put(entry)
 		return s.logCreate(ch, entry)
 	})
@@ -55,13 +55,13 @@ func checkNew(db, name string) error {
 	return catalog.CheckNewCollection(db, name)
 }
 
-func newEntry(ch *catalog.Change, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
+func newEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
 	if options == nil {
 		options = bsonx.Empty
 	}
-	entry := &catalog.Collection{ID: ch.NewID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
+	entry := &catalog.Collection{ID: newID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
 	if kind == catalog.KindCollection && IsCapped(options) {
-		entry.IDIndex = catalog.NewIDIndex(ch.NewID())
+		entry.IDIndex = catalog.NewIDIndex(newID())
 	}
 	return entry
 }

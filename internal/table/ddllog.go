@@ -19,6 +19,10 @@ func errLiveOplog(what string) error {
 func (s *Store) isLive(c *Collection) bool { return s.oplog != nil && c.Oplog }
 
 func (s *Store) logCreate(ch *catalog.Change, e *catalog.Collection) error {
+	return s.logCommand(ch.Txn(), e.DB, &e.UUID, createEntry(e), nil)
+}
+
+func createEntry(e *catalog.Collection) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("create", e.Name)
@@ -27,7 +31,7 @@ func (s *Store) logCreate(ch *catalog.Change, e *catalog.Collection) error {
 		b.Doc("idIndex", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
 	}
 	b.End()
-	return s.logCommand(ch.Txn(), e.DB, &e.UUID, b.Bytes(), nil)
+	return b.Bytes()
 }
 
 func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
@@ -58,16 +62,20 @@ func (s *Store) logCreateIndexes(ch *catalog.Change, c *catalog.Collection, ids 
 		if !slices.Contains(ids, ix.ID) {
 			continue
 		}
-		b := bsonx.NewBuilder(nil)
-		b.StartDoc()
-		b.String("createIndexes", c.Name)
-		b.Fields(ix.Spec)
-		b.End()
-		if err := s.logCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), nil); err != nil {
+		if err := s.logCommand(ch.Txn(), c.DB, &c.UUID, createIndexEntry(c, ix), nil); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func createIndexEntry(c *catalog.Collection, ix *catalog.Index) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("createIndexes", c.Name)
+	b.Fields(ix.Spec)
+	b.End()
+	return b.Bytes()
 }
 
 // logDropIndex logs that an index that was complete is gone.

@@ -20,6 +20,8 @@ type Writer struct {
 	coll  *Collection
 	txn   storage.Txn
 	delta storage.Counter
+	// multi is the transaction that the changes belong to; nil where they are one of their own.
+	multi *Txn
 
 	// arrived is true once a record was added to a capped collection; evictFrom is the sequence from which the transaction
 	// looks for records to evict, 0 before it did.
@@ -72,18 +74,23 @@ func (w *Writer) Collection() *Collection { return w.coll }
 // Close ends the writer. What was not committed is undone.
 func (w *Writer) Close() {
 	_ = w.closeEvict() // its error, if any, was reported by Commit
-	w.txn.Rollback()
+	if w.multi == nil {
+		w.txn.Rollback()
+		w.coll.shared.gate.RUnlock()
+	}
 	w.endLog()
-	w.coll.shared.gate.RUnlock()
 	if cap(w.oldDoc) > maxKeptDoc {
 		w.oldDoc = nil
 	}
-	w.store, w.coll, w.txn = nil, nil, nil
+	w.store, w.coll, w.txn, w.multi = nil, nil, nil, nil
 	writers.Put(w)
 }
 
-// Commit makes the changes visible.
+// Commit makes the changes visible; those that belong to a Txn become so with its commit.
 func (w *Writer) Commit(d storage.Durability) error {
+	if w.multi != nil {
+		return w.multi.keep(w)
+	}
 	if w.txn.Len() == 0 {
 		return nil
 	}
@@ -249,7 +256,7 @@ func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, re
 
 // putEntries writes the entries of w.keys.
 func (w *Writer) putEntries(ix *Index, recordID []byte) error {
-	if err := w.store.growMultikey(ix, w.keys.Multikey()); err != nil {
+	if err := w.growMultikey(ix, w.keys.Multikey()); err != nil {
 		return err
 	}
 	for i := range w.keys.Len() {
@@ -260,6 +267,13 @@ func (w *Writer) putEntries(ix *Index, recordID []byte) error {
 	return nil
 }
 
+func (w *Writer) growMultikey(ix *Index, more index.MultikeyPaths) error {
+	if w.multi != nil && w.multi.isOwn(w.coll) {
+		return w.multi.growMultikey(ix, more)
+	}
+	return w.store.growMultikey(ix, more)
+}
+
 // updateEntries deletes the entries that only old has and writes those that only doc has.
 func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, old, doc bsonx.Doc) error {
 	if err := ix.generate(old, &w.oldKeys); err != nil {
@@ -268,7 +282,7 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 	if err := ix.generate(doc, &w.keys); err != nil {
 		return err
 	}
-	if err := w.store.growMultikey(ix, w.keys.Multikey()); err != nil {
+	if err := w.growMultikey(ix, w.keys.Multikey()); err != nil {
 		return err
 	}
 	if ix.Unique && ix.Enforced {

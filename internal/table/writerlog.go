@@ -96,6 +96,10 @@ func (w *Writer) logChange(kind oplog.Kind, id bsonx.Value, o, old bsonx.Doc) er
 	if l.images {
 		l.op.PreImage = old
 	}
+	if w.multi != nil {
+		w.multi.log.add(&l.op)
+		return nil
+	}
 	entry, err := w.store.oplog.put(w.txn, l.entry, &l.op)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -56,6 +57,25 @@ type Options struct {
 	Durability storage.Durability
 	// BypassValidation lets documents in that the collection's validator refuses.
 	BypassValidation bool
+	// Txn is the multi-document transaction that the statements belong to; nil where each is one of its own, or several. In
+	// one, a statement waits for no one and tries nothing again.
+	Txn *table.Txn
+}
+
+// begin returns a writer of a collection.
+func (e *Executor) begin(c *table.Collection, opts Options) (*table.Writer, error) {
+	if opts.Txn != nil {
+		return opts.Txn.BeginWrite(c)
+	}
+	return e.store.BeginWrite(c)
+}
+
+// reader returns what finds the targets of statements.
+func (e *Executor) reader(opts Options) *exec.Reader {
+	if opts.Txn != nil {
+		return exec.NewTxnReader(opts.Txn.Reader())
+	}
+	return exec.NewReader(e.store.Engine())
 }
 
 func (o Options) validate(c *table.Collection, old, doc bsonx.Doc) error {
@@ -88,8 +108,11 @@ const (
 	maxPause = 10 * time.Millisecond
 )
 
-// retry runs fn until it ends without a write conflict.
-func retry(ctx context.Context, fn func() error) error {
+// retry runs fn until it ends without a write conflict. A conflict of a multi-document transaction is its end.
+func retry(ctx context.Context, opts Options, fn func() error) error {
+	if opts.Txn != nil {
+		return fn()
+	}
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		err := fn()
 		if !errors.Is(err, storage.ErrConflict) {

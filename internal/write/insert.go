@@ -22,6 +22,10 @@ const (
 // open returns the collection. It is called for each batch: where the collection is dropped meanwhile, the documents that are
 // left go to the one that has its name then.
 func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(i int, err error)) (n int, err error) {
+	if opts.Txn != nil {
+		n, _, err := e.insertEach(ctx, open, docs, opts, failed)
+		return n, err
+	}
 	for start := 0; start < len(docs); {
 		end := batchEnd(docs, start)
 		err := e.insertBatch(ctx, open, docs[start:end], opts)
@@ -81,12 +85,12 @@ func (e *Executor) insertBatch(ctx context.Context, open Opener, docs []bsonx.Do
 }
 
 func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options) error {
-	if c.Capped != nil {
+	if c.Capped != nil && opts.Txn == nil {
 		if err := e.store.Trim(ctx, c); err != nil {
 			return err
 		}
 	}
-	w, err := e.store.BeginWrite(c)
+	w, err := e.begin(c, opts)
 	if err != nil {
 		return err
 	}
@@ -102,18 +106,19 @@ func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []b
 	return w.Commit(opts.Durability)
 }
 
-// insertEach adds documents one by one after a batch has failed, so that each error finds its document.
+// insertEach adds documents one by one after a batch has failed, so that each error finds its document. A multi-document
+// transaction always does: what it has added it cannot take back, and its first error is its end.
 func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(int, error)) (n int, stop bool, err error) {
 	for i := range docs {
-		err := retry(ctx, func() error { return e.insertBatch(ctx, open, docs[i:i+1], opts) })
+		err := retry(ctx, opts, func() error { return e.insertBatch(ctx, open, docs[i:i+1], opts) })
 		switch {
 		case err == nil:
 			n++
-		case !perDocument(err):
+		case !perDocument(err), opts.Txn != nil && errors.Is(err, storage.ErrConflict):
 			return n, true, err
 		default:
 			failed(i, err)
-			if opts.Ordered {
+			if opts.Ordered || opts.Txn != nil {
 				return n, true, nil
 			}
 		}

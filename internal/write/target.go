@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -50,7 +49,7 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 	t := getScratch()
 	defer putScratch(t)
 	t.key = q.Coll.RecordKey(t.key[:0], id)
-	err = retry(ctx, func() error {
+	err = retry(ctx, opts, func() error {
 		found, did, err := e.changeOne(ctx, q, t, nil, details, opts, fn)
 		matched, changed = count(found), count(did)
 		return err
@@ -61,10 +60,10 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 // changeFound acts on what a plan finds. again is true where it must be asked once more: others changed or removed targets
 // first, or the indexes were changed before the snapshot was taken.
 func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, again bool, err error) {
-	reader := exec.NewReader(e.store.Engine())
+	reader := e.reader(opts)
 	defer reader.Close()
 	reader.Pin()
-	if !e.store.IsCurrent(q.Coll) {
+	if opts.Txn == nil && !e.store.IsCurrent(q.Coll) {
 		return 0, 0, true, nil
 	}
 	targets, err := e.planner.Targets(ctx, q.plan(), reader)
@@ -81,7 +80,7 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 		}
 		t.key = append(t.key[:0], row.RecordKey...)
 		var found, did bool
-		err = retry(ctx, func() error {
+		err = retry(ctx, opts, func() error {
 			var err error
 			found, did, err = e.changeOne(ctx, q, t, row.Doc, details, opts, fn)
 			return err
@@ -91,7 +90,7 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 		}
 		matched += count(found)
 		changed += count(did)
-		again = again || !found
+		again = again || !found && opts.Txn == nil
 		if found && q.One {
 			return matched, changed, false, nil
 		}
@@ -100,7 +99,7 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 
 // changeOne locks the record of t and acts on it. seen is the version that the plan matched, or nil.
 func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options, fn act) (found, changed bool, err error) {
-	w, err := e.store.BeginWrite(q.Coll)
+	w, err := e.begin(q.Coll, opts)
 	if err != nil {
 		return false, false, err
 	}

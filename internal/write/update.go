@@ -47,7 +47,7 @@ func (e *Executor) Update(ctx context.Context, st *UpdateStatement, opts Options
 			return UpdateResult{UpsertedID: id}, nil
 		}
 		info, duplicate := duplicateInfo(err)
-		if try == upsertTries || !duplicate || !st.lostRace(info) {
+		if try == upsertTries || opts.Txn != nil || !duplicate || !st.lostRace(info) {
 			return UpdateResult{}, err
 		}
 	}
@@ -101,7 +101,7 @@ func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options
 	if err != nil {
 		return bsonx.Value{}, err
 	}
-	err = retry(ctx, func() error { return e.insertInto(ctx, st.Coll, []bsonx.Doc{doc}, opts) })
+	err = retry(ctx, opts, func() error { return e.insertInto(ctx, st.Coll, []bsonx.Doc{doc}, opts) })
 	if err != nil {
 		return bsonx.Value{}, err
 	}

@@ -1,0 +1,314 @@
+package table
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Txn is a multi-document transaction over the collections of a Store. It reads the collections, and the catalog, as they were
+// when it began, with its own changes. It waits for no one: what another transaction has changed since, or holds, is
+// storage.ErrConflict. It is used by one goroutine at a time, and ends with Commit or Abort. After an error it can only be
+// aborted.
+//
+// It holds no gates: others may change the catalog beside it. A commit takes the gates of the collections that it has written
+// and fails with storage.ErrConflict where one of them is not in the form any more that was maintained.
+type Txn struct {
+	store *Store
+	txn   storage.Txn
+	view  catalog.View
+	limit int
+	log   txnLog
+
+	// written are the forms of collections that have been written; created are those that this transaction makes, by
+	// namespace.
+	written map[uint32]*Collection
+	created map[string]*Collection
+}
+
+// TxnOptions configure a transaction.
+type TxnOptions struct {
+	// Limit bounds what the transaction changes, in bytes; 0 is no limit.
+	Limit int
+	// By names the transaction in the log of changes; nil for nobody.
+	By *oplog.Writer
+}
+
+// BeginTxn starts a transaction.
+func (s *Store) BeginTxn(opts TxnOptions) *Txn {
+	for {
+		view := s.catalog.View()
+		txn := s.engine.BeginSnapshot()
+		// A form of a collection is only good for snapshots from its time: what was dropped before may be swept in the
+		// snapshot, and an index that was completed after it may lack entries there.
+		if s.catalog.View() == view {
+			return &Txn{store: s, txn: txn, view: view, limit: opts.Limit, log: txnLog{by: opts.By}}
+		}
+		txn.Rollback()
+	}
+}
+
+// Reader returns what the transaction reads from. It is used by the transaction's goroutine only.
+func (t *Txn) Reader() storage.Reader { return t.txn }
+
+// Lookup returns a collection or view as the transaction sees it, or nil. It fails where the collection was dropped or renamed
+// by others meanwhile.
+func (t *Txn) Lookup(db, name string) (*Collection, error) {
+	if len(t.created) > 0 {
+		if c := t.created[db+"."+name]; c != nil {
+			return c, nil
+		}
+	}
+	entry := t.view.Lookup(db, name)
+	if entry == nil {
+		return nil, nil
+	}
+	c := entry.Attached.(*Collection)
+	current := c.shared.current.Load()
+	if current == nil || current.Name != name || current.DB != db {
+		return nil, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog "+
+			"changes; please retry the operation. The collection %s.%s was dropped or renamed", db, name)
+	}
+	return c, nil
+}
+
+// Ensure returns a collection and makes it where there is none.
+func (t *Txn) Ensure(db, name string) (*Collection, error) {
+	c, err := t.Lookup(db, name)
+	if err != nil || c != nil {
+		return c, err
+	}
+	return t.Create(db, name, bsonx.Empty)
+}
+
+// Create makes a collection, which others see after the commit. It fails with NamespaceExists where the name is taken, and with
+// storage.ErrConflict where someone else took it meanwhile.
+func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
+	if err := checkNew(db, name); err != nil {
+		return nil, err
+	}
+	old, err := t.Lookup(db, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case old != nil:
+		return nil, mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
+	case t.store.Lookup(db, name) != nil:
+		return nil, storage.ErrConflict
+	}
+	if err := t.store.catalog.CheckNewDatabase(db); err != nil {
+		return nil, err
+	}
+	c, err := t.attach(newEntry(t.store.catalog.NewID, db, name, catalog.KindCollection, options), nil)
+	if err == nil && t.store.logged(c.Collection) {
+		t.log.add(&oplog.Operation{
+			Kind: oplog.Command, Namespace: db + ".$cmd", UUID: &c.UUID, O: createEntry(c.Collection),
+		})
+	}
+	return c, err
+}
+
+// attach makes an entry the newest form of a collection of this transaction.
+func (t *Txn) attach(entry, old *catalog.Collection) (*Collection, error) {
+	attached, err := t.store.attach(entry, old)
+	if err != nil {
+		return nil, err
+	}
+	entry.Attached = attached
+	c := attached.(*Collection)
+	c.shared.current.Store(c)
+	if t.created == nil {
+		t.created = make(map[string]*Collection)
+	}
+	t.created[c.Namespace()] = c
+	return c, nil
+}
+
+// isOwn reports whether a collection was made by this transaction.
+func (t *Txn) isOwn(c *Collection) bool { return len(t.created) > 0 && t.created[c.Namespace()] == c }
+
+// CreateIndexes makes indexes on an empty collection that this transaction has made.
+func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
+	if !t.isOwn(c) {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Cannot create new indexes on existing collection %s in a multi-document transaction.", c.Namespace())
+	}
+	if empty, err := t.isEmpty(c); err != nil || !empty {
+		return cmp.Or(err, error(mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Cannot create new indexes on non-empty collection %s in a multi-document transaction.", c.Namespace())))
+	}
+	entry := *c.Collection
+	entry.Indexes = slices.Clone(entry.Indexes)
+	for _, spec := range specs {
+		ix := catalog.NewIndex(t.store.catalog.NewID(), spec.Clone())
+		ix.Ready, ix.Enforced = true, true
+		entry.Indexes = append(entry.Indexes, ix)
+	}
+	changed, err := t.attach(&entry, c.Collection)
+	if err != nil || !t.store.logged(c.Collection) {
+		return err
+	}
+	for _, ix := range changed.Indexes[len(c.Indexes):] {
+		t.log.add(&oplog.Operation{
+			Kind: oplog.Command, Namespace: c.DB + ".$cmd", UUID: &c.UUID, O: createIndexEntry(c.Collection, ix.Index),
+		})
+	}
+	return nil
+}
+
+func (t *Txn) isEmpty(c *Collection) (bool, error) {
+	prefix := c.RecordPrefix()
+	it, err := t.txn.NewIter(prefix, PrefixEnd(prefix))
+	if err != nil {
+		return false, err
+	}
+	empty := !it.First()
+	return empty, errors.Join(it.Err(), it.Close())
+}
+
+// BeginWrite returns a writer of a collection that Lookup or Create has returned. Its Commit only checks what the transaction
+// has become.
+func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
+	if c.Capped != nil {
+		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", c.Namespace())
+	}
+	if c.shared.current.Load() != c {
+		return nil, storage.ErrConflict
+	}
+	w := writers.Get().(*Writer)
+	w.store, w.coll, w.txn, w.delta, w.multi = t.store, c, t.txn, storage.Counter{}, t
+	w.arrived, w.evictFrom = false, 0
+	w.beginLog()
+	return w, nil
+}
+
+// keep takes over what a writer has changed.
+func (t *Txn) keep(w *Writer) error {
+	if w.delta != (storage.Counter{}) {
+		if err := t.txn.Add(w.coll.shared.counter, w.delta); err != nil {
+			return err
+		}
+	}
+	if t.limit > 0 && t.Bytes() > t.limit {
+		return mongoerr.New(mongoerr.TransactionTooLarge, "Total size of all transaction operations must be less than server parameter "+
+			"'transactionSizeLimitBytes' = %d", t.limit)
+	}
+	if t.written == nil {
+		t.written = make(map[uint32]*Collection)
+	}
+	t.written[w.coll.ID] = w.coll
+	return nil
+}
+
+// Bytes returns the size of what the transaction has changed.
+func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.size }
+
+// Stamp returns the last stamp that Commit gave, 0 for none.
+func (t *Txn) Stamp() storage.Stamp { return t.txn.Stamp() }
+
+// growMultikey is Store.growMultikey for an index of a collection that this transaction has made.
+func (t *Txn) growMultikey(ix *Index, more index.MultikeyPaths) error {
+	if ix.Multikey().Covers(more) {
+		return nil
+	}
+	paths := ix.Multikey().Union(more)
+	ix.multikey.paths.Store(&paths)
+	return t.txn.Put(prefix(multikeySpace, ix.ID), encodePaths(paths))
+}
+
+// Abort ends the transaction without its changes. After a Commit it does nothing.
+func (t *Txn) Abort() { t.txn.Rollback() }
+
+// Commit makes the changes visible together, and ends the transaction. On an error nothing was changed, but for
+// storage.ErrFailed, which leaves that open.
+func (t *Txn) Commit(durability storage.Durability) error {
+	defer t.txn.Rollback()
+	if t.txn.Len() == 0 && len(t.created) == 0 {
+		return nil
+	}
+	unlock, err := t.lockGates()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := t.log.put(t.store, t.txn); err != nil {
+		return err
+	}
+	if len(t.created) == 0 {
+		err = t.txn.Commit(durability)
+	} else {
+		err = t.store.catalog.Join(t.txn, durability, t.publish)
+	}
+	if t.log.size > 0 {
+		t.store.grown()
+	}
+	return err
+}
+
+// publish adds the collections that the transaction has made to the catalog.
+func (t *Txn) publish(ch *catalog.Change) error {
+	for _, c := range t.created {
+		if ch.Lookup(c.DB, c.Name) != nil {
+			return storage.ErrConflict
+		}
+		if err := t.store.catalog.CheckNewDatabase(c.DB); err != nil {
+			return err
+		}
+		ch.PutAttached(c.Collection)
+	}
+	return nil
+}
+
+// A commit tries so often, with such a pause between, to get a gate. Changes of the catalog hold it for a moment only, but they
+// may wait for a writer that waits for a lock of this transaction.
+const (
+	gateTries = 50
+	gatePause = time.Millisecond
+)
+
+// lockGates keeps changes of the catalog away from the collections that were written.
+func (t *Txn) lockGates() (unlock func(), err error) {
+	var held []*Collection
+	unlock = func() {
+		for _, c := range held {
+			c.shared.gate.RUnlock()
+		}
+	}
+	written := make([]*Collection, 0, len(t.written))
+	for _, c := range t.written {
+		written = append(written, c)
+	}
+	slices.SortFunc(written, func(a, b *Collection) int { return cmp.Compare(a.ID, b.ID) })
+	for _, c := range written {
+		if !c.shared.lockShared() {
+			unlock()
+			return nil, storage.ErrConflict
+		}
+		held = append(held, c)
+		if c.shared.current.Load() != c {
+			unlock()
+			return nil, storage.ErrConflict
+		}
+	}
+	return unlock, nil
+}
+
+// lockShared takes the gate shared, unless a change of the catalog has or wants it for long.
+func (s *shared) lockShared() bool {
+	for range gateTries {
+		if s.gate.TryRLock() {
+			return true
+		}
+		time.Sleep(gatePause)
+	}
+	return false
+}
