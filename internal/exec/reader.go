@@ -16,7 +16,7 @@ type Reader struct {
 	snap   storage.Snapshot
 	// visible is the stamp up to which the snapshot has everything.
 	visible storage.Stamp
-	txn    storage.Reader
+	txn     storage.Reader
 }
 
 // NewReader returns a reader without a snapshot.
