@@ -110,8 +110,8 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
 	}
 	spec := idIndexSpec
-	if clustered := c.Options.Lookup("clusteredIndex"); clustered.Type == bsonx.TypeDocument {
-		spec = clusteredIndexSpec(clustered.Doc())
+	if clustered := clusteredIndexSpec(c.Options); clustered != nil {
+		spec = clustered
 	}
 	docs := []bsonx.Doc{r.indexStat(spec, c.IDUses(), true)}
 	for _, ix := range c.Indexes {

@@ -62,6 +62,10 @@ const (
 
 // checkCapped judges the options of create that belong to capped collections.
 func checkCapped(req *Request) error {
+	if req.Get("clusteredIndex").Truthy() && req.Has("size") {
+		return mongoerr.New(codeCappedSizeOnClustered, "'size' field for capped collections is not allowed on clustered collections. "+
+			"Did you mean 'capped: true' with 'expireAfterSeconds'?")
+	}
 	if !req.Bool("capped") {
 		if (req.Has("size") || req.Has("max")) && !req.Has("viewOn") {
 			return mongoerr.New(mongoerr.InvalidOptions,
@@ -70,9 +74,6 @@ func checkCapped(req *Request) error {
 		return nil
 	}
 	switch {
-	case req.Get("clusteredIndex").Truthy() && req.Has("size"):
-		return mongoerr.New(codeCappedSizeOnClustered, "'size' field for capped collections is not allowed on clustered collections. "+
-			"Did you mean 'capped: true' with 'expireAfterSeconds'?")
 	case req.Get("clusteredIndex").Truthy():
 		return mongoerr.New(codeCappedClustered, "Clustered capped collection only available with 'enableTestCommands' server parameter")
 	case !req.Has("size"):
@@ -171,7 +172,7 @@ func cappedCopy(options bsonx.Doc, req *Request) bsonx.Doc {
 	}
 	for it := options.Iter(); it.Next(); {
 		switch string(it.Key()) {
-		case "capped", "size", "max", "temp", "clusteredIndex":
+		case "capped", "size", "max", "temp", "clusteredIndex", "expireAfterSeconds":
 		default:
 			b.ValueBytes(it.Key(), it.Value())
 		}

@@ -56,10 +56,11 @@ func runCollMod(_ context.Context, req *Request, reply *bsonx.Builder) error {
 }
 
 func checkCollMod(req *Request, c *table.Collection) error {
-	for _, later := range []string{"timeseries", "expireAfterSeconds"} {
-		if req.Has(later) {
-			return mongoerr.New(mongoerr.InvalidOptions, "the option '%s' does not apply to the collection %s", later, c.Namespace())
-		}
+	if req.Has("timeseries") {
+		return mongoerr.New(mongoerr.InvalidOptions, "the option 'timeseries' does not apply to the collection %s", c.Namespace())
+	}
+	if err := checkImages(req); err != nil {
+		return err
 	}
 	if err := checkModifyCapped(req, c); err != nil {
 		return err
@@ -68,10 +69,14 @@ func checkCollMod(req *Request, c *table.Collection) error {
 		if req.Has("viewOn") || req.Has("pipeline") {
 			return mongoerr.New(mongoerr.InvalidOptions, "'viewOn' and 'pipeline' are options of views: %s", c.Namespace())
 		}
+		if err := checkModifyTTL(req, c.Options); err != nil {
+			return err
+		}
 		return checkValidation(req)
 	}
 	switch {
-	case req.Has("validator") || req.Has("index") || req.Has("validationLevel") || req.Has("validationAction"):
+	case req.Has("validator") || req.Has("index") || req.Has("validationLevel") || req.Has("validationAction") ||
+		req.Has("expireAfterSeconds") || req.Has("changeStreamPreAndPostImages"):
 		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", c.Namespace())
 	case !req.Has("viewOn") || !req.Has("pipeline"):
 		return mongoerr.New(mongoerr.InvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view")
@@ -82,7 +87,10 @@ func checkCollMod(req *Request, c *table.Collection) error {
 // modifiedOptions returns the options with those of the command put in.
 func modifiedOptions(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	options, changed := modifyCapped(req, options)
-	for _, name := range []string{"viewOn", "pipeline", "validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages"} {
+	options, expires := modifyTTL(req, options)
+	options, images := modifyImages(req, options)
+	changed = changed || expires || images
+	for _, name := range []string{"viewOn", "pipeline", "validator", "validationLevel", "validationAction"} {
 		v := req.Get(name)
 		if v.IsMissing() {
 			continue
@@ -147,8 +155,8 @@ func modifyIndex(req *Request, c *table.Collection, spec bsonx.Doc, reply *bsonx
 	}
 	changed := ix.Spec
 	if v, ok := set["expireAfterSeconds"]; ok {
-		if n := saturatingInt64(v); n < 0 || n > maxTTLSeconds {
-			return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option must be within an acceptable range")
+		if err := checkIndexTTL(v, ix.Key); err != nil {
+			return err
 		}
 		appendChange(reply, "expireAfterSeconds", changed.Lookup("expireAfterSeconds"), bsonx.Int64(saturatingInt64(v)))
 		changed = withField(changed, "expireAfterSeconds", bsonx.Int32(int32(saturatingInt64(v))))
@@ -188,16 +196,24 @@ func indexToModify(c *table.Collection, set map[string]bsonx.Value) (*catalog.In
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
 	wanted := ""
-	if byName {
+	switch {
+	case byName:
 		wanted = name.Str()
-	} else {
+	case isClusteredCollection(c):
+	case sameKeyPattern(idIndexSpec.Lookup("key").Doc(), key.Doc()):
+		wanted = "_id_"
+	}
+	if wanted == "" {
 		for _, ix := range c.Collection.Indexes {
 			if sameKeyPattern(ix.Key, key.Doc()) {
 				wanted = ix.Name
 			}
 		}
 	}
-	if wanted == "_id_" {
+	if wanted == "_id_" && !isClusteredCollection(c) {
+		if _, ok := set["expireAfterSeconds"]; ok {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "the _id field does not support TTL indexes")
+		}
 		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
 	ix := c.Collection.Index(wanted)

@@ -34,7 +34,7 @@ var createFields = []Field{
 	{Name: "changeStreamPreAndPostImages", Type: Object},
 	{Name: "timeseries", Type: Object},
 	{Name: "clusteredIndex", Type: OneOf(bsonx.TypeBool, bsonx.TypeDocument)},
-	{Name: "expireAfterSeconds", Type: OneOf(bsonx.TypeString, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128)},
+	{Name: "expireAfterSeconds", Type: SafeInt},
 	{Name: "encryptedFields", Type: Object},
 	{Name: "temp", Type: SafeBool},
 	{Name: "flags", Type: SafeInt},
@@ -95,8 +95,10 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 			if arg.Value.Type == bsonx.TypeDocument {
 				b.Doc(name, clusteredIndexOption(arg.Value.Doc()))
 			}
-		case "changeStreamPreAndPostImages":
-			if arg.Value.Doc().Lookup("enabled").Truthy() {
+		case "expireAfterSeconds":
+			b.Int64(name, saturatingInt64(arg.Value))
+		case imagesOption:
+			if imagesEnabled(req) {
 				b.Value(name, arg.Value)
 			}
 		default:
@@ -114,16 +116,10 @@ func checkCreate(req *Request) error {
 	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
 	}
-	if v := req.Get("clusteredIndex"); v.Type == bsonx.TypeDocument {
-		if err := checkClusteredIndex(v.Doc()); err != nil {
+	for _, check := range []func(*Request) error{checkClustered, checkValidation, checkCapped, checkCreateTTL, checkImages} {
+		if err := check(req); err != nil {
 			return err
 		}
-	}
-	if err := checkValidation(req); err != nil {
-		return err
-	}
-	if err := checkCapped(req); err != nil {
-		return err
 	}
 	for _, later := range []string{"timeseries", "encryptedFields"} {
 		if req.Has(later) {
@@ -131,39 +127,6 @@ func checkCreate(req *Request) error {
 		}
 	}
 	return nil
-}
-
-// clusteredIndexFields are the fields of the clusteredIndex option.
-var clusteredIndexFields = []Field{
-	{Name: "v", Type: SafeInt},
-	{Name: "key", Type: Object, Required: true},
-	{Name: "name", Type: String},
-	{Name: "unique", Type: SafeBool, Required: true},
-}
-
-func checkClusteredIndex(spec bsonx.Doc) error {
-	return ParseFields("create.clusteredIndex", spec, clusteredIndexFields, func(i int, v bsonx.Value) error {
-		switch clusteredIndexFields[i].Name {
-		case "key":
-			if !sameKeyPattern(v.Doc(), idIndexSpec.Lookup("key").Doc()) {
-				return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The clusteredIndex option is not supported for key %s; use {_id: 1}", bsonx.FormatShell(v))
-			}
-		case "unique":
-			if !v.Truthy() {
-				return mongoerr.New(mongoerr.Code(5979700), "The clusteredIndex option requires unique: true to be specified")
-			}
-		}
-		return nil
-	})
-}
-
-// clusteredIndexOption completes the option as listCollections shows it.
-func clusteredIndexOption(spec bsonx.Doc) bsonx.Doc {
-	name := spec.Lookup("name")
-	if name.IsMissing() {
-		name = bsonx.String("_id_")
-	}
-	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", name, "unique", true)
 }
 
 // checkView checks the definition of a view.

@@ -14,7 +14,6 @@ import (
 const (
 	maxIndexes     = 64
 	maxIndexFields = 32
-	maxTTLSeconds  = math.MaxInt32
 )
 
 // The codes of MongoDB's checks of index specifications.
@@ -34,7 +33,7 @@ var indexKinds = map[string]bool{"text": true, "2d": true, "2dsphere": true, "ha
 var indexOptions = map[string]FieldType{
 	"key": Object, "name": String, "v": SafeInt, "ns": String,
 	"unique": SafeBool, "sparse": SafeBool, "background": SafeBool, "hidden": Bool, "prepareUnique": SafeBool,
-	"clustered": SafeBool, "expireAfterSeconds": SafeInt, "partialFilterExpression": Object, "collation": Object,
+	"clustered": SafeBool, "expireAfterSeconds": Any, "partialFilterExpression": Object, "collation": Object,
 	"storageEngine": Object, "weights": {[]bsonx.Type{bsonx.TypeDocument, bsonx.TypeString}},
 	"default_language": String, "language_override": String, "textIndexVersion": SafeInt, "2dsphereIndexVersion": SafeInt,
 	"bits": SafeInt, "min": SafeInt, "max": SafeInt, "coarsestIndexedLevel": SafeInt, "finestIndexedLevel": SafeInt,
@@ -228,7 +227,7 @@ func (s *indexSpec) checkWildcardOverlap() error {
 
 // checkOptions checks how the options go together.
 func (s *indexSpec) checkOptions() error {
-	if err := s.checkTTL(); err != nil {
+	if err := checkTTLIndex(s); err != nil {
 		return err
 	}
 	if err := s.checkPartial(); err != nil {
@@ -256,29 +255,12 @@ func (s *indexSpec) checkIDIndex() error {
 	case s.hidden:
 		return mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	case !s.ttl.IsMissing():
-		return cannotCreate("The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
+		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+			"The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
 	default:
 		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
 			"_id index cannot be a partial or sparse index. Specification: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
 	}
-}
-
-func (s *indexSpec) checkTTL() error {
-	if s.ttl.IsMissing() {
-		return nil
-	}
-	n := saturatingInt64(s.ttl)
-	switch {
-	case n < 0:
-		return cannotCreate("TTL index 'expireAfterSeconds' option cannot be less than 0. Index spec: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
-	case n > maxTTLSeconds:
-		return cannotCreate("TTL index 'expireAfterSeconds' option must be within an acceptable range, try a lower number. Index spec: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
-	case s.wildcard:
-		return cannotCreate("Index type 'wildcard' cannot be a TTL index")
-	case s.key.Len() > 1:
-		return cannotCreate("TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
-	}
-	return nil
 }
 
 // checkPartial checks the filter of a partial index: only predicates that the planner can prove.

@@ -79,7 +79,7 @@ func collectionInfo(e *catalog.Collection, nameOnly bool) bsonx.Doc {
 			b.Value("uuid", bsonx.Binary(4, e.UUID[:]))
 		}
 		b.End()
-		if e.Kind == catalog.KindCollection {
+		if e.Kind == catalog.KindCollection && clusteredOption(e.Options) == nil {
 			b.Doc("idIndex", idIndexSpec)
 		}
 	}

@@ -33,18 +33,13 @@ func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) err
 		return err
 	}
 	docs := []bsonx.Doc{idIndexSpec}
-	if clustered := c.Options.Lookup("clusteredIndex"); clustered.Type == bsonx.TypeDocument {
-		docs[0] = clusteredIndexSpec(clustered.Doc())
+	if spec := clusteredIndexSpec(c.Options); spec != nil {
+		docs[0] = spec
 	}
 	for _, ix := range c.Indexes {
 		docs = append(docs, ix.Spec)
 	}
 	return replyList(ctx, req, reply, name, docs)
-}
-
-// clusteredIndexSpec shows the index of a collection that was created with clusteredIndex.
-func clusteredIndexSpec(spec bsonx.Doc) bsonx.Doc {
-	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", spec.Lookup("name"), "unique", true, "clustered", true)
 }
 
 // replyList answers with a cursor over documents that are all in memory.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -92,6 +93,24 @@ func IntParam(name string, value, min, max int64, changed func(int64)) Param {
 	}
 }
 
+// BoolParam returns a parameter that is on or off and calls changed when it is set.
+func BoolParam(name string, value bool, changed func(bool)) Param {
+	var current atomic.Bool
+	current.Store(value)
+	return Param{
+		Name: name,
+		Get:  func() bsonx.Value { return bsonx.Bool(current.Load()) },
+		Set: func(v bsonx.Value) error {
+			if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
+				return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to boolean", name)
+			}
+			current.Store(v.Truthy())
+			changed(v.Truthy())
+			return nil
+		},
+	}
+}
+
 // builtinParams are the parameters of this package and those that clients ask every server for.
 func (s *Service) builtinParams() []Param {
 	fcv := bsonx.Document(bsonx.NewDoc("version", featureVersion))
@@ -109,7 +128,6 @@ func (s *Service) builtinParams() []Param {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),
 		IntParam("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
-		IntParam("ttlMonitorSleepSecs", 60, 1, 1<<31, func(int64) {}),
 		IntParam("logLevel", 0, 0, 5, func(int64) {}),
 	}
 }

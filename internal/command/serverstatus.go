@@ -144,6 +144,7 @@ func (s *Service) statusMetrics(b *bsonx.Builder) {
 	b.Int64("total", int64(c.Open))
 	b.End()
 	b.End()
+	s.statusTTL(b)
 }
 
 func (s *Service) statusNetwork(b *bsonx.Builder) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
 // Deps are what a Service works with. Zero values of the first block get working defaults.
@@ -47,6 +48,7 @@ type Service struct {
 	failPoints failPoints
 	budgets    budgets
 	topology   topology
+	ttl        *ttl.Monitor // nil without a store
 	stats      stats
 	slow       atomic.Int64
 	started    time.Time
@@ -63,6 +65,10 @@ func NewService(deps Deps) (*Service, error) {
 		return nil, err
 	}
 	s.registry = registry
+	if s.Store != nil {
+		s.ttl = ttl.New(s.Store, s.Writes, s.Clock, s.Logger)
+		s.Params.Add(s.ttlParams()...)
+	}
 	s.Params.Add(s.builtinParams()...)
 	s.Params.Add(s.budgetParams()...)
 	s.started = s.Clock.Now()
@@ -104,6 +110,13 @@ func (s *Service) Reap() {
 	s.Cursors.Reap()
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
 		s.endSessions(ended)
+	}
+}
+
+// Expire removes what has expired, again and again until ctx ends.
+func (s *Service) Expire(ctx context.Context) {
+	if s.ttl != nil {
+		s.ttl.Run(ctx)
 	}
 }
 

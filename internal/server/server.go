@@ -67,6 +67,7 @@ func New(opts Options) *Server {
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.service.SetMaxConnections(opts.MaxConnections)
+	s.running.Go(func() { s.service.Expire(s.base) })
 	s.running.Add(2)
 	go s.monitor()
 	go s.watchConnections()

@@ -1,0 +1,106 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// The records of every collection but a capped one are clustered by _id. A collection that was created with clusteredIndex
+// says so.
+
+// clusteredIndexFields are the fields of the clusteredIndex option.
+var clusteredIndexFields = []Field{
+	{Name: "v", Type: SafeInt},
+	{Name: "key", Type: Object, Required: true},
+	{Name: "name", Type: String},
+	{Name: "unique", Type: SafeBool, Required: true},
+}
+
+// The codes of MongoDB's checks of clusteredIndex.
+const (
+	codeClusteredNotUnique = mongoerr.Code(5979700)
+	codeClusteredLegacy    = mongoerr.Code(5979703)
+	codeClusteredVersion   = mongoerr.Code(5979704)
+	codeClusteredView      = mongoerr.Code(6026500)
+)
+
+// checkClustered judges the option clusteredIndex of create.
+func checkClustered(req *Request) error {
+	v := req.Get("clusteredIndex")
+	switch {
+	case v.Type == bsonx.TypeBool && v.Truthy():
+		return mongoerr.New(codeClusteredLegacy, "The 'clusteredIndex' legacy format {clusteredIndex: <bool>} is only supported for "+
+			"specific internal collections and vice versa")
+	case v.Type != bsonx.TypeDocument:
+		return nil
+	}
+	if err := checkClusteredIndex(v.Doc()); err != nil {
+		return err
+	}
+	switch {
+	case req.Has("viewOn"):
+		return mongoerr.New(codeClusteredView, "The 'clusteredIndex' option is not supported with views")
+	case req.Has("idIndex"):
+		return mongoerr.New(mongoerr.InvalidOptions, "The 'clusteredIndex' option is not supported with the 'idIndex' option")
+	}
+	return nil
+}
+
+func checkClusteredIndex(spec bsonx.Doc) error {
+	return ParseFields("create.clusteredIndex", spec, clusteredIndexFields, func(i int, v bsonx.Value) error {
+		switch clusteredIndexFields[i].Name {
+		case "key":
+			if !sameKeyPattern(v.Doc(), idIndexSpec.Lookup("key").Doc()) {
+				return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The clusteredIndex option is only supported for key: {_id: 1}")
+			}
+		case "unique":
+			if !v.Truthy() {
+				return mongoerr.New(codeClusteredNotUnique, "The clusteredIndex option requires unique: true to be specified")
+			}
+		case "v":
+			if n := saturatingInt64(v); n != 2 {
+				return mongoerr.New(codeClusteredVersion, "Invalid clusteredIndex specification %s; cannot create a clusteredIndex with v=%d",
+					bsonx.FormatShell(bsonx.Document(spec)), n)
+			}
+		}
+		return nil
+	})
+}
+
+// clusteredIndexOption completes the option as listCollections shows it.
+func clusteredIndexOption(spec bsonx.Doc) bsonx.Doc {
+	name := spec.Lookup("name")
+	if name.IsMissing() || name.Str() == "" {
+		name = bsonx.String("_id_")
+	}
+	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", name, "unique", true)
+}
+
+// clusteredOption returns the clusteredIndex option of a collection, or nil.
+func clusteredOption(options bsonx.Doc) bsonx.Doc {
+	if v := options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
+		return v.Doc()
+	}
+	return nil
+}
+
+func isClusteredCollection(c *table.Collection) bool { return clusteredOption(c.Options) != nil }
+
+// clusteredIndexSpec is how listIndexes shows the index of a collection that was created with clusteredIndex, nil for others.
+func clusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
+	spec := clusteredOption(options)
+	if spec == nil {
+		return nil
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Int32("v", 2)
+	b.Value("key", spec.Lookup("key"))
+	b.Value("name", spec.Lookup("name"))
+	b.Bool("unique", true)
+	b.Value("expireAfterSeconds", options.Lookup("expireAfterSeconds"))
+	b.Bool("clustered", true)
+	b.End()
+	return b.Bytes()
+}

@@ -1,0 +1,67 @@
+package command_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// TestCommands runs the commands of testdata/commands, each line one in Extended JSON. After "admin" it runs on that
+// database. The answer is the error, or what the arguments of the directive pick from the reply.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata/commands", func(t *testing.T, path string) {
+		t.Parallel()
+		client := sheaftest.Open(t, &sheaf.Options{TestCommands: true}).Client()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			db := client.Database(d.Cmd)
+			var out strings.Builder
+			for line := range strings.SplitSeq(d.Input, "\n") {
+				if line == "" {
+					continue
+				}
+				var cmd bson.D
+				if err := bson.UnmarshalExtJSON([]byte(line), false, &cmd); err != nil {
+					d.Fatalf(t, "%s: %v", line, err)
+				}
+				raw, err := db.RunCommand(t.Context(), cmd).Raw()
+				out.WriteString(answer(raw, err, d.CmdArgs) + "\n")
+			}
+			return out.String()
+		})
+	})
+}
+
+func answer(raw bson.Raw, err error, picks []datadriven.CmdArg) string {
+	var refused mongo.CommandError
+	switch {
+	case errors.As(err, &refused):
+		return fmt.Sprintf("%d %s: %s", refused.Code, refused.Name, refused.Message)
+	case err != nil:
+		return err.Error()
+	}
+	if failed, err := raw.LookupErr("writeErrors"); err == nil {
+		return failed.String()
+	}
+	var out []string
+	for _, pick := range picks {
+		v, err := raw.LookupErr(strings.Split(pick.Key, ".")...)
+		if err != nil {
+			out = append(out, pick.Key+" is missing")
+			continue
+		}
+		out = append(out, v.String())
+	}
+	if len(out) == 0 {
+		return "ok"
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,40 @@
+package write
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// DeleteRecord removes one record where match, which is asked while the record is locked, says so. It fails with
+// table.ErrDropped where c is not the newest form of its collection any more: what asked for the deletion may be gone.
+func (e *Executor) DeleteRecord(ctx context.Context, c *table.Collection, key []byte, match func(bsonx.Doc) (bool, error), opts Options) (deleted bool, err error) {
+	t := getScratch()
+	defer putScratch(t)
+	err = retry(ctx, func() error {
+		deleted = false
+		w, err := e.store.BeginWrite(c)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		if w.Collection() != c {
+			return table.ErrDropped
+		}
+		doc, err := w.Lock(ctx, key, t.doc)
+		if err != nil || doc == nil {
+			return err
+		}
+		t.doc = doc
+		if ok, err := match(doc); err != nil || !ok {
+			return err
+		}
+		if err := w.Delete(key, doc); err != nil {
+			return err
+		}
+		deleted = true
+		return w.Commit(opts.Durability)
+	})
+	return deleted && err == nil, err
+}
