@@ -224,7 +224,7 @@ func TestHeldRecord(t *testing.T) {
 	}
 	f.pass("1")
 	// What was held is touched before it is given free: it stays.
-	if err := w.Update(t.Context(), key, old, bsonx.NewDoc("_id", 1, "at", ago(-60))); err != nil {
+	if err := w.Update(t.Context(), key, old, bsonx.NewDoc("_id", 1, "at", ago(-60)), table.Modification); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Commit(storage.Buffered); err != nil {
