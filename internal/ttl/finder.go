@@ -109,7 +109,7 @@ func (s *scan) delete(ctx context.Context, limit int) (deleted int, more bool, e
 func (s *scan) deleteOne(ctx context.Context, key []byte) (bool, error) {
 	patience, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	ok, err := s.writes.DeleteRecord(patience, s.coll, key, s.match, write.Options{})
+	ok, err := s.writes.DeleteRecord(patience, s.coll, key, s.match)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return false, nil
 	}

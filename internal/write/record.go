@@ -4,15 +4,19 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// DeleteRecord removes one record where match, which is asked while the record is locked, says so. It fails with
+// DeleteRecord removes one record where match, which is asked while the record is locked, says so, in a
+// transaction of its own. It fails with
 // table.ErrDropped where c is not the newest form of its collection any more: what asked for the deletion may be gone.
-func (e *Executor) DeleteRecord(ctx context.Context, c *table.Collection, key []byte, match func(bsonx.Doc) (bool, error), opts Options) (deleted bool, err error) {
+func (e *Executor) DeleteRecord(
+	ctx context.Context, c *table.Collection, key []byte, match func(bsonx.Doc) (bool, error),
+) (deleted bool, err error) {
 	t := getScratch()
 	defer putScratch(t)
-	err = retry(ctx, func() error {
+	err = retry(ctx, Options{}, func() error {
 		deleted = false
 		w, err := e.store.BeginWrite(c)
 		if err != nil {
@@ -34,7 +38,7 @@ func (e *Executor) DeleteRecord(ctx context.Context, c *table.Collection, key []
 			return err
 		}
 		deleted = true
-		return w.Commit(opts.Durability)
+		return w.Commit(storage.Buffered)
 	})
 	return deleted && err == nil, err
 }
