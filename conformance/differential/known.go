@@ -157,7 +157,7 @@ var knownDifferences = []known{
 	},
 	{
 		Name:   "$mod by a whole double",
-		Reason: "the 9.0 engine answers a double where the divisor is one; up to 8.0, as in Sheaf, a whole divisor and an integer give an integer",
+		Reason: "the 9.0 engine answers a double where the divisor is one; up to 8.0, as in Sheaf, a whole divisor that an int32 holds and an integer give an integer",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {
 			return mentionsKey(cmd, "$mod") && isOK(d.A) && isOK(d.B) && sameCount(d.A, d.B) && equalReply(asDoubles(d.A).(bson.D), asDoubles(d.B).(bson.D), isOrdered(cmd, d))
 		},

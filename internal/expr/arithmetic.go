@@ -43,47 +43,59 @@ func function(name string, fn func1) definition {
 	})
 }
 
-// add sums numbers from left to right. One operand may be a date; null anywhere makes the result null.
+// add sums numbers from left to right. One operand may be a date, to which each number behind it is added as a whole one; null
+// anywhere makes the result null.
 func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	var sum numeric.Total
 	date := bsonx.Missing
 	for _, v := range args {
+		var err error
 		switch {
 		case nullish(v):
 			return bsonx.Null, nil
+		case v.Type == bsonx.TypeDate && !date.IsMissing():
+			return bsonx.Missing, mongoerr.New(16612, "only one date allowed in an $add expression")
 		case v.Type == bsonx.TypeDate:
-			if !date.IsMissing() {
-				return bsonx.Missing, mongoerr.New(16612, "only one date allowed in an $add expression")
-			}
-			date = v
-		case v.Type.IsNumber():
+			date, err = shiftDate(out, v.Int64(), sum.Result(), 1)
+		case !v.Type.IsNumber():
+			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$add only supports numeric or date types, not %s", v.Type)
+		case date.IsMissing():
 			sum.Add(v)
 		default:
-			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$add only supports numeric or date types, not %s", v.Type)
+			date, err = shiftDate(out, date.Int64(), v, 1)
+		}
+		if err != nil {
+			return bsonx.Missing, err
 		}
 	}
 	if date.IsMissing() {
 		return sum.ResultIn(out), nil
 	}
-	return shiftDate(out, date.Int64(), sum.ResultIn(out), 1)
+	return date, nil
 }
 
 // shiftDate moves a date by milliseconds, in the direction of sign.
 func shiftDate(out *bsonx.Arena, millis int64, by bsonx.Value, sign int64) (bsonx.Value, error) {
 	delta, ok := roundedInt64(by)
 	moved := millis + sign*delta
-	if !ok || (sign*delta > 0) != (moved > millis) && delta != 0 {
+	if later := (sign > 0) == (delta > 0); !ok || delta != 0 && later != (moved > millis) {
 		return bsonx.Missing, mongoerr.New(mongoerr.Overflow, "date overflow")
 	}
 	return out.Date(moved), nil
 }
 
-// roundedInt64 converts a number to an int64. A double is rounded, halves away from zero; a decimal is truncated.
+// roundedInt64 converts a number to an int64. Halves of a double are rounded away from zero, those of a decimal to even.
 func roundedInt64(v bsonx.Value) (int64, bool) {
-	if v.Type != bsonx.TypeDouble {
+	switch v.Type {
+	case bsonx.TypeDouble:
+		return bsonx.Double(math.Round(v.Double())).AsInt64()
+	case bsonx.TypeDecimal128:
+		rounded, err := numeric.Round(v, 0)
+		n, ok := rounded.AsInt64()
+		return n, ok && err == nil
+	default:
 		return v.AsInt64()
 	}
-	return bsonx.Double(math.Round(v.Double())).AsInt64()
 }
 
 func subtract(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
@@ -197,9 +209,17 @@ func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (b
 	return lazily(def, 1, bsonx.Missing, one)
 }
 
+// errOutOfLong refuses a number that no int64 is near to.
+func errOutOfLong(v bsonx.Value) error {
+	return mongoerr.New(31109, "Can't coerce out of range value %s to long", numeric.Format(v))
+}
+
 func placeOf(name string, v bsonx.Value) (int, error) {
 	if !v.Type.IsNumber() {
 		return 0, mongoerr.New(16004, "can't convert from BSON type %s to long", v.Type)
+	}
+	if _, ok := v.AsInt64(); !ok {
+		return 0, errOutOfLong(v)
 	}
 	n, ok := asInt32(v)
 	if !ok {

@@ -3,7 +3,6 @@ package expr
 import (
 	"bytes"
 	"cmp"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -135,17 +134,6 @@ func strcasecmp(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	return out.Int32(int32(compareFolded(x, y))), nil
 }
 
-// truncatedInt converts a number to an int, truncating and limiting it.
-func truncatedInt(v bsonx.Value) int {
-	if i, ok := v.AsInt64(); ok {
-		return int(i)
-	}
-	if f, _ := v.AsFloat64(); f > 0 {
-		return math.MaxInt64
-	}
-	return math.MinInt64
-}
-
 func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	text, err := textOf(args[0])
 	if err != nil {
@@ -157,22 +145,29 @@ func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	if !args[2].Type.IsNumber() {
 		return bsonx.Missing, mongoerr.New(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)", args[2].Type)
 	}
-	start, length := truncatedInt(args[1]), truncatedInt(args[2])
+	start, ok := args[1].AsInt64()
+	if !ok {
+		return bsonx.Missing, errOutOfLong(args[1])
+	}
+	length, ok := args[2].AsInt64()
+	if !ok {
+		return bsonx.Missing, errOutOfLong(args[2])
+	}
 	if start < 0 {
 		return bsonx.Missing, mongoerr.New(50752, "$substrBytes:  starting index must be non-negative (got: %d)", start)
 	}
-	start = min(start, len(text))
-	if start < len(text) && !utf8.RuneStart(text[start]) {
+	from := int(min(start, int64(len(text))))
+	if from < len(text) && !utf8.RuneStart(text[from]) {
 		return bsonx.Missing, mongoerr.New(28656, "$substrBytes:  Invalid range, starting index is a UTF-8 continuation byte.")
 	}
 	end := len(text)
-	if length >= 0 && length < len(text)-start {
-		end = start + length
+	if length >= 0 && length < int64(len(text)-from) {
+		end = from + int(length)
 	}
 	if end < len(text) && !utf8.RuneStart(text[end]) {
 		return bsonx.Missing, mongoerr.New(28657, "$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
 	}
-	return textIn(out, text[start:end]), nil
+	return textIn(out, text[from:end]), nil
 }
 
 func substrCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {

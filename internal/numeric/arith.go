@@ -85,8 +85,8 @@ func DivideIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	return out.Double(float(a) / float(b)), nil
 }
 
-// Mod returns the remainder with the sign of the dividend, by the rules of aggregation: a double without a
-// fraction counts as an integer where the dividend is one.
+// Mod returns the remainder with the sign of the dividend, by the rules of aggregation: an int32 that is
+// a double counts as an integer where the dividend is one.
 func Mod(a, b bsonx.Value) (bsonx.Value, error) { return ModIn(nil, a, b) }
 
 // ModIn is Mod with the result in an arena.
@@ -104,7 +104,7 @@ func ModIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 		return out.Double(math.Mod(a.Double(), float(b))), nil
 	case b.Type == bsonx.TypeDouble:
 		divisor, ok := b.AsExactInt64()
-		if !ok {
+		if !ok || divisor != int64(int32(divisor)) {
 			return out.Double(math.Mod(float(a), b.Double())), nil
 		}
 		return integerIn(out, remainder(long(a), divisor), a.Type), nil

@@ -53,10 +53,10 @@ func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64
 	if bsonx.CompareValues(v, zero) <= 0 && !IsNaN(v) {
 		return bsonx.Value{}, mongoerr.New(code, "%s's argument must be a positive number, but is %s", op, Format(v))
 	}
-	if v.Type == bsonx.TypeDecimal128 {
+	if v.Type == bsonx.TypeDecimal128 && !IsNaN(v) {
 		return throughBinary(v, decimal), nil
 	}
-	return bsonx.Double(double(float(v))), nil
+	return bsonx.Double(double(float(v))), nil // NaN is a double, as in MongoDB
 }
 
 // Log returns the logarithm of a positive number to a positive base other than 1.
@@ -71,7 +71,7 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28759),
 			"$log's base must be a positive number not equal to 1, but is %s", Format(base))
 	}
-	if Widest(v.Type, base.Type) != bsonx.TypeDecimal128 {
+	if Widest(v.Type, base.Type) != bsonx.TypeDecimal128 || IsNaN(v) || IsNaN(base) {
 		return bsonx.Double(math.Log(float(v)) / math.Log(float(base))), nil
 	}
 	return decimalCompute(decode(throughBinary(v, (*wide).ln).Decimal()), decode(throughBinary(base, (*wide).ln).Decimal()), (*apd.Context).Quo), nil
@@ -83,10 +83,13 @@ func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, err
 	}
 	if IsZero(base) && bsonx.CompareValues(exponent, zero) < 0 && !IsNaN(exponent) {
-		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28764), "$pow cannot take a base of 0 and a negative exponent")
+		return bsonx.Value{}, errZeroBase()
 	}
 	switch widest := Widest(base.Type, exponent.Type); widest {
 	case bsonx.TypeDecimal128:
+		if IsZero(base) && toDecimal(exponent).Negative && !IsNaN(exponent) { // -0 too
+			return bsonx.Value{}, errZeroBase()
+		}
 		return decimalPow(base, exponent), nil
 	case bsonx.TypeDouble:
 		return bsonx.Double(math.Pow(float(base), float(exponent))), nil
@@ -98,15 +101,59 @@ func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
+func errZeroBase() error {
+	return mongoerr.New(mongoerr.Code(28764), "$pow cannot take a base of 0 and a negative exponent")
+}
+
 // decimalPow computes a power with 34 digits at first, which tells infinity, zero and NaN, and then with more. Trailing zeros stay,
 // as in MongoDB.
 func decimalPow(base, exponent bsonx.Value) bsonx.Value {
+	if IsZero(exponent) {
+		return padded(apd.New(1, 0))
+	}
+	b, e := toDecimal(base), toDecimal(exponent)
+	if e.Form == apd.Infinite && b.Form == apd.Finite && !b.IsZero() {
+		return powLimit(b, e)
+	}
 	first := decimalOp(base, exponent, (*apd.Context).Pow)
+	if IsNaN(first) && b.Form == apd.Finite && e.Form == apd.Finite && (!b.Negative || isWhole(e)) {
+		return powLimit(b, e) // too large or too small for apd
+	}
 	if d := first.Decimal(); d.Kind != bsonx.DecimalFinite || d.IsZero() {
 		return first
 	}
 	m := newWide()
-	return padded(asBinary(m.do2((*apd.Context).Pow, toDecimal(base), toDecimal(exponent))))
+	return padded(asBinary(m.do2((*apd.Context).Pow, b, e)))
+}
+
+// powLimit is what the powers of a base tend to for exponents far from 0: infinity, zero or, for 1 and -1, 1.
+func powLimit(base, exponent *apd.Decimal) bsonx.Value {
+	size := new(apd.Decimal).Abs(base)
+	away := size.Cmp(apd.New(1, 0))
+	if away == 0 {
+		return padded(apd.New(1, 0))
+	}
+	out := new(apd.Decimal)
+	if (away > 0) != exponent.Negative {
+		out.Form = apd.Infinite
+	}
+	out.Negative = base.Negative && isOdd(exponent)
+	return encode(out)
+}
+
+func isWhole(d *apd.Decimal) bool {
+	var rest apd.Decimal
+	d.Modf(nil, &rest)
+	return rest.IsZero()
+}
+
+func isOdd(d *apd.Decimal) bool {
+	if d.Form != apd.Finite || d.Exponent > 0 {
+		return false
+	}
+	var whole apd.Decimal
+	d.Modf(&whole, nil)
+	return whole.Exponent == 0 && whole.Coeff.Bit(0) == 1
 }
 
 // powInt64 computes a power by squaring and reports whether it is an integer that fits.

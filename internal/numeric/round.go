@@ -57,10 +57,18 @@ func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) floa
 	case bsonx.TypeDouble:
 		return out.Double(double(v.Double())), nil
 	case bsonx.TypeDecimal128:
-		return quantize(toDecimal(v), 0, rounding), nil
+		return wholeDecimal(toDecimal(v), rounding), nil
 	default:
 		return integerIn(out, long(v), v.Type), nil
 	}
+}
+
+// wholeDecimal rounds to an exponent of zero. What cannot have one is NaN: infinity, and numbers of more than 34 digits.
+func wholeDecimal(d *apd.Decimal, rounding apd.Rounder) bsonx.Value {
+	if d.Form == apd.Infinite || d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() > digits {
+		return encode(&apd.Decimal{Form: apd.NaN})
+	}
+	return quantize(d, 0, rounding)
 }
 
 // Round rounds half to even at a decimal place: 2 keeps hundredths, -2 hundreds. The type stays.
