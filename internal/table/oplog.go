@@ -21,6 +21,9 @@ import (
 // The log of changes, local.oplog.rs, is a collection whose records are clustered by their stamp, the field ts. Storage gives
 // the stamp with the commit, and entries come from Writers and from changes of the catalog only.
 
+// beginning is the message of the log's first entry.
+const beginning = "initiating set"
+
 // DefaultOplogSize is how many bytes of entries are kept where nothing else is said.
 const DefaultOplogSize = 512 << 20
 
@@ -43,6 +46,8 @@ type changeLog struct {
 	prefix []byte
 	order  *storage.Order
 
+	// trimmed is the stamp of the newest entry that was removed since the store was opened.
+	trimmed atomic.Uint64
 	// full is sent to when there may be something to trim.
 	full chan struct{}
 }
@@ -95,7 +100,7 @@ func (s *Store) openOplog(o *OplogOptions) error {
 	s.background.Go(func() { s.trimOplog(l) })
 	l.wake()
 	if last == 0 {
-		return s.LogNoop(bsonx.NewDoc("msg", "initiating set"))
+		return s.LogNoop(bsonx.NewDoc("msg", beginning))
 	}
 	return nil
 }
@@ -282,6 +287,7 @@ func (s *Store) trimOnce(l *changeLog, from []byte) ([]byte, error) {
 		return from, err
 	}
 	// First the range, then the counter: a crash between them leaves the log a little smaller than its limit, never larger.
+	l.trimmed.Store(uint64(stampOf(end[:len(end)-1])))
 	if err := s.engine.DeleteRange(from, end); err != nil {
 		return from, err
 	}
@@ -322,4 +328,30 @@ func (s *Store) oldestEntries(c *Collection, from []byte, size int64) (end []byt
 		end = append(end[:0], it.Key()...)
 	}
 	return append(end, 0), n, it.Err()
+}
+
+// Trimmed returns the stamp up to which entries may have been removed from the log since the store was opened.
+func (s *Store) Trimmed() storage.Stamp { return storage.Stamp(s.oplog.trimmed.Load()) }
+
+// OldestEntry returns the stamp of the oldest entry of the log. complete says that nothing was before it.
+func (s *Store) OldestEntry() (stamp storage.Stamp, complete bool, err error) {
+	c := s.Oplog()
+	if c == nil {
+		return 0, false, nil
+	}
+	snap := s.engine.NewSnapshot()
+	defer snap.Close()
+	it, err := snap.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
+	if err != nil {
+		return 0, false, err
+	}
+	defer it.Close()
+	if !it.First() {
+		return 0, false, it.Err()
+	}
+	value, err := it.Value()
+	if err != nil {
+		return 0, false, err
+	}
+	return stampOf(it.Key()), bsonx.CompareValues(bsonx.Doc(value).LookupPath("o", "msg"), bsonx.String(beginning)) == 0, nil
 }

@@ -1,0 +1,157 @@
+package changestream
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+const invalidate = "invalidate"
+
+// commandEvents appends the events of a change of definitions.
+func (s *Stream) commandEvents(out []*event, op *operation) []*event {
+	first := op.o.First()
+	name := string(first.Key)
+	coll := ""
+	if first.Value.Type == bsonx.TypeString {
+		coll = first.Value.Str()
+	}
+	switch name {
+	case "drop":
+		return s.structural(out, op, "drop", coll, "", nil)
+	case "dropDatabase":
+		return s.dropDatabase(out, op)
+	case "renameCollection":
+		return s.rename(out, op, coll)
+	}
+	if !s.spec.Expanded || !s.scope.has(op.db, coll) {
+		return out
+	}
+	switch name {
+	case "create":
+		return append(out, s.definition(op, "create", coll, without(op.o, "create")))
+	case "createIndexes":
+		return append(out, s.definition(op, "createIndexes", coll, indexes(without(op.o, "createIndexes"))))
+	case "dropIndexes":
+		return append(out, s.definition(op, "dropIndexes", coll, indexes(op.o2)))
+	case "collMod":
+		return append(out, s.modification(op, coll))
+	default:
+		return out
+	}
+}
+
+// structural appends the event of a collection that is gone or has another name, and the invalidation of a stream about it.
+func (s *Stream) structural(out []*event, op *operation, name, coll, own string, more func(*bsonx.Builder)) []*event {
+	if s.scope.has(op.db, coll) || own != "" && s.scope.has(op.db, own) {
+		token := op.token(name, nil)
+		b := s.begin(op, name, token)
+		appendNS(b, "ns", op.db, coll)
+		if more != nil {
+			more(b)
+		}
+		out = append(out, finish(b, token))
+		if s.scope.Collection != "" {
+			out = append(out, s.invalidation(op, name))
+		}
+	}
+	return out
+}
+
+func (s *Stream) rename(out []*event, op *operation, from string) []*event {
+	_, coll, _ := strings.Cut(from, ".")
+	to := op.o.Lookup("to").Str()
+	toDB, toColl, _ := strings.Cut(to, ".")
+	own := ""
+	if toDB == op.db {
+		own = toColl
+	}
+	return s.structural(out, op, "rename", coll, own, func(b *bsonx.Builder) {
+		appendNS(b, "to", toDB, toColl)
+		if !s.spec.Expanded {
+			return
+		}
+		b.StartDocField("operationDescription")
+		appendNS(b, "to", toDB, toColl)
+		if v := op.o.Lookup("dropTarget"); !v.IsMissing() {
+			b.Value("dropTarget", v)
+		}
+		b.End()
+	})
+}
+
+func (s *Stream) dropDatabase(out []*event, op *operation) []*event {
+	if s.scope.DB != "" && s.scope.DB != op.db {
+		return out
+	}
+	token := op.token("dropDatabase", nil)
+	if s.scope.Collection == "" {
+		b := s.begin(op, "dropDatabase", token)
+		appendNS(b, "ns", op.db, "")
+		out = append(out, finish(b, token))
+	}
+	if s.scope.DB != "" {
+		out = append(out, s.invalidation(op, "dropDatabase"))
+	}
+	return out
+}
+
+// invalidation is the last event of a stream; its token stands behind that of the event that caused it.
+func (s *Stream) invalidation(op *operation, cause string) *event {
+	token := Token{Stamp: op.stamp, kind: eventToken, Index: op.index, FromInvalidate: true}.Doc(bsonx.String(cause))
+	e := finish(s.begin(op, invalidate, token), token)
+	e.ends = true
+	return e
+}
+
+// definition is an event of showExpandedEvents.
+func (s *Stream) definition(op *operation, name, coll string, description bsonx.Doc) *event {
+	token := op.token(name, nil)
+	b := s.begin(op, name, token)
+	appendNS(b, "ns", op.db, coll)
+	b.Doc("operationDescription", description)
+	if name == "create" {
+		kind := "collection"
+		switch {
+		case !op.o.Lookup("viewOn").IsMissing():
+			kind = "view"
+		case !op.o.Lookup("timeseries").IsMissing():
+			kind = "timeseries"
+		}
+		b.String("nsType", kind)
+	}
+	return finish(b, token)
+}
+
+func (s *Stream) modification(op *operation, coll string) *event {
+	token := op.token("modify", nil)
+	b := s.begin(op, "modify", token)
+	appendNS(b, "ns", op.db, coll)
+	b.Doc("operationDescription", without(op.o, "collMod"))
+	b.StartDocField("stateBeforeChange")
+	b.Fields(op.o2)
+	b.End()
+	return finish(b, token)
+}
+
+func indexes(spec bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.StartArrayField("indexes")
+	b.Elem(bsonx.Document(spec))
+	b.End()
+	b.End()
+	return b.Bytes()
+}
+
+func without(doc bsonx.Doc, field string) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := doc.Iter(); it.Next(); {
+		if string(it.Key()) != field {
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return b.Bytes()
+}

@@ -1,0 +1,279 @@
+package changestream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Source is what a stream asks of the server.
+type Source interface {
+	// Document returns the newest version of a document, nil where there is none.
+	Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error)
+	// ImagesSince returns the time before which versions before changes do not count any more; zero for never.
+	ImagesSince() time.Time
+}
+
+// Stream yields the events of a scope. It is used by one goroutine.
+type Stream struct {
+	store  *table.Store
+	source Source
+	spec   *Spec
+	scope  Scope
+
+	// scanned is the stamp up to which entries were looked at.
+	scanned storage.Stamp
+	// skip is how far the first entry's operations were seen before.
+	skip    *Token
+	pending []*event
+	last    bsonx.Doc // the token of the last event
+	ended   bool
+
+	snap storage.Snapshot
+	it   storage.Iterator
+	end  storage.Stamp // of the snapshot
+}
+
+// Open returns a stream at its beginning. It fails where the store has no log, or the log no longer goes back that far.
+func Open(store *table.Store, source Source, spec *Spec, scope Scope) (*Stream, error) {
+	if store.Oplog() == nil {
+		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
+	}
+	s := &Stream{store: store, source: source, spec: spec, scope: scope}
+	switch {
+	case spec.After != nil:
+		s.scanned, s.skip = spec.After.Stamp, spec.After
+		if spec.After.kind == eventToken {
+			s.scanned-- // the entry may have more events
+		}
+	case spec.Start > 0:
+		s.scanned = spec.Start - 1
+	default:
+		s.scanned = store.Engine().Order().Visible()
+		return s, nil
+	}
+	return s, s.checkHistory()
+}
+
+// checkHistory fails where entries behind the beginning of the stream may be gone.
+func (s *Stream) checkHistory() error {
+	oldest, complete, err := s.store.OldestEntry()
+	if err != nil {
+		return err
+	}
+	if !complete && s.scanned+1 < oldest {
+		return errHistoryLost()
+	}
+	return nil
+}
+
+func errHistoryLost() error {
+	return mongoerr.New(mongoerr.ChangeStreamHistoryLost,
+		"Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
+}
+
+// Next implements pipeline.Source: nil says that there is nothing yet.
+func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
+	for n := 0; ; n++ {
+		if len(s.pending) > 0 {
+			e := s.pending[0]
+			s.pending = s.pending[1:]
+			s.last, s.ended = e.token, e.ends
+			return e.doc, nil
+		}
+		if s.ended {
+			return nil, nil
+		}
+		if n%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		entry, err := s.entry()
+		if err != nil || entry == nil {
+			return nil, err
+		}
+		if err := s.look(ctx, entry); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// entry returns the next entry, nil where there is none yet.
+func (s *Stream) entry() (bsonx.Doc, error) {
+	if s.it == nil {
+		visible := s.store.Engine().Order().Visible()
+		if visible <= s.scanned {
+			return nil, nil
+		}
+		if err := s.open(visible); err != nil {
+			return nil, err
+		}
+		if !s.it.First() {
+			return nil, s.exhausted()
+		}
+	} else if !s.it.Next() {
+		return nil, s.exhausted()
+	}
+	value, err := s.it.Value()
+	return bsonx.Doc(value), err
+}
+
+// exhausted is called at the end of what was visible.
+func (s *Stream) exhausted() error {
+	err := s.it.Err()
+	if err == nil {
+		s.scanned = max(s.scanned, s.end)
+	}
+	s.Save()
+	return err
+}
+
+func (s *Stream) open(visible storage.Stamp) error {
+	log := s.store.Oplog()
+	if log == nil {
+		return mongoerr.New(mongoerr.ChangeStreamHistoryLost, "the log of changes is gone")
+	}
+	s.end = visible
+	s.snap = s.store.Engine().NewSnapshot()
+	it, err := s.snap.NewIter(log.StampKey(nil, s.scanned+1), log.StampKey(nil, visible+1))
+	if err != nil {
+		return errors.Join(err, s.snap.Close())
+	}
+	s.it = it
+	// The log is trimmed from its beginning: where the place to go on from is before that, entries were missed.
+	if s.scanned < s.store.Trimmed() {
+		s.Save()
+		return errHistoryLost()
+	}
+	return nil
+}
+
+// look turns an entry into events.
+func (s *Stream) look(ctx context.Context, entry bsonx.Doc) error {
+	op := operationOf(entry)
+	seconds, number := entry.Lookup("ts").Timestamp()
+	op.stamp, op.wall = storage.NewStamp(seconds, number), entry.Lookup("wall")
+	err := s.events(ctx, &op, entry)
+	if err == nil {
+		s.scanned = op.stamp
+		s.dropSeen(op.stamp)
+	}
+	return err
+}
+
+func (s *Stream) events(ctx context.Context, op *operation, entry bsonx.Doc) error {
+	switch op.kind {
+	case oplog.Noop:
+		return nil
+	case oplog.Command:
+		if ops := op.o.Lookup("applyOps"); ops.Type == bsonx.TypeArray {
+			return s.transaction(ctx, op, entry, ops.Doc())
+		}
+		s.pending = s.commandEvents(s.pending, op)
+		return nil
+	default:
+		e, err := s.documentEvent(ctx, op)
+		if e != nil {
+			s.pending = append(s.pending, e)
+		}
+		return err
+	}
+}
+
+// transaction adds the events of the operations of a transaction.
+func (s *Stream) transaction(ctx context.Context, outer *operation, entry, ops bsonx.Doc) error {
+	index := int32(0)
+	if v, ok := entry.Lookup("firstIndex").AsExactInt64(); ok {
+		index = int32(v)
+	}
+	for it := ops.Iter(); it.Next(); index++ {
+		op := operationOf(it.Value().Doc())
+		op.stamp, op.wall, op.index = outer.stamp, outer.wall, index
+		if v := entry.Lookup("lsid"); !v.IsMissing() {
+			op.transaction, op.lsid, op.txnNumber = true, v, entry.Lookup("txnNumber")
+		}
+		if op.kind == oplog.Command {
+			s.pending = s.commandEvents(s.pending, &op)
+			continue
+		}
+		e, err := s.documentEvent(ctx, &op)
+		if err != nil {
+			return err
+		}
+		if e != nil {
+			s.pending = append(s.pending, e)
+		}
+	}
+	return nil
+}
+
+// dropSeen forgets the events up to the token that the stream goes on from.
+func (s *Stream) dropSeen(stamp storage.Stamp) {
+	if s.skip == nil || stamp < s.skip.Stamp {
+		return
+	}
+	if stamp == s.skip.Stamp && s.skip.kind == eventToken {
+		n := 0
+		for n < len(s.pending) {
+			t, err := parseToken(s.pending[n].token)
+			if err != nil || t.Index > s.skip.Index || t.Index == s.skip.Index && t.FromInvalidate && !s.skip.FromInvalidate {
+				break
+			}
+			n++
+		}
+		s.pending = s.pending[n:]
+	}
+	s.skip = nil
+}
+
+// expired reports whether the version before a change was kept for too long.
+func (s *Stream) expired(op *operation) bool {
+	since := s.source.ImagesSince()
+	return !since.IsZero() && op.wall.Type == bsonx.TypeDate && op.wall.Time().Before(since)
+}
+
+// Ended reports whether the last event was an invalidation.
+func (s *Stream) Ended() bool { return s.ended && len(s.pending) == 0 }
+
+// LastToken returns the token of the event that Next has returned last, nil before the first.
+func (s *Stream) LastToken() bsonx.Doc { return s.last }
+
+// BatchToken returns the token from which a stream goes on behind everything that Next has returned, or looked at in vain.
+func (s *Stream) BatchToken() bsonx.Doc {
+	if s.last != nil && (len(s.pending) > 0 || s.ended) {
+		return s.last
+	}
+	if len(s.pending) > 0 {
+		return HighWater(s.scanned - 1)
+	}
+	if s.last != nil {
+		if t, err := parseToken(s.last); err == nil && t.Stamp == s.scanned {
+			return s.last
+		}
+	}
+	return HighWater(s.scanned)
+}
+
+// Arrival returns a channel that is closed after a following commit; see storage.Order.
+func (s *Stream) Arrival() <-chan struct{} { return s.store.Engine().Order().Arrival() }
+
+// Save implements pipeline.Source.
+func (s *Stream) Save() {
+	if s.it == nil {
+		return
+	}
+	_ = s.it.Close() // its error was reported by entry
+	_ = s.snap.Close()
+	s.it, s.snap = nil, nil
+}
+
+// Restore implements pipeline.Source.
+func (s *Stream) Restore(context.Context) error { return nil }
+
+// Close implements pipeline.Source.
+func (s *Stream) Close() { s.Save() }

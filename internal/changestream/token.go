@@ -1,0 +1,78 @@
+package changestream
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// The kinds of tokens: those of events, and those that say that everything up to a stamp was looked at.
+const (
+	highWater  = 0
+	eventToken = 128
+)
+
+// tokenVersion is the version of the tokens that MongoDB writes since 6.0.
+const tokenVersion = 2
+
+// Token is a place in the stream of all events.
+type Token struct {
+	Stamp storage.Stamp
+	kind  int32
+	// Index is the place of the operation in its transaction.
+	Index int32
+	// FromInvalidate says that it is the token of an invalidate event, behind that of the event that caused it.
+	FromInvalidate bool
+}
+
+// Doc returns the document that clients see: {_data: hexadecimal}. what identifies the event: its type and document.
+func (t Token) Doc(what bsonx.Value) bsonx.Doc {
+	key := keystring.Append(nil, bsonx.Timestamp(t.Stamp.Seconds(), t.Stamp.Number()), false)
+	key = keystring.Append(key, bsonx.Int32(tokenVersion), false)
+	key = keystring.Append(key, bsonx.Int32(t.kind), false)
+	key = keystring.Append(key, bsonx.Int32(t.Index), false)
+	key = keystring.Append(key, bsonx.Bool(t.FromInvalidate), false)
+	if t.kind == eventToken {
+		key = keystring.Append(key, what, false)
+	}
+	return bsonx.NewDoc("_data", strings.ToUpper(hex.EncodeToString(key)))
+}
+
+// HighWater returns the token that stands behind everything up to a stamp.
+func HighWater(stamp storage.Stamp) bsonx.Doc { return Token{Stamp: stamp}.Doc(bsonx.Missing) }
+
+// parseToken reads the token in a document that a client sent.
+func parseToken(doc bsonx.Doc) (Token, error) {
+	var t Token
+	data := doc.Lookup("_data")
+	if data.Type != bsonx.TypeString {
+		return t, mongoerr.New(40649, "Resume token must have a _data field of type string, found %s", data.Type)
+	}
+	key, err := hex.DecodeString(data.Str())
+	if err != nil {
+		return t, badToken()
+	}
+	values := make([]bsonx.Value, 5)
+	for i := range values {
+		v, n, _, err := keystring.Decode(nil, key, false, nil)
+		if err != nil {
+			return t, badToken()
+		}
+		values[i], key = v, key[n:]
+	}
+	kind, kindOK := values[2].AsExactInt64()
+	index, indexOK := values[3].AsExactInt64()
+	if values[0].Type != bsonx.TypeTimestamp || values[4].Type != bsonx.TypeBool || !kindOK || !indexOK || kind != highWater && kind != eventToken {
+		return t, badToken()
+	}
+	seconds, number := values[0].Timestamp()
+	return Token{Stamp: storage.NewStamp(seconds, number), kind: int32(kind), Index: int32(index), FromInvalidate: values[4].Bool()}, nil
+}
+
+func badToken() error {
+	return mongoerr.New(mongoerr.FailedToParse, "resume token string was not a valid hex string of a change stream's token")
+}
