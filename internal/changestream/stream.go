@@ -259,8 +259,17 @@ func (s *Stream) BatchToken() bsonx.Doc {
 	return HighWater(s.scanned)
 }
 
-// Arrival returns a channel that is closed after a following commit; see storage.Order.
-func (s *Stream) Arrival() <-chan struct{} { return s.store.Engine().Order().Arrival() }
+// Arrival returns a channel that is closed when there are entries that the stream has not looked at.
+func (s *Stream) Arrival() <-chan struct{} {
+	order := s.store.Engine().Order()
+	arrival := order.Arrival()
+	if order.Visible() > s.scanned {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	return arrival
+}
 
 // Save implements pipeline.Source.
 func (s *Stream) Save() {

@@ -41,6 +41,9 @@ func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
+	if arg, ok := pipeline.IsChangeStream(req.Get("pipeline")); ok {
+		return req.runChangeStream(ctx, sc, name, arg, size, reply)
+	}
 	return req.runStages(ctx, sc, name, elements(req.Get("pipeline")), size, reply)
 }
 

@@ -28,6 +28,8 @@ type batch struct {
 	single bool
 	// source, where not nil, knows whether the cursor has no further document.
 	source ender
+	// changes is the source of a change stream, nil for other cursors.
+	changes *changeSource
 	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
 	staysOpen func() (bool, error)
 	// await, where not nil, is called when a batch would be empty: it reports whether there may be documents now.
@@ -109,6 +111,9 @@ func (b *batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
 }
 
 func (b *batch) close(reply *bsonx.Builder, id int64) {
+	if b.changes != nil {
+		reply.Doc("postBatchResumeToken", b.changes.token(b.cursor.Stashed()))
+	}
 	reply.Int64("id", id)
 	reply.String("ns", b.cursor.Namespace())
 	reply.End()

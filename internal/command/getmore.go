@@ -47,6 +47,9 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 			b.await = newAwaiter(req, src).wait
 		}
 	}
+	if changes, ok := cursor.Source.(*changeSource); ok {
+		b.source, b.changes, b.await = changes, changes, newAwaiter(req, changes).wait
+	}
 	req.Op.SetPlan(cursor.Plan, cursor.Command)
 	reply.StartDocField("cursor")
 	end, err := b.fill(ctx, reply)

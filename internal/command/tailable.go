@@ -46,11 +46,21 @@ func (s *planSource) staysOpen() (bool, error) {
 // awaiter lets one getMore of a tailable cursor wait for documents.
 type awaiter struct {
 	req      *Request
-	src      *planSource
+	src      tailed
 	deadline time.Time
 }
 
-func newAwaiter(req *Request, src *planSource) *awaiter {
+// tailed is a source that has no end.
+type tailed interface {
+	Save()
+	Restore(ctx context.Context) error
+	// news returns a channel that is closed when there may be more than the source has looked at.
+	news() <-chan struct{}
+}
+
+func (s *planSource) news() <-chan struct{} { return s.arrivals }
+
+func newAwaiter(req *Request, src tailed) *awaiter {
 	d := defaultAwait
 	if req.Generic.HasMaxTime {
 		d = time.Duration(req.Generic.MaxTimeMillis) * time.Millisecond
@@ -67,7 +77,7 @@ func (a *awaiter) wait(ctx context.Context) (bool, error) {
 	}
 	a.src.Save()
 	start := a.req.Service.Clock.Now()
-	arrived, err := await(ctx, a.req, a.src.arrivals, d)
+	arrived, err := await(ctx, a.req, a.src.news(), d)
 	a.req.Op.Debug.Waited += a.req.Service.Clock.Now().Sub(start)
 	if err != nil || !arrived {
 		return false, err

@@ -44,7 +44,7 @@ var filesOf = map[string]testFiles{
 	"Window functions":       {dir: "../pipeline/testdata/window", name: func(e entry) string { return bare(e.name) }},
 	"Aggregation expressions": {
 		dir: "../expr/testdata", name: inFamily,
-		others: []string{"path/path"},
+		others: []string{"path/path", "serialize/forms"},
 	},
 }
 

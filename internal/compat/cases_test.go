@@ -23,6 +23,7 @@ const (
 var withoutCases = map[string]map[string]string{
 	"filter/testdata/element/exists":            {caseError: "any operand is true or false"},
 	"expr/testdata/literal/literal":             {caseError: "any operand is a literal"},
+	"pipeline/testdata/stage/changestream":      {caseMissing: readsNothing},
 	"pipeline/testdata/stage/collstats":         {caseMissing: readsNothing, caseArray: readsNothing},
 	"pipeline/testdata/stage/currentop":         {caseMissing: readsNothing, caseArray: readsNothing},
 	"pipeline/testdata/stage/indexstats":        {caseMissing: readsNothing, caseArray: readsNothing},

@@ -46,12 +46,16 @@ func checkPlaces(stages bsonx.Doc, top Top, inside parent) error {
 	if err := top.check(stages); err != nil {
 		return err
 	}
+	changes := firstStage(stages) == changeStreamStage
 	n := stages.Len()
 	i := 0
 	for it := stages.Iter(); it.Next(); i++ {
 		name := string(it.Value().Doc().First().Key)
 		if err := checkInside(name, inside); err != nil {
 			return err
+		}
+		if changes && !inChangeStream(name) {
+			return mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
 		}
 		if isInitial(name) && i > 0 {
 			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
@@ -93,7 +97,7 @@ func (t Top) check(stages bsonx.Doc) error {
 	switch {
 	case t == OverNothing && stages.IsEmpty():
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
-	case t == OverNothing && !isCollectionless(first):
+	case t == OverNothing && !isCollectionless(first) && first != changeStreamStage:
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", first)
 	case t == OverCollection && isCollectionless(first):
 		return mongoerr.New(mongoerr.InvalidNamespace, "'%s' can only be run with {aggregate: 1}", first)

@@ -36,6 +36,7 @@ func supported() []definition {
 		{name: "$addFields", parse: parseAddFields, inUpdate: true},
 		{name: "$bucket", parse: parseBucket},
 		{name: "$bucketAuto", parse: parseBucketAuto},
+		{name: "$changeStream", parse: parseChangeStream},
 		{name: "$collStats", parse: parseCollStats},
 		{name: "$count", parse: parseCount},
 		{name: "$currentOp", parse: parseCurrentOp},
@@ -72,7 +73,7 @@ func supported() []definition {
 
 func known() []definition {
 	names := []string{
-		"$changeStream", "$changeStreamSplitLargeEvent",
+		"$changeStreamSplitLargeEvent",
 		"$geoNear", "$listSampledQueries",
 		"$querySettings", "$queryStats",
 	}

@@ -89,6 +89,9 @@ func (c *Cursor) Next(ctx context.Context) (bsonx.Doc, error) {
 // PutBack keeps a copy of a document that did not fit into a batch for the following one.
 func (c *Cursor) PutBack(doc bsonx.Doc) { c.stash = doc.Clone() }
 
+// Stashed reports whether a document was put back.
+func (c *Cursor) Stashed() bool { return c.stash != nil }
+
 // save is called when a batch has ended.
 func (c *Cursor) save() {
 	if !c.saved {

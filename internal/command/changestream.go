@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/changestream"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// runChangeStream opens a change stream, and answers with the events that are there already.
+func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+	spec, err := changestream.Parse(arg)
+	if err != nil {
+		return err
+	}
+	scope, err := r.changeScope(name, spec)
+	if err != nil {
+		return err
+	}
+	parsed, err := sc.parsePipeline(r.DB, r.Get("pipeline"), pipeline.OverUnknown)
+	if err != nil {
+		return err
+	}
+	stream, err := changestream.Open(r.Service.Store, changeDocuments{r.Service, sc.now}, spec, scope)
+	if err != nil {
+		return err
+	}
+	src := &changeSource{Source: parsed.Run(stream, &pipeline.Env{}), stream: stream}
+	if name == "" {
+		name = noCollection
+	}
+	b := batch{
+		req: r, field: "firstBatch", size: size, source: src, changes: src, staysOpen: func() (bool, error) { return !src.done(), nil },
+		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
+	}
+	return b.first(ctx, reply)
+}
+
+// changeScope returns what a change stream is about.
+func (r *Request) changeScope(name string, spec *changestream.Spec) (changestream.Scope, error) {
+	var scope changestream.Scope
+	switch {
+	case spec.Cluster && (r.DB != "admin" || name != ""):
+		return scope, mongoerr.New(mongoerr.InvalidOptions, "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' "+
+			"database, and with no collection name; found %s", strings.TrimSuffix(r.DB+"."+name, "."))
+	case spec.Cluster:
+		return scope, nil
+	case r.DB == "admin" || r.DB == "config" || r.DB == "local":
+		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database", r.DB)
+	case strings.HasPrefix(name, "system."):
+		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s.%s collection", r.DB, name)
+	}
+	if c := r.Service.Store.Lookup(r.DB, name); c != nil && c.Kind == catalog.KindView {
+		return scope, mongoerr.New(mongoerr.CommandNotSupportedOnView, "$changeStream is not supported on views")
+	}
+	return changestream.Scope{DB: r.DB, Collection: name}, nil
+}
+
+// changeSource is the source of a change stream's cursor.
+type changeSource struct {
+	pipeline.Source
+	stream *changestream.Stream
+	// last and before are the tokens of the last two events that Next has returned.
+	last, before bsonx.Doc
+}
+
+// Next implements session.Source.
+func (s *changeSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	doc, err := s.Source.Next(ctx)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	token := s.stream.LastToken()
+	if id := doc.Lookup("_id"); id.Type != bsonx.TypeDocument || !id.Doc().Equal(token) {
+		return nil, mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the "+
+			"pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that point. Only transformations that retain the "+
+			"unmodified _id field are allowed. Expected: %s but found: %s",
+			bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", token))), bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", id))))
+	}
+	s.before, s.last = s.last, token
+	return doc, nil
+}
+
+// token returns the token of a batch; stashed says that the last event is not in it.
+func (s *changeSource) token(stashed bool) bsonx.Doc {
+	if stashed {
+		return s.before
+	}
+	return s.stream.BatchToken()
+}
+
+func (s *changeSource) done() bool { return s.stream.Ended() }
+
+func (s *changeSource) news() <-chan struct{} { return s.stream.Arrival() }
+
+// changeDocuments is what change streams ask of the server.
+type changeDocuments struct {
+	service *Service
+	now     time.Time
+}
+
+// Document implements changestream.Source.
+func (d changeDocuments) Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error) {
+	query, err := filter.Parse(bsonx.NewDoc("_id", bsonx.NewDoc("$eq", id)), filter.FindOptions(nil, d.now))
+	if err != nil {
+		return nil, err
+	}
+	q := &plan.Query{DB: db, Name: collection, Coll: d.service.Store.Lookup(db, collection), Filter: query, Limit: 1}
+	if q.Coll == nil || q.Coll.Kind == catalog.KindView {
+		return nil, nil
+	}
+	src, err := openSource(ctx, d.service, q)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	doc, err := src.Next(ctx)
+	return doc.Clone(), err
+}
+
+// ImagesSince implements changestream.Source.
+func (changeDocuments) ImagesSince() time.Time { return time.Time{} }

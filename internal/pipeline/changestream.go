@@ -1,0 +1,38 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+const changeStreamStage = "$changeStream"
+
+// changeStream stands for the events that the pipeline is run over; who runs it makes them.
+type changeStream struct{}
+
+func (changeStream) open(src Source, _ *Env) Source { return src }
+
+func parseChangeStream(arg bsonx.Value, _ Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(6188500, "$changeStream must take a nested object but found: %s", bsonx.FormatShell(arg))
+	}
+	return []stage{changeStream{}}, nil
+}
+
+// IsChangeStream reports whether an array of stages begins with a change stream, and returns what that asks for.
+func IsChangeStream(stages bsonx.Value) (arg bsonx.Value, ok bool) {
+	if stages.Type != bsonx.TypeArray || firstStage(stages.Doc()) != changeStreamStage {
+		return bsonx.Missing, false
+	}
+	return stages.Doc().First().Value.Doc().First().Value, true
+}
+
+// inChangeStream reports whether a stage may follow $changeStream: it takes one event and gives one or none.
+func inChangeStream(name string) bool {
+	switch name {
+	case changeStreamStage, "$changeStreamSplitLargeEvent", "$addFields", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set", "$unset":
+		return true
+	default:
+		return false
+	}
+}
