@@ -56,11 +56,11 @@ func (r *Request) checkAggregate() (string, scope, error) {
 	if err := checkHint(r.Get("hint")); err != nil {
 		return "", scope{}, err
 	}
-	if err := checkCollation(r.Get("collation")); err != nil {
-		return "", scope{}, err
-	}
 	sc, err := newScope(r)
 	if err != nil {
+		return "", scope{}, err
+	}
+	if sc, err = sc.collated(r.Get("collation"), r.Service.Store.Lookup(r.DB, name)); err != nil {
 		return "", scope{}, err
 	}
 	// The command's own stages are checked before a view adds its.
@@ -109,7 +109,7 @@ func aggregateBatchSize(req *Request) (int64, error) {
 var cursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
 
 func (s scope) parsePipeline(db string, stages bsonx.Value, top pipeline.Top) (*pipeline.Pipeline, error) {
-	return pipeline.Parse(stages, pipeline.Options{Vars: s.vars, Now: s.now, DB: db, Top: top})
+	return pipeline.Parse(stages, pipeline.Options{Vars: s.vars, Now: s.now, DB: db, Top: top, Collation: s.collation})
 }
 
 func elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }

@@ -2,63 +2,58 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// checkCollation accepts collations that change no answer: none, the simple locale, or any where the operands given
-// hold no text to compare. Collations that would matter are not supported yet and are refused.
-func checkCollation(v bsonx.Value, operands ...bsonx.Value) error {
+// collationFor returns the collation of an operation on c, which may be nil: its own, which a view has to agree with, or
+// else the collection's default. nil compares bytes.
+func collationFor(v bsonx.Value, c *table.Collection) (*collation.Collator, error) {
+	var fallback *collation.Collator
+	if c != nil {
+		fallback = c.Collation
+	}
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
+		return fallback, nil
+	}
+	own, err := collation.Parse(v.Doc())
+	if err == nil && isView(c) && !own.Same(fallback) {
+		err = mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation: %s.%s", c.DB, c.Name)
+	}
+	return own, err
+}
+
+// normalizedCollation returns a collation's specification with all its fields, to be stored; missing where there is none.
+func normalizedCollation(v bsonx.Value) (bsonx.Value, error) {
+	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
+		return bsonx.Missing, nil
+	}
+	co, err := collation.Parse(v.Doc())
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if co == nil {
+		return bsonx.Document(bsonx.NewDoc("locale", "simple")), nil
+	}
+	return bsonx.Document(co.Spec()), nil
+}
+
+// collated returns the scope of an operation on c with the collation that it gives, or else c's default.
+func (s scope) collated(v bsonx.Value, c *table.Collection) (scope, error) {
+	co, err := collationFor(v, c)
+	if err != nil || co == s.collation {
+		return s, err
+	}
+	s.collation = co
+	s.base, s.vars = s.base.WithCollation(co), s.vars.WithCollation(co)
+	return s, nil
+}
+
+// compare returns how update operators order values; nil for bytes.
+func (s scope) compare() func(a, b bsonx.Value) int {
+	if s.collation == nil {
 		return nil
 	}
-	locale := v.Doc().Lookup("locale")
-	switch {
-	case locale.IsMissing():
-		return MissingField("collation.locale")
-	case locale.Type != bsonx.TypeString:
-		return WrongType("collation.locale", locale.Type, String)
-	case locale.Str() == "simple":
-		return nil
-	}
-	for _, operand := range operands {
-		if hasText(operand) {
-			return errCollation(locale.Str())
-		}
-	}
-	if len(operands) == 0 {
-		return errCollation(locale.Str())
-	}
-	return nil
-}
-
-func errCollation(locale string) error {
-	return mongoerr.New(mongoerr.NotImplemented, "collation with locale %q is not supported yet where strings are compared", locale)
-}
-
-// hasText reports whether a value holds anything that a collation could compare: text, or an expression or sort pattern,
-// which compare text of documents.
-func hasText(v bsonx.Value) bool {
-	switch v.Type {
-	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeCode, bsonx.TypeCodeWithScope:
-		return true
-	case bsonx.TypeDocument, bsonx.TypeArray:
-		for it := v.Doc().Iter(); it.Next(); {
-			if comparesFields[string(it.Key())] || hasText(it.Value()) {
-				return true
-			}
-		}
-	default: // the others need nothing here
-	}
-	return false
-}
-
-// comparesFields are the operators that compare values of a document with each other.
-var comparesFields = map[string]bool{"$expr": true, "$sort": true, "$jsonSchema": true, "$where": true, "$addToSet": true, "$pull": true, "$pullAll": true}
-
-// sortOperand makes a sort pattern an operand of checkCollation: every sort compares text but that by nothing.
-func sortOperand(pattern bsonx.Doc) bsonx.Value {
-	if pattern.IsEmpty() {
-		return bsonx.Missing
-	}
-	return bsonx.Document(bsonx.NewDoc("$sort", pattern))
+	return s.collation.CompareValues
 }

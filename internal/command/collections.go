@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -25,6 +26,7 @@ type pipelines struct {
 	allowDiskUse bool
 	user         [32]byte    // the digest of the one who asks
 	hint         bsonx.Value // for the command's own collection
+	collation    *collation.Collator
 	writes       write.Options
 	depth        int // how many stages there are around the pipeline
 
@@ -38,7 +40,7 @@ const maxPipelineDepth = 20
 
 func (r *Request) pipelines(sc scope) *pipelines {
 	return &pipelines{
-		service: r.Service, now: sc.now, allowDiskUse: r.BoolOr("allowDiskUse", true),
+		service: r.Service, now: sc.now, collation: sc.collation, allowDiskUse: r.BoolOr("allowDiskUse", true),
 		hint: r.Get("hint"), user: r.Conn.digest, writes: r.writeOptions(),
 	}
 }
@@ -113,7 +115,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	if p.verbosity != "" {
 		disabled |= pipeline.HiddenRules
 	}
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: disabled})
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: disabled, Collation: p.collation})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -126,11 +128,11 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	}
 	lead, rest := parsed.Split()
 	q := &plan.Query{
-		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: p.hint, AllowDiskUse: p.allowDiskUse,
+		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: p.hint, Collation: p.collation, AllowDiskUse: p.allowDiskUse,
 	}
 	if !lead.Filter.IsEmpty() {
 		opts := filter.FindOptions(vars, p.now)
-		opts.Borrow = true
+		opts.Borrow, opts.Collation = true, p.collation
 		if q.Filter, err = filter.Parse(lead.Filter, opts); err != nil {
 			return nil, nil, nil, err
 		}

@@ -76,11 +76,11 @@ func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 	if err := checkHint(req.Get("hint")); err != nil {
 		return nil, err
 	}
-	if err := checkCollation(req.Get("collation"), req.Get("query")); err != nil {
-		return nil, err
-	}
 	sc, err := newScope(req)
 	if err != nil {
+		return nil, err
+	}
+	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
 		return nil, err
 	}
 	f, err := sc.filterOrAll(req.Doc("query"))
@@ -92,7 +92,7 @@ func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 		limit = -limit // old clients ask for a hard limit so
 	}
 	return &plan.Query{
-		DB: req.DB, Name: name, Coll: c, Filter: f, Skip: req.Int64("skip", 0), Limit: limit, Hint: req.Get("hint"),
+		DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Skip: req.Int64("skip", 0), Limit: limit, Hint: req.Get("hint"),
 	}, nil
 }
 

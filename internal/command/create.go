@@ -90,6 +90,12 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 			if arg.Value.Truthy() {
 				b.Bool(name, true)
 			}
+		case "collation":
+			if v, err := normalizedCollation(arg.Value); err != nil {
+				return nil, err
+			} else if v.Doc().Len() > 1 { // the simple collation is the same as none
+				b.Value(name, v)
+			}
 		case "size", "max", "autoIndexId", "idIndex", "indexOptionDefaults", "flags":
 		case "clusteredIndex":
 			if arg.Value.Type == bsonx.TypeDocument {
@@ -110,9 +116,6 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 }
 
 func checkCreate(req *Request) error {
-	if err := checkCollation(req.Get("collation")); err != nil {
-		return err
-	}
 	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
 	}

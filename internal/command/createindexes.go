@@ -113,7 +113,10 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 		if s.isIDIndex() {
 			continue
 		}
-		stored := s.stored()
+		if err := s.checkCollation(c.Collation); err != nil {
+			return nil, err
+		}
+		stored := s.stored(c.Collation)
 		exists, err := compareSpecs(c, known, stored)
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -24,6 +25,8 @@ type scope struct {
 	base *expr.Vars // below the variables of let
 	vars *expr.Vars
 	now  time.Time
+	// collation is nil where strings are compared as bytes.
+	collation *collation.Collator
 }
 
 // newScope reads the command's let.
@@ -50,14 +53,14 @@ func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
 // filterOptions are the options of queries. The request's bytes outlive them; a cursor retains them.
 func (s scope) filterOptions() filter.Options {
 	opts := filter.FindOptions(s.vars, s.now)
-	opts.Borrow = true
+	opts.Borrow, opts.Collation = true, s.collation
 	return opts
 }
 
 // filterWithoutExpr compiles predicates in which $expr and $where have no place: array filters and the condition of
 // $pull.
 func (s scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now})
+	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now, Collation: s.collation})
 }
 
 // filterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.
@@ -180,7 +183,7 @@ func (s *scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.
 
 // CompilePipeline implements update.Compiler.
 func (s *scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
-	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now})
+	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now, Collation: s.collation})
 }
 
 // env is what applying an update depends on.

@@ -111,7 +111,8 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 
 // runDeleteSpec compiles and runs one delete statement.
 func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
-	if err := checkCollation(spec.collation, bsonx.Document(spec.query)); err != nil {
+	sc, err := sc.collated(spec.collation, r.Service.Store.Lookup(db, name))
+	if err != nil {
 		return 0, err
 	}
 	f, err := sc.filter(spec.query)

@@ -68,16 +68,16 @@ func distinctQuery(req *Request, name string, c *table.Collection) (*plan.Query,
 	if err := checkHint(req.Get("hint")); err != nil {
 		return nil, err
 	}
-	if err := checkCollation(req.Get("collation")); err != nil {
-		return nil, err
-	}
 	sc, err := newScope(req)
 	if err != nil {
+		return nil, err
+	}
+	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
 		return nil, err
 	}
 	f, err := sc.filterOrAll(req.Doc("query"))
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Hint: req.Get("hint")}, nil
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Hint: req.Get("hint")}, nil
 }

@@ -180,10 +180,10 @@ func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := req.compileUpdate(sc, &spec, new(write.UpdateStatement)); err != nil {
+	if err := req.compileUpdate(sc, req.DB, req.CommandValue().Str(), &spec, new(write.UpdateStatement)); err != nil {
 		return nil, err
 	}
-	q, err := req.writeQuery(sc, spec.query, spec.sort, spec.hint)
+	q, err := req.writeQuery(sc, spec.query, spec.sort, spec.hint, spec.collation)
 	return &plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: spec.multi, Upsert: spec.upsert}, err
 }
 
@@ -196,7 +196,7 @@ func explainDelete(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := req.writeQuery(sc, spec.query, nil, spec.hint)
+	q, err := req.writeQuery(sc, spec.query, nil, spec.hint, spec.collation)
 	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDelete, Multi: spec.multi}, err
 }
 
@@ -216,12 +216,12 @@ func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
 	if req.Bool("remove") {
 		kind = plan.ExplainFindAndDelete
 	}
-	q, err := req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"))
+	q, err := req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"), req.Get("collation"))
 	return &plan.ExplainRequest{Query: q, Command: kind, Upsert: req.Bool("upsert")}, err
 }
 
 // writeQuery is the query of a write command that is explained.
-func (r *Request) writeQuery(sc scope, query, sort bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+func (r *Request) writeQuery(sc scope, query, sort bsonx.Doc, hint, collation bsonx.Value) (*plan.Query, error) {
 	name, err := r.Collection()
 	if err != nil {
 		return nil, err
@@ -230,9 +230,12 @@ func (r *Request) writeQuery(sc scope, query, sort bsonx.Doc, hint bsonx.Value) 
 	if err != nil {
 		return nil, err
 	}
+	if sc, err = sc.collated(collation, c); err != nil {
+		return nil, err
+	}
 	f, err := sc.filter(query)
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Query{DB: r.DB, Name: name, Coll: c, Filter: f, Sort: sort, Hint: hint, AllowDiskUse: true}, nil
+	return &plan.Query{DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Sort: sort, Hint: hint, AllowDiskUse: true}, nil
 }

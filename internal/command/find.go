@@ -102,6 +102,12 @@ func findQuery(req *Request, name string, c *table.Collection, q *plan.Query) er
 	if err != nil {
 		return err
 	}
+	if !a.collation.IsMissing() || c != nil && c.Collation != nil {
+		if sc, err = sc.collated(a.collation, c); err != nil {
+			return err
+		}
+		q.Collation = sc.collation
+	}
 	if q.Filter, err = sc.filterOrAll(a.filter); err != nil {
 		return err
 	}
@@ -163,11 +169,6 @@ func (a *findArgs) check(req *Request, name string, c *table.Collection) error {
 	if err := checkHint(q.Hint); err != nil {
 		return err
 	}
-	if !a.collation.IsMissing() {
-		if err := checkCollation(a.collation, req.Get("filter"), sortOperand(q.Sort)); err != nil {
-			return err
-		}
-	}
 	if q.Sort != nil {
 		if err := checkSort(q.Sort); err != nil {
 			return err
@@ -198,7 +199,7 @@ func (s scope) projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projecti
 		return nil, nil
 	}
 	failures := &expr.Failures{}
-	opts := projection.Options{Filter: f, Vars: s.vars.WithFailures(failures), Now: s.now}
+	opts := projection.Options{Filter: f, Vars: s.vars.WithFailures(failures), Now: s.now, Collation: s.collation}
 	p, err := projection.Parse(doc, opts)
 	if err == nil {
 		err = failures.Err()

@@ -75,10 +75,7 @@ func checkFindAndModify(req *Request) error {
 	if err := checkHint(req.Get("hint")); err != nil {
 		return err
 	}
-	if err := checkSort(req.Doc("sort")); err != nil {
-		return err
-	}
-	return checkCollation(req.Get("collation"), req.Get("query"), req.Get("update"), req.Get("arrayFilters"), sortOperand(req.Doc("sort")))
+	return checkSort(req.Doc("sort"))
 }
 
 // modification is one findAndModify.
@@ -112,6 +109,10 @@ func (m *modification) take(doc bsonx.Doc) error {
 }
 
 func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builder) error {
+	sc, err := sc.collated(m.req.Get("collation"), m.req.Service.Store.Lookup(m.req.DB, m.name))
+	if err != nil {
+		return err
+	}
 	f, err := sc.filter(m.queryDoc())
 	if err != nil {
 		return err
@@ -136,11 +137,14 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builder) error {
 	spec := &updateSpec{
 		query: m.queryDoc(), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
-		hint: m.req.Get("hint"), sort: orderOf(m.req.Doc("sort")), upsert: m.req.Bool("upsert"),
+		hint: m.req.Get("hint"), sort: orderOf(m.req.Doc("sort")), collation: m.req.Get("collation"), upsert: m.req.Bool("upsert"),
 	}
 	st := new(write.UpdateStatement)
-	err := m.req.compileUpdate(sc, spec, st)
+	err := m.req.compileUpdate(sc, m.req.DB, m.name, spec, st)
 	if err != nil {
+		return err
+	}
+	if sc, err = sc.collated(m.req.Get("collation"), m.req.Service.Store.Lookup(m.req.DB, m.name)); err != nil {
 		return err
 	}
 	if m.proj, err = sc.projection(m.req.Doc("fields"), st.Filter); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -52,6 +53,8 @@ type indexSpec struct {
 	hidden   bool
 	wildcard bool
 	hashed   bool
+	// collation is normalised; missing where the collection's default is meant.
+	collation bsonx.Value
 }
 
 // cannotCreate is the usual error of a bad index specification.
@@ -115,7 +118,9 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 			return mongoerr.New(codeClusteredOnExisting, "Cannot create index with option 'clustered' on a collection that exists as not clustered")
 		}
 	case "collation":
-		return checkCollation(v)
+		var err error
+		s.collation, err = normalizedCollation(v)
+		return err
 	}
 	return nil
 }
@@ -330,8 +335,35 @@ func (s *indexSpec) checkWildcardProjection() error {
 	return err
 }
 
-// stored returns the specification as listIndexes shows it.
-func (s *indexSpec) stored() bsonx.Doc {
+// collationIn returns the collation that the index has in a collection with that default; missing for none. Where there is
+// a default, that an index has none is said.
+func (s *indexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
+	switch {
+	case s.collation.IsMissing() && fallback != nil:
+		return bsonx.Document(fallback.Spec())
+	case fallback == nil && s.collation.Type == bsonx.TypeDocument && s.collation.Doc().Len() == 1:
+		return bsonx.Missing
+	default:
+		return s.collation
+	}
+}
+
+// checkCollation refuses collations of indexes that know none.
+func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
+	v := s.collationIn(fallback)
+	if v.IsMissing() || v.Doc().Len() == 1 {
+		return nil
+	}
+	for _, kind := range []string{"text", "2d"} {
+		if s.hasKind(kind) {
+			return cannotCreate("Index type '%s' does not support collation: %s", kind, bsonx.FormatShell(v))
+		}
+	}
+	return nil
+}
+
+// stored returns the specification as listIndexes shows it, in a collection with a default collation.
+func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Int32("v", 2)
@@ -339,14 +371,10 @@ func (s *indexSpec) stored() bsonx.Doc {
 	b.String("name", s.name)
 	for it := s.raw.Iter(); it.Next(); {
 		switch name, v := string(it.Key()), it.Value(); name {
-		case "key", "name", "v", "ns", "dropDups", "clustered":
+		case "key", "name", "v", "ns", "dropDups", "clustered", "collation":
 		case "unique", "sparse", "background", "hidden", "prepareUnique":
 			if v.Truthy() {
 				b.Bool(name, true)
-			}
-		case "collation":
-			if !v.Doc().IsEmpty() && v.Doc().Lookup("locale").Str() != "simple" {
-				b.Value(name, v)
 			}
 		case "expireAfterSeconds":
 			b.Int32(name, int32(saturatingInt64(v)))
@@ -354,6 +382,7 @@ func (s *indexSpec) stored() bsonx.Doc {
 			b.Value(name, v)
 		}
 	}
+	b.Value("collation", s.collationIn(fallback))
 	if s.raw.Lookup("2dsphereIndexVersion").IsMissing() && s.hasKind("2dsphere") {
 		b.Int32("2dsphereIndexVersion", 3)
 	}

@@ -86,9 +86,6 @@ func mapReduceQuery(req *Request, name string) (*plan.Query, error) {
 	if limit < 0 {
 		return nil, mongoerr.New(codeMapReduceLimit, "The limit specified to mapReduce must be positive")
 	}
-	if err := checkCollation(req.Get("collation"), req.Get("query"), sortOperand(sort)); err != nil {
-		return nil, err
-	}
 	if err := checkSort(sort); err != nil {
 		return nil, err
 	}
@@ -96,9 +93,12 @@ func mapReduceQuery(req *Request, name string) (*plan.Query, error) {
 	if err != nil {
 		return nil, err
 	}
+	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
+		return nil, err
+	}
 	f, err := sc.filterOrAll(req.Doc("query"))
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Sort: sort, Limit: limit, AllowDiskUse: true}, nil
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Sort: sort, Limit: limit, AllowDiskUse: true}, nil
 }

@@ -198,7 +198,7 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 // runUpdateSpec compiles and runs one update statement.
 func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
 	st := &r.memory.statement
-	if err := r.compileUpdate(sc, spec, st); err != nil {
+	if err := r.compileUpdate(sc, db, name, spec, st); err != nil {
 		return write.UpdateResult{}, err
 	}
 	return r.runUpdateStatement(ctx, db, name, st, opts)
@@ -231,11 +231,12 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 }
 
 // compileUpdate turns a specification into a statement.
-func (r *Request) compileUpdate(sc scope, spec *updateSpec, st *write.UpdateStatement) error {
-	if err := checkCollation(spec.collation, bsonx.Document(spec.query), spec.mods, spec.arrayFilters, sortOperand(spec.sort)); err != nil {
+func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st *write.UpdateStatement) error {
+	if err := checkSort(spec.sort); err != nil {
 		return err
 	}
-	if err := checkSort(spec.sort); err != nil {
+	sc, err := sc.collated(spec.collation, r.Service.Store.Lookup(db, name))
+	if err != nil {
 		return err
 	}
 	spec.sort = orderOf(spec.sort)
@@ -255,7 +256,7 @@ func (r *Request) compileUpdate(sc scope, spec *updateSpec, st *write.UpdateStat
 		return mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
 	}
 	r.memory.scope = sc
-	u, err := update.Parse(spec.mods, update.Options{ArrayFilters: arrayFilters, Compiler: &r.memory.scope})
+	u, err := update.Parse(spec.mods, update.Options{ArrayFilters: arrayFilters, Compiler: &r.memory.scope, Compare: sc.compare()})
 	if err != nil {
 		return err
 	}

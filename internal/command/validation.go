@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -24,7 +26,7 @@ func checkValidation(req *Request) error {
 		return badEnum(req, "validationAction", action)
 	}
 	if doc := req.Doc("validator"); doc != nil {
-		_, err := parseValidator(doc)
+		_, err := parseValidator(doc, nil)
 		return err
 	}
 	return nil
@@ -34,8 +36,8 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)
 }
 
-func parseValidator(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{AllowExpr: true, Validator: true})
+func parseValidator(doc bsonx.Doc, co *collation.Collator) (*filter.Filter, error) {
+	return filter.Parse(doc, filter.Options{AllowExpr: true, Validator: true, Collation: co, Vars: (*expr.Vars)(nil).WithCollation(co)})
 }
 
 // Compiler compiles what the catalog stores; it is what a table.Store is opened with.
@@ -45,18 +47,18 @@ type Compiler struct {
 }
 
 // Partial implements table.Compiler.
-func (Compiler) Partial(doc bsonx.Doc) (table.Predicate, error) {
-	return filter.Parse(doc, filter.Options{})
+func (Compiler) Partial(doc bsonx.Doc, co *collation.Collator) (table.Predicate, error) {
+	return filter.Parse(doc, filter.Options{Collation: co})
 }
 
 // Validator implements table.Compiler.
-func (c Compiler) Validator(options bsonx.Doc) (table.Validator, error) {
+func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Validator, error) {
 	doc := options.Lookup("validator")
 	level := options.Lookup("validationLevel")
 	if doc.Type != bsonx.TypeDocument || doc.Doc().IsEmpty() || level.Type == bsonx.TypeString && level.Str() == "off" {
 		return nil, nil
 	}
-	f, err := parseValidator(doc.Doc())
+	f, err := parseValidator(doc.Doc(), co)
 	if err != nil {
 		return nil, err
 	}

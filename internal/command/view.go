@@ -38,6 +38,9 @@ func findStages(req *Request, name string) (scope, []bsonx.Value, error) {
 	if err != nil {
 		return scope{}, nil, err
 	}
+	if sc, err = sc.collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
+		return scope{}, nil, err
+	}
 	if err := findQuery(req, name, nil, new(plan.Query)); err != nil {
 		return scope{}, nil, err
 	}
@@ -90,6 +93,9 @@ func countStages(req *Request, name string) (scope, []bsonx.Value, error) {
 	if err != nil {
 		return scope{}, nil, err
 	}
+	if sc, err = sc.collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
+		return scope{}, nil, err
+	}
 	q, err := countQuery(req, name, nil)
 	if err != nil {
 		return scope{}, nil, err
@@ -130,6 +136,9 @@ func distinctStages(req *Request, name string) (scope, []bsonx.Value, error) {
 	}
 	sc, err := newScope(req)
 	if err != nil {
+		return scope{}, nil, err
+	}
+	if sc, err = sc.collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
 		return scope{}, nil, err
 	}
 	key := req.String("key")

@@ -97,7 +97,7 @@ func TestSort(t *testing.T) {
 			t.Parallel()
 			env := NewEnv(nil)
 			env.TempDir, env.SortMemory, env.AllowDiskUse = t.TempDir(), tt.memory, true
-			n := NewSort(env, newRows(env, docs), DocumentKey(byN), tt.limit)
+			n := NewSort(env, newRows(env, docs), DocumentKey(byN, nil), tt.limit)
 			got := drain(t, env, n)
 			n.Close()
 			expect := want
@@ -121,7 +121,7 @@ func TestSortMemoryLimit(t *testing.T) {
 	t.Parallel()
 	env := NewEnv(nil)
 	env.SortMemory = 10 << 10
-	n := NewSort(env, newRows(env, numbers(2000)), DocumentKey(byN), 0)
+	n := NewSort(env, newRows(env, numbers(2000)), DocumentKey(byN, nil), 0)
 	defer n.Close()
 	_, err := n.Next(context.Background())
 	if code := mongoerr.CodeOf(err); code != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
@@ -134,12 +134,12 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 	docs := numbers(100)
 	trees := map[string]func(env *Env) Node{
-		"sort":  func(env *Env) Node { return NewSort(env, newRows(env, docs), DocumentKey(byN), 0) },
+		"sort":  func(env *Env) Node { return NewSort(env, newRows(env, docs), DocumentKey(byN, nil), 0) },
 		"limit": func(env *Env) Node { return NewLimit(env, NewSkip(env, newRows(env, docs), 10), 20) },
 		"or":    func(env *Env) Node { return NewOr(env, []Node{newRows(env, docs[:60]), newRows(env, docs)}) },
 		"merge": func(env *Env) Node {
 			in := []Node{newRows(env, sorted(docs[:30])), newRows(env, sorted(docs[30:]))}
-			return NewSortMerge(env, in, DocumentKey(byN), false)
+			return NewSortMerge(env, in, DocumentKey(byN, nil), false)
 		},
 	}
 	for name, tree := range trees {
@@ -159,7 +159,7 @@ func TestInterrupt(t *testing.T) {
 	killed := mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
 	cancel(killed)
 	env := NewEnv(nil)
-	n := NewSort(env, newRows(env, numbers(2000)), DocumentKey(byN), 0)
+	n := NewSort(env, newRows(env, numbers(2000)), DocumentKey(byN, nil), 0)
 	defer n.Close()
 	if _, err := n.Next(ctx); !errors.Is(err, killed) {
 		t.Errorf("error %v, want %v", err, killed)
@@ -171,7 +171,7 @@ func TestMergeSave(t *testing.T) {
 	t.Parallel()
 	docs := numbers(40)
 	env := NewEnv(nil)
-	n := NewSortMerge(env, []Node{newRows(env, sorted(docs[:20])), newRows(env, sorted(docs[20:]))}, DocumentKey(byN), true)
+	n := NewSortMerge(env, []Node{newRows(env, sorted(docs[:20])), newRows(env, sorted(docs[20:]))}, DocumentKey(byN, nil), true)
 	var got []bsonx.Doc
 	for {
 		row, err := n.Next(context.Background())

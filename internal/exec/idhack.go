@@ -67,7 +67,7 @@ func (n *IDHack) Next(ctx context.Context) (*Row, error) {
 // find looks up the record's key in the _id index.
 func (n *IDHack) find() (bool, error) {
 	ix := n.coll.IDIndex
-	key := keystring.Append(ix.Prefix(), n.id, false)
+	key := keystring.Append(ix.Prefix(), ix.Collation.Fold(n.id), false)
 	it, err := n.env.Reader.NewIter(key, append(key[:len(key):len(key)], 0xFF))
 	if err != nil {
 		return false, err

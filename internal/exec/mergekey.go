@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
@@ -41,7 +42,7 @@ func invert(b []byte) {
 }
 
 // DocumentKey returns a KeyFunc that makes the sort key of a row from its document.
-func DocumentKey(sort index.Pattern) KeyFunc {
-	gen := index.NewSortKeyGen(sort)
+func DocumentKey(sort index.Pattern, c *collation.Collator) KeyFunc {
+	gen := index.NewSortKeyGen(sort, c)
 	return func(dst []byte, row *Row) ([]byte, error) { return gen.Append(dst, bsonx.Doc(row.Doc)) }
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -24,8 +25,8 @@ import (
 // noCompiler compiles nothing: the collections here have neither partial indexes nor validators.
 type noCompiler struct{}
 
-func (noCompiler) Partial(bsonx.Doc) (table.Predicate, error)   { return nil, nil }
-func (noCompiler) Validator(bsonx.Doc) (table.Validator, error) { return nil, nil }
+func (noCompiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error)   { return nil, nil }
+func (noCompiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
 // matcher is a predicate.
 type matcher func(doc bsonx.Doc) (bool, error)

@@ -34,7 +34,7 @@ func (v *Vars) WithFailures(f *Failures) *Vars {
 	if v.Failures() == f {
 		return v
 	}
-	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: f}
+	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: f, collation: v.Collation()}
 }
 
 // Failures returns what notes the failures of the scope, or nil.

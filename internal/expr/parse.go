@@ -116,6 +116,9 @@ func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	if def.parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not implemented", name)
 	}
+	if vars.Collation() != nil && uncollated[name] {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not supported with a collation yet", name)
+	}
 	e, err := def.parse(p, def, arg, vars)
 	if err != nil {
 		return nil, err
@@ -124,6 +127,13 @@ func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 		return e, nil
 	}
 	return fold(e, vars.Failures()), nil
+}
+
+// uncollated are the operators that compare strings, and do not know collations.
+var uncollated = map[string]bool{
+	"$eq": true, "$ne": true, "$gt": true, "$gte": true, "$lt": true, "$lte": true, "$cmp": true, "$in": true, "$indexOfArray": true,
+	"$min": true, "$max": true, "$minN": true, "$maxN": true, "$sortArray": true, "$setUnion": true, "$setIntersection": true,
+	"$setDifference": true, "$setEquals": true, "$setIsSubset": true,
 }
 
 // arguments compiles the operands of def and checks how many there are.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -20,6 +21,8 @@ type Vars struct {
 	inlined bool        // value is that of a variable of $let, which is known although MongoDB binds it for each document
 	scripts *js.Options // limits of JavaScript, in the scope that sets them
 	next    int         // the first slot that is free below this scope
+	// collation is nil where strings are compared as bytes.
+	collation *collation.Collator
 
 	failures *Failures // of this scope and those below it; nil notes none
 }
@@ -64,13 +67,29 @@ func readsDocument(e Expr) bool {
 
 // WithConst returns the scope with one more variable, whose value is known.
 func (v *Vars) WithConst(name string, value bsonx.Value) *Vars {
-	return &Vars{parent: v, name: name, value: value, slot: constSlot, next: v.nextSlot(), failures: v.Failures()}
+	return &Vars{parent: v, name: name, value: value, slot: constSlot, next: v.nextSlot(), failures: v.Failures(), collation: v.Collation()}
+}
+
+// WithCollation returns the scope in which strings are compared by a collation, nil for bytes.
+func (v *Vars) WithCollation(c *collation.Collator) *Vars {
+	if v.Collation() == c {
+		return v
+	}
+	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: v.Failures(), collation: c}
+}
+
+// Collation returns the collation of the scope; nil compares bytes.
+func (v *Vars) Collation() *collation.Collator {
+	if v == nil {
+		return nil
+	}
+	return v.collation
 }
 
 // WithSlot returns the scope with one more variable and the slot that Context.Bind gives its value in.
 func (v *Vars) WithSlot(name string) (*Vars, int) {
 	slot := v.nextSlot()
-	return &Vars{parent: v, name: name, slot: slot, next: slot + 1, failures: v.Failures()}, slot
+	return &Vars{parent: v, name: name, slot: slot, next: slot + 1, failures: v.Failures(), collation: v.Collation()}, slot
 }
 
 func (v *Vars) nextSlot() int {

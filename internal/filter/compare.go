@@ -2,6 +2,7 @@ package filter
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -33,14 +34,14 @@ type Compare struct {
 	// Value is the operand.
 	Value bsonx.Value
 	// Collation compares strings; nil compares bytes.
-	Collation Collator
+	Collation *collation.Collator
 
 	class int
 	nan   bool
 }
 
 // NewCompare returns a comparison.
-func NewCompare(path string, op CompareOp, v bsonx.Value, c Collator) *Compare {
+func NewCompare(path string, op CompareOp, v bsonx.Value, c *collation.Collator) *Compare {
 	return new(comparison).init(path, op, v, c)
 }
 
@@ -50,7 +51,7 @@ type comparison struct {
 	path Path
 }
 
-func (n *comparison) init(path string, op CompareOp, v bsonx.Value, c Collator) *Compare {
+func (n *comparison) init(path string, op CompareOp, v bsonx.Value, c *collation.Collator) *Compare {
 	n.path.init(path)
 	n.node = Compare{leaf: leaf{path, &n.path}, Op: op, Value: v, Collation: c, class: v.Type.Class(), nan: isNaN(v)}
 	return &n.node
@@ -79,7 +80,7 @@ func (n *Compare) matchElem(v bsonx.Value, _ *state) bool {
 	if n.Collation == nil {
 		c = bsonx.CompareValues(v, n.Value)
 	} else {
-		c = compareCollated(v, n.Value, n.Collation)
+		c = n.Collation.CompareValues(v, n.Value)
 	}
 	switch n.Op {
 	case Eq:

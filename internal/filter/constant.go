@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -80,7 +81,7 @@ func parseComment(*parser, string, bsonx.Value, level, int) (Node, error) { retu
 // parseDBRefField makes $ref, $id and $db ordinary field names, as they stand in the elements of an array of DBRefs
 // that $elemMatch looks into. Only $id follows the collation.
 func parseDBRefField(p *parser, name string, v bsonx.Value, _ level, _ int) (Node, error) {
-	var c Collator
+	var c *collation.Collator
 	if name == "$id" {
 		c = p.opts.Collation
 	}

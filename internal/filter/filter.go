@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
@@ -26,7 +27,7 @@ type Options struct {
 	// Validator refuses, within $expr, what must not stand in a collection's validator: $rand and $function.
 	Validator bool
 	// Collation compares strings; nil compares bytes.
-	Collation Collator
+	Collation *collation.Collator
 	// Random returns numbers in [0, 1) for $sampleRate; nil means the process's generator.
 	Random func() float64
 	// JSTimeout bounds one call of a $where function; zero means js.DefaultTimeout.
@@ -39,14 +40,6 @@ type Options struct {
 // FindOptions are the options of find, count, distinct, update and delete: everything is allowed.
 func FindOptions(vars *expr.Vars, now time.Time) Options {
 	return Options{Vars: vars, Now: now, AllowExpr: true, AllowWhere: true, AllowText: true, AllowGeoNear: true}
-}
-
-// Collator compares strings by the rules of a collation.
-type Collator interface {
-	// Compare orders two UTF-8 strings.
-	Compare(a, b []byte) int
-	// Spec is the collation's document, for explain and plan cache keys.
-	Spec() bsonx.Doc
 }
 
 // Filter is a compiled filter. It is immutable and safe for concurrent use.
@@ -191,7 +184,7 @@ func mayFail(n Node) bool {
 func (f *Filter) Spec() bsonx.Doc { return f.spec }
 
 // Collation returns the collation that strings are compared with, or nil.
-func (f *Filter) Collation() Collator { return f.opts.Collation }
+func (f *Filter) Collation() *collation.Collator { return f.opts.Collation }
 
 // Match reports whether a document satisfies the filter.
 func (f *Filter) Match(doc bsonx.Doc) (bool, error) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -15,13 +16,13 @@ type In struct {
 	// Regexes have the same path.
 	Regexes []*Regex
 	// Collation compares strings; nil compares bytes.
-	Collation Collator
+	Collation *collation.Collator
 
 	hasNull bool
 }
 
 // NewIn returns a disjunction of equalities. It sorts values in place.
-func NewIn(path string, values []bsonx.Value, regexes []*Regex, c Collator) *In {
+func NewIn(path string, values []bsonx.Value, regexes []*Regex, c *collation.Collator) *In {
 	n := &In{leaf: newLeaf(path), Regexes: regexes, Collation: c}
 	slices.SortStableFunc(values, n.compare)
 	n.Values = slices.CompactFunc(values, func(a, b bsonx.Value) bool { return n.compare(a, b) == 0 })
@@ -33,7 +34,7 @@ func NewIn(path string, values []bsonx.Value, regexes []*Regex, c Collator) *In 
 
 func (n *In) compare(a, b bsonx.Value) int {
 	if n.Collation != nil {
-		return compareCollated(a, b, n.Collation)
+		return n.Collation.CompareValues(a, b)
 	}
 	return bsonx.CompareValues(a, b)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 )
 
 // Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened, constants and
@@ -249,7 +250,7 @@ func inMember(n Node) (path string, ok bool) {
 func joinToIn(path string, nodes []Node) Node {
 	var values []bsonx.Value
 	var regexes []*Regex
-	var c Collator
+	var c *collation.Collator
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *Compare:

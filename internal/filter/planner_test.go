@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -142,15 +143,13 @@ func TestRegexPrefix(t *testing.T) {
 
 var zeroTime time.Time
 
-// foldCase is a collation for tests.
-type foldCase struct{}
-
-func (foldCase) Compare(a, b []byte) int { return bytes.Compare(bytes.ToLower(a), bytes.ToLower(b)) }
-func (foldCase) Spec() bsonx.Doc         { return bsonx.NewDoc("locale", "test", "strength", 2) }
-
 func TestCollation(t *testing.T) {
 	t.Parallel()
-	opts := Options{Collation: foldCase{}}
+	fold, err := collation.Parse(bsonx.NewDoc("locale", "en", "strength", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Collation: fold}
 	doc := bsonx.NewDoc("a", "Abc", "b", bsonx.NewArray("X", bsonx.NewDoc("k", "Y")))
 	for text, want := range map[string]bool{
 		`{"a":"aBC"}`: true, `{"a":{"$in":["ABC"]}}`: true, `{"a":{"$gt":"abb"}}`: true, `{"b":{"k":"y"}}`: true,

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 )
 
 // SubsetOf reports whether every document that matches a matches b too, where it can tell; it may be false where that
@@ -50,16 +51,12 @@ func SubsetOf(a, b Node) bool {
 }
 
 func sameCollation(a, b Node) bool {
-	ca, cb := collationOf(a), collationOf(b)
-	if ca == nil || cb == nil {
-		return ca == nil && cb == nil
-	}
-	return ca.Spec().Equal(cb.Spec())
+	return collationOf(a).Same(collationOf(b))
 }
 
 // collationOf returns the collation of a tree, which all its leaves share.
-func collationOf(n Node) Collator {
-	var found Collator
+func collationOf(n Node) *collation.Collator {
+	var found *collation.Collator
 	WalkNodes(n, func(n Node) bool {
 		switch n := n.(type) {
 		case *Compare:
@@ -114,7 +111,7 @@ func rangeWithin(a, b *Compare) bool {
 	}
 	c := bsonx.CompareValues(a.Value, b.Value)
 	if a.Collation != nil {
-		c = compareCollated(a.Value, b.Value, a.Collation)
+		c = a.Collation.CompareValues(a.Value, b.Value)
 	}
 	if a.Op == b.Op && c == 0 {
 		return true
@@ -147,7 +144,7 @@ func subsetOfIn(a Node, b *In) bool {
 	}
 }
 
-func inCollationAgrees(a, b Collator) bool {
+func inCollationAgrees(a, b *collation.Collator) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}

@@ -31,7 +31,7 @@ func TestKeysAreSortedAndUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(patterns).Draw(t, "pattern")
 		doc := bsonxtest.Doc(3).Draw(t, "doc")
-		gen := index.NewKeyGen(p, rapid.Bool().Draw(t, "sparse"))
+		gen := index.NewKeyGen(p, rapid.Bool().Draw(t, "sparse"), nil)
 		var fresh index.Keys
 		used.Reset()
 		err := gen.Generate(doc, &fresh)
@@ -71,7 +71,7 @@ func TestKeysAreSortedAndUnique(t *testing.T) {
 func TestUnchangedIsTrue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		gen := index.NewKeyGen(rapid.SampledFrom(patterns).Draw(t, "pattern"), false)
+		gen := index.NewKeyGen(rapid.SampledFrom(patterns).Draw(t, "pattern"), false, nil)
 		before, after := bsonxtest.Doc(1).Draw(t, "before"), bsonxtest.Doc(1).Draw(t, "after")
 		if !gen.Unchanged(before, after) {
 			return
@@ -94,7 +94,7 @@ func TestDuplicatesKeepTheFirstTypeBits(t *testing.T) {
 	doc := bsonx.NewDoc("a", bsonx.NewArray(2, bsonx.Double(1), bsonx.Int32(1), bsonx.Int64(1)))
 	p := index.Pattern{{Path: "a"}}
 	var keys index.Keys
-	if err := index.NewKeyGen(p, false).Generate(doc, &keys); err != nil {
+	if err := index.NewKeyGen(p, false, nil).Generate(doc, &keys); err != nil {
 		t.Fatal(err)
 	}
 	got, err := index.DecodeKey(p, keys.Key(0), keys.TypeBits(0))
@@ -127,7 +127,7 @@ func TestSortKeys(t *testing.T) {
 			[]any{1, 5},
 		},
 	} {
-		got, err := index.NewSortKeyGen(tc.pattern).Append([]byte("p"), parse(t, quoteNames(tc.doc)))
+		got, err := index.NewSortKeyGen(tc.pattern, nil).Append([]byte("p"), parse(t, quoteNames(tc.doc)))
 		want := []byte("p")
 		for i, v := range tc.want {
 			want = keystring.Append(want, bsonx.ValueOf(v), tc.pattern[i].Desc)
@@ -136,7 +136,7 @@ func TestSortKeys(t *testing.T) {
 			t.Errorf("%s: %x, want %x (%v)", tc.name, got, want, err)
 		}
 	}
-	_, err := index.NewSortKeyGen(index.Pattern{{Path: "a"}, {Path: "b"}}).Append(nil, parse(t, `{"a": [1], "b": [2]}`))
+	_, err := index.NewSortKeyGen(index.Pattern{{Path: "a"}, {Path: "b"}}, nil).Append(nil, parse(t, `{"a": [1], "b": [2]}`))
 	if mongoerr.CodeOf(err) != mongoerr.BadValue || !strings.Contains(err.Error(), "cannot sort with keys that are parallel arrays") {
 		t.Errorf("parallel arrays: %v", err)
 	}
@@ -169,8 +169,8 @@ func TestMultikeyPaths(t *testing.T) {
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	docs := []bsonx.Doc{parse(t, flatDoc), parse(t, arrayDoc)}
-	gen := index.NewKeyGen(index.Pattern{{Path: "tags"}, {Path: "n", Desc: true}}, false)
-	sorter := index.NewSortKeyGen(index.Pattern{{Path: "tags"}})
+	gen := index.NewKeyGen(index.Pattern{{Path: "tags"}, {Path: "n", Desc: true}}, false, nil)
+	sorter := index.NewSortKeyGen(index.Pattern{{Path: "tags"}}, nil)
 	var keys index.Keys
 	var buf []byte
 	run := func() {
@@ -205,7 +205,7 @@ func BenchmarkGenerate(b *testing.B) {
 		{"array of five", index.Pattern{{Path: "tags"}}, arrayDoc},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			gen, doc := index.NewKeyGen(bm.pattern, false), parse(b, bm.doc)
+			gen, doc := index.NewKeyGen(bm.pattern, false, nil), parse(b, bm.doc)
 			var keys index.Keys
 			b.ReportAllocs()
 			for b.Loop() {
@@ -219,7 +219,7 @@ func BenchmarkGenerate(b *testing.B) {
 }
 
 func BenchmarkSortKey(b *testing.B) {
-	gen, doc := index.NewSortKeyGen(index.Pattern{{Path: "n", Desc: true}}), parse(b, flatDoc)
+	gen, doc := index.NewSortKeyGen(index.Pattern{{Path: "n", Desc: true}}, nil), parse(b, flatDoc)
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -13,6 +14,8 @@ import (
 type KeyGen struct {
 	fields []keyField
 	sparse bool
+	// collation turns strings into their keys; nil leaves them as they are.
+	collation *collation.Collator
 }
 
 // keyField is one field of the pattern with its path taken apart.
@@ -22,9 +25,9 @@ type keyField struct {
 }
 
 // NewKeyGen returns the generator of a pattern. A sparse index has no key for a document (or array element) in which
-// all fields are missing.
-func NewKeyGen(p Pattern, sparse bool) *KeyGen {
-	g := &KeyGen{sparse: sparse, fields: make([]keyField, len(p))}
+// all fields are missing. Under a collation strings are encoded as their keys.
+func NewKeyGen(p Pattern, sparse bool, c *collation.Collator) *KeyGen {
+	g := &KeyGen{sparse: sparse, collation: c, fields: make([]keyField, len(p))}
 	for i, f := range p {
 		g.fields[i] = keyField{parts: strings.Split(f.Path, "."), desc: f.Desc}
 	}
@@ -87,7 +90,7 @@ func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 		if v.IsMissing() {
 			missing++
 		}
-		out.append(v, f.desc)
+		out.append(g.collation.Fold(v), f.desc)
 	}
 	if g.sparse && missing == len(g.fields) {
 		out.cancel(start)
@@ -142,7 +145,7 @@ func (g *KeyGen) level(base int, obj bsonx.Doc, out *Keys) error {
 	if !g.sparse || !allMissing(states) {
 		start := out.begin()
 		for i := range states {
-			out.append(states[i].value, g.fields[i].desc)
+			out.append(g.collation.Fold(states[i].value), g.fields[i].desc)
 		}
 		out.finish(start)
 	}

@@ -47,7 +47,7 @@ func TestRecordedKeys(t *testing.T) {
 		c := parse(t, lines.Text())
 		p := pattern(c.Lookup("pattern").Doc())
 		keys.Reset()
-		err := index.NewKeyGen(p, c.Lookup("sparse").Bool()).Generate(c.Lookup("doc").Doc(), &keys)
+		err := index.NewKeyGen(p, c.Lookup("sparse").Bool(), nil).Generate(c.Lookup("doc").Doc(), &keys)
 		if got, want := outcome(t, p, &keys, err), recorded(p, c); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", bsonx.FormatShell(bsonx.Document(c)), got, want)
 		}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -16,7 +17,9 @@ type SortKeyGen struct {
 }
 
 // NewSortKeyGen returns the generator of a sort pattern.
-func NewSortKeyGen(p Pattern) *SortKeyGen { return &SortKeyGen{gen: NewKeyGen(p, false)} }
+func NewSortKeyGen(p Pattern, c *collation.Collator) *SortKeyGen {
+	return &SortKeyGen{gen: NewKeyGen(p, false, c)}
+}
 
 // Append appends the sort key of doc. It fails with BadValue where two fields of the pattern lead through different
 // arrays.
@@ -27,7 +30,7 @@ func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	return append(dst, g.keys.Key(0)...), nil
 }
 
-// Values returns the values that doc sorts by, one for each field of the pattern.
+// Values returns the values that doc sorts by, one for each field of the pattern; of a string under a collation its key.
 func (g *SortKeyGen) Values(doc bsonx.Doc) ([]bsonx.Value, error) {
 	if err := g.generate(doc); err != nil {
 		return nil, err
@@ -39,6 +42,9 @@ func (g *SortKeyGen) Values(doc bsonx.Doc) ([]bsonx.Value, error) {
 		v, n, _, err := keystring.Decode(nil, rest, f.desc, &bits)
 		if err != nil {
 			return nil, err
+		}
+		if g.gen.collation != nil {
+			v = collation.Display(v)
 		}
 		values, rest = append(values, v), rest[n:]
 	}

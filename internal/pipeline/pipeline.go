@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
-	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -24,7 +24,7 @@ type Options struct {
 	// Now is the value of $$NOW.
 	Now time.Time
 	// Collation compares strings; nil compares bytes.
-	Collation filter.Collator
+	Collation *collation.Collator
 	// AllowWhere allows $where in $match, which MongoDB does not.
 	AllowWhere bool
 	// Disable has the rules of the optimiser that are not applied.
@@ -110,6 +110,11 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	return p, checkPlaces(stages.Doc(), opts.Top, opts.inside)
 }
 
+// uncollated are the stages that compare strings, and do not know collations.
+var uncollated = map[string]bool{
+	"$group": true, "$bucket": true, "$bucketAuto": true, "$sortByCount": true, "$setWindowFields": true, "$fill": true, "$densify": true,
+}
+
 func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {
 	if spec.Len() != 1 {
 		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
@@ -126,6 +131,9 @@ func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]
 	}
 	if def.refuse != nil {
 		return nil, def.refuse
+	}
+	if opts.Collation != nil && uncollated[name] {
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not supported with a collation yet", name)
 	}
 	if def.parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not implemented", name)

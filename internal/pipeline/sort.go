@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -10,9 +11,10 @@ import (
 // sort is $sort. Equal documents keep their order. The keys are those of the planner's sorts, so that it does not matter
 // which of them runs.
 type sort struct {
-	pattern bsonx.Doc
-	keys    index.Pattern
-	limit   int64 // how many documents the stages that follow can read; 0 means all
+	pattern   bsonx.Doc
+	keys      index.Pattern
+	collation *collation.Collator
+	limit     int64 // how many documents the stages that follow can read; 0 means all
 }
 
 // maxSortKeys is the most fields that a sort has.
@@ -44,9 +46,7 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 	}
 	pattern.End()
 	s.pattern = pattern.Bytes()
-	if opts.Collation != nil {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "sorting by a collation is not implemented")
-	}
+	s.collation = opts.Collation
 	if len(s.keys) == 0 {
 		return nil, nil // all documents are equal
 	}
@@ -102,6 +102,6 @@ func checkSortMeta(spec bsonx.Doc) error {
 }
 
 func (s *sort) open(src Source, env *Env) Source {
-	gen := index.NewSortKeyGen(s.keys)
+	gen := index.NewSortKeyGen(s.keys, s.collation)
 	return &sortingSource{input: input{src}, env: env, limit: s.limit, key: gen.Append}
 }

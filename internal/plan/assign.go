@@ -30,9 +30,6 @@ func (w *workspace) clear() {
 // assignments calls use for the ways to bound an index by a conjunction until it returns false. Where the first field is
 // multikey only one of several predicates can bound it, and each of them is tried. An assignment is good until use returns.
 func (cq *canonical) assignments(x *indexInfo, c *conjunction, use func(assignment) bool) {
-	if x.collated {
-		return
-	}
 	w := &cq.work
 	w.clear()
 	w.leading = cq.servable(w.leading, x, 0, c)
@@ -70,7 +67,7 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 			if p.path != x.fields[field].Path {
 				continue
 			}
-			if b := p.boundsOn(x, field, cq.collated()); b.ok && b.points == points {
+			if b := p.boundsOn(x, field, cq.q.Collation); b.ok && b.points == points {
 				dst = append(dst, assigned{p, b, field})
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
@@ -34,8 +35,10 @@ type boundsContext struct {
 	// numeric is true where a component of the path may be an array position: the matcher stops at the element there,
 	// the index goes on into it.
 	numeric bool
-	// collated is true where the query compares strings by a collation that the index does not have.
-	collated bool
+	// mismatch is true where the query and the index do not have the same collation.
+	mismatch bool
+	// collation turns strings into what the index holds.
+	collation *collation.Collator
 	// room is memory for one interval, to be used once.
 	room intervals
 }
@@ -57,7 +60,7 @@ func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
 	case *filter.In:
 		return inBounds(n, c)
 	case *filter.Regex:
-		if c.collated {
+		if c.mismatch || c.collation != nil {
 			return fieldBounds{}, false
 		}
 		return regexBounds(n), true
@@ -77,10 +80,10 @@ func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
 }
 
 func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
-	v := n.Value
-	if c.collated && collates(v) {
+	if c.mismatch && collation.Concerns(n.Value) {
 		return fieldBounds{}, false
 	}
+	v := c.collation.Fold(n.Value)
 	if n.Op == filter.Eq {
 		return equalityBounds(v, c), true
 	}
@@ -151,9 +154,10 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 	out := fieldBounds{nil, exact}
 	points := make(intervals, 0, len(n.Values))
 	for _, v := range n.Values {
-		if c.collated && collates(v) {
+		if c.mismatch && collation.Concerns(v) {
 			return fieldBounds{}, false
 		}
+		v = c.collation.Fold(v)
 		c.room = room[:0]
 		b := equalityBounds(v, c)
 		out.tight = max(out.tight, b.tight)
@@ -166,7 +170,7 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 	// The values are sorted: joining the points at once keeps a long list linear.
 	out.ivs = out.ivs.union(points)
 	for _, re := range n.Regexes {
-		if c.collated {
+		if c.mismatch || c.collation != nil {
 			return fieldBounds{}, false
 		}
 		b := regexBounds(re)
@@ -368,12 +372,3 @@ func seesMissing(v bsonx.Value) bool {
 	return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeMinKey || v.Type == bsonx.TypeMaxKey
 }
 
-// collates reports whether a collation changes how a value compares.
-func collates(v bsonx.Value) bool {
-	switch v.Type.Class() {
-	case bsonx.ClassString, bsonx.ClassDocument, bsonx.ClassArray:
-		return true
-	default:
-		return false
-	}
-}

@@ -136,7 +136,7 @@ func (b *builder) distinctScan(n *distinctScan) exec.Node {
 }
 
 func (b *builder) sort(n *sortNode) *exec.Sort {
-	return exec.NewSort(b.env, b.build(n.in), exec.DocumentKey(sortPattern(n.pattern)), n.limit)
+	return exec.NewSort(b.env, b.build(n.in), exec.DocumentKey(sortPattern(n.pattern), b.q.Collation), n.limit)
 }
 
 func (b *builder) project(n *project) exec.Node {

@@ -113,7 +113,7 @@ func (cq *canonical) readSort() error {
 }
 
 // collated reports whether the query compares strings by a collation.
-func (cq *canonical) collated() bool { return cq.filter != nil && cq.filter.Collation() != nil }
+func (cq *canonical) collated() bool { return cq.q.Collation != nil }
 
 // shape returns a key that queries of the same shape share.
 func (cq *canonical) shape() []byte {
@@ -123,6 +123,7 @@ func (cq *canonical) shape() []byte {
 	}
 	out = append(out, 0)
 	out = append(out, cq.q.Sort...)
+	out = append(out, cq.q.Collation.Spec()...)
 	out = append(out, 0)
 	if cq.q.Projection != nil {
 		paths, simple := cq.q.Projection.Fields()

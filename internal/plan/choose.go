@@ -148,7 +148,7 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solu
 // pointID returns the _id of a query that is an equality on it and nothing else that planning would have to see.
 func (q *Query) pointID() (bsonx.Value, bool) {
 	if q.Filter == nil || !q.Hint.IsMissing() || q.Min != nil || q.Max != nil || q.ReturnKey || q.Skip > 0 ||
-		q.ShowRecordID || q.Tailable || q.Filter.Collation() != nil || q.Coll != nil && q.Coll.Oplog {
+		q.ShowRecordID || q.Tailable || q.Coll != nil && (q.Coll.Oplog || !q.Collation.Same(q.Coll.Collation)) {
 		return bsonx.Value{}, false
 	}
 	c, ok := q.Filter.Root.(*filter.Compare)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -72,7 +73,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || x.ix == nil || x.fields[0].Path != field || x.isPartial || x.collated {
+		if !cq.mayUse(x) || x.ix == nil || x.fields[0].Path != field || x.isPartial || x.collation != nil {
 			continue
 		}
 		scan := x.scan()
@@ -156,13 +157,15 @@ type valueSet struct {
 	bytes   int
 	hasNull bool
 	key     []byte
+	// collation tells which strings are the same; nil compares bytes.
+	collation *collation.Collator
 }
 
 func (s *valueSet) add(v bsonx.Value) error {
 	if v.IsMissing() {
 		return nil
 	}
-	s.key = keystring.Append(s.key[:0], v, false)
+	s.key = keystring.Append(s.key[:0], s.collation.Fold(v), false)
 	if _, ok := s.seen[string(s.key)]; ok {
 		return nil
 	}
@@ -180,7 +183,7 @@ func (s *valueSet) add(v bsonx.Value) error {
 }
 
 func (s *valueSet) array() bsonx.Value {
-	slices.SortStableFunc(s.values, bsonx.CompareValues)
+	slices.SortStableFunc(s.values, s.collation.CompareValues)
 	b := bsonx.NewBuilder(make([]byte, 0, s.bytes))
 	b.StartArray()
 	for _, v := range s.values {

@@ -285,7 +285,7 @@ func (w *stageWriter) bounds(n *indexScan) {
 	if n.min == nil && n.max == nil {
 		for i, f := range n.index.fields {
 			b.StartArrayField(f.Path)
-			for _, s := range n.bounds[i].strings(f.Desc != n.backward) {
+			for _, s := range n.bounds[i].strings(f.Desc != n.backward, n.index.collation != nil) {
 				b.Elem(bsonx.String(s))
 			}
 			b.End()

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -24,7 +25,8 @@ type indexInfo struct {
 	isPartial bool
 	// clustered is true for the index of a collection that was created with a clusteredIndex.
 	clustered bool
-	collated  bool
+	// collation is that of the keys; nil for keys of strings as they are.
+	collation *collation.Collator
 }
 
 const idIndexName = "_id_"
@@ -47,7 +49,7 @@ func idIndex(c *table.Collection) *indexInfo {
 	if c.Oplog {
 		return &indexInfo{name: "ts", key: oplogKey, fields: oplogPattern, unique: true, clustered: true}
 	}
-	info := &indexInfo{name: idIndexName, key: idKey, fields: idPattern, unique: true}
+	info := &indexInfo{name: idIndexName, key: idKey, fields: idPattern, unique: true, collation: c.Collation}
 	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
 		info.clustered = true
 		if name := v.Doc().Lookup("name"); name.Type == bsonx.TypeString {
@@ -69,14 +71,11 @@ var (
 func infoOf(ix *table.Index) *indexInfo {
 	info := &indexInfo{
 		ix: ix, name: ix.Name, key: ix.Key, fields: ix.Pattern, multi: ix.Multikey(),
-		unique: ix.Unique, sparse: ix.Sparse, isPartial: ix.PartialFilter != nil,
+		unique: ix.Unique, sparse: ix.Sparse, isPartial: ix.PartialFilter != nil, collation: ix.Collation,
 	}
 	info.array = info.multi.IsMultikey()
 	if f, ok := ix.Partial.(*filter.Filter); ok {
 		info.partial = f.Normalize().Root
-	}
-	if v := ix.Spec.Lookup("collation"); v.Type == bsonx.TypeDocument {
-		info.collated = v.Doc().Lookup("locale").Type == bsonx.TypeString && v.Doc().Lookup("locale").Str() != "simple"
 	}
 	return info
 }

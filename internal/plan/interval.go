@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 )
 
 // interval is a range of values in MongoDB's order.
@@ -167,9 +168,12 @@ func (ivs intervals) complement() intervals {
 }
 
 // strings returns the intervals as explain prints them, in the direction of a scan.
-func (ivs intervals) strings(reverse bool) []string {
+func (ivs intervals) strings(reverse, collated bool) []string {
 	out := make([]string, len(ivs))
 	for i, iv := range ivs {
+		if collated {
+			iv.low, iv.high = collation.Display(iv.low), collation.Display(iv.high)
+		}
 		if reverse {
 			out[len(ivs)-1-i] = bracket(iv.highIncl, "[", "(") + formatBound(iv.high) + ", " +
 				formatBound(iv.low) + bracket(iv.lowIncl, "]", ")")
@@ -190,6 +194,9 @@ func bracket(inclusive bool, yes, no string) string {
 
 // formatBound writes a value as MongoDB's server logs do; its infinities are those of C.
 func formatBound(v bsonx.Value) string {
+	if s := v; s.Type == bsonx.TypeString && collation.IsDisplayed(s.StrBytes()) {
+		return s.Str() // a key is not quoted
+	}
 	if v.Type == bsonx.TypeDouble {
 		switch f := v.Double(); {
 		case math.IsNaN(f):

@@ -167,7 +167,7 @@ func minMaxBounds(n *indexScan) *exec.Bounds {
 		out := []byte{}
 		i := 0
 		for it := key.Iter(); it.Next(); i++ {
-			out = keystring.Append(out, it.Value(), n.index.fields[i].Desc)
+			out = keystring.Append(out, n.index.collation.Fold(it.Value()), n.index.fields[i].Desc)
 		}
 		return out
 	}

@@ -182,7 +182,7 @@ func sortKey(sort, d bsonx.Doc) ([]byte, error) {
 	if len(p) == 0 {
 		return nil, nil
 	}
-	return index.NewSortKeyGen(p).Append(nil, d)
+	return index.NewSortKeyGen(p, nil).Append(nil, d)
 }
 
 func TestPlansAgreeWithScan(t *testing.T) {

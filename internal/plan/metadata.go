@@ -29,7 +29,7 @@ type metaReader struct {
 func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 	r := &metaReader{query: q, kinds: p.MetaKinds()}
 	if pattern := sortPattern(q.Sort); len(pattern) > 0 && pattern[0].Path != "$natural" {
-		r.sortKey = index.NewSortKeyGen(pattern)
+		r.sortKey = index.NewSortKeyGen(pattern, q.Collation)
 	}
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		meta := new(projection.Meta)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -21,7 +22,7 @@ func (cq *canonical) minMax() (*solution, error) {
 		return nil, mongoerr.New(51176, "min and max must have the same field names")
 	}
 	for _, key := range []bsonx.Doc{low, high} {
-		if key != nil && !sameFields(key, x.key) {
+		if key != nil && (!sameFields(key, x.key) || !x.collation.Same(cq.q.Collation) && hasText(key)) {
 			return nil, mongoerr.New(51174, caused+"The index chosen is not compatible with min/max")
 		}
 	}
@@ -35,10 +36,20 @@ func (cq *canonical) minMax() (*solution, error) {
 		}
 	}
 	ordered := false
-	if backward, ok := provides(x, scan.bounds, cq.sort); ok && len(cq.sort) > 0 && !x.isMultikey() {
+	if backward, ok := cq.provides(x, scan.bounds); ok && len(cq.sort) > 0 && !x.isMultikey() {
 		scan.backward, ordered = backward, true
 	}
 	return cq.above(scan, cq.whole.conjuncts, ordered), nil
+}
+
+// hasText reports whether a collation concerns a value of the key.
+func hasText(key bsonx.Doc) bool {
+	for it := key.Iter(); it.Next(); {
+		if collation.Concerns(it.Value()) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameFields reports whether two documents have the same field names in the same order.

@@ -8,10 +8,11 @@ import (
 // (internalQueryMaxScansToExplode).
 const maxScansToExplode = 200
 
-// provides reports whether a scan of x within bounds gives rows in the order of a sort, and in which direction it has
+// provides reports whether a scan of x within bounds gives rows in the order of the sort, and in which direction it has
 // to scan. Fields that are a single value can be left out and can stand anywhere in the sort.
-func provides(x *indexInfo, bounds []intervals, sort []sortField) (backward, ok bool) {
-	if x.collated {
+func (cq *canonical) provides(x *indexInfo, bounds []intervals) (backward, ok bool) {
+	sort := cq.sort
+	if !x.collation.Same(cq.q.Collation) {
 		return false, false
 	}
 	rest := withoutFixed(x, bounds, sort)
@@ -81,7 +82,7 @@ func sharesArray(a, b string, bits uint64) bool {
 
 // ordered returns a's scan in the direction that provides the sort, or a merge of scans that does, or nil.
 func (cq *canonical) ordered(a *access) node {
-	if len(cq.sort) == 0 || cq.collated() {
+	if len(cq.sort) == 0 {
 		return nil
 	}
 	switch n := a.node.(type) {
@@ -96,7 +97,7 @@ func (cq *canonical) ordered(a *access) node {
 
 // orderedScan gives a scan the direction that provides the sort and returns it, or a merge of scans, or nil.
 func (cq *canonical) orderedScan(scan *indexScan) node {
-	if backward, ok := provides(scan.index, scan.bounds, cq.sort); ok {
+	if backward, ok := cq.provides(scan.index, scan.bounds); ok {
 		scan.backward = backward
 		return scan
 	}
@@ -158,7 +159,7 @@ func (cq *canonical) explode(scan *indexScan) node {
 			part.bounds[f] = scan.bounds[f][rest%n : rest%n+1]
 			rest /= n
 		}
-		backward, ok := provides(scan.index, part.bounds, cq.sort)
+		backward, ok := cq.provides(scan.index, part.bounds)
 		if !ok || !cq.sortsByKey(part.bounds, scan.index) {
 			return nil
 		}
@@ -185,6 +186,9 @@ func (cq *canonical) sortsByKey(bounds []intervals, x *indexInfo) bool {
 
 // coveredBy reports whether all paths are fields of the index that were never arrays.
 func coveredBy(x *indexInfo, paths []string) bool {
+	if x.collation != nil {
+		return false // the keys do not give strings back
+	}
 	for _, p := range paths {
 		f := x.fieldOf(p)
 		if f < 0 || x.bits(f) != 0 || strings.HasPrefix(p, "$") || hasNumber(p) {

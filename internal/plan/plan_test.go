@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -21,11 +22,11 @@ import (
 // compiler compiles catalog entries as the server does.
 type compiler struct{}
 
-func (compiler) Partial(doc bsonx.Doc) (table.Predicate, error) {
-	return filter.Parse(doc, filter.Options{})
+func (compiler) Partial(doc bsonx.Doc, co *collation.Collator) (table.Predicate, error) {
+	return filter.Parse(doc, filter.Options{Collation: co})
 }
 
-func (compiler) Validator(bsonx.Doc) (table.Validator, error) { return nil, nil }
+func (compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
 // fixture is a store with one collection.
 type fixture struct {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
@@ -29,8 +30,9 @@ type predicateBounds struct {
 	room   [1]interval
 }
 
-// boundsOn returns the bounds that p gives to a field of its path. They are made once for all indexes.
-func (p *predicate) boundsOn(x *indexInfo, field int, collated bool) *predicateBounds {
+// boundsOn returns the bounds that p, which compares strings by a collation, gives to a field of its path. They are made once
+// for all indexes that have the collation.
+func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *predicateBounds {
 	multikey := x.bits(field) != 0
 	b := &p.bounds
 	if multikey {
@@ -39,14 +41,21 @@ func (p *predicate) boundsOn(x *indexInfo, field int, collated bool) *predicateB
 		}
 		b = p.onArrays
 	}
+	mismatch := !x.collation.Same(c)
+	if mismatch {
+		b = &predicateBounds{}
+	}
 	if b.made {
 		return b
 	}
 	ctx := boundsContext{
-		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), collated: collated, room: b.room[:0],
+		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), mismatch: mismatch, collation: c, room: b.room[:0],
 	}
 	b.made = true
 	b.fieldBounds, b.ok = boundsOf(p.node, ctx)
+	if b.tight == inexactCovered && (mismatch || c != nil) {
+		b.tight = inexactFetch // the key does not tell what the string is
+	}
 	if len(p.elems) > 0 || ctx.numeric && ctx.multikey {
 		b.tight = inexactFetch
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -16,6 +17,8 @@ type Query struct {
 	Coll *table.Collection
 	// Filter is nil for a query that matches everything.
 	Filter *filter.Filter
+	// Collation compares strings, those of Filter too; nil compares bytes.
+	Collation *collation.Collator
 	// Sort is the sort pattern or empty. {$natural: ±1} asks for the order of the records.
 	Sort bsonx.Doc
 	// Projection is nil for whole documents.

@@ -94,7 +94,7 @@ func (s *solution) bounds() string {
 	walk(s.root, func(n node) {
 		if scan, ok := n.(*indexScan); ok {
 			for _, ivs := range scan.bounds {
-				b.WriteString(strings.Join(ivs.strings(false), ","))
+				b.WriteString(strings.Join(ivs.strings(false, false), ","))
 			}
 		}
 	})
@@ -133,9 +133,6 @@ func (cq *canonical) naturalScan() node {
 // sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every document do not.
 func (cq *canonical) sortScans(c *conjunction) []*solution {
 	var out []*solution
-	if cq.collated() {
-		return nil
-	}
 	for _, x := range cq.indexes {
 		hinted := cq.hint.index == x
 		if !cq.mayUse(x) || !hinted && x.sparse {
@@ -143,7 +140,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 		}
 		scan := x.scan()
 		ok := false
-		scan.backward, ok = provides(x, scan.bounds, cq.sort)
+		scan.backward, ok = cq.provides(x, scan.bounds)
 		if !ok || !cq.holds(x, c) {
 			continue
 		}

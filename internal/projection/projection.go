@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 )
@@ -14,7 +15,7 @@ type Options struct {
 	// Filter is the predicate of the command. It is needed for the positional operator only, and may be nil.
 	Filter *filter.Filter
 	// Collation compares strings in $elemMatch; nil compares bytes.
-	Collation filter.Collator
+	Collation *collation.Collator
 	// Vars is the scope of expressions; nil has the system variables only.
 	Vars *expr.Vars
 	// Now is the value of $$NOW.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -50,6 +51,8 @@ type Collection struct {
 	Oplog bool
 	// PreImages says that versions before changes are logged.
 	PreImages bool
+	// Collation is the default of operations and indexes, and that of _id; nil compares bytes.
+	Collation *collation.Collator
 	// Validator is what Compiler.Validator made of the options, or nil.
 	Validator Validator
 
@@ -106,6 +109,8 @@ type Index struct {
 	*catalog.Index
 	// Pattern is nil for a type of index that is only stored: it has no entries and no plan may use it.
 	Pattern index.Pattern
+	// Collation turns the strings of the entries into their keys; nil leaves them as they are.
+	Collation *collation.Collator
 	// Partial is nil for an index over all documents.
 	Partial Predicate
 
@@ -132,7 +137,7 @@ func (c *Collection) RecordPrefix() []byte { return prefix(recordSpace, c.ID) }
 func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
 	dst = append(dst, recordSpace)
 	dst = binary.BigEndian.AppendUint32(dst, c.ID)
-	return keystring.Append(dst, id, false)
+	return keystring.Append(dst, c.Collation.Fold(id), false)
 }
 
 // RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the entry's whole key.

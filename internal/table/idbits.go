@@ -25,7 +25,7 @@ func (c *Collection) setID(b *idBits, doc bsonx.Doc) {
 		b.bits.Reset()
 		return
 	}
-	b.set(doc.Lookup("_id"))
+	b.set(c.Collation.Fold(doc.Lookup("_id")))
 }
 
 // join returns the value of an entry; it is good until the next call.

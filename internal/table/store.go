@@ -9,16 +9,17 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // Compiler compiles the specifications of a catalog entry. It lives above this package.
 type Compiler interface {
-	// Partial compiles a partialFilterExpression.
-	Partial(filter bsonx.Doc) (Predicate, error)
-	// Validator compiles the validator of a collection's options; nil where there is none.
-	Validator(options bsonx.Doc) (Validator, error)
+	// Partial compiles a partialFilterExpression, which follows the collation of the index.
+	Partial(filter bsonx.Doc, c *collation.Collator) (Predicate, error)
+	// Validator compiles the validator of a collection's options, which follows its collation; nil where there is none.
+	Validator(options bsonx.Doc, c *collation.Collator) (Validator, error)
 }
 
 // Store is all collections of an engine. It is safe for concurrent use.
@@ -140,14 +141,22 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 			c.shared.capped, c.shared.order = &cappedState{}, s.engine.Order()
 		}
 	}
-	validator, err := s.compiler.Validator(entry.Options)
+	var err error
+	if c.Collation, err = collationOf(entry.Options); err != nil {
+		return nil, err
+	}
+	validator, err := s.compiler.Validator(entry.Options, c.Collation)
 	if err != nil {
 		return nil, err
 	}
 	c.Validator = validator
 	c.PreImages = entry.Options.LookupPath("changeStreamPreAndPostImages", "enabled").Truthy()
 	for _, e := range entry.Indexes {
-		ix, err := s.attachIndex(e, previous)
+		co, err := collationOf(e.Spec)
+		if err != nil {
+			return nil, fmt.Errorf("index %s: %w", e.Name, err)
+		}
+		ix, err := s.attachIndex(e, previous, co)
 		if err != nil {
 			return nil, fmt.Errorf("index %s: %w", e.Name, err)
 		}
@@ -176,7 +185,7 @@ func (s *Store) attachIDIndex(c, previous *Collection) error {
 	if previous != nil {
 		c.IDIndex = previous.IDIndex
 	} else {
-		ix, err := s.attachIndex(entry, nil)
+		ix, err := s.attachIndex(entry, nil, c.Collation)
 		if err != nil {
 			return fmt.Errorf("index %s: %w", entry.Name, err)
 		}
@@ -186,8 +195,17 @@ func (s *Store) attachIDIndex(c, previous *Collection) error {
 	return nil
 }
 
-func (s *Store) attachIndex(e *catalog.Index, previous *Collection) (*Index, error) {
-	ix := &Index{Index: e, Pattern: patternOf(e.Key)}
+// collationOf reads the collation of a collection's options or an index's specification.
+func collationOf(spec bsonx.Doc) (*collation.Collator, error) {
+	v := spec.Lookup("collation")
+	if v.Type != bsonx.TypeDocument {
+		return nil, nil
+	}
+	return collation.Parse(v.Doc())
+}
+
+func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collation.Collator) (*Index, error) {
+	ix := &Index{Index: e, Pattern: patternOf(e.Key), Collation: co}
 	if previous != nil {
 		for _, p := range previous.Indexes {
 			if p.ID == e.ID {
@@ -205,14 +223,14 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection) (*Index, err
 		}
 	}
 	if e.PartialFilter != nil {
-		partial, err := s.compiler.Partial(e.PartialFilter)
+		partial, err := s.compiler.Partial(e.PartialFilter, ix.Collation)
 		if err != nil {
 			return nil, err
 		}
 		ix.Partial = partial
 	}
 	if ix.Pattern != nil {
-		ix.keygen = index.NewKeyGen(ix.Pattern, e.Sparse)
+		ix.keygen = index.NewKeyGen(ix.Pattern, e.Sparse, ix.Collation)
 	}
 	return ix, nil
 }

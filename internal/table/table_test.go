@@ -12,6 +12,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -28,9 +29,9 @@ func (evenOnly) Match(doc bsonx.Doc) (bool, error) {
 	return ok && n%2 == 0, nil
 }
 
-func (compiler) Partial(bsonx.Doc) (table.Predicate, error) { return evenOnly{}, nil }
+func (compiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) { return evenOnly{}, nil }
 
-func (compiler) Validator(bsonx.Doc) (table.Validator, error) { return nil, nil }
+func (compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
 func open(t testing.TB, engine storage.Engine) *table.Store {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -142,7 +143,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 		return duplicateID(w.coll, id)
 	}
 	recordID := key[prefixLen:]
-	w.id.set(id)
+	w.id.set(w.coll.Collation.Fold(id))
 	for _, ix := range w.coll.maintained {
 		if err := w.insertEntries(ctx, ix, doc, recordID); err != nil {
 			return err
@@ -379,13 +380,18 @@ func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
 
 // duplicateID is the error for a second document with one _id.
 func duplicateID(c *Collection, id bsonx.Value) error {
-	return duplicateError(c, "_id_", bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", id))
+	return duplicateError(c, "_id_", c.Collation, bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", c.Collation.Displayed(id)))
 }
 
-func duplicateError(c *Collection, name string, pattern, value bsonx.Doc) error {
+func duplicateError(c *Collection, name string, co *collation.Collator, pattern, value bsonx.Doc) error {
 	info := bsonx.NewDoc("keyPattern", pattern, "keyValue", value)
-	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: %s",
-		c.Namespace(), name, bsonx.FormatShell(bsonx.Document(value))).WithInfo(info)
+	collated := ""
+	if co != nil {
+		collated = " collation: " + bsonx.FormatShell(bsonx.Document(co.Spec()))
+		info = bsonx.NewDoc("keyPattern", pattern, "keyValue", value, "collation", co.Spec())
+	}
+	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s%s dup key: %s",
+		c.Namespace(), name, collated, bsonx.FormatShell(bsonx.Document(value))).WithInfo(info)
 }
 
 func duplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
@@ -393,5 +399,8 @@ func duplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
 	if err != nil {
 		return fmt.Errorf("decode duplicate key: %w", err)
 	}
-	return duplicateError(c, ix.Name, ix.Key, value)
+	if ix.Collation != nil {
+		value = collation.Display(bsonx.Document(value)).Doc()
+	}
+	return duplicateError(c, ix.Name, ix.Collation, ix.Key, value)
 }

@@ -22,7 +22,7 @@ func equalities(n filter.Node, fn func(path string, v bsonx.Value)) {
 
 // byID returns the _id of a query that names exactly one record and needs no plan.
 func (q Query) byID() (id bsonx.Value, ok bool) {
-	if !q.Hint.IsMissing() || q.Filter.Collation() != nil || q.Coll.IDIndex != nil {
+	if !q.Hint.IsMissing() || !q.Filter.Collation().Same(q.Coll.Collation) || q.Coll.IDIndex != nil {
 		return id, false
 	}
 	equalities(q.Filter.Root, func(path string, v bsonx.Value) {
@@ -40,7 +40,7 @@ func (st *UpdateStatement) lostRace(info bsonx.Doc) bool {
 	equalities(st.Filter.Root, func(path string, v bsonx.Value) { want[path] = v })
 	for it := info.Lookup("keyValue").Doc().Iter(); it.Next(); {
 		v, ok := want[string(it.Key())]
-		if !ok || bsonx.CompareValues(v, it.Value()) != 0 {
+		if !ok || bsonx.CompareValues(st.Filter.Collation().Displayed(v), it.Value()) != 0 {
 			return false
 		}
 	}

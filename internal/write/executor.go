@@ -42,7 +42,7 @@ const sortedCandidates = 16
 
 func (q Query) plan() *plan.Query {
 	p := &plan.Query{
-		DB: q.Coll.DB, Name: q.Coll.Name, Coll: q.Coll, Filter: q.Filter, Sort: q.Sort, Hint: q.Hint, AllowDiskUse: true,
+		DB: q.Coll.DB, Name: q.Coll.Name, Coll: q.Coll, Filter: q.Filter, Collation: q.Filter.Collation(), Sort: q.Sort, Hint: q.Hint, AllowDiskUse: true,
 	}
 	if q.One && !q.Sort.IsEmpty() {
 		p.Limit = sortedCandidates

@@ -1,0 +1,110 @@
+package collation
+
+import (
+	"bytes"
+	"sync"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Collator compares strings by a collation. A nil Collator compares bytes. It is immutable and safe for concurrent use.
+type Collator struct {
+	opts options
+	spec bsonx.Doc
+	// aligned is true where the weights of one level depend on those of another one, or on what the text is.
+	aligned bool
+	// ascii has the elements of ASCII characters, each of which stands for itself in this order.
+	ascii    *[128]element
+	variable uint32 // the last primary weight that alternate "shifted" ignores
+	zero     uint32 // the primary weight of the digit 0
+	pool     sync.Pool
+}
+
+// worker is what one comparison works with; x/text's collator is not safe for concurrent use.
+type worker struct {
+	collator *collate.Collator
+	buffer   collate.Buffer
+	a, b     []byte
+	elements []element
+	levels   levels
+}
+
+// Parse checks a collation's specification. An empty document and the simple locale give nil.
+func Parse(doc bsonx.Doc) (*Collator, error) {
+	if doc.IsEmpty() {
+		return nil, nil
+	}
+	opts, err := parseOptions(doc)
+	if err != nil || opts.locale == simple {
+		return nil, err
+	}
+	c := &Collator{opts: opts, spec: opts.document()}
+	c.aligned = opts.alternate == "shifted" || opts.caseLevel || opts.caseFirst != "off" || opts.numeric
+	l := supported[opts.locale]
+	tag, err := language.Parse(l.tag)
+	if l.tag == "" {
+		tag, err = language.Und, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.pool.New = func() any { return &worker{collator: collate.New(tag)} }
+	w := c.worker()
+	defer c.pool.Put(w)
+	c.zero = w.of("0")[0].primary
+	c.variable = w.of("`")[0].primary - 1 // the first symbol
+	if opts.maxVariable == "space" {
+		c.variable = w.of("_")[0].primary - 1 // the first punctuation
+	}
+	if !l.contracts {
+		c.ascii = new([128]element)
+		for r := range c.ascii {
+			c.ascii[r] = w.of(string(rune(r)))[0]
+		}
+	}
+	return c, nil
+}
+
+func (c *Collator) worker() *worker { return c.pool.Get().(*worker) }
+
+// Spec returns the specification with all its fields; nil for a nil Collator.
+func (c *Collator) Spec() bsonx.Doc {
+	if c == nil {
+		return nil
+	}
+	return c.spec
+}
+
+// Same reports whether two collators compare alike.
+func (c *Collator) Same(o *Collator) bool {
+	return c == o || c != nil && o != nil && bytes.Equal(c.spec, o.spec)
+}
+
+// Compare orders two UTF-8 strings.
+func (c *Collator) Compare(a, b []byte) int {
+	if c == nil {
+		return bytes.Compare(a, b)
+	}
+	if bytes.Equal(a, b) {
+		return 0
+	}
+	w := c.worker()
+	w.a, w.b = c.appendKey(w.a[:0], a, w), c.appendKey(w.b[:0], b, w)
+	order := bytes.Compare(w.a, w.b)
+	c.pool.Put(w)
+	return order
+}
+
+// AppendKey appends a key of a string: keys compare, as bytes, as the strings do.
+func (c *Collator) AppendKey(dst, s []byte) []byte {
+	if c == nil {
+		return append(dst, s...)
+	}
+	w := c.worker()
+	dst = c.appendKey(dst, s, w)
+	c.pool.Put(w)
+	return dst
+}

@@ -1,0 +1,423 @@
+package collation
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// element is a collation element: the weights of one unit of text on the levels, zero where it has none.
+type element struct {
+	primary   uint32
+	secondary uint16
+	tertiary  uint8
+	shifted   bool // an element that alternate "shifted" took to the fourth level
+}
+
+// levels are the weights of a text, level by level.
+type levels struct {
+	primaries   []uint32
+	secondaries []uint16
+	tertiaries  []uint8
+}
+
+const (
+	separator = 1 // stands between levels; every weight's first byte is greater
+
+	commonSecondary = 0x20
+	commonTertiary  = 2
+
+	caseLower = 2
+	caseUpper = 4
+
+	// unshifted is the weight, on the fourth level, of what is not variable.
+	unshifted = 0xFF
+)
+
+func (c *Collator) appendKey(dst, s []byte, w *worker) []byte {
+	if c.ascii != nil && !c.aligned && isASCII(s) {
+		return c.appendASCII(dst, s)
+	}
+	if c.aligned {
+		return c.appendAligned(dst, s, w)
+	}
+	w.weigh(s)
+	for _, p := range w.levels.primaries {
+		dst = appendPrimary(dst, p)
+	}
+	if c.opts.strength >= secondary {
+		dst = append(dst, separator)
+		dst = c.appendSecondaries(dst, w.levels.secondaries)
+	}
+	if c.opts.strength >= tertiary {
+		dst = append(dst, separator)
+		for _, t := range w.levels.tertiaries {
+			dst = append(dst, t)
+		}
+	}
+	return c.appendIdentical(dst, s)
+}
+
+// appendASCII is what appendKey makes of a text whose characters have an element each.
+func (c *Collator) appendASCII(dst, s []byte) []byte {
+	for _, b := range s {
+		if p := c.ascii[b].primary; p != 0 {
+			dst = appendPrimary(dst, p)
+		}
+	}
+	if c.opts.strength >= secondary {
+		dst = append(dst, separator)
+		for _, b := range s {
+			if c.ascii[b].primary != 0 {
+				dst = append(dst, commonSecondary)
+			}
+		}
+	}
+	if c.opts.strength >= tertiary {
+		dst = append(dst, separator)
+		for _, b := range s {
+			if t := c.ascii[b].tertiary; t != 0 {
+				dst = append(dst, t)
+			}
+		}
+	}
+	return c.appendIdentical(dst, s)
+}
+
+func (c *Collator) appendIdentical(dst, s []byte) []byte {
+	if c.opts.strength < identical {
+		return dst
+	}
+	return norm.NFD.Append(append(dst, separator), s...)
+}
+
+func (c *Collator) appendSecondaries(dst []byte, weights []uint16) []byte {
+	for i := range weights {
+		if c.opts.backwards {
+			dst = appendSecondary(dst, weights[len(weights)-1-i])
+		} else {
+			dst = appendSecondary(dst, weights[i])
+		}
+	}
+	return dst
+}
+
+// appendPrimary writes a weight in two bytes, or three for the many ideographs, the first of them above the separator.
+func appendPrimary(dst []byte, p uint32) []byte {
+	if p <= 0x7FFF {
+		return append(dst, byte(p>>8)+1, byte(p))
+	}
+	return append(dst, byte(p>>16)|0x80+1, byte(p>>8), byte(p))
+}
+
+// appendSecondary writes the common weights in one byte.
+func appendSecondary(dst []byte, s uint16) []byte {
+	if s < 0xE0 {
+		return append(dst, byte(s))
+	}
+	return append(dst, 0xE0|byte(s>>8), byte(s))
+}
+
+// weigh takes x/text's key of a text apart. It has the primary weights in two or three bytes each, 00 00, the secondary
+// weights in two bytes, 00 00, and the tertiary weights in one.
+func (w *worker) weigh(s []byte) {
+	w.buffer.Reset()
+	key := w.collator.Key(&w.buffer, s)
+	l := &w.levels
+	l.primaries, l.secondaries, l.tertiaries = l.primaries[:0], l.secondaries[:0], l.tertiaries[:0]
+	for {
+		if key[0] >= 0x80 {
+			l.primaries = append(l.primaries, uint32(key[0]&0x7F)<<16|uint32(key[1])<<8|uint32(key[2]))
+			key = key[3:]
+			continue
+		}
+		p := uint32(key[0])<<8 | uint32(key[1])
+		key = key[2:]
+		if p == 0 {
+			break
+		}
+		l.primaries = append(l.primaries, p)
+	}
+	for {
+		s := uint16(key[0])<<8 | uint16(key[1])
+		key = key[2:]
+		if s == 0 {
+			break
+		}
+		l.secondaries = append(l.secondaries, s)
+	}
+	l.tertiaries = append(l.tertiaries, key...)
+}
+
+// of returns the elements of a unit of text; one without weights if it has none.
+func (w *worker) of(s string) []element {
+	w.elements = w.appendUnit(w.elements[:0], []byte(s))
+	if len(w.elements) == 0 {
+		w.elements = append(w.elements, element{})
+	}
+	return w.elements
+}
+
+// appendUnit appends the elements of a base with its marks. The secondary and tertiary weights stand side by side; a primary
+// weight belongs to each of the elements with the common secondary weight, if that gives every one a place, and else to the
+// first elements.
+func (w *worker) appendUnit(dst []element, s []byte) []element {
+	w.weigh(s)
+	l := &w.levels
+	primaries, common := l.primaries, 0
+	for _, s := range l.secondaries {
+		if s == commonSecondary {
+			common++
+		}
+	}
+	inPlace := common == len(primaries)
+	for i := range max(len(l.primaries), len(l.secondaries), len(l.tertiaries)) {
+		var e element
+		if i < len(l.secondaries) {
+			e.secondary = l.secondaries[i]
+		}
+		if i < len(l.tertiaries) {
+			e.tertiary = l.tertiaries[i]
+		}
+		if len(primaries) > 0 && (!inPlace || e.secondary == commonSecondary) {
+			e.primary, primaries = primaries[0], primaries[1:]
+		}
+		dst = append(dst, e)
+	}
+	return dst
+}
+
+// appendElements appends the elements of a text, unit by unit.
+func (c *Collator) appendElements(dst []element, s []byte, w *worker) []element {
+	for len(s) > 0 {
+		if c.opts.numeric {
+			if digits, n := leadingDigits(s); n > 0 {
+				dst = c.appendNumber(dst, digits)
+				s = s[n:]
+				continue
+			}
+		}
+		if c.ascii != nil && s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+			if e := c.ascii[s[0]]; e != (element{}) {
+				dst = append(dst, e)
+			}
+			s = s[1:]
+			continue
+		}
+		n := c.unit(s)
+		dst = w.appendUnit(dst, s[:n])
+		s = s[n:]
+	}
+	return dst
+}
+
+// unit returns the length of the piece that s begins with, whose weights do not depend on what follows.
+func (c *Collator) unit(s []byte) int {
+	before, n := utf8.DecodeRune(s)
+	for n < len(s) {
+		r, size := utf8.DecodeRune(s[n:])
+		if c.opts.numeric && unicode.Is(unicode.Nd, r) || !continues(before, r) {
+			break
+		}
+		before = r
+		n += size
+	}
+	return n
+}
+
+// continues reports whether the weights of r may depend on the character before: a mark on it, or one of a script whose
+// letters are ordered together.
+func continues(before, r rune) bool {
+	if r == '·' || r == '\u0387' {
+		return before == 'l' || before == 'L' // the letter of Catalan
+	}
+	if unicode.In(r, unicode.M) || r == 'ー' || r >= 'ゝ' && r <= 'ゞ' || r >= 'ヽ' && r <= 'ヾ' || isJamo(r) {
+		return true
+	}
+	return !alone(before) && !alone(r)
+}
+
+// alone reports whether a character belongs to a script whose letters have weights of their own.
+func alone(r rune) bool {
+	return r < utf8.RuneSelf || unicode.In(r, unicode.Common, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han,
+		unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Armenian, unicode.Georgian, unicode.Hebrew, unicode.Arabic)
+}
+
+func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x11FF }
+
+// maxSegment is how many digits are one number; of more, the rest is the next number.
+const maxSegment = 254
+
+// appendNumber appends the elements of a sequence of digits: as ICU does, of each segment without leading zeros first how
+// many digits there are and then the digits.
+func (c *Collator) appendNumber(dst []element, digits []byte) []element {
+	number := func(p uint32) element {
+		return element{primary: p, secondary: commonSecondary, tertiary: commonTertiary}
+	}
+	for len(digits) > 0 {
+		for len(digits) > 1 && digits[0] == 0 {
+			digits = digits[1:]
+		}
+		segment := digits[:min(len(digits), maxSegment)]
+		dst = append(dst, number(c.zero), element{primary: uint32(len(segment))})
+		for _, d := range segment {
+			dst = append(dst, element{primary: uint32(d) + 1})
+		}
+		digits = digits[len(segment):]
+	}
+	return dst
+}
+
+// leadingDigits returns the values of the decimal digits, of any script, that s begins with, and how long they are in s.
+func leadingDigits(s []byte) (digits []byte, n int) {
+	for n < len(s) {
+		r, size := utf8.DecodeRune(s[n:])
+		if !unicode.Is(unicode.Nd, r) {
+			break
+		}
+		digits = append(digits, digitValue(r))
+		n += size
+	}
+	return digits, n
+}
+
+// digitValue relies on the ten digits of a script standing together, from zero on.
+func digitValue(r rune) byte {
+	if r < utf8.RuneSelf {
+		return byte(r - '0')
+	}
+	if r >= 0x1D7CE && r <= 0x1D7FF { // five sets of mathematical digits, side by side
+		return byte((r - 0x1D7CE) % 10)
+	}
+	v := byte(0)
+	for unicode.Is(unicode.Nd, r-rune(v)-1) {
+		v++
+	}
+	return v % 10
+}
+
+// appendAligned makes a key out of whole elements.
+func (c *Collator) appendAligned(dst, s []byte, w *worker) []byte {
+	w.elements = c.appendElements(w.elements[:0], s, w)
+	elements := w.elements
+	if c.opts.alternate == "shifted" {
+		elements = c.shift(elements)
+	}
+	for _, e := range elements {
+		if e.primary != 0 && !e.shifted {
+			dst = appendPrimary(dst, e.primary)
+		}
+	}
+	if c.opts.strength >= secondary {
+		weights := w.levels.secondaries[:0]
+		for _, e := range elements {
+			if e.secondary != 0 {
+				weights = append(weights, e.secondary)
+			}
+		}
+		w.levels.secondaries = weights
+		dst = c.appendSecondaries(append(dst, separator), weights)
+	}
+	if c.opts.caseLevel {
+		dst = c.appendCases(append(dst, separator), elements)
+	}
+	if c.opts.strength >= tertiary {
+		dst = c.appendTertiaries(append(dst, separator), elements)
+	}
+	if c.opts.strength >= quaternary && c.opts.alternate == "shifted" {
+		dst = appendQuaternaries(append(dst, separator), elements)
+	}
+	return c.appendIdentical(dst, s)
+}
+
+// shift takes variable elements to the fourth level, and drops the marks on them.
+func (c *Collator) shift(elements []element) []element {
+	out := elements[:0]
+	after := false
+	for _, e := range elements {
+		switch {
+		case e.primary != 0 && e.primary <= c.variable && e.tertiary != 0:
+			after = true
+			out = append(out, element{primary: e.primary, shifted: true})
+		case e.primary != 0:
+			after = false
+			out = append(out, e)
+		case !after:
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// appendCases writes the case of letters: at strength 1 of the letters alone, else also of what stands for a mark.
+func (c *Collator) appendCases(dst []byte, elements []element) []byte {
+	for _, e := range elements {
+		if e.shifted || e.tertiary == 0 || e.primary == 0 && (c.opts.strength == primary || e.secondary == 0) {
+			continue
+		}
+		dst = append(dst, c.caseOf(e))
+	}
+	return dst
+}
+
+// caseOf returns the weight of an element's case.
+func (c *Collator) caseOf(e element) byte {
+	upper := e.primary != 0 && isUpper(e.tertiary)
+	if c.opts.caseFirst == "upper" {
+		upper = !upper
+	}
+	if upper {
+		return caseUpper
+	}
+	return caseLower
+}
+
+// isUpper tells capitals, and the kana that are not small, by their tertiary weight.
+func isUpper(tertiary uint8) bool {
+	switch tertiary {
+	case 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0E, 0x11, 0x12, 0x13, 0x1D:
+		return true
+	default:
+		return false
+	}
+}
+
+// appendTertiaries writes the third level, the case before the rest where caseFirst asks for it. Marks follow all letters.
+func (c *Collator) appendTertiaries(dst []byte, elements []element) []byte {
+	byCase := c.opts.caseFirst != "off" && !c.opts.caseLevel
+	for _, e := range elements {
+		switch {
+		case e.tertiary == 0:
+		case !byCase:
+			dst = append(dst, e.tertiary)
+		case e.primary == 0 && e.secondary == 0:
+			dst = append(dst, 0xC0|e.tertiary)
+		default:
+			dst = append(dst, c.caseOf(e)<<4|e.tertiary)
+		}
+	}
+	return dst
+}
+
+// appendQuaternaries writes the variable elements, which are below all others.
+func appendQuaternaries(dst []byte, elements []element) []byte {
+	for _, e := range elements {
+		switch {
+		case e.shifted:
+			dst = appendPrimary(dst, e.primary)
+		case e.tertiary != 0:
+			dst = append(dst, unshifted)
+		}
+	}
+	return dst
+}
+
+func isASCII(s []byte) bool {
+	for _, b := range s {
+		if b >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,89 @@
+package collation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// simple is the locale that compares bytes.
+const simple = "simple"
+
+// locale is how x/text knows one of MongoDB's locales.
+type locale struct {
+	// tag is the language tag of the table with the same order.
+	tag string
+	// contracts is true where letters of the Latin script are ordered together with the next one.
+	contracts bool
+}
+
+// supported are the locales whose order x/text knows as ICU 57.1 has it: those that use the root's order, and those whose own
+// rules are the same in both.
+var supported = map[string]locale{
+	"en": {}, "en_US": {}, "bg": {}, "chr": {}, "de": {}, "el": {}, "fr": {}, "fr_CA": {}, "ga": {}, "id": {}, "it": {}, "ka": {},
+	"lb": {}, "mn": {}, "ms": {}, "ne": {}, "nl": {}, "pt": {}, "ru": {}, "sw": {}, "wae": {}, "zu": {},
+	"de@collation=phonebook": {tag: "de-u-co-phonebk"},
+	"es":                     {tag: "es"},
+	"sv":                     {tag: "sv"},
+}
+
+// refused are MongoDB's other locales and variants: x/text does not know their order, or another version of it.
+var refused = []string{
+	"af", "am", "ar", "ar@collation=compat", "as", "az", "az@collation=search", "be", "bn", "bn@collation=traditional", "bo", "bs",
+	"bs@collation=search", "bs_Cyrl", "ca", "ca@collation=search", "cs", "cs@collation=search", "cy", "da", "da@collation=search",
+	"de@collation=eor", "de@collation=search", "de_AT", "de_AT@collation=phonebook", "dsb", "dz", "ee", "en_US_POSIX", "eo",
+	"es@collation=search", "es@collation=traditional", "et", "fa", "fa_AF", "fi", "fi@collation=search", "fi@collation=traditional",
+	"fil", "fo", "fo@collation=search", "gl", "gl@collation=search", "gu", "ha", "haw", "he", "he@collation=search", "hi", "hr",
+	"hr@collation=search", "hsb", "hu", "hy", "ig", "is", "is@collation=search", "ja", "ja@collation=unihan", "kk",
+	"kl", "kl@collation=search", "km", "kn", "kn@collation=traditional", "ko", "ko@collation=search", "ko@collation=searchjl",
+	"ko@collation=unihan", "kok", "ky", "lkt", "ln", "ln@collation=phonetic", "lo", "lt", "lv", "mk", "ml", "mr", "mt", "my",
+	"nb", "nb@collation=search", "nn", "nn@collation=search", "om", "or", "pa", "pl", "ps", "ro", "se", "se@collation=search",
+	"si", "si@collation=dictionary", "sk", "sk@collation=search", "sl", "smn", "smn@collation=search", "sq", "sr", "sr_Latn",
+	"sr_Latn@collation=search", "sv@collation=search", "ta", "te", "th", "to", "tr", "tr@collation=search", "ug", "uk", "ur",
+	"vi", "vi@collation=traditional", "yi", "yi@collation=search", "yo", "zh", "zh@collation=big5han", "zh@collation=gb2312han",
+	"zh@collation=stroke", "zh@collation=unihan", "zh@collation=zhuyin", "zh_Hant",
+}
+
+func known(name string) bool {
+	if _, ok := supported[name]; ok {
+		return true
+	}
+	return slices.Contains(refused, name)
+}
+
+// similar returns the locale that an unknown name may stand for, or "".
+func similar(name string) string {
+	name = strings.ReplaceAll(name, "-", "_")
+	name, _, _ = strings.Cut(name, "@")
+	parts := strings.Split(name, "_")
+	parts[0] = strings.ToLower(parts[0])
+	for n := len(parts); n > 0; n-- {
+		if s := strings.Join(parts[:n], "_"); known(s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// Locales returns the locales that can be used, and MongoDB's other ones, both in order.
+func Locales() (usable, others []string) {
+	for name := range supported {
+		usable = append(usable, name)
+	}
+	slices.Sort(usable)
+	return usable, slices.Clone(refused)
+}
+
+// supported refuses what would not be ordered as MongoDB orders it.
+func (p *parser) supported() error {
+	o := &p.opts
+	l, ok := supported[o.locale]
+	if !ok {
+		return mongoerr.New(mongoerr.NotImplemented, "collation: the order of locale '%s' is not supported", o.locale)
+	}
+	if l.contracts && (o.caseLevel || o.caseFirst != "off") {
+		return mongoerr.New(mongoerr.NotImplemented, "collation: caseLevel and caseFirst are not supported in locale '%s'", o.locale)
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package collation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Version is the version of ICU whose order the collations follow; it stands in every normalised specification.
+const Version = "57.1"
+
+const (
+	codeMissingField mongoerr.Code = 40414
+	codeUnknownField mongoerr.Code = 40415
+)
+
+// Strength says how many levels of difference are compared.
+type strength int
+
+const (
+	primary strength = 1 + iota
+	secondary
+	tertiary
+	quaternary
+	identical
+)
+
+// options are a specification's fields.
+type options struct {
+	locale        string
+	caseLevel     bool
+	caseFirst     string
+	strength      strength
+	numeric       bool
+	alternate     string
+	maxVariable   string
+	normalization bool
+	backwards     bool
+}
+
+// parser reads a specification.
+type parser struct {
+	doc  bsonx.Doc
+	opts options
+	// backwards is nil where the specification does not say: some locales have a default of their own.
+	backwards *bool
+}
+
+// parseOptions checks a specification and fills in what it leaves out.
+func parseOptions(doc bsonx.Doc) (options, error) {
+	p := parser{doc: doc, opts: options{
+		caseFirst: "off", strength: tertiary, alternate: "non-ignorable", maxVariable: "punct",
+	}}
+	if err := p.fields(); err != nil {
+		return options{}, err
+	}
+	if err := p.locale(); err != nil {
+		return options{}, err
+	}
+	return p.opts, p.check()
+}
+
+func (p *parser) fields() error {
+	seen := map[string]bool{}
+	for it := p.doc.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		if seen[name] {
+			return mongoerr.New(40413, "BSON field 'collation.%s' is a duplicate field", name)
+		}
+		seen[name] = true
+		if v.IsNull() && name != "locale" {
+			continue
+		}
+		if err := p.field(name, v); err != nil {
+			return err
+		}
+	}
+	if p.opts.locale == "" && !seen["locale"] {
+		return mongoerr.New(codeMissingField, "BSON field 'collation.locale' is missing but a required field")
+	}
+	return nil
+}
+
+func (p *parser) field(name string, v bsonx.Value) (err error) {
+	o := &p.opts
+	switch name {
+	case "locale":
+		o.locale, err = text(name, v)
+	case "caseLevel":
+		o.caseLevel, err = boolean(name, v)
+	case "caseFirst":
+		o.caseFirst, err = oneOf(name, v, "upper", "lower", "off")
+	case "strength":
+		o.strength, err = parseStrength(v)
+	case "numericOrdering":
+		o.numeric, err = boolean(name, v)
+	case "alternate":
+		o.alternate, err = oneOf(name, v, "non-ignorable", "shifted")
+	case "maxVariable":
+		o.maxVariable, err = oneOf(name, v, "punct", "space")
+	case "normalization":
+		o.normalization, err = boolean(name, v)
+	case "backwards":
+		if v.Type != bsonx.TypeBool {
+			return mongoerr.New(mongoerr.TypeMismatch, "Field 'backwards' should be a boolean value, but found: %s", v.Type)
+		}
+		b := v.Bool()
+		p.backwards = &b
+	case "version":
+		return p.version(v)
+	default:
+		return mongoerr.New(codeUnknownField, "BSON field 'collation.%s' is an unknown field.", name)
+	}
+	return err
+}
+
+func (p *parser) version(v bsonx.Value) error {
+	s, err := text("version", v)
+	if err != nil {
+		return err
+	}
+	if s != Version {
+		return mongoerr.New(mongoerr.IncompatibleCollationVersion,
+			"Requested collation version %s but the only available collator version was %s. Requested collation spec: %s", s, Version, p.show())
+	}
+	return nil
+}
+
+func text(name string, v bsonx.Value) (string, error) {
+	if v.Type != bsonx.TypeString {
+		return "", wrongType(name, v.Type, "type 'string'")
+	}
+	return v.Str(), nil
+}
+
+func boolean(name string, v bsonx.Value) (bool, error) {
+	if v.Type != bsonx.TypeBool {
+		return false, wrongType(name, v.Type, "type 'bool'")
+	}
+	return v.Bool(), nil
+}
+
+func oneOf(name string, v bsonx.Value, allowed ...string) (string, error) {
+	s, err := text(name, v)
+	if err == nil && !slices.Contains(allowed, s) {
+		err = notAValue(name, s)
+	}
+	return s, err
+}
+
+func parseStrength(v bsonx.Value) (strength, error) {
+	if !v.Type.IsNumber() {
+		return 0, wrongType("strength", v.Type, "types '[decimal, double, long, int]'")
+	}
+	n, _ := v.AsInt64()
+	switch {
+	case n > int64(identical):
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'strength' value must be <= 5, actual value '%d'", n)
+	case n < 0:
+		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'strength' value must be >= 0, actual value '%d'", n)
+	case n == 0:
+		return 0, notAValue("strength", "0")
+	}
+	return strength(n), nil
+}
+
+func wrongType(name string, got bsonx.Type, want string) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collation.%s' is the wrong type '%s', expected %s", name, got, want)
+}
+
+func notAValue(name, value string) error {
+	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'collation.%s' is not a valid value.", value, name)
+}
+
+// locale checks that MongoDB knows the locale and that its order is known here too.
+func (p *parser) locale() error {
+	name := p.opts.locale
+	switch {
+	case name == "":
+		return mongoerr.New(mongoerr.BadValue, "Field 'locale' cannot be the empty string in: %s", p.show())
+	case strings.ContainsRune(name, 0):
+		return mongoerr.New(mongoerr.BadValue, "Field 'locale' cannot contain null byte. Collation spec: %s", p.show())
+	case name == simple:
+		return nil
+	case !known(name):
+		hint := ""
+		if s := similar(name); s != "" {
+			hint = fmt.Sprintf(". Did you mean '%s'?", s)
+		}
+		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s%s", p.show(), hint)
+	}
+	return nil
+}
+
+// check refuses combinations that mean nothing.
+func (p *parser) check() error {
+	o := &p.opts
+	if o.locale == simple {
+		return nil
+	}
+	o.backwards = o.locale == "fr_CA"
+	if p.backwards != nil {
+		o.backwards = *p.backwards
+	}
+	if o.backwards && o.strength == primary {
+		return mongoerr.New(mongoerr.BadValue, "'backwards' is invalid with 'strength' of 1 in: %s", p.show())
+	}
+	if o.caseFirst != "off" && !o.caseLevel && o.strength < tertiary {
+		return mongoerr.New(mongoerr.BadValue,
+			"'caseFirst' is invalid unless 'caseLevel' is on or 'strength' is greater than 2 in: %s", p.show())
+	}
+	return p.supported()
+}
+
+// document returns the normalised specification: every field, as listCollections and listIndexes show it.
+func (o *options) document() bsonx.Doc {
+	return bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst", o.caseFirst, "strength", int(o.strength),
+		"numericOrdering", o.numeric, "alternate", o.alternate, "maxVariable", o.maxVariable,
+		"normalization", o.normalization, "backwards", o.backwards, "version", Version)
+}
+
+func (p *parser) show() string { return bsonx.FormatShell(bsonx.Document(p.doc)) }
