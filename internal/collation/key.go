@@ -51,10 +51,7 @@ func (c *Collator) appendKey(dst, s []byte, w *worker) []byte {
 		dst = c.appendSecondaries(dst, w.levels.secondaries)
 	}
 	if c.opts.strength >= tertiary {
-		dst = append(dst, separator)
-		for _, t := range w.levels.tertiaries {
-			dst = append(dst, t)
-		}
+		dst = append(append(dst, separator), w.levels.tertiaries...)
 	}
 	return c.appendIdentical(dst, s)
 }

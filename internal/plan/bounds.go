@@ -371,4 +371,3 @@ func matchesMissing(n filter.Node) bool {
 func seesMissing(v bsonx.Value) bool {
 	return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeMinKey || v.Type == bsonx.TypeMaxKey
 }
-

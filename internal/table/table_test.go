@@ -29,7 +29,9 @@ func (evenOnly) Match(doc bsonx.Doc) (bool, error) {
 	return ok && n%2 == 0, nil
 }
 
-func (compiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) { return evenOnly{}, nil }
+func (compiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) {
+	return evenOnly{}, nil
+}
 
 func (compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
