@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -16,7 +17,8 @@ type EntryFields struct {
 	buf    []byte
 }
 
-// Decode returns the values of the row's index, in the order of its fields. They are good until the next call.
+// Decode returns the values of the row's index, in the order of its fields. Of strings in an index
+// with a collation they are the keys. They are good until the next call.
 func (e *EntryFields) Decode(row *Row) ([]bsonx.Value, error) {
 	e.values = e.values[:0]
 	if row.Index == nil {
@@ -35,6 +37,9 @@ func (e *EntryFields) Decode(row *Row) ([]bsonx.Value, error) {
 			return nil, err
 		}
 		e.buf, rest = buf, rest[n:]
+		if row.Index.Collation != nil {
+			v = collation.Display(v)
+		}
 		e.values = append(e.values, v)
 	}
 	return e.values, nil

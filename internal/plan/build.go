@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -187,6 +188,9 @@ func recordIDOf(coll *table.Collection, row *exec.Row) (bsonx.Value, error) {
 	id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
 	if n, ok := id.AsExactInt64(); ok && coll.Capped != nil {
 		id = bsonx.Int64(n)
+	}
+	if coll.Collation != nil {
+		id = collation.Display(id)
 	}
 	return id, err
 }
