@@ -75,8 +75,8 @@ type Options struct {
 	MaxConnections int
 	// SlowOperation is from when on an operation is logged as slow; 100 ms if zero, none if negative.
 	SlowOperation time.Duration
-	// Standalone turns off what a replica set has: the log of changes, and with it change streams, transactions and retryable
-	// writes.
+	// Standalone lets the server present itself without a replica set: it has no log of changes, and refuses what needs one, such
+	// as transactions, retryable writes and change streams.
 	Standalone bool
 	// OplogSize is how many bytes of changes are kept for those who follow them; 512 MiB if zero.
 	OplogSize int64
@@ -84,6 +84,11 @@ type Options struct {
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
 	NoScripting bool
+	// ReplicaSet is the name of the replica set that the server presents itself as the only member of; "rs0" if empty.
+	ReplicaSet string
+	// Advertise is the host and port by which other programs reach what Serve listens on, where they cannot by the address that
+	// their connections come to: behind a forwarded port, unless they connect with directConnection=true.
+	Advertise string
 	// OnShutdown is called when a client on this machine runs the shutdown command; without it the command is refused.
 	OnShutdown func()
 }
@@ -157,6 +162,7 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 		Logger:       o.Logger,
 		Log:          lines,
 		TestCommands: o.TestCommands, NoScripting: o.NoScripting,
+		ReplicaSet:  replicaSet(o),
 		SlowMillis:  slowMillis(o.SlowOperation),
 		CommandLine: command.CommandLine{Args: os.Args},
 		Build:       command.Build{Version: Version, Revision: revision()},
@@ -168,8 +174,10 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 	}
 	db := &DB{
 		engine: engine, store: store, service: service,
-		server: server.New(server.Options{Service: service, Logger: o.Logger, MaxConnections: o.MaxConnections, LogConnections: true}),
-		memory: server.NewMemoryListener("memory"),
+		server: server.New(server.Options{
+			Service: service, Logger: o.Logger, MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
+		}),
+		memory: server.NewMemoryListener(memoryHost),
 	}
 	go func() { _ = db.server.Serve(context.Background(), db.memory) }()
 	return db, nil
@@ -185,6 +193,18 @@ func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
 	return table.OpenLogged(engine, compiler, o.Logger, table.OplogOptions{Size: o.OplogSize})
 }
 
+// replicaSet returns the name of the set, empty for none.
+func replicaSet(o *Options) string {
+	switch {
+	case o.Standalone:
+		return ""
+	case o.ReplicaSet == "":
+		return command.DefaultReplicaSet
+	default:
+		return o.ReplicaSet
+	}
+}
+
 func slowMillis(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -192,8 +212,11 @@ func slowMillis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// clientURI names no host that exists: the client's dialer ignores it.
-const clientURI = "mongodb://sheaf.memory/?directConnection=true"
+// memoryHost is no host that exists: the client's dialer ignores it.
+const (
+	memoryHost = "sheaf.memory:27017"
+	clientURI  = "mongodb://" + memoryHost + "/?directConnection=true"
+)
 
 // Client returns the client of this process: the same one at each call. It ends with Close; it must not be disconnected.
 func (db *DB) Client() *mongo.Client {

@@ -43,6 +43,9 @@ type serveFlags struct {
 	sync           string
 	testCommands   bool
 	noScripting    bool
+	standalone     bool
+	replSet        string
+	advertise      string
 	config         string
 }
 
@@ -84,6 +87,10 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.sync, "sync", "on-request", "which writes wait for the disk: on-request (j: true or w: majority), always, never")
 	flags.BoolVar(&f.testCommands, "enable-test-commands", false, "enable commands for tests of drivers, such as configureFailPoint")
 	flags.BoolVar(&f.noScripting, "no-scripting", false, "refuse JavaScript: $where, $function, $accumulator and mapReduce")
+	flags.StringVar(&f.replSet, "replSet", command.DefaultReplicaSet, "name of the replica set whose only member the server is")
+	flags.BoolVar(&f.standalone, "standalone", false, "be no replica set: no transactions, retryable writes and change streams")
+	flags.StringVar(&f.advertise, "advertise", "",
+		"host:port by which clients reach the server, where it is not the address that their connections come to")
 	flags.StringVar(&f.config, "config", "", "YAML file with settings")
 }
 
@@ -145,7 +152,7 @@ func (f *serveFlags) options(stderr io.Writer) (*sheaf.Options, error) {
 	}
 	o := &sheaf.Options{
 		MemoryBudget: budget, Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
-		NoScripting:   f.noScripting,
+		NoScripting: f.noScripting, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond,
 	}
 	switch f.sync {

@@ -1,10 +1,12 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // ReadConcern is the parsed readConcern argument.
@@ -14,16 +16,28 @@ type ReadConcern struct {
 	// Given tells readConcern: {} from no readConcern.
 	Given bool
 
-	hasAfterClusterTime bool
-	hasAtClusterTime    bool
+	// AfterClusterTime and AtClusterTime are 0 where they were not sent.
+	AfterClusterTime storage.Stamp
+	AtClusterTime    storage.Stamp
+	hasAfterOpTime   bool
 }
+
+// The read concern levels. On the only member of a set what was acknowledged is what a majority has.
+const (
+	levelLocal        = "local"
+	levelAvailable    = "available"
+	levelMajority     = "majority"
+	levelLinearizable = "linearizable"
+	levelSnapshot     = "snapshot"
+)
 
 // WriteConcern is the parsed writeConcern argument.
 type WriteConcern struct {
 	Given bool
-	// W is the number of members; -1 stands for Mode.
+	// W is the number of members; -1 stands for Mode or Tags.
 	W    int
 	Mode string
+	Tags bsonx.Doc
 	// Journal is j: true, Majority is w: "majority"; both make acknowledged writes survive the loss of power.
 	Journal  bool
 	Majority bool
@@ -31,14 +45,14 @@ type WriteConcern struct {
 }
 
 // Unacknowledged reports w: 0.
-func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 && w.Mode == "" }
+func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 }
 
 // Durable reports whether writes must survive the loss of power before they are acknowledged.
 func (w *WriteConcern) Durable() bool { return w.Journal || w.Majority }
 
 const modeMajority = "majority"
 
-var readConcernLevels = []string{"local", "majority", "linearizable", "available", "snapshot"}
+var readConcernLevels = []string{levelLocal, levelMajority, levelLinearizable, levelAvailable, levelSnapshot}
 
 var readConcernFields = []Field{
 	{Name: "level", Type: String},
@@ -63,10 +77,12 @@ func setReadConcern(g *Generic, _ string, v bsonx.Value) error {
 				}
 			}
 			return enumError("readConcern.level", v)
+		case "afterOpTime":
+			rc.hasAfterOpTime = true
 		case "afterClusterTime":
-			rc.hasAfterClusterTime = true
+			return setTime(&rc.AfterClusterTime, "afterClusterTime", v)
 		case "atClusterTime":
-			rc.hasAtClusterTime = true
+			return setTime(&rc.AtClusterTime, "atClusterTime", v)
 		}
 		return nil
 	})
@@ -76,31 +92,93 @@ func enumError(path string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", v.StrBytes(), path)
 }
 
-// checkReadConcern applies what a standalone server refuses.
-func checkReadConcern(d *Definition, rc *ReadConcern) error {
+func setTime(to *storage.Stamp, name string, v bsonx.Value) error {
+	if *to = stampOf(v); *to == 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "%s cannot be a null timestamp", name)
+	}
+	return nil
+}
+
+// check judges the combination of the fields.
+func (rc *ReadConcern) check() error {
+	switch level := rc.Level; {
+	case rc.AfterClusterTime != 0 && rc.AtClusterTime != 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying both atClusterTime and afterClusterTime is not allowed")
+	case rc.AfterClusterTime != 0 && rc.hasAfterOpTime:
+		return mongoerr.New(mongoerr.InvalidOptions, "Can not specify both afterClusterTime and afterOpTime")
+	case rc.AfterClusterTime != 0 && level != "" && level != levelLocal && level != levelMajority && level != levelSnapshot:
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"afterClusterTime field can be set only if level is equal to majority, local, or snapshot")
+	case rc.AtClusterTime != 0 && level != levelSnapshot:
+		return mongoerr.New(mongoerr.InvalidOptions, "atClusterTime field can be set only if level is equal to snapshot")
+	case rc.hasAfterOpTime && level == levelSnapshot:
+		return mongoerr.New(mongoerr.InvalidOptions, "afterOpTime field cannot be set if level is equal to snapshot")
+	default:
+		return nil
+	}
+}
+
+// checkReadConcern applies what a command and a server outside a replica set refuse.
+func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
+	rc := &g.ReadConcern
 	if !rc.Given {
 		return nil
 	}
-	if rc.hasAtClusterTime && rc.Level != "snapshot" {
-		return mongoerr.New(mongoerr.InvalidOptions, "atClusterTime field can be set only if level is equal to snapshot")
+	if err := rc.check(); err != nil {
+		return err
 	}
-	if rc.hasAfterClusterTime && rc.hasAtClusterTime {
-		return mongoerr.New(mongoerr.InvalidOptions, "Specifying both atClusterTime and afterClusterTime is not allowed")
-	}
-	if rc.Level != "" && rc.Level != "local" && !d.Read {
+	if reason := unsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == boolAbsent {
 		return mongoerr.New(mongoerr.InvalidOptions,
-			"Command %s does not support { readConcern: { level: \"%s\", provenance: \"clientSupplied\" } } :: caused by :: "+
-				"read concern not supported", d.Name, rc.Level)
+			"Command %s does not support { readConcern: { level: \"%s\", provenance: \"clientSupplied\" } } :: caused by :: %s",
+			d.Name, rc.Level, reason)
 	}
 	switch {
-	case rc.hasAfterClusterTime:
-		return mongoerr.New(mongoerr.IllegalOperation, "Cannot specify afterClusterTime readConcern without replication enabled")
-	case rc.Level == "snapshot":
+	case s.replicates():
+		return s.checkTimes(rc)
+	case rc.Level == levelSnapshot:
 		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use readConcern: snapshot")
-	case rc.Level == "linearizable":
+	case rc.Level == levelLinearizable:
 		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use read concern")
+	case rc.AfterClusterTime != 0:
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot specify afterClusterTime readConcern without replication enabled")
+	default:
+		return nil
+	}
+}
+
+// unsupportedLevel tells why a command does not support a level; empty where it does.
+func unsupportedLevel(d *Definition, level string) string {
+	switch {
+	case level == "" || level == levelLocal || d.Snapshot:
+		return ""
+	case !d.Read:
+		return "read concern not supported"
+	case level == levelSnapshot:
+		return "read concern snapshot not supported"
+	default:
+		return ""
+	}
+}
+
+// checkTimes refuses times that no one can have heard of.
+func (s *Service) checkTimes(rc *ReadConcern) error {
+	asked := max(rc.AfterClusterTime, rc.AtClusterTime)
+	if asked <= s.order.Visible() {
+		return nil
+	}
+	if now := s.order.Last(); asked > now {
+		name := "afterClusterTime"
+		if rc.AtClusterTime != 0 {
+			name = "atClusterTime"
+		}
+		return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
+			"Requested clusterTime: { ts: %s }; current clusterTime: { ts: %s }", name, stampText(asked), stampText(now))
 	}
 	return nil
+}
+
+func stampText(s storage.Stamp) string {
+	return fmt.Sprintf("Timestamp(%d, %d)", s.Seconds(), s.Number())
 }
 
 var writeConcernFields = []Field{
@@ -154,7 +232,8 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 		w.W, w.Mode = -1, v.Str()
 		w.Majority = w.Mode == modeMajority
 	case v.Type == bsonx.TypeDocument:
-		w.W, w.Mode = -1, "" // tags: a standalone takes them as w: 1
+		w.W, w.Tags = -1, v.Doc() // a server outside a replica set takes them as w: 1
+		return checkTags(w.Tags)
 	case v.IsNull() || v.Type == bsonx.TypeUndefined:
 	default:
 		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
@@ -162,14 +241,27 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 	return nil
 }
 
-// checkWriteConcern applies what a standalone server refuses.
-func checkWriteConcern(d *Definition, wc *WriteConcern) error {
-	if !wc.Given {
-		return nil
+func checkTags(tags bsonx.Doc) error {
+	if tags.IsEmpty() {
+		return mongoerr.New(mongoerr.FailedToParse, "tagged write concern requires tags")
 	}
+	for it := tags.Iter(); it.Next(); {
+		if !it.Value().Type.IsNumber() {
+			return mongoerr.New(mongoerr.FailedToParse, "tags must be a single level document with only number values")
+		}
+	}
+	return nil
+}
+
+// checkWriteConcern applies what a command and a server outside a replica set refuse.
+func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
 	switch {
+	case !wc.Given:
+		return nil
 	case !d.Write:
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
+	case s.replicates():
+		return nil
 	case wc.W > 1:
 		return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
 	case wc.Mode != "" && wc.Mode != modeMajority:
@@ -177,6 +269,47 @@ func checkWriteConcern(d *Definition, wc *WriteConcern) error {
 			"cannot use non-majority 'w' mode \"%s\" when a host is not a member of a replica set", wc.Mode)
 	}
 	return nil
+}
+
+// unmet returns the error that a write is acknowledged with that asks for more than a set of one member can give, or nil.
+func (w *WriteConcern) unmet() *mongoerr.Error {
+	var err *mongoerr.Error
+	switch {
+	case w.W > 1:
+		err = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes")
+	case w.Tags != nil:
+		err = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough nodes match write concern mode \"%s\"",
+			bsonx.FormatShell(bsonx.Document(w.Tags)))
+	case w.Mode != "" && !w.Majority:
+		err = mongoerr.New(mongoerr.UnknownReplWriteConcern,
+			"No write concern mode named '%s' found in replica set configuration", w.Mode)
+	default:
+		return nil
+	}
+	return err.WithInfo(bsonx.NewDoc("errInfo", bsonx.NewDoc("writeConcern", w.document("clientSupplied"))))
+}
+
+// document returns the write concern with where it came from, as errors and defaults show it.
+func (w *WriteConcern) document(provenance string) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	switch {
+	case w.Tags != nil:
+		b.Doc("w", w.Tags)
+	case w.Mode != "":
+		b.String("w", w.Mode)
+	default:
+		b.Int32("w", int32(w.W))
+	}
+	if w.Journal {
+		b.Bool("j", true)
+	}
+	appendNumber(b, "wtimeout", w.Timeout)
+	if provenance != "" {
+		b.String("provenance", provenance)
+	}
+	b.End()
+	return b.Bytes()
 }
 
 var readPreferenceModes = []string{"primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"}

@@ -13,7 +13,8 @@ import (
 type Conn struct {
 	ID     int64
 	Remote string
-	Local  string
+	// Local is the address by which the client reaches the server.
+	Local string
 	// LocalOnly reports that the peer is on this machine: a loopback address, a Unix socket or memory.
 	LocalOnly bool
 	// User is the authenticated user, "" while there are none.

@@ -13,7 +13,7 @@ import (
 func distinctCommands() []Definition {
 	return []Definition{{
 		Name: "distinct", Help: "Returns the distinct values of a field.",
-		Run: runDistinct, Read: true, API1: true,
+		Run: runDistinct, Read: true, Snapshot: true, API1: true,
 		Fields: []Field{
 			{Name: "key", Type: String, Required: true},
 			{Name: "query", Type: Object},

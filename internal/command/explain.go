@@ -15,7 +15,7 @@ import (
 func explainCommands() []Definition {
 	return []Definition{{
 		Name: "explain", Help: "Shows how a command would be executed.",
-		Run: runExplain, Read: true, API1: true, CommandField: Object,
+		Run: runExplain, Read: true, Snapshot: true, API1: true, CommandField: Object,
 		Fields: []Field{{Name: "verbosity", Type: String}},
 	}}
 }

@@ -18,7 +18,7 @@ const defaultFirstBatch = 101
 func findCommands() []Definition {
 	return []Definition{{
 		Name: "find", Help: "Returns the documents that match a filter.",
-		Run: runFind, Read: true, API1: true, Kind: "query", Counter: CountQuery, Fields: findFields,
+		Run: runFind, Read: true, Snapshot: true, API1: true, Kind: "query", Counter: CountQuery, Fields: findFields,
 	}}
 }
 

@@ -146,7 +146,7 @@ func TestDatabaseRules(t *testing.T) {
 
 func TestGenericArguments(t *testing.T) {
 	h := newHarness(t, echo(), Definition{
-		Name: "readIt", Read: true, Loose: true, Run: func(context.Context, *Request, *bsonx.Builder) error { return nil },
+		Name: "readIt", Read: true, Snapshot: true, Loose: true, Run: func(context.Context, *Request, *bsonx.Builder) error { return nil },
 	})
 	doc := bsonx.NewDoc
 	uuid := bsonx.Binary(4, make([]byte, 16))

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // Generic holds the arguments that every command takes. Values borrow the request.
@@ -24,7 +25,7 @@ type Generic struct {
 	HasTxnNumber   bool
 	Autocommit     optionalBool
 	StartTxn       optionalBool
-	ClusterTime    bsonx.Doc
+	ClusterTime    storage.Stamp
 	APIVersion     string
 	APIStrict      optionalBool
 	APIDeprecation optionalBool
@@ -61,7 +62,7 @@ type genericField struct {
 var genericFields = []genericField{
 	{"$db", Any, nil}, // read before anything else
 	{"lsid", Object, setSession},
-	{"$clusterTime", Object, func(g *Generic, _ string, v bsonx.Value) error { g.ClusterTime = v.Doc(); return nil }},
+	{"$clusterTime", Object, setClusterTime},
 	{"txnNumber", Long, func(g *Generic, _ string, v bsonx.Value) error {
 		g.TxnNumber, g.HasTxnNumber = v.Int64(), true
 		return nil
@@ -195,22 +196,24 @@ func binaryName(subtype byte) string {
 }
 
 // checkGeneric judges the combination of generic arguments for a command.
-func checkGeneric(d *Definition, g *Generic) error {
+func (s *Service) checkGeneric(d *Definition, g *Generic) error {
 	if err := checkAPI(d, g); err != nil {
 		return err
 	}
-	if err := checkTransactionFields(g); err != nil {
+	if err := s.checkTransactionFields(g); err != nil {
 		return err
 	}
-	if err := checkReadConcern(d, &g.ReadConcern); err != nil {
-		return err
+	if g.ReadConcern.Given {
+		if err := s.checkReadConcern(d, g); err != nil {
+			return err
+		}
 	}
-	return checkWriteConcern(d, &g.WriteConcern)
+	return s.checkWriteConcern(d, &g.WriteConcern)
 }
 
 // checkTransactionFields applies the rules of mongod's session options. A server that presents itself as a standalone
 // has no transaction numbers at all.
-func checkTransactionFields(g *Generic) error {
+func (s *Service) checkTransactionFields(g *Generic) error {
 	if !g.HasTxnNumber {
 		if g.Autocommit != boolAbsent {
 			return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
@@ -231,6 +234,9 @@ func checkTransactionFields(g *Generic) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
 	case g.StartTxn == boolTrue && g.Autocommit == boolAbsent:
 		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
+	}
+	if s.replicates() && g.Autocommit == boolAbsent {
+		return nil
 	}
 	return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 }

@@ -139,8 +139,17 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 			return err
 		}
 	}
+	if t := req.Generic.ReadConcern.AfterClusterTime; t != 0 {
+		if err := s.awaitTime(op, t); err != nil {
+			return err
+		}
+	}
 	e.runs.Add(1)
-	return e.Run(op, req, reply)
+	err = e.Run(op, req, reply)
+	if wc := &req.Generic.WriteConcern; wc.Given && s.replicates() && req.reply.writeConcernError == nil {
+		req.reply.writeConcernError = wc.unmet()
+	}
+	return err
 }
 
 // session returns the session of a request. A connection has mostly the same one as before.
@@ -270,5 +279,8 @@ func (r *Request) finishParse(e *entry, seen uint64) error {
 			}
 		}
 	}
-	return checkGeneric(e.Definition, &r.Generic)
+	if err := r.Service.learnTime(r); err != nil {
+		return err
+	}
+	return r.Service.checkGeneric(e.Definition, &r.Generic)
 }

@@ -76,13 +76,17 @@ func runHello(ctx context.Context, req *Request, reply *bsonx.Builder, legacy bo
 	if helloOk := req.Body.Lookup("helloOk"); legacy && helloOk.Truthy() {
 		reply.Bool("helloOk", true)
 	}
+	primaryField := "isWritablePrimary"
 	if legacy {
-		reply.Bool("ismaster", true)
-	} else {
-		reply.Bool("isWritablePrimary", true)
+		primaryField = "ismaster"
 	}
 	version := s.topology.version()
 	version.append(reply, "topologyVersion")
+	if s.replicates() {
+		s.appendMember(reply, conn, primaryField)
+	} else {
+		reply.Bool(primaryField, true)
+	}
 	reply.Int32("maxBsonObjectSize", maxDocumentSize)
 	reply.Int32("maxMessageSizeBytes", wire.MaxMessageSize)
 	reply.Int32("maxWriteBatchSize", maxWriteBatchSize)

@@ -44,7 +44,7 @@ var (
 func knownCommands() []Definition {
 	var defs []Definition
 	for _, name := range slices.Concat(knownNames, shardingNames) {
-		d := Definition{Name: name, Status: Known, Loose: true, Hidden: true, Write: true, Read: true}
+		d := Definition{Name: name, Status: Known, Loose: true, Hidden: true, Write: true, Read: true, Snapshot: true}
 		if slices.Contains(shardingNames, name) {
 			d.Status = Absent
 		}

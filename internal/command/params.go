@@ -128,6 +128,7 @@ func (s *Service) builtinParams() []Param {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),
 		IntParam("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
+		IntParam("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
 		IntParam("logLevel", 0, 0, 5, func(int64) {}),
 	}
 }

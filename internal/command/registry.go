@@ -42,8 +42,10 @@ type Definition struct {
 	AdminOnly bool
 	// Write commands accept a writeConcern.
 	Write bool
-	// Read commands accept every read concern level; the others accept only local.
+	// Read commands accept every read concern level but snapshot; the others accept only local.
 	Read bool
+	// Snapshot commands accept every read concern level.
+	Snapshot bool
 	// Retryable commands accept a txnNumber outside a transaction.
 	Retryable bool
 	// NoAuth commands run before authentication.

@@ -2,29 +2,235 @@ package command
 
 import (
 	"context"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// replicationNames are the commands that a server outside a replica set refuses with NoReplicationEnabled.
-var replicationNames = [...]string{
-	"replSetGetStatus", "replSetGetConfig", "replSetInitiate", "replSetReconfig", "replSetStepDown", "replSetStepUp",
-	"replSetFreeze", "replSetMaintenance", "replSetSyncFrom", "replSetResizeOplog", "replSetAbortPrimaryCatchUp",
-	"replSetHeartbeat", "replSetRequestVotes", "replSetUpdatePosition", "replSetGetRBID", "appendOplogNote",
+// DefaultReplicaSet is the name of the replica set of one member that the server presents by default.
+const DefaultReplicaSet = "rs0"
+
+// What never changes in a set of one member that elected itself once.
+const (
+	setVersion = 1
+	setTerm    = 1
+
+	statePrimary = 1
+)
+
+// electionID is that of the set's first term; drivers compare it to tell old primaries from new ones.
+var electionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: setTerm}
+
+// replicates reports whether the server presents itself as the member of a replica set.
+func (s *Service) replicates() bool { return s.ReplicaSet != "" }
+
+// member returns the name under which the server is a member of its set for a connection. Drivers go on with the members that
+// hello tells them, and leave the address that they were given if it is not among them: so the answer is the address that the
+// connection came to, which the client can reach whatever name it used.
+func (s *Service) member(conn *Conn) string {
+	if conn.Local == "" {
+		return s.hostname + ":27017"
+	}
+	return conn.Local
 }
 
-// replicationCommands returns the commands of replica sets, as a standalone answers them.
+// replicationCommands returns the commands of replica sets.
 func replicationCommands() []Definition {
-	defs := make([]Definition, 0, len(replicationNames))
-	for _, name := range replicationNames {
+	defs := []Definition{
+		{Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus},
+		{Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig},
+		{Name: "replSetGetRBID", Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID},
+		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *Request, *bsonx.Builder) error {
+			return nil
+		}},
+	}
+	for _, r := range replicationRefusals {
 		defs = append(defs, Definition{
-			Name: name, Help: "Needs a replica set.", AdminOnly: true, Loose: true, Hidden: true, Run: runNeedsReplicaSet,
+			Name: r.name, Help: "Refused: the set has one member.", Run: func(_ context.Context, req *Request, _ *bsonx.Builder) error {
+				return r.refuse(req)
+			},
 		})
+	}
+	for i := range defs {
+		d := &defs[i]
+		d.AdminOnly, d.Loose, d.Hidden = true, true, true
+		run := d.Run
+		d.Run = func(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+			if !req.Service.replicates() {
+				return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
+			}
+			return run(ctx, req, reply)
+		}
 	}
 	return defs
 }
 
-func runNeedsReplicaSet(context.Context, *Request, *bsonx.Builder) error {
-	return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
+// replicationRefusals are the commands that have no place in a set of one member.
+var replicationRefusals = []struct {
+	name   string
+	refuse func(*Request) error
+}{
+	{"replSetInitiate", always(mongoerr.AlreadyInitialized, "already initialized")},
+	{"replSetReconfig", always(mongoerr.NewReplicaSetConfigurationIncompatible, "the set has this server as its only member, and its configuration cannot be changed")},
+	{"replSetStepDown", refuseStepDown},
+	{"replSetFreeze", always(mongoerr.NotSecondary, "cannot freeze node when primary or running for election. state: Primary")},
+	{"replSetMaintenance", always(mongoerr.NotSecondary, "primaries can't modify maintenance mode")},
+	{"replSetSyncFrom", always(mongoerr.NotSecondary, "primaries don't sync")},
+	{"replSetAbortPrimaryCatchUp", always(mongoerr.IllegalOperation, "The node is not in catch-up mode.")},
+	{"replSetResizeOplog", always(mongoerr.NotImplemented, "Command replSetResizeOplog is not implemented by Sheaf yet")},
+	{"replSetHeartbeat", always(mongoerr.IllegalOperation, "the set has no other member")},
+	{"replSetRequestVotes", always(mongoerr.IllegalOperation, "the set has no other member")},
+	{"replSetUpdatePosition", always(mongoerr.IllegalOperation, "the set has no other member")},
+	{"appendOplogNote", always(mongoerr.NotImplemented, "Command appendOplogNote is not implemented by Sheaf yet")},
+}
+
+func always(code mongoerr.Code, message string) func(*Request) error {
+	return func(*Request) error { return mongoerr.New(code, "%s", message) }
+}
+
+// refuseStepDown answers as a primary without secondaries does.
+func refuseStepDown(req *Request) error {
+	if req.Bool("force") || req.Body.Lookup("force").Truthy() {
+		return mongoerr.New(mongoerr.IllegalOperation, "the only member of a set cannot step down")
+	}
+	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up as of %s. Please use the replSetStepDown "+
+		"command with the argument {force: true} to force node to step down.", req.Now.UTC().Format("2006-01-02T15:04:05.000-0700"))
+}
+
+func runReplSetRBID(_ context.Context, _ *Request, reply *bsonx.Builder) error {
+	reply.Int32("rbid", 1)
+	return nil
+}
+
+// optime is a place in the log: a stamp and the term.
+func appendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
+	b.StartDocField(key)
+	b.Value("ts", timestamp(at))
+	b.Int64("t", setTerm)
+	b.End()
+}
+
+func millisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
+
+// appendMember appends what hello and serverStatus tell of the set.
+func (s *Service) appendMember(b *bsonx.Builder, conn *Conn, primaryField string) {
+	member := s.member(conn)
+	b.StartArrayField("hosts")
+	b.Elem(bsonx.String(member))
+	b.End()
+	b.String("setName", s.ReplicaSet)
+	b.Int32("setVersion", setVersion)
+	b.Bool(primaryField, true)
+	b.Bool("secondary", false)
+	b.String("primary", member)
+	b.String("me", member)
+	b.Value("electionId", bsonx.ObjectID(electionID))
+	at := s.order.Visible()
+	b.StartDocField("lastWrite")
+	appendOptime(b, "opTime", at)
+	b.Date("lastWriteDate", millisOf(at))
+	appendOptime(b, "majorityOpTime", at)
+	b.Date("majorityWriteDate", millisOf(at))
+	b.End()
+}
+
+// heartbeatMillis is how often members of a set would ask each other.
+const heartbeatMillis = 2000
+
+func runReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	s := req.Service
+	at := s.order.Visible()
+	reply.String("set", s.ReplicaSet)
+	reply.Date("date", req.Now.UnixMilli())
+	reply.Int32("myState", statePrimary)
+	reply.Int64("term", setTerm)
+	reply.String("syncSourceHost", "")
+	reply.Int32("syncSourceId", -1)
+	reply.Int64("heartbeatIntervalMillis", heartbeatMillis)
+	for _, count := range [...]string{"majorityVoteCount", "writeMajorityCount", "votingMembersCount", "writableVotingMembersCount"} {
+		reply.Int32(count, 1)
+	}
+	reply.StartDocField("optimes")
+	appendOptime(reply, "lastCommittedOpTime", at)
+	reply.Date("lastCommittedWallTime", millisOf(at))
+	for _, name := range [...]string{"readConcernMajorityOpTime", "appliedOpTime", "durableOpTime", "writtenOpTime"} {
+		appendOptime(reply, name, at)
+	}
+	for _, name := range [...]string{"lastAppliedWallTime", "lastDurableWallTime", "lastWrittenWallTime"} {
+		reply.Date(name, millisOf(at))
+	}
+	reply.End()
+	reply.Value("lastStableRecoveryTimestamp", timestamp(at))
+	reply.StartArrayField("members")
+	reply.StartDocElem()
+	s.appendMemberStatus(req, reply, at)
+	reply.End()
+	reply.End()
+	return nil
+}
+
+func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.Stamp) {
+	b.Int32("_id", 0)
+	b.String("name", s.member(req.Conn))
+	b.Double("health", 1)
+	b.Int32("state", statePrimary)
+	b.String("stateStr", "PRIMARY")
+	b.Int32("uptime", int32(req.Now.Sub(s.started)/time.Second))
+	appendOptime(b, "optime", at)
+	b.Date("optimeDate", millisOf(at))
+	appendOptime(b, "optimeWritten", at)
+	b.Date("optimeWrittenDate", millisOf(at))
+	for _, name := range [...]string{"lastAppliedWallTime", "lastDurableWallTime", "lastWrittenWallTime"} {
+		b.Date(name, millisOf(at))
+	}
+	b.String("syncSourceHost", "")
+	b.Int32("syncSourceId", -1)
+	b.String("infoMessage", "")
+	b.Value("electionTime", bsonx.Timestamp(uint32(s.started.Unix()), 1))
+	b.Date("electionDate", s.started.Unix()*1000)
+	b.Int32("configVersion", setVersion)
+	b.Int64("configTerm", setTerm)
+	b.Bool("self", true)
+	b.String("lastHeartbeatMessage", "")
+}
+
+func runReplSetConfig(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	s := req.Service
+	reply.StartDocField("config")
+	reply.String("_id", s.ReplicaSet)
+	reply.Int32("version", setVersion)
+	reply.Int64("term", setTerm)
+	reply.StartArrayField("members")
+	reply.StartDocElem()
+	reply.Int32("_id", 0)
+	reply.String("host", s.member(req.Conn))
+	reply.Bool("arbiterOnly", false)
+	reply.Bool("buildIndexes", true)
+	reply.Bool("hidden", false)
+	reply.Int32("priority", 1)
+	reply.Doc("tags", bsonx.Empty)
+	reply.Int64("secondaryDelaySecs", 0)
+	reply.Int32("votes", 1)
+	reply.End()
+	reply.End()
+	reply.Int64("protocolVersion", 1)
+	reply.Bool("writeConcernMajorityJournalDefault", true)
+	reply.StartDocField("settings")
+	reply.Bool("chainingAllowed", true)
+	reply.Int32("heartbeatIntervalMillis", heartbeatMillis)
+	reply.Int32("heartbeatTimeoutSecs", 10)
+	reply.Int32("electionTimeoutMillis", 10_000)
+	reply.Int32("catchUpTimeoutMillis", -1)
+	reply.Int32("catchUpTakeoverDelayMillis", 30_000)
+	reply.Doc("getLastErrorModes", bsonx.Empty)
+	reply.Doc("getLastErrorDefaults", bsonx.NewDoc("w", 1, "wtimeout", 0))
+	reply.Value("replicaSetId", bsonx.ObjectID(electionID))
+	reply.End()
+	reply.End()
+	if req.Body.Lookup("commitmentStatus").Truthy() {
+		reply.Bool("commitmentStatus", true)
+	}
+	return nil
 }

@@ -38,15 +38,17 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 		b.Reset(b.Bytes()[:w.body])
 		b.StartDoc()
 		s.appendError(b, err)
+		req.appendWriteConcernError(b)
 	} else {
 		for b.Depth() > 1 {
 			b.End()
 		}
-		if e := req.reply.writeConcernError; e != nil {
-			appendWriteConcernError(b, e)
-		}
+		req.appendWriteConcernError(b)
 		fp.append(b)
 		b.Double("ok", 1)
+	}
+	if s.replicates() {
+		s.appendTimes(b, req.Op)
 	}
 	b.End()
 	out := b.Bytes()
@@ -129,7 +131,11 @@ func appendLabels(b *bsonx.Builder, labels []string) {
 	b.End()
 }
 
-func appendWriteConcernError(b *bsonx.Builder, e *mongoerr.Error) {
+func (r *Request) appendWriteConcernError(b *bsonx.Builder) {
+	e := r.reply.writeConcernError
+	if e == nil {
+		return
+	}
 	b.StartDocField("writeConcernError")
 	b.Int32("code", int32(e.Code))
 	b.String("codeName", e.Code.Name())

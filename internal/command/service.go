@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
@@ -27,6 +28,9 @@ type Deps struct {
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
 	NoScripting bool
+	// ReplicaSet is the name of the replica set that the server presents itself as the only member of; empty for a standalone
+	// server.
+	ReplicaSet string
 	// SlowMillis is from when on an operation is logged as slow; a negative number logs none, 0 stands for 100.
 	SlowMillis int64
 	// CommandLine is shown by getCmdLineOpts.
@@ -49,11 +53,14 @@ type Service struct {
 	budgets    budgets
 	topology   topology
 	ttl        *ttl.Monitor // nil without a store
+	order      *storage.Order
 	stats      stats
 	slow       atomic.Int64
-	started    time.Time
-	pid        int
-	hostname   string
+	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
+	maxClockDrift atomic.Int64
+	started       time.Time
+	pid           int
+	hostname      string
 }
 
 // NewService checks the table of commands and returns a service.
@@ -73,6 +80,9 @@ func NewService(deps Deps) (*Service, error) {
 	s.Params.Add(s.budgetParams()...)
 	s.started = s.Clock.Now()
 	s.topology.init(s.started)
+	if s.replicates() {
+		s.order.Advance(storage.NewStamp(uint32(s.started.Unix()), 1))
+	}
 	return s, nil
 }
 
@@ -99,6 +109,12 @@ func (s *Service) setDefaults() {
 		s.SlowMillis = defaultSlowMillis
 	}
 	s.slow.Store(s.SlowMillis)
+	s.maxClockDrift.Store(maxClockDrift)
+	if s.Store != nil {
+		s.order = s.Store.Engine().Order()
+	} else {
+		s.order = new(storage.Order)
+	}
 	s.pid, s.hostname = processID(), hostName()
 }
 

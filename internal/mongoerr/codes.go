@@ -21,6 +21,7 @@ const (
 	IllegalOperation                          Code = 20
 	EmptyArrayOperation                       Code = 21
 	InvalidBSON                               Code = 22
+	AlreadyInitialized                        Code = 23
 	LockTimeout                               Code = 24
 	NamespaceNotFound                         Code = 26
 	IndexNotFound                             Code = 27
@@ -56,9 +57,10 @@ const (
 	CallbackCanceled                          Code = 90
 	ShutdownInProgress                        Code = 91
 	NotYetInitialized                         Code = 94
-	InvalidRoleModification                   Code = 95
+	NotSecondary                              Code = 95
 	OperationFailed                           Code = 96
 	UnsatisfiableWriteConcern                 Code = 100
+	NewReplicaSetConfigurationIncompatible    Code = 103
 	WriteConflict                             Code = 112
 	CommandNotSupported                       Code = 115
 	DocTooLargeForCapped                      Code = 116
@@ -93,6 +95,7 @@ const (
 	PrimarySteppedDown                        Code = 189
 	ViewPipelineMaxSizeExceeded               Code = 195
 	InvalidIndexSpecificationOption           Code = 197
+	ClusterTimeFailsRateLimiter               Code = 205
 	NoSuchSession                             Code = 206
 	KeyNotFound                               Code = 211
 	DuplicateSession                          Code = 213
@@ -204,6 +207,7 @@ var names = map[Code]string{
 	IllegalOperation:                          "IllegalOperation",
 	EmptyArrayOperation:                       "EmptyArrayOperation",
 	InvalidBSON:                               "InvalidBSON",
+	AlreadyInitialized:                        "AlreadyInitialized",
 	LockTimeout:                               "LockTimeout",
 	NamespaceNotFound:                         "NamespaceNotFound",
 	IndexNotFound:                             "IndexNotFound",
@@ -239,9 +243,10 @@ var names = map[Code]string{
 	CallbackCanceled:                          "CallbackCanceled",
 	ShutdownInProgress:                        "ShutdownInProgress",
 	NotYetInitialized:                         "NotYetInitialized",
-	InvalidRoleModification:                   "InvalidRoleModification",
+	NotSecondary:                              "NotSecondary",
 	OperationFailed:                           "OperationFailed",
 	UnsatisfiableWriteConcern:                 "UnsatisfiableWriteConcern",
+	NewReplicaSetConfigurationIncompatible:    "NewReplicaSetConfigurationIncompatible",
 	WriteConflict:                             "WriteConflict",
 	CommandNotSupported:                       "CommandNotSupported",
 	DocTooLargeForCapped:                      "DocTooLargeForCapped",
@@ -276,6 +281,7 @@ var names = map[Code]string{
 	PrimarySteppedDown:                        "PrimarySteppedDown",
 	ViewPipelineMaxSizeExceeded:               "ViewPipelineMaxSizeExceeded",
 	InvalidIndexSpecificationOption:           "InvalidIndexSpecificationOption",
+	ClusterTimeFailsRateLimiter:               "ClusterTimeFailsRateLimiter",
 	NoSuchSession:                             "NoSuchSession",
 	KeyNotFound:                               "KeyNotFound",
 	DuplicateSession:                          "DuplicateSession",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,9 @@ type Options struct {
 	Logger         *slog.Logger
 	MaxConnections int
 	ReapInterval   time.Duration
+	// Advertise, where set, is the address by which clients reach the TCP listeners: not the one that their connections come to
+	// where a port is forwarded.
+	Advertise string
 	// LogConnections logs the beginning and the end of each connection, as mongod does.
 	LogConnections bool
 }
@@ -132,7 +136,7 @@ func (s *Server) removeListener(l net.Listener) {
 // start runs a connection in its own goroutine.
 func (s *Server) start(nc net.Conn) {
 	current := s.service.ConnectionOpened()
-	remote, local := address(nc.RemoteAddr()), address(nc.LocalAddr())
+	remote, local := address(nc.RemoteAddr()), s.reachedBy(nc)
 	if current > int64(s.opts.MaxConnections) {
 		s.service.ConnectionClosed()
 		s.service.ConnectionRejected()
@@ -239,6 +243,19 @@ func (s *Server) monitor() {
 			return
 		}
 	}
+}
+
+// reachedBy returns the address by which the client of a connection reaches the server.
+func (s *Server) reachedBy(nc net.Conn) string {
+	if _, ok := nc.LocalAddr().(*net.TCPAddr); ok && s.opts.Advertise != "" {
+		return s.opts.Advertise
+	}
+	if unix, ok := nc.LocalAddr().(*net.UnixAddr); ok && unix.Name != "" {
+		if path, err := filepath.Abs(unix.Name); err == nil {
+			return path
+		}
+	}
+	return address(nc.LocalAddr())
 }
 
 func address(a net.Addr) string {

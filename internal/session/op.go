@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // Op is one running operation. A connection owns one Op and uses it again for each command, so that running a
@@ -36,9 +37,14 @@ type Op struct {
 	// cause is read by Err without the lock. It is nil while the operation may go on.
 	cause atomic.Pointer[mongoerr.Error]
 
+	// stamp is that of the newest commit. Only the operation's own goroutine may use it.
+	stamp storage.Stamp
+
 	// Debug is what the operation counts while it runs. Only its own goroutine may use it.
 	Debug OpDebug
 }
+
+var _ storage.StampObserver = (*Op)(nil)
 
 // Client describes the connection that an operation came from.
 type Client struct {
@@ -129,6 +135,7 @@ func (o *Op) Begin(parent context.Context, id int64, now time.Time, info OpInfo)
 	o.cause.Store(nil)
 	o.mu.Unlock()
 	o.Debug.reset()
+	o.stamp = 0
 }
 
 // SetInfo replaces what currentOp shows.
@@ -257,8 +264,17 @@ func (o *Op) Err() error {
 	return nil
 }
 
+// Stamped implements storage.StampObserver: the operation's commit was given that stamp.
+func (o *Op) Stamped(s storage.Stamp) { o.stamp = max(o.stamp, s) }
+
+// Stamp returns the greatest stamp of the operation's commits, 0 where none had one.
+func (o *Op) Stamp() storage.Stamp { return o.stamp }
+
 // Value implements context.Context.
 func (o *Op) Value(key any) any {
+	if _, ok := key.(storage.StampKey); ok {
+		return o
+	}
 	if o.parent == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 )
@@ -71,6 +72,7 @@ func (o *Order) End(first Stamp) {
 	}
 	if o.head == len(o.under) {
 		o.under, o.head = o.under[:0], 0
+		o.visible.Store(uint64(o.last)) // Advance may have come meanwhile
 	}
 	if o.arrived != nil {
 		close(o.arrived)
@@ -78,7 +80,7 @@ func (o *Order) End(first Stamp) {
 	}
 }
 
-// Advance lets later stamps be greater than s. Where no commit is under way, s counts as visible.
+// Advance lets later stamps be greater than s. It counts as visible as soon as no commit is under way.
 func (o *Order) Advance(s Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,6 +91,20 @@ func (o *Order) Advance(s Stamp) {
 	if o.head == len(o.under) {
 		o.visible.Store(uint64(s))
 	}
+}
+
+// Take uses up a stamp, not below least, that no commit has, and returns it.
+func (o *Order) Take(least Stamp) Stamp {
+	stamp := o.Begin(least, 1)
+	o.End(stamp)
+	return stamp
+}
+
+// Last returns the greatest stamp that was given or advanced to; it may not be visible yet.
+func (o *Order) Last() Stamp {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
 }
 
 // Visible returns the stamp up to which everything that was stamped can be read: by who takes a snapshot afterwards.
@@ -102,4 +118,21 @@ func (o *Order) Arrival() <-chan struct{} {
 		o.arrived = make(chan struct{})
 	}
 	return o.arrived
+}
+
+// StampKey is the context key of the StampObserver that wants to know of the stamps of commits made under the context.
+type StampKey struct{}
+
+// StampObserver learns which stamp a commit was given.
+type StampObserver interface{ Stamped(Stamp) }
+
+// ReportStamp tells the context's observer, if it has one, the stamp of a commit. Who commits stamped writes for a client calls
+// it afterwards: the greatest stamp is what the client learns as the time of its operation.
+func ReportStamp(ctx context.Context, s Stamp) {
+	if s == 0 {
+		return
+	}
+	if o, ok := ctx.Value(StampKey{}).(StampObserver); ok {
+		o.Stamped(s)
+	}
 }

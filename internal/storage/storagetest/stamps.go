@@ -55,6 +55,33 @@ func testStamps(t *testing.T, e storage.Engine) {
 	}
 }
 
+// testOrderAdvance advances the order beside a commit that is under way: the time is visible when the commit has ended.
+func testOrderAdvance(t *testing.T, e storage.Engine) {
+	order := e.Order()
+	order.Advance(storage.NewStamp(10, 1))
+	first := order.Begin(5, 2)
+	if first != storage.NewStamp(10, 2) || order.Visible() != storage.NewStamp(10, 1) {
+		t.Fatalf("first %x, visible %x", first, order.Visible())
+	}
+	order.Advance(storage.NewStamp(20, 0))
+	if order.Visible() != storage.NewStamp(10, 1) || order.Last() != storage.NewStamp(20, 0) {
+		t.Errorf("under way: visible %x, last %x", order.Visible(), order.Last())
+	}
+	taken := order.Take(0)
+	arrival := order.Arrival()
+	order.End(first)
+	<-arrival
+	if taken != storage.NewStamp(20, 1) || order.Visible() != taken || order.Last() != taken {
+		t.Errorf("taken %x, visible %x, last %x", taken, order.Visible(), order.Last())
+	}
+	second := order.Begin(0, 1)
+	order.Advance(storage.NewStamp(30, 0))
+	order.End(second)
+	if order.Visible() != storage.NewStamp(30, 0) {
+		t.Errorf("an advance beside the last commit is not visible: %x", order.Visible())
+	}
+}
+
 // readLog returns the stamps and values under "log".
 func readLog(t *testing.T, r storage.Engine) (stamps []storage.Stamp, values []string) {
 	t.Helper()

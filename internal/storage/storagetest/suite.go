@@ -58,6 +58,7 @@ func Run(t *testing.T, open Open) {
 		{"SnapshotTransfers", testSnapshotTransfers},
 		{"Stamps", testStamps},
 		{"StampsConcurrent", testStampsConcurrent},
+		{"OrderAdvance", testOrderAdvance},
 		{"Counters", testCounters},
 		{"CountersConcurrent", testCountersConcurrent},
 		{"CountersEnd", testCountersEnd},

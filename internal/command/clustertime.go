@@ -1,0 +1,100 @@
+package command
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// This file tells clients the time of the replica set, and takes in theirs: the cluster time is the greatest stamp that the
+// storage has given or heard of, the operation time of a reply the stamp of what the command wrote or may have read. A
+// client that sends the latter back as afterClusterTime reads what it has written and read before.
+
+// maxClockDrift is by how many seconds clients may put the cluster time before the clock, by default.
+const maxClockDrift = 365 * 24 * 3600
+
+func timestamp(s storage.Stamp) bsonx.Value { return bsonx.Timestamp(s.Seconds(), s.Number()) }
+
+func stampOf(v bsonx.Value) storage.Stamp {
+	seconds, number := v.Timestamp()
+	return storage.NewStamp(seconds, number)
+}
+
+// Where the two times stand in the fields of timesOfReply: from their beginning, and from their end.
+const (
+	clusterTimeAt   = 1 + len("$clusterTime\x00") + 4 + 1 + len("clusterTime\x00")
+	operationTimeAt = 8
+)
+
+// timesOfReply is a document with the fields that appendTimes appends. Without users nothing signs the time: the key is 0.
+var timesOfReply = bsonx.NewDoc(
+	"$clusterTime", bsonx.NewDoc(
+		"clusterTime", bsonx.Timestamp(0, 0),
+		"signature", bsonx.NewDoc("hash", bsonx.Binary(0, make([]byte, 20)), "keyId", int64(0)),
+	),
+	"operationTime", bsonx.Timestamp(0, 0),
+)
+
+// appendTimes ends a reply of a replica set's member.
+func (s *Service) appendTimes(b *bsonx.Builder, op *session.Op) {
+	now := s.order.Visible()
+	at := op.Stamp()
+	if at == 0 {
+		at = now
+	}
+	start := b.Len()
+	b.Fields(timesOfReply)
+	binary.LittleEndian.PutUint64(b.Bytes()[start+clusterTimeAt:], uint64(max(now, at)))
+	binary.LittleEndian.PutUint64(b.Bytes()[b.Len()-operationTimeAt:], uint64(at))
+}
+
+func setClusterTime(g *Generic, _ string, v bsonx.Value) error {
+	t := v.Doc().Lookup("clusterTime")
+	switch t.Type {
+	case bsonx.TypeTimestamp:
+		g.ClusterTime = stampOf(t)
+		return nil
+	case bsonx.TypeMissing:
+		return mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"clusterTime\"")
+	default:
+		return mongoerr.New(mongoerr.TypeMismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found %s", t.Type)
+	}
+}
+
+// learnTime takes in the cluster time of a client.
+func (s *Service) learnTime(req *Request) error {
+	t := req.Generic.ClusterTime
+	if !s.replicates() || t <= s.order.Visible() {
+		return nil
+	}
+	now := req.Now.Unix()
+	if int64(t.Seconds())-now > s.maxClockDrift.Load() {
+		return mongoerr.New(mongoerr.ClusterTimeFailsRateLimiter, "New cluster time, %d, is too far from this node's wall clock time, %d.",
+			t.Seconds(), now)
+	}
+	s.order.Advance(t)
+	return nil
+}
+
+// awaitTime waits until everything up to a stamp can be read.
+func (s *Service) awaitTime(ctx context.Context, t storage.Stamp) error {
+	if t <= s.order.Visible() {
+		return nil
+	}
+	s.order.Advance(t)
+	for {
+		arrival := s.order.Arrival()
+		if t <= s.order.Visible() {
+			return nil
+		}
+		select {
+		case <-arrival:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
