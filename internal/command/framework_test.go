@@ -74,6 +74,9 @@ func echo() Definition {
 			{Name: "odd", Type: SafeBool, Unstable: true},
 		},
 		Run: func(_ context.Context, req *Request, reply *bsonx.Builder) error {
+			if req.String("need") == "error" {
+				return mongoerr.New(mongoerr.BadValue, "as asked for")
+			}
 			reply.String("need", req.String("need"))
 			reply.Int64("limit", req.Int64("limit", -1))
 			reply.Bool("hasAny", req.Has("any"))

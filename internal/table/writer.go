@@ -118,6 +118,9 @@ func (w *Writer) Commit(d storage.Durability) error {
 	return err
 }
 
+// Stamp returns the place that Commit gave the changes in the log, 0 for none.
+func (w *Writer) Stamp() storage.Stamp { return w.txn.Stamp() }
+
 // Len returns how many storage keys the transaction changes, Bytes how large they are.
 func (w *Writer) Len() int { return w.txn.Len() }
 

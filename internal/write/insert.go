@@ -103,7 +103,7 @@ func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []b
 			return err
 		}
 	}
-	return w.Commit(opts.Durability)
+	return commit(ctx, w, opts)
 }
 
 // insertEach adds documents one by one after a batch has failed, so that each error finds its document. A multi-document

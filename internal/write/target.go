@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -124,7 +125,14 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 	if !changed {
 		return true, false, nil
 	}
-	return true, true, w.Commit(opts.Durability)
+	return true, true, commit(ctx, w, opts)
+}
+
+// commit ends a transaction and tells whoever asks which place in the log it has.
+func commit(ctx context.Context, w *table.Writer, opts Options) error {
+	err := w.Commit(opts.Durability)
+	storage.ReportStamp(ctx, w.Stamp())
+	return err
 }
 
 // match asks the filter, and for the matched array element where details are wanted.
