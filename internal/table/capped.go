@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/keystring"
@@ -47,30 +46,6 @@ type cappedState struct {
 	// remembers of evicted records.
 	oldest   int64
 	arrivals arrivals
-}
-
-// arrivals tells any number of waiters of the next insert.
-type arrivals struct {
-	mu   sync.Mutex
-	next chan struct{} // nil while nobody waits
-}
-
-func (a *arrivals) wait() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.next == nil {
-		a.next = make(chan struct{})
-	}
-	return a.next
-}
-
-func (a *arrivals) announce() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.next != nil {
-		close(a.next)
-		a.next = nil
-	}
 }
 
 // Arrivals returns a channel that is closed after the next insert into a capped collection, or when the collection is
