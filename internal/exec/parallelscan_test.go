@@ -25,7 +25,8 @@ import (
 // noCompiler compiles nothing: the collections here have neither partial indexes nor validators.
 type noCompiler struct{}
 
-func (noCompiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error)   { return nil, nil }
+func (noCompiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) { return nil, nil }
+
 func (noCompiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
 // matcher is a predicate.

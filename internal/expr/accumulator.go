@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -58,6 +59,9 @@ type Accumulation struct {
 	// is, and the last digit of a sum of doubles.
 	Unordered bool
 
+	// Collation is what values are compared by.
+	Collation *collation.Collator
+
 	plain func() Accumulator // nil where Init is not constant
 	start func(init bsonx.Value) (Accumulator, error)
 }
@@ -81,7 +85,7 @@ func (a *Accumulation) New(ctx *Context, id bsonx.Value) (Accumulator, error) {
 // accumulator is the definition of one accumulator: one operand and no more, or a parser of its own.
 type accumulator struct {
 	name  string
-	make  func() Accumulator
+	make  func(c *collation.Collator) Accumulator
 	parse func(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error)
 	fixed bool
 	// unordered is Accumulation.Unordered.
@@ -93,17 +97,17 @@ const operatorCount = 6
 // plainAccumulators are those that take one operand; the first operatorCount are operators too.
 func plainAccumulators() []accumulator {
 	return []accumulator{
-		{name: "$sum", make: func() Accumulator { return &sumAccumulator{} }, fixed: true, unordered: true},
-		{name: "$avg", make: func() Accumulator { return &avgAccumulator{} }, fixed: true, unordered: true},
-		{name: "$min", make: func() Accumulator { return &extreme{sign: -1} }, unordered: true},
-		{name: "$max", make: func() Accumulator { return &extreme{sign: 1} }, unordered: true},
-		{name: "$stdDevPop", make: func() Accumulator { return &deviation{} }, fixed: true},
-		{name: "$stdDevSamp", make: func() Accumulator { return &deviation{sample: true} }, fixed: true},
-		{name: "$first", make: func() Accumulator { return &endAccumulator{first: true} }},
-		{name: "$last", make: func() Accumulator { return &endAccumulator{} }},
-		{name: "$push", make: func() Accumulator { return &pushAccumulator{} }},
-		{name: "$addToSet", make: func() Accumulator { return &setAccumulator{} }},
-		{name: "$mergeObjects", make: func() Accumulator { return &mergeAccumulator{} }},
+		{name: "$sum", make: func(*collation.Collator) Accumulator { return &sumAccumulator{} }, fixed: true, unordered: true},
+		{name: "$avg", make: func(*collation.Collator) Accumulator { return &avgAccumulator{} }, fixed: true, unordered: true},
+		{name: "$min", make: func(c *collation.Collator) Accumulator { return &extreme{sign: -1, collation: c} }, unordered: true},
+		{name: "$max", make: func(c *collation.Collator) Accumulator { return &extreme{sign: 1, collation: c} }, unordered: true},
+		{name: "$stdDevPop", make: func(*collation.Collator) Accumulator { return &deviation{} }, fixed: true},
+		{name: "$stdDevSamp", make: func(*collation.Collator) Accumulator { return &deviation{sample: true} }, fixed: true},
+		{name: "$first", make: func(*collation.Collator) Accumulator { return &endAccumulator{first: true} }},
+		{name: "$last", make: func(*collation.Collator) Accumulator { return &endAccumulator{} }},
+		{name: "$push", make: func(*collation.Collator) Accumulator { return &pushAccumulator{} }},
+		{name: "$addToSet", make: func(c *collation.Collator) Accumulator { return &setAccumulator{collation: c} }},
+		{name: "$mergeObjects", make: func(*collation.Collator) Accumulator { return &mergeAccumulator{} }},
 	}
 }
 
@@ -157,7 +161,9 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, 
 	if err != nil {
 		return nil, err
 	}
-	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, plain: a.make}, nil
+	c := vars.Collation()
+	plain := func() Accumulator { return a.make(c) }
+	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, Collation: c, plain: plain}, nil
 }
 
 // ObjectFields returns the fields of an expression that builds a document, {a: …, b: …}.
@@ -174,7 +180,7 @@ func NewObject(names []string, values []Expr) Expr { return &objectExpr{names, v
 
 // accumulatorOperators are the accumulators that are expressions too: over their operands, or over the elements of
 // one operand that is an array.
-func accumulatorOperators() []definition {
+func accumulatorOperators(c *collation.Collator) []definition {
 	var defs []definition
 	for _, a := range plainAccumulators()[:operatorCount] {
 		how := assocNone
@@ -187,7 +193,7 @@ func accumulatorOperators() []definition {
 			if len(args) == 1 && args[0].Type == bsonx.TypeArray {
 				list = args[0].Doc().Values()
 			}
-			acc := a.make()
+			acc := a.make(c)
 			for _, v := range list {
 				if err := acc.Add(v); err != nil {
 					return bsonx.Missing, err

@@ -1,18 +1,22 @@
 package expr
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+)
 
 // extreme is $min and $max, which ignore null.
 type extreme struct {
-	sign int
-	best bsonx.Value
+	sign      int
+	best      bsonx.Value
+	collation *collation.Collator
 }
 
 func (a *extreme) Add(v bsonx.Value) error {
 	if nullish(v) {
 		return nil
 	}
-	if a.best.IsMissing() || bsonx.CompareValues(v, a.best)*a.sign > 0 {
+	if a.best.IsMissing() || a.collation.CompareValues(v, a.best)*a.sign > 0 {
 		keep(&a.best, v)
 	}
 	return nil

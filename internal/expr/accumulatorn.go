@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -74,16 +75,16 @@ func (a *Accumulation) startN(make func(n int) Accumulator) {
 	}
 }
 
-func newN(name string, n int) Accumulator {
+func newN(name string, n int, c *collation.Collator) Accumulator {
 	switch name {
 	case "$firstN":
 		return &firstN{endsN{name: name, n: n}}
 	case "$lastN":
 		return &lastN{endsN: endsN{name: name, n: n}}
 	case "$minN":
-		return &extremesN{name: name, n: n, sign: 1}
+		return &extremesN{name: name, n: n, sign: 1, collation: c}
 	default:
-		return &extremesN{name: name, n: n, sign: -1}
+		return &extremesN{name: name, n: n, sign: -1, collation: c}
 	}
 }
 
@@ -99,7 +100,7 @@ func parseN(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 	if out.Arg, err = Parse(input, vars); err != nil {
 		return nil, err
 	}
-	out.startN(func(n int) Accumulator { return newN(name, n) })
+	out.startN(func(n int) Accumulator { return newN(name, n, vars.Collation()) })
 	return out, nil
 }
 
@@ -174,10 +175,12 @@ type extremesN struct {
 	sign  int // 1 for the least values, -1 for the greatest
 	heap  []bsonx.Value
 	bytes int
+
+	collation *collation.Collator
 }
 
 // worse reports whether a comes after b in the result.
-func (a *extremesN) worse(x, y bsonx.Value) bool { return bsonx.CompareValues(x, y)*a.sign > 0 }
+func (a *extremesN) worse(x, y bsonx.Value) bool { return a.collation.CompareValues(x, y)*a.sign > 0 }
 
 func (a *extremesN) Add(v bsonx.Value) error {
 	if nullish(v) {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -54,16 +55,18 @@ type setAccumulator struct {
 	pushAccumulator
 	heads map[uint64]int // by hash: one more than the index of the last value that has it
 	next  []int          // of each value: the same for the one before with that hash
+
+	collation *collation.Collator
 }
 
 func (a *setAccumulator) Add(v bsonx.Value) error {
 	if v.IsMissing() {
 		return nil
 	}
-	hash := bsonx.Hash64(v)
+	hash := bsonx.Hash64(a.collation.Fold(v))
 	head := a.heads[hash]
 	for i := head; i > 0; i = a.next[i-1] {
-		if bsonx.CompareValues(a.values[i-1], v) == 0 {
+		if a.collation.CompareValues(a.values[i-1], v) == 0 {
 			return nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -18,7 +19,7 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 		return nil, err
 	}
 	top := &topValue{}
-	if top.keys, err = parseTopKeys(raw[1]); err != nil {
+	if top.keys, err = parseTopKeys(raw[1], vars.Collation()); err != nil {
 		return nil, err
 	}
 	if top.output, err = Parse(raw[0], vars); err != nil {
@@ -75,9 +76,11 @@ type topKey struct {
 	path []string
 	meta Expr
 	desc bool
+
+	collation *collation.Collator
 }
 
-func parseTopKeys(sortBy bsonx.Value) ([]topKey, error) {
+func parseTopKeys(sortBy bsonx.Value, c *collation.Collator) ([]topKey, error) {
 	if sortBy.Doc().IsEmpty() {
 		return nil, mongoerr.New(9657900, "Value for 'sortBy' must be a non-empty object")
 	}
@@ -87,6 +90,7 @@ func parseTopKeys(sortBy bsonx.Value) ([]topKey, error) {
 		if err != nil {
 			return nil, err
 		}
+		key.collation = c
 		keys = append(keys, key)
 	}
 	return keys, nil
@@ -167,7 +171,7 @@ func (t *topValue) appendKey(key []byte, ctx *Context) ([]byte, error) {
 			}
 			array = path
 		}
-		key = keystring.Append(key, v, k.desc)
+		key = keystring.Append(key, k.collation.Fold(v), k.desc)
 	}
 	return key, nil
 }
@@ -187,7 +191,7 @@ func (k *topKey) value(v bsonx.Value) (best bsonx.Value, array int) {
 		v = orNull(v)
 		c := 0
 		if found {
-			c = bsonx.CompareValues(v, best)
+			c = k.collation.CompareValues(v, best)
 		}
 		if !found || c < 0 && !k.desc || c > 0 && k.desc {
 			best, found = v, true

@@ -4,10 +4,11 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func arrayOperators() []definition {
+func arrayOperators(c *collation.Collator) []definition {
 	return []definition{
 		opN("$arrayElemAt", "array", 2, 2, arrayElemAt),
 		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
@@ -15,11 +16,11 @@ func arrayOperators() []definition {
 		lazily(opAssociative("$concatArrays", "array", assocFull, plainN(concatArrays)), 1),
 		total(op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil })),
 		make1("$size", "array", size),
-		op2("$in", "array", in),
+		op2("$in", "array", in(c)),
 		lazily(opN("$slice", "array", 2, 3, slice), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
 		op1("$reverseArray", "array", reverseArray),
 		lazily(opN("$range", "array", 2, 3, rangeOf), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
-		lazily(indexOfArrayOperator(), 1, bsonx.Missing, bsonx.Null, bsonx.Int32(0), bsonx.Int32(0)),
+		lazily(indexOfArrayOperator(c), 1, bsonx.Missing, bsonx.Null, bsonx.Int32(0), bsonx.Int32(0)),
 	}
 }
 
@@ -96,16 +97,18 @@ func size(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	return out.Int32(int32(v.Doc().Len())), nil
 }
 
-func in(v, array bsonx.Value) (bsonx.Value, error) {
-	if array.Type != bsonx.TypeArray {
-		return bsonx.Missing, mongoerr.New(40081, "$in requires an array as a second argument, found: %s", array.Type)
-	}
-	for it := array.Doc().Iter(); it.Next(); {
-		if compare(v, it.Value()) == 0 {
-			return bsonx.True, nil
+func in(c *collation.Collator) func(v, array bsonx.Value) (bsonx.Value, error) {
+	return func(v, array bsonx.Value) (bsonx.Value, error) {
+		if array.Type != bsonx.TypeArray {
+			return bsonx.Missing, mongoerr.New(40081, "$in requires an array as a second argument, found: %s", array.Type)
 		}
+		for it := array.Doc().Iter(); it.Next(); {
+			if compare(c, v, it.Value()) == 0 {
+				return bsonx.True, nil
+			}
+		}
+		return bsonx.False, nil
 	}
-	return bsonx.False, nil
 }
 
 func slice(args []bsonx.Value) (bsonx.Value, error) {
@@ -240,8 +243,8 @@ func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 }
 
 // indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled.
-func indexOfArrayOperator() definition {
-	def := makeN("$indexOfArray", "array", 2, 4, indexOfArray)
+func indexOfArrayOperator(c *collation.Collator) definition {
+	def := makeN("$indexOfArray", "array", 2, 4, indexOfArray(c))
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
@@ -260,24 +263,26 @@ func indexOfArrayOperator() definition {
 	return def
 }
 
-func indexOfArray(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
-	if nullish(args[0]) {
-		return bsonx.Null, nil
-	}
-	if args[0].Type != bsonx.TypeArray {
-		return bsonx.Missing, mongoerr.New(40090, "$indexOfArray requires an array as a first argument, found: %s", args[0].Type)
-	}
-	from, to, err := searchBounds("$indexOfArray", args[2:], math.MaxInt32)
-	if err != nil {
-		return bsonx.Missing, err
-	}
-	i := 0
-	for it := args[0].Doc().Iter(); it.Next() && i < to; i++ {
-		if i >= from && compare(it.Value(), args[1]) == 0 {
-			return out.Int32(int32(i)), nil
+func indexOfArray(c *collation.Collator) funcN {
+	return func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+		if nullish(args[0]) {
+			return bsonx.Null, nil
 		}
+		if args[0].Type != bsonx.TypeArray {
+			return bsonx.Missing, mongoerr.New(40090, "$indexOfArray requires an array as a first argument, found: %s", args[0].Type)
+		}
+		from, to, err := searchBounds("$indexOfArray", args[2:], math.MaxInt32)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		i := 0
+		for it := args[0].Doc().Iter(); it.Next() && i < to; i++ {
+			if i >= from && compare(c, it.Value(), args[1]) == 0 {
+				return out.Int32(int32(i)), nil
+			}
+		}
+		return out.Int32(-1), nil
 	}
-	return out.Int32(-1), nil
 }
 
 // searchBounds reads the optional start and end of the $indexOf operators.

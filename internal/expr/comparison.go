@@ -1,6 +1,9 @@
 package expr
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+)
 
 // CompareOp is one of the comparison operators.
 type CompareOp int
@@ -20,6 +23,7 @@ const (
 type Comparison struct {
 	Op          CompareOp
 	Left, Right Expr
+	collation   *collation.Collator
 }
 
 // Eval compares the operands.
@@ -32,7 +36,7 @@ func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return bsonx.Bool(c.Op.holds(compare(a, b))), nil
+	return bsonx.Bool(c.Op.holds(compare(c.collation, a, b))), nil
 }
 
 func (c *Comparison) children() []Expr { return []Expr{c.Left, c.Right} }
@@ -56,11 +60,11 @@ func (op CompareOp) holds(c int) bool {
 
 // compare orders values as expressions do: like documents are sorted, except that a missing value equals undefined
 // instead of null.
-func compare(a, b bsonx.Value) int {
+func compare(c *collation.Collator, a, b bsonx.Value) int {
 	if a.Type == bsonx.TypeMissing || b.Type == bsonx.TypeMissing {
 		return missingRank(a) - missingRank(b)
 	}
-	return bsonx.CompareValues(a, b)
+	return c.CompareValues(a, b)
 }
 
 // missingRank places missing between MinKey and null, where MongoDB's canonical order of EOO has it.
@@ -75,12 +79,12 @@ func missingRank(v bsonx.Value) int {
 	}
 }
 
-func comparisonOperators() []definition {
+func comparisonOperators(c *collation.Collator) []definition {
 	return []definition{
 		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
 		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
 		total(make2("$cmp", "comparison", func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
-			return out.Int32(int32(sign(compare(a, b)))), nil
+			return out.Int32(int32(sign(compare(c, a, b)))), nil
 		})),
 	}
 }
@@ -93,7 +97,7 @@ func comparison(name string, op CompareOp) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &Comparison{op, args[0], args[1]}, nil
+			return &Comparison{op, args[0], args[1], vars.Collation()}, nil
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -70,9 +71,9 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 			return subArray(array, max(0, length-int(n)), length)
 		}
 	case "$minN":
-		e.of = minN
+		e.of = minN(vars.Collation())
 	default:
-		e.of = maxN
+		e.of = maxN(vars.Collation())
 	}
 	if e.n, err = p.operand(n, vars.unoptimized()); err != nil {
 		return nil, err
@@ -81,10 +82,12 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	return e, err
 }
 
-func minN(array bsonx.Doc, n int64) bsonx.Value { return best(array, n, bsonx.CompareValues) }
+func minN(c *collation.Collator) func(array bsonx.Doc, n int64) bsonx.Value {
+	return func(array bsonx.Doc, n int64) bsonx.Value { return best(array, n, c.CompareValues) }
+}
 
-func maxN(array bsonx.Doc, n int64) bsonx.Value {
-	return best(array, n, directed(bsonx.CompareValues, true))
+func maxN(c *collation.Collator) func(array bsonx.Doc, n int64) bsonx.Value {
+	return func(array bsonx.Doc, n int64) bsonx.Value { return best(array, n, directed(c.CompareValues, true)) }
 }
 
 // best returns the first n in an order. Of equal values the earliest stay, and the latest of them comes first.

@@ -14,7 +14,9 @@ const maxDepth = 200
 // operators' own parsers used would be an initialisation cycle.
 type parser struct {
 	table map[string]*definition
-	depth int
+	// collated are those of them that compare values, by the collation; nil before there is one.
+	collated map[string]*definition
+	depth    int
 }
 
 // Parse compiles an expression: a field path or variable in a string, an operator or an object expression in a document,
@@ -116,8 +118,13 @@ func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	if def.parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not implemented", name)
 	}
-	if vars.Collation() != nil && uncollated[name] {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not supported with a collation yet", name)
+	if c := vars.Collation(); c != nil {
+		if p.collated == nil {
+			p.collated = collated(c)
+		}
+		if d, ok := p.collated[name]; ok && d.parse != nil {
+			def = d
+		}
 	}
 	e, err := def.parse(p, def, arg, vars)
 	if err != nil {
@@ -127,13 +134,6 @@ func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 		return e, nil
 	}
 	return fold(e, vars.Failures()), nil
-}
-
-// uncollated are the operators that compare strings, and do not know collations.
-var uncollated = map[string]bool{
-	"$eq": true, "$ne": true, "$gt": true, "$gte": true, "$lt": true, "$lte": true, "$cmp": true, "$in": true, "$indexOfArray": true,
-	"$min": true, "$max": true, "$minN": true, "$maxN": true, "$sortArray": true, "$setUnion": true, "$setIntersection": true,
-	"$setDifference": true, "$setEquals": true, "$setIsSubset": true,
 }
 
 // arguments compiles the operands of def and checks how many there are.

@@ -4,36 +4,43 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func setOperators() []definition {
+func setOperators(c *collation.Collator) []definition {
+	s := sets{c}
 	return []definition{
-		lazily(opAssociative("$setUnion", "set", commutable, plainN(setUnion)), 1),
-		lazily(opAssociative("$setIntersection", "set", commutable, plainN(setIntersection)), 1),
-		op2("$setDifference", "set", setDifference),
-		lazily(definition{name: "$setEquals", family: "set", min: 2, max: -1, parse: parseSetEquals}, 1),
-		lazily(setIsSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
+		lazily(opAssociative("$setUnion", "set", commutable, plainN(s.union)), 1),
+		lazily(opAssociative("$setIntersection", "set", commutable, plainN(s.intersection)), 1),
+		op2("$setDifference", "set", s.difference),
+		lazily(definition{name: "$setEquals", family: "set", min: 2, max: -1, parse: s.parseEquals}, 1),
+		lazily(s.isSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
 		op1("$allElementsTrue", "set", allElementsTrue),
 		op1("$anyElementTrue", "set", anyElementTrue),
 	}
 }
 
+// sets computes with arrays as sets, whose elements are compared by a collation.
+type sets struct{ collation *collation.Collator }
+
+func (s sets) equal(a, b bsonx.Value) bool { return s.collation.CompareValues(a, b) == 0 }
+
 // sorted returns the distinct elements of an array in order.
-func sorted(array bsonx.Value) []bsonx.Value {
+func (s sets) sorted(array bsonx.Value) []bsonx.Value {
 	values := array.Doc().Values()
-	slices.SortStableFunc(values, bsonx.CompareValues)
-	return slices.CompactFunc(values, func(a, b bsonx.Value) bool { return bsonx.CompareValues(a, b) == 0 })
+	slices.SortStableFunc(values, s.collation.CompareValues)
+	return slices.CompactFunc(values, s.equal)
 }
 
-func contains(set []bsonx.Value, v bsonx.Value) bool {
-	_, found := slices.BinarySearchFunc(set, v, bsonx.CompareValues)
+func (s sets) contains(set []bsonx.Value, v bsonx.Value) bool {
+	_, found := slices.BinarySearchFunc(set, v, s.collation.CompareValues)
 	return found
 }
 
 func arrayOf(values []bsonx.Value) bsonx.Value { return bsonx.ValueOf(values) }
 
-func setUnion(args []bsonx.Value) (bsonx.Value, error) {
+func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 	var all []bsonx.Value
 	for _, v := range args {
 		if nullish(v) {
@@ -47,10 +54,10 @@ func setUnion(args []bsonx.Value) (bsonx.Value, error) {
 	if err := checkBytes("$setUnion", totalBytes(args)); err != nil {
 		return bsonx.Missing, err
 	}
-	return arrayOf(sorted(arrayOf(all))), nil
+	return arrayOf(s.sorted(arrayOf(all))), nil
 }
 
-func setIntersection(args []bsonx.Value) (bsonx.Value, error) {
+func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 	var common []bsonx.Value
 	for i, v := range args {
 		if nullish(v) {
@@ -59,18 +66,18 @@ func setIntersection(args []bsonx.Value) (bsonx.Value, error) {
 		if v.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s", v.Type)
 		}
-		set := sorted(v)
+		set := s.sorted(v)
 		if i == 0 {
 			common = set
 			continue
 		}
-		common = slices.DeleteFunc(common, func(v bsonx.Value) bool { return !contains(set, v) })
+		common = slices.DeleteFunc(common, func(v bsonx.Value) bool { return !s.contains(set, v) })
 	}
 	return arrayOf(common), nil
 }
 
-// setDifference keeps the order of the first operand.
-func setDifference(a, b bsonx.Value) (bsonx.Value, error) {
+// difference keeps the order of the first operand.
+func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	if nullish(a) || nullish(b) {
 		return bsonx.Null, nil
 	}
@@ -80,10 +87,10 @@ func setDifference(a, b bsonx.Value) (bsonx.Value, error) {
 	if b.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17049, "both operands of $setDifference must be arrays. Second argument is of type: %s", b.Type)
 	}
-	seen := sorted(b)
+	seen := s.sorted(b)
 	out := []bsonx.Value{}
 	for it := a.Doc().Iter(); it.Next(); {
-		at, found := slices.BinarySearchFunc(seen, it.Value(), bsonx.CompareValues)
+		at, found := slices.BinarySearchFunc(seen, it.Value(), s.collation.CompareValues)
 		if !found {
 			out = append(out, it.Value())
 			seen = slices.Insert(seen, at, it.Value())
@@ -92,7 +99,7 @@ func setDifference(a, b bsonx.Value) (bsonx.Value, error) {
 	return arrayOf(out), nil
 }
 
-func parseSetEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	args, err := p.operands(arg, vars)
 	if err != nil {
 		return nil, err
@@ -105,29 +112,29 @@ func parseSetEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 			vars.Failures().Add(mongoerr.New(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, c.Value.Type))
 		}
 	}
-	return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(setEquals)}, nil
+	return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(s.equals)}, nil
 }
 
-func setEquals(args []bsonx.Value) (bsonx.Value, error) {
+func (s sets) equals(args []bsonx.Value) (bsonx.Value, error) {
 	var first []bsonx.Value
 	for i, v := range args {
 		if v.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, v.Type)
 		}
-		set := sorted(v)
+		set := s.sorted(v)
 		if i == 0 {
 			first = set
 		}
-		if !slices.EqualFunc(first, set, func(a, b bsonx.Value) bool { return bsonx.CompareValues(a, b) == 0 }) {
+		if !slices.EqualFunc(first, set, s.equal) {
 			return bsonx.False, nil
 		}
 	}
 	return bsonx.True, nil
 }
 
-// setIsSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
-func setIsSubsetOperator() definition {
-	def := opN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value) (bsonx.Value, error) { return setIsSubset(args[0], args[1]) })
+// isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
+func (s sets) isSubsetOperator() definition {
+	def := opN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value) (bsonx.Value, error) { return s.isSubset(args[0], args[1]) })
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
@@ -142,16 +149,16 @@ func setIsSubsetOperator() definition {
 	return def
 }
 
-func setIsSubset(a, b bsonx.Value) (bsonx.Value, error) {
+func (s sets) isSubset(a, b bsonx.Value) (bsonx.Value, error) {
 	if a.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17046, "both operands of $setIsSubset must be arrays. First argument is of type: %s", a.Type)
 	}
 	if b.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", b.Type)
 	}
-	set := sorted(b)
+	set := s.sorted(b)
 	for it := a.Doc().Iter(); it.Next(); {
-		if !contains(set, it.Value()) {
+		if !s.contains(set, it.Value()) {
 			return bsonx.False, nil
 		}
 	}

@@ -17,6 +17,7 @@ type sortArray struct {
 	input   Expr
 	by      []sortField
 	descend bool // where by is empty
+	compare func(a, b bsonx.Value) int
 }
 
 type sortField struct {
@@ -38,7 +39,7 @@ func parseSortArray(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 			return nil, mongoerr.New(mongoerr.Code(2942502+i), "$sortArray requires '%s' to be specified", names[i])
 		}
 	}
-	s := &sortArray{}
+	s := &sortArray{compare: vars.Collation().CompareValues}
 	if err := s.parsePattern(raw[1]); err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	values := v.Doc().Values()
 	if len(s.by) == 0 {
-		slices.SortStableFunc(values, directed(bsonx.CompareValues, s.descend))
+		slices.SortStableFunc(values, directed(s.compare, s.descend))
 		return arrayOf(values), nil
 	}
 	return s.byFields(values), nil
@@ -123,7 +124,7 @@ func (s *sortArray) byFields(values []bsonx.Value) bsonx.Value {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		for i, f := range s.by {
-			if c := directed(bsonx.CompareValues, f.descend)(keys[a*n+i], keys[b*n+i]); c != 0 {
+			if c := directed(s.compare, f.descend)(keys[a*n+i], keys[b*n+i]); c != 0 {
 				return c
 			}
 		}

@@ -175,7 +175,7 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		pair.Doc("d", doc)
 		pair.Int64("n", int64(s.count))
 		pair.End()
-		key = keystring.Append(key[:0], v, false)
+		key = keystring.Append(key[:0], s.stage.opts.Collation.Fold(v), false)
 		return s.sorter.add(key, pair.Bytes())
 	})
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 	}
 	for s.doc != nil {
 		// Without a rounder, and for zero, which is not rounded, the boundary is the greatest value of the bucket.
-		if c := bsonx.CompareValues(s.value, boundary); c > 0 || c == 0 && rounder != nil && !numeric.IsZero(boundary) {
+		if c := s.stage.opts.Collation.CompareValues(s.value, boundary); c > 0 || c == 0 && rounder != nil && !numeric.IsZero(boundary) {
 			break
 		}
 		if err := f.take(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
@@ -27,6 +28,7 @@ type densify struct {
 	lower, upper bsonx.Value
 	step         bsonx.Value
 	unit         timeUnit
+	collation    *collation.Collator
 }
 
 func parseDensify(arg bsonx.Value, opts Options) ([]stage, error) {
@@ -44,7 +46,7 @@ func parseDensify(arg bsonx.Value, opts Options) ([]stage, error) {
 	if err := idlObject("$densify.range", bounds, true); err != nil {
 		return nil, err
 	}
-	d := &densify{}
+	d := &densify{collation: opts.Collation}
 	if err := d.parsePaths(field.Str(), partitions); err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (s *densifySource) start(v bsonx.Value) bsonx.Value {
 func (s *densifySource) part(partition []bsonx.Value) *densifyPart {
 	s.key = s.key[:0]
 	for _, v := range partition {
-		s.key = appendGroupKey(s.key, v)
+		s.key = appendGroupKey(s.key, s.stage.collation.Fold(v))
 	}
 	if p, ok := s.parts[string(s.key)]; ok {
 		return p

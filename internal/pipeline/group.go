@@ -300,7 +300,7 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 		if v.IsMissing() && s.group.parts == nil {
 			v = bsonx.Null
 		}
-		s.key = appendGroupKey(s.key, v)
+		s.key = appendGroupKey(s.key, s.group.opts.Collation.Fold(v))
 	}
 	e, ok := s.index[string(s.key)]
 	entered := 0

@@ -110,11 +110,6 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	return p, checkPlaces(stages.Doc(), opts.Top, opts.inside)
 }
 
-// uncollated are the stages that compare strings, and do not know collations.
-var uncollated = map[string]bool{
-	"$group": true, "$bucket": true, "$bucketAuto": true, "$sortByCount": true, "$setWindowFields": true, "$fill": true, "$densify": true,
-}
-
 func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {
 	if spec.Len() != 1 {
 		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
@@ -131,9 +126,6 @@ func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]
 	}
 	if def.refuse != nil {
 		return nil, def.refuse
-	}
-	if opts.Collation != nil && uncollated[name] {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not supported with a collation yet", name)
 	}
 	if def.parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not implemented", name)

@@ -44,7 +44,7 @@ func (r *rank) value(_ context.Context, p *windowPartition, i int) (bsonx.Value,
 	if v.IsMissing() {
 		v = bsonx.Null
 	}
-	if i == 0 || bsonx.CompareValues(v, r.last) != 0 {
+	if i == 0 || p.stage.opts.Collation.CompareValues(v, r.last) != 0 {
 		r.last = v.Clone()
 		if r.rank++; r.name == "$rank" {
 			r.rank = int64(i) + 1

@@ -164,10 +164,7 @@ func (p *windowPartition) keyOf(doc bsonx.Doc) (bsonx.Value, error) {
 }
 
 func (p *windowPartition) same(key bsonx.Value) bool {
-	if c := p.stage.opts.Collation; c != nil && key.Type == bsonx.TypeString && p.key.Type == bsonx.TypeString {
-		return c.Compare(key.StrBytes(), p.key.StrBytes()) == 0
-	}
-	return bsonx.CompareValues(key, p.key) == 0
+	return p.stage.opts.Collation.CompareValues(key, p.key) == 0
 }
 
 func (p *windowPartition) keep(doc bsonx.Doc) error {

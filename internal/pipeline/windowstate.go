@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -27,13 +28,13 @@ func removableState(acc *expr.Accumulation) windowState {
 	case "$stdDevPop", "$stdDevSamp":
 		return &slidingDeviation{sample: acc.Name == "$stdDevSamp"}
 	case "$min":
-		return &slidingExtreme{sign: -1}
+		return &slidingExtreme{sign: -1, collation: acc.Collation}
 	case "$max":
-		return &slidingExtreme{sign: 1}
+		return &slidingExtreme{sign: 1, collation: acc.Collation}
 	case "$first", "$last":
 		return &slidingEnd{last: acc.Name == "$last"}
 	case "$addToSet":
-		return &slidingSet{}
+		return &slidingSet{collation: acc.Collation}
 	}
 	return &recomputed{make: acc}
 }
@@ -89,12 +90,15 @@ func (s *slidingEnd) result() (bsonx.Value, error) {
 }
 
 // slidingSet is $addToSet, whose values come in their order here.
-type slidingSet struct{ windowValues }
+type slidingSet struct {
+	windowValues
+	collation *collation.Collator
+}
 
 func (s *slidingSet) result() (bsonx.Value, error) {
 	set := slices.DeleteFunc(slices.Clone(s.values), bsonx.Value.IsMissing)
-	slices.SortStableFunc(set, bsonx.CompareValues)
-	set = slices.CompactFunc(set, func(a, b bsonx.Value) bool { return bsonx.CompareValues(a, b) == 0 })
+	slices.SortStableFunc(set, s.collation.CompareValues)
+	set = slices.CompactFunc(set, func(a, b bsonx.Value) bool { return s.collation.CompareValues(a, b) == 0 })
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for _, v := range set {
@@ -111,6 +115,8 @@ type slidingExtreme struct {
 	position []int
 	entered  int // how many values have come
 	left     int // how many have gone
+
+	collation *collation.Collator
 }
 
 func (s *slidingExtreme) add(e windowEntry) error {
@@ -120,7 +126,7 @@ func (s *slidingExtreme) add(e windowEntry) error {
 	}
 	for n := len(s.best); n > 0; n-- {
 		// Of equal values the first is the least, and the last is the greatest.
-		if c := bsonx.CompareValues(e.value, s.best[n-1]) * s.sign; c < 0 || c == 0 && s.sign < 0 {
+		if c := s.collation.CompareValues(e.value, s.best[n-1]) * s.sign; c < 0 || c == 0 && s.sign < 0 {
 			break
 		}
 		s.best, s.position = s.best[:n-1], s.position[:n-1]
