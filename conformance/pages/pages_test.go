@@ -284,7 +284,19 @@ func startShell(t *testing.T, dir, uri string) *shell {
 	return &shell{t: t, lines: bufio.NewScanner(stdout), send: func(line string) { fmt.Fprintln(stdin, line) }}
 }
 
-var prompt = regexp.MustCompile(`^(?:[a-z]+> ?)+`)
+var prompt = regexp.MustCompile(`^(?:(?:rs0 \[direct: primary\] )?[a-z]+> ?)+`)
+
+// times are what a replica set adds to every reply, with the time of the run in it.
+var times = regexp.MustCompile(`(?s),\s+'\$clusterTime': \{.*?\n  \},\s+operationTime: Timestamp\(\{[^}]*\}\)`)
+
+// withoutTimes leaves the times out, and puts a short rest on one line as mongosh does.
+func withoutTimes(answer string) string {
+	rest := times.ReplaceAllString(answer, "")
+	if line := strings.Join(strings.Fields(rest), " ") + "\n"; rest != answer && len(line) <= 73 {
+		return line
+	}
+	return rest
+}
 
 // ask sends one line and returns the answer.
 func (s *shell) ask(command string) string {
@@ -294,7 +306,7 @@ func (s *shell) ask(command string) string {
 	for s.lines.Scan() {
 		line := prompt.ReplaceAllString(s.lines.Text(), "")
 		if strings.Contains(line, endMark) {
-			return out.String()
+			return withoutTimes(out.String())
 		}
 		if line != "" || out.Len() > 0 {
 			out.WriteString(line + "\n")
