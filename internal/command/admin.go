@@ -26,10 +26,6 @@ func adminCommands() []Definition {
 			Run: runProfile,
 		},
 		{
-			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
-			Fields: []Field{{Name: "inMemory", Type: SafeBool}}, Run: runGetDefaultRWConcern,
-		},
-		{
 			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true, Write: true,
 			CommandField: String, Run: runSetFCV,
 			Fields: []Field{
@@ -77,12 +73,6 @@ func runProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	return nil
 }
-
-func runGetDefaultRWConcern(_ context.Context, req *Request, _ *bsonx.Builder) error {
-	return mongoerr.New(codeNotReplicated, "'getDefaultRWConcern' is not supported on standalone nodes")
-}
-
-const codeNotReplicated = mongoerr.Code(51300)
 
 func runSetFCV(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if version := req.CommandValue().Str(); version != featureVersion {

@@ -144,9 +144,15 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 			return err
 		}
 	}
+	wc := &req.Generic.WriteConcern
+	if e.Write && !wc.Given {
+		if d := s.rwDefaults.Load(); d.write != nil {
+			*wc = d.writeConcern
+		}
+	}
 	e.runs.Add(1)
 	err = e.Run(op, req, reply)
-	if wc := &req.Generic.WriteConcern; wc.Given && s.replicates() && req.reply.writeConcernError == nil {
+	if wc.Given && s.replicates() && req.reply.writeConcernError == nil {
 		req.reply.writeConcernError = wc.unmet()
 	}
 	return err

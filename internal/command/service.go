@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,7 @@ type Service struct {
 	slow       atomic.Int64
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	maxClockDrift atomic.Int64
+	rwDefaults    atomic.Pointer[rwDefaults]
 	started       time.Time
 	pid           int
 	hostname      string
@@ -82,6 +84,9 @@ func NewService(deps Deps) (*Service, error) {
 	s.topology.init(s.started)
 	if s.replicates() {
 		s.order.Advance(storage.NewStamp(uint32(s.started.Unix()), 1))
+	}
+	if err := s.loadDefaults(); err != nil {
+		return nil, fmt.Errorf("read and write concern defaults: %w", err)
 	}
 	return s, nil
 }

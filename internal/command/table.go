@@ -13,6 +13,7 @@ func Definitions() []Definition {
 		cursorCommands(),
 		operationCommands(),
 		adminCommands(),
+		rwDefaultsCommands(),
 		failPointCommands(),
 		authCommands(),
 		replicationCommands(),

@@ -1,0 +1,264 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Where the defaults that someone has set are kept, as by MongoDB.
+const (
+	defaultsDB         = "config"
+	defaultsCollection = "settings"
+	defaultsID         = "ReadWriteConcernDefaults"
+)
+
+const codeNotReplicated = mongoerr.Code(51300)
+
+// rwDefaults are the read and write concern of commands that have none. They are immutable.
+type rwDefaults struct {
+	read  bsonx.Doc // as it was set; nil where it was not
+	write bsonx.Doc
+	// writeConcern is write, parsed.
+	writeConcern WriteConcern
+	at           storage.Stamp
+	wall         time.Time // of the change
+	local        time.Time // when this process learned of it
+}
+
+// What holds where nothing was set.
+var (
+	impliedRead  = bsonx.NewDoc("level", levelLocal)
+	impliedWrite = bsonx.NewDoc("w", modeMajority, "wtimeout", 0)
+)
+
+func rwDefaultsCommands() []Definition {
+	return []Definition{
+		{
+			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
+			Fields: []Field{{Name: "inMemory", Type: SafeBool}}, Run: runGetDefaultRWConcern,
+		},
+		{
+			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.", AdminOnly: true, Write: true,
+			Fields: []Field{{Name: "defaultReadConcern", Type: Object}, {Name: "defaultWriteConcern", Type: Object}},
+			Run:    runSetDefaultRWConcern,
+		},
+	}
+}
+
+func (s *Service) checkReplicated(command string) error {
+	if s.replicates() {
+		return nil
+	}
+	return mongoerr.New(codeNotReplicated, "'%s' is not supported on standalone nodes.", command)
+}
+
+func runGetDefaultRWConcern(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	if err := req.Service.checkReplicated(req.Name); err != nil {
+		return err
+	}
+	req.Service.rwDefaults.Load().append(reply)
+	if req.Bool("inMemory") {
+		reply.Bool("inMemory", true)
+	}
+	return nil
+}
+
+func (d *rwDefaults) append(b *bsonx.Builder) {
+	read, readSource := d.read, "global"
+	if read == nil {
+		read, readSource = impliedRead, "implicit"
+	}
+	write, writeSource := d.write, "global"
+	if write == nil {
+		write, writeSource = impliedWrite, "implicit"
+	}
+	b.Doc("defaultReadConcern", read)
+	b.Doc("defaultWriteConcern", write)
+	if d.at != 0 {
+		b.Value("updateOpTime", timestamp(d.at))
+		b.Date("updateWallClockTime", d.wall.UnixMilli())
+	}
+	b.String("defaultWriteConcernSource", writeSource)
+	b.String("defaultReadConcernSource", readSource)
+	b.Date("localUpdateWallClockTime", d.local.UnixMilli())
+}
+
+func runSetDefaultRWConcern(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	s := req.Service
+	if err := s.checkReplicated(req.Name); err != nil {
+		return err
+	}
+	next := *s.rwDefaults.Load()
+	read, write := req.Doc("defaultReadConcern"), req.Doc("defaultWriteConcern")
+	if read == nil && write == nil {
+		return mongoerr.New(mongoerr.BadValue,
+			"At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
+	}
+	if err := next.setRead(read); err != nil {
+		return err
+	}
+	if err := next.setWrite(write); err != nil {
+		return err
+	}
+	next.at, next.wall, next.local = s.order.Take(storage.NewStamp(uint32(req.Now.Unix()), 1)), req.Now, req.Now
+	if err := s.saveDefaults(ctx, &next); err != nil {
+		return err
+	}
+	s.rwDefaults.Store(&next)
+	next.append(reply)
+	return nil
+}
+
+// setRead takes a read concern that was sent; an empty one takes back what was set.
+func (d *rwDefaults) setRead(doc bsonx.Doc) error {
+	if doc == nil {
+		return nil
+	}
+	if doc.IsEmpty() {
+		d.read = nil
+		return nil
+	}
+	var g Generic
+	if err := setReadConcern(&g, "", bsonx.Document(doc)); err != nil {
+		return err
+	}
+	for it := doc.Iter(); it.Next(); {
+		if string(it.Key()) != "level" {
+			return mongoerr.New(mongoerr.BadValue, "'%s' is not suitable for the default read concern", it.Key())
+		}
+	}
+	if level := g.ReadConcern.Level; level == levelSnapshot || level == levelLinearizable {
+		return mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
+	}
+	d.read = doc.Clone()
+	return nil
+}
+
+// setWrite takes a write concern that was sent.
+func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
+	switch {
+	case doc == nil:
+		return nil
+	case doc.IsEmpty() && d.write == nil:
+		return nil
+	case doc.IsEmpty():
+		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
+	}
+	var g Generic
+	if err := setWriteConcern(&g, "", bsonx.Document(doc)); err != nil {
+		return err
+	}
+	wc := &g.WriteConcern
+	if wc.Unacknowledged() {
+		return mongoerr.New(mongoerr.BadValue, "Unacknowledged write concern is not suitable for the default write concern")
+	}
+	if err := wc.unmet(); err != nil {
+		return err
+	}
+	d.write = wc.document("")
+	wc.Given = false // no command has given it
+	d.writeConcern = *wc
+	return nil
+}
+
+// document returns the defaults as they are kept.
+func (d *rwDefaults) document() bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("_id", defaultsID)
+	if d.read != nil {
+		b.Doc("defaultReadConcern", d.read)
+	}
+	if d.write != nil {
+		b.Doc("defaultWriteConcern", d.write)
+	}
+	b.Value("updateOpTime", timestamp(d.at))
+	b.Date("updateWallClockTime", d.wall.UnixMilli())
+	b.End()
+	return b.Bytes()
+}
+
+// saveDefaults keeps the defaults beyond this process.
+func (s *Service) saveDefaults(ctx context.Context, d *rwDefaults) error {
+	if s.Store == nil {
+		return nil
+	}
+	for {
+		c, err := s.Store.Ensure(defaultsDB, defaultsCollection)
+		if err != nil {
+			return err
+		}
+		if err := s.replaceDefaults(ctx, c, d.document()); !errors.Is(err, table.ErrDropped) {
+			return err
+		}
+	}
+}
+
+func (s *Service) replaceDefaults(ctx context.Context, c *table.Collection, doc bsonx.Doc) error {
+	w, err := s.Store.BeginWrite(c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	key := w.Collection().RecordKey(nil, bsonx.String(defaultsID))
+	old, err := w.Lock(ctx, key, nil)
+	switch {
+	case err != nil:
+	case old == nil:
+		err = w.Insert(ctx, doc)
+	default:
+		err = w.Update(ctx, key, old, doc, table.Replacement)
+	}
+	if err == nil {
+		err = w.Commit(storage.Durable)
+		storage.ReportStamp(ctx, w.Stamp())
+	}
+	return err
+}
+
+// loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
+func (s *Service) loadDefaults() error {
+	d := &rwDefaults{local: s.started}
+	s.rwDefaults.Store(d)
+	if s.Store == nil || !s.replicates() {
+		return nil
+	}
+	c := s.Store.Lookup(defaultsDB, defaultsCollection)
+	if c == nil || isView(c) {
+		return nil
+	}
+	value, closer, err := s.Store.Engine().Get(c.RecordKey(nil, bsonx.String(defaultsID)))
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	doc := bsonx.Doc(value).Clone()
+	if err := closer.Close(); err != nil {
+		return err
+	}
+	d.load(doc)
+	return nil
+}
+
+func (d *rwDefaults) load(doc bsonx.Doc) {
+	if v := doc.Lookup("defaultReadConcern"); v.Type == bsonx.TypeDocument {
+		_ = d.setRead(v.Doc())
+	}
+	if v := doc.Lookup("defaultWriteConcern"); v.Type == bsonx.TypeDocument {
+		_ = d.setWrite(v.Doc())
+	}
+	if v := doc.Lookup("updateOpTime"); v.Type == bsonx.TypeTimestamp {
+		d.at = stampOf(v)
+	}
+	if v := doc.Lookup("updateWallClockTime"); v.Type == bsonx.TypeDate {
+		d.wall = time.UnixMilli(v.Int64())
+	}
+}
