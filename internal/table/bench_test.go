@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/storage/storagetest"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // cpuTime is what the process has used of the processors: steadier than elapsed time on a busy machine.
@@ -23,29 +24,36 @@ func cpuTime(b *testing.B) time.Duration {
 }
 
 // BenchmarkInsertMany adds 1,000 documents of 1 KB in one transaction: to a collection without an index, with _ids in order
-// and without, to one with an index on a scattered field, unique and not, and to a capped one, whose _id index is unique.
+// and without, to one with an index on a scattered field, unique and not, to a capped one, whose _id index is unique, and with the log of changes.
 func BenchmarkInsertMany(b *testing.B) {
 	ordered := func(n int64) int64 { return n }
-	b.Run("plain", func(b *testing.B) { benchmarkInsertMany(b, ordered, nil, nil) })
-	b.Run("scatteredID", func(b *testing.B) { benchmarkInsertMany(b, scattered, nil, nil) })
+	b.Run("plain", func(b *testing.B) { benchmarkInsertMany(b, ordered, nil, nil, false) })
+	b.Run("scatteredID", func(b *testing.B) { benchmarkInsertMany(b, scattered, nil, nil, false) })
 	b.Run("unique", func(b *testing.B) {
-		benchmarkInsertMany(b, ordered, nil, spec("k_1", bsonx.NewDoc("k", 1), "unique", true))
+		benchmarkInsertMany(b, ordered, nil, spec("k_1", bsonx.NewDoc("k", 1), "unique", true), false)
 	})
-	b.Run("index", func(b *testing.B) { benchmarkInsertMany(b, ordered, nil, spec("k_1", bsonx.NewDoc("k", 1))) })
+	b.Run("index", func(b *testing.B) { benchmarkInsertMany(b, ordered, nil, spec("k_1", bsonx.NewDoc("k", 1)), false) })
 	b.Run("capped", func(b *testing.B) {
-		benchmarkInsertMany(b, ordered, bsonx.NewDoc("capped", true, "size", int64(1<<40)), nil)
+		benchmarkInsertMany(b, ordered, bsonx.NewDoc("capped", true, "size", int64(1<<40)), nil, false)
 	})
+	b.Run("logged", func(b *testing.B) { benchmarkInsertMany(b, ordered, nil, nil, true) })
 }
 
 func scattered(n int64) int64 { return int64(uint64(n)*0x9E3779B97F4A7C15) >> 1 }
 
-func benchmarkInsertMany(b *testing.B, id func(n int64) int64, options, index bsonx.Doc) {
+func benchmarkInsertMany(b *testing.B, id func(n int64) int64, options, index bsonx.Doc, logged bool) {
 	engine, err := pebble.Open(b.TempDir(), pebble.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = engine.Close() })
-	s := open(b, engine)
+	var s *table.Store
+	if logged {
+		s = openLogged(b, engine, table.OplogOptions{Size: 256 << 20})
+		b.Cleanup(s.Close)
+	} else {
+		s = open(b, engine)
+	}
 	c, err := s.Create("db", "c", catalog.KindCollection, options)
 	if err != nil {
 		b.Fatal(err)

@@ -25,6 +25,7 @@ const (
 	counterSpace  = 0x03
 	multikeySpace = 0x04
 	recordSpace   = 0x10
+	logSpace      = 0x18 // records of the log of changes, away from the others: storage keeps kinds of keys in tables of their own
 	indexSpace    = 0x20
 	prefixLen     = 5
 )
@@ -131,11 +132,19 @@ func (ix *Index) Multikey() index.MultikeyPaths {
 func (ix *Index) Prefix() []byte { return prefix(indexSpace, ix.ID) }
 
 // RecordPrefix returns the key prefix of the collection's records.
-func (c *Collection) RecordPrefix() []byte { return prefix(recordSpace, c.ID) }
+func (c *Collection) RecordPrefix() []byte { return prefix(c.space(), c.ID) }
+
+// space is the first byte of the keys of the collection's records.
+func (c *Collection) space() byte {
+	if c.Oplog {
+		return logSpace
+	}
+	return recordSpace
+}
 
 // RecordKey appends the key of the record with that _id, where records are clustered by _id.
 func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
-	dst = append(dst, recordSpace)
+	dst = append(dst, c.space())
 	dst = binary.BigEndian.AppendUint32(dst, c.ID)
 	return keystring.Append(dst, c.Collation.Fold(id), false)
 }
@@ -146,7 +155,7 @@ func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	dst = append(dst, recordSpace)
+	dst = append(dst, c.space())
 	dst = binary.BigEndian.AppendUint32(dst, c.ID)
 	return append(dst, entryKey[n:]...), nil
 }

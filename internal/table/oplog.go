@@ -245,7 +245,7 @@ func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 }
 
 // oplogSlack is the part of the log's size that a trim takes away beyond the limit, so that the next one is not at once.
-const oplogSlack = 64
+const oplogSlack = 16
 
 // retainEvery is when a trim that was kept from its work by the retention looks again.
 const retainEvery = 10 * time.Second

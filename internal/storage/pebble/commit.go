@@ -47,7 +47,7 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 		return 0, err
 	}
 	if s.batch == nil {
-		s.batch = e.db.NewBatch()
+		s.batch = e.newBatch()
 	}
 	for i := range s.counters {
 		c := &s.counters[i]
