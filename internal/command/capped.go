@@ -130,6 +130,9 @@ func runConvertToCapped(ctx context.Context, req *Request, _ *bsonx.Builder) err
 	if err != nil {
 		return err
 	}
+	if isClusteredCollection(c) {
+		return mongoerr.New(mongoerr.InvalidOptions, "Cannot convert the clustered collection %s to a capped one", c.Namespace())
+	}
 	return req.Service.Store.Convert(ctx, c, cappedCopy(c.Options, req))
 }
 

@@ -19,10 +19,14 @@ var clusteredIndexFields = []Field{
 
 // The codes of MongoDB's checks of clusteredIndex.
 const (
-	codeClusteredNotUnique = mongoerr.Code(5979700)
-	codeClusteredLegacy    = mongoerr.Code(5979703)
-	codeClusteredVersion   = mongoerr.Code(5979704)
-	codeClusteredView      = mongoerr.Code(6026500)
+	codeClusteredNotUnique  = mongoerr.Code(5979700)
+	codeClusteredLegacy     = mongoerr.Code(5979703)
+	codeClusteredVersion    = mongoerr.Code(5979704)
+	codeClusteredView       = mongoerr.Code(6026500)
+	codeClusteredDrop       = mongoerr.Code(5979800)
+	codeClusteredOnExisting = mongoerr.Code(6243700)
+	codeClusteredFalse      = mongoerr.Code(6492800)
+	codeClusteredName       = mongoerr.Code(6100906)
 )
 
 // checkClustered judges the option clusteredIndex of create.
@@ -103,4 +107,38 @@ func clusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	b.Bool("clustered", true)
 	b.End()
 	return b.Bytes()
+}
+
+// checkBesideClustered judges a specification of createIndexes on a collection that may be clustered.
+func checkBesideClustered(c *table.Collection, s *indexSpec) error {
+	clustered := clusteredOption(c.Options)
+	switch {
+	case s.clustered && (clustered == nil || !s.isID()):
+		return prefixError(mongoerr.New(codeClusteredOnExisting, "Cannot create index with option 'clustered' that does not match an existing clustered index"),
+			"Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(s.raw)))
+	case clustered != nil && !s.isID() && s.name == clustered.Lookup("name").Str():
+		return mongoerr.New(codeClusteredName, "Cannot create an index where the name matches the clusteredIndex but the key does not - "+
+			"indexSpec: %s, clusteredIndex: %s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(bsonx.Document(clustered)))
+	}
+	return nil
+}
+
+// refuseDrop is the error for dropping the index on _id by its name, or with an empty name by its key.
+func refuseDrop(c *table.Collection, name string) error {
+	clustered := clusteredOption(c.Options)
+	switch {
+	case clustered != nil && (name == "" || name == clustered.Lookup("name").Str()):
+		return mongoerr.New(codeClusteredDrop, "It is illegal to drop the clusteredIndex")
+	case clustered == nil && (name == "" || name == "_id_"):
+		return errDropID
+	}
+	return nil
+}
+
+// indexCount is how many indexes a collection has beside what it is clustered by.
+func indexCount(c *table.Collection) int {
+	if isClusteredCollection(c) {
+		return len(c.Indexes)
+	}
+	return len(c.Indexes) + 1
 }

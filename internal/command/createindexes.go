@@ -110,7 +110,10 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	}
 	var missing []bsonx.Doc
 	for _, s := range specs {
-		if s.isIDIndex() {
+		if err := checkBesideClustered(c, s); err != nil {
+			return nil, err
+		}
+		if s.isID() {
 			continue
 		}
 		if err := s.checkCollation(c.Collation); err != nil {
@@ -139,12 +142,6 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 
 // idIndexSpec is how listIndexes shows the implicit index on _id.
 var idIndexSpec = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_")
-
-func (s *indexSpec) isIDIndex() bool {
-	first := s.key.First()
-	f, _ := first.Value.AsFloat64()
-	return s.key.Len() == 1 && string(first.Key) == "_id" && f > 0
-}
 
 func isText(key bsonx.Doc) bool {
 	for it := key.Iter(); it.Next(); {

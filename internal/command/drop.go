@@ -45,7 +45,7 @@ func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	if c.Kind == catalog.KindCollection {
-		reply.Int32("nIndexesWas", int32(len(c.Indexes)+1))
+		reply.Int32("nIndexesWas", int32(indexCount(c)))
 	}
 	reply.String("ns", c.Namespace())
 	return nil

@@ -34,7 +34,7 @@ func runDropIndexes(_ context.Context, req *Request, reply *bsonx.Builder) error
 			return err
 		}
 	}
-	reply.Int32("nIndexesWas", int32(len(c.Indexes)+1))
+	reply.Int32("nIndexesWas", int32(indexCount(c)))
 	if all {
 		reply.String("msg", "non-_id indexes dropped for collection")
 	}
@@ -86,8 +86,8 @@ func indexesToDrop(c *table.Collection, v bsonx.Value) (names []string, all bool
 }
 
 func indexByName(c *table.Collection, name string) (string, error) {
-	if name == "_id_" {
-		return "", errDropID
+	if err := refuseDrop(c, name); err != nil {
+		return "", err
 	}
 	if c.Index(name) == nil {
 		return "", mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
@@ -97,7 +97,7 @@ func indexByName(c *table.Collection, name string) (string, error) {
 
 func indexByKey(c *table.Collection, key bsonx.Doc) (string, error) {
 	if sameKeyPattern(key, idIndexSpec.Lookup("key").Doc()) {
-		return "", errDropID
+		return "", refuseDrop(c, "")
 	}
 	found := ""
 	for _, ix := range c.Indexes {

@@ -23,7 +23,6 @@ const (
 	codeTwoHashed             = mongoerr.Code(31303)
 	codeTwoWildcards          = mongoerr.Code(7246201)
 	codeWildcardOverlap       = mongoerr.Code(7246204)
-	codeClusteredOnExisting   = mongoerr.Code(6243700)
 	codeExpressionInIndexSpec = mongoerr.Code(51271)
 )
 
@@ -43,16 +42,17 @@ var indexOptions = map[string]FieldType{
 
 // indexSpec is a specification of createIndexes that was checked.
 type indexSpec struct {
-	raw      bsonx.Doc // as the client sent it
-	name     string
-	key      bsonx.Doc
-	partial  bsonx.Doc
-	ttl      bsonx.Value
-	unique   bool
-	sparse   bool
-	hidden   bool
-	wildcard bool
-	hashed   bool
+	raw       bsonx.Doc // as the client sent it
+	name      string
+	key       bsonx.Doc
+	partial   bsonx.Doc
+	ttl       bsonx.Value
+	unique    bool
+	sparse    bool
+	hidden    bool
+	clustered bool
+	wildcard  bool
+	hashed    bool
 	// collation is normalised; missing where the collection's default is meant.
 	collation bsonx.Value
 }
@@ -114,8 +114,9 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 			return cannotCreate("Invalid index specification %s; cannot create an index with v=%s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(v))
 		}
 	case "clustered":
-		if v.Truthy() {
-			return mongoerr.New(codeClusteredOnExisting, "Cannot create index with option 'clustered' on a collection that exists as not clustered")
+		s.clustered = v.Truthy()
+		if !s.clustered {
+			return mongoerr.New(codeClusteredFalse, "Value 'false' for field 'clustered' is invalid")
 		}
 	case "collation":
 		var err error
@@ -241,31 +242,46 @@ func (s *indexSpec) checkOptions() error {
 	if err := s.checkWildcardProjection(); err != nil {
 		return err
 	}
-	isID := s.key.Len() == 1 && s.key.First().Value.Type.IsNumber() && string(s.key.First().Key) == "_id"
 	switch {
+	case s.clustered && !s.unique:
+		return cannotCreate("The 'unique' field is required when 'clustered' is specified")
 	case s.hashed && s.unique:
 		return mongoerr.New(codeHashedUnique, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
 	case s.wildcard && s.unique:
 		return cannotCreate("Index type 'wildcard' does not support the unique option")
 	case s.wildcard && s.sparse:
 		return cannotCreate("Index type 'wildcard' does not support the sparse option")
-	case isID && (s.partial != nil || s.sparse || !s.ttl.IsMissing() || s.hidden):
+	case s.isID() && !s.clustered:
 		return s.checkIDIndex()
+	case s.name == "_id_" && !s.isID():
+		return mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s",
+			bsonx.FormatShell(bsonx.Document(s.key)))
 	}
 	return nil
 }
 
+// isID reports whether the key is that of the index on _id, in whatever direction.
+func (s *indexSpec) isID() bool {
+	first := s.key.First()
+	f, ok := first.Value.AsFloat64()
+	return ok && s.key.Len() == 1 && string(first.Key) == "_id" && math.Abs(math.Trunc(f)) == 1
+}
+
+// checkIDIndex judges a specification of the index on _id, which every collection has.
 func (s *indexSpec) checkIDIndex() error {
-	switch {
-	case s.hidden:
-		return mongoerr.New(mongoerr.BadValue, "can't hide _id index")
-	case !s.ttl.IsMissing():
-		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
-			"The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
-	default:
-		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
-			"_id index cannot be a partial or sparse index. Specification: %s", bsonx.FormatShell(bsonx.Document(s.raw)))
+	if !sameKeyPattern(s.key, idIndexSpec.Lookup("key").Doc()) {
+		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s",
+			bsonx.FormatShell(bsonx.Document(s.key)))
 	}
+	for it := s.raw.Iter(); it.Next(); {
+		switch string(it.Key()) {
+		case "key", "name", "v", "ns", "collation":
+		default:
+			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for an _id index specification. Specification: %s",
+				it.Key(), bsonx.FormatShell(bsonx.Document(s.raw)))
+		}
+	}
+	return nil
 }
 
 // checkPartial checks the filter of a partial index: only predicates that the planner can prove.

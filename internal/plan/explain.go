@@ -303,8 +303,10 @@ func (e *explainer) expressWrite(w *stageWriter) {
 		name = "EXPRESS_DELETE"
 	}
 	w.b.String("stage", name)
-	w.b.Doc("keyPattern", x.key)
-	w.b.String("indexName", x.name)
+	if !x.clustered {
+		w.b.Doc("keyPattern", x.key)
+		w.b.String("indexName", x.name)
+	}
 }
 
 func (e *explainer) deletes() bool {

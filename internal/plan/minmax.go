@@ -23,6 +23,9 @@ func (cq *canonical) minMax() (*solution, error) {
 	}
 	for _, key := range []bsonx.Doc{low, high} {
 		if key != nil && (!sameFields(key, x.key) || !x.collation.Same(cq.q.Collation) && hasText(key)) {
+			if x.clustered {
+				return nil, mongoerr.New(6137400, caused+"The clustered index is not compatible with the values provided for min/max")
+			}
 			return nil, mongoerr.New(51174, caused+"The index chosen is not compatible with min/max")
 		}
 	}
@@ -38,6 +41,9 @@ func (cq *canonical) minMax() (*solution, error) {
 	ordered := false
 	if backward, ok := cq.provides(x, scan.bounds); ok && len(cq.sort) > 0 && !x.isMultikey() {
 		scan.backward, ordered = backward, true
+	}
+	if x.clustered && scan.backward {
+		return nil, mongoerr.New(6137402, "min() / max() are only supported for forward collection scans on clustered collections")
 	}
 	return cq.above(scan, cq.whole.conjuncts, ordered), nil
 }

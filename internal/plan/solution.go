@@ -36,7 +36,6 @@ func (cq *canonical) solutions() []*solution {
 	ordered := false
 	for i := range accesses {
 		a := &accesses[i]
-		cq.cluster(a, c)
 		if n := cq.ordered(a); n != nil {
 			ordered = true
 			out = append(out, cq.above(n, a.residual, true))
@@ -56,14 +55,24 @@ func (cq *canonical) solutions() []*solution {
 	return cq.unique(out)
 }
 
-// cluster makes a range of _id of a collection that was created with a clusteredIndex what MongoDB makes of it: a
-// bounded scan of the collection.
-func (cq *canonical) cluster(a *access, c *conjunction) {
-	if a.scan == nil || !a.scan.index.clustered || len(a.scan.bounds[0]) != 1 || len(cq.sort) > 0 || cq.hint.provided {
-		return
+// cluster makes a scan of the index of a collection that was created with a clusteredIndex what MongoDB makes of it: a scan of
+// the collection, bounded where the index's is. Several ranges stay what they are: nothing between them is read.
+func (cq *canonical) cluster(n node) node {
+	scan, ok := n.(*indexScan)
+	if !ok || !scan.index.clustered || len(scan.bounds[0]) != 1 {
+		return n
 	}
-	a.node = &collScan{filter: c.node(), clustered: true, ids: a.scan.bounds[0][0], hasIDs: true}
-	a.scan, a.residual = nil, nil
+	out := &collScan{filter: cq.root, clustered: true, backward: scan.backward, ids: scan.bounds[0][0], hasIDs: true}
+	if scan.min != nil {
+		out.ids.low = scan.min.First().Value
+	}
+	if scan.max != nil {
+		out.ids.high, out.ids.highIncl = scan.max.First().Value, false
+	}
+	if out.ids.low.Type == bsonx.TypeMinKey && out.ids.high.Type == bsonx.TypeMaxKey {
+		out.ids, out.hasIDs = interval{}, false
+	}
+	return out
 }
 
 func isClustered(cq *canonical) bool { return len(cq.indexes) > 0 && cq.indexes[0].clustered }
@@ -118,10 +127,12 @@ func (cq *canonical) naturalScan() node {
 		direction = cq.hint.natural
 	}
 	scan := &collScan{filter: cq.root, backward: direction < 0, tailable: cq.q.Tailable}
-	if cq.q.Coll == nil || !cq.q.Coll.Oplog {
+	scan.clustered = isClustered(cq)
+	if cq.q.Coll == nil || !cq.q.Coll.Oplog && !scan.clustered {
 		return scan
 	}
-	// The order of the log is that of its stamps: who follows it from one on does not read it from its beginning.
+	// The order of the log is that of its stamps: who follows it from one on does not read it from its beginning. The order
+	// of a clustered collection is that of its _ids.
 	for _, a := range cq.accesses(nil, &cq.whole, nil) {
 		if a.scan != nil && a.scan.index.clustered && len(a.scan.bounds[0]) == 1 {
 			scan.ids, scan.hasIDs = a.scan.bounds[0][0], true
@@ -157,6 +168,7 @@ func (cq *canonical) wholeIndex(x *indexInfo, c *conjunction) *solution {
 
 // above puts above an access what it leaves to do. ordered is true where it provides the sort.
 func (cq *canonical) above(n node, residual []filter.Node, ordered bool) *solution {
+	n = cq.cluster(n)
 	if len(cq.sort) == 0 {
 		ordered = true
 	}
