@@ -190,14 +190,15 @@ func answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	if err != nil {
 		return refusal(err)
 	}
+	var reply bson.D
+	if err := bson.Unmarshal(raw, &reply); err != nil {
+		return "", err
+	}
+	reply = slices.DeleteFunc(reply, func(e bson.E) bool { return e.Key == "$clusterTime" || e.Key == "operationTime" })
 	if op[0].Key == "distinct" {
-		var reply bson.D
-		if err := bson.Unmarshal(raw, &reply); err != nil {
-			return "", err
-		}
 		return text(oneNumberType(reply)), nil
 	}
-	return text(raw), nil
+	return text(reply), nil
 }
 
 // oneNumberType replaces numbers by doubles. Of equal values of different types distinct gives the first that it finds.
