@@ -221,6 +221,29 @@ const (
 	twoStrings = 0xFF
 )
 
+// ReadValue takes a value of a type from the beginning of b, which may be cut off or malformed in its lengths. What is inside
+// of documents and arrays is not looked at.
+func ReadValue(t Type, b []byte) (v Value, rest []byte, ok bool) {
+	size := int64(sizes[t])
+	switch {
+	case size == twoStrings:
+		n := cstringEnd(b) + 1
+		if n >= len(b) {
+			return Value{}, nil, false
+		}
+		size = int64(n + cstringEnd(b[n:]) + 1)
+	case size >= varLen:
+		if len(b) < 4 {
+			return Value{}, nil, false
+		}
+		size = size&^varLen + int64(int32(binary.LittleEndian.Uint32(b)))
+	}
+	if size < 0 || size > int64(len(b)) {
+		return Value{}, nil, false
+	}
+	return Value{t, b[:size:size]}, b[size:], true
+}
+
 // payloadSize returns the length of a well-formed value's payload.
 func payloadSize(t Type, b []byte) int {
 	size := int(sizes[t])

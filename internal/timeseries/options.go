@@ -1,0 +1,89 @@
+package timeseries
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// BucketsPrefix begins the name of the collection that holds the buckets of a time-series collection.
+const BucketsPrefix = "system.buckets."
+
+// BucketsName returns the name of the collection with the buckets of a time-series collection.
+func BucketsName(name string) string { return BucketsPrefix + name }
+
+// NameOf returns the time-series collection whose buckets are in a collection, if it is such a one.
+func NameOf(buckets string) (name string, ok bool) { return strings.CutPrefix(buckets, BucketsPrefix) }
+
+// Limits of buckets.
+const (
+	// MaxCount is how many measurements a bucket has at most, MaxBytes how large they may be before they are compressed; a single
+	// measurement may be larger.
+	MaxCount = 1000
+	MaxBytes = 125 << 10
+	// HeadCount and HeadBytes bound the bucket of a window that single inserts write anew.
+	HeadCount = 32
+	HeadBytes = 8 << 10
+	// MaxSpan is the longest span of a bucket in seconds, a year.
+	MaxSpan = 31_536_000
+)
+
+// Granularity is how the options name the span and the rounding of buckets.
+type Granularity struct {
+	Name           string
+	Span, Rounding int64 // seconds
+}
+
+// Granularities are those that MongoDB has, the finest first.
+var Granularities = [...]Granularity{
+	{"seconds", 3600, 60},
+	{"minutes", 24 * 3600, 3600},
+	{"hours", 30 * 24 * 3600, 24 * 3600},
+}
+
+// Options are those of a time-series collection.
+type Options struct {
+	Time string // the field of the time
+	Meta string // the field of the meta value; empty where there is none
+	Span int64  // of a bucket, in seconds
+	// Rounding is what control.min's time is a multiple of, in seconds.
+	Rounding int64
+}
+
+// FromOptions reads the stored option "timeseries" of a collection; nil where it has none.
+func FromOptions(collection bsonx.Doc) *Options {
+	v := collection.Lookup("timeseries")
+	if v.Type != bsonx.TypeDocument {
+		return nil
+	}
+	doc := v.Doc()
+	o := &Options{Time: text(doc.Lookup("timeField")), Meta: text(doc.Lookup("metaField"))}
+	o.Span, _ = doc.Lookup("bucketMaxSpanSeconds").AsInt64()
+	o.Rounding, _ = doc.Lookup("bucketRoundingSeconds").AsInt64()
+	for _, g := range Granularities {
+		if text(doc.Lookup("granularity")) == g.Name {
+			o.Rounding = g.Rounding
+		}
+	}
+	o.Span = max(o.Span, 1)
+	if o.Rounding <= 0 {
+		o.Rounding = o.Span
+	}
+	return o
+}
+
+func text(v bsonx.Value) string {
+	if v.Type != bsonx.TypeString {
+		return ""
+	}
+	return v.Str()
+}
+
+// floorDiv returns a/b rounded down, for positive b.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
