@@ -18,6 +18,8 @@ type Kind string
 const (
 	KindCollection Kind = "collection"
 	KindView       Kind = "view"
+	// KindTimeseries is a view of the collection that holds its buckets.
+	KindTimeseries Kind = "timeseries"
 )
 
 // Collection is a catalog entry. It is immutable: a change makes a new one.

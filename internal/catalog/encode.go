@@ -69,7 +69,7 @@ func decodeEntry(raw []byte) (*Collection, error) {
 		db.Type != bsonx.TypeString, kind.Type != bsonx.TypeString, options.Type != bsonx.TypeDocument,
 		indexes.Type != bsonx.TypeArray, uuid.Type != bsonx.TypeBinary, len(uuid.Data) != 5+16:
 		return nil, errEntry
-	case name.Str() == "", db.Str() == "", kind.Str() != string(KindCollection) && kind.Str() != string(KindView):
+	case name.Str() == "", db.Str() == "", !isKind(Kind(kind.Str())):
 		return nil, errEntry
 	}
 	c := &Collection{
@@ -94,6 +94,8 @@ func decodeEntry(raw []byte) (*Collection, error) {
 	}
 	return c, nil
 }
+
+func isKind(k Kind) bool { return k == KindCollection || k == KindView || k == KindTimeseries }
 
 // decodeID reads a storage identifier.
 func decodeID(v bsonx.Value) (uint32, bool) {

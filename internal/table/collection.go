@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/timeseries"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -54,6 +55,8 @@ type Collection struct {
 	PreImages bool
 	// Collation is the default of operations and indexes, and that of _id; nil compares bytes.
 	Collation *collation.Collator
+	// Timeseries is set where the records are buckets of a time-series collection.
+	Timeseries *timeseries.Options
 	// Validator is what Compiler.Validator made of the options, or nil.
 	Validator Validator
 
@@ -116,6 +119,7 @@ type Index struct {
 	Partial Predicate
 
 	keygen   *index.KeyGen
+	measured []string // of an index on buckets, the fields that may have no arrays
 	multikey *multikeyState
 	uses     *Uses
 }

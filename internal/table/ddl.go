@@ -74,14 +74,19 @@ func NewUUID() (id [16]byte) {
 	return id
 }
 
-// Drop removes a collection or view with its records and indexes. It fails with NamespaceNotFound where c has another
+// Drop removes a collection or view with its records and indexes, a time-series collection with its buckets. It fails with NamespaceNotFound where c has another
 // name by now.
 func (s *Store) Drop(c *Collection) error {
 	if s.isLive(c) {
 		return errLiveOplog("drop")
 	}
-	return s.dropAll([]*Collection{c}, func(newest *Collection) error {
-		if newest == nil || newest.Namespace() != c.Namespace() {
+	colls := s.withBuckets(c)
+	names := map[string]bool{}
+	for _, c := range colls {
+		names[c.Namespace()] = true
+	}
+	return s.dropAll(colls, func(newest *Collection) error {
+		if newest == nil || !names[newest.Namespace()] {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
 // Compiler compiles the specifications of a catalog entry. It lives above this package.
@@ -150,6 +151,9 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		return nil, err
 	}
 	c.Validator = validator
+	if entry.Kind == catalog.KindCollection {
+		c.Timeseries = timeseries.FromOptions(entry.Options)
+	}
 	c.PreImages = entry.Options.LookupPath("changeStreamPreAndPostImages", "enabled").Truthy()
 	for _, e := range entry.Indexes {
 		co, err := collationOf(e.Spec)
@@ -159,6 +163,9 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		ix, err := s.attachIndex(e, previous, co)
 		if err != nil {
 			return nil, fmt.Errorf("index %s: %w", e.Name, err)
+		}
+		if c.Timeseries != nil {
+			ix.measured = c.Timeseries.Measured(e.Key)
 		}
 		c.Indexes = append(c.Indexes, ix)
 	}

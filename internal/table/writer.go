@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
 // Writer changes records of one collection, and their index entries, in one storage transaction. It is used by one
@@ -176,6 +177,20 @@ func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, er
 	return dst, closer.Close()
 }
 
+// LastBefore returns a copy of the last record whose key is in [lower, upper), nil where there is none.
+func (w *Writer) LastBefore(lower, upper []byte) (bsonx.Doc, error) {
+	it, err := w.txn.NewIter(lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	if !it.Last() {
+		return nil, it.Err()
+	}
+	value, err := it.Value()
+	return bsonx.Doc(value).Clone(), err
+}
+
 // Change is how an update makes the new version of a document; it decides how the change is logged.
 type Change int
 
@@ -238,6 +253,11 @@ func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 	keys.Reset()
 	if ix.keygen == nil {
 		return nil
+	}
+	if len(ix.measured) > 0 {
+		if err := timeseries.CheckIndexed(doc, ix.measured); err != nil {
+			return err
+		}
 	}
 	covered, err := ix.covers(doc)
 	if err != nil || !covered {

@@ -80,16 +80,20 @@ type Builder struct {
 
 // NewBuilder returns a builder for buckets of a collection.
 func NewBuilder(o *Options) *Builder {
-	b := &Builder{opts: o}
-	b.Reset()
+	b := new(Builder)
+	b.Reset(o)
 	return b
 }
 
-// Reset forgets all measurements.
-func (b *Builder) Reset() {
+// Reset forgets all measurements; those that follow are of a collection with these options.
+func (b *Builder) Reset(o *Options) {
+	b.opts = o
 	b.names, b.sizes, b.times, b.order = b.names[:0], b.sizes[:0], b.times[:0], b.order[:0]
 	b.free, b.decoded = append(b.free, b.decoded...), b.decoded[:0]
-	b.index = map[string]int{}
+	if b.index == nil {
+		b.index = map[string]int{}
+	}
+	clear(b.index)
 	b.columnOf(b.opts.Time)
 }
 

@@ -95,6 +95,12 @@ func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []b
 		return err
 	}
 	defer w.Close()
+	if c.Timeseries != nil {
+		if err := insertMeasurements(ctx, w, docs); err != nil {
+			return err
+		}
+		return w.Commit(opts.Durability)
+	}
 	for _, doc := range docs {
 		if err := opts.validate(w.Collection(), nil, doc); err != nil {
 			return err

@@ -1,0 +1,277 @@
+package timeseries
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// maxQueryDepth bounds $and and $or inside each other in queries that are looked into.
+const maxQueryDepth = 32
+
+// metaPath returns the path below "meta" that a path of the measurements is in buckets.
+func (o *Options) metaPath(path string) (string, bool) {
+	if o.Meta == "" {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(path, o.Meta)
+	if !ok || rest != "" && rest[0] != '.' {
+		return "", false
+	}
+	return "meta" + rest, true
+}
+
+// BucketFilter returns a query that every bucket satisfies which has a measurement that satisfies query: predicates on the meta
+// value, and on the bounds of the times. indexed tells which measured fields have an index over their bounds. The result is
+// empty where nothing can be said.
+func (o *Options) BucketFilter(query bsonx.Doc, indexed func(path string) bool) bsonx.Doc {
+	p := pusher{o, indexed}
+	terms := p.conjunction(query, 0)
+	switch len(terms) {
+	case 0:
+		return bsonx.Empty
+	case 1:
+		return terms[0].Doc()
+	default:
+		return bsonx.NewDoc("$and", terms)
+	}
+}
+
+type pusher struct {
+	opts    *Options
+	indexed func(path string) bool
+}
+
+func (p pusher) conjunction(query bsonx.Doc, depth int) []bsonx.Value {
+	if depth > maxQueryDepth {
+		return nil
+	}
+	var terms []bsonx.Value
+	for it := query.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		switch {
+		case name == "$and" && v.Type == bsonx.TypeArray:
+			for sub := v.Doc().Iter(); sub.Next(); {
+				if sub.Value().Type == bsonx.TypeDocument {
+					terms = append(terms, p.conjunction(sub.Value().Doc(), depth+1)...)
+				}
+			}
+		case name == "$or" && v.Type == bsonx.TypeArray:
+			terms = append(terms, p.disjunction(v.Doc(), depth)...)
+		case strings.HasPrefix(name, "$"):
+		case name == p.opts.Time:
+			terms = append(terms, p.comparisons(v, p.timeBound)...)
+		default:
+			if path, ok := p.opts.metaPath(name); ok {
+				terms = append(terms, bsonx.Document(bsonx.NewDoc(path, v)))
+			} else if p.indexed != nil && p.indexed(name) {
+				terms = append(terms, p.comparisons(v, func(op string, v bsonx.Value) []bsonx.Value { return measureBound(name, op, v) })...)
+			}
+		}
+	}
+	return terms
+}
+
+// disjunction says something only if each branch does.
+func (p pusher) disjunction(branches bsonx.Doc, depth int) []bsonx.Value {
+	var out []bsonx.Value
+	for it := branches.Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			return nil
+		}
+		terms := p.conjunction(it.Value().Doc(), depth+1)
+		if len(terms) == 0 {
+			return nil
+		}
+		out = append(out, bsonx.Document(bsonx.NewDoc("$and", terms)))
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return []bsonx.Value{bsonx.Document(bsonx.NewDoc("$or", out))}
+}
+
+// comparisons calls bound for the comparisons of a predicate on a field.
+func (p pusher) comparisons(cond bsonx.Value, bound func(op string, v bsonx.Value) []bsonx.Value) []bsonx.Value {
+	if cond.Type != bsonx.TypeDocument || !strings.HasPrefix(string(cond.Doc().First().Key), "$") {
+		return bound("$eq", cond)
+	}
+	var terms []bsonx.Value
+	for it := cond.Doc().Iter(); it.Next(); {
+		switch op := string(it.Key()); op {
+		case "$eq", "$gt", "$gte", "$lt", "$lte":
+			terms = append(terms, bound(op, it.Value())...)
+		case "$in":
+			terms = append(terms, p.in(it.Value(), bound)...)
+		}
+	}
+	return terms
+}
+
+// in is between the smallest and the greatest of its values.
+func (p pusher) in(list bsonx.Value, bound func(op string, v bsonx.Value) []bsonx.Value) []bsonx.Value {
+	if list.Type != bsonx.TypeArray || list.Doc().IsEmpty() {
+		return nil
+	}
+	low, high := bsonx.Missing, bsonx.Missing
+	for it := list.Doc().Iter(); it.Next(); {
+		v := it.Value()
+		if len(bound("$eq", v)) == 0 {
+			return nil
+		}
+		if low.IsMissing() || bsonx.CompareValues(v, low) < 0 {
+			low = v
+		}
+		if high.IsMissing() || bsonx.CompareValues(v, high) > 0 {
+			high = v
+		}
+	}
+	return append(bound("$gte", low), bound("$lte", high)...)
+}
+
+// timeBound bounds the times of a bucket, and its _id.
+func (p pusher) timeBound(op string, v bsonx.Value) []bsonx.Value {
+	if v.Type != bsonx.TypeDate {
+		return nil
+	}
+	o, seconds := p.opts, floorDiv(v.Int64(), 1000)
+	least, most := "$gte", "$lte"
+	switch op {
+	case "$gt":
+		least = op
+	case "$lt":
+		most = op
+	}
+	var terms []bsonx.Value
+	if op != "$lt" && op != "$lte" {
+		terms = append(terms,
+			bsonx.Document(bsonx.NewDoc("_id", bsonx.NewDoc("$gte", IDBound(seconds-o.Span, false)))),
+			bsonx.Document(bsonx.NewDoc("control.max."+o.Time, bsonx.NewDoc(least, v))))
+	}
+	if op != "$gt" && op != "$gte" {
+		terms = append(terms,
+			bsonx.Document(bsonx.NewDoc("_id", bsonx.NewDoc("$lte", IDBound(seconds, true)))),
+			bsonx.Document(bsonx.NewDoc("control.min."+o.Time, bsonx.NewDoc(most, v))))
+	}
+	return terms
+}
+
+// measureBound bounds a measured field that has no arrays, by the order of all types: the greatest value of a bucket may have
+// another type than the one that is asked for.
+func measureBound(path, op string, v bsonx.Value) []bsonx.Value {
+	if !hasBounds(v.Type) {
+		return nil
+	}
+	var terms []bsonx.Value
+	add := func(op, side string) {
+		compare := bsonx.NewDoc(op, []bsonx.Value{bsonx.String("$control." + side + "." + path), bsonx.Document(bsonx.NewDoc("$literal", v))})
+		terms = append(terms, bsonx.Document(bsonx.NewDoc("$expr", compare)))
+	}
+	switch op {
+	case "$gt", "$gte":
+		add(op, "max")
+	case "$lt", "$lte":
+		add(op, "min")
+	default:
+		add("$gte", "max")
+		add("$lte", "min")
+	}
+	return terms
+}
+
+// hasBounds reports whether comparisons with a value of a type are answered by bounds.
+func hasBounds(t bsonx.Type) bool {
+	switch t {
+	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeString, bsonx.TypeDate, bsonx.TypeObjectID, bsonx.TypeBool:
+		return true
+	default:
+		return false
+	}
+}
+
+// MetaOnly returns a query on the meta value as one on buckets. ok is false where it reads anything else.
+func (o *Options) MetaOnly(query bsonx.Doc) (renamed bsonx.Doc, ok bool) {
+	return o.metaOnly(query, 0)
+}
+
+func (o *Options) metaOnly(query bsonx.Doc, depth int) (bsonx.Doc, bool) {
+	if depth > maxQueryDepth {
+		return nil, false
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := query.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		switch name {
+		case "$and", "$or", "$nor":
+			if v.Type != bsonx.TypeArray {
+				return nil, false
+			}
+			b.StartArrayField(name)
+			for sub := v.Doc().Iter(); sub.Next(); {
+				if sub.Value().Type != bsonx.TypeDocument {
+					return nil, false
+				}
+				renamed, ok := o.metaOnly(sub.Value().Doc(), depth+1)
+				if !ok {
+					return nil, false
+				}
+				b.Elem(bsonx.Document(renamed))
+			}
+			b.End()
+		case "$comment":
+			b.Value(name, v)
+		default:
+			path, ok := o.metaPath(name)
+			if !ok {
+				return nil, false
+			}
+			b.Value(path, v)
+		}
+	}
+	b.End()
+	return b.Bytes(), true
+}
+
+func refuseUpdate(what string) error {
+	return mongoerr.New(mongoerr.InvalidOptions, "Cannot perform %s on a time-series collection", what)
+}
+
+// MetaUpdate returns an update of the meta value, by operators, as one of buckets. Any other is refused.
+func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
+	if o.Meta == "" {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot perform an update on a time-series collection that does not have a metaField")
+	}
+	if mods.Type != bsonx.TypeDocument {
+		return nil, refuseUpdate("an update with a pipeline")
+	}
+	if first := mods.Doc().First(); !strings.HasPrefix(string(first.Key), "$") {
+		return nil, refuseUpdate("a replacement")
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := mods.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			b.ValueBytes(it.Key(), it.Value()) // refused by who compiles it
+			continue
+		}
+		b.StartDocField(string(it.Key()))
+		for sub := it.Value().Doc().Iter(); sub.Next(); {
+			path, ok := o.metaPath(string(sub.Key()))
+			v := sub.Value()
+			if ok && string(it.Key()) == "$rename" && v.Type == bsonx.TypeString {
+				var to string
+				to, ok = o.metaPath(v.Str())
+				v = bsonx.String(to)
+			}
+			if !ok {
+				return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot perform an update on a time-series collection which updates a field that is not the metaField: %s", sub.Key())
+			}
+			b.Value(path, v)
+		}
+		b.End()
+	}
+	b.End()
+	return b.Bytes(), nil
+}
