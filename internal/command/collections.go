@@ -111,6 +111,11 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 // query is nil where there is no name, so that the first stage makes the documents.
 func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
 	base, c, stages := p.service.resolveView(db, name, stages)
+	if c != nil && c.Kind == catalog.KindTimeseries {
+		if c = p.service.Store.Buckets(c); c != nil {
+			base, stages = c.Name, unpack(c, stages, vars, p)
+		}
+	}
 	disabled := p.service.disabledRules()
 	if p.verbosity != "" {
 		disabled |= pipeline.HiddenRules
@@ -141,7 +146,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	return rest, env, q, nil
 }
 
-// resolveView follows a view to its collection, and puts the stages of the views before the given ones.
+// resolveView follows a view to its collection, which may be a time-series collection, and puts the stages of the views before the given ones.
 func (s *Service) resolveView(db, name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value) {
 	for depth := 0; name != ""; depth++ {
 		c := s.Store.Lookup(db, name)

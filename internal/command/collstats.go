@@ -31,7 +31,7 @@ type sizes struct {
 
 // collectionSizes measures a collection; a view has no sizes.
 func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
-	if c == nil || c.Kind == catalog.KindView {
+	if c == nil || c.Kind != catalog.KindCollection {
 		return sizes{}, nil
 	}
 	counter, err := s.Store.Count(c)
@@ -143,7 +143,7 @@ func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	var total sizes
 	var collections, views, indexes int64
 	for _, e := range req.Service.Store.Catalog().Collections(req.DB) {
-		if e.Kind == catalog.KindView {
+		if e.Kind != catalog.KindCollection {
 			views++
 			continue
 		}

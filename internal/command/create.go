@@ -45,6 +45,9 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	if req.Has("timeseries") {
+		return createTimeseries(req, name)
+	}
 	options, err := createOptions(req)
 	if err != nil {
 		return err
@@ -63,6 +66,22 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		return alreadyExists(c)
 	}
 	_, err = req.Service.Store.Create(req.DB, name, kind, options)
+	return err
+}
+
+// createTimeseries makes a time-series collection.
+func createTimeseries(req *Request, name string) error {
+	options, err := seriesOptions(req)
+	if err != nil {
+		return err
+	}
+	if c := req.Service.Store.Lookup(req.DB, name); c != nil {
+		if c.Kind == catalog.KindTimeseries && options.Equal(c.Options) {
+			return nil
+		}
+		return alreadyExists(c)
+	}
+	_, err = req.Service.createSeries(req.DB, name, options)
 	return err
 }
 
@@ -124,7 +143,7 @@ func checkCreate(req *Request) error {
 			return err
 		}
 	}
-	for _, later := range []string{"timeseries", "encryptedFields"} {
+	for _, later := range []string{"encryptedFields"} {
 		if req.Has(later) {
 			return mongoerr.New(mongoerr.NotImplemented, "the option '%s' of create is not supported yet", later)
 		}

@@ -93,7 +93,8 @@ func (r *Request) readable() (name string, c *table.Collection, err error) {
 	return name, c, nil
 }
 
-// writable checks the namespace of a write and returns the collection, nil where there is none yet.
+// writable checks the namespace of a write and returns the collection, nil where there is none yet: of a time-series collection
+// its buckets.
 func (r *Request) writable(db, name string) (*table.Collection, error) {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return nil, err
@@ -102,6 +103,9 @@ func (r *Request) writable(db, name string) (*table.Collection, error) {
 		return nil, err
 	}
 	c := r.Service.Store.Lookup(db, name)
+	if c != nil && c.Kind == catalog.KindTimeseries {
+		return r.Service.Store.Buckets(c), nil
+	}
 	if c != nil && c.Kind == catalog.KindView {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", db, name)
 	}
@@ -114,7 +118,11 @@ func (r *Request) ensure(db, name string) (*table.Collection, error) {
 	if err != nil || c != nil {
 		return c, err
 	}
-	return r.Service.Store.Ensure(db, name)
+	c, err = r.Service.Store.Ensure(db, name)
+	if c != nil && c.Kind == catalog.KindTimeseries { // made just now
+		c = r.Service.Store.Buckets(c)
+	}
+	return c, err
 }
 
 // writeOptions are the options that all statements of a write command share.

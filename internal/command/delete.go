@@ -120,18 +120,23 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 		return 0, err
 	}
 	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, One: !spec.multi}}
-	return r.runDeleteStatement(ctx, db, name, st, opts)
+	return r.runDeleteStatement(ctx, db, name, st, spec.query, opts)
 }
 
 // runDeleteStatement runs a statement on a collection that may not exist, or be replaced by another one meanwhile.
-func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *write.DeleteStatement, opts write.Options) (int64, error) {
+func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *write.DeleteStatement, query bsonx.Doc, opts write.Options) (int64, error) {
 	for {
 		c, err := r.writable(db, name)
 		if err != nil || c == nil {
 			return 0, err
 		}
 		st.Coll = c
-		n, err := r.Service.Writes.Delete(ctx, st, opts)
+		var n int64
+		if c.Timeseries != nil {
+			n, err = r.deleteMeasurements(ctx, c, st, query, opts)
+		} else {
+			n, err = r.Service.Writes.Delete(ctx, st, opts)
+		}
 		if !errors.Is(err, table.ErrDropped) {
 			return n, err
 		}

@@ -44,6 +44,9 @@ func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	if err := req.Service.Store.Drop(c); err != nil {
 		return err
 	}
+	if buckets := req.Service.Store.Buckets(c); buckets != nil {
+		reply.Int32("nIndexesWas", int32(len(buckets.Indexes)))
+	}
 	if c.Kind == catalog.KindCollection {
 		reply.Int32("nIndexesWas", int32(indexCount(c)))
 	}
@@ -89,13 +92,16 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 }
 
 func checkRename(req *Request, c *table.Collection, toDB, toName string) error {
-	if c.Kind == catalog.KindView {
+	if c.Kind != catalog.KindCollection {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename view: %s", c.Namespace())
+	}
+	if c.Timeseries != nil {
+		return mongoerr.New(mongoerr.IllegalOperation, "Renaming system.buckets collections is not allowed")
 	}
 	if c.DB == toDB && c.Name == toName {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 	}
-	if target := req.Service.Store.Lookup(toDB, toName); target != nil && target.Kind == catalog.KindView {
+	if target := req.Service.Store.Lookup(toDB, toName); target != nil && target.Kind != catalog.KindCollection {
 		return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", target.Namespace())
 	}
 	return nil

@@ -122,7 +122,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	}
 	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), One: true}
 	st := &write.DeleteStatement{Query: query, Deleted: m.take}
-	n, err := m.req.runDeleteStatement(ctx, m.req.DB, m.name, st, m.opts)
+	n, err := m.req.runDeleteStatement(ctx, m.req.DB, m.name, st, m.queryDoc(), m.opts)
 	if err != nil {
 		return err
 	}
@@ -149,6 +149,9 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	}
 	if m.proj, err = sc.projection(m.req.Doc("fields"), st.Filter); err != nil {
 		return err
+	}
+	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {
+		return invalidSeries("Cannot perform a findAndModify with an update on a time-series collection")
 	}
 	returnNew := m.req.Bool("new")
 	st.Updated = func(old, doc bsonx.Doc) error {

@@ -127,7 +127,7 @@ func (s *Service) isStale(c *table.Collection) bool { return c != nil && !s.Stor
 // again looks up the collection of a query once more, nil where there is none any more.
 func (s *Service) again(q *plan.Query) (*table.Collection, error) {
 	c := s.Store.Lookup(q.DB, q.Name)
-	if c != nil && c.Kind == catalog.KindView {
+	if c != nil && c.Kind != catalog.KindCollection {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection replaced by a view: %s", c.Namespace())
 	}
 	return c, nil

@@ -197,6 +197,9 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 
 // runUpdateSpec compiles and runs one update statement.
 func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
+	if c := r.Service.seriesOf(db, name); c != nil {
+		return r.updateSeries(ctx, c, sc, spec, opts)
+	}
 	st := &r.memory.statement
 	if err := r.compileUpdate(sc, db, name, spec, st); err != nil {
 		return write.UpdateResult{}, err

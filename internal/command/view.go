@@ -15,8 +15,8 @@ import (
 
 // A find, count or distinct on a view becomes a pipeline behind the view's own.
 
-// isView reports whether c, which may be nil, is a view.
-func isView(c *table.Collection) bool { return c != nil && c.Kind == catalog.KindView }
+// isView reports whether c, which may be nil, is a view, as time-series collections are.
+func isView(c *table.Collection) bool { return c != nil && c.Kind != catalog.KindCollection }
 
 // findOnView runs a find command on a view.
 func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Builder) error {
@@ -74,17 +74,17 @@ func countOnView(ctx context.Context, req *Request, name string) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	src, err := req.openStages(ctx, sc, name, stages)
+	src, err := req.openStages(ctx, sc, name, appendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))))
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	for n := int64(0); ; n++ {
-		doc, err := src.Next(ctx)
-		if err != nil || doc == nil {
-			return n, err
-		}
+	doc, err := src.Next(ctx)
+	if err != nil || doc == nil {
+		return 0, err
 	}
+	n, _ := doc.Lookup("n").AsInt64()
+	return n, nil
 }
 
 // countStages returns the stages whose documents a count command on a view counts.
@@ -201,7 +201,7 @@ func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s.%s", g.db, g.name)
 		}
 		c := g.service.Store.Lookup(g.db, name)
-		if !isView(c) || g.seen[name] && name != on {
+		if c == nil || c.Kind != catalog.KindView || g.seen[name] && name != on {
 			continue
 		}
 		g.seen[name] = true

@@ -85,7 +85,7 @@ func share(steps []step, src Source, env *Env) (Source, []step) {
 // perDocument reports whether a step makes of each document what it would make of it alone.
 func perDocument(s step) bool {
 	switch s.stage.(type) {
-	case *match, *project, *absorbed, *replaceRoot, *unwind, *redact, *lookup:
+	case *match, *project, *absorbed, *replaceRoot, *unwind, *redact, *lookup, *unpackBucket:
 		return isRepeatable(s.spec)
 	default:
 		return false

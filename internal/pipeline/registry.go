@@ -20,6 +20,7 @@ type definition struct {
 	inUpdate bool            // an update's pipeline may have it
 	refuse   *mongoerr.Error // what MongoDB itself answers outside Atlas or a sharded cluster
 	note     string
+	internal bool // what the server puts before a command's stages; users have no need for it
 }
 
 var registry = sync.OnceValue(func() map[string]*definition {
@@ -65,6 +66,7 @@ func supported() []definition {
 		{name: "$skip", parse: parseSkip},
 		{name: "$sort", parse: parseSort},
 		{name: "$sortByCount", parse: parseSortByCount},
+		{name: UnpackBucket, parse: parseUnpackBucket, internal: true},
 		{name: "$unionWith", parse: parseUnionWith},
 		{name: "$unset", parse: parseUnset, inUpdate: true},
 		{name: "$unwind", parse: parseUnwind},
@@ -100,6 +102,8 @@ func Stages() []OperatorInfo {
 	for _, def := range registry() {
 		info := OperatorInfo{Name: def.name, Family: "stage", Note: def.note}
 		switch {
+		case def.internal:
+			continue
 		case def.refuse != nil:
 			info.Status = expr.Absent
 		case def.parse == nil:

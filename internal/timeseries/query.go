@@ -38,6 +38,19 @@ func (o *Options) BucketFilter(query bsonx.Doc, indexed func(path string) bool) 
 	}
 }
 
+// Residual returns what of a query is to be asked of the measurements of a bucket that satisfies its BucketFilter.
+func (o *Options) Residual(query bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := query.Iter(); it.Next(); {
+		if _, ok := o.MetaOnly(bsonx.NewDoc(string(it.Key()), it.Value())); !ok {
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return b.Bytes()
+}
+
 type pusher struct {
 	opts    *Options
 	indexed func(path string) bool
@@ -50,6 +63,12 @@ func (p pusher) conjunction(query bsonx.Doc, depth int) []bsonx.Value {
 	var terms []bsonx.Value
 	for it := query.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
+		if name != "$comment" {
+			if renamed, ok := p.opts.MetaOnly(bsonx.NewDoc(name, v)); ok {
+				terms = append(terms, bsonx.Document(renamed))
+				continue
+			}
+		}
 		switch {
 		case name == "$and" && v.Type == bsonx.TypeArray:
 			for sub := v.Doc().Iter(); sub.Next(); {
@@ -63,9 +82,7 @@ func (p pusher) conjunction(query bsonx.Doc, depth int) []bsonx.Value {
 		case name == p.opts.Time:
 			terms = append(terms, p.comparisons(v, p.timeBound)...)
 		default:
-			if path, ok := p.opts.metaPath(name); ok {
-				terms = append(terms, bsonx.Document(bsonx.NewDoc(path, v)))
-			} else if p.indexed != nil && p.indexed(name) {
+			if p.indexed != nil && p.indexed(name) {
 				terms = append(terms, p.comparisons(v, func(op string, v bsonx.Value) []bsonx.Value { return measureBound(name, op, v) })...)
 			}
 		}
@@ -117,7 +134,7 @@ func (p pusher) in(list bsonx.Value, bound func(op string, v bsonx.Value) []bson
 	low, high := bsonx.Missing, bsonx.Missing
 	for it := list.Doc().Iter(); it.Next(); {
 		v := it.Value()
-		if len(bound("$eq", v)) == 0 {
+		if !hasBounds(v.Type) || !low.IsMissing() && !sameClass(v.Type, low.Type) {
 			return nil
 		}
 		if low.IsMissing() || bsonx.CompareValues(v, low) < 0 {

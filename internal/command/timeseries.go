@@ -1,0 +1,338 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/timeseries"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// timeseriesFields are the fields of the option timeseries.
+var timeseriesFields = []Field{
+	{Name: "timeField", Type: String, Required: true},
+	{Name: "metaField", Type: String},
+	{Name: "granularity", Type: String, Check: checkGranularity},
+	{Name: "bucketMaxSpanSeconds", Type: SafeInt, Check: Between(1, timeseries.MaxSpan)},
+	{Name: "bucketRoundingSeconds", Type: SafeInt, Check: Between(1, timeseries.MaxSpan)},
+}
+
+func checkGranularity(name string, v bsonx.Value) error {
+	for _, g := range timeseries.Granularities {
+		if v.Str() == g.Name {
+			return nil
+		}
+	}
+	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", v.Str(), name)
+}
+
+// seriesSpec is the option timeseries, checked.
+type seriesSpec struct {
+	time, meta, granularity string
+	span, rounding          int64 // 0 where they are not given
+}
+
+func parseSeries(path string, doc bsonx.Doc, fields []Field) (*seriesSpec, error) {
+	s := &seriesSpec{}
+	return s, ParseFields(path, doc, fields, func(i int, v bsonx.Value) error {
+		name := fields[i].Name
+		if check := fields[i].Check; check != nil {
+			if name == "granularity" {
+				name = path + "." + name
+			}
+			if err := check(name, v); err != nil {
+				return err
+			}
+		}
+		switch fields[i].Name {
+		case "timeField":
+			s.time = v.Str()
+		case "metaField":
+			s.meta = v.Str()
+		case "granularity":
+			s.granularity = v.Str()
+		case "bucketMaxSpanSeconds":
+			s.span = saturatingInt64(v)
+		case "bucketRoundingSeconds":
+			s.rounding = saturatingInt64(v)
+		}
+		return nil
+	})
+}
+
+func invalidSeries(format string, args ...any) error {
+	return mongoerr.New(mongoerr.InvalidOptions, format, args...)
+}
+
+// complete checks the options against each other and fills in the span.
+func (s *seriesSpec) complete() error {
+	for _, name := range []string{s.time, s.meta} {
+		switch {
+		case strings.HasPrefix(name, "$"):
+			return mongoerr.New(mongoerr.BadValue, "The 'timeField' or 'metaField' cannot start with '$'")
+		case strings.Contains(name, "."):
+			return invalidSeries("'timeField' and 'metaField' must be top-level fields and not contain a '.': %s", name)
+		}
+	}
+	switch {
+	case s.meta == "_id":
+		return invalidSeries("'metaField' cannot be \"_id\"")
+	case s.meta == s.time:
+		return invalidSeries("'timeField' and 'metaField' cannot be the same")
+	}
+	return s.completeSpan()
+}
+
+func (s *seriesSpec) completeSpan() error {
+	if s.granularity == "" && s.span == 0 && s.rounding == 0 {
+		s.granularity = timeseries.Granularities[0].Name
+	}
+	if s.granularity == "" {
+		if s.span != s.rounding {
+			return invalidSeries("Time-series 'bucketRoundingSeconds' must be equal to 'bucketMaxSpanSeconds'")
+		}
+		return nil
+	}
+	if s.rounding != 0 {
+		return invalidSeries("Time-series 'bucketRoundingSeconds' cannot be set alongside the granularity parameter")
+	}
+	for _, g := range timeseries.Granularities {
+		if g.Name != s.granularity {
+			continue
+		}
+		if s.span != 0 && s.span != g.Span {
+			return invalidSeries("Time-series 'bucketMaxSpanSeconds' cannot be set to a value other than the default of %d for the provided granularity", g.Span)
+		}
+		s.span = g.Span
+	}
+	return nil
+}
+
+// stored returns the option as listCollections shows it. fixed says that the span was never changed.
+func (s *seriesSpec) stored(fixed bool) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("timeField", s.time)
+	if s.meta != "" {
+		b.String("metaField", s.meta)
+	}
+	if s.granularity != "" {
+		b.String("granularity", s.granularity)
+	} else {
+		b.Int32("bucketRoundingSeconds", int32(s.rounding))
+	}
+	b.Int32("bucketMaxSpanSeconds", int32(s.span))
+	b.Bool("fixedBucketing", fixed)
+	b.End()
+	return b.Bytes()
+}
+
+// withSeries are the options of create that go with timeseries.
+var withSeries = map[string]bool{
+	"timeseries": true, "expireAfterSeconds": true, "collation": true, "storageEngine": true, "indexOptionDefaults": true,
+}
+
+// seriesOptions checks the options of create for a time-series collection, and returns those that are kept.
+func seriesOptions(req *Request) (bsonx.Doc, error) {
+	for _, arg := range req.Args() {
+		if name := string(arg.Key); !withSeries[name] {
+			return nil, invalidSeries("'timeseries' is not allowed with '%s'", name)
+		}
+	}
+	spec, err := parseSeries("create.timeseries", req.Doc("timeseries"), timeseriesFields)
+	if err != nil {
+		return nil, err
+	}
+	if err := spec.complete(); err != nil {
+		return nil, err
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	if v := req.Get("expireAfterSeconds"); !v.IsMissing() {
+		b.Int64("expireAfterSeconds", saturatingInt64(v))
+	}
+	b.Doc("timeseries", spec.stored(true))
+	b.End()
+	return b.Bytes(), nil
+}
+
+// createSeries makes a time-series collection. With a metaField it has an index on that and the time.
+func (s *Service) createSeries(db, name string, options bsonx.Doc) (*table.Collection, error) {
+	o := timeseries.FromOptions(options)
+	var indexes []bsonx.Doc
+	if o.Meta != "" {
+		key := bsonx.NewDoc(o.Meta, 1, o.Time, 1)
+		indexes = append(indexes, bsonx.NewDoc("v", 2, "key", o.BucketKey(key), "name", o.Meta+"_1_"+o.Time+"_1"))
+	}
+	return s.Store.CreateTimeseries(db, name, options, indexes...)
+}
+
+// unpackStage is the stage that makes measurements of buckets.
+func unpackStage(o *timeseries.Options, include []string, events bsonx.Doc) bsonx.Value {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.StartDocField(pipeline.UnpackBucket)
+	if include != nil {
+		b.Value("include", bsonx.ValueOf(include))
+	}
+	b.String("timeField", o.Time)
+	if o.Meta != "" {
+		b.String("metaField", o.Meta)
+	}
+	b.Int32("bucketMaxSpanSeconds", int32(o.Span))
+	if !events.IsEmpty() {
+		b.Doc("eventFilter", events)
+	}
+	b.End()
+	b.End()
+	return bsonx.Document(b.Bytes())
+}
+
+// ofBuckets are the stages that tell of the buckets themselves, where they are the first ones.
+var ofBuckets = map[string]bool{"$collStats": true, "$indexStats": true, "$planCacheStats": true}
+
+// unpack puts what reads the buckets of a time-series collection before stages on its measurements: the part of the leading
+// $match stages that buckets can be asked, and the stage that unpacks the fields that are read.
+func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *pipelines) []bsonx.Value {
+	o := c.Timeseries
+	if len(stages) > 0 && ofBuckets[string(stages[0].Doc().First().Key)] {
+		return stages
+	}
+	var predicates []bsonx.Value
+	rest := stages
+	for len(rest) > 0 {
+		first := rest[0].Doc().First()
+		if string(first.Key) != "$match" || first.Value.Type != bsonx.TypeDocument || rest[0].Doc().Len() != 1 {
+			break
+		}
+		predicates, rest = append(predicates, first.Value), rest[1:]
+	}
+	query := conjunction(predicates)
+	if _, err := filter.Parse(query, filter.FindOptions(vars, p.now)); err != nil {
+		return append([]bsonx.Value{unpackStage(o, nil, nil)}, stages...) // who parses the stages fails
+	}
+	var include []string
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.now, DB: c.DB})
+	if err == nil {
+		if fields, all := parsed.TopFields(); !all {
+			include = slices.Sorted(maps.Keys(fields))
+		}
+	}
+	var out []bsonx.Value
+	if buckets := o.BucketFilter(query, measuredIndexes(c)); !buckets.IsEmpty() {
+		out = append(out, bsonx.Document(bsonx.NewDoc("$match", buckets)))
+	}
+	out = append(out, unpackStage(o, include, o.Residual(query)))
+	return append(out, rest...)
+}
+
+// conjunction returns the query that satisfies all predicates.
+func conjunction(predicates []bsonx.Value) bsonx.Doc {
+	switch len(predicates) {
+	case 0:
+		return bsonx.Empty
+	case 1:
+		return predicates[0].Doc()
+	default:
+		return bsonx.NewDoc("$and", predicates)
+	}
+}
+
+// measuredIndexes tells which measured fields an index of buckets begins with.
+func measuredIndexes(c *table.Collection) func(path string) bool {
+	fields := map[string]bool{}
+	for _, ix := range c.Indexes {
+		for _, path := range c.Timeseries.Measured(ix.Key) {
+			fields[path] = true
+		}
+	}
+	return func(path string) bool { return fields[path] }
+}
+
+// deleteMeasurements runs a delete on a time-series collection.
+func (r *Request) deleteMeasurements(ctx context.Context, c *table.Collection, st *write.DeleteStatement, query bsonx.Doc, opts write.Options) (int64, error) {
+	o := c.Timeseries
+	buckets, err := filter.Parse(o.BucketFilter(query, measuredIndexes(c)), filter.FindOptions(nil, r.Now))
+	if err != nil {
+		return 0, err
+	}
+	return r.Service.Writes.DeleteMeasurements(ctx, &write.MeasurementDelete{
+		Buckets: write.Query{Coll: c, Filter: buckets, Hint: bucketHint(o, st.Hint)},
+		Filter:  st.Filter, One: st.One, Deleted: st.Deleted,
+	}, opts)
+}
+
+// bucketHint turns the key pattern of a hint into that of the buckets.
+func bucketHint(o *timeseries.Options, hint bsonx.Value) bsonx.Value {
+	if hint.Type != bsonx.TypeDocument || string(hint.Doc().First().Key) == "$natural" {
+		return hint
+	}
+	return bsonx.Document(o.BucketKey(hint.Doc()))
+}
+
+// updateSeries runs an update on a time-series collection: of the meta value of all measurements that a query on the meta value
+// finds.
+func (r *Request) updateSeries(ctx context.Context, c *table.Collection, sc scope, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
+	o := c.Timeseries
+	mods, err := o.MetaUpdate(spec.mods)
+	if err != nil {
+		return write.UpdateResult{}, err
+	}
+	query, ok := o.MetaOnly(spec.query)
+	switch {
+	case spec.upsert:
+		return write.UpdateResult{}, invalidSeries("Cannot perform an upsert on a time-series collection")
+	case !spec.multi:
+		return write.UpdateResult{}, invalidSeries("Cannot perform a non-multi update on a time-series collection")
+	case !ok:
+		return write.UpdateResult{}, invalidSeries("Cannot perform an update on a time-series collection when querying on a field that is not the metaField")
+	}
+	onBuckets := *spec
+	onBuckets.query, onBuckets.mods, onBuckets.hint = query, bsonx.Document(mods), bucketHint(o, spec.hint)
+	st := new(write.UpdateStatement)
+	if err := r.compileUpdate(sc, &onBuckets, st); err != nil {
+		return write.UpdateResult{}, err
+	}
+	st.Coll = c
+	var res write.UpdateResult
+	st.Updated = func(old, doc bsonx.Doc) error {
+		n := int64(timeseries.Count(old))
+		res.Matched += n
+		if !old.Equal(doc) {
+			res.Modified += n
+		}
+		return nil
+	}
+	_, err = r.Service.Writes.Update(ctx, st, opts)
+	if errors.Is(err, table.ErrDropped) {
+		return write.UpdateResult{}, nil
+	}
+	return res, err
+}
+
+// seriesOf returns the buckets of a namespace, nil where it is no time-series collection.
+func (s *Service) seriesOf(db, name string) *table.Collection {
+	c := s.Store.Lookup(db, name)
+	if c == nil || c.Kind != catalog.KindTimeseries {
+		return nil
+	}
+	return s.Store.Buckets(c)
+}
+
+// bucketQuery is the query on buckets of a write command on a time-series collection that is explained.
+func (r *Request) bucketQuery(c *table.Collection, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+	o := c.Timeseries
+	f, err := filter.Parse(o.BucketFilter(query, measuredIndexes(c)), filter.FindOptions(nil, r.Now))
+	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Hint: bucketHint(o, hint), AllowDiskUse: true}, err
+}

@@ -1,0 +1,171 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/timeseries"
+)
+
+// UnpackBucket is the name of the stage that makes measurements of the buckets of a time-series collection. It stands before the
+// stages of a command on such a collection.
+const UnpackBucket = "$_internalUnpackBucket"
+
+// The codes of MongoDB's checks of the stage.
+const (
+	codeUnpackSpec      = mongoerr.Code(5346500)
+	codeUnpackFields    = mongoerr.Code(5346501)
+	codeUnpackFieldType = mongoerr.Code(5346502)
+	codeUnpackTwice     = mongoerr.Code(5408000)
+	codeUnpackTimeType  = mongoerr.Code(5346504)
+	codeUnpackMetaType  = mongoerr.Code(5346505)
+	codeUnpackUnknown   = mongoerr.Code(5346506)
+	codeUnpackNoTime    = mongoerr.Code(5346508)
+)
+
+// unpackBucket is $_internalUnpackBucket.
+type unpackBucket struct {
+	opts             timeseries.Options
+	wanted, unwanted map[string]bool
+	events           *match // what the measurements must satisfy; nil for nothing
+	pruner           *timeseries.Pruner
+}
+
+func parseUnpackBucket(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(codeUnpackSpec, "$_internalUnpackBucket specification must be an object, got: %s", arg.Type)
+	}
+	u := &unpackBucket{}
+	for it := arg.Doc().Iter(); it.Next(); {
+		if err := u.option(string(it.Key()), it.Value(), opts); err != nil {
+			return nil, err
+		}
+	}
+	if u.opts.Time == "" {
+		return nil, mongoerr.New(codeUnpackNoTime, "The $_internalUnpackBucket stage requires a timeField parameter")
+	}
+	if u.events != nil {
+		u.pruner = u.opts.NewPruner(u.events.filter.Spec())
+	}
+	return []stage{u}, nil
+}
+
+func (u *unpackBucket) option(name string, v bsonx.Value, opts Options) (err error) {
+	switch name {
+	case "include", "exclude":
+		if u.wanted != nil || u.unwanted != nil {
+			return mongoerr.New(codeUnpackTwice, "The $_internalUnpackBucket stage expects at most one of include/exclude parameters to be specified")
+		}
+		fields, err := fieldSet(v)
+		if name == "include" {
+			u.wanted = fields
+		} else {
+			u.unwanted = fields
+		}
+		return err
+	case "timeField":
+		u.opts.Time, err = fieldName(name, v, codeUnpackTimeType)
+	case "metaField":
+		u.opts.Meta, err = fieldName(name, v, codeUnpackMetaType)
+	case "eventFilter":
+		var stages []stage
+		if stages, err = parseMatch(v, opts); err == nil {
+			u.events = stages[0].(*match)
+		}
+	case "bucketMaxSpanSeconds", "fixedBuckets", "assumeNoMixedSchemaData", "usesExtendedRange":
+	default:
+		return mongoerr.New(codeUnpackUnknown, "unrecognized parameter to $_internalUnpackBucket: %s", name)
+	}
+	return err
+}
+
+func fieldName(name string, v bsonx.Value, code mongoerr.Code) (string, error) {
+	if v.Type != bsonx.TypeString {
+		return "", mongoerr.New(code, "%s field must be a string, got: %s", name, v.Type)
+	}
+	return v.Str(), nil
+}
+
+func fieldSet(v bsonx.Value) (map[string]bool, error) {
+	if v.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(codeUnpackFields, "include or exclude field must be an array, got: %s", v.Type)
+	}
+	fields := map[string]bool{}
+	for it := v.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeString {
+			return nil, mongoerr.New(codeUnpackFieldType, "include or exclude field element must be a string, got: %s", it.Value().Type)
+		}
+		fields[it.Value().Str()] = true
+	}
+	return fields, nil
+}
+
+func (u *unpackBucket) open(src Source, _ *Env) Source {
+	return &unpackSource{input: input{src}, stage: u, unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted)}
+}
+
+type unpackSource struct {
+	input
+	stage    *unpackBucket
+	unpacker *timeseries.Unpacker
+}
+
+// Next implements Source. A bucket has too few measurements to look at the context between them.
+func (s *unpackSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	for {
+		doc := s.unpacker.Next()
+		if doc == nil {
+			bucket, err := s.src.Next(ctx)
+			if err != nil || bucket == nil {
+				return nil, err
+			}
+			if s.stage.pruner.Skips(bucket) {
+				continue
+			}
+			if err := s.unpacker.Start(bucket); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if s.stage.events == nil {
+			return doc, nil
+		}
+		ok, err := s.stage.events.filter.Match(doc)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return doc, nil
+		}
+	}
+}
+
+// Save implements Source. What is left of the bucket is kept.
+func (s *unpackSource) Save() {
+	s.unpacker.Detach()
+	s.input.Save()
+}
+
+// TopFields returns the names of the fields that the pipeline reads of its documents; all is true where it may read any.
+func (p *Pipeline) TopFields() (fields map[string]bool, all bool) {
+	n := &needs{}
+	for _, s := range p.steps {
+		reader, ok := s.stage.(needer)
+		if !ok {
+			return nil, true
+		}
+		reader.needs(n)
+		if n.whole {
+			return nil, true
+		}
+		if n.done {
+			fields = map[string]bool{}
+			for _, path := range n.paths {
+				fields[top(path)] = true
+			}
+			return fields, false
+		}
+	}
+	return nil, true
+}
