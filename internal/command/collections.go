@@ -111,9 +111,11 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 // query is nil where there is no name, so that the first stage makes the documents.
 func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
 	base, c, stages := p.service.resolveView(db, name, stages)
+	hint := p.hint
 	if c != nil && c.Kind == catalog.KindTimeseries {
 		if c = p.service.Store.Buckets(c); c != nil {
 			base, stages = c.Name, unpack(c, stages, vars, p)
+			hint = bucketHint(c.Timeseries, hint)
 		}
 	}
 	disabled := p.service.disabledRules()
@@ -133,7 +135,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	}
 	lead, rest := parsed.Split()
 	q := &plan.Query{
-		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: p.hint, Collation: p.collation, AllowDiskUse: p.allowDiskUse,
+		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: hint, Collation: p.collation, AllowDiskUse: p.allowDiskUse,
 	}
 	if !lead.Filter.IsEmpty() {
 		opts := filter.FindOptions(vars, p.now)

@@ -40,6 +40,9 @@ func runCollMod(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
+	if buckets := req.Service.Store.Buckets(c); buckets != nil {
+		return modifySeries(req, c, buckets, reply)
+	}
 	if err := checkCollMod(req, c); err != nil {
 		return err
 	}

@@ -35,6 +35,11 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
+	if existed != nil && existed.Timeseries != nil {
+		if specs, err = bucketIndexes(existed.Timeseries, specs); err != nil {
+			return err
+		}
+	}
 	before, missing, err := buildMissing(ctx, req, name, specs)
 	if err != nil {
 		return err
@@ -69,6 +74,9 @@ func buildMissing(ctx context.Context, req *Request, name string, specs []*index
 			continue
 		}
 		before = len(c.Indexes) + 1
+		if c.Timeseries != nil {
+			before-- // there is no index on _id
+		}
 		missing, err = newIndexes(c, specs)
 		if err != nil || len(missing) == 0 {
 			return before, nil, err

@@ -25,7 +25,11 @@ func runDropIndexes(_ context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
-	names, all, err := indexesToDrop(c, req.Get("index"))
+	index := req.Get("index")
+	if c.Timeseries != nil && index.Type == bsonx.TypeDocument {
+		index = bsonx.Document(c.Timeseries.BucketKey(index.Doc()))
+	}
+	names, all, err := indexesToDrop(c, index)
 	if err != nil {
 		return err
 	}

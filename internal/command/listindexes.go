@@ -32,6 +32,9 @@ func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) err
 	if _, err := req.existing(name); err != nil {
 		return err
 	}
+	if buckets := req.Service.Store.Buckets(c); buckets != nil {
+		return replyList(ctx, req, reply, name, seriesIndexes(buckets))
+	}
 	docs := []bsonx.Doc{idIndexSpec}
 	if spec := clusteredIndexSpec(c.Options); spec != nil {
 		docs[0] = spec

@@ -157,6 +157,9 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 	if err := spec.complete(); err != nil {
 		return nil, err
 	}
+	if err := checkCreateTTL(req); err != nil {
+		return nil, err
+	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	if v := req.Get("expireAfterSeconds"); !v.IsMissing() {
@@ -173,7 +176,8 @@ func (s *Service) createSeries(db, name string, options bsonx.Doc) (*table.Colle
 	var indexes []bsonx.Doc
 	if o.Meta != "" {
 		key := bsonx.NewDoc(o.Meta, 1, o.Time, 1)
-		indexes = append(indexes, bsonx.NewDoc("v", 2, "key", o.BucketKey(key), "name", o.Meta+"_1_"+o.Time+"_1"))
+		spec := bsonx.NewDoc("v", 2, "key", key, "name", o.Meta+"_1_"+o.Time+"_1")
+		indexes = append(indexes, bucketIndex(o, spec))
 	}
 	return s.Store.CreateTimeseries(db, name, options, indexes...)
 }

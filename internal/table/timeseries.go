@@ -35,14 +35,14 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 		clustered.Bool("clusteredIndex", true)
 		clustered.Fields(options)
 		clustered.End()
-		buckets = newEntry(ch, db, timeseries.BucketsName(name), catalog.KindCollection, clustered.Bytes())
+		buckets = newEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, clustered.Bytes())
 		for _, spec := range indexes {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
 			ix.Ready, ix.Enforced = true, true
 			buckets.Indexes = append(buckets.Indexes, ix)
 		}
 		ch.Put(buckets)
-		ch.Put(newEntry(ch, db, name, catalog.KindTimeseries, options))
+		ch.Put(newEntry(ch.NewID, db, name, catalog.KindTimeseries, options))
 		return s.logCreate(ch, buckets)
 	})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
@@ -217,7 +216,7 @@ type MeasurementDelete struct {
 
 // DeleteMeasurements runs a delete statement in a time-series collection and returns how many measurements it removed.
 func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete, opts Options) (n int64, err error) {
-	reader := exec.NewReader(e.store.Engine())
+	reader := e.reader(opts)
 	defer reader.Close()
 	reader.Pin()
 	if !e.store.IsCurrent(st.Buckets.Coll) {
@@ -235,7 +234,7 @@ func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete
 		}
 		key := slices.Clone(row.RecordKey)
 		var removed int64
-		err = retry(ctx, func() error {
+		err = retry(ctx, opts, func() error {
 			var err error
 			removed, err = e.deleteFrom(ctx, st, key, opts)
 			return err
@@ -252,7 +251,7 @@ func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete
 
 // deleteFrom deletes measurements of one bucket.
 func (e *Executor) deleteFrom(ctx context.Context, st *MeasurementDelete, key []byte, opts Options) (int64, error) {
-	w, err := e.store.BeginWrite(st.Buckets.Coll)
+	w, err := e.begin(st.Buckets.Coll, opts)
 	if err != nil {
 		return 0, err
 	}

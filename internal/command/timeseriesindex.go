@@ -1,0 +1,170 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/timeseries"
+)
+
+// An index on a time-series collection is one on its buckets, whose specification keeps the one on measurements.
+
+const originalSpec = "originalSpec"
+
+// bucketIndex returns the specification of the index on buckets that stands for one on measurements.
+func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := spec.Iter(); it.Next(); {
+		switch name, v := string(it.Key()), it.Value(); name {
+		case "key":
+			b.Doc(name, o.BucketKey(v.Doc()))
+		case "partialFilterExpression":
+			b.Doc(name, o.BucketFilter(v.Doc(), nil))
+		case "sparse", "expireAfterSeconds": // bounds are missing only where the field is; buckets expire by their own rule
+		default:
+			b.Value(name, v)
+		}
+	}
+	b.Doc(originalSpec, spec)
+	b.End()
+	return b.Bytes()
+}
+
+// bucketIndexes checks the specifications of indexes on measurements and returns those on buckets.
+func bucketIndexes(o *timeseries.Options, specs []*indexSpec) ([]*indexSpec, error) {
+	out := make([]*indexSpec, len(specs))
+	for i, s := range specs {
+		if err := checkSeriesIndex(o, s); err != nil {
+			return nil, err
+		}
+		onBuckets, err := parseIndexSpec(bucketIndex(o, s.stored()))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = onBuckets
+	}
+	return out, nil
+}
+
+// checkSeriesIndex refuses indexes that time-series collections do not have.
+func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
+	switch {
+	case s.unique:
+		return invalidSeries("Unique indexes are not supported on time-series collections")
+	case s.wildcard:
+		return invalidSeries("Wildcard indexes are not supported on time-series collections")
+	case !s.ttl.IsMissing() && (s.key.Len() != 1 || string(s.key.First().Key) != o.Time):
+		return invalidSeries("TTL indexes are not supported on time-series collections")
+	case !s.ttl.IsMissing() && s.partial.IsEmpty():
+		return invalidSeries("TTL indexes on time-series collections must have a partialFilterExpression on the metaField")
+	}
+	if _, ok := o.MetaOnly(s.partial); !s.ttl.IsMissing() && !ok {
+		return invalidSeries("TTL indexes on time-series collections can only have a partialFilterExpression on the metaField")
+	}
+	for it := s.key.Iter(); it.Next(); {
+		path := string(it.Key())
+		kind := ""
+		if it.Value().Type == bsonx.TypeString {
+			kind = it.Value().Str()
+		}
+		switch {
+		case kind == "text":
+			return invalidSeries("Text indexes are not supported on time-series collections")
+		case o.IsMetaOrTime(path):
+		case s.sparse:
+			return invalidSeries("Sparse indexes are not supported on time-series measurements")
+		case kind == "hashed" || kind == "2d":
+			return invalidSeries("Index type '%s' is only supported on the metaField of a time-series collection", kind)
+		}
+	}
+	return nil
+}
+
+// seriesIndexes returns the specifications of the indexes on a time-series collection.
+func seriesIndexes(buckets *table.Collection) []bsonx.Doc {
+	var out []bsonx.Doc
+	for _, ix := range buckets.Indexes {
+		original := ix.Spec.Lookup(originalSpec)
+		if original.Type != bsonx.TypeDocument {
+			continue
+		}
+		out = append(out, withField(original.Doc(), "hidden", ix.Spec.Lookup("hidden")))
+	}
+	return out
+}
+
+// seriesModFields are the fields of collMod's option timeseries.
+var seriesModFields = timeseriesFields[2:]
+
+// modifySeries runs collMod on a time-series collection.
+func modifySeries(req *Request, c, buckets *table.Collection, reply *bsonx.Builder) error {
+	for _, option := range []string{
+		"validator", "validationLevel", "validationAction", "viewOn", "pipeline", "recordPreImages", "changeStreamPreAndPostImages", "cappedSize", "cappedMax",
+	} {
+		if req.Has(option) {
+			return invalidSeries("option not supported on a time-series collection: %s", option)
+		}
+	}
+	if err := checkModifyTTL(req, c.Options); err != nil {
+		return err
+	}
+	options, changed, err := modifiedSeries(req, c.Options)
+	if err != nil {
+		return err
+	}
+	if index := req.Doc("index"); index != nil {
+		if err := modifyIndex(req, buckets, index, reply); err != nil {
+			return err
+		}
+	}
+	options, expires := modifyTTL(req, options)
+	if !changed && !expires || req.Bool("dryRun") {
+		return nil
+	}
+	return req.Service.Store.SetTimeseriesOptions(c, options)
+}
+
+// modifiedSeries puts collMod's option timeseries into the options of a collection. Buckets may only become wider.
+func modifiedSeries(req *Request, options bsonx.Doc) (bsonx.Doc, bool, error) {
+	doc := req.Doc("timeseries")
+	if doc == nil {
+		return options, false, nil
+	}
+	next, err := parseSeries("collMod.timeseries", doc, seriesModFields)
+	if err != nil || next.granularity == "" && next.span == 0 && next.rounding == 0 {
+		return options, false, err
+	}
+	old := options.Lookup("timeseries").Doc()
+	now, current := timeseries.FromOptions(options), ""
+	if v := old.Lookup("granularity"); v.Type == bsonx.TypeString {
+		current = v.Str()
+	}
+	next.time, next.meta = now.Time, now.Meta
+	if err := next.completeSpan(); err != nil {
+		return nil, false, err
+	}
+	if next.granularity != "" && current != "" && granularityStep(current, next.granularity) > 1 || next.span < now.Span ||
+		next.granularity == "" && next.rounding < now.Rounding {
+		return nil, false, mongoerr.New(mongoerr.InvalidOptions,
+			"Invalid transition for timeseries.granularity. Can only transition from 'seconds' to 'minutes' or 'minutes' to 'hours'.")
+	}
+	if next.granularity == current && next.span == now.Span {
+		return options, false, nil
+	}
+	return withField(options, "timeseries", bsonx.Document(next.stored(false))), true, nil
+}
+
+// granularityStep returns how many steps coarser a granularity is than another one.
+func granularityStep(from, to string) int {
+	step := 0
+	for i, g := range timeseries.Granularities {
+		if g.Name == from {
+			step -= i
+		}
+		if g.Name == to {
+			step += i
+		}
+	}
+	return step
+}
