@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -18,7 +19,7 @@ func collationFor(v bsonx.Value, c *table.Collection) (*collation.Collator, erro
 		return fallback, nil
 	}
 	own, err := collation.Parse(v.Doc())
-	if err == nil && isView(c) && !own.Same(fallback) {
+	if err == nil && c != nil && c.Kind == catalog.KindView && !own.Same(fallback) {
 		err = mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation: %s.%s", c.DB, c.Name)
 	}
 	return own, err

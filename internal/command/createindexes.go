@@ -36,7 +36,7 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 		return err
 	}
 	if existed != nil && existed.Timeseries != nil {
-		if specs, err = bucketIndexes(existed.Timeseries, specs); err != nil {
+		if specs, err = bucketIndexes(existed, specs); err != nil {
 			return err
 		}
 	}

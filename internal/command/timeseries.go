@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -165,6 +166,12 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 	if v := req.Get("expireAfterSeconds"); !v.IsMissing() {
 		b.Int64("expireAfterSeconds", saturatingInt64(v))
 	}
+	switch v, err := normalizedCollation(req.Get("collation")); {
+	case err != nil:
+		return nil, err
+	case v.Type == bsonx.TypeDocument && v.Doc().Len() > 1:
+		b.Value("collation", v)
+	}
 	b.Doc("timeseries", spec.stored(true))
 	b.End()
 	return b.Bytes(), nil
@@ -188,7 +195,11 @@ func unpackStage(o *timeseries.Options, include []string, events bsonx.Doc) bson
 	b.StartDoc()
 	b.StartDocField(pipeline.UnpackBucket)
 	if include != nil {
-		b.Value("include", bsonx.ValueOf(include))
+		b.StartArrayField("include")
+		for _, name := range include {
+			b.Elem(bsonx.String(name))
+		}
+		b.End()
 	}
 	b.String("timeField", o.Time)
 	if o.Meta != "" {
@@ -223,18 +234,20 @@ func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *pipel
 		predicates, rest = append(predicates, first.Value), rest[1:]
 	}
 	query := conjunction(predicates)
-	if _, err := filter.Parse(query, filter.FindOptions(vars, p.now)); err != nil {
+	opts := filter.FindOptions(vars, p.now)
+	opts.Collation = p.collation
+	if _, err := filter.Parse(query, opts); err != nil {
 		return append([]bsonx.Value{unpackStage(o, nil, nil)}, stages...) // who parses the stages fails
 	}
 	var include []string
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.now, DB: c.DB})
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.now, DB: c.DB, Collation: p.collation})
 	if err == nil {
 		if fields, all := parsed.TopFields(); !all {
 			include = slices.Sorted(maps.Keys(fields))
 		}
 	}
 	var out []bsonx.Value
-	if buckets := o.BucketFilter(query, measuredIndexes(c)); !buckets.IsEmpty() {
+	if buckets := o.BucketFilter(query, measuredIndexes(c, p.collation)); !buckets.IsEmpty() {
 		out = append(out, bsonx.Document(bsonx.NewDoc("$match", buckets)))
 	}
 	out = append(out, unpackStage(o, include, o.Residual(query)))
@@ -253,8 +266,12 @@ func conjunction(predicates []bsonx.Value) bsonx.Doc {
 	}
 }
 
-// measuredIndexes tells which measured fields an index of buckets begins with.
-func measuredIndexes(c *table.Collection) func(path string) bool {
+// measuredIndexes tells which measured fields indexes of buckets have. Bounds of strings are of bytes: they say nothing under a
+// collation.
+func measuredIndexes(c *table.Collection, co *collation.Collator) func(path string) bool {
+	if co != nil {
+		return nil
+	}
 	fields := map[string]bool{}
 	for _, ix := range c.Indexes {
 		for _, path := range c.Timeseries.Measured(ix.Key) {
@@ -267,7 +284,9 @@ func measuredIndexes(c *table.Collection) func(path string) bool {
 // deleteMeasurements runs a delete on a time-series collection.
 func (r *Request) deleteMeasurements(ctx context.Context, c *table.Collection, st *write.DeleteStatement, query bsonx.Doc, opts write.Options) (int64, error) {
 	o := c.Timeseries
-	buckets, err := filter.Parse(o.BucketFilter(query, measuredIndexes(c)), filter.FindOptions(nil, r.Now))
+	find := filter.FindOptions(nil, r.Now)
+	find.Collation = st.Filter.Collation()
+	buckets, err := filter.Parse(o.BucketFilter(query, measuredIndexes(c, find.Collation)), find)
 	if err != nil {
 		return 0, err
 	}
@@ -305,7 +324,7 @@ func (r *Request) updateSeries(ctx context.Context, c *table.Collection, sc scop
 	onBuckets := *spec
 	onBuckets.query, onBuckets.mods, onBuckets.hint = query, bsonx.Document(mods), bucketHint(o, spec.hint)
 	st := new(write.UpdateStatement)
-	if err := r.compileUpdate(sc, &onBuckets, st); err != nil {
+	if err := r.compileUpdate(sc, c.DB, c.Name, &onBuckets, st); err != nil {
 		return write.UpdateResult{}, err
 	}
 	st.Coll = c
@@ -335,8 +354,8 @@ func (s *Service) seriesOf(db, name string) *table.Collection {
 }
 
 // bucketQuery is the query on buckets of a write command on a time-series collection that is explained.
-func (r *Request) bucketQuery(c *table.Collection, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+func (r *Request) bucketQuery(c *table.Collection, sc scope, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
 	o := c.Timeseries
-	f, err := filter.Parse(o.BucketFilter(query, measuredIndexes(c)), filter.FindOptions(nil, r.Now))
-	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Hint: bucketHint(o, hint), AllowDiskUse: true}, err
+	f, err := sc.filter(o.BucketFilter(query, measuredIndexes(c, sc.collation)))
+	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.collation, Hint: bucketHint(o, hint), AllowDiskUse: true}, err
 }

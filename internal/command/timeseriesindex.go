@@ -32,13 +32,13 @@ func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 }
 
 // bucketIndexes checks the specifications of indexes on measurements and returns those on buckets.
-func bucketIndexes(o *timeseries.Options, specs []*indexSpec) ([]*indexSpec, error) {
-	out := make([]*indexSpec, len(specs))
+func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error) {
+	o, out := c.Timeseries, make([]*indexSpec, len(specs))
 	for i, s := range specs {
 		if err := checkSeriesIndex(o, s); err != nil {
 			return nil, err
 		}
-		onBuckets, err := parseIndexSpec(bucketIndex(o, s.stored()))
+		onBuckets, err := parseIndexSpec(bucketIndex(o, s.stored(c.Collation)))
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func parseUnpackBucket(arg bsonx.Value, opts Options) ([]stage, error) {
 	if u.opts.Time == "" {
 		return nil, mongoerr.New(codeUnpackNoTime, "The $_internalUnpackBucket stage requires a timeField parameter")
 	}
-	if u.events != nil {
+	if u.events != nil && opts.Collation == nil {
 		u.pruner = u.opts.NewPruner(u.events.filter.Spec())
 	}
 	return []stage{u}, nil
