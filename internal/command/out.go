@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/timeseries"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -18,6 +19,10 @@ import (
 
 // Out implements pipeline.Writer.
 func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+	existing := p.service.Store.Lookup(target.DB, target.Coll)
+	if target.Timeseries != nil || existing != nil && existing.Kind == catalog.KindTimeseries {
+		return p.request().replaceSeries(ctx, src, target, existing, p.writes)
+	}
 	return p.request().replaceBy(ctx, src, &namespace{target.DB, target.Coll}, p.writes)
 }
 
@@ -50,6 +55,55 @@ func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *na
 		return err
 	}
 	return r.Service.Store.Rename(out, target.db, target.name, true)
+}
+
+// The codes of MongoDB's checks of a time-series target.
+const (
+	codeOutNoSeries    = mongoerr.Code(7268700)
+	codeOutOtherSeries = mongoerr.Code(7406103)
+)
+
+// replaceSeries puts a time-series collection of what src yields in the place of existing, if there is one.
+func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target *pipeline.Out, existing *table.Collection, opts write.Options) error {
+	if existing != nil && existing.Kind != catalog.KindTimeseries {
+		return mongoerr.New(codeOutNoSeries, "Cannot create a time-series collection from a non time-series collection or view: %s", existing.Namespace())
+	}
+	options := bsonx.NewDoc()
+	if target.Timeseries != nil {
+		spec, err := parseSeries("$out.timeseries", target.Timeseries, timeseriesFields)
+		if err == nil {
+			err = spec.complete()
+		}
+		if err != nil {
+			return err
+		}
+		options = bsonx.NewDoc("timeseries", spec.stored(true))
+	}
+	var indexes []bsonx.Doc
+	if old := r.Service.Store.Buckets(existing); old != nil {
+		if target.Timeseries != nil && *timeseries.FromOptions(options) != *old.Timeseries {
+			return mongoerr.New(codeOutOtherSeries, "Time-series options provided must match those of the existing collection %s", existing.Namespace())
+		}
+		options = existing.Options
+		for _, ix := range old.Indexes {
+			indexes = append(indexes, ix.Spec)
+		}
+	} else {
+		indexes = firstIndexes(timeseries.FromOptions(options))
+	}
+	id := table.NewUUID()
+	name := table.UnfinishedPrefix + hex.EncodeToString(id[:])
+	out, err := r.Service.Store.CreateTimeseries(target.DB, name, options, indexes...)
+	if err != nil {
+		return err
+	}
+	if err := r.fillOut(ctx, src, out, opts); err != nil {
+		if dropErr := r.Service.Store.Drop(out); dropErr != nil {
+			r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
+		}
+		return err
+	}
+	return r.Service.Store.RenameTimeseries(r.Service.Store.OfBuckets(out), target.DB, target.Coll, true)
 }
 
 // newOut makes a collection with the options and indexes of the one that it will replace.

@@ -86,10 +86,10 @@ func (s *seriesSpec) complete() error {
 			return invalidSeries("'timeField' and 'metaField' must be top-level fields and not contain a '.': %s", name)
 		}
 	}
-	switch {
-	case s.meta == "_id":
+	switch s.meta {
+	case "_id":
 		return invalidSeries("'metaField' cannot be \"_id\"")
-	case s.meta == s.time:
+	case s.time:
 		return invalidSeries("'timeField' and 'metaField' cannot be the same")
 	}
 	return s.completeSpan()
@@ -179,14 +179,16 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 
 // createSeries makes a time-series collection. With a metaField it has an index on that and the time.
 func (s *Service) createSeries(db, name string, options bsonx.Doc) (*table.Collection, error) {
-	o := timeseries.FromOptions(options)
-	var indexes []bsonx.Doc
-	if o.Meta != "" {
-		key := bsonx.NewDoc(o.Meta, 1, o.Time, 1)
-		spec := bsonx.NewDoc("v", 2, "key", key, "name", o.Meta+"_1_"+o.Time+"_1")
-		indexes = append(indexes, bucketIndex(o, spec))
+	return s.Store.CreateTimeseries(db, name, options, firstIndexes(timeseries.FromOptions(options))...)
+}
+
+// firstIndexes are the specifications of the indexes that a time-series collection has from the beginning.
+func firstIndexes(o *timeseries.Options) []bsonx.Doc {
+	if o.Meta == "" {
+		return nil
 	}
-	return s.Store.CreateTimeseries(db, name, options, indexes...)
+	key := bsonx.NewDoc(o.Meta, 1, o.Time, 1)
+	return []bsonx.Doc{bucketIndex(o, bsonx.NewDoc("v", 2, "key", key, "name", o.Meta+"_1_"+o.Time+"_1"))}
 }
 
 // unpackStage is the stage that makes measurements of buckets.
@@ -290,11 +292,18 @@ func (r *Request) deleteMeasurements(ctx context.Context, c *table.Collection, s
 	if err != nil {
 		return 0, err
 	}
+	if opts.Txn != nil {
+		return 0, errSeriesInTxn
+	}
 	return r.Service.Writes.DeleteMeasurements(ctx, &write.MeasurementDelete{
 		Buckets: write.Query{Coll: c, Filter: buckets, Hint: bucketHint(o, st.Hint)},
 		Filter:  st.Filter, One: st.One, Deleted: st.Deleted,
 	}, opts)
 }
+
+// errSeriesInTxn refuses writes of time-series collections in multi-document transactions.
+var errSeriesInTxn = mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+	"Cannot write to a time-series collection in a multi-document transaction")
 
 // bucketHint turns the key pattern of a hint into that of the buckets.
 func bucketHint(o *timeseries.Options, hint bsonx.Value) bsonx.Value {
@@ -308,6 +317,9 @@ func bucketHint(o *timeseries.Options, hint bsonx.Value) bsonx.Value {
 // finds.
 func (r *Request) updateSeries(ctx context.Context, c *table.Collection, sc scope, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
 	o := c.Timeseries
+	if opts.Txn != nil {
+		return write.UpdateResult{}, errSeriesInTxn
+	}
 	mods, err := o.MetaUpdate(spec.mods)
 	if err != nil {
 		return write.UpdateResult{}, err

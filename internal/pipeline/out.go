@@ -18,7 +18,11 @@ type Writer interface {
 }
 
 // Out is $out.
-type Out struct{ DB, Coll string }
+type Out struct {
+	DB, Coll string
+	// Timeseries are the options of a time-series target; nil where they are not given.
+	Timeseries bsonx.Doc
+}
 
 func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
 	out := &Out{DB: opts.DB}
@@ -52,6 +56,9 @@ func (o *Out) read(spec bsonx.Doc) error {
 			if err := checkTimeseries(v); err != nil {
 				return err
 			}
+			if v.Type == bsonx.TypeDocument {
+				o.Timeseries = v.Doc().Clone()
+			}
 			continue
 		}
 		into, ok := fields[name]
@@ -67,9 +74,6 @@ func (o *Out) read(spec bsonx.Doc) error {
 		if spec.Lookup(name).IsMissing() {
 			return mongoerr.New(40414, "BSON field '$out.%s' is missing but a required field", name)
 		}
-	}
-	if !spec.Lookup("timeseries").IsMissing() {
-		return mongoerr.New(mongoerr.NotImplemented, "$out to a time series collection is not supported yet")
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
-	"github.com/sheafdb/sheaf/internal/timeseries"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
 // The key space. A record's key is its collection's prefix and its record id; an index entry's key is its index's prefix,

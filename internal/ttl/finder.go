@@ -19,11 +19,11 @@ const lockPatience = 20 * time.Millisecond
 // indexFinder finds the TTL indexes and the clustered collections with expireAfterSeconds.
 func indexFinder(store *table.Store, writes *write.Executor) Finder {
 	return func(c *table.Collection, now time.Time) (targets []Target, invalid int, err error) {
-		if c.Kind != catalog.KindCollection {
+		if c.Kind != catalog.KindCollection || c.Timeseries != nil {
 			return nil, 0, nil
 		}
 		add := func(name string, s *scan) {
-			s.store, s.writes, s.coll = store, writes, c
+			s.store, s.writes, s.coll, s.first = store, writes, c, bsonx.Date(math.MinInt64)
 			targets = append(targets, Target{Coll: c, Name: name, Delete: s.delete})
 		}
 		if after := c.Options.Lookup("expireAfterSeconds"); after.Type.IsNumber() && !c.Options.Lookup("clusteredIndex").IsMissing() {
@@ -81,6 +81,7 @@ type scan struct {
 	writes *write.Executor
 	coll   *table.Collection
 	ix     *table.Index // nil for the _id by which a collection is clustered
+	first  bsonx.Value  // of the values that are looked at
 	limit  bsonx.Value
 	match  func(bsonx.Doc) (bool, error)
 	next   []byte
@@ -88,7 +89,7 @@ type scan struct {
 
 // delete is a Target's Delete.
 func (s *scan) delete(ctx context.Context, limit int) (deleted int, more bool, err error) {
-	keys, next, err := s.store.KeysBetween(s.coll, s.ix, bsonx.Date(math.MinInt64), s.limit, s.next, limit)
+	keys, next, err := s.store.KeysBetween(s.coll, s.ix, s.first, s.limit, s.next, limit)
 	if err != nil {
 		return 0, false, err
 	}

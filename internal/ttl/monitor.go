@@ -60,7 +60,7 @@ type Monitor struct {
 // New returns a monitor of a store. The finders are asked beside the one for indexes and clustered collections.
 func New(store *table.Store, writes *write.Executor, c clock.Clock, log *slog.Logger, finders ...Finder) *Monitor {
 	m := &Monitor{store: store, clock: c, log: log, changed: make(chan struct{}, 1)}
-	m.finders = append([]Finder{indexFinder(store, writes)}, finders...)
+	m.finders = append([]Finder{indexFinder(store, writes), bucketFinder(store, writes)}, finders...)
 	m.sleep.Store(int64(DefaultSleep / time.Second))
 	return m
 }

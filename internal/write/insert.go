@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -96,6 +97,10 @@ func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []b
 	}
 	defer w.Close()
 	if c.Timeseries != nil {
+		if opts.Txn != nil {
+			return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+				"Cannot insert into a time-series collection in a multi-document transaction: %s", c.Namespace())
+		}
 		if err := insertMeasurements(ctx, w, docs); err != nil {
 			return err
 		}
