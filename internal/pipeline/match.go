@@ -71,13 +71,20 @@ type nothing struct{ input }
 // Next implements Source.
 func (*nothing) Next(context.Context) (bsonx.Doc, error) { return nil, nil }
 
+// matchInterval is how many documents that do not match pass between two looks at the context: the stages before may take
+// long for each.
+const matchInterval = 64
+
 type matchSource struct {
 	input
 	filter *filter.Filter
 }
 
 func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	for {
+	for n := 1; ; n++ {
+		if n%matchInterval == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		doc, err := s.src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err

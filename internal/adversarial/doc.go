@@ -1,0 +1,13 @@
+// Package adversarial sends a database what would take it down: pipelines that grow without bound, nest too deeply, run for
+// ever, or are wrong in every way, over TCP and embedded. It has tests only.
+//
+// What is checked:
+//
+//  1. Each such command fails with MongoDB's code, and the database answers afterwards.
+//  2. The process's memory stays bounded.
+//  3. Every stage that gathers its input stops soon after the deadline of its command, after killOp, and after its client
+//     went away.
+//  4. A cursor over very many documents runs in constant memory (with -long: ten million).
+//
+// To add a command, write it into the table of cases_test.go as Extended JSON.
+package adversarial

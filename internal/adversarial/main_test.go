@@ -1,0 +1,106 @@
+package adversarial
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// onEachConnection runs a test with a database that is embedded, and with one over TCP.
+func onEachConnection(t *testing.T, test func(t *testing.T, db *mongo.Database)) {
+	t.Run("embedded", func(t *testing.T) { test(t, sheaftest.New(t).Database("d")) })
+	t.Run("served", func(t *testing.T) { test(t, served(t, sheaftest.Open(t, nil)).Database("d")) })
+}
+
+// served returns a client over TCP.
+func served(t *testing.T, db *sheaf.DB) *mongo.Client {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	go func() { _ = db.Serve(ctx, l) }()
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + l.Addr().String() + "/?directConnection=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+// parse reads a command in Extended JSON.
+func parse(t *testing.T, text string) bson.D {
+	t.Helper()
+	var cmd bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &cmd); err != nil {
+		t.Fatalf("%.200s: %v", text, err)
+	}
+	return cmd
+}
+
+// run runs a command and a cursor's batches to the end. It returns the code of the error, 0 where there is none.
+func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message string) {
+	t.Helper()
+	var reply struct {
+		Cursor struct {
+			ID int64  `bson:"id"`
+			NS string `bson:"ns"`
+		} `bson:"cursor"`
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*soon)
+	defer cancel()
+	err := db.RunCommand(ctx, cmd).Decode(&reply)
+	for err == nil && reply.Cursor.ID != 0 {
+		name := reply.Cursor.NS[len(db.Name())+1:]
+		err = db.RunCommand(ctx, bson.D{{Key: "getMore", Value: reply.Cursor.ID}, {Key: "collection", Value: name}}).Decode(&reply)
+	}
+	var failure mongo.CommandError
+	switch {
+	case err == nil:
+		return 0, ""
+	case errors.As(err, &failure):
+		return failure.Code, failure.Message
+	}
+	t.Fatalf("%.200v: %v", cmd, err)
+	return 0, ""
+}
+
+// watchMemory fails the test if the heap grows beyond a limit.
+func watchMemory(t *testing.T, limit uint64) {
+	t.Helper()
+	done, ended := make(chan struct{}), make(chan uint64)
+	go func() {
+		var most uint64
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+			select {
+			case <-done:
+				ended <- most
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(done)
+		most := <-ended
+		t.Logf("at most %d MiB", most>>20)
+		if most > limit {
+			t.Errorf("the heap took %d MiB, more than %d", most>>20, limit>>20)
+		}
+	})
+}

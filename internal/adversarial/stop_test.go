@@ -1,0 +1,176 @@
+package adversarial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// soon is how long after its end a command may go on, with room for a busy machine: a stage that does not stop goes on for
+// minutes.
+const soon = 5 * time.Second
+
+// blocking are stages that gather their input, or work for long on a document, each over an input that takes minutes.
+var blocking = map[string]string{
+	"group":           `{"$group": {"_id": "$i", "n": {"$sum": 1}}}`,
+	"group of one":    `{"$group": {"_id": null, "n": {"$avg": "$i"}}}`,
+	"sort":            `{"$sort": {"i": -1}}`,
+	"top sort":        `{"$sort": {"i": -1}}, {"$limit": 5}`,
+	"bucket":          `{"$bucket": {"groupBy": "$i", "boundaries": [0, 1e18]}}`,
+	"bucketAuto":      `{"$bucketAuto": {"groupBy": "$i", "buckets": 5}}`,
+	"setWindowFields": `{"$setWindowFields": {"sortBy": {"i": 1}, "output": {"r": {"$sum": "$i", "window": {"documents": [-5, 5]}}}}}`,
+	"window of all":   `{"$setWindowFields": {"output": {"r": {"$sum": "$i"}}}}`,
+	"fill":            `{"$fill": {"sortBy": {"i": 1}, "output": {"x": {"method": "linear"}}}}`,
+	"densify":         `{"$densify": {"field": "i", "range": {"step": 0.5, "bounds": "full"}}}`,
+	"facet":           `{"$facet": {"a": [{"$group": {"_id": null, "n": {"$sum": 1}}}], "b": [{"$count": "n"}]}}`,
+	"count":           `{"$count": "n"}`,
+	"sortByCount":     `{"$sortByCount": "$i"}`,
+	"sample":          `{"$sample": {"size": 5}}`,
+	"match":           `{"$match": {"i": -1}}`,
+	"expr match":      `{"$match": {"$expr": {"$lt": ["$i", 0]}}}`,
+	"regex match":     `{"$match": {"s": {"$regex": "(a+)+$"}}}`,
+	"redact":          `{"$redact": "$$PRUNE"}`,
+	"skip":            `{"$skip": 1000000000000}`,
+	"unwind":          `{"$set": {"a": []}}, {"$unwind": "$a"}`,
+	"replaceRoot":     `{"$replaceRoot": {"newRoot": {"i": "$i"}}}, {"$match": {"i": -1}}`,
+	"lookup":          `{"$lookup": {"from": "c", "localField": "i", "foreignField": "x", "as": "r"}}, {"$match": {"r": 5}}`,
+	"lookup pipeline": `{"$lookup": {"from": "c", "let": {"i": "$i"}, "pipeline": [{"$match": {"$expr": {"$eq": ["$x", "$$i"]}}}], "as": "r"}}, {"$match": {"r": 5}}`,
+	"graphLookup":     `{"$graphLookup": {"from": "c", "startWith": "$i", "connectFromField": "next", "connectToField": "x", "as": "r"}}, {"$match": {"r": 5}}`,
+	"inner lookup":    `{"$limit": 1}, {"$lookup": {"from": "c", "pipeline": [ENDLESS, {"$group": {"_id": "$i"}}], "as": "r"}}`,
+	"unionWith":       `{"$limit": 1}, {"$unionWith": {"coll": "c", "pipeline": [ENDLESS, {"$count": "n"}]}}`,
+	"out":             `{"$out": "o"}`,
+	"merge":           `{"$merge": {"into": "o"}}`,
+	"map in map":      `{"$limit": 1}, {"$set": {"x": {"$sum": {"$map": {"input": {"$range": [0, 100000]}, "in": {"$sum": {"$map": {"input": {"$range": [0, 100000]}, "as": "y", "in": 1}}}}}}}}`,
+	"filter":          `{"$limit": 1}, {"$set": {"x": {"$filter": {"input": {"$range": [0, 100000]}, "cond": {"$in": ["$$this", {"$filter": {"input": {"$range": [0, 100000]}, "cond": false}}]}}}}}`,
+	"reduce":          `{"$limit": 1}, {"$set": {"x": {"$reduce": {"input": {"$range": [0, 100000]}, "initialValue": 0, "in": {"$add": [{"$size": {"$range": [0, 100000]}}, "$$value"]}}}}}`,
+	"function":        `{"$limit": 1}, {"$set": {"x": {"$function": {"body": "function() { for (;;) {} }", "args": [], "lang": "js"}}}}`,
+	"accumulator":     `{"$group": {"_id": null, "x": {"$accumulator": {"init": "() => 0", "accumulate": "(s, i) => s + i", "accumulateArgs": ["$i"], "merge": "(a, b) => a + b", "lang": "js"}}}}`,
+}
+
+// endless is the beginning of a pipeline over the collection c that makes 10^12 documents.
+func endless() string {
+	stages := append([]string{`{"$limit": 1}`}, times(1_000_000)...)
+	return strings.Join(stages, ", ")
+}
+
+func blockingCommand(t *testing.T, stages string) bson.D {
+	t.Helper()
+	stages = strings.ReplaceAll(stages, "ENDLESS", endless())
+	return parse(t, `{"aggregate": "c", "cursor": {}, "pipeline": [`+endless()+`, `+stages+`]}`)
+}
+
+func newSmall(t *testing.T) *mongo.Database {
+	t.Helper()
+	db := sheaftest.New(t).Database("d")
+	for i := range 5 {
+		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "x", Value: i}, {Key: "next", Value: i + 1}, {Key: "s", Value: "aaaa!"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db
+}
+
+func TestDeadlineStopsStages(t *testing.T) {
+	watchMemory(t, 2<<30)
+	db := newSmall(t)
+	for name, stages := range blocking {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			code, message := run(t, db, append(blockingCommand(t, stages), bson.E{Key: "maxTimeMS", Value: 150}))
+			if code != 50 {
+				t.Errorf("code %d: %s", code, message)
+			}
+			if took := time.Since(start); took > soon {
+				t.Errorf("it took %v", took)
+			} else if took > time.Second {
+				t.Logf("it took %v", took)
+			}
+		})
+	}
+}
+
+// running returns the numbers of the operations with a comment.
+func running(t *testing.T, db *mongo.Database, comment string) []int64 {
+	t.Helper()
+	var ops struct {
+		InProg []struct {
+			OpID int64 `bson:"opid"`
+		} `bson:"inprog"`
+	}
+	err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}, {Key: "command.comment", Value: comment}}).Decode(&ops)
+	if err != nil {
+		t.Error(err)
+	}
+	var ids []int64
+	for _, op := range ops.InProg {
+		ids = append(ids, op.OpID)
+	}
+	return ids
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > soon {
+			t.Fatal(what)
+		}
+	}
+}
+
+func TestKillOpStopsStages(t *testing.T) {
+	db := newSmall(t)
+	for _, name := range []string{"group", "sort", "setWindowFields", "facet", "graphLookup", "out", "map in map", "function", "accumulator"} {
+		t.Run(name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				code, message := run(t, db, append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name}))
+				if code != 11601 {
+					t.Errorf("code %d: %s", code, message)
+				}
+			})
+			eventually(t, "the operation did not begin", func() bool { return len(running(t, db, name)) > 0 })
+			for _, id := range running(t, db, name) {
+				if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err(); err != nil {
+					t.Error(err)
+				}
+			}
+			start := time.Now()
+			wg.Wait()
+			if took := time.Since(start); took > soon {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// TestDisconnectStopsStages cancels the driver's context, which closes its connection.
+func TestDisconnectStopsStages(t *testing.T) {
+	onEachConnection(t, func(t *testing.T, db *mongo.Database) {
+		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"group", "sort", "map in map", "function"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if err := db.RunCommand(ctx, append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name})).Err(); !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+			eventually(t, fmt.Sprintf("%s did not begin", name), func() bool { return len(running(t, db, name)) > 0 })
+			cancel()
+			wg.Wait()
+			eventually(t, fmt.Sprintf("%s goes on though its client is gone", name), func() bool { return len(running(t, db, name)) == 0 })
+		}
+	})
+}
