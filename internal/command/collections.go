@@ -172,15 +172,11 @@ type stageSource struct {
 
 func (s *stageSource) done() bool { return s.ended != nil && s.ended() }
 
-// maxResultBytes bounds a document that a pipeline answers with, as the wire format does.
-const maxResultBytes = 16<<20 + 16<<10
-
 // Next implements session.Source.
 func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	doc, err := s.Source.Next(ctx)
-	if len(doc) > maxResultBytes {
-		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB)",
-			len(doc), len(doc), maxResultBytes)
+	if err != nil {
+		return nil, err
 	}
-	return doc, err
+	return doc, doc.CheckResult()
 }

@@ -10,6 +10,10 @@ const (
 	// maxExpressionBytes is how large an array or a document within an expression may be, as MongoDB's limit for $range and
 	// $reduce. What leaves the expression has the smaller limit of a document.
 	maxExpressionBytes = 100 << 20
+	// maxReduceDepth bounds the nesting of what $reduce gathers: a loop of it could make any.
+	maxReduceDepth = 2 * bsonx.DefaultMaxDepth
+	// depthInterval is after how many steps of $reduce that is looked at.
+	depthInterval = 32
 	// maxTextBytes is the length from which MongoDB makes no string.
 	maxTextBytes = 16 << 20
 	// maxUnchecked is how much work an expression does between two looks at whether its operation still runs.
@@ -33,6 +37,14 @@ func checkBytes(op string, n int) error {
 	}
 	return mongoerr.New(mongoerr.ExceededMemoryLimit, "%s would use too much memory (%d bytes) and cannot spill to disk. Memory limit: %d bytes",
 		op, n, maxExpressionBytes)
+}
+
+// checkReduced refuses what $reduce has gathered where it is nested too deeply.
+func checkReduced(v bsonx.Value) error {
+	if !v.Deeper(maxReduceDepth) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.Overflow, "$reduce accumulated value exceeded max allowable BSON depth")
 }
 
 // totalBytes adds up what values take.

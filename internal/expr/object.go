@@ -62,7 +62,11 @@ func (o *objectBuilder) set(key []byte, v bsonx.Value) {
 }
 
 func (o *objectBuilder) document() bsonx.Value {
-	b := bsonx.NewBuilder(nil)
+	size := 5 // the length and the end
+	for _, f := range o.fields {
+		size += len(f.Key) + len(f.Value.Data) + 2
+	}
+	b := bsonx.NewBuilder(make([]byte, 0, size))
 	b.StartDoc()
 	for _, f := range o.fields {
 		b.ValueBytes(f.Key, f.Value)

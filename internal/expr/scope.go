@@ -292,6 +292,7 @@ func (r *reduceExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
+	n := 0
 	for it := array.Iter(); it.Next(); {
 		ctx.Bind(r.slot, it.Value())
 		ctx.Bind(r.valueSlot, value)
@@ -301,8 +302,13 @@ func (r *reduceExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		if err := r.check(ctx, "$reduce", len(value.Data), len(value.Data)); err != nil {
 			return bsonx.Missing, err
 		}
+		if n++; n%depthInterval == 0 {
+			if err := checkReduced(value); err != nil {
+				return bsonx.Missing, err
+			}
+		}
 	}
-	return value, nil
+	return value, checkReduced(value)
 }
 
 func parseReduce(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {

@@ -155,15 +155,12 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 		b.Value(o.names[i], acc.Result())
 	}
 	b.End()
-	if b.Len() > maxResultBytes {
+	if b.Len() > bsonx.MaxResultBytes {
 		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge,
-			"BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB) First element: _id: %s", b.Len(), b.Len(), maxResultBytes, expr.Show(id))
+			"BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB) First element: _id: %s", b.Len(), b.Len(), bsonx.MaxResultBytes, expr.Show(id))
 	}
 	return b.Bytes(), nil
 }
-
-// maxResultBytes is how long a stage's document may be: 16 MiB and some room, as within MongoDB.
-const maxResultBytes = 16<<20 + 16<<10
 
 // compile prepares the reading of documents.
 func (g *group) compile() {

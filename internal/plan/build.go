@@ -160,11 +160,21 @@ func (b *builder) project(n *project) exec.Node {
 }
 
 func (b *builder) projector(p *projection.Projection) exec.Projector {
+	var apply exec.Projector = func(dst []byte, row *exec.Row) ([]byte, error) {
+		return p.Apply(dst, row.Doc, nil)
+	}
 	if len(p.MetaKinds()) > 0 {
-		return newMetaProjector(b.q, p)
+		apply = newMetaProjector(b.q, p)
+	}
+	if computed, _ := p.Computed(); len(computed) == 0 {
+		return apply
 	}
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
-		return p.Apply(dst, row.Doc, nil)
+		out, err := apply(dst, row)
+		if err != nil {
+			return nil, err
+		}
+		return out, bsonx.Doc(out[len(dst):]).CheckResult()
 	}
 }
 
