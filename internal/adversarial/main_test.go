@@ -59,8 +59,9 @@ func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message stri
 			NS string `bson:"ns"`
 		} `bson:"cursor"`
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithCancel(t.Context()) // of a deadline the driver makes a maxTimeMS
 	defer cancel()
+	defer time.AfterFunc(hang, cancel).Stop()
 	err := db.RunCommand(ctx, cmd).Decode(&reply)
 	for err == nil && reply.Cursor.ID != 0 {
 		name := reply.Cursor.NS[len(db.Name())+1:]

@@ -145,7 +145,10 @@ func (s *EmptyDocs) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Drain pulls a source to its end and calls f for each document.
 func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
-	for {
+	for n := 1; ; n++ {
+		if n%interruptInterval == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		doc, err := src.Next(ctx)
 		if err != nil || doc == nil {
 			return err

@@ -84,11 +84,16 @@ type unwindSource struct {
 	array bsonx.Doc // what is being unwound; nil between two documents
 	elems bsonx.Iter
 	next  int64
+	made  int
 }
 
 func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		if s.array != nil && s.elems.Next() {
+			// One document can become many, before which nothing else looks at the context.
+			if s.made++; s.made%interruptInterval == 0 && ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			s.next++
 			return s.result(s.elems.Value()), nil
 		}
