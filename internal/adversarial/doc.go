@@ -7,7 +7,9 @@
 //  2. The process's memory stays bounded.
 //  3. Every stage that gathers its input stops soon after the deadline of its command, after killOp, and after its client
 //     went away.
-//  4. A cursor over very many documents runs in constant memory (with -long: ten million).
+//  4. A cursor over very many documents runs in constant memory (with -adversarial.long: ten million).
+//
+// Without -adversarial.long only what is quick runs, over TCP.
 //
 // To add a command, write it into the table of cases_test.go as Extended JSON.
 package adversarial

@@ -3,6 +3,7 @@ package adversarial
 import (
 	"context"
 	"errors"
+	"flag"
 	"net"
 	"runtime"
 	"testing"
@@ -16,9 +17,21 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// onEachConnection runs a test with a database that is embedded, and with one over TCP.
+var long = flag.Bool("adversarial.long", false, "also run the attacks that take long, and all of them embedded too")
+
+// needsLong skips a test that takes long.
+func needsLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("runs with -adversarial.long")
+	}
+}
+
+// onEachConnection runs a test with a database over TCP, and with one that is embedded.
 func onEachConnection(t *testing.T, test func(t *testing.T, db *mongo.Database)) {
-	t.Run("embedded", func(t *testing.T) { test(t, sheaftest.New(t).Database("d")) })
+	if *long {
+		t.Run("embedded", func(t *testing.T) { test(t, sheaftest.New(t).Database("d")) })
+	}
 	t.Run("served", func(t *testing.T) { test(t, served(t, sheaftest.Open(t, nil)).Database("d")) })
 }
 

@@ -84,7 +84,7 @@ func TestDeadlineStopsStages(t *testing.T) {
 	for name, stages := range blocking {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			code, message := run(t, db, append(blockingCommand(t, stages), bson.E{Key: "maxTimeMS", Value: 150}))
+			code, message := run(t, db, append(blockingCommand(t, stages), bson.E{Key: "maxTimeMS", Value: 50}))
 			if code != 50 {
 				t.Errorf("code %d: %s", code, message)
 			}

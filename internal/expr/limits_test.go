@@ -35,9 +35,9 @@ func TestGrowthIsBounded(t *testing.T) {
 		`{"$replaceAll": {"input": ` + long + `, "find": "0", "replacement": "0123456789012345678901234567890123456789"}}`: mongoerr.BSONObjectTooLarge,
 		`{"$size": {"$split": [` + long + `, "0"]}}`:                                                                       0,
 		nested: mongoerr.ExceededMemoryLimit,
-		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 1, "in": {"a": "$$value"}}}`:            mongoerr.Overflow,
-		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 1, "in": ["$$value"]}}`:                 mongoerr.Overflow,
-		`{"$size": {"$reduce": {"input": {"$range": ["$zero", 399]}, "initialValue": 1, "in": ["$$value"]}}}`:          0,
+		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 1, "in": {"a": "$$value"}}}`:   mongoerr.Overflow,
+		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 1, "in": ["$$value"]}}`:        mongoerr.Overflow,
+		`{"$size": {"$reduce": {"input": {"$range": ["$zero", 399]}, "initialValue": 1, "in": ["$$value"]}}}`: 0,
 	} {
 		if got, want := evaluate(t, parseJSON(t, `{"v":`+text+`}`).Lookup("v"), parseJSON(t, `{"zero": 0, "x": "0123456789"}`)), "error "+code.Name(); code != 0 && got != want {
 			t.Errorf("%s: %.100s, want %s", text, got, want)
