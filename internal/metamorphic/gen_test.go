@@ -102,7 +102,7 @@ func (g *gen) safeUpdate() any {
 }
 
 func (g *gen) updateMany() bson.D {
-	return update(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}})
+	return update(g.collated(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}}))
 }
 
 func (g *gen) updateByID() bson.D {
@@ -119,7 +119,7 @@ func update(statement bson.D) bson.D {
 }
 
 func (g *gen) findAndModify() bson.D {
-	cmd := bson.D{{Key: "findAndModify", Value: collName}, {Key: "query", Value: g.filter(1)}, {Key: "sort", Value: g.sort()}}
+	cmd := g.collated(bson.D{{Key: "findAndModify", Value: collName}, {Key: "query", Value: g.filter(1)}, {Key: "sort", Value: g.sort()}})
 	if g.chance(3) {
 		return append(cmd, bson.E{Key: "remove", Value: true})
 	}
@@ -131,7 +131,7 @@ func (g *gen) delete() bson.D {
 	if g.chance(3) {
 		q = bson.D{{Key: pick(g, paths), Value: g.small()}, {Key: "b", Value: g.predicate(0)}}
 	}
-	return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}}}}}
+	return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{g.collated(bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}})}}}
 }
 
 func indexName(i int) string { return fmt.Sprint("ix", i) }
@@ -145,7 +145,23 @@ func (g *gen) createIndex() bson.D {
 	case 1:
 		spec = append(spec, bson.E{Key: "partialFilterExpression", Value: pick(g, partialFilters)})
 	}
-	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: bson.A{spec}}}
+	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: bson.A{g.collated(spec)}}}
+}
+
+// collated adds a collation to a command, a statement or an index, or leaves it.
+func (g *gen) collated(spec bson.D) bson.D {
+	if !g.chance(3) {
+		return spec
+	}
+	return append(spec, bson.E{Key: "collation", Value: pick(g, collations)})
+}
+
+// collations are few, so that those of queries and indexes often are the same.
+var collations = []bson.D{
+	{{Key: "locale", Value: "en"}, {Key: "strength", Value: 1}},
+	{{Key: "locale", Value: "en"}, {Key: "strength", Value: 2}},
+	{{Key: "locale", Value: "sv"}},
+	{{Key: "locale", Value: "en"}, {Key: "alternate", Value: "shifted"}},
 }
 
 func (g *gen) dropIndex() bson.D {
@@ -168,11 +184,11 @@ func (g *gen) find() bson.D {
 	if g.chance(3) {
 		cmd = append(cmd, bson.E{Key: "projection", Value: g.projection()})
 	}
-	return cmd
+	return g.collated(cmd)
 }
 
 func (g *gen) count() bson.D {
-	return bson.D{{Key: "count", Value: collName}, {Key: "query", Value: g.filter(2)}}
+	return g.collated(bson.D{{Key: "count", Value: collName}, {Key: "query", Value: g.filter(2)}})
 }
 
 func (g *gen) distinct() bson.D {
@@ -191,5 +207,6 @@ func (g *gen) aggregate() bson.D {
 	case 1:
 		stages = append(stages, bson.D{{Key: "$unwind", Value: "$arr"}}, bson.D{{Key: "$project", Value: bson.D{{Key: "arr", Value: 1}}}})
 	}
-	return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	cmd := g.collated(bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}})
+	return append(cmd, bson.E{Key: "cursor", Value: bson.D{}})
 }

@@ -10,24 +10,27 @@ import (
 
 // relations checks what ties the answers of one variant together, for the predicate of a query.
 func relations(ctx context.Context, v *variant, op bson.D) error {
-	var p bson.D
+	var p, collation bson.D
 	for _, e := range op {
-		if e.Key == "filter" || e.Key == "query" {
+		switch e.Key {
+		case "filter", "query":
 			p, _ = e.Value.(bson.D)
+		case "collation":
+			collation, _ = e.Value.(bson.D)
 		}
 	}
 	if p == nil || op[0].Key == "findAndModify" {
 		return nil
 	}
-	all, err := ids(ctx, v, bson.D{})
+	all, err := ids(ctx, v, bson.D{}, nil)
 	if err != nil {
 		return err
 	}
-	in, err := ids(ctx, v, p)
+	in, err := ids(ctx, v, p, collation)
 	if err != nil {
 		return err
 	}
-	out, err := ids(ctx, v, bson.D{{Key: "$nor", Value: bson.A{p}}})
+	out, err := ids(ctx, v, bson.D{{Key: "$nor", Value: bson.A{p}}}, collation)
 	if err != nil {
 		return err
 	}
@@ -36,7 +39,7 @@ func relations(ctx context.Context, v *variant, op bson.D) error {
 	if !slices.Equal(both, all) {
 		return fmt.Errorf("%s: the predicate has %v and its negation %v, which is not %v", v.name, in, out, all)
 	}
-	if err := counts(ctx, v, p, len(in)); err != nil {
+	if err := counts(ctx, v, p, collation, len(in)); err != nil {
 		return err
 	}
 	if op[0].Key == "distinct" {
@@ -46,8 +49,8 @@ func relations(ctx context.Context, v *variant, op bson.D) error {
 }
 
 // ids returns the _ids of the matches in the order of their text.
-func ids(ctx context.Context, v *variant, filter bson.D) ([]string, error) {
-	docs, err := cursor(ctx, v, bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: filter}})
+func ids(ctx context.Context, v *variant, filter, collation bson.D) ([]string, error) {
+	docs, err := cursor(ctx, v, collatedBy(bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: filter}}, collation))
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +62,28 @@ func ids(ctx context.Context, v *variant, filter bson.D) ([]string, error) {
 	return out, nil
 }
 
+func collatedBy(cmd, collation bson.D) bson.D {
+	if collation == nil {
+		return cmd
+	}
+	return append(cmd, bson.E{Key: "collation", Value: collation})
+}
+
 // counts checks that both ways to count agree with find.
-func counts(ctx context.Context, v *variant, p bson.D, want int) error {
-	coll := v.client.Database("test").Collection(collName)
-	n, err := coll.CountDocuments(ctx, p)
+func counts(ctx context.Context, v *variant, p, collation bson.D, want int) error {
+	stages := bson.A{bson.D{{Key: "$match", Value: p}}, bson.D{{Key: "$count", Value: "n"}}}
+	aggregate := collatedBy(bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}}, collation)
+	docs, err := cursor(ctx, v, append(aggregate, bson.E{Key: "cursor", Value: bson.D{}}))
 	if err != nil {
 		return err
 	}
+	n := int32(0)
+	if len(docs) > 0 {
+		n = docs[0].Lookup("n").Int32()
+	}
 	var r struct{ N int }
-	if err := coll.Database().RunCommand(ctx, bson.D{{Key: "count", Value: collName}, {Key: "query", Value: p}}).Decode(&r); err != nil {
+	count := collatedBy(bson.D{{Key: "count", Value: collName}, {Key: "query", Value: p}}, collation)
+	if err := v.client.Database("test").RunCommand(ctx, count).Decode(&r); err != nil {
 		return err
 	}
 	if int(n) != want || r.N != want {

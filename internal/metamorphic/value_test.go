@@ -27,7 +27,7 @@ func decimal(s string) bson.Decimal128 {
 
 var scalars = []any{
 	nil, int32(0), int32(1), int32(2), int32(3), int64(2), 2.0, 2.5, -1.5, math.Copysign(0, -1), math.NaN(), math.Inf(1), int64(1) << 53,
-	float64(1 << 53), decimal("2"), decimal("2.50"), decimal("NaN"), "", "a", "ab", "abc", "b", "A", true, false,
+	float64(1 << 53), decimal("2"), decimal("2.50"), decimal("NaN"), "", "a", "ab", "abc", "b", "A", "á", "a b", true, false,
 	bson.MinKey{},
 	bson.MaxKey{},
 	bson.DateTime(5), bson.DateTime(-5),
@@ -51,7 +51,7 @@ func (g *gen) small() any {
 	if g.chance(4) {
 		return g.scalar()
 	}
-	return pick(g, []any{nil, int32(0), int32(1), int32(2), int32(3), 2.5, "a", "ab", "b"})
+	return pick(g, []any{nil, int32(0), int32(1), int32(2), int32(3), 2.5, "a", "ab", "b", "Ab"})
 }
 
 func (g *gen) value(depth int) any {
