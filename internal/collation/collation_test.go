@@ -41,6 +41,8 @@ func TestOrder(t *testing.T) {
 		"accents from front":  {[]any{"locale", "fr"}, [][]string{{"cote"}, {"coté"}, {"côte"}, {"côté"}}},
 		"Swedish":             {[]any{"locale", "sv"}, [][]string{{"a"}, {"y"}, {"ü"}, {"z"}, {"å"}, {"ä"}, {"ö"}}},
 		"phone book":          {[]any{"locale", "de@collation=phonebook"}, [][]string{{"ad"}, {"ähnlich"}, {"af"}, {"ol"}}},
+		"Russian":             {[]any{"locale", "ru"}, [][]string{{"9"}, {"а"}, {"А"}, {"я"}, {"a"}, {"z"}, {"α"}, {"ა"}}},
+		"Greek":               {[]any{"locale", "el", "strength", 2}, [][]string{{"9"}, {"α", "Α"}, {"ω"}, {"a", "A"}, {"я"}}},
 		"Spanish":             {[]any{"locale", "es"}, [][]string{{"n"}, {"nz"}, {"ñ"}, {"Ñ"}, {"o"}}},
 	} {
 		t.Run(name, func(t *testing.T) {

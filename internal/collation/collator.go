@@ -20,11 +20,27 @@ type Collator struct {
 	ascii    *[128]element
 	variable uint32 // the last primary weight that alternate "shifted" ignores
 	zero     uint32 // the primary weight of the digit 0
+	order    scriptOrder
 	pool     sync.Pool
+}
+
+// scriptOrder moves the primary weights from first up to next in front of those from latin on. The zero value moves nothing.
+type scriptOrder struct{ latin, first, next uint32 }
+
+func (o scriptOrder) of(p uint32) uint32 {
+	switch {
+	case p < o.latin || p >= o.next:
+		return p
+	case p >= o.first:
+		return p - o.first + o.latin
+	default:
+		return p + o.next - o.first
+	}
 }
 
 // worker is what one comparison works with; x/text's collator is not safe for concurrent use.
 type worker struct {
+	order    scriptOrder
 	collator *collate.Collator
 	buffer   collate.Buffer
 	a, b     []byte
@@ -51,18 +67,22 @@ func Parse(doc bsonx.Doc) (*Collator, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.pool.New = func() any { return &worker{collator: collate.New(tag)} }
+	c.pool.New = func() any { return &worker{collator: collate.New(tag), order: c.order} }
 	w := c.worker()
+	if l.first != 0 {
+		c.order = scriptOrder{latin: w.primary('a'), first: w.primary(l.first), next: w.primary(l.next)}
+		w.order = c.order
+	}
 	defer c.pool.Put(w)
-	c.zero = w.of("0")[0].primary
-	c.variable = w.of("`")[0].primary - 1 // the first symbol
+	c.zero = w.primary('0')
+	c.variable = w.primary('`') - 1 // the first symbol
 	if opts.maxVariable == "space" {
-		c.variable = w.of("_")[0].primary - 1 // the first punctuation
+		c.variable = w.primary('_') - 1 // the first punctuation
 	}
 	if !l.contracts {
 		c.ascii = new([128]element)
 		for r := range c.ascii {
-			c.ascii[r] = w.of(string(rune(r)))[0]
+			c.ascii[r] = w.first(rune(r))
 		}
 	}
 	return c, nil

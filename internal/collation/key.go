@@ -125,7 +125,8 @@ func (w *worker) weigh(s []byte) {
 	l.primaries, l.secondaries, l.tertiaries = l.primaries[:0], l.secondaries[:0], l.tertiaries[:0]
 	for {
 		if key[0] >= 0x80 {
-			l.primaries = append(l.primaries, uint32(key[0]&0x7F)<<16|uint32(key[1])<<8|uint32(key[2]))
+			p := uint32(key[0]&0x7F)<<16 | uint32(key[1])<<8 | uint32(key[2])
+			l.primaries = append(l.primaries, w.order.of(p))
 			key = key[3:]
 			continue
 		}
@@ -134,7 +135,7 @@ func (w *worker) weigh(s []byte) {
 		if p == 0 {
 			break
 		}
-		l.primaries = append(l.primaries, p)
+		l.primaries = append(l.primaries, w.order.of(p))
 	}
 	for {
 		s := uint16(key[0])<<8 | uint16(key[1])
@@ -147,14 +148,16 @@ func (w *worker) weigh(s []byte) {
 	l.tertiaries = append(l.tertiaries, key...)
 }
 
-// of returns the elements of a unit of text; one without weights if it has none.
-func (w *worker) of(s string) []element {
-	w.elements = w.appendUnit(w.elements[:0], []byte(s))
+// first returns the first element of a character; one without weights if it has none.
+func (w *worker) first(r rune) element {
+	w.elements = w.appendUnit(w.elements[:0], []byte(string(r)))
 	if len(w.elements) == 0 {
-		w.elements = append(w.elements, element{})
+		return element{}
 	}
-	return w.elements
+	return w.elements[0]
 }
+
+func (w *worker) primary(r rune) uint32 { return w.first(r).primary }
 
 // appendUnit appends the elements of a base with its marks. The secondary and tertiary weights stand side by side; a primary
 // weight belongs to each of the elements with the common secondary weight, if that gives every one a place, and else to the

@@ -16,13 +16,18 @@ type locale struct {
 	tag string
 	// contracts is true where letters of the Latin script are ordered together with the next one.
 	contracts bool
+	// first and next are letters: the scripts from that of first up to that of next are ordered before the Latin one.
+	first, next rune
 }
 
 // supported are the locales whose order x/text knows as ICU 57.1 has it: those that use the root's order, and those whose own
 // rules are the same in both.
 var supported = map[string]locale{
-	"en": {}, "en_US": {}, "bg": {}, "chr": {}, "de": {}, "el": {}, "fr": {}, "fr_CA": {}, "ga": {}, "id": {}, "it": {}, "ka": {},
-	"lb": {}, "mn": {}, "ms": {}, "ne": {}, "nl": {}, "pt": {}, "ru": {}, "sw": {}, "wae": {}, "zu": {},
+	"en": {}, "en_US": {}, "chr": {}, "de": {}, "fr": {}, "fr_CA": {}, "ga": {}, "id": {}, "it": {}, "lb": {}, "ms": {}, "nl": {}, "pt": {}, "sw": {},
+	"wae": {}, "zu": {},
+	"bg": {first: 'а', next: 'ⰰ'}, "ru": {first: 'а', next: 'ⰰ'}, // Cyrillic
+	"el":                     {first: 'α', next: 'ⲁ'}, // Greek
+	"ka":                     {first: 'ა', next: 'ա'}, // Georgian
 	"de@collation=phonebook": {tag: "de-u-co-phonebk"},
 	"es":                     {tag: "es"},
 	"sv":                     {tag: "sv"},
@@ -37,8 +42,8 @@ var refused = []string{
 	"fil", "fo", "fo@collation=search", "gl", "gl@collation=search", "gu", "ha", "haw", "he", "he@collation=search", "hi", "hr",
 	"hr@collation=search", "hsb", "hu", "hy", "ig", "is", "is@collation=search", "ja", "ja@collation=unihan", "kk",
 	"kl", "kl@collation=search", "km", "kn", "kn@collation=traditional", "ko", "ko@collation=search", "ko@collation=searchjl",
-	"ko@collation=unihan", "kok", "ky", "lkt", "ln", "ln@collation=phonetic", "lo", "lt", "lv", "mk", "ml", "mr", "mt", "my",
-	"nb", "nb@collation=search", "nn", "nn@collation=search", "om", "or", "pa", "pl", "ps", "ro", "se", "se@collation=search",
+	"ko@collation=unihan", "kok", "ky", "lkt", "ln", "ln@collation=phonetic", "lo", "lt", "lv", "mk", "ml", "mn", "mr", "mt", "my",
+	"nb", "nb@collation=search", "ne", "nn", "nn@collation=search", "om", "or", "pa", "pl", "ps", "ro", "se", "se@collation=search",
 	"si", "si@collation=dictionary", "sk", "sk@collation=search", "sl", "smn", "smn@collation=search", "sq", "sr", "sr_Latn",
 	"sr_Latn@collation=search", "sv@collation=search", "ta", "te", "th", "to", "tr", "tr@collation=search", "ug", "uk", "ur",
 	"vi", "vi@collation=traditional", "yi", "yi@collation=search", "yo", "zh", "zh@collation=big5han", "zh@collation=gb2312han",

@@ -171,7 +171,7 @@ func readPage(t *testing.T, page string) map[string]string {
 	t.Helper()
 	families := map[string]string{
 		"Commands": "command", "Projection": "projection", "Aggregation stages": "stage", "Accumulators of $group": "accumulator",
-		"Aggregation expressions": "accumulator", "Window functions": "window",
+		"Aggregation expressions": "accumulator", "Window functions": "window", "Locales of collations": "locale",
 	}
 	statuses := map[string]string{}
 	section := ""

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -27,18 +28,20 @@ type entry struct {
 type section struct {
 	title   string
 	entries []entry
+	text    string // what is to be said of all of them
 }
 
 func sections() []section {
 	return []section{
-		{"Commands", commands()},
-		{"Query predicates", predicates()},
-		{"Projection", fromExpr(projection.Operators())},
-		{"Update operators", updates()},
-		{"Aggregation stages", fromExpr(pipeline.Stages())},
-		{"Accumulators of $group", fromExpr(expr.Accumulators())},
-		{"Window functions", fromExpr(pipeline.WindowFunctions())},
-		{"Aggregation expressions", fromExpr(expr.Operators())},
+		{title: "Commands", entries: commands()},
+		{title: "Query predicates", entries: predicates()},
+		{title: "Projection", entries: fromExpr(projection.Operators())},
+		{title: "Update operators", entries: updates()},
+		{title: "Aggregation stages", entries: fromExpr(pipeline.Stages())},
+		{title: "Accumulators of $group", entries: fromExpr(expr.Accumulators())},
+		{title: "Window functions", entries: fromExpr(pipeline.WindowFunctions())},
+		{title: "Aggregation expressions", entries: fromExpr(expr.Operators())},
+		{title: "Locales of collations", entries: locales(), text: collationText},
 	}
 }
 
@@ -58,6 +61,23 @@ func commands() []entry {
 			e.note = "with --enable-test-commands"
 		}
 		out = append(out, e)
+	}
+	return out
+}
+
+const collationText = `All fields of a collation are supported, in everything that compares strings. The order is that of ICU 57.1, as MongoDB has it, but for
+the characters that came to Unicode after version 6.2 (2012), which stand behind all letters, and for marks on a letter that are not in
+canonical order, which are put in order even where "normalization" is false.
+`
+
+func locales() []entry {
+	var out []entry
+	usable, others := collation.Locales()
+	for _, name := range usable {
+		out = append(out, entry{name: name, family: "locale", status: "supported"})
+	}
+	for _, name := range others {
+		out = append(out, entry{name: name, family: "locale", status: "known"})
 	}
 	return out
 }
@@ -117,6 +137,9 @@ func Write(w io.Writer) error {
 
 func writeSection(b *strings.Builder, s section) {
 	fmt.Fprintf(b, "\n## %s\n", s.title)
+	if s.text != "" {
+		b.WriteString("\n" + s.text)
+	}
 	entries := slices.Clone(s.entries)
 	slices.SortStableFunc(entries, func(x, y entry) int {
 		return cmp.Or(cmp.Compare(x.family, y.family), cmp.Compare(strings.ToLower(x.name), strings.ToLower(y.name)))
@@ -129,7 +152,7 @@ func writeSection(b *strings.Builder, s section) {
 				return
 			}
 			label := family
-			if strings.EqualFold(label, "command") || label == "stage" || label == "accumulator" || label == "projection" || label == "window" {
+			if strings.EqualFold(label, "command") || label == "stage" || label == "accumulator" || label == "projection" || label == "window" || label == "locale" {
 				label = status
 			} else {
 				label = status + ", " + label
