@@ -67,17 +67,7 @@ func (t *Txn) Lookup(db, name string) (*Collection, error) {
 			return c, nil
 		}
 	}
-	entry := t.view.Lookup(db, name)
-	if entry == nil {
-		return nil, nil
-	}
-	c := entry.Attached.(*Collection)
-	current := c.shared.current.Load()
-	if current == nil || current.Name != name || current.DB != db {
-		return nil, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog "+
-			"changes; please retry the operation. The collection %s.%s was dropped or renamed", db, name)
-	}
-	return c, nil
+	return lookupIn(t.view, db, name)
 }
 
 // Ensure returns a collection and makes it where there is none.

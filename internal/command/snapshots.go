@@ -1,0 +1,194 @@
+package command
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+const (
+	// snapshotWindow is for how long a snapshot can be read, by default (minSnapshotHistoryWindowInSeconds).
+	snapshotWindow = 300
+	// maxKeptSnapshots bounds the snapshots that are kept for further reads of sessions.
+	maxKeptSnapshots = 256
+)
+
+// snapshots are those that reads with the level "snapshot" hold: cursors, and for further reads at the same atClusterTime the
+// sessions that asked for them last. It is safe for concurrent use.
+type snapshots struct {
+	mu   sync.Mutex
+	held map[storage.Stamp]*heldSnapshot
+	// kept are the newest snapshots of sessions, the oldest first.
+	kept   []keptSnapshot
+	window time.Duration
+}
+
+type keptSnapshot struct {
+	session session.SessionID
+	snap    *heldSnapshot
+}
+
+// heldSnapshot is a snapshot with its users. All fields are guarded by the registry's lock.
+type heldSnapshot struct {
+	*table.Snapshot
+	taken time.Time
+	// holders may read from it in the future, readers do so now.
+	holders, readers int
+	// ended is set when it is too old: no one begins to read any more, and it is closed when the last reader has stopped.
+	ended bool
+}
+
+func (s *snapshots) init() { s.held, s.window = make(map[storage.Stamp]*heldSnapshot), snapshotWindow*time.Second }
+
+func (s *snapshots) setWindow(seconds int64) {
+	s.mu.Lock()
+	s.window = time.Duration(seconds) * time.Second
+	s.mu.Unlock()
+}
+
+func errTooOld(stamp storage.Stamp) error {
+	return mongoerr.New(mongoerr.SnapshotTooOld, "Read timestamp %s is older than the oldest available timestamp.", stampText(stamp))
+}
+
+// hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both end and release must follow. by
+// is the session whose further reads may ask for the same time, nil for none.
+func (s *snapshots) hold(store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*heldSnapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[at]
+	if at == 0 {
+		h = s.held[store.Engine().Order().Visible()]
+	}
+	switch newest := h != nil && h.IsNewest(); {
+	case newest:
+		h.taken = now
+	case at == 0:
+		h = nil
+	}
+	if h == nil {
+		snap := store.Snapshot()
+		if at != 0 && snap.Stamp() != at {
+			_ = snap.Close()
+			return nil, errTooOld(at)
+		}
+		if h = s.held[snap.Stamp()]; h != nil {
+			_ = snap.Close() // the catalog has changed; the data has not
+		} else {
+			h = &heldSnapshot{Snapshot: snap, taken: now}
+			s.held[snap.Stamp()] = h
+		}
+	}
+	h.holders++
+	h.readers++
+	if by != nil {
+		s.keep(by.ID, h)
+	}
+	return h, nil
+}
+
+// keep needs the lock.
+func (s *snapshots) keep(id session.SessionID, h *heldSnapshot) {
+	if i := slices.IndexFunc(s.kept, func(k keptSnapshot) bool { return k.session == id }); i >= 0 {
+		if s.kept[i].snap == h {
+			return
+		}
+		s.forget(i)
+	}
+	h.holders++
+	s.kept = append(s.kept, keptSnapshot{id, h})
+	if len(s.kept) > maxKeptSnapshots {
+		s.forget(0)
+	}
+}
+
+// forget needs the lock.
+func (s *snapshots) forget(i int) {
+	h := s.kept[i].snap
+	s.kept = slices.Delete(s.kept, i, i+1)
+	s.drop(h)
+}
+
+// drop takes a holder away. It needs the lock.
+func (s *snapshots) drop(h *heldSnapshot) {
+	if h.holders--; h.holders == 0 && !h.ended {
+		s.end(h)
+	}
+}
+
+// end needs the lock.
+func (s *snapshots) end(h *heldSnapshot) {
+	h.ended = true
+	delete(s.held, h.Stamp())
+	if h.readers == 0 {
+		_ = h.Close()
+	}
+}
+
+// begin lets a holder read. It fails where the snapshot is too old by now.
+func (s *snapshots) begin(h *heldSnapshot) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.ended {
+		return errTooOld(h.Stamp())
+	}
+	h.readers++
+	return nil
+}
+
+// pause is called by a holder that reads no more for now.
+func (s *snapshots) pause(h *heldSnapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.readers--; h.readers == 0 && h.ended {
+		_ = h.Close()
+	}
+}
+
+// release is called by a holder that does not read, and never will.
+func (s *snapshots) release(h *heldSnapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(h)
+}
+
+// reap ends the snapshots that are too old.
+func (s *snapshots) reap(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.kept) - 1; i >= 0; i-- {
+		if now.Sub(s.kept[i].snap.taken) > s.window {
+			s.forget(i)
+		}
+	}
+	for _, h := range s.held {
+		if now.Sub(h.taken) > s.window {
+			s.end(h)
+		}
+	}
+}
+
+// endSessions ends what is kept for sessions.
+func (s *snapshots) endSessions(match func(session.SessionID) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.kept) - 1; i >= 0; i-- {
+		if match(s.kept[i].session) {
+			s.forget(i)
+		}
+	}
+}
+
+// close ends all snapshots, before the store is closed.
+func (s *snapshots) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.held {
+		s.end(h)
+	}
+	s.kept = nil
+}

@@ -1,0 +1,75 @@
+package table
+
+import (
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Snapshot is the collections of a Store, and the catalog, as they were at one time. It is safe for concurrent use. Close must
+// follow, soon: it keeps old versions from being removed.
+type Snapshot struct {
+	store *Store
+	snap  storage.Snapshot
+	view  catalog.View
+	stamp storage.Stamp
+}
+
+// exactTries is how often a snapshot between two commits is looked for before it gets a stamp of its own.
+const exactTries = 3
+
+// Snapshot takes a snapshot of the newest committed state.
+func (s *Store) Snapshot() *Snapshot {
+	order := s.engine.Order()
+	for try := 1; ; try++ {
+		stamp, view := order.Visible(), s.catalog.View()
+		quiet := order.Last() == stamp
+		snap := s.engine.NewSnapshot()
+		exact := quiet && order.Last() == stamp
+		// A form of a collection is only good for snapshots from its time; see BeginTxn.
+		if s.catalog.View() != view || !exact && try < exactTries {
+			_ = snap.Close()
+			continue
+		}
+		if !exact {
+			stamp = order.Take(stamp)
+		}
+		return &Snapshot{store: s, snap: snap, view: view, stamp: stamp}
+	}
+}
+
+// Stamp returns the snapshot's time. Snapshots of the same time have the same contents: it has all commits up to then, and
+// none after, or it is a time that no commit and no other snapshot has. Then commits that were under way may be missing in
+// it although their stamps are below.
+func (s *Snapshot) Stamp() storage.Stamp { return s.stamp }
+
+// Reader returns what the snapshot is read from.
+func (s *Snapshot) Reader() storage.Reader { return s.snap }
+
+// Lookup returns a collection or view as it was, or nil. It fails where the collection was dropped or renamed meanwhile.
+func (s *Snapshot) Lookup(db, name string) (*Collection, error) {
+	return lookupIn(s.view, db, name)
+}
+
+// IsNewest reports whether nothing has been changed since the snapshot was taken.
+func (s *Snapshot) IsNewest() bool {
+	return s.store.engine.Order().Last() == s.stamp && s.store.catalog.View() == s.view
+}
+
+// Close gives the snapshot back.
+func (s *Snapshot) Close() error { return s.snap.Close() }
+
+// lookupIn returns a collection of an older state of the catalog.
+func lookupIn(view catalog.View, db, name string) (*Collection, error) {
+	entry := view.Lookup(db, name)
+	if entry == nil {
+		return nil, nil
+	}
+	c := entry.Attached.(*Collection)
+	current := c.shared.current.Load()
+	if current == nil || current.Name != name || current.DB != db {
+		return nil, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog "+
+			"changes; please retry the operation. The collection %s.%s was dropped or renamed", db, name)
+	}
+	return c, nil
+}
