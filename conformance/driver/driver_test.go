@@ -46,7 +46,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer stop()
-	uri = found
+	// What the tests expect of a replica set they do not expect of a direct connection to its member.
+	uri = strings.Replace(found, "directConnection=true", "directConnection=false", 1)
 	if err := mtest.Setup(mtest.NewSetupOptions().SetURI(uri)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
