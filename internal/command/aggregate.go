@@ -68,8 +68,10 @@ func (r *Request) checkAggregate() (string, scope, error) {
 	if name == "" {
 		top = pipeline.OverNothing
 	}
-	_, err = sc.parsePipeline(r.DB, r.Get("pipeline"), top)
-	return name, sc, err
+	if _, err = sc.parsePipeline(r.DB, r.Get("pipeline"), top); err != nil {
+		return "", scope{}, err
+	}
+	return name, sc, r.checkConcerns(r.Get("pipeline"))
 }
 
 // checkExplainOption requires a bool of aggregate's explain.

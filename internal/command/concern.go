@@ -128,9 +128,7 @@ func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
 		return err
 	}
 	if reason := unsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == boolAbsent {
-		return mongoerr.New(mongoerr.InvalidOptions,
-			"Command %s does not support { readConcern: { level: \"%s\", provenance: \"clientSupplied\" } } :: caused by :: %s",
-			d.Name, rc.Level, reason)
+		return readConcernUnsupported(d.Name, rc.Level, reason)
 	}
 	switch {
 	case s.replicates():
@@ -144,6 +142,12 @@ func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
 	default:
 		return nil
 	}
+}
+
+func readConcernUnsupported(command, level, reason string) error {
+	return mongoerr.New(mongoerr.InvalidOptions,
+		"Command %s does not support { readConcern: { level: \"%s\", provenance: \"clientSupplied\" } } :: caused by :: %s",
+		command, level, reason)
 }
 
 // unsupportedLevel tells why a command does not support a level; empty where it does.

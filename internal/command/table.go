@@ -17,6 +17,7 @@ func Definitions() []Definition {
 		failPointCommands(),
 		authCommands(),
 		replicationCommands(),
+		searchIndexCommands(),
 		dataCommands(),
 		knownCommands(),
 	)
