@@ -333,10 +333,16 @@ func enclose(elems []byte) []byte {
 	return out
 }
 
-// finish writes the new document. The edits are sorted by position; those at one position keep their order.
+// finish writes the new document. The edits are sorted by position; those at one position keep their order, but what is put in there
+// comes before what is replaced there: it is the value of an element without a payload, such as null, before the next one.
 func (a *applier) finish() bsonx.Doc {
 	if len(a.edits) > 1 {
-		slices.SortStableFunc(a.edits, func(x, y edit) int { return x.at - y.at })
+		slices.SortStableFunc(a.edits, func(x, y edit) int {
+			if x.at != y.at {
+				return x.at - y.at
+			}
+			return min(x.end-x.at, 1) - min(y.end-y.at, 1)
+		})
 	}
 	size, inPlace := len(a.doc), true
 	for _, e := range a.edits {
