@@ -43,6 +43,10 @@ func TestOrder(t *testing.T) {
 		"phone book":          {[]any{"locale", "de@collation=phonebook"}, [][]string{{"ad"}, {"ähnlich"}, {"af"}, {"ol"}}},
 		"Russian":             {[]any{"locale", "ru"}, [][]string{{"9"}, {"а"}, {"А"}, {"я"}, {"a"}, {"z"}, {"α"}, {"ა"}}},
 		"Greek":               {[]any{"locale", "el", "strength", 2}, [][]string{{"9"}, {"α", "Α"}, {"ω"}, {"a", "A"}, {"я"}}},
+		"Polish":              {[]any{"locale", "pl"}, [][]string{{"az"}, {"ą"}, {"Ą"}, {"b"}, {"cz"}, {"ć"}, {"Ć"}, {"ez"}, {"ę"}, {"lz"}, {"ł"}, {"Ł"}, {"nz"}, {"ń"}, {"oz"}, {"ó"}, {"sz"}, {"ś"}, {"zz"}, {"ź"}, {"Ź"}, {"ż"}, {"Ż"}}},
+		"Romanian":            {[]any{"locale", "ro"}, [][]string{{"az"}, {"ă"}, {"Ă"}, {"ăz"}, {"â"}, {"Â"}, {"b"}, {"iz"}, {"î"}, {"Î"}, {"sz"}, {"ș", "ş"}, {"Ș", "Ş"}, {"tz"}, {"ț", "ţ"}, {"Ț", "Ţ"}, {"u"}}},
+		"Turkish":             {[]any{"locale", "tr"}, [][]string{{"cz"}, {"ç"}, {"Ç"}, {"d"}, {"gz"}, {"ğ"}, {"Ğ"}, {"h"}, {"ı"}, {"I"}, {"ız"}, {"i"}, {"İ"}, {"iz"}, {"j"}, {"oz"}, {"ö"}, {"Ö"}, {"sz"}, {"ş"}, {"Ş"}, {"uz"}, {"ü"}, {"Ü"}, {"v"}}},
+		"Czech":               {[]any{"locale", "cs"}, [][]string{{"cz"}, {"č"}, {"Č"}, {"d"}, {"hz"}, {"ch"}, {"cH"}, {"Ch"}, {"CH"}, {"i"}, {"rz"}, {"ř"}, {"Ř"}, {"sz"}, {"š"}, {"Š"}, {"zz"}, {"ž"}, {"Ž"}}},
 		"Spanish":             {[]any{"locale", "es"}, [][]string{{"n"}, {"nz"}, {"ñ"}, {"Ñ"}, {"o"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +91,7 @@ func TestParse(t *testing.T) {
 		{doc("locale", "fr_CA", "strength", 1), mongoerr.BadValue},
 		{doc("locale", "en", "strength", 2, "caseFirst", "upper"), mongoerr.BadValue},
 		{doc("locale", "th"), mongoerr.NotImplemented},
+		{doc("locale", "cs", "numericOrdering", true), mongoerr.NotImplemented},
 		{doc("locale", "simple", "strength", 2), 0},
 		{doc("locale", "en", "caseLevel", nil, "strength", 1.5, "version", "57.1"), 0},
 		{doc(), 0},

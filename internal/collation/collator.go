@@ -58,7 +58,7 @@ func Parse(doc bsonx.Doc) (*Collator, error) {
 		return nil, err
 	}
 	c := &Collator{opts: opts, spec: opts.document()}
-	c.aligned = opts.alternate == "shifted" || opts.caseLevel || opts.caseFirst != "off" || opts.numeric
+	c.aligned = opts.aligned()
 	l := supported[opts.locale]
 	tag, err := language.Parse(l.tag)
 	if l.tag == "" {

@@ -30,22 +30,26 @@ var supported = map[string]locale{
 	"ka":                     {first: 'ა', next: 'ա'}, // Georgian
 	"de@collation=phonebook": {tag: "de-u-co-phonebk"},
 	"es":                     {tag: "es"},
+	"cs":                     {tag: "cs", contracts: true},
+	"pl":                     {tag: "pl"},
+	"ro":                     {tag: "ro"},
+	"tr":                     {tag: "tr"},
 	"sv":                     {tag: "sv"},
 }
 
 // refused are MongoDB's other locales and variants: x/text does not know their order, or another version of it.
 var refused = []string{
 	"af", "am", "ar", "ar@collation=compat", "as", "az", "az@collation=search", "be", "bn", "bn@collation=traditional", "bo", "bs",
-	"bs@collation=search", "bs_Cyrl", "ca", "ca@collation=search", "cs", "cs@collation=search", "cy", "da", "da@collation=search",
+	"bs@collation=search", "bs_Cyrl", "ca", "ca@collation=search", "cs@collation=search", "cy", "da", "da@collation=search",
 	"de@collation=eor", "de@collation=search", "de_AT", "de_AT@collation=phonebook", "dsb", "dz", "ee", "en_US_POSIX", "eo",
 	"es@collation=search", "es@collation=traditional", "et", "fa", "fa_AF", "fi", "fi@collation=search", "fi@collation=traditional",
 	"fil", "fo", "fo@collation=search", "gl", "gl@collation=search", "gu", "ha", "haw", "he", "he@collation=search", "hi", "hr",
 	"hr@collation=search", "hsb", "hu", "hy", "ig", "is", "is@collation=search", "ja", "ja@collation=unihan", "kk",
 	"kl", "kl@collation=search", "km", "kn", "kn@collation=traditional", "ko", "ko@collation=search", "ko@collation=searchjl",
 	"ko@collation=unihan", "kok", "ky", "lkt", "ln", "ln@collation=phonetic", "lo", "lt", "lv", "mk", "ml", "mn", "mr", "mt", "my",
-	"nb", "nb@collation=search", "ne", "nn", "nn@collation=search", "om", "or", "pa", "pl", "ps", "ro", "se", "se@collation=search",
+	"nb", "nb@collation=search", "ne", "nn", "nn@collation=search", "om", "or", "pa", "ps", "se", "se@collation=search",
 	"si", "si@collation=dictionary", "sk", "sk@collation=search", "sl", "smn", "smn@collation=search", "sq", "sr", "sr_Latn",
-	"sr_Latn@collation=search", "sv@collation=search", "ta", "te", "th", "to", "tr", "tr@collation=search", "ug", "uk", "ur",
+	"sr_Latn@collation=search", "sv@collation=search", "ta", "te", "th", "to", "tr@collation=search", "ug", "uk", "ur",
 	"vi", "vi@collation=traditional", "yi", "yi@collation=search", "yo", "zh", "zh@collation=big5han", "zh@collation=gb2312han",
 	"zh@collation=stroke", "zh@collation=unihan", "zh@collation=zhuyin", "zh_Hant",
 }
@@ -87,8 +91,9 @@ func (p *parser) supported() error {
 	if !ok {
 		return mongoerr.New(mongoerr.NotImplemented, "collation: the order of locale '%s' is not supported", o.locale)
 	}
-	if l.contracts && (o.caseLevel || o.caseFirst != "off") {
-		return mongoerr.New(mongoerr.NotImplemented, "collation: caseLevel and caseFirst are not supported in locale '%s'", o.locale)
+	if l.contracts && o.aligned() {
+		return mongoerr.New(mongoerr.NotImplemented,
+			"collation: caseLevel, caseFirst, numericOrdering and alternate 'shifted' are not supported in locale '%s'", o.locale)
 	}
 	return nil
 }

@@ -215,6 +215,11 @@ func (p *parser) check() error {
 	return p.supported()
 }
 
+// aligned reports whether the weights of one level depend on those of another one, or on what the text is.
+func (o *options) aligned() bool {
+	return o.alternate == "shifted" || o.caseLevel || o.caseFirst != "off" || o.numeric
+}
+
 // document returns the normalised specification: every field, as listCollections and listIndexes show it.
 func (o *options) document() bsonx.Doc {
 	return bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst", o.caseFirst, "strength", int(o.strength),

@@ -1,0 +1,34 @@
+package collation
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// TestContractions: where locales.go says that no letters are ordered together, the keys of pairs of characters are made of
+// those of the characters; and every locale is supported or refused, not both.
+func TestContractions(t *testing.T) {
+	t.Parallel()
+	for name, l := range supported {
+		c, err := Parse(bsonx.NewDoc("locale", name))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		slow, w := &Collator{opts: c.opts}, c.worker()
+		for a := byte(' '); a < 0x7F; a++ {
+			for b := byte(' '); b < 0x7F && !l.contracts; b++ {
+				pair := []byte{a, b}
+				if fast, want := c.AppendKey(nil, pair), slow.appendKey(nil, pair, w); !bytes.Equal(fast, want) {
+					t.Errorf("%s: %q has the key %x, not %x", name, pair, fast, want)
+				}
+			}
+		}
+	}
+	for _, name := range refused {
+		if _, ok := supported[name]; ok {
+			t.Errorf("%s is supported and refused", name)
+		}
+	}
+}
