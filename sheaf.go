@@ -273,6 +273,7 @@ func (db *DB) Shutdown(ctx context.Context) error {
 	}()
 	errs := []error{db.server.Shutdown(ctx), <-disconnected}
 	db.service.Cursors.Close()
+	db.service.Transactions.Close()
 	db.store.Close()
 	errs = append(errs, db.engine.Close())
 	return errors.Join(errs...)

@@ -13,7 +13,7 @@ import (
 func aggregateCommands() []Definition {
 	return []Definition{{
 		Name: "aggregate", Help: "Runs a pipeline over a collection.",
-		Run: runAggregate, Read: true, Snapshot: true, Write: true, API1: true,
+		InTransaction: true, Run: runAggregate, Read: true, Snapshot: true, Write: true, API1: true,
 		Fields: []Field{
 			{Name: "pipeline", Type: Array, Required: true},
 			{Name: "cursor", Type: Object},
@@ -30,6 +30,11 @@ func aggregateCommands() []Definition {
 }
 
 func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	if req.work != nil {
+		if err := checkTransactionAggregate(req); err != nil {
+			return err
+		}
+	}
 	if req.Bool("explain") {
 		return explainAggregate(ctx, req, plan.QueryPlanner, reply)
 	}
@@ -45,6 +50,13 @@ func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error
 		return req.runChangeStream(ctx, sc, name, arg, size, reply)
 	}
 	return req.runStages(ctx, sc, name, elements(req.Get("pipeline")), size, reply)
+}
+
+func checkTransactionAggregate(req *Request) error {
+	if req.Bool("explain") {
+		return notInTransaction("Cannot run 'explain' in a multi-document transaction.")
+	}
+	return checkTransactionStages(req.Get("pipeline"))
 }
 
 // checkAggregate checks the arguments of an aggregate command that is run or explained.

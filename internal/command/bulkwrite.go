@@ -13,7 +13,7 @@ import (
 func bulkWriteCommands() []Definition {
 	return []Definition{{
 		Name: "bulkWrite", Help: "Runs inserts, updates and deletes on several collections.",
-		Run: runBulkWrite, Write: true, Retryable: true, AdminOnly: true, API1: true, Counter: CountNone,
+		InTransaction: true, Run: runBulkWrite, Write: true, Retryable: true, AdminOnly: true, API1: true, Counter: CountNone,
 		Fields: []Field{
 			{Name: "ops", Type: Array, Required: true, Sequence: true},
 			{Name: "nsInfo", Type: Array, Required: true, Sequence: true},
@@ -121,7 +121,9 @@ func parseNSInfo(req *Request) ([]namespace, error) {
 				return nil
 			}
 			var err error
-			ns.db, ns.name, err = splitNamespace(v.Str())
+			if ns.db, ns.name, err = splitNamespace(v.Str()); err == nil && req.work != nil {
+				err = checkTransactionDatabase(ns.db)
+			}
 			return err
 		})
 		out = append(out, ns)
@@ -307,6 +309,7 @@ func (r *bulkRun) insert(ctx context.Context, op *bulkOp) error {
 
 // report writes the totals and the results as a cursor.
 func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
+	r.req.failed = r.errors > 0
 	s := r.req.Service
 	s.Count(CountInsert, r.inserted)
 	s.Count(CountUpdate, r.matched)

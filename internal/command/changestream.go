@@ -117,7 +117,7 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 	if q.Coll == nil || q.Coll.Kind == catalog.KindView {
 		return nil, nil
 	}
-	src, err := openSource(ctx, d.service, q)
+	src, err := openSource(ctx, reads{service: d.service}, q)
 	if err != nil {
 		return nil, err
 	}

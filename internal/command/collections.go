@@ -21,7 +21,7 @@ import (
 // pipelines runs the pipeline of a command, and those that its stages run over other collections. It outlives the
 // request, in a cursor.
 type pipelines struct {
-	service      *Service
+	reads
 	now          time.Time
 	allowDiskUse bool
 	user         [32]byte    // the digest of the one who asks
@@ -40,7 +40,7 @@ const maxPipelineDepth = 20
 
 func (r *Request) pipelines(sc scope) *pipelines {
 	return &pipelines{
-		service: r.Service, now: sc.now, collation: sc.collation, allowDiskUse: r.BoolOr("allowDiskUse", true),
+		reads: r.reads(), now: sc.now, collation: sc.collation, allowDiskUse: r.BoolOr("allowDiskUse", true),
 		hint: r.Get("hint"), user: r.Conn.digest, writes: r.writeOptions(),
 	}
 }
@@ -58,8 +58,8 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 
 // Indexed implements pipeline.Collections.
 func (p *pipelines) Indexed(db, name, path string) bool {
-	_, c, _ := p.service.resolveView(db, name, nil)
-	if c == nil {
+	_, c, _, err := p.resolveView(db, name, nil)
+	if err != nil || c == nil {
 		return false
 	}
 	return path == "_id" || slices.ContainsFunc(c.Indexes, func(ix *table.Index) bool {
@@ -78,7 +78,7 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
 	}
 	if rest.OnlyCounts() {
-		n, err := p.service.countMatches(ctx, q)
+		n, err := p.countMatches(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 		q.Projection, q.ProjectionSpec = rest.Needs()
 		q.OptionalProjection = true
 	}
-	in, err := openSource(ctx, p.service, q)
+	in, err := openSource(ctx, p.reads, q)
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +110,16 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 // compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
 // query is nil where there is no name, so that the first stage makes the documents.
 func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
-	base, c, stages := p.service.resolveView(db, name, stages)
+	base, c, stages, err := p.resolveView(db, name, stages)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	hint := p.hint
 	if c != nil && c.Kind == catalog.KindTimeseries {
-		if c = p.service.Store.Buckets(c); c != nil {
+		if c, err = p.buckets(c); err != nil {
+			return nil, nil, nil, err
+		}
+		if c != nil {
 			base, stages = c.Name, unpack(c, stages, vars, p)
 			hint = bucketHint(c.Timeseries, hint)
 		}
@@ -146,19 +152,6 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
 	return rest, env, q, nil
-}
-
-// resolveView follows a view to its collection, which may be a time-series collection, and puts the stages of the views before the given ones.
-func (s *Service) resolveView(db, name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value) {
-	for depth := 0; name != ""; depth++ {
-		c := s.Store.Lookup(db, name)
-		if c == nil || c.Kind != catalog.KindView || depth > maxViewDepth {
-			return name, c, stages
-		}
-		stages = slices.Concat(elements(c.Options.Lookup("pipeline")), stages)
-		name = c.Options.Lookup("viewOn").Str()
-	}
-	return "", nil, stages
 }
 
 // stageSource is a cursor over a pipeline.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -32,7 +31,11 @@ func runCount(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	var n int64
-	if c := req.Service.Store.Lookup(req.DB, name); isView(c) {
+	c, err := req.lookup(name)
+	if err != nil {
+		return err
+	}
+	if isView(c) {
 		n, err = countOnView(ctx, req, name)
 	} else {
 		n, err = countCollection(ctx, req, name, c)
@@ -49,27 +52,7 @@ func countCollection(ctx context.Context, req *Request, name string, c *table.Co
 	if err != nil {
 		return 0, err
 	}
-	return req.Service.countMatches(ctx, q)
-}
-
-// countMatches counts what a query finds, again where the catalog was changed meanwhile.
-func (s *Service) countMatches(ctx context.Context, q *plan.Query) (int64, error) {
-	reader := exec.NewReader(s.Store.Engine())
-	defer reader.Close()
-	for {
-		if s.pin(reader, q.Coll) {
-			n, err := s.Planner.Count(ctx, q, reader, s.recordCount(q.Coll))
-			// Without a filter the snapshot is not asked.
-			if err != nil || n > 0 || !s.isStale(q.Coll) {
-				return n, err
-			}
-		}
-		reader.Close()
-		var err error
-		if q.Coll, err = s.again(q); err != nil {
-			return 0, err
-		}
-	}
+	return req.reads().countMatches(ctx, q)
 }
 
 func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
@@ -94,15 +77,4 @@ func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 	return &plan.Query{
 		DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Skip: req.Int64("skip", 0), Limit: limit, Hint: req.Get("hint"),
 	}, nil
-}
-
-// recordCount returns the counter of a collection for the planner.
-func (s *Service) recordCount(c *table.Collection) plan.Counter {
-	if c == nil {
-		return nil
-	}
-	return func() (int64, error) {
-		counter, err := s.Store.Count(c)
-		return counter.Count, err
-	}
 }

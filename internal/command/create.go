@@ -12,7 +12,7 @@ import (
 func createCommands() []Definition {
 	return []Definition{{
 		Name: "create", Help: "Makes a collection or a view.",
-		Run: runCreate, Write: true, API1: true, Fields: createFields,
+		InTransaction: true, Run: runCreate, Write: true, API1: true, Fields: createFields,
 	}}
 }
 
@@ -46,6 +46,9 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		return err
 	}
 	if req.Has("timeseries") {
+		if req.work != nil {
+			return notInTransaction("Cannot create a time-series collection in a multi-document transaction.")
+		}
 		return createTimeseries(req, name)
 	}
 	options, err := createOptions(req)
@@ -54,18 +57,29 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	}
 	kind := catalog.KindCollection
 	if req.Has("viewOn") {
+		if req.work != nil {
+			return notInTransaction("Cannot create a view in a multi-document transaction.")
+		}
 		kind = catalog.KindView
 		if err := req.checkView(name); err != nil {
 			return err
 		}
 	}
-	if c := req.Service.Store.Lookup(req.DB, name); c != nil {
+	c, err := req.lookup(name)
+	if err != nil {
+		return err
+	}
+	if c != nil {
 		if c.Kind == kind && options.Equal(c.Options) {
 			return nil // the same collection once more is no error
 		}
 		return alreadyExists(c)
 	}
-	_, err = req.Service.Store.Create(req.DB, name, kind, options)
+	if txn := req.txn(); txn != nil {
+		_, err = txn.Create(req.DB, name, options)
+	} else {
+		_, err = req.Service.Store.Create(req.DB, name, kind, options)
+	}
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 func createIndexesCommands() []Definition {
 	return []Definition{{
 		Name: "createIndexes", Help: "Builds indexes on a collection.",
-		Run: runCreateIndexes, Write: true, API1: true,
+		InTransaction: true, Run: runCreateIndexes, Write: true, API1: true,
 		Fields: []Field{
 			{Name: "indexes", Type: Array, Required: true},
 			{Name: "ignoreUnknownIndexOptions", Type: SafeBool, Unstable: true},
@@ -40,7 +40,11 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 			return err
 		}
 	}
-	before, missing, err := buildMissing(ctx, req, name, specs)
+	build := buildMissing
+	if req.work != nil {
+		build = createMissing
+	}
+	before, missing, err := build(ctx, req, name, specs)
 	if err != nil {
 		return err
 	}
@@ -86,6 +90,19 @@ func buildMissing(ctx context.Context, req *Request, name string, specs []*index
 			return before, missing, err
 		}
 	}
+}
+
+// createMissing is buildMissing in a transaction, which makes indexes on new collections only.
+func createMissing(_ context.Context, req *Request, name string, specs []*indexSpec) (before int, missing []bsonx.Doc, err error) {
+	c, err := req.ensure(req.DB, name)
+	if err != nil {
+		return 0, nil, err
+	}
+	before = len(c.Indexes) + 1
+	if missing, err = newIndexes(c, specs); err != nil || len(missing) == 0 {
+		return before, nil, err
+	}
+	return before, missing, req.txn().CreateIndexes(c, missing)
 }
 
 func parseIndexSpecs(req *Request) ([]*indexSpec, error) {

@@ -86,7 +86,10 @@ func (r *Request) readable() (name string, c *table.Collection, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	c = r.Service.Store.Lookup(r.DB, name)
+	c, err = r.lookup(name)
+	if err != nil {
+		return "", nil, err
+	}
 	if c != nil && c.Kind == catalog.KindView {
 		return "", nil, mongoerr.New(mongoerr.NotImplemented, "reading the view %s.%s is not supported yet", r.DB, name)
 	}
@@ -102,9 +105,12 @@ func (r *Request) writable(db, name string) (*table.Collection, error) {
 	if err := catalog.CheckNewCollection(db, name); err != nil {
 		return nil, err
 	}
-	c := r.Service.Store.Lookup(db, name)
+	c, err := r.reads().lookup(db, name)
+	if err != nil {
+		return nil, err
+	}
 	if c != nil && c.Kind == catalog.KindTimeseries {
-		return r.Service.Store.Buckets(c), nil
+		return r.reads().buckets(c)
 	}
 	if c != nil && c.Kind == catalog.KindView {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", db, name)
@@ -118,6 +124,9 @@ func (r *Request) ensure(db, name string) (*table.Collection, error) {
 	if err != nil || c != nil {
 		return c, err
 	}
+	if txn := r.txn(); txn != nil {
+		return txn.Ensure(db, name)
+	}
 	c, err = r.Service.Store.Ensure(db, name)
 	if c != nil && c.Kind == catalog.KindTimeseries { // made just now
 		c = r.Service.Store.Buckets(c)
@@ -125,12 +134,16 @@ func (r *Request) ensure(db, name string) (*table.Collection, error) {
 	return c, err
 }
 
+// lookup returns a collection or view of the request's database, or nil.
+func (r *Request) lookup(name string) (*table.Collection, error) { return r.reads().lookup(r.DB, name) }
+
 // writeOptions are the options that all statements of a write command share.
 func (r *Request) writeOptions() write.Options {
 	return write.Options{
-		Ordered:          r.BoolOr("ordered", true),
+		Ordered:          r.BoolOr("ordered", true) || r.work != nil,
 		BypassValidation: r.Bool("bypassDocumentValidation"),
 		Durability:       r.durability(),
+		Txn:              r.txn(),
 	}
 }
 
@@ -153,6 +166,12 @@ type writeError struct {
 }
 
 func (e *writeErrors) add(index int, err error) { e.items = append(e.items, writeError{index, err}) }
+
+// appendWriteErrors writes the field writeErrors, if there are any. They end a transaction.
+func (r *Request) appendWriteErrors(reply *bsonx.Builder, e *writeErrors) {
+	r.failed = r.failed || len(e.items) > 0
+	e.append(reply)
+}
 
 // append writes the field writeErrors, if there are any.
 func (e *writeErrors) append(reply *bsonx.Builder) {
@@ -183,7 +202,7 @@ func endsCommand(err error) bool {
 	if !errors.As(err, &e) {
 		return true
 	}
-	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented
+	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented || isTransient(e.Code, false)
 }
 
 // CompileFilter implements update.Compiler.

@@ -13,7 +13,7 @@ import (
 func deleteCommands() []Definition {
 	return []Definition{{
 		Name: "delete", Help: "Removes documents.",
-		Run: runDelete, Write: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
+		InTransaction: true, Run: runDelete, Write: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
 		Fields: []Field{
 			{Name: "deletes", Type: Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: SafeBool},
@@ -105,7 +105,7 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	req.Service.Count(CountDelete, int64(len(specs)))
 	req.Op.Debug.NDeleted = total
 	reply.Int32("n", int32(total))
-	failures.append(reply)
+	req.appendWriteErrors(reply, &failures)
 	return nil
 }
 

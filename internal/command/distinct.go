@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -13,7 +12,7 @@ import (
 func distinctCommands() []Definition {
 	return []Definition{{
 		Name: "distinct", Help: "Returns the distinct values of a field.",
-		Run: runDistinct, Read: true, Snapshot: true, API1: true,
+		InTransaction: true, Run: runDistinct, Read: true, Snapshot: true, API1: true,
 		Fields: []Field{
 			{Name: "key", Type: String, Required: true},
 			{Name: "query", Type: Object},
@@ -30,7 +29,11 @@ func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 		return err
 	}
 	values := bsonx.Value{}
-	if isView(req.Service.Store.Lookup(req.DB, name)) {
+	c, err := req.lookup(name)
+	if err != nil {
+		return err
+	}
+	if isView(c) {
 		values, err = distinctOnView(ctx, req, name)
 	} else {
 		values, err = distinctOf(ctx, req)
@@ -47,10 +50,10 @@ func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 
 // distinctOf returns the distinct values in a collection.
 func distinctOf(ctx context.Context, req *Request) (bsonx.Value, error) {
-	reader := exec.NewReader(req.Service.Store.Engine())
+	reader := req.reads().reader()
 	defer reader.Close()
 	name, c, err := req.readable()
-	for err == nil && !req.Service.pin(reader, c) {
+	for err == nil && !req.reads().pin(reader, c) {
 		reader.Close()
 		name, c, err = req.readable()
 	}

@@ -146,7 +146,7 @@ func explainCount(req *Request) (*plan.ExplainRequest, error) {
 		return nil, err
 	}
 	q, err := countQuery(req, name, c)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainCount, Records: req.Service.recordCount(c)}, err
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainCount, Records: req.reads().recordCount(c)}, err
 }
 
 func explainDistinct(req *Request) (*plan.ExplainRequest, error) {

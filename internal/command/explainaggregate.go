@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -167,7 +166,7 @@ func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, 
 			src.Close()
 		}
 	}()
-	reader := exec.NewReader(p.service.Store.Engine())
+	reader := p.reader()
 	defer reader.Close()
 	query, err := p.service.Planner.Explain(ctx, ask, reader)
 	if err != nil || whole {
@@ -194,8 +193,11 @@ func (s *rowSource) Next(ctx context.Context) (bsonx.Doc, error) { return s.next
 
 // Below implements pipeline.Explorer.
 func (p *pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
-	_, _, stages = p.service.resolveView(db, name, stages)
-	return stages
+	_, _, below, err := p.resolveView(db, name, stages)
+	if err != nil {
+		return stages
+	}
+	return below
 }
 
 // Explain implements pipeline.Explorer.

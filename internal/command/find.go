@@ -18,7 +18,7 @@ const defaultFirstBatch = 101
 func findCommands() []Definition {
 	return []Definition{{
 		Name: "find", Help: "Returns the documents that match a filter.",
-		Run: runFind, Read: true, Snapshot: true, API1: true, Kind: "query", Counter: CountQuery, Fields: findFields,
+		InTransaction: true, Run: runFind, Read: true, Snapshot: true, API1: true, Kind: "query", Counter: CountQuery, Fields: findFields,
 	}}
 }
 
@@ -55,7 +55,10 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	c := req.Service.Store.Lookup(req.DB, name)
+	c, err := req.lookup(name)
+	if err != nil {
+		return err
+	}
 	if isView(c) {
 		return findOnView(ctx, req, name, reply)
 	}
@@ -63,7 +66,7 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err := findQuery(req, name, c, &run.query); err != nil {
 		return err
 	}
-	if err := run.source.open(ctx, req.Service, &run.query); err != nil {
+	if err := run.source.open(ctx, req.reads(), &run.query); err != nil {
 		return err
 	}
 	cursor := &run.cursor
@@ -178,6 +181,8 @@ func (a *findArgs) check(req *Request, name string, c *table.Collection) error {
 	switch {
 	case a.ntoreturn:
 		return mongoerr.New(mongoerr.BadValue, "'ntoreturn' field is not allowed in a find command")
+	case req.work != nil && q.Tailable:
+		return mongoerr.New(mongoerr.InvalidOptions, "It is illegal to open a tailable cursor in a transaction")
 	case q.Tailable || a.awaitData:
 		return checkTailable(req, name, c)
 	default:

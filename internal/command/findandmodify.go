@@ -12,7 +12,7 @@ import (
 func findAndModifyCommands() []Definition {
 	return []Definition{{
 		Name: "findAndModify", Aliases: []string{"findandmodify"}, Help: "Changes or removes one document and returns it.",
-		Run: runFindAndModify, Write: true, Retryable: true, API1: true, Kind: "command",
+		InTransaction: true, Run: runFindAndModify, Write: true, Retryable: true, API1: true, Kind: "command",
 		Fields: []Field{
 			{Name: "query", Type: Object},
 			{Name: "sort", Type: Object},

@@ -200,43 +200,10 @@ func (s *Service) checkGeneric(d *Definition, g *Generic) error {
 	if err := checkAPI(d, g); err != nil {
 		return err
 	}
-	if err := s.checkTransactionFields(g); err != nil {
-		return err
-	}
 	if g.ReadConcern.Given {
 		if err := s.checkReadConcern(d, g); err != nil {
 			return err
 		}
 	}
 	return s.checkWriteConcern(d, &g.WriteConcern)
-}
-
-// checkTransactionFields applies the rules of mongod's session options. A server that presents itself as a standalone
-// has no transaction numbers at all.
-func (s *Service) checkTransactionFields(g *Generic) error {
-	if !g.HasTxnNumber {
-		if g.Autocommit != boolAbsent {
-			return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
-		}
-		if g.StartTxn != boolAbsent {
-			return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires a transaction number to also be specified")
-		}
-		return nil
-	}
-	switch {
-	case !g.HasSession:
-		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
-	case g.TxnNumber < 0:
-		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
-	case g.Autocommit == boolTrue:
-		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
-	case g.StartTxn == boolFalse:
-		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
-	case g.StartTxn == boolTrue && g.Autocommit == boolAbsent:
-		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
-	}
-	if s.replicates() && g.Autocommit == boolAbsent {
-		return nil
-	}
-	return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 }

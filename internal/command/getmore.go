@@ -10,7 +10,7 @@ import (
 func getMoreCommands() []Definition {
 	return []Definition{{
 		Name: "getMore", Help: "Returns the next batch of a cursor.",
-		Run: runGetMore, API1: true, Kind: "getmore", Counter: CountGetMore, CommandField: Long, OwnMaxTime: true,
+		InTransaction: true, Run: runGetMore, API1: true, Kind: "getmore", Counter: CountGetMore, CommandField: Long, OwnMaxTime: true,
 		Fields: []Field{
 			{Name: "collection", Type: String, Required: true},
 			{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)},

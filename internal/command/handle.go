@@ -46,6 +46,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 		err = conn.Op.Cause(err)
 	}
 	if err != nil && e != nil {
+		err = withLabels(req, err)
 		e.failures.Add(1)
 	}
 	res := s.finishReply(w, req, msg, err, fp)
@@ -145,13 +146,17 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		}
 	}
 	wc := &req.Generic.WriteConcern
-	if e.Write && !wc.Given {
+	if e.Write && !wc.Given && (!req.Generic.inTransaction() || endsTransaction(e.Definition)) {
 		if d := s.rwDefaults.Load(); d.write != nil {
 			*wc = d.writeConcern
 		}
 	}
 	e.runs.Add(1)
-	err = e.Run(op, req, reply)
+	if req.Generic.HasTxnNumber {
+		err = s.runNumbered(e, req, reply)
+	} else {
+		err = e.Run(op, req, reply)
+	}
 	if wc.Given && s.replicates() && req.reply.writeConcernError == nil {
 		req.reply.writeConcernError = wc.unmet()
 	}
@@ -286,6 +291,9 @@ func (r *Request) finishParse(e *entry, seen uint64) error {
 		}
 	}
 	if err := r.Service.learnTime(r); err != nil {
+		return err
+	}
+	if err := r.checkTransaction(e.Definition); err != nil {
 		return err
 	}
 	return r.Service.checkGeneric(e.Definition, &r.Generic)

@@ -14,7 +14,7 @@ const maxWriteBatch = 100_000
 func insertCommands() []Definition {
 	return []Definition{{
 		Name: "insert", Help: "Adds documents to a collection.",
-		Run: runInsert, Write: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
+		InTransaction: true, Run: runInsert, Write: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
 		Fields: []Field{
 			{Name: "documents", Type: Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: SafeBool},
@@ -51,7 +51,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	if _, err := req.writable(req.DB, name); err != nil {
-		return refuseInsert(err, reply)
+		return refuseInsert(err, req, reply)
 	}
 	var n int
 	if len(batch.docs) > 0 {
@@ -67,18 +67,18 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	req.Op.Debug.NInserted = int64(n)
 	reply.Int32("n", int32(n))
 	batch.finish(n)
-	batch.errors.append(reply)
+	req.appendWriteErrors(reply, &batch.errors)
 	return nil
 }
 
 // refuseInsert answers an insert into a namespace that takes none: for a view with an error of the first document, for
 // a name that no collection can have with an error of the command.
-func refuseInsert(err error, reply *bsonx.Builder) error {
+func refuseInsert(err error, req *Request, reply *bsonx.Builder) error {
 	if mongoerr.CodeOf(err) != mongoerr.CommandNotSupportedOnView {
 		return err
 	}
 	failures := writeErrors{items: []writeError{{0, err}}}
 	reply.Int32("n", 0)
-	failures.append(reply)
+	req.appendWriteErrors(reply, &failures)
 	return nil
 }

@@ -14,7 +14,7 @@ var (
 		"revokePrivilegesFromRole", "grantRolesToRole", "revokeRolesFromRole", "rolesInfo", "invalidateUserCache",
 		"_mergeAuthzCollections",
 		// transactions
-		"commitTransaction", "abortTransaction", "prepareTransaction", "coordinateCommitTransaction",
+		"prepareTransaction",
 		// collections
 		"compact", "autoCompact", "compactStructuredEncryptionData",
 		"cleanupStructuredEncryptionData", "filemd5", "setIndexCommitQuorum",

@@ -181,7 +181,7 @@ func (m *mapReduce) reduceWith(ctx context.Context, req *Request, sc scope, targ
 	if err != nil {
 		return nil, err
 	}
-	src, err := openSource(ctx, req.Service, &plan.Query{
+	src, err := openSource(ctx, req.reads(), &plan.Query{
 		DB: target.db, Name: target.name, Coll: req.Service.Store.Lookup(target.db, target.name), Filter: f, Limit: 1, AllowDiskUse: true,
 	})
 	if err != nil {

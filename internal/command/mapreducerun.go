@@ -75,7 +75,7 @@ func newMapReduce(req *Request) (*mapReduce, error) {
 
 // mapAll calls map for each document that a query finds.
 func (m *mapReduce) mapAll(ctx context.Context, s *Service, q *plan.Query) error {
-	src, err := openSource(ctx, s, q)
+	src, err := openSource(ctx, reads{service: s}, q)
 	if err != nil {
 		return err
 	}

@@ -69,15 +69,30 @@ func (s *Service) currentOpFilter(req *Request) (OpFilter, error) {
 // OperationDocs yields the documents of currentOp; with idle, those of connections without an operation too.
 func (s *Service) OperationDocs(idle bool) func(yield func(bsonx.Doc) bool) {
 	return func(yield func(bsonx.Doc) bool) {
+		transactions := s.openTransactions()
 		for _, op := range s.Ops.Snapshots(idle) {
-			if !yield(s.operationDoc(&op)) {
+			t, ok := transactions[op.SessionID]
+			if !ok || !t.Active || !op.Active {
+				if !yield(s.operationDoc(&op, nil)) {
+					return
+				}
+				continue
+			}
+			if !yield(s.operationDoc(&op, &t)) {
+				return
+			}
+		}
+		now := s.Clock.Now()
+		for _, t := range transactions {
+			if !t.Active && !yield(s.idleSessionDoc(&t, now)) {
 				return
 			}
 		}
 	}
 }
 
-func (s *Service) operationDoc(op *session.Snapshot) bsonx.Doc {
+// operationDoc returns the document of an operation, and of the transaction that it works on, nil for none.
+func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("type", "op")
@@ -92,9 +107,12 @@ func (s *Service) operationDoc(op *session.Snapshot) bsonx.Doc {
 		b.Doc("clientMetadata", op.Client.Metadata)
 	}
 	b.Bool("active", op.Active)
-	b.String("currentOpTime", s.Clock.Now().Format("2006-01-02T15:04:05.000-07:00"))
+	b.String("currentOpTime", s.Clock.Now().Format(wallFormat))
 	if op.Active {
 		s.appendActive(b, op)
+	}
+	if t != nil {
+		appendTransaction(b, t)
 	}
 	b.End()
 	return bsonx.Doc(b.Bytes())
@@ -102,10 +120,7 @@ func (s *Service) operationDoc(op *session.Snapshot) bsonx.Doc {
 
 func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	if !op.SessionID.IsZero() {
-		b.StartDocField("lsid")
-		b.Value("id", bsonx.Binary(uuidSubtype, op.SessionID.UUID[:]))
-		b.Value("uid", bsonx.Binary(0, op.SessionID.User[:]))
-		b.End()
+		b.Doc("lsid", sessionDoc(op.SessionID))
 	}
 	running := s.Clock.Now().Sub(op.Started)
 	b.Bool("threaded", true)

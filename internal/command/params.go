@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // Param is a server parameter.
@@ -123,7 +124,11 @@ func (s *Service) builtinParams() []Param {
 		Constant("quiet", bsonx.False),
 		Constant("requireApiVersion", bsonx.False),
 		Constant("notablescan", bsonx.False),
-		Constant("transactionLifetimeLimitSeconds", bsonx.Int32(60)),
+		IntParam("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
+			s.Transactions.SetLifetime(time.Duration(n) * time.Second)
+		}),
+		IntParam("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.transactionSize.Store),
+		Constant("maxTransactionLockRequestTimeoutMillis", bsonx.Int32(5)),
 		IntParam("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),

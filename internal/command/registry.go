@@ -48,7 +48,9 @@ type Definition struct {
 	Snapshot bool
 	// Retryable commands accept a txnNumber outside a transaction.
 	Retryable bool
-	// NoAuth commands run before authentication.
+	// InTransaction commands may run in a transaction.
+	InTransaction bool
+	// NoAuth commands run before authentication, and take no notice of transaction numbers.
 	NoAuth bool
 	// Hidden commands are not listed by listCommands.
 	Hidden bool

@@ -107,6 +107,8 @@ func userError(err error) *mongoerr.Error {
 		code = mongoerr.DataCorruptionDetected // whatever else was wrong because of it
 	case errors.As(err, &e):
 		return e
+	case errors.Is(err, storage.ErrConflict):
+		return errWriteConflict
 	case errors.Is(err, storage.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
 		code = mongoerr.OutOfDiskSpace
 	case errors.Is(err, storage.ErrClosed):

@@ -31,6 +31,11 @@ type Request struct {
 	// Now is the time at which the command began; $$NOW and the like.
 	Now time.Time
 
+	// work is what the request's transaction has done so far; nil outside of transactions.
+	work *work
+	// failed says that a statement of the command has failed, though the command has not.
+	failed bool
+
 	commandValue bsonx.Value // of the command's own field
 	args         []bsonx.Elem
 	memory       *memory
@@ -165,6 +170,9 @@ func (r *Request) Retain() { r.retain = true }
 func (r *Request) RetainCursor(c *session.Cursor) {
 	r.Retain()
 	c.Owner, c.Command = r.Owner(), r.Body
+	if r.work != nil {
+		r.work.cursors = true
+	}
 	if s := r.Conn.scripting; s != nil {
 		c.Running, r.Conn.scripting = &s.running, nil
 	}
@@ -197,6 +205,9 @@ func (r *Request) Owner() session.Owner {
 	o := session.Owner{User: r.Conn.User}
 	if r.Session != nil {
 		o.Session = r.Session.ID
+	}
+	if r.work != nil {
+		o.InTransaction, o.TxnNumber = true, r.Generic.TxnNumber
 	}
 	return o
 }

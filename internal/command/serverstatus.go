@@ -56,6 +56,7 @@ func builtinSections(s *Service) []StatusSection {
 		{"metrics", s.statusMetrics},
 		{"network", s.statusNetwork},
 		{"opcounters", s.statusOpcounters},
+		{"transactions", s.statusTransactions},
 	}
 }
 

@@ -22,7 +22,9 @@ type Deps struct {
 	Ops      *session.Ops
 	Sessions *session.Sessions
 	Cursors  *session.Cursors
-	Params   *Params
+	// Transactions are the open ones.
+	Transactions *session.Transactions
+	Params       *Params
 	// Log keeps recent lines for getLog; nil keeps none.
 	Log *LogBuffer
 	// TestCommands enables configureFailPoint and its like.
@@ -57,6 +59,8 @@ type Service struct {
 	order      *storage.Order
 	stats      stats
 	slow       atomic.Int64
+	// transactionSize is how many bytes a transaction may change.
+	transactionSize atomic.Int64
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
@@ -107,6 +111,9 @@ func (s *Service) setDefaults() {
 	if s.Cursors == nil {
 		s.Cursors = session.NewCursors(s.Clock)
 	}
+	if s.Transactions == nil {
+		s.Transactions = session.NewTransactions()
+	}
 	if s.Params == nil {
 		s.Params = NewParams()
 	}
@@ -114,6 +121,7 @@ func (s *Service) setDefaults() {
 		s.SlowMillis = defaultSlowMillis
 	}
 	s.slow.Store(s.SlowMillis)
+	s.transactionSize.Store(defaultTransactionSize)
 	s.maxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {
 		s.order = s.Store.Engine().Order()
@@ -129,6 +137,7 @@ func (s *Service) Registry() *Registry { return s.registry }
 // Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server calls it regularly.
 func (s *Service) Reap() {
 	s.Cursors.Reap()
+	s.Transactions.Reap(s.Clock.Now())
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
 		s.endSessions(ended)
 	}
@@ -146,7 +155,9 @@ func (s *Service) endSessions(ids []session.SessionID) {
 	for _, id := range ids {
 		set[id] = true
 	}
-	s.Cursors.KillSession(func(id session.SessionID) bool { return set[id] })
+	match := func(id session.SessionID) bool { return set[id] }
+	s.Cursors.KillSession(match)
+	s.Transactions.KillSession(match)
 }
 
 // Stop tells the service that the server stops: commands that wait for news end at once, the others finish.

@@ -125,6 +125,7 @@ func (s *Service) killSessionsWhere(req *Request, match func(session.SessionID) 
 	own := req.Conn.Op.ID()
 	s.Ops.KillSession(match, own)
 	s.Cursors.KillSession(match)
+	s.Transactions.KillSession(match)
 	for _, id := range s.Sessions.All(match) {
 		s.Sessions.End(id)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -15,22 +14,21 @@ import (
 
 // planSource lets a cursor read from a running plan. Between batches it holds no snapshot.
 type planSource struct {
-	service *Service
-	query   *plan.Query
-	store   *table.Store
-	coll    *table.Collection
-	run     *plan.Execution
-	reader  exec.Reader
-	left    int64 // documents up to the limit; negative without one
+	reads
+	query  *plan.Query
+	coll   *table.Collection
+	run    *plan.Execution
+	reader exec.Reader
+	left   int64 // documents up to the limit; negative without one
 	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore.
 	tailable bool
 	arrivals <-chan struct{}
 }
 
 // openSource plans a query.
-func openSource(ctx context.Context, s *Service, q *plan.Query) (*planSource, error) {
+func openSource(ctx context.Context, from reads, q *plan.Query) (*planSource, error) {
 	src := new(planSource)
-	if err := src.open(ctx, s, q); err != nil {
+	if err := src.open(ctx, from, q); err != nil {
 		return nil, err
 	}
 	return src, nil
@@ -38,19 +36,23 @@ func openSource(ctx context.Context, s *Service, q *plan.Query) (*planSource, er
 
 // open plans a query. Where the catalog has changed since the query's collection was looked up, it plans again with what
 // the name means now: an index that was dropped in between may be empty in the snapshot, and so may the collection.
-func (s *planSource) open(ctx context.Context, service *Service, q *plan.Query) error {
-	s.service, s.query, s.store, s.left = service, q, service.Store, -1
-	s.reader = *exec.NewReader(service.Store.Engine())
-	run, err := service.Planner.Find(ctx, q, &s.reader)
-	for service.isStale(q.Coll) {
+func (s *planSource) open(ctx context.Context, from reads, q *plan.Query) error {
+	s.reads, s.query, s.left = from, q, -1
+	if from.txn != nil {
+		s.reader = *exec.NewTxnReader(from.txn.Reader())
+	} else {
+		s.reader = *exec.NewReader(from.service.Store.Engine())
+	}
+	run, err := s.service.Planner.Find(ctx, q, &s.reader)
+	for s.isStale(q.Coll) {
 		if err == nil {
 			run.Close()
 		}
 		s.reader.Close()
-		if q.Coll, err = service.again(q); err != nil {
+		if q.Coll, err = s.again(q); err != nil {
 			return err
 		}
-		run, err = service.Planner.Find(ctx, q, &s.reader)
+		run, err = s.service.Planner.Find(ctx, q, &s.reader)
 	}
 	if err != nil {
 		s.reader.Close()
@@ -68,7 +70,7 @@ func (s *planSource) open(ctx context.Context, service *Service, q *plan.Query) 
 func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	unpinned := !s.reader.Pinned()
 	row, err := s.run.Next(ctx)
-	if err == nil && row == nil && unpinned && s.service.isStale(s.coll) {
+	if err == nil && row == nil && unpinned && s.isStale(s.coll) {
 		// A single get needs no snapshot: it may have come after the collection was replaced.
 		return s.reopen(ctx)
 	}
@@ -85,7 +87,7 @@ func (s *planSource) Share(ctx context.Context, work func(ctx context.Context, i
 	if err != nil && workers > 1 && ctx.Err() == nil {
 		// The documents may be asked for again.
 		s.Close()
-		if again := s.open(ctx, s.service, s.query); again != nil {
+		if again := s.open(ctx, s.reads, s.query); again != nil {
 			return 1, again
 		}
 	}
@@ -115,28 +117,10 @@ func (nodeSource) Close() {}
 
 func (s *planSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 	s.Close()
-	if err := s.open(ctx, s.service, s.query); err != nil {
+	if err := s.open(ctx, s.reads, s.query); err != nil {
 		return nil, err
 	}
 	return s.Next(ctx)
-}
-
-// isStale reports whether a collection that was looked up has been changed, renamed or dropped since.
-func (s *Service) isStale(c *table.Collection) bool { return c != nil && !s.Store.IsCurrent(c) }
-
-// again looks up the collection of a query once more, nil where there is none any more.
-func (s *Service) again(q *plan.Query) (*table.Collection, error) {
-	c := s.Store.Lookup(q.DB, q.Name)
-	if c != nil && c.Kind != catalog.KindCollection {
-		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection replaced by a view: %s", c.Namespace())
-	}
-	return c, nil
-}
-
-// pin takes the snapshot of a reader. It reports whether what the snapshot has of a collection is what c says.
-func (s *Service) pin(reader *exec.Reader, c *table.Collection) bool {
-	reader.Pin()
-	return !s.isStale(c)
 }
 
 // done reports whether it is known, without another look, that there is no further document.
@@ -154,8 +138,8 @@ func (s *planSource) Restore(context.Context) error {
 		s.arrivals = s.coll.Arrivals() // before the snapshot: no insert is between them
 	}
 	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
-	if s.coll != nil {
-		current := s.store.Current(s.coll)
+	if s.coll != nil && s.txn == nil {
+		current := s.service.Store.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {
 			return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped or renamed: %s", s.coll.Namespace())
 		}

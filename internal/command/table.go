@@ -10,6 +10,7 @@ func Definitions() []Definition {
 		serverStatusCommands(),
 		parameterCommands(),
 		sessionCommands(),
+		transactionCommands(),
 		cursorCommands(),
 		operationCommands(),
 		adminCommands(),

@@ -39,7 +39,7 @@ func (s *planSource) staysOpen() (bool, error) {
 	if s.coll == nil {
 		return false, nil
 	}
-	counter, err := s.store.Count(s.coll)
+	counter, err := s.service.Store.Count(s.coll)
 	return counter.Count > 0, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -18,7 +17,7 @@ import (
 func updateCommands() []Definition {
 	return []Definition{{
 		Name: "update", Help: "Changes, replaces or upserts documents.",
-		Run: runUpdate, Write: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
+		InTransaction: true, Run: runUpdate, Write: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
 		Fields: []Field{
 			{Name: "updates", Type: Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: SafeBool},
@@ -191,7 +190,7 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 		}
 		reply.End()
 	}
-	r.errors.append(reply)
+	r.req.appendWriteErrors(reply, &r.errors)
 	reply.Int32("nModified", int32(r.modified))
 }
 
@@ -218,10 +217,7 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 			if !st.Upsert {
 				return write.UpdateResult{}, nil
 			}
-			if c, err = r.Service.Store.Create(db, name, catalog.KindCollection, bsonx.Empty); err != nil {
-				if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
-					continue
-				}
+			if c, err = r.ensure(db, name); err != nil {
 				return write.UpdateResult{}, err
 			}
 		}

@@ -95,6 +95,7 @@ const (
 	PrimarySteppedDown                        Code = 189
 	ViewPipelineMaxSizeExceeded               Code = 195
 	InvalidIndexSpecificationOption           Code = 197
+	ShardingStateNotInitialized               Code = 203
 	ClusterTimeFailsRateLimiter               Code = 205
 	NoSuchSession                             Code = 206
 	KeyNotFound                               Code = 211
@@ -281,6 +282,7 @@ var names = map[Code]string{
 	PrimarySteppedDown:                        "PrimarySteppedDown",
 	ViewPipelineMaxSizeExceeded:               "ViewPipelineMaxSizeExceeded",
 	InvalidIndexSpecificationOption:           "InvalidIndexSpecificationOption",
+	ShardingStateNotInitialized:               "ShardingStateNotInitialized",
 	ClusterTimeFailsRateLimiter:               "ClusterTimeFailsRateLimiter",
 	NoSuchSession:                             "NoSuchSession",
 	KeyNotFound:                               "KeyNotFound",

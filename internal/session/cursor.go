@@ -23,6 +23,9 @@ type Source interface {
 type Owner struct {
 	Session SessionID
 	User    string
+	// InTransaction says that the cursor reads from the transaction TxnNumber of the session.
+	InTransaction bool
+	TxnNumber     int64
 }
 
 // Cursor is a query result that is fetched in batches. Between Pin (or New) and Unpin one goroutine owns it.

@@ -107,6 +107,8 @@ func (c *Cursor) checkUse(namespace string, owner Owner) error {
 		return mongoerr.New(mongoerr.Unauthorized, "cursor id %d was not created by the authenticated user", c.id)
 	case c.Owner.Session != owner.Session:
 		return sessionMismatch(c, owner)
+	case c.Owner.InTransaction != owner.InTransaction || c.Owner.TxnNumber != owner.TxnNumber:
+		return transactionMismatch(c, owner)
 	default:
 		return nil
 	}
@@ -130,6 +132,27 @@ func sessionMismatch(c *Cursor, owner Owner) error {
 	default:
 		return mongoerr.New(codeCursorOfOtherSession,
 			"Cannot run getMore on cursor %d, which was created in session %s, in session %s", c.id, c.Owner.Session, owner.Session)
+	}
+}
+
+// Location codes of a getMore in another transaction than the cursor's.
+const (
+	codeCursorHasNoTransaction   = mongoerr.Code(50739)
+	codeCursorOfTransaction      = mongoerr.Code(50740)
+	codeCursorOfOtherTransaction = mongoerr.Code(50741)
+)
+
+func transactionMismatch(c *Cursor, owner Owner) error {
+	switch {
+	case !c.Owner.InTransaction:
+		return mongoerr.New(codeCursorHasNoTransaction,
+			"Cannot run getMore on cursor %d, which was not created in a transaction, in transaction %d", c.id, owner.TxnNumber)
+	case !owner.InTransaction:
+		return mongoerr.New(codeCursorOfTransaction,
+			"Cannot run getMore on cursor %d, which was created in transaction %d, without a txnNumber", c.id, c.Owner.TxnNumber)
+	default:
+		return mongoerr.New(codeCursorOfOtherTransaction,
+			"Cannot run getMore on cursor %d, which was created in transaction %d, in transaction %d", c.id, c.Owner.TxnNumber, owner.TxnNumber)
 	}
 }
 
@@ -200,6 +223,13 @@ func (r *Cursors) Kill(id int64, owner Owner) (bool, error) {
 func (r *Cursors) KillSession(match func(SessionID) bool) int {
 	return r.killWhere(func(c *Cursor) bool { return !c.Owner.Session.IsZero() && match(c.Owner.Session) },
 		mongoerr.New(mongoerr.CursorKilled, "cursor was killed because its session ended"))
+}
+
+// KillTransaction closes the cursors of a transaction.
+func (r *Cursors) KillTransaction(id SessionID, number int64) int {
+	return r.killWhere(func(c *Cursor) bool {
+		return c.Owner.InTransaction && c.Owner.TxnNumber == number && c.Owner.Session == id
+	}, mongoerr.New(mongoerr.CursorKilled, "cursor was killed because its transaction ended"))
 }
 
 // KillNamespace closes the cursors on a collection that goes away; an empty collection stands for the whole database.

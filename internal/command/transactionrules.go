@@ -1,0 +1,249 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// What may run in a transaction, and which labels errors get.
+
+// inTransaction reports whether the command belongs to a multi-document transaction.
+func (g *Generic) inTransaction() bool { return g.HasTxnNumber && g.Autocommit != boolAbsent }
+
+// checkTransaction applies the rules of mongod's session options.
+func (r *Request) checkTransaction(d *Definition) error {
+	g := &r.Generic
+	if d.NoAuth {
+		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, boolAbsent, boolAbsent
+		return nil
+	}
+	if !g.HasTxnNumber {
+		return checkNoTransaction(g)
+	}
+	if err := checkTransactionFields(g); err != nil {
+		return err
+	}
+	if !r.Service.replicates() {
+		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
+	}
+	if !g.inTransaction() {
+		if d.Retryable {
+			return nil
+		}
+		return mongoerr.New(codeNotRetryable, "txnNumber may only be provided for multi-document transactions and retryable write "+
+			"commands. autocommit:false was not provided, and %s is not a retryable write command.", r.Name)
+	}
+	if err := r.checkInTransaction(d); err != nil {
+		return err
+	}
+	return checkTransactionConcerns(d, g)
+}
+
+const codeNotRetryable = mongoerr.Code(50768)
+
+func checkNoTransaction(g *Generic) error {
+	switch {
+	case g.Autocommit != boolAbsent:
+		return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
+	case g.StartTxn != boolAbsent:
+		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires a transaction number to also be specified")
+	}
+	return nil
+}
+
+func checkTransactionFields(g *Generic) error {
+	switch {
+	case !g.HasSession:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
+	case g.TxnNumber < 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
+	case g.Autocommit == boolTrue:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
+	case g.StartTxn == boolFalse:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
+	case g.StartTxn == boolTrue && g.Autocommit == boolAbsent:
+		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
+	}
+	return nil
+}
+
+// checkInTransaction refuses commands and namespaces that transactions do not have.
+func (r *Request) checkInTransaction(d *Definition) error {
+	switch {
+	case d.Name == "count":
+		return notInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
+			"http://dochub.mongodb.org/core/transaction-count for a recommended alternative.")
+	case !d.InTransaction:
+		return notInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
+	}
+	if err := r.checkTransactionNamespace(d); err != nil || r.Generic.StartTxn != boolTrue {
+		return err
+	}
+	switch d.Name {
+	case "killCursors":
+		return notInTransaction("Cannot run killCursors as the first operation in a multi-document transaction.")
+	case "commitTransaction", "coordinateCommitTransaction":
+		return notInTransaction("Cannot start a transaction with a commit")
+	case "abortTransaction":
+		return notInTransaction("Cannot start a transaction with an abort")
+	}
+	return nil
+}
+
+func notInTransaction(format string, args ...any) error {
+	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, format, args...)
+}
+
+func (r *Request) checkTransactionNamespace(d *Definition) error {
+	if d.AdminOnly {
+		return nil // the database is not what they work on
+	}
+	if err := checkTransactionDatabase(r.DB); err != nil {
+		return err
+	}
+	if v := r.commandValue; v.Type == bsonx.TypeString {
+		switch v.Str() {
+		case "system.profile", "system.views":
+			return notInTransaction("Cannot run command against the '%s.%s' collection in a transaction.", r.DB, v.Str())
+		}
+	}
+	return nil
+}
+
+func checkTransactionDatabase(db string) error {
+	switch db {
+	case "config":
+		return notInTransaction("Cannot run command against the config database in a transaction.")
+	case "admin", "local":
+		return notInTransaction("Cannot run command against the '%s' database in a transaction.", db)
+	}
+	return nil
+}
+
+// endsTransaction tells the commands that commit and abort from those that transactions are made of.
+func endsTransaction(d *Definition) bool {
+	return d.Name == "commitTransaction" || d.Name == "abortTransaction" || d.Name == "coordinateCommitTransaction"
+}
+
+// checkTransactionConcerns lets the first command have a read concern, and the last one a write concern.
+func checkTransactionConcerns(d *Definition, g *Generic) error {
+	if g.WriteConcern.Given && !endsTransaction(d) {
+		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
+	}
+	rc := &g.ReadConcern
+	if !rc.Given {
+		return nil
+	}
+	if g.StartTxn != boolTrue {
+		return mongoerr.New(mongoerr.InvalidOptions, "Only the first command in a transaction may specify a readConcern")
+	}
+	switch rc.Level {
+	case "", levelLocal, levelMajority, levelSnapshot:
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions,
+		"The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
+}
+
+// stagesNotInTransaction are those that transactions do not have.
+var stagesNotInTransaction = map[string]bool{
+	"$changeStream": true, "$collStats": true, "$currentOp": true, "$indexStats": true, "$listLocalSessions": true,
+	"$listSampledQueries": true, "$listSearchIndexes": true, "$listSessions": true, "$merge": true, "$out": true,
+	"$planCacheStats": true, "$querySettings": true, "$queryStats": true, "$shardedDataDistribution": true,
+}
+
+// checkTransactionStages refuses stages, also in sub-pipelines, that transactions do not have.
+func checkTransactionStages(stages bsonx.Value) error {
+	if stages.Type != bsonx.TypeArray {
+		return nil
+	}
+	for it := stages.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument || it.Value().Doc().IsEmpty() {
+			continue
+		}
+		stage := it.Value().Doc().First()
+		if stagesNotInTransaction[string(stage.Key)] {
+			return notInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Key)
+		}
+		if stage.Value.Type != bsonx.TypeDocument {
+			continue
+		}
+		if err := checkTransactionStages(stage.Value.Doc().Lookup("pipeline")); err != nil {
+			return err
+		}
+		if string(stage.Key) != "$facet" {
+			continue
+		}
+		for _, sub := range elements(stage.Value) {
+			if err := checkTransactionStages(sub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// errWriteConflict is the user error for storage.ErrConflict.
+var errWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write conflict during plan execution and yielding is disabled. :: "+
+	"Please retry your operation or multi-document transaction.")
+
+const (
+	labelTransient = "TransientTransactionError"
+	labelRetryable = "RetryableWriteError"
+)
+
+// withLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
+// that has labels, be they none, keeps them.
+func withLabels(req *Request, err error) error {
+	// A command that a fail point has failed is not parsed.
+	if req.Body.Lookup("txnNumber").IsMissing() || req.Def == nil || req.Def.NoAuth {
+		return err
+	}
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		if !errors.Is(err, storage.ErrConflict) {
+			return err
+		}
+		e = errWriteConflict
+	}
+	if e.Labels != nil {
+		return err
+	}
+	inTransaction := !req.Body.Lookup("autocommit").IsMissing()
+	ending := endsTransaction(req.Def)
+	switch {
+	case inTransaction && isTransient(e.Code, ending):
+		return e.WithLabel(labelTransient)
+	case (ending || !inTransaction && req.Def.Retryable) && isRetriable(e.Code):
+		return e.WithLabel(labelRetryable)
+	}
+	return err
+}
+
+// isTransient reports whether a transaction that failed with a code had no effect, and may succeed when it is tried again.
+// ending is for the errors of its commit or abort.
+func isTransient(code mongoerr.Code, ending bool) bool {
+	switch code {
+	case mongoerr.WriteConflict, mongoerr.LockTimeout, mongoerr.PreparedTransactionInProgress, mongoerr.SnapshotTooOld,
+		mongoerr.SnapshotUnavailable, mongoerr.MigrationConflict, mongoerr.NoSuchTransaction:
+		return true
+	default:
+		return !ending && isRetriable(code)
+	}
+}
+
+// isRetriable reports whether a command that failed with a code may be sent again as it is.
+func isRetriable(code mongoerr.Code) bool {
+	switch code {
+	case mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
+		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,
+		mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange, mongoerr.NotPrimaryNoSecondaryOk,
+		mongoerr.NotPrimaryOrSecondary, mongoerr.ReadConcernMajorityNotAvailableYet:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,229 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// transactionCommands returns the commands that end transactions.
+func transactionCommands() []Definition {
+	token := Field{Name: "recoveryToken", Type: Object}
+	return []Definition{
+		{
+			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.", AdminOnly: true, Write: true, API1: true,
+			InTransaction: true, Run: runCommitTransaction, Fields: []Field{token, {Name: "commitTimestamp", Type: Timestamp, Unstable: true}},
+		},
+		{
+			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true, Write: true, API1: true,
+			InTransaction: true, Run: runAbortTransaction, Fields: []Field{token},
+		},
+		{
+			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
+			Write: true, Hidden: true, Loose: true, InTransaction: true, Run: runCoordinateCommit,
+		},
+	}
+}
+
+// defaultTransactionSize is how many bytes a transaction may change where nothing else is said: they are kept in memory until
+// it ends.
+const defaultTransactionSize = 256 << 20
+
+// work is what an open transaction of a session consists of.
+type work struct {
+	*table.Txn
+	service *Service
+	open    *session.Transaction
+	// cursors says that there may be cursors that read from the transaction.
+	cursors bool
+}
+
+// Abort implements session.Work.
+func (w *work) Abort() {
+	w.closeCursors()
+	w.Txn.Abort()
+}
+
+func (w *work) closeCursors() {
+	if w.cursors {
+		w.service.Cursors.KillTransaction(w.open.Session.ID, w.open.Number)
+	}
+}
+
+// txn returns the transaction that the request reads and writes, nil outside of transactions.
+func (r *Request) txn() *table.Txn {
+	if r.work == nil {
+		return nil
+	}
+	return r.work.Txn
+}
+
+// runNumbered runs a command that has a transaction number: a statement of a transaction, its end, or a retryable write.
+func (s *Service) runNumbered(e *entry, req *Request, reply *bsonx.Builder) error {
+	if err := req.Session.CheckOut(req.Op); err != nil {
+		return err
+	}
+	defer req.Session.CheckIn(s.Transactions)
+	if !req.Generic.inTransaction() {
+		if _, err := req.Session.BeginRetryable(s.Transactions, req.Generic.TxnNumber); err != nil {
+			return err
+		}
+		return e.Run(req.Op, req, reply)
+	}
+	t, err := s.transaction(req)
+	if err != nil || t == nil { // nil: it was committed already
+		return err
+	}
+	t.SetActive(true, req.Conn.Op.Client, req.Now)
+	defer func() { t.SetActive(false, req.Conn.Op.Client, s.Clock.Now()) }()
+	req.work = t.Work.(*work)
+	return s.runStatement(e, req, reply)
+}
+
+// runStatement runs a command in its transaction. Any error is the transaction's end, and so is a panic.
+func (s *Service) runStatement(e *entry, req *Request, reply *bsonx.Builder) error {
+	t, done := req.work.open, false
+	defer func() {
+		if !done {
+			s.Transactions.Abort(t)
+		}
+	}()
+	err := e.Run(req.Op, req, reply)
+	done = err == nil && !req.failed
+	return err
+}
+
+// transaction begins the transaction that a request starts, or returns the one that it continues. It is nil for the commit of
+// one that was committed. The session is checked out.
+func (s *Service) transaction(req *Request) (*session.Transaction, error) {
+	g := &req.Generic
+	if g.StartTxn != boolTrue {
+		return req.Session.ContinueTransaction(g.TxnNumber, req.Def.Name == "commitTransaction")
+	}
+	t, err := req.Session.BeginTransaction(s.Transactions, g.TxnNumber, g.ReadConcern.Level, req.Now)
+	if err != nil {
+		return nil, err
+	}
+	t.Work = &work{
+		Txn: s.Store.BeginTxn(table.TxnOptions{
+			Limit: int(s.transactionSize.Load()),
+			By:    &oplog.Writer{Session: sessionDoc(t.Session.ID), TxnNumber: t.Number, StmtID: -1},
+		}),
+		service: s, open: t,
+	}
+	return t, nil
+}
+
+// sessionDoc returns the document that names a session.
+func sessionDoc(id session.SessionID) bsonx.Doc {
+	return bsonx.NewDoc("id", bsonx.Binary(uuidSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
+}
+
+func runCommitTransaction(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+	if req.work == nil {
+		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
+	}
+	req.work.closeCursors()
+	if err := req.work.Commit(req.durability()); err != nil {
+		return err
+	}
+	storage.ReportStamp(ctx, req.work.Stamp())
+	req.Service.Transactions.Committed(req.work.open)
+	return nil
+}
+
+func runAbortTransaction(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	if req.work == nil {
+		return mongoerr.New(mongoerr.CommandFailed, "abortTransaction must be run within a transaction")
+	}
+	req.Service.Transactions.Abort(req.work.open)
+	return nil
+}
+
+func runCoordinateCommit(context.Context, *Request, *bsonx.Builder) error {
+	return mongoerr.New(mongoerr.ShardingStateNotInitialized,
+		"Cannot accept sharding commands if sharding state has not been initialized with a shardIdentity document")
+}
+
+// statusTransactions is a section of serverStatus.
+func (s *Service) statusTransactions(b *bsonx.Builder) {
+	st := s.Transactions.Stats()
+	b.Int64("retriedCommandsCount", 0)
+	b.Int64("retriedStatementsCount", 0)
+	b.Int64("transactionsCollectionWriteCount", 0)
+	b.Int64("currentActive", int64(st.Active))
+	b.Int64("currentInactive", int64(st.Open-st.Active))
+	b.Int64("currentOpen", int64(st.Open))
+	b.Int64("totalAborted", st.Aborted)
+	b.Int64("totalCommitted", st.Committed)
+	b.Int64("totalStarted", st.Started)
+	for _, name := range [...]string{"totalPrepared", "totalPreparedThenCommitted", "totalPreparedThenAborted", "currentPrepared"} {
+		b.Int64(name, 0)
+	}
+}
+
+// openTransactions returns the transactions of sessions that currentOp shows, by session.
+func (s *Service) openTransactions() map[session.SessionID]session.TransactionInfo {
+	open := s.Transactions.Open(s.Clock.Now())
+	if len(open) == 0 {
+		return nil
+	}
+	out := make(map[session.SessionID]session.TransactionInfo, len(open))
+	for _, t := range open {
+		out[t.SessionID] = t
+	}
+	return out
+}
+
+// wallFormat is how currentOp shows times.
+const wallFormat = "2006-01-02T15:04:05.000-07:00"
+
+// appendTransaction appends what currentOp shows of a transaction.
+func appendTransaction(b *bsonx.Builder, t *session.TransactionInfo) {
+	b.StartDocField("transaction")
+	b.StartDocField("parameters")
+	b.Int64("txnNumber", t.Number)
+	b.Bool("autocommit", false)
+	if t.ReadConcern != "" {
+		b.Doc("readConcern", bsonx.NewDoc("level", t.ReadConcern))
+	}
+	b.End()
+	b.String("startWallClockTime", t.Started.Format(wallFormat))
+	b.Int64("timeOpenMicros", t.Open.Microseconds())
+	b.Int64("timeActiveMicros", t.ActiveFor.Microseconds())
+	b.Int64("timeInactiveMicros", (t.Open - t.ActiveFor).Microseconds())
+	b.String("expiryTime", t.Expires.Format(wallFormat))
+	b.End()
+}
+
+// idleSessionDoc is currentOp's document of a session with a transaction that no operation works on.
+func (s *Service) idleSessionDoc(t *session.TransactionInfo, now time.Time) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("type", "idleSession")
+	b.String("host", s.hostname)
+	b.String("desc", "inactive transaction")
+	b.String("client", t.Client.Remote)
+	b.Int64("connectionId", t.Client.ConnectionID)
+	if t.Client.AppName != "" {
+		b.String("appName", t.Client.AppName)
+	}
+	if len(t.Client.Metadata) > 0 {
+		b.Doc("clientMetadata", t.Client.Metadata)
+	}
+	b.Doc("lsid", sessionDoc(t.SessionID))
+	b.Bool("active", false)
+	b.String("currentOpTime", now.Format(wallFormat))
+	appendTransaction(b, t)
+	b.Bool("waitingForLock", false)
+	b.Doc("locks", bsonx.Empty)
+	b.Doc("lockStats", bsonx.Empty)
+	b.End()
+	return b.Bytes()
+}

@@ -1,0 +1,182 @@
+package command
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// transactor sends commands of several sessions to a service of its own.
+type transactor struct {
+	harness
+	now     time.Time
+	cursors map[string]int64 // by the session that opened the last one
+}
+
+// Now implements clock.Clock.
+func (x *transactor) Now() time.Time { return x.now }
+
+func newTransactor(t *testing.T) *transactor {
+	t.Helper()
+	x := &transactor{now: time.Unix(1_700_000_000, 0), cursors: make(map[string]int64)}
+	log := slog.New(slog.DiscardHandler)
+	engine := mem.New()
+	store, err := table.OpenLogged(engine, Compiler{}, log, table.OplogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planner := plan.New(plan.Options{})
+	svc, err := NewService(Deps{
+		Data: Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, Clock: x,
+		TestCommands: true, ReplicaSet: "rs0",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		svc.Cursors.Close()
+		svc.Transactions.Close()
+		store.Close()
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	x.harness = harness{t, svc, svc.NewConn(1, "127.0.0.1:5", "127.0.0.1:27017", true)}
+	return x
+}
+
+// line runs one line of a test:
+//
+//	a1 start {…}    the command begins the transaction 1 of session a
+//	a1 {…}          the command belongs to it
+//	a1 write {…}    a retryable write with the number 1
+//	a {…}           the command belongs to the session
+//	- {…}           it belongs to none
+//	a1 commit, a1 abort, wait SECONDS
+//
+// {…} is Extended JSON with the first field's value, where that is a string, as database.collection. The number -1 stands for the
+// session's last cursor.
+func (x *transactor) line(d *datadriven.TestData, line string) string {
+	who, rest, _ := strings.Cut(line, " ")
+	if who == "wait" {
+		seconds, err := strconv.Atoi(rest)
+		if err != nil {
+			d.Fatalf(x.t, "%s: %v", line, err)
+		}
+		x.now = x.now.Add(time.Duration(seconds) * time.Second)
+		x.svc.Reap()
+		return "waited"
+	}
+	verb, text, _ := strings.Cut(rest, " ")
+	db := "d"
+	switch verb {
+	case "commit", "abort":
+		text, db = fmt.Sprintf(`{"%sTransaction": 1}`, verb), "admin"
+	case "start", "write":
+	default:
+		verb, text = "", rest
+	}
+	cmd, err := bsonx.ParseExtJSON([]byte(text))
+	if err != nil {
+		d.Fatalf(x.t, "%s: %v", line, err)
+	}
+	if v := cmd.Lookup("$db"); !v.IsMissing() {
+		db = ""
+	}
+	return x.outcome(who[:1], x.run(db, x.addressed(cmd, who, verb)))
+}
+
+// addressed adds the fields by which a command belongs to a session and a transaction.
+func (x *transactor) addressed(cmd bsonx.Doc, who, verb string) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := cmd.Iter(); it.Next(); {
+		if string(it.Key()) == "getMore" {
+			b.Int64("getMore", x.cursors[who[:1]])
+			continue
+		}
+		b.ValueBytes(it.Key(), it.Value())
+	}
+	if who != "-" {
+		b.Doc("lsid", bsonx.NewDoc("id", bsonx.Binary(4, []byte(strings.Repeat(who[:1], 16)))))
+	}
+	if number, err := strconv.ParseInt(who[1:], 10, 64); err == nil {
+		b.Int64("txnNumber", number)
+		if verb != "write" {
+			b.Bool("autocommit", false)
+		}
+	}
+	if verb == "start" {
+		b.Bool("startTransaction", true)
+	}
+	b.End()
+	return b.Bytes()
+}
+
+var cursorID = regexp.MustCompile(`cursor (id )?\d+`)
+
+// outcome shortens a reply.
+func (x *transactor) outcome(session string, reply bsonx.Doc) string {
+	var labels string
+	if v := reply.Lookup("errorLabels"); !v.IsMissing() {
+		labels = " " + bsonx.FormatShell(v)
+	}
+	if c := code(reply); c != 0 {
+		message := cursorID.ReplaceAllString(reply.Lookup("errmsg").Str(), "cursor ID")
+		return fmt.Sprintf("%d %s: %s%s", c, c.Name(), message, labels)
+	}
+	var out []string
+	if c := reply.Lookup("cursor"); !c.IsMissing() {
+		x.cursors[session] = c.Doc().Lookup("id").Int64()
+		for _, batch := range []string{"firstBatch", "nextBatch"} {
+			if v := c.Doc().Lookup(batch); !v.IsMissing() {
+				out = append(out, bsonx.FormatShell(v))
+			}
+		}
+		if x.cursors[session] != 0 {
+			out = append(out, "…")
+		}
+	}
+	for _, field := range []string{
+		"n", "nModified", "upserted", "value", "values", "writeErrors", "nErrors", "numIndexesAfter", "note", "transactions", "writeConcernError",
+	} {
+		if v := reply.Lookup(field); !v.IsMissing() {
+			out = append(out, field+": "+bsonx.FormatShell(v))
+		}
+	}
+	if len(out) == 0 {
+		return "ok" + labels
+	}
+	return strings.Join(out, " ") + labels
+}
+
+// TestTransactions runs the files of testdata/transactions; see line.
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata/transactions", func(t *testing.T, path string) {
+		t.Parallel()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			x := newTransactor(t)
+			var out strings.Builder
+			for line := range strings.SplitSeq(d.Input, "\n") {
+				out.WriteString(strings.TrimSpace(x.line(d, line)) + "\n")
+			}
+			if n := x.svc.Store.Engine().Stats().TransactionsActive; n != int64(x.svc.Transactions.Stats().Open) {
+				fmt.Fprintf(&out, "%d transactions of the storage are left\n", n)
+			}
+			return out.String()
+		})
+	})
+}
