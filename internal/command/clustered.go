@@ -135,9 +135,9 @@ func refuseDrop(c *table.Collection, name string) error {
 	return nil
 }
 
-// indexCount is how many indexes a collection has beside what it is clustered by.
+// indexCount is how many indexes a collection has. What a clustered collection, or one of buckets, is clustered by is none.
 func indexCount(c *table.Collection) int {
-	if isClusteredCollection(c) {
+	if isClusteredCollection(c) || c.Timeseries != nil {
 		return len(c.Indexes)
 	}
 	return len(c.Indexes) + 1

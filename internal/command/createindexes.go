@@ -77,10 +77,7 @@ func buildMissing(ctx context.Context, req *Request, name string, specs []*index
 		if !store.IsCurrent(c) {
 			continue
 		}
-		before = len(c.Indexes) + 1
-		if c.Timeseries != nil {
-			before-- // there is no index on _id
-		}
+		before = indexCount(c)
 		missing, err = newIndexes(c, specs)
 		if err != nil || len(missing) == 0 {
 			return before, nil, err

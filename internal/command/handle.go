@@ -151,6 +151,12 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 			*wc = d.writeConcern
 		}
 	}
+	if req.mayWrite() {
+		if err := s.writes.enter(op, op.SetWaiting); err != nil {
+			return err
+		}
+		defer s.writes.leave()
+	}
 	e.runs.Add(1)
 	if req.Generic.HasTxnNumber {
 		err = s.runNumbered(e, req, reply)

@@ -19,7 +19,7 @@ var (
 		"compact", "autoCompact", "compactStructuredEncryptionData",
 		"cleanupStructuredEncryptionData", "filemd5", "setIndexCommitQuorum",
 		// administration
-		"fsync", "fsyncUnlock", "setUserWriteBlockMode", "rotateCertificates", "dropConnections",
+		"setUserWriteBlockMode", "rotateCertificates", "dropConnections",
 		"getAuditConfig", "setAuditConfig", "logApplicationMessage",
 		// diagnostics
 		"dbHash", "validateDBMetadata", "top", "lockInfo", "getDiagnosticData", "driverOIDTest",

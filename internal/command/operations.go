@@ -40,6 +40,10 @@ func runCurrentOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		}
 	}
 	reply.End()
+	if s.writes.locked() {
+		reply.Bool("fsyncLock", true)
+		reply.String("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock")
+	}
 	return nil
 }
 
@@ -147,7 +151,7 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	}
 	b.Int32("numYields", 0)
 	b.Doc("locks", bsonx.Empty)
-	b.Bool("waitingForLock", false)
+	b.Bool("waitingForLock", op.Waiting)
 	b.Doc("lockStats", bsonx.Empty)
 	b.Bool("waitingForFlowControl", false)
 	b.Doc("flowControlStats", bsonx.Empty)

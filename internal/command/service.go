@@ -55,6 +55,7 @@ type Service struct {
 	failPoints failPoints
 	budgets    budgets
 	topology   topology
+	writes     writeGate
 	ttl        *ttl.Monitor // nil without a store
 	order      *storage.Order
 	stats      stats
@@ -86,6 +87,7 @@ func NewService(deps Deps) (*Service, error) {
 	s.Params.Add(s.budgetParams()...)
 	s.started = s.Clock.Now()
 	s.topology.init(s.started)
+	s.writes.init()
 	if s.replicates() {
 		s.order.Advance(storage.NewStamp(uint32(s.started.Unix()), 1))
 	}
@@ -146,6 +148,7 @@ func (s *Service) Reap() {
 // Expire removes what has expired, again and again until ctx ends.
 func (s *Service) Expire(ctx context.Context) {
 	if s.ttl != nil {
+		s.ttl.Guard(s.writes.pass)
 		s.ttl.Run(ctx)
 	}
 }

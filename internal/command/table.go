@@ -14,6 +14,7 @@ func Definitions() []Definition {
 		cursorCommands(),
 		operationCommands(),
 		adminCommands(),
+		fsyncCommands(),
 		rwDefaultsCommands(),
 		failPointCommands(),
 		authCommands(),

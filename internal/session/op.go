@@ -33,6 +33,7 @@ type Op struct {
 	done     chan struct{}
 	info     OpInfo
 	awaiting bool
+	waiting  bool
 
 	// cause is read by Err without the lock. It is nil while the operation may go on.
 	cause atomic.Pointer[mongoerr.Error]
@@ -234,6 +235,13 @@ func (o *Op) SetAwaiting(awaiting bool) {
 	o.mu.Unlock()
 }
 
+// SetWaiting marks that the operation waits until it may write. A shutdown and the end of its client end it.
+func (o *Op) SetWaiting(waiting bool) {
+	o.mu.Lock()
+	o.waiting, o.awaiting = waiting, waiting
+	o.mu.Unlock()
+}
+
 // ID returns the operation's number.
 func (o *Op) ID() int64 { return o.id }
 
@@ -300,13 +308,15 @@ type Snapshot struct {
 	Started time.Time
 	Killed  bool
 	Active  bool
+	// Waiting operations wait until they may write.
+	Waiting bool
 }
 
 // Snapshot copies the description; Active is false between operations.
 func (o *Op) Snapshot() Snapshot {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := Snapshot{OpInfo: o.info, Client: o.Client, ID: o.id, Started: o.started, Active: o.active}
+	s := Snapshot{OpInfo: o.info, Client: o.Client, ID: o.id, Started: o.started, Active: o.active, Waiting: o.waiting}
 	s.Command, s.Collection = s.Command.Clone(), bytes.Clone(s.Collection)
 	s.Killed = o.active && o.cause.Load() != nil
 	return s

@@ -39,6 +39,9 @@ type Target struct {
 // Finder returns the targets of a collection. invalid is the number of rules that cannot be carried out.
 type Finder func(c *table.Collection, now time.Time) (targets []Target, invalid int, err error)
 
+// Guard lets a batch begin; leave ends it.
+type Guard func(ctx context.Context) (leave func(), err error)
+
 // Stats is what serverStatus shows under metrics.ttl.
 type Stats struct{ Deleted, Passes, SubPasses, Invalid int64 }
 
@@ -49,6 +52,7 @@ type Monitor struct {
 	clock   clock.Clock
 	log     *slog.Logger
 	finders []Finder
+	guard   Guard
 
 	sleep    atomic.Int64 // seconds
 	disabled atomic.Bool
@@ -76,6 +80,9 @@ func (m *Monitor) SetSleep(seconds int64) {
 
 // SetEnabled lets the monitor work, or ends its work after the batch under way.
 func (m *Monitor) SetEnabled(enabled bool) { m.disabled.Store(!enabled) }
+
+// Guard sets what the monitor asks before each batch. It is called before Run.
+func (m *Monitor) Guard(g Guard) { m.guard = g }
 
 // Stats returns the counters.
 func (m *Monitor) Stats() Stats {
@@ -146,7 +153,7 @@ func (m *Monitor) turn(ctx context.Context, t *Target) (more bool, err error) {
 	begin := m.clock.Now()
 	for seen := 0; seen < turnDocs; seen += batchDocs {
 		start := m.clock.Now()
-		n, more, err := t.Delete(ctx, batchDocs)
+		n, more, err := m.batch(ctx, t)
 		m.deleted.Add(int64(n))
 		if errors.Is(err, table.ErrDropped) {
 			return false, nil // the next pass knows the rule that is in force
@@ -163,6 +170,17 @@ func (m *Monitor) turn(ctx context.Context, t *Target) (more bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+func (m *Monitor) batch(ctx context.Context, t *Target) (deleted int, more bool, err error) {
+	if m.guard != nil {
+		leave, err := m.guard(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		defer leave()
+	}
+	return t.Delete(ctx, batchDocs)
 }
 
 // rest waits for d and reports whether ctx goes on.

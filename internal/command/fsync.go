@@ -1,0 +1,91 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// fsyncLockPatience is how long fsyncLock waits, by default, for the writes under way.
+const fsyncLockPatience = 90 * time.Second
+
+const fsyncHelp = "http://dochub.mongodb.org/core/fsynccommand"
+
+// fsyncCommands make writes durable and keep writers out.
+func fsyncCommands() []Definition {
+	return []Definition{
+		{
+			Name: "fsync", Help: "Makes all writes durable; with lock: true, keeps further writes out.", AdminOnly: true, Run: runFsync,
+			Fields: []Field{
+				{Name: "lock", Type: SafeBool},
+				{Name: "fsyncLockAcquisitionTimeoutMillis", Type: SafeInt, Check: AtLeast(1)},
+				{Name: "forBackup", Type: SafeBool},
+			},
+		},
+		{Name: "fsyncUnlock", Help: "Lets writes in again.", AdminOnly: true, Run: runFsyncUnlock},
+	}
+}
+
+func runFsync(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	s := req.Service
+	if !req.Bool("lock") {
+		if err := s.Store.Engine().Checkpoint(""); err != nil {
+			return err
+		}
+		reply.Int32("numFiles", 1)
+		return nil
+	}
+	patience := req.Int64("fsyncLockAcquisitionTimeoutMillis", fsyncLockPatience.Milliseconds())
+	count, err := s.writes.lock(ctx, time.Duration(min(patience, int64(24*time.Hour/time.Millisecond)))*time.Millisecond)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.Engine().Checkpoint(""); err != nil {
+		_, _ = s.writes.unlock()
+		return err
+	}
+	s.Logger.Warn("Instance is locked, blocking all writes", "c", "COMMAND", "id", 20469, "lockCount", count, "seeAlso", fsyncHelp)
+	reply.String("info", "now locked against writes, use db.fsyncUnlock() to unlock")
+	reply.Int64("lockCount", count)
+	reply.String("seeAlso", fsyncHelp)
+	return nil
+}
+
+func runFsyncUnlock(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	left, ok := req.Service.writes.unlock()
+	if !ok {
+		return mongoerr.New(mongoerr.IllegalOperation, "fsyncUnlock called when not locked")
+	}
+	req.Service.Logger.Info("fsyncUnlock completed", "c", "COMMAND", "id", 20476, "lockCount", left)
+	reply.String("info", "fsyncUnlock completed")
+	reply.Int64("lockCount", left)
+	return nil
+}
+
+// mayWrite reports whether a command that was parsed may change something: those that read do so only with $out, $merge or an
+// output collection.
+func (r *Request) mayWrite() bool {
+	switch {
+	case !r.Def.Write:
+		return false
+	case !r.Def.Read:
+		return true
+	case r.Has("out"):
+		return r.Doc("out").Lookup("inline").IsMissing()
+	}
+	stages := r.Get("pipeline")
+	if stages.Type != bsonx.TypeArray {
+		return false
+	}
+	last := bsonx.Value{}
+	for it := stages.Doc().Iter(); it.Next(); {
+		last = it.Value()
+	}
+	if last.Type != bsonx.TypeDocument {
+		return false
+	}
+	name := string(last.Doc().First().Key)
+	return name == "$out" || name == "$merge"
+}

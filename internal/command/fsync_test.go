@@ -1,0 +1,102 @@
+package command_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// waitingWrites returns how many operations wait until they may write.
+func waitingWrites(t *testing.T, client *mongo.Client) (n int, locked bool) {
+	t.Helper()
+	raw, err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}, {Key: "waitingForLock", Value: true}}).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := raw.Lookup("inprog").Array().Values()
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked, _ = raw.Lookup("fsyncLock").BooleanOK()
+	return len(values), locked
+}
+
+// TestFsyncLock keeps writers out, and no readers, until the last lock is taken back.
+func TestFsyncLock(t *testing.T) {
+	t.Parallel()
+	client := sheaftest.New(t)
+	db, admin := client.Database("d"), client.Database("admin")
+	command := func(cmd bson.D) bson.Raw {
+		t.Helper()
+		raw, err := admin.RunCommand(t.Context(), cmd).Raw()
+		if err != nil {
+			t.Fatalf("%v: %v", cmd, err)
+		}
+		return raw
+	}
+	insert := func(n int) error {
+		_, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "n", Value: n}})
+		return err
+	}
+	if err := insert(0); err != nil {
+		t.Fatal(err)
+	}
+	lock := bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}
+	for want := int64(1); want <= 2; want++ {
+		if got := command(lock).Lookup("lockCount").Int64(); got != want {
+			t.Errorf("lockCount %d, want %d", got, want)
+		}
+	}
+	done := make(chan error, 3)
+	go func() { done <- insert(1) }()
+	go func() {
+		_, err := db.Collection("c").Aggregate(t.Context(), bson.A{bson.D{{Key: "$out", Value: "o"}}})
+		done <- err
+	}()
+	go func() { done <- db.CreateCollection(t.Context(), "new") }()
+	for {
+		if n, locked := waitingWrites(t, client); n == 3 && locked {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if n, err := db.Collection("c").CountDocuments(t.Context(), bson.D{}); err != nil || n != 1 {
+		t.Errorf("%d documents: %v", n, err)
+	}
+	if cur, err := db.Collection("c").Aggregate(t.Context(), bson.A{bson.D{{Key: "$match", Value: bson.D{}}}}); err != nil {
+		t.Error(err)
+	} else {
+		_ = cur.Close(t.Context())
+	}
+	slow, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err := db.RunCommand(slow, bson.D{{Key: "delete", Value: "c"}, {Key: "maxTimeMS", Value: 5}, {Key: "deletes", Value: bson.A{
+		bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}},
+	}}}).Err()
+	if err == nil {
+		t.Error("a delete did not wait")
+	}
+	unlock := bson.D{{Key: "fsyncUnlock", Value: 1}}
+	if got := command(unlock).Lookup("lockCount").Int64(); got != 1 {
+		t.Errorf("lockCount %d after an unlock", got)
+	}
+	if n, locked := waitingWrites(t, client); n != 3 || !locked {
+		t.Errorf("%d wait, locked %v", n, locked)
+	}
+	if got := command(unlock).Lookup("lockCount").Int64(); got != 0 {
+		t.Errorf("lockCount %d at the end", got)
+	}
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n, locked := waitingWrites(t, client); n != 0 || locked {
+		t.Errorf("%d wait, locked %v", n, locked)
+	}
+}

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// writeGate keeps writers out while fsyncLock is held. Who passes it costs two additions; who waits at it can be
+// interrupted. Reads do not pass it.
+type writeGate struct {
+	writers atomic.Int64 // commands between enter and leave, and those that look whether they may
+	closed  atomic.Bool
+	idle    chan struct{} // gets an element when the last writer leaves a closed gate
+
+	mu    sync.Mutex
+	count int64         // how often the lock is held
+	open  chan struct{} // closed at the last unlock
+}
+
+func (g *writeGate) init() { g.idle = make(chan struct{}, 1) }
+
+// enter waits until the gate is open. waiting is called before it waits.
+func (g *writeGate) enter(ctx context.Context, waiting func(bool)) error {
+	for {
+		g.writers.Add(1)
+		if !g.closed.Load() {
+			return nil
+		}
+		g.leave()
+		g.mu.Lock()
+		open := g.open
+		g.mu.Unlock()
+		if open == nil {
+			continue // it was opened just now
+		}
+		waiting(true)
+		select {
+		case <-open:
+			waiting(false)
+		case <-ctx.Done():
+			waiting(false)
+			return ctx.Err()
+		}
+	}
+}
+
+// pass is enter for what is no command.
+func (g *writeGate) pass(ctx context.Context) (leave func(), err error) {
+	return g.leave, g.enter(ctx, func(bool) {})
+}
+
+func (g *writeGate) leave() {
+	if g.writers.Add(-1) == 0 && g.closed.Load() {
+		select {
+		case g.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// lock closes the gate, waits until nobody writes any more, and returns how often it is locked now.
+func (g *writeGate) lock(ctx context.Context, patience time.Duration) (int64, error) {
+	g.mu.Lock()
+	g.count++
+	count := g.count
+	if g.open == nil {
+		g.open = make(chan struct{})
+	}
+	g.closed.Store(true)
+	g.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for g.writers.Load() > 0 {
+		select {
+		case <-g.idle:
+		case <-timer.C:
+			_, _ = g.unlock()
+			return 0, mongoerr.New(mongoerr.LockTimeout, "Fsync lock timed out")
+		case <-ctx.Done():
+			_, _ = g.unlock()
+			return 0, ctx.Err()
+		}
+	}
+	select { // another one who locks may wait for the same news
+	case g.idle <- struct{}{}:
+	default:
+	}
+	return count, nil
+}
+
+// unlock takes one lock back and returns how many are left; ok is false where there was none.
+func (g *writeGate) unlock() (left int64, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.count == 0 {
+		return 0, false
+	}
+	g.count--
+	if g.count == 0 {
+		g.closed.Store(false)
+		close(g.open)
+		g.open = nil
+	}
+	return g.count, true
+}
+
+func (g *writeGate) locked() bool { return g.closed.Load() }
