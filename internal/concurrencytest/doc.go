@@ -15,6 +15,9 @@
 //  4. A batch of a find is one snapshot: an index scan with its fetches sees each document at most once and as it matched.
 //  5. Changes of the catalog beside reads and writes: an index that is built or dropped never changes a result, a rename is
 //     seen whole.
+//  6. Transactions have snapshot isolation: no transaction sees a sum of balances that never was, none of what transactions and
+//     single statements add is lost, and a recorded history of lists that are read and appended to has none of the anomalies
+//     G0, G1a to G1c, lost update, read skew (checkHistory; write skew is allowed). Indexes come and go beside them.
 //
 // To add a property, write a test that takes its database from onEachEngine.
 package concurrencytest
