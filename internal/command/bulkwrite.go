@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -98,6 +99,9 @@ func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	}
 	sc, err := newScope(req)
 	if err != nil {
+		return err
+	}
+	if err := req.readStatements(n); err != nil {
 		return err
 	}
 	run := bulkRun{req: req, scope: sc, opts: req.writeOptions(), errorsOnly: req.Bool("errorsOnly")}
@@ -226,7 +230,7 @@ type bulkRun struct {
 func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	n, err := r.run(ctx, op, b)
+	n, err := r.run(ctx, i, op, b)
 	b.End()
 	switch {
 	case err != nil && endsCommand(err):
@@ -266,16 +270,18 @@ func bulkFailure(i int, op *bulkOp, err error) bsonx.Doc {
 }
 
 // run executes an operation, appends what is particular to its result, and returns n.
-func (r *bulkRun) run(ctx context.Context, op *bulkOp, result *bsonx.Builder) (int64, error) {
+func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Builder) (int64, error) {
 	switch op.kind {
 	case bulkInsert:
-		err := r.insert(ctx, op)
+		err := r.insert(ctx, i, op)
 		if err != nil {
 			return 0, err
 		}
 		r.inserted++
 		return 1, nil
 	case bulkUpdate:
+		op.update.position = i
+		r.opts.Retry.Of(retryable.Update)
 		res, err := r.req.runUpdateSpec(ctx, r.scope, op.ns.db, op.ns.name, &op.update, r.opts)
 		r.matched += res.Matched
 		r.modified += res.Modified
@@ -288,13 +294,20 @@ func (r *bulkRun) run(ctx context.Context, op *bulkOp, result *bsonx.Builder) (i
 		}
 		return n, err
 	default:
+		op.delete.position = i
+		r.opts.Retry.Of(retryable.Delete)
 		n, err := r.req.runDeleteSpec(ctx, r.scope, op.ns.db, op.ns.name, &op.delete, r.opts)
 		r.deleted += n
 		return n, err
 	}
 }
 
-func (r *bulkRun) insert(ctx context.Context, op *bulkOp) error {
+func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
+	if r.req.executed(i) != nil {
+		return nil
+	}
+	r.opts.Retry.At(nil, i)
+	defer r.opts.Retry.At(nil, 0)
 	doc, err := update.PrepareInsert(op.doc, nil, nil)
 	if err != nil {
 		return err
@@ -323,5 +336,6 @@ func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	reply.Int32("nModified", int32(r.modified))
 	reply.Int32("nUpserted", int32(r.upserted))
 	reply.Int32("nDeleted", int32(r.deleted))
+	r.req.appendRetried(reply)
 	return nil
 }

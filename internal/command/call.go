@@ -25,6 +25,7 @@ type memory struct {
 	scope     scope
 	statement write.UpdateStatement
 	docs      []bsonx.Doc
+	retry     retryState
 }
 
 // findRun is what a find works with: what is asked, and the cursor that answers.
@@ -65,6 +66,9 @@ func (m *memory) forget() {
 	}
 	if !m.scope.now.IsZero() {
 		m.scope, m.statement = scope{}, write.UpdateStatement{}
+	}
+	if m.retry.write.By.Session != nil {
+		m.retry.forget()
 	}
 	if len(m.docs) > 0 {
 		clear(m.docs)

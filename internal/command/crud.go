@@ -144,6 +144,7 @@ func (r *Request) writeOptions() write.Options {
 		BypassValidation: r.Bool("bypassDocumentValidation"),
 		Durability:       r.durability(),
 		Txn:              r.txn(),
+		Retry:            r.retries(),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -41,6 +42,8 @@ type deleteSpec struct {
 	hint      bsonx.Value
 	collation bsonx.Value
 	multi     bool
+	// position is that of the statement in the command.
+	position int
 }
 
 func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
@@ -85,10 +88,15 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	if err := req.readStatements(len(specs)); err != nil {
+		return err
+	}
 	opts := req.writeOptions()
+	opts.Retry.Of(retryable.Delete)
 	var total int64
 	var failures writeErrors
 	for i := range specs {
+		specs[i].position = i
 		n, err := req.runDeleteSpec(ctx, sc, req.DB, name, &specs[i], opts)
 		total += n
 		if err == nil {
@@ -106,11 +114,18 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	req.Op.Debug.NDeleted = total
 	reply.Int32("n", int32(total))
 	req.appendWriteErrors(reply, &failures)
+	req.appendRetried(reply)
 	return nil
 }
 
 // runDeleteSpec compiles and runs one delete statement.
 func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
+	if r.executed(spec.position) != nil {
+		return 1, nil
+	}
+	if err := r.checkRetryOfMany(spec.multi); err != nil {
+		return 0, err
+	}
 	sc, err := sc.collated(spec.collation, r.Service.Store.Lookup(db, name))
 	if err != nil {
 		return 0, err
@@ -119,7 +134,7 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 	if err != nil {
 		return 0, err
 	}
-	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, One: !spec.multi}}
+	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, One: !spec.multi, Position: spec.position}}
 	return r.runDeleteStatement(ctx, db, name, st, spec.query, opts)
 }
 

@@ -36,6 +36,11 @@ type failData struct {
 	block        time.Duration
 	appName      string
 	wcError      bsonx.Doc
+	namespace    string
+
+	// Of onPrimaryTransactionalWrite: the connection is closed unless it is said otherwise.
+	keepsConnection bool
+	beforeCommit    mongoerr.Code
 }
 
 // failure is what a fail point does to a reply beside failing the command.
@@ -45,18 +50,34 @@ type failure struct {
 	labels    []string
 }
 
-func (f failure) append(b *bsonx.Builder) {
-	if f.wcError == nil {
+// appendWriteConcernErrors appends the write concern error of a reply, be it the command's own or a fail point's, and its label.
+func (r *Request) appendWriteConcernErrors(b *bsonx.Builder, f failure) {
+	var code mongoerr.Code
+	switch e := r.reply.writeConcernError; {
+	case f.wcError != nil:
+		b.Doc("writeConcernError", f.wcError)
+		n, _ := f.wcError.Lookup("code").AsInt64()
+		code = mongoerr.Code(n)
+	case e != nil:
+		r.appendWriteConcernError(b)
+		code = e.Code
+	default:
 		return
 	}
-	b.Doc("writeConcernError", f.wcError)
-	if f.labels != nil {
+	switch {
+	case f.labels != nil:
 		appendLabels(b, f.labels)
+	case r.mayRetry() && isRetriable(code):
+		appendLabels(b, []string{labelRetryable})
 	}
 }
 
+const codeConnectionClosed = mongoerr.Code(50985)
+
 const (
 	failCommand = "failCommand"
+	// failWrite makes the statements of retryable writes fail: their connection, or before they are committed.
+	failWrite = "onPrimaryTransactionalWrite"
 	// disableOptimization switches the optimiser of pipelines off.
 	disableOptimization = "disablePipelineOptimization"
 )
@@ -109,7 +130,8 @@ func (f *failPoints) match(req *Request) (failure, error) {
 		}
 	}
 	if data.close {
-		return failure{closeConn: true}, nil
+		return failure{closeConn: true}, mongoerr.New(codeConnectionClosed,
+			"Failing '%s' command via 'failCommand' failpoint and closing connection", req.Name)
 	}
 	if data.hasErrorCode {
 		err := mongoerr.New(mongoerr.Code(data.errorCode), "Failing command via 'failCommand' failpoint")
@@ -130,7 +152,29 @@ func (f *failPoints) take(req *Request) (failData, bool) {
 	if p.data.appName != "" && p.data.appName != req.Conn.appName {
 		return failData{}, false
 	}
+	if p.data.namespace != "" {
+		db, coll := req.target()
+		if p.data.namespace != db+"."+string(coll) {
+			return failData{}, false
+		}
+	}
 	return p.data, f.fires(failCommand)
+}
+
+// write applies onPrimaryTransactionalWrite to a statement of a retryable write that is about to be committed.
+func (f *failPoints) write(req *Request) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.points[failWrite]
+	if p == nil || !f.fires(failWrite) {
+		return nil
+	}
+	req.reply.lost = req.reply.lost || !p.data.keepsConnection
+	if p.data.beforeCommit == 0 {
+		return nil
+	}
+	return mongoerr.New(p.data.beforeCommit, "Failing write for %s:%d due to failpoint. The write must not be reflected.",
+		req.Session.ID, req.Generic.TxnNumber)
 }
 
 // remove needs the lock.
@@ -174,7 +218,7 @@ func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder
 		return err
 	}
 	if p != nil {
-		if name.Str() != failCommand && name.Str() != disableOptimization {
+		if n := name.Str(); n != failCommand && n != failWrite && n != disableOptimization {
 			return mongoerr.New(mongoerr.BadValue, "%s not found", name.Str())
 		}
 		if p.data, err = parseFailData(req.Doc("data")); err != nil {
@@ -229,6 +273,13 @@ func parseFailData(doc bsonx.Doc) (failData, error) {
 			}
 		case "closeConnection":
 			d.close = v.Truthy()
+			d.keepsConnection = !v.Truthy()
+		case "failBeforeCommitExceptionCode":
+			d.beforeCommit = mongoerr.Code(saturatingInt64(v))
+		case "namespace":
+			if v.Type == bsonx.TypeString {
+				d.namespace = v.Str()
+			}
 		case "blockConnection":
 			if v.Truthy() {
 				d.block = time.Duration(saturatingInt64(doc.Lookup("blockTimeMS"))) * time.Millisecond

@@ -48,7 +48,14 @@ func runFindAndModify(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
+	if err := req.readStatements(1); err != nil {
+		return err
+	}
 	m := &modification{req: req, name: name, opts: req.writeOptions()}
+	if rec := req.executed(0); rec != nil {
+		return m.answerRetry(rec, reply)
+	}
+	m.opts.Retry.OfModification(req.Bool("remove"), m.retryImage)
 	if req.Bool("remove") {
 		return m.remove(ctx, sc, reply)
 	}

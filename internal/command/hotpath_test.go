@@ -32,18 +32,33 @@ type hotPath struct {
 // newHotPath returns a service over a new engine; a memory of 0 is the engine's default.
 func newHotPath(tb testing.TB, memory int64) *hotPath {
 	tb.Helper()
+	return openHotPath(tb, memory, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
+		return table.Open(engine, command.Compiler{}, log)
+	}, "")
+}
+
+// newSetPath is newHotPath for a service that logs its changes, as the member of a replica set.
+func newSetPath(tb testing.TB) *hotPath {
+	tb.Helper()
+	return openHotPath(tb, 0, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
+		return table.OpenLogged(engine, command.Compiler{}, log, table.OplogOptions{})
+	}, "rs0")
+}
+
+func openHotPath(tb testing.TB, memory int64, open func(storage.Engine, *slog.Logger) (*table.Store, error), set string) *hotPath {
+	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
 	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log, MemoryBudget: memory, Keep: table.IsRecord})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	store, err := table.Open(engine, command.Compiler{}, log)
+	store, err := open(engine, log)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	planner := plan.New(plan.Options{})
 	svc, err := command.NewService(command.Deps{
-		Data: command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log,
+		Data: command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, ReplicaSet: set,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -130,24 +145,49 @@ func insertPlaceholder() *request {
 	return newRequest(commandDoc("insert", "c", "ordered", true), "documents", kilobyte(placeholder))
 }
 
-// hotRequests are the requests that a server has most of, and how often it may allocate for each.
-var hotRequests = []struct {
+type hotRequest struct {
 	name        string
 	request     func() *request
 	fresh       bool // on numbers that no document has
 	allocations float64
-}{
+}
+
+// hotRequests are the requests that a server has most of, and how often it may allocate for each.
+var hotRequests = []hotRequest{
 	{"FindByID", findByID, false, 10},
 	{"FindByIndex", findByIndex, false, 33},
 	{"UpdateInc", incByID, false, 6},
 	{"Insert", insertPlaceholder, true, 4},
 }
 
+// retryableRequests are those of a replica set, with and without transaction numbers.
+var retryableRequests = []hotRequest{
+	{"LoggedInc", incByID, false, 12},
+	{"RetryableInc", func() *request {
+		st := bsonx.NewDoc("q", bsonx.NewDoc("_id", 1), "u", bsonx.NewDoc("$inc", bsonx.NewDoc("k", 1)))
+		return newRequest(commandDoc("update", "c", "ordered", true, "txnNumber", int64(placeholder)), "updates", st)
+	}, true, 12},
+	{"LoggedInsert", insertPlaceholder, true, 4},
+	{"RetryableInsert", func() *request {
+		return newRequest(commandDoc("insert", "c", "ordered", true, "txnNumber", int64(placeholder)), "documents", kilobyte(placeholder))
+	}, true, 4},
+}
+
 func TestHotPathAllocations(t *testing.T) {
+	checkAllocations(t, newHotPath(t, 0), hotRequests)
+}
+
+func TestRetryableAllocations(t *testing.T) {
+	for i := range retryableRequests {
+		checkAllocations(t, newSetPath(t), retryableRequests[i:i+1])
+	}
+}
+
+func checkAllocations(t *testing.T, h *hotPath, requests []hotRequest) {
+	t.Helper()
 	const documents = 1000
-	h := newHotPath(t, 0)
 	h.fill(documents)
-	for _, c := range hotRequests {
+	for _, c := range requests {
 		r, i := c.request(), 0
 		if c.fresh {
 			i = documents
@@ -254,10 +294,20 @@ func (h *hotPath) handle() {
 
 // BenchmarkHotPath measures the hot requests from their bytes to the reply's, without a connection.
 func BenchmarkHotPath(b *testing.B) {
+	benchmarkRequests(b, hotRequests, func() *hotPath { return newHotPath(b, 0) })
+}
+
+// BenchmarkRetryable is BenchmarkHotPath for writes to a replica set.
+func BenchmarkRetryable(b *testing.B) {
+	benchmarkRequests(b, retryableRequests, func() *hotPath { return newSetPath(b) })
+}
+
+func benchmarkRequests(b *testing.B, requests []hotRequest, open func() *hotPath) {
+	b.Helper()
 	const documents = 10_000
-	for _, c := range hotRequests {
+	for _, c := range requests {
 		b.Run(c.name, func(b *testing.B) {
-			h := newHotPath(b, 0)
+			h := open()
 			h.fill(documents)
 			r, i := c.request(), 0
 			b.ReportAllocs()

@@ -41,7 +41,11 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	if err := checkBatch(req.DocumentCount("documents")); err != nil {
+	size := req.DocumentCount("documents")
+	if err := checkBatch(size); err != nil {
+		return err
+	}
+	if err := req.readStatements(size); err != nil {
 		return err
 	}
 	batch := newInsertBatch(req)
@@ -53,6 +57,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if _, err := req.writable(req.DB, name); err != nil {
 		return refuseInsert(err, req, reply)
 	}
+	batch.opts.Retry.At(batch.position, 0)
 	var n int
 	if len(batch.docs) > 0 {
 		open := func() (*table.Collection, error) { return req.ensure(req.DB, name) }
@@ -65,9 +70,10 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	req.Service.Count(CountInsert, int64(n))
 	req.Op.Debug.NInserted = int64(n)
-	reply.Int32("n", int32(n))
+	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
 	req.appendWriteErrors(reply, &batch.errors)
+	req.appendRetried(reply)
 	return nil
 }
 

@@ -15,6 +15,8 @@ type insertBatch struct {
 	docs []bsonx.Doc
 	// position[i] is where docs[i] stands in the command; nil while all documents before are good.
 	position []int
+	// executed is how many documents were inserted when the command was sent before.
+	executed int
 	// refused is the first bad document of an ordered batch: those before it are still inserted.
 	refused *writeError
 	errors  writeErrors
@@ -26,10 +28,15 @@ func newInsertBatch(req *Request) *insertBatch {
 
 // prepare gives each document its _id and checks it.
 func (b *insertBatch) prepare() error {
-	bad := false
+	bad := false // whether a document before is not in docs
 	return b.req.Documents("documents", func(i int, doc bsonx.Doc) error {
 		if b.refused != nil {
 			return nil // an ordered batch has ended; the rest is only checked to be documents
+		}
+		if b.req.executed(i) != nil {
+			b.executed++
+			bad = true
+			return nil
 		}
 		prepared, err := update.PrepareInsert(doc, nil, nil)
 		if err != nil {

@@ -43,8 +43,7 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 		for b.Depth() > 1 {
 			b.End()
 		}
-		req.appendWriteConcernError(b)
-		fp.append(b)
+		req.appendWriteConcernErrors(b, fp)
 		b.Double("ok", 1)
 	}
 	if s.replicates() {
@@ -52,9 +51,10 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 	}
 	b.End()
 	out := b.Bytes()
-	res := Result{Close: req.reply.closeConn || fp.closeConn, Retained: req.retain}
+	lost := fp.closeConn || req.reply.lost
+	res := Result{Close: req.reply.closeConn || lost, Retained: req.retain}
 	switch {
-	case fp.closeConn:
+	case lost:
 		res.Out = out[:w.start]
 		return res
 	case msg.Legacy:

@@ -31,6 +31,8 @@ type Request struct {
 	// Now is the time at which the command began; $$NOW and the like.
 	Now time.Time
 
+	// retry is what makes the request's statements retryable; nil where they are not.
+	retry *retryState
 	// work is what the request's transaction has done so far; nil outside of transactions.
 	work *work
 	// failed says that a statement of the command has failed, though the command has not.
@@ -47,6 +49,7 @@ type Request struct {
 type replyState struct {
 	exhaustAllowed    bool
 	closeConn         bool
+	lost              bool // it is not sent, and the connection is closed
 	writeConcernError *mongoerr.Error
 	// next, where set, is the body that an exhaust stream runs next.
 	next bsonx.Doc

@@ -66,6 +66,7 @@ type Service struct {
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
 	started       time.Time
+	recordsReaped time.Time // see reapRecords
 	pid           int
 	hostname      string
 }
@@ -143,6 +144,7 @@ func (s *Service) Reap() {
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
 		s.endSessions(ended)
 	}
+	s.reapRecords()
 }
 
 // Expire removes what has expired, again and again until ctx ends.

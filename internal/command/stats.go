@@ -14,6 +14,9 @@ type stats struct {
 	bytesOut        atomic.Int64
 	requests        atomic.Int64
 
+	retriedCommands   atomic.Int64
+	retriedStatements atomic.Int64
+
 	connsCurrent  atomic.Int64
 	connsTotal    atomic.Int64
 	connsRejected atomic.Int64

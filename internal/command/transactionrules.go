@@ -217,10 +217,19 @@ func withLabels(req *Request, err error) error {
 	switch {
 	case inTransaction && isTransient(e.Code, ending):
 		return e.WithLabel(labelTransient)
-	case (ending || !inTransaction && req.Def.Retryable) && isRetriable(e.Code):
+	case req.mayRetry() && isRetriable(e.Code):
 		return e.WithLabel(labelRetryable)
 	}
 	return err
+}
+
+// mayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
+// not have been parsed.
+func (r *Request) mayRetry() bool {
+	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
+		return false
+	}
+	return endsTransaction(r.Def) || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
 }
 
 // isTransient reports whether a transaction that failed with a code had no effect, and may succeed when it is tried again.

@@ -66,15 +66,12 @@ func (r *Request) txn() *table.Txn {
 
 // runNumbered runs a command that has a transaction number: a statement of a transaction, its end, or a retryable write.
 func (s *Service) runNumbered(e *entry, req *Request, reply *bsonx.Builder) error {
-	if err := req.Session.CheckOut(req.Op); err != nil {
+	if err := s.checkOut(req); err != nil {
 		return err
 	}
 	defer req.Session.CheckIn(s.Transactions)
 	if !req.Generic.inTransaction() {
-		if _, err := req.Session.BeginRetryable(s.Transactions, req.Generic.TxnNumber); err != nil {
-			return err
-		}
-		return e.Run(req.Op, req, reply)
+		return s.runRetryable(e, req, reply)
 	}
 	t, err := s.transaction(req)
 	if err != nil || t == nil { // nil: it was committed already
@@ -113,7 +110,7 @@ func (s *Service) transaction(req *Request) (*session.Transaction, error) {
 	t.Work = &work{
 		Txn: s.Store.BeginTxn(table.TxnOptions{
 			Limit: int(s.transactionSize.Load()),
-			By:    &oplog.Writer{Session: sessionDoc(t.Session.ID), TxnNumber: t.Number, StmtID: -1},
+			By:    &oplog.Writer{Session: t.Session.Doc(), TxnNumber: t.Number, StmtID: -1},
 		}),
 		service: s, open: t,
 	}
@@ -130,6 +127,9 @@ func runCommitTransaction(ctx context.Context, req *Request, _ *bsonx.Builder) e
 		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
 	}
 	req.work.closeCursors()
+	if err := req.rememberCommit(); err != nil {
+		return err
+	}
 	if err := req.work.Commit(req.durability()); err != nil {
 		return err
 	}
@@ -154,8 +154,8 @@ func runCoordinateCommit(context.Context, *Request, *bsonx.Builder) error {
 // statusTransactions is a section of serverStatus.
 func (s *Service) statusTransactions(b *bsonx.Builder) {
 	st := s.Transactions.Stats()
-	b.Int64("retriedCommandsCount", 0)
-	b.Int64("retriedStatementsCount", 0)
+	b.Int64("retriedCommandsCount", s.stats.retriedCommands.Load())
+	b.Int64("retriedStatementsCount", s.stats.retriedStatements.Load())
 	b.Int64("transactionsCollectionWriteCount", 0)
 	b.Int64("currentActive", int64(st.Active))
 	b.Int64("currentInactive", int64(st.Open-st.Active))

@@ -37,24 +37,34 @@ func newTransactor(t *testing.T) *transactor {
 	if err != nil {
 		t.Fatal(err)
 	}
+	x.t = t
+	x.serve(store, log)
+	t.Cleanup(func() {
+		x.stop()
+		store.Close()
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return x
+}
+
+// serve begins with nothing but what is stored.
+func (x *transactor) serve(store *table.Store, log *slog.Logger) {
 	planner := plan.New(plan.Options{})
 	svc, err := NewService(Deps{
 		Data: Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, Clock: x,
 		TestCommands: true, ReplicaSet: "rs0",
 	})
 	if err != nil {
-		t.Fatal(err)
+		x.t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		svc.Cursors.Close()
-		svc.Transactions.Close()
-		store.Close()
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	x.harness = harness{t, svc, svc.NewConn(1, "127.0.0.1:5", "127.0.0.1:27017", true)}
-	return x
+	x.harness = harness{x.t, svc, svc.NewConn(1, "127.0.0.1:5", "127.0.0.1:27017", true)}
+}
+
+func (x *transactor) stop() {
+	x.svc.Cursors.Close()
+	x.svc.Transactions.Close()
 }
 
 // line runs one line of a test:
@@ -64,12 +74,17 @@ func newTransactor(t *testing.T) *transactor {
 //	a1 write {…}    a retryable write with the number 1
 //	a {…}           the command belongs to the session
 //	- {…}           it belongs to none
-//	a1 commit, a1 abort, wait SECONDS
+//	a1 commit, a1 abort, wait SECONDS, restart
 //
 // {…} is Extended JSON with the first field's value, where that is a string, as database.collection. The number -1 stands for the
 // session's last cursor.
 func (x *transactor) line(d *datadriven.TestData, line string) string {
 	who, rest, _ := strings.Cut(line, " ")
+	if who == "restart" {
+		x.stop()
+		x.serve(x.svc.Store, x.svc.Logger)
+		return "restarted"
+	}
 	if who == "wait" {
 		seconds, err := strconv.Atoi(rest)
 		if err != nil {
@@ -156,6 +171,12 @@ func (x *transactor) outcome(session string, reply bsonx.Doc) string {
 			out = append(out, field+": "+bsonx.FormatShell(v))
 		}
 	}
+	if v := reply.Lookup("retriedStmtId"); !v.IsMissing() {
+		out = append(out, bsonx.FormatShell(reply.Lookup("lastErrorObject")), "retried: "+bsonx.FormatShell(v))
+	}
+	if v := reply.Lookup("retriedStmtIds"); !v.IsMissing() {
+		out = append(out, "retried: "+bsonx.FormatShell(v))
+	}
 	if len(out) == 0 {
 		return "ok" + labels
 	}
@@ -165,7 +186,18 @@ func (x *transactor) outcome(session string, reply bsonx.Doc) string {
 // TestTransactions runs the files of testdata/transactions; see line.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata/transactions", func(t *testing.T, path string) {
+	runSessions(t, "testdata/transactions")
+}
+
+// TestRetryableWrites runs the files of testdata/retryable; see line.
+func TestRetryableWrites(t *testing.T) {
+	t.Parallel()
+	runSessions(t, "testdata/retryable")
+}
+
+func runSessions(t *testing.T, dir string) {
+	t.Helper()
+	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		t.Parallel()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			x := newTransactor(t)

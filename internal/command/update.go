@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -60,6 +61,8 @@ type updateSpec struct {
 	upsert       bool
 	// supplied says that an upsert inserts the document "new" of the constants.
 	supplied bool
+	// position is that of the statement in the command.
+	position int
 }
 
 func parseUpdateSpec(doc bsonx.Doc) (updateSpec, error) {
@@ -108,7 +111,11 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	if err := req.readStatements(len(specs)); err != nil {
+		return err
+	}
 	run := updateRun{req: req, scope: sc, name: name, opts: req.writeOptions()}
+	run.opts.Retry.Of(retryable.Update)
 	for i := range specs {
 		run.one(ctx, i, &specs[i])
 		if run.fatal != nil {
@@ -158,6 +165,7 @@ type upserted struct {
 }
 
 func (r *updateRun) one(ctx context.Context, i int, spec *updateSpec) {
+	spec.position = i
 	res, err := r.req.runUpdateSpec(ctx, r.scope, r.req.DB, r.name, spec, r.opts)
 	if err != nil {
 		// What a failed statement has changed is not counted, as in MongoDB.
@@ -192,10 +200,17 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 	}
 	r.req.appendWriteErrors(reply, &r.errors)
 	reply.Int32("nModified", int32(r.modified))
+	r.req.appendRetried(reply)
 }
 
 // runUpdateSpec compiles and runs one update statement.
 func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
+	if rec := r.executed(spec.position); rec != nil {
+		return updateRetried(rec)
+	}
+	if err := r.checkRetryOfMany(spec.multi); err != nil {
+		return write.UpdateResult{}, err
+	}
 	if c := r.Service.seriesOf(db, name); c != nil {
 		return r.updateSeries(ctx, c, sc, spec, opts)
 	}
@@ -270,7 +285,7 @@ func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st 
 		f = f.Normalize() // which decides the array element that matched
 	}
 	*st = write.UpdateStatement{
-		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi},
+		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi, Position: spec.position},
 		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(),
 	}
 	if spec.supplied {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -36,6 +37,17 @@ type Session struct {
 	ID      SessionID
 	lastUse atomic.Int64            // milliseconds since 1970, or ended
 	txns    atomic.Pointer[numbers] // nil before the first transaction number
+	doc     atomic.Pointer[bsonx.Doc]
+}
+
+// Doc returns the document that names the session in the log of changes.
+func (s *Session) Doc() bsonx.Doc {
+	if doc := s.doc.Load(); doc != nil {
+		return *doc
+	}
+	doc := bsonx.NewDoc("id", bsonx.Binary(4, s.ID.UUID[:]), "uid", bsonx.Binary(0, s.ID.User[:]))
+	s.doc.Store(&doc)
+	return doc
 }
 
 // ended is the last use of a session that was removed from the registry. It never comes back: its id gets a new Session.
@@ -69,6 +81,31 @@ type Sessions struct {
 type sessionShard struct {
 	mu sync.Mutex
 	m  map[SessionID]*Session
+	// leaving are the numbers of sessions that have ended while an operation had them checked out. A new session of the same id
+	// goes on with them, so that it waits for that operation.
+	leaving map[SessionID]*numbers
+}
+
+// end removes a session. It needs the lock.
+func (sh *sessionShard) end(ses *Session) {
+	delete(sh.m, ses.ID)
+	if n := ses.txns.Load(); n != nil && n.isHeld() {
+		if sh.leaving == nil {
+			sh.leaving = make(map[SessionID]*numbers)
+		}
+		sh.leaving[ses.ID] = n
+	}
+}
+
+// start adds a session. It needs the lock.
+func (sh *sessionShard) start(id SessionID) *Session {
+	ses := &Session{ID: id}
+	sh.m[id] = ses
+	if n := sh.leaving[id]; n != nil {
+		delete(sh.leaving, id)
+		ses.txns.Store(n)
+	}
+	return ses
 }
 
 // NewSessions returns an empty registry of at most max sessions; 0 stands for MaxSessions.
@@ -98,8 +135,7 @@ func (s *Sessions) Use(id SessionID, now time.Time) (*Session, error) {
 			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions,
 				"Unable to add session ID to the cache because there are too many sessions already: %d", s.max)
 		}
-		ses = &Session{ID: id}
-		sh.m[id] = ses
+		ses = sh.start(id)
 		s.count.Add(1)
 	}
 	ses.lastUse.Store(now.UnixMilli())
@@ -127,7 +163,7 @@ func (s *Sessions) End(id SessionID) {
 	defer sh.mu.Unlock()
 	if ses, ok := sh.m[id]; ok {
 		ses.lastUse.Store(ended)
-		delete(sh.m, id)
+		sh.end(ses)
 		s.count.Add(-1)
 	}
 }
@@ -169,9 +205,14 @@ func (s *Sessions) Reap() []SessionID {
 		sh.mu.Lock()
 		for id, ses := range sh.m {
 			if last := ses.lastUse.Load(); last <= limit && ses.lastUse.CompareAndSwap(last, ended) {
-				delete(sh.m, id)
+				sh.end(ses)
 				s.count.Add(-1)
 				out = append(out, id)
+			}
+		}
+		for id, n := range sh.leaving {
+			if !n.isHeld() {
+				delete(sh.leaving, id)
 			}
 		}
 		sh.mu.Unlock()

@@ -43,6 +43,8 @@ type numbers struct {
 	released chan struct{} // closed at the next check-in; nil where no one waits
 	// doomed says that the open transaction must be aborted when its holder gives it back.
 	doomed bool
+	// restored says that what the session did before the server was started is known.
+	restored bool
 }
 
 // Work is what a transaction has done so far. Its methods are called by one goroutine at a time.
@@ -120,6 +122,44 @@ func (n *numbers) checkIn(registry *Transactions) {
 	n.mu.Unlock()
 }
 
+// IsRestored reports whether what the session did earlier is known: it may have been used before the server was started. Otherwise
+// who has it checked out finds out and calls Restore.
+func (s *Session) IsRestored() bool { return s.numbersOf().restored }
+
+// Restore tells which number the session used last, and whether that was for a transaction, which was committed. The number is
+// negative where there is none. The session is checked out.
+func (s *Session) Restore(number int64, committed bool) {
+	n := s.numbersOf()
+	n.restored = true
+	if number <= n.number {
+		return
+	}
+	use := useRetryable
+	if committed {
+		use = useCommitted
+	}
+	n.set(number, use, nil)
+}
+
+// Forget lets the session find out again what it did. The session is checked out, and has no transaction open.
+func (s *Session) Forget() {
+	n := s.numbersOf()
+	n.set(noNumber, useNone, nil)
+	n.restored = false
+}
+
+// TryCheckOut is CheckOut for who does not wait and is no operation.
+func (s *Session) TryCheckOut() bool {
+	n := s.numbersOf()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.held {
+		return false
+	}
+	n.held = true
+	return true
+}
+
 // BeginRetryable admits a retryable write of that number. known reports whether the session has used the number for retryable
 // writes before. The session is checked out.
 func (s *Session) BeginRetryable(registry *Transactions, number int64) (known bool, err error) {
@@ -139,6 +179,12 @@ func (s *Session) BeginRetryable(registry *Transactions, number int64) (known bo
 	default:
 		return true, nil
 	}
+}
+
+func (n *numbers) isHeld() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.held
 }
 
 func (n *numbers) kind() string {

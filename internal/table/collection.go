@@ -22,6 +22,7 @@ import (
 //	0x20 | index id (4 bytes, big endian) | keystring(fields) | record id  -> type bits of the fields and of _id
 //	0x03 | collection id (4 bytes, big endian)                                  -> counter: records, bytes
 //	0x04 | index id (4 bytes, big endian)                                       -> multikey paths
+//	0x05 ...                                                                    -> what retryable writes did; package retryable
 const (
 	counterSpace  = 0x03
 	multikeySpace = 0x04

@@ -202,6 +202,14 @@ func (t *Txn) keep(w *Writer) error {
 // Bytes returns the size of what the transaction has changed.
 func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.size }
 
+// Remember is Writer.Remember for the transaction as a whole. A transaction that has changed nothing has nothing to remember.
+func (t *Txn) Remember(key, value []byte) error {
+	if t.txn.Len() == 0 {
+		return nil
+	}
+	return t.txn.Put(key, value)
+}
+
 // Stamp returns the last stamp that Commit gave, 0 for none.
 func (t *Txn) Stamp() storage.Stamp { return t.txn.Stamp() }
 

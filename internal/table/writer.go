@@ -122,6 +122,9 @@ func (w *Writer) Commit(d storage.Durability) error {
 // Stamp returns the place that Commit gave the changes in the log, 0 for none.
 func (w *Writer) Stamp() storage.Stamp { return w.txn.Stamp() }
 
+// Remember puts a pair that is the caller's own, outside of the collection. It becomes visible with the changes.
+func (w *Writer) Remember(key, value []byte) error { return w.txn.Put(key, value) }
+
 // Len returns how many storage keys the transaction changes, Bytes how large they are.
 func (w *Writer) Len() int { return w.txn.Len() }
 

@@ -34,6 +34,8 @@ type Query struct {
 	Hint   bsonx.Value // missing: none
 	// One says that the statement stops at the first target.
 	One bool
+	// Position is that of the statement in its command.
+	Position int
 }
 
 // sortedCandidates is how many targets a sorted statement about one document looks for: where others take the first
@@ -60,6 +62,8 @@ type Options struct {
 	// Txn is the multi-document transaction that the statements belong to; nil where each is one of its own, or several. In
 	// one, a statement waits for no one and tries nothing again.
 	Txn *table.Txn
+	// Retry makes the statements retryable; nil where they are not. Not for statements about many documents, nor in Txn.
+	Retry *Retry
 }
 
 // begin returns a writer of a collection.

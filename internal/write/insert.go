@@ -24,12 +24,12 @@ const (
 // left go to the one that has its name then.
 func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(i int, err error)) (n int, err error) {
 	if opts.Txn != nil {
-		n, _, err := e.insertEach(ctx, open, docs, opts, failed)
+		n, _, err := e.insertEach(ctx, open, docs, 0, opts, failed)
 		return n, err
 	}
 	for start := 0; start < len(docs); {
 		end := batchEnd(docs, start)
-		err := e.insertBatch(ctx, open, docs[start:end], opts)
+		err := e.insertBatch(ctx, open, docs[start:end], start, opts)
 		if err == nil {
 			n += end - start
 			start = end
@@ -38,7 +38,7 @@ func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, op
 		if !perDocument(err) {
 			return n, err
 		}
-		added, stop, err := e.insertEach(ctx, open, docs[start:end], opts, func(i int, err error) { failed(start+i, err) })
+		added, stop, err := e.insertEach(ctx, open, docs[start:end], start, opts, failed)
 		n += added
 		if err != nil || stop {
 			return n, err
@@ -72,63 +72,88 @@ func (e *Executor) Only(c *table.Collection) Opener {
 	}
 }
 
-// insertBatch adds all documents in one transaction, or none.
-func (e *Executor) insertBatch(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options) error {
+// insertBatch adds all documents in one transaction, or none. The first one stands at the position from in the statement.
+func (e *Executor) insertBatch(ctx context.Context, open Opener, docs []bsonx.Doc, from int, opts Options) error {
 	for {
 		c, err := open()
 		if err != nil {
 			return err
 		}
-		if err = e.insertInto(ctx, c, docs, opts); !errors.Is(err, table.ErrDropped) {
+		if err = e.insertInto(ctx, c, docs, from, opts); !errors.Is(err, table.ErrDropped) {
 			return err
 		}
 	}
 }
 
-func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []bsonx.Doc, opts Options) error {
-	if c.Capped != nil && opts.Txn == nil {
-		if err := e.store.Trim(ctx, c); err != nil {
-			return err
-		}
-	}
-	w, err := e.begin(c, opts)
+func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []bsonx.Doc, from int, opts Options) error {
+	w, err := e.beginInsert(ctx, c, opts)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	if c.Timeseries != nil {
-		if opts.Txn != nil {
-			return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
-				"Cannot insert into a time-series collection in a multi-document transaction: %s", c.Namespace())
-		}
-		if err := insertMeasurements(ctx, w, docs); err != nil {
-			return err
-		}
-		return w.Commit(opts.Durability)
+		err = insertSeries(ctx, w, docs, from, opts)
+	} else {
+		err = insertDocs(ctx, w, docs, from, opts)
 	}
-	for _, doc := range docs {
-		if err := opts.validate(w.Collection(), nil, doc); err != nil {
-			return err
-		}
-		if err := w.Insert(ctx, doc); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
+	}
+	if err := opts.Retry.inserted(w, from, len(docs)); err != nil {
+		return err
 	}
 	return commit(ctx, w, opts)
 }
 
-// insertEach adds documents one by one after a batch has failed, so that each error finds its document. A multi-document
-// transaction always does: what it has added it cannot take back, and its first error is its end.
-func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(int, error)) (n int, stop bool, err error) {
+func insertSeries(ctx context.Context, w *table.Writer, docs []bsonx.Doc, from int, opts Options) error {
+	if opts.Txn != nil {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Cannot insert into a time-series collection in a multi-document transaction: %s", w.Collection().Namespace())
+	}
+	opts.Retry.attribute(w, from)
+	return insertMeasurements(ctx, w, docs)
+}
+
+func insertDocs(ctx context.Context, w *table.Writer, docs []bsonx.Doc, from int, opts Options) error {
+	for i, doc := range docs {
+		opts.Retry.attribute(w, from+i)
+		if err := insertOne(ctx, w, doc, opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginInsert returns a writer that adds documents.
+func (e *Executor) beginInsert(ctx context.Context, c *table.Collection, opts Options) (*table.Writer, error) {
+	if c.Capped != nil && opts.Txn == nil {
+		if err := e.store.Trim(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return e.begin(c, opts)
+}
+
+func insertOne(ctx context.Context, w *table.Writer, doc bsonx.Doc, opts Options) error {
+	if err := opts.validate(w.Collection(), nil, doc); err != nil {
+		return err
+	}
+	return w.Insert(ctx, doc)
+}
+
+// insertEach adds documents one by one after a batch has failed, so that each error finds its document. The first one stands at
+// the position from in the statement. A multi-document transaction always does it: what it has added it cannot take back, and its
+// first error is its end.
+func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc, from int, opts Options, failed func(int, error)) (n int, stop bool, err error) {
 	for i := range docs {
-		err := retry(ctx, opts, func() error { return e.insertBatch(ctx, open, docs[i:i+1], opts) })
+		err := retry(ctx, opts, func() error { return e.insertBatch(ctx, open, docs[i:i+1], from+i, opts) })
 		switch {
 		case err == nil:
 			n++
 		case !perDocument(err), opts.Txn != nil && errors.Is(err, storage.ErrConflict):
 			return n, true, err
 		default:
-			failed(i, err)
+			failed(from+i, err)
 			if opts.Ordered || opts.Txn != nil {
 				return n, true, nil
 			}

@@ -117,6 +117,7 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 			return false, false, err
 		}
 	}
+	opts.Retry.attribute(w, q.Position)
 	changed, err = fn(ctx, w, &t.target)
 	t.out = t.target.out
 	if err != nil {
@@ -124,6 +125,9 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 	}
 	if !changed {
 		return true, false, nil
+	}
+	if err := opts.Retry.changed(w, bsonx.Value{}); err != nil {
+		return false, false, err
 	}
 	return true, true, commit(ctx, w, opts)
 }

@@ -101,16 +101,30 @@ func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options
 	if err != nil {
 		return bsonx.Value{}, err
 	}
-	err = retry(ctx, opts, func() error { return e.insertInto(ctx, st.Coll, []bsonx.Doc{doc}, opts) })
+	id := doc.Lookup("_id")
+	return id, retry(ctx, opts, func() error { return e.insertUpserted(ctx, st, doc, id, opts) })
+}
+
+// insertUpserted inserts the document of an upsert.
+func (e *Executor) insertUpserted(ctx context.Context, st *UpdateStatement, doc bsonx.Doc, id bsonx.Value, opts Options) error {
+	w, err := e.beginInsert(ctx, st.Coll, opts)
 	if err != nil {
-		return bsonx.Value{}, err
+		return err
+	}
+	defer w.Close()
+	opts.Retry.attribute(w, st.Position)
+	if err := insertOne(ctx, w, doc, opts); err != nil {
+		return err
 	}
 	if st.Updated != nil {
 		if err := st.Updated(nil, doc); err != nil {
-			return bsonx.Value{}, err
+			return err
 		}
 	}
-	return doc.Lookup("_id"), nil
+	if err := opts.Retry.changed(w, id); err != nil {
+		return err
+	}
+	return commit(ctx, w, opts)
 }
 
 // newDoc returns the document that an upsert inserts.

@@ -1,0 +1,300 @@
+package command
+
+import (
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// Retryable writes: a command with a transaction number, outside of a transaction, that is sent again answers what its statements
+// did, and runs those that were not executed.
+
+// retryState is what a retryable write works with.
+type retryState struct {
+	write write.Retry
+	// history is what the command did when it was sent before.
+	history retryable.History
+	// retried are the statements that were not run again.
+	retried []int32
+}
+
+func (r *retryState) forget() {
+	r.write.Reset()
+	r.history, r.retried = retryable.History{}, nil
+}
+
+// checkOut takes the transaction numbers of the request's session, and finds out what the session did before the server was
+// started. CheckIn must follow where there is no error.
+func (s *Service) checkOut(req *Request) error {
+	for {
+		if err := req.Session.CheckOut(req.Op); err != nil {
+			return err
+		}
+		if req.Session.Touch(req.Now) {
+			break
+		}
+		// It has ended meanwhile. Who comes next gets another one, and so must this one.
+		req.Session.CheckIn(s.Transactions)
+		var err error
+		if req.Session, err = s.Sessions.Use(req.Generic.SessionID, req.Now); err != nil {
+			return err
+		}
+		req.Conn.lastSession = req.Session
+	}
+	if req.Session.IsRestored() {
+		return nil
+	}
+	name := retrySession(req.Session.ID)
+	h, err := retryable.Load(s.Store.Engine(), &name)
+	if err != nil {
+		req.Session.CheckIn(s.Transactions)
+		return err
+	}
+	req.Session.Restore(h.TxnNumber, h.Committed())
+	return nil
+}
+
+// retrySession names a session in its records.
+func retrySession(id session.SessionID) (out retryable.Session) {
+	copy(out[:], id.UUID[:])
+	copy(out[len(id.UUID):], id.User[:])
+	return out
+}
+
+// runRetryable runs a retryable write, whose session is checked out.
+func (s *Service) runRetryable(e *entry, req *Request, reply *bsonx.Builder) error {
+	known, err := req.Session.BeginRetryable(s.Transactions, req.Generic.TxnNumber)
+	if err != nil {
+		return err
+	}
+	state := &req.memory.retry
+	w := &state.write
+	w.Session, w.Now = retrySession(req.Session.ID), req.Now.UnixMilli()
+	w.By.Session, w.By.TxnNumber = req.Session.Doc(), req.Generic.TxnNumber
+	if s.failPoints.active.Load() != 0 {
+		w.Before = func() error { return s.failPoints.write(req) }
+	}
+	if known {
+		h, err := retryable.Load(s.Store.Engine(), &w.Session)
+		if err != nil {
+			return err
+		}
+		if h.TxnNumber == req.Generic.TxnNumber {
+			state.history = h
+		}
+	}
+	req.retry = state
+	if err := e.Run(req.Op, req, reply); err != nil {
+		return err
+	}
+	if n := len(state.retried); n > 0 {
+		s.stats.retriedCommands.Add(1)
+		s.stats.retriedStatements.Add(int64(n))
+	}
+	return nil
+}
+
+// retries returns what makes the request's statements retryable, nil where they are not.
+func (r *Request) retries() *write.Retry {
+	if r.retry == nil {
+		return nil
+	}
+	return &r.retry.write
+}
+
+// readStatements reads the numbers of the request's n statements.
+func (r *Request) readStatements(n int) error {
+	id, ids := r.Get("stmtId"), r.Get("stmtIds")
+	if id.IsMissing() && ids.IsMissing() {
+		return nil
+	}
+	var numbers []int32
+	if !ids.IsMissing() {
+		for i, v := range elements(ids) {
+			if v.Type != bsonx.TypeInt32 {
+				return WrongType(r.Def.Name+".stmtIds."+bsonx.IndexKey(i), v.Type, Int)
+			}
+			numbers = append(numbers, v.Int32())
+		}
+		if len(numbers) != n {
+			return mongoerr.New(mongoerr.InvalidLength, "Number of statement ids must match the number of batch entries. "+
+				"Got %d statement ids but %d operations. Statement ids: %s. Write command: %s",
+				len(numbers), n, bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtIds", ids))), bsonx.FormatShell(bsonx.Document(r.Body)))
+		}
+		if !id.IsMissing() {
+			return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command. Got %s. Write command: %s",
+				bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtId", id, "stmtIds", ids))), bsonx.FormatShell(bsonx.Document(r.Body)))
+		}
+	}
+	if r.retry == nil {
+		return nil
+	}
+	r.retry.write.IDs = numbers
+	if !id.IsMissing() {
+		r.retry.write.First = id.Int32()
+	}
+	return nil
+}
+
+// executed returns what the statement at a position did when the command was sent before; nil where it is to run.
+func (r *Request) executed(i int) *retryable.Record {
+	if r.retry == nil || len(r.retry.history.Records) == 0 {
+		return nil
+	}
+	id := r.retry.write.Statement(i)
+	rec := r.retry.history.Find(id)
+	if rec != nil {
+		r.retry.retried = append(r.retry.retried, id)
+	}
+	return rec
+}
+
+// appendRetried appends which statements were not run again.
+func (r *Request) appendRetried(reply *bsonx.Builder) {
+	if r.retry == nil || len(r.retry.retried) == 0 {
+		return
+	}
+	reply.StartArrayField("retriedStmtIds")
+	for _, id := range r.retry.retried {
+		reply.Elem(bsonx.Int32(id))
+	}
+	reply.End()
+}
+
+// checkRetryOfMany refuses a retryable statement about many documents.
+func (r *Request) checkRetryOfMany(multi bool) error {
+	if r.retry == nil || !multi {
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with multi=true")
+}
+
+// updateRetried returns the result of an update that was executed before.
+func updateRetried(rec *retryable.Record) (write.UpdateResult, error) {
+	switch {
+	case rec.Kind == retryable.Delete || rec.Kind == retryable.ModifyDelete:
+		return write.UpdateResult{}, mongoerr.New(codeUpdateRetry,
+			"update retry request is not compatible with previous write in the transaction of type: d")
+	case !rec.Upserted.IsMissing():
+		return write.UpdateResult{UpsertedID: rec.Upserted}, nil
+	}
+	return write.UpdateResult{Matched: 1, Modified: 1}, nil
+}
+
+// Codes of retries that ask for something else than what was done.
+const (
+	codeUpdateRetry  = mongoerr.Code(40638)
+	codeDeleteRetry  = mongoerr.Code(40606)
+	codeUpsertRetry  = mongoerr.Code(40608)
+	codeReplaceRetry = mongoerr.Code(40609)
+)
+
+// answerRetry answers a findAndModify that was executed before.
+func (m *modification) answerRetry(rec *retryable.Record, reply *bsonx.Builder) error {
+	upserted := !rec.Upserted.IsMissing()
+	if err := m.checkRetry(rec); err != nil {
+		return err
+	}
+	reply.StartDocField("lastErrorObject")
+	reply.Int32("n", 1)
+	if rec.Kind != retryable.ModifyDelete {
+		reply.Bool("updatedExisting", !upserted)
+		reply.Value("upserted", rec.Upserted)
+	}
+	reply.End()
+	m.found, m.value = rec.Value != nil, rec.Value
+	m.appendValue(reply)
+	reply.Int32("retriedStmtId", m.req.retry.write.Statement(0))
+	return nil
+}
+
+// checkRetry refuses a retry whose request is not that of the statement that was executed.
+func (m *modification) checkRetry(rec *retryable.Record) error {
+	code, kind := mongoerr.Code(0), ""
+	switch {
+	case rec.Kind == retryable.Delete || rec.Kind == retryable.ModifyDelete:
+		if !m.req.Bool("remove") {
+			code, kind = codeDeleteRetry, "d"
+		}
+	case rec.Kind == retryable.Insert || !rec.Upserted.IsMissing():
+		if !m.req.Bool("upsert") {
+			code, kind = codeUpsertRetry, "i"
+		}
+	case m.req.Bool("remove"):
+		code, kind = codeReplaceRetry, "u"
+	}
+	if code == 0 {
+		return nil
+	}
+	return mongoerr.New(code, "findAndModify retry request: %s is not compatible with previous write in the transaction of type: %s",
+		bsonx.FormatShell(bsonx.Document(m.req.Body)), kind)
+}
+
+// retryImage is what the records of a findAndModify keep of its reply.
+func (m *modification) retryImage() bsonx.Doc {
+	if !m.found {
+		return nil
+	}
+	return m.value
+}
+
+// rememberCommit puts the record by which the commit of a transaction can be sent again after the server was started anew.
+func (r *Request) rememberCommit() error {
+	name := retrySession(r.Session.ID)
+	rec := retryable.Record{
+		TxnNumber: r.Generic.TxnNumber, Statement: retryable.Whole, Count: 1, Kind: retryable.Commit, Time: r.Now.UnixMilli(),
+	}
+	return r.work.Remember(rec.AppendKey(nil, &name), rec.AppendValue(nil))
+}
+
+// recordsInterval is how often the records of sessions that are gone are looked for.
+const recordsInterval = 5 * time.Minute
+
+// reapRecords removes the records of sessions that are gone. It is called often, by one goroutine.
+func (s *Service) reapRecords() {
+	now := s.Clock.Now()
+	if s.Store == nil || now.Sub(s.recordsReaped) < recordsInterval {
+		return
+	}
+	s.recordsReaped = now
+	if err := s.reapRecordsBefore(now.Add(-session.Timeout).UnixMilli()); err != nil {
+		s.Logger.Warn("Cannot remove what retryable writes left behind", "error", err)
+	}
+}
+
+func (s *Service) reapRecordsBefore(before int64) error {
+	old, err := retryable.Old(s.Store.Engine(), before)
+	if err != nil {
+		return err
+	}
+	for i := range old {
+		if err := s.reapSession(&old[i], before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) reapSession(name *retryable.Session, before int64) error {
+	var id session.SessionID
+	copy(id.UUID[:], name[:])
+	copy(id.User[:], name[len(id.UUID):])
+	if s.Sessions.Lookup(id) != nil {
+		return nil // it lives, and may send again what it sent before
+	}
+	ses, err := s.Sessions.Use(id, s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	defer s.Sessions.End(id)
+	if !ses.TryCheckOut() {
+		return nil
+	}
+	defer ses.CheckIn(s.Transactions)
+	defer ses.Forget()
+	return retryable.Remove(s.Store.Engine(), name, before)
+}

@@ -1,0 +1,226 @@
+// Package retryable keeps what retryable writes have done, so that a statement that is sent again is answered and not run again.
+//
+// A Record says what a statement of a session did, or that several consecutive insertions happened. It is put in the storage
+// transaction that does it, under the session and the statement's number, and so survives with it. The records of a greater
+// transaction number take the places of the older ones, one by one; those that are left of older numbers mean nothing.
+//
+// Invariants:
+//
+//  1. A record is in the store if and only if its statement's changes are.
+//  2. The records of a session are written and read by who has the session checked out.
+//  3. A statement that changed nothing has no record: it may run again.
+//
+// Records that no one can ask for any more, because their session is gone, are removed; see Old and Remove.
+package retryable
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// Space begins the keys of records. The rest of a key is the session and the first statement:
+//
+//	0x05 | session's UUID (16 bytes) | digest of its user (32 bytes) | statement (4 bytes, big endian, offset by 2^31)
+const Space = 0x05
+
+// Whole is the statement of what concerns all of a transaction: its commit.
+const Whole = -1
+
+const (
+	// SessionSize is the size of the names of sessions: the UUID and the digest.
+	SessionSize = 16 + 32
+	prefixSize  = 1 + SessionSize
+	keySize     = prefixSize + 4
+	headSize    = 1 + 8 + 8 + 4
+)
+
+// Session names a session.
+type Session [SessionSize]byte
+
+// Kind is what a statement did.
+type Kind byte
+
+// The kinds. The numbers are stored.
+const (
+	Insert       Kind = 1 // documents were inserted, one by each of Count statements
+	Update       Kind = 2 // a document was changed, or inserted where Upserted is not missing
+	Delete       Kind = 3
+	ModifyUpdate Kind = 4 // an update by findAndModify
+	ModifyDelete Kind = 5
+	Commit       Kind = 6 // a transaction was committed
+)
+
+// Record is what a statement did.
+type Record struct {
+	TxnNumber int64
+	Statement int32
+	// Count is 1, but for insertions.
+	Count int32
+	Kind  Kind
+	// Time is when it happened, in milliseconds since 1970.
+	Time int64
+	// Upserted is the _id of a document that an update inserted.
+	Upserted bsonx.Value
+	// Value is the document that findAndModify returned; nil for none.
+	Value bsonx.Doc
+}
+
+// AppendKey appends the record's key.
+func (r *Record) AppendKey(dst []byte, s *Session) []byte {
+	dst = append(append(dst, Space), s[:]...)
+	return binary.BigEndian.AppendUint32(dst, uint32(r.Statement)^1<<31)
+}
+
+// AppendValue appends what is stored under the key.
+func (r *Record) AppendValue(dst []byte) []byte {
+	dst = append(dst, byte(r.Kind))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.TxnNumber))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.Time))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(r.Count))
+	if r.Upserted.IsMissing() && r.Value == nil {
+		return dst
+	}
+	b := bsonx.NewBuilder(dst)
+	b.StartDoc()
+	b.Value("upserted", r.Upserted)
+	if r.Value != nil {
+		b.Doc("value", r.Value)
+	}
+	b.End()
+	return b.Bytes()
+}
+
+// decode is the inverse of AppendKey and AppendValue. The record borrows nothing.
+func decode(key, value []byte) (Record, error) {
+	if len(key) != keySize || len(value) < headSize {
+		return Record{}, fmt.Errorf("%w: record of a retryable write", storage.ErrCorrupt)
+	}
+	r := Record{
+		Kind:      Kind(value[0]),
+		TxnNumber: int64(binary.LittleEndian.Uint64(value[1:])),
+		Time:      int64(binary.LittleEndian.Uint64(value[9:])),
+		Count:     int32(binary.LittleEndian.Uint32(value[17:])),
+		Statement: int32(binary.BigEndian.Uint32(key[prefixSize:]) ^ 1<<31),
+	}
+	if rest := value[headSize:]; len(rest) > 0 {
+		doc := bsonx.Doc(rest).Clone()
+		r.Upserted = doc.Lookup("upserted")
+		if v := doc.Lookup("value"); !v.IsMissing() {
+			r.Value = v.Doc()
+		}
+	}
+	return r, nil
+}
+
+// History is what the newest transaction number of a session did.
+type History struct {
+	// TxnNumber is negative where nothing is known.
+	TxnNumber int64
+	// Records are in the order of their statements.
+	Records []Record
+}
+
+// Committed reports whether the number was that of a transaction, and not of retryable writes.
+func (h *History) Committed() bool { return len(h.Records) > 0 && h.Records[0].Kind == Commit }
+
+// Find returns the record of a statement, nil for none.
+func (h *History) Find(statement int32) *Record {
+	for i := range h.Records {
+		if r := &h.Records[i]; statement >= r.Statement && statement-r.Statement < r.Count {
+			return r
+		}
+	}
+	return nil
+}
+
+// Load reads the history of a session.
+func Load(engine storage.Engine, s *Session) (History, error) {
+	h := History{TxnNumber: -1}
+	err := scan(engine, append([]byte{Space}, s[:]...), func(_ []byte, r *Record) error {
+		if r.TxnNumber > h.TxnNumber {
+			h.TxnNumber, h.Records = r.TxnNumber, h.Records[:0]
+		}
+		if r.TxnNumber == h.TxnNumber {
+			h.Records = append(h.Records, *r)
+		}
+		return nil
+	})
+	return h, err
+}
+
+// Old returns the sessions whose records are all from before a time, in milliseconds since 1970.
+func Old(engine storage.Engine, before int64) ([]Session, error) {
+	var old []Session
+	var last Session
+	newest := int64(math.MaxInt64) // of the last session
+	err := scan(engine, []byte{Space}, func(key []byte, r *Record) error {
+		s := Session(key[1:prefixSize])
+		if s != last {
+			if newest < before {
+				old = append(old, last)
+			}
+			last, newest = s, r.Time
+		}
+		newest = max(newest, r.Time)
+		return nil
+	})
+	if newest < before {
+		old = append(old, last)
+	}
+	return old, err
+}
+
+// Remove removes the records of a session, which the caller has checked out, unless one of them is from that time or later.
+func Remove(engine storage.Engine, s *Session, before int64) error {
+	txn := engine.Begin()
+	defer txn.Rollback()
+	err := scan(engine, append([]byte{Space}, s[:]...), func(key []byte, r *Record) error {
+		if r.Time >= before {
+			return errYoung
+		}
+		return txn.Delete(key)
+	})
+	if errors.Is(err, errYoung) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return txn.Commit(storage.Buffered)
+}
+
+var errYoung = errors.New("the session was used")
+
+// scan calls fn for the records whose keys begin with prefix.
+func scan(engine storage.Engine, prefix []byte, fn func(key []byte, r *Record) error) error {
+	upper := append([]byte(nil), prefix...)
+	for len(upper) < keySize+1 {
+		upper = append(upper, 0xFF)
+	}
+	snap := engine.NewSnapshot()
+	defer snap.Close()
+	it, err := snap.NewIter(prefix, upper)
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.Value()
+		if err != nil {
+			return err
+		}
+		r, err := decode(it.Key(), value)
+		if err != nil {
+			return err
+		}
+		if err := fn(it.Key(), &r); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
