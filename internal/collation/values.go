@@ -68,13 +68,16 @@ func Concerns(v bsonx.Value) bool {
 // Fold returns a value with every string replaced by its key, so that folded values compare, without the collation, as the
 // values do with it. Under a nil Collator that is the value itself.
 func (c *Collator) Fold(v bsonx.Value) bsonx.Value {
-	if c == nil || !Concerns(v) {
+	if c == nil {
 		return v
 	}
 	return c.fold(v)
 }
 
 func (c *Collator) fold(v bsonx.Value) bsonx.Value {
+	if !Concerns(v) {
+		return v
+	}
 	b := bsonx.NewBuilder(nil)
 	switch v.Type {
 	case bsonx.TypeDocument:

@@ -10,7 +10,7 @@ import (
 
 // collationFor returns the collation of an operation on c, which may be nil: its own, which a view has to agree with, or
 // else the collection's default. nil compares bytes.
-func collationFor(v bsonx.Value, c *table.Collection) (*collation.Collator, error) {
+func collationFor(cache *collation.Cache, v bsonx.Value, c *table.Collection) (*collation.Collator, error) {
 	var fallback *collation.Collator
 	if c != nil {
 		fallback = c.Collation
@@ -18,11 +18,15 @@ func collationFor(v bsonx.Value, c *table.Collection) (*collation.Collator, erro
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return fallback, nil
 	}
-	own, err := collation.Parse(v.Doc())
+	own, err := cache.Parse(v.Doc())
 	if err == nil && c != nil && c.Kind == catalog.KindView && !own.Same(fallback) {
-		err = mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation: %s.%s", c.DB, c.Name)
+		err = overridesView(c)
 	}
 	return own, err
+}
+
+func overridesView(c *table.Collection) error {
+	return mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation: %s.%s", c.DB, c.Name)
 }
 
 // normalizedCollation returns a collation's specification with all its fields, to be stored; missing where there is none.
@@ -42,7 +46,7 @@ func normalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 
 // collated returns the scope of an operation on c with the collation that it gives, or else c's default.
 func (s scope) collated(v bsonx.Value, c *table.Collection) (scope, error) {
-	co, err := collationFor(v, c)
+	co, err := collationFor(s.collations, v, c)
 	if err != nil || co == s.collation {
 		return s, err
 	}

@@ -53,6 +53,9 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	if inner.depth > maxPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
+	if c := p.service.Store.Lookup(db, name); isView(c) && !c.Collation.Same(p.collation) {
+		return nil, overridesView(c)
+	}
 	return inner.open(ctx, db, name, stages, vars)
 }
 

@@ -84,7 +84,7 @@ func checkCollMod(req *Request, c *table.Collection) error {
 	case !req.Has("viewOn") || !req.Has("pipeline"):
 		return mongoerr.New(mongoerr.InvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view")
 	}
-	return req.checkView(c.Name)
+	return req.checkView(c.Name, c.Collation)
 }
 
 // modifiedOptions returns the options with those of the command put in.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -61,7 +62,11 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 			return notInTransaction("Cannot create a view in a multi-document transaction.")
 		}
 		kind = catalog.KindView
-		if err := req.checkView(name); err != nil {
+		co, err := collationFor(&req.Service.collations, req.Get("collation"), nil)
+		if err != nil {
+			return err
+		}
+		if err := req.checkView(name, co); err != nil {
 			return err
 		}
 	}
@@ -166,7 +171,7 @@ func checkCreate(req *Request) error {
 }
 
 // checkView checks the definition of a view.
-func (r *Request) checkView(name string) error {
+func (r *Request) checkView(name string, co *collation.Collator) error {
 	on := r.String("viewOn")
 	if on == "" {
 		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
@@ -185,5 +190,5 @@ func (r *Request) checkView(name string) error {
 			return prefixError(err, "Invalid pipeline for view %s.%s :: caused by :: ", r.DB, name)
 		}
 	}
-	return r.Service.checkViewGraph(r.DB, name, on, stages)
+	return r.Service.checkViewGraph(r.DB, name, on, stages, co)
 }

@@ -27,12 +27,14 @@ type scope struct {
 	now  time.Time
 	// collation is nil where strings are compared as bytes.
 	collation *collation.Collator
+	// collations are those that were used before.
+	collations *collation.Cache
 }
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
 	base := req.baseVars()
-	return scope{now: req.Now, base: base, vars: base}.with(req.Doc("let"))
+	return scope{now: req.Now, base: base, vars: base, collations: &req.Service.collations}.with(req.Doc("let"))
 }
 
 // with returns the scope with more variables.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/ttl"
@@ -56,6 +57,7 @@ type Service struct {
 	budgets    budgets
 	topology   topology
 	writes     writeGate
+	collations collation.Cache
 	ttl        *ttl.Monitor // nil without a store
 	order      *storage.Order
 	stats      stats

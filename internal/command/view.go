@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -178,9 +179,9 @@ func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
 	return nil
 }
 
-// checkViewGraph refuses a view that would read itself, or through too many others.
-func (s *Service) checkViewGraph(db, name, on string, stages bsonx.Value) error {
-	g := viewGraph{service: s, db: db, name: name, seen: map[string]bool{}}
+// checkViewGraph refuses a view that would read itself, or through too many others, or views with another collation.
+func (s *Service) checkViewGraph(db, name, on string, stages bsonx.Value, co *collation.Collator) error {
+	g := viewGraph{service: s, db: db, name: name, collation: co, seen: map[string]bool{}}
 	return g.visit(on, stages, 1)
 }
 
@@ -188,7 +189,9 @@ func (s *Service) checkViewGraph(db, name, on string, stages bsonx.Value) error 
 type viewGraph struct {
 	service  *Service
 	db, name string
-	seen     map[string]bool
+	// collation is that of the view, which those that it reads must have too.
+	collation *collation.Collator
+	seen      map[string]bool
 }
 
 // visit walks from a view that reads on and what its stages name.
@@ -203,6 +206,9 @@ func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 		c := g.service.Store.Lookup(g.db, name)
 		if c == nil || c.Kind != catalog.KindView || g.seen[name] && name != on {
 			continue
+		}
+		if !c.Collation.Same(g.collation) {
+			return mongoerr.New(mongoerr.OptionNotSupportedOnView, "View %s.%s has conflicting collation with view %s", g.db, g.name, c.Namespace())
 		}
 		g.seen[name] = true
 		if err := g.visit(c.Options.Lookup("viewOn").Str(), c.Options.Lookup("pipeline"), depth+1); err != nil {
