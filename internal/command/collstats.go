@@ -68,6 +68,9 @@ func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	if c != nil && c.Kind == catalog.KindView {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
 	}
+	if buckets := req.Service.Store.Buckets(c); buckets != nil {
+		c = buckets
+	}
 	reply.String("ns", req.DB+"."+name)
 	return req.Service.appendStorageStats(reply, c, req.Int64("scale", 1))
 }
@@ -79,9 +82,13 @@ func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, 
 		return err
 	}
 	appendNumber(reply, "size", sz.data/scale)
-	appendNumber(reply, "count", sz.count)
-	if sz.count > 0 {
-		appendNumber(reply, "avgObjSize", sz.data/sz.count)
+	if c != nil && c.Timeseries != nil {
+		appendSeriesStats(reply, c, sz)
+	} else {
+		appendNumber(reply, "count", sz.count)
+		if sz.count > 0 {
+			appendNumber(reply, "avgObjSize", sz.data/sz.count)
+		}
 	}
 	reply.Int32("numOrphanDocs", 0)
 	appendNumber(reply, "storageSize", sz.storage/scale)
@@ -90,6 +97,17 @@ func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, 
 	appendIndexStats(reply, c, sz, scale)
 	reply.Int32("scaleFactor", int32(scale))
 	return nil
+}
+
+// appendSeriesStats describes the buckets of a time-series collection, which has no count of its measurements.
+func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz sizes) {
+	reply.StartDocField("timeseries")
+	reply.String("bucketsNs", c.Namespace())
+	appendNumber(reply, "bucketCount", sz.count)
+	if sz.count > 0 {
+		appendNumber(reply, "avgBucketSize", sz.data/sz.count)
+	}
+	reply.End()
 }
 
 func appendCappedStats(reply *bsonx.Builder, c *table.Collection, scale int64) {

@@ -252,8 +252,34 @@ func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *pipel
 	if buckets := o.BucketFilter(query, measuredIndexes(c, p.collation)); !buckets.IsEmpty() {
 		out = append(out, bsonx.Document(bsonx.NewDoc("$match", buckets)))
 	}
-	out = append(out, unpackStage(o, include, o.Residual(query)))
+	residual := o.Residual(query)
+	if counted := countedBuckets(rest); counted != nil && residual.IsEmpty() {
+		return append(out, counted...)
+	}
+	out = append(out, unpackStage(o, include, residual))
 	return append(out, rest...)
+}
+
+// countedBuckets returns stages on buckets that count as stages on their measurements do; nil where these do not only count.
+func countedBuckets(stages []bsonx.Value) []bsonx.Value {
+	if len(stages) != 1 {
+		return nil
+	}
+	sum := bsonx.NewDoc("$sum", "$control.count")
+	first := stages[0].Doc().First()
+	switch {
+	case string(first.Key) == "$count" && first.Value.Type == bsonx.TypeString:
+		name := first.Value.Str()
+		group := bsonx.NewDoc("_id", bsonx.Null, name, sum)
+		return []bsonx.Value{
+			bsonx.Document(bsonx.NewDoc("$group", group)),
+			bsonx.Document(bsonx.NewDoc("$project", bsonx.NewDoc("_id", 0))),
+		}
+	case string(first.Key) == "$group" && first.Value.Doc().Equal(countGroup):
+		return []bsonx.Value{bsonx.Document(bsonx.NewDoc("$group", bsonx.NewDoc("_id", bsonx.Null, "n", sum)))}
+	default:
+		return nil
+	}
 }
 
 // conjunction returns the query that satisfies all predicates.

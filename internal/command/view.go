@@ -69,13 +69,16 @@ func appendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value
 	return append(stages, bsonx.Document(bsonx.NewDoc(name, arg)))
 }
 
+// countGroup is the $group that counts documents.
+var countGroup = bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))
+
 // countOnView counts the documents of a view.
 func countOnView(ctx context.Context, req *Request, name string) (int64, error) {
 	sc, stages, err := countStages(req, name)
 	if err != nil {
 		return 0, err
 	}
-	src, err := req.openStages(ctx, sc, name, appendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))))
+	src, err := req.openStages(ctx, sc, name, appendStage(stages, "$group", countGroup))
 	if err != nil {
 		return 0, err
 	}

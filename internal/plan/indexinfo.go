@@ -50,9 +50,9 @@ func idIndex(c *table.Collection) *indexInfo {
 		return &indexInfo{name: "ts", key: oplogKey, fields: oplogPattern, unique: true, clustered: true}
 	}
 	info := &indexInfo{name: idIndexName, key: idKey, fields: idPattern, unique: true, collation: c.Collation}
-	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
+	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument || c.Timeseries != nil {
 		info.clustered = true
-		if name := v.Doc().Lookup("name"); name.Type == bsonx.TypeString {
+		if name := v.Doc().Lookup("name"); v.Type == bsonx.TypeDocument && name.Type == bsonx.TypeString {
 			info.name = name.Str()
 		}
 	}

@@ -1,6 +1,7 @@
 package timeseries
 
 import (
+	"math"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -164,37 +165,45 @@ func (p pusher) timeBound(op string, v bsonx.Value) []bsonx.Value {
 	if op != "$lt" && op != "$lte" {
 		terms = append(terms,
 			bsonx.Document(bsonx.NewDoc("_id", bsonx.NewDoc("$gte", IDBound(seconds-o.Span, false)))),
-			bsonx.Document(bsonx.NewDoc("control.max."+o.Time, bsonx.NewDoc(least, v))))
+			bsonx.Document(bsonx.NewDoc("control.max."+o.Time, bsonx.NewDoc(least, v))),
+			bsonx.Document(bsonx.NewDoc("control.min."+o.Time, bsonx.NewDoc(least, o.shifted(v, -1)))))
 	}
 	if op != "$gt" && op != "$gte" {
 		terms = append(terms,
 			bsonx.Document(bsonx.NewDoc("_id", bsonx.NewDoc("$lte", IDBound(seconds, true)))),
-			bsonx.Document(bsonx.NewDoc("control.min."+o.Time, bsonx.NewDoc(most, v))))
+			bsonx.Document(bsonx.NewDoc("control.min."+o.Time, bsonx.NewDoc(most, v))),
+			bsonx.Document(bsonx.NewDoc("control.max."+o.Time, bsonx.NewDoc(most, o.shifted(v, 1)))))
 	}
 	return terms
 }
 
-// measureBound bounds a measured field that has no arrays, by the order of all types: the greatest value of a bucket may have
-// another type than the one that is asked for.
+// shifted returns a date earlier or later by a span: the other bound of a bucket is not further away.
+func (o *Options) shifted(date bsonx.Value, sign int64) bsonx.Value {
+	const most = math.MaxInt64 - MaxSpan*1000
+	return bsonx.Date(min(max(date.Int64(), -most), most) + sign*o.Span*1000)
+}
+
+// measureBound bounds a measured field that has no arrays. The bound of a bucket may have another type than the value that is
+// asked for: it is only said what it is not.
 func measureBound(path, op string, v bsonx.Value) []bsonx.Value {
 	if !hasBounds(v.Type) {
 		return nil
 	}
-	var terms []bsonx.Value
-	add := func(op, side string) {
-		compare := bsonx.NewDoc(op, []bsonx.Value{bsonx.String("$control." + side + "." + path), bsonx.Document(bsonx.NewDoc("$literal", v))})
-		terms = append(terms, bsonx.Document(bsonx.NewDoc("$expr", compare)))
+	not := func(side, op string) bsonx.Value {
+		return bsonx.Document(bsonx.NewDoc("control."+side+"."+path, bsonx.NewDoc("$not", bsonx.NewDoc(op, v))))
 	}
 	switch op {
-	case "$gt", "$gte":
-		add(op, "max")
-	case "$lt", "$lte":
-		add(op, "min")
+	case "$gt":
+		return []bsonx.Value{not("max", "$lte")}
+	case "$gte":
+		return []bsonx.Value{not("max", "$lt")}
+	case "$lt":
+		return []bsonx.Value{not("min", "$gte")}
+	case "$lte":
+		return []bsonx.Value{not("min", "$gt")}
 	default:
-		add("$gte", "max")
-		add("$lte", "min")
+		return []bsonx.Value{not("max", "$lt"), not("min", "$gt")}
 	}
-	return terms
 }
 
 // hasBounds reports whether comparisons with a value of a type are answered by bounds.
