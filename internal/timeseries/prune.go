@@ -62,25 +62,25 @@ func (p *Pruner) Skips(bucket bsonx.Doc) bool {
 	control := bucket.Lookup("control").Doc()
 	low, high := control.Lookup("min"), control.Lookup("max")
 	for _, t := range p.terms {
-		if t.skips(lookup(low, t.path), lookup(high, t.path)) {
+		lowest, ok := lookup(low, t.path)
+		highest, alsoOK := lookup(high, t.path)
+		if ok && alsoOK && t.skips(lowest, highest) {
 			return true
 		}
 	}
 	return false
 }
 
-// lookup follows a path through documents; an array on the way is returned itself.
-func lookup(v bsonx.Value, path []string) bsonx.Value {
+// lookup follows a path through the documents of a bound. Any other value on the way says nothing: there may be documents
+// between the bounds.
+func lookup(v bsonx.Value, path []string) (bsonx.Value, bool) {
 	for _, name := range path {
-		if v.Type == bsonx.TypeArray {
-			return v
-		}
 		if v.Type != bsonx.TypeDocument {
-			return bsonx.Missing
+			return v, v.IsMissing()
 		}
 		v = v.Doc().Lookup(name)
 	}
-	return v
+	return v, true
 }
 
 // skips tells by the bounds of a field. They say nothing where values of several types, arrays or documents are between them.
