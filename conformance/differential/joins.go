@@ -108,6 +108,16 @@ var windowBounds = []any{
 	bson.A{int32(1), int32(-1)},
 }
 
+// rangeBounds are those of windowBounds that are values: "current" is the document, and which one it is among equal keys is open.
+var rangeBounds = []any{
+	bson.A{"unbounded", "unbounded"},
+	bson.A{int32(-1), int32(1)},
+	bson.A{"unbounded", int32(2)},
+	bson.A{int32(-2), int32(-1)},
+	bson.A{int32(0), int32(0)},
+	bson.A{int32(1), int32(-1)},
+}
+
 func (g *generator) window() any {
 	ranged := g.chance(3)
 	by, unit := bson.D{{Key: "q", Value: int32(1)}, {Key: "_id", Value: int32(1)}}, any(nil)
@@ -124,7 +134,7 @@ func (g *generator) window() any {
 			if name != "$count" {
 				argument = g.expression(numberKind, 1)
 			}
-			return bson.D{{Key: name, Value: argument}, {Key: "window", Value: fields("range", pick(g, windowBounds), "unit", unit)}}
+			return bson.D{{Key: name, Value: argument}, {Key: "window", Value: fields("range", pick(g, rangeBounds), "unit", unit)}}
 		}
 		if ranged {
 			return op(pick(g, []string{"$rank", "$denseRank"}), bson.D{})

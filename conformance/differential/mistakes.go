@@ -9,7 +9,7 @@ import (
 )
 
 // probeBudget bounds how many variants of a command are asked about two errors.
-const probeBudget = 400
+const probeBudget = 800
 
 // severalMistakes is the difference that probe recognises: it is in no table because it takes more questions to the servers.
 var severalMistakes = known{
@@ -22,11 +22,8 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	if k := knownDifference(p.scanB, cmd, d); k != nil {
 		return k
 	}
-	a, b := max(errorCode(d.A), writeErrorCode(d.A)), max(errorCode(d.B), writeErrorCode(d.B))
+	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)
-	if ok && a != 0 && b == 0 && p.isUnread(ctx, question, a) {
-		return &unreadMistake
-	}
 	if a == 0 || b == 0 || a == b || !ok {
 		return nil
 	}
@@ -35,33 +32,6 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 		return &severalMistakes
 	}
 	return nil
-}
-
-// unreadMistake is the difference that isUnread recognises.
-var unreadMistake = known{
-	Name:   "an error in what no stage reads",
-	Reason: "both servers answer the first stages with the error; a later stage drops the field or the order that is in error, and Sheaf does not compute what nobody reads",
-}
-
-// dropping are the stages that read only what they name.
-var dropping = []string{"$group", "$bucket", "$bucketAuto", "$sortByCount", "$count", "$project", "$replaceWith", "$replaceRoot", "$facet", "$unset"}
-
-// isUnread reports whether both servers answer a pipeline's first stages with an error, and a stage that drops fields follows.
-func (p *pair) isUnread(ctx context.Context, question bson.D, code int32) bool {
-	stages, _ := lookup(question, "pipeline").(bson.A)
-	for i := 1; i < len(stages); i++ {
-		next, _ := stages[i].(bson.D)
-		if len(next) == 0 || !slices.Contains(dropping, next[0].Key) {
-			continue
-		}
-		first := slices.Clone(question)
-		first[1].Value = stages[:i]
-		d, err := p.compare(ctx, first)
-		if err == nil && errorCode(d.A) == code && errorCode(d.B) == code {
-			return true
-		}
-	}
-	return false
 }
 
 // ids returns the _id values of the collection on server A.
@@ -136,7 +106,7 @@ func (p *prober) both(cmd bson.D) bool {
 		if p.note(d) {
 			return true
 		}
-		if a, b := errorCode(d.A), errorCode(d.B); (a != p.a || b != p.b) && (a != 0 || b != 0) {
+		if a, b := olderCode(errorCode(d.A)), errorCode(d.B); (a != p.a || b != p.b) && (a != 0 || b != 0) {
 			changed = append(changed, v)
 		}
 	}
@@ -159,15 +129,16 @@ func (p *prober) both(cmd bson.D) bool {
 
 // note remembers an error that both servers answer.
 func (p *prober) note(d *difference) bool {
-	if errorCode(d.A) == errorCode(d.B) {
-		p.seenA = p.seenA || errorCode(d.A) == p.a
-		p.seenB = p.seenB || errorCode(d.A) == p.b
+	a, b := olderCode(errorCode(d.A)), errorCode(d.B)
+	if a == b {
+		p.seenA = p.seenA || a == p.a
+		p.seenB = p.seenB || a == p.b
 	}
 	return p.seenA && p.seenB
 }
 
 // variants returns pipelines that hold less and bring no mistake of their own: the first stages, one document, one
-// expression replaced by null, which every operator takes.
+// expression replaced by null or an empty array, of which every operator takes one.
 func (p *prober) variants(cmd bson.D) []bson.D {
 	stages, _ := lookup(cmd, "pipeline").(bson.A)
 	with := func(list bson.A) bson.D {
@@ -202,11 +173,14 @@ func isOneID(stage any) bool {
 	return len(match) == 1 && match[0].Key == "_id"
 }
 
-// nulled returns variants of a value with one expression or constant in it replaced by null.
+// nulled returns variants of a value with one expression or constant in it replaced by null, or by an empty array.
 func nulled(v any, isStage bool) []any {
 	var out []any
 	if !isStage && v != nil {
 		out = append(out, nil)
+		if list, isArray := v.(bson.A); !isArray || len(list) > 0 {
+			out = append(out, bson.A{})
+		}
 	}
 	switch v := v.(type) {
 	case bson.D:

@@ -178,6 +178,17 @@ func (p *pair) compare(ctx context.Context, cmd bson.D) (*difference, error) {
 	return &d, errors.Join(errA, errB)
 }
 
+// writeErrorMessage returns the message of the first write error.
+func writeErrorMessage(reply bson.D) string {
+	list, _ := lookup(reply, "writeErrors").(bson.A)
+	if len(list) == 0 {
+		return ""
+	}
+	first, _ := list[0].(bson.D)
+	message, _ := lookup(first, "errmsg").(string)
+	return message
+}
+
 // ask sends one command, reads its cursor to the end and normalises the reply. The text is an error's message.
 func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, string, error) {
 	reply, err := send(ctx, db, cmd)
@@ -190,7 +201,7 @@ func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D,
 	}
 	cursor, isCursor := lookup(reply, "cursor").(bson.D)
 	if !isCursor {
-		return normalise(reply), "", nil
+		return normalise(reply), writeErrorMessage(reply), nil
 	}
 	rows, _ := lookup(cursor, "firstBatch").(bson.A)
 	namespace, _ := lookup(cursor, "ns").(string)

@@ -91,7 +91,7 @@ type modification struct {
 	name  string
 	opts  write.Options
 	proj  *projection.Projection
-	value bsonx.Doc // the document to return, projected
+	value bsonx.Doc // the document to return
 	found bool
 }
 
@@ -105,13 +105,17 @@ func (m *modification) queryDoc() bsonx.Doc {
 
 // take keeps a document for the reply.
 func (m *modification) take(doc bsonx.Doc) error {
-	m.found = true
-	if m.proj == nil {
-		m.value = doc.Clone()
+	m.found, m.value = true, doc.Clone()
+	return nil
+}
+
+// project makes of the document what the reply has of it. It comes after the write: as in MongoDB, that stays where this fails.
+func (m *modification) project() error {
+	if m.proj == nil || !m.found {
 		return nil
 	}
-	out, err := m.proj.Apply(nil, doc, nil)
-	m.value = out
+	var err error
+	m.value, err = m.proj.Apply(nil, m.value, nil)
 	return err
 }
 
@@ -134,6 +138,9 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 		return err
 	}
 	m.found = m.found && n > 0
+	if err := m.project(); err != nil {
+		return err
+	}
 	reply.StartDocField("lastErrorObject")
 	reply.Int32("n", int32(boolCount(m.found)))
 	reply.End()
@@ -178,6 +185,9 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	}
 	upserted := !res.UpsertedID.IsMissing()
 	m.found = m.found && (upserted || res.Matched > 0)
+	if err := m.project(); err != nil {
+		return err
+	}
 	reply.StartDocField("lastErrorObject")
 	reply.Int32("n", int32(boolCount(res.Matched > 0 || upserted)))
 	reply.Bool("updatedExisting", res.Matched > 0)

@@ -39,6 +39,13 @@ func Finish(a Accumulator, last bool) error {
 	return nil
 }
 
+// Sater is an Accumulator that may have all that it takes.
+type Sater interface {
+	Accumulator
+	// Sated reports whether adding changes nothing any more.
+	Sated() bool
+}
+
 // Remover is an Accumulator that can take values away again, for windows that slide.
 type Remover interface {
 	Accumulator
@@ -61,6 +68,9 @@ type Accumulation struct {
 
 	// Collation is what values are compared by.
 	Collation *collation.Collator
+
+	// Once says that an accumulator that is Sated takes no more values: Arg need not be computed for it.
+	Once bool
 
 	plain func() Accumulator // nil where Init is not constant
 	start func(init bsonx.Value) (Accumulator, error)
@@ -163,7 +173,7 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, 
 	}
 	c := vars.Collation()
 	plain := func() Accumulator { return a.make(c) }
-	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, Collation: c, plain: plain}, nil
+	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, Once: name == "$first", Collation: c, plain: plain}, nil
 }
 
 // ObjectFields returns the fields of an expression that builds a document, {a: …, b: …}.

@@ -54,6 +54,9 @@ func (a *endAccumulator) Add(v bsonx.Value) error {
 	return nil
 }
 
+// Sated implements Sater.
+func (a *endAccumulator) Sated() bool { return a.first && a.seen }
+
 func (a *endAccumulator) Result() bsonx.Value {
 	if a.value.IsMissing() {
 		return bsonx.Null

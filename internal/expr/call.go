@@ -78,6 +78,8 @@ type callN struct {
 type laziness struct {
 	from int           // the first operand that is evaluated after those before it were looked at
 	rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
+	// refutes says that a false result for the first operands is one for all.
+	refutes bool
 }
 
 func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
@@ -109,7 +111,7 @@ func (c *callN) decided(ctx *Context, base int, failure error) (bsonx.Value, err
 		ctx.stack = append(ctx.stack, c.lazy.rest[n:len(c.args)]...)
 	}
 	v, err := c.fn(&ctx.arena, ctx.stack[base:])
-	if err != nil || v.Type == bsonx.TypeNull {
+	if err != nil || v.Type == bsonx.TypeNull || c.lazy.refutes && !v.Truthy() {
 		return v, err
 	}
 	return bsonx.Missing, failure
@@ -119,7 +121,7 @@ func (c *callN) children() []Expr { return present(c.args) }
 
 // lazily makes an operator of callN lazy.
 func lazily(def definition, from int, rest ...bsonx.Value) definition {
-	parse, lazy := def.parse, &laziness{from, rest}
+	parse, lazy := def.parse, &laziness{from: from, rest: rest}
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		if call, ok := e.(*callN); ok {

@@ -64,10 +64,6 @@ func (d *dateTruncExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil || nullish(date) {
 		return bsonx.Null, err
 	}
-	unit, err := d.unit.eval(ctx)
-	if err != nil || unit == unitNone {
-		return bsonx.Null, err
-	}
 	size := d.size
 	if size == 0 {
 		v, err := d.bin.Eval(ctx)
@@ -77,6 +73,10 @@ func (d *dateTruncExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		if size, err = binSizeOf(v); err != nil {
 			return bsonx.Missing, err
 		}
+	}
+	unit, err := d.unit.eval(ctx)
+	if err != nil || unit == unitNone {
+		return bsonx.Null, err
 	}
 	week := int64(sunday)
 	if unit == unitWeek {

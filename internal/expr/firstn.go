@@ -49,11 +49,22 @@ func (e *pick) Eval(ctx *Context) (bsonx.Value, error) {
 
 // pickCount checks the argument n: countOf, but what no int64 can hold has an error of its own.
 func pickCount(v bsonx.Value) (int64, error) {
-	if f, ok := v.AsFloat64(); ok && v.Type != bsonx.TypeInt64 && (f >= 1<<63 || f < -1<<63) {
-		return 0, mongoerr.New(31109, "Can't coerce out of range value %s to long", numeric.Format(v))
+	if err := checkLong(v); err != nil {
+		return 0, err
 	}
 	n, err := countOf(v)
 	return int64(n), err
+}
+
+// checkLong refuses a number that no int64 can hold, also when it is truncated; infinities and NaN are such.
+func checkLong(v bsonx.Value) error {
+	if v.Type != bsonx.TypeDouble && v.Type != bsonx.TypeDecimal128 {
+		return nil
+	}
+	if f, ok := v.AsFloat64(); ok && f < 1<<63 && f >= -1<<63 {
+		return nil
+	}
+	return mongoerr.New(31109, "Can't coerce out of range value %s to long", numeric.Format(v))
 }
 
 func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {

@@ -51,7 +51,7 @@ func (v *Vars) unoptimized() *Vars { return v.WithFailures(nil) }
 // fold replaces an expression of constants by its value. One that fails is noted, and stays.
 func fold(e Expr, failures *Failures) Expr {
 	kids := e.children()
-	if len(kids) == 0 || !allConst(kids) {
+	if _, isCall := e.(*callN); len(kids) == 0 && !isCall || !allConst(kids) {
 		return e
 	}
 	v, err := e.Eval(&Context{})

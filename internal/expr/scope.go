@@ -80,10 +80,13 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 		let.slots = append(let.slots, slot)
 		let.values = append(let.values, e)
 	}
-	if let.in, err = p.operand(in, inner); err != nil || len(let.slots) > 0 {
-		return let, err
+	if let.in, err = p.operand(in, inner); err != nil {
+		return nil, err
 	}
-	return let.in, nil
+	if _, constant := let.in.(*Const); constant || len(let.slots) == 0 {
+		return let.in, nil
+	}
+	return let, nil
 }
 
 // above returns the scope v with its free slots beginning where those of other do.

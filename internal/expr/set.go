@@ -14,7 +14,7 @@ func setOperators(c *collation.Collator) []definition {
 		lazily(opAssociative("$setUnion", "set", commutable, plainN(s.union)), 1),
 		lazily(opAssociative("$setIntersection", "set", commutable, plainN(s.intersection)), 1),
 		op2("$setDifference", "set", s.difference),
-		lazily(definition{name: "$setEquals", family: "set", min: 2, max: -1, parse: s.parseEquals}, 1),
+		{name: "$setEquals", family: "set", min: 2, max: -1, parse: s.parseEquals},
 		lazily(s.isSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
 		op1("$allElementsTrue", "set", allElementsTrue),
 		op1("$anyElementTrue", "set", anyElementTrue),
@@ -112,14 +112,33 @@ func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Var
 			vars.Failures().Add(mongoerr.New(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, c.Value.Type))
 		}
 	}
-	return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(s.equals)}, nil
+	return &callN{
+		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(s.equals(constantFirst(args))), lazy: &laziness{from: 1, refutes: true},
+	}, nil
 }
 
-func (s sets) equals(args []bsonx.Value) (bsonx.Value, error) {
+// constantFirst moves the first operand that is constant, unless all are, before the others, and returns which it was.
+func constantFirst(args []Expr) int {
+	at := slices.IndexFunc(args, func(e Expr) bool { _, ok := e.(*Const); return ok })
+	if at <= 0 {
+		return 0
+	}
+	first := args[at]
+	copy(args[1:], args[:at])
+	args[0] = first
+	return at
+}
+
+// equals compares the other operands with the first, of which it is told which one it was.
+func (s sets) equals(moved int) func(args []bsonx.Value) (bsonx.Value, error) {
+	return func(args []bsonx.Value) (bsonx.Value, error) { return s.equal(args, moved) }
+}
+
+func (s sets) equal(args []bsonx.Value, moved int) (bsonx.Value, error) {
 	var first []bsonx.Value
 	for i, v := range args {
 		if v.Type != bsonx.TypeArray {
-			return bsonx.Missing, mongoerr.New(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, v.Type)
+			return bsonx.Missing, mongoerr.New(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", placeBefore(i, moved)+1, v.Type)
 		}
 		set := s.sorted(v)
 		if i == 0 {
@@ -130,6 +149,18 @@ func (s sets) equals(args []bsonx.Value) (bsonx.Value, error) {
 		}
 	}
 	return bsonx.True, nil
+}
+
+// placeBefore returns the place that the i-th operand had before one was moved to the beginning.
+func placeBefore(i, moved int) int {
+	switch {
+	case i == 0:
+		return moved
+	case i <= moved:
+		return i - 1
+	default:
+		return i
+	}
 }
 
 // isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.

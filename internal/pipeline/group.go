@@ -124,6 +124,11 @@ func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]expr.Accumulator, 
 // add gives a document's values, from the n-th of r, to the accumulators, and returns how much more memory they take.
 func (o *outputs) add(accs []expr.Accumulator, r *reading, n int) (grown int, err error) {
 	for i, acc := range accs {
+		if o.fields[i].Once {
+			if s, ok := acc.(expr.Sater); ok && s.Sated() {
+				continue
+			}
+		}
 		v, err := r.value(n + i)
 		if err != nil {
 			return 0, err

@@ -30,7 +30,7 @@ func absorbProjects(steps []step) []step {
 			if !isProject {
 				break
 			}
-			taken := (&absorber{from: p.projection, used: map[string]bool{}}).group(g)
+			taken := (&absorber{from: p.projection, used: map[string]bool{}, each: map[string]bool{}}).group(g)
 			if taken == nil {
 				break
 			}
@@ -64,7 +64,9 @@ func (p *Pipeline) Unabsorbed() *Pipeline {
 // absorber rewrites the expressions of a $group so that they read documents as they were before a projection.
 type absorber struct {
 	from *projection.Projection
-	used map[string]bool // the computed fields that are read already, of each document
+	used map[string]bool // the computed fields that are read already
+	each map[string]bool // those of them that are read of each document
+	once bool            // what is rewritten is not computed for each
 }
 
 // group returns the rewritten stage; nil where that cannot be done, or would compute something twice.
@@ -80,13 +82,14 @@ func (a *absorber) group(g *group) *group {
 	}
 	for i, f := range g.fields {
 		acc := *f
+		a.once = f.Once
 		if acc.Arg, ok = a.expr(f.Arg); !ok {
 			return nil
 		}
 		out.fields[i] = &acc
 	}
 	for _, name := range a.from.MayFail() {
-		if !a.used[name] {
+		if !a.each[name] {
 			return nil
 		}
 	}
@@ -140,6 +143,7 @@ func (a *absorber) field(name string, e expr.Expr) (expr.Expr, bool) {
 		_, isConst := expr.ConstValue(computed)
 		twice := a.used[name] && !isPath && !isConst
 		a.used[name] = true
+		a.each[name] = a.each[name] || !a.once
 		return computed, !twice
 	default:
 		return nil, false

@@ -23,6 +23,7 @@ type predicate struct {
 
 // moveMatches is RuleMoveMatch.
 func moveMatches(steps []step) []step {
+	steps = mergeMatchRuns(steps)
 	for i := 1; i < len(steps); i++ {
 		// Those behind one that could not go on are merged with it later.
 		if _, ok := steps[i].stage.(*match); ok {
@@ -116,7 +117,9 @@ func (m *match) predicate(spec bsonx.Doc) predicate {
 		p.fixed = true
 		return p
 	}
-	p.read(f.Root)
+	if f.Normalize().Root.Kind() != filter.KindAlwaysFalse { // which reads nothing
+		p.read(f.Root)
+	}
 	return p
 }
 

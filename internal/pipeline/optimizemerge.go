@@ -116,6 +116,28 @@ func mergeRun(steps []step) (int, step) {
 	}
 }
 
+// mergeMatchRuns makes one of each run of $match, so that a predicate of the second may go where one of the first must stay.
+func mergeMatchRuns(steps []step) []step {
+	var merged []step
+	for i := 0; i < len(steps); {
+		n, one := 1, steps[i]
+		if first, ok := one.stage.(*match); ok {
+			n, one = mergeMatches(steps[i:], first)
+		}
+		if merged == nil && n > 1 {
+			merged = slices.Clone(steps[:i])
+		}
+		if merged != nil {
+			merged = append(merged, one)
+		}
+		i += n
+	}
+	if merged == nil {
+		return steps
+	}
+	return merged
+}
+
 func mergeMatches(steps []step, first *match) (int, step) {
 	n := 1
 	for n < len(steps) {

@@ -39,6 +39,9 @@ func parseSetWindowFields(arg bsonx.Value, opts Options) ([]stage, error) {
 	if err := w.parseOutput(output.Doc(), order); err != nil {
 		return nil, err
 	}
+	if w.constantArray {
+		return nil, errPartitionArray()
+	}
 	return w.stages(partition, sortBy)
 }
 
@@ -105,13 +108,14 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 
 // setWindowFields computes window functions over documents that are sorted by partition.
 type setWindowFields struct {
-	opts      Options
-	spec      []bsonx.Value // partitionBy, sortBy and output, for explain
-	partition expr.Expr     // nil where all documents are one partition
-	computed  bool          // the partition is in partitionField
-	functions []*windowFunction
-	output    *outputNode
-	streams   bool // no function needs other documents than the current one
+	opts          Options
+	spec          []bsonx.Value // partitionBy, sortBy and output, for explain
+	partition     expr.Expr     // nil where all documents are one partition
+	computed      bool          // the partition is in partitionField
+	functions     []*windowFunction
+	output        *outputNode
+	constantArray bool // the partition is, which is refused behind mistakes in the output
+	streams       bool // no function needs other documents than the current one
 }
 
 func (w *setWindowFields) parsePartition(v bsonx.Value) error {
@@ -123,9 +127,7 @@ func (w *setWindowFields) parsePartition(v bsonx.Value) error {
 		return err
 	}
 	if c, ok := expr.ConstValue(e); ok {
-		if c.Type == bsonx.TypeArray {
-			return errPartitionArray()
-		}
+		w.constantArray = c.Type == bsonx.TypeArray
 		return nil
 	}
 	_, plain := expr.FieldPath(e)

@@ -136,6 +136,14 @@ func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts
 	if err != nil {
 		return nil, err
 	}
+	if name == "$first" || name == "$last" {
+		return slidingFunction(bounds, acc.Arg, nil, order, func(*expr.Context) (windowState, error) {
+			if bounds.lower.unbounded {
+				return &endState{last: name == "$last"}, nil
+			}
+			return &slidingEnd{last: name == "$last"}, nil
+		}).endsOnly(), nil
+	}
 	// The functions that MongoDB accumulates and never takes back are those whose windows begin with the partition.
 	if bounds.lower.unbounded {
 		return slidingFunction(bounds, acc.Arg, nil, order, func(ctx *expr.Context) (windowState, error) {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/binary"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -54,6 +55,36 @@ type slidingExec struct {
 	fetched int // the next document to read
 	done    bool
 	result  bsonx.Value // of the whole partition
+
+	ends     bool    // the function is $first or $last: errors count where the result is theirs
+	failures []error // which failure stands for
+}
+
+// failure stands for the value of an expression that failed, with the error that is added to the list.
+func (x *slidingExec) failure(err error) bsonx.Value {
+	x.failures = append(x.failures, err)
+	return bsonx.Value{Type: bsonx.TypeMissing, Data: binary.LittleEndian.AppendUint32(nil, uint32(len(x.failures)-1))}
+}
+
+// failed returns the error that a value stands for, or nil.
+func (x *slidingExec) failed(v bsonx.Value) error {
+	if !v.IsMissing() || len(v.Data) == 0 {
+		return nil
+	}
+	return x.failures[binary.LittleEndian.Uint32(v.Data)]
+}
+
+// endsOnly makes a sliding function one whose errors count where the result is theirs.
+func (f *windowFunction) endsOnly() *windowFunction {
+	open := f.open
+	f.open = func(ctx *expr.Context) (windowExec, error) {
+		exec, err := open(ctx)
+		if x, ok := exec.(*slidingExec); ok {
+			x.ends = true
+		}
+		return exec, err
+	}
+	return f
 }
 
 // windowEntryBytes is about what an entry costs beside the bytes of its values.
@@ -75,6 +106,9 @@ func (x *slidingExec) value(ctx context.Context, p *windowPartition, i int) (bso
 		return bsonx.Missing, err
 	}
 	v, err := x.state.result()
+	if err == nil {
+		err = x.failed(v)
+	}
 	// A range must be checked at each document even where it is the whole partition.
 	if x.bounds.whole() && !x.bounds.byRange {
 		x.done, x.result = true, v
@@ -131,7 +165,10 @@ func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (boo
 		}
 		var e windowEntry
 		if e.value, err = p.eval(x.arg, x.fetched); err != nil {
-			return false, err
+			if !x.ends {
+				return false, err
+			}
+			e.value = x.failure(err)
 		}
 		if x.key != nil {
 			if e.key, err = p.eval(x.key, x.fetched); err != nil {

@@ -32,12 +32,17 @@ type windowSource struct {
 
 // Next returns the next document with the values of the functions.
 func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if !s.opened { // also without documents, mistakes in the parameters of functions show
+		if err := s.start(); err != nil {
+			return nil, err
+		}
+	}
 	ok, err := s.part.has(ctx, s.next)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || !s.opened {
-		if !ok && !s.part.advance() {
+	if !ok {
+		if !s.part.advance() {
 			return nil, nil
 		}
 		if err := s.start(); err != nil {

@@ -31,8 +31,6 @@ func removableState(acc *expr.Accumulation) windowState {
 		return &slidingExtreme{sign: -1, collation: acc.Collation}
 	case "$max":
 		return &slidingExtreme{sign: 1, collation: acc.Collation}
-	case "$first", "$last":
-		return &slidingEnd{last: acc.Name == "$last"}
 	case "$addToSet":
 		return &slidingSet{collation: acc.Collation}
 	}
@@ -73,7 +71,32 @@ func (r *recomputed) result() (bsonx.Value, error) {
 	return acc.Result(), nil
 }
 
-// slidingEnd is $first and $last.
+// endState is $first and $last in a window that begins with the partition.
+type endState struct {
+	last, seen bool
+	value      bsonx.Value
+}
+
+func (s *endState) add(e windowEntry) error {
+	if s.last || !s.seen {
+		s.seen = true
+		s.value = bsonx.Value{Type: e.value.Type, Data: append(s.value.Data[:0], e.value.Data...)}
+	}
+	return nil
+}
+
+func (s *endState) remove(windowEntry) error { return nil }
+
+func (s *endState) result() (bsonx.Value, error) {
+	if !s.seen {
+		return bsonx.Null, nil
+	}
+	return s.value.Clone(), nil
+}
+
+func (s *endState) bytes() int { return 32 + cap(s.value.Data) }
+
+// slidingEnd is $first and $last in other windows.
 type slidingEnd struct {
 	windowValues
 	last bool

@@ -11,19 +11,31 @@ import (
 // ParseAddFields compiles the specification of $addFields. Numbers and bools are values here; a nested document
 // that is no expression adds to the document at its path.
 func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
+	// Mistakes in the paths count before those in the expressions.
+	if err := (&node{}).additions(spec, &opts, true); err != nil {
+		return nil, err
+	}
 	root := &node{}
-	for it := spec.Iter(); it.Next(); {
-		if err := root.addition(string(it.Key()), it.Value(), opts, 0); err != nil {
-			return nil, err
-		}
+	if err := root.additions(spec, &opts, false); err != nil {
+		return nil, err
 	}
 	return newProjection(addition, spec, root, opts.Now), nil
+}
+
+// additions adds all fields of a specification; for the paths alone, without their expressions.
+func (n *node) additions(spec bsonx.Doc, opts *Options, pathsOnly bool) error {
+	for it := spec.Iter(); it.Next(); {
+		if err := n.addition(string(it.Key()), it.Value(), opts, 0, pathsOnly); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxNesting bounds nested specifications; BSON from a client cannot be deeper.
 const maxNesting = 200
 
-func (n *node) addition(path string, v bsonx.Value, opts Options, depth int) error {
+func (n *node) addition(path string, v bsonx.Value, opts *Options, depth int, pathsOnly bool) error {
 	if depth > maxNesting {
 		return mongoerr.New(mongoerr.Overflow, "specification exceeds the maximum nesting depth of %d", maxNesting)
 	}
@@ -42,15 +54,18 @@ func (n *node) addition(path string, v bsonx.Value, opts Options, depth int) err
 			if strings.Contains(name, ".") {
 				return mongoerr.New(40183, "cannot use dotted field name '%s' in a sub object", name)
 			}
-			if err := n.addition(path+"."+name, it.Value(), opts, depth+1); err != nil {
+			if err := n.addition(path+"."+name, it.Value(), opts, depth+1, pathsOnly); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	e, err := expr.Parse(v, opts.Vars)
-	if err != nil {
-		return err
+	var e expr.Expr
+	if !pathsOnly {
+		var err error
+		if e, err = expr.Parse(v, opts.Vars); err != nil {
+			return err
+		}
 	}
 	parts, err := expr.SplitFieldPath(path)
 	if err != nil {
