@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
 func TestOrderOfGraphLookup(t *testing.T) {
@@ -23,6 +24,57 @@ func TestOrderOfGraphLookup(t *testing.T) {
 	}
 	for _, c := range cases {
 		if got := knownDifference(false, c.cmd, &difference{A: c.a, B: c.b}) != nil; got != c.known {
+			t.Errorf("%s: known %v, want %v", c.name, got, c.known)
+		}
+	}
+}
+
+func TestKnownDifferences(t *testing.T) {
+	reply := func(rows ...any) bson.D {
+		return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: bson.A(rows)}}
+	}
+	failed := func(code int32) bson.D { return bson.D{{Key: "ok", Value: int32(0)}, {Key: "code", Value: code}} }
+	bucket := func(low any, n int32) bson.D {
+		return bson.D{{Key: "_id", Value: bson.D{{Key: "min", Value: low}, {Key: "max", Value: int32(9)}}}, {Key: "count", Value: n}}
+	}
+	value := func(v any) bson.D { return bson.D{{Key: "v", Value: v}} }
+	decimal := func(text string) bson.D {
+		d, err := primitive.ParseDecimal128(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value(d)
+	}
+	stage := func(name string, spec any) bson.D { return aggregateCommand(bson.A{op(name, spec)}) }
+	buckets, cos, firstN := stage("$bucketAuto", bson.D{}), stage("$project", value(op("$cos", "$d"))), stage("$group", value(op("$firstN", bson.D{})))
+	covariance := stage("$setWindowFields", value(op("$covariancePop", bson.A{"$q", op("$sin", "$n")})))
+	window := stage("$setWindowFields", bson.D{{Key: "$avg", Value: "$m"}, {Key: "window", Value: bson.D{}}})
+	cases := []struct {
+		name  string
+		cmd   bson.D
+		a, b  bson.D
+		text  string
+		known bool
+	}{
+		{"another bound's type", buckets, reply(bucket(int32(1), 2)), reply(bucket(1.0, 2)), "", true},
+		{"another bound", buckets, reply(bucket(int32(1), 2)), reply(bucket(2.0, 2)), "", false},
+		{"another count's type", buckets, reply(value(int32(1))), reply(value(1.0)), "", false},
+		{"last digit", cos, reply(decimal("0.07073720166770291008818985143426870")), reply(decimal("0.07073720166770291008818985143426871")), "", true},
+		{"a digit in the middle", cos, reply(decimal("0.0707372016677029")), reply(decimal("0.0707372016677028")), "", false},
+		{"covariance", covariance, reply(decimal("0E-34")), reply(decimal("2.5E-34")), "", true},
+		{"another covariance", covariance, reply(decimal("0.1")), reply(decimal("0.2")), "", false},
+		{"no transcendental function", stage("$project", value("$d")), reply(decimal("0E-34")), reply(decimal("2.5E-34")), "", false},
+		{"first of an array", firstN, failed(40237), reply(), "The $first accumulator is a unary operator", true},
+		{"another mistake", firstN, failed(40237), failed(2), "The $first accumulator is a unary operator", false},
+		{"lost in a window", window, reply(value(1.7e308), value(0.0)), reply(value(1.7e308), value(1.0)), "", true},
+		{"lost without reason", window, reply(value(1.0), value(0.0)), reply(value(1.0), value(1.0)), "", false},
+		{"text of an array", cos, reply(), failed(241), "Unsupported conversion from array to string in $convert", true},
+		{"text of a number", cos, reply(), failed(241), "Failed to parse number 'x' in $convert", false},
+		{"newer code", cos, failed(10503904), failed(51746), "", true},
+		{"newer code for another", cos, failed(10503904), failed(51745), "", false},
+	}
+	for _, c := range cases {
+		if got := knownDifference(false, c.cmd, &difference{A: c.a, B: c.b, Message: c.text}) != nil; got != c.known {
 			t.Errorf("%s: known %v, want %v", c.name, got, c.known)
 		}
 	}

@@ -19,7 +19,7 @@ func TestCannotFail(t *testing.T) {
 		`{"$divide": [1, 0]}`, `{"$divide": [1, "$a"]}`, `{"$add": ["$a", 1]}`, `{"$size": "$a"}`, `{"$toInt": "$a"}`, `{"$year": "$a"}`,
 		`{"$mergeObjects": ["$a"]}`, `{"$in": [1, "$a"]}`, `{"$meta": "textScore"}`, `{"$switch": {"branches": [{"case": "$a", "then": 1}]}}`,
 		`{"a": {"b": [{"$abs": "$a"}]}}`, `{"$eq": [{"$abs": "$a"}, 1]}`, `{"$and": ["$a", {"$abs": "$a"}]}`, `{"$not": {"$abs": "$a"}}`,
-		`{"$cond": ["$a", {"$abs": "$a"}, 1]}`, `{"$ifNull": [{"$abs": "$a"}, 1]}`, `{"$let": {"vars": {"v": {"$abs": "$a"}}, "in": "$b"}}`,
+		`{"$cond": ["$a", {"$abs": "$a"}, 1]}`, `{"$ifNull": [{"$abs": "$a"}, 1]}`, `{"$let": {"vars": {"v": {"$abs": "$a"}}, "in": ["$$v"]}}`,
 		`{"$let": {"vars": {"v": "$a"}, "in": {"$abs": "$$v"}}}`, `{"$map": {"input": "$a", "in": 1}}`, `{"$filter": {"input": "$a", "cond": true}}`,
 	}
 	check := func(texts []string, want bool) {

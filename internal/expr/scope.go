@@ -83,10 +83,30 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	if let.in, err = p.operand(in, inner); err != nil {
 		return nil, err
 	}
-	if _, constant := let.in.(*Const); constant || len(let.slots) == 0 {
+	let.dropUnread()
+	if len(let.slots) == 0 {
 		return let.in, nil
 	}
 	return let, nil
+}
+
+// dropUnread leaves out the variables that nobody reads.
+func (l *letExpr) dropUnread() {
+	read := map[int]bool{}
+	Walk(l.in, func(e Expr) bool {
+		if p, ok := e.(*Path); ok {
+			read[p.slot] = true
+		}
+		return true
+	})
+	var slots []int
+	var values []Expr
+	for i, slot := range l.slots {
+		if read[slot] {
+			slots, values = append(slots, slot), append(values, l.values[i])
+		}
+	}
+	l.slots, l.values = slots, values
 }
 
 // above returns the scope v with its free slots beginning where those of other do.

@@ -131,10 +131,10 @@ func constantFirst(args []Expr) int {
 
 // equals compares the other operands with the first, of which it is told which one it was.
 func (s sets) equals(moved int) func(args []bsonx.Value) (bsonx.Value, error) {
-	return func(args []bsonx.Value) (bsonx.Value, error) { return s.equal(args, moved) }
+	return func(args []bsonx.Value) (bsonx.Value, error) { return s.allEqual(args, moved) }
 }
 
-func (s sets) equal(args []bsonx.Value, moved int) (bsonx.Value, error) {
+func (s sets) allEqual(args []bsonx.Value, moved int) (bsonx.Value, error) {
 	var first []bsonx.Value
 	for i, v := range args {
 		if v.Type != bsonx.TypeArray {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 // Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened, constants and
@@ -45,6 +46,11 @@ func normalize(n Node) Node {
 		return &ElemMatchObject{n.leaf, child}
 	case *ElemMatchValue:
 		return normalizeElemMatchValue(n)
+	case *Expr:
+		if v, ok := expr.ConstValue(n.Expr); ok && !v.Truthy() {
+			return &AlwaysFalse{}
+		}
+		return n
 	default:
 		return n
 	}
