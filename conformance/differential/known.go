@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -157,13 +156,6 @@ var knownDifferences = []known{
 		},
 	},
 	{
-		Name:   "$mod by a whole double",
-		Reason: "the 9.0 engine answers a double where the divisor is one; up to 8.0, as in Sheaf, a whole divisor that an int32 holds and an integer give an integer",
-		Match: func(_ bool, cmd bson.D, d *difference) bool {
-			return mentionsKey(cmd, "$mod") && isOK(d.A) && isOK(d.B) && sameCount(d.A, d.B) && equalReply(asDoubles(d.A).(bson.D), asDoubles(d.B).(bson.D), isOrdered(cmd, d))
-		},
-	},
-	{
 		Name:   "conflict of paths with an empty document",
 		Reason: "the 9.0 engine takes {$addFields: {a: {}, \"a.b\": 1}} as if a were not there; it refuses all other conflicting paths (40176), as Sheaf does these",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {
@@ -190,14 +182,6 @@ var knownDifferences = []known{
 			}
 			return slices.ContainsFunc(transcendental, func(name string) bool { return mentionsKey(cmd, name) }) &&
 				equalMultiset(lookup(d.A, "rows"), lookup(d.B, "rows"), nearly)
-		},
-	},
-	{
-		Name:   "rest of a sliding sum of huge numbers",
-		Reason: "once a number of 1e300 and more has left a window, the 9.0 engine's sum of what is in it has lost the small ones; a sum of doubles is that of fewer digits",
-		Match: func(_ bool, cmd bson.D, d *difference) bool {
-			return mentionsKey(cmd, "$setWindowFields") && mentionsKey(cmd, "window") && (mentionsKey(cmd, "$avg") || mentionsKey(cmd, "$sum")) &&
-				isOK(d.A) && isOK(d.B) && holdsHuge(d.A) && equalMultiset(lookup(d.A, "rows"), lookup(d.B, "rows"), lostAtMost)
 		},
 	},
 	{
@@ -230,55 +214,11 @@ var knownDifferences = []known{
 	},
 }
 
-// asDoubles replaces the integers in a reply by doubles.
-func asDoubles(v any) any {
-	switch v := v.(type) {
-	case int32:
-		return float64(v)
-	case int64:
-		return float64(v)
-	case bson.D:
-		out := make(bson.D, len(v))
-		for i, e := range v {
-			out[i] = bson.E{Key: e.Key, Value: asDoubles(e.Value)}
-		}
-		return out
-	case bson.A:
-		out := make(bson.A, len(v))
-		for i, e := range v {
-			out[i] = asDoubles(e)
-		}
-		return out
-	}
-	return v
-}
-
 // newerCodes are codes of the 9.0 engine and what 8.0 answers.
 var newerCodes = map[int32]int32{
 	10503902: 51744, 10503903: 51745, 10503904: 51746, // $replaceOne, $replaceAll: replacement, find, input
 	9711600: 40096, 9711601: 40097, // $indexOfArray: the start's type, its sign
 	8745900: 40400, // $mergeObjects in $bucketAuto
-}
-
-// holdsHuge reports whether a double of at least 1e300 is in a value.
-func holdsHuge(v any) bool {
-	return mentions(v, "", func(_, _ string, v any) bool {
-		f, isDouble := v.(float64)
-		return isDouble && math.Abs(f) >= 1e300
-	})
-}
-
-// lostAtMost is equalValue but for a double that is 0 in the first, where the second's is below 1e300.
-func lostAtMost(a, b any) bool {
-	switch x := a.(type) {
-	case bson.D:
-		y, ok := b.(bson.D)
-		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && lostAtMost(p.Value, q.Value) })
-	case float64:
-		y, ok := b.(float64)
-		return ok && (equalValue(a, b) || x == 0 && math.Abs(y) < 1e300)
-	}
-	return equalValue(a, b)
 }
 
 // sameBuckets is equalValue but for the types of the numbers that bound buckets.

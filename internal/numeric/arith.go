@@ -80,13 +80,20 @@ func DivideIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, mongoerr.New(divideByZero, "can't $divide by zero")
 	}
 	if Widest(a.Type, b.Type) == bsonx.TypeDecimal128 {
-		return decimalOp(a, b, quo), nil
+		return decimalQuotient(a, b), nil
 	}
 	return out.Double(float(a) / float(b)), nil
 }
 
-// Mod returns the remainder with the sign of the dividend, by the rules of aggregation: an int32 that is
-// a double counts as an integer where the dividend is one.
+// decimalQuotient divides decimals. What infinity divides is the zero nearest to it, not 0E+0.
+func decimalQuotient(a, b bsonx.Value) bsonx.Value {
+	if x, y := toDecimal(a), toDecimal(b); x.Form == apd.Finite && y.Form == apd.Infinite {
+		return encode(&apd.Decimal{Negative: x.Negative != y.Negative, Exponent: bsonx.MinDecimalExp})
+	}
+	return decimalOp(a, b, quo)
+}
+
+// Mod returns the remainder with the sign of the dividend, in the wider of the two types.
 func Mod(a, b bsonx.Value) (bsonx.Value, error) { return ModIn(nil, a, b) }
 
 // ModIn is Mod with the result in an arena.
@@ -100,14 +107,8 @@ func ModIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case Widest(a.Type, b.Type) == bsonx.TypeDecimal128:
 		return decimalMod(toDecimal(a), toDecimal(b)), nil
-	case a.Type == bsonx.TypeDouble:
-		return out.Double(math.Mod(a.Double(), float(b))), nil
-	case b.Type == bsonx.TypeDouble:
-		divisor, ok := b.AsExactInt64()
-		if !ok || divisor != int64(int32(divisor)) {
-			return out.Double(math.Mod(float(a), b.Double())), nil
-		}
-		return integerIn(out, remainder(long(a), divisor), a.Type), nil
+	case a.Type == bsonx.TypeDouble || b.Type == bsonx.TypeDouble:
+		return out.Double(math.Mod(float(a), float(b))), nil
 	default:
 		return integerIn(out, remainder(long(a), long(b)), Widest(a.Type, b.Type)), nil
 	}

@@ -111,7 +111,7 @@ func TestAggregationRules(t *testing.T) {
 		{"mod long", Mod, i64(7), i32(3), "long 1"},
 		{"mod min", Mod, i64(math.MinInt64), i64(-1), "long 0"},
 		{"mod double", Mod, dbl(7.5), i32(2), "double 1.5"},
-		{"mod whole double", Mod, i32(7), dbl(4), "int 3"},
+		{"mod whole double", Mod, i32(7), dbl(4), "double 3"},
 		{"mod zero", Mod, i32(7), i32(0), "error Location16610"},
 		{"mod decimal", Mod, dec(t, "7.5"), i32(2), "decimal 1.5"},
 		{"mod decimal large quotient", Mod, dec(t, "1E+100"), i32(7), "decimal 4"},

@@ -63,10 +63,17 @@ func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) floa
 	}
 }
 
-// wholeDecimal rounds to an exponent of zero. What cannot have one is NaN: infinity, and numbers of more than 34 digits.
+// wholeDecimal rounds up or down to an exponent of zero. What cannot have one is NaN: infinity, and numbers of more than 34 digits.
 func wholeDecimal(d *apd.Decimal, rounding apd.Rounder) bsonx.Value {
 	if d.Form == apd.Infinite || d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() > digits {
 		return encode(&apd.Decimal{Form: apd.NaN})
+	}
+	if d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() <= 0 { // below 1: apd takes what is far below for 0
+		out := apd.Decimal{Negative: d.Negative}
+		if d.Negative == (rounding == apd.RoundFloor) {
+			out.Coeff.SetInt64(1)
+		}
+		return encode(&out)
 	}
 	return quantize(d, 0, rounding)
 }
