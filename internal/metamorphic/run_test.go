@@ -127,11 +127,18 @@ func execute(t *testing.T, ops []bson.D) error {
 		if err := compare(t.Context(), vs, op); err != nil {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}
-		if err := relations(t.Context(), vs[rng.IntN(len(vs))], op); err != nil {
+		at := vs[rng.IntN(len(vs))]
+		if err := at.transacted.commit(t.Context()); err != nil {
+			return fmt.Errorf("operation %d: %w", i, err)
+		}
+		if err := relations(t.Context(), at, op); err != nil {
 			return fmt.Errorf("operation %d: %s\n%w", i, text(op), err)
 		}
 	}
 	for _, v := range vs {
+		if err := v.transacted.commit(t.Context()); err != nil {
+			return err
+		}
 		if err := validate(t.Context(), v); err != nil {
 			return err
 		}
@@ -170,6 +177,14 @@ func compare(ctx context.Context, vs []*variant, op bson.D) error {
 
 // answer runs a command and prints what must not depend on the variant.
 func answer(ctx context.Context, v *variant, op bson.D) (string, error) {
+	if v.transacted != nil {
+		return v.transacted.answer(ctx, v, op)
+	}
+	return ask(ctx, v, op)
+}
+
+// ask is answer outside of transactions, or in that of ctx.
+func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	db := v.client.Database("test")
 	switch op[0].Key {
 	case "find", "aggregate":

@@ -25,6 +25,8 @@ type variant struct {
 	// batch is how many documents a batch of a cursor has; 0 leaves it to the server.
 	batch  int32
 	client *mongo.Client
+	// transacted runs the operations in transactions; nil for none.
+	transacted *transacted
 	// restart opens the database again; nil where it cannot be.
 	restart func()
 	close   func()
@@ -39,6 +41,10 @@ var variants = []struct {
 	{"indexed", func(t testing.TB, v *variant) { v.indexed = true; openEmbedded(t, v, sheaf.Memory) }},
 	{"served", func(t testing.TB, v *variant) { v.indexed, v.batch = true, 3; openServed(t, v) }},
 	{"restarted", func(t testing.TB, v *variant) { v.indexed, v.batch = true, 7; openOnDisk(t, v) }},
+	{"transacted", func(t testing.TB, v *variant) {
+		v.indexed, v.batch, v.transacted = true, 2, &transacted{}
+		openEmbedded(t, v, sheaf.Memory)
+	}},
 	{"spilling", func(t testing.TB, v *variant) { v.batch = 5; openSpilling(t, v) }},
 }
 
