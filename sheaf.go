@@ -89,8 +89,11 @@ type Options struct {
 	// Advertise is the host and port by which other programs reach what Serve listens on, where they cannot by the address that
 	// their connections come to: behind a forwarded port, unless they connect with directConnection=true.
 	Advertise string
-	// OnShutdown is called when a client on this machine runs the shutdown command; without it the command is refused.
-	OnShutdown func()
+	// OnShutdown is called when a client on this machine runs the shutdown command, with the time that running commands have to
+	// finish; without it the command is refused.
+	OnShutdown func(patience time.Duration)
+	// RotateLog begins the log anew for the command logRotate; without it the command does nothing.
+	RotateLog func() error
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -167,6 +170,7 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 		CommandLine: command.CommandLine{Args: os.Args},
 		Build:       command.Build{Version: Version, Revision: revision()},
 		Shutdown:    o.OnShutdown,
+		RotateLog:   o.RotateLog,
 	})
 	if err != nil {
 		store.Close()

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 )
 
 // shutdownPatience is how long running commands may take to finish after a signal.
-const shutdownPatience = 15 * time.Second
+const shutdownPatience = command.ShutdownPatience
 
 // serveFlags are the settings of sheaf serve.
 type serveFlags struct {
@@ -38,6 +39,8 @@ type serveFlags struct {
 	readyJSON      bool
 	logLevel       string
 	logFormat      string
+	logFile        string
+	logRotate      string
 	maxConnections int
 	slowMillis     int
 	sync           string
@@ -82,6 +85,8 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.readyJSON, "ready-json", false, "print one line of JSON with address and uri when ready")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "json", "json (mongod's lines) or text")
+	flags.StringVar(&f.logFile, "log-file", "", "file to append the log to (default: standard error)")
+	flags.StringVar(&f.logRotate, "log-rotate", rotateByRename, "what the command logRotate does with the log file: rename it, or reopen its path")
 	flags.IntVar(&f.maxConnections, "max-connections", server.DefaultMaxConnections, "largest number of connections")
 	flags.IntVar(&f.slowMillis, "slow-ms", 100, "log operations that take at least so many milliseconds; -1 for none")
 	flags.StringVar(&f.sync, "sync", "on-request", "which writes wait for the disk: on-request (j: true or w: majority), always, never")
@@ -98,11 +103,22 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	opts, err := f.options(stderr)
+	log, rotate, closeLog, err := f.logWriter(stderr)
 	if err != nil {
 		return err
 	}
-	opts.OnShutdown = stop
+	defer closeLog()
+	opts, err := f.options(log)
+	if err != nil {
+		return err
+	}
+	var patience atomic.Int64
+	patience.Store(int64(shutdownPatience))
+	opts.RotateLog = rotate
+	opts.OnShutdown = func(d time.Duration) {
+		patience.Store(int64(d))
+		stop()
+	}
 	listeners, err := f.listen(ctx)
 	if err != nil {
 		return err
@@ -125,9 +141,9 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	f.announce(listeners, opts.Logger, stdout, stderr)
 	<-ctx.Done()
 	opts.Logger.Info("Shutting down; running commands may finish", "c", "CONTROL", "id", 23377)
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownPatience)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(patience.Load()))
 	defer cancel()
-	err = db.Shutdown(patience)
+	err = db.Shutdown(ending)
 	wg.Wait()
 	close(failed)
 	return errors.Join(err, <-failed)
@@ -141,8 +157,8 @@ func (f *serveFlags) directory() string {
 }
 
 // options turns the flags into the library's options.
-func (f *serveFlags) options(stderr io.Writer) (*sheaf.Options, error) {
-	log, err := newLogger(stderr, f.logLevel, f.logFormat)
+func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
+	log, err := newLogger(logTo, f.logLevel, f.logFormat)
 	if err != nil {
 		return nil, err
 	}

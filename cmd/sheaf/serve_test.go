@@ -76,13 +76,27 @@ func TestServe(t *testing.T) {
 }
 
 func TestShutdownCommandStopsTheServer(t *testing.T) {
-	r, _, done := start(t, "--memory")
+	logFile := filepath.Join(t.TempDir(), "sheaf.log")
+	r, _, done := start(t, "--memory", "--log-file", logFile)
 	client, err := mongo.Connect(options.Client().ApplyURI(r.URI).SetServerMonitoringMode(options.ServerMonitoringModePoll))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
-	_ = client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "shutdown", Value: 1}}).Err()
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "logRotate", Value: 1}}).Err(); err != nil {
+		t.Error(err)
+	}
+	if logs, err := filepath.Glob(logFile + "*"); err != nil || len(logs) != 2 {
+		t.Errorf("logs after a rotation: %v %v", logs, err)
+	}
+	// It does not wait for the lock that keeps writers out.
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}).Err(); err != nil {
+		t.Error(err)
+	}
+	go func() { _, _ = client.Database("d").Collection("c").InsertOne(context.Background(), bson.D{}) }()
+	_ = client.Database("admin").RunCommand(t.Context(), bson.D{
+		{Key: "shutdown", Value: 1}, {Key: "force", Value: true}, {Key: "timeoutSecs", Value: 5},
+	}).Err()
 	select {
 	case err := <-done:
 		if err != nil {

@@ -2,6 +2,9 @@ package command
 
 import (
 	"context"
+	"errors"
+	"os"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -12,10 +15,10 @@ func adminCommands() []Definition {
 	return []Definition{
 		{
 			Name: "shutdown", Help: "Stops the server.", AdminOnly: true,
-			Fields: []Field{{Name: "force", Type: SafeBool}, {Name: "timeoutSecs", Type: SafeInt}},
+			Fields: []Field{{Name: "force", Type: SafeBool}, {Name: "timeoutSecs", Type: SafeInt, Check: AtLeast(0)}},
 			Run:    runShutdown,
 		},
-		{Name: "logRotate", Help: "Starts a new log file; logs go to standard error here.", AdminOnly: true, Run: runPing},
+		{Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate},
 		{
 			Name: "profile", Help: "Reads and sets when operations are logged as slow.",
 			Fields: []Field{
@@ -44,8 +47,39 @@ func runShutdown(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	case req.Service.Shutdown == nil:
 		return mongoerr.New(mongoerr.IllegalOperation, "an embedded database is closed by its program")
 	}
-	req.Service.Shutdown()
+	patience := ShutdownPatience
+	if seconds := req.Get("timeoutSecs"); !seconds.IsMissing() {
+		patience = time.Duration(min(saturatingInt64(seconds), int64(maxShutdownPatience.Seconds()))) * time.Second
+	}
+	req.Service.Logger.Info("Shutdown requested", "c", "CONTROL", "ctx", connName(req.Conn.ID), "timeoutSecs", patience.Seconds(),
+		"force", req.Bool("force"))
+	req.Service.Shutdown(patience)
 	req.CloseConnection()
+	return nil
+}
+
+const (
+	// ShutdownPatience is how long running commands may take to finish at the end of a server, where nothing else is said.
+	ShutdownPatience    = 15 * time.Second
+	maxShutdownPatience = 24 * time.Hour
+)
+
+// runLogRotate begins the log anew. A set of one member has no audit log.
+func runLogRotate(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	switch v := req.CommandValue(); {
+	case v.Type == bsonx.TypeString && v.Str() != "server" && v.Str() != "audit":
+		return mongoerr.New(mongoerr.NoSuchKey, "Unknown log type '%s'", v.Str())
+	case v.Type == bsonx.TypeString && v.Str() == "audit", req.Service.RotateLog == nil:
+		return nil
+	}
+	req.Service.Logger.Info("Log rotation initiated", "c", "CONTROL", "id", 23166)
+	err := req.Service.RotateLog()
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return mongoerr.New(mongoerr.FileRenameFailed, "Failed to rename the log: %v", err)
+	case err != nil:
+		return mongoerr.New(mongoerr.OperationFailed, "Log rotation failed: %v", err)
+	}
 	return nil
 }
 

@@ -56,6 +56,8 @@ func builtinSections(s *Service) []StatusSection {
 		{"metrics", s.statusMetrics},
 		{"network", s.statusNetwork},
 		{"opcounters", s.statusOpcounters},
+		{"storage", s.statusStorage},
+		{"storageEngine", s.statusEngine},
 		{"transactions", s.statusTransactions},
 	}
 }
@@ -145,6 +147,7 @@ func (s *Service) statusMetrics(b *bsonx.Builder) {
 	b.Int64("total", int64(c.Open))
 	b.End()
 	b.End()
+	s.statusWork(b)
 	s.statusTTL(b)
 }
 

@@ -43,8 +43,10 @@ type Deps struct {
 	Build Build
 	// StatusSections are added to serverStatus.
 	StatusSections []StatusSection
-	// Shutdown, where set, is called by the shutdown command.
-	Shutdown func()
+	// Shutdown, where set, is called by the shutdown command with the time that running commands have to finish.
+	Shutdown func(patience time.Duration)
+	// RotateLog, where set, is called by the logRotate command.
+	RotateLog func() error
 	// Definitions are added to the built-in commands (tests).
 	Definitions []Definition
 }

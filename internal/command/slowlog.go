@@ -29,6 +29,7 @@ func (s *Service) afterRun(e *entry, req *Request, err error) {
 	if err != nil {
 		s.stats.userErrors.Add(1)
 	}
+	s.stats.countWork(&req.Conn.Op.Debug)
 	took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited
 	s.countLatency(e, req, took)
 	slow := s.slow.Load()

@@ -17,6 +17,9 @@ type stats struct {
 	retriedCommands   atomic.Int64
 	retriedStatements atomic.Int64
 
+	// What commands did to documents.
+	returned, inserted, updated, deleted, scannedKeys, scannedDocs atomic.Int64
+
 	connsCurrent  atomic.Int64
 	connsTotal    atomic.Int64
 	connsRejected atomic.Int64

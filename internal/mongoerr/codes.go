@@ -28,6 +28,7 @@ const (
 	PathNotViable                             Code = 28
 	NonExistentPath                           Code = 29
 	RoleNotFound                              Code = 31
+	FileRenameFailed                          Code = 37
 	ConflictingUpdateOperators                Code = 40
 	CursorNotFound                            Code = 43
 	NoMatchingDocument                        Code = 47
@@ -215,6 +216,7 @@ var names = map[Code]string{
 	PathNotViable:                             "PathNotViable",
 	NonExistentPath:                           "NonExistentPath",
 	RoleNotFound:                              "RoleNotFound",
+	FileRenameFailed:                          "FileRenameFailed",
 	ConflictingUpdateOperators:                "ConflictingUpdateOperators",
 	CursorNotFound:                            "CursorNotFound",
 	NoMatchingDocument:                        "NoMatchingDocument",

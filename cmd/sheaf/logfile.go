@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/clock"
+)
+
+// logFile is a file that the log is appended to. It can be begun anew while it is written.
+type logFile struct {
+	path   string
+	reopen bool // rotating only opens the path again: another program has moved the file away
+	clock  clock.Clock
+
+	mu sync.Mutex
+	f  *os.File
+}
+
+// The ways of --log-rotate.
+const (
+	rotateByRename = "rename"
+	rotateByReopen = "reopen"
+)
+
+// openLogFile opens a log for appending.
+func openLogFile(path, rotate string, c clock.Clock) (*logFile, error) {
+	if rotate != rotateByRename && rotate != rotateByReopen {
+		return nil, fmt.Errorf("--log-rotate %s: it must be rename or reopen", rotate)
+	}
+	l := &logFile{path: path, reopen: rotate == rotateByReopen, clock: c}
+	f, err := l.open()
+	if err != nil {
+		return nil, fmt.Errorf("--log-file: %w", err)
+	}
+	l.f = f
+	return l, nil
+}
+
+func (l *logFile) open() (*os.File, error) {
+	return os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+}
+
+// Write implements io.Writer.
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.f.Write(p)
+}
+
+// rotate gives the file that was written so far the time as a suffix, as mongod does, and begins a new one.
+func (l *logFile) rotate() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.reopen {
+		old := l.path + "." + l.clock.Now().UTC().Format("2006-01-02T15-04-05")
+		if _, err := os.Lstat(old); err == nil {
+			return fmt.Errorf("%s exists already: %w", old, os.ErrExist)
+		}
+		if err := os.Rename(l.path, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	f, err := l.open()
+	if err != nil {
+		return err // what is open is written on
+	}
+	before := l.f
+	l.f = f
+	return before.Close()
+}
+
+// Close implements io.Closer.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.f.Close()
+}
+
+// logWriter returns what the log is written to, and how it is begun anew, nil for standard error.
+func (f *serveFlags) logWriter(stderr io.Writer) (w io.Writer, rotate func() error, closeLog func(), err error) {
+	if f.logFile == "" {
+		return stderr, nil, func() {}, nil
+	}
+	l, err := openLogFile(f.logFile, f.logRotate, clock.System{})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return l, l.rotate, func() { _ = l.Close() }, nil
+}

@@ -1,0 +1,73 @@
+package command
+
+import (
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// statusEngine is serverStatus's storageEngine.
+func (s *Service) statusEngine(b *bsonx.Builder) {
+	b.String("name", "sheaf")
+	b.Bool("supportsCommittedReads", true)
+	b.Bool("supportsSnapshotReadConcern", true)
+	b.Bool("supportsPendingDrops", false)
+	b.Bool("readOnly", false)
+	b.Bool("persistent", s.Store != nil && s.Store.Engine().Stats().DiskBytes > 0)
+}
+
+// statusStorage is what the storage engine tells of itself, in a section of Sheaf's own.
+func (s *Service) statusStorage(b *bsonx.Builder) {
+	if s.Store == nil {
+		return
+	}
+	st := s.Store.Engine().Stats()
+	for _, part := range []struct {
+		name   string
+		fields []any
+	}{
+		{"cache", []any{
+			"bytes", st.CacheBytes, "maximumBytes", st.CacheBytesMax, "hits", st.CacheHits, "misses", st.CacheMisses,
+			"recordBytes", st.RecordBytes, "recordHits", st.RecordHits, "recordMisses", st.RecordMisses,
+		}},
+		{"disk", []any{
+			"bytes", st.DiskBytes, "logBytes", st.WALBytes, "memtableBytes", st.MemtableBytes, "fsyncs", st.Fsyncs,
+			"flushedBytes", st.BytesFlushed, "compactedBytes", st.BytesCompacted, "compactions", st.Compactions,
+			"readAmplification", int64(st.ReadAmplification),
+		}},
+		{"transactions", []any{
+			"active", st.TransactionsActive, "committedBuffered", st.CommitsBuffered, "committedDurable", st.CommitsDurable,
+			"conflicts", st.Conflicts, "lockWaits", st.LockWaits, "openSnapshots", st.OpenSnapshots,
+		}},
+	} {
+		b.Doc(part.name, bsonx.NewDoc(part.fields...))
+	}
+}
+
+// countWork adds what a command did to the counters of metrics. Most commands did little of that.
+func (c *stats) countWork(d *session.OpDebug) {
+	for _, part := range [...]struct {
+		to *atomic.Int64
+		n  int64
+	}{
+		{&c.returned, d.NReturned},
+		{&c.scannedKeys, d.KeysExamined},
+		{&c.scannedDocs, d.DocsExamined},
+		{&c.inserted, d.NInserted},
+		{&c.deleted, d.NDeleted},
+		{&c.updated, d.NModified},
+	} {
+		if part.n > 0 {
+			part.to.Add(part.n)
+		}
+	}
+}
+
+// statusWork appends metrics.document and metrics.queryExecutor.
+func (s *Service) statusWork(b *bsonx.Builder) {
+	c := &s.stats
+	b.Doc("document", bsonx.NewDoc("deleted", c.deleted.Load(), "inserted", c.inserted.Load(), "returned", c.returned.Load(),
+		"updated", c.updated.Load()))
+	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.scannedKeys.Load(), "scannedObjects", c.scannedDocs.Load()))
+}
