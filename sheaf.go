@@ -276,8 +276,7 @@ func (db *DB) Shutdown(ctx context.Context) error {
 		disconnected <- client.Disconnect(ctx)
 	}()
 	errs := []error{db.server.Shutdown(ctx), <-disconnected}
-	db.service.Cursors.Close()
-	db.service.Transactions.Close()
+	db.service.Close()
 	db.store.Close()
 	errs = append(errs, db.engine.Close())
 	return errors.Join(errs...)

@@ -116,6 +116,9 @@ func (b *batch) close(reply *bsonx.Builder, id int64) {
 	}
 	reply.Int64("id", id)
 	reply.String("ns", b.cursor.Namespace())
+	if at := b.cursor.AtClusterTime; at != 0 {
+		reply.Value("atClusterTime", timestamp(at))
+	}
 	reply.End()
 	b.req.Op.Debug.CursorID = id
 }

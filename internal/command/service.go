@@ -62,6 +62,7 @@ type Service struct {
 	collations collation.Cache
 	ttl        *ttl.Monitor // nil without a store
 	order      *storage.Order
+	snapshots  snapshots
 	stats      stats
 	slow       atomic.Int64
 	// transactionSize is how many bytes a transaction may change.
@@ -93,6 +94,7 @@ func NewService(deps Deps) (*Service, error) {
 	s.started = s.Clock.Now()
 	s.topology.init(s.started)
 	s.writes.init()
+	s.snapshots.init()
 	if s.replicates() {
 		s.order.Advance(storage.NewStamp(uint32(s.started.Unix()), 1))
 	}
@@ -145,6 +147,7 @@ func (s *Service) Registry() *Registry { return s.registry }
 func (s *Service) Reap() {
 	s.Cursors.Reap()
 	s.Transactions.Reap(s.Clock.Now())
+	s.snapshots.reap(s.Clock.Now())
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
 		s.endSessions(ended)
 	}
@@ -167,6 +170,14 @@ func (s *Service) endSessions(ids []session.SessionID) {
 	match := func(id session.SessionID) bool { return set[id] }
 	s.Cursors.KillSession(match)
 	s.Transactions.KillSession(match)
+	s.snapshots.endSessions(match)
+}
+
+// Close ends what reads from the store, before that is closed. No command runs any more.
+func (s *Service) Close() {
+	s.Cursors.Close()
+	s.Transactions.Close()
+	s.snapshots.close()
 }
 
 // Stop tells the service that the server stops: commands that wait for news end at once, the others finish.

@@ -43,7 +43,9 @@ type heldSnapshot struct {
 	ended bool
 }
 
-func (s *snapshots) init() { s.held, s.window = make(map[storage.Stamp]*heldSnapshot), snapshotWindow*time.Second }
+func (s *snapshots) init() {
+	s.held, s.window = make(map[storage.Stamp]*heldSnapshot), snapshotWindow*time.Second
+}
 
 func (s *snapshots) setWindow(seconds int64) {
 	s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // Source is what a cursor reads from.
@@ -47,6 +48,8 @@ type Cursor struct {
 	Plan PlanSummary
 	// ReadConcern is the level of the command that opened the cursor.
 	ReadConcern string
+	// AtClusterTime is the time of the snapshot that all batches are read from, 0 for none.
+	AtClusterTime storage.Stamp
 
 	// Returned and Batches count what was sent.
 	Returned int64
