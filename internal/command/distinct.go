@@ -45,6 +45,9 @@ func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 		return mongoerr.New(mongoerr.Code(17217), "distinct too big, 16mb cap")
 	}
 	reply.Value("values", values)
+	if req.snapshot != nil {
+		reply.Value("atClusterTime", timestamp(req.snapshot.Stamp()))
+	}
 	return nil
 }
 

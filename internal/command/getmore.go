@@ -10,7 +10,7 @@ import (
 func getMoreCommands() []Definition {
 	return []Definition{{
 		Name: "getMore", Help: "Returns the next batch of a cursor.",
-		InTransaction: true, Run: runGetMore, API1: true, Kind: "getmore", Counter: CountGetMore, CommandField: Long, OwnMaxTime: true,
+		InTransaction: true, Run: runGetMore, Read: true, Snapshot: true, API1: true, Kind: "getmore", Counter: CountGetMore, CommandField: Long, OwnMaxTime: true,
 		Fields: []Field{
 			{Name: "collection", Type: String, Required: true},
 			{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)},
@@ -40,7 +40,7 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		size = -1 // as many as fit
 	}
 	b := batch{req: req, cursor: cursor, field: "nextBatch", size: size}
-	src, _ := cursor.Source.(*planSource)
+	src, _ := underSnapshot(cursor.Source).(*planSource)
 	if src != nil {
 		b.source = src
 		if cursor.AwaitData {

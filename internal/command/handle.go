@@ -140,10 +140,16 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 			return err
 		}
 	}
-	if t := req.Generic.ReadConcern.AfterClusterTime; t != 0 {
+	if t := max(req.Generic.ReadConcern.AfterClusterTime, req.Generic.ReadConcern.AtClusterTime); t != 0 {
 		if err := s.awaitTime(op, t); err != nil {
 			return err
 		}
+	}
+	if req.readsSnapshot() {
+		if err := s.holdSnapshot(req); err != nil {
+			return err
+		}
+		defer s.snapshots.done(req.snapshot)
 	}
 	wc := &req.Generic.WriteConcern
 	if e.Write && !wc.Given && (!req.Generic.inTransaction() || endsTransaction(e.Definition)) {

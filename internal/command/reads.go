@@ -13,18 +13,31 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// reads is what a command reads: the newest committed state, or that which its transaction sees.
+// reads is what a command reads: the newest committed state, that which its transaction sees, or a snapshot.
 type reads struct {
-	service *Service
-	txn     *table.Txn // nil outside of transactions
+	service  *Service
+	txn      *table.Txn      // nil outside of transactions
+	snapshot *table.Snapshot // nil where the read concern is not "snapshot"
 }
 
-func (r *Request) reads() reads { return reads{r.Service, r.txn()} }
+func (r *Request) reads() reads {
+	v := reads{service: r.Service, txn: r.txn()}
+	if r.snapshot != nil {
+		v.snapshot = r.snapshot.Snapshot
+	}
+	return v
+}
+
+// isFixed reports whether what is read does not change.
+func (v reads) isFixed() bool { return v.txn != nil || v.snapshot != nil }
 
 // lookup returns a collection or view by name, or nil.
 func (v reads) lookup(db, name string) (*table.Collection, error) {
 	if v.txn != nil {
 		return v.txn.Lookup(db, name)
+	}
+	if v.snapshot != nil {
+		return v.snapshot.Lookup(db, name)
 	}
 	return v.service.Store.Lookup(db, name), nil
 }
@@ -38,13 +51,16 @@ func (v reads) reader() *exec.Reader {
 	if v.txn != nil {
 		return exec.NewTxnReader(v.txn.Reader())
 	}
+	if v.snapshot != nil {
+		return exec.NewSnapshotReader(v.snapshot)
+	}
 	return exec.NewReader(v.service.Store.Engine())
 }
 
-// isStale reports whether a collection that was looked up has been changed, renamed or dropped since. What a transaction sees
+// isStale reports whether a collection that was looked up has been changed, renamed or dropped since. What is fixed
 // does not change.
 func (v reads) isStale(c *table.Collection) bool {
-	return c != nil && v.txn == nil && !v.service.Store.IsCurrent(c)
+	return c != nil && !v.isFixed() && !v.service.Store.IsCurrent(c)
 }
 
 // again looks up the collection of a query once more, nil where there is none any more.
@@ -97,7 +113,7 @@ func (v reads) countMatches(ctx context.Context, q *plan.Query) (int64, error) {
 
 // recordCount returns the counter of a collection for the planner; nil where there is none, or it is not what is seen.
 func (v reads) recordCount(c *table.Collection) plan.Counter {
-	if c == nil || v.txn != nil {
+	if c == nil || v.isFixed() {
 		return nil
 	}
 	return func() (int64, error) {

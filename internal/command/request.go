@@ -41,6 +41,7 @@ type Request struct {
 	commandValue bsonx.Value // of the command's own field
 	args         []bsonx.Elem
 	memory       *memory
+	snapshot     *heldSnapshot // nil where the read concern is not "snapshot"
 	reply        replyState
 	retain       bool
 }
@@ -172,6 +173,9 @@ func (r *Request) Retain() { r.retain = true }
 // request's bytes.
 func (r *Request) RetainCursor(c *session.Cursor) {
 	r.Retain()
+	if r.snapshot != nil {
+		c.Source = r.Service.snapshots.source(r.snapshot, c.Source)
+	}
 	c.Owner, c.Command = r.Owner(), r.Body
 	if r.work != nil {
 		r.work.cursors = true

@@ -126,6 +126,7 @@ func (s *Service) killSessionsWhere(req *Request, match func(session.SessionID) 
 	s.Ops.KillSession(match, own)
 	s.Cursors.KillSession(match)
 	s.Transactions.KillSession(match)
+	s.snapshots.endSessions(match)
 	for _, id := range s.Sessions.All(match) {
 		s.Sessions.End(id)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -131,6 +132,24 @@ func (s *snapshots) end(h *heldSnapshot) {
 	}
 }
 
+// readsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
+// with getMore too.
+func (r *Request) readsSnapshot() bool {
+	return r.Generic.ReadConcern.Level == levelSnapshot && !r.Generic.inTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
+}
+
+// holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
+func (s *Service) holdSnapshot(req *Request) (err error) {
+	req.snapshot, err = s.snapshots.hold(s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
+	return err
+}
+
+// done is pause and release.
+func (s *snapshots) done(h *heldSnapshot) {
+	s.pause(h)
+	s.release(h)
+}
+
 // begin lets a holder read. It fails where the snapshot is too old by now.
 func (s *snapshots) begin(h *heldSnapshot) error {
 	s.mu.Lock()
@@ -193,4 +212,58 @@ func (s *snapshots) close() {
 		s.end(h)
 	}
 	s.kept = nil
+}
+
+// snapshotSource is the source of a cursor all whose batches are read from one snapshot.
+type snapshotSource struct {
+	session.Source
+	all     *snapshots
+	snap    *heldSnapshot
+	reading bool
+}
+
+// source returns a source that holds the snapshot, which is being read, as long as it is open.
+func (s *snapshots) source(h *heldSnapshot, in session.Source) session.Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.holders++
+	h.readers++
+	return &snapshotSource{Source: in, all: s, snap: h, reading: true}
+}
+
+// underSnapshot returns the source that a cursor was opened with.
+func underSnapshot(s session.Source) session.Source {
+	if held, ok := s.(*snapshotSource); ok {
+		return held.Source
+	}
+	return s
+}
+
+// Save implements session.Source.
+func (s *snapshotSource) Save() {
+	s.Source.Save()
+	s.pause()
+}
+
+func (s *snapshotSource) pause() {
+	if s.reading {
+		s.reading = false
+		s.all.pause(s.snap)
+	}
+}
+
+// Restore implements session.Source.
+func (s *snapshotSource) Restore(ctx context.Context) error {
+	if err := s.all.begin(s.snap); err != nil {
+		return err
+	}
+	s.reading = true
+	return s.Source.Restore(ctx)
+}
+
+// Close implements session.Source.
+func (s *snapshotSource) Close() {
+	s.Source.Close()
+	s.pause()
+	s.all.release(s.snap)
 }

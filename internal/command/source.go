@@ -38,9 +38,12 @@ func openSource(ctx context.Context, from reads, q *plan.Query) (*planSource, er
 // the name means now: an index that was dropped in between may be empty in the snapshot, and so may the collection.
 func (s *planSource) open(ctx context.Context, from reads, q *plan.Query) error {
 	s.reads, s.query, s.left = from, q, -1
-	if from.txn != nil {
+	switch { // not reader(), which allocates
+	case from.txn != nil:
 		s.reader = *exec.NewTxnReader(from.txn.Reader())
-	} else {
+	case from.snapshot != nil:
+		s.reader = *exec.NewSnapshotReader(from.snapshot)
+	default:
 		s.reader = *exec.NewReader(from.service.Store.Engine())
 	}
 	run, err := s.service.Planner.Find(ctx, q, &s.reader)
@@ -138,7 +141,7 @@ func (s *planSource) Restore(context.Context) error {
 		s.arrivals = s.coll.Arrivals() // before the snapshot: no insert is between them
 	}
 	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
-	if s.coll != nil && s.txn == nil {
+	if s.coll != nil && !s.isFixed() {
 		current := s.service.Store.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {
 			return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped or renamed: %s", s.coll.Namespace())

@@ -10,7 +10,7 @@ import (
 // Reader is a storage.Reader of the newest committed state that takes its snapshot as late as it can: a single get
 // goes to the engine, the first iterator (or Pin) takes the snapshot, and everything after reads from that.
 //
-// A Reader of a transaction reads from that instead, and gives nothing back.
+// A Reader of a transaction, or of a snapshot that others hold, reads from that instead, and gives nothing back.
 type Reader struct {
 	engine storage.Engine
 	snap   storage.Snapshot
@@ -24,6 +24,11 @@ func NewReader(engine storage.Engine) *Reader { return &Reader{engine: engine} }
 
 // NewTxnReader returns a reader of what a transaction sees. It is used by the transaction's goroutine only.
 func NewTxnReader(txn storage.Reader) *Reader { return &Reader{txn: txn} }
+
+// NewSnapshotReader returns a reader of a snapshot that others hold.
+func NewSnapshotReader(s *table.Snapshot) *Reader {
+	return &Reader{txn: s.Reader(), visible: s.Visible()}
+}
 
 // Pin takes the snapshot now. The multikey paths of an index are only good for snapshots taken before they were asked
 // for, so plans are made after Pin.

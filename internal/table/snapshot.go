@@ -13,6 +13,8 @@ type Snapshot struct {
 	snap  storage.Snapshot
 	view  catalog.View
 	stamp storage.Stamp
+	// visible is the stamp up to which there are no holes.
+	visible storage.Stamp
 }
 
 // exactTries is how often a snapshot between two commits is looked for before it gets a stamp of its own.
@@ -31,10 +33,11 @@ func (s *Store) Snapshot() *Snapshot {
 			_ = snap.Close()
 			continue
 		}
+		taken := &Snapshot{store: s, snap: snap, view: view, stamp: stamp, visible: stamp}
 		if !exact {
-			stamp = order.Take(stamp)
+			taken.stamp = order.Take(stamp)
 		}
-		return &Snapshot{store: s, snap: snap, view: view, stamp: stamp}
+		return taken
 	}
 }
 
@@ -42,6 +45,9 @@ func (s *Store) Snapshot() *Snapshot {
 // none after, or it is a time that no commit and no other snapshot has. Then commits that were under way may be missing in
 // it although their stamps are below.
 func (s *Snapshot) Stamp() storage.Stamp { return s.stamp }
+
+// Visible returns the stamp up to which the snapshot has all stamped records.
+func (s *Snapshot) Visible() storage.Stamp { return s.visible }
 
 // Reader returns what the snapshot is read from.
 func (s *Snapshot) Reader() storage.Reader { return s.snap }
