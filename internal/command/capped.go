@@ -159,7 +159,7 @@ func (r *Request) cappedSource(name string) (*table.Collection, error) {
 	switch {
 	case c == nil:
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s.%s does not exist", r.DB, name)
-	case c.Kind == catalog.KindView:
+	case c.Kind != catalog.KindCollection || c.Timeseries != nil:
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "%s not supported for views: %s", r.Def.Name, c.Namespace())
 	}
 	return c, nil

@@ -58,7 +58,7 @@ func (r *Request) changeScope(name string, spec *changestream.Spec) (changestrea
 	case strings.HasPrefix(name, "system."):
 		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s.%s collection", r.DB, name)
 	}
-	if c := r.Service.Store.Lookup(r.DB, name); c != nil && c.Kind == catalog.KindView {
+	if c := r.Service.Store.Lookup(r.DB, name); c != nil && c.Kind != catalog.KindCollection {
 		return scope, mongoerr.New(mongoerr.CommandNotSupportedOnView, "$changeStream is not supported on views")
 	}
 	return changestream.Scope{DB: r.DB, Collection: name}, nil
@@ -114,7 +114,7 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 		return nil, err
 	}
 	q := &plan.Query{DB: db, Name: collection, Coll: d.service.Store.Lookup(db, collection), Filter: query, Limit: 1}
-	if q.Coll == nil || q.Coll.Kind == catalog.KindView {
+	if q.Coll == nil || q.Coll.Kind != catalog.KindCollection {
 		return nil, nil
 	}
 	src, err := openSource(ctx, reads{service: d.service}, q)

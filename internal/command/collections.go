@@ -62,7 +62,7 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 // Indexed implements pipeline.Collections.
 func (p *pipelines) Indexed(db, name, path string) bool {
 	_, c, _, err := p.resolveView(db, name, nil)
-	if err != nil || c == nil {
+	if err != nil || c == nil || c.Kind != catalog.KindCollection {
 		return false
 	}
 	return path == "_id" || slices.ContainsFunc(c.Indexes, func(ix *table.Index) bool {

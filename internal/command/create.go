@@ -90,6 +90,10 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 
 // createTimeseries makes a time-series collection.
 func createTimeseries(req *Request, name string) error {
+	if req.txn() != nil {
+		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+			"Cannot create a time-series collection in a multi-document transaction.")
+	}
 	options, err := seriesOptions(req)
 	if err != nil {
 		return err

@@ -124,6 +124,9 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if err != nil {
 		return err
 	}
+	if m.req.Service.seriesOf(m.req.DB, m.name) != nil && !m.req.Doc("sort").IsEmpty() {
+		return invalidSeries("Cannot perform a findAndModify with a query and sort on a time-series collection.")
+	}
 	f, err := sc.filter(m.queryDoc())
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ const (
 	codeMergeNullish = mongoerr.Code(51132)
 	codeMergeIndex   = mongoerr.Code(51183)
 	codeMergeArray   = mongoerr.Code(51185)
+	codeMergeSeries  = mongoerr.Code(1074330)
 )
 
 // merger runs one $merge.
@@ -45,6 +46,10 @@ func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipel
 	c, err := m.req.writable(target.DB, target.Coll)
 	if err != nil {
 		return err
+	}
+	if c != nil && c.Timeseries != nil {
+		return mongoerr.New(codeMergeSeries,
+			"Cannot find index to verify that join fields will be unique: Timeseries collections cannot have unique indexes")
 	}
 	if err := m.checkUnique(c); err != nil {
 		return err

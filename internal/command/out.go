@@ -41,6 +41,9 @@ func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *na
 	if err != nil {
 		return err
 	}
+	if old != nil && old.Timeseries != nil { // of mapReduce; $out has its own way
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a timeseries collection", target.db, target.name)
+	}
 	if old != nil && table.IsCapped(old.Options) {
 		return mongoerr.New(codeOutCapped, "namespace '%s' is capped so it can't be used for $out", old.Namespace())
 	}

@@ -24,7 +24,7 @@ import (
 var timeseriesFields = []Field{
 	{Name: "timeField", Type: String, Required: true},
 	{Name: "metaField", Type: String},
-	{Name: "granularity", Type: String, Check: checkGranularity},
+	{Name: "granularity", Type: String},
 	{Name: "bucketMaxSpanSeconds", Type: SafeInt, Check: Between(1, timeseries.MaxSpan)},
 	{Name: "bucketRoundingSeconds", Type: SafeInt, Check: Between(1, timeseries.MaxSpan)},
 }
@@ -47,15 +47,6 @@ type seriesSpec struct {
 func parseSeries(path string, doc bsonx.Doc, fields []Field) (*seriesSpec, error) {
 	s := &seriesSpec{}
 	return s, ParseFields(path, doc, fields, func(i int, v bsonx.Value) error {
-		name := fields[i].Name
-		if check := fields[i].Check; check != nil {
-			if name == "granularity" {
-				name = path + "." + name
-			}
-			if err := check(name, v); err != nil {
-				return err
-			}
-		}
 		switch fields[i].Name {
 		case "timeField":
 			s.time = v.Str()
@@ -63,6 +54,7 @@ func parseSeries(path string, doc bsonx.Doc, fields []Field) (*seriesSpec, error
 			s.meta = v.Str()
 		case "granularity":
 			s.granularity = v.Str()
+			return checkGranularity(path+".granularity", v)
 		case "bucketMaxSpanSeconds":
 			s.span = saturatingInt64(v)
 		case "bucketRoundingSeconds":

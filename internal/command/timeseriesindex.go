@@ -52,8 +52,6 @@ func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
 	switch {
 	case s.unique:
 		return invalidSeries("Unique indexes are not supported on time-series collections")
-	case s.wildcard:
-		return invalidSeries("Wildcard indexes are not supported on time-series collections")
 	case !s.ttl.IsMissing() && (s.key.Len() != 1 || string(s.key.First().Key) != o.Time):
 		return invalidSeries("TTL indexes are not supported on time-series collections")
 	case !s.ttl.IsMissing() && s.partial.IsEmpty():
@@ -71,11 +69,14 @@ func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
 		switch {
 		case kind == "text":
 			return invalidSeries("Text indexes are not supported on time-series collections")
+		case path == "$**":
+			return mongoerr.New(codeTwoWildcards, "Index Key can contain only one wildcard index field")
 		case o.IsMetaOrTime(path):
 		case s.sparse:
 			return invalidSeries("Sparse indexes are not supported on time-series measurements")
 		case kind == "hashed" || kind == "2d":
-			return invalidSeries("Index type '%s' is only supported on the metaField of a time-series collection", kind)
+			return cannotCreate("Invalid index spec for time-series collection: indexes on measurement fields must be ascending or descending "+
+				"(numbers only), or '2dsphere': %s: %q", path, kind)
 		}
 	}
 	return nil

@@ -1,0 +1,53 @@
+package ttl_test
+
+import (
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/timeseries"
+)
+
+// TestSeries removes whole buckets: of a collection's rule when the window and the last measurement are over, of an index those
+// of some meta values.
+func TestSeries(t *testing.T) {
+	spec := bsonx.NewDoc("timeField", "t", "metaField", "m", "granularity", "seconds", "bucketMaxSpanSeconds", 3600)
+	rule := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("control.min.t", 1, "control.max.t", 1), "name", "rule",
+		"partialFilterExpression", bsonx.NewDoc("meta", "short"),
+		"originalSpec", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", 1), "name", "rule", "expireAfterSeconds", 100))
+	f := newFixture(t, bsonx.Empty)
+	options := bsonx.NewDoc("timeseries", spec, "expireAfterSeconds", int64(8*3600))
+	buckets, err := f.store.CreateTimeseries("db", "series", options, rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.coll = buckets
+	for _, meta := range []string{"long", "short"} {
+		for hours := range int64(12) {
+			f.insert(bsonx.NewDoc("t", ago(hours*3600+1800), "m", meta), bsonx.NewDoc("t", ago(hours*3600+1900), "m", meta))
+		}
+	}
+	// Before the epoch, and after what an ObjectId can tell.
+	f.insert(bsonx.NewDoc("t", bsonx.Date(-1e12), "m", "long"), bsonx.NewDoc("t", bsonx.Date(1e14), "m", "short"))
+	f.monitor.Pass(t.Context())
+	left := map[string]int{}
+	snap := f.store.Engine().NewSnapshot()
+	defer snap.Close()
+	it, err := snap.NewIter(buckets.RecordPrefix(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		doc, err := it.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if meta := bsonx.Doc(doc).Lookup("meta"); meta.Type == bsonx.TypeString {
+			left[meta.Str()] += timeseries.Count(doc)
+		}
+	}
+	// Eight windows are not older than eight hours; of "short" those of this hour, and one of the future.
+	if left["long"] != 16 || left["short"] != 3 {
+		t.Errorf("measurements left: %v", left)
+	}
+}
