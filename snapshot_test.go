@@ -119,7 +119,8 @@ func TestSnapshotCursor(t *testing.T) {
 	}
 	find := func(concern ...bson.E) bson.D {
 		return bson.D{
-			{Key: "find", Value: "c"}, {Key: "batchSize", Value: 2},
+			{Key: "find", Value: "c"},
+			{Key: "batchSize", Value: 2},
 			{Key: "readConcern", Value: append(bson.D{{Key: "level", Value: "snapshot"}}, concern...)},
 		}
 	}

@@ -26,6 +26,7 @@ var areas = []string{
 	"collection-management",
 	"index-management",
 	"run-command",
+	"sessions",
 	"unified-test-format/valid-pass",
 }
 
