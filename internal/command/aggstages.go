@@ -190,6 +190,9 @@ func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	for doc := range r.service.OperationDocs(arg.Lookup("idleConnections").Truthy()) {
 		docs = append(docs, doc)
 	}
+	if arg.Lookup("idleCursors").Truthy() {
+		docs = append(docs, r.service.idleCursorDocs()...)
+	}
 	return docs, nil
 }
 

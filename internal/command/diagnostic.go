@@ -13,6 +13,7 @@ import (
 const (
 	CompatibleVersion = "8.0.0"
 	featureVersion    = "8.0"
+	storageEngineName = "pebble"
 )
 
 // diagnosticCommands returns the commands that describe the server and the connection.
@@ -66,7 +67,7 @@ func runBuildInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	reply.Bool("debug", false)
 	reply.Int32("maxBsonObjectSize", maxDocumentSize)
 	reply.StartArrayField("storageEngines")
-	reply.Elem(bsonx.String("pebble"))
+	reply.Elem(bsonx.String(storageEngineName))
 	reply.End()
 	reply.StartDocField("sheaf")
 	reply.String("version", build.Version)

@@ -2,10 +2,12 @@ package command
 
 import (
 	"context"
+	"math"
 	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -96,6 +98,40 @@ func (s *Service) OperationDocs(idle bool) func(yield func(bsonx.Doc) bool) {
 }
 
 // operationDoc returns the document of an operation, and of the transaction that it works on, nil for none.
+// idleCursorDocs are the documents of $currentOp for cursors that wait for their next getMore.
+func (s *Service) idleCursorDocs() []bsonx.Doc {
+	var out []bsonx.Doc
+	for _, c := range s.Cursors.Idle() {
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		b.String("type", "idleCursor")
+		b.String("host", s.hostname)
+		b.String("ns", c.Namespace)
+		if !c.Owner.Session.IsZero() {
+			b.Doc("lsid", sessionDoc(c.Owner.Session))
+		}
+		if c.Plan != nil {
+			b.String("planSummary", c.Plan.Summary())
+		}
+		b.StartDocField("cursor")
+		b.Int64("cursorId", c.ID)
+		b.Date("createdDate", c.Created.UnixMilli())
+		b.Date("lastAccessDate", c.LastUse.UnixMilli())
+		b.Int64("nDocsReturned", c.Returned)
+		b.Int64("nBatchesReturned", c.Batches)
+		b.Bool("noCursorTimeout", c.NoTimeout)
+		b.Bool("tailable", c.Tailable)
+		b.Bool("awaitData", c.AwaitData)
+		if len(c.Command) > 0 {
+			b.Doc("originatingCommand", c.Command)
+		}
+		b.End()
+		b.End()
+		out = append(out, b.Bytes())
+	}
+	return out
+}
+
 func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -160,8 +196,14 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 // connName names a connection in logs as mongod does.
 func connName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
 
+const codeOpID = mongoerr.Code(26823)
+
 func runKillOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	req.Service.Ops.Kill(req.Int64("op", 0))
+	id := req.Int64("op", 0)
+	if id < math.MinInt32 || id > math.MaxUint32 {
+		return mongoerr.New(codeOpID, "invalid op : %d. Op ID cannot be represented with 32 bits", id)
+	}
+	req.Service.Ops.Kill(id)
 	reply.String("info", "attempting to kill op")
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // statusEngine is serverStatus's storageEngine.
 func (s *Service) statusEngine(b *bsonx.Builder) {
-	b.String("name", "sheaf")
+	b.String("name", storageEngineName)
 	b.Bool("supportsCommittedReads", true)
 	b.Bool("supportsSnapshotReadConcern", true)
 	b.Bool("supportsPendingDrops", false)

@@ -1,10 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -308,10 +311,15 @@ type CursorInfo struct {
 	LastUse   time.Time
 	NoTimeout bool
 	Tailable  bool
-	Command   []byte
+	AwaitData bool
+	// Returned and Batches count what was sent.
+	Returned, Batches int64
+	// Command opened the cursor; it must not be changed.
+	Command bsonx.Doc
+	Plan    PlanSummary
 }
 
-// Idle describes the cursors that no command uses.
+// Idle describes the cursors that no command uses, in the order in which they were opened.
 func (r *Cursors) Idle() []CursorInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -320,7 +328,11 @@ func (r *Cursors) Idle() []CursorInfo {
 		if c.pinned {
 			continue
 		}
-		out = append(out, CursorInfo{c.id, c.Namespace(), c.Owner, c.created, c.lastUse, c.NoTimeout, c.Tailable, c.Command})
+		out = append(out, CursorInfo{
+			ID: c.id, Namespace: c.Namespace(), Owner: c.Owner, Created: c.created, LastUse: c.lastUse, NoTimeout: c.NoTimeout,
+			Tailable: c.Tailable, AwaitData: c.AwaitData, Returned: c.Returned, Batches: c.Batches, Command: c.Command, Plan: c.Plan,
+		})
 	}
+	slices.SortFunc(out, func(a, b CursorInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
