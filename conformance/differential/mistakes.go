@@ -9,7 +9,7 @@ import (
 )
 
 // probeBudget bounds how many variants of a command are asked about two errors.
-const probeBudget = 800
+const probeBudget = 1500
 
 // severalMistakes is the difference that probe recognises: it is in no table because it takes more questions to the servers.
 var severalMistakes = known{
@@ -24,7 +24,14 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	}
 	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)
-	if a == 0 || b == 0 || a == b || !ok {
+	if a == b || !ok {
+		return nil
+	}
+	question = p.expanded(ctx, question)
+	if a == 0 || b == 0 {
+		if p.isFiltered(ctx, question, max(a, b)) {
+			return &filteredMistake
+		}
 		return nil
 	}
 	probe := prober{ctx: ctx, pair: p, a: a, b: b, left: probeBudget, ids: p.ids(ctx)}
@@ -33,6 +40,66 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	}
 	return nil
 }
+
+// filteredMistake is the difference that isFiltered recognises.
+var filteredMistake = known{
+	Name:   "an error in what another stage drops",
+	Reason: "one server computes something before a stage that drops documents has seen them, or drops them first: which predicate comes first is open, and MongoDB moves predicates, also those that may fail, before $unwind and $redact, which Sheaf does not, and leaves out a $sort before another; without the stage both servers answer the error",
+}
+
+// dropping are the stages that leave documents out.
+var dropping = []string{"$match", "$unwind", "$redact", "$limit", "$skip"}
+
+// isFiltered reports whether both servers answer with the error where one stage that drops documents is left out.
+func (p *pair) isFiltered(ctx context.Context, question bson.D, code int32) bool {
+	stages, _ := lookup(question, "pipeline").(bson.A)
+	for i := range stages {
+		name := stageName(stages[i])
+		again := name == "$sort" && i > 0 && stageName(stages[i-1]) == name
+		if !again && !slices.Contains(dropping, name) {
+			continue
+		}
+		without := slices.Clone(question)
+		without[1].Value = slices.Delete(slices.Clone(stages), i, i+1)
+		if d, err := p.compare(ctx, without); err == nil && olderCode(errorCode(d.A)) == code && errorCode(d.B) == code {
+			return true
+		}
+	}
+	return false
+}
+
+func stageName(stage any) string {
+	doc, _ := stage.(bson.D)
+	if len(doc) == 0 {
+		return ""
+	}
+	return doc[0].Key
+}
+
+// expanded returns the pipeline with those of the views that it reads before it.
+func (p *pair) expanded(ctx context.Context, question bson.D) bson.D {
+	for range maxViews {
+		reply, err := send(ctx, p.a, bson.D{{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: fields("name", question[0].Value, "type", "view")}})
+		if err != nil {
+			break
+		}
+		cursor, _ := lookup(reply, "cursor").(bson.D)
+		list, _ := lookup(cursor, "firstBatch").(bson.A)
+		if len(list) == 0 {
+			break
+		}
+		view, _ := list[0].(bson.D)
+		options, _ := lookup(view, "options").(bson.D)
+		before, _ := lookup(options, "pipeline").(bson.A)
+		stages, _ := lookup(question, "pipeline").(bson.A)
+		question = slices.Clone(question)
+		question[0].Value, question[1].Value = lookup(options, "viewOn"), slices.Concat(before, stages)
+	}
+	return question
+}
+
+// maxViews bounds how many views on views are expanded.
+const maxViews = 5
 
 // ids returns the _id values of the collection on server A.
 func (p *pair) ids(ctx context.Context) bson.A {
@@ -55,9 +122,12 @@ func asAggregate(cmd bson.D) (bson.D, bool) {
 		if p := lookup(cmd, "projection"); p != nil {
 			stages = append(stages, op("$project", p))
 		}
+	case "distinct", "count":
+		stages = append(stages, op("$match", lookup(cmd, "query")))
+	case "delete":
+		stages = append(stages, op("$match", lookup(firstStatement(cmd, "deletes"), "q")))
 	case "update":
-		list, _ := lookup(cmd, "updates").(bson.A)
-		stmt, _ := list[0].(bson.D)
+		stmt := firstStatement(cmd, "updates")
 		u, isPipeline := lookup(stmt, "u").(bson.A)
 		if !isPipeline {
 			return nil, false
@@ -80,6 +150,16 @@ func asAggregate(cmd bson.D) (bson.D, bool) {
 		out = append(out, bson.E{Key: "let", Value: let})
 	}
 	return out, true
+}
+
+// firstStatement returns the first of a write's statements; the shrinker leaves some with none.
+func firstStatement(cmd bson.D, name string) bson.D {
+	list, _ := lookup(cmd, name).(bson.A)
+	if len(list) == 0 {
+		return nil
+	}
+	stmt, _ := list[0].(bson.D)
+	return stmt
 }
 
 // prober looks for variants of a pipeline that both servers answer with error a, and with error b.
@@ -138,7 +218,7 @@ func (p *prober) note(d *difference) bool {
 }
 
 // variants returns pipelines that hold less and bring no mistake of their own: the first stages, one document, one
-// expression replaced by null or an empty array, of which every operator takes one.
+// expression replaced by null, an empty array or 1, of which every operator takes one and computes its other operands.
 func (p *prober) variants(cmd bson.D) []bson.D {
 	stages, _ := lookup(cmd, "pipeline").(bson.A)
 	with := func(list bson.A) bson.D {
@@ -173,13 +253,16 @@ func isOneID(stage any) bool {
 	return len(match) == 1 && match[0].Key == "_id"
 }
 
-// nulled returns variants of a value with one expression or constant in it replaced by null, or by an empty array.
+// nulled returns variants of a value with one expression or constant in it replaced by null, an empty array or 1.
 func nulled(v any, isStage bool) []any {
 	var out []any
 	if !isStage && v != nil {
 		out = append(out, nil)
 		if list, isArray := v.(bson.A); !isArray || len(list) > 0 {
 			out = append(out, bson.A{})
+		}
+		if v != any(int32(1)) {
+			out = append(out, int32(1))
 		}
 	}
 	switch v := v.(type) {

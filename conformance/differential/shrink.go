@@ -123,11 +123,28 @@ func (r *shrinker) simplifyStep(i int) bool {
 func simplerCommands(cmd bson.D) []bson.D {
 	var out []bson.D
 	for _, v := range simplerFields(cmd, 1) {
-		if smaller := v.(bson.D); cmd[0].Key != "insert" || sameIDs(cmd, smaller) {
+		smaller := v.(bson.D)
+		if (cmd[0].Key != "insert" || sameIDs(cmd, smaller)) && hasStatements(smaller) && endsWithID(lookup(smaller, "sort")) == endsWithID(lookup(cmd, "sort")) {
 			out = append(out, smaller)
 		}
 	}
 	return out
+}
+
+// hasStatements reports whether a command that writes by statements has one.
+func hasStatements(cmd bson.D) bool {
+	for _, name := range []string{"updates", "deletes"} {
+		if list, isList := lookup(cmd, name).(bson.A); isList && len(list) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// endsWithID reports whether a sort leaves no order open: without _id another difference would be found.
+func endsWithID(sort any) bool {
+	keys, _ := sort.(bson.D)
+	return len(keys) > 0 && keys[len(keys)-1].Key == "_id"
 }
 
 // sameIDs reports whether all documents of an insert have the _id that they had: it gives them their order.

@@ -48,6 +48,9 @@ func countOf(v bsonx.Value) (int, error) {
 		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", shown)
 	}
 	n, ok := v.AsExactInt64()
+	if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDecimal128 && f == 0 { // also what is nearer to 0 than a double can be, as within MongoDB
+		ok = true
+	}
 	if !ok {
 		return 0, mongoerr.New(5787903, "Value for 'n' must be of integral type, but found %s", Show(v))
 	}

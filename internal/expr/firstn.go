@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"slices"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -23,7 +21,7 @@ func firstNOperators() []definition {
 // pick is $firstN, $lastN, $minN or $maxN.
 type pick struct {
 	n, input Expr
-	of       func(array bsonx.Doc, n int64) bsonx.Value
+	of       func(array bsonx.Doc, n int64) (bsonx.Value, error)
 }
 
 func (e *pick) children() []Expr { return []Expr{e.n, e.input} }
@@ -44,7 +42,7 @@ func (e *pick) Eval(ctx *Context) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(5788200, "Input must be an array")
 	}
-	return e.of(v.Doc(), n), nil
+	return e.of(v.Doc(), n)
 }
 
 // pickCount checks the argument n: countOf, but what no int64 can hold has an error of its own.
@@ -75,16 +73,16 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	e := &pick{}
 	switch def.name {
 	case "$firstN":
-		e.of = func(array bsonx.Doc, n int64) bsonx.Value { return subArray(array, 0, int(n)) }
+		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return subArray(array, 0, int(n)), nil }
 	case "$lastN":
-		e.of = func(array bsonx.Doc, n int64) bsonx.Value {
+		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) {
 			length := array.Len()
-			return subArray(array, max(0, length-int(n)), length)
+			return subArray(array, max(0, length-int(n)), length), nil
 		}
 	case "$minN":
-		e.of = minN(vars.Collation())
+		e.of = extremes(def.name, 1, vars.Collation())
 	default:
-		e.of = maxN(vars.Collation())
+		e.of = extremes(def.name, -1, vars.Collation())
 	}
 	if e.n, err = p.operand(n, vars.unoptimized()); err != nil {
 		return nil, err
@@ -93,28 +91,15 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	return e, err
 }
 
-func minN(c *collation.Collator) func(array bsonx.Doc, n int64) bsonx.Value {
-	return func(array bsonx.Doc, n int64) bsonx.Value { return best(array, n, c.CompareValues) }
-}
-
-func maxN(c *collation.Collator) func(array bsonx.Doc, n int64) bsonx.Value {
-	return func(array bsonx.Doc, n int64) bsonx.Value { return best(array, n, directed(c.CompareValues, true)) }
-}
-
-// best returns the first n in an order. Of equal values the earliest stay, and the latest of them comes first.
-func best(array bsonx.Doc, n int64, cmp func(a, b bsonx.Value) int) bsonx.Value {
-	values := slices.DeleteFunc(array.Values(), nullish)
-	keep := int(min(n, int64(len(values))))
-	top := make([]bsonx.Value, 0, keep)
-	for _, v := range values {
-		if len(top) == keep {
-			if keep == 0 || cmp(v, top[keep-1]) >= 0 {
-				continue
+// extremes is $minN or $maxN. Of equal values it keeps those that the accumulator keeps, as within MongoDB.
+func extremes(name string, sign int, c *collation.Collator) func(array bsonx.Doc, n int64) (bsonx.Value, error) {
+	return func(array bsonx.Doc, n int64) (bsonx.Value, error) {
+		acc := &extremesN{name: name, n: int(n), sign: sign, collation: c}
+		for it := array.Iter(); it.Next(); {
+			if err := acc.Add(it.Value()); err != nil {
+				return bsonx.Missing, err
 			}
-			top = top[:keep-1]
 		}
-		at, _ := slices.BinarySearchFunc(top, v, cmp)
-		top = slices.Insert(top, at, v)
+		return acc.Result(), nil
 	}
-	return arrayOf(top)
 }

@@ -71,6 +71,9 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 			common = set
 			continue
 		}
+		if len(common) > len(set) { // which of two equal values is kept shows: that of the smaller set, as within MongoDB
+			common, set = set, common
+		}
 		common = slices.DeleteFunc(common, func(v bsonx.Value) bool { return !s.contains(set, v) })
 	}
 	return arrayOf(common), nil

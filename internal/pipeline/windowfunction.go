@@ -117,22 +117,37 @@ func onlyArgument(name string, spec bsonx.Doc) (bsonx.Value, error) {
 	return arg, err
 }
 
-// bounded returns the argument and the bounds, which are the whole partition where no window is given.
-func bounded(name string, spec bsonx.Doc, order *windowSort) (bsonx.Value, windowBounds, error) {
+// bounded compiles the argument and the window, which is the whole partition where none is given. Of two mistakes the first counts.
+func bounded(name string, spec bsonx.Doc, order *windowSort, compile func(arg bsonx.Value) error) (windowBounds, error) {
+	bounds := wholePartition()
 	arg, window, err := windowArguments(name, spec)
-	if err != nil || window.IsMissing() {
-		return arg, wholePartition(), err
+	it := spec.Iter()
+	argumentFirst := it.Next() && string(it.Key()) == name
+	if argumentFirst {
+		if err := compile(arg); err != nil {
+			return bounds, err
+		}
 	}
-	bounds, err := parseWindowBounds(window, order)
-	return arg, bounds, err
+	if err != nil {
+		return bounds, err
+	}
+	if !window.IsMissing() {
+		if bounds, err = parseWindowBounds(window, order); err != nil {
+			return bounds, err
+		}
+	}
+	if !argumentFirst {
+		err = compile(arg)
+	}
+	return bounds, err
 }
 
 func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
-	arg, bounds, err := bounded(name, spec, order)
-	if err != nil {
-		return nil, err
-	}
-	acc, err := windowAccumulation(name, arg, opts)
+	var acc *expr.Accumulation
+	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
+		acc, err = windowAccumulation(name, arg, opts)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

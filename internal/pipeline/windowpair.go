@@ -21,11 +21,11 @@ type covariance struct {
 }
 
 func parseCovariance(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
-	arg, bounds, err := bounded(name, spec, order)
-	if err != nil {
-		return nil, err
-	}
-	e, err := expr.Parse(arg, opts.Vars)
+	var e expr.Expr
+	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
+		e, err = expr.Parse(arg, opts.Vars)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -135,15 +135,16 @@ func checkSize(doc, out bsonx.Doc) (bsonx.Doc, bool, error) {
 func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	switch u.kind {
 	case KindReplacement:
-		out, err := replace(doc, FixTimestamps(u.replacement, env.timestamp), env.Insert)
-		return out, err == nil && !out.Equal(doc), err
+		made := FixTimestamps(u.replacement, env.timestamp)
+		out, err := replace(doc, made, env.Insert)
+		return out, err == nil && !made.Equal(doc), err // as within MongoDB, one without _id counts as a change
 	case KindPipeline:
 		made, err := u.transform.Apply(doc)
 		if err != nil {
 			return nil, false, err
 		}
 		out, err := replace(doc, made, true)
-		return out, err == nil && !out.Equal(doc), err
+		return out, err == nil && !made.Equal(doc), err
 	default:
 		return u.applyOperators(doc, env)
 	}
