@@ -44,7 +44,7 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 // filteredMistake is the difference that isFiltered recognises.
 var filteredMistake = known{
 	Name:   "an error in what another stage drops",
-	Reason: "one server computes something before a stage that drops documents has seen them, or drops them first: which predicate comes first is open, and MongoDB moves predicates, also those that may fail, before $unwind and $redact, which Sheaf does not, and leaves out a $sort before another; without the stage both servers answer the error",
+	Reason: "one server computes something before a stage that drops documents has seen them, or drops them first: which predicate comes first is open, and MongoDB moves predicates, also those that may fail, before $unwind and $redact, which Sheaf does not, and leaves out a $sort before another; Sheaf leaves one out before $count; without the stage both servers answer the error",
 }
 
 // dropping are the stages that leave documents out.
@@ -55,8 +55,8 @@ func (p *pair) isFiltered(ctx context.Context, question bson.D, code int32) bool
 	stages, _ := lookup(question, "pipeline").(bson.A)
 	for i := range stages {
 		name := stageName(stages[i])
-		again := name == "$sort" && i > 0 && stageName(stages[i-1]) == name
-		if !again && !slices.Contains(dropping, name) {
+		unsorts := (name == "$sort" || name == "$count") && i > 0 && stageName(stages[i-1]) == "$sort"
+		if !unsorts && !slices.Contains(dropping, name) {
 			continue
 		}
 		without := slices.Clone(question)
