@@ -1,0 +1,134 @@
+package command_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// openTransaction returns a collection with the document 1, and a context of an open transaction that has changed it.
+func openTransaction(t *testing.T) (*mongo.Collection, context.Context, *mongo.Session) {
+	t.Helper()
+	c := sheaftest.New(t).Database("d").Collection("c")
+	insert(t, c, bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 0}})
+	session, err := c.Database().Client().StartSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.EndSession(context.Background()) })
+	if err := session.StartTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := mongo.NewSessionContext(t.Context(), session)
+	if _, err := c.UpdateByID(ctx, 1, inc(1)); err != nil {
+		t.Fatal(err)
+	}
+	return c, ctx, session
+}
+
+func inc(n int) bson.D { return bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}}} }
+
+func number(t *testing.T, c *mongo.Collection) int {
+	t.Helper()
+	var d struct{ N int }
+	if err := c.FindOne(t.Context(), bson.D{{Key: "_id", Value: 1}}).Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	return d.N
+}
+
+// begin runs fn on a goroutine, and returns when it has most likely begun to wait.
+func begin(fn func() error) chan error {
+	done := make(chan error, 1)
+	go func() { done <- fn() }()
+	time.Sleep(20 * time.Millisecond)
+	return done
+}
+
+// TestWritersWaitForTransactions: a single statement waits for a transaction that has changed its document, as long as it may.
+func TestWritersWaitForTransactions(t *testing.T) {
+	t.Parallel()
+	for _, commit := range []bool{true, false} {
+		c, ctx, session := openTransaction(t)
+		err := c.Database().RunCommand(t.Context(), bson.D{
+			{Key: "update", Value: "c"},
+			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "u", Value: inc(100)}}}},
+			{Key: "maxTimeMS", Value: 20},
+		}).Err()
+		var refused mongo.CommandError
+		if !errors.As(err, &refused) || refused.Code != 50 {
+			t.Errorf("an update that may wait 20 ms answers %v", err)
+		}
+		done := begin(func() error {
+			_, err := c.UpdateByID(t.Context(), 1, inc(10))
+			return err
+		})
+		select {
+		case err := <-done:
+			t.Fatalf("the update did not wait: %v", err)
+		default:
+		}
+		want := 10
+		if commit {
+			want = 11
+			err = session.CommitTransaction(ctx)
+		} else {
+			err = session.AbortTransaction(ctx)
+		}
+		if err := errors.Join(err, <-done); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, c); n != want {
+			t.Errorf("n is %d, want %d", n, want)
+		}
+	}
+}
+
+// TestNoDeadlockOfCatalogAndTransaction: a change of the catalog waits for a statement that waits for a transaction, whose commit
+// does not wait for either.
+func TestNoDeadlockOfCatalogAndTransaction(t *testing.T) {
+	t.Parallel()
+	c, ctx, session := openTransaction(t)
+	update := begin(func() error {
+		_, err := c.UpdateByID(t.Context(), 1, inc(10))
+		return err
+	})
+	index := begin(func() error {
+		_, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "n", Value: 1}}})
+		return err
+	})
+	var refused mongo.CommandError
+	if err := session.CommitTransaction(ctx); !errors.As(err, &refused) || refused.Code != 112 || !refused.HasErrorLabel("TransientTransactionError") {
+		t.Errorf("the commit answers %v", err)
+	}
+	if err := errors.Join(<-update, <-index); err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, c); n != 10 {
+		t.Errorf("n is %d, want 10", n)
+	}
+}
+
+// TestKilledStatementEndsTransaction: a statement that runs out of time ends its transaction.
+func TestKilledStatementEndsTransaction(t *testing.T) {
+	t.Parallel()
+	c, ctx, session := openTransaction(t)
+	endless := bson.D{{Key: "$where", Value: "function() { for (;;) {} }"}}
+	err := c.Database().RunCommand(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: endless}, {Key: "maxTimeMS", Value: 20}}).Err()
+	var refused mongo.CommandError
+	if !errors.As(err, &refused) || refused.Code != 50 {
+		t.Fatalf("find answers %v", err)
+	}
+	if err := session.CommitTransaction(ctx); !errors.As(err, &refused) || refused.Code != 251 {
+		t.Errorf("the commit answers %v", err)
+	}
+	if n := number(t, c); n != 0 {
+		t.Errorf("n is %d, want 0", n)
+	}
+}
