@@ -71,9 +71,9 @@ func (r *Reader) Kept(key []byte) ([]byte, bool) {
 }
 
 // Keep implements storage.Keeper.
-func (r *Reader) Keep(key, value []byte) {
+func (r *Reader) Keep(key, value []byte, spare bool) {
 	if k, ok := r.snap.(storage.Keeper); ok {
-		k.Keep(key, value)
+		k.Keep(key, value, spare)
 	}
 }
 

@@ -13,7 +13,7 @@ const (
 	// seek, but less than to open an iterator and a seek; and most queries by an index want one record.
 	singleGets = 2
 	// keptSeeks is how many records that were sought the engine is offered to keep. A query that reads more of them would push
-	// out what others use, and pay for it.
+	// out what others use, and pay for it: the others are kept only where there is room.
 	keptSeeks = 256
 )
 
@@ -72,9 +72,9 @@ func (r *recordReader) seek(key []byte) ([]byte, error) {
 		return nil, storage.ErrNotFound
 	}
 	value, err := r.it.Value()
-	if err == nil && r.keeper != nil && r.seeks < keptSeeks {
+	if err == nil && r.keeper != nil {
 		r.seeks++
-		r.keeper.Keep(key, value)
+		r.keeper.Keep(key, value, r.seeks > keptSeeks)
 	}
 	return value, err
 }

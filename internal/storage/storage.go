@@ -110,8 +110,8 @@ type Snapshot interface {
 type Keeper interface {
 	// Kept returns the value of a key if it is in memory. It is borrowed from no one, and must not be changed.
 	Kept(key []byte) (value []byte, ok bool)
-	// Keep offers a pair that an iterator of this reader is at.
-	Keep(key, value []byte)
+	// Keep offers a pair that an iterator of this reader is at. With spare it is kept only in memory that nothing else has.
+	Keep(key, value []byte, spare bool)
 }
 
 // Iterator moves over keys in order. The moving methods report whether the iterator is at a key; after false,

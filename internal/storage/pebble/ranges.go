@@ -31,7 +31,7 @@ func (e *Engine) DeleteRange(start, end []byte) (err error) {
 		// An estimate is no reason to keep the data.
 		size = 0
 	}
-	if e.records != nil {
+	if e.records.keeps(start) || e.records.keeps(end) {
 		e.records.beginRange(start, end)
 		defer e.records.endRange()
 	}

@@ -120,6 +120,11 @@ func (c *records) get(hash uint64, key []byte, epoch uint64) ([]byte, bool) {
 
 // add keeps a value that was read in the view of an epoch, if it is still the newest.
 func (c *records) add(hash uint64, key, value []byte, epoch uint64) {
+	c.offer(hash, key, value, epoch, false)
+}
+
+// offer is add, with spare only where no other value has to leave.
+func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool) {
 	if len(key)+len(value)+recordOverhead > c.shardMax/recordShare {
 		return
 	}
@@ -127,6 +132,9 @@ func (c *records) add(hash uint64, key, value []byte, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slot.writers > 0 || slot.epoch > epoch || s.whole.writers > 0 || s.whole.epoch > epoch {
+		return
+	}
+	if spare && s.bytes+len(key)+len(value)+recordOverhead > c.shardMax {
 		return
 	}
 	s.put(hash, key, value, max(slot.epoch, s.whole.epoch), c.shardMax)

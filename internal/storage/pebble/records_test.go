@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -295,5 +296,29 @@ func TestRecordsConcurrent(t *testing.T) {
 	}
 	if s := e.Stats(); s.RecordHits == 0 || s.RecordBytes == 0 {
 		t.Fatalf("the cache was not used: %+v", s)
+	}
+}
+
+// TestSpareRecords: what is offered for spare memory is kept while there is some, and pushes nothing out.
+func TestSpareRecords(t *testing.T) {
+	c := newRecords(func([]byte) bool { return true }, recordShards*10_000)
+	value := make([]byte, 900)
+	for i := range 2000 {
+		key := []byte(strconv.Itoa(i))
+		c.offer(uint64(i), key, value, 0, true)
+	}
+	size, _, _ := c.usage()
+	if size == 0 || size > recordShards*10_000 {
+		t.Errorf("%d bytes are kept", size)
+	}
+	if _, ok := c.get(0, []byte("0"), 0); !ok {
+		t.Error("the first one was pushed out")
+	}
+	if _, ok := c.get(1999, []byte("1999"), 0); ok {
+		t.Error("the last one was kept though there was no room")
+	}
+	c.offer(1999, []byte("1999"), value, 0, false)
+	if _, ok := c.get(1999, []byte("1999"), 0); !ok {
+		t.Error("what is not for spare memory only was not kept")
 	}
 }

@@ -46,9 +46,9 @@ func (s *snapshot) Kept(key []byte) ([]byte, bool) {
 }
 
 // Keep implements storage.Keeper.
-func (s *snapshot) Keep(key, value []byte) {
+func (s *snapshot) Keep(key, value []byte, spare bool) {
 	if e := s.engine; e.records.keeps(key) {
-		e.records.add(e.locks.Hash(key), key, value, s.epoch)
+		e.records.offer(e.locks.Hash(key), key, value, s.epoch, spare)
 	}
 }
 
