@@ -109,6 +109,15 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 	if isView(c) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
 	}
+	if c.Timeseries != nil {
+		var docs []bsonx.Doc
+		for _, ix := range c.Indexes {
+			if original := ix.Spec.Lookup(originalSpec); original.Type == bsonx.TypeDocument {
+				docs = append(docs, r.indexStat(original.Doc(), ix.Uses(), ix.Ready))
+			}
+		}
+		return docs, nil
+	}
 	spec := idIndexSpec
 	if clustered := clusteredIndexSpec(c.Options); clustered != nil {
 		spec = clustered
