@@ -36,6 +36,18 @@ check('hello, buildInfo and ping answer', () => {
   assert.strictEqual(db.adminCommand({ ping: 1 }).ok, 1);
 });
 
+check('the helpers of replica sets', () => {
+  const { setName, me } = db.hello();
+  assert.strictEqual(rs.status().set, setName);
+  assert.strictEqual(rs.status().members[0].stateStr, 'PRIMARY');
+  assert.strictEqual(rs.conf().members[0].host, me);
+  assert.strictEqual(rs.isMaster().ismaster, true);
+  failsWith(23, () => rs.initiate());
+  assert.strictEqual(typeof db.getReplicationInfo().logSizeMB, 'number');
+  assert.strictEqual(db.serverStatus().repl.setName, setName);
+  assert.strictEqual(db.adminCommand({ getDefaultRWConcern: 1 }).defaultWriteConcern.w, 'majority');
+});
+
 check('insertOne and insertMany', () => {
   const one = shop.items.insertOne({ _id: 1, name: 'tea', price: NumberDecimal('2.50'), tags: ['hot', 'leaf'], stock: { here: 3 } });
   assert.strictEqual(one.acknowledged, true);

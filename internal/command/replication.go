@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -45,6 +46,14 @@ func replicationCommands() []Definition {
 		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *Request, *bsonx.Builder) error {
 			return nil
 		}},
+		{
+			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
+			Fields: []Field{{Name: "size", Type: SafeInt}, {Name: "minRetentionHours", Type: SafeInt}},
+		},
+		{
+			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Write: true, Run: runOplogNote,
+			Fields: []Field{{Name: "data", Type: Any}, {Name: "maxClusterTime", Type: Timestamp}},
+		},
 	}
 	for _, r := range replicationRefusals {
 		defs = append(defs, Definition{
@@ -79,11 +88,9 @@ var replicationRefusals = []struct {
 	{"replSetMaintenance", always(mongoerr.NotSecondary, "primaries can't modify maintenance mode")},
 	{"replSetSyncFrom", always(mongoerr.NotSecondary, "primaries don't sync")},
 	{"replSetAbortPrimaryCatchUp", always(mongoerr.IllegalOperation, "The node is not in catch-up mode.")},
-	{"replSetResizeOplog", always(mongoerr.NotImplemented, "Command replSetResizeOplog is not implemented by Sheaf yet")},
 	{"replSetHeartbeat", always(mongoerr.IllegalOperation, "the set has no other member")},
 	{"replSetRequestVotes", always(mongoerr.IllegalOperation, "the set has no other member")},
 	{"replSetUpdatePosition", always(mongoerr.IllegalOperation, "the set has no other member")},
-	{"appendOplogNote", always(mongoerr.NotImplemented, "Command appendOplogNote is not implemented by Sheaf yet")},
 }
 
 func always(code mongoerr.Code, message string) func(*Request) error {
@@ -233,4 +240,56 @@ func runReplSetConfig(_ context.Context, req *Request, reply *bsonx.Builder) err
 		reply.Bool("commitmentStatus", true)
 	}
 	return nil
+}
+
+// The limits of replSetResizeOplog: megabytes.
+const (
+	minOplogMegabytes = 990
+	maxOplogMegabytes = 1 << 50 / 1_000_000
+)
+
+func runResizeOplog(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	store := req.Service.Store
+	size, retention := store.OplogLimits()
+	if v := req.Get("size"); !v.IsMissing() {
+		n := saturatingInt64(v)
+		if n < minOplogMegabytes || n > maxOplogMegabytes {
+			return mongoerr.New(mongoerr.BadValue, "BSON field 'size' value must be >= %d and <= %d, actual value '%d'",
+				minOplogMegabytes, int64(maxOplogMegabytes), n)
+		}
+		size = n << 20
+	}
+	if v := req.Get("minRetentionHours"); !v.IsMissing() {
+		hours, _ := v.AsFloat64()
+		if !(hours >= 0) || hours > float64(math.MaxInt64/time.Hour) {
+			return mongoerr.New(mongoerr.BadValue, "BSON field 'minRetentionHours' value must be >= 0, actual value '%s'", numberText(v))
+		}
+		retention = time.Duration(hours * float64(time.Hour))
+	}
+	return store.ResizeOplog(size, retention)
+}
+
+func runOplogNote(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	data := req.Get("data")
+	switch {
+	case data.IsMissing():
+		return mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"data\"")
+	case data.Type != bsonx.TypeDocument:
+		return mongoerr.New(mongoerr.TypeMismatch, "\"data\" had the wrong type. Expected object, found %s", data.Type)
+	}
+	if v := req.Get("maxClusterTime"); !v.IsMissing() && stampOf(v) <= req.Service.order.Visible() {
+		return mongoerr.New(mongoerr.StaleClusterTime, "Requested maxClusterTime %s is less or equal to the last primary OpTime: %s",
+			stampText(stampOf(v)), stampText(req.Service.order.Visible()))
+	}
+	return req.Service.Store.LogNoop(data.Doc())
+}
+
+// appendRepl appends the section repl of serverStatus.
+func (s *Service) appendRepl(reply *bsonx.Builder, conn *Conn) {
+	version := s.topology.version()
+	reply.StartDocField("repl")
+	version.append(reply, "topologyVersion")
+	s.appendMember(reply, conn, "isWritablePrimary")
+	reply.Int32("rbid", 1)
+	reply.End()
 }

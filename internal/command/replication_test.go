@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // newMember returns a harness of a service that presents itself as a replica set.
@@ -206,5 +209,42 @@ func TestOperationTime(t *testing.T) {
 		b.End()
 	}); n != 0 {
 		t.Errorf("%.0f allocations", n)
+	}
+}
+
+func TestOplogCommands(t *testing.T) {
+	engine := mem.New()
+	store, err := table.OpenLogged(engine, Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	svc, err := NewService(Deps{ReplicaSet: DefaultReplicaSet, Data: Data{Store: store}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &harness{t, svc, svc.NewConn(1, "", "", true)}
+	before := svc.order.Visible()
+	for name, c := range map[string]struct {
+		cmd  bsonx.Doc
+		code mongoerr.Code
+	}{
+		"note":            {bsonx.NewDoc("appendOplogNote", 1, "data", bsonx.NewDoc("a", 1)), 0},
+		"note of nothing": {bsonx.NewDoc("appendOplogNote", 1), 4},
+		"note of a type":  {bsonx.NewDoc("appendOplogNote", 1, "data", 1), 14},
+		"stale note":      {bsonx.NewDoc("appendOplogNote", 1, "data", bsonx.NewDoc(), "maxClusterTime", bsonx.Timestamp(1, 1)), 209},
+		"size":            {bsonx.NewDoc("replSetResizeOplog", 1, "size", 990.0, "minRetentionHours", 1.5), 0},
+		"small size":      {bsonx.NewDoc("replSetResizeOplog", 1, "size", 989.0), 2},
+		"negative hours":  {bsonx.NewDoc("replSetResizeOplog", 1, "minRetentionHours", -1), 2},
+	} {
+		if got := h.run("admin", c.cmd); code(got) != c.code {
+			t.Errorf("%s: %s", name, formatDoc(got))
+		}
+	}
+	if size, retention := store.OplogLimits(); size != 990<<20 || retention != 90*time.Minute {
+		t.Errorf("size %d, retention %s", size, retention)
+	}
+	if svc.order.Visible() <= before {
+		t.Error("the note is not in the log")
 	}
 }

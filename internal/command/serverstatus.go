@@ -34,6 +34,9 @@ func runServerStatus(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	reply.Int64("uptimeMillis", up.Milliseconds())
 	reply.Int64("uptimeEstimate", int64(up.Seconds()))
 	reply.Date("localTime", req.Now.UnixMilli())
+	if v := req.Body.Lookup("repl"); s.replicates() && (v.IsMissing() || v.Truthy()) {
+		s.appendRepl(reply, req.Conn)
+	}
 	for _, section := range append(builtinSections(s), s.StatusSections...) {
 		if v := req.Body.Lookup(section.Name); !v.IsMissing() && !v.Truthy() {
 			continue

@@ -99,6 +99,7 @@ const (
 	ShardingStateNotInitialized               Code = 203
 	ClusterTimeFailsRateLimiter               Code = 205
 	NoSuchSession                             Code = 206
+	StaleClusterTime                          Code = 209
 	KeyNotFound                               Code = 211
 	DuplicateSession                          Code = 213
 	IncompleteTransactionHistory              Code = 217
@@ -287,6 +288,7 @@ var names = map[Code]string{
 	ShardingStateNotInitialized:               "ShardingStateNotInitialized",
 	ClusterTimeFailsRateLimiter:               "ClusterTimeFailsRateLimiter",
 	NoSuchSession:                             "NoSuchSession",
+	StaleClusterTime:                          "StaleClusterTime",
 	KeyNotFound:                               "KeyNotFound",
 	DuplicateSession:                          "DuplicateSession",
 	IncompleteTransactionHistory:              "IncompleteTransactionHistory",

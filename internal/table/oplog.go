@@ -230,6 +230,14 @@ func (s *Store) LogNoop(o bsonx.Doc) error {
 	return txn.Commit(storage.Durable)
 }
 
+// OplogLimits returns the limits of the log; zeros for a store that has none.
+func (s *Store) OplogLimits() (size int64, retention time.Duration) {
+	if c := s.Oplog(); c != nil {
+		return c.Capped.Size, time.Duration(s.oplog.retention.Load())
+	}
+	return 0, 0
+}
+
 // ResizeOplog changes the limits of the log.
 func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 	if s.oplog == nil {
