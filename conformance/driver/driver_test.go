@@ -28,6 +28,11 @@ var areas = []string{
 	"run-command",
 	"sessions",
 	"unified-test-format/valid-pass",
+	"transactions/unified",
+	"sessions",
+	"retryable-writes/unified",
+	"retryable-reads",
+	"change-streams",
 }
 
 // uri is the server under test; empty if there is none.

@@ -83,7 +83,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// filler makes nested documents worth a diff.
+// filler makes arrays worth a diff.
 const filler = "a text that is long enough"
 
 func TestDocumentEvents(t *testing.T) {
@@ -99,8 +99,11 @@ func TestDocumentEvents(t *testing.T) {
 	}
 	update(bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 2}, {Key: "n.x", Value: 2}, {Key: "new", Value: 1}}}})
 	update(bson.D{{Key: "$unset", Value: bson.D{{Key: "a", Value: 1}, {Key: "n.x", Value: 1}}}})
-	update(bson.D{{Key: "$pop", Value: bson.D{{Key: "l", Value: 1}}}})
+	update(bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "l", Value: bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}}}}}})
 	update(bson.D{{Key: "$push", Value: bson.D{{Key: "l", Value: 5}}}})
+	update(bson.D{{Key: "$set", Value: bson.D{{Key: "small", Value: bson.D{{Key: "x", Value: bson.A{1, 2}}}}}}})
+	update(bson.D{{Key: "$inc", Value: bson.D{{Key: "small.x.1", Value: 1}}}})
+	update(bson.D{{Key: "$pop", Value: bson.D{{Key: "small.x", Value: 1}}}}) // truncated arrays are for pipelines
 	update(bson.D{{Key: "$set", Value: bson.D{{Key: "new", Value: 1}}}}) // changes nothing
 	must[*mongo.UpdateResult](t)(c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "b", Value: 1}}))
 	must[*mongo.DeleteResult](t)(c.DeleteOne(ctx, bson.D{{Key: "_id", Value: 1}}))
@@ -114,6 +117,9 @@ func TestDocumentEvents(t *testing.T) {
 		update0(`{}`, `["a","n.x"]`, `[]`),
 		update0(`{}`, `[]`, `[{"field":"l","newSize":2}]`),
 		update0(`{"l.2":5}`, `[]`, `[]`),
+		update0(`{"small":{"x":[1,2]}}`, `[]`, `[]`),
+		update0(`{"small.x.1":3}`, `[]`, `[]`),
+		update0(`{"small.x":[1]}`, `[]`, `[]`),
 		`"operationType":"replace" "fullDocument":{"_id":1,"b":1} `+ns,
 		`"operationType":"delete" `+ns,
 	)

@@ -52,7 +52,7 @@ func runCollMod(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		}
 	}
 	options, changed := modifiedOptions(req, c.Options)
-	if !changed || req.Bool("dryRun") {
+	if req.Bool("dryRun") || !changed && req.Has("index") {
 		return nil
 	}
 	return req.Service.Store.SetOptions(c, options)

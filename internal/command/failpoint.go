@@ -78,6 +78,8 @@ const (
 	failCommand = "failCommand"
 	// failWrite makes the statements of retryable writes fail: their connection, or before they are committed.
 	failWrite = "onPrimaryTransactionalWrite"
+	// failGetMore makes getMores fail when they have their cursor.
+	failGetMore = "failGetMoreAfterCursorCheckout"
 	// disableOptimization switches the optimiser of pipelines off.
 	disableOptimization = "disablePipelineOptimization"
 )
@@ -177,6 +179,24 @@ func (f *failPoints) write(req *Request) error {
 		req.Session.ID, req.Generic.TxnNumber)
 }
 
+// getMore applies failGetMoreAfterCursorCheckout.
+func (f *failPoints) getMore(req *Request) error {
+	if f.active.Load() == 0 {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.points[failGetMore]
+	if p == nil || !f.fires(failGetMore) {
+		return nil
+	}
+	req.reply.lost = req.reply.lost || p.data.close
+	if !p.data.hasErrorCode {
+		return nil
+	}
+	return mongoerr.New(mongoerr.Code(p.data.errorCode), "Hit the '%s' failpoint", failGetMore)
+}
+
 // remove needs the lock.
 func (f *failPoints) remove(name string) {
 	if _, ok := f.points[name]; ok {
@@ -218,7 +238,7 @@ func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder
 		return err
 	}
 	if p != nil {
-		if n := name.Str(); n != failCommand && n != failWrite && n != disableOptimization {
+		if n := name.Str(); n != failCommand && n != failWrite && n != failGetMore && n != disableOptimization {
 			return mongoerr.New(mongoerr.BadValue, "%s not found", name.Str())
 		}
 		if p.data, err = parseFailData(req.Doc("data")); err != nil {

@@ -53,7 +53,7 @@ func runFindAndModify(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	}
 	m := &modification{req: req, name: name, opts: req.writeOptions()}
 	if rec := req.executed(0); rec != nil {
-		return m.answerRetry(rec, reply)
+		return m.answerRetry(sc, rec, reply)
 	}
 	m.opts.Retry.OfModification(req.Bool("remove"), m.retryImage)
 	if req.Bool("remove") {

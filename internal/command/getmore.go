@@ -49,6 +49,11 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	if changes, ok := cursor.Source.(*changeSource); ok {
 		b.source, b.changes, b.await = changes, changes, newAwaiter(req, changes).wait
+		req.reply.changes = true
+	}
+	if err := req.Service.failPoints.getMore(req); err != nil {
+		cursors.Remove(cursor)
+		return err
 	}
 	req.Op.SetPlan(cursor.Plan, cursor.Command)
 	reply.StartDocField("cursor")

@@ -51,6 +51,7 @@ type replyState struct {
 	exhaustAllowed    bool
 	closeConn         bool
 	lost              bool // it is not sent, and the connection is closed
+	changes           bool // the command reads a change stream
 	writeConcernError *mongoerr.Error
 	// next, where set, is the body that an exhaust stream runs next.
 	next bsonx.Doc

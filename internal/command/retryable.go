@@ -194,9 +194,20 @@ const (
 )
 
 // answerRetry answers a findAndModify that was executed before.
-func (m *modification) answerRetry(rec *retryable.Record, reply *bsonx.Builder) error {
+func (m *modification) answerRetry(sc scope, rec *retryable.Record, reply *bsonx.Builder) error {
 	upserted := !rec.Upserted.IsMissing()
 	if err := m.checkRetry(rec); err != nil {
+		return err
+	}
+	m.found, m.value = rec.Value != nil, rec.Value
+	f, err := sc.filter(m.queryDoc())
+	if err != nil {
+		return err
+	}
+	if m.proj, err = sc.projection(m.req.Doc("fields"), f); err != nil {
+		return err
+	}
+	if err := m.project(); err != nil {
 		return err
 	}
 	reply.StartDocField("lastErrorObject")
@@ -206,7 +217,6 @@ func (m *modification) answerRetry(rec *retryable.Record, reply *bsonx.Builder) 
 		reply.Value("upserted", rec.Upserted)
 	}
 	reply.End()
-	m.found, m.value = rec.Value != nil, rec.Value
 	m.appendValue(reply)
 	reply.Int32("retriedStmtId", m.req.retry.write.Statement(0))
 	return nil
@@ -234,7 +244,7 @@ func (m *modification) checkRetry(rec *retryable.Record) error {
 		bsonx.FormatShell(bsonx.Document(m.req.Body)), kind)
 }
 
-// retryImage is what the records of a findAndModify keep of its reply.
+// retryImage is the document that the records of a findAndModify keep; it is projected for each reply.
 func (m *modification) retryImage() bsonx.Doc {
 	if !m.found {
 		return nil

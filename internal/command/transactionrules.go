@@ -193,11 +193,15 @@ var errWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write 
 const (
 	labelTransient = "TransientTransactionError"
 	labelRetryable = "RetryableWriteError"
+	labelResumable = "ResumableChangeStreamError"
 )
 
 // withLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
 // that has labels, be they none, keeps them.
 func withLabels(req *Request, err error) error {
+	if e := new(mongoerr.Error); req.reply.changes && errors.As(err, &e) && isResumable(e.Code) {
+		return e.WithLabel(labelResumable)
+	}
 	// A command that a fail point has failed is not parsed.
 	if req.Body.Lookup("txnNumber").IsMissing() || req.Def == nil || req.Def.NoAuth {
 		return err
@@ -243,6 +247,22 @@ func isTransient(code mongoerr.Code, ending bool) bool {
 		return !ending && isRetriable(code)
 	}
 }
+
+// isResumable reports whether a change stream that failed with a code may be resumed.
+func isResumable(code mongoerr.Code) bool {
+	switch code {
+	case mongoerr.RetryChangeStream, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, codeStaleShardVersion, codeStaleDBVersion,
+		codeStaleConfig:
+		return true
+	}
+	return isRetriable(code)
+}
+
+const (
+	codeStaleShardVersion = mongoerr.Code(63)
+	codeStaleDBVersion    = mongoerr.Code(249)
+	codeStaleConfig       = mongoerr.Code(13388)
+)
 
 // isRetriable reports whether a command that failed with a code may be sent again as it is.
 func isRetriable(code mongoerr.Code) bool {

@@ -9,6 +9,10 @@ import (
 
 // Differ computes diffs of documents. It keeps its memory; it is not safe for concurrent use.
 type Differ struct {
+	// Fine asks for the diff of what operators change: a document's field that changed is never told as the whole document, and an
+	// array that became shorter is always told whole.
+	Fine bool
+
 	levels []*level
 }
 
@@ -76,7 +80,19 @@ func (d *Differ) document(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 	l.append(b)
 }
 
-// value adds a changed field: as a diff where that is smaller than the new value.
+// worth reports whether a diff of that size is used in the place of the new value.
+func (d *Differ) worth(size int, old, v bsonx.Value) bool {
+	switch {
+	case !d.Fine:
+		return size < len(v.Data)
+	case v.Type == bsonx.TypeDocument:
+		return true
+	default:
+		return old.Doc().Len() <= v.Doc().Len()
+	}
+}
+
+// value adds a changed field: as a diff where that is worth it, or else as the new value.
 func (d *Differ) value(l *level, depth int, key []byte, old, v bsonx.Value) {
 	nested := old.Type == v.Type && (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray)
 	if nested {
@@ -89,7 +105,7 @@ func (d *Differ) value(l *level, depth int, key []byte, old, v bsonx.Value) {
 			d.document(b, depth+1, old.Doc(), v.Doc())
 		}
 		b.End()
-		if b.Len()-from < len(v.Data) {
+		if d.worth(b.Len()-from, old, v) {
 			l.scratch = b.Bytes()
 			l.subs = append(l.subs, sub{key: key, from: from, to: len(l.scratch)})
 			return

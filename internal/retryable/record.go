@@ -66,7 +66,7 @@ type Record struct {
 	Time int64
 	// Upserted is the _id of a document that an update inserted.
 	Upserted bsonx.Value
-	// Value is the document that findAndModify returned; nil for none.
+	// Value is the document that findAndModify returned, before its projection; nil for none.
 	Value bsonx.Doc
 }
 

@@ -62,6 +62,7 @@ func (w *Writer) logUpdate(old, doc bsonx.Doc, how Change) error {
 	b.StartDoc()
 	b.Int32("$v", 2)
 	b.StartDocField("diff")
+	l.differ.Fine = how == Modification
 	l.differ.Fields(b, old, doc)
 	b.End()
 	b.End()

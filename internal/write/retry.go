@@ -23,7 +23,7 @@ type Retry struct {
 	Offset    int
 	// Kind is what the command does.
 	Kind retryable.Kind
-	// Value returns the document that findAndModify is going to return, nil for none.
+	// Value returns the document that findAndModify is going to return, before its projection; nil for none.
 	Value func() bsonx.Doc
 	// Before, where not nil, is asked before each transaction's commit; an error undoes it. It is for tests.
 	Before func() error
