@@ -193,14 +193,21 @@ var errWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write 
 const (
 	labelTransient = "TransientTransactionError"
 	labelRetryable = "RetryableWriteError"
-	labelResumable = "ResumableChangeStreamError"
+
+	labelResumable    = "ResumableChangeStreamError"
+	labelNotResumable = "NonResumableChangeStreamError"
 )
 
 // withLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
 // that has labels, be they none, keeps them.
 func withLabels(req *Request, err error) error {
-	if e := new(mongoerr.Error); req.reply.changes && errors.As(err, &e) && isResumable(e.Code) {
-		return e.WithLabel(labelResumable)
+	if e := new(mongoerr.Error); errors.As(err, &e) {
+		switch {
+		case e.Code == mongoerr.ChangeStreamFatalError, e.Code == mongoerr.ChangeStreamHistoryLost:
+			return e.WithLabel(labelNotResumable)
+		case req.reply.changes && isResumable(e.Code):
+			return e.WithLabel(labelResumable)
+		}
 	}
 	// A command that a fail point has failed is not parsed.
 	if req.Body.Lookup("txnNumber").IsMissing() || req.Def == nil || req.Def.NoAuth {
