@@ -11,6 +11,7 @@
 //   - A Writer changes records of one collection in one storage transaction.
 //   - The gate of a collection is held shared by writers for the length of a transaction, and exclusively, for a moment,
 //     by changes of the catalog: a writer therefore maintains exactly the indexes that the catalog has.
+//   - A Txn is a multi-document transaction: Writers of several collections in one storage transaction, which reads a snapshot.
 //
 // Invariants:
 //
