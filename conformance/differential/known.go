@@ -224,7 +224,7 @@ var newerCodes = map[int32]int32{
 	10503902: 51744, 10503903: 51745, 10503904: 51746, // $replaceOne, $replaceAll: replacement, find, input
 	9711600: 40096, 9711601: 40097, // $indexOfArray: the start's type, its sign
 	12109300: 40105, // $graphLookup without what it needs
-	8745900: 40400, // $mergeObjects in $bucketAuto
+	8745900:  40400, // $mergeObjects in $bucketAuto
 }
 
 // sameBuckets is equalValue but for the types of the numbers that bound buckets.

@@ -13,7 +13,8 @@ const (
 	// seek, but less than to open an iterator and a seek; and most queries by an index want one record.
 	singleGets = 2
 	// keptSeeks is how many records that were sought the engine is offered to keep. A query that reads more of them would push
-	// out what others use, and pay for it: the others are kept only where there is room.
+	// out what others use, and pay for it: the others are kept only where there is room, or in the
+	// place of what nobody has asked for again.
 	keptSeeks = 256
 )
 

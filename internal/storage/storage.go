@@ -110,7 +110,8 @@ type Snapshot interface {
 type Keeper interface {
 	// Kept returns the value of a key if it is in memory. It is borrowed from no one, and must not be changed.
 	Kept(key []byte) (value []byte, ok bool)
-	// Keep offers a pair that an iterator of this reader is at. With spare it is kept only in memory that nothing else has.
+	// Keep offers a pair that an iterator of this reader is at. With spare it is kept only where
+	// there is room, or in the place of what was not asked for again.
 	Keep(key, value []byte, spare bool)
 }
 

@@ -123,7 +123,7 @@ func (c *records) add(hash uint64, key, value []byte, epoch uint64) {
 	c.offer(hash, key, value, epoch, false)
 }
 
-// offer is add, with spare only where no other value has to leave.
+// offer is add; with spare only where there is room, or a value that nobody has asked for again has the place.
 func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool) {
 	if len(key)+len(value)+recordOverhead > c.shardMax/recordShare {
 		return
@@ -134,7 +134,7 @@ func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool
 	if slot.writers > 0 || slot.epoch > epoch || s.whole.writers > 0 || s.whole.epoch > epoch {
 		return
 	}
-	if spare && s.bytes+len(key)+len(value)+recordOverhead > c.shardMax {
+	if spare && s.bytes+len(key)+len(value)+recordOverhead > c.shardMax && !s.evictIdle() {
 		return
 	}
 	s.put(hash, key, value, max(slot.epoch, s.whole.epoch), c.shardMax)
@@ -235,6 +235,20 @@ func (s *recordShard) put(hash uint64, key, value []byte, epoch uint64, limit in
 	}
 	s.index[hash] = i
 	s.bytes += e.cost()
+}
+
+// evictIdle removes the entry at the hand unless it was used since it came, and moves the hand on. It reports whether it did.
+func (s *recordShard) evictIdle() bool {
+	if len(s.entries) == 0 {
+		return false
+	}
+	s.hand = (s.hand + 1) % len(s.entries)
+	e := &s.entries[s.hand]
+	if e.bytes == nil || e.used {
+		return false
+	}
+	s.remove(int32(s.hand))
+	return true
 }
 
 // evict removes the next entry that was not used since the hand came by.
