@@ -16,6 +16,7 @@
 //  3. An index whose build was interrupted is built after the restart, or gone where the build must fail.
 //  4. The catalog has exactly the collections and indexes of one of the states that the model allows.
 //  5. At the end nothing in storage belongs to a dropped collection or index.
+//  6. A transaction over several collections is there whole or not at all, with the collections that it made.
 //
 // The flags -crash.rounds and -crash.seed repeat and lengthen the test:
 //
