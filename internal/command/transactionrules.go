@@ -261,8 +261,9 @@ func isResumable(code mongoerr.Code) bool {
 	case mongoerr.RetryChangeStream, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, codeStaleShardVersion, codeStaleDBVersion,
 		codeStaleConfig:
 		return true
+	default:
+		return isRetriable(code)
 	}
-	return isRetriable(code)
 }
 
 const (
