@@ -29,9 +29,7 @@ var areas = []string{
 	"sessions",
 	"unified-test-format/valid-pass",
 	"transactions/unified",
-	"sessions",
 	"retryable-writes/unified",
-	"retryable-reads",
 	"change-streams",
 }
 
@@ -173,23 +171,47 @@ func runCase(t *testing.T, test *unified.TestCase) {
 	}
 }
 
-// TestReadWriteConcern runs the older tests of read and write concern, which only the driver's own test programs know.
-func TestReadWriteConcern(t *testing.T) {
+// programs are the driver's own test programs, for tests of an older form and those in prose. What skip names is left out, for the
+// reason that follows.
+var programs = []struct{ pkg, test, skip, reason string }{
+	{"/mongo/integration", "TestUnifiedSpecs/read-write-concern", "", ""},
+	{"/mongo", "TestReadWriteConcernSpec", "", ""},
+	{
+		"/mongo/integration", "TestUnifiedSpecs/transactions/legacy",
+		"TestUnifiedSpecs/transactions/legacy/(read-pref|transaction-options).json/.*[rR]eadPref",
+		"they expect to select a secondary before the transaction refuses it; a set of one has none",
+	},
+	{"/mongo/integration", "TestUnifiedSpecs/convenient-transactions", "", ""},
+	{"/mongo/integration", "TestUnifiedSpecs/retryable-reads", "", ""},
+	{"/mongo/integration", "TestRetryableReadsProse", "", ""},
+	{"/mongo/integration", "TestRetryableWritesSpec", "", ""},
+	{"/mongo/integration", "TestRetryableWritesProse", "", ""},
+	{"/mongo/integration", "TestSessionsProse", "", ""},
+	{"/mongo/integration", "TestCausalConsistency_Supported", "", ""},
+	{
+		"/mongo/integration", "TestChangeStream_ReplicaSet", "TestChangeStream_ReplicaSet/split_large_changes",
+		"$changeStreamSplitLargeEvent comes in a later version",
+	},
+}
+
+// TestPrograms runs the driver's own test programs.
+func TestPrograms(t *testing.T) {
 	needServer(t)
-	runs := []struct{ pkg, test string }{
-		{driverModule + "/mongo/integration", "TestUnifiedSpecs/read-write-concern"},
-		{driverModule + "/mongo", "TestReadWriteConcernSpec"},
-	}
-	for _, r := range runs {
-		t.Run(r.pkg, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	for _, r := range programs {
+		t.Run(r.test, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			run := "^" + strings.ReplaceAll(r.test, "/", "$/^")
-			cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", run, r.pkg)
+			args := []string{"test", "-count=1", "-v", "-run", run}
+			if r.skip != "" {
+				fmt.Printf("driver specs: %s is left out: %s\n", r.skip, r.reason)
+				args = append(args, "-skip", r.skip)
+			}
+			cmd := exec.CommandContext(ctx, "go", append(args, driverModule+r.pkg)...)
 			cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
 			out, err := cmd.CombinedOutput()
 			passed := strings.Count(string(out), "--- PASS")
-			fmt.Printf("driver specs: %-32s %3d passed (with their groups)\n", path.Base(r.pkg)+" "+path.Base(r.test), passed)
+			fmt.Printf("driver specs: %-32s %3d passed (with their groups)\n", r.test, passed)
 			if err != nil || passed == 0 {
 				t.Fatalf("%v\n%s", err, out)
 			}

@@ -38,6 +38,14 @@ func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, op
 		if !perDocument(err) {
 			return n, err
 		}
+		if end-start == 1 && !errors.Is(err, storage.ErrConflict) {
+			failed(start, err)
+			if opts.Ordered {
+				return n, nil
+			}
+			start = end
+			continue
+		}
 		added, stop, err := e.insertEach(ctx, open, docs[start:end], start, opts, failed)
 		n += added
 		if err != nil || stop {
