@@ -217,3 +217,30 @@ func (m *machine) step(t *testing.T, fn func()) {
 	defer m.session.CheckIn(m.registry)
 	fn()
 }
+
+// TestEndedWhileInUse checks that a session which ends while an operation has it checked out is not had by another one of its id.
+func TestEndedWhileInUse(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	registry, sessions := NewTransactions(), NewSessions(clock.Fixed(now), 0)
+	id := SessionID{UUID: [16]byte{15: 1}}
+	old, err := sessions.Use(id, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !old.TryCheckOut() {
+		t.Fatal("a new session is held")
+	}
+	sessions.End(id)
+	again, err := sessions.Use(id, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again == old || again.TryCheckOut() {
+		t.Error("two have the numbers of one id")
+	}
+	old.CheckIn(registry)
+	if old.Touch(now) || !again.TryCheckOut() {
+		t.Error("the numbers were not given back")
+	}
+	again.CheckIn(registry)
+}
