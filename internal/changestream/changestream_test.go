@@ -104,7 +104,7 @@ func TestDocumentEvents(t *testing.T) {
 	update(bson.D{{Key: "$set", Value: bson.D{{Key: "small", Value: bson.D{{Key: "x", Value: bson.A{1, 2}}}}}}})
 	update(bson.D{{Key: "$inc", Value: bson.D{{Key: "small.x.1", Value: 1}}}})
 	update(bson.D{{Key: "$pop", Value: bson.D{{Key: "small.x", Value: 1}}}}) // truncated arrays are for pipelines
-	update(bson.D{{Key: "$set", Value: bson.D{{Key: "new", Value: 1}}}}) // changes nothing
+	update(bson.D{{Key: "$set", Value: bson.D{{Key: "new", Value: 1}}}})     // changes nothing
 	must[*mongo.UpdateResult](t)(c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "b", Value: 1}}))
 	must[*mongo.DeleteResult](t)(c.DeleteOne(ctx, bson.D{{Key: "_id", Value: 1}}))
 	const ns = `"ns":{"db":"d","coll":"c"} "documentKey":{"_id":1}`

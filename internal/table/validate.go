@@ -103,7 +103,8 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 			expected[ix.ID] += n
 		}
 	}
-	if counter.Count != v.Records || counter.Bytes != size {
+	// The log of changes is trimmed before its counter is: a crash between them leaves that too large.
+	if !c.Oplog && (counter.Count != v.Records || counter.Bytes != size) {
 		v.fail("counter says %d records of %d bytes, found %d of %d", counter.Count, counter.Bytes, v.Records, size)
 	}
 	return expected, it.Err()
@@ -111,9 +112,12 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 
 // recordKey checks that a record is where it belongs. It returns a buffer for the following call.
 func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []byte) []byte {
-	if c.Capped == nil {
+	switch {
+	case c.Oplog:
+		buf = c.RecordKey(buf[:0], doc.Lookup("ts"))
+	case c.Capped == nil:
 		buf = c.RecordKey(buf[:0], doc.Lookup("_id"))
-	} else {
+	default:
 		sequence, err := Sequence(key)
 		if err != nil {
 			v.fail("record %x has no sequence: %v", key[prefixLen:], err)
@@ -122,7 +126,7 @@ func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []b
 		buf = c.sequenceKey(buf[:0], sequence)
 	}
 	if !bytes.Equal(buf, key) {
-		v.fail("record %x has another _id", key[prefixLen:])
+		v.fail("record %x is not where its document belongs", key[prefixLen:])
 	}
 	return buf
 }
