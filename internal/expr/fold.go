@@ -119,9 +119,10 @@ func (c *callN) combine(how association, failures *Failures) {
 	c.args = out
 }
 
-// flattened returns the operands with those of nested calls of the same operator in their place.
+// flattened returns the operands with those of nested calls of the same operator in their place. One operand is not taken
+// apart: what is an array as the result of the nested call would be looked into by $min, not as one of several operands.
 func (c *callN) flattened(how association) []Expr {
-	if how == assocLeft {
+	if how == assocLeft || len(c.args) == 1 {
 		return c.args
 	}
 	var out []Expr
