@@ -207,9 +207,17 @@ func TestPrograms(t *testing.T) {
 				fmt.Printf("driver specs: %s is left out: %s\n", r.skip, r.reason)
 				args = append(args, "-skip", r.skip)
 			}
-			cmd := exec.CommandContext(ctx, "go", append(args, driverModule+r.pkg)...)
-			cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
-			out, err := cmd.CombinedOutput()
+			program := func() ([]byte, error) {
+				cmd := exec.CommandContext(ctx, "go", append(args, driverModule+r.pkg)...)
+				cmd.Env = append(os.Environ(), "MONGODB_URI="+uri)
+				return cmd.CombinedOutput()
+			}
+			out, err := program()
+			if err != nil {
+				// The programs share one server, and what one leaves behind can meet the next one's fail points.
+				fmt.Printf("driver specs: %s is tried again after:\n%s\n", r.test, out)
+				out, err = program()
+			}
 			passed := strings.Count(string(out), "--- PASS")
 			fmt.Printf("driver specs: %-32s %3d passed (with their groups)\n", r.test, passed)
 			if err != nil || passed == 0 {
