@@ -88,7 +88,7 @@ func (res *aggResults) markdown(w io.Writer) {
 	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s · %s orders, median of %d · load average %s before, %s after · took %s\n\n",
 		e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres,
 		number(float64(e.Documents)), e.Rounds, e.LoadStart, e.LoadEnd, e.Elapsed)
-	fmt.Fprint(w, "| workload | Sheaf docs/s | PostgreSQL docs/s | ratio | embedded docs/s | allocations/doc | Sheaf peak MB | PostgreSQL peak MB |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(w, "| workload | Sheaf documents/s | PostgreSQL documents/s | ratio | embedded documents/s | allocations/doc | Sheaf peak MB | PostgreSQL peak MB |\n|---|---|---|---|---|---|---|---|\n")
 	for i := range res.Rows {
 		fmt.Fprintln(w, res.Rows[i].line())
 	}
