@@ -144,7 +144,7 @@ func (c *Catalog) load() error {
 	if err := c.loadNext(snap); err != nil {
 		return err
 	}
-	return scan(snap, []byte{space, 'c'}, []byte{space, 'd'}, func(key, value []byte) error {
+	return storage.Scan(snap, []byte{space, 'c'}, []byte{space, 'd'}, func(key, value []byte) error {
 		e, err := decodeEntry(value)
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func (c *Catalog) Garbage() ([]Range, error) {
 	snap := c.engine.NewSnapshot()
 	defer snap.Close()
 	var out []Range
-	err := scan(snap, []byte{space, 'g'}, []byte{space, 'h'}, func(key, value []byte) error {
+	err := storage.Scan(snap, []byte{space, 'g'}, []byte{space, 'h'}, func(key, value []byte) error {
 		if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 			return errors.Join(errEntry, err)
 		}
@@ -213,22 +213,4 @@ func (c *Catalog) Sweep(r Range) error {
 		return err
 	}
 	return txn.Commit(storage.Buffered)
-}
-
-func scan(r storage.Reader, lower, upper []byte, fn func(key, value []byte) error) error {
-	it, err := r.NewIter(lower, upper)
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.Value()
-		if err != nil {
-			return err
-		}
-		if err := fn(it.Key(), value); err != nil {
-			return err
-		}
-	}
-	return it.Err()
 }

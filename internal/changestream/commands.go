@@ -41,19 +41,21 @@ func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	}
 }
 
-// structural appends the event of a collection that is gone or has another name, and the invalidation of a stream about it.
+// structural appends the event of a collection that is gone or has another name, own where that is in the same database, and the
+// invalidation of a stream about it. more, which may be nil, adds fields.
 func (s *Stream) structural(out []*event, op *operation, name, coll, own string, more func(*bsonx.Builder)) []*event {
-	if s.scope.has(op.db, coll) || own != "" && s.scope.has(op.db, own) {
-		token := op.token(name, nil)
-		b := s.begin(op, name, token)
-		appendNS(b, "ns", op.db, coll)
-		if more != nil {
-			more(b)
-		}
-		out = append(out, finish(b, token))
-		if s.scope.Collection != "" {
-			out = append(out, s.invalidation(op, name))
-		}
+	if !s.scope.has(op.db, coll) && (own == "" || !s.scope.has(op.db, own)) {
+		return out
+	}
+	token := op.token(name, nil)
+	b := s.begin(op, name, token)
+	appendNS(b, "ns", op.db, coll)
+	if more != nil {
+		more(b)
+	}
+	out = append(out, finish(b, token))
+	if s.scope.Collection != "" {
+		out = append(out, s.invalidation(op, name))
 	}
 	return out
 }

@@ -105,7 +105,7 @@ func (d *description) path(path []part) string {
 		ambiguous = ambiguous || strings.Contains(p.name, ".") || numeric && i > 0
 		text.WriteString(p.name)
 	}
-	if ambiguous && d.ambiguous != nil {
+	if ambiguous {
 		d.ambiguous.StartArrayField(text.String())
 		for _, p := range path {
 			if p.field {

@@ -45,7 +45,7 @@ type event struct {
 	ends bool
 }
 
-// builder writes the fields that all events begin with.
+// begin writes the fields that all events begin with.
 func (s *Stream) begin(op *operation, name string, token bsonx.Doc) *bsonx.Builder {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -91,7 +91,7 @@ func appendNS(b *bsonx.Builder, field, db, coll string) {
 
 // documentEvent returns the event of a change of a document.
 func (s *Stream) documentEvent(ctx context.Context, op *operation) (*event, error) {
-	if op.coll == "system.views" || !s.scope.has(op.db, op.coll) {
+	if !s.scope.has(op.db, op.coll) {
 		return nil, nil
 	}
 	switch op.kind {
@@ -149,23 +149,22 @@ func (s *Stream) updateEvent(ctx context.Context, op *operation) (*event, error)
 
 // after returns the version after an update, or null.
 func (s *Stream) after(ctx context.Context, op *operation, diff bsonx.Doc) (bsonx.Value, error) {
-	null := bsonx.Value{Type: bsonx.TypeNull}
 	if s.spec.FullDocument == updateLookup {
 		doc, err := s.source.Document(ctx, op.db, op.coll, op.o2.Lookup("_id"))
 		if err != nil || doc == nil {
-			return null, err
+			return bsonx.Null, err
 		}
 		return bsonx.Document(doc), nil
 	}
-	if op.pre != nil && !s.expired(op) {
+	if op.pre != nil {
 		doc, err := oplog.Apply(nil, op.pre, diff)
 		return bsonx.Document(doc), err
 	}
 	if s.spec.FullDocument == required {
-		return null, mongoerr.New(mongoerr.NoMatchingDocument,
+		return bsonx.Null, mongoerr.New(mongoerr.NoMatchingDocument,
 			"Change stream was configured to require a post-image for all update events, but the post-image was not found for event: %s", describeOp(op))
 	}
-	return null, nil
+	return bsonx.Null, nil
 }
 
 // appendBefore adds the version before a change, where the stream wants it.
@@ -173,7 +172,7 @@ func (s *Stream) appendBefore(b *bsonx.Builder, op *operation) error {
 	switch {
 	case s.spec.Before == off:
 		return nil
-	case op.pre != nil && !s.expired(op):
+	case op.pre != nil:
 		b.Doc("fullDocumentBeforeChange", op.pre)
 		return nil
 	case s.spec.Before == required:

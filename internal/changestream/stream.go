@@ -3,7 +3,6 @@ package changestream
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -16,8 +15,6 @@ import (
 type Source interface {
 	// Document returns the newest version of a document, nil where there is none.
 	Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error)
-	// ImagesSince returns the time before which versions before changes do not count any more; zero for never.
-	ImagesSince() time.Time
 }
 
 // Stream yields the events of a scope. It is used by one goroutine.
@@ -229,12 +226,6 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 		s.pending = s.pending[n:]
 	}
 	s.skip = nil
-}
-
-// expired reports whether the version before a change was kept for too long.
-func (s *Stream) expired(op *operation) bool {
-	since := s.source.ImagesSince()
-	return !since.IsZero() && op.wall.Type == bsonx.TypeDate && op.wall.Time().Before(since)
 }
 
 // Ended reports whether the last event was an invalidation.

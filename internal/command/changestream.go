@@ -125,6 +125,3 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 	doc, err := src.Next(ctx)
 	return doc.Clone(), err
 }
-
-// ImagesSince implements changestream.Source.
-func (changeDocuments) ImagesSince() time.Time { return time.Time{} }

@@ -204,23 +204,11 @@ func scan(engine storage.Engine, prefix []byte, fn func(key []byte, r *Record) e
 	}
 	snap := engine.NewSnapshot()
 	defer snap.Close()
-	it, err := snap.NewIter(prefix, upper)
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.Value()
+	return storage.Scan(snap, prefix, upper, func(key, value []byte) error {
+		r, err := decode(key, value)
 		if err != nil {
 			return err
 		}
-		r, err := decode(it.Key(), value)
-		if err != nil {
-			return err
-		}
-		if err := fn(it.Key(), &r); err != nil {
-			return err
-		}
-	}
-	return it.Err()
+		return fn(key, &r)
+	})
 }

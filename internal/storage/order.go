@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -28,9 +29,8 @@ const StampSize = 8
 type Order struct {
 	mu   sync.Mutex
 	last Stamp
-	// under are the commits under way by their stamps; the first is at head, and has not ended.
+	// under are the commits under way by their stamps; the first has not ended.
 	under []commitUnder
-	head  int
 
 	visible atomic.Uint64
 	arrived chan struct{} // nil while nobody waits
@@ -56,23 +56,18 @@ func (o *Order) Begin(least Stamp, n int) Stamp {
 func (o *Order) End(first Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i := o.head; i < len(o.under); i++ {
-		if o.under[i].first == first {
-			o.under[i].ended = true
-			break
-		}
-	}
-	from := o.head
-	for o.head < len(o.under) && o.under[o.head].ended {
-		o.visible.Store(uint64(o.under[o.head].last))
-		o.head++
-	}
-	if o.head == from {
+	i := slices.IndexFunc(o.under, func(c commitUnder) bool { return c.first == first })
+	o.under[i].ended = true
+	if i > 0 {
 		return
 	}
-	if o.head == len(o.under) {
-		o.under, o.head = o.under[:0], 0
+	n := slices.IndexFunc(o.under, func(c commitUnder) bool { return !c.ended })
+	if n < 0 {
+		o.under = o.under[:0]
 		o.visible.Store(uint64(o.last)) // Advance may have come meanwhile
+	} else {
+		o.visible.Store(uint64(o.under[n-1].last))
+		o.under = slices.Delete(o.under, 0, n)
 	}
 	if o.arrived != nil {
 		close(o.arrived)
@@ -88,7 +83,7 @@ func (o *Order) Advance(s Stamp) {
 		return
 	}
 	o.last = s
-	if o.head == len(o.under) {
+	if len(o.under) == 0 {
 		o.visible.Store(uint64(s))
 	}
 }

@@ -85,12 +85,13 @@ func (s *Store) Drop(c *Collection) error {
 	for _, c := range colls {
 		names[c.Namespace()] = true
 	}
-	return s.dropAll(colls, func(newest *Collection) error {
+	check := func(newest *Collection) error {
 		if newest == nil || !names[newest.Namespace()] {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
 		}
 		return nil
-	})
+	}
+	return s.dropAll(colls, check, func(*catalog.Change) error { return nil })
 }
 
 // DropDatabase removes all collections and views of a database.
@@ -102,16 +103,13 @@ func (s *Store) DropDatabase(db string) error {
 	if len(colls) == 0 {
 		return nil
 	}
-	err := s.dropAll(colls, func(newest *Collection) error {
+	check := func(newest *Collection) error {
 		if newest == nil || newest.DB != db {
 			return errSkip // dropped or moved away meanwhile
 		}
 		return nil
-	})
-	if err != nil {
-		return err
 	}
-	return s.catalog.Update(func(ch *catalog.Change) error {
+	return s.dropAll(colls, check, func(ch *catalog.Change) error {
 		return s.logCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
 	})
 }
@@ -119,24 +117,34 @@ func (s *Store) DropDatabase(db string) error {
 // errSkip is what the check of dropAll returns for a collection to leave as it is.
 var errSkip = errors.New("not to be dropped")
 
-// dropAll removes collections in one change. check is asked about the newest form of each, nil where it was dropped.
-func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) error) error {
-	slices.SortFunc(colls, func(a, b *Collection) int { return int(a.ID) - int(b.ID) })
-	var garbage []catalog.Range
-	err := s.change(colls, func(ch *catalog.Change) error {
-		garbage = garbage[:0]
+// dropAll removes collections in one change, with what last adds to it. check is asked about the newest form of each, nil where
+// it was dropped.
+func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) error, last func(*catalog.Change) error) error {
+	colls = byID(colls)
+	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		for _, c := range colls {
 			newest := c.shared.current.Load()
 			if err := check(newest); errors.Is(err, errSkip) {
 				continue
 			} else if err != nil {
-				return err
+				return nil, err
 			}
 			ch.Remove(newest.Collection)
 			if err := s.logDrop(ch, newest); err != nil {
-				return err
+				return nil, err
 			}
 			garbage = append(garbage, newest.ranges()...)
+		}
+		return garbage, last(ch)
+	})
+}
+
+// discard runs a change of existing collections that returns what no entry refers to after it, and deletes that.
+func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog.Range, error)) error {
+	var garbage []catalog.Range
+	err := s.change(colls, func(ch *catalog.Change) (err error) {
+		if garbage, err = fn(ch); err != nil {
+			return err
 		}
 		return remember(ch, garbage)
 	})
@@ -191,46 +199,35 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	if err := checkNew(db, name); err != nil {
 		return err
 	}
-	var garbage []catalog.Range
 	colls := []*Collection{c}
 	target := s.Lookup(db, name)
 	if target != nil && target.ID != c.ID {
 		colls = append(colls, target)
-		slices.SortFunc(colls, func(a, b *Collection) int { return int(a.ID) - int(b.ID) })
 	}
-	err := s.change(colls, func(ch *catalog.Change) error {
-		garbage = garbage[:0]
+	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		source := c.shared.current.Load()
 		if source == nil || source.Namespace() != c.Namespace() {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace())
+			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace())
 		}
 		if source.DB == db && source.Name == name {
-			return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 		}
 		old := ch.Lookup(db, name)
 		if old != nil {
 			if !dropTarget || target == nil || old.ID != target.ID {
-				return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
+				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 			}
 			ch.Remove(old)
 			garbage = old.Attached.(*Collection).ranges()
 		} else if err := s.catalog.CheckNewDatabase(db); err != nil {
-			return err
+			return nil, err
 		}
 		renamed := *source.Collection
 		renamed.DB, renamed.Name = db, name
 		ch.Remove(source.Collection)
 		ch.Put(&renamed)
-		if err := s.logRename(ch, source.Collection, &renamed, old); err != nil {
-			return err
-		}
-		return remember(ch, garbage)
+		return garbage, s.logRename(ch, source.Collection, &renamed, old)
 	})
-	if err != nil {
-		return err
-	}
-	s.sweep(garbage)
-	return nil
 }
 
 // SetOptions replaces a collection's options.
@@ -302,12 +299,10 @@ func (s *Store) dropUnbuilt(c *Collection, ids []uint32) error {
 }
 
 func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
-	var garbage []catalog.Range
-	err := s.change([]*Collection{c}, func(ch *catalog.Change) error {
-		garbage = garbage[:0]
+	return s.discard([]*Collection{c}, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		newest := c.shared.current.Load()
 		if newest == nil {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", c.Namespace())
+			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", c.Namespace())
 		}
 		entry := *newest.Collection
 		entry.Indexes = nil
@@ -318,20 +313,14 @@ func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
 			}
 			garbage = append(garbage, ix.ranges()...)
 			if err := s.logDropIndex(ch, &entry, ix); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if len(entry.Indexes) == len(newest.Indexes) {
-			return nil
+		if len(garbage) > 0 {
+			ch.Put(&entry)
 		}
-		ch.Put(&entry)
-		return remember(ch, garbage)
+		return garbage, nil
 	})
-	if err != nil {
-		return err
-	}
-	s.sweep(garbage)
-	return nil
 }
 
 // CreateIndexes builds indexes from specifications that were checked. Writers go on during the build; readers use the

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -259,7 +260,7 @@ func patternOf(key bsonx.Doc) index.Pattern {
 // change runs a change of the catalog that concerns existing collections: their writers are kept out while the change
 // is made durable and published.
 func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) error {
-	for _, c := range colls {
+	for _, c := range byID(colls) {
 		c.shared.gate.Lock()
 		defer c.shared.gate.Unlock()
 	}
@@ -286,6 +287,11 @@ func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) erro
 		}
 	}
 	return nil
+}
+
+// byID returns collections in the order in which their gates are taken.
+func byID(colls []*Collection) []*Collection {
+	return slices.SortedFunc(slices.Values(colls), func(a, b *Collection) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 func (s *Store) sweepGarbage() error {

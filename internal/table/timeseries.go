@@ -82,7 +82,7 @@ func (s *Store) withBuckets(c *Collection) []*Collection {
 
 // SetTimeseriesOptions replaces the options of a time-series collection, of its buckets too.
 func (s *Store) SetTimeseriesOptions(c *Collection, options bsonx.Doc) error {
-	return s.change(s.ordered(s.withBuckets(c)), func(ch *catalog.Change) error {
+	return s.change(s.withBuckets(c), func(ch *catalog.Change) error {
 		for _, half := range s.withBuckets(c) {
 			newest := half.shared.current.Load()
 			if newest == nil {
@@ -114,20 +114,18 @@ func (s *Store) RenameTimeseries(c *Collection, db, name string, dropTarget bool
 		return err
 	}
 	halves := s.withBuckets(c)
-	colls := append([]*Collection(nil), halves...)
+	colls := slices.Clone(halves)
 	if target := s.Lookup(db, name); target != nil {
 		if !dropTarget {
 			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 		}
 		colls = append(colls, s.withBuckets(target)...)
 	}
-	var garbage []catalog.Range
-	err := s.change(s.ordered(colls), func(ch *catalog.Change) error {
-		garbage = garbage[:0]
+	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		for i, old := range colls {
 			newest := old.shared.current.Load()
 			if newest == nil || newest.Namespace() != old.Namespace() {
-				return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s was dropped or renamed", old.Namespace())
+				return nil, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s was dropped or renamed", old.Namespace())
 			}
 			ch.Remove(newest.Collection)
 			if i >= len(halves) {
@@ -139,37 +137,17 @@ func (s *Store) RenameTimeseries(c *Collection, db, name string, dropTarget bool
 			if newest.Timeseries != nil {
 				renamed.Name = timeseries.BucketsName(name)
 			}
-			if old := ch.Lookup(db, renamed.Name); old != nil && !s.among(colls, old) {
-				return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
+			old := ch.Lookup(db, renamed.Name)
+			if old != nil && !slices.ContainsFunc(colls, func(c *Collection) bool { return c.ID == old.ID }) {
+				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 			}
 			ch.Put(&renamed)
 			if newest.Timeseries != nil {
-				if err := s.logRename(ch, newest.Collection, &renamed, ch.Lookup(db, renamed.Name)); err != nil {
-					return err
+				if err := s.logRename(ch, newest.Collection, &renamed, old); err != nil {
+					return nil, err
 				}
 			}
 		}
-		return remember(ch, garbage)
+		return garbage, nil
 	})
-	if err != nil {
-		return err
-	}
-	s.sweep(garbage)
-	return nil
-}
-
-func (*Store) among(colls []*Collection, e *catalog.Collection) bool {
-	for _, c := range colls {
-		if c.ID == e.ID {
-			return true
-		}
-	}
-	return false
-}
-
-// ordered returns collections in the order in which their gates are taken.
-func (*Store) ordered(colls []*Collection) []*Collection {
-	out := slices.Clone(colls)
-	slices.SortFunc(out, func(a, b *Collection) int { return int(a.ID) - int(b.ID) })
-	return out
 }

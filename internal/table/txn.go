@@ -285,8 +285,7 @@ func (t *Txn) lockGates() (unlock func(), err error) {
 	for _, c := range t.written {
 		written = append(written, c)
 	}
-	slices.SortFunc(written, func(a, b *Collection) int { return cmp.Compare(a.ID, b.ID) })
-	for _, c := range written {
+	for _, c := range byID(written) {
 		if !c.shared.lockShared() {
 			unlock()
 			return nil, storage.ErrConflict
