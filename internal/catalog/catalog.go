@@ -70,6 +70,9 @@ type Index struct {
 	Ready bool
 	// Enforced is true once a unique index that is being built refuses duplicates.
 	Enforced bool
+	// Filled is true once the index has entries. A complete index without is of a type that was not maintained when it was
+	// made. Ordinary indexes from before there was the mark have entries without it.
+	Filled bool
 }
 
 // NewIndex returns the entry that a specification describes. Its flags are read from spec.
@@ -90,7 +93,7 @@ func NewIndex(id uint32, spec bsonx.Doc) *Index {
 // the beginning.
 func NewIDIndex(id uint32) *Index {
 	ix := NewIndex(id, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
-	ix.Unique, ix.Ready, ix.Enforced = true, true, true
+	ix.Unique, ix.Ready, ix.Enforced, ix.Filled = true, true, true, true
 	return ix
 }
 

@@ -14,7 +14,8 @@
 //
 // The entries are stored as BSON documents under 0x02 'c' <collection id>, so that a rename changes one key:
 //
-//	0x02 'c' | collection id (4 bytes, big endian)  -> {db, name, uuid, kind, options, version, idIndex, indexes: […]}
+//	0x02 'c' | collection id (4 bytes, big endian)  -> {db, name, uuid, kind, options, version, idIndex,
+//	                                                   indexes: [{id, spec, ready, filled}]}
 //	0x02 'g' | first key of a range                 -> {end: first key after it}
 //	0x02 'n'                                        -> {next: next identifier}
 package catalog

@@ -45,6 +45,9 @@ func encodeEntry(c *Collection) []byte {
 		b.Int64("id", int64(ix.ID))
 		b.Doc("spec", ix.Spec)
 		b.Bool("ready", ix.Ready)
+		if ix.Filled {
+			b.Bool("filled", true)
+		}
 		b.End()
 	}
 	b.End()
@@ -122,6 +125,7 @@ func decodeIndex(v bsonx.Value) (*Index, error) {
 	ix := NewIndex(id, d)
 	ix.Ready = ready.Bool()
 	ix.Enforced = ix.Ready
+	ix.Filled = v.Doc().Lookup("filled").Truthy()
 	return ix, nil
 }
 

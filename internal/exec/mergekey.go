@@ -20,7 +20,7 @@ func EntryKey(sort index.Pattern) KeyFunc {
 					return nil, err
 				}
 				value, rest = rest[:size], rest[size:]
-				if f.Path != s.Path {
+				if !f.Holds(s.Path) {
 					continue
 				}
 				dst = append(dst, value...)

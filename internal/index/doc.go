@@ -18,5 +18,7 @@
 // ranges of keys are scanned (packages plan and exec), which documents a partial index covers (the caller decides), or
 // collations (the caller encodes collation keys).
 //
-// A new kind of index (hashed, text, geospatial) gets a generator of its own that fills Keys.
+// A kind of index (kind.go) is a Generator that fills Keys, and the Pattern of what stands in them, made by Compile from the
+// catalog's specification. To add one: a compiler in the table there. Whoever reads entries takes a Field of another kind than
+// Ordered for something that only those know who know the kind: see Field.Holds.
 package index

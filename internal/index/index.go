@@ -8,7 +8,12 @@ type Field struct {
 	Path string
 	// Desc is true where the pattern's value is negative.
 	Desc bool
+	// Kind tells what the field holds.
+	Kind Kind
 }
+
+// Holds reports whether the field holds the values at that path as they are, in their order.
+func (f Field) Holds(path string) bool { return f.Kind == Ordered && f.Path == path }
 
 // Pattern is an index key pattern in order.
 type Pattern []Field

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -96,22 +95,6 @@ func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 		out.cancel(start)
 	} else {
 		out.finish(start)
-	}
-	return true
-}
-
-// Unchanged reports whether two documents certainly have the same keys, by comparing the bytes of the top-level fields
-// that the pattern begins with. It is much cheaper than generating the keys.
-func (g *KeyGen) Unchanged(before, after bsonx.Doc) bool {
-	for i := range g.fields {
-		name := g.fields[i].parts[0]
-		if i > 0 && g.fields[i-1].parts[0] == name {
-			continue
-		}
-		a, b := before.Lookup(name), after.Lookup(name)
-		if a.Type != b.Type || !bytes.Equal(a.Data, b.Data) {
-			return false
-		}
 	}
 	return true
 }

@@ -31,7 +31,7 @@ func (a *access) tree() node {
 // being served by what stands outside of it.
 func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || !c.hasPath(x.fields[0].Path) || !cq.holds(x, c) {
+		if !cq.mayUse(x) || !c.bounds(x.fields[0]) || !cq.holds(x, c) {
 			continue
 		}
 		cq.assignments(x, c, func(asg assignment) bool {

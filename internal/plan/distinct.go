@@ -65,7 +65,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		if scan == nil || scan.index.ix == nil || scan.filter != nil {
 			continue
 		}
-		if scan.index.fields[0].Path == field && !scan.index.isMultikey() {
+		if scan.index.fields[0].Holds(field) && !scan.index.isMultikey() {
 			return newSolution(&distinctScan{scan: scan, fields: 1})
 		}
 	}
@@ -73,7 +73,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || x.ix == nil || x.fields[0].Path != field || x.isPartial || x.collation != nil {
+		if !cq.mayUse(x) || x.ix == nil || !x.fields[0].Holds(field) || x.isPartial || x.collation != nil {
 			continue
 		}
 		scan := x.scan()

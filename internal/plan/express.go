@@ -14,7 +14,7 @@ func (cq *canonical) expressPlan() *solution {
 	}
 	var best *indexInfo
 	for _, x := range cq.indexes {
-		if x.fields[0].Path != c.Path || x.isPartial || x.collation != nil || x.bits(0) != 0 && hasNumber(c.Path) {
+		if !x.fields[0].Holds(c.Path) || x.isPartial || x.collation != nil || x.bits(0) != 0 && hasNumber(c.Path) {
 			continue
 		}
 		if cq.q.Limit != 1 && !(x.unique && len(x.fields) == 1) {

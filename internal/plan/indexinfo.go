@@ -100,10 +100,10 @@ func (x *indexInfo) scan() *indexScan {
 	return scan
 }
 
-// fieldOf returns the position of a path in the key, or -1.
+// fieldOf returns the position of the field that holds the values at a path, or -1.
 func (x *indexInfo) fieldOf(path string) int {
 	for i, f := range x.fields {
-		if f.Path == path {
+		if f.Holds(path) {
 			return i
 		}
 	}

@@ -19,7 +19,7 @@ func (cq *canonical) provides(x *indexInfo, bounds []intervals) (backward, ok bo
 	direction := 0
 	for f := 0; f < len(x.fields) && len(rest) > 0; f++ {
 		field := x.fields[f]
-		if field.Path != rest[0].path {
+		if !field.Holds(rest[0].path) {
 			if bounds[f].isPoint() {
 				continue
 			}

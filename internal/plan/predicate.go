@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 )
 
 // predicate is a part of a conjunction that may bound an index field.
@@ -103,10 +104,10 @@ func (c *conjunction) split(n filter.Node) {
 	}
 }
 
-// hasPath reports whether a predicate is about a path.
-func (c *conjunction) hasPath(path string) bool {
+// bounds reports whether a predicate is about the values that a field holds.
+func (c *conjunction) bounds(f index.Field) bool {
 	for i := range c.predicates {
-		if c.predicates[i].path == path {
+		if f.Holds(c.predicates[i].path) {
 			return true
 		}
 	}

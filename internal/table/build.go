@@ -43,7 +43,33 @@ func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
 			return err
 		}
 	}
-	return s.setState(c, ids, func(ix *catalog.Index) { ix.Ready = true }, s.logCreateIndexes)
+	return s.setState(c, ids, markReady, s.logCreateIndexes)
+}
+
+// markReady makes an index one that has all entries which its type has.
+func markReady(ix *catalog.Index) {
+	ix.Ready, ix.Enforced, ix.Filled = true, true, index.IsMaintained(ix.Key)
+}
+
+// reopenUnfilled marks the indexes as not ready that are complete without entries, because their type was not maintained when
+// they were made. They are built with those whose build was interrupted.
+func (s *Store) reopenUnfilled() error {
+	for _, e := range s.catalog.All() {
+		var ids []uint32
+		for _, ix := range e.Indexes {
+			if ix.Ready && !ix.Filled && index.KindOf(ix.Key) != index.Ordered && index.IsMaintained(ix.Key) {
+				ids = append(ids, ix.ID)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		unready := func(ix *catalog.Index) { ix.Ready, ix.Enforced = false, false }
+		if err := s.setState(e.Attached.(*Collection), ids, unready, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setState changes indexes, and logs that with log, which may be nil.

@@ -245,7 +245,7 @@ func (s *Store) SetIndexSpec(c *Collection, name string, spec bsonx.Doc) error {
 		var old bsonx.Doc
 		err := replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
 			replaced := catalog.NewIndex(ix.ID, spec.Clone())
-			replaced.Ready, replaced.Enforced = ix.Ready, ix.Enforced
+			replaced.Ready, replaced.Enforced, replaced.Filled = ix.Ready, ix.Enforced, ix.Filled
 			old = ix.Spec
 			return replaced
 		})

@@ -61,6 +61,10 @@ func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOp
 		s.Close()
 		return nil, err
 	}
+	if err := s.reopenUnfilled(); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("indexes of kinds that are new: %w", err)
+	}
 	s.resumeBuilds()
 	return s, nil
 }
@@ -213,7 +217,11 @@ func collationOf(spec bsonx.Doc) (*collation.Collator, error) {
 }
 
 func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collation.Collator) (*Index, error) {
-	ix := &Index{Index: e, Pattern: patternOf(e.Key), Collation: co}
+	pattern, keygen, err := index.Compile(index.Spec{Key: e.Key, Sparse: e.Sparse, Collation: co, Options: e.Spec})
+	if err != nil {
+		return nil, err
+	}
+	ix := &Index{Index: e, Pattern: pattern, keygen: keygen, Collation: co}
 	if previous != nil {
 		for _, p := range previous.Indexes {
 			if p.ID == e.ID {
@@ -237,24 +245,7 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collatio
 		}
 		ix.Partial = partial
 	}
-	if ix.Pattern != nil {
-		ix.keygen = index.NewKeyGen(ix.Pattern, e.Sparse, ix.Collation)
-	}
 	return ix, nil
-}
-
-// patternOf reads a key specification whose values were checked when the index was created. It is nil for types of
-// index that are only stored: text, geospatial, hashed and wildcard.
-func patternOf(key bsonx.Doc) index.Pattern {
-	var p index.Pattern
-	for it := key.Iter(); it.Next(); {
-		if it.Value().Type == bsonx.TypeString || strings.HasSuffix(string(it.Key()), "$**") {
-			return nil
-		}
-		f, _ := it.Value().AsFloat64()
-		p = append(p, index.Field{Path: string(it.Key()), Desc: f < 0})
-	}
-	return p
 }
 
 // change runs a change of the catalog that concerns existing collections: their writers are kept out while the change

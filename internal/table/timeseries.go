@@ -38,7 +38,7 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 		buckets = newEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, clustered.Bytes())
 		for _, spec := range indexes {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
-			ix.Ready, ix.Enforced = true, true
+			markReady(ix)
 			buckets.Indexes = append(buckets.Indexes, ix)
 		}
 		ch.Put(buckets)

@@ -139,7 +139,7 @@ func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 	entry.Indexes = slices.Clone(entry.Indexes)
 	for _, spec := range specs {
 		ix := catalog.NewIndex(t.store.catalog.NewID(), spec.Clone())
-		ix.Ready, ix.Enforced = true, true
+		markReady(ix)
 		entry.Indexes = append(entry.Indexes, ix)
 	}
 	changed, err := t.attach(&entry, c.Collection)

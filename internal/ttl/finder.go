@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -38,7 +39,7 @@ func indexFinder(store *table.Store, writes *write.Executor) Finder {
 			if !ix.Ready || !after.Type.IsNumber() {
 				continue
 			}
-			if len(ix.Pattern) != 1 {
+			if len(ix.Pattern) != 1 || ix.Pattern[0].Kind != index.Ordered {
 				invalid++
 				continue
 			}
