@@ -221,6 +221,9 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 			if err != nil || t.Index > s.skip.Index || t.Index == s.skip.Index && t.FromInvalidate && !s.skip.FromInvalidate {
 				break
 			}
+			if s.skip.Fragment > 0 && t.sameEvent(s.skip) {
+				break // the Splitter knows what of it was seen
+			}
 			n++
 		}
 		s.pending = s.pending[n:]

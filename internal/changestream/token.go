@@ -2,6 +2,7 @@ package changestream
 
 import (
 	"encoding/hex"
+	"math"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -27,6 +28,13 @@ type Token struct {
 	Index int32
 	// FromInvalidate says that it is the token of an invalidate event, behind that of the event that caused it.
 	FromInvalidate bool
+	// Fragment is the number of a part of an event that was split, 0 for an event.
+	Fragment int32
+}
+
+// sameEvent reports whether two tokens are of one event, or of parts of it.
+func (t *Token) sameEvent(u *Token) bool {
+	return t.Stamp == u.Stamp && t.kind == u.kind && t.Index == u.Index && t.FromInvalidate == u.FromInvalidate
 }
 
 // Doc returns the document that clients see: {_data: hexadecimal}. what identifies the event: its type and document.
@@ -45,6 +53,12 @@ func (t Token) Doc(what bsonx.Value) bsonx.Doc {
 // HighWater returns the token that stands behind everything up to a stamp.
 func HighWater(stamp storage.Stamp) bsonx.Doc { return Token{Stamp: stamp}.Doc(bsonx.Missing) }
 
+// fragmentToken returns the token of a part of an event.
+func fragmentToken(event bsonx.Doc, number int) bsonx.Doc {
+	key := keystring.Append(nil, bsonx.Int32(int32(number)), false)
+	return bsonx.NewDoc("_data", event.Lookup("_data").Str()+strings.ToUpper(hex.EncodeToString(key)))
+}
+
 // parseToken reads the token in a document that a client sent.
 func parseToken(doc bsonx.Doc) (Token, error) {
 	var t Token
@@ -56,13 +70,16 @@ func parseToken(doc bsonx.Doc) (Token, error) {
 	if err != nil {
 		return t, badToken()
 	}
-	values := make([]bsonx.Value, 5)
-	for i := range values {
+	values := make([]bsonx.Value, 0, 7)
+	for len(key) > 0 && len(values) < cap(values) {
 		v, n, _, err := keystring.Decode(nil, key, false, nil)
 		if err != nil {
 			return t, badToken()
 		}
-		values[i], key = v, key[n:]
+		values, key = append(values, v), key[n:]
+	}
+	if len(values) < 5 {
+		return t, badToken()
 	}
 	kind, kindOK := values[2].AsExactInt64()
 	index, indexOK := values[3].AsExactInt64()
@@ -70,7 +87,15 @@ func parseToken(doc bsonx.Doc) (Token, error) {
 		return t, badToken()
 	}
 	seconds, number := values[0].Timestamp()
-	return Token{Stamp: storage.NewStamp(seconds, number), kind: int32(kind), Index: int32(index), FromInvalidate: values[4].Bool()}, nil
+	t = Token{Stamp: storage.NewStamp(seconds, number), kind: int32(kind), Index: int32(index), FromInvalidate: values[4].Bool()}
+	if len(values) > 6 {
+		n, ok := values[6].AsExactInt64()
+		if !ok || n < 1 || n > math.MaxInt32 {
+			return t, badToken()
+		}
+		t.Fragment = int32(n)
+	}
+	return t, nil
 }
 
 func badToken() error {

@@ -29,11 +29,19 @@ func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, ar
 	if err != nil {
 		return err
 	}
+	if !parsed.SplitsLargeEvents() {
+		if err := spec.CheckFragment(); err != nil {
+			return err
+		}
+	}
 	stream, err := changestream.Open(r.Service.Store, changeDocuments{r.Service, sc.now}, spec, scope)
 	if err != nil {
 		return err
 	}
 	src := &changeSource{Source: parsed.Run(stream, &pipeline.Env{}), stream: stream}
+	if parsed.SplitsLargeEvents() {
+		src.splitter = changestream.NewSplitter(spec)
+	}
 	if name == "" {
 		name = noCollection
 	}
@@ -68,36 +76,68 @@ func (r *Request) changeScope(name string, spec *changestream.Spec) (changestrea
 type changeSource struct {
 	pipeline.Source
 	stream *changestream.Stream
-	// last and before are the tokens of the last two events that Next has returned.
-	last, before bsonx.Doc
+	// splitter, where not nil, splits large events; fragments are those of the last event that are left.
+	splitter  *changestream.Splitter
+	fragments []bsonx.Doc
+	// event is the token of the last event; last and before are those of the last two documents that Next has returned.
+	event, last, before bsonx.Doc
 }
 
 // Next implements session.Source.
 func (s *changeSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	doc, err := s.Source.Next(ctx)
-	if err != nil || doc == nil {
-		return nil, err
+	for len(s.fragments) == 0 {
+		doc, err := s.Source.Next(ctx)
+		if err != nil || doc == nil {
+			return nil, err
+		}
+		s.event = s.stream.LastToken()
+		if id := doc.Lookup("_id"); id.Type != bsonx.TypeDocument || !id.Doc().Equal(s.event) {
+			return nil, errTokenChanged(s.event, id)
+		}
+		whole := true
+		if s.splitter != nil {
+			if s.fragments, whole, err = s.splitter.Split(doc); err != nil {
+				return nil, err
+			}
+		}
+		if !whole {
+			continue // it may be that the client has all of the fragments
+		}
+		if err := doc.CheckResult(); err != nil {
+			return nil, err
+		}
+		s.before, s.last = s.last, s.event
+		return doc, nil
 	}
-	token := s.stream.LastToken()
-	if id := doc.Lookup("_id"); id.Type != bsonx.TypeDocument || !id.Doc().Equal(token) {
-		return nil, mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the "+
-			"pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that point. Only transformations that retain the "+
-			"unmodified _id field are allowed. Expected: %s but found: %s",
-			bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", token))), bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", id))))
-	}
-	s.before, s.last = s.last, token
+	doc := s.fragments[0]
+	s.fragments = s.fragments[1:]
+	s.before, s.last = s.last, doc.Lookup("_id").Doc()
 	return doc, nil
 }
 
-// token returns the token of a batch; stashed says that the last event is not in it.
-func (s *changeSource) token(stashed bool) bsonx.Doc {
-	if stashed {
-		return s.before
-	}
-	return s.stream.BatchToken()
+func errTokenChanged(token bsonx.Doc, id bsonx.Value) error {
+	return mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the "+
+		"pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that point. Only transformations that retain the "+
+		"unmodified _id field are allowed. Expected: %s but found: %s",
+		bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", token))), bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", id))))
 }
 
-func (s *changeSource) done() bool { return s.stream.Ended() }
+// token returns the token of a batch; stashed says that the last document is not in it.
+func (s *changeSource) token(stashed bool) bsonx.Doc {
+	switch {
+	case stashed:
+		return s.before
+	case len(s.fragments) > 0:
+		return s.last
+	}
+	token := s.stream.BatchToken()
+	if token.Equal(s.event) {
+		return s.last // which may be that of its last fragment
+	}
+	return token
+}
+
+func (s *changeSource) done() bool { return len(s.fragments) == 0 && s.stream.Ended() }
 
 func (s *changeSource) news() <-chan struct{} { return s.stream.Arrival() }
 

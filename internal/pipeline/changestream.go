@@ -5,9 +5,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-const changeStreamStage = "$changeStream"
+const (
+	changeStreamStage = "$changeStream"
+	splitStage        = "$changeStreamSplitLargeEvent"
+)
 
-// changeStream stands for the events that the pipeline is run over; who runs it makes them.
+// changeStream stands for the events that the pipeline is run over, and for the parts of them at its end; who runs it makes them.
 type changeStream struct{}
 
 func (changeStream) open(src Source, _ *Env) Source { return src }
@@ -17,6 +20,18 @@ func parseChangeStream(arg bsonx.Value, _ Options) ([]stage, error) {
 		return nil, mongoerr.New(6188500, "$changeStream must take a nested object but found: %s", bsonx.FormatShell(arg))
 	}
 	return []stage{changeStream{}}, nil
+}
+
+func parseSplitLargeEvent(arg bsonx.Value, _ Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
+		return nil, mongoerr.New(7182800, "%s spec should be an empty object", splitStage)
+	}
+	return []stage{changeStream{}}, nil
+}
+
+// SplitsLargeEvents reports whether the events of a change stream are to be split. Who runs the pipeline does it.
+func (p *Pipeline) SplitsLargeEvents() bool {
+	return len(p.steps) > 0 && p.steps[len(p.steps)-1].name == splitStage
 }
 
 // IsChangeStream reports whether an array of stages begins with a change stream, and returns what that asks for.
@@ -30,7 +45,7 @@ func IsChangeStream(stages bsonx.Value) (arg bsonx.Value, ok bool) {
 // inChangeStream reports whether a stage may follow $changeStream: it takes one event and gives one or none.
 func inChangeStream(name string) bool {
 	switch name {
-	case changeStreamStage, "$changeStreamSplitLargeEvent", "$addFields", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set", "$unset":
+	case changeStreamStage, splitStage, "$addFields", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set", "$unset":
 		return true
 	default:
 		return false

@@ -51,6 +51,9 @@ func checkPlaces(stages bsonx.Doc, top Top, inside parent) error {
 	i := 0
 	for it := stages.Iter(); it.Next(); i++ {
 		name := string(it.Value().Doc().First().Key)
+		if name == splitStage && !changes && inside&inFacet == 0 {
+			return mongoerr.New(mongoerr.IllegalOperation, "%s can only be used in a $changeStream pipeline", name)
+		}
 		if err := checkInside(name, inside); err != nil {
 			return err
 		}
@@ -60,6 +63,9 @@ func checkPlaces(stages bsonx.Doc, top Top, inside parent) error {
 		if isInitial(name) && i > 0 {
 			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
 		}
+		if name == splitStage && i < n-1 {
+			return mongoerr.New(7182802, "%s must be the last stage in the pipeline", name)
+		}
 		if isWriter(name) && i < n-1 {
 			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
 		}
@@ -68,7 +74,7 @@ func checkPlaces(stages bsonx.Doc, top Top, inside parent) error {
 }
 
 func checkInside(name string, inside parent) error {
-	never := isWriter(name) || name == "$changeStream"
+	never := isWriter(name) || name == changeStreamStage || name == splitStage
 	switch {
 	case never && inside&inLookup != 0:
 		return mongoerr.New(51047, "%s is not allowed within a $lookup's sub-pipeline", name)

@@ -38,6 +38,7 @@ func supported() []definition {
 		{name: "$bucket", parse: parseBucket},
 		{name: "$bucketAuto", parse: parseBucketAuto},
 		{name: "$changeStream", parse: parseChangeStream},
+		{name: splitStage, parse: parseSplitLargeEvent},
 		{name: "$collStats", parse: parseCollStats},
 		{name: "$count", parse: parseCount},
 		{name: "$currentOp", parse: parseCurrentOp},
@@ -75,7 +76,6 @@ func supported() []definition {
 
 func known() []definition {
 	names := []string{
-		"$changeStreamSplitLargeEvent",
 		"$geoNear", "$listSampledQueries",
 		"$querySettings", "$queryStats",
 	}

@@ -1,0 +1,127 @@
+package changestream
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// maxEvent is the largest event that is not split; the rest of a result is for the token of the batch.
+const maxEvent = bsonx.MaxResultBytes - 8<<10
+
+// Splitter does the work of $changeStreamSplitLargeEvent: events that are too large for a result become several, each with some
+// of the fields.
+type Splitter struct {
+	// after is the token of a fragment behind which the stream goes on, nil once the stream is beyond its event.
+	after *Token
+}
+
+// NewSplitter returns the Splitter of a stream with that argument.
+func NewSplitter(spec *Spec) *Splitter {
+	s := &Splitter{}
+	if spec.After != nil && spec.After.Fragment > 0 {
+		s.after = spec.After
+	}
+	return s
+}
+
+// CheckFragment refuses to go on behind a fragment without a Splitter.
+func (s *Spec) CheckFragment() error {
+	if s.After != nil && s.After.Fragment > 0 {
+		return mongoerr.New(mongoerr.ChangeStreamFatalError,
+			"To resume from a split event, the $changeStream pipeline must include a $changeStreamSplitLargeEvent stage")
+	}
+	return nil
+}
+
+// Split returns the fragments of an event that its client has not seen yet. whole says that it need not be split: it is to be
+// passed on as it is. The event's _id is its token.
+func (s *Splitter) Split(event bsonx.Doc) (fragments []bsonx.Doc, whole bool, err error) {
+	id := event.Lookup("_id").Doc()
+	size := len(event) + len(id)
+	skip, err := s.seen(id, size)
+	if err != nil {
+		return nil, false, err
+	}
+	if size+len(id) <= maxEvent {
+		return nil, true, nil
+	}
+	fragments, err = split(event, id, maxEvent-len(id))
+	if err != nil {
+		return nil, false, err
+	}
+	if skip > len(fragments) {
+		return nil, false, mongoerr.New(mongoerr.ChangeStreamFatalError, "Attempted to resume from a split event, but the resumed stream "+
+			"produced a different split. Ensure that the pipeline used to resume is the same as the original")
+	}
+	return fragments[skip:], false, nil
+}
+
+// seen returns how many fragments of an event the client has.
+func (s *Splitter) seen(id bsonx.Doc, size int) (int, error) {
+	if s.after == nil {
+		return 0, nil
+	}
+	after := s.after
+	s.after = nil
+	if t, err := parseToken(id); err != nil || !t.sameEvent(after) {
+		return 0, err
+	}
+	if size+len(id) <= maxEvent {
+		return 0, mongoerr.New(mongoerr.ChangeStreamFatalError,
+			"Attempted to resume from a split event fragment, but the event in the resumed stream was not large enough to be split")
+	}
+	return int(after.Fragment), nil
+}
+
+// split puts the fields of an event into fragments of at most limit bytes, the smallest fields first, so that the first fragment
+// says most about the event.
+func split(event, id bsonx.Doc, limit int) ([]bsonx.Doc, error) {
+	var fields []bsonx.Elem
+	for it := event.Iter(); it.Next(); {
+		if string(it.Key()) != "_id" {
+			fields = append(fields, it.Elem())
+		}
+	}
+	slices.SortStableFunc(fields, func(a, b bsonx.Elem) int {
+		return cmp.Or(cmp.Compare(fieldSize(a), fieldSize(b)), cmp.Compare(string(a.Key), string(b.Key)))
+	})
+	var groups [][]bsonx.Elem
+	frame := len(fragment(fragmentToken(id, len(fields)), 1, 1, nil))
+	size := limit + 1
+	for _, f := range fields {
+		if n := fieldSize(f); size+n > limit {
+			groups, size = append(groups, nil), frame
+		}
+		size += fieldSize(f)
+		if size > limit {
+			return nil, mongoerr.New(7182500, "Splitting change event failed: fragment size %d is greater than maximum allowed fragment size %d", size, limit)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], f)
+	}
+	out := make([]bsonx.Doc, len(groups))
+	for i, g := range groups {
+		out[i] = fragment(fragmentToken(id, i+1), i+1, len(groups), g)
+	}
+	return out, nil
+}
+
+// fieldSize is what a field takes in a document: its type, its name with a zero, and its value.
+func fieldSize(e bsonx.Elem) int { return 2 + len(e.Key) + len(e.Value.Data) }
+
+func fragment(id bsonx.Doc, number, of int, fields []bsonx.Elem) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Doc("_id", id)
+	b.StartDocField("splitEvent")
+	b.Int32("fragment", int32(number))
+	b.Int32("of", int32(of))
+	b.End()
+	for _, f := range fields {
+		b.ValueBytes(f.Key, f.Value)
+	}
+	b.End()
+	return b.Bytes()
+}
