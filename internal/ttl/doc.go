@@ -2,12 +2,10 @@
 //
 // Concepts:
 //
-//   - A Target is a set of documents with a common rule of expiry: those of a TTL index, of a clustered collection with
-//     expireAfterSeconds, or what another kind of collection has of that sort.
-//   - A Finder tells which targets a collection has. The package brings one for indexes and clustered collections; New takes
-//     others.
-//   - A pass removes everything that had expired when it began. It consists of sub-passes, in each of which every target has
-//     its turn: a large one does not hold up the others.
+//   - A target is a set of documents with a common rule of expiry: those of a TTL index, of a clustered collection with
+//     expireAfterSeconds, or the buckets of a time-series collection.
+//   - A pass removes everything that had expired when it began. It consists of sub-passes, in each of which every target goes
+//     on from where it was for a while: a large one does not hold up the others.
 //
 // Invariants:
 //
@@ -17,5 +15,5 @@
 //     someone else holds is left for the next pass. No writer waits for the monitor longer than one deletion takes.
 //  3. Between two batches the monitor rests as long as the batch took: it takes at most half of a processor.
 //
-// To let another kind of collection expire, give New a Finder that returns a Target with a Delete of its own.
+// To let another kind of collection expire, add a method beside ofIndexes and ofBuckets.
 package ttl

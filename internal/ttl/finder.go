@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -17,41 +16,38 @@ import (
 // lockPatience is how long a deletion waits for a record that someone else holds.
 const lockPatience = 20 * time.Millisecond
 
-// indexFinder finds the TTL indexes and the clustered collections with expireAfterSeconds.
-func indexFinder(store *table.Store, writes *write.Executor) Finder {
-	return func(c *table.Collection, now time.Time) (targets []Target, invalid int, err error) {
-		if c.Kind != catalog.KindCollection || c.Timeseries != nil {
-			return nil, 0, nil
-		}
-		add := func(name string, s *scan) {
-			s.store, s.writes, s.coll, s.first = store, writes, c, bsonx.Date(math.MinInt64)
-			targets = append(targets, Target{Coll: c, Name: name, Delete: s.delete})
-		}
-		if after := c.Options.Lookup("expireAfterSeconds"); after.Type.IsNumber() && !c.Options.Lookup("clusteredIndex").IsMissing() {
-			limit := cutoff(now, after)
-			add("_id", &scan{limit: limit, match: func(doc bsonx.Doc) (bool, error) {
-				id := doc.Lookup("_id")
-				return id.Type == bsonx.TypeDate && id.Int64() <= limit.Int64(), nil
-			}})
-		}
-		for _, ix := range c.Indexes {
-			after := ix.Spec.Lookup("expireAfterSeconds")
-			if !ix.Ready || !after.Type.IsNumber() {
-				continue
-			}
-			if len(ix.Pattern) != 1 || ix.Pattern[0].Kind != index.Ordered {
-				invalid++
-				continue
-			}
-			limit := cutoff(now, after)
-			match, err := expired(ix, limit)
-			if err != nil {
-				return targets, invalid, err
-			}
-			add(ix.Name, &scan{ix: ix, limit: limit, match: match})
-		}
-		return targets, invalid, nil
+// ofIndexes returns the targets of a collection: its TTL indexes, and the collection itself where it is clustered with
+// expireAfterSeconds.
+func (m *Monitor) ofIndexes(c *table.Collection, now time.Time) (targets []*target, err error) {
+	add := func(name string, ix *table.Index, limit bsonx.Value, match func(bsonx.Doc) (bool, error)) {
+		targets = append(targets, &target{name: name, scan: scan{
+			store: m.store, writes: m.writes, coll: c, ix: ix, first: bsonx.Date(math.MinInt64), limit: limit, match: match,
+		}})
 	}
+	if after := c.Options.Lookup("expireAfterSeconds"); after.Type.IsNumber() && !c.Options.Lookup("clusteredIndex").IsMissing() {
+		limit := cutoff(now, after)
+		add("_id", nil, limit, func(doc bsonx.Doc) (bool, error) {
+			id := doc.Lookup("_id")
+			return id.Type == bsonx.TypeDate && id.Int64() <= limit.Int64(), nil
+		})
+	}
+	for _, ix := range c.Indexes {
+		after := ix.Spec.Lookup("expireAfterSeconds")
+		if !ix.Ready || !after.Type.IsNumber() {
+			continue
+		}
+		if len(ix.Pattern) != 1 || ix.Pattern[0].Kind != index.Ordered {
+			m.invalid.Add(1)
+			continue
+		}
+		limit := cutoff(now, after)
+		match, err := expired(ix, limit)
+		if err != nil {
+			return targets, err
+		}
+		add(ix.Name, ix, limit, match)
+	}
+	return targets, nil
 }
 
 // cutoff returns the latest date that has expired.
@@ -88,7 +84,8 @@ type scan struct {
 	next   []byte
 }
 
-// delete is a Target's Delete.
+// delete removes expired ones among the next limit documents and returns how many. more is false when it has come to the end. It
+// fails with table.ErrDropped where the rule is not in force any more.
 func (s *scan) delete(ctx context.Context, limit int) (deleted int, more bool, err error) {
 	keys, next, err := s.store.KeysBetween(s.coll, s.ix, s.first, s.limit, s.next, limit)
 	if err != nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -18,26 +20,19 @@ const DefaultSleep = 60 * time.Second
 const (
 	// batchDocs is how many records a target looks at before the monitor rests and looks at the time.
 	batchDocs = 128
-	// turnDocs and turnTime bound a target's turn in a sub-pass, as mongod's ttlIndexDeleteTargetDocs and
+	// maxTurnDocs and turnTime bound a target's turn in a sub-pass, as mongod's ttlIndexDeleteTargetDocs and
 	// ttlIndexDeleteTargetTimeMS do.
-	turnDocs = 50_000
-	turnTime = time.Second
+	maxTurnDocs = 50_000
+	turnTime    = time.Second
 	// maxRest bounds the rest after a batch.
 	maxRest = 100 * time.Millisecond
 )
 
-// Target is a set of documents of one collection that expire.
-type Target struct {
-	Coll *table.Collection
-	// Name tells what the rule belongs to, for the log: the name of an index.
-	Name string
-	// Delete removes expired ones among the next limit documents and returns how many. more is false when it has come to the
-	// end. It fails with table.ErrDropped where the rule is not in force any more.
-	Delete func(ctx context.Context, limit int) (deleted int, more bool, err error)
+// target is a set of documents of one collection that expire, and how far a pass has come in it.
+type target struct {
+	scan
+	name string // of the index that the rule belongs to, for the log
 }
-
-// Finder returns the targets of a collection. invalid is the number of rules that cannot be carried out.
-type Finder func(c *table.Collection, now time.Time) (targets []Target, invalid int, err error)
 
 // Guard lets a batch begin; leave ends it.
 type Guard func(ctx context.Context) (leave func(), err error)
@@ -48,11 +43,13 @@ type Stats struct{ Deleted, Passes, SubPasses, Invalid int64 }
 // Monitor removes expired documents. Its methods are safe for concurrent use, but for Pass and Run, of which one runs at a
 // time.
 type Monitor struct {
-	store   *table.Store
-	clock   clock.Clock
-	log     *slog.Logger
-	finders []Finder
-	guard   Guard
+	store  *table.Store
+	writes *write.Executor
+	clock  clock.Clock
+	log    *slog.Logger
+	guard  Guard
+	// turnDocs is how many records a target looks at in one turn.
+	turnDocs int
 
 	sleep    atomic.Int64 // seconds
 	disabled atomic.Bool
@@ -61,10 +58,9 @@ type Monitor struct {
 	deleted, passes, subPasses, invalid atomic.Int64
 }
 
-// New returns a monitor of a store. The finders are asked beside the one for indexes and clustered collections.
-func New(store *table.Store, writes *write.Executor, c clock.Clock, log *slog.Logger, finders ...Finder) *Monitor {
-	m := &Monitor{store: store, clock: c, log: log, changed: make(chan struct{}, 1)}
-	m.finders = append([]Finder{indexFinder(store, writes), bucketFinder(store, writes)}, finders...)
+// New returns a monitor of a store.
+func New(store *table.Store, writes *write.Executor, c clock.Clock, log *slog.Logger) *Monitor {
+	m := &Monitor{store: store, writes: writes, clock: c, log: log, turnDocs: maxTurnDocs, changed: make(chan struct{}, 1)}
 	m.sleep.Store(int64(DefaultSleep / time.Second))
 	return m
 }
@@ -112,67 +108,62 @@ func (m *Monitor) Pass(ctx context.Context) {
 	if m.disabled.Load() {
 		return
 	}
-	now := m.clock.Now()
-	for more := true; more && ctx.Err() == nil && !m.disabled.Load(); {
-		more = m.subPass(ctx, now)
+	for targets := m.targets(m.clock.Now()); ; {
+		m.subPasses.Add(1)
+		targets = slices.DeleteFunc(targets, func(t *target) bool { return !m.turn(ctx, t) })
+		if len(targets) == 0 {
+			break
+		}
 	}
 	m.passes.Add(1)
 }
 
-// subPass gives each target its turn and reports whether one of them has more to remove.
-func (m *Monitor) subPass(ctx context.Context, now time.Time) (more bool) {
-	m.subPasses.Add(1)
+// targets returns those of all collections.
+func (m *Monitor) targets(now time.Time) (out []*target) {
 	for _, entry := range m.store.Catalog().All() {
 		c, ok := entry.Attached.(*table.Collection)
-		if !ok {
+		if !ok || c.Kind != catalog.KindCollection {
 			continue
 		}
-		for _, find := range m.finders {
-			targets, invalid, err := find(c, now)
-			m.invalid.Add(int64(invalid))
-			if err != nil {
-				m.report(c, "", err)
-			}
-			for i := range targets {
-				if ctx.Err() != nil || m.disabled.Load() {
-					return false
-				}
-				again, err := m.turn(ctx, &targets[i])
-				if err != nil {
-					m.report(c, targets[i].Name, err)
-				}
-				more = more || again
-			}
+		find := m.ofIndexes
+		if c.Timeseries != nil {
+			find = m.ofBuckets
 		}
+		targets, err := find(c, now)
+		if err != nil {
+			m.report(c, "", err)
+		}
+		out = append(out, targets...)
 	}
-	return more
+	return out
 }
 
-// turn removes documents of a target for a while and reports whether there are more.
-func (m *Monitor) turn(ctx context.Context, t *Target) (more bool, err error) {
+// turn removes documents of a target for a while and reports whether there may be more.
+func (m *Monitor) turn(ctx context.Context, t *target) (more bool) {
 	begin := m.clock.Now()
-	for seen := 0; seen < turnDocs; seen += batchDocs {
+	for seen := 0; seen < m.turnDocs; seen += batchDocs {
+		if ctx.Err() != nil || m.disabled.Load() {
+			return false
+		}
 		start := m.clock.Now()
 		n, more, err := m.batch(ctx, t)
 		m.deleted.Add(int64(n))
-		if errors.Is(err, table.ErrDropped) {
-			return false, nil // the next pass knows the rule that is in force
+		if err != nil && !errors.Is(err, table.ErrDropped) { // else the next pass knows the rule that is in force
+			m.report(t.coll, t.name, err)
 		}
-		if err != nil || !more || m.disabled.Load() {
-			return false, err
+		if err != nil || !more {
+			return false
 		}
 		end := m.clock.Now()
 		if end.Sub(begin) > turnTime {
-			return true, nil
+			return true
 		}
-		if !rest(ctx, min(end.Sub(start), maxRest)) {
-			return false, nil
-		}
+		rest(ctx, min(end.Sub(start), maxRest))
 	}
-	return true, nil
+	return true
 }
 
-func (m *Monitor) batch(ctx context.Context, t *Target) (deleted int, more bool, err error) {
+func (m *Monitor) batch(ctx context.Context, t *target) (deleted int, more bool, err error) {
 	if m.guard != nil {
 		leave, err := m.guard(ctx)
 		if err != nil {
@@ -180,21 +171,19 @@ func (m *Monitor) batch(ctx context.Context, t *Target) (deleted int, more bool,
 		}
 		defer leave()
 	}
-	return t.Delete(ctx, batchDocs)
+	return t.delete(ctx, batchDocs)
 }
 
-// rest waits for d and reports whether ctx goes on.
-func rest(ctx context.Context, d time.Duration) bool {
+// rest waits for d, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
 	if d <= 0 {
-		return ctx.Err() == nil
+		return
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
 

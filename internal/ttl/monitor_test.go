@@ -2,7 +2,6 @@ package ttl_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ type fixture struct {
 	monitor *ttl.Monitor
 }
 
-func newFixture(t *testing.T, options bsonx.Doc, finders ...ttl.Finder) *fixture {
+func newFixture(t *testing.T, options bsonx.Doc) *fixture {
 	t.Helper()
 	store, err := table.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -46,7 +45,7 @@ func newFixture(t *testing.T, options bsonx.Doc, finders ...ttl.Finder) *fixture
 		t.Fatal(err)
 	}
 	writes := write.New(store, plan.New(plan.Options{}))
-	m := ttl.New(store, writes, clock.Fixed(now), slog.New(slog.DiscardHandler), finders...)
+	m := ttl.New(store, writes, clock.Fixed(now), slog.New(slog.DiscardHandler))
 	return &fixture{T: t, store: store, writes: writes, coll: c, monitor: m}
 }
 
@@ -234,27 +233,26 @@ func TestHeldRecord(t *testing.T) {
 	f.pass("1")
 }
 
-// TestPlugged has a finder of another kind of documents beside the own one, and one that fails.
-func TestPlugged(t *testing.T) {
+// TestTurns removes what several targets have, by turns that are shorter than a target is long.
+func TestTurns(t *testing.T) {
 	t.Parallel()
-	left := 300
-	f := newFixture(t, nil, func(c *table.Collection, _ time.Time) ([]ttl.Target, int, error) {
-		return []ttl.Target{{Coll: c, Name: "other", Delete: func(_ context.Context, limit int) (int, bool, error) {
-			n := min(limit, left)
-			left -= n
-			return n, left > 0, nil
-		}}, {Coll: c, Name: "broken", Delete: func(context.Context, int) (int, bool, error) {
-			return 0, false, fmt.Errorf("broken")
-		}}}, 1, nil
-	})
-	f.index(spec(bsonx.NewDoc("at", 1), "expireAfterSeconds", 100))
-	f.insert(bsonx.NewDoc("_id", 1, "at", ago(150)))
+	f := newFixture(t, nil)
+	f.monitor.SetTurn(200)
+	for _, path := range []string{"a", "b"} {
+		f.index(bsonx.NewDoc("v", 2, "key", bsonx.NewDoc(path, 1), "name", path, "expireAfterSeconds", 100))
+	}
+	var docs []bsonx.Doc
+	for i := range int64(1000) {
+		docs = append(docs, bsonx.NewDoc("_id", i, "a", ago(1000-i/10)))
+	}
+	f.insert(docs...)
+	f.insert(bsonx.NewDoc("_id", "b", "b", ago(150)))
 	f.pass("")
-	if got, want := f.monitor.Stats(), (ttl.Stats{Deleted: 301, Passes: 1, SubPasses: 1, Invalid: 1}); got != want {
+	if got, want := f.monitor.Stats(), (ttl.Stats{Deleted: 1001, Passes: 1, SubPasses: 4}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	f.monitor.SetEnabled(false)
-	f.insert(bsonx.NewDoc("_id", 2, "at", ago(150)))
+	f.insert(bsonx.NewDoc("_id", 2, "a", ago(150)))
 	f.pass("2")
 }
 

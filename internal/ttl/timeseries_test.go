@@ -1,10 +1,13 @@
 package ttl_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/timeseries"
+	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
 // TestSeries removes whole buckets: of a collection's rule when the window and the last measurement are over, of an index those
@@ -49,5 +52,30 @@ func TestSeries(t *testing.T) {
 	// Eight windows are not older than eight hours; of "short" those of this hour, and one of the future.
 	if left["long"] != 16 || left["short"] != 3 {
 		t.Errorf("measurements left: %v", left)
+	}
+}
+
+// TestSparseSeries comes to the few buckets that have expired behind many that have not, and to its end.
+func TestSparseSeries(t *testing.T) {
+	spec := bsonx.NewDoc("timeField", "t", "metaField", "m", "granularity", "seconds", "bucketMaxSpanSeconds", 3600)
+	rule := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("control.min.t", 1, "control.max.t", 1), "name", "rule",
+		"partialFilterExpression", bsonx.NewDoc("meta", "short"),
+		"originalSpec", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", 1), "name", "rule", "expireAfterSeconds", 100))
+	f := newFixture(t, bsonx.Empty)
+	f.monitor.SetTurn(128)
+	buckets, err := f.store.CreateTimeseries("db", "series", bsonx.NewDoc("timeseries", spec), rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.coll = buckets
+	for meta := range 300 {
+		f.insert(bsonx.NewDoc("t", ago(50*3600), "m", meta))
+	}
+	f.insert(bsonx.NewDoc("t", ago(10*3600), "m", "short"))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	f.monitor.Pass(ctx)
+	if got, want := f.monitor.Stats(), (ttl.Stats{Deleted: 1, Passes: 1, SubPasses: 3}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
