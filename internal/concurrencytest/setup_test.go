@@ -2,8 +2,8 @@ package concurrencytest
 
 import (
 	"context"
-	"flag"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -12,52 +12,58 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
-
-var duration = flag.Duration("concurrency.time", time.Second, "how long each test of this package runs on each engine")
 
 const clients = 8
 
-// onEachEngine runs a test on an empty database of each engine.
+// onEachEngine runs a test on an empty database of each engine; in the long form again and again.
 func onEachEngine(t *testing.T, test func(t *testing.T, db *mongo.Database)) {
 	t.Helper()
 	for _, engine := range []string{"memory", "pebble"} {
 		t.Run(engine, func(t *testing.T) {
-			dir := sheaf.Memory
-			if engine == "pebble" {
-				dir = t.TempDir()
+			for run := torture.Begin(t); run.Next(1, time.Hour); {
+				t.Run(strconv.Itoa(run.Rounds()), func(t *testing.T) { onEngine(t, engine, test) })
 			}
-			db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			test(t, db.Client().Database("test"))
 		})
 	}
 }
 
-// runFor is how long a test goes on.
-func runFor() time.Duration {
-	if testing.Short() {
-		return *duration / 4
+func onEngine(t *testing.T, engine string, test func(t *testing.T, db *mongo.Database)) {
+	dir := sheaf.Memory
+	if engine == "pebble" {
+		dir = t.TempDir()
 	}
-	return *duration
+	db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	test(t, db.Client().Database("test"))
+}
+
+// roundTime is how long the clients of a test work: a history that is longer takes too long to check.
+func roundTime() time.Duration {
+	if testing.Short() {
+		return time.Second / 4
+	}
+	return time.Second
 }
 
 // together runs a function in each of n clients until the time is over or one has failed, with a random generator each.
 func together(t *testing.T, n int, fn func(ctx context.Context, client int, rng *rand.Rand)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), runFor())
+	run := torture.Begin(t)
+	ctx, cancel := context.WithTimeout(t.Context(), roundTime())
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(rand.Uint64(), uint64(i)))
+			rng := run.Rand(i)
 			for ctx.Err() == nil && !t.Failed() {
 				// The operation itself is not interrupted: its outcome is known.
 				fn(t.Context(), i, rng)

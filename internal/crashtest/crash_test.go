@@ -3,7 +3,6 @@ package crashtest
 import (
 	"context"
 	"errors"
-	"flag"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -14,21 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-)
 
-var (
-	rounds  = flag.Int("crash.rounds", 0, "how often TestKill kills the server; 0 for 5 times within 20 seconds")
-	seed    = flag.Uint64("crash.seed", 0, "seed of TestKill; 0 takes a new one")
-	maxLoad = flag.Duration("crash.load", 600*time.Millisecond, "longest load before a kill")
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 const workers = 8
-
-// Without -crash.rounds a slow machine does fewer rounds.
-const (
-	defaultRounds = 5
-	patience      = 20 * time.Second
-)
 
 // fleet is all workers of a test.
 type fleet struct {
@@ -44,20 +33,17 @@ type fleet struct {
 // TestKill kills a server under load with SIGKILL, again and again on one directory, and checks after each restart that
 // nothing acknowledged is lost and everything agrees.
 func TestKill(t *testing.T) {
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
-	t.Logf("seed: -crash.seed=%d (the schedule of the goroutines is not part of it)", *seed)
+	run := torture.Begin(t)
 	dir := t.TempDir()
-	f := newFleet(t, rand.New(rand.NewPCG(*seed, 1)))
+	f := newFleet(t, run.Rand(0))
 	srv := start(t, dir)
 	f.attach(srv)
 	f.prepare(t.Context())
-	resumed, round := 0, 0
-	for begin := time.Now(); round < *rounds || *rounds == 0 && round < defaultRounds && time.Since(begin) < patience; round++ {
-		f.load(srv, time.Duration(50+f.rng.Int64N(max(1, maxLoad.Milliseconds()-50)))*time.Millisecond)
+	resumed := 0
+	for run.Next(shortRounds+2, patience) {
+		f.load(srv, time.Duration(50+f.rng.IntN(550))*time.Millisecond)
 		if t.Failed() {
-			t.Fatalf("round %d:\n%s", round, srv.log)
+			t.Fatalf("round %d:\n%s", run.Rounds(), srv.log)
 		}
 		for f.rng.IntN(3) == 0 {
 			launchAndKill(t, dir, time.Duration(f.rng.IntN(60))*time.Millisecond)
@@ -74,8 +60,8 @@ func TestKill(t *testing.T) {
 		acks += w.acks
 	}
 	t.Logf("%d rounds: %d acknowledged operations on documents, %d on the catalog; %d interrupted index builds resumed",
-		round, acks, ddl, resumed)
-	if acks < 5*round {
+		run.Rounds(), acks, ddl, resumed)
+	if acks < 5*run.Rounds() {
 		t.Errorf("only %d operations were acknowledged", acks)
 	}
 }

@@ -18,9 +18,9 @@
 //  5. At the end nothing in storage belongs to a dropped collection or index.
 //  6. A transaction over several collections is there whole or not at all, with the collections that it made.
 //
-// The flags -crash.rounds and -crash.seed repeat and lengthen the test:
+// The flags of package torture repeat and lengthen the tests:
 //
-//	go test ./internal/crashtest -run TestKill -crash.rounds=50 -timeout 20m
+//	go test ./internal/crashtest -run TestKill -v -torture.time=10m -timeout 2h
 //
 // The package knows the server as a client does, but for the last check, which opens the store itself. To test another kind
 // of write, add a step to the table in worker_test.go.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -19,7 +17,6 @@ const transactors = 4
 // transactions are several clients, each of which numbers its transactions. Each transaction adds its number to two
 // collections, and every tenth makes a collection too.
 type transactions struct {
-	t *testing.T
 	// acked are the numbers whose commit was acknowledged; sent is the newest one of each client.
 	acked [transactors][]int64
 	sent  [transactors]int64
@@ -28,54 +25,33 @@ type transactions struct {
 // TestKillTransactions kills a server while transactions over two collections run. After each restart the collections are
 // alike, and have every acknowledged transaction; of the others each is there whole or not at all.
 func TestKillTransactions(t *testing.T) {
-	rng := rand.New(rand.NewPCG(rand.Uint64(), 2))
-	dir := t.TempDir()
-	srv := start(t, dir)
-	f := &transactions{t: t}
-	round := 0
-	for begin := time.Now(); round < max(*rounds, 3) && (*rounds > 0 || time.Since(begin) < patience/2); round++ {
-		f.load(srv, time.Duration(100+rng.IntN(400))*time.Millisecond)
-		srv = start(t, dir)
-		f.verify(srv.client.Database("d"))
-	}
-	srv.stop()
-	total := 0
+	f := &transactions{}
+	rounds, total := killRounds(t, transactors, f), 0
 	for _, acked := range f.acked {
 		total += len(acked)
 	}
-	t.Logf("%d rounds, %d acknowledged transactions", round, total)
+	t.Logf("%d rounds, %d acknowledged transactions", rounds, total)
 }
 
-// load runs transactions for some time and kills the server.
-func (f *transactions) load(srv *child, d time.Duration) {
-	ctx, cancel := context.WithCancel(f.t.Context())
-	defer cancel()
-	var wg sync.WaitGroup
-	for client := range transactors {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				f.sent[client]++
-				err := transact(ctx, srv.client, client, f.sent[client])
-				if err == nil {
-					f.acked[client] = append(f.acked[client], f.sent[client])
-					continue
-				}
-				var labeled mongo.LabeledError
-				switch {
-				case srv.killed.Load():
-					return
-				case !errors.As(err, &labeled) || !labeled.HasErrorLabel("TransientTransactionError"):
-					f.t.Errorf("client %d: %v", client, err)
-					return
-				}
-			}
-		})
+func (f *transactions) prepare(*testing.T, *child) {}
+
+func (f *transactions) work(ctx context.Context, t *testing.T, srv *child, client int, _ *rand.Rand) {
+	for ctx.Err() == nil {
+		f.sent[client]++
+		err := transact(ctx, srv.client, client, f.sent[client])
+		if err == nil {
+			f.acked[client] = append(f.acked[client], f.sent[client])
+			continue
+		}
+		var labeled mongo.LabeledError
+		switch {
+		case srv.killed.Load():
+			return
+		case !errors.As(err, &labeled) || !labeled.HasErrorLabel("TransientTransactionError"):
+			t.Errorf("client %d: %v", client, err)
+			return
+		}
 	}
-	time.Sleep(d)
-	srv.kill()
-	cancel()
-	wg.Wait()
-	srv.disconnect()
 }
 
 func transact(ctx context.Context, c *mongo.Client, client int, n int64) error {
@@ -102,53 +78,50 @@ func transact(ctx context.Context, c *mongo.Client, client int, n int64) error {
 	return session.CommitTransaction(inside)
 }
 
-func (f *transactions) verify(db *mongo.Database) {
-	f.t.Helper()
-	a, b := f.numbers(db, "a"), f.numbers(db, "b")
-	names, err := db.ListCollectionNames(f.t.Context(), bson.D{})
+func (f *transactions) verify(t *testing.T, srv *child) {
+	t.Helper()
+	db := srv.client.Database("d")
+	a, b := transactionsIn(t, db, "a"), transactionsIn(t, db, "b")
+	names, err := db.ListCollectionNames(t.Context(), bson.D{})
 	if err != nil {
-		f.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for client := range transactors {
 		if !slices.Equal(a[client], b[client]) {
-			f.t.Errorf("client %d has %v in one collection and %v in the other", client, a[client], b[client])
+			t.Errorf("client %d has %v in one collection and %v in the other", client, a[client], b[client])
 		}
 		for _, n := range f.acked[client] {
 			if !slices.Contains(a[client], n) {
-				f.t.Errorf("client %d: the acknowledged transaction %d is lost", client, n)
+				t.Errorf("client %d: the acknowledged transaction %d is lost", client, n)
 			}
 		}
 		for n := int64(10); n <= f.sent[client]; n += 10 {
 			made := slices.Contains(names, fmt.Sprintf("new%d_%d", client, n))
 			if made != slices.Contains(a[client], n) {
-				f.t.Errorf("client %d: the transaction %d is there in part", client, n)
+				t.Errorf("client %d: the transaction %d is there in part", client, n)
 			}
 		}
 	}
 	for _, name := range names {
-		var valid struct{ Valid bool }
-		err := db.RunCommand(f.t.Context(), bson.D{{Key: "validate", Value: name}, {Key: "full", Value: true}}).Decode(&valid)
-		if err != nil || !valid.Valid {
-			f.t.Errorf("validate %s: %+v %v", name, valid, err)
-		}
+		validate(t.Context(), t, db, name)
 	}
 }
 
-// numbers returns the transactions of each client that a collection has.
-func (f *transactions) numbers(db *mongo.Database, name string) (out [transactors][]int64) {
-	f.t.Helper()
+// transactionsIn returns the transactions of each client that a collection has.
+func transactionsIn(t *testing.T, db *mongo.Database, name string) (out [transactors][]int64) {
+	t.Helper()
 	var docs []struct {
 		ID struct {
 			C int
 			N int64
 		} `bson:"_id"`
 	}
-	cursor, err := db.Collection(name).Find(f.t.Context(), bson.D{})
+	cursor, err := db.Collection(name).Find(t.Context(), bson.D{})
 	if err == nil {
-		err = cursor.All(f.t.Context(), &docs)
+		err = cursor.All(t.Context(), &docs)
 	}
 	if err != nil {
-		f.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, d := range docs {
 		out[d.ID.C] = append(out[d.ID.C], d.ID.N)

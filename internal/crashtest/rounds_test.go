@@ -1,0 +1,68 @@
+package crashtest
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/torture"
+)
+
+// Where the rounds of the short form last longer, as on a slow machine, there are fewer.
+const (
+	shortRounds = 3
+	patience    = 10 * time.Second
+)
+
+// load is what a server has to do while it is killed.
+type load interface {
+	// prepare makes what is there before the first round.
+	prepare(t *testing.T, srv *child)
+	// work is what one of the clients does, until ctx ends or the server is gone.
+	work(ctx context.Context, t *testing.T, srv *child, client int, rng *rand.Rand)
+	// verify checks a server that was started again.
+	verify(t *testing.T, srv *child)
+}
+
+// killRounds kills a server under load, again and again on one directory. It returns how often.
+func killRounds(t *testing.T, clients int, l load) int {
+	t.Helper()
+	run := torture.Begin(t)
+	rng := run.Rand(0)
+	generators := make([]*rand.Rand, clients)
+	for i := range generators {
+		generators[i] = run.Rand(i + 1)
+	}
+	dir := t.TempDir()
+	srv := start(t, dir)
+	l.prepare(t, srv)
+	for run.Next(shortRounds, patience) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i, rng := range generators {
+			wg.Go(func() { l.work(ctx, t, srv, i, rng) })
+		}
+		time.Sleep(time.Duration(100+rng.IntN(300)) * time.Millisecond)
+		srv.kill()
+		cancel()
+		wg.Wait()
+		srv.disconnect()
+		srv = start(t, dir)
+		l.verify(t, srv)
+	}
+	srv.stop()
+	return run.Rounds()
+}
+
+// numbers count what a client inserts: the newest number that was sent, and the newest one that was acknowledged.
+type numbers struct{ sent, acked int64 }
+
+// acknowledged adds up what some clients were told to be done.
+func acknowledged(all []numbers) (sum int64) {
+	for _, n := range all {
+		sum += n.acked
+	}
+	return sum
+}

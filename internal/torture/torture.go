@@ -1,0 +1,91 @@
+// Package torture says how long the attacks among the tests go on, and with which seed: shortly in `go test ./...`, as long as the
+// flags want in `make torture`. It has the network that fails, too. Only tests import it.
+//
+// The flags are the same for all packages that have attacks:
+//
+//	go test ./internal/crashtest -run TestKillRetries -v -torture.time=5m -torture.seed=42 -timeout 1h
+//
+// A seed repeats everything that the test of one name decides at random. The schedule of goroutines and processes is not part of it.
+package torture
+
+import (
+	"flag"
+	"hash/fnv"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var (
+	long     = flag.Duration("torture.time", 0, "how long each attack goes on; 0 for its short form")
+	seedFlag = flag.Uint64("torture.seed", 0, "seed of the attacks; 0 takes a new one for each")
+)
+
+// between is how much time lies between two lines about the progress of a long attack.
+const between = 15 * time.Second
+
+// Run is one run of an attack. Its methods are for the test's goroutine.
+type Run struct {
+	tb          testing.TB
+	seed        uint64
+	begin, told time.Time
+	rounds      int
+}
+
+// Begin begins an attack and logs its seed.
+func Begin(tb testing.TB) *Run {
+	tb.Helper()
+	r := &Run{tb: tb, seed: *seedFlag}
+	for r.seed == 0 {
+		r.seed = rand.Uint64()
+	}
+	tb.Logf("-torture.seed=%d", r.seed)
+	return r
+}
+
+// Rand returns a generator of random numbers; those of different streams and of different tests have nothing to do with each other.
+func (r *Run) Rand(stream int) *rand.Rand {
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(r.tb.Name()))
+	return rand.New(rand.NewPCG(r.seed^name.Sum64(), uint64(stream)))
+}
+
+// Next reports whether there is another round: in the short form there are so many, fewer where they last longer than patience; in
+// the long form there are as many as fit into -torture.time. There is none after a failure.
+func (r *Run) Next(short int, patience time.Duration) bool {
+	r.tb.Helper()
+	if r.tb.Failed() {
+		return false
+	}
+	if r.rounds == 0 {
+		r.begin = time.Now()
+		r.told = r.begin
+	}
+	took := time.Since(r.begin)
+	if *long > 0 {
+		if time.Since(r.told) > between {
+			r.told = time.Now()
+			r.tb.Logf("%d rounds in %v of %v", r.rounds, took.Round(time.Second), *long)
+		}
+		short, patience = r.rounds+1, *long
+	}
+	if r.rounds > 0 && (r.rounds >= short || took > patience) {
+		return false
+	}
+	r.rounds++
+	return true
+}
+
+// Rounds returns how many rounds there were.
+func (r *Run) Rounds() int { return r.rounds }
+
+// Time returns how long an attack without rounds goes on.
+func Time(short time.Duration) time.Duration {
+	if *long > 0 {
+		return *long
+	}
+	if testing.Short() {
+		return short / 4
+	}
+	return short
+}

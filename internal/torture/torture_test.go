@@ -1,0 +1,68 @@
+package torture_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/torture"
+)
+
+func TestRounds(t *testing.T) {
+	r := torture.Begin(t)
+	n := 0
+	for r.Next(3, time.Hour) {
+		if n++; n > 3 && torture.Time(0) == 0 {
+			t.Fatal("more rounds than asked for")
+		}
+	}
+	if r.Rounds() != n || n < 3 {
+		t.Errorf("%d rounds, %d are counted", n, r.Rounds())
+	}
+}
+
+// TestProxy: a network without faults gives back what it gets, one with faults loses connections.
+func TestProxy(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); _ = c.Close() }()
+		}
+	}()
+	p := torture.NewProxy(t, rand.New(rand.NewPCG(1, 2)), func() string { return l.Addr().String() })
+	echo := func(c net.Conn) error {
+		if _, err := c.Write([]byte("hello")); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(c, make([]byte, 5))
+		return err
+	}
+	c, err := net.Dial("tcp", p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 100 {
+		if err := echo(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Set(torture.Faults{Cut: 0.1, Slow: 0.1, Delay: time.Millisecond})
+	n := 0
+	for echo(c) == nil {
+		n++
+	}
+	if p.Cuts() == 0 || n > 1000 {
+		t.Errorf("%d cuts, after %d echoes", p.Cuts(), n)
+	}
+}
