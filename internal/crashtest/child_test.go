@@ -54,6 +54,7 @@ type child struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	client *mongo.Client
+	uri    string
 	log    *logBuffer
 	// killed is set before the process is killed: from then on any error may be its consequence.
 	killed atomic.Bool
@@ -113,6 +114,7 @@ func start(t *testing.T, dir string) *child {
 	if err := json.Unmarshal(lines.Bytes(), &ready); err != nil {
 		t.Fatalf("%q: %v", lines.Text(), err)
 	}
+	c.uri = ready.URI
 	go func() { c.exited <- c.cmd.Wait() }()
 	// A retried write would be sent twice; the model wants to know of each.
 	client, err := mongo.Connect(options.Client().ApplyURI(ready.URI).SetRetryWrites(false).SetRetryReads(false).

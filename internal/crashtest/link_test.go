@@ -1,0 +1,83 @@
+package crashtest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// address is where a server is that comes and goes.
+type address struct{ host atomic.Value }
+
+func (a *address) of(t *testing.T, srv *child) {
+	t.Helper()
+	u, err := url.Parse(srv.uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.host.Store(u.Host)
+}
+
+func (a *address) String() string { return a.host.Load().(string) }
+
+// link is a connection that is used by hand: other than a driver it sends a command again as it was, as often as it is asked to.
+type link struct {
+	conn net.Conn
+	last uint32
+}
+
+func dial(addr string) (*link, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &link{conn: conn}, nil
+}
+
+const (
+	opMsg      = 2013
+	headerSize = 16
+	// body is what lies before the document: the flags and the kind of the section.
+	body = headerSize + 4 + 1
+	// longestAnswer is when a server is taken to hang.
+	longestAnswer = time.Minute
+)
+
+// ask sends a command and returns its answer.
+func (l *link) ask(cmd bson.D) (bson.Raw, error) {
+	doc, err := bson.Marshal(cmd)
+	if err != nil {
+		return nil, err
+	}
+	l.last++
+	msg := binary.LittleEndian.AppendUint32(nil, uint32(body+len(doc)))
+	msg = binary.LittleEndian.AppendUint32(msg, l.last)
+	msg = binary.LittleEndian.AppendUint32(msg, 0)
+	msg = binary.LittleEndian.AppendUint32(msg, opMsg)
+	msg = append(msg, make([]byte, body-headerSize)...)
+	if err := l.conn.SetDeadline(time.Now().Add(longestAnswer)); err != nil {
+		return nil, err
+	}
+	if _, err := l.conn.Write(append(msg, doc...)); err != nil {
+		return nil, err
+	}
+	head := make([]byte, body)
+	if _, err := io.ReadFull(l.conn, head); err != nil {
+		return nil, err
+	}
+	if to := binary.LittleEndian.Uint32(head[8:]); to != l.last {
+		return nil, fmt.Errorf("the answer is to request %d, not to %d", to, l.last)
+	}
+	reply := make(bson.Raw, binary.LittleEndian.Uint32(head)-body)
+	_, err = io.ReadFull(l.conn, reply)
+	return reply, err
+}
+
+func (l *link) close() { _ = l.conn.Close() }

@@ -1,0 +1,298 @@
+package crashtest
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/torture"
+)
+
+// Clients that send a command again, with the same transaction number, until it is answered: whatever happens to the server
+// meanwhile, it is done once. So a client knows exactly what there is.
+
+const (
+	retriers = 6
+	retryDB  = "retries"
+)
+
+// Codes that a client that sends again meets.
+const (
+	codeWriteConflict     = 112
+	codeTransactionTooOld = 225
+	codeNoSuchTransaction = 251
+)
+
+// retrier is a client with a session.
+type retrier struct {
+	t      *testing.T
+	id     int32
+	rng    *rand.Rand
+	server *address
+	link   *link
+	lsid   bson.D
+	// number is that of the newest transaction or retryable write.
+	number int64
+	// resent counts the commands whose answer was lost, asked those that were sent again though they were answered.
+	done, resent, asked int
+	expected
+}
+
+// TestKillRetries kills a server again and again beneath clients that send their retryable writes and commits until they are
+// answered. Each answer is what it would be if nothing had happened, and everything was done exactly once.
+func TestKillRetries(t *testing.T) {
+	run := torture.Begin(t)
+	dir := t.TempDir()
+	srv := start(t, dir)
+	var server address
+	server.of(t, srv)
+	clients := newRetriers(t, run, &server)
+	prepareRetries(t, srv, clients)
+
+	rng := run.Rand(0)
+	var pause sync.RWMutex // held for writing where everything is to be answered
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop.Store(true)
+	for _, c := range clients {
+		wg.Go(func() {
+			for !stop.Load() && !t.Failed() {
+				pause.RLock()
+				c.step()
+				pause.RUnlock()
+			}
+		})
+	}
+	for run.Next(shortRounds, patience) {
+		time.Sleep(time.Duration(50+rng.IntN(300)) * time.Millisecond)
+		srv.kill()
+		srv.disconnect()
+		if rng.IntN(3) == 0 {
+			launchAndKill(t, dir, time.Duration(rng.IntN(60))*time.Millisecond)
+		}
+		srv = start(t, dir)
+		server.of(t, srv)
+		pause.Lock()
+		verifyRetries(t, srv, clients)
+		pause.Unlock()
+	}
+	stop.Store(true)
+	wg.Wait()
+	verifyRetries(t, srv, clients)
+	onceInLog(t, srv)
+	srv.stop()
+	reportRetries(t, run.Rounds(), clients)
+}
+
+func newRetriers(t *testing.T, run *torture.Run, server *address) (out []*retrier) {
+	for i := range retriers {
+		c := &retrier{t: t, id: int32(i), rng: run.Rand(i + 1), server: server, expected: newExpected()}
+		var id [16]byte
+		for at := range id {
+			id[at] = byte(c.rng.Uint32())
+		}
+		c.lsid = bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}
+		out = append(out, c)
+	}
+	return out
+}
+
+func reportRetries(t *testing.T, rounds int, clients []*retrier) {
+	t.Helper()
+	done, resent, asked, transactions := 0, 0, 0, 0
+	for _, c := range clients {
+		done, resent, asked, transactions = done+c.done, resent+c.resent, asked+c.asked, transactions+len(c.transactions)
+	}
+	t.Logf("%d rounds, %d commands and %d transactions, %d sent again without an answer, %d with one", rounds, done, transactions, resent, asked)
+	if done < 10*rounds || resent == 0 || asked == 0 || transactions == 0 {
+		t.Error("the test did not do what it is for")
+	}
+}
+
+// step does one thing at random.
+func (c *retrier) step() {
+	total := 0
+	for _, s := range retrySteps {
+		total += s.weight
+	}
+	n := c.rng.IntN(total)
+	for _, s := range retrySteps {
+		if n -= s.weight; n < 0 {
+			s.run(c)
+			c.done++
+			return
+		}
+	}
+}
+
+// send sends a command until it is answered; nil is returned after a failure of the test only.
+func (c *retrier) send(cmd bson.D) bson.Raw {
+	for !c.t.Failed() {
+		reply, err := c.sendOnce(cmd)
+		switch {
+		case err == nil:
+			return reply
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			c.t.Errorf("client %d: no answer: %v", c.id, cmd)
+		case errors.Is(err, errNoServer):
+			time.Sleep(2 * time.Millisecond)
+		default:
+			c.resent++
+		}
+	}
+	return nil
+}
+
+var errNoServer = errors.New("there is no server")
+
+func (c *retrier) sendOnce(cmd bson.D) (bson.Raw, error) {
+	if c.link == nil {
+		var err error
+		if c.link, err = dial(c.server.String()); err != nil {
+			c.link = nil
+			return nil, errors.Join(errNoServer, err)
+		}
+	}
+	reply, err := c.link.ask(cmd)
+	if err != nil {
+		c.link.close()
+		c.link = nil
+	}
+	return reply, err
+}
+
+// write does a retryable write, which changes something. Sometimes it sends it again though it was answered, which is answered
+// the same, and sometimes with the number before, which is refused.
+func (c *retrier) write(db string, cmd bson.D) bson.Raw {
+	c.number++
+	concern := []bson.D{{}, {{Key: "w", Value: 1}}, {{Key: "j", Value: true}}, {{Key: "w", Value: "majority"}}}[c.rng.IntN(4)]
+	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid}, bson.E{Key: "writeConcern", Value: concern})
+	numbered := func(n int64) bson.D { return append(cmd[:len(cmd):len(cmd)], bson.E{Key: "txnNumber", Value: n}) }
+	reply := c.send(numbered(c.number))
+	for reply != nil && c.rng.IntN(4) == 0 {
+		c.asked++
+		again := c.send(numbered(c.number))
+		if !bytes.Equal(lasting(reply), lasting(again)) {
+			c.t.Errorf("%v\nwas answered %v\nand then %v", cmd, reply, again)
+		}
+	}
+	if reply != nil && c.rng.IntN(10) == 0 && c.number > 1 {
+		if old := c.send(numbered(c.number - 1)); code(old) != codeTransactionTooOld {
+			c.t.Errorf("the number before the newest one: %v", old)
+		}
+	}
+	return reply
+}
+
+// lasting returns what is the same in each answer to one command.
+func lasting(reply bson.Raw) []byte {
+	elements, _ := reply.Elements()
+	var out []byte
+	for _, e := range elements {
+		switch e.Key() {
+		case "$clusterTime", "operationTime", "retriedStmtId", "retriedStmtIds":
+		default:
+			out = append(out, e...)
+		}
+	}
+	return out
+}
+
+func code(reply bson.Raw) int32 {
+	n, _ := reply.Lookup("code").AsInt64OK()
+	return int32(n)
+}
+
+// expect checks numbers of an answer.
+func (c *retrier) expect(reply bson.Raw, pairs ...any) {
+	if reply == nil {
+		return
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		got, ok := reply.Lookup(pairs[i].(string)).AsInt64OK()
+		if want := int64(pairs[i+1].(int)); !ok || got != want {
+			c.t.Errorf("client %d: %v is %d, not %d: %v", c.id, pairs[i], got, want, reply)
+		}
+	}
+	if errs, err := reply.LookupErr("writeErrors"); err == nil {
+		c.t.Errorf("client %d: %v", c.id, errs)
+	}
+}
+
+// transact does a transaction of two insertions and an addition; it begins anew as often as it is told to, and sends its commit
+// until it is answered.
+func (c *retrier) transact() {
+	n := c.nextNumber()
+	id := bson.D{{Key: "c", Value: c.id}, {Key: "n", Value: n}}
+	statements := []bson.D{
+		{{Key: "insert", Value: "a"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}}},
+		{{Key: "insert", Value: "b"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}}},
+		add(sharedName, c.rng.IntN(sharedCounters), 1),
+	}
+	for !c.t.Failed() && !c.tryTransaction(statements) {
+	}
+	c.transactions = append(c.transactions, n)
+	c.shared++
+}
+
+func (c *retrier) tryTransaction(statements []bson.D) bool {
+	c.number++
+	inside := func(db string, cmd bson.D) bson.D {
+		return append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid},
+			bson.E{Key: "txnNumber", Value: c.number}, bson.E{Key: "autocommit", Value: false})
+	}
+	for i, s := range statements {
+		cmd := inside(retryDB, s)
+		if i == 0 {
+			cmd = append(cmd, bson.E{Key: "startTransaction", Value: true})
+		}
+		reply, err := c.sendOnce(cmd)
+		switch {
+		case err != nil:
+			if errors.Is(err, errNoServer) {
+				time.Sleep(2 * time.Millisecond)
+			}
+			return false // with the server the transaction has ended
+		case !c.mayBeginAnew(reply):
+			c.expect(reply, "n", 1)
+		default:
+			return false
+		}
+	}
+	resent := c.resent
+	commit := inside("admin", bson.D{{Key: "commitTransaction", Value: 1}})
+	reply := c.send(commit)
+	if c.mayBeginAnew(reply) {
+		if code(reply) == codeNoSuchTransaction && c.resent == resent {
+			c.t.Errorf("client %d: a commit that was sent once: %v", c.id, reply)
+		}
+		return false
+	}
+	c.expect(reply, "ok", 1)
+	for c.rng.IntN(4) == 0 {
+		c.asked++
+		c.expect(c.send(commit), "ok", 1)
+	}
+	return true
+}
+
+// mayBeginAnew reports whether an answer says that the transaction had no effect.
+func (c *retrier) mayBeginAnew(reply bson.Raw) bool {
+	n := code(reply)
+	if n != codeWriteConflict && n != codeNoSuchTransaction {
+		return false
+	}
+	var labels struct{ ErrorLabels []string }
+	if err := bson.Unmarshal(reply, &labels); err != nil || len(labels.ErrorLabels) != 1 || labels.ErrorLabels[0] != "TransientTransactionError" {
+		c.t.Errorf("client %d: an error that is not transient: %v", c.id, reply)
+	}
+	return true
+}
