@@ -12,7 +12,6 @@ type exclusion struct {
 // exclusions is the whole list.
 var exclusions = []exclusion{
 	{"collection-management/modifyCollection-errorResponse.json", "*prepareUnique*", "collMod does not know prepareUnique yet"},
-	{"collection-management/timeseries-collection.json", "", "time series collections come in a later version"},
 }
 
 // excluded returns why a test is left out, or "".
