@@ -25,6 +25,10 @@ func (r *Request) checkConcerns(stages bsonx.Value) error {
 		}
 		last = string(it.Value().Doc().First().Key)
 		if reason := stageRefuses(last, rc.Level); reason != "" {
+			if rc.Default {
+				rc.Level = "" // the default is for those that it suits
+				continue
+			}
 			return readConcernUnsupported(r.Def.Name, rc.Level, reason)
 		}
 	}

@@ -15,11 +15,18 @@ type ReadConcern struct {
 	Level string
 	// Given tells readConcern: {} from no readConcern.
 	Given bool
+	// Default says that the level is the default one that was set, not the client's.
+	Default bool
 
 	// AfterClusterTime and AtClusterTime are 0 where they were not sent.
 	AfterClusterTime storage.Stamp
 	AtClusterTime    storage.Stamp
 	hasAfterOpTime   bool
+}
+
+// isEmpty reports whether the client has asked for nothing.
+func (rc *ReadConcern) isEmpty() bool {
+	return rc.Level == "" && rc.AfterClusterTime == 0 && rc.AtClusterTime == 0 && !rc.hasAfterOpTime
 }
 
 // The read concern levels. On the only member of a set what was acknowledged is what a majority has.

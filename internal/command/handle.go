@@ -151,12 +151,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		}
 		defer s.snapshots.done(req.snapshot)
 	}
-	wc := &req.Generic.WriteConcern
-	if e.Write && !wc.Given && (!req.Generic.inTransaction() || endsTransaction(e.Definition)) {
-		if d := s.rwDefaults.Load(); d.write != nil {
-			*wc = d.writeConcern
-		}
-	}
+	s.applyDefaults(e.Definition, &req.Generic)
 	if req.mayWrite() {
 		if err := s.writes.enter(op, op.SetWaiting); err != nil {
 			return err
@@ -169,7 +164,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	} else {
 		err = e.Run(op, req, reply)
 	}
-	if wc.Given && s.replicates() && req.reply.writeConcernError == nil {
+	if wc := &req.Generic.WriteConcern; wc.Given && s.replicates() && req.reply.writeConcernError == nil {
 		req.reply.writeConcernError = wc.unmet()
 	}
 	return err

@@ -23,6 +23,7 @@ const codeNotReplicated = mongoerr.Code(51300)
 // rwDefaults are the read and write concern of commands that have none. They are immutable.
 type rwDefaults struct {
 	read  bsonx.Doc // as it was set; nil where it was not
+	level string    // of read
 	write bsonx.Doc
 	// writeConcern is write, parsed.
 	writeConcern WriteConcern
@@ -121,7 +122,7 @@ func (d *rwDefaults) setRead(doc bsonx.Doc) error {
 		return nil
 	}
 	if doc.IsEmpty() {
-		d.read = nil
+		d.read, d.level = nil, ""
 		return nil
 	}
 	var g Generic
@@ -136,7 +137,7 @@ func (d *rwDefaults) setRead(doc bsonx.Doc) error {
 	if level := g.ReadConcern.Level; level == levelSnapshot || level == levelLinearizable {
 		return mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
 	}
-	d.read = doc.Clone()
+	d.read, d.level = doc.Clone(), g.ReadConcern.Level
 	return nil
 }
 
@@ -165,6 +166,19 @@ func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
 	wc.Given = false // no command has given it
 	d.writeConcern = *wc
 	return nil
+}
+
+// applyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
+// the one, the last one the other.
+func (s *Service) applyDefaults(d *Definition, g *Generic) {
+	defaults := s.rwDefaults.Load()
+	inTransaction := g.inTransaction()
+	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == boolTrue) {
+		g.ReadConcern.Level, g.ReadConcern.Default = defaults.level, true
+	}
+	if defaults.write != nil && d.Write && !g.WriteConcern.Given && (!inTransaction || endsTransaction(d)) {
+		g.WriteConcern = defaults.writeConcern
+	}
 }
 
 // document returns the defaults as they are kept.
