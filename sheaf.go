@@ -78,7 +78,8 @@ type Options struct {
 	// Standalone lets the server present itself without a replica set: it has no log of changes, and refuses what needs one, such
 	// as transactions, retryable writes and change streams.
 	Standalone bool
-	// OplogSize is how many bytes of changes are kept for those who follow them; 512 MiB if zero.
+	// OplogSize is how many bytes of changes are kept for those who follow them, in a database that is made now; 512 MiB if zero. The
+	// command replSetResizeOplog changes it later.
 	OplogSize int64
 	// TestCommands enables commands that make others fail, for tests of drivers.
 	TestCommands bool

@@ -48,6 +48,7 @@ type serveFlags struct {
 	noScripting    bool
 	standalone     bool
 	replSet        string
+	oplogSize      string
 	advertise      string
 	config         string
 }
@@ -93,6 +94,8 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.testCommands, "enable-test-commands", false, "enable commands for tests of drivers, such as configureFailPoint")
 	flags.BoolVar(&f.noScripting, "no-scripting", false, "refuse JavaScript: $where, $function, $accumulator and mapReduce")
 	flags.StringVar(&f.replSet, "replSet", command.DefaultReplicaSet, "name of the replica set whose only member the server is")
+	flags.StringVar(&f.oplogSize, "oplog-size", "",
+		"size of the log of changes of a directory that is made now, such as 2GiB (default: 512MiB); later, replSetResizeOplog changes it")
 	flags.BoolVar(&f.standalone, "standalone", false, "be no replica set: no transactions, retryable writes and change streams")
 	flags.StringVar(&f.advertise, "advertise", "",
 		"host:port by which clients reach the server, where it is not the address that their connections come to")
@@ -170,6 +173,11 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 		MemoryBudget: budget, Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
 		NoScripting: f.noScripting, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond,
+	}
+	if f.oplogSize != "" {
+		if o.OplogSize, err = parseSize(f.oplogSize); err != nil {
+			return nil, fmt.Errorf("--oplog-size %s: %w", f.oplogSize, err)
+		}
 	}
 	switch f.sync {
 	case "on-request":

@@ -27,12 +27,11 @@ const beginning = "initiating set"
 // DefaultOplogSize is how many bytes of entries are kept where nothing else is said.
 const DefaultOplogSize = 512 << 20
 
-// OplogOptions are the limits of the log.
+// OplogOptions configure the log.
 type OplogOptions struct {
-	// Size is how many bytes of entries are kept; DefaultOplogSize if zero.
+	// Size is how many bytes of entries are kept in a log that is made now, DefaultOplogSize if zero. One that is there has its own
+	// size; see ResizeOplog.
 	Size int64
-	// MinRetention is for how long entries are kept although there are more than that.
-	MinRetention time.Duration
 	// Clock tells the time of entries; the computer's if nil.
 	Clock clock.Clock
 }
@@ -85,18 +84,13 @@ func (s *Store) openOplog(o *OplogOptions) error {
 	l := &changeLog{
 		clock: o.Clock, coll: c, order: s.engine.Order(), prefix: c.stampPrefix(), full: make(chan struct{}, 1),
 	}
-	l.retention.Store(int64(o.MinRetention))
+	l.retention.Store(int64(retentionOf(c.Options)))
 	last, err := s.lastStamp(c)
 	if err != nil {
 		return err
 	}
 	l.order.Advance(max(last, l.now()))
 	s.oplog = l
-	if c.Capped.Size != o.Size {
-		if err := s.ResizeOplog(o.Size, o.MinRetention); err != nil {
-			return err
-		}
-	}
 	s.background.Go(func() { s.trimOplog(l) })
 	l.wake()
 	if last == 0 {
@@ -109,7 +103,7 @@ func (s *Store) createOplog(size int64) (*Collection, error) {
 	var entry *catalog.Collection
 	err := s.catalog.Update(func(ch *catalog.Change) error {
 		entry = &catalog.Collection{
-			ID: ch.NewID(), DB: oplog.DB, Name: oplog.Collection, UUID: NewUUID(), Kind: catalog.KindCollection, Options: oplogOptions(size),
+			ID: ch.NewID(), DB: oplog.DB, Name: oplog.Collection, UUID: NewUUID(), Kind: catalog.KindCollection, Options: oplogOptions(size, 0),
 		}
 		ch.Put(entry)
 		return nil
@@ -120,8 +114,19 @@ func (s *Store) createOplog(size int64) (*Collection, error) {
 	return entry.Attached.(*Collection), nil
 }
 
-func oplogOptions(size int64) bsonx.Doc {
-	return bsonx.NewDoc("capped", true, "size", size, "autoIndexId", false)
+// minRetention is the option that keeps the retention of the log, in hours.
+const minRetention = "minRetentionHours"
+
+func oplogOptions(size int64, retention time.Duration) bsonx.Doc {
+	if retention == 0 {
+		return bsonx.NewDoc("capped", true, "size", size, "autoIndexId", false)
+	}
+	return bsonx.NewDoc("capped", true, "size", size, "autoIndexId", false, minRetention, retention.Hours())
+}
+
+func retentionOf(options bsonx.Doc) time.Duration {
+	hours, _ := options.Lookup(minRetention).AsFloat64()
+	return time.Duration(hours * float64(time.Hour))
 }
 
 // isOplog reports whether an entry is the log of changes: the one capped collection that has no _id index.
@@ -238,13 +243,14 @@ func (s *Store) OplogLimits() (size int64, retention time.Duration) {
 	return 0, 0
 }
 
-// ResizeOplog changes the limits of the log.
+// ResizeOplog changes the limits of the log, for good: how many bytes of entries are kept, and for how long entries are kept although
+// there are more than that.
 func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 	if s.oplog == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "the log of changes is off: the server is a standalone")
 	}
 	err := s.modify(s.oplog.coll, func(_ *catalog.Change, entry *catalog.Collection) error {
-		entry.Options = oplogOptions(size)
+		entry.Options = oplogOptions(size, retention)
 		return nil
 	})
 	s.oplog.retention.Store(int64(retention))

@@ -180,6 +180,33 @@ func TestOplogIsProtected(t *testing.T) {
 	}
 }
 
+func TestOplogKeepsItsLimits(t *testing.T) {
+	engine := mem.New()
+	limits := func(s *table.Store, size int64, retention time.Duration) {
+		t.Helper()
+		if n, d := s.OplogLimits(); n != size || d != retention {
+			t.Errorf("%d bytes for %s, not %d for %s", n, d, size, retention)
+		}
+	}
+	s := openLogged(t, engine, table.OplogOptions{Size: 1 << 20})
+	limits(s, 1<<20, 0)
+	if err := s.ResizeOplog(2<<20, 90*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	limits(s, 2<<20, 90*time.Minute)
+	s.Close()
+	// The size that is given is that of a log which is made.
+	s = openLogged(t, engine, table.OplogOptions{Size: 1 << 20})
+	defer s.Close()
+	limits(s, 2<<20, 90*time.Minute)
+	if err := s.ResizeOplog(3<<20, 0); err != nil {
+		t.Fatal(err)
+	}
+	if options := s.Oplog().Options; !options.Lookup("minRetentionHours").IsMissing() {
+		t.Errorf("options %v", bson.Raw(options))
+	}
+}
+
 func TestOplogIsTrimmed(t *testing.T) {
 	const size = 100 << 10
 	s := openLogged(t, mem.New(), table.OplogOptions{Size: size})
