@@ -289,8 +289,7 @@ func (w *WriteConcern) unmet() *mongoerr.Error {
 	case w.W > 1:
 		err = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes")
 	case w.Tags != nil:
-		err = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough nodes match write concern mode \"%s\"",
-			bsonx.FormatShell(bsonx.Document(w.Tags)))
+		err = mongoerr.New(mongoerr.NoSuchKey, "No replica set tag key %s in config", w.Tags.First().Key)
 	case w.Mode != "" && !w.Majority:
 		err = mongoerr.New(mongoerr.UnknownReplWriteConcern,
 			"No write concern mode named '%s' found in replica set configuration", w.Mode)
