@@ -56,17 +56,7 @@ func countCollection(ctx context.Context, req *Request, name string, c *table.Co
 }
 
 func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
-	if err := checkHint(req.Get("hint")); err != nil {
-		return nil, err
-	}
-	sc, err := newScope(req)
-	if err != nil {
-		return nil, err
-	}
-	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
-		return nil, err
-	}
-	f, err := sc.filterOrAll(req.Doc("query"))
+	q, err := hintedQuery(req, name, c)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +64,6 @@ func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 	if limit < 0 {
 		limit = -limit // old clients ask for a hard limit so
 	}
-	return &plan.Query{
-		DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Skip: req.Int64("skip", 0), Limit: limit, Hint: req.Get("hint"),
-	}, nil
+	q.Skip, q.Limit = req.Int64("skip", 0), limit
+	return q, nil
 }

@@ -5,8 +5,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 func distinctCommands() []Definition {
@@ -63,27 +61,9 @@ func distinctOf(ctx context.Context, req *Request) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	q, err := distinctQuery(req, name, c)
+	q, err := hintedQuery(req, name, c)
 	if err != nil {
 		return bsonx.Missing, err
 	}
 	return req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
-}
-
-func distinctQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
-	if err := checkHint(req.Get("hint")); err != nil {
-		return nil, err
-	}
-	sc, err := newScope(req)
-	if err != nil {
-		return nil, err
-	}
-	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
-		return nil, err
-	}
-	f, err := sc.filterOrAll(req.Doc("query"))
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Hint: req.Get("hint")}, nil
 }

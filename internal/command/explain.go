@@ -154,7 +154,7 @@ func explainDistinct(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := distinctQuery(req, name, c)
+	q, err := hintedQuery(req, name, c)
 	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDistinct, Field: req.String("key")}, err
 }
 

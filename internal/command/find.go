@@ -190,6 +190,35 @@ func (a *findArgs) check(req *Request, name string, c *table.Collection) error {
 	}
 }
 
+// filteredQuery is what the fields query and collation of a command ask for.
+func filteredQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	sc, err := newScope(req)
+	if err != nil {
+		return nil, err
+	}
+	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
+		return nil, err
+	}
+	f, err := sc.filterOrAll(req.Doc("query"))
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation}, nil
+}
+
+// hintedQuery is filteredQuery for a command that also has the field hint.
+func hintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	if err := checkHint(req.Get("hint")); err != nil {
+		return nil, err
+	}
+	q, err := filteredQuery(req, name, c)
+	if err != nil {
+		return nil, err
+	}
+	q.Hint = req.Get("hint")
+	return q, nil
+}
+
 // filterOrAll compiles a filter that may be absent.
 func (s scope) filterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
 	if doc == nil {

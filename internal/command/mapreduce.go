@@ -89,16 +89,10 @@ func mapReduceQuery(req *Request, name string) (*plan.Query, error) {
 	if err := checkSort(sort); err != nil {
 		return nil, err
 	}
-	sc, err := newScope(req)
+	q, err := filteredQuery(req, name, c)
 	if err != nil {
 		return nil, err
 	}
-	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
-		return nil, err
-	}
-	f, err := sc.filterOrAll(req.Doc("query"))
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Sort: sort, Limit: limit, AllowDiskUse: true}, nil
+	q.Sort, q.Limit, q.AllowDiskUse = sort, limit, true
+	return q, nil
 }

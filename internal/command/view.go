@@ -135,7 +135,7 @@ func distinctOnView(ctx context.Context, req *Request, name string) (bsonx.Value
 
 // distinctStages returns the stages that a distinct command on a view is.
 func distinctStages(req *Request, name string) (scope, []bsonx.Value, error) {
-	if _, err := distinctQuery(req, name, nil); err != nil {
+	if _, err := hintedQuery(req, name, nil); err != nil {
 		return scope{}, nil, err
 	}
 	sc, err := newScope(req)
