@@ -1,0 +1,207 @@
+package text
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Search is what a $text predicate asks for.
+type Search struct {
+	Text                              string
+	CaseSensitive, DiacriticSensitive bool
+}
+
+// Query is a parsed search.
+type Query struct {
+	// Bounds are the terms of which the index has to have one of a document; sorted.
+	Bounds []string
+	// Terms and Negated are the terms in the spelling of the search; sorted. A document needs one of the first, and none of the
+	// others.
+	Terms, Negated []string
+	// Phrases and NegatedPhrases stand in a document as they are.
+	Phrases, NegatedPhrases []string
+
+	spelling spelling
+}
+
+// ParseQuery parses a search: words, of which a document needs one; "phrases" between quotation marks, of which it needs all; and
+// both with a hyphen before them, of which it may have none.
+func ParseQuery(s Search, l *Language) *Query {
+	q := &Query{}
+	if s.CaseSensitive {
+		q.spelling |= caseSensitive
+	}
+	if s.DiacriticSensitive {
+		q.spelling |= diacriticSensitive
+	}
+	p := queryParser{query: q, rest: s.Text, afterSpace: true}
+	p.parse()
+	q.Bounds = sortedTerms(l, p.positive, 0)
+	q.Terms = q.Bounds
+	if q.spelling != 0 {
+		q.Terms = sortedTerms(l, p.positive, q.spelling)
+	}
+	q.Negated = sortedTerms(l, p.negative, q.spelling)
+	return q
+}
+
+func sortedTerms(l *Language, words []byte, sp spelling) []string {
+	var out []string
+	for word, rest := l.nextWord(words); len(word) > 0; word, rest = l.nextWord(rest) {
+		if !l.isStopWord(word) {
+			out = append(out, l.term(word, sp))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// queryParser reads a search from its beginning to its end.
+type queryParser struct {
+	query *Query
+	rest  string
+	// afterSpace is true where white space stands before rest, or nothing.
+	afterSpace bool
+	// negation lasts from a hyphen behind white space to the next white space outside of a phrase.
+	negation bool
+	inPhrase bool
+	phrase   string // from behind its quotation mark on
+
+	positive, negative []byte // words, separated by spaces
+}
+
+// querySpaces end a negation; other white space is a part of words until those are cut.
+const querySpaces = " \n\v\f\r"
+
+func (p *queryParser) parse() {
+	p.skipSpaces()
+	p.afterSpace = true
+	for p.rest != "" {
+		before := p.afterSpace
+		switch p.rest[0] {
+		case '-':
+			p.rest = p.rest[1:]
+			if !p.inPhrase && before {
+				p.negation = true
+			}
+		case '"':
+			p.quote(before)
+		default:
+			end := strings.IndexAny(p.rest, querySpaces+`-"`)
+			if end < 0 {
+				end = len(p.rest)
+			}
+			p.word(p.rest[:end], before)
+			p.rest = p.rest[end:]
+		}
+		p.skipSpaces()
+	}
+}
+
+func (p *queryParser) skipSpaces() {
+	trimmed := strings.TrimLeft(p.rest, querySpaces)
+	p.afterSpace = len(trimmed) < len(p.rest)
+	p.rest = trimmed
+}
+
+// quote begins or ends a phrase. One that has no end is words only.
+func (p *queryParser) quote(afterSpace bool) {
+	quoted := p.rest
+	p.rest = p.rest[1:]
+	if !p.inPhrase {
+		p.inPhrase, p.phrase = true, p.rest
+		p.negation = p.negation && !afterSpace
+		return
+	}
+	p.inPhrase = false
+	phrase := p.phrase[:len(p.phrase)-len(quoted)]
+	if p.negation {
+		p.query.NegatedPhrases = append(p.query.NegatedPhrases, phrase)
+	} else {
+		p.query.Phrases = append(p.query.Phrases, phrase)
+	}
+}
+
+// word adds a word to those that are wanted or not. The words of a phrase are wanted too, those of a negated one say nothing.
+func (p *queryParser) word(w string, afterSpace bool) {
+	if p.inPhrase && p.negation {
+		return
+	}
+	p.negation = p.negation && !afterSpace
+	to := &p.positive
+	if p.negation {
+		to = &p.negative
+	}
+	*to = append(append(*to, w...), ' ')
+}
+
+// IsExact reports whether every document that has one of Bounds in the index is a match.
+func (q *Query) IsExact() bool {
+	return q.spelling == 0 && len(q.Negated) == 0 && len(q.Phrases) == 0 && len(q.NegatedPhrases) == 0
+}
+
+// Match reports whether a document of an index is a match.
+func (q *Query) Match(s *Spec, doc bsonx.Doc) bool {
+	return q.hasTerm(s, doc, q.Terms) && q.MatchRest(s, doc)
+}
+
+// MatchRest is Match for a document that has one of Bounds in the index.
+func (q *Query) MatchRest(s *Spec, doc bsonx.Doc) bool {
+	if q.spelling != 0 && !q.hasTerm(s, doc, q.Terms) || q.hasTerm(s, doc, q.Negated) {
+		return false
+	}
+	for _, p := range q.Phrases {
+		if !q.hasPhrase(s, doc, p) {
+			return false
+		}
+	}
+	for _, p := range q.NegatedPhrases {
+		if q.hasPhrase(s, doc, p) {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *Query) hasTerm(s *Spec, doc bsonx.Doc, terms []string) bool {
+	found := false
+	if len(terms) == 0 {
+		return found
+	}
+	// A document that names no language that there is cannot be in the index.
+	_ = s.walk(doc, func(l *Language, str []byte, _ float64) bool {
+		found = l.hasTerm(str, q.spelling, terms)
+		return !found
+	})
+	return found
+}
+
+// hasPhrase reports whether a phrase stands in a string as it is, be it in the middle of words.
+func (q *Query) hasPhrase(s *Spec, doc bsonx.Doc, phrase string) bool {
+	found := false
+	var room, want []byte
+	var wanted *Language
+	_ = s.walk(doc, func(l *Language, str []byte, _ float64) bool {
+		if wanted != l {
+			wanted, want = l, q.folded(want[:0], l, []byte(phrase))
+		}
+		room = q.folded(room[:0], l, str)
+		found = bytes.Contains(room, want)
+		return !found
+	})
+	return found
+}
+
+// folded appends a string in the form in which the query compares strings.
+func (q *Query) folded(dst []byte, l *Language, s []byte) []byte {
+	if q.spelling&caseSensitive == 0 {
+		s = l.appendLower(nil, s)
+	}
+	if q.spelling&diacriticSensitive == 0 {
+		return appendPlain(dst, string(s))
+	}
+	return append(dst, s...)
+}

@@ -1,0 +1,139 @@
+package text
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// maxWords bounds the words that a Scorer remembers from one document to the next.
+const maxWords = 1 << 15
+
+// Scorer finds the terms of documents and their scores. It remembers what term a word has: most words of a text are
+// among the few that all texts have. The zero value is ready for use.
+type Scorer struct {
+	words map[*Language]map[string]int32 // to the position of the term, or stopWord
+	ids   map[string]int32
+	terms []termState
+	count int // of words
+
+	// The terms of the document and of the string at hand.
+	inDoc, inString []int32
+}
+
+const stopWord = -1
+
+// termState is a term and what has been found of it in the document.
+type termState struct {
+	term  string
+	score float64 // over all strings; 0 for a term that is not in the document
+	// In the string at hand: how often, and the sum of 1, 1/2, 1/4 and so on, of which next is the following one.
+	count      int
+	freq, next float64
+}
+
+// Score finds the terms of a document, which Terms lists. It fails where the document names a language that there is not.
+func (sc *Scorer) Score(s *Spec, doc bsonx.Doc) error {
+	sc.reset()
+	return s.walk(doc, func(l *Language, str []byte, weight float64) bool {
+		sc.add(l, str, weight)
+		return true
+	})
+}
+
+// Len returns how many terms the document has.
+func (sc *Scorer) Len() int { return len(sc.inDoc) }
+
+// Term returns the i-th term of the document and its score.
+func (sc *Scorer) Term(i int) (string, float64) {
+	t := &sc.terms[sc.inDoc[i]]
+	return t.term, t.score
+}
+
+func (sc *Scorer) reset() {
+	for _, id := range sc.inDoc {
+		sc.terms[id].score = 0
+	}
+	sc.inDoc = sc.inDoc[:0]
+	if sc.words == nil || sc.count > maxWords {
+		*sc = Scorer{words: make(map[*Language]map[string]int32), ids: make(map[string]int32), inDoc: sc.inDoc, inString: sc.inString}
+	}
+}
+
+// add scores the words of a string: a term that stands in it n times counts 1 + 1/2 + … + 1/2^(n-1), by up to the half less the
+// smaller its share in the string's words, and a tenth more where it is the whole string.
+func (sc *Scorer) add(l *Language, str []byte, weight float64) {
+	words := sc.words[l]
+	if words == nil {
+		words = make(map[string]int32)
+		sc.words[l] = words
+	}
+	total := 0
+	for word, rest := l.nextWord(str); len(word) > 0; word, rest = l.nextWord(rest) {
+		id, ok := words[string(word)]
+		if !ok {
+			id = sc.learn(l, word)
+			words[string(word)] = id
+			sc.count++
+		}
+		if id == stopWord {
+			continue
+		}
+		total++
+		t := &sc.terms[id]
+		if t.count == 0 {
+			t.freq, t.next = 0, 1
+			sc.inString = append(sc.inString, id)
+		}
+		t.count++
+		t.freq += t.next
+		t.next /= 2
+	}
+	for _, id := range sc.inString {
+		t := &sc.terms[id]
+		coefficient := 0.5*float64(t.count)/float64(total) + 0.5
+		adjustment := 1.0
+		if isSame(str, t.term) {
+			adjustment += 0.1
+		}
+		if t.score == 0 {
+			sc.inDoc = append(sc.inDoc, id)
+		}
+		t.score += weight * t.freq * coefficient * adjustment
+		t.count = 0
+	}
+	sc.inString = sc.inString[:0]
+}
+
+// learn returns the position of a word's term.
+func (sc *Scorer) learn(l *Language, word []byte) int32 {
+	if l.isStopWord(word) {
+		return stopWord
+	}
+	term := l.term(word, 0)
+	id, ok := sc.ids[term]
+	if !ok {
+		id = int32(len(sc.terms))
+		sc.terms = append(sc.terms, termState{term: term})
+		sc.ids[term] = id
+	}
+	return id
+}
+
+// isSame reports whether a string is a term, but for the case of ASCII letters.
+func isSame(str []byte, term string) bool {
+	if len(str) != len(term) {
+		return false
+	}
+	for i, c := range str {
+		if asciiLower(c) != asciiLower(term[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func asciiLower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}

@@ -1,0 +1,85 @@
+package text
+
+import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+)
+
+// spelling says in what a term keeps to the word that it is made of.
+type spelling uint8
+
+const (
+	caseSensitive spelling = 1 << iota
+	diacriticSensitive
+)
+
+// isDelimiter reports whether a character stands between words.
+func (l *Language) isDelimiter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return asciiDelimiters[r] && (r != '\'' || !l.apostrophe)
+	}
+	return unicode.Is(delimiters, r)
+}
+
+// nextWord returns the first word of s and what is behind it; an empty word where there is none.
+func (l *Language) nextWord(s []byte) (word, rest []byte) {
+	start := -1
+	for i := 0; i < len(s); {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(s[i:])
+		}
+		switch delimiter := l.isDelimiter(r); {
+		case !delimiter && start < 0:
+			start = i
+		case delimiter && start >= 0:
+			return s[start:i], s[i:]
+		}
+		i += n
+	}
+	if start < 0 {
+		return nil, nil
+	}
+	return s[start:], nil
+}
+
+// isStopWord reports whether a word in any case is not worth indexing.
+func (l *Language) isStopWord(word []byte) bool {
+	if len(l.stops) == 0 {
+		return false
+	}
+	var room [64]byte
+	return l.stops[string(l.appendLower(room[:0], word))]
+}
+
+// term returns the term of a word.
+func (l *Language) term(word []byte, sp spelling) string {
+	var room [64]byte
+	stem := string(word)
+	if sp&caseSensitive == 0 {
+		stem = string(l.appendLower(room[:0], word))
+	}
+	if l.stem != nil {
+		env := snowballstem.NewEnv(stem)
+		l.stem(env)
+		stem = env.Current()
+	}
+	if sp&diacriticSensitive == 0 {
+		stem = string(appendPlain(room[:0], stem))
+	}
+	return stem
+}
+
+// hasTerm reports whether a string has a word of one of the terms, which are sorted. Stop words count: what is none in the
+// language of a search may be one in that of a document.
+func (l *Language) hasTerm(s []byte, sp spelling, terms []string) bool {
+	for word, rest := l.nextWord(s); len(word) > 0; word, rest = l.nextWord(rest) {
+		if _, found := slices.BinarySearch(terms, l.term(word, sp)); found {
+			return true
+		}
+	}
+	return false
+}
