@@ -121,7 +121,7 @@ type Index struct {
 	Partial Predicate
 
 	keygen   index.Generator // nil with Pattern
-	measured []string // of an index on buckets, the fields that may have no arrays
+	measured []string        // of an index on buckets, the fields that may have no arrays
 	multikey *multikeyState
 	uses     *Uses
 }
