@@ -176,7 +176,12 @@ func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 	switch {
 	case v.Type == bsonx.TypeString:
 		kind = v.Str()
-		if !indexKinds[kind] {
+		switch {
+		case kind == "columnstore" && path != "$**":
+			return "", mongoerr.New(mongoerr.NotImplemented, "Columnstore indexes can no longer be created")
+		case kind == "geoHaystack":
+			return "", cannotCreate("GeoHaystack indexes cannot be created in version 5.0 and above")
+		case !indexKinds[kind]:
 			return "", cannotCreate("Unknown index plugin '%s'", kind)
 		}
 		return kind, nil

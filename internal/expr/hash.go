@@ -1,13 +1,8 @@
 package expr
 
 import (
-	"crypto/md5" //nolint:gosec // MongoDB's hash of index keys, no protection
-	"encoding/binary"
-	"hash"
-	"math"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/numeric"
+	"github.com/sheafdb/sheaf/internal/index"
 )
 
 func hashOperators() []definition {
@@ -24,111 +19,6 @@ func parseHashedKey(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr
 		if v.IsMissing() {
 			v = bsonx.Null
 		}
-		return out.Int64(HashedKey(v)), nil
+		return out.Int64(index.HashedKey(v)), nil
 	}}, nil
-}
-
-// HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a seed of zero and the
-// value, in which numbers of all types with one whole part are alike.
-func HashedKey(v bsonx.Value) int64 {
-	h := keyHash{md5.New()} //nolint:gosec // see above
-	h.int32(0)
-	h.value(v)
-	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
-}
-
-type keyHash struct{ hash.Hash }
-
-func (h keyHash) int32(i int32) { h.write(binary.LittleEndian.AppendUint32(nil, uint32(i))) }
-
-// write never fails, as hashes do not.
-func (h keyHash) write(b []byte) { _, _ = h.Write(b) }
-
-func (h keyHash) value(v bsonx.Value) {
-	h.int32(canonicalType(v.Type))
-	h.content(v)
-}
-
-func (h keyHash) content(v bsonx.Value) {
-	switch v.Type {
-	case bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128:
-		h.write(binary.LittleEndian.AppendUint64(nil, uint64(wholePart(v))))
-	case bsonx.TypeDocument, bsonx.TypeArray:
-		h.fields(v.Doc())
-	case bsonx.TypeCodeWithScope:
-		code, scope := v.CodeWithScope()
-		h.write([]byte(code))
-		h.write([]byte{0})
-		h.fields(scope)
-	default:
-		h.write(v.Data)
-	}
-}
-
-// fields hashes each field as type, name and value, and the end as a type.
-func (h keyHash) fields(d bsonx.Doc) {
-	for it := d.Iter(); it.Next(); {
-		h.int32(canonicalType(it.Value().Type))
-		h.write(it.Key())
-		h.write([]byte{0})
-		h.content(it.Value())
-	}
-	h.int32(0)
-}
-
-// wholePart truncates a double, rounds a decimal, and limits both to an int64; NaN is 0.
-func wholePart(v bsonx.Value) int64 {
-	if v.Type == bsonx.TypeDecimal128 {
-		v, _ = numeric.Round(v, 0)
-	}
-	if i, ok := v.AsInt64(); ok {
-		return i
-	}
-	switch f, _ := v.AsFloat64(); {
-	case f > 0:
-		return math.MaxInt64
-	case f < 0:
-		return math.MinInt64
-	}
-	return 0
-}
-
-// canonicalType is the number by which MongoDB orders and hashes types.
-func canonicalType(t bsonx.Type) int32 {
-	switch t {
-	case bsonx.TypeMinKey:
-		return -1
-	case bsonx.TypeMaxKey:
-		return 127
-	case bsonx.TypeMissing, bsonx.TypeUndefined:
-		return 0
-	case bsonx.TypeNull:
-		return 5
-	case bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128:
-		return 10
-	case bsonx.TypeString, bsonx.TypeSymbol:
-		return 15
-	case bsonx.TypeDocument:
-		return 20
-	case bsonx.TypeArray:
-		return 25
-	case bsonx.TypeBinary:
-		return 30
-	case bsonx.TypeObjectID:
-		return 35
-	case bsonx.TypeBool:
-		return 40
-	case bsonx.TypeDate:
-		return 45
-	case bsonx.TypeTimestamp:
-		return 47
-	case bsonx.TypeRegex:
-		return 50
-	case bsonx.TypeDBPointer:
-		return 55
-	case bsonx.TypeCode:
-		return 60
-	default: // code with scope
-		return 65
-	}
 }

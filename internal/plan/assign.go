@@ -64,7 +64,7 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 	for _, points := range [...]bool{true, false} {
 		for i := range c.predicates {
 			p := &c.predicates[i]
-			if !x.fields[field].Holds(p.path) {
+			if !isBoundBy(x.fields[field], p.path) {
 				continue
 			}
 			if b := p.boundsOn(x, field, cq.q.Collation); b.ok && b.points == points {

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 )
 
 // stageWriter writes the stages of a plan into an open document, with the counters of its operators where it ran.
@@ -258,6 +259,11 @@ func (w *stageWriter) indexKeys(x *indexInfo) {
 	b.Doc("keyPattern", x.key)
 	b.String("indexName", x.name)
 	b.Bool("isMultiKey", x.isMultikey())
+	switch x.kind {
+	case index.Hashed, index.Text, index.Plane:
+		return // MongoDB does not know which paths were arrays
+	default:
+	}
 	b.StartDocField("multiKeyPaths")
 	for i, f := range x.fields {
 		b.StartArrayField(f.Path)

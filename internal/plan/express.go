@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 )
 
 // expressPlan returns the plan of a find for at most one document by equality on a field that leads an index: no other
@@ -14,7 +15,7 @@ func (cq *canonical) expressPlan() *solution {
 	}
 	var best *indexInfo
 	for _, x := range cq.indexes {
-		if !x.fields[0].Holds(c.Path) || x.isPartial || x.collation != nil || x.bits(0) != 0 && hasNumber(c.Path) {
+		if x.kind != index.Ordered || !x.fields[0].Holds(c.Path) || x.isPartial || x.collation != nil || x.bits(0) != 0 && hasNumber(c.Path) {
 			continue
 		}
 		if cq.q.Limit != 1 && !(x.unique && len(x.fields) == 1) {

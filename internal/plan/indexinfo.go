@@ -15,6 +15,7 @@ type indexInfo struct {
 	ix      *table.Index // nil for an _id index without entries of its own: records are clustered by _id
 	name    string
 	key     bsonx.Doc
+	kind    index.Kind
 	fields  index.Pattern
 	multi   index.MultikeyPaths // what it was at the moment of planning
 	array   bool                // multi has a component
@@ -70,7 +71,7 @@ var (
 
 func infoOf(ix *table.Index) *indexInfo {
 	info := &indexInfo{
-		ix: ix, name: ix.Name, key: ix.Key, fields: ix.Pattern, multi: ix.Multikey(),
+		ix: ix, name: ix.Name, key: ix.Key, kind: index.KindOf(ix.Key), fields: ix.Pattern, multi: ix.Multikey(),
 		unique: ix.Unique, sparse: ix.Sparse, isPartial: ix.PartialFilter != nil, collation: ix.Collation,
 	}
 	info.array = info.multi.IsMultikey()

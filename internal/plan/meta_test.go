@@ -30,6 +30,8 @@ var (
 		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
 		`{"o.q": 1, "o.p": -1}`,
 	}
+	// kindKeys are over fields that have no arrays.
+	kindKeys = []string{`{"c": "hashed"}`, `{"o.p": "hashed", "c": 1}`, `{"b": 1, "c": "hashed", "o.q": -1}`}
 	partials = []string{`{"b": {"$gte": 1}}`, `{"a": {"$exists": true}}`, `{"c": {"$in": [1, 2]}}`, `{"b": {"$type": "number"}}`}
 )
 
@@ -224,7 +226,11 @@ func genIndexes(t *rapid.T, f *fixture) int {
 		case 1:
 			options = []any{"partialFilterExpression", doc(pick(t, "partial", partials))}
 		}
-		f.index(fmt.Sprintf("i%d", i), doc(pick(t, "key", keys)), options...)
+		from := keys
+		if rapid.IntRange(0, 3).Draw(t, "kind of index") == 0 {
+			from = kindKeys
+		}
+		f.index(fmt.Sprintf("i%d", i), doc(pick(t, "key", from)), options...)
 	}
 	return n
 }

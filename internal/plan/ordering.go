@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/sheafdb/sheaf/internal/index"
 )
 
 // maxScansToExplode bounds how many scans one index scan is split into to provide a sort
@@ -44,7 +47,7 @@ func (cq *canonical) provides(x *indexInfo, bounds []intervals) (backward, ok bo
 // withoutFixed returns a sort without the fields that it begins with but that have a single value within the bounds.
 func withoutFixed(x *indexInfo, bounds []intervals, sort []sortField) []sortField {
 	for len(sort) > 0 {
-		f := x.fieldOf(sort[0].path)
+		f := slices.IndexFunc(x.fields, func(f index.Field) bool { return isBoundBy(f, sort[0].path) })
 		if f < 0 || !bounds[f].isPoint() || x.bits(f) != 0 {
 			break
 		}

@@ -34,6 +34,9 @@ type predicateBounds struct {
 // boundsOn returns the bounds that p, which compares strings by a collation, gives to a field of its path. They are made once
 // for all indexes that have the collation.
 func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *predicateBounds {
+	if x.fields[field].Kind == index.Hashed {
+		return p.hashedBounds(x, c)
+	}
 	multikey := x.bits(field) != 0
 	b := &p.bounds
 	if multikey {
@@ -104,10 +107,15 @@ func (c *conjunction) split(n filter.Node) {
 	}
 }
 
+// isBoundBy reports whether predicates on a path can bound an index field.
+func isBoundBy(f index.Field, path string) bool {
+	return f.Path == path && (f.Kind == index.Ordered || f.Kind == index.Hashed)
+}
+
 // bounds reports whether a predicate is about the values that a field holds.
 func (c *conjunction) bounds(f index.Field) bool {
 	for i := range c.predicates {
-		if f.Holds(c.predicates[i].path) {
+		if isBoundBy(f, c.predicates[i].path) {
 			return true
 		}
 	}

@@ -1,0 +1,130 @@
+package index
+
+import (
+	"crypto/md5" //nolint:gosec // MongoDB's hash of index keys, no protection
+	"encoding/binary"
+	"hash"
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+// HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a seed of zero and the
+// value, in which numbers of all types with one whole part are alike.
+func HashedKey(v bsonx.Value) int64 { return keyHash{Hash: md5.New()}.key(v) } //nolint:gosec // see above
+
+// HashOf is what an index holds of a value: HashedKey, but for decimals with a fraction. MongoDB rounds them where it truncates
+// doubles, so that it does not find the one where it is asked for the other. Here equal values have one hash.
+func HashOf(v bsonx.Value) bsonx.Value {
+	return bsonx.Int64(keyHash{Hash: md5.New(), truncate: true}.key(v)) //nolint:gosec // see above
+}
+
+type keyHash struct {
+	hash.Hash
+	truncate bool // decimals too
+}
+
+func (h keyHash) key(v bsonx.Value) int64 {
+	h.int32(0)
+	h.value(v)
+	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
+}
+
+func (h keyHash) int32(i int32) { h.write(binary.LittleEndian.AppendUint32(nil, uint32(i))) }
+
+// write never fails, as hashes do not.
+func (h keyHash) write(b []byte) { _, _ = h.Write(b) }
+
+func (h keyHash) value(v bsonx.Value) {
+	h.int32(canonicalType(v.Type))
+	h.content(v)
+}
+
+func (h keyHash) content(v bsonx.Value) {
+	switch v.Type {
+	case bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128:
+		h.write(binary.LittleEndian.AppendUint64(nil, uint64(h.wholePart(v))))
+	case bsonx.TypeDocument, bsonx.TypeArray:
+		h.fields(v.Doc())
+	case bsonx.TypeCodeWithScope:
+		code, scope := v.CodeWithScope()
+		h.write([]byte(code))
+		h.write([]byte{0})
+		h.fields(scope)
+	default:
+		h.write(v.Data)
+	}
+}
+
+// fields hashes each field as type, name and value, and the end as a type.
+func (h keyHash) fields(d bsonx.Doc) {
+	for it := d.Iter(); it.Next(); {
+		h.int32(canonicalType(it.Value().Type))
+		h.write(it.Key())
+		h.write([]byte{0})
+		h.content(it.Value())
+	}
+	h.int32(0)
+}
+
+// wholePart truncates a double, rounds a decimal, and limits both to an int64; NaN is 0.
+func (h keyHash) wholePart(v bsonx.Value) int64 {
+	switch {
+	case v.Type != bsonx.TypeDecimal128:
+	case h.truncate:
+		v, _ = numeric.Trunc(v, 0)
+	default:
+		v, _ = numeric.Round(v, 0)
+	}
+	if i, ok := v.AsInt64(); ok {
+		return i
+	}
+	switch f, _ := v.AsFloat64(); {
+	case f > 0:
+		return math.MaxInt64
+	case f < 0:
+		return math.MinInt64
+	}
+	return 0
+}
+
+// canonicalType is the number by which MongoDB orders and hashes types.
+func canonicalType(t bsonx.Type) int32 {
+	switch t {
+	case bsonx.TypeMinKey:
+		return -1
+	case bsonx.TypeMaxKey:
+		return 127
+	case bsonx.TypeMissing, bsonx.TypeUndefined:
+		return 0
+	case bsonx.TypeNull:
+		return 5
+	case bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128:
+		return 10
+	case bsonx.TypeString, bsonx.TypeSymbol:
+		return 15
+	case bsonx.TypeDocument:
+		return 20
+	case bsonx.TypeArray:
+		return 25
+	case bsonx.TypeBinary:
+		return 30
+	case bsonx.TypeObjectID:
+		return 35
+	case bsonx.TypeBool:
+		return 40
+	case bsonx.TypeDate:
+		return 45
+	case bsonx.TypeTimestamp:
+		return 47
+	case bsonx.TypeRegex:
+		return 50
+	case bsonx.TypeDBPointer:
+		return 55
+	case bsonx.TypeCode:
+		return 60
+	default: // code with scope
+		return 65
+	}
+}

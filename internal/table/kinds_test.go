@@ -1,0 +1,117 @@
+package table_test
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// TestUnfilledIndexIsBuilt opens a store in which an index is complete and has no entries, as builds made it that did not
+// maintain its type: opening builds it.
+func TestUnfilledIndexIsBuilt(t *testing.T) {
+	t.Parallel()
+	engine := mem.New()
+	s, c := hashedStore(t, engine)
+	for id := range 10 {
+		if err := insert(s, c, bsonx.NewDoc("_id", id, "a", id%3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ix := s.Current(c).Indexes[0]
+	s.Close()
+	forget(t, engine, c, ix)
+
+	s = open(t, engine)
+	c = s.Lookup("db", "c")
+	if err := s.WaitIndexes(context.Background(), c, "a_hashed"); err != nil {
+		t.Fatal(err)
+	}
+	if n := mustValid(t, s, s.Current(c)).KeysPerIndex["a_hashed"]; n != 10 {
+		t.Fatalf("%d entries, want 10", n)
+	}
+}
+
+func hashedStore(t *testing.T, engine storage.Engine) (*table.Store, *table.Collection) {
+	t.Helper()
+	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Ensure("db", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := []bsonx.Doc{spec("a_hashed", bsonx.NewDoc("a", "hashed"))}
+	if err := s.CreateIndexes(context.Background(), c, specs); err != nil {
+		t.Fatal(err)
+	}
+	return s, s.Current(c)
+}
+
+// forget makes an index what an older build left: without entries, and without the mark of them.
+func forget(t *testing.T, engine storage.Engine, c *table.Collection, ix *table.Index) {
+	t.Helper()
+	txn := engine.Begin()
+	defer txn.Rollback()
+	it, err := txn.NewIter(ix.Prefix(), table.PrefixEnd(ix.Prefix()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys [][]byte
+	for ok := it.First(); ok; ok = it.Next() {
+		keys = append(keys, append([]byte(nil), it.Key()...))
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if err := txn.Delete(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := binary.BigEndian.AppendUint32([]byte{0x02, 'c'}, c.ID)
+	raw, closer, err := engine.Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	entry := bsonx.NewBuilder(nil)
+	entry.StartDoc()
+	for it := bsonx.Doc(raw).Iter(); it.Next(); {
+		if string(it.Key()) != "indexes" {
+			entry.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	entry.StartArrayField("indexes")
+	entry.Elem(bsonx.Document(bsonx.NewDoc("id", int64(ix.ID), "spec", ix.Spec, "ready", true)))
+	entry.End()
+	entry.End()
+	if err := txn.Put(key, entry.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := txn.Commit(storage.Buffered); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHashedRefusesArrays: no document of an index with a hashed field has an array on its paths.
+func TestHashedRefusesArrays(t *testing.T) {
+	t.Parallel()
+	s, c := hashedStore(t, mem.New())
+	defer s.Close()
+	err := insert(s, c, bsonx.NewDoc("_id", 1, "a", bsonx.Array(bsonx.NewDoc())))
+	if mongoerr.CodeOf(err) != 16766 {
+		t.Fatalf("insert: %v", err)
+	}
+	if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+		t.Fatal(err)
+	}
+	mustValid(t, s, c)
+}
