@@ -61,6 +61,56 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
+// TestPatternsSmoke does every pattern on all sides for a moment.
+func TestPatternsSmoke(t *testing.T) {
+	cfg := &config{
+		run: regexp.MustCompile(""), duration: 20 * time.Millisecond, rounds: 1, documents: 1000, postgres: true, patience: 10 * time.Millisecond,
+	}
+	res, err := benchPatterns(t.Context(), cfg, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Workloads) != len(patterns) {
+		t.Errorf("%d patterns measured, not %d", len(res.Workloads), len(patterns))
+	}
+	for _, w := range res.Workloads {
+		for name, f := range w.Sides {
+			if f.Error != "" || f.Rate <= 0 {
+				t.Errorf("%s on %s: rate %v, error %q", w.Name, name, f.Rate, f.Error)
+			}
+		}
+	}
+	withPostgres := res.figure("queue-publish", sidePostgres) != nil
+	for _, v := range res.Claims {
+		if v.Measured == nil && (withPostgres || v.Group != groupPatterns) {
+			t.Errorf("no figure for %q", v.Name)
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "page.md")
+	if err := os.WriteFile(path, []byte("before\n"+patternsPage.begin+"old\n"+patternsPage.end+"after\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := res.writePage(path); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"before\n", "(patterns.svg)", "\n| queue-publish | 8 |", "\n- transfer-2: a transaction of two updates.\n", "after\n"} {
+		if strings.Count(string(page), want) != 1 {
+			t.Errorf("not once on the page: %q\n%s", want, page)
+		}
+	}
+	if err := res.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "patterns.svg")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAggSmoke asks every question of tiny data: whoever answers must answer alike.
 func TestAggSmoke(t *testing.T) {
 	cfg := &config{run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true, patience: 10 * time.Millisecond}
@@ -198,10 +248,10 @@ func TestNumber(t *testing.T) {
 func TestWritePage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte("before\n"+pageBegin+"old\n"+pageEnd+"\nafter\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("before\n"+resultsPage.begin+"old\n"+resultsPage.end+"\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	res := &results{}
+	res := &results{page: resultsPage}
 	res.Claims = judge(res)
 	for range 2 {
 		if err := res.writePage(path); err != nil {

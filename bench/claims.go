@@ -88,6 +88,11 @@ func judge(r *results) []verdict {
 			})
 		}
 	}
+	return verdicts(all, r)
+}
+
+// verdicts compares claims with the results.
+func verdicts(all []claim, r *results) []verdict {
 	verdicts := make([]verdict, 0, len(all))
 	for _, c := range all {
 		v := verdict{Name: c.Name, Group: c.Group, Target: c.Target, AtMost: c.AtMost, Unit: c.Unit, Verdict: verdictMissing}

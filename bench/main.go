@@ -30,6 +30,7 @@ type config struct {
 	temp        string
 	patience    time.Duration
 	agg         bool
+	patterns    bool
 }
 
 func main() {
@@ -65,6 +66,9 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (report, erro
 	if cfg.agg {
 		return benchAgg(ctx, cfg, progress)
 	}
+	if cfg.patterns {
+		return benchPatterns(ctx, cfg, progress)
+	}
 	return bench(ctx, cfg, progress)
 }
 
@@ -89,13 +93,15 @@ func parseFlags(args []string) (*config, error) {
 	postgres := flags.Bool("postgres", true, "measure PostgreSQL where it is installed")
 	resources := flags.Bool("resources", true, "measure memory, start and size too")
 	agg := flags.Bool("agg", false, "measure aggregation pipelines over orders instead: 1,000,000 of them unless -documents says otherwise")
+	patterns := flags.Bool("patterns", false, "measure patterns of applications, transactions and the log instead")
 	quick := flags.Bool("quick", false, "a look in less than a minute: 20,000 documents, one short round, no directory of 1 GB")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	cfg := &config{
 		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000, full: true, resources: *resources,
-		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second, agg: *agg,
+		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second,
+		agg: *agg, patterns: *patterns,
 	}
 	var err error
 	if cfg.run, err = regexp.Compile(*run); err != nil {
@@ -143,7 +149,7 @@ func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, er
 		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
 	}
 	r.ids.Store(1 << 32)
-	res := &results{Environment: newEnvironment(ctx, r)}
+	res := &results{Environment: newEnvironment(ctx, r), page: resultsPage}
 	if cfg.resources {
 		m := resources{binary: at.binary, temp: at.dir, connections: cfg.connections, full: cfg.full, progress: progress}
 		if res.Resources, err = m.measure(ctx); err != nil {
@@ -181,14 +187,9 @@ func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, r
 		if err != nil {
 			return err
 		}
-		res.Workloads = append(res.Workloads, workloadResult{workload: w, Unit: w.unit(), Sides: figures})
-		fmt.Fprintf(r.progress, "%-24s", w.Name)
-		for _, name := range sideOrder {
-			if f := figures[name]; f != nil {
-				fmt.Fprintf(r.progress, "  %s %s", name, cell(f))
-			}
-		}
-		fmt.Fprintln(r.progress)
+		row := workloadResult{workload: w, Unit: w.unit(), Sides: figures}
+		res.Workloads = append(res.Workloads, row)
+		printRow(r.progress, row)
 	}
 	return nil
 }

@@ -283,9 +283,13 @@ func (s *postgresSide) distinct(ctx context.Context, _ *worker) error {
 	return s.expect(ctx, categories, "select distinct doc->>'c' from docs")
 }
 
-// expect reads the rows of a prepared statement without decoding them, as the other sides leave documents raw.
 func (s *postgresSide) expect(ctx context.Context, want int, query string, args ...any) error {
-	rows, err := s.pool.Query(ctx, query, args...)
+	return pgExpect(ctx, s.pool, want, query, args...)
+}
+
+// pgExpect reads the rows of a prepared statement without decoding them, as the other sides leave documents raw.
+func pgExpect(ctx context.Context, pool *pgxpool.Pool, want int, query string, args ...any) error {
+	rows, err := pool.Query(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -146,8 +146,9 @@ func moduleRoot(ctx context.Context) (string, error) {
 }
 
 // startSheaf serves a directory.
-func startSheaf(binary, dir string) (*process, error) {
-	cmd := exec.Command(binary, "serve", "--dir", dir, "--port", "0", "--ready-json", "--log-level", "warn", "--slow-ms", "-1")
+func startSheaf(binary, dir string, flags ...string) (*process, error) {
+	args := append([]string{"serve", "--dir", dir, "--port", "0", "--ready-json", "--log-level", "warn", "--slow-ms", "-1"}, flags...)
+	cmd := exec.Command(binary, args...)
 	cmd.Stderr = os.Stderr
 	return startReady(cmd)
 }

@@ -22,7 +22,22 @@ type results struct {
 	Workloads   []workloadResult   `json:"workloads"`
 	Resources   map[string]float64 `json:"resources"`
 	Claims      []verdict          `json:"claims"`
+
+	page page
 }
+
+// page says where a run's results are written.
+type page struct {
+	// file is the name of the files without extension, picture that of the picture on the page; it may be that of the page.
+	file, picture string
+	// The marks between which the page keeps the tables.
+	begin, end string
+}
+
+var (
+	resultsPage  = page{"results", "", "<!-- results: written by bench -page -->\n", "<!-- end of results -->"}
+	patternsPage = page{"patterns", "patterns.svg", "<!-- patterns: written by bench -patterns -page -->\n", "<!-- end of patterns -->"}
+)
 
 type workloadResult struct {
 	workload
@@ -92,7 +107,7 @@ func (r *results) sides() []string {
 	})
 }
 
-// write puts results.md, results.json and results.svg into a directory.
+// write puts the tables, the figures and the picture into a directory.
 func (r *results) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -103,29 +118,28 @@ func (r *results) write(dir string) error {
 	}
 	var md strings.Builder
 	r.markdown(&md)
-	files := map[string]string{"results.json": string(asJSON) + "\n", "results.md": md.String(), "results.svg": chart(r.Claims, r.Environment.Date)}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+	files := map[string]string{".json": string(asJSON) + "\n", ".md": md.String(), ".svg": chart(r.Claims, r.Environment.Date)}
+	for extension, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, r.page.file+extension), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// The marks between which a page keeps the tables of a run.
-const (
-	pageBegin = "<!-- results: written by bench -page -->\n"
-	pageEnd   = "<!-- end of results -->"
-)
-
-// writePage replaces the tables of a Markdown page, and the picture of the same name beside it.
+// writePage replaces the tables of a Markdown page, and the picture beside it.
 func (r *results) writePage(path string) error {
 	var md strings.Builder
+	picture := strings.TrimSuffix(path, filepath.Ext(path)) + ".svg"
+	if r.page.picture != "" {
+		picture = filepath.Join(filepath.Dir(path), r.page.picture)
+		fmt.Fprintf(&md, "![Ratios beside their targets](%s)\n\n", r.page.picture)
+	}
 	r.markdown(&md)
-	if err := replaceBetween(path, pageBegin, pageEnd, md.String()); err != nil {
+	if err := replaceBetween(path, r.page.begin, r.page.end, md.String()); err != nil {
 		return err
 	}
-	return os.WriteFile(strings.TrimSuffix(path, filepath.Ext(path))+".svg", []byte(chart(r.Claims, r.Environment.Date)), 0o644)
+	return os.WriteFile(picture, []byte(chart(r.Claims, r.Environment.Date)), 0o644)
 }
 
 // replaceBetween puts a text between two marks of a file, in place of what is there.
@@ -145,11 +159,16 @@ func replaceBetween(path, begin, end, text string) error {
 // markdown writes the tables.
 func (r *results) markdown(w io.Writer) {
 	e := r.Environment
-	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s · %d documents, %d rounds of %s · load average %s before, %s after · took %s\n\n",
-		e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres,
-		e.Documents, e.Rounds, e.Duration, e.LoadStart, e.LoadEnd, e.Elapsed)
+	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s", e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres)
+	if r.page != patternsPage {
+		fmt.Fprintf(w, " · %d documents", e.Documents)
+	}
+	fmt.Fprintf(w, " · %d rounds of %s · load average %s before, %s after · took %s\n\n", e.Rounds, e.Duration, e.LoadStart, e.LoadEnd, e.Elapsed)
 	r.claimTable(w)
 	r.workloadTable(w)
+	if r.page == patternsPage {
+		r.explain(w)
+	}
 }
 
 func (r *results) claimTable(w io.Writer) {
@@ -189,6 +208,24 @@ func (r *results) workloadTable(w io.Writer) {
 			fmt.Fprintf(w, " %s |", cell(row.Sides[s]))
 		}
 		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
+}
+
+// explain says what the workloads do.
+func (r *results) explain(w io.Writer) {
+	for _, row := range r.Workloads {
+		fmt.Fprintf(w, "- %s: %s.\n", row.Name, row.Op)
+	}
+}
+
+// printRow writes a workload's figures in one line.
+func printRow(w io.Writer, row workloadResult) {
+	fmt.Fprintf(w, "%-30s", row.Name)
+	for _, name := range sideOrder {
+		if f := row.Sides[name]; f != nil {
+			fmt.Fprintf(w, "  %s %s", name, cell(f))
+		}
 	}
 	fmt.Fprintln(w)
 }

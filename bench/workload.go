@@ -88,6 +88,7 @@ func (w workload) unit() string {
 const (
 	sideFloor       = "floor"
 	sideSheaf       = "sheaf"
+	sideStandalone  = "standalone"
 	sidePostgres    = "postgres"
 	sidePeer        = "peer"
 	sideFloorMemory = "floor-memory"
@@ -95,7 +96,7 @@ const (
 	sidePebble      = "pebble"
 )
 
-var sideOrder = []string{sideFloor, sideSheaf, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
+var sideOrder = []string{sideFloor, sideSheaf, sideStandalone, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
 
 // side does workloads.
 type side interface {

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// pattern is a way in which applications use a database, done on all sides in the same steps. Where a side repeats several
+// statements, each commits for itself, unless the steps are a transaction.
+type pattern struct {
+	Name    string
+	What    string
+	Clients int
+	// Peer is the ratio to PostgreSQL of MongoDB 3.6 as a replica set, on a machine like the page's; 0 where there is none. The
+	// goal is twice as much.
+	Peer float64
+	// Others are sides that take part besides Sheaf, PostgreSQL and a peer.
+	Others []string
+
+	mongo    func(ctx context.Context, db *mongo.Database, clients int) (*routine, error)
+	postgres func(ctx context.Context, pool *pgxpool.Pool, clients int) (*routine, error)
+}
+
+// patternGain is how many times the peer's ratio the goal is.
+const patternGain = 2
+
+// routine is a pattern whose data is there.
+type routine struct {
+	do func(ctx context.Context, w *worker) error
+	// units is how many of what is counted do does; 0 is one.
+	units float64
+	// finish waits for what the repetitions caused, within the time that is measured; it may be nil.
+	finish func(ctx context.Context) error
+	// end stops what runs beside; it may be nil.
+	end func() error
+}
+
+func repeat(do func(ctx context.Context, w *worker) error) *routine { return &routine{do: do} }
+
+// patternDatabase is where the patterns work.
+const patternDatabase = "sheaf_patterns"
+
+// patternRunner measures patterns.
+type patternRunner struct{ *runner }
+
+// benchPatterns does the whole run.
+func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *results, err error) {
+	begin := time.Now()
+	at, err := newWorkplace(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, at.close()) }()
+	r := &patternRunner{runner: &runner{
+		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
+	}}
+	res := &results{Environment: newEnvironment(ctx, r.runner), page: patternsPage}
+	defer func() {
+		for _, s := range r.sides {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if res.Environment.Postgres, err = r.start(ctx, cfg, at); err != nil {
+		return nil, err
+	}
+	for i := range patterns {
+		p := &patterns[i]
+		if !cfg.run.MatchString(p.Name) {
+			continue
+		}
+		row := workloadResult{workload: workload{Name: p.Name, Op: operation(p.What), Clients: p.Clients}, Unit: "operations"}
+		if row.Sides, err = r.run(ctx, p); err != nil {
+			return nil, err
+		}
+		res.Workloads = append(res.Workloads, row)
+		printRow(progress, row)
+	}
+	res.Environment.LoadEnd = loadAverage()
+	res.Environment.Elapsed = time.Since(begin).Round(time.Second).String()
+	res.Claims = verdicts(allPatternClaims(), res)
+	return res, nil
+}
+
+// start adds the sides, and returns PostgreSQL's version or why there is none.
+func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (string, error) {
+	for _, label := range []string{sideSheaf, sideStandalone} {
+		var flags []string
+		if label == sideStandalone {
+			flags = []string{"--standalone"}
+		}
+		p, err := startSheaf(at.binary, filepath.Join(at.dir, "served-"+label), flags...)
+		if err != nil {
+			return "", err
+		}
+		s, err := servedSide(label, p)
+		if err != nil {
+			return "", err
+		}
+		r.sides = append(r.sides, s)
+	}
+	s, err := embeddedSide(filepath.Join(at.dir, "embedded"))
+	if err != nil {
+		return "", err
+	}
+	r.sides = append(r.sides, s)
+	if cfg.mongoURI != "" {
+		s, err := peerSide(cfg.mongoURI)
+		if err != nil {
+			return "", err
+		}
+		r.sides = append(r.sides, s)
+	}
+	return r.startPostgres(ctx, cfg, at.dir)
+}
+
+// takesPart reports whether a side does a pattern.
+func (p *pattern) takesPart(s side) bool {
+	switch s.name() {
+	case sideSheaf, sidePeer:
+		return true
+	case sidePostgres:
+		return p.postgres != nil
+	default:
+		return slices.Contains(p.Others, s.name())
+	}
+}
+
+// run measures a pattern on all sides that do it.
+func (r *patternRunner) run(ctx context.Context, p *pattern) (map[string]*figure, error) {
+	samples, figures := map[string][]sample{}, map[string]*figure{}
+	for round := range r.rounds {
+		for i := range r.sides {
+			s := r.sides[(i+round)%len(r.sides)]
+			if f := figures[s.name()]; !p.takesPart(s) || (f != nil && f.Error != "") {
+				continue
+			}
+			one, err := r.measure(ctx, p, s)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			figures[s.name()] = &figure{}
+			if err != nil {
+				figures[s.name()].Error = err.Error()
+				fmt.Fprintf(r.progress, "%s, %s: %v\n", p.Name, s.name(), err)
+				continue
+			}
+			samples[s.name()] = append(samples[s.name()], one)
+		}
+	}
+	for name, f := range figures {
+		if f.Error == "" {
+			summarise(f, samples[name])
+		}
+	}
+	return figures, nil
+}
+
+// prepare makes a pattern's data anew on a side.
+func (p *pattern) prepare(ctx context.Context, s side) (*routine, error) {
+	switch s := s.(type) {
+	case *mongoSide:
+		db := s.client.Database(patternDatabase)
+		if err := db.Drop(ctx); err != nil {
+			return nil, err
+		}
+		return p.mongo(ctx, db, p.Clients)
+	case *postgresSide:
+		if _, err := s.pool.Exec(ctx, "drop schema public cascade; create schema public"); err != nil {
+			return nil, err
+		}
+		s.pool.Reset() // statements that were prepared know tables that are gone
+		rt, err := p.postgres(ctx, s.pool, p.Clients)
+		if err == nil {
+			_, err = s.pool.Exec(ctx, "vacuum analyze") // GIN indexes too are then as they will be
+		}
+		return rt, err
+	default:
+		return nil, fmt.Errorf("%s knows no patterns", s.name())
+	}
+}
+
+// measure does a pattern on one side for the set time.
+func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ sample, err error) {
+	rt, err := p.prepare(ctx, s)
+	if err != nil {
+		return sample{}, err
+	}
+	defer func() {
+		if rt.end != nil {
+			err = errors.Join(err, rt.end())
+		}
+	}()
+	r.ids.Store(0)
+	workers := make([]*worker, p.Clients)
+	for i := range workers {
+		doc, err := r.data.document(i)
+		if err != nil {
+			return sample{}, err
+		}
+		text, err := r.data.json(i)
+		if err != nil {
+			return sample{}, err
+		}
+		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), 7)), ids: &r.ids, doc: doc, json: text}
+	}
+	if _, _, err := r.drive(ctx, rt, workers, r.duration/warmShare); err != nil {
+		return sample{}, err
+	}
+	r.settle(ctx)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu, hasCPU := cpuTime(s.processes())
+	ops, elapsed, err := r.drive(ctx, rt, workers, r.duration)
+	if err != nil {
+		return sample{}, err
+	}
+	cpuAfter, _ := cpuTime(s.processes())
+	runtime.ReadMemStats(&after)
+	units := float64(ops) * max(rt.units, 1)
+	one := sample{rate: units / elapsed.Seconds(), hasCPU: hasCPU, cpu: micros(cpuAfter-cpu) / units}
+	if s.local() {
+		one.allocs = float64(after.Mallocs-before.Mallocs) / units
+	}
+	return one, nil
+}
+
+// drive repeats a routine and waits for what that causes.
+func (r *patternRunner) drive(ctx context.Context, rt *routine, workers []*worker, d time.Duration) (int64, time.Duration, error) {
+	begin := time.Now()
+	ops, elapsed, err := drive(ctx, workers, d, rt.do)
+	if err != nil || rt.finish == nil {
+		return ops, elapsed, err
+	}
+	err = rt.finish(ctx)
+	return ops, time.Since(begin), err
+}
