@@ -5,27 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
-	"sync/atomic"
-	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
-
-// address is where a server is that comes and goes.
-type address struct{ host atomic.Value }
-
-func (a *address) of(t *testing.T, srv *child) {
-	t.Helper()
-	u, err := url.Parse(srv.uri)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.host.Store(u.Host)
-}
-
-func (a *address) String() string { return a.host.Load().(string) }
 
 // link is a connection that is used by hand: other than a driver it sends a command again as it was, as often as it is asked to.
 type link struct {

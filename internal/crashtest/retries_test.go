@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 
 const (
 	retriers = 6
-	retryDB  = "retries"
 )
 
 // Codes that a client that sends again meets.
@@ -33,68 +30,41 @@ const (
 // retrier is a client with a session.
 type retrier struct {
 	t      *testing.T
-	id     int32
 	rng    *rand.Rand
-	server *address
+	server func() string
 	link   *link
 	lsid   bson.D
 	// number is that of the newest transaction or retryable write.
 	number int64
 	// resent counts the commands whose answer was lost, asked those that were sent again though they were answered.
 	done, resent, asked int
-	expected
+	*expected
 }
 
 // TestKillRetries kills a server again and again beneath clients that send their retryable writes and commits until they are
 // answered. Each answer is what it would be if nothing had happened, and everything was done exactly once.
 func TestKillRetries(t *testing.T) {
-	run := torture.Begin(t)
-	dir := t.TempDir()
-	srv := start(t, dir)
-	var server address
-	server.of(t, srv)
-	clients := newRetriers(t, run, &server)
-	prepareRetries(t, srv, clients)
-
-	rng := run.Rand(0)
-	var pause sync.RWMutex // held for writing where everything is to be answered
-	var stop atomic.Bool
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer stop.Store(true)
-	for _, c := range clients {
-		wg.Go(func() {
-			for !stop.Load() && !t.Failed() {
-				pause.RLock()
-				c.step()
-				pause.RUnlock()
-			}
-		})
-	}
-	for run.Next(shortRounds, patience) {
-		time.Sleep(time.Duration(50+rng.IntN(300)) * time.Millisecond)
-		srv.kill()
-		srv.disconnect()
-		if rng.IntN(3) == 0 {
-			launchAndKill(t, dir, time.Duration(rng.IntN(60))*time.Millisecond)
-		}
-		srv = start(t, dir)
-		server.of(t, srv)
-		pause.Lock()
-		verifyRetries(t, srv, clients)
-		pause.Unlock()
-	}
-	stop.Store(true)
-	wg.Wait()
-	verifyRetries(t, srv, clients)
-	onceInLog(t, srv)
-	srv.stop()
-	reportRetries(t, run.Rounds(), clients)
+	s := newSite(t)
+	clients := newRetriers(s, s.Addr)
+	s.attack(clients, func() { s.killAndStart() })
+	reportRetries(t, s.run.Rounds(), clients)
 }
 
-func newRetriers(t *testing.T, run *torture.Run, server *address) (out []*retrier) {
+// TestCutRetries is TestKillRetries where connections are lost rather than the server.
+func TestCutRetries(t *testing.T) {
+	s := newSite(t)
+	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
+	clients := newRetriers(s, func() string { return proxy.Addr })
+	s.attack(clients, func() {
+		proxy.Set(torture.Faults{Cut: 0.05 * s.rng.Float64(), Slow: 0.1, Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
+	})
+	t.Logf("%d connections were cut", proxy.Cuts())
+	reportRetries(t, s.run.Rounds(), clients)
+}
+
+func newRetriers(s *site, server func() string) (out []knowing) {
 	for i := range retriers {
-		c := &retrier{t: t, id: int32(i), rng: run.Rand(i + 1), server: server, expected: newExpected()}
+		c := &retrier{t: s.t, rng: s.run.Rand(i + 1), server: server, expected: newExpected(i)}
 		var id [16]byte
 		for at := range id {
 			id[at] = byte(c.rng.Uint32())
@@ -105,10 +75,11 @@ func newRetriers(t *testing.T, run *torture.Run, server *address) (out []*retrie
 	return out
 }
 
-func reportRetries(t *testing.T, rounds int, clients []*retrier) {
+func reportRetries(t *testing.T, rounds int, clients []knowing) {
 	t.Helper()
 	done, resent, asked, transactions := 0, 0, 0, 0
-	for _, c := range clients {
+	for _, k := range clients {
+		c := k.(*retrier)
 		done, resent, asked, transactions = done+c.done, resent+c.resent, asked+c.asked, transactions+len(c.transactions)
 	}
 	t.Logf("%d rounds, %d commands and %d transactions, %d sent again without an answer, %d with one", rounds, done, transactions, resent, asked)
@@ -156,7 +127,7 @@ var errNoServer = errors.New("there is no server")
 func (c *retrier) sendOnce(cmd bson.D) (bson.Raw, error) {
 	if c.link == nil {
 		var err error
-		if c.link, err = dial(c.server.String()); err != nil {
+		if c.link, err = dial(c.server()); err != nil {
 			c.link = nil
 			return nil, errors.Join(errNoServer, err)
 		}
@@ -180,7 +151,7 @@ func (c *retrier) write(db string, cmd bson.D) bson.Raw {
 	for reply != nil && c.rng.IntN(4) == 0 {
 		c.asked++
 		again := c.send(numbered(c.number))
-		if !bytes.Equal(lasting(reply), lasting(again)) {
+		if again != nil && !bytes.Equal(lasting(reply), lasting(again)) {
 			c.t.Errorf("%v\nwas answered %v\nand then %v", cmd, reply, again)
 		}
 	}
@@ -260,7 +231,7 @@ func (c *retrier) tryTransaction(statements []bson.D) bool {
 			if errors.Is(err, errNoServer) {
 				time.Sleep(2 * time.Millisecond)
 			}
-			return false // with the server the transaction has ended
+			return false // it ends with the server, or by the next one of the session
 		case !c.mayBeginAnew(reply):
 			c.expect(reply, "n", 1)
 		default:

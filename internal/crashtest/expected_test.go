@@ -1,0 +1,225 @@
+package crashtest
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+const (
+	retryDB = "retries"
+	// ownCounters are the counters of a client; all clients have the shared ones.
+	ownCounters    = 3
+	sharedCounters = 2
+	groups         = 4
+	maxInGroup     = 300
+	countersName   = "counters"
+)
+
+// knowing is a client that knows what there is, as far as it is its own, because each of its steps ends with an answer.
+type knowing interface {
+	step()
+	knows() *expected
+}
+
+// expected is what a client knows to be there.
+type expected struct {
+	id       int32
+	counters [ownCounters]int64
+	// shared is how much the client added to all shared counters.
+	shared int64
+	// inGroup counts the client's documents of a group; any of them may be deleted.
+	inGroup [groups]int
+	// upserted are counters by the _id with which they were made by upserts.
+	upserted     map[any]int64
+	transactions []int64
+	next         int64
+}
+
+func newExpected(id int) *expected { return &expected{id: int32(id), upserted: map[any]int64{}} }
+
+// knows returns what is expected, where no answer is waited for.
+func (e *expected) knows() *expected { return e }
+
+func (e *expected) nextNumber() int64 {
+	e.next++
+	return e.next
+}
+
+// counter is the _id of one of the client's counters.
+func (e *expected) counter(i int) string { return fmt.Sprintf("c%d-%d", e.id, i) }
+
+// document is a new document of a group, without an order among those of the group.
+func (e *expected) document(rng *rand.Rand, group int) bson.D {
+	return bson.D{
+		{Key: "_id", Value: fmt.Sprintf("d%d-%d", e.id, e.nextNumber())}, {Key: "c", Value: e.id}, {Key: "g", Value: group},
+		{Key: "pad", Value: pad(rng.IntN(300))},
+	}
+}
+
+// pickGroup returns a group that has documents, and a query for any of them; -1 where there is none.
+func (e *expected) pickGroup(rng *rand.Rand) (int, bson.D) {
+	first := rng.IntN(groups)
+	for i := range groups {
+		if g := (first + i) % groups; e.inGroup[g] > 0 {
+			return g, bson.D{{Key: "c", Value: e.id}, {Key: "g", Value: g}}
+		}
+	}
+	return -1, nil
+}
+
+func prepare(t *testing.T, db *mongo.Database, clients []knowing) {
+	t.Helper()
+	var counters []bson.D
+	for _, k := range clients {
+		c := k.knows()
+		for i := range ownCounters {
+			counters = append(counters, bson.D{{Key: "_id", Value: c.counter(i)}, {Key: "n", Value: int64(0)}})
+		}
+	}
+	if _, err := db.Collection(countersName).InsertMany(t.Context(), counters); err != nil {
+		t.Fatal(err)
+	}
+	for i := range sharedCounters {
+		if _, err := db.Collection(sharedName).InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: int64(0)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := mongo.IndexModel{Keys: bson.D{{Key: "c", Value: 1}, {Key: "g", Value: 1}}}
+	if _, err := db.Collection(docsName).Indexes().CreateOne(t.Context(), index); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// verify compares what there is with what the clients know, none of whom waits for an answer.
+func verify(t *testing.T, db *mongo.Database, clients []knowing) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	found := newFound(t, db)
+	shared := int64(0)
+	for _, k := range clients {
+		c := k.knows()
+		for i, n := range c.counters {
+			if got := found.counters[c.counter(i)]; got != n {
+				t.Errorf("counter %s is %d, not %d", c.counter(i), got, n)
+			}
+		}
+		shared += c.shared
+		if got := found.inGroup[c.id]; got != c.inGroup {
+			t.Errorf("client %d has %d documents in its groups, not %d", c.id, got, c.inGroup)
+		}
+		if got := found.upserted[c.id]; !maps.Equal(got, c.upserted) {
+			t.Errorf("client %d has %d upserted counters, not %d, or others", c.id, len(got), len(c.upserted))
+		}
+		for name, of := range found.transactions {
+			slices.Sort(of[c.id])
+			if !slices.Equal(of[c.id], c.transactions) {
+				t.Errorf("client %d has %d transactions in %s, not %d, or others", c.id, len(of[c.id]), name, len(c.transactions))
+			}
+		}
+	}
+	if found.shared != shared {
+		t.Errorf("the shared counters have %d, %d were added", found.shared, shared)
+	}
+	for _, name := range []string{countersName, sharedName, docsName, "upserts", "a", "b"} {
+		validate(t.Context(), t, db, name)
+	}
+}
+
+// foundState is what a server has.
+type foundState struct {
+	counters     map[string]int64
+	shared       int64
+	inGroup      map[int32][groups]int
+	upserted     map[int32]map[any]int64
+	transactions map[string]map[int32][]int64
+}
+
+func newFound(t *testing.T, db *mongo.Database) *foundState {
+	t.Helper()
+	f := &foundState{
+		counters: map[string]int64{}, inGroup: map[int32][groups]int{}, upserted: map[int32]map[any]int64{},
+		transactions: map[string]map[int32][]int64{},
+	}
+	for _, d := range documents(t, db.Collection(countersName)) {
+		f.counters[d.Lookup("_id").StringValue()] = d.Lookup("n").Int64()
+	}
+	for _, d := range documents(t, db.Collection(sharedName)) {
+		f.shared += d.Lookup("n").Int64()
+	}
+	for _, d := range documents(t, db.Collection(docsName)) {
+		of := f.inGroup[d.Lookup("c").Int32()]
+		of[d.Lookup("g").AsInt64()]++
+		f.inGroup[d.Lookup("c").Int32()] = of
+	}
+	for _, d := range documents(t, db.Collection("upserts")) {
+		c := d.Lookup("c").Int32()
+		if f.upserted[c] == nil {
+			f.upserted[c] = map[any]int64{}
+		}
+		var id any
+		if err := d.Lookup("_id").Unmarshal(&id); err != nil {
+			t.Fatal(err)
+		}
+		f.upserted[c][id] = d.Lookup("n").Int64()
+	}
+	for _, name := range []string{"a", "b"} {
+		of := map[int32][]int64{}
+		for _, d := range documents(t, db.Collection(name)) {
+			c := d.Lookup("_id", "c").Int32()
+			of[c] = append(of[c], d.Lookup("_id", "n").Int64())
+		}
+		f.transactions[name] = of
+	}
+	return f
+}
+
+func documents(t *testing.T, coll *mongo.Collection) (docs []bson.Raw) {
+	t.Helper()
+	cursor, err := coll.Find(t.Context(), bson.D{})
+	if err == nil {
+		err = cursor.All(t.Context(), &docs)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// onceInLog checks that the log of changes has each statement of a retryable write once.
+func onceInLog(t *testing.T, db *mongo.Database) {
+	t.Helper()
+	var all, twice []bson.Raw
+	statements := bson.D{{Key: "$match", Value: bson.D{{Key: "stmtId", Value: bson.D{{Key: "$exists", Value: true}}}}}}
+	group := bson.D{{Key: "$group", Value: bson.D{
+		{Key: "_id", Value: bson.D{{Key: "l", Value: "$lsid.id"}, {Key: "t", Value: "$txnNumber"}, {Key: "s", Value: "$stmtId"}}},
+		{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
+	}}}
+	repeated := bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}}}
+	for out, pipeline := range map[*[]bson.Raw]bson.A{
+		&all: {statements, bson.D{{Key: "$count", Value: "n"}}}, &twice: {statements, group, repeated},
+	} {
+		cursor, err := db.Client().Database("local").Collection("oplog.rs").Aggregate(t.Context(), pipeline)
+		if err == nil {
+			err = cursor.All(t.Context(), out)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(all) == 0 {
+		t.Error("the log has no statements of retryable writes")
+		return
+	}
+	t.Logf("%v statements in the log", all[0].Lookup("n"))
+	for _, raw := range twice {
+		t.Errorf("in the log more than once: %v", raw)
+	}
+}
