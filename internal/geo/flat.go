@@ -1,0 +1,94 @@
+package geo
+
+import "math"
+
+type flatPoint struct{ x, y float64 }
+
+// Box is a rectangle of a plane with its edges.
+type Box struct{ MinX, MinY, MaxX, MaxY float64 }
+
+func (b Box) contains(p flatPoint) bool {
+	return p.x >= b.MinX && p.x <= b.MaxX && p.y >= b.MinY && p.y <= b.MaxY
+}
+
+func (b Box) intersects(o Box) bool {
+	return b.MinX <= o.MaxX && o.MinX <= b.MaxX && b.MinY <= o.MaxY && o.MinY <= b.MaxY
+}
+
+type circle struct {
+	center flatPoint
+	radius float64
+}
+
+func (c circle) contains(p flatPoint) bool {
+	dx, dy := c.center.x-p.x, c.center.y-p.y
+	return dx*dx+dy*dy <= c.radius*c.radius
+}
+
+func (c circle) bounds() Box {
+	return Box{c.center.x - c.radius, c.center.y - c.radius, c.center.x + c.radius, c.center.y + c.radius}
+}
+
+// flatDistance is the distance of two points of a plane.
+func flatDistance(a, b flatPoint) float64 {
+	dx, dy := a.x-b.x, a.y-b.y
+	switch {
+	case dx == 0:
+		return math.Abs(dy)
+	case dy == 0:
+		return math.Abs(dx)
+	default:
+		return math.Sqrt(dx*dx + dy*dy)
+	}
+}
+
+func (r *Region) containsFlat(p flatPoint) bool {
+	switch r.kind {
+	case regionBox:
+		return r.box.contains(p)
+	case regionCircle:
+		return r.circle.contains(p)
+	case regionPolygon:
+		return inRing(r.ring, p)
+	default:
+		return false
+	}
+}
+
+// inRing counts the edges to the right of a point. Of the points on the boundary those belong to the ring that MongoDB counts
+// in: on its lower and left side they do not.
+func inRing(ring []flatPoint, p flatPoint) bool {
+	inside := false
+	a := ring[len(ring)-1]
+	for _, b := range ring {
+		if p.y > min(a.y, b.y) && p.y <= max(a.y, b.y) && p.x <= max(a.x, b.x) {
+			crossing := (p.y-a.y)*(b.x-a.x)/(b.y-a.y) + a.x
+			if a.x == b.x || p.x <= crossing {
+				inside = !inside
+			}
+		}
+		a = b
+	}
+	return inside
+}
+
+// flatBounds returns the box around a region of a plane, or around one of the sphere that does not wrap around the edges of
+// the map; false for others.
+func (r *Region) flatBounds() (Box, bool) {
+	switch r.kind {
+	case regionBox:
+		return r.box, true
+	case regionCircle:
+		return r.circle.bounds(), true
+	case regionPolygon:
+		b := Box{r.ring[0].x, r.ring[0].y, r.ring[0].x, r.ring[0].y}
+		for _, p := range r.ring[1:] {
+			b = Box{min(b.MinX, p.x), min(b.MinY, p.y), max(b.MaxX, p.x), max(b.MaxY, p.y)}
+		}
+		return b, true
+	case regionCap:
+		return capBounds(r.cap)
+	default:
+		return Box{}, false
+	}
+}

@@ -1,0 +1,193 @@
+package geo
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Geometry is what a document holds: a legacy pair, or the points, lines and polygons that its GeoJSON consists of.
+type Geometry struct {
+	crs      CRS
+	isPoint  bool // point is all there is
+	point    Point
+	points   []Point
+	lines    []*s2.Polyline
+	polygons []*s2.Polygon
+	big      *s2.Loop // the polygon of StrictSphere
+}
+
+// ParseStored makes g the geometry that a document holds: an array is a legacy pair, perhaps with elements behind it, and so
+// is a document that begins with a number; other documents are GeoJSON.
+func (g *Geometry) ParseStored(v bsonx.Value) error {
+	*g = Geometry{}
+	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
+		return errors.New("geo element must be an array or object: " + bsonx.FormatShell(v))
+	}
+	if isPair(v) {
+		x, y, err := parseFlat(v, true)
+		g.isPoint, g.point = true, Point{X: x, Y: y}
+		return err
+	}
+	return g.parseGeoJSON(v.Doc())
+}
+
+// CRS returns the system that the geometry was given in.
+func (g *Geometry) CRS() CRS { return g.crs }
+
+// IsPoint reports whether the geometry is a single point.
+func (g *Geometry) IsPoint() bool { return g.isPoint }
+
+// toSphere makes the geometry one of the sphere; false where that is not possible.
+func (g *Geometry) toSphere() bool {
+	if g.isPoint {
+		return g.point.ToSphere()
+	}
+	return g.crs == Sphere
+}
+
+func (g *Geometry) parseGeoJSON(doc bsonx.Doc) error {
+	name := doc.Lookup("type")
+	if name.Type != bsonx.TypeString {
+		return errUnknownType(doc)
+	}
+	if name.Str() == "GeometryCollection" {
+		return g.parseCollection(doc)
+	}
+	strict := name.Str() == "Polygon"
+	crs, err := parseCRS(doc, strict)
+	if err != nil {
+		return err
+	}
+	g.crs = crs
+	return g.parseSimple(name.Str(), doc)
+}
+
+func errUnknownType(doc bsonx.Doc) error {
+	return errors.New("unknown GeoJSON type: " + bsonx.FormatShell(bsonx.Document(doc)))
+}
+
+// parseSimple adds a GeoJSON object that is no collection.
+func (g *Geometry) parseSimple(name string, doc bsonx.Doc) error {
+	coordinates := doc.Lookup("coordinates")
+	switch name {
+	case "Point":
+		p, err := parseCoordinates(coordinates, Sphere)
+		g.isPoint, g.point = true, p
+		return err
+	case "LineString":
+		return g.addLine(coordinates)
+	case "Polygon":
+		if g.crs == StrictSphere {
+			loop, err := parseBigPolygon(coordinates)
+			g.big = loop
+			return err
+		}
+		return g.addPolygon(coordinates)
+	case "MultiPoint":
+		return g.addPoints(coordinates)
+	case "MultiLineString":
+		return each(name, coordinates, g.addLine)
+	case "MultiPolygon":
+		return each(name, coordinates, g.addPolygon)
+	default:
+		return errUnknownType(doc)
+	}
+}
+
+// parseCollection adds the parts of a GeometryCollection, which are no collections themselves.
+func (g *Geometry) parseCollection(doc bsonx.Doc) error {
+	g.crs = Sphere
+	list := doc.Lookup("geometries")
+	if list.Type != bsonx.TypeArray {
+		return errors.New("GeometryCollection geometries must be an array")
+	}
+	i := 0
+	for it := list.Doc().Iter(); it.Next(); i++ {
+		if it.Value().Type != bsonx.TypeDocument {
+			return fmt.Errorf("Element %d of \"geometries\" is not an object", i)
+		}
+		part := it.Value().Doc()
+		name := part.Lookup("type")
+		if name.Type != bsonx.TypeString {
+			return errUnknownType(part)
+		}
+		if name.Str() == "GeometryCollection" {
+			return errors.New("GeometryCollections cannot be nested: " + bsonx.FormatShell(it.Value()))
+		}
+		if _, err := parseCRS(part, false); err != nil {
+			return err
+		}
+		if err := g.parseSimple(name.Str(), part); err != nil {
+			return err
+		}
+		if g.isPoint {
+			g.points, g.isPoint = append(g.points, g.point), false
+		}
+	}
+	if i == 0 {
+		return errors.New("GeometryCollection geometries must have at least 1 element")
+	}
+	return nil
+}
+
+// each adds the parts of a multi-part geometry, at least one.
+func each(name string, v bsonx.Value, add func(bsonx.Value) error) error {
+	if v.Type != bsonx.TypeArray {
+		return fmt.Errorf("%s coordinates must be an array", name)
+	}
+	if v.Doc().IsEmpty() {
+		return fmt.Errorf("%s coordinates must have at least 1 element", name)
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if err := add(it.Value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Geometry) addPoints(v bsonx.Value) error {
+	if v.Type != bsonx.TypeArray {
+		return errNotList
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeArray {
+			return errNotArray
+		}
+		p, err := parseCoordinates(it.Value(), Sphere)
+		if err != nil {
+			return err
+		}
+		g.points = append(g.points, p)
+	}
+	if len(g.points) == 0 {
+		return errors.New("MultiPoint coordinates must have at least 1 element")
+	}
+	return nil
+}
+
+func (g *Geometry) addLine(v bsonx.Value) error {
+	vertices, err := parseVertices(v)
+	if err != nil {
+		return err
+	}
+	line, err := newLine(vertices)
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, bsonx.FormatShell(v))
+	}
+	g.lines = append(g.lines, line)
+	return nil
+}
+
+func (g *Geometry) addPolygon(v bsonx.Value) error {
+	polygon, err := parsePolygon(v)
+	if err != nil {
+		return err
+	}
+	g.polygons = append(g.polygons, polygon)
+	return nil
+}

@@ -1,0 +1,181 @@
+package geo
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/golang/geo/r1"
+	"github.com/golang/geo/s1"
+	"github.com/golang/geo/s2"
+)
+
+// Grid divides a square of a plane in four, Bits times: the cells of a 2d index.
+type Grid struct {
+	Bits     int
+	Min, Max float64
+}
+
+// DefaultGrid is that of an index without options: longitudes and latitudes.
+var DefaultGrid = Grid{Bits: 26, Min: -180, Max: 180}
+
+// buckets is how many columns and rows of the finest division there can be.
+const buckets = 1 << 32
+
+// cellSize is the width of the smallest cells.
+func (g Grid) cellSize() float64 { return math.Ldexp(g.Max-g.Min, -g.Bits) }
+
+// Hash returns the smallest cell that a point is in: the bits of its column and row in turn, from the highest.
+func (g Grid) Hash(x, y float64) (uint64, error) {
+	if !(x >= g.Min && x <= g.Max && y >= g.Min && y <= g.Max) {
+		return 0, fmt.Errorf("point not in interval of [ %g, %g ]  :: caused by :: { lon: %g, lat: %g }", g.Min, g.Max, x, y)
+	}
+	return g.hash(x, y), nil
+}
+
+func (g Grid) hash(x, y float64) uint64 {
+	return (spread(g.column(x))<<1 | spread(g.column(y))) & g.mask(g.Bits)
+}
+
+// column returns a coordinate as one of buckets.
+func (g Grid) column(v float64) uint32 {
+	return uint32(min(max((v-g.Min)/(g.Max-g.Min)*buckets, 0), buckets-1))
+}
+
+// mask has the bits of so many divisions set.
+func (g Grid) mask(level int) uint64 { return ^(math.MaxUint64 >> (2 * level)) }
+
+// spread puts a zero before each bit.
+func spread(v uint32) uint64 {
+	x := uint64(v)
+	x = (x | x<<16) & 0x0000FFFF0000FFFF
+	x = (x | x<<8) & 0x00FF00FF00FF00FF
+	x = (x | x<<4) & 0x0F0F0F0F0F0F0F0F
+	x = (x | x<<2) & 0x3333333333333333
+	return (x | x<<1) & 0x5555555555555555
+}
+
+// gather is the inverse of spread.
+func gather(x uint64) uint32 {
+	x &= 0x5555555555555555
+	x = (x | x>>1) & 0x3333333333333333
+	x = (x | x>>2) & 0x0F0F0F0F0F0F0F0F
+	x = (x | x>>4) & 0x00FF00FF00FF00FF
+	x = (x | x>>8) & 0x0000FFFF0000FFFF
+	return uint32(x | x>>16)
+}
+
+// box returns the cell's part of the plane, and a little more than that: coordinates are rounded.
+func (g Grid) box(c Cell) Box {
+	unit := (g.Max - g.Min) / buckets
+	size := math.Ldexp(g.Max-g.Min, -c.Level)
+	x := g.Min + float64(gather(c.ID>>1))*unit
+	y := g.Min + float64(gather(c.ID))*unit
+	margin := 2*unit + 1e-12*max(math.Abs(g.Min), math.Abs(g.Max))
+	return Box{x - margin, y - margin, x + size + margin, y + size + margin}
+}
+
+func (g Grid) within(c Cell) Interval { return Interval{c.ID, c.ID | ^g.mask(c.Level)} }
+
+func (g Grid) children(c Cell) []Cell {
+	if c.Level >= g.Bits {
+		return nil
+	}
+	out := make([]Cell, 0, 4)
+	for i := range uint64(4) {
+		out = append(out, Cell{c.ID | i<<(62-2*c.Level), c.Level + 1})
+	}
+	return out
+}
+
+// Covering returns the cells of the grid that can hold what the region contains; false for a region whose part of the plane
+// is not known.
+func (g Grid) Covering(r *Region) ([]Interval, bool) {
+	bounds, ok := r.flatBounds()
+	if !ok {
+		return nil, false
+	}
+	cells := []Cell{{}}
+	for {
+		var next []Cell
+		for _, c := range cells {
+			for _, child := range g.children(c) {
+				if g.box(child).intersects(bounds) && r.mayReach(g.box(child)) {
+					next = append(next, child)
+				}
+			}
+		}
+		if len(next) > queryCells || cells[0].Level >= g.Bits {
+			break
+		}
+		if cells = next; len(cells) == 0 {
+			return nil, true
+		}
+	}
+	intervals := make([]Interval, 0, len(cells))
+	for _, c := range cells {
+		iv := g.within(c)
+		if n := len(intervals); n > 0 && intervals[n-1].High+1 == iv.Low {
+			intervals[n-1].High = iv.High
+			continue
+		}
+		intervals = append(intervals, iv)
+	}
+	return intervals, true
+}
+
+// mayReach reports whether a box within the bounds of a region may have a part of it.
+func (r *Region) mayReach(b Box) bool {
+	return r.kind != regionCircle || boxDistance(b, r.circle.center) <= r.circle.radius
+}
+
+// boxDistance is the distance of a point from a box, zero within it.
+func boxDistance(b Box, p flatPoint) float64 {
+	dx := max(b.MinX-p.x, 0, p.x-b.MaxX)
+	dy := max(b.MinY-p.y, 0, p.y-b.MaxY)
+	return math.Hypot(dx, dy)
+}
+
+// Around returns the space of a 2d index around a point, on the plane or, for a point of the sphere, on that.
+func (g Grid) Around(center *Point) Space {
+	return gridSpace{grid: g, center: flatPoint{center.X, center.Y}, spherical: center.CRS != Flat}
+}
+
+// gridSpace is a plane around a point.
+type gridSpace struct {
+	grid      Grid
+	center    flatPoint
+	spherical bool
+}
+
+// Roots implements Space.
+func (gridSpace) Roots() []Cell { return []Cell{{}} }
+
+// Children implements Space.
+func (s gridSpace) Children(c Cell) []Cell { return s.grid.children(c) }
+
+// Within implements Space.
+func (s gridSpace) Within(c Cell) Interval { return s.grid.within(c) }
+
+// Own implements Space.
+func (gridSpace) Own(Cell) (Interval, bool) { return Interval{}, false }
+
+// Entry implements Space.
+func (s gridSpace) Entry(id uint64) (Cell, bool) { return Cell{id, s.grid.Bits}, true }
+
+// Distance implements Space.
+func (s gridSpace) Distance(c Cell) float64 {
+	b := s.grid.box(c)
+	if !s.spherical {
+		return boxDistance(b, s.center) * (1 - 1e-12)
+	}
+	lat := r1.Interval{Lo: max(radians(b.MinY), -math.Pi/2), Hi: min(radians(b.MaxY), math.Pi/2)}
+	lng := s1.Interval{Lo: max(radians(b.MinX), -math.Pi), Hi: min(radians(b.MaxX), math.Pi)}
+	if lat.Lo > lat.Hi || lng.Lo > lng.Hi {
+		return MaxDistance // nothing there is a place on the sphere
+	}
+	rect := s2.Rect{Lat: lat, Lng: lng}
+	d := rect.DistanceToLatLng(s2.LatLngFromDegrees(s.center.y, s.center.x))
+	return float64(max(0, d-nearby)) * EarthRadius
+}
+
+func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }

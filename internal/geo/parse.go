@@ -1,0 +1,185 @@
+package geo
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// CRS is a coordinate reference system.
+type CRS uint8
+
+// The systems.
+const (
+	// Flat is a plane.
+	Flat CRS = iota
+	// Sphere is WGS84 taken for a sphere; a polygon is the smaller part of it that its ring divides off.
+	Sphere
+	// StrictSphere is the same where a polygon is what lies to the left of its ring.
+	StrictSphere
+)
+
+// Point is a point of a plane, of the sphere, or of both where its coordinates are a longitude and a latitude.
+type Point struct {
+	CRS  CRS
+	X, Y float64
+	// s2 is the point on the sphere; it is made when a point is parsed as one of the sphere or projected.
+	s2       s2.Point
+	onSphere bool
+}
+
+// The reasons that need no value.
+var (
+	errNotPoint   = errors.New("Point must be an array or object")
+	errNotNumeric = errors.New("Point must only contain numeric elements")
+	errNotFinite  = errors.New("Point coordinates must be finite numbers")
+	errExtra      = errors.New("Point must only contain two numeric elements")
+	errNotList    = errors.New("GeoJSON coordinates must be an array of coordinates")
+	errNotArray   = errors.New("GeoJSON coordinates must be an array")
+)
+
+// parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}, with elements behind it where extra is true.
+func parseFlat(v bsonx.Value, extra bool) (x, y float64, err error) {
+	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
+		return 0, 0, errNotPoint
+	}
+	it := v.Doc().Iter()
+	var xy [2]float64
+	for i := range xy {
+		if !it.Next() {
+			return 0, 0, errNotNumeric
+		}
+		f, ok := it.Value().AsFloat64()
+		if !ok {
+			return 0, 0, errNotNumeric
+		}
+		xy[i] = f
+	}
+	if !extra && it.Next() {
+		return 0, 0, errExtra
+	}
+	if !isFinite(xy[0]) || !isFinite(xy[1]) {
+		return 0, 0, errNotFinite
+	}
+	return xy[0], xy[1], nil
+}
+
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// isLngLat reports whether a pair of coordinates is a place on the sphere.
+func isLngLat(lng, lat float64) bool { return lng >= -180 && lng <= 180 && lat >= -90 && lat <= 90 }
+
+// onSphere returns the point at a longitude and latitude.
+func onSphere(lng, lat float64) (s2.Point, error) {
+	if !isLngLat(lng, lat) {
+		return s2.Point{}, fmt.Errorf("longitude/latitude is out of bounds, lng: %v lat: %v", lng, lat)
+	}
+	return pointOf(lng, lat), nil
+}
+
+// ToSphere makes the point one of the sphere; false where its coordinates are no longitude and latitude.
+func (p *Point) ToSphere() bool {
+	if p.onSphere {
+		return true
+	}
+	if !isLngLat(p.X, p.Y) {
+		return false
+	}
+	p.s2, p.onSphere = pointOf(p.X, p.Y), true
+	return true
+}
+
+// ParsePoint reads a legacy pair or a GeoJSON point, as $near takes it.
+func ParsePoint(v bsonx.Value) (Point, error) { return parsePoint(v, false) }
+
+func parsePoint(v bsonx.Value, extra bool) (Point, error) {
+	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
+		return Point{}, errNotPoint
+	}
+	if isPair(v) {
+		x, y, err := parseFlat(v, extra)
+		return Point{X: x, Y: y}, err
+	}
+	crs, err := parseCRS(v.Doc(), false)
+	if err != nil {
+		return Point{}, err
+	}
+	return parseCoordinates(v.Doc().Lookup("coordinates"), crs)
+}
+
+// isPair reports whether a value, an array or a document, is a legacy pair rather than GeoJSON.
+func isPair(v bsonx.Value) bool {
+	return v.Type == bsonx.TypeArray || !v.Doc().IsEmpty() && v.Doc().First().Value.Type.IsNumber()
+}
+
+func parseCoordinates(v bsonx.Value, crs CRS) (Point, error) {
+	x, y, err := parseFlat(v, true)
+	if err != nil {
+		return Point{}, err
+	}
+	p, err := onSphere(x, y)
+	return Point{CRS: crs, X: x, Y: y, s2: p, onSphere: true}, err
+}
+
+// The names of the systems.
+const (
+	nameCRS84  = "urn:ogc:def:crs:OGC:1.3:CRS84"
+	nameEPSG   = "EPSG:4326"
+	nameStrict = "urn:x-mongodb:crs:strictwinding:EPSG:4326"
+)
+
+// parseCRS reads the field crs; the strict one only where allowed.
+func parseCRS(doc bsonx.Doc, strict bool) (CRS, error) {
+	crs := doc.Lookup("crs")
+	if crs.IsMissing() {
+		return Sphere, nil
+	}
+	if crs.Type != bsonx.TypeDocument && crs.Type != bsonx.TypeArray {
+		return 0, errors.New("GeoJSON CRS must be an object")
+	}
+	if t := crs.Doc().Lookup("type"); t.Type != bsonx.TypeString || string(t.StrBytes()) != "name" {
+		return 0, errors.New("GeoJSON CRS must have field \"type\": \"name\"")
+	}
+	properties := crs.Doc().Lookup("properties")
+	if properties.Type != bsonx.TypeDocument && properties.Type != bsonx.TypeArray {
+		return 0, errors.New("CRS must have field \"properties\" which is an object")
+	}
+	name := properties.Doc().Lookup("name")
+	if name.Type != bsonx.TypeString {
+		return 0, errors.New("In CRS, \"properties.name\" must be a string")
+	}
+	switch name.Str() {
+	case nameCRS84, nameEPSG:
+		return Sphere, nil
+	case nameStrict:
+		if !strict {
+			return 0, errors.New("Strict winding order is only supported by polygon")
+		}
+		return StrictSphere, nil
+	default:
+		return 0, fmt.Errorf("Unknown CRS name: %s", name.Str())
+	}
+}
+
+// parseVertices reads an array of positions on the sphere.
+func parseVertices(v bsonx.Value) ([]s2.Point, error) {
+	if v.Type != bsonx.TypeArray {
+		return nil, errNotList
+	}
+	var out []s2.Point
+	for it := v.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeArray {
+			return nil, errNotArray
+		}
+		p, err := parseCoordinates(it.Value(), Sphere)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p.s2)
+	}
+	return out, nil
+}

@@ -1,0 +1,182 @@
+package geo
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// newLine makes a line of vertices, of which repeated ones are dropped.
+func newLine(vertices []s2.Point) (*s2.Polyline, error) {
+	vertices = slices.Compact(vertices)
+	if len(vertices) < 2 {
+		return nil, errors.New("GeoJSON LineString must have at least 2 vertices")
+	}
+	line := s2.Polyline(vertices)
+	if err := line.Validate(); err != nil {
+		return nil, fmt.Errorf("GeoJSON LineString is not valid: %w", err)
+	}
+	return &line, nil
+}
+
+// parseRing reads a closed ring of at least three vertices, which is a valid loop, without the last vertex, which repeats
+// the first.
+func parseRing(v bsonx.Value) ([]s2.Point, error) {
+	vertices, err := parseVertices(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(vertices) == 0 {
+		return nil, errors.New("Loop has no vertices: " + bsonx.FormatShell(v))
+	}
+	if vertices[0] != vertices[len(vertices)-1] {
+		return nil, errors.New("Loop is not closed, first vertex does not equal last vertex: " + bsonx.FormatShell(v))
+	}
+	vertices = slices.Compact(vertices)
+	vertices = vertices[:len(vertices)-1]
+	if len(vertices) < 3 {
+		return nil, errors.New("Loop must have at least 3 different vertices: " + bsonx.FormatShell(v))
+	}
+	if err := checkRing(vertices); err != nil {
+		return nil, fmt.Errorf("Loop is not valid: %s %w", bsonx.FormatShell(v), err)
+	}
+	return vertices, nil
+}
+
+// checkRing refuses what s2 takes no loop from: vertices that repeat, antipodal neighbours, edges that cross.
+func checkRing(vertices []s2.Point) error {
+	n := len(vertices)
+	at := make(map[s2.Point]int, n)
+	for i, v := range vertices {
+		if j, ok := at[v]; ok {
+			return fmt.Errorf("Duplicate vertices: %d and %d", j, i)
+		}
+		at[v] = i
+		if next := vertices[(i+1)%n]; v.Vector == next.Mul(-1) {
+			return fmt.Errorf("vertices %d and %d are antipodal", i, (i+1)%n)
+		}
+	}
+	// The crossings are found on a line, which s2 indexes whatever it looks like.
+	line := s2.Polyline(append(slices.Clone(vertices), vertices[0]))
+	index := s2.NewShapeIndex()
+	index.Add(&line)
+	query := s2.NewCrossingEdgeQuery(index)
+	for i := range n {
+		if crossed := query.Crossings(line[i], line[i+1], &line, s2.CrossingTypeInterior); len(crossed) > 0 {
+			return fmt.Errorf("Edges %d and %d cross.", i, crossed[0])
+		}
+	}
+	return nil
+}
+
+// newLoop makes the smaller of the two parts into which a ring divides the sphere.
+func newLoop(vertices []s2.Point) *s2.Loop {
+	loop := s2.LoopFromPoints(vertices)
+	if loop.IsNormalized() {
+		return loop
+	}
+	reversed := slices.Clone(vertices)
+	slices.Reverse(reversed)
+	return s2.LoopFromPoints(reversed)
+}
+
+// parsePolygon reads the rings of a polygon: the first is its boundary, those behind it are holes.
+func parsePolygon(v bsonx.Value) (*s2.Polygon, error) {
+	if v.Type != bsonx.TypeArray {
+		return nil, errors.New("Polygon coordinates must be an array")
+	}
+	var loops []*s2.Loop
+	for it := v.Doc().Iter(); it.Next(); {
+		vertices, err := parseRing(it.Value())
+		if err != nil {
+			return nil, err
+		}
+		loop := newLoop(vertices)
+		if len(loops) > 0 && !loops[0].Contains(loop) {
+			return nil, errors.New("Secondary loops not contained by first exterior loop - secondary loops must be holes: " +
+				bsonx.FormatShell(it.Value()))
+		}
+		loops = append(loops, loop)
+	}
+	if len(loops) == 0 {
+		return nil, errors.New("Polygon has no loops.")
+	}
+	if err := checkLoops(loops); err != nil {
+		return nil, fmt.Errorf("Polygon isn't valid: %w %s", err, bsonx.FormatShell(v))
+	}
+	return s2.PolygonFromLoops(slices.Clone(loops)), nil
+}
+
+// checkLoops refuses holes that share an edge with another ring, cross it or lie in another hole, and those that share more
+// than one vertex with the boundary: they would divide the polygon.
+func checkLoops(loops []*s2.Loop) error {
+	if len(loops) == 1 {
+		return nil
+	}
+	index := s2.NewShapeIndex()
+	for _, l := range loops {
+		index.Add(l)
+	}
+	edges := map[[2]s2.Point]int{}
+	query := s2.NewCrossingEdgeQuery(index)
+	for i, l := range loops {
+		for e := range l.NumEdges() {
+			edge := l.Edge(e)
+			_, same := edges[[2]s2.Point{edge.V0, edge.V1}]
+			_, reversed := edges[[2]s2.Point{edge.V1, edge.V0}]
+			if same || reversed {
+				return fmt.Errorf("Duplicate edge in loop %d", i)
+			}
+			edges[[2]s2.Point{edge.V0, edge.V1}] = i
+			for other, crossed := range query.CrossingsEdgeMap(edge.V0, edge.V1, s2.CrossingTypeInterior) {
+				if other != s2.Shape(l) && len(crossed) > 0 {
+					return fmt.Errorf("Edges of loop %d cross another loop", i)
+				}
+			}
+		}
+	}
+	for i := 1; i < len(loops); i++ {
+		if sharedVertices(loops[0], loops[i]) > 1 {
+			return fmt.Errorf("Loop %d shares more than one vertex with its parent loop 0", i)
+		}
+		for j := 1; j < i; j++ {
+			if loops[i].Intersects(loops[j]) {
+				return fmt.Errorf("Polygon interior loops cannot be nested: loops %d and %d", j, i)
+			}
+		}
+	}
+	return nil
+}
+
+func sharedVertices(a, b *s2.Loop) int {
+	of := make(map[s2.Point]bool, a.NumVertices())
+	for _, v := range a.Vertices() {
+		of[v] = true
+	}
+	n := 0
+	for _, v := range b.Vertices() {
+		if of[v] {
+			n++
+		}
+	}
+	return n
+}
+
+// parseBigPolygon reads a polygon of one ring that is what lies to the left of it.
+func parseBigPolygon(v bsonx.Value) (*s2.Loop, error) {
+	if v.Type != bsonx.TypeArray {
+		return nil, errors.New("Coordinates of polygon must be an array")
+	}
+	if n := v.Doc().Len(); n != 1 {
+		return nil, fmt.Errorf("Only one simple loop is allowed in a big polygon, instead provided %d loops", n)
+	}
+	vertices, err := parseRing(v.Doc().First().Value)
+	if err != nil {
+		return nil, err
+	}
+	return s2.LoopFromPoints(vertices), nil
+}

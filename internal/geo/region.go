@@ -1,0 +1,234 @@
+package geo
+
+import (
+	"errors"
+	"math"
+
+	"github.com/golang/geo/s1"
+	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// Region is what $geoWithin and $geoIntersects ask about. It is immutable and safe for concurrent use.
+type Region struct {
+	kind     regionKind
+	geometry Geometry    // of regionGeometry
+	box      Box         // of regionBox
+	circle   circle      // of regionCircle and regionCap, whose radius is in radians
+	ring     []flatPoint // of regionPolygon
+	cap      s2.Cap      // of regionCap
+}
+
+type regionKind uint8
+
+const (
+	regionGeometry regionKind = iota
+	regionBox
+	regionCircle
+	regionPolygon
+	regionCap
+)
+
+// ParseRegion reads a shape by its operator: $geometry, $box, $polygon, $center or $centerSphere.
+func ParseRegion(operator string, v bsonx.Value) (*Region, error) {
+	r := &Region{}
+	isList := v.Type == bsonx.TypeArray || v.Type == bsonx.TypeDocument
+	var parse func(bsonx.Value) error
+	switch operator {
+	case "$geometry":
+		parse = r.parseGeometry
+	case "$box":
+		parse = r.parseBox
+	case "$polygon":
+		parse = r.parsePolygon
+	case "$center":
+		parse = r.parseCenter
+	case "$centerSphere":
+		parse = r.parseCenterSphere
+	}
+	if parse == nil || !isList {
+		return nil, errors.New("unknown geo specifier: " + operator + ": " + bsonx.FormatShell(v))
+	}
+	return r, parse(v)
+}
+
+func (r *Region) parseGeometry(v bsonx.Value) error {
+	r.kind = regionGeometry
+	if isPair(v) {
+		x, y, err := parseFlat(v, false)
+		r.geometry = Geometry{isPoint: true, point: Point{X: x, Y: y}}
+		return err
+	}
+	return r.geometry.parseGeoJSON(v.Doc())
+}
+
+func (r *Region) parseBox(v bsonx.Value) error {
+	r.kind = regionBox
+	corners := v.Doc().Values()
+	var at [2]flatPoint
+	for i := range at {
+		if i >= len(corners) {
+			return errNotPoint
+		}
+		x, y, err := parseFlat(corners[i], false)
+		if err != nil {
+			return err
+		}
+		at[i] = flatPoint{x, y}
+	}
+	r.box = Box{
+		MinX: min(at[0].x, at[1].x), MinY: min(at[0].y, at[1].y),
+		MaxX: max(at[0].x, at[1].x), MaxY: max(at[0].y, at[1].y),
+	}
+	return nil
+}
+
+func (r *Region) parsePolygon(v bsonx.Value) error {
+	r.kind = regionPolygon
+	for it := v.Doc().Iter(); it.Next(); {
+		x, y, err := parseFlat(it.Value(), false)
+		if err != nil {
+			return err
+		}
+		r.ring = append(r.ring, flatPoint{x, y})
+	}
+	if len(r.ring) < 3 {
+		return errors.New("Polygon must have at least 3 points")
+	}
+	return nil
+}
+
+func (r *Region) parseCenter(v bsonx.Value) error {
+	r.kind = regionCircle
+	return r.circle.parse(v)
+}
+
+func (r *Region) parseCenterSphere(v bsonx.Value) error {
+	r.kind = regionCap
+	if err := r.circle.parse(v); err != nil {
+		return err
+	}
+	center, err := onSphere(r.circle.center.x, r.circle.center.y)
+	if err != nil {
+		return err
+	}
+	r.cap = s2.CapFromCenterAngle(center, s1.Angle(min(r.circle.radius, math.Pi)))
+	return nil
+}
+
+// parse reads [center, radius].
+func (c *circle) parse(v bsonx.Value) error {
+	args := v.Doc().Values()
+	if len(args) == 0 {
+		return errNotPoint
+	}
+	x, y, err := parseFlat(args[0], false)
+	if err != nil {
+		return err
+	}
+	radius := math.NaN()
+	if len(args) > 1 {
+		if f, ok := args[1].AsFloat64(); ok {
+			radius = f
+		}
+	}
+	if !(radius >= 0) {
+		return errors.New("radius must be a non-negative number")
+	}
+	if len(args) > 2 {
+		return errors.New("Only 2 fields allowed for circular region")
+	}
+	*c = circle{flatPoint{x, y}, radius}
+	return nil
+}
+
+// HasArea reports whether something can lie within the region: it is more than points and lines.
+func (r *Region) HasArea() bool {
+	return r.kind != regionGeometry || len(r.geometry.polygons) > 0 || r.geometry.big != nil
+}
+
+// CRS returns the system of the region, in which it is compared.
+func (r *Region) CRS() CRS {
+	switch r.kind {
+	case regionGeometry:
+		if r.geometry.isPoint {
+			return r.geometry.point.CRS
+		}
+		return r.geometry.crs
+	case regionCap:
+		return Sphere
+	default:
+		return Flat
+	}
+}
+
+// ToSphere makes the region one of the sphere; false where it is one of a plane only.
+func (r *Region) ToSphere() bool {
+	if r.kind != regionGeometry {
+		return r.kind == regionCap
+	}
+	if r.geometry.isPoint && r.geometry.point.ToSphere() {
+		r.geometry.point.CRS = Sphere
+		return true
+	}
+	return r.CRS() != Flat
+}
+
+// Contains reports whether the geometry lies within the region. The geometry may be projected.
+func (r *Region) Contains(g *Geometry) bool {
+	if g.big != nil {
+		return false
+	}
+	if r.CRS() == Flat {
+		return g.isPoint && r.containsFlat(flatPoint{g.point.X, g.point.Y})
+	}
+	if !g.toSphere() {
+		return false
+	}
+	if g.isPoint {
+		return r.containsPoint(g.point.s2)
+	}
+	for i := range g.points {
+		if !r.containsPoint(g.points[i].s2) {
+			return false
+		}
+	}
+	for _, line := range g.lines {
+		if !r.containsLine(line) {
+			return false
+		}
+	}
+	for _, polygon := range g.polygons {
+		if !r.containsPolygon(polygon) {
+			return false
+		}
+	}
+	return true
+}
+
+// Intersects reports whether the geometry has a point in common with the region. The geometry may be projected.
+func (r *Region) Intersects(g *Geometry) bool {
+	if g.big != nil || r.CRS() == Flat || !g.toSphere() {
+		return false
+	}
+	if g.isPoint {
+		return r.intersectsPoint(g.point.s2)
+	}
+	for i := range g.points {
+		if r.intersectsPoint(g.points[i].s2) {
+			return true
+		}
+	}
+	for _, line := range g.lines {
+		if r.intersectsLine(line) {
+			return true
+		}
+	}
+	for _, polygon := range g.polygons {
+		if r.intersectsPolygon(polygon) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,300 @@
+package geo
+
+import (
+	"math"
+
+	"github.com/golang/geo/r3"
+	"github.com/golang/geo/s1"
+	"github.com/golang/geo/s2"
+)
+
+// EarthRadius is MongoDB's, in metres.
+const EarthRadius = 6378100
+
+// nearby is more than the size of a leaf cell, in radians: what is farther from a region does not touch it.
+const nearby = s1.Angle(1e-8)
+
+// pointOf returns the point at a longitude and latitude in degrees.
+func pointOf(lng, lat float64) s2.Point {
+	theta, phi := lng*(math.Pi/180), lat*(math.Pi/180)
+	cosphi := math.Cos(phi)
+	return s2.Point{Vector: r3.Vector{X: math.Cos(theta) * cosphi, Y: math.Sin(theta) * cosphi, Z: math.Sin(phi)}}
+}
+
+// containsPoint reports whether a point lies in the region or so close to it that its leaf cell touches the region: the
+// boundary belongs to a region.
+func (r *Region) containsPoint(p s2.Point) bool {
+	switch {
+	case r.kind == regionCap:
+		return capTouches(r.cap, p)
+	case r.geometry.big != nil:
+		return r.geometry.big.ContainsPoint(p) || r.geometry.big.IntersectsCell(s2.CellFromPoint(p))
+	}
+	for _, polygon := range r.geometry.polygons {
+		if polygonTouches(polygon, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func capTouches(c s2.Cap, p s2.Point) bool {
+	if c.ContainsPoint(p) {
+		return true
+	}
+	return c.Center().Distance(p) <= c.Radius()+nearby && c.IntersectsCell(s2.CellFromPoint(p))
+}
+
+func polygonTouches(polygon *s2.Polygon, p s2.Point) bool {
+	if b := polygon.RectBound(); !b.ContainsLatLng(s2.LatLngFromPoint(p)) {
+		return false
+	}
+	return polygon.ContainsPoint(p) || polygon.IntersectsCell(s2.CellFromPoint(p))
+}
+
+func (r *Region) intersectsPoint(p s2.Point) bool {
+	if r.containsPoint(p) {
+		return true
+	}
+	if r.kind != regionGeometry {
+		return false
+	}
+	cell := s2.CellFromPoint(p)
+	g := &r.geometry
+	if g.isPoint && g.point.onSphere && cell.ContainsPoint(g.point.s2) {
+		return true
+	}
+	for i := range g.points {
+		if cell.ContainsPoint(g.points[i].s2) {
+			return true
+		}
+	}
+	for _, line := range g.lines {
+		if line.IntersectsCell(cell) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsLine reports whether a line lies within the region.
+func (r *Region) containsLine(line *s2.Polyline) bool {
+	switch {
+	case r.kind == regionCap:
+		c := r.cap.Complement()
+		return c.IsEmpty() || lineDistance(c.Center(), line) > c.Radius()
+	case r.geometry.big != nil:
+		return ringContainsLine(r.geometry.big, line)
+	}
+	for _, polygon := range r.geometry.polygons {
+		if ringContainsLine(polygon, line) {
+			return true
+		}
+	}
+	return false
+}
+
+// area is a polygon or a loop.
+type area interface {
+	s2.Shape
+	ContainsPoint(s2.Point) bool
+	IntersectsCell(s2.Cell) bool
+}
+
+// ringContainsLine reports whether an area contains all vertices of a line and the middles of its edges, and no edge of the
+// line crosses its boundary.
+func ringContainsLine(a area, line *s2.Polyline) bool {
+	touches := func(p s2.Point) bool { return a.ContainsPoint(p) || a.IntersectsCell(s2.CellFromPoint(p)) }
+	for i, v := range *line {
+		if !touches(v) {
+			return false
+		}
+		if i > 0 && !touches(s2.Interpolate(0.5, (*line)[i-1], v)) {
+			return false
+		}
+	}
+	return !crosses(a, line, s2.CrossingTypeInterior)
+}
+
+// crosses reports whether an edge of a line crosses one of a shape, or, with CrossingTypeAll, shares a vertex with it.
+func crosses(shape, line s2.Shape, how s2.CrossingType) bool {
+	index := s2.NewShapeIndex()
+	index.Add(shape)
+	query := s2.NewCrossingEdgeQuery(index)
+	for i := range line.NumEdges() {
+		e := line.Edge(i)
+		if len(query.Crossings(e.V0, e.V1, shape, how)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Region) intersectsLine(line *s2.Polyline) bool {
+	if r.kind == regionCap {
+		return lineDistance(r.cap.Center(), line) <= r.cap.Radius()
+	}
+	g := &r.geometry
+	if g.big != nil {
+		return areaIntersectsLine(g.big, line)
+	}
+	if g.isPoint && g.point.onSphere && line.IntersectsCell(s2.CellFromPoint(g.point.s2)) {
+		return true
+	}
+	for i := range g.points {
+		if line.IntersectsCell(s2.CellFromPoint(g.points[i].s2)) {
+			return true
+		}
+	}
+	for _, own := range g.lines {
+		if crosses(own, line, s2.CrossingTypeAll) {
+			return true
+		}
+	}
+	for _, polygon := range g.polygons {
+		if areaIntersectsLine(polygon, line) {
+			return true
+		}
+	}
+	return false
+}
+
+func areaIntersectsLine(a area, line *s2.Polyline) bool {
+	for _, v := range *line {
+		if a.ContainsPoint(v) {
+			return true
+		}
+	}
+	return crosses(a, line, s2.CrossingTypeAll)
+}
+
+func (r *Region) containsPolygon(p *s2.Polygon) bool {
+	switch {
+	case r.kind == regionCap:
+		c := r.cap.Complement()
+		return c.IsEmpty() || polygonDistance(c.Center(), p) > c.Radius()
+	case r.geometry.big != nil:
+		return loopContains(r.geometry.big, p)
+	}
+	for _, own := range r.geometry.polygons {
+		if own.Contains(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// loopContains reports whether a loop, which may be more than a hemisphere, contains a polygon: its shell.
+func loopContains(big *s2.Loop, p *s2.Polygon) bool {
+	shell := p.Loop(0)
+	return ringContainsLine(big, shellLine(shell)) && !shell.ContainsPoint(outside(big))
+}
+
+// shellLine returns the boundary of a loop as a line.
+func shellLine(l *s2.Loop) *s2.Polyline {
+	line := make(s2.Polyline, 0, l.NumVertices()+1)
+	for i := range l.NumVertices() + 1 {
+		line = append(line, l.Vertex(i))
+	}
+	return &line
+}
+
+// outside returns a point right outside of a loop, or of its boundary: beside the middle of its first edge.
+func outside(l *s2.Loop) s2.Point {
+	e := l.Edge(0)
+	return s2.PointToRight(s2.Interpolate(0.5, e.V0, e.V1), e.V1, nearby)
+}
+
+func (r *Region) intersectsPolygon(p *s2.Polygon) bool {
+	if r.kind == regionCap {
+		return polygonDistance(r.cap.Center(), p) <= r.cap.Radius()
+	}
+	g := &r.geometry
+	if g.isPoint && g.point.onSphere && polygonTouches(p, g.point.s2) {
+		return true
+	}
+	if g.big != nil && loopIntersects(g.big, p) {
+		return true
+	}
+	for i := range g.points {
+		if polygonTouches(p, g.points[i].s2) {
+			return true
+		}
+	}
+	for _, line := range g.lines {
+		if areaIntersectsLine(p, line) {
+			return true
+		}
+	}
+	for _, own := range g.polygons {
+		if own.Intersects(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// loopIntersects reports whether a loop, which may be more than a hemisphere, intersects a polygon: a vertex of one lies in the
+// other, or their boundaries cross.
+func loopIntersects(big *s2.Loop, p *s2.Polygon) bool {
+	shell := p.Loop(0)
+	return big.ContainsPoint(shell.Vertex(0)) || p.ContainsPoint(big.Vertex(0)) || crosses(big, shell, s2.CrossingTypeInterior)
+}
+
+// Distance is the distance of the nearest point of the geometry from p, in the system of p; false where the geometry has no
+// place there. The geometry may be projected.
+func (g *Geometry) Distance(p *Point) (float64, bool) {
+	if p.CRS == Flat {
+		return flatDistance(flatPoint{p.X, p.Y}, flatPoint{g.point.X, g.point.Y}), g.isPoint
+	}
+	if g.big != nil || !g.toSphere() {
+		return 0, false
+	}
+	if g.isPoint {
+		return float64(p.s2.Distance(g.point.s2)) * EarthRadius, true
+	}
+	best := s1.InfAngle()
+	for i := range g.points {
+		best = min(best, p.s2.Distance(g.points[i].s2))
+	}
+	for _, line := range g.lines {
+		best = min(best, lineDistance(p.s2, line))
+	}
+	for _, polygon := range g.polygons {
+		best = min(best, polygonDistance(p.s2, polygon))
+	}
+	return float64(best) * EarthRadius, true
+}
+
+func lineDistance(p s2.Point, line *s2.Polyline) s1.Angle {
+	nearest, _ := line.Project(p)
+	return p.Distance(nearest)
+}
+
+// polygonDistance is zero for a point of the polygon.
+func polygonDistance(p s2.Point, polygon *s2.Polygon) s1.Angle {
+	if polygon.ContainsPoint(p) {
+		return 0
+	}
+	best, limit := s2.Edge{}, s1.InfChordAngle()
+	for i := range polygon.NumEdges() {
+		e := polygon.Edge(i)
+		if d, less := s2.UpdateMinDistance(p, e.V0, e.V1, limit); less {
+			best, limit = e, d
+		}
+	}
+	return p.Distance(s2.Project(p, best.V0, best.V1))
+}
+
+// capBounds returns the longitudes and latitudes of a cap that lies within the edges of the map.
+func capBounds(c s2.Cap) (Box, bool) {
+	b := c.RectBound()
+	if b.Lng.IsFull() || b.Lng.IsInverted() {
+		return Box{}, false
+	}
+	const margin = 1e-9
+	return Box{
+		b.Lo().Lng.Degrees() - margin, b.Lo().Lat.Degrees() - margin,
+		b.Hi().Lng.Degrees() + margin, b.Hi().Lat.Degrees() + margin,
+	}, true
+}
