@@ -23,8 +23,8 @@
 //     answers NotImplemented, what is unknown answers BadValue.
 //  5. Nesting is bounded by maxDepth, whatever a client sends.
 //
-// The package does not know indexes, plans, or where documents come from. Text and geospatial predicates are not
-// built yet.
+// The package does not know indexes, plans, or where documents come from. $near is no predicate: the planner finds it in the
+// tree.
 //
 // To add an operator: write its node (match, serialize, and its place in the order of kinds) and parser in a file of
 // its name, put it into the table in registry.go, describe its failure in failure.go, and add

@@ -54,6 +54,14 @@ var failures = map[string]failure{
 		expected: []string{"array"},
 	},
 	"$exists": {exists: true},
+	"$geoWithin": {
+		no:  "none of the considered geometries were contained within the expression's geometry",
+		yes: "at least one of the considered geometries was contained within the expression's geometry", whole: true,
+	},
+	"$geoIntersects": {
+		no:  "none of the considered geometries intersected the expression's geometry",
+		yes: "at least one of the considered geometries intersected the expression's geometry", whole: true,
+	},
 	"$mod": {
 		no: "$mod did not evaluate to expected remainder", yes: "$mod did evaluate to expected remainder",
 		expected: []string{"decimal", "double", "int", "long"},

@@ -51,10 +51,12 @@ const (
 	KindNot
 	KindNor
 	KindType
+	KindGeo
 	KindWhere
 	KindExpr
 	KindAlwaysFalse
 	KindAlwaysTrue
+	KindGeoNear
 	KindText
 	KindSampleRate
 	KindJSONSchema

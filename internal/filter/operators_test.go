@@ -50,7 +50,7 @@ func TestOperators(t *testing.T) {
 
 // families have supported operators.
 func families() []Family {
-	return []Family{Comparison, Logical, Element, Evaluation, Array, Bitwise, Misc}
+	return []Family{Comparison, Logical, Element, Evaluation, Array, Bitwise, Geospatial, Misc}
 }
 
 func readLines(t *testing.T, d *datadriven.TestData) []bsonx.Doc {

@@ -105,6 +105,9 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 	if depth > maxDepth {
 		return nil, errTooDeep()
 	}
+	if n, err := p.nearFirst(path, doc); n != nil || err != nil {
+		return []Node{n}, err
+	}
 	var nodes []Node
 	for it := doc.Iter(); it.Next(); {
 		name := string(it.Key())

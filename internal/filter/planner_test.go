@@ -197,7 +197,7 @@ func TestContexts(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
 		`{"$where":"1"}`: mongoerr.BadValue, `{"$expr":true}`: mongoerr.QueryFeatureNotAllowed, `{"$text":{"$search":"x"}}`: mongoerr.BadValue,
-		`{"a":{"$near":[1,1]}}`: 5626500, `{"a":{"$geoWithin":{}}}`: mongoerr.NotImplemented,
+		`{"a":{"$near":[1,1]}}`: 5626500, `{"a":{"$geoWithin":{}}}`: mongoerr.BadValue,
 	} {
 		doc, _ := extJSON(text)
 		if _, err := Parse(doc, Options{}); mongoerr.CodeOf(err) != code {

@@ -42,7 +42,6 @@ type operator struct {
 	note       string
 	parseField fieldParser // under a path
 	parseTop   topParser   // in place of a path
-	inField    bool        // where parseField is nil: stands under a path all the same
 	nearby     bool        // sorts by distance, which not every context can
 }
 
@@ -82,12 +81,12 @@ func operators() []operator {
 		{name: "$bitsAnyClear", family: Bitwise, parseField: parseBits(AnyClear)},
 		{name: "$bitsAnySet", family: Bitwise, parseField: parseBits(AnySet)},
 
-		{name: "$geoIntersects", family: Geospatial, inField: true},
-		{name: "$geoWithin", family: Geospatial, inField: true},
-		{name: "$near", family: Geospatial, inField: true, nearby: true},
-		{name: "$nearSphere", family: Geospatial, inField: true, nearby: true},
-		{name: "$geoNear", family: Geospatial, inField: true, nearby: true},
-		{name: "$within", family: Geospatial, inField: true},
+		{name: "$geoIntersects", family: Geospatial, parseField: parseGeo},
+		{name: "$geoWithin", family: Geospatial, parseField: parseGeo},
+		{name: "$near", family: Geospatial, parseField: parseNear, nearby: true},
+		{name: "$nearSphere", family: Geospatial, parseField: parseNear, nearby: true},
+		{name: "$geoNear", family: Geospatial, parseField: parseNear, nearby: true, note: "old name of $near"},
+		{name: "$within", family: Geospatial, parseField: parseGeo, note: "old name of $geoWithin"},
 
 		{name: "$alwaysFalse", family: Misc, parseTop: parseAlways(&AlwaysFalse{})},
 		{name: "$alwaysTrue", family: Misc, parseTop: parseAlways(&AlwaysTrue{})},
@@ -110,7 +109,7 @@ var operatorTable = newRegistry(operators())
 func newRegistry(defs []operator) *registry {
 	reg := &registry{map[string]*operator{}, map[string]*operator{}}
 	for i := range defs {
-		if def := &defs[i]; def.parseField != nil || def.inField {
+		if def := &defs[i]; def.parseField != nil {
 			reg.field[def.name] = def
 		} else {
 			reg.top[def.name] = def

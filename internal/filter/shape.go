@@ -34,6 +34,11 @@ func appendShape(key []byte, n Node) []byte {
 		prefix, _ := n.Prefix()
 		key = appendBool(key, prefix != "")
 		key = appendText(key, n.Options)
+	case *Geo:
+		key = appendBool(key, n.Within)
+		key = append(key, byte(n.Region.CRS()))
+	case *GeoNear:
+		key = append(key, byte(n.Center.CRS))
 	case *Expr, *Where, *JSONSchema, *SampleRate:
 		key = append(key, Serialize(n)...)
 	default:

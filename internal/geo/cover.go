@@ -1,7 +1,6 @@
 package geo
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/golang/geo/s1"
@@ -18,8 +17,8 @@ const (
 
 // The reasons why a geometry cannot be in a 2dsphere index.
 var (
-	errStrict  = errors.New("can't index geometry with strict winding order")
-	errNoPlace = errors.New("can't project geometry into spherical CRS")
+	errStrict  = reason("can't index geometry with strict winding order")
+	errNoPlace = reason("can't project geometry into spherical CRS")
 )
 
 // AppendCells appends the cells of the sphere that the geometry is indexed under. The geometry may be projected.

@@ -1,9 +1,6 @@
 package geo
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/golang/geo/s2"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -25,7 +22,7 @@ type Geometry struct {
 func (g *Geometry) ParseStored(v bsonx.Value) error {
 	*g = Geometry{}
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
-		return errors.New("geo element must be an array or object: " + bsonx.FormatShell(v))
+		return reason("geo element must be an array or object: " + bsonx.FormatShell(v))
 	}
 	if isPair(v) {
 		x, y, err := parseFlat(v, true)
@@ -67,7 +64,7 @@ func (g *Geometry) parseGeoJSON(doc bsonx.Doc) error {
 }
 
 func errUnknownType(doc bsonx.Doc) error {
-	return errors.New("unknown GeoJSON type: " + bsonx.FormatShell(bsonx.Document(doc)))
+	return reason("unknown GeoJSON type: " + bsonx.FormatShell(bsonx.Document(doc)))
 }
 
 // parseSimple adds a GeoJSON object that is no collection.
@@ -103,12 +100,12 @@ func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 	g.crs = Sphere
 	list := doc.Lookup("geometries")
 	if list.Type != bsonx.TypeArray {
-		return errors.New("GeometryCollection geometries must be an array")
+		return reason("GeometryCollection geometries must be an array")
 	}
 	i := 0
 	for it := list.Doc().Iter(); it.Next(); i++ {
 		if it.Value().Type != bsonx.TypeDocument {
-			return fmt.Errorf("Element %d of \"geometries\" is not an object", i)
+			return reasonf("Element %d of \"geometries\" is not an object", i)
 		}
 		part := it.Value().Doc()
 		name := part.Lookup("type")
@@ -116,7 +113,7 @@ func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 			return errUnknownType(part)
 		}
 		if name.Str() == "GeometryCollection" {
-			return errors.New("GeometryCollections cannot be nested: " + bsonx.FormatShell(it.Value()))
+			return reason("GeometryCollections cannot be nested: " + bsonx.FormatShell(it.Value()))
 		}
 		if _, err := parseCRS(part, false); err != nil {
 			return err
@@ -129,7 +126,7 @@ func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 		}
 	}
 	if i == 0 {
-		return errors.New("GeometryCollection geometries must have at least 1 element")
+		return reason("GeometryCollection geometries must have at least 1 element")
 	}
 	return nil
 }
@@ -137,10 +134,10 @@ func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 // each adds the parts of a multi-part geometry, at least one.
 func each(name string, v bsonx.Value, add func(bsonx.Value) error) error {
 	if v.Type != bsonx.TypeArray {
-		return fmt.Errorf("%s coordinates must be an array", name)
+		return reasonf("%s coordinates must be an array", name)
 	}
 	if v.Doc().IsEmpty() {
-		return fmt.Errorf("%s coordinates must have at least 1 element", name)
+		return reasonf("%s coordinates must have at least 1 element", name)
 	}
 	for it := v.Doc().Iter(); it.Next(); {
 		if err := add(it.Value()); err != nil {
@@ -165,7 +162,7 @@ func (g *Geometry) addPoints(v bsonx.Value) error {
 		g.points = append(g.points, p)
 	}
 	if len(g.points) == 0 {
-		return errors.New("MultiPoint coordinates must have at least 1 element")
+		return reason("MultiPoint coordinates must have at least 1 element")
 	}
 	return nil
 }
@@ -177,7 +174,7 @@ func (g *Geometry) addLine(v bsonx.Value) error {
 	}
 	line, err := newLine(vertices)
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, bsonx.FormatShell(v))
+		return reasonf("%v: %s", err, bsonx.FormatShell(v))
 	}
 	g.lines = append(g.lines, line)
 	return nil

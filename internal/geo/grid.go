@@ -1,7 +1,6 @@
 package geo
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/golang/geo/r1"
@@ -21,13 +20,10 @@ var DefaultGrid = Grid{Bits: 26, Min: -180, Max: 180}
 // buckets is how many columns and rows of the finest division there can be.
 const buckets = 1 << 32
 
-// cellSize is the width of the smallest cells.
-func (g Grid) cellSize() float64 { return math.Ldexp(g.Max-g.Min, -g.Bits) }
-
 // Hash returns the smallest cell that a point is in: the bits of its column and row in turn, from the highest.
 func (g Grid) Hash(x, y float64) (uint64, error) {
 	if !(x >= g.Min && x <= g.Max && y >= g.Min && y <= g.Max) {
-		return 0, fmt.Errorf("point not in interval of [ %g, %g ]  :: caused by :: { lon: %g, lat: %g }", g.Min, g.Max, x, y)
+		return 0, reasonf("point not in interval of [ %g, %g ]  :: caused by :: { lon: %g, lat: %g }", g.Min, g.Max, x, y)
 	}
 	return g.hash(x, y), nil
 }

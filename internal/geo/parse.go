@@ -1,7 +1,6 @@
 package geo
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -34,12 +33,12 @@ type Point struct {
 
 // The reasons that need no value.
 var (
-	errNotPoint   = errors.New("Point must be an array or object")
-	errNotNumeric = errors.New("Point must only contain numeric elements")
-	errNotFinite  = errors.New("Point coordinates must be finite numbers")
-	errExtra      = errors.New("Point must only contain two numeric elements")
-	errNotList    = errors.New("GeoJSON coordinates must be an array of coordinates")
-	errNotArray   = errors.New("GeoJSON coordinates must be an array")
+	errNotPoint   = reason("Point must be an array or object")
+	errNotNumeric = reason("Point must only contain numeric elements")
+	errNotFinite  = reason("Point coordinates must be finite numbers")
+	errExtra      = reason("Point must only contain two numeric elements")
+	errNotList    = reason("GeoJSON coordinates must be an array of coordinates")
+	errNotArray   = reason("GeoJSON coordinates must be an array")
 )
 
 // parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}, with elements behind it where extra is true.
@@ -76,7 +75,7 @@ func isLngLat(lng, lat float64) bool { return lng >= -180 && lng <= 180 && lat >
 // onSphere returns the point at a longitude and latitude.
 func onSphere(lng, lat float64) (s2.Point, error) {
 	if !isLngLat(lng, lat) {
-		return s2.Point{}, fmt.Errorf("longitude/latitude is out of bounds, lng: %v lat: %v", lng, lat)
+		return s2.Point{}, reasonf("longitude/latitude is out of bounds, lng: %v lat: %v", lng, lat)
 	}
 	return pointOf(lng, lat), nil
 }
@@ -139,29 +138,29 @@ func parseCRS(doc bsonx.Doc, strict bool) (CRS, error) {
 		return Sphere, nil
 	}
 	if crs.Type != bsonx.TypeDocument && crs.Type != bsonx.TypeArray {
-		return 0, errors.New("GeoJSON CRS must be an object")
+		return 0, reason("GeoJSON CRS must be an object")
 	}
 	if t := crs.Doc().Lookup("type"); t.Type != bsonx.TypeString || string(t.StrBytes()) != "name" {
-		return 0, errors.New("GeoJSON CRS must have field \"type\": \"name\"")
+		return 0, reason("GeoJSON CRS must have field \"type\": \"name\"")
 	}
 	properties := crs.Doc().Lookup("properties")
 	if properties.Type != bsonx.TypeDocument && properties.Type != bsonx.TypeArray {
-		return 0, errors.New("CRS must have field \"properties\" which is an object")
+		return 0, reason("CRS must have field \"properties\" which is an object")
 	}
 	name := properties.Doc().Lookup("name")
 	if name.Type != bsonx.TypeString {
-		return 0, errors.New("In CRS, \"properties.name\" must be a string")
+		return 0, reason("In CRS, \"properties.name\" must be a string")
 	}
 	switch name.Str() {
 	case nameCRS84, nameEPSG:
 		return Sphere, nil
 	case nameStrict:
 		if !strict {
-			return 0, errors.New("Strict winding order is only supported by polygon")
+			return 0, reason("Strict winding order is only supported by polygon")
 		}
 		return StrictSphere, nil
 	default:
-		return 0, fmt.Errorf("Unknown CRS name: %s", name.Str())
+		return 0, reasonf("Unknown CRS name: %s", name.Str())
 	}
 }
 
@@ -183,3 +182,13 @@ func parseVertices(v bsonx.Value) ([]s2.Point, error) {
 	}
 	return out, nil
 }
+
+// invalid is why a value is no geometry, in MongoDB's words.
+type invalid string
+
+// Error implements error.
+func (e invalid) Error() string { return string(e) }
+
+func reason(text string) error { return invalid(text) }
+
+func reasonf(format string, args ...any) error { return invalid(fmt.Sprintf(format, args...)) }

@@ -1,8 +1,6 @@
 package geo
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/golang/geo/s2"
@@ -14,11 +12,11 @@ import (
 func newLine(vertices []s2.Point) (*s2.Polyline, error) {
 	vertices = slices.Compact(vertices)
 	if len(vertices) < 2 {
-		return nil, errors.New("GeoJSON LineString must have at least 2 vertices")
+		return nil, reason("GeoJSON LineString must have at least 2 vertices")
 	}
 	line := s2.Polyline(vertices)
 	if err := line.Validate(); err != nil {
-		return nil, fmt.Errorf("GeoJSON LineString is not valid: %w", err)
+		return nil, reasonf("GeoJSON LineString is not valid: %v", err)
 	}
 	return &line, nil
 }
@@ -31,18 +29,18 @@ func parseRing(v bsonx.Value) ([]s2.Point, error) {
 		return nil, err
 	}
 	if len(vertices) == 0 {
-		return nil, errors.New("Loop has no vertices: " + bsonx.FormatShell(v))
+		return nil, reason("Loop has no vertices: " + bsonx.FormatShell(v))
 	}
 	if vertices[0] != vertices[len(vertices)-1] {
-		return nil, errors.New("Loop is not closed, first vertex does not equal last vertex: " + bsonx.FormatShell(v))
+		return nil, reason("Loop is not closed, first vertex does not equal last vertex: " + bsonx.FormatShell(v))
 	}
 	vertices = slices.Compact(vertices)
 	vertices = vertices[:len(vertices)-1]
 	if len(vertices) < 3 {
-		return nil, errors.New("Loop must have at least 3 different vertices: " + bsonx.FormatShell(v))
+		return nil, reason("Loop must have at least 3 different vertices: " + bsonx.FormatShell(v))
 	}
 	if err := checkRing(vertices); err != nil {
-		return nil, fmt.Errorf("Loop is not valid: %s %w", bsonx.FormatShell(v), err)
+		return nil, reasonf("Loop is not valid: %s %v", bsonx.FormatShell(v), err)
 	}
 	return vertices, nil
 }
@@ -53,11 +51,11 @@ func checkRing(vertices []s2.Point) error {
 	at := make(map[s2.Point]int, n)
 	for i, v := range vertices {
 		if j, ok := at[v]; ok {
-			return fmt.Errorf("Duplicate vertices: %d and %d", j, i)
+			return reasonf("Duplicate vertices: %d and %d", j, i)
 		}
 		at[v] = i
 		if next := vertices[(i+1)%n]; v.Vector == next.Mul(-1) {
-			return fmt.Errorf("vertices %d and %d are antipodal", i, (i+1)%n)
+			return reasonf("vertices %d and %d are antipodal", i, (i+1)%n)
 		}
 	}
 	// The crossings are found on a line, which s2 indexes whatever it looks like.
@@ -67,7 +65,7 @@ func checkRing(vertices []s2.Point) error {
 	query := s2.NewCrossingEdgeQuery(index)
 	for i := range n {
 		if crossed := query.Crossings(line[i], line[i+1], &line, s2.CrossingTypeInterior); len(crossed) > 0 {
-			return fmt.Errorf("Edges %d and %d cross.", i, crossed[0])
+			return reasonf("Edges %d and %d cross.", i, crossed[0])
 		}
 	}
 	return nil
@@ -87,7 +85,7 @@ func newLoop(vertices []s2.Point) *s2.Loop {
 // parsePolygon reads the rings of a polygon: the first is its boundary, those behind it are holes.
 func parsePolygon(v bsonx.Value) (*s2.Polygon, error) {
 	if v.Type != bsonx.TypeArray {
-		return nil, errors.New("Polygon coordinates must be an array")
+		return nil, reason("Polygon coordinates must be an array")
 	}
 	var loops []*s2.Loop
 	for it := v.Doc().Iter(); it.Next(); {
@@ -97,16 +95,16 @@ func parsePolygon(v bsonx.Value) (*s2.Polygon, error) {
 		}
 		loop := newLoop(vertices)
 		if len(loops) > 0 && !loops[0].Contains(loop) {
-			return nil, errors.New("Secondary loops not contained by first exterior loop - secondary loops must be holes: " +
+			return nil, reason("Secondary loops not contained by first exterior loop - secondary loops must be holes: " +
 				bsonx.FormatShell(it.Value()))
 		}
 		loops = append(loops, loop)
 	}
 	if len(loops) == 0 {
-		return nil, errors.New("Polygon has no loops.")
+		return nil, reason("Polygon has no loops.")
 	}
 	if err := checkLoops(loops); err != nil {
-		return nil, fmt.Errorf("Polygon isn't valid: %w %s", err, bsonx.FormatShell(v))
+		return nil, reasonf("Polygon isn't valid: %v %s", err, bsonx.FormatShell(v))
 	}
 	return s2.PolygonFromLoops(slices.Clone(loops)), nil
 }
@@ -129,23 +127,23 @@ func checkLoops(loops []*s2.Loop) error {
 			_, same := edges[[2]s2.Point{edge.V0, edge.V1}]
 			_, reversed := edges[[2]s2.Point{edge.V1, edge.V0}]
 			if same || reversed {
-				return fmt.Errorf("Duplicate edge in loop %d", i)
+				return reasonf("Duplicate edge in loop %d", i)
 			}
 			edges[[2]s2.Point{edge.V0, edge.V1}] = i
 			for other, crossed := range query.CrossingsEdgeMap(edge.V0, edge.V1, s2.CrossingTypeInterior) {
 				if other != s2.Shape(l) && len(crossed) > 0 {
-					return fmt.Errorf("Edges of loop %d cross another loop", i)
+					return reasonf("Edges of loop %d cross another loop", i)
 				}
 			}
 		}
 	}
 	for i := 1; i < len(loops); i++ {
 		if sharedVertices(loops[0], loops[i]) > 1 {
-			return fmt.Errorf("Loop %d shares more than one vertex with its parent loop 0", i)
+			return reasonf("Loop %d shares more than one vertex with its parent loop 0", i)
 		}
 		for j := 1; j < i; j++ {
 			if loops[i].Intersects(loops[j]) {
-				return fmt.Errorf("Polygon interior loops cannot be nested: loops %d and %d", j, i)
+				return reasonf("Polygon interior loops cannot be nested: loops %d and %d", j, i)
 			}
 		}
 	}
@@ -169,10 +167,10 @@ func sharedVertices(a, b *s2.Loop) int {
 // parseBigPolygon reads a polygon of one ring that is what lies to the left of it.
 func parseBigPolygon(v bsonx.Value) (*s2.Loop, error) {
 	if v.Type != bsonx.TypeArray {
-		return nil, errors.New("Coordinates of polygon must be an array")
+		return nil, reason("Coordinates of polygon must be an array")
 	}
 	if n := v.Doc().Len(); n != 1 {
-		return nil, fmt.Errorf("Only one simple loop is allowed in a big polygon, instead provided %d loops", n)
+		return nil, reasonf("Only one simple loop is allowed in a big polygon, instead provided %d loops", n)
 	}
 	vertices, err := parseRing(v.Doc().First().Value)
 	if err != nil {

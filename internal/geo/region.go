@@ -1,7 +1,6 @@
 package geo
 
 import (
-	"errors"
 	"math"
 
 	"github.com/golang/geo/s1"
@@ -48,7 +47,7 @@ func ParseRegion(operator string, v bsonx.Value) (*Region, error) {
 		parse = r.parseCenterSphere
 	}
 	if parse == nil || !isList {
-		return nil, errors.New("unknown geo specifier: " + operator + ": " + bsonx.FormatShell(v))
+		return nil, reason("unknown geo specifier: " + operator + ": " + bsonx.FormatShell(v))
 	}
 	return r, parse(v)
 }
@@ -94,7 +93,7 @@ func (r *Region) parsePolygon(v bsonx.Value) error {
 		r.ring = append(r.ring, flatPoint{x, y})
 	}
 	if len(r.ring) < 3 {
-		return errors.New("Polygon must have at least 3 points")
+		return reason("Polygon must have at least 3 points")
 	}
 	return nil
 }
@@ -134,10 +133,10 @@ func (c *circle) parse(v bsonx.Value) error {
 		}
 	}
 	if !(radius >= 0) {
-		return errors.New("radius must be a non-negative number")
+		return reason("radius must be a non-negative number")
 	}
 	if len(args) > 2 {
-		return errors.New("Only 2 fields allowed for circular region")
+		return reason("Only 2 fields allowed for circular region")
 	}
 	*c = circle{flatPoint{x, y}, radius}
 	return nil

@@ -1,0 +1,81 @@
+package filter
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/geo"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Geo is $geoWithin or $geoIntersects: a geometry lies within a region, or has a point in common with it.
+type Geo struct {
+	leaf
+	Region *geo.Region
+	Within bool
+	// Spec is the document of the operator as it was written.
+	Spec bsonx.Doc
+}
+
+// Kind returns KindGeo.
+func (*Geo) Kind() Kind { return KindGeo }
+
+func (n *Geo) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
+
+func (n *Geo) matchElem(v bsonx.Value, _ *state) bool {
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return false
+	}
+	var g geo.Geometry
+	if g.ParseStored(v) != nil {
+		return false
+	}
+	if n.Within {
+		return n.Region.Contains(&g)
+	}
+	return n.Region.Intersects(&g)
+}
+
+func (n *Geo) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+
+func (n *Geo) serializeOperator(b *bsonx.Builder) { b.Fields(n.Spec) }
+
+// parseGeo parses $geoWithin, its old name $within, and $geoIntersects.
+func parseGeo(_ *parser, f field) (Node, error) {
+	if string(f.context.First().Key) != f.name {
+		return nil, mongoerr.New(mongoerr.BadValue, "invalid geo query predicate: %s",
+			bsonx.FormatShell(bsonx.Document(f.context)))
+	}
+	if f.context.Len() > 1 {
+		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s",
+			bsonx.FormatShell(bsonx.Document(f.context)))
+	}
+	if f.value.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.BadValue, "geometry must be an object")
+	}
+	n := &Geo{leaf: newLeaf(f.path), Within: f.name != "$geoIntersects", Spec: f.context}
+	for it := f.value.Doc().Iter(); it.Next(); {
+		if string(it.Key()) == "$uniqueDocs" {
+			continue // every document is given once
+		}
+		region, err := geo.ParseRegion(string(it.Key()), it.Value())
+		if err != nil {
+			return nil, mongoerr.New(mongoerr.BadValue, "%s", err.Error())
+		}
+		n.Region = region
+	}
+	return n, n.check()
+}
+
+// check refuses what a region cannot be asked.
+func (n *Geo) check() error {
+	switch {
+	case n.Region == nil:
+		return mongoerr.New(mongoerr.BadValue, "geo query doesn't have any geometry")
+	case n.Within && !n.Region.HasArea():
+		return mongoerr.New(mongoerr.BadValue, "$within not supported with provided geometry: %s",
+			bsonx.FormatShell(bsonx.Document(n.Spec)))
+	case !n.Within && !n.Region.ToSphere():
+		return mongoerr.New(mongoerr.BadValue, "$geoIntersect not supported with provided geometry: %s",
+			bsonx.FormatShell(bsonx.Document(n.Spec)))
+	}
+	return nil
+}
