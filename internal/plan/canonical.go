@@ -21,6 +21,7 @@ type canonical struct {
 	hint    hint
 	indexes []*indexInfo
 	purpose purpose
+	near    *filter.GeoNear // taken out of whole; nil: none
 
 	// The rest is what planning works in: one piece of memory for all.
 	whole conjunction // root
@@ -68,13 +69,19 @@ func (p *Planner) canonicalize(q *Query, pu purpose) (*canonical, error) {
 	}
 	cq.indexes = p.catalog.indexes(q.Coll)
 	h, err := parseHint(q.Hint, q.Coll, cq.indexes)
-	if q.Tailable && h.natural == 0 {
+	if q.Tailable && h.natural == 0 && (cq.root == nil || !hasNear(cq.root)) {
 		return cq, nil // there is but one plan: a hint of an index is not even looked up
 	}
 	if err != nil {
 		return nil, err
 	}
 	cq.hint = h
+	if err := cq.takeNear(); err != nil {
+		return nil, err
+	}
+	if cq.near != nil {
+		return nil, errNoNearIndex()
+	}
 	if cq.natural != 0 && h.index != nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
 	}
