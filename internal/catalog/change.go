@@ -56,9 +56,6 @@ func (ch *Change) Garbage(r Range) error {
 	return ch.txn.Put(garbageKey(r.Start), encodeGarbage(r))
 }
 
-// Keep takes back what Garbage remembered: the change makes an entry refer to the range.
-func (ch *Change) Keep(r Range) error { return ch.txn.Delete(garbageKey(r.Start)) }
-
 // Txn is the storage transaction that the change commits with.
 func (ch *Change) Txn() storage.Txn { return ch.txn }
 

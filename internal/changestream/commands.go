@@ -29,9 +29,9 @@ func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	}
 	switch name {
 	case "create":
-		return append(out, s.definition(op, "create", coll, without(op.o, "create")))
+		return append(out, s.definition(op, "create", coll, op.o.Without("create")))
 	case "createIndexes":
-		return append(out, s.definition(op, "createIndexes", coll, indexes(without(op.o, "createIndexes"))))
+		return append(out, s.definition(op, "createIndexes", coll, indexes(op.o.Without("createIndexes"))))
 	case "dropIndexes":
 		return append(out, s.definition(op, "dropIndexes", coll, indexes(op.o2)))
 	case "collMod":
@@ -129,7 +129,7 @@ func (s *Stream) modification(op *operation, coll string) *event {
 	token := op.token("modify", nil)
 	b := s.begin(op, "modify", token)
 	appendNS(b, "ns", op.db, coll)
-	b.Doc("operationDescription", without(op.o, "collMod"))
+	b.Doc("operationDescription", op.o.Without("collMod"))
 	b.StartDocField("stateBeforeChange")
 	b.Fields(op.o2)
 	b.End()
@@ -142,18 +142,6 @@ func indexes(spec bsonx.Doc) bsonx.Doc {
 	b.StartArrayField("indexes")
 	b.Elem(bsonx.Document(spec))
 	b.End()
-	b.End()
-	return b.Bytes()
-}
-
-func without(doc bsonx.Doc, field string) bsonx.Doc {
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	for it := doc.Iter(); it.Next(); {
-		if string(it.Key()) != field {
-			b.ValueBytes(it.Key(), it.Value())
-		}
-	}
 	b.End()
 	return b.Bytes()
 }

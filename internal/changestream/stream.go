@@ -64,7 +64,8 @@ func (s *Stream) checkHistory() error {
 	if err != nil {
 		return err
 	}
-	if !complete && s.scanned+1 < oldest {
+	// A token from before a log that is complete is one of an earlier log, which ended when the server ran without one.
+	if (!complete || s.spec.After != nil) && s.scanned+1 < oldest {
 		return errHistoryLost()
 	}
 	return nil

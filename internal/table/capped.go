@@ -158,8 +158,10 @@ func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enoug
 			continue // someone deleted it meanwhile
 		}
 		w.oldDoc = old
-		// Evictions are not logged: they follow from the insertions.
 		if err := w.remove(key, old); err != nil {
+			return n, err
+		}
+		if err := w.logDelete(old); err != nil {
 			return n, err
 		}
 		n++

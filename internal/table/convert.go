@@ -2,6 +2,8 @@ package table
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -9,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// A copy of a collection is filled before the catalog has it: its storage is garbage until the change of the catalog
-// that makes it appear, so that a crash leaves nothing behind.
+// A copy of a collection is filled under a name of its own, as any collection is, so that the log has all of it. Then it takes its
+// place, in one change of the catalog. What a crash leaves of it is dropped when the store opens.
 
 // copyBatch bounds a transaction of a copy.
 const (
@@ -30,10 +32,39 @@ func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) e
 	if newest == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", c.Namespace())
 	}
-	garbage := newest.ranges()
-	err := s.copyRecords(ctx, newest, newest.DB, newest.Name, options, func(ch *catalog.Change) error {
+	to, err := s.Create(newest.DB, convertedPrefix+rand.Text(), catalog.KindCollection, options)
+	if err != nil {
+		return err
+	}
+	total, err := s.Count(newest)
+	if err == nil {
+		err = s.fill(ctx, to, newest, total)
+	}
+	if err == nil {
+		err = s.replace(newest, to)
+	}
+	if err != nil {
+		return errors.Join(err, s.Drop(to))
+	}
+	return nil
+}
+
+// replace drops a collection, whose writers are kept out, and gives its name to another one.
+func (s *Store) replace(c, by *Collection) error {
+	by.shared.gate.Lock()
+	defer by.shared.gate.Unlock()
+	newest := by.shared.current.Load()
+	if newest == nil || newest.Namespace() != by.Namespace() {
+		return ErrDropped
+	}
+	garbage := c.ranges()
+	renamed := *newest.Collection
+	renamed.Name = c.Name
+	err := s.catalog.Update(func(ch *catalog.Change) error {
+		ch.Remove(c.Collection)
 		ch.Remove(newest.Collection)
-		if err := s.logDrop(ch, newest); err != nil {
+		ch.Put(&renamed)
+		if err := s.logRename(ch, newest.Collection, &renamed, c.Collection); err != nil {
 			return err
 		}
 		return remember(ch, garbage)
@@ -42,6 +73,7 @@ func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) e
 		return err
 	}
 	c.shared.publish(nil)
+	by.shared.publish(renamed.Attached.(*Collection))
 	if c.Capped != nil {
 		c.shared.capped.arrivals.announce()
 	}
@@ -52,57 +84,19 @@ func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) e
 // Clone makes a collection with a copy of the documents of another one. It fails with NamespaceExists where the name is
 // taken.
 func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, options bsonx.Doc) error {
-	if err := checkNew(db, name); err != nil {
-		return err
-	}
-	return s.copyRecords(ctx, c, db, name, options, func(ch *catalog.Change) error {
-		if ch.Lookup(db, name) != nil {
-			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
-		}
-		return s.catalog.CheckNewDatabase(db)
-	})
-}
-
-// copyRecords fills a new collection with the records of c and lets the catalog have it, in one change with fn.
-func (s *Store) copyRecords(ctx context.Context, c *Collection, db, name string, options bsonx.Doc, fn func(*catalog.Change) error) error {
-	var entry *catalog.Collection
-	var ranges []catalog.Range
-	err := s.catalog.Update(func(ch *catalog.Change) error {
-		entry = newEntry(ch.NewID, db, name, catalog.KindCollection, options)
-		attached, err := s.attach(entry, nil)
-		if err != nil {
-			return err
-		}
-		entry.Attached = attached
-		ranges = attached.(*Collection).ranges()
-		return remember(ch, ranges)
-	})
+	to, err := s.Create(db, name, catalog.KindCollection, options)
 	if err != nil {
 		return err
 	}
-	err = s.fill(ctx, entry.Attached.(*Collection), c)
-	if err == nil {
-		err = s.catalog.Update(func(ch *catalog.Change) error {
-			if err := fn(ch); err != nil {
-				return err
-			}
-			for _, r := range ranges {
-				if err := ch.Keep(r); err != nil {
-					return err
-				}
-			}
-			ch.Put(entry)
-			return nil
-		})
+	if err := s.fill(ctx, to, c, storage.Counter{}); err != nil {
+		return errors.Join(err, s.Drop(to))
 	}
-	if err != nil {
-		s.sweep(ranges)
-	}
-	return err
+	return nil
 }
 
-// fill copies the records of a snapshot of from.
-func (s *Store) fill(ctx context.Context, to, from *Collection) error {
+// fill copies the records of a snapshot of from, but for the oldest that a capped collection would evict again; total is what from
+// has, zero where that is not known.
+func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Counter) error {
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
 	it, err := snap.NewIter(from.RecordPrefix(), PrefixEnd(from.RecordPrefix()))
@@ -110,8 +104,23 @@ func (s *Store) fill(ctx context.Context, to, from *Collection) error {
 		return err
 	}
 	defer it.Close()
-	for ok := it.First(); ok; {
-		if ok, err = s.fillBatch(ctx, to, it); err != nil {
+	more := it.First()
+	for more && total.Count > 1 && to.Capped != nil && to.Capped.exceeded(total) {
+		if total.Count%copyBatchRecords == 0 {
+			if err := s.interrupted(ctx); err != nil {
+				return err
+			}
+		}
+		doc, err := it.Value()
+		if err != nil {
+			return err
+		}
+		total.Count--
+		total.Bytes -= int64(len(doc))
+		more = it.Next()
+	}
+	for more {
+		if more, err = s.fillBatch(ctx, to, it); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -34,7 +35,11 @@ func createEntry(e *catalog.Collection) bsonx.Doc {
 	return b.Bytes()
 }
 
+// logDrop logs that a collection or view is gone; a time series is what its buckets are, which are logged.
 func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
+	if c.Kind == catalog.KindTimeseries {
+		return nil
+	}
 	counter, err := s.Count(c)
 	if err != nil {
 		return err
@@ -58,10 +63,17 @@ func (s *Store) logRename(ch *catalog.Change, from, to, replaced *catalog.Collec
 
 // logCreateIndexes logs indexes that are complete.
 func (s *Store) logCreateIndexes(ch *catalog.Change, c *catalog.Collection, ids []uint32) error {
+	var complete []*catalog.Index
 	for _, ix := range c.Indexes {
-		if !slices.Contains(ids, ix.ID) {
-			continue
+		if slices.Contains(ids, ix.ID) {
+			complete = append(complete, ix)
 		}
+	}
+	return s.logIndexes(ch, c, complete)
+}
+
+func (s *Store) logIndexes(ch *catalog.Change, c *catalog.Collection, indexes []*catalog.Index) error {
+	for _, ix := range indexes {
 		if err := s.logCommand(ch.Txn(), c.DB, &c.UUID, createIndexEntry(c, ix), nil); err != nil {
 			return err
 		}
@@ -86,30 +98,70 @@ func (s *Store) logDropIndex(ch *catalog.Change, c *catalog.Collection, ix *Inde
 	return s.logCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("dropIndexes", c.Name, "index", ix.Name), ix.Spec)
 }
 
-// logCollMod logs new options.
+// logCollMod logs new options, as the fields of a collMod that has this effect.
 func (s *Store) logCollMod(ch *catalog.Change, c *catalog.Collection, old, options bsonx.Doc) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("collMod", c.Name)
-	b.Fields(options)
+	for it := options.Iter(); it.Next(); {
+		if key := string(it.Key()); !same(old.Lookup(key), it.Value()) {
+			b.Value(modifier(key), it.Value())
+		}
+	}
+	for it := old.Iter(); it.Next(); {
+		if key := string(it.Key()); options.Lookup(key).IsMissing() {
+			b.Value(modifier(key), removal(key))
+		}
+	}
 	b.End()
 	return s.logCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), bsonx.NewDoc("collectionOptions_old", old))
 }
 
+func same(a, b bsonx.Value) bool { return a.Type == b.Type && bytes.Equal(a.Data, b.Data) }
+
+// modifier returns the field of collMod that sets an option.
+func modifier(option string) string {
+	switch option {
+	case "size":
+		return "cappedSize"
+	case "max":
+		return "cappedMax"
+	default:
+		return option
+	}
+}
+
+// removal returns what collMod takes for an option that a collection has no more.
+func removal(option string) bsonx.Value {
+	switch option {
+	case "expireAfterSeconds":
+		return bsonx.String("off")
+	case "changeStreamPreAndPostImages":
+		return bsonx.Document(bsonx.NewDoc("enabled", false))
+	case "validator":
+		return bsonx.Document(bsonx.Empty)
+	default:
+		return bsonx.False
+	}
+}
+
 // logIndexMod logs a new specification of an index: the options that differ.
 func (s *Store) logIndexMod(ch *catalog.Change, c *catalog.Collection, name string, old, spec bsonx.Doc) error {
-	index := bsonx.NewBuilder(nil)
+	index, before := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	index.StartDoc()
 	index.String("name", name)
-	before := bsonx.NewBuilder(nil)
 	before.StartDoc()
 	for it := spec.Iter(); it.Next(); {
 		key := string(it.Key())
-		if was := old.Lookup(key); bsonx.CompareValues(was, it.Value()) != 0 {
+		if was := old.Lookup(key); !same(was, it.Value()) {
 			index.Value(key, it.Value())
-			if !was.IsMissing() {
-				before.Value(key, was)
-			}
+			before.Value(key, was)
+		}
+	}
+	for it := old.Iter(); it.Next(); {
+		if spec.Lookup(string(it.Key())).IsMissing() {
+			index.ValueBytes(it.Key(), bsonx.False)
+			before.ValueBytes(it.Key(), it.Value())
 		}
 	}
 	index.End()

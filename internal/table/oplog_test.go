@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,11 +124,16 @@ func TestOplog(t *testing.T) {
 		`{"op": "u","ns": "d.c","o": {"_id": {"$numberInt":"1"}},"o2": {"_id": {"$numberInt":"1"}},"preImage": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"2"},"text": "some text"}}`,
 		`{"op": "u","ns": "d.c","o": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"2"},"text": "some text"},"o2": {"_id": {"$numberInt":"1"}},"preImage": {"_id": {"$numberInt":"1"}}}`,
 		`{"op": "d","ns": "d.c","o": {"_id": {"$numberInt":"1"}},"preImage": {"_id": {"$numberInt":"1"},"a": {"$numberInt":"2"},"text": "some text"}}`,
-		`{"op": "c","ns": "d.$cmd","o": {"collMod": "c","validationLevel": "off"},"o2": {"collectionOptions_old": {"changeStreamPreAndPostImages": {"enabled": true}}}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"collMod": "c","validationLevel": "off","changeStreamPreAndPostImages": {"enabled": false}},"o2": {"collectionOptions_old": {"changeStreamPreAndPostImages": {"enabled": true}}}}`,
 		`{"op": "c","ns": "d.$cmd","o": {"dropIndexes": "c","index": "a_1"},"o2": {"v": {"$numberInt":"2"},"key": {"a": {"$numberInt":"1"}},"name": "a_1"}}`,
 		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.c","to": "d.e","stayTemp": false}}`,
 		`{"op": "c","ns": "d.$cmd","o": {"drop": "e"},"o2": {"numRecords": {"$numberLong":"1"}}}`,
 	}
+	wantEntries(t, s, want)
+}
+
+func wantEntries(t *testing.T, s *table.Store, want []string) {
+	t.Helper()
 	got := entries(t, s)
 	for i := range max(len(got), len(want)) {
 		switch {
@@ -135,6 +144,55 @@ func TestOplog(t *testing.T) {
 		case got[i] != want[i]:
 			t.Errorf("entry %d:\n got %s\nwant %s", i, got[i], want[i])
 		}
+	}
+}
+
+// TestOplogOfCopies requires that the log has what a conversion, a copy and evictions do.
+func TestOplogOfCopies(t *testing.T) {
+	ctx := context.Background()
+	s := openLogged(t, mem.New(), table.OplogOptions{})
+	defer s.Close()
+	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		if err := insert(s, c, bsonx.NewDoc("_id", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := len(entries(t, s))
+	limits := bsonx.NewDoc("capped", true, "size", 4096, "max", 2)
+	if err := s.Convert(ctx, c, limits); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Clone(ctx, s.Lookup("d", "c"), "d", "x", bsonx.Empty); err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(s, s.Lookup("d", "c"), bsonx.NewDoc("_id", 4)); err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`tmp\.convertToCapped\.\w+`)
+	uuids := regexp.MustCompile(`"dropTarget": \{.*?\}\}`)
+	var got []string
+	for _, entry := range entries(t, s)[from:] {
+		got = append(got, uuids.ReplaceAllString(names.ReplaceAllString(entry, "tmp"), `"dropTarget": …`))
+	}
+	index := `"idIndex": {"v": {"$numberInt":"2"},"key": {"_id": {"$numberInt":"1"}},"name": "_id_"}`
+	doc := func(id int) string { return fmt.Sprintf(`{"_id": {"$numberInt":"%d"}}`, id) }
+	insertion := func(ns string, id int) string {
+		return fmt.Sprintf(`{"op": "i","ns": "d.%s","o": %s,"o2": %s}`, ns, doc(id), doc(id))
+	}
+	want := []string{
+		`{"op": "c","ns": "d.$cmd","o": {"create": "tmp","capped": true,"size": {"$numberInt":"4096"},"max": {"$numberInt":"2"},` + index + `}}`,
+		insertion("tmp", 2), insertion("tmp", 3), // those before would be evicted again
+		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.tmp","to": "d.c","stayTemp": false,"dropTarget": …}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"create": "x",` + index + `}}`,
+		insertion("x", 2), insertion("x", 3),
+		insertion("c", 4), `{"op": "d","ns": "d.c","o": ` + doc(2) + `}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -73,9 +73,12 @@ func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOp
 // behind are dropped when the store opens.
 const UnfinishedPrefix = "tmp.agg_out."
 
+// convertedPrefix is that of Convert's copies.
+const convertedPrefix = "tmp.convertToCapped."
+
 func (s *Store) dropUnfinished() error {
 	for _, entry := range s.catalog.All() {
-		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) {
+		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) && !strings.HasPrefix(entry.Name, convertedPrefix) {
 			continue
 		}
 		if err := s.Drop(entry.Attached.(*Collection)); err != nil {

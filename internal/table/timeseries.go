@@ -43,7 +43,10 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 		}
 		ch.Put(buckets)
 		ch.Put(newEntry(ch.NewID, db, name, catalog.KindTimeseries, options))
-		return s.logCreate(ch, buckets)
+		if err := s.logCreate(ch, buckets); err != nil {
+			return err
+		}
+		return s.logIndexes(ch, buckets, buckets.Indexes)
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,158 @@
+package oplogtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/oplog"
+)
+
+// Check applies what is new in the server's log and compares all collections, their options, indexes and documents. Nobody may
+// write meanwhile.
+func (r *Replica) Check(ctx context.Context, client *mongo.Client) error {
+	if err := r.CatchUp(ctx, client); err != nil {
+		return err
+	}
+	dbs, err := client.ListDatabaseNames(ctx, bson.D{})
+	if err != nil {
+		return err
+	}
+	var differences []error
+	seen := map[string]bool{}
+	for _, db := range dbs {
+		if db == oplog.DB {
+			continue
+		}
+		names, err := r.compareDatabase(ctx, client.Database(db))
+		differences = append(differences, err)
+		for _, name := range names {
+			seen[db+"."+name] = true
+		}
+	}
+	for ns := range r.collections {
+		if !seen[ns] {
+			differences = append(differences, fmt.Errorf("%s is in the log only", ns))
+		}
+	}
+	return errors.Join(differences...)
+}
+
+// compareDatabase returns the names of the database's collections and how they differ.
+func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (names []string, err error) {
+	cursor, err := db.ListCollections(ctx, bson.D{})
+	if err != nil {
+		return nil, err
+	}
+	var infos []bson.Raw
+	if err := cursor.All(ctx, &infos); err != nil {
+		return nil, err
+	}
+	var differences []error
+	for _, info := range infos {
+		doc := bsonx.Doc(info)
+		name := doc.Lookup("name").Str()
+		names = append(names, name)
+		c := r.collections[db.Name()+"."+name]
+		switch kind := doc.Lookup("type").Str(); {
+		case kind == "timeseries": // it is what its buckets are
+			c = r.collections[db.Name()+"."+bucketsPrefix+name]
+			fallthrough
+		case c == nil:
+			if c == nil {
+				differences = append(differences, fmt.Errorf("%s.%s is not in the log", db.Name(), name))
+			}
+		case !c.options.Equal(doc.Lookup("options").Doc()):
+			differences = append(differences, fmt.Errorf("%s.%s has the options\n     %v\nlog: %v", db.Name(), name, bson.Raw(doc.Lookup("options").Data), bson.Raw(c.options)))
+		case kind == "view":
+		default:
+			differences = append(differences, c.compare(ctx, db.Collection(name), doc.LookupPath("info", "uuid")))
+		}
+	}
+	return names, errors.Join(differences...)
+}
+
+func (c *collection) compare(ctx context.Context, with *mongo.Collection, uuid bsonx.Value) error {
+	name := with.Database().Name() + "." + with.Name()
+	if !same(c.uuid, uuid) {
+		return fmt.Errorf("%s has another UUID", name)
+	}
+	indexes, err := c.compareIndexes(ctx, with)
+	if err != nil {
+		return err
+	}
+	docs, err := with.Find(ctx, bson.D{})
+	if err != nil {
+		return err
+	}
+	byID, err := byKey(ctx, docs, keyOf)
+	if err != nil {
+		return err
+	}
+	return errors.Join(indexes, differ(name+" document", byID, c.docs))
+}
+
+// compareIndexes returns how the indexes differ. Those of buckets are only shown as indexes of their time series: by name.
+func (c *collection) compareIndexes(ctx context.Context, with *mongo.Collection) (difference, err error) {
+	series, isBuckets := strings.CutPrefix(with.Name(), bucketsPrefix)
+	if isBuckets {
+		with = with.Database().Collection(series)
+	}
+	cursor, err := with.Indexes().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := byKey(ctx, cursor, func(spec bsonx.Doc) string { return spec.Lookup("name").Str() })
+	if err != nil {
+		return nil, err
+	}
+	if !isBuckets {
+		delete(specs, "_id_")
+	}
+	if clustered := c.options.LookupPath("clusteredIndex", "name"); !clustered.IsMissing() {
+		delete(specs, clustered.Str())
+	}
+	logged := maps.Clone(c.indexes)
+	if isBuckets {
+		for name := range specs {
+			if logged[name] != nil {
+				logged[name] = specs[name]
+			}
+		}
+	}
+	return differ(with.Name()+" index", specs, logged), nil
+}
+
+const bucketsPrefix = "system.buckets."
+
+func byKey(ctx context.Context, cursor *mongo.Cursor, key func(bsonx.Doc) string) (map[string]bsonx.Doc, error) {
+	defer func() { _ = cursor.Close(ctx) }()
+	docs := map[string]bsonx.Doc{}
+	for cursor.Next(ctx) {
+		doc := bsonx.Doc(cursor.Current).Clone()
+		docs[key(doc)] = doc
+	}
+	return docs, cursor.Err()
+}
+
+// differ tells the first difference.
+func differ(what string, server, log map[string]bsonx.Doc) error {
+	for _, key := range slices.Sorted(maps.Keys(server)) {
+		if !server[key].Equal(log[key]) {
+			return fmt.Errorf("%s\n     %v\nlog: %v", what, bson.Raw(server[key]), bson.Raw(log[key]))
+		}
+	}
+	for key, doc := range log {
+		if server[key] == nil {
+			return fmt.Errorf("%s in the log only: %v", what, bson.Raw(doc))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package oplogtest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"pgregory.net/rapid"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
+)
+
+// TestReplay runs random commands, of which some fail, and rebuilds the collections from the log.
+func TestReplay(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		db, err := sheaf.Open(sheaf.Memory, nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer db.Close()
+		w := &workload{T: rt, client: db.Client(), ctx: t.Context()}
+		replica := oplogtest.NewReplica()
+		for range rapid.IntRange(1, 40).Draw(rt, "commands") {
+			w.step()
+			if rapid.IntRange(0, 9).Draw(rt, "look") == 0 {
+				w.check(replica)
+			}
+		}
+		w.check(replica)
+	})
+}
+
+// workload draws commands.
+type workload struct {
+	*rapid.T
+	client *mongo.Client
+	ctx    context.Context
+	done   []string // the commands so far, with their errors
+}
+
+func (w *workload) check(r *oplogtest.Replica) {
+	w.Helper()
+	if err := r.Check(w.ctx, w.client); err != nil {
+		for _, line := range w.done {
+			w.Log(line)
+		}
+		w.Fatal(err)
+	}
+}
+
+// run runs a command, which may fail.
+func (w *workload) run(ctx context.Context, db string, command bson.D) error {
+	err := w.client.Database(db).RunCommand(ctx, command).Err()
+	text, _ := bson.MarshalExtJSON(command, false, false)
+	w.done = append(w.done, fmt.Sprintf("%s %s: %v", db, text, err))
+	return err
+}
+
+// pick draws one of some values.
+func pick[T any](w *workload, name string, values ...T) T {
+	return rapid.SampledFrom(values).Draw(w.T, name)
+}
+
+func (w *workload) db() string   { return pick(w, "db", "a", "a", "b") }
+func (w *workload) coll() string { return pick(w, "collection", "c", "c", "d", "e") }
+func (w *workload) id() int32    { return rapid.Int32Range(0, 5).Draw(w.T, "id") }
+
+// at draws times for a time-series collection.
+func (w *workload) at() time.Time {
+	return time.Unix(1_700_000_000+int64(rapid.IntRange(0, 5000).Draw(w.T, "seconds")), 0)
+}
+
+func (w *workload) step() {
+	steps := []func(){w.write, w.write, w.write, w.write, w.create, w.drop, w.rename, w.capped, w.modify, w.index, w.results, w.transaction, w.series}
+	pick(w, "step", steps...)()
+}
+
+func (w *workload) doc() bson.D {
+	d := bson.D{{Key: "_id", Value: w.id()}}
+	for _, field := range []string{"x", "y", "l"} {
+		if rapid.Bool().Draw(w.T, field) {
+			d = append(d, bson.E{Key: field, Value: w.value()})
+		}
+	}
+	return d
+}
+
+func (w *workload) value() any {
+	return pick[any](w, "value", 1, 2.5, "s", bson.A{1, 2, 3}, bson.A{bson.D{{Key: "k", Value: 1}}}, bson.D{{Key: "k", Value: 1}, {Key: "m", Value: "a text of some length"}}, nil)
+}
+
+// change draws an update.
+func (w *workload) change() any {
+	field := pick(w, "field", "x", "y", "l", "x.k", "l.0", "l.1.k", "new")
+	set := func(operator string, v any) any {
+		return bson.D{{Key: operator, Value: bson.D{{Key: field, Value: v}}}}
+	}
+	switch pick(w, "operator", "$set", "$unset", "$inc", "$push", "$pop", "$rename", "pipeline", "replace") {
+	case "$unset":
+		return set("$unset", 1)
+	case "$inc":
+		return set("$inc", 3)
+	case "$push":
+		return set("$push", w.value())
+	case "$pop":
+		return set("$pop", 1)
+	case "$rename":
+		return set("$rename", "renamed")
+	case "pipeline":
+		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}}}}, bson.D{{Key: "$unset", Value: "y"}}}
+	case "replace":
+		return append(bson.D{}, w.doc()[1:]...)
+	default:
+		return set("$set", w.value())
+	}
+}
+
+func (w *workload) filter() bson.D {
+	return pick(w, "filter", bson.D{{Key: "_id", Value: w.id()}}, bson.D{{Key: "x", Value: 1}}, bson.D{})
+}
+
+func (w *workload) write() { _ = w.run(w.ctx, w.db(), w.writeCommand()) }
+
+func (w *workload) writeCommand() bson.D {
+	coll := w.coll()
+	ordered := bson.E{Key: "ordered", Value: rapid.Bool().Draw(w.T, "ordered")}
+	switch pick(w, "write", "insert", "insert", "update", "update", "delete", "findAndModify") {
+	case "insert":
+		docs := bson.A{}
+		for range rapid.IntRange(1, 4).Draw(w.T, "documents") {
+			docs = append(docs, w.doc())
+		}
+		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}, ordered}
+	case "update":
+		updates := bson.A{}
+		for range rapid.IntRange(1, 2).Draw(w.T, "updates") {
+			updates = append(updates, bson.D{
+				{Key: "q", Value: w.filter()},
+				{Key: "u", Value: w.change()},
+				{Key: "multi", Value: rapid.Bool().Draw(w.T, "multi")},
+				{Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")},
+			})
+		}
+		return bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: updates}, ordered}
+	case "delete":
+		return bson.D{{Key: "delete", Value: coll}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: w.filter()}, {Key: "limit", Value: pick(w, "limit", 0, 1)}}}}}
+	default:
+		if rapid.Bool().Draw(w.T, "remove") {
+			return bson.D{{Key: "findAndModify", Value: coll}, {Key: "query", Value: w.filter()}, {Key: "remove", Value: true}}
+		}
+		return bson.D{{Key: "findAndModify", Value: coll}, {Key: "query", Value: w.filter()}, {Key: "update", Value: w.change()}, {Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")}}
+	}
+}
+
+// transaction runs writes, and sometimes a create, in a transaction that commits or aborts.
+func (w *workload) transaction() {
+	session, err := w.client.StartSession()
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer session.EndSession(w.ctx)
+	if err := session.StartTransaction(); err != nil {
+		w.Fatal(err)
+	}
+	ctx := mongo.NewSessionContext(w.ctx, session)
+	db := w.db()
+	for range rapid.IntRange(1, 4).Draw(w.T, "statements") {
+		command := w.writeCommand()
+		if pick(w, "create", false, false, true) {
+			command = bson.D{{Key: "create", Value: w.coll()}}
+		}
+		if w.run(ctx, db, command) != nil {
+			break
+		}
+	}
+	if rapid.Bool().Draw(w.T, "commit") {
+		err = session.CommitTransaction(w.ctx)
+	} else {
+		err = session.AbortTransaction(w.ctx)
+	}
+	w.done = append(w.done, fmt.Sprint("the transaction ends: ", err))
+}
