@@ -39,7 +39,7 @@ type batch struct {
 // first writes the first batch and registers the cursor if there is more to come.
 func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 	if b.req.snapshot != nil {
-		b.cursor.AtClusterTime = b.req.snapshot.Stamp()
+		b.cursor.AtClusterTime = b.req.snapshot.at
 	}
 	reply.StartDocField("cursor")
 	end, err := b.fill(ctx, reply)

@@ -44,7 +44,7 @@ func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	}
 	reply.Value("values", values)
 	if req.snapshot != nil {
-		reply.Value("atClusterTime", timestamp(req.snapshot.Stamp()))
+		reply.Value("atClusterTime", timestamp(req.snapshot.at))
 	}
 	return nil
 }

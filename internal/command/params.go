@@ -134,7 +134,7 @@ func (s *Service) builtinParams() []Param {
 		}),
 		IntParam("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
 		IntParam("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
-		IntParam("minSnapshotHistoryWindowInSeconds", snapshotWindow, 0, 1<<31-1, s.snapshots.setWindow),
+		IntParam("minSnapshotHistoryWindowInSeconds", snapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
 		IntParam("logLevel", 0, 0, 5, func(int64) {}),
 	}
 }

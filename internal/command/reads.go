@@ -16,7 +16,7 @@ import (
 // reads is what a command reads: the newest committed state, that which its transaction sees, or a snapshot.
 type reads struct {
 	service  *Service
-	txn      *table.Txn      // nil outside of transactions
+	txn      *table.Txn      // nil outside of transactions, but for a time of the past
 	snapshot *table.Snapshot // nil where the read concern is not "snapshot"
 }
 
@@ -24,6 +24,9 @@ func (r *Request) reads() reads {
 	v := reads{service: r.Service, txn: r.txn()}
 	if r.snapshot != nil {
 		v.snapshot = r.snapshot.Snapshot
+		if r.snapshot.past != nil {
+			v.txn = r.snapshot.past
+		}
 	}
 	return v
 }

@@ -115,6 +115,7 @@ func TestConcernsOfAMember(t *testing.T) {
 		"after no time":                {doc("readIt", 1, "readConcern", doc("afterClusterTime", bsonx.Timestamp(0, 0))), 72, 0},
 		"after a time unheard of":      {doc("readIt", 1, "readConcern", doc("afterClusterTime", future)), 72, 0},
 		"at a time and local":          {doc("readIt", 1, "readConcern", doc("level", "local", "atClusterTime", past)), 72, 0},
+		"at a time unheard of":         {doc("readIt", 1, "readConcern", doc("level", "snapshot", "atClusterTime", future)), 72, 0},
 		"at and after":                 {doc("readIt", 1, "readConcern", doc("level", "snapshot", "atClusterTime", past, "afterClusterTime", past)), 72, 0},
 		"after a time and an op time":  {doc("readIt", 1, "readConcern", doc("afterOpTime", doc(), "afterClusterTime", past)), 72, 0},
 		"w 2":                          {doc("echo", 1, "need", "x", "writeConcern", doc("w", 2)), 0, 100},

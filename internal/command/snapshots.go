@@ -2,6 +2,8 @@ package command
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +26,8 @@ const (
 type snapshots struct {
 	mu   sync.Mutex
 	held map[storage.Stamp]*heldSnapshot
+	// past are those that were made of the store's history, each for the one read that asked for it.
+	past map[*heldSnapshot]bool
 	// kept are the newest snapshots of sessions, the oldest first.
 	kept   []keptSnapshot
 	window time.Duration
@@ -37,6 +41,9 @@ type keptSnapshot struct {
 // heldSnapshot is a snapshot with its users. All fields are guarded by the registry's lock.
 type heldSnapshot struct {
 	*table.Snapshot
+	// past is set in the place of Snapshot where it was made of the history. One goroutine at a time uses it.
+	past  *table.Txn
+	at    storage.Stamp
 	taken time.Time
 	// holders may read from it in the future, readers do so now.
 	holders, readers int
@@ -45,7 +52,17 @@ type heldSnapshot struct {
 }
 
 func (s *snapshots) init() {
-	s.held, s.window = make(map[storage.Stamp]*heldSnapshot), snapshotWindow*time.Second
+	s.held, s.past = make(map[storage.Stamp]*heldSnapshot), make(map[*heldSnapshot]bool)
+	s.window = snapshotWindow * time.Second
+}
+
+// close needs the lock.
+func (h *heldSnapshot) close() {
+	if h.past != nil {
+		h.past.Abort()
+		return
+	}
+	_ = h.Close()
 }
 
 func (s *snapshots) setWindow(seconds int64) {
@@ -54,13 +71,48 @@ func (s *snapshots) setWindow(seconds int64) {
 	s.mu.Unlock()
 }
 
+// setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares for the past, any time of it.
+func (s *Service) setHistoryWindow(seconds int64) {
+	s.snapshots.setWindow(seconds)
+	if s.Store != nil {
+		s.Store.KeepHistory(time.Duration(seconds) * time.Second)
+	}
+}
+
 func errTooOld(stamp storage.Stamp) error {
 	return mongoerr.New(mongoerr.SnapshotTooOld, "Read timestamp %s is older than the oldest available timestamp.", stampText(stamp))
 }
 
-// hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both end and release must follow. by
+// maxPast bounds what is applied to a snapshot of the history to get to a time behind it, in bytes.
+const maxPast = 64 << 20
+
+// hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both pause and release must follow. by
 // is the session whose further reads may ask for the same time, nil for none.
-func (s *snapshots) hold(store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*heldSnapshot, error) {
+func (s *snapshots) hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*heldSnapshot, error) {
+	if h := s.holdPresent(store, at, by, now); h != nil {
+		return h, nil
+	}
+	txn, err := store.BeginPast(ctx, at, maxPast)
+	if err != nil {
+		return nil, pastError(err, at)
+	}
+	h := &heldSnapshot{past: txn, at: at, taken: now, holders: 1, readers: 1}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.past[h] = true
+	return h, nil
+}
+
+// pastError makes a user error of the store's for a time that is before its history.
+func pastError(err error, at storage.Stamp) error {
+	if errors.Is(err, table.ErrPastGone) {
+		return errTooOld(at)
+	}
+	return err
+}
+
+// holdPresent returns a snapshot that others hold, or that of the newest state; nil where the time is neither.
+func (s *snapshots) holdPresent(store *table.Store, at storage.Stamp, by *session.Session, now time.Time) *heldSnapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.held[at]
@@ -77,12 +129,12 @@ func (s *snapshots) hold(store *table.Store, at storage.Stamp, by *session.Sessi
 		snap := store.Snapshot()
 		if at != 0 && snap.Stamp() != at {
 			_ = snap.Close()
-			return nil, errTooOld(at)
+			return nil
 		}
 		if h = s.held[snap.Stamp()]; h != nil {
 			_ = snap.Close() // the catalog has changed; the data has not
 		} else {
-			h = &heldSnapshot{Snapshot: snap, taken: now}
+			h = &heldSnapshot{Snapshot: snap, at: snap.Stamp(), taken: now}
 			s.held[snap.Stamp()] = h
 		}
 	}
@@ -91,7 +143,7 @@ func (s *snapshots) hold(store *table.Store, at storage.Stamp, by *session.Sessi
 	if by != nil {
 		s.keep(by.ID, h)
 	}
-	return h, nil
+	return h
 }
 
 // keep needs the lock.
@@ -126,9 +178,13 @@ func (s *snapshots) drop(h *heldSnapshot) {
 // end needs the lock.
 func (s *snapshots) end(h *heldSnapshot) {
 	h.ended = true
-	delete(s.held, h.Stamp())
+	if h.past != nil {
+		delete(s.past, h)
+	} else {
+		delete(s.held, h.at)
+	}
 	if h.readers == 0 {
-		_ = h.Close()
+		h.close()
 	}
 }
 
@@ -140,7 +196,7 @@ func (r *Request) readsSnapshot() bool {
 
 // holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
 func (s *Service) holdSnapshot(req *Request) (err error) {
-	req.snapshot, err = s.snapshots.hold(s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
+	req.snapshot, err = s.snapshots.hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }
 
@@ -155,7 +211,7 @@ func (s *snapshots) begin(h *heldSnapshot) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.ended {
-		return errTooOld(h.Stamp())
+		return errTooOld(h.at)
 	}
 	h.readers++
 	return nil
@@ -166,7 +222,7 @@ func (s *snapshots) pause(h *heldSnapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.readers--; h.readers == 0 && h.ended {
-		_ = h.Close()
+		h.close()
 	}
 }
 
@@ -186,11 +242,16 @@ func (s *snapshots) reap(now time.Time) {
 			s.forget(i)
 		}
 	}
-	for _, h := range s.held {
+	for _, h := range s.all() {
 		if now.Sub(h.taken) > s.window {
 			s.end(h)
 		}
 	}
+}
+
+// all needs the lock.
+func (s *snapshots) all() []*heldSnapshot {
+	return slices.AppendSeq(slices.Collect(maps.Values(s.held)), maps.Keys(s.past))
 }
 
 // endSessions ends what is kept for sessions.
@@ -208,7 +269,7 @@ func (s *snapshots) endSessions(match func(session.SessionID) bool) {
 func (s *snapshots) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, h := range s.held {
+	for _, h := range s.all() {
 		s.end(h)
 	}
 	s.kept = nil

@@ -22,6 +22,7 @@ func newSnapshots(t *testing.T) (*snapshots, *table.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
+	store.KeepHistory(0) // what is held is all that can be read
 	s := new(snapshots)
 	s.init()
 	return s, store
@@ -65,20 +66,20 @@ func TestSnapshotsAreShared(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()
 	put(t, store, 1)
-	first, err := s.hold(store, 0, nil, now)
+	first, err := s.hold(t.Context(), store, 0, nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := s.hold(store, 0, nil, now)
+	again, err := s.hold(t.Context(), store, 0, nil, now)
 	if err != nil || again != first {
 		t.Errorf("nothing has happened, and there are two snapshots: %v", err)
 	}
-	byTime, err := s.hold(store, first.Stamp(), nil, now)
+	byTime, err := s.hold(t.Context(), store, first.Stamp(), nil, now)
 	if err != nil || byTime != first {
 		t.Errorf("the time of a snapshot does not name it: %v", err)
 	}
 	put(t, store, 2)
-	second, err := s.hold(store, 0, nil, now)
+	second, err := s.hold(t.Context(), store, 0, nil, now)
 	if err != nil || second == first || second.Stamp() <= first.Stamp() {
 		t.Fatalf("a write is not seen: %v", err)
 	}
@@ -92,10 +93,10 @@ func TestSnapshotsAreShared(t *testing.T) {
 	if len(s.held) != 0 {
 		t.Errorf("%d snapshots are left", len(s.held))
 	}
-	if _, err := s.hold(store, first.Stamp(), nil, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
+	if _, err := s.hold(t.Context(), store, first.Stamp(), nil, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
 		t.Errorf("a snapshot that nobody holds: %v", err)
 	}
-	if h, err := s.hold(store, second.Stamp(), nil, now); err != nil || !has(t, h, 2) {
+	if h, err := s.hold(t.Context(), store, second.Stamp(), nil, now); err != nil || !has(t, h, 2) {
 		t.Errorf("the present time: %v", err)
 	}
 }
@@ -105,7 +106,7 @@ func TestSnapshotOfASession(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()
 	hold := func(at storage.Stamp, by *session.Session, now time.Time) (storage.Stamp, error) {
-		h, err := s.hold(store, at, by, now)
+		h, err := s.hold(t.Context(), store, at, by, now)
 		if err != nil {
 			return 0, err
 		}
@@ -159,7 +160,7 @@ func TestSnapshotGrowsOld(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()
 	put(t, store, 1)
-	h, err := s.hold(store, 0, nil, now)
+	h, err := s.hold(t.Context(), store, 0, nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}

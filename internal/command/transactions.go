@@ -107,14 +107,25 @@ func (s *Service) transaction(req *Request) (*session.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Work = &work{
-		Txn: s.Store.BeginTxn(table.TxnOptions{
-			Limit: int(s.transactionSize.Load()),
-			By:    &oplog.Writer{Session: t.Session.Doc(), TxnNumber: t.Number, StmtID: -1},
-		}),
-		service: s, open: t,
+	txn, err := s.beginTxn(req, t)
+	if err != nil {
+		s.Transactions.Abort(t)
+		return nil, err
 	}
+	t.Work = &work{Txn: txn, service: s, open: t}
 	return t, nil
+}
+
+// beginTxn begins what a transaction reads and writes; one that reads at a time of the past cannot write.
+func (s *Service) beginTxn(req *Request, t *session.Transaction) (*table.Txn, error) {
+	if at := req.Generic.ReadConcern.AtClusterTime; at != 0 {
+		txn, err := s.Store.BeginPast(req.Op, at, maxPast)
+		return txn, pastError(err, at)
+	}
+	return s.Store.BeginTxn(table.TxnOptions{
+		Limit: int(s.transactionSize.Load()),
+		By:    &oplog.Writer{Session: t.Session.Doc(), TxnNumber: t.Number, StmtID: -1},
+	}), nil
 }
 
 // sessionDoc returns the document that names a session.

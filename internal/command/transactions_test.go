@@ -23,6 +23,8 @@ type transactor struct {
 	harness
 	now     time.Time
 	cursors map[string]int64 // by the session that opened the last one
+	last    bsonx.Value      // the operationTime of the last reply
+	times   []string         // pairs of $NAME and the time as Extended JSON
 }
 
 // Now implements clock.Clock.
@@ -75,6 +77,7 @@ func (x *transactor) stop() {
 //	a {…}           the command belongs to the session
 //	- {…}           it belongs to none
 //	a1 commit, a1 abort, wait SECONDS, restart
+//	time NAME       the operationTime of the last reply is what $NAME stands for from here on
 //
 // {…} is Extended JSON with the first field's value, where that is a string, as database.collection. The number -1 stands for the
 // session's last cursor.
@@ -84,6 +87,11 @@ func (x *transactor) line(d *datadriven.TestData, line string) string {
 		x.stop()
 		x.serve(x.svc.Store, x.svc.Logger)
 		return "restarted"
+	}
+	if who == "time" {
+		seconds, number := x.last.Timestamp()
+		x.times = append(x.times, "$"+rest, fmt.Sprintf(`{"$timestamp": {"t": %d, "i": %d}}`, seconds, number))
+		return "noted"
 	}
 	if who == "wait" {
 		seconds, err := strconv.Atoi(rest)
@@ -103,14 +111,16 @@ func (x *transactor) line(d *datadriven.TestData, line string) string {
 	default:
 		verb, text = "", rest
 	}
-	cmd, err := bsonx.ParseExtJSON([]byte(text))
+	cmd, err := bsonx.ParseExtJSON([]byte(strings.NewReplacer(x.times...).Replace(text)))
 	if err != nil {
 		d.Fatalf(x.t, "%s: %v", line, err)
 	}
 	if v := cmd.Lookup("$db"); !v.IsMissing() {
 		db = ""
 	}
-	return x.outcome(who[:1], x.run(db, x.addressed(cmd, who, verb)))
+	reply := x.run(db, x.addressed(cmd, who, verb))
+	x.last = reply.Lookup("operationTime")
+	return x.outcome(who[:1], reply)
 }
 
 // addressed adds the fields by which a command belongs to a session and a transaction.

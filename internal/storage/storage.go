@@ -40,6 +40,8 @@ var (
 	ErrLocked = errors.New("storage: directory is in use by another process")
 	// ErrEnded means that a transaction was used after its Commit or Rollback.
 	ErrEnded = errors.New("storage: transaction has ended")
+	// ErrScratch means that a transaction was committed that is for reading only.
+	ErrScratch = errors.New("storage: a scratch transaction cannot be committed")
 	// ErrUnsorted means that pairs given to Ingest were not in ascending order of distinct keys.
 	ErrUnsorted = errors.New("storage: ingested keys are not in ascending order")
 	// ErrFailed means that a write to the disk failed: the engine takes no more writes until it is opened again.
@@ -68,6 +70,9 @@ type Engine interface {
 	Begin() Txn
 	// BeginSnapshot starts a snapshot transaction.
 	BeginSnapshot() Txn
+	// Scratch starts a transaction over a snapshot, which must stay open until it ends, for changes that are for its own reads
+	// only: Lock takes no locks, and Commit fails with ErrScratch.
+	Scratch(over Snapshot) Txn
 	// Counter returns the current sums of a counter key, from memory; zeros where it was never added to. In the
 	// ordered map the key has the value that Counter.Append writes.
 	Counter(key []byte) (Counter, error)

@@ -47,6 +47,7 @@ type changeLog struct {
 
 	// trimmed is the stamp of the newest entry that was removed since the store was opened.
 	trimmed atomic.Uint64
+	history history
 	// full is sent to when there may be something to trim.
 	full chan struct{}
 }
@@ -91,11 +92,18 @@ func (s *Store) openOplog(o *OplogOptions) error {
 	}
 	l.order.Advance(max(last, l.now()))
 	s.oplog = l
+	l.history.clock, l.history.window = o.Clock, DefaultHistory
 	s.background.Go(func() { s.trimOplog(l) })
 	l.wake()
 	if last == 0 {
-		return s.LogNoop(bsonx.NewDoc("msg", beginning))
+		if err := s.LogNoop(bsonx.NewDoc("msg", beginning)); err != nil {
+			return err
+		}
 	}
+	if err := s.recordPoint(); err != nil {
+		return err
+	}
+	s.background.Go(s.recordHistory)
 	return nil
 }
 
@@ -154,7 +162,12 @@ func stampOf(key []byte) storage.Stamp {
 func (s *Store) lastStamp(c *Collection) (storage.Stamp, error) {
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
-	it, err := snap.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
+	return c.lastStampIn(snap)
+}
+
+// lastStampIn returns the stamp of the newest entry of the log that a reader sees, 0 for none.
+func (c *Collection) lastStampIn(r storage.Reader) (storage.Stamp, error) {
+	it, err := r.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		return 0, err
 	}

@@ -32,6 +32,8 @@ type Txn struct {
 	// namespace.
 	written map[uint32]*Collection
 	created map[string]*Collection
+
+	past *past // of one that BeginPast has started
 }
 
 // TxnOptions configure a transaction.
@@ -67,6 +69,11 @@ func (t *Txn) Lookup(db, name string) (*Collection, error) {
 			return c, nil
 		}
 	}
+	if t.past != nil {
+		if c, found, err := t.past.lookup(db, name); found {
+			return c, err
+		}
+	}
 	return lookupIn(t.view, db, name)
 }
 
@@ -82,6 +89,9 @@ func (t *Txn) Ensure(db, name string) (*Collection, error) {
 // Create makes a collection, which others see after the commit. It fails with NamespaceExists where the name is taken, and with
 // storage.ErrConflict where someone else took it meanwhile.
 func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
+	if t.past != nil {
+		return nil, errReadsPast()
+	}
 	if err := checkNew(db, name); err != nil {
 		return nil, err
 	}
@@ -167,6 +177,9 @@ func (t *Txn) isEmpty(c *Collection) (bool, error) {
 // BeginWrite returns a writer of a collection that Lookup or Create has returned. Its Commit only checks what the transaction
 // has become.
 func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
+	if t.past != nil {
+		return nil, errReadsPast()
+	}
 	if c.Capped != nil {
 		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", c.Namespace())
@@ -174,11 +187,16 @@ func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
 	if c.shared.current.Load() != c {
 		return nil, storage.ErrConflict
 	}
+	w := t.newWriter(c)
+	w.beginLog()
+	return w, nil
+}
+
+func (t *Txn) newWriter(c *Collection) *Writer {
 	w := writers.Get().(*Writer)
 	w.store, w.coll, w.txn, w.delta, w.multi = t.store, c, t.txn, storage.Counter{}, t
 	w.arrived, w.evictFrom = false, 0
-	w.beginLog()
-	return w, nil
+	return w
 }
 
 // keep takes over what a writer has changed.
@@ -204,7 +222,7 @@ func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.size }
 
 // Remember is Writer.Remember for the transaction as a whole. A transaction that has changed nothing has nothing to remember.
 func (t *Txn) Remember(key, value []byte) error {
-	if t.txn.Len() == 0 {
+	if t.txn.Len() == 0 || t.past != nil {
 		return nil
 	}
 	return t.txn.Put(key, value)
@@ -224,12 +242,22 @@ func (t *Txn) growMultikey(ix *Index, more index.MultikeyPaths) error {
 }
 
 // Abort ends the transaction without its changes. After a Commit it does nothing.
-func (t *Txn) Abort() { t.txn.Rollback() }
+func (t *Txn) Abort() {
+	t.txn.Rollback()
+	if t.past != nil && t.past.point != nil {
+		t.store.oplog.history.release(t.past.point)
+		t.past.point = nil
+	}
+}
 
 // Commit makes the changes visible together, and ends the transaction. On an error nothing was changed, but for
 // storage.ErrFailed, which leaves that open.
 func (t *Txn) Commit(durability storage.Durability) error {
 	defer t.txn.Rollback()
+	if t.past != nil {
+		t.Abort()
+		return nil
+	}
 	if t.txn.Len() == 0 && len(t.created) == 0 {
 		return nil
 	}

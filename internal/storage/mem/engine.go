@@ -114,6 +114,19 @@ func (e *Engine) BeginSnapshot() storage.Txn {
 	return &txn{engine: e, view: e.tree.Copy(), begun: e.commits, writes: newWrites()}
 }
 
+// Scratch implements storage.Engine.
+func (e *Engine) Scratch(over storage.Snapshot) storage.Txn {
+	view, err := over.(*snapshot).current()
+	if err != nil {
+		return &txn{engine: e, ended: true}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.txns++
+	e.snapTxns++
+	return &txn{engine: e, view: view.Copy(), scratch: true, writes: newWrites()}
+}
+
 // Counter implements storage.Engine.
 func (e *Engine) Counter(key []byte) (storage.Counter, error) {
 	value, closer, err := e.Get(key)

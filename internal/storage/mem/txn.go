@@ -42,7 +42,9 @@ type txn struct {
 	// view is the snapshot of a snapshot transaction with its own writes in it; nil in a statement transaction.
 	view *tree
 	// begun is the number of the newest commit in the snapshot.
-	begun    uint64
+	begun uint64
+	// scratch says that there are no locks and no commit.
+	scratch  bool
 	writes   *btree.BTreeG[write]
 	counters []counterChange
 	stamped  []stampedWrite
@@ -120,6 +122,9 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 func (t *txn) Lock(ctx context.Context, key []byte) error {
 	if err := t.check(); err != nil {
 		return err
+	}
+	if t.scratch {
+		return nil
 	}
 	hash := t.engine.locks.Hash(key)
 	var err error
@@ -199,6 +204,9 @@ func (t *txn) Commit(durability storage.Durability) error {
 		return storage.ErrEnded
 	}
 	defer t.Rollback()
+	if t.scratch {
+		return storage.ErrScratch
+	}
 	e := t.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()

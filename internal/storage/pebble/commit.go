@@ -13,6 +13,10 @@ func (t *txn) Commit(durability storage.Durability) error {
 		return storage.ErrEnded
 	}
 	e := s.engine
+	if s.scratch {
+		t.end()
+		return storage.ErrScratch
+	}
 	p, ok := e.pins.acquire()
 	if !ok {
 		t.end()

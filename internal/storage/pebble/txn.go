@@ -34,6 +34,8 @@ type txnState struct {
 	// snap is the snapshot of a snapshot transaction, which began at number begun of the history; nil in a statement.
 	snap  *pebble.Snapshot
 	begun uint64
+	// scratch says that snap is someone else's, and that there are no locks and no commit.
+	scratch bool
 	// epoch is that of the record cache, from before snap was taken.
 	epoch uint64
 	// batch has the changes for Pebble, apart from counters; nil before the first.
@@ -87,6 +89,19 @@ func (e *Engine) BeginSnapshot() storage.Txn {
 	return &txn{state: s}
 }
 
+// Scratch implements storage.Engine.
+func (e *Engine) Scratch(over storage.Snapshot) storage.Txn {
+	below := over.(*snapshot)
+	below.mu.RLock()
+	defer below.mu.RUnlock()
+	if below.inner == nil {
+		return &txn{}
+	}
+	s := e.newState()
+	s.scratch, s.snap, s.epoch = true, below.inner, below.epoch
+	return &txn{state: s}
+}
+
 func (e *Engine) newState() *txnState {
 	e.txns.Add(1)
 	s, ok := e.states.Get().(*txnState)
@@ -102,7 +117,10 @@ func (t *txn) end() {
 	t.state = nil
 	e := s.engine
 	e.locks.Release(&s.owner)
-	if s.snap != nil {
+	switch {
+	case s.scratch:
+		s.scratch, s.snap = false, nil
+	case s.snap != nil:
 		e.history.End(s.begun)
 		e.snapshots.Add(-1)
 		if p, ok := e.pins.acquire(); ok {
@@ -311,6 +329,8 @@ func (t *txn) Lock(ctx context.Context, key []byte) error {
 	switch {
 	case e.pins.closed.Load():
 		return storage.ErrClosed
+	case s.scratch:
+		return nil
 	case s.snap == nil:
 		err = e.locks.Lock(ctx, &s.owner, hash)
 	case !e.locks.TryLock(&s.owner, hash) || e.history.Changed(hash, s.begun):

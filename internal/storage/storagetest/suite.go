@@ -56,6 +56,7 @@ func Run(t *testing.T, open Open) {
 		{"SnapshotTxnNoConflict", testSnapshotTxnNoConflict},
 		{"SnapshotTxnsFirstCommitterWins", testFirstCommitterWins},
 		{"SnapshotTransfers", testSnapshotTransfers},
+		{"Scratch", testScratch},
 		{"Stamps", testStamps},
 		{"StampsConcurrent", testStampsConcurrent},
 		{"OrderAdvance", testOrderAdvance},

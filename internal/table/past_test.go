@@ -1,0 +1,345 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/storage/pebble"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+const pastLimit = 1 << 20
+
+// contents returns the documents of a collection as a transaction sees them, by _id, and checks that its indexes have the entries
+// of these and no others.
+func contents(t testing.TB, txn *table.Txn, db, name string) map[string]string {
+	t.Helper()
+	c, err := txn.Lookup(db, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]string)
+	if c == nil {
+		return out
+	}
+	read := func(prefix []byte) (n int) {
+		it, err := txn.Reader().NewIter(prefix, table.PrefixEnd(prefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer it.Close()
+		for ok := it.First(); ok; ok = it.Next() {
+			if n++; string(prefix) != string(c.RecordPrefix()) {
+				continue
+			}
+			value, err := it.Value()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[bsonx.FormatShell(bsonx.Doc(value).Lookup("_id"))] = bson.Raw(value).String()
+		}
+		return n
+	}
+	read(c.RecordPrefix())
+	for _, ix := range c.Indexes {
+		if n := read(ix.Prefix()); ix.Name == "a_1" && n != len(out) {
+			t.Errorf("index %s has %d entries for %d documents", ix.Name, n, len(out))
+		}
+	}
+	return out
+}
+
+// TestPast changes collections at random, in single writes and in transactions, and reads them as they were at random times.
+func TestPast(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { testPast(t, rand.New(rand.NewPCG(seed, 7))) })
+	}
+}
+
+func testPast(t *testing.T, r *rand.Rand) {
+	ctx := t.Context()
+	s := openLogged(t, mem.New(), table.OplogOptions{})
+	defer s.Close()
+	type moment struct {
+		at   storage.Stamp
+		docs [2]map[string]string
+	}
+	now := moment{docs: [2]map[string]string{{}, {}}}
+	var moments []moment
+	names := [2]string{"one", "two"}
+	for range 200 {
+		switch r.IntN(12) {
+		case 0:
+			noError(t, s.RecordPoint())
+		case 1:
+			if c := s.Lookup("d", names[0]); c != nil && len(c.Indexes) == 0 {
+				noError(t, s.CreateIndexes(ctx, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}))
+			}
+			continue
+		}
+		txn := s.BeginTxn(table.TxnOptions{})
+		for range 1 + r.IntN(3) {
+			i := r.IntN(2)
+			randomWrite(t, r, txn, names[i], now.docs[i])
+		}
+		noError(t, txn.Commit(storage.Buffered))
+		if txn.Stamp() == 0 {
+			continue
+		}
+		now.at = txn.Stamp()
+		moments = append(moments, moment{at: now.at, docs: [2]map[string]string{maps.Clone(now.docs[0]), maps.Clone(now.docs[1])}})
+	}
+	for _, m := range moments {
+		txn, err := s.BeginPast(ctx, m.at, pastLimit)
+		noError(t, err)
+		for i, name := range names {
+			if got := contents(t, txn, "d", name); !maps.Equal(got, m.docs[i]) {
+				t.Errorf("%s at %x: %v, want %v", name, m.at, got, m.docs[i])
+			}
+		}
+		txn.Abort()
+	}
+}
+
+// randomWrite inserts, updates, replaces or deletes a document, and notes it in docs.
+func randomWrite(t *testing.T, r *rand.Rand, txn *table.Txn, name string, docs map[string]string) {
+	t.Helper()
+	ctx := t.Context()
+	c, err := txn.Ensure("d", name)
+	noError(t, err)
+	w, err := txn.BeginWrite(c)
+	noError(t, err)
+	defer w.Close()
+	id := r.IntN(8)
+	key := c.RecordKey(nil, bsonx.Int32(int32(id)))
+	doc := bsonx.NewDoc("_id", id, "a", r.IntN(1000), "b", bsonx.NewDoc("x", r.IntN(3), "y", strings.Repeat("y", r.IntN(9))))
+	old, err := w.Lock(ctx, key, nil)
+	noError(t, err)
+	text := bsonx.FormatShell(doc.Lookup("_id"))
+	switch {
+	case old == nil:
+		noError(t, w.Insert(ctx, doc))
+	case r.IntN(3) == 0:
+		noError(t, w.Delete(key, old))
+		delete(docs, text)
+		noError(t, w.Commit(storage.Buffered))
+		return
+	default:
+		noError(t, w.Update(ctx, key, old, doc, []table.Change{table.Modification, table.Replacement}[r.IntN(2)]))
+	}
+	docs[text] = bson.Raw(doc).String()
+	noError(t, w.Commit(storage.Buffered))
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPastBesideWriters moves amounts between documents while others read what was: at no time is there more or less.
+func TestPastBesideWriters(t *testing.T) {
+	engine, err := pebble.Open(t.TempDir(), pebble.Options{})
+	noError(t, err)
+	defer engine.Close()
+	s := openLogged(t, engine, table.OplogOptions{})
+	defer s.Close()
+	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	noError(t, err)
+	const accounts = 8
+	for i := range accounts {
+		noError(t, insert(s, c, bsonx.NewDoc("_id", i, "n", 100)))
+	}
+	first := s.Engine().Order().Visible()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for g := range 3 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 1))
+			for ctx.Err() == nil {
+				if err := transfer(ctx, s, r.IntN(accounts), r.IntN(accounts)); err != nil && !errors.Is(err, storage.ErrConflict) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			if err := s.RecordPoint(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	r, reads := rand.New(rand.NewPCG(9, 1)), 0
+	for ; ctx.Err() == nil; reads++ {
+		at := first + storage.Stamp(r.Uint64N(uint64(s.Engine().Order().Visible()-first)+1))
+		txn, err := s.BeginPast(context.Background(), at, pastLimit)
+		noError(t, err)
+		it, err := txn.Reader().NewIter(c.RecordPrefix(), table.PrefixEnd(c.RecordPrefix()))
+		noError(t, err)
+		sum := int32(0)
+		for ok := it.First(); ok; ok = it.Next() {
+			value, err := it.Value()
+			noError(t, err)
+			sum += bsonx.Doc(value).Lookup("n").Int32()
+		}
+		noError(t, it.Close())
+		txn.Abort()
+		if sum != accounts*100 {
+			t.Fatalf("at %x there are %d", at, sum)
+		}
+	}
+	all.Wait()
+	t.Logf("%d reads, %d snapshots", reads, s.Points())
+}
+
+// transfer moves 1 from one document to another.
+func transfer(ctx context.Context, s *table.Store, from, to int) error {
+	txn := s.BeginTxn(table.TxnOptions{})
+	defer txn.Abort()
+	c, err := txn.Lookup("d", "c")
+	if err != nil || from == to {
+		return err
+	}
+	w, err := txn.BeginWrite(c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for id, by := range map[int]int32{from: -1, to: 1} {
+		key := c.RecordKey(nil, bsonx.Int32(int32(id)))
+		old, err := w.Lock(ctx, key, nil)
+		if err != nil {
+			return err
+		}
+		doc := bsonx.NewDoc("_id", id, "n", old.Lookup("n").Int32()+by)
+		if err := w.Update(ctx, key, old, doc, table.Modification); err != nil {
+			return err
+		}
+	}
+	if err := w.Commit(storage.Buffered); err != nil {
+		return err
+	}
+	return txn.Commit(storage.Buffered)
+}
+
+// TestPastCatalog reads at times around changes of the catalog.
+func TestPastCatalog(t *testing.T) {
+	s := openLogged(t, mem.New(), table.OplogOptions{})
+	defer s.Close()
+	create := func(name string) *table.Collection {
+		c, err := s.Create("d", name, catalog.KindCollection, nil)
+		noError(t, err)
+		return c
+	}
+	visible := s.Engine().Order().Visible
+	before := visible()
+	kept, dropped := create("kept"), create("dropped")
+	noError(t, insert(s, kept, bsonx.NewDoc("_id", 1)))
+	noError(t, insert(s, dropped, bsonx.NewDoc("_id", 1)))
+	both := visible()
+	noError(t, s.Drop(dropped))
+	noError(t, insert(s, kept, bsonx.NewDoc("_id", 2)))
+
+	txn, err := s.BeginPast(t.Context(), before, pastLimit)
+	noError(t, err)
+	if c, err := txn.Lookup("d", "kept"); c != nil || err != nil {
+		t.Errorf("before it was made: %v, %v", c, err)
+	}
+	txn.Abort()
+	txn, err = s.BeginPast(t.Context(), both, pastLimit)
+	noError(t, err)
+	defer txn.Abort()
+	if got := contents(t, txn, "d", "kept"); len(got) != 1 {
+		t.Errorf("the collection has %v", got)
+	}
+	if _, err := txn.Lookup("d", "dropped"); mongoerr.CodeOf(err) != mongoerr.SnapshotUnavailable {
+		t.Errorf("a collection that was dropped: %v", err)
+	}
+	if _, err := txn.Create("d", "new", nil); mongoerr.CodeOf(err) != mongoerr.OperationNotSupportedInTransaction {
+		t.Errorf("create: %v", err)
+	}
+	if _, err := txn.BeginWrite(kept); mongoerr.CodeOf(err) != mongoerr.OperationNotSupportedInTransaction {
+		t.Errorf("write: %v", err)
+	}
+	if _, err := s.BeginPast(t.Context(), visible(), 10); mongoerr.CodeOf(err) != mongoerr.SnapshotUnavailable {
+		t.Errorf("more than the limit: %v", err)
+	}
+}
+
+// moving is a clock that a test moves.
+type moving struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *moving) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *moving) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// TestHistoryEnds keeps of what is older than the window the newest snapshot only, as long as it is read.
+func TestHistoryEnds(t *testing.T) {
+	clock := &moving{now: time.Unix(1000, 0)}
+	s := openLogged(t, mem.New(), table.OplogOptions{Clock: clock})
+	defer s.Close()
+	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	noError(t, err)
+	var stamps []storage.Stamp
+	for i := range 5 {
+		clock.move(4 * time.Second)
+		noError(t, insert(s, c, bsonx.NewDoc("_id", i)))
+		stamps = append(stamps, s.Engine().Order().Visible())
+		noError(t, s.RecordPoint())
+	}
+	reading, err := s.BeginPast(t.Context(), stamps[0], pastLimit)
+	noError(t, err)
+	s.PruneHistory()
+	var readable []int
+	for i, at := range stamps {
+		txn, err := s.BeginPast(t.Context(), at, pastLimit)
+		switch {
+		case err == nil:
+			readable = append(readable, i)
+			txn.Abort()
+		case !errors.Is(err, table.ErrPastGone):
+			t.Error(err)
+		}
+	}
+	// They are 16, 12, 8, 4 and 0 seconds old; that of 12 is what the times since then need.
+	if !slices.Equal(readable, []int{1, 2, 3, 4}) {
+		t.Errorf("readable: %v", readable)
+	}
+	if got := contents(t, reading, "d", "c"); len(got) != 1 {
+		t.Errorf("what was being read has %v", got)
+	}
+	reading.Abort()
+	s.KeepHistory(0)
+	if _, err := s.BeginPast(t.Context(), stamps[4], pastLimit); !errors.Is(err, table.ErrPastGone) {
+		t.Errorf("without a history: %v", err)
+	}
+}
