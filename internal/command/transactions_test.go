@@ -150,7 +150,10 @@ func (x *transactor) addressed(cmd bsonx.Doc, who, verb string) bsonx.Doc {
 	return b.Bytes()
 }
 
-var cursorID = regexp.MustCompile(`cursor (id )?\d+`)
+var (
+	cursorID = regexp.MustCompile(`cursor (id )?\d+`)
+	someTime = regexp.MustCompile(`Timestamp\(\d+, \d+\)`)
+)
 
 // outcome shortens a reply.
 func (x *transactor) outcome(session string, reply bsonx.Doc) string {
@@ -160,6 +163,7 @@ func (x *transactor) outcome(session string, reply bsonx.Doc) string {
 	}
 	if c := code(reply); c != 0 {
 		message := cursorID.ReplaceAllString(reply.Lookup("errmsg").Str(), "cursor ID")
+		message = someTime.ReplaceAllString(message, "TIME")
 		return fmt.Sprintf("%d %s: %s%s", c, c.Name(), message, labels)
 	}
 	var out []string
