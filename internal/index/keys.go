@@ -18,6 +18,10 @@ type Keys struct {
 	multikey MultikeyPaths
 	bits     keystring.TypeBits
 	states   []state
+	// path is that of a wildcard field, as a BSON string; arrays are the paths of arrays that one has met.
+	path     []byte
+	arrays   []string
+	arraySet map[string]struct{}
 }
 
 // span is where a key and its type bits stand in the buffer.
@@ -27,6 +31,10 @@ type span struct{ key, bits, end int }
 func (k *Keys) Reset() {
 	k.buf, k.spans = k.buf[:0], k.spans[:0]
 	clear(k.multikey)
+	if len(k.arrays) > 0 {
+		k.arrays = k.arrays[:0]
+		clear(k.arraySet)
+	}
 }
 
 // Len returns how many keys there are.
@@ -40,6 +48,21 @@ func (k *Keys) TypeBits(i int) []byte { return k.buf[k.spans[i].bits:k.spans[i].
 
 // Multikey returns which path components were arrays.
 func (k *Keys) Multikey() MultikeyPaths { return k.multikey }
+
+// ArrayPaths returns the paths at which a wildcard field has met arrays.
+func (k *Keys) ArrayPaths() []string { return k.arrays }
+
+func (k *Keys) addArray(path []byte) {
+	if _, ok := k.arraySet[string(path)]; ok {
+		return
+	}
+	if k.arraySet == nil {
+		k.arraySet = map[string]struct{}{}
+	}
+	p := string(path)
+	k.arraySet[p] = struct{}{}
+	k.arrays = append(k.arrays, p)
+}
 
 // Has reports whether key is among the keys.
 func (k *Keys) Has(key []byte) bool {

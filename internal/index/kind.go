@@ -73,8 +73,9 @@ type Generator interface {
 
 // compilers make the generators of the kinds of index. A kind without one is only stored: its indexes have no entries.
 var compilers = [kinds]func(Spec) (Pattern, Generator, error){
-	Ordered: compileOrdered,
-	Hashed:  compileHashed,
+	Ordered:  compileOrdered,
+	Hashed:   compileHashed,
+	Wildcard: compileWildcard,
 }
 
 // Compile returns the generator of an index and the fields that its keys consist of, each of them one value: those of the

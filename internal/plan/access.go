@@ -31,15 +31,14 @@ func (a *access) tree() node {
 // being served by what stands outside of it.
 func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || !c.bounds(x.fields[0]) || !cq.holds(x, c) {
+		if !cq.mayUse(x) || !x.isWildcard() && !c.bounds(x.fields[0]) || !cq.holds(x, c) {
 			continue
 		}
-		cq.assignments(x, c, func(asg assignment) bool {
-			if need == nil || asg.usesOneOf(need) {
-				out = append(out, asg.access(x, c))
-			}
-			return len(out) < maxCandidates
-		})
+		if x.isWildcard() {
+			out = cq.wildcardAccesses(out, x, c, need)
+		} else {
+			out = cq.indexAccesses(out, x, c, need)
+		}
 		if len(out) >= maxCandidates {
 			return out
 		}
@@ -52,6 +51,17 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 			out = append(out, a)
 		}
 	}
+	return out
+}
+
+// indexAccesses appends the ways to a conjunction through one index.
+func (cq *canonical) indexAccesses(out []access, x *indexInfo, c, need *conjunction) []access {
+	cq.assignments(x, c, func(asg assignment) bool {
+		if need == nil || asg.usesOneOf(need) {
+			out = append(out, asg.access(x, c))
+		}
+		return len(out) < maxCandidates
+	})
 	return out
 }
 

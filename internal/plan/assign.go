@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
@@ -32,14 +34,15 @@ func (w *workspace) clear() {
 func (cq *canonical) assignments(x *indexInfo, c *conjunction, use func(assignment) bool) {
 	w := &cq.work
 	w.clear()
-	w.leading = cq.servable(w.leading, x, 0, c)
+	lead := x.lead()
+	w.leading = cq.servable(w.leading, x, lead, c)
 	for i, first := range w.leading {
-		if alreadyTogether(w.leading[:i], first, x.bits(0)) {
+		if alreadyTogether(w.leading[:i], first, x.bits(lead)) {
 			continue
 		}
 		w.chosen = append(w.chosen[:0], first)
 		w.chosen = w.chosen.extend(x, w.leading)
-		for f := 1; f < len(x.fields); f++ {
+		for f := lead + 1; f < len(x.fields); f++ {
 			w.servable = cq.servable(w.servable[:0], x, f, c)
 			w.chosen = w.chosen.extend(x, w.servable)
 		}
@@ -61,13 +64,24 @@ func alreadyTogether(earlier assignment, next assigned, bits uint64) bool {
 
 // servable appends the predicates that can bound a field, equalities first.
 func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjunction) assignment {
+	value := x.wild != nil && field == x.wild.at+1
+	if x.wild != nil && x.wild.generic && field >= x.wild.at {
+		return dst
+	}
 	for _, points := range [...]bool{true, false} {
 		for i := range c.predicates {
 			p := &c.predicates[i]
 			if !isBoundBy(x.fields[field], p.path) {
 				continue
 			}
-			if b := p.boundsOn(x, field, cq.q.Collation); b.ok && b.points == points {
+			b := p.boundsOn(x, field, cq.q.Collation)
+			if value {
+				if !x.wild.serves(p) {
+					continue
+				}
+				b = p.wildcardBounds(b, x)
+			}
+			if b.ok && b.points == points {
 				dst = append(dst, assigned{p, b, field})
 			}
 		}
@@ -95,9 +109,13 @@ func (a assignment) fits(x *indexInfo, next assigned) bool {
 	return true
 }
 
-// isComplete reports whether a sparse index has an entry of every match.
+// isComplete reports whether a sparse index has an entry of every match. A wildcard index is one for the value of its
+// wildcard, or, without it, for the other fields.
 func (a assignment) isComplete(x *indexInfo) bool {
-	if !x.sparse {
+	if x.wild != nil && !x.wild.generic {
+		return slices.ContainsFunc(a, func(have assigned) bool { return have.field == x.wild.at+1 })
+	}
+	if !x.sparse && x.wild == nil {
 		return true
 	}
 	for _, have := range a {
@@ -130,6 +148,9 @@ func (a assignment) access(x *indexInfo, c *conjunction) access {
 		if i+1 == len(a) || a[i+1].field != have.field {
 			out.score += fieldScore(*bounds, have.field)
 		}
+	}
+	if x.wild != nil {
+		scan.boundPaths()
 	}
 	var onEntry []filter.Node
 	for i, n := range c.conjuncts {

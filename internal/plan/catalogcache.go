@@ -40,6 +40,9 @@ func (k *knownCollection) isCurrent() bool {
 		if x.ix != nil && !slices.Equal(x.multi, x.ix.Multikey()) {
 			return false
 		}
+		if x.wild != nil && x.wild.arrays != x.ix.ArrayPaths() {
+			return false
+		}
 	}
 	return true
 }

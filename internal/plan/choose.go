@@ -73,7 +73,10 @@ func (p *Planner) enumerate(q *Query, pu purpose) (*canonical, []*solution, erro
 		return nil, nil, err
 	}
 	if q.Min == nil && q.Max == nil {
-		solutions := cq.solutions()
+		solutions, err := cq.solutions()
+		if err != nil {
+			return nil, nil, err
+		}
 		if s := cq.groupScan(solutions); s != nil {
 			solutions = []*solution{s}
 		}

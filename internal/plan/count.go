@@ -61,7 +61,10 @@ func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, rec
 		}
 		return one(s), nil
 	}
-	solutions := cq.solutions()
+	solutions, err := cq.solutions()
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range solutions {
 		if c := toCountScan(s); c != nil {
 			return one(c), nil

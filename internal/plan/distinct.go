@@ -47,7 +47,10 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 	if err != nil {
 		return nil, err
 	}
-	solutions := cq.solutions()
+	solutions, err := cq.solutions()
+	if err != nil {
+		return nil, err
+	}
 	if s := cq.distinctScan(solutions, field); s != nil {
 		solutions = []*solution{s}
 	}
@@ -62,7 +65,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 	}
 	for _, s := range solutions {
 		scan := soleScan(s.root)
-		if scan == nil || scan.index.ix == nil || scan.filter != nil {
+		if scan == nil || scan.index.ix == nil || scan.index.wild != nil || scan.filter != nil {
 			continue
 		}
 		if scan.index.fields[0].Holds(field) && !scan.index.isMultikey() {
@@ -73,7 +76,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || x.ix == nil || !x.fields[0].Holds(field) || x.isPartial || x.collation != nil {
+		if !cq.mayUse(x) || x.ix == nil || x.isWildcard() || !x.fields[0].Holds(field) || x.isPartial || x.collation != nil {
 			continue
 		}
 		scan := x.scan()

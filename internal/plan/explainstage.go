@@ -291,7 +291,7 @@ func (w *stageWriter) bounds(n *indexScan) {
 	if n.min == nil && n.max == nil {
 		for i, f := range n.index.fields {
 			b.StartArrayField(f.Path)
-			for _, s := range n.bounds[i].strings(f.Desc != n.backward, n.index.collation != nil) {
+			for _, s := range n.bounds[i].strings(f.Desc != n.backward, n.index.collation != nil && f.Kind == index.Ordered) {
 				b.Elem(bsonx.String(s))
 			}
 			b.End()

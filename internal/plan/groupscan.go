@@ -18,7 +18,7 @@ func (cq *canonical) groupScan(solutions []*solution) *solution {
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if scan := x.scan(); cq.mayUse(x) && !x.sparse && !x.isPartial && scan.groups(field) {
+		if scan := x.scan(); cq.mayUse(x) && !x.isWildcard() && !x.sparse && !x.isPartial && scan.groups(field) {
 			return cq.oneOfEach(scan)
 		}
 	}
@@ -36,7 +36,7 @@ func (cq *canonical) entryScan(n node) *indexScan {
 // groups reports whether the documents that have the same value in a field are behind each other in a scan.
 func (n *indexScan) groups(field string) bool {
 	x := n.index
-	return x.ix != nil && n.filter == nil && n.min == nil && n.max == nil && x.fields[0].Holds(field) && !x.isMultikey() && x.collation == nil
+	return x.ix != nil && x.wild == nil && n.filter == nil && n.min == nil && n.max == nil && x.fields[0].Holds(field) && !x.isMultikey() && x.collation == nil
 }
 
 // oneOfEach makes a scan one of the first rows of each value, or of the last ones.

@@ -26,6 +26,8 @@ type indexInfo struct {
 	isPartial bool
 	// clustered is true for the index of a collection that was created with a clusteredIndex.
 	clustered bool
+	// wild is nil but for wildcard indexes.
+	wild *wildcard
 	// collation is that of the keys; nil for keys of strings as they are.
 	collation *collation.Collator
 }
@@ -77,6 +79,9 @@ func infoOf(ix *table.Index) *indexInfo {
 	info.array = info.multi.IsMultikey()
 	if f, ok := ix.Partial.(*filter.Filter); ok {
 		info.partial = f.Normalize().Root
+	}
+	if info.kind == index.Wildcard {
+		info.wild = wildcardOf(info)
 	}
 	return info
 }

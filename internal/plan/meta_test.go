@@ -21,7 +21,7 @@ import (
 
 var (
 	scalars = []string{
-		`null`, `0`, `1`, `2`, `3`, `2.5`, `"a"`, `"ab"`, `"b"`, `true`, `{"x": 1}`, `{"x": 2, "y": 1}`, `{}`,
+		`null`, `0`, `1`, `2`, `3`, `2.5`, `"a"`, `"ab"`, `"b"`, `true`, `{"x": 1}`, `{"x": 2, "y": 1}`, `{}`, `{"x.y": 1}`,
 		`{"$numberDouble": "NaN"}`, `{"$minKey": 1}`, `{"$maxKey": 1}`, `{"$date": {"$numberLong": "5"}}`, `{"$numberDecimal": "2"}`,
 	}
 	paths = []string{"a", "b", "c", "a.x", "a.y", "o.p", "o.q", "_id", "a.0"}
@@ -30,9 +30,15 @@ var (
 		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
 		`{"o.q": 1, "o.p": -1}`,
 	}
-	// kindKeys are over fields that have no arrays.
-	kindKeys = []string{`{"c": "hashed"}`, `{"o.p": "hashed", "c": 1}`, `{"b": 1, "c": "hashed", "o.q": -1}`}
-	partials = []string{`{"b": {"$gte": 1}}`, `{"a": {"$exists": true}}`, `{"c": {"$in": [1, 2]}}`, `{"b": {"$type": "number"}}`}
+	// kindKeys are those of other kinds than ordered ones. Where these take no arrays, they are over fields that have none.
+	kindKeys = []string{
+		`{"c": "hashed"}`, `{"o.p": "hashed", "c": 1}`, `{"o.p": 1, "c": "hashed", "o.q": -1}`,
+		`{"$**": 1}`, `{"$**": -1}`, `{"a.$**": 1}`, `{"o.$**": -1}`, `{"c": 1, "a.$**": 1}`, `{"o.$**": 1, "c": -1}`,
+		`{"c": -1, "o.$**": -1, "_id": 1}`,
+	}
+	// projections are those of wildcard indexes.
+	projections = []string{`{"c": 0}`, `{"a.x": 0, "b": 0}`, `{"a": 1, "o.p": 1}`, `{"_id": 1, "b": 1, "a.x": 1}`, `{"_id": 1, "a.y": 0}`}
+	partials    = []string{`{"b": {"$gte": 1}}`, `{"a": {"$exists": true}}`, `{"c": {"$in": [1, 2]}}`, `{"b": {"$type": "number"}}`}
 )
 
 func pick(t *rapid.T, label string, from []string) string {
@@ -230,7 +236,11 @@ func genIndexes(t *rapid.T, f *fixture) int {
 		if rapid.IntRange(0, 3).Draw(t, "kind of index") == 0 {
 			from = kindKeys
 		}
-		f.index(fmt.Sprintf("i%d", i), doc(pick(t, "key", from)), options...)
+		key := pick(t, "key", from)
+		if strings.HasPrefix(key, `{"$**"`) && rapid.Bool().Draw(t, "projected") {
+			options = append(options, "wildcardProjection", doc(pick(t, "wildcardProjection", projections)))
+		}
+		f.index(fmt.Sprintf("i%d", i), doc(key), options...)
 	}
 	return n
 }

@@ -22,7 +22,7 @@ func (cq *canonical) minMax() (*solution, error) {
 		return nil, mongoerr.New(51176, "min and max must have the same field names")
 	}
 	for _, key := range []bsonx.Doc{low, high} {
-		if key != nil && (!sameFields(key, x.key) || !x.collation.Same(cq.q.Collation) && hasText(key)) {
+		if key != nil && (x.isWildcard() || !sameFields(key, x.key) || !x.collation.Same(cq.q.Collation) && hasText(key)) {
 			if x.clustered {
 				return nil, mongoerr.New(6137400, caused+"The clustered index is not compatible with the values provided for min/max")
 			}

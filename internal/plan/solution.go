@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // solution is a complete candidate plan.
@@ -20,15 +21,15 @@ type solution struct {
 }
 
 // solutions enumerates the candidate plans of a query, at least one, in the order in which ties are settled.
-func (cq *canonical) solutions() []*solution {
+func (cq *canonical) solutions() ([]*solution, error) {
 	if cq.root != nil && alwaysFalse(cq.root) {
-		return []*solution{newSolution(&eof{eofAlwaysFalse})}
+		return []*solution{newSolution(&eof{eofAlwaysFalse})}, nil
 	}
 	if cq.natural != 0 || cq.hint.natural != 0 || cq.q.Tailable {
-		return []*solution{cq.sorted(cq.naturalScan(), nil)}
+		return []*solution{cq.sorted(cq.naturalScan(), nil)}, nil
 	}
 	if s := cq.expressPlan(); s != nil {
-		return []*solution{s}
+		return []*solution{s}, nil
 	}
 	c := &cq.whole
 	accesses := cq.accesses(cq.room.accesses[:0], c, nil)
@@ -47,12 +48,16 @@ func (cq *canonical) solutions() []*solution {
 		out = append(out, cq.sortScans(c)...)
 	}
 	if cq.hint.index != nil && len(out) == 0 {
+		if cq.hint.index.isWildcard() {
+			return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: "+
+				"$hint: refusing to build whole-index solution, because it's a wildcard index")
+		}
 		out = append(out, cq.wholeIndex(cq.hint.index, c))
 	}
 	if len(out) == 0 {
 		out = append(out, cq.sorted(&collScan{filter: cq.root, clustered: isClustered(cq)}, nil))
 	}
-	return cq.unique(out)
+	return cq.unique(out), nil
 }
 
 // cluster makes a scan of the index of a collection that was created with a clusteredIndex what MongoDB makes of it: a scan of
@@ -146,7 +151,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 	var out []*solution
 	for _, x := range cq.indexes {
 		hinted := cq.hint.index == x
-		if !cq.mayUse(x) || !hinted && x.sparse {
+		if !cq.mayUse(x) || x.isWildcard() || !hinted && x.sparse {
 			continue
 		}
 		scan := x.scan()
@@ -239,7 +244,7 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 		lean := *scan
 		lean.noRecord = true
 		return cq.finish(&lean)
-	case cq.purpose != purposeFind || cq.q.ShowRecordID:
+	case cq.purpose != purposeFind || cq.q.ShowRecordID || !scan.hasOnePath():
 		return nil
 	case cq.q.ReturnKey:
 		return cq.finish(scan)
@@ -364,6 +369,9 @@ func appendSignature(dst []byte, n node) []byte {
 	dst = append(dst, n.stage()...)
 	if scan, ok := n.(*indexScan); ok {
 		dst = append(append(dst, ' '), scan.index.name...)
+		if w := scan.index.wild; w != nil {
+			dst = strconv.AppendQuote(dst, scan.index.fields[w.at+1].Path)
+		}
 		if scan.backward {
 			dst = append(dst, '-')
 		}

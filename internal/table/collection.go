@@ -22,6 +22,8 @@ import (
 //	0x20 | index id (4 bytes, big endian) | keystring(fields) | record id  -> type bits of the fields and of _id
 //	0x03 | collection id (4 bytes, big endian)                                  -> counter: records, bytes
 //	0x04 | index id (4 bytes, big endian)                                       -> multikey paths
+//	0x04 | index id (4 bytes, big endian) | 0x01 | path                         -> nothing: a wildcard index met an array there
+//	0x04 | index id (4 bytes, big endian) | 0xFF                                -> nothing: it met more than it remembers
 //	0x05 ...                                                                    -> what retryable writes did; package retryable
 const (
 	counterSpace  = 0x03
@@ -132,6 +134,22 @@ func (ix *Index) Multikey() index.MultikeyPaths {
 		return *m
 	}
 	return nil
+}
+
+// ArrayPaths returns the paths at which a wildcard index has met arrays. It only ever grows.
+func (ix *Index) ArrayPaths() *index.PathSet { return ix.multikey.arrays.Load() }
+
+// coversPaths reports whether the paths of arrays that are known cover those of keys.
+func (ix *Index) coversPaths(keys *index.Keys) bool {
+	return ix.Multikey().Covers(keys.Multikey()) && ix.ArrayPaths().Covers(keys.ArrayPaths())
+}
+
+// WithPattern returns the index with its entries read by another pattern of as many fields: a wildcard index has the path
+// that is asked for where its own pattern has the wildcard.
+func (ix *Index) WithPattern(p index.Pattern) *Index {
+	out := *ix
+	out.Pattern = p
+	return &out
 }
 
 // Prefix returns the key prefix of the index's entries.

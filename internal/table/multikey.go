@@ -13,41 +13,115 @@ import (
 
 // multikeyState is what is known of an index's array paths; all versions of the index share it.
 type multikeyState struct {
-	paths atomic.Pointer[index.MultikeyPaths]
-	mu    sync.Mutex // held while the paths grow
+	paths  atomic.Pointer[index.MultikeyPaths]
+	arrays atomic.Pointer[index.PathSet] // those of a wildcard field
+	mu     sync.Mutex                    // held while the paths grow
 }
 
-// growMultikey makes an index's multikey paths cover more, durably and before any record needs it.
-func (s *Store) growMultikey(ix *Index, more index.MultikeyPaths) error {
-	if ix.Multikey().Covers(more) {
-		return nil
+// grownPaths are array paths that have grown; nil for what has not.
+type grownPaths struct {
+	paths  *index.MultikeyPaths
+	arrays *index.PathSet
+}
+
+func (st *multikeyState) publish(grown grownPaths) {
+	if grown.paths != nil {
+		st.paths.Store(grown.paths)
 	}
+	if grown.arrays != nil {
+		st.arrays.Store(grown.arrays)
+	}
+}
+
+// growMultikey makes an index's multikey paths cover those of keys, durably and before any record needs it.
+func (s *Store) growMultikey(ix *Index, keys *index.Keys) error {
 	st := ix.multikey
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	paths := ix.Multikey().Union(more)
 	txn := s.engine.Begin()
 	defer txn.Rollback()
-	if err := txn.Put(prefix(multikeySpace, ix.ID), encodePaths(paths)); err != nil {
+	grown, err := ix.putGrown(txn, keys)
+	if err != nil {
 		return err
 	}
 	// Buffered is enough: a record that needs the paths is in the log after them.
 	if err := txn.Commit(storage.Buffered); err != nil {
 		return fmt.Errorf("store multikey paths of %s: %w", ix.Name, err)
 	}
-	st.paths.Store(&paths)
+	st.publish(grown)
 	return nil
+}
+
+// What stands behind an index's identifier before the path of an array, or in place of all paths.
+const (
+	arrayPath = 0x01
+	allPaths  = 0xFF
+)
+
+// putGrown writes what the paths lack of those of keys.
+func (ix *Index) putGrown(txn storage.Txn, keys *index.Keys) (grown grownPaths, err error) {
+	key := prefix(multikeySpace, ix.ID)
+	if more := keys.Multikey(); !ix.Multikey().Covers(more) {
+		paths := ix.Multikey().Union(more)
+		grown.paths = &paths
+		if err := txn.Put(key, encodePaths(paths)); err != nil {
+			return grown, err
+		}
+	}
+	if known := ix.ArrayPaths(); !known.Covers(keys.ArrayPaths()) {
+		var added []string
+		grown.arrays, added = known.With(keys.ArrayPaths())
+		if grown.arrays.IsAll() {
+			return grown, txn.Put(append(key, allPaths), nil)
+		}
+		for _, path := range added {
+			if err := txn.Put(append(append(key, arrayPath), path...), nil); err != nil {
+				return grown, err
+			}
+		}
+	}
+	return grown, nil
 }
 
 func (s *Store) loadMultikey(ix *Index) error {
 	value, closer, err := s.engine.Get(prefix(multikeySpace, ix.ID))
-	if errors.Is(err, storage.ErrNotFound) {
+	if err == nil {
+		err = errors.Join(ix.decodePaths(value), closer.Close())
+	}
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	if index.KindOf(ix.Key) != index.Wildcard {
 		return nil
 	}
+	return s.loadArrayPaths(ix)
+}
+
+func (s *Store) loadArrayPaths(ix *Index) error {
+	snap := s.engine.NewSnapshot()
+	defer snap.Close()
+	from := append(prefix(multikeySpace, ix.ID), arrayPath)
+	it, err := snap.NewIter(from, PrefixEnd(prefix(multikeySpace, ix.ID)))
 	if err != nil {
 		return err
 	}
-	defer closer.Close()
+	defer it.Close()
+	var arrays []string
+	for ok := it.First(); ok; ok = it.Next() {
+		if it.Key()[prefixLen] == allPaths {
+			ix.multikey.arrays.Store(index.AllPaths())
+			return it.Err()
+		}
+		arrays = append(arrays, string(it.Key()[len(from):]))
+	}
+	if len(arrays) > 0 {
+		set, _ := (*index.PathSet)(nil).With(arrays)
+		ix.multikey.arrays.Store(set)
+	}
+	return it.Err()
+}
+
+func (ix *Index) decodePaths(value []byte) error {
 	if len(value)%8 != 0 {
 		return fmt.Errorf("%w: multikey paths of index %s", storage.ErrCorrupt, ix.Name)
 	}

@@ -232,13 +232,14 @@ func (t *Txn) Remember(key, value []byte) error {
 func (t *Txn) Stamp() storage.Stamp { return t.txn.Stamp() }
 
 // growMultikey is Store.growMultikey for an index of a collection that this transaction has made.
-func (t *Txn) growMultikey(ix *Index, more index.MultikeyPaths) error {
-	if ix.Multikey().Covers(more) {
-		return nil
+func (t *Txn) growMultikey(ix *Index, keys *index.Keys) error {
+	ix.multikey.mu.Lock()
+	defer ix.multikey.mu.Unlock()
+	grown, err := ix.putGrown(t.txn, keys)
+	if err == nil {
+		ix.multikey.publish(grown)
 	}
-	paths := ix.Multikey().Union(more)
-	ix.multikey.paths.Store(&paths)
-	return t.txn.Put(prefix(multikeySpace, ix.ID), encodePaths(paths))
+	return err
 }
 
 // Abort ends the transaction without its changes. After a Commit it does nothing.

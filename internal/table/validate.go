@@ -139,7 +139,7 @@ func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID
 		v.fail("index %s: record %x: %v", ix.Name, recordID, err)
 		return 0, nil
 	}
-	if !ix.Multikey().Covers(keys.Multikey()) {
+	if !ix.coversPaths(keys) {
 		v.fail("index %s: multikey paths do not cover record %x", ix.Name, recordID)
 	}
 	for i := range keys.Len() {

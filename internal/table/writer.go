@@ -283,7 +283,7 @@ func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, re
 
 // putEntries writes the entries of w.keys.
 func (w *Writer) putEntries(ix *Index, recordID []byte) error {
-	if err := w.growMultikey(ix, w.keys.Multikey()); err != nil {
+	if err := w.growMultikey(ix); err != nil {
 		return err
 	}
 	for i := range w.keys.Len() {
@@ -294,11 +294,15 @@ func (w *Writer) putEntries(ix *Index, recordID []byte) error {
 	return nil
 }
 
-func (w *Writer) growMultikey(ix *Index, more index.MultikeyPaths) error {
-	if w.multi != nil && w.multi.isOwn(w.coll) {
-		return w.multi.growMultikey(ix, more)
+// growMultikey makes the multikey paths of an index cover w.keys.
+func (w *Writer) growMultikey(ix *Index) error {
+	if ix.coversPaths(&w.keys) {
+		return nil
 	}
-	return w.store.growMultikey(ix, more)
+	if w.multi != nil && w.multi.isOwn(w.coll) {
+		return w.multi.growMultikey(ix, &w.keys)
+	}
+	return w.store.growMultikey(ix, &w.keys)
 }
 
 // updateEntries deletes the entries that only old has and writes those that only doc has.
@@ -309,7 +313,7 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 	if err := ix.generate(doc, &w.keys); err != nil {
 		return err
 	}
-	if err := w.growMultikey(ix, w.keys.Multikey()); err != nil {
+	if err := w.growMultikey(ix); err != nil {
 		return err
 	}
 	if ix.Unique && ix.Enforced {

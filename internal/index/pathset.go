@@ -1,0 +1,78 @@
+package index
+
+import (
+	"maps"
+	"strings"
+)
+
+// maxArrayPaths bounds how many paths of arrays a wildcard index remembers. With more, every path counts as one of an array:
+// bounds then settle less, and do not sort or cover.
+const maxArrayPaths = 1000
+
+// PathSet is the paths at which a wildcard index has met arrays. It is immutable; nil is the empty set.
+type PathSet struct {
+	paths map[string]struct{}
+	all   bool
+}
+
+// AllPaths is the set of all paths.
+func AllPaths() *PathSet { return &PathSet{all: true} }
+
+// Covers reports whether all paths are in the set.
+func (s *PathSet) Covers(paths []string) bool {
+	for _, p := range paths {
+		if !s.has(p) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *PathSet) has(path string) bool {
+	if s == nil {
+		return false
+	}
+	_, ok := s.paths[path]
+	return ok || s.all
+}
+
+// IsAll reports whether the set is that of all paths.
+func (s *PathSet) IsAll() bool { return s != nil && s.all }
+
+// With returns the set with further paths, and those of them that were not in it.
+func (s *PathSet) With(paths []string) (out *PathSet, added []string) {
+	out = &PathSet{paths: map[string]struct{}{}}
+	if s != nil {
+		maps.Copy(out.paths, s.paths)
+		out.all = s.all
+	}
+	for _, p := range paths {
+		if !out.has(p) {
+			out.paths[p] = struct{}{}
+			added = append(added, p)
+		}
+	}
+	if len(out.paths) > maxArrayPaths {
+		return AllPaths(), added
+	}
+	return out, added
+}
+
+// Components returns which components of a path were arrays, as a bit set.
+func (s *PathSet) Components(path string) (bits uint64) {
+	if s == nil {
+		return 0
+	}
+	for k, end := 0, 0; k < 64 && end < len(path); k++ {
+		if next := strings.IndexByte(path[end:], '.'); next < 0 {
+			end = len(path)
+		} else {
+			end += next
+		}
+		if s.has(path[:end]) {
+			bits |= 1 << k
+		}
+		end++
+	}
+	return bits
+}

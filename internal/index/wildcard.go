@@ -1,0 +1,159 @@
+package index
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// PathField names the field of a wildcard index's entries that holds the path of the value behind it.
+const PathField = "$_path"
+
+// codeRegularArray is the error of an array in a field of a compound wildcard index that is no wildcard.
+const codeRegularArray = mongoerr.Code(7246301)
+
+// wildcardGen generates the keys of a wildcard index: one for each value at each path, none for documents that are not empty.
+// The keys of a compound one hold the values of the other fields too, which may be no arrays.
+//
+// An array is indexed by its elements, one within another as a value; an empty one is undefined. A document of which nothing
+// is indexed, because its fields have dots in their names or are left out, is undefined too: who has a path has an entry.
+type wildcardGen struct {
+	before, after []keyField
+	desc          bool
+	paths         *pathFilter
+	collation     *collation.Collator
+}
+
+func compileWildcard(s Spec) (Pattern, Generator, error) {
+	g := &wildcardGen{collation: s.Collation}
+	var p Pattern
+	for _, f := range fieldsOf(s.Key) {
+		field := keyField{parts: strings.Split(f.Path, "."), desc: f.Desc}
+		switch {
+		case f.Kind == Wildcard:
+			p = append(p, Field{Path: PathField, Kind: Wildcard})
+			g.desc, g.paths = f.Desc, wildcardPaths(f.Path, s.Options)
+		case g.paths == nil:
+			g.before = append(g.before, field)
+		default:
+			g.after = append(g.after, field)
+		}
+		p = append(p, f)
+	}
+	return p, g, nil
+}
+
+// wildcardWalk is the state of one call of Generate.
+type wildcardWalk struct {
+	*wildcardGen
+	out *Keys
+	// regular are the values of the other fields.
+	regular []bsonx.Value
+}
+
+// Generate implements Generator.
+func (g *wildcardGen) Generate(doc bsonx.Doc, out *Keys) error {
+	w := wildcardWalk{wildcardGen: g, out: out}
+	missing := 0
+	for _, fields := range [...][]keyField{g.before, g.after} {
+		for i := range fields {
+			f := &fields[i]
+			v, pos := f.walk(doc.Lookup(f.parts[0]), 1)
+			if v.Type == bsonx.TypeArray {
+				return mongoerr.New(codeRegularArray, "field %s cannot be indexed as an array (multikey)", strings.Join(f.parts[pos-1:], "."))
+			}
+			if v.IsMissing() {
+				missing++
+			}
+			w.regular = append(w.regular, g.collation.Fold(v))
+		}
+	}
+	out.path = append(out.path[:0], 0, 0, 0, 0) // room for the length of a BSON string
+	w.fields(doc, g.paths)
+	if len(out.spans) == 0 && missing < len(w.regular) {
+		w.emit(bsonx.MinKey, bsonx.MinKey)
+	}
+	out.sortUnique()
+	return nil
+}
+
+// fields adds the keys of a document's fields.
+func (w *wildcardWalk) fields(doc bsonx.Doc, paths *pathFilter) {
+	length := len(w.out.path)
+	for it := doc.Iter(); it.Next(); {
+		name := it.Key()
+		below, ok := paths.below(name)
+		if !ok || strings.IndexByte(string(name), '.') >= 0 {
+			continue
+		}
+		if length > pathStart {
+			w.out.path = append(w.out.path, '.')
+		}
+		w.out.path = append(w.out.path, name...)
+		w.value(it.Value(), below)
+		w.out.path = w.out.path[:length]
+	}
+}
+
+// pathStart is where a path begins in the buffer.
+const pathStart = 4
+
+// value adds the keys of the value at the path. Of a partial one only what is below it may be indexed.
+func (w *wildcardWalk) value(v bsonx.Value, paths *pathFilter) {
+	switch {
+	case v.Type == bsonx.TypeArray:
+		w.out.addArray(w.out.path[pathStart:])
+		count := len(w.out.spans)
+		for it := v.Doc().Iter(); it.Next(); {
+			if it.Value().Type == bsonx.TypeDocument {
+				w.document(it.Value(), paths)
+			} else if !paths.isInclusion() || it.Value().Type == bsonx.TypeArray {
+				w.leaf(it.Value())
+			}
+		}
+		if len(w.out.spans) == count {
+			w.leaf(bsonx.Undefined)
+		}
+	case v.Type == bsonx.TypeDocument:
+		w.document(v, paths)
+	case !paths.isInclusion():
+		w.leaf(v)
+	}
+}
+
+func (w *wildcardWalk) document(v bsonx.Value, paths *pathFilter) {
+	if v.Doc().IsEmpty() {
+		w.leaf(v)
+		return
+	}
+	count := len(w.out.spans)
+	w.fields(v.Doc(), paths)
+	if len(w.out.spans) == count {
+		w.leaf(bsonx.Undefined)
+	}
+}
+
+// leaf adds the key of a value at the path.
+func (w *wildcardWalk) leaf(v bsonx.Value) {
+	n := len(w.out.path)
+	w.out.path = append(w.out.path, 0)
+	binary.LittleEndian.PutUint32(w.out.path, uint32(n+1-pathStart))
+	w.emit(bsonx.Value{Type: bsonx.TypeString, Data: w.out.path}, w.collation.Fold(v))
+	w.out.path = w.out.path[:n]
+}
+
+func (w *wildcardWalk) emit(path, v bsonx.Value) {
+	start := w.out.begin()
+	for i := range w.before {
+		w.out.append(w.regular[i], w.before[i].desc)
+	}
+	w.out.append(path, false)
+	w.out.append(v, w.desc)
+	for i := range w.after {
+		w.out.append(w.regular[len(w.before)+i], w.after[i].desc)
+	}
+	w.out.finish(start)
+}
