@@ -1,6 +1,7 @@
 package changestream_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -232,6 +233,34 @@ func TestResume(t *testing.T) {
 	_, err := c.Watch(ctx, bson.A{}, options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: 1}))
 	if err != nil {
 		t.Errorf("before the log's beginning, which is complete: %v", err)
+	}
+}
+
+// TestEmptyFirstBatch resumes streams whose first batch is empty: its token does not lie before the one that was given, in the
+// midst of a transaction neither.
+func TestEmptyFirstBatch(t *testing.T) {
+	client := sheaftest.New(t)
+	ctx := t.Context()
+	c := client.Database("d").Collection("c")
+	start := watch(t, c, bson.A{})
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 0}}))
+	session := must[*mongo.Session](t)(client.StartSession())
+	defer session.EndSession(ctx)
+	_ = must[any](t)(session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		return c.InsertMany(ctx, []bson.D{{{Key: "_id", Value: 1}}, {{Key: "_id", Value: 2}}, {{Key: "_id", Value: 3}}})
+	}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 4}}))
+	for i := range 4 {
+		next(t, start)
+		token := start.ResumeToken()
+		empty := watch(t, c, bson.A{}, options.ChangeStream().SetResumeAfter(token).SetBatchSize(0))
+		if got := empty.ResumeToken(); !bytes.Equal(got, token) {
+			t.Errorf("behind event %d: the token %v became %v", i, token, got)
+		}
+		again := watch(t, c, bson.A{}, options.ChangeStream().SetResumeAfter(empty.ResumeToken()))
+		if got := next(t, again); !strings.Contains(got, fmt.Sprintf(`"documentKey":{"_id":%d}`, i+1)) {
+			t.Errorf("behind event %d: %s", i, got)
+		}
 	}
 }
 

@@ -17,8 +17,9 @@ type Spec struct {
 	Expanded bool
 	// Cluster asks for all databases.
 	Cluster bool
-	// After is where the stream goes on; nil where it begins at Start.
-	After *Token
+	// After is where the stream goes on; nil where it begins at Start. AfterDoc is the token as it was given.
+	After    *Token
+	AfterDoc bsonx.Doc
 	// Start is the stamp of the first entry, 0 for what comes next.
 	Start storage.Stamp
 }
@@ -101,7 +102,7 @@ func (s *Spec) resume(key string, v bsonx.Value) error {
 	if key == "resumeAfter" && t.FromInvalidate {
 		return mongoerr.New(mongoerr.InvalidResumeToken, "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification.")
 	}
-	s.After = &t
+	s.After, s.AfterDoc = &t, v.Doc().Clone()
 	return nil
 }
 

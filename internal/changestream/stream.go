@@ -24,12 +24,12 @@ type Stream struct {
 	spec   *Spec
 	scope  Scope
 
-	// scanned is the stamp up to which entries were looked at.
-	scanned storage.Stamp
+	// scanned is the stamp up to which entries were looked at; those up to opened are of before the stream.
+	scanned, opened storage.Stamp
 	// skip is how far the first entry's operations were seen before.
 	skip    *Token
 	pending []*event
-	last    bsonx.Doc // the token of the last event
+	last    bsonx.Doc // the token of the last event, or the one that the stream goes on from
 	ended   bool
 
 	snap storage.Snapshot
@@ -45,14 +45,15 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope) (*Stream, 
 	s := &Stream{store: store, source: source, spec: spec, scope: scope}
 	switch {
 	case spec.After != nil:
-		s.scanned, s.skip = spec.After.Stamp, spec.After
+		s.scanned, s.skip, s.last = spec.After.Stamp, spec.After, spec.AfterDoc
 		if spec.After.kind == eventToken {
 			s.scanned-- // the entry may have more events
 		}
 	case spec.Start > 0:
 		s.scanned = spec.Start - 1
 	default:
-		s.scanned = store.Engine().Order().Visible()
+		order := store.Engine().Order()
+		s.scanned, s.opened = order.Safe(), order.Visible()
 		return s, nil
 	}
 	return s, s.checkHistory()
@@ -104,11 +105,11 @@ func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 // entry returns the next entry, nil where there is none yet.
 func (s *Stream) entry() (bsonx.Doc, error) {
 	if s.it == nil {
-		visible := s.store.Engine().Order().Visible()
-		if visible <= s.scanned {
+		safe := s.store.Engine().Order().Safe()
+		if safe <= s.scanned {
 			return nil, nil
 		}
-		if err := s.open(visible); err != nil {
+		if err := s.open(safe); err != nil {
 			return nil, err
 		}
 		if !s.it.First() {
@@ -121,7 +122,7 @@ func (s *Stream) entry() (bsonx.Doc, error) {
 	return bsonx.Doc(value), err
 }
 
-// exhausted is called at the end of what was visible.
+// exhausted is called at the end of what was safe.
 func (s *Stream) exhausted() error {
 	err := s.it.Err()
 	if err == nil {
@@ -131,14 +132,16 @@ func (s *Stream) exhausted() error {
 	return err
 }
 
-func (s *Stream) open(visible storage.Stamp) error {
+// open opens the log up to a stamp. What is not safe is not told: a kill could take it back, and the token would skip what comes
+// in its place.
+func (s *Stream) open(safe storage.Stamp) error {
 	log := s.store.Oplog()
 	if log == nil {
 		return mongoerr.New(mongoerr.ChangeStreamHistoryLost, "the log of changes is gone")
 	}
-	s.end = visible
+	s.end = safe
 	s.snap = s.store.Engine().NewSnapshot()
-	it, err := s.snap.NewIter(log.StampKey(nil, s.scanned+1), log.StampKey(nil, visible+1))
+	it, err := s.snap.NewIter(log.StampKey(nil, s.scanned+1), log.StampKey(nil, safe+1))
 	if err != nil {
 		return errors.Join(err, s.snap.Close())
 	}
@@ -156,7 +159,10 @@ func (s *Stream) look(ctx context.Context, entry bsonx.Doc) error {
 	op := operationOf(entry)
 	seconds, number := entry.Lookup("ts").Timestamp()
 	op.stamp, op.wall = storage.NewStamp(seconds, number), entry.Lookup("wall")
-	err := s.events(ctx, &op, entry)
+	var err error
+	if op.stamp > s.opened {
+		err = s.events(ctx, &op, entry)
+	}
 	if err == nil {
 		s.scanned = op.stamp
 		s.dropSeen(op.stamp)
@@ -235,12 +241,12 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 // Ended reports whether the last event was an invalidation.
 func (s *Stream) Ended() bool { return s.ended && len(s.pending) == 0 }
 
-// LastToken returns the token of the event that Next has returned last, nil before the first.
+// LastToken returns the token of the event that Next has returned last.
 func (s *Stream) LastToken() bsonx.Doc { return s.last }
 
 // BatchToken returns the token from which a stream goes on behind everything that Next has returned, or looked at in vain.
 func (s *Stream) BatchToken() bsonx.Doc {
-	if s.last != nil && (len(s.pending) > 0 || s.ended) {
+	if s.last != nil && (len(s.pending) > 0 || s.ended || s.skip != nil) {
 		return s.last
 	}
 	if len(s.pending) > 0 {
@@ -257,8 +263,8 @@ func (s *Stream) BatchToken() bsonx.Doc {
 // Arrival returns a channel that is closed when there are entries that the stream has not looked at.
 func (s *Stream) Arrival() <-chan struct{} {
 	order := s.store.Engine().Order()
-	arrival := order.Arrival()
-	if order.Visible() > s.scanned {
+	arrival := order.SafeArrival()
+	if order.Safe() > s.scanned {
 		now := make(chan struct{})
 		close(now)
 		return now

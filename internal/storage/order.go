@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -24,21 +25,47 @@ func (s Stamp) Number() uint32 { return uint32(s) }
 const StampSize = 8
 
 // Order gives stamps to commits. Commits that were given stamps become visible in any order; Visible is the stamp up to which
-// all of them have, or have failed, so that who reads stamped keys up to there will never find a new one among them. Engines
-// have one; it is safe for concurrent use.
+// all of them have, or have failed, so that who reads stamped keys up to there will never find a new one among them. A commit may
+// be visible before it is safe, that is as durable as was asked; Safe is the stamp up to which all are. What a reader tells others
+// for good, such as an event with a token to go on from, is not to be of a commit that the end of the process takes back, and whose
+// stamp is given again. Engines have an Order; it is safe for concurrent use.
 type Order struct {
 	mu   sync.Mutex
 	last Stamp
-	// under are the commits under way by their stamps; the first has not ended.
+	// under are the commits under way by their stamps; the first has not ended, the first shown ones are visible.
 	under []commitUnder
+	shown int
 
-	visible atomic.Uint64
-	arrived chan struct{} // nil while nobody waits
+	visible, safe mark
 }
 
 type commitUnder struct {
-	first, last Stamp
-	ended       bool
+	first, last    Stamp
+	visible, ended bool
+}
+
+// mark is a stamp that grows. What is not atomic belongs to who has the lock.
+type mark struct {
+	at      atomic.Uint64
+	arrived chan struct{} // nil while nobody waits
+}
+
+func (m *mark) raise(s Stamp) {
+	if s <= Stamp(m.at.Load()) {
+		return
+	}
+	m.at.Store(uint64(s))
+	if m.arrived != nil {
+		close(m.arrived)
+		m.arrived = nil
+	}
+}
+
+func (m *mark) arrival() <-chan struct{} {
+	if m.arrived == nil {
+		m.arrived = make(chan struct{})
+	}
+	return m.arrived
 }
 
 // Begin gives n consecutive stamps, none below least, to a commit that is about to become visible, and returns the first.
@@ -52,27 +79,48 @@ func (o *Order) Begin(least Stamp, n int) Stamp {
 	return first
 }
 
-// End says that the commit with that first stamp is visible, or will never be.
+// Reveal says that the commit with that first stamp is visible, and not yet safe. End must follow, unless that will never be.
+func (o *Order) Reveal(first Stamp) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.under[o.find(first)].visible = true
+	o.raise()
+}
+
+// End says that the commit with that first stamp is visible and safe, or will never be visible.
 func (o *Order) End(first Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := slices.IndexFunc(o.under, func(c commitUnder) bool { return c.first == first })
-	o.under[i].ended = true
-	if i > 0 {
-		return
+	c := &o.under[o.find(first)]
+	c.visible, c.ended = true, true
+	o.raise()
+}
+
+func (o *Order) find(first Stamp) int {
+	i, _ := slices.BinarySearchFunc(o.under, first, func(c commitUnder, first Stamp) int { return cmp.Compare(c.first, first) })
+	return i
+}
+
+// raise lets the marks grow up to the first commits that are under way.
+func (o *Order) raise() {
+	for o.shown < len(o.under) && o.under[o.shown].visible {
+		o.shown++
 	}
-	n := slices.IndexFunc(o.under, func(c commitUnder) bool { return !c.ended })
-	if n < 0 {
-		o.under = o.under[:0]
-		o.visible.Store(uint64(o.last)) // Advance may have come meanwhile
-	} else {
-		o.visible.Store(uint64(o.under[n-1].last))
-		o.under = slices.Delete(o.under, 0, n)
+	ended := 0
+	for ended < o.shown && o.under[ended].ended {
+		ended++
 	}
-	if o.arrived != nil {
-		close(o.arrived)
-		o.arrived = nil
+	o.visible.raise(o.before(o.shown))
+	o.safe.raise(o.before(ended))
+	o.under, o.shown = slices.Delete(o.under, 0, ended), o.shown-ended
+}
+
+// before returns the stamp up to which everything lies before a commit under way.
+func (o *Order) before(i int) Stamp {
+	if i == len(o.under) {
+		return o.last // Advance may have come meanwhile
 	}
+	return o.under[i].first - 1
 }
 
 // Advance lets later stamps be greater than s. It counts as visible as soon as no commit is under way.
@@ -83,8 +131,11 @@ func (o *Order) Advance(s Stamp) {
 		return
 	}
 	o.last = s
+	if o.shown == len(o.under) {
+		o.visible.raise(s)
+	}
 	if len(o.under) == 0 {
-		o.visible.Store(uint64(s))
+		o.safe.raise(s)
 	}
 }
 
@@ -103,16 +154,23 @@ func (o *Order) Last() Stamp {
 }
 
 // Visible returns the stamp up to which everything that was stamped can be read: by who takes a snapshot afterwards.
-func (o *Order) Visible() Stamp { return Stamp(o.visible.Load()) }
+func (o *Order) Visible() Stamp { return Stamp(o.visible.at.Load()) }
 
-// Arrival returns a channel that is closed when Visible grows by a commit. Asked for before Visible, it misses nothing.
+// Safe returns the stamp up to which everything is visible and as durable as was asked.
+func (o *Order) Safe() Stamp { return Stamp(o.safe.at.Load()) }
+
+// Arrival returns a channel that is closed when Visible grows. Asked for before Visible, it misses nothing.
 func (o *Order) Arrival() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.arrived == nil {
-		o.arrived = make(chan struct{})
-	}
-	return o.arrived
+	return o.visible.arrival()
+}
+
+// SafeArrival is Arrival for Safe.
+func (o *Order) SafeArrival() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.safe.arrival()
 }
 
 // StampKey is the context key of the StampObserver that wants to know of the stamps of commits made under the context.

@@ -73,7 +73,8 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 		e.guard.durable.Add(1)
 		defer e.guard.durable.Add(-1)
 	}
-	if stamp, err = s.apply(durability); err != nil {
+	first, stamp, err := s.apply(durability)
+	if err != nil {
 		return 0, e.wrap(err)
 	}
 	visible = true
@@ -85,22 +86,37 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 			return 0, e.wrap(err)
 		}
 	}
-	return stamp, e.guard.failure()
+	if err := e.guard.failure(); err != nil {
+		return stamp, err
+	}
+	if first > 0 {
+		e.order.End(first)
+	}
+	return stamp, nil
 }
 
 // apply gives the batch to Pebble. Stamps are taken at the last moment: readers of stamped keys wait for every commit that
-// has one.
-func (s *txnState) apply(durability storage.Durability) (stamp storage.Stamp, err error) {
-	e := s.engine
+// has one. Where it is not written yet, it is visible to them, but not safe.
+func (s *txnState) apply(durability storage.Durability) (first, last storage.Stamp, err error) {
+	e, returned := s.engine, false
 	if len(s.stamped) > 0 {
-		var first storage.Stamp
-		first, stamp = s.stampWrites(s.committed)
-		defer e.order.End(first)
+		first, last = s.stampWrites(s.committed)
+		defer func() {
+			switch {
+			case err != nil:
+				e.order.End(first)
+			case !returned || durability == storage.Durable || e.guard.failure() != nil:
+				e.order.Reveal(first)
+			}
+		}()
 	}
 	if durability == storage.Durable {
-		return stamp, e.db.ApplyNoSyncWait(s.batch, pebble.Sync)
+		err = e.db.ApplyNoSyncWait(s.batch, pebble.Sync)
+	} else {
+		err = e.db.Apply(s.batch, pebble.Sync)
 	}
-	return stamp, e.db.Apply(s.batch, pebble.Sync)
+	returned = true
+	return first, last, err
 }
 
 // visible does what must follow a visible commit before its locks are released.

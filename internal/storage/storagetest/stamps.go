@@ -82,6 +82,31 @@ func testOrderAdvance(t *testing.T, e storage.Engine) {
 	}
 }
 
+// testOrderSafe reveals commits before they are safe, in another order than they end in.
+func testOrderSafe(t *testing.T, e storage.Engine) {
+	order := e.Order()
+	expect := func(what string, visible, safe storage.Stamp) {
+		t.Helper()
+		if order.Visible() != visible || order.Safe() != safe {
+			t.Errorf("%s: visible %d, safe %d; want %d and %d", what, order.Visible(), order.Safe(), visible, safe)
+		}
+	}
+	one, two, three := order.Begin(1, 1), order.Begin(1, 3), order.Begin(1, 1)
+	order.Reveal(two)
+	expect("the second is revealed", 0, 0)
+	order.Reveal(one)
+	expect("the first is revealed, too", 4, 0)
+	order.End(two)
+	order.End(three)
+	expect("all but the first are safe", 5, 0)
+	order.Advance(9)
+	expect("an advance beside a commit that is not safe", 9, 0)
+	safe := order.SafeArrival()
+	order.End(one)
+	<-safe
+	expect("all are safe", 9, 9)
+}
+
 // readLog returns the stamps and values under "log".
 func readLog(t *testing.T, r storage.Engine) (stamps []storage.Stamp, values []string) {
 	t.Helper()

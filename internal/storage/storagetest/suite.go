@@ -60,6 +60,7 @@ func Run(t *testing.T, open Open) {
 		{"Stamps", testStamps},
 		{"StampsConcurrent", testStampsConcurrent},
 		{"OrderAdvance", testOrderAdvance},
+		{"OrderSafe", testOrderSafe},
 		{"Counters", testCounters},
 		{"CountersConcurrent", testCountersConcurrent},
 		{"CountersEnd", testCountersEnd},
