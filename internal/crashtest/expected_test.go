@@ -57,7 +57,9 @@ func (e *expected) counter(i int) string { return fmt.Sprintf("c%d-%d", e.id, i)
 // document is a new document of a group, without an order among those of the group.
 func (e *expected) document(rng *rand.Rand, group int) bson.D {
 	return bson.D{
-		{Key: "_id", Value: fmt.Sprintf("d%d-%d", e.id, e.nextNumber())}, {Key: "c", Value: e.id}, {Key: "g", Value: group},
+		{Key: "_id", Value: fmt.Sprintf("d%d-%d", e.id, e.nextNumber())},
+		{Key: "c", Value: e.id},
+		{Key: "g", Value: group},
 		{Key: "pad", Value: pad(rng.IntN(300))},
 	}
 }

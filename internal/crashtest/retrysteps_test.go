@@ -62,8 +62,10 @@ func (c *retrier) addShared() {
 func (c *retrier) modify() {
 	i, after := c.rng.IntN(ownCounters), c.rng.IntN(2) == 0
 	reply := c.write(retryDB, bson.D{
-		{Key: "findAndModify", Value: countersName}, {Key: "query", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
-		{Key: "update", Value: inc(1)}, {Key: "new", Value: after},
+		{Key: "findAndModify", Value: countersName},
+		{Key: "query", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
+		{Key: "update", Value: inc(1)},
+		{Key: "new", Value: after},
 	})
 	want := c.counters[i]
 	c.counters[i]++
@@ -153,7 +155,9 @@ func (c *retrier) bulk() {
 		bson.D{{Key: "update", Value: 1}, {Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}}, {Key: "updateMods", Value: inc(2)}},
 	}
 	reply := c.write("admin", bson.D{
-		{Key: "bulkWrite", Value: 1}, {Key: "ops", Value: ops}, {Key: "errorsOnly", Value: true},
+		{Key: "bulkWrite", Value: 1},
+		{Key: "ops", Value: ops},
+		{Key: "errorsOnly", Value: true},
 		{Key: "nsInfo", Value: bson.A{
 			bson.D{{Key: "ns", Value: retryDB + "." + docsName}}, bson.D{{Key: "ns", Value: retryDB + "." + countersName}},
 		}},

@@ -34,8 +34,10 @@ func (f *series) prepare(t *testing.T, srv *child) {
 // measurement is the n-th one of a writer: all writers have the same windows and meta values.
 func measurement(writer int, n int64) bson.D {
 	return bson.D{
-		{Key: "t", Value: time.UnixMilli(1_700_000_000_000 + n*700)}, {Key: "m", Value: n % 3},
-		{Key: "p", Value: int32(writer)}, {Key: "n", Value: n},
+		{Key: "t", Value: time.UnixMilli(1_700_000_000_000 + n*700)},
+		{Key: "m", Value: n % 3},
+		{Key: "p", Value: int32(writer)},
+		{Key: "n", Value: n},
 	}
 }
 

@@ -1,6 +1,9 @@
 package torture
 
 import (
+	"encoding/binary"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -11,6 +14,9 @@ import (
 
 // Proxy is a network between clients and a server that loses connections and is slow, at random. Toxiproxy, the library for this,
 // decides by the clock and its own generator; here a seed decides.
+//
+// The first message of a connection and its answer always come through, if need be to a server that was started meanwhile: drivers
+// do not try again where they cannot greet a server.
 type Proxy struct {
 	// Addr is where clients connect to.
 	Addr string
@@ -73,38 +79,100 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.server())
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		up, down, ok := p.add(client, server)
-		if !ok {
-			return
-		}
-		p.wg.Go(func() { p.pump(server, client, up) })
-		p.wg.Go(func() { p.pump(client, server, down) })
+		p.wg.Go(func() { p.forward(client) })
 	}
 }
 
-// add registers a pair of connections, and returns a generator for each direction.
-func (p *Proxy) add(client, server net.Conn) (up, down *rand.Rand, ok bool) {
+// forward connects a client.
+func (p *Proxy) forward(client net.Conn) {
+	if !p.add(client) {
+		return
+	}
+	greeting, err := message(client)
+	if err != nil {
+		p.lose(false, client)
+		return
+	}
+	server, err := p.greet(client, greeting)
+	if err != nil {
+		p.lose(false, client)
+		return
+	}
+	p.mu.Lock()
+	up, down := p.fork(), p.fork()
+	p.mu.Unlock()
+	p.wg.Go(func() { p.pump(server, client, up) })
+	p.wg.Go(func() { p.pump(client, server, down) })
+}
+
+// greet sends a connection's first message to the server until there is an answer, which it gives the client.
+func (p *Proxy) greet(client net.Conn, greeting []byte) (net.Conn, error) {
+	for begin := now(); ; {
+		server, err := net.Dial("tcp", p.server())
+		if err == nil {
+			if !p.add(server) {
+				return nil, net.ErrClosed
+			}
+			var answer []byte
+			if _, err = server.Write(greeting); err == nil {
+				answer, err = message(server)
+			}
+			if err == nil {
+				_, err = client.Write(answer)
+				return server, err
+			}
+			p.lose(false, server)
+		}
+		if now().Sub(begin) > patience || p.isClosed() {
+			return nil, err
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// patience is how long is waited for a server.
+const patience = 30 * time.Second
+
+// message reads a message of MongoDB's protocol.
+func message(c net.Conn) ([]byte, error) {
+	out := make([]byte, 4)
+	if _, err := io.ReadFull(c, out); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(out)
+	if n < 16 || n > 48<<20 {
+		return nil, fmt.Errorf("a message of %d bytes", n)
+	}
+	out = append(out, make([]byte, n-4)...)
+	_, err := io.ReadFull(c, out[4:])
+	return out, err
+}
+
+func (p *Proxy) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
+// add registers a connection; false is returned at the end.
+func (p *Proxy) add(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		_, _ = client.Close(), server.Close()
-		return nil, nil, false
+		_ = c.Close()
+		return false
 	}
-	p.conns[client], p.conns[server] = true, true
-	fork := func() *rand.Rand { return rand.New(rand.NewPCG(p.rng.Uint64(), p.rng.Uint64())) }
-	return fork(), fork(), true
+	p.conns[c] = true
+	return true
 }
 
-// lose ends a pair of connections: sometimes in order, sometimes with a reset, which takes along what is under way.
-func (p *Proxy) lose(a, b net.Conn, reset bool) {
+func (p *Proxy) fork() *rand.Rand { return rand.New(rand.NewPCG(p.rng.Uint64(), p.rng.Uint64())) }
+
+// lose ends connections: in order, or with a reset, which takes along what is under way.
+func (p *Proxy) lose(reset bool, conns ...net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range []net.Conn{a, b} {
+	for _, c := range conns {
 		if tcp, ok := c.(*net.TCPConn); ok && reset {
 			_ = tcp.SetLinger(0)
 		}
@@ -128,7 +196,7 @@ func (p *Proxy) pump(to, from net.Conn, rng *rand.Rand) {
 			p.cuts.Add(1)
 		}
 		if _, failed := to.Write(buf[:n]); err != nil || failed != nil || cut {
-			p.lose(to, from, cut && rng.IntN(2) == 0)
+			p.lose(cut && rng.IntN(2) == 0, to, from)
 			return
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 var (
@@ -23,6 +25,8 @@ var (
 
 // between is how much time lies between two lines about the progress of a long attack.
 const between = 15 * time.Second
+
+func now() time.Time { return clock.System{}.Now() }
 
 // Run is one run of an attack. Its methods are for the test's goroutine.
 type Run struct {
@@ -58,13 +62,13 @@ func (r *Run) Next(short int, patience time.Duration) bool {
 		return false
 	}
 	if r.rounds == 0 {
-		r.begin = time.Now()
+		r.begin = now()
 		r.told = r.begin
 	}
-	took := time.Since(r.begin)
+	took := now().Sub(r.begin)
 	if *long > 0 {
-		if time.Since(r.told) > between {
-			r.told = time.Now()
+		if now().Sub(r.told) > between {
+			r.told = now()
 			r.tb.Logf("%d rounds in %v of %v", r.rounds, took.Round(time.Second), *long)
 		}
 		short, patience = r.rounds+1, *long

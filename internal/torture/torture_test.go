@@ -41,10 +41,11 @@ func TestProxy(t *testing.T) {
 	}()
 	p := torture.NewProxy(t, rand.New(rand.NewPCG(1, 2)), func() string { return l.Addr().String() })
 	echo := func(c net.Conn) error {
-		if _, err := c.Write([]byte("hello")); err != nil {
+		message := append([]byte{20, 0, 0, 0}, make([]byte, 16)...)
+		if _, err := c.Write(message); err != nil {
 			return err
 		}
-		_, err := io.ReadFull(c, make([]byte, 5))
+		_, err := io.ReadFull(c, message)
 		return err
 	}
 	c, err := net.Dial("tcp", p.Addr)
