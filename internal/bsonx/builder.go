@@ -8,7 +8,7 @@ import (
 )
 
 // Builder appends documents and arrays to a byte slice. Every Start must be matched by an End; nothing is
-// allocated but the slice itself.
+// allocated but the slice itself, down to a depth of shallow.
 //
 //	b := bsonx.NewBuilder(nil)
 //	b.StartDoc()            // the outermost document
@@ -19,9 +19,15 @@ import (
 //	b.End()
 //	doc := bsonx.Doc(b.Bytes())
 type Builder struct {
-	buf   []byte
-	stack []frame
+	buf []byte
+	// open is the number of frames, of which the first are in near, the others in deep.
+	open int
+	near [shallow]frame
+	deep []frame
 }
+
+// shallow is how deep documents nest that need no memory for it.
+const shallow = 4
 
 type frame struct {
 	start int
@@ -32,7 +38,7 @@ type frame struct {
 func NewBuilder(buf []byte) *Builder { return &Builder{buf: buf} }
 
 // Reset lets the builder append to buf.
-func (b *Builder) Reset(buf []byte) { b.buf, b.stack = buf, b.stack[:0] }
+func (b *Builder) Reset(buf []byte) { b.buf, b.open, b.deep = buf, 0, b.deep[:0] }
 
 // Bytes returns what was appended to so far.
 func (b *Builder) Bytes() []byte { return b.buf }
@@ -49,7 +55,7 @@ func (b *Builder) Grow(n int) {
 }
 
 // Depth returns how many documents and arrays are open.
-func (b *Builder) Depth() int { return len(b.stack) }
+func (b *Builder) Depth() int { return b.open }
 
 // StartDoc opens an outermost document.
 func (b *Builder) StartDoc() { b.push(-1) }
@@ -84,9 +90,12 @@ func (b *Builder) StartArrayElem() {
 // End closes the innermost open document or array.
 func (b *Builder) End() {
 	b.buf = append(b.buf, 0)
-	top := b.stack[len(b.stack)-1]
-	b.stack = b.stack[:len(b.stack)-1]
-	binary.LittleEndian.PutUint32(b.buf[top.start:], uint32(len(b.buf)-top.start))
+	start := b.top().start
+	b.open--
+	if b.open >= shallow {
+		b.deep = b.deep[:b.open-shallow]
+	}
+	binary.LittleEndian.PutUint32(b.buf[start:], uint32(len(b.buf)-start))
 }
 
 // Value appends a field; a missing value appends nothing.
@@ -183,8 +192,22 @@ func (b *Builder) Array(key string, d Doc) {
 }
 
 func (b *Builder) push(next int) {
-	b.stack = append(b.stack, frame{start: len(b.buf), next: next})
+	f := frame{start: len(b.buf), next: next}
+	if b.open < shallow {
+		b.near[b.open] = f
+	} else {
+		b.deep = append(b.deep, f)
+	}
+	b.open++
 	b.buf = append(b.buf, 0, 0, 0, 0)
+}
+
+// top returns the frame of the innermost open document or array.
+func (b *Builder) top() *frame {
+	if b.open <= shallow {
+		return &b.near[b.open-1]
+	}
+	return &b.deep[b.open-shallow-1]
 }
 
 func (b *Builder) key(t Type, key string) {
@@ -194,7 +217,7 @@ func (b *Builder) key(t Type, key string) {
 }
 
 func (b *Builder) nextKey(t Type) {
-	top := &b.stack[len(b.stack)-1]
+	top := b.top()
 	b.buf = append(b.buf, byte(t))
 	b.buf = strconv.AppendInt(b.buf, int64(top.next), 10)
 	b.buf = append(b.buf, 0)

@@ -156,21 +156,21 @@ type hotRequest struct {
 var hotRequests = []hotRequest{
 	{"FindByID", findByID, false, 10},
 	{"FindByIndex", findByIndex, false, 33},
-	{"UpdateInc", incByID, false, 6},
-	{"Insert", insertPlaceholder, true, 4},
+	{"UpdateInc", incByID, false, 5},
+	{"Insert", insertPlaceholder, true, 2},
 }
 
 // retryableRequests are those of a replica set, with and without transaction numbers.
 var retryableRequests = []hotRequest{
-	{"LoggedInc", incByID, false, 12},
+	{"LoggedInc", incByID, false, 7},
 	{"RetryableInc", func() *request {
 		st := bsonx.NewDoc("q", bsonx.NewDoc("_id", 1), "u", bsonx.NewDoc("$inc", bsonx.NewDoc("k", 1)))
 		return newRequest(commandDoc("update", "c", "ordered", true, "txnNumber", int64(placeholder)), "updates", st)
-	}, true, 12},
-	{"LoggedInsert", insertPlaceholder, true, 4},
+	}, true, 7},
+	{"LoggedInsert", insertPlaceholder, true, 2},
 	{"RetryableInsert", func() *request {
 		return newRequest(commandDoc("insert", "c", "ordered", true, "txnNumber", int64(placeholder)), "documents", kilobyte(placeholder))
-	}, true, 4},
+	}, true, 2},
 }
 
 func TestHotPathAllocations(t *testing.T) {
@@ -183,6 +183,17 @@ func TestRetryableAllocations(t *testing.T) {
 	}
 }
 
+// leastAllocations returns how often f allocates, as the least average of some runs: a collection of garbage empties the pools, and
+// what works in the background allocates too.
+func leastAllocations(f func()) float64 {
+	const runs, repetitions = 5, 200
+	least := testing.AllocsPerRun(repetitions, f)
+	for range runs - 1 {
+		least = min(least, testing.AllocsPerRun(repetitions, f))
+	}
+	return least
+}
+
 func checkAllocations(t *testing.T, h *hotPath, requests []hotRequest) {
 	t.Helper()
 	const documents = 1000
@@ -192,7 +203,7 @@ func checkAllocations(t *testing.T, h *hotPath, requests []hotRequest) {
 		if c.fresh {
 			i = documents
 		}
-		got := testing.AllocsPerRun(documents/2, func() {
+		got := leastAllocations(func() {
 			h.sendNumber(r, i)
 			i++
 		})

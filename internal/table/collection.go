@@ -46,6 +46,7 @@ type Predicate interface {
 // immutable; a change of the catalog makes a new one.
 type Collection struct {
 	*catalog.Collection
+	namespace string
 	// Indexes are all indexes, also those that are still being built, in catalog order without the _id index.
 	Indexes []*Index
 	// IDIndex is nil where records are clustered by _id: the index then has no entries of its own.
@@ -67,6 +68,9 @@ type Collection struct {
 	maintained []*Index
 	shared     *shared
 }
+
+// Namespace returns "db.collection".
+func (c *Collection) Namespace() string { return c.namespace }
 
 // Validator checks documents before they are written.
 type Validator interface {

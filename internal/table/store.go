@@ -136,7 +136,7 @@ func (s *Store) IndexDiskUsage(ix *Index) (int64, error) {
 
 // attach compiles an entry; it is the catalog's Attach hook.
 func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
-	c := &Collection{Collection: entry}
+	c := &Collection{Collection: entry, namespace: entry.Namespace()}
 	var previous *Collection
 	if old != nil {
 		previous = old.Attached.(*Collection)
