@@ -57,6 +57,12 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	req.Op.SetPlan(cursor.Plan, cursor.Command)
 	reply.StartDocField("cursor")
+	if src != nil && b.await != nil {
+		if err := src.rest(ctx, req); err != nil {
+			cursors.Remove(cursor)
+			return err
+		}
+	}
 	end, err := b.fill(ctx, reply)
 	if src != nil {
 		src.report(&req.Op.Debug)

@@ -20,9 +20,11 @@ type planSource struct {
 	run    *plan.Execution
 	reader exec.Reader
 	left   int64 // documents up to the limit; negative without one
-	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore.
-	tailable bool
-	arrivals <-chan struct{}
+	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore, arrived how
+	// many came before; atEnd is true where the source has looked at all of these.
+	tailable, atEnd bool
+	arrivals        <-chan struct{}
+	arrived         uint64
 }
 
 // openSource plans a query.
@@ -77,6 +79,7 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		// A single get needs no snapshot: it may have come after the collection was replaced.
 		return s.reopen(ctx)
 	}
+	s.atEnd = err == nil && row == nil
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -138,7 +141,7 @@ func (s *planSource) Save() {
 // Restore implements session.Source.
 func (s *planSource) Restore(context.Context) error {
 	if s.tailable {
-		s.arrivals = s.coll.Arrivals() // before the snapshot: no insert is between them
+		s.arrivals, s.arrived = s.coll.Arrivals() // before the snapshot: no insert is between them
 	}
 	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
 	if s.coll != nil && !s.isFixed() {

@@ -14,6 +14,9 @@ import (
 // defaultAwait is how long a getMore of an awaitData cursor waits where it has no maxTimeMS.
 const defaultAwait = time.Second
 
+// restAtMost is how long a getMore rests where the end of the rest is not told.
+const restAtMost = 10 * time.Millisecond
+
 // checkTailable judges the options of a find for a tailable cursor.
 func checkTailable(req *Request, name string, c *table.Collection) error {
 	sort := req.Doc("sort")
@@ -59,6 +62,19 @@ type tailed interface {
 }
 
 func (s *planSource) news() <-chan struct{} { return s.arrivals }
+
+// rest holds the next getMore of a listener that had everything, where so much arrives that it shall get several documents at once.
+func (s *planSource) rest(ctx context.Context, req *Request) error {
+	if !s.tailable || !s.atEnd {
+		return nil
+	}
+	over := s.coll.Rest(s.arrived)
+	if over == nil {
+		return nil
+	}
+	_, err := await(ctx, req, over, restAtMost)
+	return err
+}
 
 func newAwaiter(req *Request, src tailed) *awaiter {
 	d := defaultAwait

@@ -19,8 +19,8 @@ func TestArrivals(t *testing.T) {
 	t.Parallel()
 	var a arrivals
 	a.announce() // nobody waits
-	first := a.wait()
-	if again := a.wait(); again != first {
+	first, _ := a.wait()
+	if again, _ := a.wait(); again != first {
 		t.Error("two waiters have two channels")
 	}
 	if woken(first) {
@@ -33,7 +33,7 @@ func TestArrivals(t *testing.T) {
 	if !woken(first) {
 		t.Error("not woken at once")
 	}
-	second := a.wait()
+	second, _ := a.wait()
 	a.announce()
 	a.announce()
 	select {
@@ -41,7 +41,7 @@ func TestArrivals(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("never woken after a rest")
 	}
-	if woken(a.wait()) {
+	if third, _ := a.wait(); woken(third) {
 		t.Error("woken twice by the same arrivals")
 	}
 }
@@ -54,12 +54,33 @@ func TestArrivalsWhileNobodyWaits(t *testing.T) {
 	a.announce()
 	a.announce()
 	a.rested()
-	c := a.wait()
+	c, _ := a.wait()
 	if woken(c) {
 		t.Error("woken by what had arrived before")
 	}
 	a.announce()
 	if !woken(c) {
 		t.Error("not woken")
+	}
+}
+
+// TestArrivalsRest lets who comes back while the others rest wait for the end of the rest, if there is something to wait for.
+func TestArrivalsRest(t *testing.T) {
+	t.Parallel()
+	quiet := arrivals{count: 3}
+	if quiet.rest(2) != nil {
+		t.Error("a rest where it is quiet")
+	}
+	a := arrivals{count: 3, resting: true}
+	if a.rest(3) != nil {
+		t.Error("a rest for who has seen everything")
+	}
+	over := a.rest(2)
+	if over == nil || woken(over) {
+		t.Fatal("no rest where others were woken just now")
+	}
+	a.rested()
+	if !woken(over) {
+		t.Error("not woken at the end of the rest")
 	}
 }

@@ -49,12 +49,23 @@ type cappedState struct {
 }
 
 // Arrivals returns a channel that is closed after the next insert into a capped collection, or when the collection is
-// dropped or renamed. Asked for before a snapshot is taken, it tells of everything that the snapshot does not have.
-func (c *Collection) Arrivals() <-chan struct{} {
+// dropped or renamed. Asked for before a snapshot is taken, it tells of everything that the snapshot does not have. count is for
+// Rest.
+func (c *Collection) Arrivals() (next <-chan struct{}, count uint64) {
 	if c.Oplog {
-		return c.shared.order.Arrival()
+		return c.shared.order.Arrival(), 0
 	}
 	return c.shared.capped.arrivals.wait()
+}
+
+// Rest is for a waiter that has come to the end of a snapshot for which Arrivals had told the count. Where inserts come so fast that
+// waking all waiters for each would leave little of the processor, it returns a channel that is closed in a moment, when
+// there is more at once; otherwise nil.
+func (c *Collection) Rest(count uint64) <-chan struct{} {
+	if c.Oplog {
+		return nil
+	}
+	return c.shared.capped.arrivals.rest(count)
 }
 
 // sequenceKey appends the key of the record of a capped collection with that sequence.

@@ -325,7 +325,7 @@ func TestCappedArrivals(t *testing.T) {
 			return false
 		}
 	}
-	arrivals := c.Arrivals()
+	arrivals, _ := c.Arrivals()
 	w, err := s.BeginWrite(c)
 	if err != nil {
 		t.Fatal(err)
@@ -345,7 +345,7 @@ func TestCappedArrivals(t *testing.T) {
 	}
 	// An insert that evicts leaves the number of records as it is.
 	for i := range 3 {
-		arrivals = c.Arrivals()
+		arrivals, _ = c.Arrivals()
 		if err := insert(s, c, bsonx.NewDoc("_id", 10+i)); err != nil {
 			t.Fatal(err)
 		}
@@ -353,7 +353,7 @@ func TestCappedArrivals(t *testing.T) {
 			t.Error("an insert with an eviction was not announced")
 		}
 	}
-	arrivals = c.Arrivals()
+	arrivals, _ = c.Arrivals()
 	if err := s.Rename(c, "db", "other", false); err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestCappedArrivals(t *testing.T) {
 		t.Error("a rename was not announced")
 	}
 	c = s.Lookup("db", "other")
-	arrivals = c.Arrivals()
+	arrivals, _ = c.Arrivals()
 	if err := s.Drop(c); err != nil {
 		t.Fatal(err)
 	}
