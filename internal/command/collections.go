@@ -56,11 +56,7 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	if c := p.service.Store.Lookup(db, name); isView(c) && !c.Collation.Same(p.collation) {
 		return nil, overridesView(c)
 	}
-	src, err := inner.open(ctx, db, name, stages, vars)
-	if err != nil {
-		return nil, err // and no nil *stageSource, which were a Source
-	}
-	return src, nil
+	return inner.open(ctx, db, name, stages, vars)
 }
 
 // Indexed implements pipeline.Collections.

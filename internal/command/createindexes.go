@@ -150,7 +150,7 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 			continue
 		}
 		if hasText && isText(s.key) {
-			return nil, mongoerr.New(mongoerr.IndexOptionsConflict, "only one text index per collection allowed")
+			return nil, cannotCreate("only one text index per collection allowed")
 		}
 		hasText = hasText || isText(s.key)
 		known = append(known, stored)

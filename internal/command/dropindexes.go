@@ -63,7 +63,7 @@ var errDropID = mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 func indexesToDrop(c *table.Collection, v bsonx.Value) (names []string, all bool, err error) {
 	switch v.Type {
 	case bsonx.TypeDocument:
-		name, err := indexByKey(c, v.Doc())
+		name, err := indexByKey(c, storedKey(v.Doc()))
 		return []string{name}, false, err
 	case bsonx.TypeArray:
 		for it := v.Doc().Iter(); it.Next(); {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -53,6 +54,8 @@ type indexSpec struct {
 	clustered bool
 	wildcard  bool
 	hashed    bool
+	// text are the options that a text index has beside others, with their defaults.
+	text bsonx.Doc
 	// collation is normalised; missing where the collection's default is meant.
 	collation bsonx.Value
 }
@@ -78,6 +81,11 @@ func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	}
 	if err := s.checkKey(); err != nil {
 		return nil, err
+	}
+	if isText(s.key) {
+		if err := s.completeText(); err != nil {
+			return nil, err
+		}
 	}
 	return s, s.checkOptions()
 }
@@ -400,9 +408,12 @@ func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 		case "expireAfterSeconds":
 			b.Int32(name, int32(saturatingInt64(v)))
 		default:
-			b.Value(name, v)
+			if s.text == nil || !slices.Contains(textOptions, name) {
+				b.Value(name, v)
+			}
 		}
 	}
+	b.Fields(s.text)
 	b.Value("collation", s.collationIn(fallback))
 	if s.raw.Lookup("2dsphereIndexVersion").IsMissing() && s.hasKind("2dsphere") {
 		b.Int32("2dsphereIndexVersion", 3)

@@ -92,10 +92,8 @@ func checkSortMeta(name string, v bsonx.Value) error {
 	}
 	missing := ""
 	switch kind := first.Value.Str(); kind {
-	case randVal:
-		return nil
-	case "textScore":
-		missing = "text score"
+	case randVal, textScore:
+		return nil // the planner knows whether there is a search
 	case "geoNearDistance":
 		missing = "$geoNear distance"
 	case "searchScore":
@@ -111,21 +109,28 @@ func checkSortMeta(name string, v bsonx.Value) error {
 // randVal is the metadata of $sample. Documents of a collection have none, so that it orders nothing.
 const randVal = "randVal"
 
+// textScore is the metadata of a text search.
+const textScore = "textScore"
+
 // orderOf returns a checked pattern without the keys that order nothing.
 func orderOf(pattern bsonx.Doc) bsonx.Doc {
 	for it := pattern.Iter(); it.Next(); {
-		if it.Value().Type == bsonx.TypeDocument {
+		if ordersNothing(it.Value()) {
 			return withoutMeta(pattern)
 		}
 	}
 	return pattern
 }
 
+func ordersNothing(v bsonx.Value) bool {
+	return v.Type == bsonx.TypeDocument && v.Doc().First().Value.Str() == randVal
+}
+
 func withoutMeta(pattern bsonx.Doc) bsonx.Doc {
 	var out bsonx.Builder
 	out.StartDoc()
 	for it := pattern.Iter(); it.Next(); {
-		if v := it.Value(); v.Type != bsonx.TypeDocument {
+		if v := it.Value(); !ordersNothing(v) {
 			out.Value(string(it.Key()), v)
 		}
 	}

@@ -36,6 +36,9 @@ type Row struct {
 	Bits []byte
 	// SortKey is the keystring that a SORT ordered the row by.
 	SortKey []byte
+	// Score is what a text search gave the row, where Scored is true.
+	Score  float64
+	Scored bool
 }
 
 // copyFrom makes r an owned copy of src in r's own buffers.
@@ -46,6 +49,7 @@ func (r *Row) copyFrom(src *Row) {
 	r.Key = appendOrNil(r.Key[:0], src.Key)
 	r.Bits = appendOrNil(r.Bits[:0], src.Bits)
 	r.SortKey = appendOrNil(r.SortKey[:0], src.SortKey)
+	r.Score, r.Scored = src.Score, src.Scored
 }
 
 // appendOrNil copies src behind dst and keeps nil apart from empty.
@@ -71,6 +75,7 @@ type Stats struct {
 
 	KeysExamined uint64
 	DocsExamined uint64
+	DocsRejected uint64
 	AlreadyDoc   uint64
 	Seeks        uint64
 	DupsTested   uint64

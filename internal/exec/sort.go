@@ -17,6 +17,10 @@ type Sort struct {
 	key    KeyFunc
 	limit  int
 	loaded bool
+	// Of a ranked input, how many rows were taken and the score of the last one within the limit.
+	ranked bool
+	taken  int
+	least  float64
 
 	buf   sortBuffer
 	spill *spill
@@ -39,6 +43,13 @@ func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
 	s.buf.limit = s.limit
 	return s
 }
+
+// Ranked tells that the input comes in descending order of its scores, and that those are the first part of the sort key. A
+// sort with a limit then need not read it to its end.
+func (s *Sort) Ranked() { s.ranked = true }
+
+// Scored makes the sort keep the scores of its rows.
+func (s *Sort) Scored() { s.buf.scored = true }
 
 // Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
 func (s *Sort) Keep(shape Projector) { s.buf.shape = shape }
@@ -65,6 +76,9 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 		return s.end()
 	}
 	s.row.SortKey, s.row.RecordKey, s.row.Doc = e.key(), e.recordKey(), e.doc()
+	if s.buf.scored {
+		s.row.RecordKey, s.row.Score, s.row.Scored = splitScore(s.row.RecordKey)
+	}
 	return s.emit(&s.row)
 }
 
@@ -74,7 +88,7 @@ func (s *Sort) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if row == nil {
+		if row == nil || s.isBehind(row) {
 			break
 		}
 		if err := s.add(row); err != nil {
@@ -93,6 +107,17 @@ func (s *Sort) load(ctx context.Context) error {
 	out, err := s.spill.merge()
 	s.out = out
 	return err
+}
+
+// isBehind reports whether neither a row of a ranked input nor any that follows can be among the first.
+func (s *Sort) isBehind(row *Row) bool {
+	if !s.ranked || s.limit == 0 {
+		return false
+	}
+	if s.taken++; s.taken == s.limit {
+		s.least = row.Score
+	}
+	return s.taken > s.limit && row.Score < s.least
 }
 
 func (s *Sort) add(row *Row) error {

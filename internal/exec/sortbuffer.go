@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"container/heap"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -58,6 +59,7 @@ const chunkSize = 256 << 10
 // sortBuffer collects entries in memory. With a limit it is a heap whose root is the last of the first limit rows.
 type sortBuffer struct {
 	limit   int
+	scored  bool      // the score of a row is kept behind its record key
 	shape   Projector // what is kept of a row's document; nil for all of it
 	entries []sortRef
 	bytes   int
@@ -89,7 +91,7 @@ func (b *sortBuffer) add(row *Row, key KeyFunc) error {
 		if len(b.entries) == cap(b.entries) {
 			b.entries = slices.Grow(b.entries, len(b.entries)+64) // append alone would copy them more often
 		}
-		b.entries = append(b.entries, b.fill(e, row, doc, b.alloc(len(k)+len(row.RecordKey)+len(doc))))
+		b.entries = append(b.entries, b.fill(e, row, doc, b.alloc(len(k)+len(row.RecordKey)+len(doc)+b.scoreLen())))
 		return nil
 	}
 	full := len(b.entries) == b.limit
@@ -123,11 +125,39 @@ func (b *sortBuffer) document(row *Row) (doc []byte, err error) {
 func (b *sortBuffer) fill(e *sortEntry, row *Row, doc, data []byte) sortRef {
 	data = append(data, b.scratch...)
 	data = append(data, row.RecordKey...)
+	if b.scored {
+		data = appendScore(data, row)
+	}
+	e.keyLen, e.recLen = len(b.scratch), len(data)-len(b.scratch)
 	data = append(data, doc...)
 	e.seq, e.data = b.seq, data
-	e.keyLen, e.recLen = len(b.scratch), len(row.RecordKey)
 	b.bytes += len(data) + entryOverhead
 	return sortRef{keyHead(b.scratch), e}
+}
+
+// scoreSize is how many bytes appendScore appends.
+const scoreSize = 9
+
+func (b *sortBuffer) scoreLen() int {
+	if b.scored {
+		return scoreSize
+	}
+	return 0
+}
+
+// appendScore appends the score of a row, and whether it has one.
+func appendScore(dst []byte, row *Row) []byte {
+	has := byte(0)
+	if row.Scored {
+		has = 1
+	}
+	return append(binary.LittleEndian.AppendUint64(dst, math.Float64bits(row.Score)), has)
+}
+
+// splitScore undoes appendScore.
+func splitScore(b []byte) (rest []byte, score float64, has bool) {
+	rest, tail := b[:len(b)-scoreSize], b[len(b)-scoreSize:]
+	return rest, math.Float64frombits(binary.LittleEndian.Uint64(tail)), tail[scoreSize-1] == 1
 }
 
 func (b *sortBuffer) alloc(n int) []byte {

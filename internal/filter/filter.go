@@ -50,6 +50,7 @@ type Filter struct {
 	opts     Options
 	spec     bsonx.Doc
 	stateful bool
+	text     bool
 	states   sync.Pool // of *state
 }
 
@@ -117,12 +118,17 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 	p := &parser{opts: opts, reg: operatorTable}
 	root, err := p.parseDoc(doc, levelTop, 0)
 	if err == nil {
+		err = p.checkTexts(root)
+	}
+	if err == nil {
 		err = p.constantFailure()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newFilter(root, doc, opts), nil
+	f := newFilter(root, doc, opts)
+	f.text = p.texts > 0
+	return f, nil
 }
 
 func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
@@ -179,6 +185,9 @@ func mayFail(n Node) bool {
 	})
 	return fails
 }
+
+// HasText reports whether there is a $text in the filter.
+func (f *Filter) HasText() bool { return f.text }
 
 // Spec returns the filter document that was parsed; it must not be changed.
 func (f *Filter) Spec() bsonx.Doc { return f.spec }

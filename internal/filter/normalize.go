@@ -19,7 +19,9 @@ func (f *Filter) Normalize() *Filter {
 	if root == f.Root {
 		return f
 	}
-	return newFilter(root, f.spec, f.opts)
+	out := newFilter(root, f.spec, f.opts)
+	out.text = f.text
+	return out
 }
 
 // usualChildren is how many children a node has at most in most filters: so many are looked at without an allocation.

@@ -32,6 +32,7 @@ type parser struct {
 	reg  *registry
 
 	failures expr.Failures // of $expr
+	texts    int           // how many $text there are
 }
 
 // field is an operator under a path: { path: { $op: value } }.

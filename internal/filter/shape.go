@@ -97,7 +97,7 @@ func DependsOn(n Node) (paths []string, whole bool) {
 			for _, path := range deps.Paths {
 				add(path)
 			}
-		case *Where, *JSONSchema:
+		case *Where, *JSONSchema, *Text:
 			whole = true
 		case Leaf:
 			add(n.FieldPath().String())

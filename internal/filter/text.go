@@ -1,12 +1,84 @@
 package filter
 
 import (
+	"sync/atomic"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// parseText answers as MongoDB does for a collection without a text index, which is every collection as long as text
-// indexes cannot be made.
+// Text is $text: a document has what a search asks for. Which strings of the document count, and in which language the search
+// is where it does not name one, the collection's text index says: the planner binds the node to it. An unbound node matches
+// nothing.
+type Text struct {
+	Search text.Search
+	// Language is empty where that of the index is meant.
+	Language string
+
+	bound atomic.Pointer[boundText]
+}
+
+// boundText is a search on the documents of an index.
+type boundText struct {
+	query    *text.Query
+	language *text.Language
+	spec     *text.Spec
+}
+
+// Bind makes the node one about the documents of an index, and returns the search. It fails where there is no such language.
+func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
+	if b := n.bound.Load(); b != nil && b.spec == s {
+		return b.query, nil
+	}
+	l := s.Language()
+	if n.Language != "" {
+		var ok bool
+		if l, ok = text.ParseLanguage(n.Language); !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "unsupported language: %q for text index version 3", n.Language)
+		}
+	}
+	b := &boundText{query: text.ParseQuery(n.Search, l), language: l, spec: s}
+	n.bound.Store(b)
+	return b.query, nil
+}
+
+// Kind returns KindText.
+func (*Text) Kind() Kind { return KindText }
+
+func (n *Text) matchDoc(doc bsonx.Doc, _ *state) bool {
+	b := n.bound.Load()
+	return b != nil && b.query.Match(b.spec, doc)
+}
+
+// matchElem is never reached: the parser refuses $text within $elemMatch.
+func (*Text) matchElem(bsonx.Value, *state) bool { return false }
+
+func (n *Text) serialize(b *bsonx.Builder) {
+	language := n.Language
+	if bound := n.bound.Load(); language == "" && bound != nil {
+		language = bound.language.Name()
+	}
+	b.StartDocField("$text")
+	b.String("$search", n.Search.Text)
+	b.String("$language", language)
+	b.Bool("$caseSensitive", n.Search.CaseSensitive)
+	b.Bool("$diacriticSensitive", n.Search.DiacriticSensitive)
+	b.End()
+}
+
+// TextOf returns the $text of a tree, or nil; there is but one.
+func TextOf(n Node) *Text {
+	var found *Text
+	WalkNodes(n, func(n Node) bool {
+		if t, ok := n.(*Text); ok {
+			found = t
+		}
+		return found == nil
+	})
+	return found
+}
+
 func parseText(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, error) {
 	if level == levelElem {
 		return nil, mongoerr.New(mongoerr.BadValue, "$text can only be applied to the top-level document")
@@ -17,12 +89,50 @@ func parseText(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	if v.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.BadValue, "$text expects an object")
 	}
-	switch search := v.Doc().Lookup("$search"); search.Type {
-	case bsonx.TypeString:
-	case bsonx.TypeMissing:
-		return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"$search\"")
-	default:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"$search\" had the wrong type. Expected string, found %s", search.Type)
+	n := &Text{}
+	known := 0
+	for _, f := range []struct {
+		name string
+		want bsonx.Type
+		set  func(bsonx.Value)
+	}{
+		{"$search", bsonx.TypeString, func(v bsonx.Value) { n.Search.Text = v.Str() }},
+		{"$language", bsonx.TypeString, func(v bsonx.Value) { n.Language = v.Str() }},
+		{"$caseSensitive", bsonx.TypeBool, func(v bsonx.Value) { n.Search.CaseSensitive = v.Bool() }},
+		{"$diacriticSensitive", bsonx.TypeBool, func(v bsonx.Value) { n.Search.DiacriticSensitive = v.Bool() }},
+	} {
+		option := v.Doc().Lookup(f.name)
+		switch {
+		case option.Type == f.want:
+			f.set(option)
+			known++
+		case !option.IsMissing():
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected %s, found %s", f.name, f.want, option.Type)
+		case f.name == "$search":
+			return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"$search\"")
+		}
 	}
-	return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+	if v.Doc().Len() > known {
+		return nil, mongoerr.New(mongoerr.BadValue, "extra fields in $text")
+	}
+	p.texts++
+	return n, nil
+}
+
+// checkTexts refuses what no index could answer.
+func (p *parser) checkTexts(root Node) error {
+	if p.texts > 1 {
+		return mongoerr.New(mongoerr.BadValue, "Too many text expressions")
+	}
+	if p.texts == 0 {
+		return nil
+	}
+	var err error
+	WalkNodes(root, func(n Node) bool {
+		if n.Kind() == KindNor && TextOf(n) != nil {
+			err = mongoerr.New(mongoerr.BadValue, "text expression not allowed in nor")
+		}
+		return err == nil
+	})
+	return err
 }

@@ -76,6 +76,7 @@ var compilers = [kinds]func(Spec) (Pattern, Generator, error){
 	Ordered:  compileOrdered,
 	Hashed:   compileHashed,
 	Wildcard: compileWildcard,
+	Text:     compileText,
 }
 
 // Compile returns the generator of an index and the fields that its keys consist of, each of them one value: those of the

@@ -30,6 +30,13 @@ func (a *access) tree() node {
 // whose branches all have one. need, where not nil, must have bounded the index: it keeps a branch of an $or from
 // being served by what stands outside of it.
 func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
+	own := c
+	if need != nil {
+		own = need
+	}
+	if out, done := cq.textAccess(out, c, own); done {
+		return out
+	}
 	for _, x := range cq.indexes {
 		if !cq.mayUse(x) || !x.isWildcard() && !c.bounds(x.fields[0]) || !cq.holds(x, c) {
 			continue

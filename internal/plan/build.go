@@ -60,6 +60,10 @@ func (b *builder) build(n node) exec.Node {
 		return exec.NewFastCount(b.env, b.records, n.skip, n.limit)
 	case *distinctScan:
 		return b.distinctScan(n)
+	case *textMatch:
+		return exec.NewTextMatch(b.env, b.build(n.in), n.search.spec, n.search.query)
+	case *textOr:
+		return b.textOr(n)
 	case *eof:
 		return exec.NewEOF(b.env)
 	default:
@@ -137,7 +141,14 @@ func (b *builder) distinctScan(n *distinctScan) exec.Node {
 }
 
 func (b *builder) sort(n *sortNode) *exec.Sort {
-	return exec.NewSort(b.env, b.build(n.in), exec.DocumentKey(sortPattern(n.pattern), b.q.Collation), n.limit)
+	s := exec.NewSort(b.env, b.build(n.in), sortKey(n.pattern, b.q.Collation), n.limit)
+	if sumsScores(n.in) {
+		s.Scored()
+	}
+	if isRanked(n.in) {
+		s.Ranked()
+	}
+	return s
 }
 
 func (b *builder) project(n *project) exec.Node {

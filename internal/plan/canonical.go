@@ -22,6 +22,7 @@ type canonical struct {
 	indexes []*indexInfo
 	purpose purpose
 	near    *filter.GeoNear // taken out of whole; nil: none
+	text    *textSearch     // nil: no $text
 
 	// The rest is what planning works in: one piece of memory for all.
 	whole conjunction // root
@@ -68,6 +69,9 @@ func (p *Planner) canonicalize(q *Query, pu purpose) (*canonical, error) {
 		return nil, err
 	}
 	cq.indexes = p.catalog.indexes(q.Coll)
+	if err := cq.readText(); err != nil {
+		return nil, err
+	}
 	h, err := parseHint(q.Hint, q.Coll, cq.indexes)
 	if q.Tailable && h.natural == 0 && (cq.root == nil || !hasNear(cq.root)) {
 		return cq, nil // there is but one plan: a hint of an index is not even looked up
@@ -109,6 +113,10 @@ func (cq *canonical) readSort() error {
 			dir, err := naturalDirection(v)
 			cq.natural = dir
 			return err
+		}
+		if isScore(v) {
+			cq.sort = append(cq.sort, sortField{scorePath, true})
+			continue
 		}
 		f, ok := v.AsFloat64()
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -36,6 +37,9 @@ func (c *choice) closeLosers() {
 // open plans a query and returns its execution.
 func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*Execution, error) {
 	if q.Coll == nil {
+		if pu == purposeFind && q.text() != nil {
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", q.Namespace())
+		}
 		return p.single(&canonical{q: q, purpose: pu}, newSolution(&eof{eofNoNamespace}), r, nil), nil
 	}
 	if id, ok := q.pointID(); ok {

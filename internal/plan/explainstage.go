@@ -119,13 +119,15 @@ func (w *stageWriter) properties(n node) {
 		b.Int32("indexVersion", 2)
 		b.String("direction", direction(n.scan.backward))
 		w.bounds(n.scan)
+	case *textMatch:
+		w.textMatch(n)
 	case *sortNode:
-		b.Doc("sortPattern", n.pattern)
+		b.Doc("sortPattern", shownPattern(n.pattern))
 		b.Int64("memLimit", exec.DefaultSortMemory)
 		if n.limit > 0 {
 			b.Int64("limitAmount", n.limit)
 		}
-		b.String("type", "simple")
+		b.String("type", sortType(n))
 	case *sortMerge:
 		b.Doc("sortPattern", n.pattern)
 	case *limit:
@@ -159,6 +161,10 @@ func (w *stageWriter) specifics(n node, s *exec.Stats) {
 		b.Int32("dupsDropped", int32(s.DupsDropped))
 	case *distinctScan:
 		b.Int32("keysExamined", int32(s.KeysExamined))
+	case *textMatch:
+		b.Int32("docsRejected", int32(s.DocsRejected))
+	case *textOr:
+		b.Int32("docsExamined", int32(s.DocsExamined))
 	case *or, *sortMerge:
 		b.Int32("dupsTested", int32(s.DupsTested))
 		b.Int32("dupsDropped", int32(s.DupsDropped))
@@ -183,15 +189,14 @@ func (w *stageWriter) inputs(n node, run exec.Node) {
 	if c, ok := n.(*countScan); ok && run == nil {
 		w.countScan(c)
 	}
-	switch n.(type) {
-	case *or, *sortMerge:
-		w.b.StartArrayField("inputStages")
-		for i := 0; n.input(i) != nil; i++ {
-			w.b.StartDocElem()
-			w.node(n.input(i), input(run, i))
-			w.b.End()
+	switch n := n.(type) {
+	case *textOr:
+		if len(n.in) > 1 {
+			w.union(n, run)
+			return
 		}
-		w.b.End()
+	case *or, *sortMerge:
+		w.union(n, run)
 		return
 	default: // the others need nothing here
 	}
@@ -200,6 +205,45 @@ func (w *stageWriter) inputs(n node, run exec.Node) {
 		w.node(in, input(run, 0))
 		w.b.End()
 	}
+}
+
+// union writes the inputs of a stage that has several.
+func (w *stageWriter) union(n node, run exec.Node) {
+	w.b.StartArrayField("inputStages")
+	for i := 0; n.input(i) != nil; i++ {
+		w.b.StartDocElem()
+		w.node(n.input(i), input(run, i))
+		w.b.End()
+	}
+	w.b.End()
+}
+
+// textMatch writes what a search asks for.
+func (w *stageWriter) textMatch(n *textMatch) {
+	b, q := w.b, n.search.query
+	b.Doc("indexPrefix", n.prefix)
+	b.String("indexName", n.search.index.name)
+	b.StartDocField("parsedTextQuery")
+	for _, list := range []struct {
+		name  string
+		words []string
+	}{{"terms", q.Terms}, {"negatedTerms", q.Negated}, {"phrases", q.Phrases}, {"negatedPhrases", q.NegatedPhrases}} {
+		b.StartArrayField(list.name)
+		for _, word := range list.words {
+			b.Elem(bsonx.String(word))
+		}
+		b.End()
+	}
+	b.End()
+	b.Int32("textIndexVersion", 3)
+}
+
+// sortType tells sorts whose rows carry metadata.
+func sortType(n *sortNode) string {
+	if sumsScores(n) {
+		return "default"
+	}
+	return "simple"
 }
 
 // express writes the stage that stands for the whole plan below it.
@@ -288,7 +332,7 @@ func (w *stageWriter) indexFlags(x *indexInfo) {
 func (w *stageWriter) bounds(n *indexScan) {
 	b := w.b
 	b.StartDocField("indexBounds")
-	if n.min == nil && n.max == nil {
+	if n.min == nil && n.max == nil && n.index.kind != index.Text {
 		for i, f := range n.index.fields {
 			b.StartArrayField(f.Path)
 			for _, s := range n.bounds[i].strings(f.Desc != n.backward, n.index.collation != nil && f.Kind == index.Ordered) {

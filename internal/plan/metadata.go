@@ -5,31 +5,42 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// CheckMeta refuses a projection of sort keys where there is no sort.
+// CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or a sort by them where there is no text
+// search.
 func (q *Query) CheckMeta() error {
-	if q.Projection == nil || !q.Sort.IsEmpty() || !slices.Contains(q.Projection.MetaKinds(), "sortKey") {
+	if hasScore(q.Sort) && q.text() == nil {
+		return errNoScore
+	}
+	if q.Projection == nil || len(q.Projection.MetaKinds()) == 0 {
+		return nil
+	}
+	if slices.Contains(q.Projection.MetaKinds(), metaTextScore) && q.text() == nil {
+		return errNoScore
+	}
+	if !q.Sort.IsEmpty() || !slices.Contains(q.Projection.MetaKinds(), "sortKey") {
 		return nil
 	}
 	return mongoerr.New(mongoerr.BadValue, "cannot use sortKey $meta projection without a sort")
 }
+
+var errNoScore = mongoerr.New(40218, "query requires text score metadata, but it is not available")
 
 // metaReader finds the metadata of a row that a projection asks for.
 type metaReader struct {
 	query   *Query
 	kinds   []string
 	fields  exec.EntryFields
-	sortKey *index.SortKeyGen
+	sortKey []scorePart
 }
 
 func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 	r := &metaReader{query: q, kinds: p.MetaKinds()}
-	if pattern := sortPattern(q.Sort); len(pattern) > 0 && pattern[0].Path != "$natural" {
-		r.sortKey = index.NewSortKeyGen(pattern, q.Collation)
+	if !q.Sort.IsEmpty() && string(q.Sort.First().Key) != "$natural" {
+		r.sortKey = scoreSortOf(q.Sort, q.Collation)
 	}
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		meta := new(projection.Meta)
@@ -45,11 +56,13 @@ func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
 		switch {
 		case kind == "recordId":
 			meta.RecordID, err = recordIDOf(r.query.Coll, row)
+		case kind == metaTextScore && row.Scored:
+			meta.TextScore = bsonx.Double(row.Score)
 		case kind == "indexKey" && row.Key != nil:
 			meta.IndexKey, err = r.indexKey(row)
 		case kind == "sortKey" && r.sortKey != nil:
 			var values []bsonx.Value
-			values, err = r.sortKey.Values(row.Doc)
+			values, err = sortValues(r.sortKey, row)
 			meta.SortKey = bsonx.ValueOf(values)
 		}
 		if err != nil {

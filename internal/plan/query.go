@@ -39,6 +39,9 @@ type Query struct {
 	// Min and Max bound a hinted index scan, [Min, Max).
 	Min, Max bsonx.Doc
 
+	// Scores says that the scores of a text search are wanted, even where neither Sort nor Projection names them.
+	Scores bool
+
 	ReturnKey    bool
 	ShowRecordID bool
 	// Tailable keeps the scan of a capped collection open at its end.

@@ -22,6 +22,18 @@ type solution struct {
 
 // solutions enumerates the candidate plans of a query, at least one, in the order in which ties are settled.
 func (cq *canonical) solutions() ([]*solution, error) {
+	if cq.text == nil {
+		return cq.enumerate()
+	}
+	accesses := cq.accesses(nil, &cq.whole, nil)
+	if len(accesses) == 0 {
+		return nil, cq.checkTextPlanned()
+	}
+	return []*solution{cq.above(accesses[0].node, accesses[0].residual, false)}, nil
+}
+
+// enumerate is solutions without a $text.
+func (cq *canonical) enumerate() ([]*solution, error) {
 	if cq.root != nil && alwaysFalse(cq.root) {
 		return []*solution{newSolution(&eof{eofAlwaysFalse})}, nil
 	}
@@ -183,7 +195,13 @@ func (cq *canonical) above(n node, residual []filter.Node, ordered bool) *soluti
 		}
 	}
 	f := n
-	if _, ok := n.(*collScan); !ok {
+	switch n.(type) {
+	case *collScan:
+	case *textMatch:
+		if len(residual) > 0 {
+			f = &fetch{in: n, filter: allOf(residual)}
+		}
+	default:
 		f = &fetch{in: n, filter: allOf(residual)}
 	}
 	if ordered {
@@ -200,6 +218,7 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	if len(sort) == 0 {
 		return cq.finish(n)
 	}
+	cq.rank(n)
 	s := &sortNode{in: n, pattern: cq.q.Sort}
 	if cq.q.Limit > 0 && cq.purpose != purposeCount {
 		s.limit = cq.q.Limit + cq.q.Skip

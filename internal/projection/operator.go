@@ -17,7 +17,7 @@ func Operators() []OperatorInfo {
 	return []OperatorInfo{
 		{Name: "$", Family: "projection", Note: "positional"},
 		{Name: "$elemMatch", Family: "projection"},
-		{Name: "$meta", Family: "projection", Note: "textScore and the geo metadata need their indexes"},
+		{Name: "$meta", Family: "projection", Note: "the geo metadata need their indexes"},
 		{Name: "$slice", Family: "projection"},
 	}
 }

@@ -156,6 +156,12 @@ func (ix *Index) WithPattern(p index.Pattern) *Index {
 	return &out
 }
 
+// Kind returns the kind of the index.
+func (ix *Index) Kind() index.Kind { return index.KindOf(ix.Key) }
+
+// Generator returns what generates the keys of the index; nil with Pattern.
+func (ix *Index) Generator() index.Generator { return ix.keygen }
+
 // Prefix returns the key prefix of the index's entries.
 func (ix *Index) Prefix() []byte { return prefix(indexSpace, ix.ID) }
 

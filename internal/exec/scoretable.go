@@ -1,0 +1,122 @@
+package exec
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// scoreTable adds up numbers by record keys: a hash table whose keys stand one behind the other in one piece of memory.
+type scoreTable struct {
+	entries []scoreEntry
+	keys    []byte
+	slots   []int32 // positions in entries plus one; 0 is free
+	seed    maphash.Seed
+}
+
+// scoreEntry is a record and its score.
+type scoreEntry struct {
+	score  float64
+	keyAt  int
+	keyLen int
+}
+
+// scoreOverhead is what an entry takes beside its key: itself, and its slots.
+const scoreOverhead = 24 + 8
+
+// leastSlots is how many slots a table begins with.
+const leastSlots = 256
+
+func (t *scoreTable) key(e *scoreEntry) []byte {
+	end := e.keyAt + e.keyLen
+	return t.keys[e.keyAt:end:end]
+}
+
+func (t *scoreTable) size() int { return len(t.keys) + len(t.entries)*scoreOverhead }
+
+// add adds a number to a record's.
+func (t *scoreTable) add(key []byte, score float64) {
+	if 2*len(t.entries) >= len(t.slots) {
+		t.grow()
+	}
+	mask := uint64(len(t.slots) - 1)
+	for i := maphash.Bytes(t.seed, key) & mask; ; i = (i + 1) & mask {
+		at := t.slots[i]
+		if at == 0 {
+			t.entries = append(t.entries, scoreEntry{score, len(t.keys), len(key)})
+			t.keys = append(t.keys, key...)
+			t.slots[i] = int32(len(t.entries))
+			return
+		}
+		if e := &t.entries[at-1]; bytes.Equal(t.key(e), key) {
+			e.score += score
+			return
+		}
+	}
+}
+
+// grow doubles the slots.
+func (t *scoreTable) grow() {
+	if t.slots == nil {
+		t.seed = maphash.MakeSeed()
+	}
+	t.slots = make([]int32, max(leastSlots, 2*len(t.slots)))
+	mask := uint64(len(t.slots) - 1)
+	for at := range t.entries {
+		i := maphash.Bytes(t.seed, t.key(&t.entries[at])) & mask
+		for t.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = int32(at + 1)
+	}
+}
+
+// ranking is a heap of a table's entries with the highest score on top; of equal ones the first that was added.
+type ranking struct {
+	entries []scoreEntry
+	order   []int32
+}
+
+func newRanking(t *scoreTable) ranking {
+	r := ranking{entries: t.entries, order: make([]int32, len(t.entries))}
+	for i := range r.order {
+		r.order[i] = int32(i)
+	}
+	for i := len(r.order)/2 - 1; i >= 0; i-- {
+		r.down(i)
+	}
+	return r
+}
+
+func (r *ranking) before(a, b int32) bool {
+	if sa, sb := r.entries[a].score, r.entries[b].score; sa != sb {
+		return sa > sb
+	}
+	return a < b
+}
+
+// pop takes the top off; the ranking is not empty.
+func (r *ranking) pop() int32 {
+	top, last := r.order[0], len(r.order)-1
+	r.order[0] = r.order[last]
+	r.order = r.order[:last]
+	r.down(0)
+	return top
+}
+
+// down moves an entry to where it belongs below.
+func (r *ranking) down(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(r.order) {
+			return
+		}
+		if child+1 < len(r.order) && r.before(r.order[child+1], r.order[child]) {
+			child++
+		}
+		if !r.before(r.order[child], r.order[i]) {
+			return
+		}
+		r.order[i], r.order[child] = r.order[child], r.order[i]
+		i = child
+	}
+}

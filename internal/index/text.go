@@ -1,0 +1,160 @@
+package index
+
+import (
+	"crypto/md5" //nolint:gosec // no secret: it shortens long words as MongoDB does
+	"encoding/hex"
+	"strings"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/text"
+)
+
+// The fields of a text index that stand between those before and those behind the text.
+const (
+	TextField  = "_fts"
+	ScoreField = "_ftsx"
+)
+
+// codeTextInArray is CannotBuildIndexKeys.
+const codeTextInArray = mongoerr.Code(201)
+
+// Terms of more bytes are kept as their beginning and a hash.
+const (
+	maxTerm    = 256
+	termPrefix = 224
+)
+
+// TextGen generates the keys of text indexes: one for each term of a document, of
+//
+//	fields before, term, score, fields behind
+//
+// so that the entries of a term, read backward, have the best documents first.
+type TextGen struct {
+	spec    *text.Spec
+	before  []extraField
+	after   []extraField
+	scorers sync.Pool // of *text.Scorer
+}
+
+// extraField is a field beside the text.
+type extraField struct {
+	path  string
+	parts []string
+	desc  bool
+}
+
+func compileText(s Spec) (Pattern, Generator, error) {
+	spec, err := text.NewSpec(s.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := &TextGen{spec: spec, before: extraFields(spec.Before), after: extraFields(spec.After)}
+	g.scorers.New = func() any { return new(text.Scorer) }
+	// All fields are of the kind: a document without words has no entries, so that none of them can stand for a path.
+	var p Pattern
+	for _, f := range g.before {
+		p = append(p, Field{Path: f.path, Desc: f.desc, Kind: Text})
+	}
+	p = append(p, Field{Path: TextField, Kind: Text}, Field{Path: ScoreField, Kind: Text})
+	for _, f := range g.after {
+		p = append(p, Field{Path: f.path, Desc: f.desc, Kind: Text})
+	}
+	return p, g, nil
+}
+
+func extraFields(of []bsonx.Elem) []extraField {
+	var out []extraField
+	for _, e := range of {
+		path := string(e.Key)
+		direction, _ := e.Value.AsFloat64()
+		out = append(out, extraField{path, strings.Split(path, "."), direction < 0})
+	}
+	return out
+}
+
+// Spec returns what the index is over.
+func (g *TextGen) Spec() *text.Spec { return g.spec }
+
+// Generate implements Generator.
+func (g *TextGen) Generate(doc bsonx.Doc, out *Keys) error {
+	if n := len(g.before) + len(g.after) + 2; len(out.multikey) != n {
+		out.multikey = make(MultikeyPaths, n)
+	}
+	before, err := values(nil, g.before, doc)
+	if err != nil {
+		return err
+	}
+	after, err := values(nil, g.after, doc)
+	if err != nil {
+		return err
+	}
+	sc := g.scorers.Get().(*text.Scorer)
+	defer g.scorers.Put(sc)
+	if err := sc.Score(g.spec, doc); err != nil {
+		return err
+	}
+	for i := range sc.Len() {
+		term, score := sc.Term(i)
+		start := out.begin()
+		for k, v := range before {
+			out.append(v, g.before[k].desc)
+		}
+		out.append(bsonx.String(TermKey(term)), false)
+		out.append(bsonx.Double(score), false)
+		for k, v := range after {
+			out.append(v, g.after[k].desc)
+		}
+		out.finish(start)
+	}
+	if sc.Len() > 1 {
+		out.multikey[len(g.before)] = 1
+	}
+	out.sortUnique()
+	return nil
+}
+
+// values appends the values of the fields beside the text. An array on the way to one is an error.
+func values(dst []bsonx.Value, fields []extraField, doc bsonx.Doc) ([]bsonx.Value, error) {
+	for i := range fields {
+		v, ok := fields[i].value(doc)
+		if !ok {
+			return nil, mongoerr.New(codeTextInArray, "Field '%s' of text index contains an array in document: %s",
+				fields[i].path, bsonx.FormatShell(bsonx.Document(doc)))
+		}
+		dst = append(dst, v)
+	}
+	return dst, nil
+}
+
+// value returns the value at the field's path, null where there is none; false where an array is on the way, but for one of
+// which the path names an element.
+func (f *extraField) value(doc bsonx.Doc) (v bsonx.Value, ok bool) {
+	v = bsonx.Document(doc)
+	for _, part := range f.parts {
+		switch v.Type {
+		case bsonx.TypeDocument:
+		case bsonx.TypeArray:
+			if _, isIndex := bsonx.ArrayIndex(part); !isIndex {
+				return bsonx.Null, false
+			}
+		default:
+			return bsonx.Null, true
+		}
+		v = v.Doc().Lookup(part)
+	}
+	if v.IsMissing() {
+		return bsonx.Null, true
+	}
+	return v, v.Type != bsonx.TypeArray
+}
+
+// TermKey returns what stands in a key for a term.
+func TermKey(term string) string {
+	if len(term) <= maxTerm {
+		return term
+	}
+	sum := md5.Sum([]byte(term)) //nolint:gosec // see the import
+	return term[:termPrefix] + hex.EncodeToString(sum[:])
+}

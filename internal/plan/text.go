@@ -1,0 +1,291 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/text"
+)
+
+type (
+	// textMatch passes what a search asks for beyond one of its terms.
+	textMatch struct {
+		in     node
+		search *textSearch
+		prefix bsonx.Doc
+	}
+	// textOr adds up the scores of a search's terms: each input scans the entries of one.
+	textOr struct {
+		in      []node
+		search  *textSearch
+		scoreAt []int
+		// ranked is true where the sort above wants the highest scores first.
+		ranked bool
+	}
+)
+
+func (*textMatch) stage() string      { return "TEXT_MATCH" }
+func (*textOr) stage() string         { return "TEXT_OR" }
+func (n *textMatch) input(i int) node { return sole(n.in, i) }
+func (n *textOr) input(i int) node    { return nth(n.in, i) }
+
+// textSearch is the $text of a query with the index that answers it, which is the collection's only one of its kind.
+type textSearch struct {
+	node  *filter.Text
+	query *text.Query
+	spec  *text.Spec
+	index *indexInfo
+	// scored is true where somebody wants the scores.
+	scored bool
+	// refused is set where the index lacks an equality, or does not have every document.
+	refused bool
+}
+
+// readText finds the $text of a query, and binds it to the collection's text index.
+func (cq *canonical) readText() error {
+	n := cq.q.text()
+	if n == nil {
+		if slices.ContainsFunc(cq.sort, func(s sortField) bool { return s.path == scorePath }) {
+			return errNoScore
+		}
+		return nil
+	}
+	ix := textIndex(cq.q.Coll)
+	if ix == nil {
+		return errNoTextIndex
+	}
+	if err := cq.checkText(); err != nil {
+		return err
+	}
+	spec := ix.Generator().(*index.TextGen).Spec()
+	query, err := n.Bind(spec)
+	if err != nil {
+		return err
+	}
+	if ix.Hidden {
+		return cannotPlan("need exactly one text index for $text query")
+	}
+	cq.text = &textSearch{node: n, query: query, spec: spec, scored: cq.wantsScores()}
+	for _, x := range cq.indexes {
+		if x.ix == ix {
+			cq.text.index = x
+		}
+	}
+	return nil
+}
+
+var errNoTextIndex = mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+
+// text returns the query's $text, or nil.
+func (q *Query) text() *filter.Text {
+	if q.Filter == nil || !q.Filter.HasText() {
+		return nil
+	}
+	return filter.TextOf(q.Filter.Root)
+}
+
+func textIndex(c *table.Collection) *table.Index {
+	for _, ix := range c.Indexes {
+		if ix.Ready && ix.Kind() == index.Text {
+			return ix
+		}
+	}
+	return nil
+}
+
+// checkText refuses what MongoDB does not have beside $text.
+func (cq *canonical) checkText() error {
+	refuse := func(what string) error { return mongoerr.New(mongoerr.BadValue, "%s", what) }
+	switch {
+	case cq.natural != 0:
+		return refuse("text expression not allowed with $natural sort order")
+	case cq.hintsAnything():
+		return refuse("text and hint not allowed in same query")
+	case hasNear(cq.root):
+		return refuse("text and geoNear not allowed in same query")
+	case cq.q.Tailable:
+		return refuse("text and tailable cursor not allowed in same query")
+	}
+	return nil
+}
+
+func (cq *canonical) hintsAnything() bool {
+	h := cq.q.Hint
+	return h.Type == bsonx.TypeString || h.Type == bsonx.TypeDocument && !h.Doc().IsEmpty()
+}
+
+// wantsScores reports whether the scores of a search are sorted by, or shown.
+func (cq *canonical) wantsScores() bool {
+	for _, s := range cq.sort {
+		if s.path == scorePath {
+			return true
+		}
+	}
+	p := cq.q.Projection
+	return cq.q.Scores || p != nil && slices.Contains(p.MetaKinds(), metaTextScore)
+}
+
+// cannotPlan is the error of a query that no plan can answer.
+func cannotPlan(why string) error {
+	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: %s", why)
+}
+
+// checkTextPlanned explains why there is no plan for a search.
+func (cq *canonical) checkTextPlanned() error {
+	for _, o := range cq.whole.ors {
+		if filter.TextOf(o) != nil && filter.TextOf(o) == cq.text.node && !cq.text.refused {
+			return cannotPlan("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
+		}
+	}
+	return cannotPlan("failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)")
+}
+
+// textAccess appends the only way to a conjunction with a $text, by the text index; done is false where there is no $text in it.
+// own are the predicates of the conjunction that $text stands in itself.
+func (cq *canonical) textAccess(out []access, c, own *conjunction) (_ []access, done bool) {
+	if cq.text == nil {
+		return out, false
+	}
+	at := slices.Index(c.conjuncts, filter.Node(cq.text.node))
+	if at < 0 {
+		for _, o := range c.ors {
+			if filter.TextOf(o) == nil {
+				continue
+			}
+			if a, ok := cq.orAccess(o, c); ok {
+				out = append(out, a)
+			}
+			return out, true
+		}
+		return out, false
+	}
+	prefix, settled, ok := cq.text.prefix(own, cq)
+	if !ok || !cq.holds(cq.text.index, c) {
+		cq.text.refused = true
+		return out, true
+	}
+	a := access{node: cq.text.tree(prefix), score: 1 << 10}
+	for _, n := range c.conjuncts {
+		if n != filter.Node(cq.text.node) && !slices.Contains(settled, n) {
+			a.residual = append(a.residual, n)
+		}
+	}
+	return append(out, a), true
+}
+
+// prefix returns the values of the fields before the text, which must be fixed by equalities; settled are those of which the
+// index leaves nothing to check.
+func (s *textSearch) prefix(c *conjunction, cq *canonical) (prefix []bsonx.Elem, settled []filter.Node, ok bool) {
+	for f, e := range s.spec.Before {
+		found := false
+		for i := range c.predicates {
+			p := &c.predicates[i]
+			eq, isCompare := p.node.(*filter.Compare)
+			if p.path != string(e.Key) || !isCompare || eq.Op != filter.Eq || len(p.elems) > 0 {
+				continue
+			}
+			b := p.boundsOn(s.index, f, cq.q.Collation)
+			if !b.ok {
+				continue
+			}
+			found = true
+			prefix = append(prefix, bsonx.Elem{Key: e.Key, Value: eq.Value})
+			if b.tight == exact {
+				settled = append(settled, p.conjunct)
+			}
+			break
+		}
+		if !found {
+			return nil, nil, false
+		}
+	}
+	return prefix, settled, true
+}
+
+// tree makes the plan of a search with the given fields before the text.
+func (s *textSearch) tree(prefix []bsonx.Elem) node {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, e := range prefix {
+		b.ValueBytes(e.Key, e.Value)
+	}
+	b.End()
+	or := &textOr{search: s}
+	for _, term := range s.query.Bounds {
+		scan := s.index.scan()
+		scan.backward, scan.dedup = true, false
+		size := 0
+		for f, e := range prefix {
+			scan.bounds[f] = intervals{point(e.Value)}
+			size += len(keystring.Append(nil, e.Value, s.index.fields[f].Desc))
+		}
+		key := bsonx.String(index.TermKey(term))
+		scan.bounds[len(prefix)] = intervals{point(key)}
+		or.in = append(or.in, scan)
+		or.scoreAt = append(or.scoreAt, size+len(keystring.Append(nil, key, false)))
+	}
+	return &textMatch{in: or.orFetch(), search: s, prefix: b.Bytes()}
+}
+
+// orFetch is the union itself where the scores are wanted, else one that does not add them up.
+func (n *textOr) orFetch() node {
+	switch {
+	case len(n.in) == 0:
+		return &fetch{in: &eof{eofAlwaysFalse}}
+	case n.search.scored:
+		return n
+	case len(n.in) == 1:
+		return &fetch{in: n.in[0]}
+	default:
+		return &fetch{in: &or{in: n.in}}
+	}
+}
+
+// rank makes the search below a sort give its best rows first, where the sort begins with the score.
+func (cq *canonical) rank(n node) {
+	if cq.text == nil || len(cq.sort) == 0 || cq.sort[0].path != scorePath {
+		return
+	}
+	for {
+		switch in := n.(type) {
+		case *fetch:
+			n = in.in
+		case *textMatch:
+			n = in.in
+		case *textOr:
+			in.ranked = true
+			return
+		default:
+			return
+		}
+	}
+}
+
+// isRanked reports whether the rows below a sort come in the order of their scores.
+func isRanked(n node) bool {
+	for {
+		switch in := n.(type) {
+		case *fetch:
+			n = in.in
+		case *textMatch:
+			n = in.in
+		case *textOr:
+			return in.ranked
+		default:
+			return false
+		}
+	}
+}
+
+// sumsScores reports whether rows below a node have scores.
+func sumsScores(n node) bool { return has[*textOr](n) }
+
+func (b *builder) textOr(n *textOr) exec.Node {
+	return exec.NewTextOr(b.env, b.buildAll(n.in), exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Ranked: n.ranked})
+}
