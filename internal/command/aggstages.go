@@ -196,7 +196,8 @@ func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}")
 	}
 	var docs []bsonx.Doc
-	for doc := range r.service.OperationDocs(arg.Lookup("idleConnections").Truthy()) {
+	sessions := arg.Lookup("idleSessions")
+	for doc := range r.service.operationDocs(arg.Lookup("idleConnections").Truthy(), sessions.IsMissing() || sessions.Truthy()) {
 		docs = append(docs, doc)
 	}
 	if arg.Lookup("idleCursors").Truthy() {

@@ -32,7 +32,7 @@ func runCurrentOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	reply.StartArrayField("inprog")
-	for doc := range s.OperationDocs(req.Body.Lookup("$all").Truthy()) {
+	for doc := range s.operationDocs(req.Body.Lookup("$all").Truthy(), true) {
 		ok, err := match(doc)
 		if err != nil {
 			return err
@@ -72,11 +72,12 @@ func (s *Service) currentOpFilter(req *Request) (OpFilter, error) {
 	return f.Match, nil
 }
 
-// OperationDocs yields the documents of currentOp; with idle, those of connections without an operation too.
-func (s *Service) OperationDocs(idle bool) func(yield func(bsonx.Doc) bool) {
+// operationDocs yields the documents of currentOp; with connections those of connections without an operation too, with sessions
+// those of sessions with a transaction that no operation works on.
+func (s *Service) operationDocs(connections, sessions bool) func(yield func(bsonx.Doc) bool) {
 	return func(yield func(bsonx.Doc) bool) {
 		transactions := s.openTransactions()
-		for _, op := range s.Ops.Snapshots(idle) {
+		for _, op := range s.Ops.Snapshots(connections) {
 			t, ok := transactions[op.SessionID]
 			if !ok || !t.Active || !op.Active {
 				if !yield(s.operationDoc(&op, nil)) {
@@ -90,14 +91,13 @@ func (s *Service) OperationDocs(idle bool) func(yield func(bsonx.Doc) bool) {
 		}
 		now := s.Clock.Now()
 		for _, t := range transactions {
-			if !t.Active && !yield(s.idleSessionDoc(&t, now)) {
+			if sessions && !t.Active && !yield(s.idleSessionDoc(&t, now)) {
 				return
 			}
 		}
 	}
 }
 
-// operationDoc returns the document of an operation, and of the transaction that it works on, nil for none.
 // idleCursorDocs are the documents of $currentOp for cursors that wait for their next getMore.
 func (s *Service) idleCursorDocs() []bsonx.Doc {
 	var out []bsonx.Doc
@@ -132,6 +132,7 @@ func (s *Service) idleCursorDocs() []bsonx.Doc {
 	return out
 }
 
+// operationDoc returns the document of an operation, and of the transaction that it works on, nil for none.
 func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -59,6 +59,7 @@ func builtinSections(s *Service) []StatusSection {
 		{"metrics", s.statusMetrics},
 		{"network", s.statusNetwork},
 		{"opcounters", s.statusOpcounters},
+		{"oplog", s.statusOplog},
 		{"storage", s.statusStorage},
 		{"storageEngine", s.statusEngine},
 		{"transactions", s.statusTransactions},
@@ -167,6 +168,24 @@ func (s *Service) statusOpcounters(b *bsonx.Builder) {
 	} {
 		b.Int64(name, s.stats.opcounters[c].Load())
 	}
+}
+
+// statusOplog tells how far the log of changes goes back, how large it is and may be.
+func (s *Service) statusOplog(b *bsonx.Builder) {
+	if s.Store == nil || s.Store.Oplog() == nil {
+		return
+	}
+	if oldest, _, err := s.Store.OldestEntry(); err == nil {
+		b.Value("earliestOptime", timestamp(oldest))
+	}
+	b.Value("latestOptime", timestamp(s.order.Visible()))
+	size, retention := s.Store.OplogLimits()
+	if n, err := s.Store.Count(s.Store.Oplog()); err == nil {
+		b.Int64("entries", n.Count)
+		b.Int64("bytes", n.Bytes)
+	}
+	b.Int64("maximumBytes", size)
+	b.Double("minRetentionHours", retention.Hours())
 }
 
 func runConnPoolStats(_ context.Context, _ *Request, reply *bsonx.Builder) error {

@@ -132,3 +132,54 @@ func TestKilledStatementEndsTransaction(t *testing.T) {
 		t.Errorf("n is %d, want 0", n)
 	}
 }
+
+// TestKillOpEndsTransaction: currentOp shows the transaction of a statement, and killOp of the statement ends it.
+func TestKillOpEndsTransaction(t *testing.T) {
+	t.Parallel()
+	c, ctx, session := openTransaction(t)
+	admin := c.Database().Client().Database("admin")
+	type operation struct {
+		Type        string
+		OpID        int64
+		Transaction struct {
+			Parameters       struct{ TxnNumber int64 }
+			TimeOpenMicros   int64
+			TimeActiveMicros int64
+		}
+	}
+	list := func(options, match bson.D) (found []operation) {
+		cursor, err := admin.Aggregate(t.Context(), bson.A{bson.D{{Key: "$currentOp", Value: options}}, bson.D{{Key: "$match", Value: match}}})
+		if err == nil {
+			err = cursor.All(t.Context(), &found)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	idle := bson.D{{Key: "type", Value: "idleSession"}}
+	if got := list(bson.D{}, idle); len(got) != 1 || got[0].Transaction.Parameters.TxnNumber == 0 || got[0].Transaction.TimeOpenMicros == 0 {
+		t.Errorf("idle sessions: %+v", got)
+	}
+	if got := list(bson.D{{Key: "idleSessions", Value: false}}, idle); len(got) != 0 {
+		t.Errorf("idle sessions that nobody wants: %+v", got)
+	}
+	find := begin(func() error {
+		endless := bson.D{{Key: "$where", Value: "function() { for (;;) {} }"}}
+		return c.Database().RunCommand(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: endless}}).Err()
+	})
+	active := list(bson.D{}, bson.D{{Key: "command.find", Value: "c"}})
+	if len(active) != 1 || active[0].Type != "op" || active[0].Transaction.Parameters.TxnNumber == 0 || active[0].Transaction.TimeActiveMicros == 0 {
+		t.Fatalf("the statement: %+v", active)
+	}
+	if err := admin.RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: active[0].OpID}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	var refused mongo.CommandError
+	if err := <-find; !errors.As(err, &refused) || refused.Code != 11601 {
+		t.Errorf("find answers %v", err)
+	}
+	if err := session.CommitTransaction(ctx); !errors.As(err, &refused) || refused.Code != 251 {
+		t.Errorf("the commit answers %v", err)
+	}
+}

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -224,5 +227,66 @@ func TestBuildOfADroppedCollection(t *testing.T) {
 	}
 	if _, err := s.BeginWrite(c); !errors.Is(err, table.ErrDropped) {
 		t.Errorf("writing to a dropped collection: %v", err)
+	}
+}
+
+// during is a compiler whose partial indexes call a function, once, with the first document that they are asked about.
+type during struct {
+	compiler
+	call func()
+}
+
+func (d *during) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) { return d, nil }
+
+func (d *during) Match(bsonx.Doc) (bool, error) {
+	if call := d.call; call != nil {
+		d.call = nil
+		call()
+	}
+	return true, nil
+}
+
+// TestTransactionsBesideABuild writes in transactions that begin before and within the build of an index.
+func TestTransactionsBesideABuild(t *testing.T) {
+	hook := &during{}
+	s, err := table.Open(mem.New(), hook, slog.New(slog.DiscardHandler))
+	noError(t, err)
+	defer s.Close()
+	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	noError(t, err)
+	noError(t, insert(s, c, bsonx.NewDoc("_id", 0, "a", 0)))
+	begin := func(id int) *table.Txn {
+		txn := s.BeginTxn(table.TxnOptions{})
+		c, err := txn.Lookup("d", "c")
+		noError(t, err)
+		w, err := txn.BeginWrite(c)
+		noError(t, err)
+		defer w.Close()
+		noError(t, w.Insert(t.Context(), bsonx.NewDoc("_id", id, "a", id)))
+		noError(t, w.Commit(storage.Buffered))
+		return txn
+	}
+	for i, unique := range []bool{false, true} {
+		name := fmt.Sprint("a_", i)
+		before := begin(100 + i)
+		var within *table.Txn
+		hook.call = func() { within = begin(200 + i) }
+		noError(t, s.CreateIndexes(t.Context(), s.Current(c), []bsonx.Doc{bsonx.NewDoc(
+			"key", bsonx.NewDoc("a", 1), "name", name, "unique", unique, "partialFilterExpression", bsonx.NewDoc("n", 1),
+		)}))
+		if err := before.Commit(storage.Buffered); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("the commit of who does not know the index: %v", err)
+		}
+		// Who began before a unique index refused duplicates has not looked for them.
+		if err := within.Commit(storage.Buffered); unique != errors.Is(err, storage.ErrConflict) || !unique && err != nil {
+			t.Errorf("unique %v: the commit of who maintains the index: %v", unique, err)
+		}
+		if got := s.Current(c); len(got.Indexes) != i+1 || !got.Indexes[i].Ready {
+			t.Errorf("the indexes are %v", got.Indexes)
+		}
+		result, err := s.Validate(t.Context(), s.Current(c), true)
+		if err != nil || len(result.Errors) > 0 {
+			t.Errorf("validate: %+v, %v", result, err)
+		}
 	}
 }

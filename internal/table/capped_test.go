@@ -317,14 +317,15 @@ func TestCappedArrivals(t *testing.T) {
 	t.Parallel()
 	s := open(t, mem.New())
 	c := capped(t, s, "c", 1<<20, 2)
-	heard := func(arrivals <-chan struct{}) bool {
+	heardWithin := func(arrivals <-chan struct{}, patience time.Duration) bool {
 		select {
 		case <-arrivals:
 			return true
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(patience):
 			return false
 		}
 	}
+	heard := func(arrivals <-chan struct{}) bool { return heardWithin(arrivals, 10*time.Second) }
 	arrivals, _ := c.Arrivals()
 	w, err := s.BeginWrite(c)
 	if err != nil {
@@ -333,7 +334,7 @@ func TestCappedArrivals(t *testing.T) {
 	if err := w.Insert(context.Background(), bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
 	}
-	if heard(arrivals) {
+	if heardWithin(arrivals, 10*time.Millisecond) {
 		t.Error("an insert was announced before its commit")
 	}
 	if err := w.Commit(storage.Buffered); err != nil {

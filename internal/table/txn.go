@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"slices"
@@ -184,7 +185,7 @@ func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
 		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", c.Namespace())
 	}
-	if c.shared.current.Load() != c {
+	if !c.writesAs(c.shared.current.Load()) {
 		return nil, storage.ErrConflict
 	}
 	w := t.newWriter(c)
@@ -320,12 +321,24 @@ func (t *Txn) lockGates() (unlock func(), err error) {
 			return nil, storage.ErrConflict
 		}
 		held = append(held, c)
-		if c.shared.current.Load() != c {
+		if !c.writesAs(c.shared.current.Load()) {
 			unlock()
 			return nil, storage.ErrConflict
 		}
 	}
 	return unlock, nil
+}
+
+// writesAs reports whether what is written in the form c of a collection is as it must be in the form d: between them no more was
+// changed than the state of indexes that are being built.
+func (c *Collection) writesAs(d *Collection) bool {
+	if c == d {
+		return true
+	}
+	return d != nil && c.DB == d.DB && c.Name == d.Name && bytes.Equal(c.Options, d.Options) &&
+		slices.EqualFunc(c.Indexes, d.Indexes, func(a, b *Index) bool {
+			return a.ID == b.ID && bytes.Equal(a.Spec, b.Spec) && (!a.Unique || a.Enforced == b.Enforced)
+		})
 }
 
 // lockShared takes the gate shared, unless a change of the catalog has or wants it for long.
