@@ -62,8 +62,10 @@ type Index struct {
 	Spec   bsonx.Doc
 	Key    bsonx.Doc
 	Unique bool
-	Sparse bool
-	Hidden bool
+	// PrepareUnique refuses new duplicates, while those that are there may stay.
+	PrepareUnique bool
+	Sparse        bool
+	Hidden        bool
 	// PartialFilter is nil for an index over all documents.
 	PartialFilter bsonx.Doc
 	// Ready is false while the index is being built: writes maintain it, reads must not use it.
@@ -79,7 +81,7 @@ type Index struct {
 func NewIndex(id uint32, spec bsonx.Doc) *Index {
 	ix := &Index{
 		ID: id, Name: spec.Lookup("name").Str(), Spec: spec, Key: spec.Lookup("key").Doc(),
-		Unique: spec.Lookup("unique").Truthy(),
+		Unique: spec.Lookup("unique").Truthy(), PrepareUnique: spec.Lookup("prepareUnique").Truthy(),
 		Sparse: spec.Lookup("sparse").Truthy(),
 		Hidden: spec.Lookup("hidden").Truthy(),
 	}

@@ -31,7 +31,7 @@ func collModCommands() []Definition {
 	}}
 }
 
-func runCollMod(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runCollMod(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	name, err := req.Collection()
 	if err != nil {
 		return err
@@ -41,13 +41,13 @@ func runCollMod(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
-		return modifySeries(req, c, buckets, reply)
+		return modifySeries(ctx, req, c, buckets, reply)
 	}
 	if err := checkCollMod(req, c); err != nil {
 		return err
 	}
 	if index := req.Doc("index"); index != nil {
-		if err := modifyIndex(req, c, index, reply); err != nil {
+		if err := modifyIndex(ctx, req, c, index, reply); err != nil {
 			return err
 		}
 	}
@@ -125,103 +125,4 @@ func withField(doc bsonx.Doc, name string, v bsonx.Value) bsonx.Doc {
 	}
 	b.End()
 	return b.Bytes()
-}
-
-// collModIndexFields are the fields of collMod's index option.
-var collModIndexFields = []Field{
-	{Name: "name", Type: String},
-	{Name: "keyPattern", Type: Object},
-	{Name: "expireAfterSeconds", Type: SafeInt},
-	{Name: "hidden", Type: SafeBool},
-	{Name: "unique", Type: SafeBool},
-	{Name: "prepareUnique", Type: SafeBool},
-	{Name: "forceNonUnique", Type: SafeBool},
-}
-
-func modifyIndex(req *Request, c *table.Collection, spec bsonx.Doc, reply *bsonx.Builder) error {
-	set := map[string]bsonx.Value{}
-	err := ParseFields("collMod.index", spec, collModIndexFields, func(i int, v bsonx.Value) error {
-		set[collModIndexFields[i].Name] = v
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	ix, err := indexToModify(c, set)
-	if err != nil {
-		return err
-	}
-	for _, later := range []string{"unique", "prepareUnique", "forceNonUnique"} {
-		if _, ok := set[later]; ok {
-			return mongoerr.New(mongoerr.NotImplemented, "collMod with index option '%s' is not supported yet", later)
-		}
-	}
-	changed := ix.Spec
-	if v, ok := set["expireAfterSeconds"]; ok {
-		if err := checkIndexTTL(v, ix.Key); err != nil {
-			return err
-		}
-		appendChange(reply, "expireAfterSeconds", changed.Lookup("expireAfterSeconds"), bsonx.Int64(saturatingInt64(v)))
-		changed = withField(changed, "expireAfterSeconds", bsonx.Int32(int32(saturatingInt64(v))))
-	}
-	if v, ok := set["hidden"]; ok {
-		hidden := bsonx.Missing
-		if v.Truthy() {
-			hidden = bsonx.True
-		}
-		appendChange(reply, "hidden", bsonx.Bool(changed.Lookup("hidden").Truthy()), bsonx.Bool(v.Truthy()))
-		changed = withField(changed, "hidden", hidden)
-	}
-	if req.Bool("dryRun") || changed.Equal(ix.Spec) {
-		return nil
-	}
-	return req.Service.Store.SetIndexSpec(c, ix.Name, changed)
-}
-
-// appendChange reports an option's value before and after.
-func appendChange(reply *bsonx.Builder, option string, before, after bsonx.Value) {
-	if n, ok := before.AsInt64(); ok {
-		before = bsonx.Int64(n)
-	}
-	reply.Value(option+"_old", before)
-	reply.Value(option+"_new", after)
-}
-
-func indexToModify(c *table.Collection, set map[string]bsonx.Value) (*catalog.Index, error) {
-	name, byName := set["name"]
-	key, byKey := set["keyPattern"]
-	switch {
-	case byName && byKey:
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify both key pattern and name.")
-	case !byName && !byKey:
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "Must specify either index name or key pattern.")
-	case len(set) == 1:
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field")
-	}
-	wanted := ""
-	switch {
-	case byName:
-		wanted = name.Str()
-	case isClusteredCollection(c):
-	case sameKeyPattern(idIndexSpec.Lookup("key").Doc(), key.Doc()):
-		wanted = "_id_"
-	}
-	if wanted == "" {
-		for _, ix := range c.Collection.Indexes {
-			if sameKeyPattern(ix.Key, key.Doc()) {
-				wanted = ix.Name
-			}
-		}
-	}
-	if wanted == "_id_" && !isClusteredCollection(c) {
-		if _, ok := set["expireAfterSeconds"]; ok {
-			return nil, mongoerr.New(mongoerr.InvalidOptions, "the _id field does not support TTL indexes")
-		}
-		return nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
-	}
-	ix := c.Collection.Index(wanted)
-	if ix == nil {
-		return nil, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", bsonx.FormatShell(bsonx.ValueOf(wanted)), c.Namespace())
-	}
-	return ix, nil
 }

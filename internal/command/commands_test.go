@@ -44,7 +44,13 @@ func answer(raw bson.Raw, err error, picks []datadriven.CmdArg) string {
 	var refused mongo.CommandError
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Sprintf("%d %s: %s", refused.Code, refused.Name, refused.Message)
+		text := fmt.Sprintf("%d %s: %s", refused.Code, refused.Name, refused.Message)
+		for _, pick := range picks {
+			if v, err := refused.Raw.LookupErr(pick.Key); err == nil {
+				text += " " + pick.Key + ": " + v.String()
+			}
+		}
+		return text
 	case err != nil:
 		return err.Error()
 	}

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -99,7 +101,7 @@ func seriesIndexes(buckets *table.Collection) []bsonx.Doc {
 var seriesModFields = timeseriesFields[2:]
 
 // modifySeries runs collMod on a time-series collection.
-func modifySeries(req *Request, c, buckets *table.Collection, reply *bsonx.Builder) error {
+func modifySeries(ctx context.Context, req *Request, c, buckets *table.Collection, reply *bsonx.Builder) error {
 	for _, option := range []string{
 		"validator", "validationLevel", "validationAction", "viewOn", "pipeline", "recordPreImages", "changeStreamPreAndPostImages", "cappedSize", "cappedMax",
 	} {
@@ -115,7 +117,12 @@ func modifySeries(req *Request, c, buckets *table.Collection, reply *bsonx.Build
 		return err
 	}
 	if index := req.Doc("index"); index != nil {
-		if err := modifyIndex(req, buckets, index, reply); err != nil {
+		for _, option := range []string{"unique", "prepareUnique", "forceNonUnique"} {
+			if !index.Lookup(option).IsMissing() {
+				return invalidSeries("collMod's index option %s is not supported on a time-series collection", option)
+			}
+		}
+		if err := modifyIndex(ctx, req, buckets, index, reply); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -234,55 +233,6 @@ func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte,
 		locked = append(locked, key)
 	}
 	return locked, nil, iter.Err()
-}
-
-// verifyUnique walks the entries of a unique index and fails at the first two records with the same fields.
-func (s *Store) verifyUnique(ctx context.Context, c *Collection, id uint32) error {
-	newest := s.Current(c)
-	if newest == nil {
-		return abortedByDrop(c)
-	}
-	i := slices.IndexFunc(newest.Indexes, func(ix *Index) bool { return ix.ID == id })
-	if i < 0 {
-		return errIndexDropped
-	}
-	if !newest.Indexes[i].Unique {
-		return nil
-	}
-	ix := newest.Indexes[i]
-	snap := s.engine.NewSnapshot()
-	defer snap.Close()
-	it, err := snap.NewIter(ix.Prefix(), PrefixEnd(ix.Prefix()))
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	var previous []byte
-	for n, ok := 0, it.First(); ok; n, ok = n+1, it.Next() {
-		if n%1024 == 0 {
-			if err := s.interrupted(ctx); err != nil {
-				return err
-			}
-		}
-		size, err := ix.fieldsLen(it.Key())
-		if err != nil {
-			return err
-		}
-		fields := it.Key()[:size]
-		if bytes.Equal(fields, previous) {
-			value, err := it.Value()
-			if err != nil {
-				return err
-			}
-			bits, _, err := keystring.SplitTypeBits(value)
-			if err != nil {
-				return err
-			}
-			return duplicateKey(newest, ix, fields[prefixLen:], bits)
-		}
-		previous = append(previous[:0], fields...)
-	}
-	return it.Err()
 }
 
 // resumeBuilds begins the builds again that a crash or a shutdown interrupted.

@@ -207,6 +207,9 @@ func (ix *Index) fieldsLen(entryKey []byte) (int, error) {
 	return n, nil
 }
 
+// refusesDuplicates reports whether writers refuse values that another record has.
+func (ix *Index) refusesDuplicates() bool { return ix.Enforced && (ix.Unique || ix.PrepareUnique) }
+
 // covers reports whether the index has entries for doc.
 func (ix *Index) covers(doc bsonx.Doc) (bool, error) {
 	if ix.Partial == nil {

@@ -241,19 +241,21 @@ func (s *Store) SetOptions(c *Collection, options bsonx.Doc) error {
 
 // SetIndexSpec replaces the specification of an index by one that has the same entries (hidden, expireAfterSeconds).
 func (s *Store) SetIndexSpec(c *Collection, name string, spec bsonx.Doc) error {
-	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
-		var old bsonx.Doc
-		err := replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
-			replaced := catalog.NewIndex(ix.ID, spec.Clone())
-			replaced.Ready, replaced.Enforced, replaced.Filled = ix.Ready, ix.Enforced, ix.Filled
-			old = ix.Spec
-			return replaced
-		})
-		if err != nil {
-			return err
-		}
-		return s.logIndexMod(ch, entry, name, old, spec)
+	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error { return s.replaceSpec(ch, entry, name, spec) })
+}
+
+func (s *Store) replaceSpec(ch *catalog.Change, entry *catalog.Collection, name string, spec bsonx.Doc) error {
+	var old bsonx.Doc
+	err := replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
+		replaced := catalog.NewIndex(ix.ID, spec.Clone())
+		replaced.Ready, replaced.Enforced, replaced.Filled = ix.Ready, ix.Enforced, ix.Filled
+		old = ix.Spec
+		return replaced
 	})
+	if err != nil {
+		return err
+	}
+	return s.logIndexMod(ch, entry, name, old, spec)
 }
 
 // errNoIndex means that an index was dropped meanwhile.

@@ -273,7 +273,7 @@ func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, re
 	if err := ix.generate(doc, &w.keys); err != nil {
 		return err
 	}
-	if ix.Unique && ix.Enforced {
+	if ix.refusesDuplicates() {
 		if err := w.checkUnique(ctx, ix, recordID, false); err != nil {
 			return err
 		}
@@ -316,7 +316,7 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 	if err := w.growMultikey(ix); err != nil {
 		return err
 	}
-	if ix.Unique && ix.Enforced {
+	if ix.refusesDuplicates() {
 		if err := w.checkUnique(ctx, ix, recordID, true); err != nil {
 			return err
 		}

@@ -1,0 +1,175 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// verifyUnique walks the entries of a unique index and fails at the first two records with the same fields.
+func (s *Store) verifyUnique(ctx context.Context, c *Collection, id uint32) error {
+	newest := s.Current(c)
+	if newest == nil {
+		return abortedByDrop(c)
+	}
+	i := slices.IndexFunc(newest.Indexes, func(ix *Index) bool { return ix.ID == id })
+	if i < 0 {
+		return errIndexDropped
+	}
+	if !newest.Indexes[i].Unique {
+		return nil
+	}
+	ix := newest.Indexes[i]
+	snap := s.engine.NewSnapshot()
+	defer snap.Close()
+	return s.duplicates(ctx, ix, snap, func(fields []byte, second storage.Iterator) (bool, error) {
+		value, err := second.Value()
+		if err != nil {
+			return false, err
+		}
+		bits, _, err := keystring.SplitTypeBits(value)
+		if err != nil {
+			return false, err
+		}
+		return false, duplicateKey(newest, ix, fields[prefixLen:], bits)
+	})
+}
+
+// duplicates calls found for each entry of an index that has the fields of the entry before it, until found returns false.
+func (s *Store) duplicates(ctx context.Context, ix *Index, snap storage.Snapshot, found func(fields []byte, second storage.Iterator) (bool, error)) error {
+	it, err := snap.NewIter(ix.Prefix(), PrefixEnd(ix.Prefix()))
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	var previous []byte
+	for n, ok := 0, it.First(); ok; n, ok = n+1, it.Next() {
+		if n%1024 == 0 {
+			if err := s.interrupted(ctx); err != nil {
+				return err
+			}
+		}
+		size, err := ix.fieldsLen(it.Key())
+		if err != nil {
+			return err
+		}
+		fields := it.Key()[:size]
+		if !bytes.Equal(fields, previous) {
+			previous = append(previous[:0], fields...)
+			continue
+		}
+		if more, err := found(fields, it); err != nil || !more {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// maxViolationBytes bounds how many _ids of duplicates are returned.
+const maxViolationBytes = 8 << 20
+
+// ConvertUnique gives an index that refuses new duplicates the specification of a unique one; nil only looks. Where there are
+// duplicates it does nothing and returns the _ids of the documents that share a key, as an array for each key.
+func (s *Store) ConvertUnique(ctx context.Context, c *Collection, name string, spec bsonx.Doc) ([]bsonx.Value, error) {
+	for {
+		newest := s.Current(c)
+		if newest == nil {
+			return nil, abortedByDrop(c)
+		}
+		i := slices.IndexFunc(newest.Indexes, func(ix *Index) bool { return ix.Name == name })
+		if i < 0 {
+			return nil, errNoIndex
+		}
+		ix := newest.Indexes[i]
+		if !ix.PrepareUnique {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
+		}
+		violations, err := s.violations(ctx, newest, ix)
+		if err != nil || len(violations) > 0 || spec == nil {
+			return violations, err
+		}
+		err = s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
+			if entry.Index(name) != ix.Index {
+				return errIndexChanged
+			}
+			return s.replaceSpec(ch, entry, name, spec)
+		})
+		if !errors.Is(err, errIndexChanged) {
+			return nil, err
+		}
+	}
+}
+
+// errIndexChanged means that the specification of an index has changed while it was looked at. As long as it does not, the
+// writers of an index that refuses new duplicates let none in.
+var errIndexChanged = errors.New("the index was changed")
+
+// violations returns the _ids of the documents that share a key of an index, as an array for each key.
+func (s *Store) violations(ctx context.Context, c *Collection, ix *Index) ([]bsonx.Value, error) {
+	snap := s.engine.NewSnapshot()
+	defer snap.Close()
+	var out []bsonx.Value
+	var fields []byte
+	var ids []bsonx.Value
+	size := 0
+	end := func() {
+		if len(ids) > 0 {
+			out = append(out, bsonx.ValueOf(ids))
+		}
+		ids = nil
+	}
+	add := func(entry []byte) error {
+		id, err := c.idOfEntry(snap, ix, entry)
+		ids = append(ids, id)
+		size += len(id.Data)
+		return err
+	}
+	err := s.duplicates(ctx, ix, snap, func(key []byte, second storage.Iterator) (bool, error) {
+		if !bytes.Equal(key, fields) {
+			end()
+			fields = append(fields[:0], key...)
+			first, err := firstEntry(snap, fields)
+			if err != nil {
+				return false, err
+			}
+			if err := add(first); err != nil {
+				return false, err
+			}
+		}
+		return size < maxViolationBytes, add(second.Key())
+	})
+	end()
+	return out, err
+}
+
+// firstEntry returns the key of the first entry with those fields.
+func firstEntry(snap storage.Snapshot, fields []byte) ([]byte, error) {
+	it, err := snap.NewIter(fields, PrefixEnd(fields))
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	it.First()
+	return bytes.Clone(it.Key()), it.Err()
+}
+
+// idOfEntry returns the _id of the document to which an entry points.
+func (c *Collection) idOfEntry(snap storage.Snapshot, ix *Index, entry []byte) (bsonx.Value, error) {
+	key, err := c.RecordKeyOfEntry(nil, ix, entry)
+	if err != nil {
+		return bsonx.Value{}, err
+	}
+	doc, closer, err := snap.Get(key)
+	if err != nil {
+		return bsonx.Value{}, err
+	}
+	defer closer.Close()
+	return bsonx.Doc(doc).Lookup("_id").Clone(), nil
+}
