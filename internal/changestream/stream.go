@@ -20,6 +20,7 @@ type Source interface {
 // Stream yields the events of a scope. It is used by one goroutine.
 type Stream struct {
 	store  *table.Store
+	watch  *table.Watch
 	source Source
 	spec   *Spec
 	scope  Scope
@@ -42,7 +43,7 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope) (*Stream, 
 	if store.Oplog() == nil {
 		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
 	}
-	s := &Stream{store: store, source: source, spec: spec, scope: scope}
+	s := &Stream{store: store, watch: store.Watch(scope.DB, scope.Collection), source: source, spec: spec, scope: scope}
 	switch {
 	case spec.After != nil:
 		s.scanned, s.skip, s.last = spec.After.Stamp, spec.After, spec.AfterDoc
@@ -56,7 +57,11 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope) (*Stream, 
 		s.scanned, s.opened = order.Safe(), order.Visible()
 		return s, nil
 	}
-	return s, s.checkHistory()
+	if err := s.checkHistory(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // checkHistory fails where entries behind the beginning of the stream may be gone.
@@ -107,6 +112,10 @@ func (s *Stream) entry() (bsonx.Doc, error) {
 	if s.it == nil {
 		safe := s.store.Engine().Order().Safe()
 		if safe <= s.scanned {
+			return nil, nil
+		}
+		if !s.watch.Since(s.scanned) {
+			s.scanned = safe
 			return nil, nil
 		}
 		if err := s.open(safe); err != nil {
@@ -260,17 +269,8 @@ func (s *Stream) BatchToken() bsonx.Doc {
 	return HighWater(s.scanned)
 }
 
-// Arrival returns a channel that is closed when there are entries that the stream has not looked at.
-func (s *Stream) Arrival() <-chan struct{} {
-	order := s.store.Engine().Order()
-	arrival := order.SafeArrival()
-	if order.Safe() > s.scanned {
-		now := make(chan struct{})
-		close(now)
-		return now
-	}
-	return arrival
-}
+// Arrival returns a channel that is closed when there are entries that the stream has not looked at, and that may concern it.
+func (s *Stream) Arrival() <-chan struct{} { return s.watch.Arrival(s.scanned) }
 
 // Save implements pipeline.Source.
 func (s *Stream) Save() {
@@ -286,4 +286,7 @@ func (s *Stream) Save() {
 func (s *Stream) Restore(context.Context) error { return nil }
 
 // Close implements pipeline.Source.
-func (s *Stream) Close() { s.Save() }
+func (s *Stream) Close() {
+	s.Save()
+	s.watch.Close()
+}

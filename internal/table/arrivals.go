@@ -2,6 +2,7 @@ package table
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,10 +16,12 @@ const (
 
 // arrivals tells any number of waiters of the next insert.
 type arrivals struct {
+	awaited atomic.Bool   // whether next is there
+	count   atomic.Uint64 // of what arrived
+
 	mu      sync.Mutex
 	next    chan struct{} // nil while nobody waits
 	waiters int           // of next
-	count   uint64        // of what arrived
 	resting bool          // waiters were woken just now
 	pending bool          // something arrived since
 }
@@ -27,13 +30,14 @@ type arrivals struct {
 func (a *arrivals) wait() (next <-chan struct{}, count uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.enlist(), a.count
+	return a.enlist(), a.count.Load()
 }
 
 // enlist needs the lock.
 func (a *arrivals) enlist() chan struct{} {
 	if a.next == nil {
 		a.next = make(chan struct{})
+		a.awaited.Store(true)
 	}
 	a.waiters++
 	return a.next
@@ -44,7 +48,7 @@ func (a *arrivals) enlist() chan struct{} {
 func (a *arrivals) rest(count uint64) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.resting || a.count == count {
+	if !a.resting || a.count.Load() == count {
 		return nil
 	}
 	a.pending = true
@@ -53,9 +57,12 @@ func (a *arrivals) rest(count uint64) <-chan struct{} {
 
 // announce wakes the waiters, at once or when the rest is over.
 func (a *arrivals) announce() {
+	a.count.Add(1)
+	if !a.awaited.Load() {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.count++
 	switch {
 	case a.next == nil:
 	case a.resting:
@@ -70,6 +77,7 @@ func (a *arrivals) wake() {
 	close(a.next)
 	rest := min(time.Duration(a.waiters)*restPerWaiter, maxRest)
 	a.next, a.waiters, a.pending, a.resting = nil, 0, false, true
+	a.awaited.Store(false)
 	time.AfterFunc(rest, a.rested)
 }
 

@@ -67,11 +67,13 @@ func TestArrivalsWhileNobodyWaits(t *testing.T) {
 // TestArrivalsRest lets who comes back while the others rest wait for the end of the rest, if there is something to wait for.
 func TestArrivalsRest(t *testing.T) {
 	t.Parallel()
-	quiet := arrivals{count: 3}
+	var quiet arrivals
+	quiet.count.Store(3)
 	if quiet.rest(2) != nil {
 		t.Error("a rest where it is quiet")
 	}
-	a := arrivals{count: 3, resting: true}
+	a := arrivals{resting: true}
+	a.count.Store(3)
 	if a.rest(3) != nil {
 		t.Error("a rest for who has seen everything")
 	}

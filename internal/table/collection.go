@@ -67,6 +67,7 @@ type Collection struct {
 	// maintained are the indexes that have entries: IDIndex and Indexes.
 	maintained []*Index
 	shared     *shared
+	activity   *activity
 }
 
 // Namespace returns "db.collection".

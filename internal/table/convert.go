@@ -60,7 +60,7 @@ func (s *Store) replace(c, by *Collection) error {
 	garbage := c.ranges()
 	renamed := *newest.Collection
 	renamed.Name = c.Name
-	err := s.catalog.Update(func(ch *catalog.Change) error {
+	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
 		ch.Remove(c.Collection)
 		ch.Remove(newest.Collection)
 		ch.Put(&renamed)

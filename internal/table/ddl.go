@@ -17,7 +17,7 @@ func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*
 		return nil, err
 	}
 	var entry *catalog.Collection
-	err := s.catalog.Update(func(ch *catalog.Change) error {
+	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
 		if ch.Lookup(db, name) != nil {
 			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
 		}

@@ -91,6 +91,7 @@ func (s *Store) openOplog(o *OplogOptions) error {
 		return err
 	}
 	l.order.Advance(max(last, l.now()))
+	s.activities.definitions.last.Store(uint64(l.order.Last())) // of what was before, nothing is known
 	s.oplog = l
 	l.history.clock, l.history.window = o.Clock, DefaultHistory
 	s.background.Go(func() { s.trimOplog(l) })

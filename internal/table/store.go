@@ -31,7 +31,8 @@ type Store struct {
 	compiler Compiler
 	log      *slog.Logger
 
-	oplog *changeLog // nil for a store that does not log its changes
+	oplog      *changeLog // nil for a store that does not log its changes
+	activities *activities
 
 	builds     sync.WaitGroup // index builds that Open resumed
 	background sync.WaitGroup
@@ -45,7 +46,7 @@ func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, e
 }
 
 func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOptions) (*Store, error) {
-	s := &Store{engine: engine, compiler: compiler, log: log, stop: make(chan struct{})}
+	s := &Store{engine: engine, compiler: compiler, log: log, activities: newActivities(engine.Order()), stop: make(chan struct{})}
 	cat, err := catalog.Open(engine, s.attach)
 	if err != nil {
 		return nil, err
@@ -136,7 +137,7 @@ func (s *Store) IndexDiskUsage(ix *Index) (int64, error) {
 
 // attach compiles an entry; it is the catalog's Attach hook.
 func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
-	c := &Collection{Collection: entry, namespace: entry.Namespace()}
+	c := &Collection{Collection: entry, namespace: entry.Namespace(), activity: s.activities.of(entry.DB, entry.Name)}
 	var previous *Collection
 	if old != nil {
 		previous = old.Attached.(*Collection)
@@ -259,7 +260,7 @@ func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) erro
 		defer c.shared.gate.Unlock()
 	}
 	var done *catalog.Change
-	err := s.catalog.Update(func(ch *catalog.Change) error {
+	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
 		done = ch
 		return fn(ch)
 	})

@@ -23,7 +23,7 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 			db, timeseries.BucketsName(name), catalog.MaxNamespace)
 	}
 	var buckets *catalog.Collection
-	err := s.catalog.Update(func(ch *catalog.Change) error {
+	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
 		if ch.Lookup(db, name) != nil || ch.Lookup(db, timeseries.BucketsName(name)) != nil {
 			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
 		}

@@ -271,10 +271,16 @@ func (t *Txn) Commit(durability storage.Durability) error {
 	if err := t.log.put(t.store, t.txn); err != nil {
 		return err
 	}
+	for _, c := range t.written {
+		c.activity.begin()
+	}
 	if len(t.created) == 0 {
 		err = t.txn.Commit(durability)
 	} else {
-		err = t.store.catalog.Join(t.txn, durability, t.publish)
+		err = t.store.define(func(fn func(*catalog.Change) error) error { return t.store.catalog.Join(t.txn, durability, fn) }, t.publish)
+	}
+	for _, c := range t.written {
+		c.activity.end(t.txn.Stamp())
 	}
 	if t.log.size > 0 {
 		t.store.grown()

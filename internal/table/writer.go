@@ -109,10 +109,18 @@ func (w *Writer) Commit(d storage.Durability) error {
 	if err := w.closeEvict(); err != nil {
 		return err
 	}
-	err := w.txn.Commit(d)
-	if w.log.grown.Count > 0 {
-		w.store.grown()
+	if w.log.grown.Count == 0 {
+		return w.commit(d)
 	}
+	w.coll.activity.begin()
+	err := w.commit(d)
+	w.coll.activity.end(w.txn.Stamp())
+	w.store.grown()
+	return err
+}
+
+func (w *Writer) commit(d storage.Durability) error {
+	err := w.txn.Commit(d)
 	if w.arrived {
 		w.coll.shared.capped.arrivals.announce()
 	}
