@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -34,7 +35,7 @@ type fleet struct {
 // nothing acknowledged is lost and everything agrees.
 func TestKill(t *testing.T) {
 	run := torture.Begin(t)
-	dir := t.TempDir()
+	dir, replica := t.TempDir(), oplogtest.NewReplica()
 	f := newFleet(t, run.Rand(0))
 	srv := start(t, dir)
 	f.attach(srv)
@@ -51,6 +52,7 @@ func TestKill(t *testing.T) {
 		srv = start(t, dir)
 		f.attach(srv)
 		f.verify(t.Context())
+		checkLog(t, replica, srv)
 		resumed += srv.resumed()
 	}
 	srv.stop()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -35,7 +36,7 @@ func killRounds(t *testing.T, clients int, l load) int {
 	for i := range generators {
 		generators[i] = run.Rand(i + 1)
 	}
-	dir := t.TempDir()
+	dir, replica := t.TempDir(), oplogtest.NewReplica()
 	srv := start(t, dir)
 	l.prepare(t, srv)
 	for run.Next(shortRounds, patience) {
@@ -51,6 +52,7 @@ func killRounds(t *testing.T, clients int, l load) int {
 		srv.disconnect()
 		srv = start(t, dir)
 		l.verify(t, srv)
+		checkLog(t, replica, srv)
 	}
 	srv.stop()
 	return run.Rounds()

@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -63,6 +64,7 @@ func (s *site) killAndStart() {
 func (s *site) attack(clients []knowing, disturb func()) {
 	s.t.Helper()
 	prepare(s.t, s.db(), clients)
+	replica := oplogtest.NewReplica()
 	var pause sync.RWMutex // held for reading by who waits for an answer
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -81,14 +83,32 @@ func (s *site) attack(clients []knowing, disturb func()) {
 		time.Sleep(time.Duration(50+s.rng.IntN(300)) * time.Millisecond)
 		disturb()
 		pause.Lock()
-		verify(s.t, s.db(), clients)
+		s.verify(replica, clients)
 		pause.Unlock()
 	}
 	stop.Store(true)
 	wg.Wait()
-	verify(s.t, s.db(), clients)
+	s.verify(replica, clients)
 	onceInLog(s.t, s.db())
+	rebuild(s.t, s.srv.client)
 	if !s.t.Failed() {
 		s.srv.stop()
+	}
+}
+
+func (s *site) verify(replica *oplogtest.Replica, clients []knowing) {
+	s.t.Helper()
+	verify(s.t, s.db(), clients)
+	checkLog(s.t, replica, s.srv)
+}
+
+// checkLog checks that the log of changes makes the collections that there are.
+func checkLog(t *testing.T, replica *oplogtest.Replica, srv *child) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	if err := replica.Check(t.Context(), srv.client); err != nil {
+		t.Errorf("the log of changes: %v", err)
 	}
 }
