@@ -59,7 +59,7 @@ func pgMetadata(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error
 // The categories are a tree of three levels.
 const (
 	tops     = 20
-	middles  = 5
+	middles  = 4
 	children = 20
 )
 
