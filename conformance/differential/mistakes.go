@@ -22,12 +22,21 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	if k := knownDifference(p.scanB, cmd, d); k != nil {
 		return k
 	}
+	if k := p.rephrased(ctx, cmd, d); k != nil {
+		return k
+	}
 	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)
-	if a == b || !ok {
+	if !ok {
 		return nil
 	}
 	question = p.expanded(ctx, question)
+	if isOK(d.A) && isOK(d.B) && !isWrite(cmd) && p.isOpenOrder(ctx, question) {
+		return &openOrder
+	}
+	if a == b {
+		return nil
+	}
 	if a == 0 || b == 0 {
 		if p.isFiltered(ctx, question, max(a, b)) {
 			return &filteredMistake
@@ -55,17 +64,62 @@ func (p *pair) isFiltered(ctx context.Context, question bson.D, code int32) bool
 	stages, _ := lookup(question, "pipeline").(bson.A)
 	for i := range stages {
 		name := stageName(stages[i])
+		for _, match := range withoutConjunct(stages[i]) {
+			if p.bothRefuse(ctx, question, slices.Replace(slices.Clone(stages), i, i+1, match), code) {
+				return true
+			}
+		}
 		unsorts := (name == "$sort" || name == "$count") && i > 0 && stageName(stages[i-1]) == "$sort"
 		if !unsorts && !slices.Contains(dropping, name) {
 			continue
 		}
-		without := slices.Clone(question)
-		without[1].Value = slices.Delete(slices.Clone(stages), i, i+1)
-		if d, err := p.compare(ctx, without); err == nil && olderCode(errorCode(d.A)) == code && errorCode(d.B) == code {
+		if p.bothRefuse(ctx, question, slices.Delete(slices.Clone(stages), i, i+1), code) {
 			return true
 		}
 	}
 	return false
+}
+
+// bothRefuse reports whether both servers answer other stages with an error.
+func (p *pair) bothRefuse(ctx context.Context, question bson.D, stages bson.A, code int32) bool {
+	other := slices.Clone(question)
+	other[1].Value = stages
+	d, err := p.compare(ctx, other)
+	return err == nil && olderCode(errorCode(d.A)) == code && errorCode(d.B) == code
+}
+
+// withoutConjunct returns variants of a $match with a predicate less: of those that all have to be true.
+func withoutConjunct(stage any) []any {
+	doc, _ := stage.(bson.D)
+	predicates, isMatch := lookup(doc, "$match").(bson.D)
+	if !isMatch {
+		return nil
+	}
+	var out []any
+	for i, e := range predicates {
+		with := func(v any) any {
+			other := slices.Clone(predicates)
+			other[i].Value = v
+			return op("$match", other)
+		}
+		if len(predicates) > 1 {
+			out = append(out, op("$match", slices.Delete(slices.Clone(predicates), i, i+1)))
+		}
+		list, isAnd := e.Value.(bson.A)
+		wrap := func(list bson.A) any { return list }
+		if call, _ := e.Value.(bson.D); e.Key == "$expr" {
+			list, isAnd = lookup(call, "$and").(bson.A)
+			wrap = func(list bson.A) any { return op("$and", list) }
+		} else if e.Key != "$and" {
+			isAnd = false
+		}
+		for j := range list {
+			if isAnd && len(list) > 1 {
+				out = append(out, with(wrap(slices.Delete(slices.Clone(list), j, j+1))))
+			}
+		}
+	}
+	return out
 }
 
 func stageName(stage any) string {

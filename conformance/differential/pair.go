@@ -22,6 +22,7 @@ type pair struct {
 	a, b  *mongo.Database
 	scanB bool
 
+	past    []bson.D      // what both servers were sent since the databases were dropped
 	refused map[int32]int // how many commands server A answered with an error of each code
 }
 
@@ -69,6 +70,7 @@ func (p *pair) close() {
 
 // reset drops the databases on both servers.
 func (p *pair) reset(ctx context.Context) error {
+	p.past = nil
 	var errB error
 	done := make(chan struct{})
 	go func() {
@@ -109,6 +111,7 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 		_, err := send(ctx, p.a, cmd)
 		return nil, err
 	}
+	p.past = append(p.past, cmd)
 	d, err := p.compare(ctx, cmd)
 	if err != nil || !d.equal(isOrdered(cmd, d)) {
 		return d, err
@@ -127,6 +130,21 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	}
 	d.After, d.Failed = true, failed
 	return d, nil
+}
+
+// rewind brings both servers back to where they were before the last command.
+func (p *pair) rewind(ctx context.Context) error {
+	past := p.past[:len(p.past)-1]
+	if err := p.reset(ctx); err != nil {
+		return err
+	}
+	for _, cmd := range past {
+		if _, err := p.compare(ctx, cmd); err != nil {
+			return err
+		}
+	}
+	p.past = past
+	return nil
 }
 
 // forget empties a collection on both servers.

@@ -252,7 +252,7 @@ func (d *dateFromStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		}
 		return bsonx.Null, nil
 	}
-	if null || zone == nil {
+	if text.Type == bsonx.TypeString && (null || zone == nil) {
 		return bsonx.Null, nil
 	}
 	millis, err := d.read(text, format, zone)

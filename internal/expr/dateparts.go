@@ -72,8 +72,9 @@ func (d *dateFromPartsExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	seconds, over1 := mulOverflows(parts[partSecond], secondMillis)
 	millis, over2 := addOverflows(seconds, parts[partMillisecond])
 	millis, over3 := addOverflows(millis, parts[partHour]*hourMillis+parts[partMinute]*minuteMillis)
+	_, over4 := mulOverflows(parts[partMillisecond], 1000) // MongoDB counts in microseconds
 	out, ok := instant(days, millis, zone, false)
-	if over1 || over2 || over3 || !ok {
+	if over1 || over2 || over3 || over4 || !ok {
 		return bsonx.Missing, mongoerr.New(mongoerr.DurationOverflow,
 			"Overflow casting from a lower-precision duration to a higher-precision duration")
 	}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/bson/primitive"
+)
+
+// rephrasing is a known difference that shows by asking again in words that mean the same to MongoDB 8.0 and that the 9.0 engine
+// takes as 8.0 does. It hides nothing: where something else differs too, the answers to the rephrased command still do.
+type rephrasing struct {
+	known
+	// Call returns what stands for a call of an operator, nil where the call stays.
+	Call func(name string, arg any) any
+	// Both says that both servers are asked the rephrased command; else the answer of A to that is compared with that of B to the
+	// original.
+	Both bool
+	// Near, where it is given, says of the original answers how little they differ.
+	Near func(a, b any) bool
+}
+
+// rephrasings are tried in order.
+var rephrasings = []rephrasing{
+	{
+		known: known{
+			Name:   "doubles as text",
+			Reason: "operators on strings that are given a double take its text, which has six digits in the 9.0 engine; with {$toString: …} around the doubles it answers the same",
+		},
+		Call: spellDoubles,
+	},
+	{
+		known: known{
+			Name:   "conversions that 8.0 does not know, with onError",
+			Reason: "the 9.0 engine converts arrays, objects and other values to text, and arrays and objects to binData; with onError for these types it answers the same",
+		},
+		Call: refuseConversion,
+	},
+	{
+		known: known{
+			Name:   "hyperbolic sine of the smallest decimals",
+			Reason: "the area hyperbolic sine of 1E-6176 is 0 in MongoDB's decimal library; with the number itself for numbers below 1E-6100 it answers the same",
+		},
+		Call: smallAsinh,
+	},
+	{
+		known: known{
+			Name:   "last bit of a double within a decimal",
+			Reason: "the last bit of a transcendental function of a double differs, and a decimal shows all of it; with all such results rounded to 15 digits both servers answer the same",
+		},
+		Call: roundDoubles, Both: true, Near: nearDoubles,
+	},
+}
+
+// rephrased returns the rephrasing that explains a difference, or nil.
+func (p *pair) rephrased(ctx context.Context, cmd bson.D, d *difference) *known {
+	question, ok := reading(cmd)
+	if !ok {
+		return nil
+	}
+	atStart := !isWrite(cmd)
+	for i := range rephrasings {
+		r := &rephrasings[i]
+		words, changed := rewriteCalls(question, r.Call)
+		if !changed || r.Near != nil && !equalReplyBy(d.A, d.B, r.Near) {
+			continue
+		}
+		if !atStart {
+			if p.rewind(ctx) != nil {
+				return nil
+			}
+			atStart = true
+		}
+		if p.agrees(ctx, question, words.(bson.D), r.Both) {
+			return &r.known
+		}
+	}
+	return nil
+}
+
+// reading returns the command that reads what a command reads, or writes.
+func reading(cmd bson.D) (bson.D, bool) {
+	switch cmd[0].Key {
+	case "find", "count", "distinct":
+		return cmd, true
+	}
+	question, ok := asAggregate(cmd)
+	if stages, _ := lookup(question, "pipeline").(bson.A); len(stages) > 0 && isOutput(stages[len(stages)-1]) {
+		question = slices.Clone(question)
+		question[1].Value = stages[:len(stages)-1]
+	}
+	return question, ok
+}
+
+// agrees asks A the rephrased command and B the one or the other, and compares.
+func (p *pair) agrees(ctx context.Context, question, words bson.D, both bool) bool {
+	var d difference
+	var err error
+	if d.A, _, err = p.ask(ctx, p.a, words); err != nil {
+		return false
+	}
+	if both {
+		question = words
+	}
+	if d.B, _, err = p.ask(ctx, p.b, question); err != nil {
+		return false
+	}
+	if both {
+		return isOK(d.A) && equalReplyBy(d.A, d.B, nearlyEqual(0))
+	}
+	return d.equal(isOrdered(question, &d))
+}
+
+// equalReplyBy compares two replies with a comparison of values of one's own, rows regardless of order.
+func equalReplyBy(a, b bson.D, equal func(a, b any) bool) bool {
+	return slices.EqualFunc(a, b, func(x, y bson.E) bool {
+		if x.Key == "rows" || x.Key == "values" {
+			return x.Key == y.Key && equalMultiset(x.Value, y.Value, equal)
+		}
+		return x.Key == y.Key && equal(x.Value, y.Value)
+	})
+}
+
+// rewriteCalls replaces calls of operators in a value, the inner ones first, and reports whether there were any.
+func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
+	switch v := v.(type) {
+	case bson.D:
+		if len(v) == 1 && v[0].Key == "$literal" {
+			return v, false
+		}
+		out, changed := make(bson.D, len(v)), false
+		for i, e := range v {
+			inner, within := rewriteCalls(e.Value, call)
+			out[i], changed = bson.E{Key: e.Key, Value: inner}, changed || within
+		}
+		if len(out) == 1 {
+			if made := call(out[0].Key, out[0].Value); made != nil {
+				return made, true
+			}
+		}
+		return out, changed
+	case bson.A:
+		out, changed := make(bson.A, len(v)), false
+		for i, e := range v {
+			inner, within := rewriteCalls(e, call)
+			out[i], changed = inner, changed || within
+		}
+		return out, changed
+	}
+	return v, false
+}
+
+// typeIn is an expression that tells whether a value is of one of some types.
+func typeIn(v any, types ...any) bson.D { return op("$in", bson.A{op("$type", v), bson.A(types)}) }
+
+func cond(condition, then, otherwise any) bson.D {
+	return op("$cond", bson.A{condition, then, otherwise})
+}
+
+// spellDoubles is of the operators that take any value's text.
+func spellDoubles(name string, arg any) any {
+	switch name {
+	case "$toUpper", "$toLower", "$substr", "$substrBytes", "$substrCP", "$strcasecmp":
+	default:
+		return nil
+	}
+	spelled := func(v any) any { return cond(typeIn(v, "double"), op("$toString", v), v) }
+	list, isList := arg.(bson.A)
+	if !isList {
+		return op(name, spelled(arg))
+	}
+	out := slices.Clone(list)
+	for i := range out {
+		if i == 0 || name == "$strcasecmp" {
+			out[i] = spelled(out[i])
+		}
+	}
+	return op(name, out)
+}
+
+// newConversions are the types that only the 9.0 engine converts, by the target's name.
+var newConversions = map[any][]any{
+	"string":  {"object", "array", "regex", "javascript", "javascriptWithScope", "symbol", "timestamp", "minKey", "maxKey", "dbPointer"},
+	"binData": {"object", "array"},
+}
+
+func refuseConversion(name string, arg any) any {
+	spec, _ := arg.(bson.D)
+	to := lookup(spec, "to")
+	switch sameTo := func(v any) bool { return to != nil && sameValue(to, v) }; {
+	case sameTo(int32(2)):
+		to = "string"
+	case sameTo(int32(5)):
+		to = "binData"
+	}
+	text, _ := to.(string)
+	if name != "$convert" || !hasField(spec, "onError") || newConversions[text] == nil {
+		return nil
+	}
+	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), lookup(spec, "onError"), op(name, arg))
+}
+
+func smallAsinh(name string, arg any) any {
+	if name != "$asinh" {
+		return nil
+	}
+	if list, isList := arg.(bson.A); isList && len(list) == 1 {
+		arg = list[0]
+	}
+	isSmall := op("$and", bson.A{typeIn(arg, "decimal"), op("$lt", bson.A{op("$abs", arg), decimal("1E-6100")})})
+	return cond(isSmall, arg, op(name, bson.A{arg}))
+}
+
+func roundDoubles(name string, arg any) any {
+	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") { // which accumulate
+		return nil
+	}
+	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", "$$result")), "$$result")
+	return op("$let", fields("vars", bson.D{{Key: "result", Value: op(name, arg)}}, "in", rounded))
+}
+
+// nearDoubles is equalValue but for decimals, and texts of numbers, that differ by less than the last bits of a double.
+func nearDoubles(a, b any) bool {
+	switch x := a.(type) {
+	case bson.D:
+		y, ok := b.(bson.D)
+		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && nearDoubles(p.Value, q.Value) })
+	case bson.A:
+		y, ok := b.(bson.A)
+		return ok && slices.EqualFunc(x, y, nearDoubles)
+	case primitive.Decimal128:
+		y, ok := b.(primitive.Decimal128)
+		return ok && nearRats(x, y)
+	case string:
+		y, _ := b.(string)
+		f, errA := strconv.ParseFloat(x, 64)
+		g, errB := strconv.ParseFloat(y, 64)
+		return x == y || errA == nil && errB == nil && math.Abs(f-g) <= math.Abs(f)*math.Ldexp(1, -48)
+	}
+	return equalValue(a, b)
+}
+
+func nearRats(x, y primitive.Decimal128) bool {
+	p, pok := numberRat(x)
+	q, qok := numberRat(y)
+	if !pok || !qok {
+		return x.String() == y.String()
+	}
+	gap := new(big.Rat).Sub(p, q)
+	limit := new(big.Rat).Mul(p.Abs(p), new(big.Rat).SetFloat64(math.Ldexp(1, -40)))
+	return gap.Abs(gap).Cmp(limit) <= 0
+}

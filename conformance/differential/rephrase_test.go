@@ -1,0 +1,101 @@
+package main
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/bson"
+)
+
+func TestRewriteCalls(t *testing.T) {
+	cases := []struct {
+		name, in, want string
+		call           func(name string, arg any) any
+	}{
+		{"a double's text", `{"v":{"$toUpper":"$n"}}`, `{"v":{"$toUpper":{"$cond":[{"$in":[{"$type":"$n"},["double"]]},{"$toString":"$n"},"$n"]}}}`, spellDoubles},
+		{"not in a literal", `{"v":{"$literal":{"$toUpper":"$n"}}}`, `{"v":{"$literal":{"$toUpper":"$n"}}}`, spellDoubles},
+		{
+			"the first operand only", `{"v":{"$substr":["$n",0,2]}}`,
+			`{"v":{"$substr":[{"$cond":[{"$in":[{"$type":"$n"},["double"]]},{"$toString":"$n"},"$n"]},0,2]}}`, spellDoubles,
+		},
+		{
+			"onError", `{"v":{"$convert":{"input":"$n","to":5,"onError":1}}}`,
+			`{"v":{"$cond":[{"$in":[{"$type":"$n"},["object","array"]]},1,{"$convert":{"input":"$n","to":5,"onError":1}}]}}`, refuseConversion,
+		},
+		{"no onError", `{"v":{"$convert":{"input":"$n","to":5}}}`, `{"v":{"$convert":{"input":"$n","to":5}}}`, refuseConversion},
+		{"what 8.0 knows", `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`, `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`, refuseConversion},
+		{"accumulators", `{"v":{"$stdDevPop":"$n"}}`, `{"v":{"$stdDevPop":"$n"}}`, roundDoubles},
+		{
+			"a result", `{"v":{"$sum":{"$sin":"$n"}}}`,
+			`{"v":{"$sum":{"$let":{"vars":{"result":{"$sin":"$n"}},"in":{"$cond":[{"$in":[{"$type":"$$result"},["double"]]},{"$toDouble":{"$toDecimal":"$$result"}},"$$result"]}}}}}`,
+			roundDoubles,
+		},
+	}
+	for _, c := range cases {
+		in, err := parseJSON([]byte(c.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := parseJSON([]byte(c.want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, changed := rewriteCalls(in, c.call)
+		if show(got.(bson.D)) != show(want) || changed != (c.in != c.want) {
+			t.Errorf("%s: %s, changed %v", c.name, show(got.(bson.D)), changed)
+		}
+	}
+}
+
+func TestNearDoubles(t *testing.T) {
+	cases := []struct {
+		name string
+		a, b any
+		near bool
+	}{
+		{"last bit in a decimal", decimal("0.2195339907721939914602896185967839"), decimal("0.2195339907721935172015578429290109"), true},
+		{"more than that", decimal("0.2195339907721939"), decimal("0.2195339907821939"), false},
+		{"last digit of a text", "-0.848925964814655", "-0.8489259648146551", true},
+		{"another number", "-0.848925964814655", "-0.848925964814755", false},
+		{"another text", "a", "b", false},
+		{"nested", bson.D{{Key: "v", Value: bson.A{"1.0000000000000001"}}}, bson.D{{Key: "v", Value: bson.A{"1"}}}, true},
+		{"another name", bson.D{{Key: "v", Value: 1}}, bson.D{{Key: "w", Value: 1}}, false},
+	}
+	for _, c := range cases {
+		if got := nearDoubles(c.a, c.b); got != c.near {
+			t.Errorf("%s: %v, want %v", c.name, got, c.near)
+		}
+	}
+}
+
+func TestWithoutConjunct(t *testing.T) {
+	match := func(text string) any {
+		doc, err := parseJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return op("$match", doc)
+	}
+	cases := []struct {
+		in   string
+		want []string
+	}{
+		{`{"a":1}`, nil},
+		{`{"a":1,"b":2}`, []string{`{"b":2}`, `{"a":1}`}},
+		{`{"$and":[{"a":1},{"b":2}]}`, []string{`{"$and":[{"b":2}]}`, `{"$and":[{"a":1}]}`}},
+		{`{"$or":[{"a":1},{"b":2}]}`, nil},
+		{`{"$expr":{"$and":["$a","$b"]}}`, []string{`{"$expr":{"$and":["$b"]}}`, `{"$expr":{"$and":["$a"]}}`}},
+		{`{"$expr":{"$or":["$a","$b"]}}`, nil},
+	}
+	for _, c := range cases {
+		got := withoutConjunct(match(c.in))
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %v", c.in, got)
+			continue
+		}
+		for i := range got {
+			if show(got[i].(bson.D)) != show(match(c.want[i]).(bson.D)) {
+				t.Errorf("%s: %s, want %s", c.in, show(got[i].(bson.D)), c.want[i])
+			}
+		}
+	}
+}
