@@ -9,6 +9,8 @@ func (n *IndexScan) usedIndex() *table.Index { return n.opts.Index }
 
 func (n *DistinctScan) usedIndex() *table.Index { return n.opts.Index }
 
+func (n *GeoNear) usedIndex() *table.Index { return n.opts.Index }
+
 func (n *CountScan) usedIndex() *table.Index { return n.index }
 
 // IndexesOf returns the indexes that a tree reads, without the _id index.

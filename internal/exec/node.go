@@ -39,6 +39,11 @@ type Row struct {
 	// Score is what a text search gave the row, where Scored is true.
 	Score  float64
 	Scored bool
+	// Located is true for a row of a search by distance, which Distance and Place then tell: how far, and which value of the
+	// document is there.
+	Located  bool
+	Distance float64
+	Place    bsonx.Value
 }
 
 // copyFrom makes r an owned copy of src in r's own buffers.
@@ -50,6 +55,7 @@ func (r *Row) copyFrom(src *Row) {
 	r.Bits = appendOrNil(r.Bits[:0], src.Bits)
 	r.SortKey = appendOrNil(r.SortKey[:0], src.SortKey)
 	r.Score, r.Scored = src.Score, src.Scored
+	r.Located, r.Distance, r.Place = src.Located, src.Distance, src.Place.Clone()
 }
 
 // appendOrNil copies src behind dst and keeps nil apart from empty.

@@ -162,6 +162,9 @@ func (p parts) CellUnionBound() []s2.CellID {
 	return s2.FullCap().CellUnionBound()
 }
 
+// chordError is more than the error of a distance that is computed from the squares of chords.
+const chordError = s1.Angle(1e-7)
+
 // sphereSpace is the sphere around a point.
 type sphereSpace struct{ center s2.Point }
 
@@ -209,7 +212,12 @@ func (s sphereSpace) Distance(c Cell) float64 {
 	if c.Level == s2.MaxLevel {
 		return float64(max(0, s.center.Distance(s2.CellID(c.ID).Point())-nearby)) * EarthRadius
 	}
-	const chordError = s1.Angle(1e-7)
 	d := s2.CellFromCellID(s2.CellID(c.ID)).Distance(s.center).Angle()
 	return float64(max(0, d-chordError)) * EarthRadius
+}
+
+// Farthest implements Space.
+func (s sphereSpace) Farthest(c Cell) float64 {
+	d := s2.CellFromCellID(s2.CellID(c.ID)).MaxDistance(s.center).Angle()
+	return float64(d+chordError) * EarthRadius
 }

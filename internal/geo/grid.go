@@ -174,4 +174,15 @@ func (s gridSpace) Distance(c Cell) float64 {
 	return float64(max(0, d-nearby)) * EarthRadius
 }
 
+// Farthest implements Space.
+func (s gridSpace) Farthest(c Cell) float64 {
+	if s.spherical {
+		return math.Inf(1)
+	}
+	b := s.grid.box(c)
+	dx := max(math.Abs(b.MinX-s.center.x), math.Abs(b.MaxX-s.center.x))
+	dy := max(math.Abs(b.MinY-s.center.y), math.Abs(b.MaxY-s.center.y))
+	return math.Hypot(dx, dy) * (1 + 1e-12)
+}
+
 func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }

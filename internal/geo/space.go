@@ -20,6 +20,8 @@ type Space interface {
 	Entry(id uint64) (Cell, bool)
 	// Distance is at most the distance of anything in the cell, as Geometry.Distance measures it.
 	Distance(c Cell) float64
+	// Farthest is at least that.
+	Farthest(c Cell) float64
 }
 
 // Around returns the space of a 2dsphere index around a point of the sphere.

@@ -77,6 +77,8 @@ var compilers = [kinds]func(Spec) (Pattern, Generator, error){
 	Hashed:   compileHashed,
 	Wildcard: compileWildcard,
 	Text:     compileText,
+	Plane:    compilePlane,
+	Sphere:   compileSphere,
 }
 
 // Compile returns the generator of an index and the fields that its keys consist of, each of them one value: those of the

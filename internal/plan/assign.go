@@ -109,9 +109,12 @@ func (a assignment) fits(x *indexInfo, next assigned) bool {
 	return true
 }
 
-// isComplete reports whether a sparse index has an entry of every match. A wildcard index is one for the value of its
-// wildcard, or, without it, for the other fields.
+// isComplete reports whether an index that does not hold every document has an entry of every match. A wildcard index is one for
+// the value of its wildcard, or, without it, for the other fields.
 func (a assignment) isComplete(x *indexInfo) bool {
+	if x.isGeo() {
+		return a.hasGeo(x)
+	}
 	if x.wild != nil && !x.wild.generic {
 		return slices.ContainsFunc(a, func(have assigned) bool { return have.field == x.wild.at+1 })
 	}

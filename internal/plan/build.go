@@ -32,6 +32,8 @@ func (b *builder) build(n node) exec.Node {
 		return b.indexScan(n)
 	case *fetch:
 		return exec.NewFetch(b.env, b.q.Coll, b.build(n.in), b.predicate(n.filter))
+	case *geoNear:
+		return b.geoNear(n)
 	case *or:
 		return exec.NewOr(b.env, b.buildAll(n.in))
 	case *sortMerge:

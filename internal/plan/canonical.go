@@ -23,6 +23,7 @@ type canonical struct {
 	purpose purpose
 	near    *filter.GeoNear // taken out of whole; nil: none
 	text    *textSearch     // nil: no $text
+	nearest []*solution     // the searches by distance that near is answered by
 
 	// The rest is what planning works in: one piece of memory for all.
 	whole conjunction // root
@@ -84,7 +85,9 @@ func (p *Planner) canonicalize(q *Query, pu purpose) (*canonical, error) {
 		return nil, err
 	}
 	if cq.near != nil {
-		return nil, errNoNearIndex()
+		if cq.nearest = cq.nearSolutions(&cq.whole); len(cq.nearest) == 0 {
+			return nil, errNoNearIndex()
+		}
 	}
 	if cq.natural != 0 && h.index != nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")

@@ -76,7 +76,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || x.ix == nil || x.isWildcard() || !x.fields[0].Holds(field) || x.isPartial || x.collation != nil {
+		if !cq.mayUse(x) || x.ix == nil || x.isWildcard() || x.isGeo() || !x.fields[0].Holds(field) || x.isPartial || x.collation != nil {
 			continue
 		}
 		scan := x.scan()

@@ -18,7 +18,7 @@ func (cq *canonical) groupScan(solutions []*solution) *solution {
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if scan := x.scan(); cq.mayUse(x) && !x.isWildcard() && !x.sparse && !x.isPartial && scan.groups(field) {
+		if scan := x.scan(); cq.mayUse(x) && !x.isWildcard() && !x.isGeo() && !x.sparse && !x.isPartial && scan.groups(field) {
 			return cq.oneOfEach(scan)
 		}
 	}

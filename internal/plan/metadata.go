@@ -60,6 +60,10 @@ func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
 			meta.TextScore = bsonx.Double(row.Score)
 		case kind == "indexKey" && row.Key != nil:
 			meta.IndexKey, err = r.indexKey(row)
+		case kind == "geoNearDistance" && row.Located:
+			meta.GeoDistance = bsonx.Double(row.Distance)
+		case kind == "geoNearPoint" && row.Located:
+			meta.GeoPoint = row.Place
 		case kind == "sortKey" && r.sortKey != nil:
 			var values []bsonx.Value
 			values, err = sortValues(r.sortKey, row)

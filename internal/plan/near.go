@@ -3,7 +3,10 @@ package plan
 import (
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/geo"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -49,4 +52,88 @@ func hasNear(n filter.Node) bool {
 func errNoNearIndex() error {
 	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: "+
 		"unable to find index for $geoNear query")
+}
+
+// nearField returns the field of an index that can sort by distance, or -1.
+func (cq *canonical) nearField(x *indexInfo) int {
+	for f := range x.fields {
+		if x.fields[f].Path != cq.near.Path {
+			continue
+		}
+		switch x.fields[f].Kind {
+		case index.Sphere:
+			if cq.near.Center.CRS != geo.Flat {
+				return f
+			}
+		case index.Plane:
+			if cq.near.Center.CRS == geo.Flat || !cq.near.Wraps {
+				return f
+			}
+		default: // the others hold no cells
+		}
+	}
+	return -1
+}
+
+// nearSolutions are the searches by distance, one for each index that can.
+func (cq *canonical) nearSolutions(c *conjunction) []*solution {
+	var out []*solution
+	for _, x := range cq.indexes {
+		f := cq.nearField(x)
+		if f < 0 || !cq.mayUse(x) || !cq.holds(x, c) {
+			continue
+		}
+		asg, ok := cq.beside(x, f, c)
+		if !ok {
+			continue
+		}
+		a := asg.access(x, c)
+		n := &geoNear{near: cq.near, field: f, scan: a.scan, filter: allOf(a.residual)}
+		if a.scan.filter != nil {
+			n.filter = allOf(append(slices.Clip(a.residual), a.scan.filter))
+			a.scan.filter, a.scan.paths = nil, nil
+		}
+		out = append(out, cq.sorted(n, cq.sort))
+	}
+	return out
+}
+
+// beside chooses the predicates that bound the other fields of an index; false where the first field, which is another, has none.
+func (cq *canonical) beside(x *indexInfo, near int, c *conjunction) (assignment, bool) {
+	var chosen assignment
+	for f := range x.fields {
+		if f == near {
+			continue
+		}
+		chosen = chosen.extend(x, cq.servable(nil, x, f, c))
+		if f == 0 && len(chosen) == 0 {
+			return nil, false
+		}
+	}
+	return chosen, true
+}
+
+// geoNear builds the operator of a search by distance.
+func (b *builder) geoNear(n *geoNear) exec.Node {
+	x := n.scan.index
+	o := exec.GeoNearOptions{
+		Coll: b.q.Coll, Index: x.ix, Field: n.field, Near: n.near, Filter: b.predicate(n.filter), Dedup: x.isMultikey(),
+		Located: b.q.Located, Desc: make([]bool, len(x.fields)), Fields: make([][]exec.Range, len(x.fields)),
+	}
+	if x.kind == index.Sphere {
+		o.Space = geo.Around(&n.near.Center)
+	} else {
+		o.Space = index.GridOf(x.ix.Spec).Around(&n.near.Center)
+	}
+	for f, ivs := range n.scan.bounds {
+		if len(ivs) == 0 {
+			return exec.NewEOF(b.env)
+		}
+		o.Desc[f] = x.fields[f].Desc
+		o.Fields[f] = ranges(ivs, o.Desc[f])
+	}
+	o.Encode = func(iv geo.Interval) exec.Range {
+		return rangeOf(interval{cellValue(x, iv.Low), cellValue(x, iv.High), true, true}, false)
+	}
+	return exec.NewGeoNear(b.env, o)
 }

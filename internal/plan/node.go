@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -49,6 +50,13 @@ type (
 	}
 	fetch struct {
 		in     node
+		filter filter.Node // nil: all
+	}
+	// geoNear reads the records of an index's entries by their distance from a point.
+	geoNear struct {
+		near   *filter.GeoNear
+		field  int         // of the index: what the distance is of
+		scan   *indexScan  // the index, and bounds of its other fields
 		filter filter.Node // nil: all
 	}
 	or        struct{ in []node }
@@ -113,6 +121,12 @@ func (n *collScan) stage() string {
 func (*idHack) stage() string    { return "IDHACK" }
 func (*indexScan) stage() string { return "IXSCAN" }
 func (*fetch) stage() string     { return "FETCH" }
+func (n *geoNear) stage() string {
+	if n.scan.index.kind == index.Plane {
+		return "GEO_NEAR_2D"
+	}
+	return "GEO_NEAR_2DSPHERE"
+}
 func (*or) stage() string        { return "OR" }
 func (*sortMerge) stage() string { return "SORT_MERGE" }
 func (*sortNode) stage() string  { return "SORT" }
@@ -148,6 +162,7 @@ func (*collScan) input(int) node      { return nil }
 func (*idHack) input(int) node        { return nil }
 func (n *express) input(i int) node   { return sole(n.in, i) }
 func (*indexScan) input(int) node     { return nil }
+func (*geoNear) input(int) node       { return nil }
 func (n *fetch) input(i int) node     { return sole(n.in, i) }
 func (n *or) input(i int) node        { return nth(n.in, i) }
 func (n *sortMerge) input(i int) node { return nth(n.in, i) }

@@ -15,7 +15,7 @@ const maxScansToExplode = 200
 // to scan. Fields that are a single value can be left out and can stand anywhere in the sort.
 func (cq *canonical) provides(x *indexInfo, bounds []intervals) (backward, ok bool) {
 	sort := cq.sort
-	if !x.collation.Same(cq.q.Collation) {
+	if x.kind == index.Plane || !x.collation.Same(cq.q.Collation) {
 		return false, false
 	}
 	rest := withoutFixed(x, bounds, sort)
@@ -47,7 +47,7 @@ func (cq *canonical) provides(x *indexInfo, bounds []intervals) (backward, ok bo
 // withoutFixed returns a sort without the fields that it begins with but that have a single value within the bounds.
 func withoutFixed(x *indexInfo, bounds []intervals, sort []sortField) []sortField {
 	for len(sort) > 0 {
-		f := slices.IndexFunc(x.fields, func(f index.Field) bool { return isBoundBy(f, sort[0].path) })
+		f := slices.IndexFunc(x.fields, func(f index.Field) bool { return isBoundBy(f, sort[0].path) && !isGeo(f) })
 		if f < 0 || !bounds[f].isPoint() || x.bits(f) != 0 {
 			break
 		}
@@ -189,8 +189,8 @@ func (cq *canonical) sortsByKey(bounds []intervals, x *indexInfo) bool {
 
 // coveredBy reports whether all paths are fields of the index that were never arrays.
 func coveredBy(x *indexInfo, paths []string) bool {
-	if x.collation != nil {
-		return false // the keys do not give strings back
+	if x.collation != nil || x.kind == index.Plane {
+		return false // the keys do not give strings back, or values of arrays
 	}
 	for _, p := range paths {
 		f := x.fieldOf(p)

@@ -34,8 +34,11 @@ type predicateBounds struct {
 // boundsOn returns the bounds that p, which compares strings by a collation, gives to a field of its path. They are made once
 // for all indexes that have the collation.
 func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *predicateBounds {
-	if x.fields[field].Kind == index.Hashed {
+	switch {
+	case x.fields[field].Kind == index.Hashed:
 		return p.hashedBounds(x, c)
+	case isGeo(x.fields[field]) || x.kind == index.Plane:
+		return p.geoBounds(x, field)
 	}
 	multikey := x.bits(field) != 0
 	b := &p.bounds
@@ -109,7 +112,12 @@ func (c *conjunction) split(n filter.Node) {
 
 // isBoundBy reports whether predicates on a path can bound an index field.
 func isBoundBy(f index.Field, path string) bool {
-	return f.Path == path && (f.Kind == index.Ordered || f.Kind == index.Hashed)
+	switch f.Kind {
+	case index.Ordered, index.Hashed, index.Plane, index.Sphere:
+		return f.Path == path
+	default:
+		return false
+	}
 }
 
 // bounds reports whether a predicate is about the values that a field holds.

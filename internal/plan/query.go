@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -32,6 +33,8 @@ type Query struct {
 	// the last, and the plan may leave out others. Empty where all rows are read.
 	OneOf  string
 	LastOf bool
+	// Located shapes the documents that a filter sorts by distance ($geoNear); nil leaves them as they are.
+	Located exec.Locator
 	// Skip and Limit; a Limit of 0 is none.
 	Skip, Limit int64
 	// Hint is an index name, a key pattern, {$natural: ±1}, an empty document or missing (none).

@@ -44,6 +44,9 @@ func (cq *canonical) enumerate() ([]*solution, error) {
 		return []*solution{s}, nil
 	}
 	c := &cq.whole
+	if cq.near != nil {
+		return cq.unique(cq.nearest), nil
+	}
 	accesses := cq.accesses(cq.room.accesses[:0], c, nil)
 	out := cq.room.solutions[:0]
 	ordered := false
@@ -118,10 +121,16 @@ func (s *solution) equals(other *solution) bool {
 func (s *solution) bounds() string {
 	var b strings.Builder
 	walk(s.root, func(n node) {
-		if scan, ok := n.(*indexScan); ok {
-			for _, ivs := range scan.bounds {
-				b.WriteString(strings.Join(ivs.strings(false, false), ","))
-			}
+		var bounds []intervals
+		switch n := n.(type) {
+		case *indexScan:
+			bounds = n.bounds
+		case *geoNear:
+			bounds = n.scan.bounds
+		default: // the others need nothing here
+		}
+		for _, ivs := range bounds {
+			b.WriteString(strings.Join(ivs.strings(false, false), ","))
 		}
 	})
 	return b.String()
@@ -163,7 +172,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 	var out []*solution
 	for _, x := range cq.indexes {
 		hinted := cq.hint.index == x
-		if !cq.mayUse(x) || x.isWildcard() || !hinted && x.sparse {
+		if !cq.mayUse(x) || x.isWildcard() || x.isGeo() || !hinted && x.sparse {
 			continue
 		}
 		scan := x.scan()
@@ -386,6 +395,12 @@ func (cq *canonical) sign(s *solution) {
 // appendSignature writes the structure of a plan: stages, indexes, which fields are bounded.
 func appendSignature(dst []byte, n node) []byte {
 	dst = append(dst, n.stage()...)
+	if near, ok := n.(*geoNear); ok {
+		dst = append(append(dst, ' '), near.scan.index.name...)
+		for _, ivs := range near.scan.bounds {
+			dst = append(dst, boundsMark(ivs))
+		}
+	}
 	if scan, ok := n.(*indexScan); ok {
 		dst = append(append(dst, ' '), scan.index.name...)
 		if w := scan.index.wild; w != nil {
@@ -451,6 +466,8 @@ func (s *solution) summary() string {
 			parts = append(parts, "IXSCAN "+bsonx.FormatShell(bsonx.Document(n.index.key)))
 		case *countScan:
 			parts = append(parts, "COUNT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
+		case *geoNear:
+			parts = append(parts, n.stage()+" "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
 		case *distinctScan:
 			parts = append(parts, "DISTINCT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
 		default: // the others need nothing here

@@ -12,6 +12,8 @@ func countUses(q *Query, n node) {
 	switch n := n.(type) {
 	case *indexScan:
 		n.index.used(c)
+	case *geoNear:
+		n.scan.index.used(c)
 	case *distinctScan:
 		n.scan.index.used(c)
 	case *countScan:
@@ -42,6 +44,8 @@ func accessed(n node, scans int, indexes []string) (int, []string) {
 	switch n := n.(type) {
 	case *indexScan:
 		indexes = append(indexes, n.index.name)
+	case *geoNear:
+		indexes = append(indexes, n.scan.index.name)
 	case *distinctScan:
 		indexes = append(indexes, n.scan.index.name)
 	case *countScan:

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/geo"
+	"github.com/sheafdb/sheaf/internal/index"
+)
+
+// isGeo reports whether a field of an index holds cells of geometries.
+func isGeo(f index.Field) bool { return f.Kind == index.Plane || f.Kind == index.Sphere }
+
+// isGeo reports whether the index holds only documents that have a geometry.
+func (x *indexInfo) isGeo() bool { return x.kind == index.Plane || x.kind == index.Sphere }
+
+// hasGeo reports whether a predicate on a geometry bounds the index: every match has one then.
+func (a assignment) hasGeo(x *indexInfo) bool {
+	for _, have := range a {
+		if isGeo(x.fields[have.field]) {
+			return true
+		}
+	}
+	return false
+}
+
+// geoBounds are the bounds of a predicate on a field that holds cells: those that cover the region. What is on the edge of a
+// cell only the document tells. The other fields of a 2d index hold arrays as they are, and are not bounded.
+func (p *predicate) geoBounds(x *indexInfo, field int) *predicateBounds {
+	b := &predicateBounds{made: true}
+	n, ok := p.node.(*filter.Geo)
+	if !ok || !isGeo(x.fields[field]) {
+		return b
+	}
+	b.tight = inexactFetch
+	var covering []geo.Interval
+	if x.kind == index.Sphere {
+		covering, b.ok = n.Region.SphereCovering()
+	} else if n.Within {
+		covering, b.ok = index.GridOf(x.ix.Spec).Covering(n.Region)
+	}
+	b.ivs = make(intervals, 0, len(covering))
+	for _, iv := range covering {
+		b.ivs = append(b.ivs, interval{cellValue(x, iv.Low), cellValue(x, iv.High), true, true})
+	}
+	return b
+}
+
+// cellValue is what an index holds for a cell.
+func cellValue(x *indexInfo, cell uint64) bsonx.Value {
+	if x.kind == index.Sphere {
+		return bsonx.Int64(int64(cell))
+	}
+	return index.PlaneValue(cell)
+}
