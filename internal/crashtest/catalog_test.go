@@ -212,6 +212,9 @@ var indexModels = []mongo.IndexModel{
 		SetPartialFilterExpression(bson.D{{Key: "p", Value: bson.D{{Key: "$gte", Value: 5}}}})},
 	{Keys: bson.D{{Key: "pad", Value: -1}, {Key: "u", Value: 1}}, Options: options.Index().SetName("unique").SetUnique(true)},
 	{Keys: bson.D{{Key: "missing", Value: 1}}, Options: options.Index().SetName("sparse").SetSparse(true)},
+	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "n", Value: "hashed"}}, Options: options.Index().SetName("hashed")},
+	{Keys: bson.D{{Key: "$**", Value: 1}}, Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{Key: "pad", Value: 0}})},
+	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "tags.$**", Value: -1}}, Options: options.Index().SetName("compound wildcard")},
 }
 
 const dupsName = "dups"
@@ -331,8 +334,12 @@ func (w *indexWorker) verify(ctx context.Context) {
 	w.states = []uint{found}
 }
 
+// codeNoPlans is the planner's answer to the hint of a wildcard index without a path.
+const codeNoPlans = 291
+
 // usable reports whether an index is complete: the planner accepts it as a hint.
 func (w *indexWorker) usable(ctx context.Context, name string) bool {
 	err := w.coll().FindOne(ctx, bson.D{}, options.FindOne().SetHint(name)).Err()
-	return err == nil || errors.Is(err, mongo.ErrNoDocuments)
+	var refused mongo.CommandError
+	return err == nil || errors.Is(err, mongo.ErrNoDocuments) || errors.As(err, &refused) && refused.Code == codeNoPlans
 }

@@ -201,7 +201,7 @@ func parse(t *testing.T, text string) bson.Raw {
 	return raw
 }
 
-// load fills a collection, with indexes on all fields where the setting has them.
+// load fills a collection, with indexes on each field and on all of them where the setting has indexes.
 func (f *fileRun) load(t *testing.T, name string, docs []bson.Raw) {
 	t.Helper()
 	coll := f.db().Collection(name)
@@ -217,7 +217,7 @@ func (f *fileRun) load(t *testing.T, name string, docs []bson.Raw) {
 	if !f.indexed {
 		return
 	}
-	for _, path := range fieldPaths(docs) {
+	for _, path := range append(fieldPaths(docs), "$**") {
 		if _, err := coll.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: path, Value: 1}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -137,6 +137,21 @@ var indexKeys = []bson.D{
 	{{Key: "n", Value: 1}, {Key: "b", Value: 1}, {Key: "c", Value: 1}},
 	{{Key: "a.0", Value: 1}},
 	{{Key: "missing", Value: 1}, {Key: "c", Value: -1}},
+	{{Key: "b", Value: "hashed"}},
+	{{Key: "o.p", Value: "hashed"}, {Key: "n", Value: 1}},
+	{{Key: "b", Value: 1}, {Key: "c", Value: "hashed"}, {Key: "_id", Value: -1}},
+	{{Key: "$**", Value: 1}},
+	{{Key: "$**", Value: -1}},
+	{{Key: "a.$**", Value: -1}},
+	{{Key: "o.$**", Value: 1}, {Key: "b", Value: 1}},
+	{{Key: "b", Value: 1}, {Key: "a.$**", Value: 1}},
+}
+
+// wildcardProjections are those of indexes of all paths.
+var wildcardProjections = []bson.D{
+	{{Key: "_id", Value: 1}, {Key: "a.x", Value: 0}},
+	{{Key: "a", Value: 1}, {Key: "o.p", Value: 1}},
+	{{Key: "pad", Value: 0}},
 }
 
 var partialFilters = []bson.D{

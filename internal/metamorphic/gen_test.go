@@ -137,8 +137,12 @@ func (g *gen) delete() bson.D {
 func indexName(i int) string { return fmt.Sprint("ix", i) }
 
 func (g *gen) createIndex() bson.D {
-	spec := bson.D{{Key: "key", Value: pick(g, indexKeys)}, {Key: "name", Value: indexName(g.nextIndex)}}
+	key := pick(g, indexKeys)
+	spec := bson.D{{Key: "key", Value: key}, {Key: "name", Value: indexName(g.nextIndex)}}
 	g.nextIndex++
+	if key[0].Key == "$**" && g.chance(2) {
+		spec = append(spec, bson.E{Key: "wildcardProjection", Value: pick(g, wildcardProjections)})
+	}
 	switch g.IntN(6) {
 	case 0:
 		spec = append(spec, bson.E{Key: "sparse", Value: true})

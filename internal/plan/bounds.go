@@ -246,6 +246,9 @@ func btoi(b bool) int {
 // document tells.
 func elemMatchBounds(n *filter.ElemMatchValue, c boundsContext) (fieldBounds, bool) {
 	out, found := fieldBounds{allValues, inexactFetch}, false
+	if c.numeric {
+		return out, false // an array at a position in another one is a value as a whole to the index
+	}
 	for _, child := range n.Children {
 		if not, ok := child.(*filter.Not); ok && negatesNull(not) {
 			continue
