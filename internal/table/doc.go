@@ -12,7 +12,7 @@
 //   - The gate of a collection is held shared by writers for the length of a transaction, and exclusively, for a moment,
 //     by changes of the catalog: a writer therefore maintains exactly the indexes that the catalog has.
 //   - A Txn is a multi-document transaction: Writers of several collections in one storage transaction, which reads a snapshot.
-//   - The history is a snapshot of each of the last seconds in which something was changed. A Txn of BeginPast reads what was at a
+//   - The history is a snapshot of every half second of late in which something was changed. A Txn of BeginPast reads what was at a
 //     time: one of them, and in a scratch transaction on top of it what the log has up to the time.
 //
 // Invariants:

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// A store that logs its changes can be read as it was a while ago. It keeps a snapshot of every second in which something was
+// A store that logs its changes can be read as it was a while ago. It keeps a snapshot of every half second in which something was
 // changed; what happened between the snapshot and the time that is asked for comes from the log. See past.go.
 
 // DefaultHistory is for how long a past time can be read where KeepHistory has not said otherwise. Old versions and the traces of
@@ -19,7 +19,7 @@ const DefaultHistory = 10 * time.Second
 
 const (
 	// historyStep is how far two kept snapshots are apart, at least.
-	historyStep = time.Second
+	historyStep = time.Second / 2
 	// maxHistory bounds the snapshots that are kept: in a longer history they are farther apart.
 	maxHistory = 300
 )
