@@ -75,6 +75,9 @@ func (r *Request) checkAggregate() (string, scope, error) {
 	if sc, err = sc.collated(r.Get("collation"), r.Service.Store.Lookup(r.DB, name)); err != nil {
 		return "", scope{}, err
 	}
+	if err := checkStrictStages(r.Get("pipeline"), &r.Generic); err != nil {
+		return "", scope{}, err
+	}
 	// The command's own stages are checked before a view adds its.
 	top := pipeline.OverCollection
 	if name == "" {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -32,4 +33,29 @@ func checkStrictField(f *Field, g *Generic) error {
 		return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", f.Name)
 	}
 	return nil
+}
+
+// stagesNotInAPI are those that the stable API does not have.
+var stagesNotInAPI = map[string]bool{
+	"$currentOp": true, "$indexStats": true, "$listLocalSessions": true, "$listSampledQueries": true, "$listSearchIndexes": true,
+	"$listSessions": true, "$planCacheStats": true, "$querySettings": true, "$queryStats": true,
+}
+
+// checkStrictStages refuses stages that are outside the stable API under apiStrict. Of $collStats it has the count.
+func checkStrictStages(stages bsonx.Value, g *Generic) error {
+	if g.APIStrict != boolTrue {
+		return nil
+	}
+	return eachStage(stages, func(stage bsonx.Elem) error {
+		refused := stagesNotInAPI[string(stage.Key)]
+		if string(stage.Key) == "$collStats" && stage.Value.Type == bsonx.TypeDocument {
+			for it := stage.Value.Doc().Iter(); it.Next(); {
+				refused = refused || string(it.Key()) != "count"
+			}
+		}
+		if refused {
+			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version %s", stage.Key, g.APIVersion)
+		}
+		return nil
+	})
 }

@@ -123,6 +123,10 @@ func (f *failPoints) match(req *Request) (failure, error) {
 		return failure{}, nil
 	}
 	if data.block > 0 {
+		// The command is not parsed yet, but its time is running.
+		if ms, ok := req.Body.Lookup("maxTimeMS").AsInt64(); ok && ms > 0 && ms <= data.block.Milliseconds() {
+			req.Op.LimitTime(time.Duration(ms) * time.Millisecond)
+		}
 		timer := time.NewTimer(data.block)
 		defer timer.Stop()
 		select {

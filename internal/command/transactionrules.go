@@ -157,6 +157,17 @@ var stagesNotInTransaction = map[string]bool{
 
 // checkTransactionStages refuses stages, also in sub-pipelines, that transactions do not have.
 func checkTransactionStages(stages bsonx.Value) error {
+	return eachStage(stages, func(stage bsonx.Elem) error {
+		if stagesNotInTransaction[string(stage.Key)] {
+			return notInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Key)
+		}
+		return nil
+	})
+}
+
+// eachStage calls a function with the stages of a pipeline that may not be well formed, and those of its sub-pipelines, until it
+// fails.
+func eachStage(stages bsonx.Value, fn func(stage bsonx.Elem) error) error {
 	if stages.Type != bsonx.TypeArray {
 		return nil
 	}
@@ -165,20 +176,20 @@ func checkTransactionStages(stages bsonx.Value) error {
 			continue
 		}
 		stage := it.Value().Doc().First()
-		if stagesNotInTransaction[string(stage.Key)] {
-			return notInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Key)
+		if err := fn(stage); err != nil {
+			return err
 		}
 		if stage.Value.Type != bsonx.TypeDocument {
 			continue
 		}
-		if err := checkTransactionStages(stage.Value.Doc().Lookup("pipeline")); err != nil {
+		if err := eachStage(stage.Value.Doc().Lookup("pipeline"), fn); err != nil {
 			return err
 		}
 		if string(stage.Key) != "$facet" {
 			continue
 		}
 		for _, sub := range elements(stage.Value) {
-			if err := checkTransactionStages(sub); err != nil {
+			if err := eachStage(sub, fn); err != nil {
 				return err
 			}
 		}
