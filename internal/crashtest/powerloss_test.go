@@ -1,0 +1,270 @@
+package crashtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/torture"
+)
+
+// Power is lost at any moment: the disk keeps what was synced, and any part of the rest.
+
+const (
+	lossyClients = 5
+	lossDB       = "loss"
+	// generations is how many losses a disk goes through before there is a new one: disks are in memory.
+	generations = 25
+)
+
+type lossyKind int
+
+const (
+	lossyUpdate lossyKind = iota
+	lossyModify
+	lossyTransaction
+	lossyInsert
+	lossyKinds
+)
+
+// lossyOp is the k-th operation of a client, whose transaction number is k. All but insertions add 1 to the client's counter, and
+// note k there; transactions insert into a and b, too.
+type lossyOp struct {
+	kind lossyKind
+	docs int // of an insertion
+}
+
+// lossy is a client with a session.
+type lossy struct {
+	t    *testing.T
+	id   int32
+	rng  *rand.Rand
+	lsid bson.D
+	link *link
+
+	mu sync.Mutex
+	// ops are those that were sent, but for the last one with their answers.
+	ops []lossyOp
+	// durable is the newest one that was acknowledged with j: true or w: "majority".
+	durable int
+}
+
+// TestPowerLoss takes the power away from a server at work, again and again, so that it loses any part of what was not synced.
+// Writes that were acknowledged with j: true or w: "majority" survive, and everything that was acknowledged before one that survived;
+// transactions are whole; the log of changes makes the collections; and a command that is sent again is done once, whether its first
+// effect survived or not.
+func TestPowerLoss(t *testing.T) {
+	run := torture.Begin(t)
+	rng := run.Rand(0)
+	var clients []*lossy
+	for i := range lossyClients {
+		clients = append(clients, &lossy{t: t, id: int32(i), rng: run.Rand(i + 1)})
+	}
+	var m *machine
+	done, lost := 0, 0
+	for run.Next(6, patience) {
+		if m == nil || run.Rounds()%generations == 0 {
+			m = newMachine(t, m, clients)
+		}
+		before := operations(clients)
+		disk := loseWhileWorking(t, m, clients, rng)
+		if err := m.shutDown(); err != nil {
+			t.Fatal(err)
+		}
+		m = boot(t, disk)
+		found := findLossy(t, m)
+		for _, c := range clients {
+			sent := len(c.ops)
+			c.settle(m, found)
+			lost += sent - len(c.ops)
+		}
+		done += operations(clients) - before
+		checkMachine(t, m)
+	}
+	if err := m.shutDown(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d losses of power, %d operations, and %d that were lost", run.Rounds(), done, lost)
+	if done == 0 || lost == 0 {
+		t.Error("the test did not do what it is for")
+	}
+}
+
+// operations adds up what the clients have done.
+func operations(clients []*lossy) (n int) {
+	for _, c := range clients {
+		n += len(c.ops)
+	}
+	return n
+}
+
+// newMachine returns a server with an empty disk, which the clients are new to.
+func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
+	t.Helper()
+	if old != nil {
+		if err := old.shutDown(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := boot(t, vfs.NewCrashableMem())
+	db := m.client.Database(lossDB)
+	for _, c := range clients {
+		c.ops, c.durable = nil, 0
+		var id [16]byte
+		for at := range id {
+			id[at] = byte(c.rng.Uint32())
+		}
+		c.lsid = bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}
+		if _, err := db.Collection("counters").InsertOne(t.Context(), bson.D{{Key: "_id", Value: c.id}, {Key: "n", Value: 0}, {Key: "k", Value: 0}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "b", "docs"} {
+		if err := db.CreateCollection(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What is there before the first loss is durable.
+	if err := m.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// loseWhileWorking lets the clients work and takes a copy of the disk in the midst of it. Of each client the operations that were sent
+// by then are left, and which of them were durable before.
+func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand) *vfs.MemFS {
+	t.Helper()
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	odds := [...]int{4, 40, 2000}[rng.IntN(3)]
+	for _, c := range clients {
+		wg.Go(func() { c.work(m, &stop, odds) })
+	}
+	time.Sleep(time.Duration(20+rng.IntN(100)) * time.Millisecond)
+	durable := make([]int, len(clients))
+	for i, c := range clients {
+		c.mu.Lock()
+		durable[i] = c.durable
+		c.mu.Unlock()
+	}
+	percent := [...]int{0, rng.IntN(100), 100}[rng.IntN(3)]
+	disk := m.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng})
+	sent := make([]int, len(clients))
+	for i, c := range clients {
+		c.mu.Lock()
+		sent[i] = len(c.ops)
+		c.mu.Unlock()
+	}
+	stop.Store(true)
+	wg.Wait()
+	for i, c := range clients {
+		c.ops, c.durable = c.ops[:sent[i]], durable[i]
+		c.link.close()
+		c.link = nil
+	}
+	return disk
+}
+
+// work does operations until it is told to stop; one of so many is durable.
+func (c *lossy) work(m *machine, stop *atomic.Bool, odds int) {
+	conn, err := m.dial()
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	c.link = &link{conn: conn}
+	for !stop.Load() && !c.t.Failed() {
+		op := lossyOp{kind: lossyKind(c.rng.IntN(int(lossyKinds))), docs: 1 + c.rng.IntN(20)}
+		c.mu.Lock()
+		c.ops = append(c.ops, op)
+		k := len(c.ops)
+		c.mu.Unlock()
+		concern := bson.D{}
+		durable := c.rng.IntN(odds) == 0
+		if durable {
+			concern = []bson.D{{{Key: "j", Value: true}}, {{Key: "w", Value: "majority"}}}[c.rng.IntN(2)]
+		}
+		if !c.done(c.perform(k, concern)) {
+			return
+		}
+		if durable {
+			c.mu.Lock()
+			c.durable = k
+			c.mu.Unlock()
+		}
+	}
+}
+
+// done reports whether an answer tells of success.
+func (c *lossy) done(reply bson.Raw) bool {
+	if reply == nil {
+		return false
+	}
+	if ok, _ := reply.Lookup("ok").AsInt64OK(); ok != 1 || reply.Lookup("writeErrors").Value != nil {
+		c.t.Errorf("client %d: %v", c.id, reply)
+		return false
+	}
+	return true
+}
+
+// ask sends a command of the session.
+func (c *lossy) ask(db string, cmd bson.D, number int, more ...bson.E) bson.Raw {
+	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid}, bson.E{Key: "txnNumber", Value: int64(number)})
+	reply, err := c.link.ask(append(cmd, more...))
+	if err != nil {
+		c.t.Errorf("client %d: %v", c.id, err)
+		return nil
+	}
+	return reply
+}
+
+// perform sends the k-th operation, and returns the answer to what ends it.
+func (c *lossy) perform(k int, concern bson.D) bson.Raw {
+	op := c.ops[k-1]
+	if op.kind != lossyTransaction {
+		return c.ask(lossDB, c.command(k), k, bson.E{Key: "writeConcern", Value: concern})
+	}
+	id := bson.D{{Key: "c", Value: c.id}, {Key: "k", Value: k}}
+	for i, s := range []bson.D{
+		{{Key: "insert", Value: "a"}, {Key: "documents", Value: bson.A{byID(id)}}},
+		c.command(k),
+		{{Key: "insert", Value: "b"}, {Key: "documents", Value: bson.A{byID(id)}}},
+	} {
+		inside := []bson.E{{Key: "autocommit", Value: false}}
+		if i == 0 {
+			inside = append(inside, bson.E{Key: "startTransaction", Value: true})
+		}
+		if !c.done(c.ask(lossDB, s, k, inside...)) {
+			return nil
+		}
+	}
+	return c.commit(k, concern)
+}
+
+func (c *lossy) commit(k int, concern bson.D) bson.Raw {
+	return c.ask("admin", bson.D{{Key: "commitTransaction", Value: 1}}, k, bson.E{Key: "autocommit", Value: false}, bson.E{Key: "writeConcern", Value: concern})
+}
+
+// command is what the k-th operation is, but for the insertions of a transaction.
+func (c *lossy) command(k int) bson.D {
+	note := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}, {Key: "$set", Value: bson.D{{Key: "k", Value: k}}}}
+	switch op := c.ops[k-1]; op.kind {
+	case lossyInsert:
+		docs := bson.A{}
+		for i := range op.docs {
+			docs = append(docs, bson.D{{Key: "_id", Value: fmt.Sprintf("%d-%d-%d", c.id, k, i)}, {Key: "c", Value: c.id}, {Key: "k", Value: k}})
+		}
+		return bson.D{{Key: "insert", Value: "docs"}, {Key: "documents", Value: docs}}
+	case lossyModify:
+		return bson.D{{Key: "findAndModify", Value: "counters"}, {Key: "query", Value: byID(c.id)}, {Key: "update", Value: note}, {Key: "new", Value: true}}
+	default:
+		return bson.D{{Key: "update", Value: "counters"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: byID(c.id)}, {Key: "u", Value: note}}}}}
+	}
+}
