@@ -3,6 +3,7 @@ package changestream
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -15,6 +16,8 @@ import (
 type Source interface {
 	// Document returns the newest version of a document, nil where there is none.
 	Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error)
+	// ImageExpired reports whether the versions before changes that were kept at a time are no longer shown.
+	ImageExpired(kept time.Time) bool
 }
 
 // Stream yields the events of a scope. It is used by one goroutine.
@@ -168,6 +171,9 @@ func (s *Stream) look(ctx context.Context, entry bsonx.Doc) error {
 	op := operationOf(entry)
 	seconds, number := entry.Lookup("ts").Timestamp()
 	op.stamp, op.wall = storage.NewStamp(seconds, number), entry.Lookup("wall")
+	if s.source.ImageExpired(time.UnixMilli(op.wall.Int64())) {
+		op.pre = nil
+	}
 	var err error
 	if op.stamp > s.opened {
 		err = s.events(ctx, &op, entry)
@@ -204,9 +210,13 @@ func (s *Stream) transaction(ctx context.Context, outer *operation, entry, ops b
 	if v, ok := entry.Lookup("firstIndex").AsExactInt64(); ok {
 		index = int32(v)
 	}
+	expired := s.source.ImageExpired(time.UnixMilli(outer.wall.Int64()))
 	for it := ops.Iter(); it.Next(); index++ {
 		op := operationOf(it.Value().Doc())
 		op.stamp, op.wall, op.index = outer.stamp, outer.wall, index
+		if expired {
+			op.pre = nil
+		}
 		if v := entry.Lookup("lsid"); !v.IsMissing() {
 			op.transaction, op.lsid, op.txnNumber = true, v, entry.Lookup("txnNumber")
 		}

@@ -165,3 +165,8 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 	doc, err := src.Next(ctx)
 	return doc.Clone(), err
 }
+
+// ImageExpired implements changestream.Source.
+func (d changeDocuments) ImageExpired(kept time.Time) bool {
+	return d.service.images.Load().expired(kept, d.service.Clock.Now())
+}

@@ -7,7 +7,6 @@ var (
 	knownNames = []string{
 		// query plan cache, query settings
 		"planCacheClearFilters", "planCacheSetFilter", "setQuerySettings", "removeQuerySettings",
-		"getClusterParameter", "setClusterParameter",
 		// users and roles
 		"createUser", "updateUser", "dropUser", "dropAllUsersFromDatabase", "grantRolesToUser", "revokeRolesFromUser", "usersInfo",
 		"createRole", "updateRole", "dropRole", "dropAllRolesFromDatabase", "grantPrivilegesToRole",

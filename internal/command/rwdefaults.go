@@ -2,18 +2,15 @@ package command
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // Where the defaults that someone has set are kept, as by MongoDB.
 const (
-	defaultsDB         = "config"
 	defaultsCollection = "settings"
 	defaultsID         = "ReadWriteConcernDefaults"
 )
@@ -108,7 +105,7 @@ func runSetDefaultRWConcern(ctx context.Context, req *Request, reply *bsonx.Buil
 		return err
 	}
 	next.at, next.wall, next.local = s.order.Take(storage.NewStamp(uint32(req.Now.Unix()), 1)), req.Now, req.Now
-	if err := s.saveDefaults(ctx, &next); err != nil {
+	if err := s.saveSetting(ctx, defaultsCollection, next.document()); err != nil {
 		return err
 	}
 	s.rwDefaults.Store(&next)
@@ -198,44 +195,6 @@ func (d *rwDefaults) document() bsonx.Doc {
 	return b.Bytes()
 }
 
-// saveDefaults keeps the defaults beyond this process.
-func (s *Service) saveDefaults(ctx context.Context, d *rwDefaults) error {
-	if s.Store == nil {
-		return nil
-	}
-	for {
-		c, err := s.Store.Ensure(defaultsDB, defaultsCollection)
-		if err != nil {
-			return err
-		}
-		if err := s.replaceDefaults(ctx, c, d.document()); !errors.Is(err, table.ErrDropped) {
-			return err
-		}
-	}
-}
-
-func (s *Service) replaceDefaults(ctx context.Context, c *table.Collection, doc bsonx.Doc) error {
-	w, err := s.Store.BeginWrite(c)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	key := w.Collection().RecordKey(nil, bsonx.String(defaultsID))
-	old, err := w.Lock(ctx, key, nil)
-	switch {
-	case err != nil:
-	case old == nil:
-		err = w.Insert(ctx, doc)
-	default:
-		err = w.Update(ctx, key, old, doc, table.Replacement)
-	}
-	if err == nil {
-		err = w.Commit(storage.Durable)
-		storage.ReportStamp(ctx, w.Stamp())
-	}
-	return err
-}
-
 // loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
 func (s *Service) loadDefaults() error {
 	d := &rwDefaults{local: s.started}
@@ -243,19 +202,8 @@ func (s *Service) loadDefaults() error {
 	if s.Store == nil || !s.replicates() {
 		return nil
 	}
-	c := s.Store.Lookup(defaultsDB, defaultsCollection)
-	if c == nil || isView(c) {
-		return nil
-	}
-	value, closer, err := s.Store.Engine().Get(c.RecordKey(nil, bsonx.String(defaultsID)))
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	doc := bsonx.Doc(value).Clone()
-	if err := closer.Close(); err != nil {
+	doc, err := s.setting(defaultsCollection, defaultsID)
+	if err != nil || doc == nil {
 		return err
 	}
 	d.load(doc)

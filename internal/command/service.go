@@ -70,6 +70,7 @@ type Service struct {
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
+	images        atomic.Pointer[imagePolicy]
 	started       time.Time
 	recordsReaped time.Time // see reapRecords
 	pid           int
@@ -100,6 +101,9 @@ func NewService(deps Deps) (*Service, error) {
 	}
 	if err := s.loadDefaults(); err != nil {
 		return nil, fmt.Errorf("read and write concern defaults: %w", err)
+	}
+	if err := s.loadClusterParameters(); err != nil {
+		return nil, fmt.Errorf("cluster parameters: %w", err)
 	}
 	return s, nil
 }

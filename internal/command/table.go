@@ -16,6 +16,7 @@ func Definitions() []Definition {
 		adminCommands(),
 		fsyncCommands(),
 		rwDefaultsCommands(),
+		clusterParameterCommands(),
 		failPointCommands(),
 		authCommands(),
 		replicationCommands(),
