@@ -59,8 +59,14 @@ func TestChangeStreamOptions(t *testing.T) {
 		value any
 		code  int32
 	}{
-		{bson.D{}, 2}, {bson.D{{Key: "preAndPostImages", Value: bson.D{}}}, 2}, {bson.D{{Key: "x", Value: 1}}, 2}, {1, 20},
-		{images("unknown"), 2}, {images(-1), 2}, {images(0), 2}, {images(true), 2},
+		{bson.D{}, 2},
+		{bson.D{{Key: "preAndPostImages", Value: bson.D{}}}, 2},
+		{bson.D{{Key: "x", Value: 1}}, 2},
+		{1, 20},
+		{images("unknown"), 2},
+		{images(-1), 2},
+		{images(0), 2},
+		{images(true), 2},
 	} {
 		wantCode(t, setExpiry(t, client, test.value), test.code)
 	}
