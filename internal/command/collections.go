@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -154,7 +155,13 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 		}
 	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
+	q.Scores = q.Filter != nil && q.Filter.HasText() && namesScore(stages)
 	return rest, env, q, nil
+}
+
+// namesScore reports whether a stage may read the scores of a text search.
+func namesScore(stages []bsonx.Value) bool {
+	return slices.ContainsFunc(stages, func(s bsonx.Value) bool { return bytes.Contains(s.Data, []byte(textScore)) })
 }
 
 // stageSource is a cursor over a pipeline.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -93,6 +94,9 @@ type modification struct {
 	proj  *projection.Projection
 	value bsonx.Doc // the document to return
 	found bool
+	// text is the query's $text, or nil; meta what the search tells of the document that it found.
+	text *filter.Text
+	meta projection.Meta
 }
 
 // queryDoc returns the query, which may be absent.
@@ -109,13 +113,31 @@ func (m *modification) take(doc bsonx.Doc) error {
 	return nil
 }
 
+// search notes the $text of the query.
+func (m *modification) search(f *filter.Filter) {
+	if f != nil && f.HasText() {
+		m.text = filter.TextOf(f.Root)
+	}
+}
+
+// score notes the score of the document that the query found, if the projection may ask for it.
+func (m *modification) score(doc bsonx.Doc) {
+	if m.text == nil || m.proj == nil || doc == nil {
+		return
+	}
+	m.meta.Searched = true
+	if score, ok := m.text.Score(doc); ok {
+		m.meta.TextScore = bsonx.Double(score)
+	}
+}
+
 // project makes of the document what the reply has of it. It comes after the write: as in MongoDB, that stays where this fails.
 func (m *modification) project() error {
 	if m.proj == nil || !m.found {
 		return nil
 	}
 	var err error
-	m.value, err = m.proj.Apply(nil, m.value, nil)
+	m.value, err = m.proj.Apply(nil, m.value, &m.meta)
 	return err
 }
 
@@ -135,7 +157,11 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 		return err
 	}
 	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), One: true}
-	st := &write.DeleteStatement{Query: query, Deleted: m.take}
+	m.search(f)
+	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
+		m.score(doc)
+		return m.take(doc)
+	}}
 	n, err := m.req.runDeleteStatement(ctx, m.req.DB, m.name, st, m.queryDoc(), m.opts)
 	if err != nil {
 		return err
@@ -170,9 +196,11 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {
 		return invalidSeries("Cannot perform a findAndModify with an update on a time-series collection")
 	}
+	m.search(st.Filter)
 	returnNew := m.req.Bool("new")
 	st.Updated = func(old, doc bsonx.Doc) error {
 		m.found, m.value = false, nil // a retry after a conflict starts anew
+		m.score(old)
 		switch {
 		case returnNew:
 			return m.take(doc)

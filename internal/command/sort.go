@@ -87,7 +87,10 @@ func checkSortValue(name string, v bsonx.Value) error {
 
 func checkSortMeta(name string, v bsonx.Value) error {
 	first := v.Doc().First()
-	if v.Doc().Len() != 1 || string(first.Key) != "$meta" || first.Value.Type != bsonx.TypeString {
+	if v.Doc().Len() == 1 && string(first.Key) == "$meta" && first.Value.Type != bsonx.TypeString {
+		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(first.Value))
+	}
+	if v.Doc().Len() != 1 || string(first.Key) != "$meta" {
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification: %s: %s", name, bsonx.FormatShell(v))
 	}
 	missing := ""

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -25,6 +26,7 @@ type planSource struct {
 	tailable, atEnd bool
 	arrivals        <-chan struct{}
 	arrived         uint64
+	meta            expr.Meta // of the last document
 }
 
 // openSource plans a query.
@@ -84,8 +86,17 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, err
 	}
 	s.left--
+	if s.query.Scores {
+		s.meta.Searched, s.meta.TextScore = true, bsonx.Missing
+		if row.Scored {
+			s.meta.TextScore = bsonx.Double(row.Score)
+		}
+	}
 	return row.Doc, nil
 }
+
+// Meta implements pipeline.MetaSource.
+func (s *planSource) Meta() *expr.Meta { return &s.meta }
 
 // Share implements pipeline.Shared.
 func (s *planSource) Share(ctx context.Context, work func(ctx context.Context, in pipeline.Source) error) (workers int, err error) {

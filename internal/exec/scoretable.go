@@ -70,14 +70,14 @@ func (t *scoreTable) grow() {
 	}
 }
 
-// ranking is a heap of a table's entries with the highest score on top; of equal ones the first that was added.
+// ranking is a heap of a table's entries with the highest score on top; of equal ones the first in the collection.
 type ranking struct {
-	entries []scoreEntry
-	order   []int32
+	table *scoreTable
+	order []int32
 }
 
 func newRanking(t *scoreTable) ranking {
-	r := ranking{entries: t.entries, order: make([]int32, len(t.entries))}
+	r := ranking{table: t, order: make([]int32, len(t.entries))}
 	for i := range r.order {
 		r.order[i] = int32(i)
 	}
@@ -88,10 +88,11 @@ func newRanking(t *scoreTable) ranking {
 }
 
 func (r *ranking) before(a, b int32) bool {
-	if sa, sb := r.entries[a].score, r.entries[b].score; sa != sb {
-		return sa > sb
+	ea, eb := &r.table.entries[a], &r.table.entries[b]
+	if ea.score != eb.score {
+		return ea.score > eb.score
 	}
-	return a < b
+	return bytes.Compare(r.table.key(ea), r.table.key(eb)) < 0
 }
 
 // pop takes the top off; the ranking is not empty.

@@ -39,7 +39,7 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if ctx.Meta != nil {
 		v = m.read(ctx.Meta)
 	}
-	if what := requiredMeta(m.name); what != "" && v.IsMissing() {
+	if what := requiredMeta(m.name); what != "" && v.IsMissing() && !(ctx.Meta != nil && ctx.Meta.Searched && m.name == "textScore") {
 		return v, mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
 	}
 	return v, nil

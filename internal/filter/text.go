@@ -43,6 +43,15 @@ func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	return b.query, nil
 }
 
+// Score returns what the search gives a document; ok is false where it has none of the words, or the node is not bound.
+func (n *Text) Score(doc bsonx.Doc) (score float64, ok bool) {
+	b := n.bound.Load()
+	if b == nil {
+		return 0, false
+	}
+	return b.query.Score(b.spec, doc)
+}
+
 // Kind returns KindText.
 func (*Text) Kind() Kind { return KindText }
 

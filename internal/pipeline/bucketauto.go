@@ -155,7 +155,7 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 	pair := bsonx.NewBuilder(nil)
 	var key []byte
 	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
-		s.ctx.Root = bsonx.Document(doc)
+		s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
 		v, err := s.stage.groupBy.Eval(&s.ctx)
 		if err != nil {
 			return err

@@ -141,6 +141,10 @@ func (m *match) needs(n *needs) { n.filter(m.filter.Root) }
 
 func (s *sort) needs(n *needs) {
 	for _, key := range s.keys {
+		if key.Path == scorePath {
+			n.whole = true
+			return
+		}
 		n.field(key.Path)
 	}
 }

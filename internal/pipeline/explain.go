@@ -334,7 +334,7 @@ func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
 }
 
 func isPlanMeta(kind string) bool {
-	return kind == "sortKey" || kind == "indexKey" || kind == "recordId"
+	return kind == "textScore" || kind == "sortKey" || kind == "indexKey" || kind == "recordId"
 }
 
 // pushFirst takes off the first stage, which is s.

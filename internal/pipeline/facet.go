@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -102,6 +103,7 @@ const (
 func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 	var arena []byte
 	var docs []bsonx.Doc
+	var kept keptScore
 	for active, end := len(runs), false; active > 0; {
 		arena, docs = arena[:0], docs[:0]
 		for len(docs) < facetBatchDocs && len(arena) < facetBatchBytes && !end {
@@ -113,13 +115,14 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 				break
 			}
 			at := len(arena)
-			arena = append(arena, doc...)
+			arena = append(arena, kept.join(doc, s.src)...)
 			docs = append(docs, bsonx.Doc(arena[at:len(arena):len(arena)]))
 		}
 		for _, run := range runs {
 			if run.ended {
 				continue
 			}
+			run.kept.meta.Searched = kept.meta.Searched
 			if err := run.take(docs, end); err != nil {
 				return err
 			}
@@ -135,6 +138,7 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 // that stands still while it waits for the next batch.
 type facetRun struct {
 	inMemory
+	kept  keptScore
 	docs  []bsonx.Doc
 	end   bool
 	ended bool
@@ -175,6 +179,9 @@ func (r *facetRun) take(docs []bsonx.Doc, end bool) error {
 
 var errFacetStopped = errors.New("another pipeline of the $facet has failed")
 
+// Meta implements MetaSource.
+func (r *facetRun) Meta() *expr.Meta { return r.kept.Meta() }
+
 // Next implements Source for the pipeline.
 func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 	for len(r.docs) == 0 {
@@ -188,5 +195,5 @@ func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 	}
 	doc := r.docs[0]
 	r.docs = r.docs[1:]
-	return doc, nil
+	return r.kept.split(doc), nil
 }

@@ -18,6 +18,8 @@ type group struct {
 	opts Options
 	spec bsonx.Doc // what it was compiled from, for explain
 	read reader    // of the parts of the id, then of the accumulators' operands
+	// readsMeta is true where an operand is metadata of the document.
+	readsMeta bool
 	// Where the id is an object, the names of its parts; their values are what identifies a group.
 	parts []string
 	// What the stage was before it did the work of those before it; nil where it does not.
@@ -174,6 +176,9 @@ func (g *group) compile() {
 		g.parts, ids = names, values
 	}
 	g.read = newReader(append(slices.Clone(ids), g.args()...))
+	for _, e := range g.read.inputs {
+		g.readsMeta = g.readsMeta || len(expr.MetaKinds(e)) > 0
+	}
 }
 
 // idParts returns how many values identify a group.
@@ -287,7 +292,13 @@ func (s *groupSource) load(ctx context.Context) error {
 // gather reads documents to the end and adds each to its group.
 func (s *groupSource) gather(ctx context.Context, src Source) error {
 	r := s.group.read.start(&s.ctx)
-	return Drain(ctx, src, func(doc bsonx.Doc) error { return s.add(r, doc) })
+	if !s.group.readsMeta {
+		return Drain(ctx, src, func(doc bsonx.Doc) error { return s.add(r, doc) })
+	}
+	return Drain(ctx, src, func(doc bsonx.Doc) error {
+		s.ctx.Meta = metaOf(src)
+		return s.add(r, doc)
+	})
 }
 
 func (s *groupSource) add(r *reading, doc bsonx.Doc) error {

@@ -22,6 +22,9 @@ func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
 	if !opts.first && hasText(arg.Doc(), 0) {
 		return nil, mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
 	}
+	if opts.inside&inFacet != 0 && hasText(arg.Doc(), 0) {
+		return nil, errNoScore
+	}
 	f, err := opts.parseFilter(arg.Doc())
 	if err != nil {
 		return nil, err

@@ -37,7 +37,9 @@ func projectStage(p *projection.Projection, err error) ([]stage, error) {
 }
 
 func (p *project) open(src Source, _ *Env) Source {
-	return &projectSource{input: input{src}, projection: p.projection.Applier()}
+	s := &projectSource{input: input{src}, projection: p.projection.Applier()}
+	s.meta = len(p.projection.MetaKinds()) > 0
+	return s
 }
 
 func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
@@ -47,6 +49,7 @@ func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
 type projectSource struct {
 	input
 	projection *projection.Applier
+	meta       bool // it reads metadata
 	buf        []byte
 }
 
@@ -54,6 +57,9 @@ func (s *projectSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	doc, err := s.src.Next(ctx)
 	if err != nil || doc == nil {
 		return nil, err
+	}
+	if s.meta {
+		s.projection.SetMeta(metaOf(s.src))
 	}
 	s.buf, err = s.projection.Apply(s.buf[:0], doc)
 	return s.buf, err

@@ -55,7 +55,7 @@ func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if err != nil || doc == nil {
 			return nil, err
 		}
-		s.ctx.Root = bsonx.Document(doc)
+		s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
 		out, err := s.document(doc)
 		if err != nil || out != nil {
 			return out, err

@@ -77,5 +77,6 @@ func (s *replaceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err != nil || doc == nil {
 		return nil, err
 	}
+	s.ctx.Meta = metaOf(s.src)
 	return s.stage.replace(&s.ctx, doc)
 }

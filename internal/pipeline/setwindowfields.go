@@ -95,6 +95,9 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 		if err != nil {
 			return nil, err
 		}
+		if key.Path == scorePath {
+			return nil, errNoScore // the documents that are read ahead lose it
+		}
 		if key.Path == "" {
 			order.by = &expr.Const{} // metadata that no document has
 		} else if order.by, err = expr.Parse(bsonx.String("$"+key.Path), opts.Vars); err != nil {

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -59,6 +61,9 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 		return index.Field{}, err
 	}
 	if v.Type == bsonx.TypeDocument {
+		if kind := v.Doc().Lookup("$meta"); v.Doc().Len() == 1 && kind.Type == bsonx.TypeString && kind.Str() == "textScore" {
+			return index.Field{Path: scorePath, Desc: true}, nil
+		}
 		return index.Field{}, checkSortMeta(v.Doc())
 	}
 	if !v.Type.IsNumber() {
@@ -85,8 +90,6 @@ func checkSortMeta(spec bsonx.Doc) error {
 		switch kind.Str() {
 		case "randVal":
 			return nil
-		case "textScore":
-			missing = "text score"
 		case "searchScore":
 			missing = "$search score"
 		case "vectorSearchScore":
@@ -102,6 +105,9 @@ func checkSortMeta(spec bsonx.Doc) error {
 }
 
 func (s *sort) open(src Source, env *Env) Source {
+	if slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == scorePath }) {
+		return &sortingSource{input: input{src}, env: env, limit: s.limit, key: s.scoreKey(src)}
+	}
 	gen := index.NewSortKeyGen(s.keys, s.collation)
 	return &sortingSource{input: input{src}, env: env, limit: s.limit, key: gen.Append}
 }

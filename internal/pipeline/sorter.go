@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -194,6 +195,7 @@ type sortingSource struct {
 	limit  int64
 	key    func(dst []byte, doc bsonx.Doc) ([]byte, error)
 	sorter *sorter
+	kept   keptScore
 }
 
 // Next implements Source.
@@ -204,7 +206,16 @@ func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			return nil, err
 		}
 	}
-	return s.sorter.next()
+	out, err := s.sorter.next()
+	if err != nil || out == nil {
+		return nil, err
+	}
+	return s.kept.split(out), nil
+}
+
+// Meta implements MetaSource.
+func (s *sortingSource) Meta() *expr.Meta {
+	return s.kept.Meta()
 }
 
 func (s *sortingSource) load(ctx context.Context) error {
@@ -214,7 +225,7 @@ func (s *sortingSource) load(ctx context.Context) error {
 		if key, err = s.key(key[:0], doc); err != nil {
 			return err
 		}
-		return s.sorter.add(key, doc)
+		return s.sorter.add(key, s.kept.join(doc, s.src))
 	})
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 }
 
 func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
+	meta.Searched = r.query.Filter != nil && r.query.Filter.HasText()
 	for _, kind := range r.kinds {
 		switch {
 		case kind == "recordId":

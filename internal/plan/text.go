@@ -170,13 +170,37 @@ func (cq *canonical) textAccess(out []access, c, own *conjunction) (_ []access, 
 		cq.text.refused = true
 		return out, true
 	}
-	a := access{node: cq.text.tree(prefix), score: 1 << 10}
+	a := access{score: 1 << 10}
+	var onEntry []filter.Node
 	for _, n := range c.conjuncts {
-		if n != filter.Node(cq.text.node) && !slices.Contains(settled, n) {
+		switch {
+		case n == filter.Node(cq.text.node) || slices.Contains(settled, n):
+		case cq.text.tells(n, c, cq):
+			onEntry = append(onEntry, n)
+		default:
 			a.residual = append(a.residual, n)
 		}
 	}
+	a.node = cq.text.tree(prefix, onEntry)
 	return append(out, a), true
+}
+
+// tells reports whether the entries tell if a document satisfies a conjunct, which is then about a field behind the text.
+func (s *textSearch) tells(n filter.Node, c *conjunction, cq *canonical) bool {
+	for i := range c.predicates {
+		p := &c.predicates[i]
+		if p.node != n || p.conjunct != n || len(p.elems) > 0 {
+			continue
+		}
+		for f, e := range s.spec.After {
+			if string(e.Key) != p.path {
+				continue
+			}
+			b := p.boundsOn(s.index, len(s.spec.Before)+2+f, cq.q.Collation)
+			return b.ok && b.tight != inexactFetch
+		}
+	}
+	return false
 }
 
 // prefix returns the values of the fields before the text, which must be fixed by equalities; settled are those of which the
@@ -208,8 +232,8 @@ func (s *textSearch) prefix(c *conjunction, cq *canonical) (prefix []bsonx.Elem,
 	return prefix, settled, true
 }
 
-// tree makes the plan of a search with the given fields before the text.
-func (s *textSearch) tree(prefix []bsonx.Elem) node {
+// tree makes the plan of a search with the given fields before the text, and predicates that entries answer.
+func (s *textSearch) tree(prefix []bsonx.Elem, onEntry []filter.Node) node {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for _, e := range prefix {
@@ -219,7 +243,10 @@ func (s *textSearch) tree(prefix []bsonx.Elem) node {
 	or := &textOr{search: s}
 	for _, term := range s.query.Bounds {
 		scan := s.index.scan()
-		scan.backward, scan.dedup = true, false
+		scan.backward, scan.dedup, scan.filter = true, false, allOf(onEntry)
+		for _, n := range onEntry {
+			scan.paths = append(scan.paths, pathOf(n))
+		}
 		size := 0
 		for f, e := range prefix {
 			scan.bounds[f] = intervals{point(e.Value)}

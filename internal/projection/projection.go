@@ -89,7 +89,10 @@ type Applier struct {
 // Applier returns a new Applier of the projection.
 func (p *Projection) Applier() *Applier { return &Applier{projection: p} }
 
-// Apply appends the projection of doc to dst, without metadata.
+// SetMeta gives the metadata of the next document; nil is none.
+func (a *Applier) SetMeta(m *expr.Meta) { a.ctx.Meta = m }
+
+// Apply appends the projection of doc to dst, without other metadata than that of SetMeta.
 func (a *Applier) Apply(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	if p := a.projection; !p.identity && p.root.computes {
 		return p.evaluate(dst, doc, nil, &a.ctx)

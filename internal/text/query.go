@@ -148,6 +148,21 @@ func (q *Query) Match(s *Spec, doc bsonx.Doc) bool {
 	return q.hasTerm(s, doc, q.Terms) && q.MatchRest(s, doc)
 }
 
+// Score returns what the search gives a document of an index; ok is false where it has none of the terms.
+func (q *Query) Score(s *Spec, doc bsonx.Doc) (sum float64, ok bool) {
+	var sc Scorer
+	if sc.Score(s, doc) != nil {
+		return 0, false // it names a language that there is not, and is in no index
+	}
+	for i := range sc.Len() {
+		term, score := sc.Term(i)
+		if _, found := slices.BinarySearch(q.Bounds, term); found {
+			sum, ok = sum+score, true
+		}
+	}
+	return sum, ok
+}
+
 // MatchRest is Match for a document that has one of Bounds in the index.
 func (q *Query) MatchRest(s *Spec, doc bsonx.Doc) bool {
 	if q.spelling != 0 && !q.hasTerm(s, doc, q.Terms) || q.hasTerm(s, doc, q.Negated) {

@@ -1,0 +1,145 @@
+package pipeline
+
+import (
+	"encoding/binary"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// MetaSource is a source whose documents have metadata, which $meta reads.
+type MetaSource interface {
+	// Meta returns the metadata of the document that Next returned last; nil for none. It is good until the next call of Next.
+	Meta() *expr.Meta
+}
+
+// metaOf returns the metadata of the document that a source returned last, or nil.
+func metaOf(src Source) *expr.Meta {
+	if m, ok := src.(MetaSource); ok {
+		return m.Meta()
+	}
+	return nil
+}
+
+// Meta implements MetaSource for stages whose documents come from one of the input each.
+func (i *input) Meta() *expr.Meta { return metaOf(i.src) }
+
+// Meta implements MetaSource.
+func (s *sharedRows) Meta() *expr.Meta { return metaOf(s.Source) }
+
+// Meta implements MetaSource.
+func (c *counted) Meta() *expr.Meta { return metaOf(c.Source) }
+
+// Meta implements MetaSource: a group has none.
+func (s *groupSource) Meta() *expr.Meta { return nil }
+
+// Meta implements MetaSource: a bucket has none.
+func (s *bucketAutoSource) Meta() *expr.Meta { return nil }
+
+// Meta implements MetaSource: a number has none.
+func (s *countSource) Meta() *expr.Meta { return nil }
+
+// Meta implements MetaSource: the results of pipelines have none.
+func (s *facetSource) Meta() *expr.Meta { return nil }
+
+// Meta implements MetaSource: documents read ahead have lost theirs.
+func (s *windowSource) Meta() *expr.Meta { return nil }
+
+// Meta implements MetaSource: documents read ahead have lost theirs.
+func (s *densifySource) Meta() *expr.Meta { return nil }
+
+// Meta implements MetaSource: only the documents of the input have any.
+func (s *unionSource) Meta() *expr.Meta {
+	if s.other != nil {
+		return nil
+	}
+	return s.input.Meta()
+}
+
+// scorePath stands for the score of a text search among the keys of a $sort.
+const scorePath = "$textScore"
+
+var errNoScore = mongoerr.New(40218, "query requires text score metadata, but it is not available")
+
+// scoreKey returns what makes the sort keys of a pattern with scores. Between two of them stand fields of the document.
+func (s *sort) scoreKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
+	var parts []*index.SortKeyGen // nil is the score
+	var fields index.Pattern
+	for i, key := range s.keys {
+		if key.Path != scorePath {
+			fields = append(fields, key)
+		}
+		if len(fields) > 0 && (key.Path == scorePath || i == len(s.keys)-1) {
+			parts = append(parts, index.NewSortKeyGen(fields, s.collation))
+			fields = nil
+		}
+		if key.Path == scorePath {
+			parts = append(parts, nil)
+		}
+	}
+	return func(dst []byte, doc bsonx.Doc) (_ []byte, err error) {
+		if m := metaOf(src); m == nil || !m.Searched {
+			return nil, errNoScore
+		}
+		for _, gen := range parts {
+			if gen == nil {
+				dst = keystring.Append(dst, scoreOf(src), true)
+			} else if dst, err = gen.Append(dst, doc); err != nil {
+				return nil, err
+			}
+		}
+		return dst, nil
+	}
+}
+
+// scoreOf returns the score of the last document, null where it has none.
+func scoreOf(src Source) bsonx.Value {
+	if m := metaOf(src); m != nil && !m.TextScore.IsMissing() {
+		return m.TextScore
+	}
+	return bsonx.Null
+}
+
+// keptScore is the score of a document that waits in a sorter, where it stands behind the document's end.
+type keptScore struct {
+	room []byte
+	meta expr.Meta
+}
+
+// join returns a document with its score behind it, if it has one.
+func (k *keptScore) join(doc bsonx.Doc, src Source) []byte {
+	m := metaOf(src)
+	if m == nil || !m.Searched {
+		return doc
+	}
+	k.meta.Searched = true
+	if m.TextScore.IsMissing() {
+		return doc
+	}
+	k.room = append(append(k.room[:0], doc...), m.TextScore.Data...)
+	return k.room
+}
+
+// Meta implements MetaSource for who embeds it.
+func (k *keptScore) Meta() *expr.Meta {
+	if !k.meta.Searched {
+		return nil
+	}
+	return &k.meta
+}
+
+// split takes the score off, and notes it.
+func (k *keptScore) split(b []byte) bsonx.Doc {
+	if b == nil {
+		return nil
+	}
+	end := int(binary.LittleEndian.Uint32(b))
+	k.meta.TextScore = bsonx.Missing
+	if len(b) > end {
+		k.meta.TextScore = bsonx.Value{Type: bsonx.TypeDouble, Data: b[end:]}
+	}
+	return bsonx.Doc(b[:end:end])
+}
