@@ -1,4 +1,4 @@
-// Package pages runs documents as they stand, docs/tour.md and docs/aggregation.md: the commands of their console and
+// Package pages runs documents as they stand, docs/tour.md, docs/aggregation.md and docs/indexes.md: the commands of their console and
 // mongosh blocks, whose answers must be those on the page. `go test ./pages -update` writes the answers of a real run into
 // the pages.
 //

@@ -107,7 +107,7 @@ func TestPages(t *testing.T) {
 		t.Skip("set SHEAF_BIN to the sheaf program")
 	}
 	npm.Packages(t) // the pages need mongosh, and the tour npm for its data
-	for _, page := range []string{"tour.md", "aggregation.md"} {
+	for _, page := range []string{"tour.md", "aggregation.md", "indexes.md"} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			runPage(t, bin, filepath.Join(docs, page))
