@@ -105,20 +105,6 @@ var knownDifferences = []known{
 		},
 	},
 	{
-		Name:   "order of what a $graphLookup found",
-		Reason: "MongoDB keeps the documents that it has visited in a hash table; Sheaf returns them as the scan or index of each step gives them",
-		Match: func(_ bool, cmd bson.D, d *difference) bool {
-			return mentionsKey(cmd, "$graphLookup") && equalReply(sortArrays(d.A).(bson.D), sortArrays(d.B).(bson.D), false)
-		},
-	},
-	{
-		Name:   "order of a set",
-		Reason: "MongoDB keeps what $addToSet collects in a hash table; Sheaf returns it in the order in which it came",
-		Match: func(_ bool, cmd bson.D, d *difference) bool {
-			return mentionsKey(cmd, "$addToSet") && equalReply(sortArrays(d.A).(bson.D), sortArrays(d.B).(bson.D), false)
-		},
-	},
-	{
 		Name:   "null behind an array without documents, in a join",
 		Reason: "as above: the 9.0 engine joins null with {a: []} and {a: [1]} by a.x; the replies are alike without such documents",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {
@@ -158,14 +144,6 @@ var knownDifferences = []known{
 		Reason: "a limit of 0 means none; MongoDB makes it a $limit of a view's pipeline, which refuses it",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {
 			return cmd[0].Key == "count" && errorCode(d.A) == 15958 && lookup(cmd, "limit") == int32(0)
-		},
-	},
-	{
-		Name:   "order of equal documents in a $facet",
-		Reason: "a sort leaves the order of documents with equal keys open (those that $unwind made of one, arrays as _id), and $facet makes an array of them",
-		Match: func(_ bool, cmd bson.D, d *difference) bool {
-			return mentionsKey(cmd, "$facet") && mentionsKey(cmd, "$sort") &&
-				equalReply(sortArrays(d.A).(bson.D), sortArrays(d.B).(bson.D), false)
 		},
 	},
 	{

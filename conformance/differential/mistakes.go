@@ -27,16 +27,10 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	}
 	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)
-	if !ok {
+	if a == b || !ok {
 		return nil
 	}
 	question = p.expanded(ctx, question)
-	if isOK(d.A) && isOK(d.B) && !isWrite(cmd) && p.isOpenOrder(ctx, question) {
-		return &openOrder
-	}
-	if a == b {
-		return nil
-	}
 	if a == 0 || b == 0 {
 		if p.isFiltered(ctx, question, max(a, b)) {
 			return &filteredMistake

@@ -99,3 +99,34 @@ func TestWithoutConjunct(t *testing.T) {
 		}
 	}
 }
+
+func TestSettled(t *testing.T) {
+	parse := func(text string) bson.D {
+		doc, err := parseJSON([]byte(`{"aggregate":"c","pipeline":` + text + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	const fixed = `{"$group":{"_id":null,"all":{"$push":"$$ROOT"}}},{"$project":{"all":{"$sortArray":{"input":"$all","sortBy":1}}}},{"$unwind":"$all"},{"$replaceRoot":{"newRoot":"$all"}}`
+	cases := []struct{ in, want string }{
+		{`[{"$match":{"a":1}},{"$sort":{"a":1}}]`, `[{"$match":{"a":1}},{"$sort":{"a":1}}]`},
+		{`[{"$sort":{"a":1}},{"$limit":1}]`, `[{"$sort":{"a":1}},` + fixed + `,{"$limit":1}]`},
+		{
+			`[{"$group":{"_id":"$a","v":{"$addToSet":"$b"}}}]`,
+			`[{"$group":{"_id":"$a","v":{"$addToSet":"$b"}}},{"$set":{"v":{"$sortArray":{"input":"$v","sortBy":1}}}}]`,
+		},
+		{`[{"$facet":{"x":[{"$limit":1}]}}]`, `[{"$facet":{"x":[{"$limit":1},` + fixed + `]}}]`},
+	}
+	for _, c := range cases {
+		for _, r := range rephrasings {
+			if r.Stages == nil {
+				continue
+			}
+			got, changed := r.words(parse(c.in))
+			if show(got) != show(parse(c.want)) || changed != (c.in != c.want) {
+				t.Errorf("%s: %s, changed %v", c.in, show(got), changed)
+			}
+		}
+	}
+}

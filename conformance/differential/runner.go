@@ -118,10 +118,11 @@ func (r *runner) summary(took time.Duration) {
 		fmt.Fprintf(r.out, " %d ×%d", code, r.pair.refused[code])
 	}
 	fmt.Fprintln(r.out)
-	all := append(slices.Clone(knownDifferences), severalMistakes, filteredMistake, openOrder)
+	all := append(slices.Clone(knownDifferences), severalMistakes, filteredMistake)
 	for _, r := range rephrasings {
 		all = append(all, r.known)
 	}
+	all = append(all, severalRephrasings)
 	for _, k := range all {
 		if n := r.known[k.Name]; n > 0 {
 			fmt.Fprintf(r.out, "known: %4d × %s: %s\n", n, k.Name, k.Reason)
