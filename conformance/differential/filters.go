@@ -55,7 +55,7 @@ func (g *generator) filter(depth int) bson.D {
 // addClause appends a clause unless the document has that field already: MongoDB leaves open what a repeated field means.
 func (g *generator) addClause(f bson.D, depth int) bson.D {
 	c := g.clause(depth)
-	if lookup(f, c.Key) != nil {
+	if hasField(f, c.Key) {
 		return f
 	}
 	return append(f, c)

@@ -57,7 +57,11 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	if c := p.service.Store.Lookup(db, name); isView(c) && !c.Collation.Same(p.collation) {
 		return nil, overridesView(c)
 	}
-	return inner.open(ctx, db, name, stages, vars)
+	src, err := inner.open(ctx, db, name, stages, vars)
+	if err != nil {
+		return nil, err // and no nil *stageSource, which were a Source
+	}
+	return src, nil
 }
 
 // Indexed implements pipeline.Collections.

@@ -217,7 +217,7 @@ func (s *scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) 
 }
 
 // env is what applying an update depends on.
-func (r *Request) env() update.Env { return update.Env{Now: r.Now} }
+func (r *Request) env() update.Env { return update.Env{Now: r.Now, Timestamp: r.Service.nextTime} }
 
 // docsOf returns the documents of an array; element names path for the error of one that is no document.
 func docsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {

@@ -38,7 +38,7 @@ func (b *insertBatch) prepare() error {
 			bad = true
 			return nil
 		}
-		prepared, err := update.PrepareInsert(doc, nil, nil)
+		prepared, err := update.PrepareInsert(doc, nil, b.req.Service.nextTime)
 		if err != nil {
 			bad = true
 			if b.opts.Ordered {

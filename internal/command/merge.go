@@ -191,7 +191,7 @@ func arrayOrMissing(v bsonx.Value) bsonx.Value {
 }
 
 func (m *merger) insert(ctx context.Context, doc bsonx.Doc) error {
-	prepared, err := update.PrepareInsert(doc, nil, nil)
+	prepared, err := update.PrepareInsert(doc, nil, m.req.Service.nextTime)
 	if err != nil {
 		return err
 	}

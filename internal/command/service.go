@@ -62,6 +62,7 @@ type Service struct {
 	collations collation.Cache
 	ttl        *ttl.Monitor // nil without a store
 	order      *storage.Order
+	nextTime   func() (t, i uint32) // takes a cluster time that nothing else has, for timestamps in documents
 	snapshots  snapshots
 	stats      stats
 	slow       atomic.Int64
@@ -140,6 +141,10 @@ func (s *Service) setDefaults() {
 		s.order = s.Store.Engine().Order()
 	} else {
 		s.order = new(storage.Order)
+	}
+	s.nextTime = func() (t, i uint32) {
+		stamp := s.order.Take(storage.NewStamp(uint32(s.Clock.Now().Unix()), 1))
+		return stamp.Seconds(), stamp.Number()
 	}
 	s.pid, s.hostname = processID(), hostName()
 }

@@ -151,10 +151,10 @@ func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []
 	if err != nil {
 		return nil, err
 	}
-	missing := []mongoerr.Code{4161102, 4161109, 4161103}
-	for i, v := range raw {
-		if v.IsMissing() {
-			return nil, mongoerr.New(missing[i], "%s requires '%s' to be specified", def.name, names[i])
+	codes := []mongoerr.Code{4161102, 4161109, 4161103}
+	for _, i := range []int{0, 2, 1} { // the order in which MongoDB misses them
+		if i < len(raw) && raw[i].IsMissing() {
+			return nil, mongoerr.New(codes[i], "%s requires '%s' to be specified", def.name, names[i])
 		}
 	}
 	vars = vars.unoptimized()

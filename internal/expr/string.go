@@ -145,11 +145,11 @@ func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	if !args[2].Type.IsNumber() {
 		return bsonx.Missing, mongoerr.New(16035, "$substrBytes:  length must be a numeric type (is BSON type %s)", args[2].Type)
 	}
-	start, ok := args[1].AsInt64()
+	start, ok := evenInt64(args[1])
 	if !ok {
 		return bsonx.Missing, errOutOfLong(args[1])
 	}
-	length, ok := args[2].AsInt64()
+	length, ok := evenInt64(args[2])
 	if !ok {
 		return bsonx.Missing, errOutOfLong(args[2])
 	}
@@ -168,6 +168,14 @@ func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, mongoerr.New(28657, "$substrBytes:  Invalid range, ending index is in the middle of a UTF-8 character.")
 	}
 	return textIn(out, text[from:end]), nil
+}
+
+// evenInt64 converts a number to an int64: a double is cut off, a decimal rounded with halves to even.
+func evenInt64(v bsonx.Value) (int64, bool) {
+	if v.Type == bsonx.TypeDecimal128 {
+		return roundedInt64(v)
+	}
+	return v.AsInt64()
 }
 
 func substrCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {

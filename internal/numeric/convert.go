@@ -62,7 +62,7 @@ func ToDouble(v bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, err
 	}
 	f := float(v)
-	if v.Type == bsonx.TypeDecimal128 && math.IsInf(f, 0) && !isInfinite(v) {
+	if v.Type == bsonx.TypeDecimal128 && (math.IsInf(f, 0) && !isInfinite(v) || math.Abs(f) < smallestNormal && !IsZero(v)) {
 		return bsonx.Value{}, conversionOverflow(v)
 	}
 	return bsonx.Double(f), nil

@@ -146,10 +146,16 @@ func decimalFunc(v bsonx.Value, op func(c *apd.Context, d, x *apd.Decimal) (apd.
 func quo(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error) {
 	preferred := x.Exponent - y.Exponent
 	cond, err := c.Quo(d, x, y)
-	if err == nil && !cond.Inexact() {
+	if err == nil && !cond.Inexact() && (!cond.Subnormal() || isQuotient(d, x, y)) {
 		dropZeros(d, preferred)
 	}
 	return cond, err
+}
+
+// isQuotient reports whether d is x / y: of a subnormal quotient the condition does not tell.
+func isQuotient(d, x, y *apd.Decimal) bool {
+	m := newWide()
+	return m.mul(d, y).Cmp(x) == 0
 }
 
 // exactSqrt drops the trailing zeros of an exact root down to half the exponent: the root of 4 is 2, that of 4.00 is 2.0.

@@ -36,12 +36,12 @@ func Exp(v bsonx.Value) (bsonx.Value, error) {
 
 // Ln returns the natural logarithm of a positive number.
 func Ln(v bsonx.Value) (bsonx.Value, error) {
-	return logarithm("$ln", 28766, v, math.Log, (*wide).ln)
+	return logarithm("$ln", 28766, v, naturalLog, (*wide).ln)
 }
 
 // Log10 returns the decimal logarithm of a positive number.
 func Log10(v bsonx.Value) (bsonx.Value, error) {
-	return logarithm("$log10", 28761, v, math.Log10, (*wide).log10)
+	return logarithm("$log10", 28761, v, commonLog, (*wide).log10)
 }
 
 func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64) float64,
@@ -64,17 +64,43 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$log", v, base); err != nil {
 		return bsonx.Value{}, err
 	}
-	if bsonx.CompareValues(v, zero) <= 0 && !IsNaN(v) {
+	isDecimal := Widest(v.Type, base.Type) == bsonx.TypeDecimal128
+	if isDecimal && bsonx.CompareValues(v, zero) > 0 && bsonx.CompareValues(base, zero) > 0 && bsonx.CompareValues(base, one) != 0 {
+		return decimalQuotient(throughBinary(v, (*wide).ln), throughBinary(base, (*wide).ln)), nil
+	}
+	x, b := float(v), float(base) // what is wrong is told of doubles, as in MongoDB, in which small decimals are 0
+	if x <= 0 {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28758), "$log's argument must be a positive number, but is %s", Format(v))
 	}
-	if (bsonx.CompareValues(base, zero) <= 0 || bsonx.CompareValues(base, one) == 0) && !IsNaN(base) {
+	if b <= 0 || b == 1 {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28759),
 			"$log's base must be a positive number not equal to 1, but is %s", Format(base))
 	}
-	if Widest(v.Type, base.Type) != bsonx.TypeDecimal128 || IsNaN(v) || IsNaN(base) {
-		return bsonx.Double(math.Log(float(v)) / math.Log(float(base))), nil
+	return bsonx.Double(naturalLog(x) / naturalLog(b)), nil
+}
+
+// naturalLog, commonLog and doublePow are those of package math, which are wrong for subnormal numbers (Go 1.26, amd64).
+func naturalLog(f float64) float64 {
+	if f > 0 && f < smallestNormal {
+		fraction, exponent := math.Frexp(f)
+		return math.Log(fraction) + float64(exponent)*math.Ln2
 	}
-	return decimalCompute(decode(throughBinary(v, (*wide).ln).Decimal()), decode(throughBinary(base, (*wide).ln).Decimal()), (*apd.Context).Quo), nil
+	return math.Log(f)
+}
+
+func commonLog(f float64) float64 {
+	if f > 0 && f < smallestNormal {
+		return naturalLog(f) / math.Ln10
+	}
+	return math.Log10(f)
+}
+
+func doublePow(base, exponent float64) float64 {
+	if base != 0 && math.Abs(base) < smallestNormal && !math.IsInf(exponent, 0) {
+		fraction, power := math.Frexp(base)
+		return math.Pow(fraction, exponent) * math.Pow(2, float64(power)*exponent)
+	}
+	return math.Pow(base, exponent)
 }
 
 // Pow raises a number to a power. Integers stay integers where the result fits in an int64.
@@ -92,12 +118,12 @@ func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
 		}
 		return decimalPow(base, exponent), nil
 	case bsonx.TypeDouble:
-		return bsonx.Double(math.Pow(float(base), float(exponent))), nil
+		return bsonx.Double(doublePow(float(base), float(exponent))), nil
 	default:
 		if i, ok := powInt64(long(base), long(exponent)); ok {
 			return integer(i, widest), nil
 		}
-		return bsonx.Double(math.Pow(float(base), float(exponent))), nil
+		return bsonx.Double(doublePow(float(base), float(exponent))), nil
 	}
 }
 
@@ -108,11 +134,24 @@ func errZeroBase() error {
 // decimalPow computes a power with 34 digits at first, which tells infinity, zero and NaN, and then with more. Trailing zeros stay,
 // as in MongoDB.
 func decimalPow(base, exponent bsonx.Value) bsonx.Value {
-	if IsZero(exponent) {
-		return padded(apd.New(1, 0))
+	v := anyDecimalPow(base, exponent)
+	if IsZero(v) {
+		return zeroResult(false)
 	}
+	return v
+}
+
+// zeroResult is the zero that many functions of MongoDB's decimals return.
+func zeroResult(negative bool) bsonx.Value {
+	return bsonx.Decimal{Neg: negative, Exp: bsonx.MinDecimalExp}.Value()
+}
+
+func anyDecimalPow(base, exponent bsonx.Value) bsonx.Value {
 	b, e := toDecimal(base), toDecimal(exponent)
-	if e.Form == apd.Infinite && b.Form == apd.Finite && !b.IsZero() {
+	if IsZero(exponent) || b.Form == apd.Finite && b.Cmp(apd.New(1, 0)) == 0 {
+		return padded(apd.New(1, 0)) // 1 to the power of NaN too
+	}
+	if e.Form == apd.Infinite && (b.Form == apd.Infinite || b.Form == apd.Finite && !b.IsZero()) || b.Form == apd.Infinite && e.Form == apd.Finite {
 		return powLimit(b, e)
 	}
 	first := decimalOp(base, exponent, (*apd.Context).Pow)

@@ -16,53 +16,78 @@ func Sin(v bsonx.Value) bsonx.Value {
 
 // Cos returns the cosine of a finite number.
 func Cos(v bsonx.Value) bsonx.Value {
-	return throughBinary(v, func(m *wide, x *apd.Decimal) *apd.Decimal { _, c := m.sinCos(x); return c })
+	return digitsOfOne(throughBinary(v, func(m *wide, x *apd.Decimal) *apd.Decimal { _, c := m.sinCos(x); return c }))
 }
 
 // Tan returns the tangent of a finite number.
 func Tan(v bsonx.Value) bsonx.Value {
-	return throughBinary(v, func(m *wide, x *apd.Decimal) *apd.Decimal {
+	return zeroAt(throughBinary(v, func(m *wide, x *apd.Decimal) *apd.Decimal {
 		s, c := m.sinCos(x)
 		return m.quo(s, c)
-	})
+	}), shortZero)
 }
 
 // Asin returns the inverse sine of a number from -1 to 1.
-func Asin(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).asin) }
+func Asin(v bsonx.Value) bsonx.Value { return zeroAt(throughBinary(v, (*wide).asin), shortZero) }
 
 // Acos returns the inverse cosine of a number from -1 to 1.
-func Acos(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).acos) }
+func Acos(v bsonx.Value) bsonx.Value {
+	return zeroAt(throughBinary(v, (*wide).acos), bsonx.MinDecimalExp)
+}
 
 // Atan returns the inverse tangent.
 func Atan(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).atan) }
 
 // Sinh returns the hyperbolic sine.
-func Sinh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).sinh) }
+func Sinh(v bsonx.Value) bsonx.Value { return zeroAt(throughBinary(v, (*wide).sinh), shortZero) }
 
 // Cosh returns the hyperbolic cosine.
-func Cosh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).cosh) }
+func Cosh(v bsonx.Value) bsonx.Value { return digitsOfOne(throughBinary(v, (*wide).cosh)) }
 
 // Tanh returns the hyperbolic tangent.
 func Tanh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).tanh) }
 
 // Asinh returns the inverse hyperbolic sine.
-func Asinh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).asinh) }
+func Asinh(v bsonx.Value) bsonx.Value {
+	return zeroAt(throughBinary(v, (*wide).asinh), bsonx.MinDecimalExp)
+}
 
 // Acosh returns the inverse hyperbolic cosine of a number that is at least 1.
 func Acosh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).acosh) }
 
 // Atanh returns the inverse hyperbolic tangent of a number from -1 to 1.
-func Atanh(v bsonx.Value) bsonx.Value { return throughBinary(v, (*wide).atanh) }
+func Atanh(v bsonx.Value) bsonx.Value {
+	return zeroAt(throughBinary(v, (*wide).atanh), bsonx.MinDecimalExp)
+}
 
 // Atan2 returns the angle of the point (x, y).
 func Atan2(y, x bsonx.Value) bsonx.Value {
 	b := toDecimal(x)
-	return throughBinary(y, func(m *wide, a *apd.Decimal) *apd.Decimal {
+	return zeroAt(throughBinary(y, func(m *wide, a *apd.Decimal) *apd.Decimal {
 		if b.Form == apd.NaN {
 			return b
 		}
 		return m.atan2(a, b)
-	})
+	}), bsonx.MinDecimalExp)
+}
+
+// shortZero is the exponent of the zeros that some of MongoDB's functions return.
+const shortZero = -40
+
+// zeroAt gives a result that is zero the exponent that MongoDB's has.
+func zeroAt(v bsonx.Value, exponent int) bsonx.Value {
+	if !IsZero(v) {
+		return v
+	}
+	return bsonx.Decimal{Neg: v.Decimal().Neg, Exp: exponent}.Value()
+}
+
+// digitsOfOne shows all digits of a result that is 1.
+func digitsOfOne(v bsonx.Value) bsonx.Value {
+	if IsNaN(v) || bsonx.CompareValues(v, one) != 0 {
+		return v
+	}
+	return padded(apd.New(1, 0))
 }
 
 // throughBinary applies a function to a decimal as MongoDB does: the result passes through a binary128. Results that are not exact
@@ -73,10 +98,18 @@ func throughBinary(v bsonx.Value, f func(m *wide, x *apd.Decimal) *apd.Decimal) 
 		return encode(x)
 	}
 	out := asBinary(f(newWide(), x))
+	if isTiny(out) {
+		return zeroResult(out.Negative)
+	}
 	if rounded := reduced(out); rounded.Form == apd.Finite && rounded.NumDigits() < 20 {
 		return encode(rounded) // exact, as log10 of 1000
 	}
 	return padded(out)
+}
+
+// isTiny reports whether a number is nearer to 0 than to any other decimal.
+func isTiny(x *apd.Decimal) bool {
+	return x.Form == apd.Finite && !x.IsZero() && int64(x.Exponent)+x.NumDigits() < bsonx.MinDecimalExp
 }
 
 // The series end where a term is below the last digit; the arguments are small enough for far fewer.

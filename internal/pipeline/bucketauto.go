@@ -53,10 +53,13 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 			return nil, err
 		}
 	}
-	for _, f := range b.fields {
+	for i, f := range b.fields {
 		if _, ok := expr.ConstValue(f.Init); f.Init != nil && !ok {
 			return nil, mongoerr.New(4544714, "Can't refer to the group key in $bucketAuto")
 		}
+		every := *f
+		every.Once = false // as in MongoDB, the operand of a $first that has its value is computed, and may fail
+		b.fields[i] = &every
 	}
 	b.ordered = slices.ContainsFunc(b.fields, goesByOrder)
 	b.read = newReader(b.args())

@@ -178,6 +178,9 @@ func (s *densifySource) before() (bsonx.Doc, error) {
 		return s.create(p)
 	}
 	if c == 0 {
+		if p.next.Type != s.value.Type {
+			p.next = s.value.Clone() // what follows a document has the type of its number
+		}
 		if err := s.advance(p); err != nil {
 			return nil, err
 		}

@@ -183,13 +183,10 @@ func (m *Merge) check() error {
 	}
 	var ignored expr.Failures // an update pipeline is not optimised
 	var err error
-	inner := m.opts
-	if m.let, inner.Vars, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
+	if m.let, _, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
 		return err
 	}
-	inner.Vars, _ = inner.Vars.WithSlot("new")
-	_, err = inner.nested.update(m.Stages, inner)
-	return err
+	return m.opts.nested.names(m.Stages) // as in MongoDB, it is compiled for each document that is merged
 }
 
 // isRoot reports whether a value is absent or $$ROOT.

@@ -92,7 +92,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}
 	p := &Pipeline{opts: opts}
-	opts.nested = nested{Parse, ParseUpdate}
+	opts.nested = nested{Parse, checkNames}
 	for it := stages.Doc().Iter(); it.Next(); {
 		if len(p.steps) == maxStages {
 			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", maxStages)
@@ -110,15 +110,37 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	return p, checkPlaces(stages.Doc(), opts.Top, opts.inside)
 }
 
-func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {
+// checkNames reports the first of some stages that has no known name.
+func checkNames(stages bsonx.Value) error {
+	for it := stages.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+		if _, err := definitionOf(it.Value().Doc()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func definitionOf(spec bsonx.Doc) (*definition, error) {
 	if spec.Len() != 1 {
 		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
 	}
-	name, arg := string(spec.First().Key), spec.First().Value
+	name := string(spec.First().Key)
 	def, ok := registry()[name]
 	if !ok {
 		return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 	}
+	return def, nil
+}
+
+func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {
+	def, err := definitionOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	name, arg := string(spec.First().Key), spec.First().Value
 	if check != nil {
 		if err := check(def); err != nil {
 			return nil, err

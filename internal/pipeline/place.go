@@ -144,6 +144,6 @@ func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (*Pipeli
 // nested are the parsers of pipelines inside stages. They stand in Options because the table of stages, which they
 // read, refers to the stages that call them.
 type nested struct {
-	parse  func(stages bsonx.Value, opts Options) (*Pipeline, error)
-	update func(stages bsonx.Value, opts Options) (*Transformer, error)
+	parse func(stages bsonx.Value, opts Options) (*Pipeline, error)
+	names func(stages bsonx.Value) error // checks that there are such stages
 }

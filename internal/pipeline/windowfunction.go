@@ -166,10 +166,10 @@ func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts
 			return &accumulated{a}, err
 		}), nil
 	}
-	if name == "$mergeObjects" {
-		return nil, mongoerr.New(5461500, "Window function %s is not supported with a removable window", name)
-	}
 	return slidingFunction(bounds, acc.Arg, nil, order, func(ctx *expr.Context) (windowState, error) {
+		if name == "$mergeObjects" {
+			return nil, mongoerr.New(5461500, "Window function %s is not supported with a removable window", name)
+		}
 		return removableState(acc), checkInit(acc, ctx)
 	}), nil
 }

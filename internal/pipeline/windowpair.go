@@ -9,15 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers. Those
-// that are not finite are not counted, and make the result NaN where there are enough others.
+// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers. A pair
+// with one that is not finite is not counted: both are added to the sum, so that it is an infinity or NaN where there are enough others.
 type covariance struct {
-	sample    bool
-	x, y      slidingAvg
-	sum       slidingSum // of products of deviations
-	count     int64
-	nonFinite int64
-	failed    error
+	sample bool
+	x, y   slidingAvg
+	sum    slidingSum // of products of deviations
+	count  int64
+	failed error
 }
 
 func parseCovariance(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
@@ -40,12 +39,10 @@ func (c *covariance) pair(v bsonx.Value) (x, y bsonx.Value, finite, ok bool) {
 		return x, y, false, false
 	}
 	x, y = v.Doc().Index(0), v.Doc().Index(1)
-	fx, okX := x.AsFloat64()
-	fy, okY := y.AsFloat64()
-	if !okX || !okY {
+	if !x.Type.IsNumber() || !y.Type.IsNumber() {
 		return x, y, false, false
 	}
-	return x, y, !math.IsNaN(fx+fy) && !math.IsInf(fx, 0) && !math.IsInf(fy, 0), true
+	return x, y, isFinite(x) && isFinite(y), true
 }
 
 func (c *covariance) add(e windowEntry) error {
@@ -54,7 +51,8 @@ func (c *covariance) add(e windowEntry) error {
 		return nil
 	}
 	if !finite {
-		c.nonFinite++
+		c.special(x, 1)
+		c.special(y, 1)
 		return nil
 	}
 	dx := c.deviation(x, &c.x)
@@ -71,11 +69,12 @@ func (c *covariance) remove(e windowEntry) error {
 		return nil
 	}
 	if !finite {
-		c.nonFinite--
+		c.special(x, -1)
+		c.special(y, -1)
 		return nil
 	}
 	if c.count == 1 {
-		*c = covariance{sample: c.sample, nonFinite: c.nonFinite}
+		*c = covariance{sample: c.sample, sum: c.sum}
 		return nil
 	}
 	c.x.change(x, -1)
@@ -83,6 +82,14 @@ func (c *covariance) remove(e windowEntry) error {
 	c.y.change(y, -1)
 	c.count--
 	return c.failed
+}
+
+// special adds a number of a pair that is not finite to the sum. A NaN makes no decimal of it.
+func (c *covariance) special(v bsonx.Value, quantity int) {
+	if numeric.IsNaN(v) {
+		v = bsonx.Double(math.NaN())
+	}
+	c.sum.update(v, quantity)
 }
 
 // deviation returns how far a number is from a mean, which is 0 at first.
@@ -120,8 +127,6 @@ func (c *covariance) result() (bsonx.Value, error) {
 		return bsonx.Null, nil
 	case c.count == 1:
 		return bsonx.Double(0), nil
-	case c.nonFinite > 0:
-		return bsonx.Double(math.NaN()), nil
 	}
 	sum, err := c.sum.result()
 	if err != nil {

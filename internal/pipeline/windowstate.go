@@ -219,6 +219,12 @@ func isInfinite(v bsonx.Value) bool {
 	return v.Type != bsonx.TypeDecimal128 || v.Decimal().Kind == bsonx.DecimalInf
 }
 
+// isFinite reports whether a number is one, be it larger than any double.
+func isFinite(v bsonx.Value) bool {
+	f, _ := v.AsFloat64()
+	return !math.IsNaN(f) && !(math.IsInf(f, 0) && isInfinite(v))
+}
+
 func (s *slidingSum) subtract(v bsonx.Value) {
 	if v.Type == bsonx.TypeInt64 && v.Int64() == math.MinInt64 {
 		s.sum.Add(bsonx.Int64(math.MaxInt64))
@@ -311,7 +317,7 @@ func (s *slidingDeviation) change(v bsonx.Value, quantity int64) {
 	switch {
 	case !ok:
 		return
-	case math.IsNaN(f) || math.IsInf(f, 0):
+	case !isFinite(v):
 		s.nonFinite += quantity
 		return
 	case s.count == 0:

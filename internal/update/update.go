@@ -137,17 +137,23 @@ func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	case KindReplacement:
 		made := FixTimestamps(u.replacement, env.timestamp)
 		out, err := replace(doc, made, env.Insert)
-		return out, err == nil && !made.Equal(doc), err // as within MongoDB, one without _id counts as a change
+		return out, err == nil && replaces(doc, made, out), err
 	case KindPipeline:
 		made, err := u.transform.Apply(doc)
 		if err != nil {
 			return nil, false, err
 		}
 		out, err := replace(doc, made, true)
-		return out, err == nil && !made.Equal(doc), err
+		return out, err == nil && replaces(doc, made, out), err
 	default:
 		return u.applyOperators(doc, env)
 	}
+}
+
+// replaces reports whether a new document counts as a change. As within MongoDB, one without the old one's _id does even if nothing
+// else is new, unless it and the old one are otherwise empty.
+func replaces(old, made, out bsonx.Doc) bool {
+	return !made.Equal(old) && !(made.IsEmpty() && out.Equal(old))
 }
 
 func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {

@@ -25,6 +25,9 @@ func (q Query) byID() (id bsonx.Value, ok bool) {
 	if !q.Hint.IsMissing() || !q.Filter.Collation().Same(q.Coll.Collation) || q.Coll.IDIndex != nil {
 		return id, false
 	}
+	if _, alone := q.Filter.Root.(*filter.Compare); !alone && q.Sort.Len() > 1 {
+		return id, false // as in MongoDB the sort refuses parallel arrays, also of one document
+	}
 	equalities(q.Filter.Root, func(path string, v bsonx.Value) {
 		if path == "_id" && v.Type != bsonx.TypeArray && !v.IsNull() {
 			id, ok = v, true
