@@ -204,10 +204,7 @@ var programs = []struct{ pkg, test, skip, reason string }{
 	{"/mongo/integration", "TestCausalConsistency_Supported", "", ""},
 	{"/mongo/integration", "TestCrudSpec", "", ""},
 	{"/mongo/integration", "(TestWriteErrorsWithLabels|TestWriteErrorsDetails|TestHintErrors|TestWriteConcernError|TestErrorsCodeNamePropagated)", "", ""},
-	{
-		"/mongo/integration", "TestChangeStream_ReplicaSet", "TestChangeStream_ReplicaSet/split_large_changes",
-		"$changeStreamSplitLargeEvent comes in a later version",
-	},
+	{"/mongo/integration", "TestChangeStream_ReplicaSet", "", ""},
 }
 
 // TestPrograms runs the driver's own test programs.

@@ -17,7 +17,6 @@ var exclusions = []exclusion{
 	{"server-discovery-and-monitoring/unified/logging-replicaset.json", "Successful heartbeat", threeMembers},
 	{"server-selection/logging/replica-set.json", "", threeMembers},
 	{"versioned-api/test-commands-strict-mode.json", "Running a command that is not part*", "testVersion2 is a command of mongod for its own tests"},
-	{"collection-management/modifyCollection-errorResponse.json", "*prepareUnique*", "collMod does not know prepareUnique yet"},
 }
 
 // excluded returns why a test is left out, or "".

@@ -139,8 +139,19 @@ func (t *Txn) apply(ctx context.Context, entry bsonx.Doc) error {
 		t.past.changed[db+"."+name] = nil
 		return nil
 	}
+	err = t.repeat(ctx, c, kind, entry, o)
+	if err != nil && ctx.Err() == nil {
+		// An index that was made or dropped meanwhile has no place for the document.
+		t.past.changed[db+"."+name] = nil
+		return nil
+	}
+	return err
+}
+
+// repeat makes a change of a document once more.
+func (t *Txn) repeat(ctx context.Context, c *Collection, kind oplog.Kind, entry, o bsonx.Doc) error {
 	w := t.newWriter(c)
-	w.log.on = false
+	w.log.on, w.replays = false, true
 	defer w.Close()
 	if kind == oplog.Insert {
 		return w.Insert(ctx, o)

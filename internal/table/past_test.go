@@ -284,6 +284,46 @@ func TestPastCatalog(t *testing.T) {
 	}
 }
 
+// TestPastBesideIndexes reads at times between which a unique index was dropped and made: what was right then is.
+func TestPastBesideIndexes(t *testing.T) {
+	s := openLogged(t, mem.New(), table.OplogOptions{})
+	defer s.Close()
+	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	noError(t, err)
+	unique := []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1", "unique", true)}
+	noError(t, s.CreateIndexes(t.Context(), c, unique))
+	noError(t, insert(s, c, bsonx.NewDoc("_id", 1, "a", 1)))
+	noError(t, s.RecordPoint())
+	noError(t, s.DropIndexes(s.Current(c), "a_1"))
+	noError(t, insert(s, s.Current(c), bsonx.NewDoc("_id", 2, "a", 1)))
+	at := s.Engine().Order().Visible()
+	noError(t, s.Drop(s.Lookup("d", "c")))
+
+	c, err = s.Create("d", "e", catalog.KindCollection, nil)
+	noError(t, err)
+	noError(t, insert(s, c, bsonx.NewDoc("_id", 1, "a", 1)))
+	noError(t, insert(s, c, bsonx.NewDoc("_id", 2, "a", 1)))
+	then := s.Engine().Order().Visible()
+	w, err := s.BeginWrite(c)
+	noError(t, err)
+	old, err := w.Lock(t.Context(), c.RecordKey(nil, bsonx.Int32(2)), nil)
+	noError(t, err)
+	noError(t, w.Delete(c.RecordKey(nil, bsonx.Int32(2)), old))
+	noError(t, w.Commit(storage.Buffered))
+	w.Close()
+	noError(t, s.CreateIndexes(t.Context(), c, unique))
+
+	txn, err := s.BeginPast(t.Context(), at, pastLimit)
+	noError(t, err)
+	txn.Abort()
+	txn, err = s.BeginPast(t.Context(), then, pastLimit)
+	noError(t, err)
+	defer txn.Abort()
+	if got := contents(t, txn, "d", "e"); len(got) != 2 {
+		t.Errorf("the collection has %v", got)
+	}
+}
+
 // moving is a clock that a test moves.
 type moving struct {
 	mu  sync.Mutex

@@ -24,6 +24,8 @@ type Writer struct {
 	delta storage.Counter
 	// multi is the transaction that the changes belong to; nil where they are one of their own.
 	multi *Txn
+	// replays says that the changes have been made already, and are only made once more: whatever indexes there are, they were right.
+	replays bool
 
 	// arrived is true once a record was added to a capped collection; evictFrom is the sequence from which the transaction
 	// looks for records to evict, 0 before it did.
@@ -84,7 +86,7 @@ func (w *Writer) Close() {
 	if cap(w.oldDoc) > maxKeptDoc {
 		w.oldDoc = nil
 	}
-	w.store, w.coll, w.txn, w.multi = nil, nil, nil, nil
+	w.store, w.coll, w.txn, w.multi, w.replays = nil, nil, nil, nil, false
 	writers.Put(w)
 }
 
@@ -281,7 +283,7 @@ func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, re
 	if err := ix.generate(doc, &w.keys); err != nil {
 		return err
 	}
-	if ix.refusesDuplicates() {
+	if ix.refusesDuplicates() && !w.replays {
 		if err := w.checkUnique(ctx, ix, recordID, false); err != nil {
 			return err
 		}
@@ -324,7 +326,7 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 	if err := w.growMultikey(ix); err != nil {
 		return err
 	}
-	if ix.refusesDuplicates() {
+	if ix.refusesDuplicates() && !w.replays {
 		if err := w.checkUnique(ctx, ix, recordID, true); err != nil {
 			return err
 		}
