@@ -158,6 +158,12 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 			return nil, nil, nil, err
 		}
 	}
+	if lead.Near != nil {
+		if err := p.locate(q, lead.Near, vars); err != nil {
+			return nil, nil, nil, err
+		}
+		return rest, env, q, nil
+	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
 	q.Scores = q.Filter != nil && q.Filter.HasText() && namesScore(stages)
 	return rest, env, q, nil

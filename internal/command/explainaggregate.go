@@ -120,7 +120,7 @@ func (p *pipelines) explain(ctx context.Context, db, name string, stages []bsonx
 		q.Projection, q.ProjectionSpec = rest.Needs()
 		q.OptionalProjection = !q.Sort.IsEmpty()
 	}
-	return p.explainQuery(ctx, ask, rest.Explain(env, p.service.Clock), rest.IsEmpty() && p.depth == 0)
+	return p.explainQuery(ctx, ask, rest.Explain(env, p.service.Clock), rest.IsEmpty() && p.depth == 0 && q.Located == nil)
 }
 
 // checkExplain refuses to run a pipeline that writes.
@@ -172,11 +172,15 @@ func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, 
 	if err != nil || whole {
 		return &explained{query: query}, err
 	}
-	cursor := bsonx.NewDoc("$cursor", bsonx.NewDoc("queryPlanner", query.QueryPlanner))
+	name := "$cursor"
+	if ask.Query.Located != nil {
+		name = "$geoNearCursor"
+	}
+	cursor := bsonx.NewDoc(name, bsonx.NewDoc("queryPlanner", query.QueryPlanner))
 	if query.ExecutionStats != nil {
 		n, millis := x.Read()
 		both := bsonx.NewDoc("queryPlanner", query.QueryPlanner, "executionStats", query.ExecutionStats)
-		cursor = bsonx.NewDoc("$cursor", both, "nReturned", n, "executionTimeMillisEstimate", millis)
+		cursor = bsonx.NewDoc(name, both, "nReturned", n, "executionTimeMillisEstimate", millis)
 	}
 	stages, err := x.Stages(ctx)
 	return &explained{stages: slices.Insert(stages, 0, cursor)}, err

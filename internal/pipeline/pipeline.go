@@ -187,6 +187,8 @@ func (p *Pipeline) Stages() []string {
 
 // Leading is the part at the beginning of a pipeline that is a query.
 type Leading struct {
+	// Near is a $geoNear, which nothing else of a query stands beside; nil where there is none.
+	Near *GeoNear
 	// Filter has the predicates of leading $match stages, as one document; nil where there are none.
 	Filter bsonx.Doc
 	// Sort is the pattern of a $sort that follows; nil where there is none.
@@ -224,6 +226,11 @@ func (p *Pipeline) Split() (Leading, *Pipeline) {
 	var lead Leading
 	var predicates []bsonx.Value
 	steps := p.steps
+	if len(steps) > 0 {
+		if near, ok := steps[0].stage.(*GeoNear); ok {
+			return Leading{Near: near}, &Pipeline{steps: steps[1:], opts: p.opts}
+		}
+	}
 	for len(steps) > 0 {
 		m, ok := steps[0].stage.(*match)
 		if !ok {

@@ -50,6 +50,7 @@ func supported() []definition {
 		{name: "$documents", parse: parseDocuments},
 		{name: "$facet", parse: parseFacet},
 		{name: "$fill", parse: parseFill},
+		{name: "$geoNear", parse: parseGeoNear},
 		{name: "$graphLookup", parse: parseGraphLookup},
 		{name: "$group", parse: parseGroup},
 		{name: "$limit", parse: parseLimit},
@@ -76,7 +77,7 @@ func supported() []definition {
 
 func known() []definition {
 	names := []string{
-		"$geoNear", "$listSampledQueries",
+		"$listSampledQueries",
 		"$querySettings", "$queryStats",
 	}
 	var defs []definition

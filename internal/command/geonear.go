@@ -1,0 +1,68 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// locate makes a query one that a $geoNear asks.
+func (p *pipelines) locate(q *plan.Query, near *pipeline.GeoNear, vars *expr.Vars) error {
+	if q.Coll == nil {
+		return nil // there is nothing, wherever it may be
+	}
+	key := near.Key
+	if key == "" {
+		var err error
+		if key, err = nearKey(q.Coll); err != nil {
+			return err
+		}
+	}
+	spec, err := near.Filter(key)
+	if err != nil {
+		return err
+	}
+	opts := filter.FindOptions(vars, p.now)
+	opts.Borrow, opts.Collation = true, p.collation
+	q.Filter, err = filter.Parse(spec, opts)
+	q.Located = near.Locate
+	return err
+}
+
+// nearKey returns the path of the only 2d index, else of the only 2dsphere index.
+func nearKey(c *table.Collection) (string, error) {
+	for _, kind := range []index.Kind{index.Plane, index.Sphere} {
+		var only *table.Index
+		for _, ix := range c.Indexes {
+			if !ix.Ready || ix.Hidden || index.KindOf(ix.Key) != kind {
+				continue
+			}
+			if only != nil {
+				return "", mongoerr.New(mongoerr.IndexNotFound, "There is more than one %s index on %s; unsure which to use for $geoNear",
+					only.Key.Lookup(geoPath(only.Key)).Str(), c.Namespace())
+			}
+			only = ix
+		}
+		if only != nil {
+			return geoPath(only.Key), nil
+		}
+	}
+	return "", mongoerr.New(mongoerr.IndexNotFound, "$geoNear requires a 2d or 2dsphere index, but none were found")
+}
+
+// geoPath returns the path of the first field of a geospatial index that holds geometries.
+func geoPath(key bsonx.Doc) string {
+	for it := key.Iter(); it.Next(); {
+		switch index.FieldKind(string(it.Key()), it.Value()) {
+		case index.Plane, index.Sphere:
+			return string(it.Key())
+		default: // a field beside it
+		}
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// GeoNear is $geoNear: documents by their distance from a point. It is a query, which Split takes off the pipeline.
+type GeoNear struct {
+	// Key is the path of the geometries; empty where the only geospatial index tells.
+	Key string
+
+	near       expr.Expr
+	bounds     [2]expr.Expr // $minDistance, $maxDistance; nil: none
+	query      bsonx.Doc
+	spherical  bool
+	multiplier float64
+	distance   []string // the path of the field that gets the distance
+	locations  []string // the path of the field that gets the geometry; nil: none
+	opts       Options
+}
+
+// boundNames are the operators of the bounds.
+var boundNames = [2]string{"$minDistance", "$maxDistance"}
+
+func parseGeoNear(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(10942, "$geoNear argument must be an object: %s", bsonx.FormatShell(arg))
+	}
+	g := &GeoNear{multiplier: 1, opts: opts}
+	if err := checkRemoved(arg.Doc()); err != nil {
+		return nil, err
+	}
+	for it := arg.Doc().Clone().Iter(); it.Next(); {
+		if err := g.option(string(it.Key()), it.Value()); err != nil {
+			return nil, err
+		}
+	}
+	if g.near == nil {
+		return nil, mongoerr.New(5860400, "$geoNear requires a 'near' argument")
+	}
+	if g.distance == nil {
+		return nil, mongoerr.New(16605, "$geoNear requires a 'distanceField' option as a String")
+	}
+	return []stage{g}, nil
+}
+
+// checkRemoved refuses options that there were once.
+func checkRemoved(arg bsonx.Doc) error {
+	for _, old := range []struct {
+		name string
+		err  *mongoerr.Error
+	}{
+		{"collation", mongoerr.New(40227, "$geoNear does not accept the 'collation' parameter. Instead, specify a collation for the "+
+			"entire aggregation command.")},
+		{"limit", mongoerr.New(50858, "$geoNear no longer supports the 'limit' parameter. Use a $limit stage instead.")},
+		{"num", mongoerr.New(50857, "$geoNear no longer supports the 'num' parameter. Use a $limit stage instead.")},
+		{"start", mongoerr.New(50856, "$geoNear no longer supports the 'start' argument.")},
+	} {
+		if !arg.Lookup(old.name).IsMissing() {
+			return old.err
+		}
+	}
+	return nil
+}
+
+// option reads one option.
+func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
+	mismatch := func(want string) error {
+		return mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter '%s' must be of type %s but found type: %s", name, want, v.Type)
+	}
+	switch name {
+	case "near":
+		g.near, err = expr.Parse(v, g.opts.Vars)
+	case "minDistance":
+		g.bounds[0], err = expr.Parse(v, g.opts.Vars)
+	case "maxDistance":
+		g.bounds[1], err = expr.Parse(v, g.opts.Vars)
+	case "distanceField":
+		g.distance, err = fieldOption(v, mongoerr.New(16606, "$geoNear requires that the 'distanceField' option is a String"))
+	case "includeLocs":
+		g.locations, err = fieldOption(v, mongoerr.New(16607, "$geoNear requires that 'includeLocs' option is a String"))
+	case "distanceMultiplier":
+		f, ok := v.AsFloat64()
+		if !ok {
+			return mismatch("number")
+		}
+		if !(f >= 0) {
+			return mongoerr.New(mongoerr.BadValue, "$geoNear parameter 'distanceMultiplier' cannot be negative")
+		}
+		g.multiplier = f
+	case "query":
+		if v.Type != bsonx.TypeDocument {
+			return mismatch("object")
+		}
+		g.query = v.Doc()
+		_, err = g.opts.parseFilter(g.query)
+	case "spherical":
+		if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
+			return mismatch("bool")
+		}
+		g.spherical = v.Truthy()
+	case "key":
+		if v.Type != bsonx.TypeString {
+			return mismatch("string")
+		}
+		if g.Key = v.Str(); g.Key == "" {
+			return mongoerr.New(mongoerr.BadValue, "$geoNear parameter 'key' cannot be the empty string")
+		}
+	case "uniqueDocs":
+	default:
+		return mongoerr.New(mongoerr.InvalidOptions, "Unknown argument to $geoNear: %s", name)
+	}
+	return err
+}
+
+// fieldOption reads the path of a field of the results.
+func fieldOption(v bsonx.Value, wrongType *mongoerr.Error) ([]string, error) {
+	if v.Type != bsonx.TypeString {
+		return nil, wrongType
+	}
+	return expr.SplitFieldPath(v.Str())
+}
+
+// Filter returns the query with the predicate that sorts by the distance of what is at a path.
+func (g *GeoNear) Filter(key string) (bsonx.Doc, error) {
+	ctx := &expr.Context{Root: bsonx.Document(bsonx.Empty), Now: g.opts.Now}
+	near, err := g.near.Eval(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if near.Type != bsonx.TypeDocument && near.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(5860401, "$geoNear requires near argument to be an object or an array, found %s", near.Type)
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	operator := "$near"
+	if g.spherical {
+		operator = "$nearSphere"
+	}
+	b.Value(operator, near)
+	for i, e := range g.bounds {
+		if e == nil {
+			continue
+		}
+		v, err := e.Eval(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !v.Type.IsNumber() {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "%s must be a number", boundNames[i][1:])
+		}
+		b.Value(boundNames[i], v)
+	}
+	b.End()
+	search := bsonx.NewDoc(key, bsonx.Document(b.Bytes()))
+	if len(g.query) == 0 || g.query.IsEmpty() {
+		return search, nil
+	}
+	return bsonx.NewDoc("$and", bsonx.NewArray(bsonx.Document(g.query), bsonx.Document(search))), nil
+}
+
+// Locate makes a result of a document: with its distance, and what is there.
+func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bsonx.Value) ([]byte, error) {
+	out := setPath(doc, g.distance, bsonx.Double(distance*g.multiplier))
+	if g.locations != nil {
+		out = setPath(out, g.locations, place)
+	}
+	return append(dst, out...), nil
+}
+
+// open is for pipelines over no collection: there is no index.
+func (*GeoNear) open(src Source, _ *Env) Source { return &nowhere{input{src}} }
+
+type nowhere struct{ input }
+
+// Next implements Source.
+func (*nowhere) Next(context.Context) (bsonx.Doc, error) {
+	return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "unable to find index for $geoNear query")
+}
