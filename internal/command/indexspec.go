@@ -82,6 +82,9 @@ func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	if err := s.checkKey(); err != nil {
 		return nil, err
 	}
+	if err := s.checkKinds(); err != nil {
+		return nil, err
+	}
 	if isText(s.key) {
 		if err := s.completeText(); err != nil {
 			return nil, err
@@ -253,6 +256,9 @@ func (s *indexSpec) checkOptions() error {
 		return err
 	}
 	if err := s.checkWildcardProjection(); err != nil {
+		return err
+	}
+	if err := s.checkGeo(); err != nil {
 		return err
 	}
 	switch {

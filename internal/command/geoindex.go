@@ -1,0 +1,101 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// The codes of MongoDB's checks of geospatial indexes.
+const (
+	codeTwoPlanes     = mongoerr.Code(16800)
+	codePlaneNotFirst = mongoerr.Code(16801)
+	codeCoarsestLevel = mongoerr.Code(16747)
+	codeFinestLevel   = mongoerr.Code(16748)
+	codeLevelOrder    = mongoerr.Code(16749)
+)
+
+// checkKinds refuses a key pattern that names several kinds of index.
+func (s *indexSpec) checkKinds() error {
+	kind := ""
+	for it := s.key.Iter(); it.Next(); {
+		v := it.Value()
+		if v.Type != bsonx.TypeString {
+			continue
+		}
+		if kind != "" && kind != v.Str() {
+			return cannotCreate("Error in specification %s :: caused by :: Can't use more than one index plugin for a single index.",
+				bsonx.FormatShell(bsonx.Document(s.raw)))
+		}
+		kind = v.Str()
+	}
+	return nil
+}
+
+// checkGeo checks the options of a geospatial index.
+func (s *indexSpec) checkGeo() error {
+	switch index.KindOf(s.key) {
+	case index.Plane:
+		return s.checkPlane()
+	case index.Sphere:
+		return s.checkSphere()
+	default:
+		return nil
+	}
+}
+
+func (s *indexSpec) checkPlane() error {
+	fields, first := 0, 0
+	i := 0
+	for it := s.key.Iter(); it.Next(); i++ {
+		if index.FieldKind(string(it.Key()), it.Value()) == index.Plane {
+			fields, first = fields+1, i
+		}
+	}
+	bits, low, high := int64(26), -180.0, 180.0
+	if n, ok := s.raw.Lookup("bits").AsInt64(); ok {
+		bits = n
+	}
+	if f, ok := s.raw.Lookup("min").AsFloat64(); ok {
+		low = f
+	}
+	if f, ok := s.raw.Lookup("max").AsFloat64(); ok {
+		high = f
+	}
+	switch {
+	case fields > 1:
+		return mongoerr.New(codeTwoPlanes, "can't have 2 geo fields")
+	case first > 0:
+		return mongoerr.New(codePlaneNotFirst, "2d has to be first in index")
+	case bits < 1 || bits > 32:
+		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but %d bits were specified", bits)
+	case !(low < high):
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"region for hash must be valid and have positive area, but [%g, %g] was specified", low, high)
+	default:
+		return nil
+	}
+}
+
+func (s *indexSpec) checkSphere() error {
+	version, coarsest, finest := int64(3), int64(0), int64(23)
+	for name, at := range map[string]*int64{
+		"2dsphereIndexVersion": &version, "coarsestIndexedLevel": &coarsest, "finestIndexedLevel": &finest,
+	} {
+		if n, ok := s.raw.Lookup(name).AsInt64(); ok {
+			*at = n
+		}
+	}
+	switch {
+	case version < 1 || version > 3:
+		return cannotCreate("unsupported geo index version { 2dsphereIndexVersion : %d }, only versions: [1,2,3] are supported", version)
+	case coarsest < 0:
+		return mongoerr.New(codeCoarsestLevel, "coarsestIndexedLevel must be >= 0")
+	case finest > 30:
+		return mongoerr.New(codeFinestLevel, "finestIndexedLevel must be <= 30")
+	case finest < coarsest:
+		return mongoerr.New(codeLevelOrder, "finestIndexedLevel must be >= coarsestIndexedLevel")
+	default:
+		return nil
+	}
+}
