@@ -153,6 +153,39 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
+// TestBuilderDepth nests deeper than what a builder has room for itself, and comes back, twice.
+func TestBuilderDepth(t *testing.T) {
+	t.Parallel()
+	b := bsonx.NewBuilder(nil)
+	for range 2 {
+		b.Reset(nil)
+		b.StartDoc()
+		want := nest(b, 9)
+		b.End()
+		if got := bsonx.Doc(b.Bytes()); !bytes.Equal(got, want) || b.Depth() != 0 {
+			t.Fatalf("depth %d: %s, not %s", b.Depth(), bsonx.FormatShell(bsonx.Document(got)), bsonx.FormatShell(bsonx.Document(want)))
+		}
+	}
+}
+
+// nest adds fields to the open document, and returns what it should be.
+func nest(b *bsonx.Builder, depth int) bsonx.Doc {
+	n := bsonx.Int32(int32(depth))
+	if depth == 0 {
+		b.Value("n", n)
+		return bsonx.NewDoc("n", n)
+	}
+	b.StartArrayField("a")
+	b.Elem(n)
+	b.StartDocElem()
+	inner := nest(b, depth-1)
+	b.End()
+	b.Elem(n)
+	b.End()
+	b.Value("n", n)
+	return bsonx.NewDoc("a", []bsonx.Value{n, bsonx.Document(inner), n}, "n", n)
+}
+
 func TestTruthy(t *testing.T) {
 	t.Parallel()
 	dec := func(s string) bsonx.Value { v, _ := bsonx.ParseDecimal(s); return v }
