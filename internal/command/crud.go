@@ -152,7 +152,7 @@ func (r *Request) writeOptions() write.Options {
 
 // durability turns the write concern into what a commit waits for: j or a majority survive the loss of power.
 func (r *Request) durability() storage.Durability {
-	if wc := &r.Generic.WriteConcern; wc.Journal || wc.Majority {
+	if r.Generic.WriteConcern.Durable() {
 		return storage.Durable
 	}
 	return storage.Buffered
