@@ -3,6 +3,12 @@
 GO       ?= go
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 5s
+# How long each attack of `make torture` goes on, and the seed of a run to repeat. TORTURE='-run TestKill' picks some.
+TORTURETIME ?= 1m
+SEED ?= 0
+TORTURE ?=
+# What attacks the guarantees of docs/guarantees.md.
+ATTACKS := ./internal/crashtest ./internal/concurrencytest ./internal/table ./internal/metamorphic
 # The platforms that a release is built for; `make cross` compiles them all.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # The packages whose work is concurrency: they are tested again under the race detector.
@@ -81,6 +87,12 @@ fuzz: ## run every fuzz target for FUZZTIME (5s)
 			fi; \
 		done || exit 1; \
 	done
+
+.PHONY: torture
+torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) each, with SEED to repeat a run
+	$(GO) test -p 1 -count 1 -timeout 0 -v $(ATTACKS) -torture.time=$(TORTURETIME) -torture.seed=$(SEED) $(TORTURE)
+	$(GO) test -count 1 -timeout 0 -v ./internal/oplog/oplogtest -rapid.checks=1000 $(TORTURE)
+	$(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
 
 .PHONY: conformance
 conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/sheaf (conformance/README.md)

@@ -13,6 +13,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // pipelineSettings are the ways in which each pipeline runs; the first is what the others are compared with.
@@ -38,10 +40,7 @@ func TestPipelines(t *testing.T) {
 	if first == 0 {
 		first = rand.Uint64N(1 << 32)
 	}
-	limit := pipelinePatience
-	if testing.Short() {
-		limit /= 4
-	}
+	limit := torture.Time(pipelinePatience)
 	var clients []*mongo.Client
 	for i := range pipelineSettings {
 		clients = append(clients, pipelineSettings[i].configure(t))

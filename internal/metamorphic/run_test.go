@@ -16,6 +16,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 var (
@@ -42,10 +44,7 @@ func TestVariants(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64N(1 << 32)
 	}
-	limit := patience
-	if testing.Short() {
-		limit /= 4
-	}
+	limit := torture.Time(patience)
 	t.Logf("first seed: -metamorphic.seed=%d", *seed)
 	n := 0
 	for begin := time.Now(); n < *runs || *runs == 0 && time.Since(begin) < limit; n++ {
