@@ -20,12 +20,7 @@ func (r *Replica) command(db string, op, o bsonx.Doc) error {
 		return nil
 	}
 	if name == "dropDatabase" {
-		for ns := range r.collections {
-			if strings.HasPrefix(ns, db+".") {
-				return fmt.Errorf("%s is left in a dropped database", ns)
-			}
-		}
-		return nil
+		return r.dropDatabase(db)
 	}
 	ns := db + "." + first.Value.Str()
 	if name == "create" {
@@ -53,6 +48,16 @@ func (r *Replica) command(db string, op, o bsonx.Doc) error {
 	default:
 		return fmt.Errorf("unknown command %s", name)
 	}
+}
+
+// dropDatabase requires that nothing is left: each collection is dropped by an entry of its own.
+func (r *Replica) dropDatabase(db string) error {
+	for ns := range r.collections {
+		if strings.HasPrefix(ns, db+".") {
+			return fmt.Errorf("%s is left in a dropped database", ns)
+		}
+	}
+	return nil
 }
 
 func (r *Replica) create(ns string, uuid bsonx.Value, o bsonx.Doc) error {

@@ -8,9 +8,11 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 )
 
@@ -34,6 +36,63 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+// end is where the last document of a test goes, behind everything else.
+const end = "end"
+
+// TestEvents runs random commands, and rebuilds the collections from the events of a change stream.
+func TestEvents(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		db, err := sheaf.Open(sheaf.Memory, nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer db.Close()
+		w := &workload{T: rt, client: db.Client(), ctx: t.Context()}
+		opts := options.ChangeStream().SetShowExpandedEvents(true).SetMaxAwaitTime(time.Millisecond)
+		if rapid.Bool().Draw(rt, "small batches") {
+			opts.SetBatchSize(2)
+		}
+		stream, err := w.client.Watch(w.ctx, bson.A{}, opts)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		mirror := oplogtest.NewMirror()
+		for range rapid.IntRange(1, 40).Draw(rt, "commands") {
+			w.step()
+			if rapid.IntRange(0, 9).Draw(rt, "resume") == 0 {
+				for stream.TryNext(w.ctx) {
+					w.apply(mirror, stream.Current)
+				}
+				token := stream.ResumeToken()
+				if err := stream.Close(w.ctx); err != nil {
+					rt.Fatal(err)
+				}
+				opts.SetResumeAfter(token)
+				if stream, err = w.client.Watch(w.ctx, bson.A{}, opts); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		if _, err := w.client.Database(end).Collection(end).InsertOne(w.ctx, bson.D{}); err != nil {
+			rt.Fatal(err)
+		}
+		for stream.Next(w.ctx) {
+			w.apply(mirror, stream.Current)
+			if stream.Current.Lookup("ns", "db").StringValue() == end && stream.Current.Lookup("operationType").StringValue() == "insert" {
+				break
+			}
+		}
+		w.check(mirror)
+	})
+}
+
+func (w *workload) apply(r *oplogtest.Replica, event bson.Raw) {
+	w.Helper()
+	if err := r.ApplyEvent(bsonx.Doc(event)); err != nil {
+		w.fail(fmt.Errorf("%w: event %v", err, event))
+	}
+}
+
 // workload draws commands.
 type workload struct {
 	*rapid.T
@@ -45,11 +104,16 @@ type workload struct {
 func (w *workload) check(r *oplogtest.Replica) {
 	w.Helper()
 	if err := r.Check(w.ctx, w.client); err != nil {
-		for _, line := range w.done {
-			w.Log(line)
-		}
-		w.Fatal(err)
+		w.fail(err)
 	}
+}
+
+func (w *workload) fail(err error) {
+	w.Helper()
+	for _, line := range w.done {
+		w.Log(line)
+	}
+	w.Fatal(err)
 }
 
 // run runs a command, which may fail.
@@ -89,17 +153,20 @@ func (w *workload) doc() bson.D {
 	return d
 }
 
+// text makes values worth a diff.
+const text = "a text of some length"
+
 func (w *workload) value() any {
-	return pick[any](w, "value", 1, 2.5, "s", bson.A{1, 2, 3}, bson.A{bson.D{{Key: "k", Value: 1}}}, bson.D{{Key: "k", Value: 1}, {Key: "m", Value: "a text of some length"}}, nil)
+	return pick[any](w, "value", 1, 2.5, "s", bson.A{1, 2, 3}, bson.A{bson.D{{Key: "k", Value: 1}}}, bson.A{text, bson.D{{Key: "k", Value: text}, {Key: "m", Value: 1}}, 3}, bson.D{{Key: "k", Value: 1}, {Key: "m", Value: text}}, nil)
 }
 
 // change draws an update.
 func (w *workload) change() any {
-	field := pick(w, "field", "x", "y", "l", "x.k", "l.0", "l.1.k", "new")
+	field := pick(w, "field", "x", "y", "l", "x.k", "l.0", "l.1.k", "l.1.m", "new")
 	set := func(operator string, v any) any {
 		return bson.D{{Key: operator, Value: bson.D{{Key: field, Value: v}}}}
 	}
-	switch pick(w, "operator", "$set", "$unset", "$inc", "$push", "$pop", "$rename", "pipeline", "replace") {
+	switch pick(w, "operator", "$set", "$unset", "$inc", "$push", "$pop", "$rename", "pipeline", "shorten", "dots", "replace") {
 	case "$unset":
 		return set("$unset", 1)
 	case "$inc":
@@ -112,6 +179,12 @@ func (w *workload) change() any {
 		return set("$rename", "renamed")
 	case "pipeline":
 		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}}}}, bson.D{{Key: "$unset", Value: "y"}}}
+	case "dots": // whose paths say less than they mean
+		dotted := bson.D{{Key: "$setField", Value: bson.D{{Key: "field", Value: "p.q"}, {Key: "input", Value: "$$ROOT"}, {Key: "value", Value: w.id()}}}}
+		return bson.A{bson.D{{Key: "$replaceWith", Value: dotted}}, bson.D{{Key: "$set", Value: bson.D{{Key: "r.0", Value: w.id()}, {Key: "r.t", Value: text}}}}}
+	case "shorten":
+		array := bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$isArray", Value: "$l"}}, bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}, bson.A{text, text, 1, 2}}}}
+		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "l", Value: array}}}}}
 	case "replace":
 		return append(bson.D{}, w.doc()[1:]...)
 	default:

@@ -18,6 +18,7 @@ type Replica struct {
 	collections map[string]*collection // by namespace
 	last        bson.Timestamp         // of the newest entry that was applied
 	applied     int
+	events      bool // of a change stream, see NewMirror
 }
 
 // collection is a collection or a view.
