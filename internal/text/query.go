@@ -145,7 +145,22 @@ func (q *Query) IsExact() bool {
 
 // Match reports whether a document of an index is a match.
 func (q *Query) Match(s *Spec, doc bsonx.Doc) bool {
-	return q.hasTerm(s, doc, q.Terms) && q.MatchRest(s, doc)
+	return q.isIndexed(s, doc) && q.MatchRest(s, doc)
+}
+
+// isIndexed reports whether the index has one of Bounds of a document.
+func (q *Query) isIndexed(s *Spec, doc bsonx.Doc) bool {
+	found := false
+	// A document that names no language that there is cannot be in the index.
+	_ = s.walk(doc, func(l *Language, str []byte, _ float64) bool {
+		for word, rest := l.nextWord(str); len(word) > 0 && !found; word, rest = l.nextWord(rest) {
+			if !l.isStopWord(word) {
+				_, found = slices.BinarySearch(q.Bounds, l.term(word, 0))
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // Score returns what the search gives a document of an index; ok is false where it has none of the terms.
@@ -186,7 +201,6 @@ func (q *Query) hasTerm(s *Spec, doc bsonx.Doc, terms []string) bool {
 	if len(terms) == 0 {
 		return found
 	}
-	// A document that names no language that there is cannot be in the index.
 	_ = s.walk(doc, func(l *Language, str []byte, _ float64) bool {
 		found = l.hasTerm(str, q.spelling, terms)
 		return !found
