@@ -3,7 +3,6 @@ package index
 import (
 	"crypto/md5" //nolint:gosec // MongoDB's hash of index keys, no protection
 	"encoding/binary"
-	"hash"
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -12,64 +11,60 @@ import (
 
 // HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a seed of zero and the
 // value, in which numbers of all types with one whole part are alike.
-func HashedKey(v bsonx.Value) int64 { return keyHash{Hash: md5.New()}.key(v) } //nolint:gosec // see above
+func HashedKey(v bsonx.Value) int64 { return hashOf(v, false) }
 
 // HashOf is what an index holds of a value: HashedKey, but for decimals with a fraction. MongoDB rounds them where it truncates
 // doubles, so that it does not find the one where it is asked for the other. Here equal values have one hash.
-func HashOf(v bsonx.Value) bsonx.Value {
-	return bsonx.Int64(keyHash{Hash: md5.New(), truncate: true}.key(v)) //nolint:gosec // see above
+func HashOf(v bsonx.Value) bsonx.Value { return bsonx.Int64(hashOf(v, true)) }
+
+func hashOf(v bsonx.Value, truncate bool) int64 {
+	var room [128]byte
+	h := keyHash{input: room[:4], truncate: truncate} // the seed
+	h.value(v)
+	sum := md5.Sum(h.input) //nolint:gosec // see above
+	return int64(binary.LittleEndian.Uint64(sum[:]))
 }
 
+// keyHash collects what is hashed.
 type keyHash struct {
-	hash.Hash
+	input    []byte
 	truncate bool // decimals too
 }
 
-func (h keyHash) key(v bsonx.Value) int64 {
-	h.int32(0)
-	h.value(v)
-	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
-}
+func (h *keyHash) int32(i int32) { h.input = binary.LittleEndian.AppendUint32(h.input, uint32(i)) }
 
-func (h keyHash) int32(i int32) { h.write(binary.LittleEndian.AppendUint32(nil, uint32(i))) }
-
-// write never fails, as hashes do not.
-func (h keyHash) write(b []byte) { _, _ = h.Write(b) }
-
-func (h keyHash) value(v bsonx.Value) {
+func (h *keyHash) value(v bsonx.Value) {
 	h.int32(canonicalType(v.Type))
 	h.content(v)
 }
 
-func (h keyHash) content(v bsonx.Value) {
+func (h *keyHash) content(v bsonx.Value) {
 	switch v.Type {
 	case bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128:
-		h.write(binary.LittleEndian.AppendUint64(nil, uint64(h.wholePart(v))))
+		h.input = binary.LittleEndian.AppendUint64(h.input, uint64(h.wholePart(v)))
 	case bsonx.TypeDocument, bsonx.TypeArray:
 		h.fields(v.Doc())
 	case bsonx.TypeCodeWithScope:
 		code, scope := v.CodeWithScope()
-		h.write([]byte(code))
-		h.write([]byte{0})
+		h.input = append(append(h.input, code...), 0)
 		h.fields(scope)
 	default:
-		h.write(v.Data)
+		h.input = append(h.input, v.Data...)
 	}
 }
 
 // fields hashes each field as type, name and value, and the end as a type.
-func (h keyHash) fields(d bsonx.Doc) {
+func (h *keyHash) fields(d bsonx.Doc) {
 	for it := d.Iter(); it.Next(); {
 		h.int32(canonicalType(it.Value().Type))
-		h.write(it.Key())
-		h.write([]byte{0})
+		h.input = append(append(h.input, it.Key()...), 0)
 		h.content(it.Value())
 	}
 	h.int32(0)
 }
 
 // wholePart truncates a double, rounds a decimal, and limits both to an int64; NaN is 0.
-func (h keyHash) wholePart(v bsonx.Value) int64 {
+func (h *keyHash) wholePart(v bsonx.Value) int64 {
 	switch {
 	case v.Type != bsonx.TypeDecimal128:
 	case h.truncate:

@@ -20,6 +20,7 @@ type Keys struct {
 	states   []state
 	// path is that of a wildcard field, as a BSON string; arrays are the paths of arrays that one has met.
 	path     []byte
+	regular  []bsonx.Value // of the fields beside it
 	arrays   []string
 	arraySet map[string]struct{}
 }

@@ -50,13 +50,14 @@ func compileWildcard(s Spec) (Pattern, Generator, error) {
 type wildcardWalk struct {
 	*wildcardGen
 	out *Keys
-	// regular are the values of the other fields.
-	regular []bsonx.Value
+	// made counts the keys, with those that the document has already.
+	made int
 }
 
 // Generate implements Generator.
 func (g *wildcardGen) Generate(doc bsonx.Doc, out *Keys) error {
 	w := wildcardWalk{wildcardGen: g, out: out}
+	out.regular = out.regular[:0]
 	missing := 0
 	for _, fields := range [...][]keyField{g.before, g.after} {
 		for i := range fields {
@@ -68,12 +69,12 @@ func (g *wildcardGen) Generate(doc bsonx.Doc, out *Keys) error {
 			if v.IsMissing() {
 				missing++
 			}
-			w.regular = append(w.regular, g.collation.Fold(v))
+			out.regular = append(out.regular, g.collation.Fold(v))
 		}
 	}
 	out.path = append(out.path[:0], 0, 0, 0, 0) // room for the length of a BSON string
 	w.fields(doc, g.paths)
-	if len(out.spans) == 0 && missing < len(w.regular) {
+	if w.made == 0 && missing < len(out.regular) {
 		w.emit(bsonx.MinKey, bsonx.MinKey)
 	}
 	out.sortUnique()
@@ -106,7 +107,7 @@ func (w *wildcardWalk) value(v bsonx.Value, paths *pathFilter) {
 	switch {
 	case v.Type == bsonx.TypeArray:
 		w.out.addArray(w.out.path[pathStart:])
-		count := len(w.out.spans)
+		count := w.made
 		for it := v.Doc().Iter(); it.Next(); {
 			if it.Value().Type == bsonx.TypeDocument {
 				w.document(it.Value(), paths)
@@ -114,7 +115,7 @@ func (w *wildcardWalk) value(v bsonx.Value, paths *pathFilter) {
 				w.leaf(it.Value())
 			}
 		}
-		if len(w.out.spans) == count {
+		if w.made == count {
 			w.leaf(bsonx.Undefined)
 		}
 	case v.Type == bsonx.TypeDocument:
@@ -129,9 +130,9 @@ func (w *wildcardWalk) document(v bsonx.Value, paths *pathFilter) {
 		w.leaf(v)
 		return
 	}
-	count := len(w.out.spans)
+	count := w.made
 	w.fields(v.Doc(), paths)
-	if len(w.out.spans) == count {
+	if w.made == count {
 		w.leaf(bsonx.Undefined)
 	}
 }
@@ -146,14 +147,15 @@ func (w *wildcardWalk) leaf(v bsonx.Value) {
 }
 
 func (w *wildcardWalk) emit(path, v bsonx.Value) {
+	w.made++
 	start := w.out.begin()
 	for i := range w.before {
-		w.out.append(w.regular[i], w.before[i].desc)
+		w.out.append(w.out.regular[i], w.before[i].desc)
 	}
 	w.out.append(path, false)
 	w.out.append(v, w.desc)
 	for i := range w.after {
-		w.out.append(w.regular[len(w.before)+i], w.after[i].desc)
+		w.out.append(w.out.regular[len(w.before)+i], w.after[i].desc)
 	}
 	w.out.finish(start)
 }
