@@ -94,6 +94,11 @@ func prepare(t *testing.T, db *mongo.Database, clients []knowing) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{"upserts", "a", "b"} {
+		if err := db.CreateCollection(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	index := mongo.IndexModel{Keys: bson.D{{Key: "c", Value: 1}, {Key: "g", Value: 1}}}
 	if _, err := db.Collection(docsName).Indexes().CreateOne(t.Context(), index); err != nil {
 		t.Fatal(err)

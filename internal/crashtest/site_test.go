@@ -82,9 +82,11 @@ func (s *site) attack(clients []knowing, disturb func()) {
 	for s.run.Next(shortRounds, patience) {
 		time.Sleep(time.Duration(50+s.rng.IntN(300)) * time.Millisecond)
 		disturb()
-		pause.Lock()
-		s.verify(replica, clients)
-		pause.Unlock()
+		func() {
+			pause.Lock()
+			defer pause.Unlock() // where verify ends the test, too
+			s.verify(replica, clients)
+		}()
 	}
 	stop.Store(true)
 	wg.Wait()
