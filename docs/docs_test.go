@@ -27,7 +27,7 @@ func TestArchitecturePathsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, page := range append(pages, "architecture.md", "performance.md") {
+	for _, page := range append(pages, "architecture.md", "performance.md", "guarantees.md") {
 		for _, path := range repositoryPath.FindAllString(read(t, page), -1) {
 			if path == "internal" || path == "docs" || strings.HasPrefix(path, "bench/results") {
 				continue
@@ -73,6 +73,67 @@ func TestLinksLead(t *testing.T) {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s links to %s, which does not exist", page, m[1])
+			}
+		}
+	}
+}
+
+var (
+	testLink = regexp.MustCompile(`\[(Test\w+)\]\(([^)]+)\)`)
+	testName = regexp.MustCompile(`\bTest[A-Z]\w*`)
+	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// TestNamedTestsExist: every test that guarantees.md names is there, and where it links one, in the file that it links to.
+func TestNamedTestsExist(t *testing.T) {
+	inFile, all := map[string]map[string]bool{}, map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			inFile[path] = map[string]bool{}
+			for _, m := range testFunc.FindAllStringSubmatch(read(t, path), -1) {
+				inFile[path][m[1]], all[m[1]] = true, true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, "guarantees.md")
+	links := testLink.FindAllStringSubmatch(text, -1)
+	for _, m := range links {
+		if !inFile[filepath.Clean(m[2])][m[1]] {
+			t.Errorf("%s has no %s", m[2], m[1])
+		}
+	}
+	for _, name := range testName.FindAllString(text, -1) {
+		if !all[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if len(links) < 40 {
+		t.Errorf("only %d links to tests found: is the pattern wrong?", len(links))
+	}
+}
+
+var heading = regexp.MustCompile(`(?m)^## (.+)$`)
+
+// TestEachPromiseIsExplained: the table of guarantees.md leads to a section of each promise, which names its limit and its attackers.
+func TestEachPromiseIsExplained(t *testing.T) {
+	text := read(t, "guarantees.md")
+	sections := heading.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range sections {
+		title, end := text[at[2]:at[3]], len(text)
+		if i+1 < len(sections) {
+			end = sections[i+1][0]
+		}
+		anchor := "(#" + strings.ReplaceAll(strings.ToLower(title), " ", "-") + ")"
+		if !strings.Contains(text, anchor) {
+			t.Errorf("the table does not lead to %q", title)
+		}
+		for _, part := range []string{"*Limit:*", "*Attacked by*"} {
+			if !strings.Contains(text[at[1]:end], part) {
+				t.Errorf("%q has no %s", title, part)
 			}
 		}
 	}
