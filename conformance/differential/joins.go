@@ -185,8 +185,12 @@ func (g *generator) densify() any {
 		return fields("field", "d", "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }), "range", fields("step", int32(6), "unit", "month", "bounds",
 			pick(g, []any{"partition", bson.A{g.date(), g.date()}})))
 	}
-	return fields("field", pick(g, []string{"q", "q", "n"}), "partitionByFields", g.maybe(2, func() any { return bson.A{"g"} }),
-		"range", fields("step", pick(g, []any{int32(5), 2.5, int64(7), int32(0)}), "bounds", pick(g, []any{"full", "partition", bson.A{int32(0), int32(20)}})))
+	field, bounds := "q", pick(g, []any{"full", "partition", bson.A{int32(0), int32(20)}})
+	if g.chance(3) {
+		field, bounds = "n", bson.A{int32(0), int32(20)} // in places so large that the engine takes minutes for what is between
+	}
+	return fields("field", field, "partitionByFields", g.maybe(2, func() any { return bson.A{"g"} }),
+		"range", fields("step", pick(g, []any{int32(5), 2.5, int64(7), int32(0)}), "bounds", bounds))
 }
 
 func (g *generator) fill() any {

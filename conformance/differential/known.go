@@ -122,14 +122,6 @@ var knownDifferences = []known{
 		},
 	},
 	{
-		Name:   "order of the fields that $mergeObjects puts together in a $bucketAuto",
-		Reason: "the engine gives $mergeObjects the documents of a bucket in the order of groupBy, and all other accumulators in the order in which they came, as Sheaf does for all; the values are the same",
-		Match: func(_ bool, cmd bson.D, d *difference) bool {
-			names := mergedInBuckets(cmd)
-			return len(names) > 0 && equalReply(sortFieldsOf(d.A, names).(bson.D), sortFieldsOf(d.B, names).(bson.D), isOrdered(cmd, d))
-		},
-	},
-	{
 		Name:   "fault of the engine in an $elemMatch with $all",
 		Reason: "in a $match behind another stage, the engine writes {$elemMatch: {$all: [1]}} down as {$elemMatch: {$eq: …}} without its path, and then cannot read it",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {

@@ -26,7 +26,6 @@ func TestKnownDifferences(t *testing.T) {
 	stage := func(name string, spec any) bson.D { return aggregateCommand(bson.A{op(name, spec)}) }
 	buckets, cos, firstN := stage("$bucketAuto", bson.D{}), stage("$project", value(op("$cos", "$d"))), stage("$group", value(op("$firstN", bson.D{})))
 	covariance := stage("$setWindowFields", value(op("$covariancePop", bson.A{"$q", op("$sin", "$n")})))
-	merged := stage("$bucketAuto", fields("output", value(op("$mergeObjects", "$o"))))
 	again := aggregateCommand(bson.A{op("$project", bson.D{{Key: "w", Value: "$o.n"}}), op("$setWindowFields", fields("output", bson.D{{Key: "v", Value: 1}, {Key: "w", Value: 1}}))})
 	all := stage("$match", value(op("$elemMatch", op("$all", bson.A{int32(1)}))))
 	cases := []struct {
@@ -48,9 +47,6 @@ func TestKnownDifferences(t *testing.T) {
 		{"another mistake", firstN, failed(40237), failed(2), "The $first accumulator is a unary operator", false},
 		{"text of an array", cos, reply(), failed(241), "Unsupported conversion from array to string in $convert", true},
 		{"text of a number", cos, reply(), failed(241), "Failed to parse number 'x' in $convert", false},
-		{"merged in another order", merged, reply(value(bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 2}})), reply(value(bson.D{{Key: "b", Value: 2}, {Key: "a", Value: 1}})), "", true},
-		{"merged to something else", merged, reply(value(bson.D{{Key: "a", Value: 1}})), reply(value(bson.D{{Key: "a", Value: 2}})), "", false},
-		{"another order elsewhere", merged, reply(bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 2}}), reply(bson.D{{Key: "b", Value: 2}, {Key: "a", Value: 1}}), "", false},
 		{"written again", again, reply(bson.D{{Key: "w", Value: 1}, {Key: "v", Value: 2}}), reply(bson.D{{Key: "v", Value: 2}, {Key: "w", Value: 1}}), "", true},
 		{"others in another order", again, reply(bson.D{{Key: "x", Value: 1}, {Key: "v", Value: 2}}), reply(bson.D{{Key: "v", Value: 2}, {Key: "x", Value: 1}}), "", false},
 		{"written down without its path", all, failed(2), reply(), "unknown top level operator: $eq. If", true},

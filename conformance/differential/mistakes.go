@@ -25,6 +25,9 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	if k := p.rephrased(ctx, cmd, d); k != nil {
 		return k
 	}
+	if question, ok := reading(cmd); ok && !isWrite(cmd) && p.hasTiedNumbers(ctx, p.expanded(ctx, question), d) {
+		return &tiedNumbers
+	}
 	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)
 	if a == b || !ok {
@@ -56,30 +59,51 @@ var dropping = []string{"$match", "$unwind", "$redact", "$limit", "$skip"}
 // isFiltered reports whether both servers answer with the error where one stage that drops documents is left out.
 func (p *pair) isFiltered(ctx context.Context, question bson.D, code int32) bool {
 	stages, _ := lookup(question, "pipeline").(bson.A)
-	for i := range stages {
-		name := stageName(stages[i])
-		for _, match := range withoutConjunct(stages[i]) {
-			if p.bothRefuse(ctx, question, slices.Replace(slices.Clone(stages), i, i+1, match), code) {
-				return true
-			}
-		}
-		unsorts := (name == "$sort" || name == "$count") && i > 0 && stageName(stages[i-1]) == "$sort"
-		if !unsorts && !slices.Contains(dropping, name) {
-			continue
-		}
-		if p.bothRefuse(ctx, question, slices.Delete(slices.Clone(stages), i, i+1), code) {
+	for _, without := range undropped(stages) {
+		other := slices.Clone(question)
+		other[1].Value = without
+		if d, err := p.compare(ctx, other); err == nil && olderCode(errorCode(d.A)) == code && errorCode(d.B) == code {
 			return true
 		}
 	}
 	return false
 }
 
-// bothRefuse reports whether both servers answer other stages with an error.
-func (p *pair) bothRefuse(ctx context.Context, question bson.D, stages bson.A, code int32) bool {
-	other := slices.Clone(question)
-	other[1].Value = stages
-	d, err := p.compare(ctx, other)
-	return err == nil && olderCode(errorCode(d.A)) == code && errorCode(d.B) == code
+// undropped returns variants of stages that leave out fewer documents: without one stage that does, also in a pipeline inside a
+// stage, or without one of the predicates that all have to be true.
+func undropped(stages bson.A) []bson.A {
+	var out []bson.A
+	for i, stage := range stages {
+		name := stageName(stage)
+		for _, other := range append(withoutConjunct(stage), undroppedWithin(stage)...) {
+			out = append(out, slices.Replace(slices.Clone(stages), i, i+1, other))
+		}
+		unsorts := (name == "$sort" || name == "$count") && i > 0 && stageName(stages[i-1]) == "$sort"
+		if unsorts || slices.Contains(dropping, name) {
+			out = append(out, slices.Delete(slices.Clone(stages), i, i+1))
+		}
+	}
+	return out
+}
+
+// undroppedWithin returns variants of a stage with such variants of a pipeline in it.
+func undroppedWithin(stage any) []any {
+	doc, _ := stage.(bson.D)
+	name := stageName(stage)
+	spec, _ := lookup(doc, name).(bson.D)
+	var out []any
+	for i, e := range spec {
+		inner, isPipeline := e.Value.(bson.A)
+		if !isPipeline || name != "$facet" && e.Key != "pipeline" {
+			continue
+		}
+		for _, variant := range undropped(inner) {
+			other := slices.Clone(spec)
+			other[i].Value = variant
+			out = append(out, op(name, other))
+		}
+	}
+	return out
 }
 
 // withoutConjunct returns variants of a $match with a predicate less: of those that all have to be true.

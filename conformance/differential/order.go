@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/bson"
@@ -80,4 +81,39 @@ func arraysOf(stage any) bson.D {
 		}
 	}
 	return out
+}
+
+// tiedNumbers is the difference that hasTiedNumbers recognises.
+var tiedNumbers = known{
+	Name:   "type of a number after equal ones of two types",
+	Reason: "what $densify makes has the type of the number before it, and of equal numbers of different types any may be the last; the replies are the same but for the types of numbers that $densify made, and the documents before it have such numbers",
+}
+
+// hasTiedNumbers reports whether replies differ by the types of the numbers that a $densify made alone, where its input has equal
+// numbers of different types.
+func (p *pair) hasTiedNumbers(ctx context.Context, question bson.D, d *difference) bool {
+	stages, _ := lookup(question, "pipeline").(bson.A)
+	i := slices.IndexFunc(stages, func(s any) bool { return stageName(s) == "$densify" })
+	if i < 0 || !equalMultiset(lookup(d.A, "rows"), lookup(d.B, "rows"), sameMade) {
+		return false
+	}
+	spec, _ := lookup(stages[i].(bson.D), "$densify").(bson.D)
+	field, _ := lookup(spec, "field").(string)
+	ties := slices.Clone(question)
+	ties[1].Value = slices.Concat(stages[:i], bson.A{
+		op("$group", bson.D{{Key: "_id", Value: "$" + field}, {Key: "types", Value: op("$addToSet", op("$type", "$"+field))}}),
+		op("$match", bson.D{{Key: "types.1", Value: op("$exists", true)}}),
+	})
+	reply, _, err := p.ask(ctx, p.b, ties)
+	rows, _ := lookup(reply, "rows").(bson.A)
+	return err == nil && len(rows) > 0
+}
+
+// sameMade is equalValue but for the types of the numbers in documents without _id.
+func sameMade(a, b any) bool {
+	x, xok := a.(bson.D)
+	if xok && !hasField(x, "_id") {
+		return sameValue(a, b)
+	}
+	return equalValue(a, b)
 }

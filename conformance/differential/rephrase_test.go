@@ -130,3 +130,20 @@ func TestSettled(t *testing.T) {
 		}
 	}
 }
+
+func TestSameMade(t *testing.T) {
+	row := func(pairs ...any) bson.D { return fields(pairs...) }
+	cases := []struct {
+		a, b bson.D
+		same bool
+	}{
+		{row("n", int32(3)), row("n", int64(3)), true},
+		{row("n", int32(3)), row("n", int32(4)), false},
+		{row("_id", int32(1), "n", int32(3)), row("_id", int32(1), "n", int64(3)), false},
+	}
+	for _, c := range cases {
+		if got := sameMade(c.a, c.b); got != c.same {
+			t.Errorf("%s and %s: %v", show(c.a), show(c.b), got)
+		}
+	}
+}

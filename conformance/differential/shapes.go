@@ -223,46 +223,6 @@ func withoutFields(v any, names []string) any {
 	return v
 }
 
-// mergedInBuckets returns the names of the fields that a $bucketAuto makes by $mergeObjects.
-func mergedInBuckets(cmd bson.D) []string {
-	var names []string
-	mentions(cmd, "", func(_, key string, value any) bool {
-		spec, _ := value.(bson.D)
-		output, _ := lookup(spec, "output").(bson.D)
-		for _, e := range output {
-			if acc, _ := e.Value.(bson.D); key == "$bucketAuto" && hasField(acc, "$mergeObjects") {
-				names = append(names, e.Key)
-			}
-		}
-		return false
-	})
-	return names
-}
-
-// sortFieldsOf puts the fields of the documents in v that have one of some names into the order of their names.
-func sortFieldsOf(v any, names []string) any {
-	switch v := v.(type) {
-	case bson.D:
-		out := make(bson.D, len(v))
-		for i, e := range v {
-			out[i] = bson.E{Key: e.Key, Value: sortFieldsOf(e.Value, names)}
-			if doc, isDoc := e.Value.(bson.D); isDoc && slices.Contains(names, e.Key) {
-				sorted := slices.Clone(doc)
-				slices.SortStableFunc(sorted, func(a, b bson.E) int { return strings.Compare(a.Key, b.Key) })
-				out[i].Value = sorted
-			}
-		}
-		return out
-	case bson.A:
-		out := make(bson.A, len(v))
-		for i, e := range v {
-			out[i] = sortFieldsOf(e, names)
-		}
-		return out
-	}
-	return v
-}
-
 // writtenBy returns the paths that a stage writes or removes.
 func writtenBy(stage string, spec any) []string {
 	doc, _ := spec.(bson.D)

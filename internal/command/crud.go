@@ -59,10 +59,10 @@ func (s scope) filterOptions() filter.Options {
 	return opts
 }
 
-// filterWithoutExpr compiles predicates in which $expr and $where have no place: array filters and the condition of
-// $pull.
+// filterWithoutExpr compiles predicates in which $expr, $where and $jsonSchema have no place: array filters and the
+// condition of $pull.
 func (s scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now, Collation: s.collation})
+	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now, Collation: s.collation, RefuseSchema: true})
 }
 
 // filterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.

@@ -105,11 +105,7 @@ func subtract(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	case a.Type.IsNumber() && b.Type.IsNumber():
 		return numeric.SubtractIn(out, a, b)
 	case a.Type == bsonx.TypeDate && b.Type == bsonx.TypeDate:
-		x, y := a.Int64(), b.Int64()
-		if d := x - y; (d < x) == (y > 0) || y == 0 {
-			return out.Int64(d), nil
-		}
-		return bsonx.Missing, mongoerr.New(mongoerr.Overflow, "date overflow in $subtract")
+		return out.Int64(a.Int64() - b.Int64()), nil // as within MongoDB, it wraps around
 	case a.Type == bsonx.TypeDate && b.Type.IsNumber():
 		return shiftDate(out, a.Int64(), b, -1)
 	case a.Type == bsonx.TypeDate:

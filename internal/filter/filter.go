@@ -22,6 +22,8 @@ type Options struct {
 	AllowWhere bool
 	// AllowText allows $text.
 	AllowText bool
+	// RefuseSchema refuses $jsonSchema.
+	RefuseSchema bool
 	// AllowGeoNear allows $near and $nearSphere.
 	AllowGeoNear bool
 	// Validator refuses, within $expr, what must not stand in a collection's validator: $rand and $function.

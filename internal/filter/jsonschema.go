@@ -27,6 +27,9 @@ func (n *JSONSchema) matchElem(v bsonx.Value, _ *state) bool { return n.schema.m
 func (n *JSONSchema) serialize(b *bsonx.Builder) { b.Doc("$jsonSchema", n.Spec) }
 
 func parseJSONSchema(p *parser, _ string, v bsonx.Value, _ level, depth int) (Node, error) {
+	if p.opts.RefuseSchema {
+		return nil, mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$jsonSchema is not allowed in this context")
+	}
 	if v.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$jsonSchema must be an object")
 	}

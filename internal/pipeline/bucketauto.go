@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -20,9 +19,41 @@ type bucketAuto struct {
 	buckets int
 	rounder rounder // nil without a granularity
 	outputs
-	read    reader // of the accumulators' operands
-	ordered bool   // an accumulator goes by the order in which documents come
-	opts    Options
+	byValue, byOrder bucketPart // the accumulators that take documents in the order of groupBy, and as they come
+	opts             Options
+}
+
+// bucketPart is some of the accumulators.
+type bucketPart struct {
+	outputs
+	places []int // among all
+	read   reader
+}
+
+func (p *bucketPart) addAccumulator(place int, acc *expr.Accumulation) {
+	p.places, p.fields = append(p.places, place), append(p.fields, acc)
+}
+
+// start begins to read documents for the part's accumulators, which are some of those given.
+func (p *bucketPart) start(ctx *expr.Context, all []expr.Accumulator) bucketReading {
+	r := bucketReading{part: p, reading: p.read.start(ctx)}
+	for _, i := range p.places {
+		r.accs = append(r.accs, all[i])
+	}
+	return r
+}
+
+// bucketReading gathers documents in the accumulators of a part.
+type bucketReading struct {
+	part    *bucketPart
+	accs    []expr.Accumulator
+	reading *reading
+}
+
+// add returns by how many bytes the accumulators have grown.
+func (r *bucketReading) add(doc bsonx.Doc) (int, error) {
+	r.reading.read(doc)
+	return r.part.add(r.accs, r.reading, 0)
 }
 
 func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
@@ -60,16 +91,20 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 		every := *f
 		every.Once = false // as in MongoDB, the operand of a $first that has its value is computed, and may fail
 		b.fields[i] = &every
+		if goesByOrder(&every) {
+			b.byOrder.addAccumulator(i, &every)
+		} else {
+			b.byValue.addAccumulator(i, &every)
+		}
 	}
-	b.ordered = slices.ContainsFunc(b.fields, goesByOrder)
-	b.read = newReader(b.args())
+	b.byValue.read, b.byOrder.read = newReader(b.byValue.args()), newReader(b.byOrder.args())
 	return []stage{b}, nil
 }
 
-// goesByOrder reports whether an accumulator's result depends on the order of its input.
+// goesByOrder reports whether an accumulator takes the documents of a bucket in the order in which they came, as within MongoDB.
 func goesByOrder(acc *expr.Accumulation) bool {
 	switch acc.Name {
-	case "$first", "$last", "$firstN", "$lastN", "$push", "$mergeObjects":
+	case "$first", "$last", "$firstN", "$lastN", "$push":
 		return true
 	}
 	return false
@@ -279,7 +314,8 @@ type bucketFiller struct {
 	s        *bucketAutoSource
 	ctx      context.Context
 	accs     []expr.Accumulator
-	reading  *reading
+	byValue  bucketReading
+	byOrder  bucketReading
 	min, max bsonx.Value
 	bytes, n int
 	// sorter brings the documents back into the order in which they came, where that matters; nil elsewhere.
@@ -288,7 +324,7 @@ type bucketFiller struct {
 }
 
 func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error) {
-	f := &bucketFiller{s: s, ctx: ctx, min: s.min, reading: s.stage.read.start(&s.ctx)}
+	f := &bucketFiller{s: s, ctx: ctx, min: s.min}
 	if s.buckets == 1 {
 		f.min = s.value.Clone()
 		if s.stage.rounder != nil {
@@ -299,11 +335,14 @@ func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error)
 		}
 	}
 	var err error
-	f.accs, f.bytes, err = s.stage.start(&s.ctx, bsonx.Missing)
-	if s.stage.ordered {
+	if f.accs, f.bytes, err = s.stage.start(&s.ctx, bsonx.Missing); err != nil {
+		return nil, err
+	}
+	f.byValue, f.byOrder = s.stage.byValue.start(&s.ctx, f.accs), s.stage.byOrder.start(&s.ctx, f.accs)
+	if len(f.byOrder.accs) > 0 {
 		f.sorter = newSorter(s.env, 0)
 	}
-	return f, err
+	return f, nil
 }
 
 func (f *bucketFiller) close() {
@@ -317,23 +356,21 @@ func (f *bucketFiller) take() error {
 	if f.n++; f.n%interruptInterval == 0 && f.ctx.Err() != nil {
 		return context.Cause(f.ctx)
 	}
-	var err error
 	if f.sorter != nil {
 		binary.BigEndian.PutUint64(f.key[:], uint64(f.s.number))
-		err = f.sorter.add(f.key[:], f.s.doc)
-	} else {
-		err = f.accumulate(f.s.doc)
+		if err := f.sorter.add(f.key[:], f.s.doc); err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	if err := f.accumulate(&f.byValue, f.s.doc); err != nil {
 		return err
 	}
 	f.max = bsonx.Value{Type: f.s.value.Type, Data: append(f.max.Data[:0:0], f.s.value.Data...)}
 	return f.s.step()
 }
 
-func (f *bucketFiller) accumulate(doc bsonx.Doc) error {
-	f.reading.read(doc)
-	grown, err := f.s.stage.add(f.accs, f.reading, 0)
+func (f *bucketFiller) accumulate(r *bucketReading, doc bsonx.Doc) error {
+	grown, err := r.add(doc)
 	if err != nil {
 		return err
 	}
@@ -359,7 +396,7 @@ func (f *bucketFiller) finish() error {
 		if err != nil || doc == nil {
 			return err
 		}
-		if err := f.accumulate(doc); err != nil {
+		if err := f.accumulate(&f.byOrder, doc); err != nil {
 			return err
 		}
 	}

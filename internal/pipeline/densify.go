@@ -204,13 +204,16 @@ func (d *densify) following(v bsonx.Value) (bsonx.Value, error) {
 	return numeric.Add(v, d.step)
 }
 
-// preceding returns the value one step before another.
-func (d *densify) preceding(v bsonx.Value) (bsonx.Value, error) {
+// widened returns a value with the type that it has with steps added to it.
+func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 	if d.unit != noUnit {
-		n, _ := d.step.AsInt64()
-		return d.unit.add(v, -n)
+		return v, nil
 	}
-	return numeric.Subtract(v, d.step)
+	none, err := numeric.Subtract(d.step, d.step)
+	if err != nil {
+		return none, err
+	}
+	return numeric.Add(v, none)
 }
 
 func (d *densify) open(src Source, env *Env) Source {

@@ -111,11 +111,8 @@ func (s *densifySource) begin(v bsonx.Value) error {
 	if s.stage.kind != densifyFull || bsonx.CompareValues(v, s.least) == 0 {
 		return nil
 	}
-	before, err := s.stage.preceding(s.least)
-	if err != nil {
-		return err
-	}
-	if p.next, err = s.stage.following(before); err != nil {
+	var err error
+	if p.next, err = s.stage.widened(s.least); err != nil {
 		return err
 	}
 	after, err := s.stage.following(s.least)

@@ -164,6 +164,14 @@ func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (boo
 			return false, err
 		}
 		var e windowEntry
+		if x.bounds.byRange && x.fetched == 0 { // whose sort value is looked at before anything is computed
+			if e.key, err = p.eval(x.key, 0); err == nil {
+				err = x.bounds.check(e.key)
+			}
+			if err != nil {
+				return false, err
+			}
+		}
 		if e.value, err = p.eval(x.arg, x.fetched); err != nil {
 			if !x.ends {
 				return false, err
