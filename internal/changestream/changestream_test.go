@@ -163,6 +163,28 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestRenameToAnotherDatabase requires that streams of both databases, and of a collection that is replaced, are told.
+func TestRenameToAnotherDatabase(t *testing.T) {
+	client := sheaftest.New(t)
+	ctx := t.Context()
+	for _, db := range []string{"a", "b"} {
+		must[*mongo.InsertOneResult](t)(client.Database(db).Collection("c").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+	}
+	from, to := watch(t, client.Database("a"), bson.A{}), watch(t, client.Database("b"), bson.A{})
+	replaced, other := watch(t, client.Database("b").Collection("c"), bson.A{}), watch(t, client.Database("b").Collection("x"), bson.A{})
+	err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "a.c"}, {Key: "to", Value: "b.c"}, {Key: "dropTarget", Value: true}}).Err()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rename = `"operationType":"rename" "ns":{"db":"a","coll":"c"} "to":{"db":"b","coll":"c"}`
+	wantEvents(t, from, rename)
+	wantEvents(t, to, rename)
+	wantEvents(t, replaced, rename, `"operationType":"invalidate"`)
+	if other.TryNext(ctx) {
+		t.Errorf("event too many: %v", other.Current)
+	}
+}
+
 func TestInvalidation(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()

@@ -18,7 +18,10 @@ func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	}
 	switch name {
 	case "drop":
-		return s.structural(out, op, "drop", coll, "", nil)
+		if !s.scope.has(op.db, coll) {
+			return out
+		}
+		return s.structural(out, op, "drop", coll, nil)
 	case "dropDatabase":
 		return s.dropDatabase(out, op)
 	case "renameCollection":
@@ -41,12 +44,9 @@ func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	}
 }
 
-// structural appends the event of a collection that is gone or has another name, own where that is in the same database, and the
-// invalidation of a stream about it. more, which may be nil, adds fields.
-func (s *Stream) structural(out []*event, op *operation, name, coll, own string, more func(*bsonx.Builder)) []*event {
-	if !s.scope.has(op.db, coll) && (own == "" || !s.scope.has(op.db, own)) {
-		return out
-	}
+// structural appends the event of a collection that is gone or has another name, and the invalidation of a stream about it. more,
+// which may be nil, adds fields.
+func (s *Stream) structural(out []*event, op *operation, name, coll string, more func(*bsonx.Builder)) []*event {
 	token := op.token(name, nil)
 	b := s.begin(op, name, token)
 	appendNS(b, "ns", op.db, coll)
@@ -64,11 +64,10 @@ func (s *Stream) rename(out []*event, op *operation, from string) []*event {
 	_, coll, _ := strings.Cut(from, ".")
 	to := op.o.Lookup("to").Str()
 	toDB, toColl, _ := strings.Cut(to, ".")
-	own := ""
-	if toDB == op.db {
-		own = toColl
+	if !s.scope.has(op.db, coll) && !s.scope.has(toDB, toColl) {
+		return out
 	}
-	return s.structural(out, op, "rename", coll, own, func(b *bsonx.Builder) {
+	return s.structural(out, op, "rename", coll, func(b *bsonx.Builder) {
 		appendNS(b, "to", toDB, toColl)
 		if !s.spec.Expanded {
 			return

@@ -13,6 +13,12 @@ const maxBatchBytes = 16 << 20
 // ender is a source that may know its end before it is asked for a document that is not there.
 type ender interface{ done() bool }
 
+// resumable is a source, of a change stream, that a client may go on from in another cursor.
+type resumable interface {
+	// token returns from where; stashed says that the last document was not sent.
+	token(stashed bool) bsonx.Doc
+}
+
 // maxElemFrame is more than an element of an array takes beside its value: a type, a number as the key.
 const maxElemFrame = 16
 
@@ -28,8 +34,6 @@ type batch struct {
 	single bool
 	// source, where not nil, knows whether the cursor has no further document.
 	source ender
-	// changes is the source of a change stream, nil for other cursors.
-	changes *changeSource
 	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
 	staysOpen func() (bool, error)
 	// await, where not nil, is called when a batch would be empty: it reports whether there may be documents now.
@@ -114,8 +118,8 @@ func (b *batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
 }
 
 func (b *batch) close(reply *bsonx.Builder, id int64) {
-	if b.changes != nil {
-		reply.Doc("postBatchResumeToken", b.changes.token(b.cursor.Stashed()))
+	if src, ok := b.source.(resumable); ok {
+		reply.Doc("postBatchResumeToken", src.token(b.cursor.Stashed()))
 	}
 	reply.Int64("id", id)
 	reply.String("ns", b.cursor.Namespace())

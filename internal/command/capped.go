@@ -105,10 +105,10 @@ func checkModifyCapped(req *Request, c *table.Collection) error {
 func modifyCapped(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	size, limit := req.Get("cappedSize"), req.Get("cappedMax")
 	if !size.IsMissing() {
-		options = withField(options, "size", number(saturatingInt64(size)))
+		options = options.With("size", number(saturatingInt64(size)))
 	}
 	if !limit.IsMissing() {
-		options = withField(options, "max", number(cappedMax(limit)))
+		options = options.With("max", number(cappedMax(limit)))
 	}
 	return options, !size.IsMissing() || !limit.IsMissing()
 }

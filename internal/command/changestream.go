@@ -46,7 +46,7 @@ func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, ar
 		name = noCollection
 	}
 	b := batch{
-		req: r, field: "firstBatch", size: size, source: src, changes: src, staysOpen: func() (bool, error) { return !src.done(), nil },
+		req: r, field: "firstBatch", size: size, source: src, staysOpen: func() (bool, error) { return !src.done(), nil },
 		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
 	}
 	return b.first(ctx, reply)
@@ -122,7 +122,7 @@ func errTokenChanged(token bsonx.Doc, id bsonx.Value) error {
 		bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", token))), bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", id))))
 }
 
-// token returns the token of a batch; stashed says that the last document is not in it.
+// token implements resumable.
 func (s *changeSource) token(stashed bool) bsonx.Doc {
 	switch {
 	case stashed:
@@ -140,6 +140,10 @@ func (s *changeSource) token(stashed bool) bsonx.Doc {
 func (s *changeSource) done() bool { return len(s.fragments) == 0 && s.stream.Ended() }
 
 func (s *changeSource) news() <-chan struct{} { return s.stream.Arrival() }
+
+func (s *changeSource) rest(context.Context, *Request) error { return nil }
+
+func (s *changeSource) report(*session.OpDebug) {}
 
 // changeDocuments is what change streams ask of the server.
 type changeDocuments struct {

@@ -102,27 +102,7 @@ func modifiedOptions(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
 		if v.Type == bsonx.TypeDocument && v.Doc().IsEmpty() {
 			v = bsonx.Missing // an empty validator is none
 		}
-		options = withField(options, name, v)
+		options = options.With(name, v)
 	}
 	return options, changed
-}
-
-// withField returns a document in which a field is replaced, appended, or removed where v is missing.
-func withField(doc bsonx.Doc, name string, v bsonx.Value) bsonx.Doc {
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	found := false
-	for it := doc.Iter(); it.Next(); {
-		if string(it.Key()) == name {
-			found = true
-			b.Value(name, v)
-			continue
-		}
-		b.ValueBytes(it.Key(), it.Value())
-	}
-	if !found {
-		b.Value(name, v)
-	}
-	b.End()
-	return b.Bytes()
 }

@@ -77,19 +77,19 @@ func modifiedSpec(ix *catalog.Index, set map[string]bsonx.Value, reply *bsonx.Bu
 			return nil, err
 		}
 		appendChange(reply, "expireAfterSeconds", changed.Lookup("expireAfterSeconds"), bsonx.Int64(saturatingInt64(v)))
-		changed = withField(changed, "expireAfterSeconds", bsonx.Int32(int32(saturatingInt64(v))))
+		changed = changed.With("expireAfterSeconds", bsonx.Int32(int32(saturatingInt64(v))))
 	}
 	if v, ok := set["hidden"]; ok {
 		appendChange(reply, "hidden", bsonx.Bool(ix.Hidden), bsonx.Bool(v.Truthy()))
-		changed = withField(changed, "hidden", flag(v))
+		changed = changed.With("hidden", flag(v))
 	}
 	if v, ok := set["prepareUnique"]; ok && !ix.Unique && v.Truthy() != ix.PrepareUnique {
 		appendChange(reply, "prepareUnique", bsonx.Bool(ix.PrepareUnique), bsonx.Bool(v.Truthy()))
-		changed = withField(changed, "prepareUnique", flag(v))
+		changed = changed.With("prepareUnique", flag(v))
 	}
 	if v := set["forceNonUnique"]; v.Truthy() && ix.Unique {
 		reply.Bool("forceNonUnique_new", true)
-		changed = withField(changed, "unique", bsonx.Missing)
+		changed = changed.With("unique", bsonx.Missing)
 	}
 	return changed, nil
 }
@@ -104,7 +104,7 @@ func flag(v bsonx.Value) bsonx.Value {
 
 // convertIndex makes an index unique that refuses new duplicates already, if there are no others.
 func convertIndex(ctx context.Context, req *Request, c *table.Collection, ix *catalog.Index, changed bsonx.Doc, reply *bsonx.Builder) error {
-	changed = withField(withField(changed, "prepareUnique", bsonx.Missing), "unique", bsonx.True)
+	changed = changed.With("prepareUnique", bsonx.Missing).With("unique", bsonx.True)
 	if req.Bool("dryRun") {
 		changed = nil
 	}

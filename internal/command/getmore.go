@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
 )
 
 func getMoreCommands() []Definition {
@@ -19,6 +20,15 @@ func getMoreCommands() []Definition {
 			{Name: "includeQueryStatsMetrics", Type: SafeBool, Unstable: true},
 		},
 	}}
+}
+
+// moreSource is a source of which a getMore wants more than documents.
+type moreSource interface {
+	tailed
+	ender
+	// rest holds a getMore back that would get little; report tells what the source did.
+	rest(ctx context.Context, req *Request) error
+	report(d *session.OpDebug)
 }
 
 func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
@@ -40,17 +50,14 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		size = -1 // as many as fit
 	}
 	b := batch{req: req, cursor: cursor, field: "nextBatch", size: size}
-	src, _ := underSnapshot(cursor.Source).(*planSource)
+	src, _ := underSnapshot(cursor.Source).(moreSource)
 	if src != nil {
 		b.source = src
 		if cursor.AwaitData {
 			b.await = newAwaiter(req, src).wait
 		}
 	}
-	if changes, ok := cursor.Source.(*changeSource); ok {
-		b.source, b.changes, b.await = changes, changes, newAwaiter(req, changes).wait
-		req.reply.changes = true
-	}
+	_, req.reply.changes = src.(resumable)
 	if err := req.Service.failPoints.getMore(req); err != nil {
 		cursors.Remove(cursor)
 		return err

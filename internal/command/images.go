@@ -48,8 +48,8 @@ func modifyImages(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	case !req.Has(imagesOption):
 		return options, false
 	case !imagesEnabled(req):
-		return withField(options, imagesOption, bsonx.Missing), true
+		return options.With(imagesOption, bsonx.Missing), true
 	default:
-		return withField(options, imagesOption, bsonx.Document(bsonx.NewDoc("enabled", true))), true
+		return options.With(imagesOption, bsonx.Document(bsonx.NewDoc("enabled", true))), true
 	}
 }

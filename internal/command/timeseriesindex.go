@@ -92,7 +92,7 @@ func seriesIndexes(buckets *table.Collection) []bsonx.Doc {
 		if original.Type != bsonx.TypeDocument {
 			continue
 		}
-		out = append(out, withField(original.Doc(), "hidden", ix.Spec.Lookup("hidden")))
+		out = append(out, original.Doc().With("hidden", ix.Spec.Lookup("hidden")))
 	}
 	return out
 }
@@ -160,7 +160,7 @@ func modifiedSeries(req *Request, options bsonx.Doc) (bsonx.Doc, bool, error) {
 	if next.granularity == current && next.span == now.Span {
 		return options, false, nil
 	}
-	return withField(options, "timeseries", bsonx.Document(next.stored(false))), true, nil
+	return options.With("timeseries", bsonx.Document(next.stored(false))), true, nil
 }
 
 // granularityStep returns how many steps coarser a granularity is than another one.

@@ -105,9 +105,9 @@ func modifyTTL(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	case v.IsMissing():
 		return options, false
 	case v.Type == bsonx.TypeString:
-		return withField(options, "expireAfterSeconds", bsonx.Missing), true
+		return options.With("expireAfterSeconds", bsonx.Missing), true
 	default:
-		return withField(options, "expireAfterSeconds", bsonx.Int64(saturatingInt64(v))), true
+		return options.With("expireAfterSeconds", bsonx.Int64(saturatingInt64(v))), true
 	}
 }
 
