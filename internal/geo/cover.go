@@ -42,7 +42,7 @@ func (g *Geometry) AppendCells(dst []uint64) ([]uint64, error) {
 func (g *Geometry) parts() parts {
 	var out parts
 	if g.big != nil {
-		out = append(out, g.big)
+		out = append(out, g.big.loop)
 	}
 	if g.isPoint {
 		out = append(out, g.point.s2)

@@ -55,12 +55,14 @@ func (r *Region) containsFlat(p flatPoint) bool {
 	}
 }
 
-// inRing counts the edges to the right of a point. Of the points on the boundary those belong to the ring that MongoDB counts
-// in: on its lower and left side they do not.
+// inRing reports whether a point is on a ring or in it: counts the edges to the right.
 func inRing(ring []flatPoint, p flatPoint) bool {
 	inside := false
 	a := ring[len(ring)-1]
 	for _, b := range ring {
+		if onEdge(a, b, p) {
+			return true
+		}
 		if p.y > min(a.y, b.y) && p.y <= max(a.y, b.y) && p.x <= max(a.x, b.x) {
 			crossing := (p.y-a.y)*(b.x-a.x)/(b.y-a.y) + a.x
 			if a.x == b.x || p.x <= crossing {
@@ -70,6 +72,12 @@ func inRing(ring []flatPoint, p flatPoint) bool {
 		a = b
 	}
 	return inside
+}
+
+// onEdge reports whether a point lies between two others.
+func onEdge(a, b, p flatPoint) bool {
+	return (p.x-a.x)*(b.y-a.y) == (p.y-a.y)*(b.x-a.x) &&
+		p.x >= min(a.x, b.x) && p.x <= max(a.x, b.x) && p.y >= min(a.y, b.y) && p.y <= max(a.y, b.y)
 }
 
 // flatBounds returns the box around a region of a plane, or around one of the sphere that does not wrap around the edges of

@@ -14,7 +14,7 @@ type Geometry struct {
 	points   []Point
 	lines    []*s2.Polyline
 	polygons []*s2.Polygon
-	big      *s2.Loop // the polygon of StrictSphere
+	big      *bigPolygon // the polygon of StrictSphere
 }
 
 // ParseStored makes g the geometry that a document holds: an array is a legacy pair, perhaps with elements behind it, and so
@@ -79,8 +79,8 @@ func (g *Geometry) parseSimple(name string, doc bsonx.Doc) error {
 		return g.addLine(coordinates)
 	case "Polygon":
 		if g.crs == StrictSphere {
-			loop, err := parseBigPolygon(coordinates)
-			g.big = loop
+			big, err := parseBigPolygon(coordinates)
+			g.big = big
 			return err
 		}
 		return g.addPolygon(coordinates)

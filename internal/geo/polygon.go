@@ -163,18 +163,3 @@ func sharedVertices(a, b *s2.Loop) int {
 	}
 	return n
 }
-
-// parseBigPolygon reads a polygon of one ring that is what lies to the left of it.
-func parseBigPolygon(v bsonx.Value) (*s2.Loop, error) {
-	if v.Type != bsonx.TypeArray {
-		return nil, reason("Coordinates of polygon must be an array")
-	}
-	if n := v.Doc().Len(); n != 1 {
-		return nil, reasonf("Only one simple loop is allowed in a big polygon, instead provided %d loops", n)
-	}
-	vertices, err := parseRing(v.Doc().First().Value)
-	if err != nil {
-		return nil, err
-	}
-	return s2.LoopFromPoints(vertices), nil
-}

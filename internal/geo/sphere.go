@@ -28,7 +28,8 @@ func (r *Region) containsPoint(p s2.Point) bool {
 	case r.kind == regionCap:
 		return capTouches(r.cap, p)
 	case r.geometry.big != nil:
-		return r.geometry.big.ContainsPoint(p) || r.geometry.big.IntersectsCell(s2.CellFromPoint(p))
+		loop := r.geometry.big.loop
+		return loop.ContainsPoint(p) || loop.IntersectsCell(s2.CellFromPoint(p))
 	}
 	for _, polygon := range r.geometry.polygons {
 		if polygonTouches(polygon, p) {
@@ -46,10 +47,21 @@ func capTouches(c s2.Cap, p s2.Point) bool {
 }
 
 func polygonTouches(polygon *s2.Polygon, p s2.Point) bool {
-	if b := polygon.RectBound(); !b.ContainsLatLng(s2.LatLngFromPoint(p)) {
+	if isOutside(polygon.RectBound(), s2.LatLngFromPoint(p)) {
 		return false
 	}
 	return polygon.ContainsPoint(p) || polygon.IntersectsCell(s2.CellFromPoint(p))
+}
+
+// isOutside reports whether a point is certainly outside of a box of longitudes and latitudes: by more than what coordinates
+// are wrong. Near the poles it does not tell.
+func isOutside(b s2.Rect, p s2.LatLng) bool {
+	const margin, nearPole = 1e-7, math.Pi/2 - 1e-3
+	lat := float64(p.Lat)
+	if lat < b.Lat.Lo-margin || lat > b.Lat.Hi+margin {
+		return true
+	}
+	return math.Abs(lat) < nearPole && !b.Lng.Contains(float64(p.Lng)) && !b.Lng.Expanded(margin/1e-3).Contains(float64(p.Lng))
 }
 
 func (r *Region) intersectsPoint(p s2.Point) bool {
@@ -84,7 +96,7 @@ func (r *Region) containsLine(line *s2.Polyline) bool {
 		c := r.cap.Complement()
 		return c.IsEmpty() || lineDistance(c.Center(), line) > c.Radius()
 	case r.geometry.big != nil:
-		return ringContainsLine(r.geometry.big, line)
+		return r.geometry.big.containsLine(line)
 	}
 	for _, polygon := range r.geometry.polygons {
 		if ringContainsLine(polygon, line) {
@@ -94,16 +106,9 @@ func (r *Region) containsLine(line *s2.Polyline) bool {
 	return false
 }
 
-// area is a polygon or a loop.
-type area interface {
-	s2.Shape
-	ContainsPoint(s2.Point) bool
-	IntersectsCell(s2.Cell) bool
-}
-
-// ringContainsLine reports whether an area contains all vertices of a line and the middles of its edges, and no edge of the
+// ringContainsLine reports whether a polygon contains all vertices of a line and the middles of its edges, and no edge of the
 // line crosses its boundary.
-func ringContainsLine(a area, line *s2.Polyline) bool {
+func ringContainsLine(a *s2.Polygon, line *s2.Polyline) bool {
 	touches := func(p s2.Point) bool { return a.ContainsPoint(p) || a.IntersectsCell(s2.CellFromPoint(p)) }
 	for i, v := range *line {
 		if !touches(v) {
@@ -136,7 +141,7 @@ func (r *Region) intersectsLine(line *s2.Polyline) bool {
 	}
 	g := &r.geometry
 	if g.big != nil {
-		return areaIntersectsLine(g.big, line)
+		return g.big.intersectsLine(line)
 	}
 	if g.isPoint && g.point.onSphere && line.IntersectsCell(s2.CellFromPoint(g.point.s2)) {
 		return true
@@ -159,7 +164,7 @@ func (r *Region) intersectsLine(line *s2.Polyline) bool {
 	return false
 }
 
-func areaIntersectsLine(a area, line *s2.Polyline) bool {
+func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline) bool {
 	for _, v := range *line {
 		if a.ContainsPoint(v) {
 			return true
@@ -174,7 +179,7 @@ func (r *Region) containsPolygon(p *s2.Polygon) bool {
 		c := r.cap.Complement()
 		return c.IsEmpty() || polygonDistance(c.Center(), p) > c.Radius()
 	case r.geometry.big != nil:
-		return loopContains(r.geometry.big, p)
+		return r.geometry.big.contains(p)
 	}
 	for _, own := range r.geometry.polygons {
 		if own.Contains(p) {
@@ -182,27 +187,6 @@ func (r *Region) containsPolygon(p *s2.Polygon) bool {
 		}
 	}
 	return false
-}
-
-// loopContains reports whether a loop, which may be more than a hemisphere, contains a polygon: its shell.
-func loopContains(big *s2.Loop, p *s2.Polygon) bool {
-	shell := p.Loop(0)
-	return ringContainsLine(big, shellLine(shell)) && !shell.ContainsPoint(outside(big))
-}
-
-// shellLine returns the boundary of a loop as a line.
-func shellLine(l *s2.Loop) *s2.Polyline {
-	line := make(s2.Polyline, 0, l.NumVertices()+1)
-	for i := range l.NumVertices() + 1 {
-		line = append(line, l.Vertex(i))
-	}
-	return &line
-}
-
-// outside returns a point right outside of a loop, or of its boundary: beside the middle of its first edge.
-func outside(l *s2.Loop) s2.Point {
-	e := l.Edge(0)
-	return s2.PointToRight(s2.Interpolate(0.5, e.V0, e.V1), e.V1, nearby)
 }
 
 func (r *Region) intersectsPolygon(p *s2.Polygon) bool {
@@ -213,8 +197,8 @@ func (r *Region) intersectsPolygon(p *s2.Polygon) bool {
 	if g.isPoint && g.point.onSphere && polygonTouches(p, g.point.s2) {
 		return true
 	}
-	if g.big != nil && loopIntersects(g.big, p) {
-		return true
+	if g.big != nil {
+		return g.big.intersects(p)
 	}
 	for i := range g.points {
 		if polygonTouches(p, g.points[i].s2) {
@@ -232,13 +216,6 @@ func (r *Region) intersectsPolygon(p *s2.Polygon) bool {
 		}
 	}
 	return false
-}
-
-// loopIntersects reports whether a loop, which may be more than a hemisphere, intersects a polygon: a vertex of one lies in the
-// other, or their boundaries cross.
-func loopIntersects(big *s2.Loop, p *s2.Polygon) bool {
-	shell := p.Loop(0)
-	return big.ContainsPoint(shell.Vertex(0)) || p.ContainsPoint(big.Vertex(0)) || crosses(big, shell, s2.CrossingTypeInterior)
 }
 
 // Distance is the distance of the nearest point of the geometry from p, in the system of p; false where the geometry has no

@@ -1,0 +1,61 @@
+package geo
+
+import (
+	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// bigPolygon is what lies to the left of a ring, which may be more than half of the sphere. s2 compares smaller polygons only:
+// border is the smaller part that the ring divides off, and the big polygon is that, or with inverted all but that.
+type bigPolygon struct {
+	loop     *s2.Loop
+	border   *s2.Polygon
+	inverted bool
+}
+
+// parseBigPolygon reads a polygon of one ring.
+func parseBigPolygon(v bsonx.Value) (*bigPolygon, error) {
+	if v.Type != bsonx.TypeArray {
+		return nil, reason("Coordinates of polygon must be an array")
+	}
+	if n := v.Doc().Len(); n != 1 {
+		return nil, reasonf("Only one simple loop is allowed in a big polygon, instead provided %d loops", n)
+	}
+	vertices, err := parseRing(v.Doc().First().Value)
+	if err != nil {
+		return nil, err
+	}
+	loop := s2.LoopFromPoints(vertices)
+	return &bigPolygon{
+		loop: loop, border: s2.PolygonFromLoops([]*s2.Loop{newLoop(vertices)}), inverted: !loop.IsNormalized(),
+	}, nil
+}
+
+func (b *bigPolygon) contains(p *s2.Polygon) bool {
+	if b.inverted {
+		return !b.border.Intersects(p)
+	}
+	return b.border.Contains(p)
+}
+
+func (b *bigPolygon) intersects(p *s2.Polygon) bool {
+	if b.inverted {
+		return !b.border.Contains(p)
+	}
+	return b.border.Intersects(p)
+}
+
+func (b *bigPolygon) containsLine(line *s2.Polyline) bool {
+	if b.inverted {
+		return !areaIntersectsLine(b.border, line)
+	}
+	return ringContainsLine(b.border, line)
+}
+
+func (b *bigPolygon) intersectsLine(line *s2.Polyline) bool {
+	if b.inverted {
+		return !ringContainsLine(b.border, line)
+	}
+	return areaIntersectsLine(b.border, line)
+}
