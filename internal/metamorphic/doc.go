@@ -5,7 +5,7 @@
 //
 //   - An operation is a MongoDB command, or the pseudo command {restart: 1}. A run is a list of them, made from a seed.
 //   - A variant is a database: without indexes, with indexes, served over TCP in small batches, on disk and opened again in
-//     the middle, in transactions, with a sort memory so small that it spills.
+//     the middle, in transactions, with reads at times of the past, with a sort memory so small that it spills.
 //   - A setting is a way to run pipelines: optimised or not, with indexes or without, embedded or over TCP, with much
 //     memory or little. TestFiles runs the data-driven tests of stages, accumulators and expressions as commands in all
 //     settings, TestPipelines random pipelines.

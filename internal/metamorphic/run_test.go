@@ -179,6 +179,9 @@ func answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	if v.transacted != nil {
 		return v.transacted.answer(ctx, v, op)
 	}
+	if v.past != nil {
+		return v.past.answer(ctx, v, op)
+	}
 	return ask(ctx, v, op)
 }
 
@@ -208,7 +211,9 @@ func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	if err := bson.Unmarshal(raw, &reply); err != nil {
 		return "", err
 	}
-	reply = slices.DeleteFunc(reply, func(e bson.E) bool { return e.Key == "$clusterTime" || e.Key == "operationTime" })
+	reply = slices.DeleteFunc(reply, func(e bson.E) bool {
+		return e.Key == "$clusterTime" || e.Key == "operationTime" || e.Key == "atClusterTime"
+	})
 	if op[0].Key == "distinct" {
 		return text(oneNumberType(reply)), nil
 	}

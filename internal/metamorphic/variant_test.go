@@ -27,6 +27,8 @@ type variant struct {
 	client *mongo.Client
 	// transacted runs the operations in transactions; nil for none.
 	transacted *transacted
+	// past runs reads at times of the past; nil for none.
+	past *past
 	// restart opens the database again; nil where it cannot be.
 	restart func()
 	close   func()
@@ -43,6 +45,10 @@ var variants = []struct {
 	{"restarted", func(t testing.TB, v *variant) { v.indexed, v.batch = true, 7; openOnDisk(t, v) }},
 	{"transacted", func(t testing.TB, v *variant) {
 		v.indexed, v.batch, v.transacted = true, 2, &transacted{}
+		openEmbedded(t, v, sheaf.Memory)
+	}},
+	{"past", func(t testing.TB, v *variant) {
+		v.indexed, v.batch, v.past = true, 4, &past{}
 		openEmbedded(t, v, sheaf.Memory)
 	}},
 	{"spilling", func(t testing.TB, v *variant) { v.batch = 5; openSpilling(t, v) }},

@@ -1,0 +1,54 @@
+package metamorphic
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// past runs some reads of a variant at a time of the past: that before the documents of the collection were all deleted. They come
+// back afterwards.
+type past struct{ reads int }
+
+// everyRead is how many reads there are for one at a time of the past.
+const everyRead = 3
+
+// answer is the function of that name, for some reads at a time of the past.
+func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error) {
+	switch op[0].Key {
+	case "find", "aggregate", "distinct":
+	default:
+		return ask(ctx, v, op)
+	}
+	if p.reads++; p.reads%everyRead != 0 || strings.Contains(text(op), "$out") || strings.Contains(text(op), "$merge\"") {
+		return ask(ctx, v, op)
+	}
+	db := v.client.Database("test")
+	name := fmt.Sprint(op[0].Value)
+	var docs []bson.Raw
+	all, err := db.RunCommandCursor(ctx, bson.D{{Key: "find", Value: name}})
+	if err == nil {
+		err = all.All(ctx, &docs)
+	}
+	if err != nil || len(docs) == 0 {
+		return ask(ctx, v, op)
+	}
+	reply, err := db.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Raw()
+	if err != nil {
+		return "", err
+	}
+	every := bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}
+	if err := db.RunCommand(ctx, bson.D{{Key: "delete", Value: name}, {Key: "deletes", Value: every}}).Err(); err != nil {
+		return "", err
+	}
+	then := bson.D{{Key: "level", Value: "snapshot"}, {Key: "atClusterTime", Value: reply.Lookup("operationTime")}}
+	at := append(bson.D{op[0], {Key: "readConcern", Value: then}}, op[1:]...)
+	got, err := ask(ctx, v, at)
+	if err != nil {
+		return "", err
+	}
+	insert := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs}, {Key: "bypassDocumentValidation", Value: true}}
+	return got, db.RunCommand(ctx, insert).Err()
+}
