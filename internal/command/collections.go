@@ -71,7 +71,7 @@ func (p *pipelines) Indexed(db, name, path string) bool {
 		return false
 	}
 	return path == "_id" || slices.ContainsFunc(c.Indexes, func(ix *table.Index) bool {
-		return len(ix.Pattern) > 0 && ix.Pattern[0].Holds(path) && ix.PartialFilter == nil
+		return ix.Pattern[0].Holds(path) && ix.PartialFilter == nil
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -41,6 +42,7 @@ func sections() []section {
 		{title: "Accumulators of $group", entries: fromExpr(expr.Accumulators())},
 		{title: "Window functions", entries: fromExpr(pipeline.WindowFunctions())},
 		{title: "Aggregation expressions", entries: fromExpr(expr.Operators())},
+		{title: "Types of index", entries: indexTypes(), text: indexText},
 		{title: "Locales of collations", entries: locales(), text: collationText},
 	}
 }
@@ -61,6 +63,18 @@ func commands() []entry {
 			e.note = "with --enable-test-commands"
 		}
 		out = append(out, e)
+	}
+	return out
+}
+
+const indexText = `All of them with the options of the manual; [indexes](indexes.md) has an example of each. A wildcard index is not used for positions in
+arrays, nor for comparisons with MinKey and MaxKey that match what is missing: the results would lack documents.
+`
+
+func indexTypes() []entry {
+	var out []entry
+	for _, name := range index.Kinds() {
+		out = append(out, entry{name: name, family: "index", status: "supported"})
 	}
 	return out
 }

@@ -1,7 +1,7 @@
 // Package compat writes docs/compatibility.md: what of MongoDB Sheaf supports, as the registries of the packages that
 // parse commands, operators and stages say it. A test fails when the page is out of date; `make generate` renews it.
 //
-// To add a kind of names (accumulators, index types), export its registry and add a section to sections.
+// To add a kind of names (accumulators, types of index), export its registry and add a section to sections.
 package compat
 
 //go:generate go run ./gen ../../docs/compatibility.md

@@ -71,7 +71,7 @@ type Generator interface {
 	Generate(doc bsonx.Doc, out *Keys) error
 }
 
-// compilers make the generators of the kinds of index. A kind without one is only stored: its indexes have no entries.
+// compilers make the generators of the kinds of index.
 var compilers = [kinds]func(Spec) (Pattern, Generator, error){
 	Ordered:  compileOrdered,
 	Hashed:   compileHashed,
@@ -81,18 +81,16 @@ var compilers = [kinds]func(Spec) (Pattern, Generator, error){
 	Sphere:   compileSphere,
 }
 
-// Compile returns the generator of an index and the fields that its keys consist of, each of them one value: those of the
-// key pattern, or what the kind of index makes of them. Both are nil for a kind of index that is only stored.
-func Compile(s Spec) (Pattern, Generator, error) {
-	compile := compilers[KindOf(s.Key)]
-	if compile == nil {
-		return nil, nil, nil
-	}
-	return compile(s)
+// Kinds returns the kinds of index as users know them.
+func Kinds() []string {
+	out := kindNames
+	out[Ordered], out[Wildcard] = "ascending and descending", "wildcard ($**)"
+	return out[:]
 }
 
-// IsMaintained reports whether indexes with that key pattern have entries.
-func IsMaintained(key bsonx.Doc) bool { return compilers[KindOf(key)] != nil }
+// Compile returns the generator of an index and the fields that its keys consist of, each of them one value: those of the
+// key pattern, or what the kind of index makes of them.
+func Compile(s Spec) (Pattern, Generator, error) { return compilers[KindOf(s.Key)](s) }
 
 func compileOrdered(s Spec) (Pattern, Generator, error) {
 	p := fieldsOf(s.Key)

@@ -63,16 +63,20 @@ func (s *PathSet) Components(path string) (bits uint64) {
 	if s == nil {
 		return 0
 	}
-	for k, end := 0, 0; k < 64 && end < len(path); k++ {
-		if next := strings.IndexByte(path[end:], '.'); next < 0 {
-			end = len(path)
-		} else {
-			end += next
+	for k, start := 0, 0; k < 64; k++ {
+		next := strings.IndexByte(path[start:], '.')
+		if next < 0 {
+			return bits | bit(s.has(path), k)
 		}
-		if s.has(path[:end]) {
-			bits |= 1 << k
-		}
-		end++
+		start += next + 1
+		bits |= bit(s.has(path[:start-1]), k)
 	}
 	return bits
+}
+
+func bit(set bool, n int) uint64 {
+	if set {
+		return 1 << n
+	}
+	return 0
 }

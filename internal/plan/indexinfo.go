@@ -38,7 +38,7 @@ const idIndexName = "_id_"
 func indexesOf(c *table.Collection) []*indexInfo {
 	out := []*indexInfo{idIndex(c)}
 	for _, ix := range c.Indexes {
-		if ix.Ready && !ix.Hidden && ix.Pattern != nil {
+		if ix.Ready && !ix.Hidden {
 			out = append(out, infoOf(ix))
 		}
 	}

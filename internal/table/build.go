@@ -45,10 +45,8 @@ func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
 	return s.setState(c, ids, markReady, s.logCreateIndexes)
 }
 
-// markReady makes an index one that has all entries which its type has.
-func markReady(ix *catalog.Index) {
-	ix.Ready, ix.Enforced, ix.Filled = true, true, index.IsMaintained(ix.Key)
-}
+// markReady makes an index a complete one.
+func markReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
 
 // reopenUnfilled marks the indexes as not ready that are complete without entries, because their type was not maintained when
 // they were made. They are built with those whose build was interrupted.
@@ -56,7 +54,7 @@ func (s *Store) reopenUnfilled() error {
 	for _, e := range s.catalog.All() {
 		var ids []uint32
 		for _, ix := range e.Indexes {
-			if ix.Ready && !ix.Filled && index.KindOf(ix.Key) != index.Ordered && index.IsMaintained(ix.Key) {
+			if ix.Ready && !ix.Filled && index.KindOf(ix.Key) != index.Ordered {
 				ids = append(ids, ix.ID)
 			}
 		}

@@ -119,16 +119,15 @@ func (s *shared) changed() <-chan struct{} {
 // Index is the compiled form of an index.
 type Index struct {
 	*catalog.Index
-	// Pattern is what the keys of entries consist of. It is nil for a kind of index that is only stored: it has no entries and
-	// no plan may use it.
+	// Pattern is what the keys of entries consist of.
 	Pattern index.Pattern
 	// Collation turns the strings of the entries into their keys; nil leaves them as they are.
 	Collation *collation.Collator
 	// Partial is nil for an index over all documents.
 	Partial Predicate
 
-	keygen   index.Generator // nil with Pattern
-	measured []string        // of an index on buckets, the fields that may have no arrays
+	keygen   index.Generator
+	measured []string // of an index on buckets, the fields that may have no arrays
 	multikey *multikeyState
 	uses     *Uses
 }

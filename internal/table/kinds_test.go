@@ -3,6 +3,7 @@ package table_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
 	"testing"
 
@@ -38,12 +39,19 @@ func TestUnfilledIndexIsBuilt(t *testing.T) {
 	}
 }
 
-func hashedStore(t *testing.T, engine storage.Engine) (*table.Store, *table.Collection) {
+// reopen opens a store that the test closes.
+func reopen(t *testing.T, engine storage.Engine) *table.Store {
 	t.Helper()
 	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func hashedStore(t *testing.T, engine storage.Engine) (*table.Store, *table.Collection) {
+	t.Helper()
+	s := reopen(t, engine)
 	c, err := s.Ensure("db", "c")
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +120,69 @@ func TestHashedRefusesArrays(t *testing.T) {
 	}
 	if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
+	}
+	mustValid(t, s, c)
+}
+
+// TestWildcardPaths: the paths of arrays are there for who reads after the commit, and after the store was opened again.
+func TestWildcardPaths(t *testing.T) {
+	t.Parallel()
+	engine := mem.New()
+	s := reopen(t, engine)
+	txn := s.BeginTxn(table.TxnOptions{})
+	c, err := txn.Create("db", "c", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := txn.CreateIndexes(c, []bsonx.Doc{spec("w", bsonx.NewDoc("$**", 1))}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = txn.Lookup("db", "c"); err != nil {
+		t.Fatal(err)
+	}
+	w, err := txn.BeginWrite(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array := bsonx.ValueOf([]bsonx.Value{bsonx.Int32(1), bsonx.Int32(2)})
+	if err := w.Insert(context.Background(), bsonx.NewDoc("_id", 1, "", array)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(storage.Buffered); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if err := txn.Commit(storage.Buffered); err != nil {
+		t.Fatal(err)
+	}
+	c = s.Lookup("db", "c")
+	for i := range 1100 {
+		if err := insert(s, c, bsonx.NewDoc("_id", 2+i, fmt.Sprint("f", i%(i/1000*90+10)), bsonx.NewDoc("a", array))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		mustValid(t, s, c)
+		arrays := c.Indexes[0].ArrayPaths()
+		if arrays.Components("f7.a.b") != 0b10 || arrays.Components("") != 0b1 || arrays.Components(".") != 0b1 || arrays.Components("f.a") != 0 {
+			t.Fatal("array paths", arrays)
+		}
+		s.Close()
+		s = reopen(t, engine)
+		c = s.Lookup("db", "c")
+	}
+	for i := range 1100 {
+		if err := insert(s, c, bsonx.NewDoc("_id", 10_000+i, fmt.Sprint("g", i), array)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !c.Indexes[0].ArrayPaths().IsAll() {
+		t.Fatal("more paths than are remembered")
+	}
+	s.Close()
+	s = open(t, engine)
+	if c = s.Lookup("db", "c"); c.Indexes[0].ArrayPaths().Components("x.y") != 0b11 {
+		t.Fatal("forgotten")
 	}
 	mustValid(t, s, c)
 }

@@ -264,9 +264,6 @@ func (w *Writer) setID(doc bsonx.Doc) { w.coll.setID(&w.id, doc) }
 // generate fills keys with the entries that doc has in ix.
 func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 	keys.Reset()
-	if ix.keygen == nil {
-		return nil
-	}
 	if len(ix.measured) > 0 {
 		if err := timeseries.CheckIndexed(doc, ix.measured); err != nil {
 			return err
