@@ -14,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -35,7 +34,7 @@ type fleet struct {
 // nothing acknowledged is lost and everything agrees.
 func TestKill(t *testing.T) {
 	run := torture.Begin(t)
-	dir, replica := t.TempDir(), oplogtest.NewReplica()
+	dir, follower := t.TempDir(), newFollower(false)
 	f := newFleet(t, run.Rand(0))
 	srv := start(t, dir)
 	f.attach(srv)
@@ -52,7 +51,7 @@ func TestKill(t *testing.T) {
 		srv = start(t, dir)
 		f.attach(srv)
 		f.verify(t.Context())
-		checkLog(t, replica, srv)
+		follower.check(t, srv.client)
 		resumed += srv.resumed()
 	}
 	srv.stop()

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-
-	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 )
 
 // foundLossy is what a server has of a client.
@@ -141,7 +139,5 @@ func checkMachine(t *testing.T, m *machine) {
 	for _, name := range []string{"counters", "a", "b", "docs"} {
 		validate(t.Context(), t, m.client.Database(lossDB), name)
 	}
-	if err := oplogtest.NewReplica().Check(t.Context(), m.client); err != nil {
-		t.Errorf("the log of changes: %v", err)
-	}
+	newFollower(false).check(t, m.client)
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -36,7 +35,8 @@ func killRounds(t *testing.T, clients int, l load) int {
 	for i := range generators {
 		generators[i] = run.Rand(i + 1)
 	}
-	dir, replica := t.TempDir(), oplogtest.NewReplica()
+	_, isSeries := l.(*series)
+	dir, follower := t.TempDir(), newFollower(isSeries)
 	srv := start(t, dir)
 	l.prepare(t, srv)
 	for run.Next(shortRounds, patience) {
@@ -52,7 +52,7 @@ func killRounds(t *testing.T, clients int, l load) int {
 		srv.disconnect()
 		srv = start(t, dir)
 		l.verify(t, srv)
-		checkLog(t, replica, srv)
+		follower.check(t, srv.client)
 	}
 	srv.stop()
 	return run.Rounds()

@@ -10,7 +10,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -64,7 +63,7 @@ func (s *site) killAndStart() {
 func (s *site) attack(clients []knowing, disturb func()) {
 	s.t.Helper()
 	prepare(s.t, s.db(), clients)
-	replica := oplogtest.NewReplica()
+	follower := newFollower(false)
 	var pause sync.RWMutex // held for reading by who waits for an answer
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -85,32 +84,20 @@ func (s *site) attack(clients []knowing, disturb func()) {
 		func() {
 			pause.Lock()
 			defer pause.Unlock() // where verify ends the test, too
-			s.verify(replica, clients)
+			s.verify(follower, clients)
 		}()
 	}
 	stop.Store(true)
 	wg.Wait()
-	s.verify(replica, clients)
+	s.verify(follower, clients)
 	onceInLog(s.t, s.db())
-	rebuild(s.t, s.srv.client)
 	if !s.t.Failed() {
 		s.srv.stop()
 	}
 }
 
-func (s *site) verify(replica *oplogtest.Replica, clients []knowing) {
+func (s *site) verify(f *follower, clients []knowing) {
 	s.t.Helper()
 	verify(s.t, s.db(), clients)
-	checkLog(s.t, replica, s.srv)
-}
-
-// checkLog checks that the log of changes makes the collections that there are.
-func checkLog(t *testing.T, replica *oplogtest.Replica, srv *child) {
-	t.Helper()
-	if t.Failed() {
-		return
-	}
-	if err := replica.Check(t.Context(), srv.client); err != nil {
-		t.Errorf("the log of changes: %v", err)
-	}
+	f.check(s.t, s.srv.client)
 }

@@ -1,0 +1,83 @@
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
+)
+
+// follower makes collections of the log of changes, and of a change stream of everything that it resumes each time.
+type follower struct {
+	replica *oplogtest.Replica
+	// mirror is nil where there are time series, of which change streams do not tell.
+	mirror *oplogtest.Replica
+	token  bson.Raw
+}
+
+func newFollower(series bool) *follower {
+	f := &follower{replica: oplogtest.NewReplica()}
+	if !series {
+		f.mirror = oplogtest.NewMirror()
+	}
+	return f
+}
+
+// check compares what the follower made with the collections that there are. Nobody may write meanwhile.
+func (f *follower) check(t *testing.T, client *mongo.Client) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	if f.mirror != nil {
+		if err := f.follow(t.Context(), client); err != nil {
+			t.Errorf("change stream: %v", err)
+		} else if err := f.mirror.Check(t.Context(), client); err != nil {
+			t.Errorf("change stream: %v", err)
+		}
+	}
+	if err := f.replica.Check(t.Context(), client); err != nil {
+		t.Errorf("the log of changes: %v", err)
+	}
+}
+
+// follow applies the events up to a document that it inserts.
+func (f *follower) follow(ctx context.Context, client *mongo.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	opts := options.ChangeStream().SetShowExpandedEvents(true).SetBatchSize(500)
+	if f.token == nil {
+		opts.SetStartAtOperationTime(&bson.Timestamp{T: 1})
+	} else {
+		opts.SetResumeAfter(f.token)
+	}
+	stream, err := client.Watch(ctx, bson.A{}, opts)
+	if err != nil {
+		return err
+	}
+	defer stream.Close(context.Background())
+	end, err := client.Database("end").Collection("end").InsertOne(ctx, bson.D{})
+	if err != nil {
+		return err
+	}
+	id := end.InsertedID.(bson.ObjectID)
+	for stream.Next(ctx) {
+		if err := f.mirror.ApplyEvent(bsonx.Doc(stream.Current)); err != nil {
+			return fmt.Errorf("%w: event %v", err, stream.Current)
+		}
+		f.token = bytes.Clone(stream.ResumeToken())
+		if key, ok := stream.Current.Lookup("documentKey", "_id").ObjectIDOK(); ok && key == id {
+			return nil
+		}
+	}
+	return errors.Join(errors.New("the stream ended"), stream.Err())
+}
