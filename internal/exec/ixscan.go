@@ -78,6 +78,24 @@ func (n *IndexScan) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// nextKey is Next for who needs no more of an entry than its key without the index prefix. The scan has no filter, and gives no
+// record twice.
+func (n *IndexScan) nextKey(ctx context.Context) ([]byte, error) {
+	if n.stats.IsEOF {
+		return nil, nil
+	}
+	key, err := n.cursor.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if key == nil {
+		n.stats.IsEOF = true
+		return nil, nil
+	}
+	n.stats.Advanced++
+	return key[prefixLen:], nil
+}
+
 // fill makes the entry at the cursor the scan's row.
 func (n *IndexScan) fill(key []byte) error {
 	value, err := n.cursor.it.Value()

@@ -19,6 +19,7 @@ type Sort struct {
 	loaded bool
 	// Of a ranked input, how many rows were taken and the score of the last one within the limit.
 	ranked bool
+	whole  bool // the sort is by the score alone
 	taken  int
 	least  float64
 
@@ -44,9 +45,9 @@ func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
 	return s
 }
 
-// Ranked tells that the input comes in descending order of its scores, and that those are the first part of the sort key. A
-// sort with a limit then need not read it to its end.
-func (s *Sort) Ranked() { s.ranked = true }
+// Ranked tells that the input comes in descending order of its scores, and that those are the first part of the sort key, or all of
+// it where whole is true. A sort with a limit then need not read it to its end.
+func (s *Sort) Ranked(whole bool) { s.ranked, s.whole = true, whole }
 
 // Scored makes the sort keep the scores of its rows.
 func (s *Sort) Scored() { s.buf.scored = true }
@@ -117,7 +118,7 @@ func (s *Sort) isBehind(row *Row) bool {
 	if s.taken++; s.taken == s.limit {
 		s.least = row.Score
 	}
-	return s.taken > s.limit && row.Score < s.least
+	return s.taken > s.limit && (s.whole || row.Score < s.least)
 }
 
 func (s *Sort) add(row *Row) error {

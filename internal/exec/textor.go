@@ -15,9 +15,8 @@ import (
 type TextOr struct {
 	base
 	records recordReader
-	// scoreAt is where the score begins in the keys of an input.
-	scoreAt []int
-	ranked  bool
+	opts    TextOrOptions
+	prefix  []byte // of record keys
 
 	current int // input
 	loaded  bool
@@ -25,6 +24,8 @@ type TextOr struct {
 	best    ranking // where ranked
 	next    int     // where not
 	row     Row
+	number  []byte // the score that is being read
+	record  []byte
 }
 
 // TextOrOptions are the parts of a TextOr.
@@ -32,6 +33,8 @@ type TextOrOptions struct {
 	Coll *table.Collection
 	// ScoreAt is the length of what stands before the score in the keys of each input.
 	ScoreAt []int
+	// Behind are the directions of the fields behind the score.
+	Behind []bool
 	// Ranked gives the rows of the highest scores first.
 	Ranked bool
 }
@@ -39,7 +42,7 @@ type TextOrOptions struct {
 // NewTextOr returns the union of scans of a text index, each of which yields the entries of one term.
 func NewTextOr(env *Env, inputs []Node, o TextOrOptions) *TextOr {
 	return &TextOr{
-		base: base{env: env, inputs: inputs}, records: recordReader{env: env, coll: o.Coll}, scoreAt: o.ScoreAt, ranked: o.Ranked,
+		base: base{env: env, inputs: inputs}, records: recordReader{env: env, coll: o.Coll}, opts: o, prefix: o.Coll.RecordPrefix(),
 	}
 }
 
@@ -57,7 +60,8 @@ func (n *TextOr) Next(ctx context.Context) (*Row, error) {
 		if e == nil {
 			return n.end()
 		}
-		n.row = Row{RecordKey: n.scores.key(e), Score: e.score, Scored: true}
+		n.record = append(append(n.record[:0], n.prefix...), n.scores.key(e)...)
+		n.row = Row{RecordKey: n.record, Score: e.score, Scored: true}
 		doc, err := n.records.read(n.row.RecordKey)
 		if errors.Is(err, storage.ErrNotFound) {
 			continue // it is gone since the entries were read
@@ -73,7 +77,7 @@ func (n *TextOr) Next(ctx context.Context) (*Row, error) {
 
 // nextEntry takes the following entry; nil where there is none.
 func (n *TextOr) nextEntry() *scoreEntry {
-	if n.ranked {
+	if n.opts.Ranked {
 		if len(n.best.order) == 0 {
 			return nil
 		}
@@ -91,20 +95,17 @@ func (n *TextOr) load(ctx context.Context) error {
 		return nil
 	}
 	for n.current < len(n.inputs) {
-		row, err := n.inputs[n.current].Next(ctx)
+		key, err := n.nextKey(ctx)
 		if err != nil {
 			return err
 		}
-		if row == nil {
+		if key == nil {
 			n.current++
 			continue
 		}
-		score, _, _, err := keystring.Decode(nil, row.Key[n.scoreAt[n.current]:], false, nil)
-		if err != nil {
+		if err := n.add(key); err != nil {
 			return err
 		}
-		f, _ := score.AsFloat64()
-		n.scores.add(row.RecordKey, f)
 		if n.scores.size() > n.env.SortMemory {
 			return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 				"TEXT_OR exceeded memory limit of %d bytes: too many documents have one of the words", n.env.SortMemory)
@@ -113,9 +114,41 @@ func (n *TextOr) load(ctx context.Context) error {
 	n.loaded = true
 	n.stats.PeakBytes = uint64(n.scores.size())
 	n.scores.slots = nil
-	if n.ranked {
+	if n.opts.Ranked {
 		n.best = newRanking(&n.scores)
 	}
+	return nil
+}
+
+// nextKey returns the following key of the current input, with the id of the record behind it.
+func (n *TextOr) nextKey(ctx context.Context) ([]byte, error) {
+	in := n.inputs[n.current]
+	if scan, ok := in.(*IndexScan); ok && scan.filter == nil {
+		return scan.nextKey(ctx)
+	}
+	row, err := in.Next(ctx)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return row.Key, nil
+}
+
+// add adds the score of an entry to its record's.
+func (n *TextOr) add(key []byte) error {
+	key = key[n.opts.ScoreAt[n.current]:]
+	score, size, number, err := keystring.Decode(n.number[:0], key, false, nil)
+	if err != nil {
+		return err
+	}
+	n.number, key = number, key[size:]
+	for _, desc := range n.opts.Behind {
+		if size, err = keystring.Skip(key, desc); err != nil {
+			return err
+		}
+		key = key[size:]
+	}
+	f, _ := score.AsFloat64()
+	n.scores.add(key, f)
 	return nil
 }
 

@@ -148,7 +148,7 @@ func (b *builder) sort(n *sortNode) *exec.Sort {
 		s.Scored()
 	}
 	if isRanked(n.in) {
-		s.Ranked()
+		s.Ranked(n.pattern.Len() == 1)
 	}
 	return s
 }

@@ -313,6 +313,18 @@ func isRanked(n node) bool {
 // sumsScores reports whether rows below a node have scores.
 func sumsScores(n node) bool { return has[*textOr](n) }
 
+// textOr reads the entries forward, which is faster: their order does not matter.
 func (b *builder) textOr(n *textOr) exec.Node {
-	return exec.NewTextOr(b.env, b.buildAll(n.in), exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Ranked: n.ranked})
+	in := make([]exec.Node, len(n.in))
+	for i, scan := range n.in {
+		forward := *scan.(*indexScan)
+		forward.backward = false
+		in[i] = b.indexScan(&forward)
+	}
+	fields := n.search.index.fields
+	var behind []bool
+	for _, f := range fields[len(fields)-len(n.search.spec.After):] {
+		behind = append(behind, f.Desc)
+	}
+	return exec.NewTextOr(b.env, in, exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Behind: behind, Ranked: n.ranked})
 }

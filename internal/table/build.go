@@ -179,16 +179,20 @@ func (s *Store) addBatch(ctx context.Context, c *Collection, ids []uint32, from 
 	if err != nil {
 		return nil, err
 	}
+	var batch entryBatch
 	for _, key := range locked {
-		if err := w.addEntries(indexes, key); err != nil {
+		if err := w.addEntries(indexes, key, &batch); err != nil {
 			return nil, err
 		}
+	}
+	if err := batch.write(w.txn); err != nil {
+		return nil, err
 	}
 	return next, w.Commit(storage.Buffered)
 }
 
-// addEntries writes the entries of a record that the writer has locked; there may be none any more.
-func (w *Writer) addEntries(indexes []*Index, recordKey []byte) error {
+// addEntries adds the entries of a record that the writer has locked to a batch; there may be none any more.
+func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatch) error {
 	doc, closer, err := w.txn.Get(recordKey)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
@@ -202,9 +206,15 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte) error {
 		if err := ix.generate(bsonx.Doc(doc), &w.keys); err != nil {
 			return err
 		}
-		if err := w.putEntries(ix, recordKey[prefixLen:]); err != nil {
+		if err := w.growMultikey(ix); err != nil {
 			return err
 		}
+		for i := range w.keys.Len() {
+			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[prefixLen:]), w.id.join(w.keys.TypeBits(i)))
+		}
+	}
+	if batch.isFull() {
+		return batch.write(w.txn)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // maxWords bounds the words that a Scorer remembers from one document to the next.
-const maxWords = 1 << 15
+const maxWords = 1 << 16
 
 // Scorer finds the terms of documents and their scores. It remembers what term a word has: most words of a text are
 // among the few that all texts have. The zero value is ready for use.

@@ -1,0 +1,46 @@
+package table
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// maxEntryBatch is how many bytes of entries are kept until they are written.
+const maxEntryBatch = 4 << 20
+
+// entryBatch collects entries of an index that is built, to write them in order: the entries of a text index or of a wildcard go
+// to all parts of it, and a search from the front for each of them is most of what a build would do.
+type entryBatch struct {
+	buf     []byte
+	entries []builtEntry
+}
+
+// builtEntry is where an entry stands in the buffer.
+type builtEntry struct{ key, value, end int }
+
+func (b *entryBatch) add(key, value []byte) {
+	e := builtEntry{key: len(b.buf)}
+	b.buf = append(b.buf, key...)
+	e.value = len(b.buf)
+	b.buf = append(b.buf, value...)
+	e.end = len(b.buf)
+	b.entries = append(b.entries, e)
+}
+
+func (b *entryBatch) isFull() bool { return len(b.buf) >= maxEntryBatch }
+
+// write writes the entries and forgets them.
+func (b *entryBatch) write(txn storage.Txn) error {
+	slices.SortFunc(b.entries, func(x, y builtEntry) int {
+		return bytes.Compare(b.buf[x.key:x.value], b.buf[y.key:y.value])
+	})
+	for _, e := range b.entries {
+		if err := txn.Put(b.buf[e.key:e.value], b.buf[e.value:e.end]); err != nil {
+			return err
+		}
+	}
+	b.buf, b.entries = b.buf[:0], b.entries[:0]
+	return nil
+}
