@@ -47,6 +47,10 @@ func (l *Language) lower(r rune) rune {
 
 func (l *Language) appendLower(dst, s []byte) []byte {
 	for len(s) > 0 {
+		if c := s[0]; c < utf8.RuneSelf && (c < 'A' || c > 'Z') {
+			dst, s = append(dst, c), s[1:]
+			continue
+		}
 		r, n := utf8.DecodeRune(s)
 		dst = utf8.AppendRune(dst, l.lower(r))
 		s = s[n:]

@@ -130,6 +130,17 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
+// TestLongWords: a string of megabytes without a delimiter is a word like any other.
+func TestLongWords(t *testing.T) {
+	t.Parallel()
+	word := strings.Repeat("ay", 1<<17)
+	for name, l := range languages {
+		if got := terms(l, word+" "+word[:10]); len(got) != 2 || got[0] != word {
+			t.Errorf("%s: %d terms", name, len(got))
+		}
+	}
+}
+
 // TestScorerForgets: a scorer that has seen more words than it remembers goes on with the same scores.
 func TestScorerForgets(t *testing.T) {
 	t.Parallel()

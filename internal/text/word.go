@@ -48,12 +48,16 @@ func (l *Language) nextWord(s []byte) (word, rest []byte) {
 
 // isStopWord reports whether a word in any case is not worth indexing.
 func (l *Language) isStopWord(word []byte) bool {
-	if len(l.stops) == 0 {
+	var room [64]byte
+	if len(l.stops) == 0 || len(word) > len(room) {
 		return false
 	}
-	var room [64]byte
 	return l.stops[string(l.appendLower(room[:0], word))]
 }
+
+// maxStemmed is how long words are that are stemmed. Stemmers copy a word for each letter that they change: what is longer is no
+// word of a language, and could keep them busy for hours.
+const maxStemmed = 1024
 
 // term returns the term of a word.
 func (l *Language) term(word []byte, sp spelling) string {
@@ -62,7 +66,7 @@ func (l *Language) term(word []byte, sp spelling) string {
 	if sp&caseSensitive == 0 {
 		stem = string(l.appendLower(room[:0], word))
 	}
-	if l.stem != nil {
+	if l.stem != nil && len(stem) <= maxStemmed {
 		env := snowballstem.NewEnv(stem)
 		l.stem(env)
 		stem = env.Current()
