@@ -62,6 +62,8 @@ func (w *stageWriter) filter(n node) {
 		f = n.filter
 	case *indexScan:
 		f = n.filter
+	case *geoNear:
+		f = n.filter
 	default: // the others need nothing here
 	}
 	if f != nil {
@@ -121,6 +123,10 @@ func (w *stageWriter) properties(n node) {
 		w.bounds(n.scan)
 	case *textMatch:
 		w.textMatch(n)
+	case *geoNear:
+		b.Doc("keyPattern", n.scan.index.key)
+		b.String("indexName", n.scan.index.name)
+		b.Int32("indexVersion", 2)
 	case *sortNode:
 		b.Doc("sortPattern", shownPattern(n.pattern))
 		b.Int64("memLimit", exec.DefaultSortMemory)
@@ -159,6 +165,9 @@ func (w *stageWriter) specifics(n node, s *exec.Stats) {
 		b.Int32("seeks", int32(s.Seeks))
 		b.Int32("dupsTested", int32(s.DupsTested))
 		b.Int32("dupsDropped", int32(s.DupsDropped))
+	case *geoNear:
+		b.Int32("keysExamined", int32(s.KeysExamined))
+		b.Int32("docsExamined", int32(s.DocsExamined))
 	case *distinctScan:
 		b.Int32("keysExamined", int32(s.KeysExamined))
 	case *textMatch:
