@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -29,9 +28,11 @@ type GeoNear struct {
 	cursor  entryCursor
 	bounds  *Bounds
 	queue   nearQueue
-	order   int // of what is put into the queue next
-	bytes   int // in the queue
-	scan    *cellScan
+	order   int       // of what is put into the queue next
+	bytes   int       // in the queue
+	scan    *cellScan // nil between two scans
+	room    cellScan  // where scan is
+	start   []byte
 	places  *index.Places
 	values  []bsonx.Value
 	seen    seen
@@ -61,7 +62,7 @@ type GeoNearOptions struct {
 }
 
 // chunk is how many entries of a cell are looked at before it is divided.
-const chunk = 32
+const chunk = 16
 
 // cellScan is a scan of the entries in a cell that has not come to its end.
 type cellScan struct {
@@ -112,7 +113,7 @@ func (n *GeoNear) Next(ctx context.Context) (*Row, error) {
 		if len(n.queue) == 0 || n.queue[0].distance > n.opts.Near.Max {
 			return n.end()
 		}
-		item := heap.Pop(&n.queue).(nearItem)
+		item := n.queue.pop()
 		n.bytes -= item.size()
 		switch item.kind {
 		case nearCell:
@@ -143,7 +144,7 @@ func (n *GeoNear) put(item nearItem) {
 	item.order = n.order
 	n.order++
 	n.bytes += item.size()
-	heap.Push(&n.queue, item)
+	n.queue.push(item)
 }
 
 // enter begins to scan a cell, unless all that is in it is too near.
@@ -156,19 +157,20 @@ func (n *GeoNear) enter(c geo.Cell) {
 
 // begin makes the cursor go to the first entry of a cell.
 func (n *GeoNear) begin(c geo.Cell, iv geo.Interval, divides bool) {
-	n.scan = &cellScan{cell: c, divides: divides}
+	n.room = cellScan{cell: c, divides: divides, found: n.room.found[:0], buf: n.room.buf[:0]}
+	n.scan = &n.room
 	n.bounds.Fields[n.opts.Field][0] = n.opts.Encode(iv)
-	var start []byte
+	n.start = n.start[:0]
 	for _, ranges := range n.bounds.Fields {
 		if ranges == nil {
 			break
 		}
-		start = append(start, ranges[0].Lo...)
-		if start[len(start)-1] == 0xFF {
+		n.start = append(n.start, ranges[0].Lo...)
+		if n.start[len(n.start)-1] == 0xFF {
 			break
 		}
 	}
-	n.cursor.seek(start)
+	n.cursor.seek(n.start)
 }
 
 // find goes on with the scan of a cell.
@@ -218,8 +220,9 @@ func (n *GeoNear) divide(children []geo.Cell) {
 // keep puts the entries that a scan has found into the queue.
 func (n *GeoNear) keep() {
 	start := 0
+	records := append([]byte(nil), n.scan.buf...)
 	for _, e := range n.scan.found {
-		item := nearItem{kind: nearRecord, distance: n.opts.Space.Distance(e.cell), record: n.scan.buf[start:e.end:e.end]}
+		item := nearItem{kind: nearRecord, distance: n.opts.Space.Distance(e.cell), record: records[start:e.end:e.end]}
 		start = e.end
 		if item.distance <= n.opts.Near.Max {
 			n.put(item)

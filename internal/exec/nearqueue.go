@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"cmp"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/geo"
 )
@@ -31,14 +29,10 @@ const itemSize = 128
 
 func (i *nearItem) size() int { return itemSize + len(i.record) + len(i.doc) + len(i.place.Data) }
 
-// nearQueue is a heap.
+// nearQueue is a heap: what comes first is at its beginning.
 type nearQueue []nearItem
 
-// Len implements heap.Interface.
-func (q nearQueue) Len() int { return len(q) }
-
-// Less implements heap.Interface.
-func (q nearQueue) Less(i, j int) bool {
+func (q nearQueue) less(i, j int) bool {
 	a, b := &q[i], &q[j]
 	if a.distance != b.distance {
 		return a.distance < b.distance
@@ -46,20 +40,41 @@ func (q nearQueue) Less(i, j int) bool {
 	if a.kind != b.kind {
 		return a.kind < b.kind
 	}
-	return cmp.Less(a.order, b.order)
+	return a.order < b.order
 }
 
-// Swap implements heap.Interface.
-func (q nearQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *nearQueue) push(item nearItem) {
+	*q = append(*q, item)
+	h := *q
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !h.less(i, parent) {
+			return
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
 
-// Push implements heap.Interface.
-func (q *nearQueue) Push(x any) { *q = append(*q, x.(nearItem)) }
-
-// Pop implements heap.Interface.
-func (q *nearQueue) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	old[len(old)-1] = nearItem{}
-	*q = old[:len(old)-1]
-	return last
+func (q *nearQueue) pop() nearItem {
+	h := *q
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h[last] = nearItem{}
+	h = h[:last]
+	*q = h
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(h) {
+			return first
+		}
+		if child+1 < len(h) && h.less(child+1, child) {
+			child++
+		}
+		if !h.less(child, i) {
+			return first
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
 }

@@ -47,20 +47,28 @@ func (g *Geometry) toSphere() bool {
 }
 
 func (g *Geometry) parseGeoJSON(doc bsonx.Doc) error {
-	name := doc.Lookup("type")
-	if name.Type != bsonx.TypeString {
+	kind := doc.Lookup("type")
+	if kind.Type != bsonx.TypeString {
 		return errUnknownType(doc)
 	}
-	if name.Str() == "GeometryCollection" {
+	name := kindName(kind.StrBytes())
+	if name == "GeometryCollection" {
 		return g.parseCollection(doc)
 	}
-	strict := name.Str() == "Polygon"
-	crs, err := parseCRS(doc, strict)
+	crs, err := parseCRS(doc, name == "Polygon")
 	if err != nil {
 		return err
 	}
 	g.crs = crs
-	return g.parseSimple(name.Str(), doc)
+	return g.parseSimple(name, doc)
+}
+
+// kindName returns a name as a string, without an allocation for the one that most geometries have.
+func kindName(name []byte) string {
+	if string(name) == "Point" {
+		return "Point"
+	}
+	return string(name)
 }
 
 func errUnknownType(doc bsonx.Doc) error {

@@ -20,6 +20,7 @@ type predicate struct {
 	// The bounds on index fields that were no arrays so far, and on others; see boundsOn.
 	bounds   predicateBounds
 	onArrays *predicateBounds
+	covering covering
 }
 
 // predicateBounds are the bounds that a predicate gives to the field of its path.
