@@ -2,6 +2,7 @@ package geo
 
 import (
 	"math"
+	"slices"
 
 	"github.com/golang/geo/r3"
 	"github.com/golang/geo/s1"
@@ -164,13 +165,26 @@ func (r *Region) intersectsLine(line *s2.Polyline) bool {
 	return false
 }
 
+// areaIntersectsLine reports whether a line goes through a polygon: to touch it with a common vertex is not enough.
 func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline) bool {
-	for _, v := range *line {
-		if a.ContainsPoint(v) {
+	for i, v := range *line {
+		if a.ContainsPoint(v) && !hasVertex(a, v) {
+			return true
+		}
+		if i > 0 && a.ContainsPoint(s2.Interpolate(0.5, (*line)[i-1], v)) {
 			return true
 		}
 	}
-	return crosses(a, line, s2.CrossingTypeAll)
+	return crosses(a, line, s2.CrossingTypeInterior)
+}
+
+func hasVertex(a *s2.Polygon, p s2.Point) bool {
+	for _, l := range a.Loops() {
+		if slices.Contains(l.Vertices(), p) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Region) containsPolygon(p *s2.Polygon) bool {
