@@ -17,9 +17,9 @@ const nearby = s1.Angle(1e-8)
 
 // pointOf returns the point at a longitude and latitude in degrees.
 func pointOf(lng, lat float64) s2.Point {
-	theta, phi := lng*(math.Pi/180), lat*(math.Pi/180)
-	cosphi := math.Cos(phi)
-	return s2.Point{Vector: r3.Vector{X: math.Cos(theta) * cosphi, Y: math.Sin(theta) * cosphi, Z: math.Sin(phi)}}
+	sinTheta, cosTheta := sinCos(lng * (math.Pi / 180))
+	sinPhi, cosPhi := sinCos(lat * (math.Pi / 180))
+	return s2.Point{Vector: r3.Vector{X: cosTheta * cosPhi, Y: sinTheta * cosPhi, Z: sinPhi}}
 }
 
 // containsPoint reports whether a point lies in the region or so close to it that its leaf cell touches the region: the
