@@ -117,6 +117,22 @@ var patterns = []pattern{
 		Name: "insert-many-1000", Clients: 1, What: "insertMany of 1,000 documents of 1 KB", Others: []string{sideStandalone},
 		mongo: insertPlain(insertBatch),
 	},
+	{
+		Name: "cities-find-id", Clients: 1, What: "one of 150,000 cities by _id",
+		mongo: cityByID, postgres: pgCityByID,
+	},
+	{
+		Name: "cities-near-20", Clients: 1, What: "the 20 cities nearest to one (PostgreSQL: on a plane, by a GiST index)",
+		mongo: citiesNear, postgres: pgCitiesNear,
+	},
+	{
+		Name: "cities-within-country", Clients: 1, What: "the cities in a polygon of 18 corners as large as France, counted; cities a second",
+		mongo: citiesWithin, postgres: pgCitiesWithin,
+	},
+	{
+		Name: "cities-index", Clients: 1, What: "the index of 150,000 cities made and dropped; cities a second",
+		mongo: citiesIndex, postgres: pgCitiesIndex,
+	},
 }
 
 const (
@@ -127,6 +143,7 @@ const (
 const (
 	groupPatterns = "Patterns beside PostgreSQL"
 	groupLog      = "What the log and transactions cost"
+	groupPlaces   = "Geography"
 )
 
 // allPatternClaims are the goals of the patterns.
@@ -145,6 +162,9 @@ func allPatternClaims() []claim {
 		claim{"insertMany of 1,000 with the log ÷ without", groupLog, 0.7, false, "x", ratio("insert-many-1000", sideSheaf, "insert-many-1000", sideStandalone)},
 		claim{"transaction of two updates ÷ the two updates", groupLog, 0.4, false, "x", ratio("transfer-2", sideSheaf, "two-updates", sideSheaf)},
 		claim{"{$inc} of one document ÷ of 10,000", groupLog, 0.5, false, "x", ratio("inc-hot", sideSheaf, "inc-spread", sideSheaf)},
+		claim{"the 20 nearest ÷ a find by _id", groupPlaces, 0.2, false, "x", ratio("cities-near-20", sideSheaf, "cities-find-id", sideSheaf)},
+		claim{"cities within a country/s", groupPlaces, 300_000, false, "/s", rate("cities-within-country", sideSheaf)},
+		claim{"cities indexed/s", groupPlaces, 60_000, false, "/s", rate("cities-index", sideSheaf)},
 		claim{"embedded, messages/s into a topic with 40 listeners", groupLog, 20_000, false, "/s", rate(topicBusyName, sideEmbedded)},
 	)
 }
