@@ -81,6 +81,9 @@ func (n *DistinctScan) skipValue() error {
 	return nil
 }
 
+// Fields returns how many leading fields make up the value.
+func (n *DistinctScan) Fields() int { return n.opts.Fields }
+
 // Stay makes the following row the next entry, even if it has the value of the one given last.
 func (n *DistinctScan) Stay() { n.cursor.seekKey = n.cursor.seekKey[:0] }
 

@@ -65,11 +65,12 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 	}
 	for _, s := range solutions {
 		scan := soleScan(s.root)
-		if scan == nil || scan.index.ix == nil || scan.index.wild != nil || scan.filter != nil {
+		if scan == nil || scan.index.ix == nil || scan.filter != nil || scan.index.isMultikey() || !scan.hasOnePath() {
 			continue
 		}
-		if scan.index.fields[0].Holds(field) && !scan.index.isMultikey() {
-			return newSolution(&distinctScan{scan: scan, fields: 1})
+		// In a wildcard index the path stands before the value.
+		if lead := scan.index.lead(); scan.index.fields[lead].Holds(field) {
+			return newSolution(&distinctScan{scan: scan, fields: lead + 1})
 		}
 	}
 	if cq.root != nil || hasNumber(field) {
@@ -131,7 +132,7 @@ func (d *distinctRun) addEntry(scan *exec.DistinctScan, row *exec.Row) error {
 	if err != nil {
 		return err
 	}
-	if v := values[0]; !v.IsNull() && v.Type != bsonx.TypeUndefined {
+	if v := values[scan.Fields()-1]; !v.IsNull() && v.Type != bsonx.TypeUndefined {
 		return d.set.add(v)
 	}
 	doc, closer, err := d.reader.Get(row.RecordKey)

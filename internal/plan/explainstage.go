@@ -286,7 +286,7 @@ func (w *stageWriter) coveredDistinct(n *distinctScan, run exec.Node) {
 	if run != nil {
 		w.counters(run.Stats(), works(n, run))
 	}
-	b.Doc("transformBy", distinctSpec(n.scan.index.fields[0].Path))
+	b.Doc("transformBy", distinctSpec(n.scan.index.fields[n.fields-1].Path))
 	below := *w
 	below.inDistinct = true
 	b.StartDocField("inputStage")
