@@ -118,7 +118,7 @@ func (s *Stream) entry() (bsonx.Doc, error) {
 			return nil, nil
 		}
 		if !s.watch.Since(s.scanned) {
-			s.scanned = safe
+			s.passed(safe)
 			return nil, nil
 		}
 		if err := s.open(safe); err != nil {
@@ -138,10 +138,18 @@ func (s *Stream) entry() (bsonx.Doc, error) {
 func (s *Stream) exhausted() error {
 	err := s.it.Err()
 	if err == nil {
-		s.scanned = max(s.scanned, s.end)
+		s.passed(s.end)
 	}
 	s.Save()
 	return err
+}
+
+// passed says that there is nothing more up to a stamp.
+func (s *Stream) passed(stamp storage.Stamp) {
+	s.scanned = max(s.scanned, stamp)
+	if s.skip != nil && s.skip.Stamp <= s.scanned {
+		s.skip = nil
+	}
 }
 
 // open opens the log up to a stamp. What is not safe is not told: a kill could take it back, and the token would skip what comes

@@ -91,6 +91,34 @@ func write(t *testing.T, client *mongo.Client, name string, rounds int) {
 	}
 }
 
+// TestTokenMovesOn requires that the token of a resumed stream to which nothing happens follows what happens elsewhere: one that
+// stays is some day before the log's beginning.
+func TestTokenMovesOn(t *testing.T) {
+	client := sheaftest.New(t)
+	ctx := t.Context()
+	c, other := client.Database("d").Collection("c"), client.Database("d").Collection("other")
+	stream := watch(t, c, bson.A{})
+	for _, c := range []*mongo.Collection{c, other} {
+		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{}))
+	}
+	next(t, stream)
+	resumed := watch(t, c, bson.A{}, options.ChangeStream().SetResumeAfter(stream.ResumeToken()))
+	before := resumed.ResumeToken()
+	for range 2 {
+		must[*mongo.InsertOneResult](t)(other.InsertOne(ctx, bson.D{}))
+		for range 2 { // the first may look at the batch that is there
+			if resumed.TryNext(ctx) {
+				t.Fatalf("event %v", resumed.Current)
+			}
+		}
+		now := resumed.ResumeToken()
+		if now.Lookup("_data").StringValue() <= before.Lookup("_data").StringValue() {
+			t.Errorf("the token was %v and is %v", before, now)
+		}
+		before = now
+	}
+}
+
 // TestResumeAfterRestart goes on, in a new process of the server, with a stream that saw nothing new before.
 func TestResumeAfterRestart(t *testing.T) {
 	dir := t.TempDir()
