@@ -188,6 +188,11 @@ func (g *generator) date() primitive.DateTime {
 	return primitive.DateTime(day*86_400_000 + int64(g.rnd.IntN(2))*g.rnd.Int64N(86_400_000))
 }
 
+// day returns the beginning of a day of this century.
+func (g *generator) day() primitive.DateTime {
+	return primitive.DateTime(int64(15_000+g.rnd.IntN(4000)) * 86_400_000)
+}
+
 // fieldValue returns what a field of a kind holds: sometimes nothing or something else.
 func (g *generator) fieldValue(k kind) any {
 	switch {

@@ -183,7 +183,7 @@ func (g *generator) densify() any {
 	g.repeated = true
 	if g.chance(2) {
 		return fields("field", "d", "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }), "range", fields("step", int32(6), "unit", "month", "bounds",
-			pick(g, []any{"partition", bson.A{g.date(), g.date()}})))
+			pick(g, []any{"partition", bson.A{g.day(), g.day()}})))
 	}
 	field, bounds := "q", pick(g, []any{"full", "partition", bson.A{int32(0), int32(20)}})
 	if g.chance(3) {

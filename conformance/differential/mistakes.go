@@ -19,14 +19,28 @@ var severalMistakes = known{
 
 // explain returns the known difference that d is, or nil.
 func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
-	if k := knownDifference(p.scanB, cmd, d); k != nil {
+	whole := cmd
+	if cmd[0].Key == "aggregate" {
+		whole = p.expanded(ctx, cmd)
+	}
+	if k := knownDifference(p.scanB, whole, d); k != nil {
 		return k
+	}
+	if names := joinedArrays(whole); len(names) > 0 { // which may come together with another one
+		other := *d
+		other.A, other.B = withoutBare(d.A, names).(bson.D), withoutBare(d.B, names).(bson.D)
+		if k := knownDifference(p.scanB, whole, &other); k != nil {
+			return k
+		}
 	}
 	if k := p.rephrased(ctx, cmd, d); k != nil {
 		return k
 	}
 	if question, ok := reading(cmd); ok && !isWrite(cmd) && p.hasTiedNumbers(ctx, p.expanded(ctx, question), d) {
 		return &tiedNumbers
+	}
+	if isOK(d.A) && isOK(d.B) && p.isSparse(ctx, cmd) {
+		return &sparseDifference
 	}
 	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)

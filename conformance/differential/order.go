@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
 // unordering are the stages whose results have no order of their own, or ties in it.
@@ -116,4 +117,27 @@ func sameMade(a, b any) bool {
 		return sameValue(a, b)
 	}
 	return equalValue(a, b)
+}
+
+// sparseDifference is the difference that isSparse recognises.
+var sparseDifference = known{
+	Name:   "sparse index under a comparison with an end of the order",
+	Reason: "MongoDB finds {a: {$gt: MinKey}} by a sparse index of a, which has no entries of documents without a, and these match too; without sparse indexes both servers answer the same",
+}
+
+// isSparse reports whether a command with a comparison with MinKey or MaxKey is answered alike where no index is sparse.
+func (p *pair) isSparse(ctx context.Context, cmd bson.D) bool {
+	sparse := func(c bson.D) bool {
+		return c[0].Key == "createIndexes" && mentions(c, "", func(_, key string, value any) bool { return key == "sparse" && value == true })
+	}
+	compares := mentions(cmd, "", func(_, _ string, value any) bool { return value == primitive.MinKey{} || value == primitive.MaxKey{} })
+	if !compares || cmd[0].Key == "createIndexes" || !slices.ContainsFunc(p.past, sparse) {
+		return false
+	}
+	p.past = slices.DeleteFunc(slices.Clone(p.past), sparse)
+	if p.rewind(ctx) != nil {
+		return false
+	}
+	d, err := p.compare(ctx, cmd)
+	return err == nil && d.equal(isOrdered(cmd, d))
 }

@@ -60,6 +60,13 @@ var rephrasings = []rephrasing{
 	},
 	{
 		known: known{
+			Name:   "order in which a $bucketAuto merges",
+			Reason: "of documents that come in another order than that of groupBy, the 9.0 engine's $mergeObjects takes some fields of the last and some of others; with a $push, and a $mergeObjects of that, it answers the same",
+		},
+		Stages: mergedLater,
+	},
+	{
+		known: known{
 			Name:   "order that a stage leaves open",
 			Reason: "groups, sets, what a $graphLookup found, and documents with equal sort keys come in any order (MongoDB's sort of more than 16 is not stable); with one order fixed behind each such stage both servers answer the same",
 		},
@@ -295,4 +302,34 @@ func nearRats(x, y primitive.Decimal128) bool {
 	gap := new(big.Rat).Sub(p, q)
 	limit := new(big.Rat).Mul(p.Abs(p), new(big.Rat).SetFloat64(math.Ldexp(1, -40)))
 	return gap.Abs(gap).Cmp(limit) <= 0
+}
+
+// mergedLater lets $bucketAuto push what it merges, and merges that in a stage after it.
+func mergedLater(stages bson.A) bson.A {
+	var out bson.A
+	for _, stage := range stages {
+		doc, _ := stage.(bson.D)
+		spec, _ := lookup(doc, "$bucketAuto").(bson.D)
+		output, _ := lookup(spec, "output").(bson.D)
+		pushed, merged := slices.Clone(output), bson.D{}
+		for i, e := range output {
+			acc, _ := e.Value.(bson.D)
+			if v := lookup(acc, "$mergeObjects"); v != nil {
+				pushed[i].Value = op("$push", v)
+				merged = append(merged, bson.E{Key: e.Key, Value: op("$mergeObjects", "$"+e.Key)})
+			}
+		}
+		if len(merged) == 0 {
+			out = append(out, stage)
+			continue
+		}
+		other := slices.Clone(spec)
+		for i := range other {
+			if other[i].Key == "output" {
+				other[i].Value = pushed
+			}
+		}
+		out = append(out, op("$bucketAuto", other), op("$set", merged))
+	}
+	return out
 }

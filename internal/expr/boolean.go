@@ -48,8 +48,8 @@ func booleanOperators() []definition {
 	}
 }
 
-// logical defines $and or $or. A constant that decides the result makes the whole a constant, whatever the others do; those
-// that do not are left out.
+// logical defines $and or $or. A constant that decides the result makes the whole a constant, whatever the others do, where MongoDB
+// optimises; those that do not are left out.
 func logical(name string, decides bool, node func(args []Expr) Expr) definition {
 	return definition{
 		name: name, family: "boolean", max: -1,
@@ -61,9 +61,10 @@ func logical(name string, decides bool, node func(args []Expr) Expr) definition 
 			var open []Expr
 			for _, e := range args {
 				c, ok := e.(*Const)
-				if !ok {
+				switch {
+				case !ok || c.Value.Truthy() == decides && vars.Failures() == nil:
 					open = append(open, e)
-				} else if c.Value.Truthy() == decides {
+				case c.Value.Truthy() == decides:
 					return &Const{bsonx.Bool(decides)}, nil
 				}
 			}

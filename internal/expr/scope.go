@@ -83,7 +83,9 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	if let.in, err = p.operand(in, inner); err != nil {
 		return nil, err
 	}
-	let.dropUnread()
+	if vars.Failures() != nil { // else MongoDB does not optimise, and computes them all
+		let.dropUnread()
+	}
 	if len(let.slots) == 0 {
 		return let.in, nil
 	}

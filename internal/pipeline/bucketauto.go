@@ -104,7 +104,7 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 // goesByOrder reports whether an accumulator takes the documents of a bucket in the order in which they came, as within MongoDB.
 func goesByOrder(acc *expr.Accumulation) bool {
 	switch acc.Name {
-	case "$first", "$last", "$firstN", "$lastN", "$push":
+	case "$first", "$last", "$firstN", "$lastN", "$push", "$mergeObjects":
 		return true
 	}
 	return false
