@@ -122,6 +122,18 @@ var knownDifferences = []known{
 		},
 	},
 	{
+		Name:   "fault of the engine in an n that is a variable",
+		Reason: "the 9.0 engine loses a variable of a $let that is a constant where it is the n of $maxN and others (17276)",
+		Match: func(_ bool, cmd bson.D, d *difference) bool {
+			isN := func(_, key string, value any) bool {
+				spec, _ := value.(bson.D)
+				n, _ := lookup(spec, "n").(string)
+				return slices.Contains([]string{"$firstN", "$lastN", "$minN", "$maxN"}, key) && strings.HasPrefix(n, "$$")
+			}
+			return errorCode(d.A) == 17276 && errorCode(d.B) != 17276 && mentionsKey(cmd, "$let") && mentions(cmd, "", isN)
+		},
+	},
+	{
 		Name:   "fault of the engine in an $elemMatch with $all",
 		Reason: "in a $match behind another stage, the engine writes {$elemMatch: {$all: [1]}} down as {$elemMatch: {$eq: …}} without its path, and then cannot read it",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {

@@ -83,6 +83,23 @@ func (p *pair) isFiltered(ctx context.Context, question bson.D, code int32) bool
 	return false
 }
 
+// sorting are the stages before which a $sort makes no difference.
+var sorting = []string{"$sort", "$count", "$setWindowFields", "$densify", "$bucketAuto"}
+
+// isSorted reports whether a $sort stands at the end of stages, or before others that keep the order.
+func isSorted(stages bson.A) bool {
+	for _, stage := range slices.Backward(stages) {
+		switch stageName(stage) {
+		case "$sort":
+			return true
+		case "$skip", "$limit":
+		default:
+			return false
+		}
+	}
+	return false
+}
+
 // undropped returns variants of stages that leave out fewer documents: without one stage that does, also in a pipeline inside a
 // stage, or without one of the predicates that all have to be true.
 func undropped(stages bson.A) []bson.A {
@@ -92,7 +109,7 @@ func undropped(stages bson.A) []bson.A {
 		for _, other := range append(withoutConjunct(stage), undroppedWithin(stage)...) {
 			out = append(out, slices.Replace(slices.Clone(stages), i, i+1, other))
 		}
-		unsorts := (name == "$sort" || name == "$count") && i > 0 && stageName(stages[i-1]) == "$sort"
+		unsorts := slices.Contains(sorting, name) && isSorted(stages[:i])
 		if unsorts || slices.Contains(dropping, name) {
 			out = append(out, slices.Delete(slices.Clone(stages), i, i+1))
 		}

@@ -87,7 +87,7 @@ func arraysOf(stage any) bson.D {
 // tiedNumbers is the difference that hasTiedNumbers recognises.
 var tiedNumbers = known{
 	Name:   "type of a number after equal ones of two types",
-	Reason: "what $densify makes has the type of the number before it, and of equal numbers of different types any may be the last; the replies are the same but for the types of numbers that $densify made, and the documents before it have such numbers",
+	Reason: "what $densify makes has the type of the number before it, and its partition's value, and of equal numbers of different types either may be any; the replies are the same but for the types of numbers that $densify made, and the documents before it have such numbers",
 }
 
 // hasTiedNumbers reports whether replies differ by the types of the numbers that a $densify made alone, where its input has equal
@@ -99,15 +99,20 @@ func (p *pair) hasTiedNumbers(ctx context.Context, question bson.D, d *differenc
 		return false
 	}
 	spec, _ := lookup(stages[i].(bson.D), "$densify").(bson.D)
-	field, _ := lookup(spec, "field").(string)
-	ties := slices.Clone(question)
-	ties[1].Value = slices.Concat(stages[:i], bson.A{
-		op("$group", bson.D{{Key: "_id", Value: "$" + field}, {Key: "types", Value: op("$addToSet", op("$type", "$"+field))}}),
-		op("$match", bson.D{{Key: "types.1", Value: op("$exists", true)}}),
-	})
-	reply, _, err := p.ask(ctx, p.b, ties)
-	rows, _ := lookup(reply, "rows").(bson.A)
-	return err == nil && len(rows) > 0
+	names, _ := lookup(spec, "partitionByFields").(bson.A)
+	for _, name := range append(slices.Clone(names), lookup(spec, "field")) {
+		field, _ := name.(string)
+		ties := slices.Clone(question)
+		ties[1].Value = slices.Concat(stages[:i], bson.A{
+			op("$group", bson.D{{Key: "_id", Value: "$" + field}, {Key: "types", Value: op("$addToSet", op("$type", "$"+field))}}),
+			op("$match", bson.D{{Key: "types.1", Value: op("$exists", true)}}),
+		})
+		reply, _, err := p.ask(ctx, p.b, ties)
+		if rows, _ := lookup(reply, "rows").(bson.A); err == nil && len(rows) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // sameMade is equalValue but for the types of the numbers in documents without _id.

@@ -53,6 +53,13 @@ var rephrasings = []rephrasing{
 	},
 	{
 		known: known{
+			Name:   "replacing nothing within a character",
+			Reason: "{$replaceAll: {find: \"\"}} puts its replacement between all bytes within MongoDB, which leaves no UTF-8, and between characters within Sheaf; with the characters put together one by one it answers the same",
+		},
+		Call: betweenCharacters,
+	},
+	{
+		known: known{
 			Name:   "last bit of a double within a decimal",
 			Reason: "the last bit of a transcendental function of a double differs, and a decimal shows all of it; with all such results rounded to 15 digits both servers answer the same",
 		},
@@ -332,4 +339,16 @@ func mergedLater(stages bson.A) bson.A {
 		out = append(out, op("$bucketAuto", other), op("$set", merged))
 	}
 	return out
+}
+
+func betweenCharacters(name string, arg any) any {
+	spec, _ := arg.(bson.D)
+	input, find, replacement := lookup(spec, "input"), lookup(spec, "find"), lookup(spec, "replacement")
+	if name != "$replaceAll" || input == nil || replacement == nil {
+		return nil
+	}
+	each := fields("input", op("$range", bson.A{int32(0), op("$strLenCP", input)}), "initialValue", "",
+		"in", op("$concat", bson.A{"$$value", op("$substrCP", bson.A{input, "$$this", int32(1)}), replacement}))
+	isEmpty := op("$and", bson.A{op("$eq", bson.A{find, ""}), typeIn(input, "string"), typeIn(replacement, "string")})
+	return cond(isEmpty, op("$concat", bson.A{replacement, op("$reduce", each)}), op(name, arg))
 }

@@ -134,23 +134,44 @@ func (p *parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 		if it.Value().Type != bsonx.TypeDocument {
 			return mongoerr.New(40062, "$switch expected each branch to be an object, found: %s", it.Value().Type)
 		}
-		pair, err := p.namedArgs(it.Value(), vars, 40063, "$switch branch", "case", "then")
+		raw, err := rawArgs(it.Value(), 40063, "$switch branch", "case", "then")
 		if err != nil {
 			return err
 		}
-		if pair[0] == nil {
-			return mongoerr.New(40064, "$switch requires each branch have a 'case' expression")
-		}
-		if pair[1] == nil {
-			return mongoerr.New(40065, "$switch requires each branch have a 'then' expression.")
-		}
-		s.cases = append(s.cases, pair[0])
-		s.thens = append(s.thens, pair[1])
-		if c, ok := pair[0].(*Const); ok && c.Value.Truthy() {
-			vars = vars.unoptimized() // what follows is cut off
+		if vars, err = p.parseBranch(s, raw[0], raw[1], vars); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// parseBranch compiles a branch and returns the scope of those after it. What a case of a constant cuts off is not optimised: its own
+// result, or what follows.
+func (p *parser) parseBranch(s *switchExpr, rawWhen, rawThen bsonx.Value, vars *Vars) (*Vars, error) {
+	if rawWhen.IsMissing() {
+		return nil, mongoerr.New(40064, "$switch requires each branch have a 'case' expression")
+	}
+	when, err := p.operand(rawWhen, vars)
+	if err != nil {
+		return nil, err
+	}
+	if rawThen.IsMissing() {
+		return nil, mongoerr.New(40065, "$switch requires each branch have a 'then' expression.")
+	}
+	constant, isConstant := when.(*Const)
+	inner := vars
+	if isConstant && !constant.Value.Truthy() {
+		inner = vars.unoptimized()
+	}
+	then, err := p.operand(rawThen, inner)
+	if err != nil {
+		return nil, err
+	}
+	s.cases, s.thens = append(s.cases, when), append(s.thens, then)
+	if isConstant && constant.Value.Truthy() {
+		vars = vars.unoptimized()
+	}
+	return vars, nil
 }
 
 // ifNull is the first operand that is not null, or the last.

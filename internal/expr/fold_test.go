@@ -28,7 +28,7 @@ func TestConstantFailures(t *testing.T) {
 		`{"$firstN": {"n": {"$ln": -1}, "input": []}}`:                     0,
 		`{"$toHashedIndexKey": {"$ln": -1}}`:                               0,
 		`{"$switch": {"branches": [{"case": true, "then": 1}, {"case": {"$ln": -1}, "then": {"$ln": -1}}]}}`: 0,
-		`{"$switch": {"branches": [{"case": false, "then": {"$ln": -1}}, {"case": "$a", "then": 1}]}}`:       28766,
+		`{"$switch": {"branches": [{"case": false, "then": {"$ln": -1}}, {"case": "$a", "then": 1}]}}`:       0,
 		`{"$switch": {"branches": [{"case": false, "then": 1}, {"case": {"$or": []}, "then": 1}]}}`:          40069,
 		`{"$switch": {"branches": [{"case": true, "then": 1}], "default": {"$ln": -1}}}`:                     28766,
 		`{"$concat": ["$a", "x", 1]}`:                       16702,
