@@ -10,7 +10,7 @@ import (
 
 func scopeOperators() []definition {
 	return []definition{
-		{name: "$let", family: "variable", min: 1, max: 1, parse: parseLet},
+		{name: "$let", family: "variable", min: 1, max: 1, parse: parseLet, late: true}, // what is constant in it is folded already
 		{name: "$map", family: "array", min: 1, max: 1, parse: parseMap, late: true},
 		{name: "$filter", family: "array", min: 1, max: 1, parse: parseFilter, late: true},
 		{name: "$reduce", family: "array", min: 1, max: 1, parse: parseReduce, late: true},
