@@ -53,7 +53,7 @@ func (a pair) over(n float64) pair {
 	return twoSum(q, (math.FMA(-q, n, a.hi)+a.lo)/n)
 }
 
-// series returns c[0] + c[1]·a + c[2]·a² …
+// series returns the sum of c[i]·aⁱ.
 func (a pair) series(c []pair) pair {
 	sum := c[len(c)-1]
 	for i := len(c) - 2; i >= 0; i-- {
