@@ -112,7 +112,7 @@ func findQuery(req *Request, name string, c *table.Collection, q *plan.Query) er
 		q.Collation = sc.collation
 	}
 	if q.Filter, err = sc.filterOrAll(a.filter); err != nil {
-		return err
+		return sc.firstMistake(a.filter, q.ProjectionSpec, err)
 	}
 	if q.Projection, err = sc.projection(q.ProjectionSpec, q.Filter); err != nil {
 		return err
@@ -225,6 +225,20 @@ func (s scope) filterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
 		doc = bsonx.Empty
 	}
 	return s.filter(doc)
+}
+
+// firstMistake returns what is reported of a filter that failed with err: a projection that cannot be parsed comes before an
+// expression of constants that has no value.
+func (s scope) firstMistake(filter, spec bsonx.Doc, err error) error {
+	s.vars = s.vars.WithFailures(&expr.Failures{})
+	f, parsing := s.filterOrAll(filter)
+	if parsing != nil || spec.IsEmpty() {
+		return err
+	}
+	if _, mistake := projection.Parse(spec, projection.Options{Filter: f, Vars: s.vars, Now: s.now, Collation: s.collation}); mistake != nil {
+		return mistake
+	}
+	return err
 }
 
 // projection compiles a projection; nil for an absent or empty one.

@@ -17,6 +17,8 @@ type densifyPart struct {
 	values  []bsonx.Value // of the tree, the first is the densified field
 	next    bsonx.Value   // missing before the first document
 	started bool
+	// behind says that the first document went out before what comes before it.
+	behind bool
 }
 
 // densifySource is $densify.
@@ -94,31 +96,39 @@ func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	if s.bytes > s.limit {
 		return nil, mongoerr.New(mongoerr.ExceededMemoryLimit, "$densify exceeded memory limit of %d", s.limit)
 	}
-	if !s.current.started {
-		s.current.started = true
+	if p := s.current; !p.started {
+		p.started = true
 		if err := s.begin(v); err != nil || s.doc == nil {
 			return doc, err
+		}
+	} else if p.behind {
+		p.behind = false
+		var err error
+		if p.next, err = s.stage.widened(p.next); err != nil {
+			return nil, err
 		}
 	}
 	return s.before()
 }
 
 // begin finds where the current partition, whose first document has the value v, is filled from. Where a full range begins
-// less than a step before it, the document goes out first, as it does in MongoDB.
+// less than a step before it, the document goes out first, as it does in MongoDB; the range then begins with the least value as
+// it is, unless another document of the partition follows.
 func (s *densifySource) begin(v bsonx.Value) error {
 	p := s.current
 	p.next = s.start(v)
 	if s.stage.kind != densifyFull || bsonx.CompareValues(v, s.least) == 0 {
 		return nil
 	}
-	var err error
-	if p.next, err = s.stage.widened(s.least); err != nil {
+	after, err := s.stage.following(s.least)
+	if err != nil {
 		return err
 	}
-	after, err := s.stage.following(s.least)
 	if bsonx.CompareValues(v, after) <= 0 {
-		s.doc = nil
+		s.doc, p.behind = nil, true
+		return nil
 	}
+	p.next, err = s.stage.widened(s.least)
 	return err
 }
 
