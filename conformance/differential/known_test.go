@@ -27,6 +27,8 @@ func TestKnownDifferences(t *testing.T) {
 	buckets, cos, firstN := stage("$bucketAuto", bson.D{}), stage("$project", value(op("$cos", "$d"))), stage("$group", value(op("$firstN", bson.D{})))
 	covariance := stage("$setWindowFields", value(op("$covariancePop", bson.A{"$q", op("$sin", "$n")})))
 	again := aggregateCommand(bson.A{op("$project", bson.D{{Key: "w", Value: "$o.n"}}), op("$setWindowFields", fields("output", bson.D{{Key: "v", Value: 1}, {Key: "w", Value: 1}}))})
+	unset := fields("field", "s", "input", op("$unsetField", fields("field", "s", "input", "$p")), "value", int32(1))
+	setAgain := stage("$project", value(op("$setField", unset)))
 	all := stage("$match", value(op("$elemMatch", op("$all", bson.A{int32(1)}))))
 	cases := []struct {
 		name  string
@@ -49,6 +51,8 @@ func TestKnownDifferences(t *testing.T) {
 		{"text of a number", cos, reply(), failed(241), "Failed to parse number 'x' in $convert", false},
 		{"written again", again, reply(bson.D{{Key: "w", Value: 1}, {Key: "v", Value: 2}}), reply(bson.D{{Key: "v", Value: 2}, {Key: "w", Value: 1}}), "", true},
 		{"others in another order", again, reply(bson.D{{Key: "x", Value: 1}, {Key: "v", Value: 2}}), reply(bson.D{{Key: "v", Value: 2}, {Key: "x", Value: 1}}), "", false},
+		{"set again", setAgain, reply(bson.D{{Key: "s", Value: 1}, {Key: "v", Value: 2}}), reply(bson.D{{Key: "v", Value: 2}, {Key: "s", Value: 1}}), "", true},
+		{"others than what is set", setAgain, reply(bson.D{{Key: "x", Value: 1}, {Key: "v", Value: 2}}), reply(bson.D{{Key: "v", Value: 2}, {Key: "x", Value: 1}}), "", false},
 		{"written down without its path", all, failed(2), reply(), "unknown top level operator: $eq. If", true},
 		{"another top level operator", all, failed(2), reply(), "unknown top level operator: $foo", false},
 		{"newer code", cos, failed(10503904), failed(51746), "", true},

@@ -186,7 +186,7 @@ func withoutBare(v any, names []string) any {
 	return v
 }
 
-// writtenAgain returns the names of the fields that two stages of a pipeline write, or one of them a field in the other's.
+// writtenAgain returns the names of the fields that two stages or expressions write, or one of them a field in the other's.
 func writtenAgain(cmd bson.D) []string {
 	var seen, again []string
 	mentions(cmd, "", func(_, key string, value any) bool {
@@ -223,7 +223,7 @@ func withoutFields(v any, names []string) any {
 	return v
 }
 
-// writtenBy returns the paths that a stage writes or removes.
+// writtenBy returns the paths that a stage, or the expression of a field, writes or removes.
 func writtenBy(stage string, spec any) []string {
 	doc, _ := spec.(bson.D)
 	var paths []string
@@ -231,6 +231,10 @@ func writtenBy(stage string, spec any) []string {
 	case "$addFields", "$set", "$project":
 		for _, e := range doc {
 			paths = append(paths, e.Key)
+		}
+	case "$setField", "$unsetField":
+		if name, ok := lookup(doc, "field").(string); ok {
+			paths = append(paths, name)
 		}
 	case "$setWindowFields", "$fill":
 		output, _ := lookup(doc, "output").(bson.D)
