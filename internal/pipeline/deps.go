@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -141,7 +142,7 @@ func (m *match) needs(n *needs) { n.filter(m.filter.Root) }
 
 func (s *sort) needs(n *needs) {
 	for _, key := range s.keys {
-		if key.Path == scorePath {
+		if key.Path == index.ScorePath {
 			n.whole = true
 			return
 		}

@@ -6,7 +6,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -59,39 +58,16 @@ func (s *unionSource) Meta() *expr.Meta {
 	return s.input.Meta()
 }
 
-// scorePath stands for the score of a text search among the keys of a $sort.
-const scorePath = "$textScore"
-
 var errNoScore = mongoerr.New(40218, "query requires text score metadata, but it is not available")
 
-// scoreKey returns what makes the sort keys of a pattern with scores. Between two of them stand fields of the document.
+// scoreKey returns what makes the sort keys of a pattern with scores.
 func (s *sort) scoreKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
-	var parts []*index.SortKeyGen // nil is the score
-	var fields index.Pattern
-	for i, key := range s.keys {
-		if key.Path != scorePath {
-			fields = append(fields, key)
-		}
-		if len(fields) > 0 && (key.Path == scorePath || i == len(s.keys)-1) {
-			parts = append(parts, index.NewSortKeyGen(fields, s.collation))
-			fields = nil
-		}
-		if key.Path == scorePath {
-			parts = append(parts, nil)
-		}
-	}
-	return func(dst []byte, doc bsonx.Doc) (_ []byte, err error) {
+	gen := index.NewScoreSortGen(s.keys, s.collation)
+	return func(dst []byte, doc bsonx.Doc) ([]byte, error) {
 		if m := metaOf(src); m == nil || !m.Searched {
 			return nil, errNoScore
 		}
-		for _, gen := range parts {
-			if gen == nil {
-				dst = keystring.Append(dst, scoreOf(src), true)
-			} else if dst, err = gen.Append(dst, doc); err != nil {
-				return nil, err
-			}
-		}
-		return dst, nil
+		return gen.Append(dst, doc, scoreOf(src))
 	}
 }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -95,7 +96,7 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key.Path == scorePath {
+		if key.Path == index.ScorePath {
 			return nil, errNoScore // the documents that are read ahead lose it
 		}
 		if key.Path == "" {

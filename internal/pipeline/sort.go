@@ -62,7 +62,7 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 	}
 	if v.Type == bsonx.TypeDocument {
 		if kind := v.Doc().Lookup("$meta"); v.Doc().Len() == 1 && kind.Type == bsonx.TypeString && kind.Str() == "textScore" {
-			return index.Field{Path: scorePath, Desc: true}, nil
+			return index.Field{Path: index.ScorePath, Desc: true}, nil
 		}
 		return index.Field{}, checkSortMeta(v.Doc())
 	}
@@ -105,7 +105,7 @@ func checkSortMeta(spec bsonx.Doc) error {
 }
 
 func (s *sort) open(src Source, env *Env) Source {
-	if slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == scorePath }) {
+	if slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == index.ScorePath }) {
 		return &sortingSource{input: input{src}, env: env, limit: s.limit, key: s.scoreKey(src)}
 	}
 	gen := index.NewSortKeyGen(s.keys, s.collation)

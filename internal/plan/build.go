@@ -225,6 +225,10 @@ const recordPrefixLen = 5
 func sortPattern(sort bsonx.Doc) index.Pattern {
 	var p index.Pattern
 	for it := sort.Iter(); it.Next(); {
+		if isScore(it.Value()) {
+			p = append(p, index.Field{Path: index.ScorePath, Desc: true})
+			continue
+		}
 		f, _ := it.Value().AsFloat64()
 		p = append(p, index.Field{Path: string(it.Key()), Desc: f < 0})
 	}

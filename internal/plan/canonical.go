@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -118,7 +119,7 @@ func (cq *canonical) readSort() error {
 			return err
 		}
 		if isScore(v) {
-			cq.sort = append(cq.sort, sortField{scorePath, true})
+			cq.sort = append(cq.sort, sortField{index.ScorePath, true})
 			continue
 		}
 		f, ok := v.AsFloat64()

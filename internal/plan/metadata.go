@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -34,13 +35,13 @@ type metaReader struct {
 	query   *Query
 	kinds   []string
 	fields  exec.EntryFields
-	sortKey []scorePart
+	sortKey *index.ScoreSortGen
 }
 
 func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 	r := &metaReader{query: q, kinds: p.MetaKinds()}
 	if !q.Sort.IsEmpty() && string(q.Sort.First().Key) != "$natural" {
-		r.sortKey = scoreSortOf(q.Sort, q.Collation)
+		r.sortKey = index.NewScoreSortGen(sortPattern(q.Sort), q.Collation)
 	}
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		meta := new(projection.Meta)
@@ -67,7 +68,7 @@ func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
 			meta.GeoPoint = row.Place
 		case kind == "sortKey" && r.sortKey != nil:
 			var values []bsonx.Value
-			values, err = sortValues(r.sortKey, row)
+			values, err = r.sortKey.Values(row.Doc, scoreOf(row))
 			meta.SortKey = bsonx.ValueOf(values)
 		}
 		if err != nil {

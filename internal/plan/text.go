@@ -51,7 +51,7 @@ type textSearch struct {
 func (cq *canonical) readText() error {
 	n := cq.q.text()
 	if n == nil {
-		if slices.ContainsFunc(cq.sort, func(s sortField) bool { return s.path == scorePath }) {
+		if slices.ContainsFunc(cq.sort, func(s sortField) bool { return s.path == index.ScorePath }) {
 			return errNoScore
 		}
 		return nil
@@ -123,7 +123,7 @@ func (cq *canonical) hintsAnything() bool {
 // wantsScores reports whether the scores of a search are sorted by, or shown.
 func (cq *canonical) wantsScores() bool {
 	for _, s := range cq.sort {
-		if s.path == scorePath {
+		if s.path == index.ScorePath {
 			return true
 		}
 	}
@@ -276,7 +276,7 @@ func (n *textOr) orFetch() node {
 
 // rank makes the search below a sort give its best rows first, where the sort begins with the score.
 func (cq *canonical) rank(n node) {
-	if cq.text == nil || len(cq.sort) == 0 || cq.sort[0].path != scorePath {
+	if cq.text == nil || len(cq.sort) == 0 || cq.sort[0].path != index.ScorePath {
 		return
 	}
 	for {
