@@ -92,8 +92,7 @@ func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResul
 		res.Rows = append(res.Rows, row)
 		fmt.Fprintln(progress, row.line())
 	}
-	res.Environment.LoadEnd = loadAverage()
-	res.Environment.Elapsed = time.Since(begin).Round(time.Second).String()
+	res.Environment.end(begin)
 	res.Claims = judgeAgg(res.Rows)
 	return res, nil
 }

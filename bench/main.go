@@ -145,9 +145,7 @@ func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	r := &runner{
-		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
-	}
+	r := newRunner(cfg, progress)
 	r.ids.Store(1 << 32)
 	res := &results{Environment: newEnvironment(ctx, r), page: resultsPage}
 	if cfg.resources {
@@ -159,8 +157,7 @@ func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, er
 	if err := r.measureSides(ctx, cfg, at, res); err != nil {
 		return nil, err
 	}
-	res.Environment.LoadEnd = loadAverage()
-	res.Environment.Elapsed = time.Since(begin).Round(time.Second).String()
+	res.Environment.end(begin)
 	res.Claims = judge(res)
 	return res, nil
 }
@@ -196,46 +193,45 @@ func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, r
 
 // start adds the sides; r.sides holds those that run, also after an error.
 func (r *runner) start(ctx context.Context, cfg *config, at *workplace, res *results) error {
-	add := func(s side, err error) error {
-		if err == nil {
-			r.sides = append(r.sides, s)
-		}
-		return err
-	}
-	served := func(label string, p *process, err error) error {
-		if err != nil {
-			return err
-		}
-		s, err := servedSide(label, p)
-		return add(s, err)
-	}
 	p, err := startFloor()
-	if err := served(sideFloor, p, err); err != nil {
+	if err := r.addServed(sideFloor, p, err); err != nil {
 		return err
 	}
 	p, err = startSheaf(at.binary, filepath.Join(at.dir, "served"))
-	if err := served(sideSheaf, p, err); err != nil {
+	if err := r.addServed(sideSheaf, p, err); err != nil {
 		return err
 	}
 	if res.Environment.Postgres, err = r.startPostgres(ctx, cfg, at.dir); err != nil {
 		return err
 	}
 	if cfg.mongoURI != "" {
-		s, err := peerSide(cfg.mongoURI)
-		if err := add(s, err); err != nil {
+		if err := r.add(peerSide(cfg.mongoURI)); err != nil {
 			return err
 		}
 	}
-	s, err := floorMemorySide()
-	if err := add(s, err); err != nil {
+	if err := r.add(floorMemorySide()); err != nil {
 		return err
 	}
-	s, err = embeddedSide(filepath.Join(at.dir, "embedded"))
-	if err := add(s, err); err != nil {
+	if err := r.add(embeddedSide(filepath.Join(at.dir, "embedded"))); err != nil {
 		return err
 	}
-	b, err := newPebbleSide(filepath.Join(at.dir, "pebble"))
-	return add(b, err)
+	return r.add(newPebbleSide(filepath.Join(at.dir, "pebble")))
+}
+
+// add adds a side that was started without an error.
+func (r *runner) add(s side, err error) error {
+	if err == nil {
+		r.sides = append(r.sides, s)
+	}
+	return err
+}
+
+// addServed adds the side of a server that was started without an error.
+func (r *runner) addServed(label string, p *process, err error) error {
+	if err != nil {
+		return err
+	}
+	return r.add(servedSide(label, p))
 }
 
 // startPostgres adds PostgreSQL where it is installed and returns its version, or why there is none.

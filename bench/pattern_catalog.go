@@ -31,7 +31,7 @@ func flash(i int) string { return []string{"No, auto", "Yes"}[i%2] }
 // picturesFound is how many pictures a camera made with a flash, or without.
 const picturesFound = pictures / cameras / 2
 
-func metadata(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func metadata(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c := db.Collection("pictures")
 	if err := fill(ctx, c, pictures, picture); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func metadata(ctx context.Context, db *mongo.Database, _ int) (*routine, error) 
 	}), indexOn(ctx, c, bson.D{{Key: "metadata.key", Value: 1}, {Key: "metadata.value", Value: 1}})
 }
 
-func pgMetadata(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgMetadata(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	if err := pgTable(ctx, pool, "pictures", "bigint", "using gin ((doc->'metadata') jsonb_path_ops)"); err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func childrenOf(w *worker) string {
 
 func subtreeOf(w *worker) string { return "/" + topName(w.rng.IntN(tops)) + "/" }
 
-func categoryTree(what string) func(context.Context, *mongo.Database, int) (*routine, error) {
-	return func(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func categoryTree(what string) mongoPattern {
+	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c, docs := db.Collection("categories"), categoryDocs()
 		if err := fill(ctx, c, len(docs), func(i int) bson.D { return docs[i] }); err != nil {
 			return nil, err
@@ -113,8 +113,8 @@ func categoryTree(what string) func(context.Context, *mongo.Database, int) (*rou
 	}
 }
 
-func pgCategories(what string) func(context.Context, *pgxpool.Pool, int) (*routine, error) {
-	return func(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgCategories(what string) postgresPattern {
+	return func(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 		if err := pgTable(ctx, pool, "categories", "bigint", "((doc->>'category'))", "((doc->>'parent'))"); err != nil {
 			return nil, err
 		}
@@ -180,8 +180,8 @@ func initialLocales(add bool) int {
 }
 
 // locale adds languages, or removes them.
-func locale(add bool) func(context.Context, *mongo.Database, int) (*routine, error) {
-	return func(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func locale(add bool) mongoPattern {
+	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c, products := db.Collection("categories"), db.Collection("products")
 		n := initialLocales(add)
 		if err := fill(ctx, c, named, namedCategory(n)); err != nil {
@@ -210,7 +210,7 @@ func locale(add bool) func(context.Context, *mongo.Database, int) (*routine, err
 	}
 }
 
-func pgLocale(add bool) func(context.Context, *pgxpool.Pool, int) (*routine, error) {
+func pgLocale(add bool) postgresPattern {
 	// The element of the array is found anew, as the positional operator does.
 	const (
 		position     = "(select ordinality - 1 from jsonb_array_elements(doc->'categories') with ordinality where value->'_id' = to_jsonb($1::bigint) limit 1)::text"
@@ -222,7 +222,7 @@ func pgLocale(add bool) func(context.Context, *pgxpool.Pool, int) (*routine, err
 		removeNames  = "update products set doc = doc #- " + path + ofCategory
 		productIndex = "using gin ((doc->'categories') jsonb_path_ops)"
 	)
-	return func(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+	return func(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 		if err := pgTable(ctx, pool, "categories", "bigint"); err != nil {
 			return nil, err
 		}

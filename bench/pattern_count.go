@@ -24,7 +24,7 @@ func hit(w *worker) (page, second int64) {
 	return w.rng.Int64N(pages), n / pages / hitsPerSecond
 }
 
-func timeseriesInc(_ context.Context, db *mongo.Database, _ int) (*routine, error) {
+func timeseriesInc(_ context.Context, db *mongo.Database) (*routine, error) {
 	c := db.Collection("views")
 	return repeat(func(ctx context.Context, w *worker) error {
 		page, second := hit(w)
@@ -38,7 +38,7 @@ const pgIncView = `insert into views values ($1, jsonb_build_object('totalViews'
 	on conflict (id) do update set doc = jsonb_set(jsonb_set(views.doc, array['seconds', $2], to_jsonb(coalesce((views.doc#>>array['seconds', $2])::bigint, 0) + 1)),
 	'{totalViews}', to_jsonb((views.doc->>'totalViews')::bigint + 1))`
 
-func pgTimeseriesInc(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgTimeseriesInc(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		page, second := hit(w)
 		return pgChange(ctx, pool, pgIncView, fmt.Sprintf("page%d/%d", page, second/60), fmt.Sprint(second%60))
@@ -46,7 +46,7 @@ func pgTimeseriesInc(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, 
 }
 
 // hits counts in a document of the day, by hour and minute, and in one of the month, by day.
-func hits(_ context.Context, db *mongo.Database, _ int) (*routine, error) {
+func hits(_ context.Context, db *mongo.Database) (*routine, error) {
 	daily, monthly := db.Collection("daily"), db.Collection("monthly")
 	return repeat(func(ctx context.Context, w *worker) error {
 		page, second := hit(w)
@@ -74,7 +74,7 @@ const (
 		on conflict (id) do update set doc = jsonb_set(monthly.doc, array['daily', $2], to_jsonb(coalesce((monthly.doc#>>array['daily', $2])::bigint, 0) + 1))`
 )
 
-func pgHits(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgHits(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	if err := pgTable(ctx, pool, "daily", "text"); err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func pgHits(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
 }
 
 // incOf counts in one of so many documents of 1 KB.
-func incOf(documents int64) func(context.Context, *mongo.Database, int) (*routine, error) {
-	return func(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func incOf(documents int64) mongoPattern {
+	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("docs")
 		return repeat(func(ctx context.Context, w *worker) error {
 			return changeOne(ctx, c, field("_id", w.rng.Int64N(documents)), field("$inc", field("n", int64(1))))
@@ -102,8 +102,8 @@ func incOf(documents int64) func(context.Context, *mongo.Database, int) (*routin
 // spread is the number of documents over which increments are spread.
 const spread = 10_000
 
-func pgIncOf(documents int64) func(context.Context, *pgxpool.Pool, int) (*routine, error) {
-	return func(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgIncOf(documents int64) postgresPattern {
+	return func(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 		if err := pgTable(ctx, pool, "docs", "bigint"); err != nil {
 			return nil, err
 		}
@@ -114,8 +114,8 @@ func pgIncOf(documents int64) func(context.Context, *pgxpool.Pool, int) (*routin
 }
 
 // insertPlain inserts documents of 1 KB, so many at once.
-func insertPlain(batch int) func(context.Context, *mongo.Database, int) (*routine, error) {
-	return func(_ context.Context, db *mongo.Database, _ int) (*routine, error) {
+func insertPlain(batch int) mongoPattern {
+	return func(_ context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("docs")
 		return &routine{units: float64(batch), do: func(ctx context.Context, w *worker) error {
 			if batch == 1 {
@@ -132,7 +132,7 @@ func insertPlain(batch int) func(context.Context, *mongo.Database, int) (*routin
 	}
 }
 
-func pgInsertPlain(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgInsertPlain(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		return pgChange(ctx, pool, "insert into docs values ($1, $2)", w.ids.Add(1), w.json)
 	}), pgTable(ctx, pool, "docs", "bigint")

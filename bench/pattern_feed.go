@@ -38,8 +38,8 @@ func article(full bool) func(i int) bson.D {
 	}
 }
 
-func sliceCache(full bool) func(context.Context, *mongo.Database, int) (*routine, error) {
-	return func(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func sliceCache(full bool) mongoPattern {
+	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("articles")
 		return repeat(func(ctx context.Context, w *worker) error {
 			push := bson.D{{Key: "$each", Value: bson.A{comment(w.ids.Add(1))}}, {Key: "$slice", Value: -latest}}
@@ -51,8 +51,8 @@ func sliceCache(full bool) func(context.Context, *mongo.Database, int) (*routine
 const pgPushLatest = `update articles set doc = jsonb_set(doc, '{latestComments}',
 	(case when jsonb_array_length(doc->'latestComments') >= 10 then (doc->'latestComments') - 0 else doc->'latestComments' end) || $2::jsonb) where id = $1`
 
-func pgSliceCache(full bool) func(context.Context, *pgxpool.Pool, int) (*routine, error) {
-	return func(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgSliceCache(full bool) postgresPattern {
+	return func(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 		if err := pgTable(ctx, pool, "articles", "bigint"); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func pgSliceCache(full bool) func(context.Context, *pgxpool.Pool, int) (*routine
 }
 
 // commentBucket counts a comment in its article, which tells the page, and pushes it there.
-func commentBucket(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func commentBucket(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c, buckets := db.Collection("articles"), db.Collection("comments")
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(field("comments", 1))
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -91,7 +91,7 @@ const (
 		on conflict (id) do update set doc = jsonb_build_object('count', (comments.doc->>'count')::bigint + 1, 'comments', comments.doc->'comments' || $2::jsonb)`
 )
 
-func pgCommentBucket(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgCommentBucket(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	if err := errors.Join(pgTable(ctx, pool, "articles", "bigint"), pgTable(ctx, pool, "comments", "text")); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func pgCommentBucket(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, 
 }
 
 // inbox sends a message to each receiver's newest bucket, which a counter tells.
-func inbox(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func inbox(ctx context.Context, db *mongo.Database) (*routine, error) {
 	users, boxes := db.Collection("users"), db.Collection("inbox")
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetUpsert(true)
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -141,7 +141,7 @@ const (
 		on conflict ((doc->>'owner'), ((doc->>'sequence')::bigint)) do update set doc = jsonb_set(inbox.doc, '{messages}', inbox.doc->'messages' || $3::jsonb)`
 )
 
-func pgInbox(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgInbox(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	err := errors.Join(pgTable(ctx, pool, "users", "text"), pgTable(ctx, pool, "inbox", "bigserial"))
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func event(n int64) bson.D {
 	}
 }
 
-func eventLog(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func eventLog(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c := db.Collection("events")
 	return repeat(func(ctx context.Context, w *worker) error {
 		_, err := c.InsertOne(ctx, event(w.ids.Add(1)))
@@ -189,7 +189,7 @@ func eventLog(ctx context.Context, db *mongo.Database, _ int) (*routine, error) 
 	}), indexOn(ctx, c, field("path", 1), bson.D{{Key: "host", Value: 1}, {Key: "time", Value: 1}})
 }
 
-func pgEventLog(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgEventLog(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		doc := event(w.ids.Add(1))
 		text, err := asJSON(doc[1:])
@@ -232,7 +232,7 @@ func chooseAd(z, profile bson.Raw) (string, error) {
 	return "", errors.New("no advertisement is left")
 }
 
-func adServe(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func adServe(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c, profiles := db.Collection("zones"), db.Collection("profiles")
 	if err := uniqueIndex(ctx, c, bson.D{{Key: "site", Value: 1}, {Key: "zone", Value: 1}}); err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ const (
 		where (doc->>'site')::bigint = $1 and (doc->>'zone')::bigint = $2`
 )
 
-func pgAdServe(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgAdServe(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	err := errors.Join(pgTable(ctx, pool, "zones", "bigint", "(((doc->>'site')::bigint), ((doc->>'zone')::bigint))"), pgTable(ctx, pool, "profiles", "bigint"))
 	if err != nil {
 		return nil, err

@@ -128,14 +128,14 @@ func loadCities(ctx context.Context, db *mongo.Database, indexed bool) (*mongo.C
 	return coll, all, err
 }
 
-func cityByID(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func cityByID(ctx context.Context, db *mongo.Database) (*routine, error) {
 	coll, all, err := loadCities(ctx, db, true)
 	return repeat(func(ctx context.Context, w *worker) error {
 		return coll.FindOne(ctx, bson.D{{Key: "_id", Value: w.rng.IntN(len(all))}}).Err()
 	}), err
 }
 
-func citiesNear(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func citiesNear(ctx context.Context, db *mongo.Database) (*routine, error) {
 	coll, all, err := loadCities(ctx, db, true)
 	return repeat(func(ctx context.Context, w *worker) error {
 		near := bson.D{{Key: "$geometry", Value: geoPoint(all[w.rng.IntN(len(all))])}}
@@ -154,7 +154,7 @@ func citiesNear(ctx context.Context, db *mongo.Database, _ int) (*routine, error
 	}), err
 }
 
-func citiesWithin(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func citiesWithin(ctx context.Context, db *mongo.Database) (*routine, error) {
 	coll, _, err := loadCities(ctx, db, true)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func citiesWithin(ctx context.Context, db *mongo.Database, _ int) (*routine, err
 	}}, err
 }
 
-func citiesIndex(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func citiesIndex(ctx context.Context, db *mongo.Database) (*routine, error) {
 	coll, all, err := loadCities(ctx, db, false)
 	return &routine{units: float64(len(all)), do: func(ctx context.Context, _ *worker) error {
 		name, err := coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "loc", Value: "2dsphere"}}})
@@ -202,14 +202,14 @@ func pgCities(ctx context.Context, pool *pgxpool.Pool, indexed bool) ([]city, er
 	return all, err
 }
 
-func pgCityByID(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgCityByID(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	all, err := pgCities(ctx, pool, true)
 	return repeat(func(ctx context.Context, w *worker) error {
 		return pgExpect(ctx, pool, 1, "select name, lng, lat from cities where id = $1", w.rng.IntN(len(all)))
 	}), err
 }
 
-func pgCitiesNear(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgCitiesNear(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	all, err := pgCities(ctx, pool, true)
 	return repeat(func(ctx context.Context, w *worker) error {
 		c := all[w.rng.IntN(len(all))]
@@ -217,7 +217,7 @@ func pgCitiesNear(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, err
 	}), err
 }
 
-func pgCitiesWithin(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgCitiesWithin(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	if _, err := pgCities(ctx, pool, true); err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func pgCitiesWithin(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, e
 	}}, err
 }
 
-func pgCitiesIndex(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgCitiesIndex(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	all, err := pgCities(ctx, pool, false)
 	return &routine{units: float64(len(all)), do: func(ctx context.Context, _ *worker) error {
 		_, err := pool.Exec(ctx, "create index places on cities using gist (p); drop index places")

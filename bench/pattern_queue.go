@@ -41,7 +41,7 @@ func indexQueue(ctx context.Context, c *mongo.Collection) error {
 		bson.D{{Key: "startTime", Value: 1}, {Key: "priority", Value: -1}, {Key: "createdOn", Value: 1}})
 }
 
-func queuePublish(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func queuePublish(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c := db.Collection("queue")
 	return repeat(func(ctx context.Context, w *worker) error {
 		_, err := c.InsertOne(ctx, job(w.ids.Add(1)))
@@ -56,7 +56,7 @@ func pgQueue(ctx context.Context, pool *pgxpool.Pool) error {
 		"(((doc->>'priority')::bigint) desc, ((doc->>'createdOn')::bigint))"+waiting)
 }
 
-func pgQueuePublish(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgQueuePublish(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		doc := job(w.ids.Add(1))
 		text, err := asJSON(doc[1:])
@@ -68,7 +68,7 @@ func pgQueuePublish(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, e
 }
 
 // queueTake takes the first waiting job in an order, of which priority descends.
-func queueTake(order ...string) func(context.Context, *mongo.Database, int) (*routine, error) {
+func queueTake(order ...string) mongoPattern {
 	var sort bson.D
 	for _, name := range order {
 		direction := 1
@@ -77,7 +77,7 @@ func queueTake(order ...string) func(context.Context, *mongo.Database, int) (*ro
 		}
 		sort = append(sort, bson.E{Key: name, Value: direction})
 	}
-	return func(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("queue")
 		var last atomic.Int64
 		more := func(n int) error {
@@ -99,11 +99,11 @@ func queueTake(order ...string) func(context.Context, *mongo.Database, int) (*ro
 	}
 }
 
-func pgQueueTake(order string) func(context.Context, *pgxpool.Pool, int) (*routine, error) {
+func pgQueueTake(order string) postgresPattern {
 	take := `update queue set doc = jsonb_set(doc, '{startTime}', to_jsonb($1::bigint)) where id =
 		(select id from queue where doc->>'startTime' is null order by ` + order + ` limit 1 for update skip locked) returning id, doc`
 	const end = "update queue set doc = jsonb_set(doc, '{endTime}', to_jsonb($2::bigint)) where id = $1"
-	return func(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+	return func(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 		var last atomic.Int64
 		more := func(n int) error {
 			from := last.Add(int64(n)) - int64(n)
@@ -200,7 +200,7 @@ func (a *audience) routine(publish func(ctx context.Context, n int64) error) *ro
 	}
 }
 
-func topic(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func topic(ctx context.Context, db *mongo.Database) (*routine, error) {
 	if err := db.CreateCollection(ctx, "topic", options.CreateCollection().SetCapped(true).SetSizeInBytes(topicSize)); err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func topic(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
 	}), nil
 }
 
-func pgTopic(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgTopic(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	if err := pgTable(ctx, pool, "topic", "bigint"); err != nil {
 		return nil, err
 	}

@@ -80,8 +80,8 @@ func (s *shop) checkOut(ctx context.Context, cart int64, b [cartItems]int64) err
 }
 
 // cart fills a cart and checks it out. Products are reserved when they are added, or at the end.
-func cart(reserved bool) func(context.Context, *mongo.Database, int) (*routine, error) {
-	return func(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func cart(reserved bool) mongoPattern {
+	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		s := shop{db.Collection("carts"), db.Collection("inventories"), db.Collection("orders")}
 		if err := indexOn(ctx, s.carts, field("state", 1)); err != nil {
 			return nil, err
@@ -133,8 +133,8 @@ const (
 		where doc->'reservations' @> jsonb_build_array(jsonb_build_object('_id', $1::bigint))`
 )
 
-func pgCart(reserved bool) func(context.Context, *pgxpool.Pool, int) (*routine, error) {
-	return func(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgCart(reserved bool) postgresPattern {
+	return func(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 		if err := pgTable(ctx, pool, "carts", "bigint", "((doc->>'state'))"); err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func pair(w *worker) (from, to int64) {
 }
 
 // transferBySteps moves an amount without a transaction: what was done so far is in the documents, so that others can end it.
-func transferBySteps(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc, txns := db.Collection("accounts"), db.Collection("transactions")
 	move := func(ctx context.Context, account, txn, by int64) error {
 		filter := bson.D{{Key: "_id", Value: account}, {Key: "txns", Value: field("$ne", txn)}}
@@ -230,7 +230,7 @@ func transferBySteps(ctx context.Context, db *mongo.Database, _ int) (*routine, 
 }
 
 // transferInTransaction moves an amount by a transaction.
-func transferInTransaction(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func transferInTransaction(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc := db.Collection("accounts")
 	return repeat(func(ctx context.Context, w *worker) error {
 		from, to := pair(w)
@@ -250,7 +250,7 @@ func transferInTransaction(ctx context.Context, db *mongo.Database, _ int) (*rou
 }
 
 // twoUpdates are those of transferInTransaction, each for itself.
-func twoUpdates(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func twoUpdates(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc := db.Collection("accounts")
 	return repeat(func(ctx context.Context, w *worker) error {
 		from, to := pair(w)
@@ -272,7 +272,7 @@ func pgAccounts(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // pgTransfer moves an amount by a transaction. It changes the accounts in the order of their numbers, so that there are no deadlocks.
-func pgTransfer(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgTransfer(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		from, to := pair(w)
 		by := -amount
@@ -289,7 +289,7 @@ func pgTransfer(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error
 	}), pgAccounts(ctx, pool)
 }
 
-func pgTwoUpdates(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgTwoUpdates(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		from, to := pair(w)
 		if err := pgChange(ctx, pool, pgMove, from, -amount); err != nil {

@@ -62,7 +62,7 @@ func reservation(key string, id int64, row, first int) bson.D {
 	return bson.D{{Key: key, Value: id}, {Key: "seats", Value: seats}, {Key: "price", Value: int32(10)}, {Key: "total", Value: int32(10 * seatsTogether)}}
 }
 
-func theater(ctx context.Context, db *mongo.Database, _ int) (*routine, error) {
+func theater(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c, carts := db.Collection("sessions"), db.Collection("carts")
 	if err := indexOn(ctx, c, field("reservations._id", 1)); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func pgTakeSeats() string {
 		'reservations', doc->'reservations' || $4::jsonb) where id = $1 and %s`, doc, seatsTogether, strings.Join(free, " and "))
 }
 
-func pgTheater(ctx context.Context, pool *pgxpool.Pool, _ int) (*routine, error) {
+func pgTheater(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	if err := pgTable(ctx, pool, "sessions", "bigint", "using gin ((doc->'reservations') jsonb_path_ops)"); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,9 +26,15 @@ type pattern struct {
 	// Others are sides that take part besides Sheaf, PostgreSQL and a peer.
 	Others []string
 
-	mongo    func(ctx context.Context, db *mongo.Database, clients int) (*routine, error)
-	postgres func(ctx context.Context, pool *pgxpool.Pool, clients int) (*routine, error)
+	mongo    mongoPattern
+	postgres postgresPattern
 }
+
+// A function of a pattern makes its data on one side, in a database that is empty, and returns what is repeated there.
+type (
+	mongoPattern    func(ctx context.Context, db *mongo.Database) (*routine, error)
+	postgresPattern func(ctx context.Context, pool *pgxpool.Pool) (*routine, error)
+)
 
 // patternGain is how many times the peer's ratio the goal is.
 const patternGain = 2
@@ -61,9 +66,7 @@ func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *res
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	r := &patternRunner{runner: &runner{
-		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
-	}}
+	r := &patternRunner{newRunner(cfg, progress)}
 	res := &results{Environment: newEnvironment(ctx, r.runner), page: patternsPage}
 	defer func() {
 		for _, s := range r.sides {
@@ -85,8 +88,7 @@ func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *res
 		res.Workloads = append(res.Workloads, row)
 		printRow(progress, row)
 	}
-	res.Environment.LoadEnd = loadAverage()
-	res.Environment.Elapsed = time.Since(begin).Round(time.Second).String()
+	res.Environment.end(begin)
 	res.Claims = verdicts(allPatternClaims(), res)
 	return res, nil
 }
@@ -99,26 +101,17 @@ func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (
 			flags = []string{"--standalone"}
 		}
 		p, err := startSheaf(at.binary, filepath.Join(at.dir, "served-"+label), flags...)
-		if err != nil {
+		if err := r.addServed(label, p, err); err != nil {
 			return "", err
 		}
-		s, err := servedSide(label, p)
-		if err != nil {
-			return "", err
-		}
-		r.sides = append(r.sides, s)
 	}
-	s, err := embeddedSide(filepath.Join(at.dir, "embedded"))
-	if err != nil {
+	if err := r.add(embeddedSide(filepath.Join(at.dir, "embedded"))); err != nil {
 		return "", err
 	}
-	r.sides = append(r.sides, s)
 	if cfg.mongoURI != "" {
-		s, err := peerSide(cfg.mongoURI)
-		if err != nil {
+		if err := r.add(peerSide(cfg.mongoURI)); err != nil {
 			return "", err
 		}
-		r.sides = append(r.sides, s)
 	}
 	return r.startPostgres(ctx, cfg, at.dir)
 }
@@ -137,32 +130,7 @@ func (p *pattern) takesPart(s side) bool {
 
 // run measures a pattern on all sides that do it.
 func (r *patternRunner) run(ctx context.Context, p *pattern) (map[string]*figure, error) {
-	samples, figures := map[string][]sample{}, map[string]*figure{}
-	for round := range r.rounds {
-		for i := range r.sides {
-			s := r.sides[(i+round)%len(r.sides)]
-			if f := figures[s.name()]; !p.takesPart(s) || (f != nil && f.Error != "") {
-				continue
-			}
-			one, err := r.measure(ctx, p, s)
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			figures[s.name()] = &figure{}
-			if err != nil {
-				figures[s.name()].Error = err.Error()
-				fmt.Fprintf(r.progress, "%s, %s: %v\n", p.Name, s.name(), err)
-				continue
-			}
-			samples[s.name()] = append(samples[s.name()], one)
-		}
-	}
-	for name, f := range figures {
-		if f.Error == "" {
-			summarise(f, samples[name])
-		}
-	}
-	return figures, nil
+	return r.inRounds(ctx, p.Name, p.takesPart, func(s side) (sample, error) { return r.measure(ctx, p, s) })
 }
 
 // prepare makes a pattern's data anew on a side.
@@ -173,13 +141,13 @@ func (p *pattern) prepare(ctx context.Context, s side) (*routine, error) {
 		if err := db.Drop(ctx); err != nil {
 			return nil, err
 		}
-		return p.mongo(ctx, db, p.Clients)
+		return p.mongo(ctx, db)
 	case *postgresSide:
 		if _, err := s.pool.Exec(ctx, "drop schema public cascade; create schema public"); err != nil {
 			return nil, err
 		}
 		s.pool.Reset() // statements that were prepared know tables that are gone
-		rt, err := p.postgres(ctx, s.pool, p.Clients)
+		rt, err := p.postgres(ctx, s.pool)
 		if err == nil {
 			_, err = s.pool.Exec(ctx, "vacuum analyze") // GIN indexes too are then as they will be
 		}
@@ -201,17 +169,9 @@ func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ samp
 		}
 	}()
 	r.ids.Store(0)
-	workers := make([]*worker, p.Clients)
-	for i := range workers {
-		doc, err := r.data.document(i)
-		if err != nil {
-			return sample{}, err
-		}
-		text, err := r.data.json(i)
-		if err != nil {
-			return sample{}, err
-		}
-		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), 7)), ids: &r.ids, doc: doc, json: text}
+	workers, err := r.workers(p.Clients, 7)
+	if err != nil {
+		return sample{}, err
 	}
 	if _, _, err := r.drive(ctx, rt, workers, r.duration/warmShare); err != nil {
 		return sample{}, err

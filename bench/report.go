@@ -90,6 +90,12 @@ func newEnvironment(ctx context.Context, r *runner) environment {
 	return e
 }
 
+// end notes when a run that began at a time ended, and how busy the machine then was.
+func (e *environment) end(begin time.Time) {
+	e.LoadEnd = loadAverage()
+	e.Elapsed = time.Since(begin).Round(time.Second).String()
+}
+
 // figure returns what was measured, nil where it was not.
 func (r *results) figure(workload, side string) *figure {
 	for _, w := range r.Workloads {

@@ -56,6 +56,12 @@ type runner struct {
 	ids      atomic.Int64
 }
 
+func newRunner(cfg *config, progress io.Writer) *runner {
+	return &runner{
+		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
+	}
+}
+
 // load fills all sides, one after the other.
 func (r *runner) load(ctx context.Context) error {
 	for _, s := range r.sides {
@@ -70,26 +76,28 @@ func (r *runner) load(ctx context.Context) error {
 
 // run measures a workload on all sides that have it.
 func (r *runner) run(ctx context.Context, w workload) (map[string]*figure, error) {
+	takesPart := func(s side) bool { return s.do(w.Op) != nil && (!s.local() || w.Embedded) }
+	return r.inRounds(ctx, w.Name, takesPart, func(s side) (sample, error) { return r.measure(ctx, w, s, s.do(w.Op)) })
+}
+
+// inRounds measures what has a name on all sides that take part, until they fail.
+func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side) bool, measure func(side) (sample, error)) (map[string]*figure, error) {
 	samples := map[string][]sample{}
 	figures := map[string]*figure{}
 	for round := range r.rounds {
 		for i := range r.sides {
 			// Each round begins with another side: who comes first has the coldest caches.
 			s := r.sides[(i+round)%len(r.sides)]
-			do := s.do(w.Op)
-			if do == nil || (s.local() && !w.Embedded) {
+			if f := figures[s.name()]; !takesPart(s) || (f != nil && f.Error != "") {
 				continue
 			}
-			if f := figures[s.name()]; f != nil && f.Error != "" {
-				continue
-			}
-			one, err := r.measure(ctx, w, s, do)
+			one, err := measure(s)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if err != nil {
 				figures[s.name()] = &figure{Error: err.Error()}
-				fmt.Fprintf(r.progress, "%s, %s: %v\n", w.Name, s.name(), err)
+				fmt.Fprintf(r.progress, "%s, %s: %v\n", name, s.name(), err)
 				continue
 			}
 			figures[s.name()] = &figure{}
@@ -143,17 +151,9 @@ func (r *runner) measure(ctx context.Context, w workload, s side, do func(contex
 	if err := s.prepare(ctx, w.Op); err != nil {
 		return sample{}, err
 	}
-	workers := make([]*worker, w.Clients)
-	for i := range workers {
-		doc, err := r.data.document(i)
-		if err != nil {
-			return sample{}, err
-		}
-		text, err := r.data.json(i)
-		if err != nil {
-			return sample{}, err
-		}
-		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), uint64(r.ids.Load()))), ids: &r.ids, doc: doc, json: text}
+	workers, err := r.workers(w.Clients, uint64(r.ids.Load()))
+	if err != nil {
+		return sample{}, err
 	}
 	if _, _, err := drive(ctx, workers, r.duration/warmShare, do); err != nil {
 		return sample{}, err
@@ -183,6 +183,23 @@ func (r *runner) measure(ctx context.Context, w workload, s side, do func(contex
 		settled: micros(cpuSettled-cpu) / units,
 		allocs:  float64(after.Mallocs-before.Mallocs) / float64(ops),
 	}, nil
+}
+
+// workers makes the clients of a measurement.
+func (r *runner) workers(n int, seed uint64) ([]*worker, error) {
+	workers := make([]*worker, n)
+	for i := range workers {
+		doc, err := r.data.document(i)
+		if err != nil {
+			return nil, err
+		}
+		text, err := r.data.json(i)
+		if err != nil {
+			return nil, err
+		}
+		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), seed)), ids: &r.ids, doc: doc, json: text}
+	}
+	return workers, nil
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
