@@ -1,0 +1,42 @@
+// Package lock gives one process at a time the right to do something: locks that are documents, with leases and fencing tokens.
+//
+// # The problem
+//
+// Several processes share data, and some work must not be done by two of them at once: a nightly job, the mending of a document,
+// a shop's emergency sale. A flag in a document is set by one conditional update; but a process that dies with the flag set would
+// keep it for ever, and one that was merely slow may go on after its flag was given to another.
+//
+// A lock here is held for a lease, which the holder prolongs while it works, and which ends by itself when it dies. Each holder has
+// a token that is greater than those of all holders before it. Who writes on behalf of the lock writes the token too and makes its
+// writes conditional on it (Guard): then a holder whose lease has ended without its knowledge cannot undo the work of the next one.
+//
+// When not to use it: to change one document, or a few. A conditional update, or a transaction, needs no lock.
+//
+// # The documents
+//
+//	locks: {_id: "nightly-report", owner: "8f14…", token: NumberLong(7), expires: ISODate("2026-05-01T12:00:30Z")}
+//
+// A document stays when its lock is released, so that tokens never repeat. There is no index but that of _id.
+//
+// # Operations
+//
+//	Acquire   1 findAndModify with upsert; a duplicate key says that someone else holds the lock
+//	Renew     1 findAndModify on {_id, owner}
+//	Release   1 update on {_id, owner}
+//
+// # Guarantees
+//
+//   - One holder at a time, as far as the clocks of the processes agree: the lease should be much longer than they differ.
+//   - Tokens grow. With Guard the guarantee does not depend on clocks: a write with an old token has no effect.
+//   - Each operation is one write to one document: it has happened or not. A process that dies before it hears of its Acquire holds the
+//     lock unknowingly until the lease ends; nothing is left that needs Repair.
+//
+// # Scaling
+//
+// Locks are independent documents: shard by {_id: "hashed"}. Read nothing of them from secondaries.
+//
+// # Source
+//
+// "50 Tips and Tricks for MongoDB Developers", tip 1 (one lock document that many others refer to) and tip 10; the source leaves open what
+// happens when a holder dies: the lease. Fencing tokens are described in Martin Kleppmann's "How to do distributed locking" (2016).
+package lock

@@ -1,0 +1,205 @@
+package lock
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Errors of locks.
+var (
+	// ErrHeld is returned by Acquire where another one holds the lock.
+	ErrHeld = errors.New("lock: it is held by another one")
+	// ErrLost is returned where a lease has ended, whether or not another one holds the lock by now.
+	ErrLost = errors.New("lock: the lease has ended")
+)
+
+const (
+	// DefaultCollection is where the locks are.
+	DefaultCollection = "locks"
+	// DefaultLease is how long a lock is held without being renewed.
+	DefaultLease = 30 * time.Second
+)
+
+// Config configures Locks. The zero value works.
+type Config struct {
+	patterns.Env
+	// Collection is DefaultCollection if empty.
+	Collection string
+	// Lease is DefaultLease if zero.
+	Lease time.Duration
+}
+
+// Locks are the locks of a collection. It is safe for concurrent use.
+type Locks struct {
+	patterns.Env
+	coll  *mongo.Collection
+	lease time.Duration
+}
+
+// New returns the locks of a database.
+func New(db *mongo.Database, cfg Config) (*Locks, error) {
+	if cfg.Lease < 0 {
+		return nil, fmt.Errorf("lock: a lease of %v", cfg.Lease)
+	}
+	if cfg.Collection == "" {
+		cfg.Collection = DefaultCollection
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = DefaultLease
+	}
+	return &Locks{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), lease: cfg.Lease}, nil
+}
+
+// Lease is a lock that is held.
+type Lease struct {
+	locks *Locks
+	doc   document
+}
+
+// document is a lock as it is stored.
+type document struct {
+	Name    string    `bson:"_id"`
+	Owner   string    `bson:"owner"`
+	Token   int64     `bson:"token"`
+	Expires time.Time `bson:"expires"`
+}
+
+// Token is greater than that of every earlier holder of the lock.
+func (l *Lease) Token() int64 { return l.doc.Token }
+
+// Expires is when the lease ends if it is not renewed.
+func (l *Lease) Expires() time.Time { return l.doc.Expires }
+
+// Acquire takes a lock, or fails with ErrHeld.
+func (l *Locks) Acquire(ctx context.Context, name string) (*Lease, error) {
+	now := l.Now()
+	free := bson.D{{Key: "_id", Value: name}, {Key: "expires", Value: bson.D{{Key: "$lte", Value: now}}}}
+	take := bson.D{
+		{Key: "$set", Value: bson.D{{Key: "owner", Value: rand.Text()}, {Key: "expires", Value: now.Add(l.lease)}}},
+		{Key: "$inc", Value: bson.D{{Key: "token", Value: int64(1)}}},
+	}
+	lease := &Lease{locks: l}
+	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
+	err := l.coll.FindOneAndUpdate(ctx, free, take, opts).Decode(&lease.doc)
+	if mongo.IsDuplicateKeyError(err) {
+		return nil, ErrHeld
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock: acquire %s: %w", name, err)
+	}
+	l.Metrics.Add("lock.acquired", 1)
+	return lease, nil
+}
+
+// Wait is Acquire that tries again at the given pace as long as the lock is held, until ctx ends.
+func (l *Locks) Wait(ctx context.Context, name string, pace time.Duration) (*Lease, error) {
+	for {
+		lease, err := l.Acquire(ctx, name)
+		if !errors.Is(err, ErrHeld) {
+			return lease, err
+		}
+		if err := l.Clock.Sleep(ctx, pace); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Renew begins the lease anew. It fails with ErrLost where it has ended: the holder must stop its work.
+func (l *Lease) Renew(ctx context.Context) error {
+	now := l.locks.Now()
+	mine := append(l.mine(), bson.E{Key: "expires", Value: bson.D{{Key: "$gt", Value: now}}})
+	renew := bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: now.Add(l.locks.lease)}}}}
+	opts := options.FindOneAndUpdate().SetReturnDocument(options.After)
+	err := l.locks.coll.FindOneAndUpdate(ctx, mine, renew, opts).Decode(&l.doc)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return ErrLost
+	}
+	if err != nil {
+		return fmt.Errorf("lock: renew %s: %w", l.doc.Name, err)
+	}
+	return nil
+}
+
+// Release gives the lock back. A lease that has ended already is no error.
+func (l *Lease) Release(ctx context.Context) error {
+	end := bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: time.Unix(0, 0)}}}}
+	if _, err := l.locks.coll.UpdateOne(ctx, l.mine(), end); err != nil {
+		return fmt.Errorf("lock: release %s: %w", l.doc.Name, err)
+	}
+	return nil
+}
+
+func (l *Lease) mine() bson.D {
+	return bson.D{{Key: "_id", Value: l.doc.Name}, {Key: "owner", Value: l.doc.Owner}}
+}
+
+// Guard returns the condition by which a write on behalf of the lock has no effect once a later holder has written, and what the
+// write sets to make that so for its own time:
+//
+//	when, set := lease.Guard("fence")
+//	res, err := reports.UpdateOne(ctx, append(bson.D{{"_id", id}}, when...), bson.D{{"$set", append(set, bson.E{"total", total})}})
+func (l *Lease) Guard(field string) (when, set bson.D) {
+	// A document that was never written under the lock has no such field; $not also takes those.
+	when = bson.D{{Key: field, Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: l.doc.Token}}}}}}
+	return when, bson.D{{Key: field, Value: l.doc.Token}}
+}
+
+// Do runs fn while it holds a lock, which it renews three times a lease. The context of fn ends when the lease is lost.
+func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error) (err error) {
+	lease, err := l.Acquire(ctx, name)
+	if err != nil {
+		return err
+	}
+	work, cancel := context.WithCancelCause(ctx)
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		cancel(lease.keep(work))
+	}()
+	err = fn(work, &Lease{locks: l, doc: lease.doc}) // of its own: the other one is renewed meanwhile
+	if errors.Is(context.Cause(work), ErrLost) {
+		err = errors.Join(err, ErrLost)
+	}
+	cancel(nil)
+	<-renewed
+	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+}
+
+// keep renews the lease until ctx ends, and returns why it could not.
+func (l *Lease) keep(ctx context.Context) error {
+	for {
+		if err := l.locks.Clock.Sleep(ctx, l.locks.lease/3); err != nil {
+			return err
+		}
+		// One that fails for another reason is tried again: the lease tells when it is too late.
+		if err := l.Renew(ctx); errors.Is(err, ErrLost) || !l.locks.Now().Before(l.doc.Expires) {
+			l.locks.Logger.Warn("a lock was lost", "lock", l.doc.Name, "token", l.doc.Token)
+			return ErrLost
+		}
+	}
+}
+
+// Indexes returns none: locks are found by their _id.
+func (l *Locks) Indexes() []patterns.Index { return nil }
+
+// EnsureIndexes does nothing.
+func (l *Locks) EnsureIndexes(context.Context) error { return nil }
+
+// ShardKeys returns how locks are distributed over shards.
+func (l *Locks) ShardKeys() []patterns.ShardKey {
+	return []patterns.ShardKey{{Collection: l.coll.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}}}
+}
+
+// Shard distributes the locks over the shards of a cluster.
+func (l *Locks) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, l.coll.Database(), l.ShardKeys())
+}

@@ -1,0 +1,48 @@
+package patterns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// ErrNotSharded is returned by Shard where the server is no router of a sharded cluster.
+var ErrNotSharded = errors.New("patterns: the server is not a mongos: there is nothing to distribute over")
+
+// Shard distributes the collections of a pattern over the shards of the cluster that db is connected to. A collection that is sharded
+// by the same key already stays as it is.
+func Shard(ctx context.Context, db *mongo.Database, keys []ShardKey) error {
+	sharded, err := isRouter(ctx, db)
+	if err != nil {
+		return err
+	}
+	if !sharded {
+		return ErrNotSharded
+	}
+	admin := db.Client().Database("admin")
+	if err := admin.RunCommand(ctx, bson.D{{Key: "enableSharding", Value: db.Name()}}).Err(); err != nil {
+		return fmt.Errorf("enable sharding of %s: %w", db.Name(), err)
+	}
+	for _, k := range keys {
+		ns := db.Name() + "." + k.Collection
+		cmd := bson.D{{Key: "shardCollection", Value: ns}, {Key: "key", Value: k.Key}, {Key: "unique", Value: k.Unique}}
+		if err := admin.RunCommand(ctx, cmd).Err(); err != nil {
+			return fmt.Errorf("shard %s by %v: %w", ns, k.Key, err)
+		}
+	}
+	return nil
+}
+
+// isRouter asks the server what it is: a mongos says "isdbgrid".
+func isRouter(ctx context.Context, db *mongo.Database) (bool, error) {
+	var hello struct {
+		Msg string `bson:"msg"`
+	}
+	if err := db.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+		return false, fmt.Errorf("ask the server what it is: %w", err)
+	}
+	return hello.Msg == "isdbgrid", nil
+}
