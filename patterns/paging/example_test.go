@@ -1,0 +1,57 @@
+package paging_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/paging"
+)
+
+// Post is a reply in a thread.
+type Post struct {
+	ID     int    `bson:"_id"`
+	Thread int    `bson:"thread"`
+	Date   int    `bson:"date"`
+	Text   string `bson:"text"`
+}
+
+// The pages of a thread, oldest posts first; two posts have the same date.
+func Example() {
+	ctx := context.Background()
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	album := db.Client().Database("album")
+	posts := []Post{{1, 7, 1, "first"}, {2, 7, 2, "second"}, {3, 7, 2, "third"}, {4, 8, 2, "elsewhere"}}
+	if _, err := album.Collection("posts").InsertMany(ctx, posts); err != nil {
+		log.Fatal(err)
+	}
+	pages, err := paging.New[Post](album, paging.Config{
+		Collection: "posts", Equal: bson.D{{Key: "thread", Value: 7}}, Sort: bson.D{{Key: "date", Value: 1}}, Size: 2,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	page, err := pages.First(ctx)
+	for err == nil {
+		for _, post := range page.Items {
+			fmt.Println(post.Text)
+		}
+		if page.Next == nil {
+			break
+		}
+		fmt.Println("--")
+		page, err = pages.After(ctx, page.Next)
+	}
+	// Output:
+	// first
+	// second
+	// --
+	// third
+}

@@ -1,0 +1,265 @@
+package paging_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"pgregory.net/rapid"
+
+	"github.com/sheafdb/sheaf/patterns/paging"
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+)
+
+const collection = "posts"
+
+func insert(t testing.TB, db *mongo.Database, docs ...any) {
+	t.Helper()
+	if _, err := db.Collection(collection).InsertMany(context.Background(), docs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newPager(t testing.TB, db *mongo.Database, cfg paging.Config) *paging.Pager[bson.D] {
+	t.Helper()
+	cfg.Collection = collection
+	p, err := paging.New[bson.D](db, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.EnsureIndexes(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// ids returns the _ids of documents.
+func ids(docs []bson.D) (out []any) {
+	for _, doc := range docs {
+		for _, e := range doc {
+			if e.Key == "_id" {
+				out = append(out, e.Value)
+			}
+		}
+	}
+	return out
+}
+
+// values are of all types that may be sorted by, several of each.
+func values() []any {
+	oid := bson.ObjectID{1}
+	return []any{
+		bson.MinKey{},
+		nil, math.NaN(), math.Inf(-1), int32(-3), int64(5), 5.0, 7.5, math.Inf(1), "", "a", "b", bson.Symbol("a"),
+		bson.D{},
+		bson.D{{Key: "x", Value: 1}},
+		bson.Binary{Data: []byte{1}},
+		oid,
+		bson.ObjectID{2},
+		false, true,
+		bson.DateTime(-5), bson.DateTime(99),
+		bson.Timestamp{T: 1, I: 2},
+		bson.MaxKey{},
+	}
+}
+
+// TestWalk compares walks in both directions with one sorted find, over fields of all types and of the same value.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	server := patterntest.Start(t)
+	coll := server.Database().Collection(collection)
+	all := values()
+	rapid.Check(t, func(rt *rapid.T) {
+		if _, err := coll.DeleteMany(t.Context(), bson.D{}); err != nil {
+			rt.Fatal(err)
+		}
+		var docs []any
+		for i := range rapid.IntRange(0, 40).Draw(rt, "documents") {
+			doc := bson.D{{Key: "_id", Value: i}, {Key: "thread", Value: i % 2}}
+			for _, path := range []string{"a", "b"} {
+				if v := rapid.IntRange(0, len(all)).Draw(rt, path); v < len(all) {
+					doc = append(doc, bson.E{Key: path, Value: all[v]})
+				}
+			}
+			docs = append(docs, doc)
+		}
+		if len(docs) > 0 {
+			if _, err := coll.InsertMany(t.Context(), docs); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		direction := rapid.SampledFrom([]int{1, -1})
+		cfg := paging.Config{
+			Sort:  bson.D{{Key: "a", Value: direction.Draw(rt, "a's")}, {Key: "b", Value: direction.Draw(rt, "b's")}},
+			Equal: bson.D{{Key: "thread", Value: 1}},
+			Size:  rapid.IntRange(1, 7).Draw(rt, "size"),
+		}
+		p := newPager(t, server.Database(), cfg)
+		sort := append(cfg.Sort, bson.E{Key: "_id", Value: cfg.Sort[1].Value})
+		want := ids(find(t, coll, cfg.Equal, sort))
+		if got := forwards(t, p); !slices.Equal(got, want) {
+			rt.Fatalf("forwards %v\nwant %v", got, want)
+		}
+		if got := backwards(t, p); !slices.Equal(got, want) {
+			rt.Fatalf("backwards %v\nwant %v", got, want)
+		}
+	})
+}
+
+func find(t testing.TB, coll *mongo.Collection, filter, sort bson.D) (docs []bson.D) {
+	t.Helper()
+	cursor, err := coll.Find(context.Background(), filter, options.Find().SetSort(sort))
+	if err == nil {
+		err = cursor.All(context.Background(), &docs)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// forwards walks from the first page, by cursors that were text meanwhile.
+func forwards(t testing.TB, p *paging.Pager[bson.D]) (out []any) {
+	t.Helper()
+	page, err := p.First(context.Background())
+	for {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, ids(page.Items)...)
+		if page.Next == nil {
+			return out
+		}
+		next, perr := p.Parse(page.Next.String())
+		if perr != nil {
+			t.Fatal(perr)
+		}
+		page, err = p.After(context.Background(), next)
+	}
+}
+
+// backwards walks from the last page.
+func backwards(t testing.TB, p *paging.Pager[bson.D]) (out []any) {
+	t.Helper()
+	page, err := p.Last(context.Background())
+	for {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(ids(page.Items), out...)
+		if page.Prev == nil {
+			return out
+		}
+		page, err = p.Before(context.Background(), page.Prev)
+	}
+}
+
+// TestMoving has documents inserted and removed during a walk.
+func TestMoving(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	for i := range 10 {
+		insert(t, db, bson.D{{Key: "_id", Value: i}, {Key: "date", Value: i / 3}})
+	}
+	p := newPager(t, db, paging.Config{Sort: bson.D{{Key: "date", Value: 1}}, Size: 4})
+	first, err := p.First(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert(t, db, bson.D{{Key: "_id", Value: -1}, {Key: "date", Value: 0}}, bson.D{{Key: "_id", Value: 20}, {Key: "date", Value: 1}})
+	if _, err := db.Collection(collection).DeleteOne(t.Context(), bson.D{{Key: "_id", Value: 3}}); err != nil { // at the border
+		t.Fatal(err)
+	}
+	second, err := p.After(t.Context(), first.Next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(ids(second.Items)), "[4 5 20 6]"; got != want {
+		t.Errorf("the second page has %s, want %s", got, want)
+	}
+	back, err := p.Before(t.Context(), second.Prev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(ids(back.Items)), "[-1 0 1 2]"; got != want {
+		t.Errorf("the page before has %s, want %s", got, want)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	p := newPager(t, db, paging.Config{Sort: bson.D{{Key: "a", Value: -1}}, Size: 1})
+	other := newPager(t, db, paging.Config{Size: 1})
+	insert(t, db, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}, bson.D{{Key: "_id", Value: 3}})
+	for _, v := range []any{bson.A{1}, bson.Regex{Pattern: "x"}, bson.JavaScript("x")} {
+		if _, err := db.Collection(collection).UpdateByID(t.Context(), 3, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: v}}}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.First(t.Context()); !errors.Is(err, paging.ErrType) {
+			t.Errorf("%T: %v", v, err)
+		}
+	}
+	page, err := other.First(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", "x", "!", page.Next.String()} {
+		if _, err := p.Parse(text); !errors.Is(err, paging.ErrCursor) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := p.After(t.Context(), page.Next); !errors.Is(err, paging.ErrCursor) {
+		t.Errorf("the cursor of another pager: %v", err)
+	}
+	for _, cfg := range []paging.Config{{}, {Collection: "c", Size: -1}, {Collection: "c", Sort: bson.D{{Key: "a", Value: "up"}}}} {
+		if _, err := paging.New[bson.D](db, cfg); err == nil {
+			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
+
+func TestNoScans(t *testing.T) {
+	t.Parallel()
+	server := patterntest.Start(t)
+	for i := range 20 {
+		insert(t, server.Database(), bson.D{{Key: "_id", Value: i}, {Key: "thread", Value: i % 2}, {Key: "date", Value: time.UnixMilli(int64(i / 3))}})
+	}
+	cfg := paging.Config{Equal: bson.D{{Key: "thread", Value: 1}}, Sort: bson.D{{Key: "date", Value: 1}}, Size: 3}
+	newPager(t, server.Database(), cfg)
+	n := server.NoScans(t, func(_ context.Context, db *mongo.Database) {
+		p := newPager(t, db, cfg)
+		forwards(t, p)
+		backwards(t, p)
+	})
+	if n != 8 {
+		t.Errorf("%d commands were explained", n)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	db := patterntest.Open(f)
+	p := newPager(f, db, paging.Config{Sort: bson.D{{Key: "a", Value: 1}}, Size: 1})
+	insert(f, db, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}})
+	page, err := p.First(context.Background())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(page.Next.String())
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := p.Parse(text)
+		if err != nil {
+			return
+		}
+		if _, err := p.After(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
