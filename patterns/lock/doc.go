@@ -12,6 +12,9 @@
 //
 // When not to use it: to change one document, or a few. A conditional update, or a transaction, needs no lock.
 //
+// Most of the time no lock is needed. Tallies and Lines are the two ways to do without: an update that computes what follows from a
+// document's other fields, and a conditional update with a fallback. Both keep a sum right without anybody holding anything.
+//
 // # The documents
 //
 //	locks: {_id: "nightly-report", owner: "8f14…", token: NumberLong(7), expires: ISODate("2026-05-01T12:00:30Z")}
@@ -24,12 +27,17 @@
 //	Renew     1 findAndModify on {_id, owner}
 //	Release   1 update on {_id, owner}
 //
+//	Tallies.Add   1 findAndModify with a pipeline
+//	Lines.Add     1 update; 2 where the line is new
+//
 // # Guarantees
 //
 //   - One holder at a time, as far as the clocks of the processes agree: the lease should be much longer than they differ.
 //   - Tokens grow. With Guard the guarantee does not depend on clocks: a write with an old token has no effect.
 //   - Each operation is one write to one document: it has happened or not. A process that dies before it hears of its Acquire holds the
 //     lock unknowingly until the lease ends; nothing is left that needs Repair.
+//   - The sums of Tallies and Lines follow from the rest of their documents at every moment. The driver repeats an update whose answer
+//     was lost without its effect being doubled; a process that died does not know whether its last one was done.
 //
 // # Scaling
 //
@@ -37,6 +45,8 @@
 //
 // # Source
 //
-// "50 Tips and Tricks for MongoDB Developers", tip 1 (one lock document that many others refer to) and tip 10; the source leaves open what
-// happens when a holder dies: the lease. Fencing tokens are described in Martin Kleppmann's "How to do distributed locking" (2016).
+// "50 Tips and Tricks for MongoDB Developers", tip 1 (one lock document that many others refer to) and tip 10 (self-sufficient documents;
+// the book counts distinct kinds under a lock, or guesses and mends later, as there were no updates by pipelines). It leaves open what
+// happens when a holder dies: the lease. "MongoDB Applied Design Patterns", chapter 3 (conditional updates with a fallback). Fencing tokens
+// are described in Martin Kleppmann's "How to do distributed locking" (2016).
 package lock

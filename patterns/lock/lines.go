@@ -1,0 +1,131 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// LinesConfig configures Lines. The zero value works.
+type LinesConfig struct {
+	patterns.Env
+	// Collection is "lines" if empty.
+	Collection string
+	// Max is how many lines a document has at most, which bounds its size; 1,000 if zero.
+	Max int
+}
+
+// DefaultMaxLines is how many lines a document may have where nothing else is said.
+const DefaultMaxLines = 1000
+
+// ErrFull is returned where a document has as many lines as it may.
+var ErrFull = fmt.Errorf("lock: the document has as many lines as it may")
+
+// Lines are documents with an array of lines and the sum of their quantities:
+//
+//	lines: {_id: "order-7", items: [{sku: "pen", qty: NumberLong(3)}, {sku: "ink", qty: NumberLong(1)}], total: NumberLong(4)}
+//
+// They show the conditional update with a fallback: one update says in its condition what it takes for granted (the line exists), and
+// changes line and sum together; where it finds nothing, another update with the opposite condition adds the line. Each update is
+// atomic, so that the sum is always right, whoever else writes and wherever the process dies. It is safe for concurrent use.
+type Lines struct {
+	patterns.Env
+	coll *mongo.Collection
+	max  int
+}
+
+// NewLines returns the lines of a database.
+func NewLines(db *mongo.Database, cfg LinesConfig) (*Lines, error) {
+	if cfg.Collection == "" {
+		cfg.Collection = "lines"
+	}
+	if cfg.Max == 0 {
+		cfg.Max = DefaultMaxLines
+	}
+	return &Lines{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), max: cfg.Max}, nil
+}
+
+// Add increases the quantity of a line, which is made where it does not exist, as is the document. It takes one update for a line that
+// exists and two for a new one; more only where others make the same line at that moment. ErrFull says that there are too many lines.
+func (l *Lines) Add(ctx context.Context, id any, sku string, qty int64) error {
+	for {
+		if done, err := l.increase(ctx, id, sku, qty); done || err != nil {
+			return err
+		}
+		done, err := l.push(ctx, id, sku, qty)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// increase changes a line and the sum, if the line exists.
+func (l *Lines) increase(ctx context.Context, id any, sku string, qty int64) (bool, error) {
+	with := bson.D{{Key: "_id", Value: id}, {Key: "items.sku", Value: sku}}
+	res, err := l.coll.UpdateOne(ctx, with, bson.D{{Key: "$inc", Value: bson.D{{Key: "items.$.qty", Value: qty}, {Key: "total", Value: qty}}}})
+	if err != nil {
+		return false, fmt.Errorf("lock: increase line %s of %v: %w", sku, id, err)
+	}
+	return res.MatchedCount > 0, nil
+}
+
+// push adds a line, if it does not exist. done is false where somebody has added it meanwhile.
+func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done bool, err error) {
+	without := bson.D{
+		{Key: "_id", Value: id},
+		{Key: "items.sku", Value: bson.D{{Key: "$ne", Value: sku}}},
+		{Key: fmt.Sprintf("items.%d", l.max-1), Value: bson.D{{Key: "$exists", Value: false}}},
+	}
+	add := bson.D{
+		{Key: "$push", Value: bson.D{{Key: "items", Value: bson.D{{Key: "sku", Value: sku}, {Key: "qty", Value: qty}}}}},
+		{Key: "$inc", Value: bson.D{{Key: "total", Value: qty}}},
+	}
+	// A document that exists but does not match makes the upsert fail: the line is there by now, or the document is full.
+	_, err = l.coll.UpdateOne(ctx, without, add, options.UpdateOne().SetUpsert(true))
+	if !mongo.IsDuplicateKeyError(err) {
+		if err != nil {
+			return false, fmt.Errorf("lock: add line %s to %v: %w", sku, id, err)
+		}
+		return true, nil
+	}
+	n, err := l.coll.CountDocuments(ctx, bson.D{{Key: "_id", Value: id}, {Key: "items.sku", Value: sku}})
+	if err != nil {
+		return false, fmt.Errorf("lock: look for line %s of %v: %w", sku, id, err)
+	}
+	if n == 0 {
+		return false, ErrFull
+	}
+	return false, nil
+}
+
+// Check lists the documents whose sum is not that of their lines, or with two lines of one kind.
+func (l *Lines) Check(ctx context.Context) ([]patterns.Violation, error) {
+	skus := bson.D{{Key: "$ifNull", Value: bson.A{"$items.sku", bson.A{}}}}
+	wrong := bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "$ne", Value: bson.A{"$total", bson.D{{Key: "$sum", Value: "$items.qty"}}}}},
+		bson.D{{Key: "$ne", Value: bson.A{
+			bson.D{{Key: "$size", Value: skus}}, bson.D{{Key: "$size", Value: bson.D{{Key: "$setUnion", Value: bson.A{skus}}}}},
+		}}},
+	}}}}}
+	found, err := l.coll.Find(ctx, wrong)
+	if err != nil {
+		return nil, fmt.Errorf("lock: check the lines: %w", err)
+	}
+	var docs []bson.M
+	if err := found.All(ctx, &docs); err != nil {
+		return nil, fmt.Errorf("lock: check the lines: %w", err)
+	}
+	var out []patterns.Violation
+	for _, doc := range docs {
+		out = append(out, patterns.Violation{
+			Rule: "the sum is that of the lines, and each kind has one line", Collection: l.coll.Name(), ID: doc["_id"],
+			Detail: fmt.Sprintf("total %v, items %v", doc["total"], doc["items"]),
+		})
+	}
+	return out, nil
+}

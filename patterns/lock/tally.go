@@ -1,0 +1,139 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Errors of tallies.
+var (
+	// ErrNegative is returned where a count would become less than zero.
+	ErrNegative = errors.New("lock: a count would be negative")
+	// ErrKind is returned for a kind that is no name of a field: an empty one, or one with a dot, a leading $ or a zero byte.
+	ErrKind = errors.New("lock: the name of a kind may not be empty, contain a dot or a zero byte, or begin with $")
+)
+
+// TallyConfig configures Tallies. The zero value works.
+type TallyConfig struct {
+	patterns.Env
+	// Collection is "tallies" if empty.
+	Collection string
+}
+
+// Tallies are documents that count things by kind and know their sum and the number of kinds without anybody computing it:
+//
+//	tallies: {_id: "basket-7", counts: {apples: NumberLong(3), pears: NumberLong(2)}, total: NumberLong(5), kinds: 2}
+//
+// Each change is one update by a pipeline, which sees the document as it is: no lock is needed, nothing is guessed and mended later. A
+// kind whose count becomes zero is removed. It is safe for concurrent use.
+type Tallies struct {
+	patterns.Env
+	coll *mongo.Collection
+}
+
+// Tally is what a document counts.
+type Tally struct {
+	ID     any              `bson:"_id"`
+	Counts map[string]int64 `bson:"counts"`
+	Total  int64            `bson:"total"`
+	Kinds  int64            `bson:"kinds"`
+}
+
+// NewTallies returns the tallies of a database.
+func NewTallies(db *mongo.Database, cfg TallyConfig) (*Tallies, error) {
+	if cfg.Collection == "" {
+		cfg.Collection = "tallies"
+	}
+	return &Tallies{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection)}, nil
+}
+
+// Add changes the count of a kind by n, which may be negative, and returns the tally as it is then. A tally, or a kind in it, that does
+// not exist counts zero. It fails with ErrNegative, and changes nothing, where the count would be less than zero.
+func (t *Tallies) Add(ctx context.Context, id any, kind string, n int64) (*Tally, error) {
+	if kind == "" || strings.HasPrefix(kind, "$") || strings.ContainsAny(kind, ".\x00") {
+		return nil, ErrKind
+	}
+	path := "counts." + kind
+	// Without the kind there is nothing to take from.
+	filter := bson.D{{Key: "_id", Value: id}}
+	if n < 0 {
+		filter = append(filter, bson.E{Key: path, Value: bson.D{{Key: "$gte", Value: -n}}})
+	}
+	count := bson.D{{Key: "$add", Value: bson.A{bson.D{{Key: "$ifNull", Value: bson.A{"$" + path, int64(0)}}}, n}}}
+	gone := bson.D{{Key: "$eq", Value: bson.A{count, int64(0)}}}
+	change := mongo.Pipeline{
+		{{Key: "$set", Value: bson.D{{Key: path, Value: bson.D{{Key: "$cond", Value: bson.A{gone, "$$REMOVE", count}}}}}}},
+		sums(),
+	}
+	opts := options.FindOneAndUpdate().SetUpsert(n > 0).SetReturnDocument(options.After)
+	tally := &Tally{}
+	err := t.coll.FindOneAndUpdate(ctx, filter, change, opts).Decode(tally)
+	switch {
+	case err == nil:
+		return tally, nil
+	case errors.Is(err, mongo.ErrNoDocuments) && n < 0:
+		return nil, ErrNegative
+	case errors.Is(err, mongo.ErrNoDocuments): // nothing was added to nothing
+		return &Tally{ID: id}, nil
+	default:
+		return nil, fmt.Errorf("lock: count %s of %v: %w", kind, id, err)
+	}
+}
+
+// sums is the stage that computes what follows from the counts.
+func sums() bson.D {
+	values := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$counts", bson.D{}}}}}}
+	return bson.D{{Key: "$set", Value: bson.D{
+		{Key: "total", Value: bson.D{{Key: "$toLong", Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$map", Value: bson.D{
+			{Key: "input", Value: values}, {Key: "in", Value: "$$this.v"},
+		}}}}}}}},
+		{Key: "kinds", Value: bson.D{{Key: "$size", Value: values}}},
+	}}}
+}
+
+// wrong is the condition of tallies whose sums do not follow from their counts.
+func wrong() bson.D {
+	values := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$counts", bson.D{}}}}}}
+	amounts := bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: values}, {Key: "in", Value: "$$this.v"}}}}
+	return bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "$ne", Value: bson.A{"$total", bson.D{{Key: "$sum", Value: amounts}}}}},
+		bson.D{{Key: "$ne", Value: bson.A{"$kinds", bson.D{{Key: "$size", Value: values}}}}},
+	}}}}}
+}
+
+// Check lists the tallies whose sums do not follow from their counts: only something else than this package can make them so.
+func (t *Tallies) Check(ctx context.Context) ([]patterns.Violation, error) {
+	found, err := t.coll.Find(ctx, wrong())
+	if err != nil {
+		return nil, fmt.Errorf("lock: check the tallies: %w", err)
+	}
+	var tallies []Tally
+	if err := found.All(ctx, &tallies); err != nil {
+		return nil, fmt.Errorf("lock: check the tallies: %w", err)
+	}
+	var out []patterns.Violation
+	for _, tally := range tallies {
+		out = append(out, patterns.Violation{
+			Rule: "the sums follow from the counts", Collection: t.coll.Name(), ID: tally.ID,
+			Detail: fmt.Sprintf("total %d, kinds %d, counts %v", tally.Total, tally.Kinds, tally.Counts),
+		})
+	}
+	return out, nil
+}
+
+// Repair computes the sums of the tallies that Check lists, and returns how many those were.
+func (t *Tallies) Repair(ctx context.Context) (int64, error) {
+	res, err := t.coll.UpdateMany(ctx, wrong(), mongo.Pipeline{sums()})
+	if err != nil {
+		return 0, fmt.Errorf("lock: repair the tallies: %w", err)
+	}
+	return res.ModifiedCount, nil
+}
