@@ -1,0 +1,51 @@
+package i18n_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/i18n"
+)
+
+// A category gets a German name; the product that shows it has it too.
+func Example() {
+	ctx := context.Background()
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	shop := db.Client().Database("shop")
+	texts, err := i18n.New(shop, i18n.Config{Copies: []i18n.Copy{{Collection: "products", Array: "categories"}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	steps := []func() error{
+		func() error { return texts.EnsureIndexes(ctx) },
+		func() error { return texts.Set(ctx, "cars", "en-us", "car") },
+		func() error {
+			_, err := shop.Collection("products").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}, {Key: "cost", Value: 100}})
+			return err
+		},
+		func() error { return texts.Attach(ctx, 0, 7, "cars") },
+		func() error { return texts.Set(ctx, "cars", "de-de", "Auto") },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	var product struct {
+		Categories []i18n.Text `bson:"categories"`
+	}
+	if err := shop.Collection("products").FindOne(ctx, bson.D{{Key: "_id", Value: 7}}).Decode(&product); err != nil {
+		log.Fatal(err)
+	}
+	name, _ := product.Categories[0].Names.In("de-at", "de-de", "en-us")
+	fmt.Println(name)
+	// Output: Auto
+}
