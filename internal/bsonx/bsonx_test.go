@@ -107,7 +107,7 @@ func TestIterAndLookupAgree(t *testing.T) {
 		for it := d.Iter(); it.Next(); {
 			if name := string(it.Key()); !seen[name] {
 				seen[name] = true
-				if got := d.Lookup(name); got.Type != it.Value().Type || !bytes.Equal(got.Data, it.Value().Data) {
+				if got := d.Lookup(name); !got.Identical(it.Value()) {
 					t.Fatalf("%q: %s", name, bsonx.FormatShell(got))
 				}
 			}

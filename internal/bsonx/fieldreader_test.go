@@ -26,7 +26,7 @@ func TestFieldReader(t *testing.T) {
 			r.Read(doc)
 			for _, i := range rng.Perm(len(wanted)) {
 				got, want := r.Value(i), doc.Lookup(wanted[i])
-				if got.Type != want.Type || string(got.Data) != string(want.Data) {
+				if !got.Identical(want) {
 					t.Fatalf("field %q of %x: got %v, want %v", wanted[i], []byte(doc), got, want)
 				}
 			}

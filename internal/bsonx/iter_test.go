@@ -30,7 +30,7 @@ func TestIter(t *testing.T) {
 			if n != 3 || it.Next() || string(it.Key()) != name || it.Value().Type != last.Type {
 				t.Errorf("%q: %d fields, then %q", name, n, it.Key())
 			}
-			if v := doc.Lookup(name); v.Type != last.Type || string(v.Data) != string(last.Data) {
+			if v := doc.Lookup(name); !v.Identical(last) {
 				t.Errorf("%q: %v", name, v)
 			}
 			if !doc.Lookup(name + "x").IsMissing() {

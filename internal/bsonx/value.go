@@ -1,6 +1,7 @@
 package bsonx
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"time"
@@ -74,6 +75,11 @@ func (v Value) Decimal128() (hi, lo uint64) {
 func (v Value) CodeWithScope() (code string, scope Doc) {
 	n := int(binary.LittleEndian.Uint32(v.Data[4:]))
 	return string(v.Data[8 : 8+n-1]), Doc(v.Data[8+n:])
+}
+
+// Identical reports whether two values are the same to the last byte: of one type, and with the same payload.
+func (v Value) Identical(other Value) bool {
+	return v.Type == other.Type && bytes.Equal(v.Data, other.Data)
 }
 
 // Clone returns a value that owns its bytes.

@@ -26,7 +26,7 @@ func (e *engine) setNatives() error {
 			if err != nil {
 				panic(e.rt.NewGoError(err))
 			}
-			return e.rt.ToValue(a.Type == b.Type && string(a.Data) == string(b.Data))
+			return e.rt.ToValue(a.Identical(b))
 		},
 		"hex_md5": func(call goja.FunctionCall) goja.Value {
 			sum := md5.Sum([]byte(call.Argument(0).String()))

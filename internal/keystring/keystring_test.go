@@ -78,8 +78,6 @@ func TestOrderOfNeighbours(t *testing.T) {
 	})
 }
 
-func same(a, b bsonx.Value) bool { return a.Type == b.Type && bytes.Equal(a.Data, b.Data) }
-
 // TestRoundTrip encodes several values into one key and gets back their exact types and bytes.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -101,7 +99,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatalf("value %d, %s: %v", i, bsonx.FormatShell(want), err)
 			}
-			if !same(got, want) {
+			if !got.Identical(want) {
 				t.Fatalf("value %d: got %s %x, want %s %x", i, got.Type, got.Data, want.Type, want.Data)
 			}
 			if skipped, err := keystring.Skip(rest, desc[i]); err != nil || skipped != n {
@@ -144,7 +142,7 @@ func TestDefaultTypes(t *testing.T) {
 			t.Errorf("%s has type bits %x", bsonx.FormatShell(v), bits.Bytes())
 		}
 		got, _, _, err := keystring.Decode(nil, key, false, nil)
-		if err != nil || !same(got, v) {
+		if err != nil || !got.Identical(v) {
 			t.Errorf("%s decodes as %s, %v", bsonx.FormatShell(v), bsonx.FormatShell(got), err)
 		}
 	}
@@ -166,7 +164,7 @@ func TestTypeBitsGaps(t *testing.T) {
 		key := keystring.AppendTyped(nil, &bits, v, true)
 		r := keystring.NewTypeBitsReader(bits.Bytes())
 		got, _, _, err := keystring.Decode(nil, key, true, &r)
-		if err != nil || !same(got, v) {
+		if err != nil || !got.Identical(v) {
 			t.Errorf("gap %d: %v", gap, err)
 		}
 	}
@@ -248,7 +246,7 @@ func TestNestingIsBounded(t *testing.T) {
 		v = bsonx.NewArray(v)
 	}
 	got, _, _, err := keystring.Decode(nil, keystring.Append(nil, v, false), false, nil)
-	if err != nil || !same(got, v) {
+	if err != nil || !got.Identical(v) {
 		t.Errorf("the deepest valid value: %v", err)
 	}
 }

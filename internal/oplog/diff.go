@@ -52,8 +52,6 @@ func (d *Differ) level(n int) *level {
 	return l
 }
 
-func identical(a, b bsonx.Value) bool { return a.Type == b.Type && bytes.Equal(a.Data, b.Data) }
-
 // document adds the fields of a document's diff to b.
 func (d *Differ) document(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 	l := d.level(depth)
@@ -65,7 +63,7 @@ func (d *Differ) document(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 			moreBefore = before.Next()
 			continue
 		}
-		if !identical(before.Value(), after.Value()) {
+		if !before.Value().Identical(after.Value()) {
 			d.value(l, depth, after.Key(), before.Value(), after.Value())
 		}
 		moreBefore, moreAfter = before.Next(), after.Next()
@@ -173,7 +171,7 @@ func (d *Differ) array(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 			}
 			return
 		}
-		if !identical(before.Value(), v) {
+		if !before.Value().Identical(v) {
 			l.updates, l.subs, l.scratch = l.updates[:0], l.subs[:0], l.scratch[:0]
 			d.value(l, depth, after.Key(), before.Value(), v)
 			if len(l.subs) > 0 {

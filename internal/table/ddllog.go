@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -104,7 +103,7 @@ func (s *Store) logCollMod(ch *catalog.Change, c *catalog.Collection, old, optio
 	b.StartDoc()
 	b.String("collMod", c.Name)
 	for it := options.Iter(); it.Next(); {
-		if key := string(it.Key()); !same(old.Lookup(key), it.Value()) {
+		if key := string(it.Key()); !old.Lookup(key).Identical(it.Value()) {
 			b.Value(modifier(key), it.Value())
 		}
 	}
@@ -116,8 +115,6 @@ func (s *Store) logCollMod(ch *catalog.Change, c *catalog.Collection, old, optio
 	b.End()
 	return s.logCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), bsonx.NewDoc("collectionOptions_old", old))
 }
-
-func same(a, b bsonx.Value) bool { return a.Type == b.Type && bytes.Equal(a.Data, b.Data) }
 
 // modifier returns the field of collMod that sets an option.
 func modifier(option string) string {
@@ -153,7 +150,7 @@ func (s *Store) logIndexMod(ch *catalog.Change, c *catalog.Collection, name stri
 	before.StartDoc()
 	for it := spec.Iter(); it.Next(); {
 		key := string(it.Key())
-		if was := old.Lookup(key); !same(was, it.Value()) {
+		if was := old.Lookup(key); !was.Identical(it.Value()) {
 			index.Value(key, it.Value())
 			before.Value(key, was)
 		}

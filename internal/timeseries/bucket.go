@@ -37,7 +37,7 @@ func millis(v bsonx.Value) (int64, bool) {
 // Holds reports whether a bucket is one of a window and a meta value, which is normalized.
 func (o *Options) Holds(bucket bsonx.Doc, start int64, meta bsonx.Value) bool {
 	own := bucket.Lookup("meta")
-	if own.Type != meta.Type || string(own.Data) != string(meta.Data) {
+	if !own.Identical(meta) {
 		return false
 	}
 	last, ok := o.MaxTime(bucket)

@@ -104,7 +104,7 @@ func TestColumnRoundTrip(t *testing.T) {
 		}
 		for i, want := range values {
 			got := c.At(i)
-			if got.Type != want.Type || string(got.Data) != string(want.Data) {
+			if !got.Identical(want) {
 				t.Fatalf("seed %d, value %d: %s, want %s", seed, i, bsonx.FormatShell(got), bsonx.FormatShell(want))
 			}
 		}

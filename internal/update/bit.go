@@ -58,7 +58,7 @@ func (op *bitOp) existing(a *applier, v bsonx.Value) (change, error) {
 			idElem(a.doc), a.path[len(a.path)-1], v.Type)
 	}
 	out, err := op.compute(v)
-	if err != nil || identical(out, v) {
+	if err != nil || out.Identical(v) {
 		return change{}, err
 	}
 	return set(out), nil

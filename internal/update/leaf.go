@@ -52,9 +52,6 @@ func (ignoresMissing) missing(*applier) (bsonx.Value, bool, error) { return bson
 // set is the change to v.
 func set(v bsonx.Value) change { return change{kind: changeSet, value: v} }
 
-// identical reports whether two values are the same to the last byte.
-func identical(a, b bsonx.Value) bool { return a.Type == b.Type && string(a.Data) == string(b.Data) }
-
 // arrayOf encodes values as an array.
 func arrayOf(values []bsonx.Value) bsonx.Value {
 	size := 5

@@ -12,7 +12,7 @@ func parseSet(_ *parser, _ string, arg bsonx.Value) (operator, error) { return &
 
 // existing replaces the value; only the same type and bytes are no change, so that 1 becomes 1.0.
 func (op *setOp) existing(_ *applier, v bsonx.Value) (change, error) {
-	if identical(v, op.value) {
+	if v.Identical(op.value) {
 		return change{}, nil
 	}
 	return set(op.value), nil

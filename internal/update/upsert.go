@@ -106,7 +106,7 @@ func (e *equalities) branches(values []bsonx.Value, depth int) error {
 // oneBranch returns the branch of an $or that has one, or whose branches are all the same.
 func oneBranch(values []bsonx.Value) []bsonx.Value {
 	for _, v := range values {
-		if !identical(v, values[0]) {
+		if !v.Identical(values[0]) {
 			return nil
 		}
 	}

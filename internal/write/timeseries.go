@@ -33,7 +33,7 @@ func seriesOf(o *timeseries.Options, docs []bsonx.Doc) ([]*series, error) {
 		id := timeseries.ID(start, meta, 0)
 		var own *series
 		for _, s := range byID[id] {
-			if s.start == start && s.meta.Type == meta.Type && bytes.Equal(s.meta.Data, meta.Data) {
+			if s.start == start && s.meta.Identical(meta) {
 				own = s
 			}
 		}

@@ -30,7 +30,7 @@ func (r *Replica) command(db string, op, o bsonx.Doc) error {
 		ns = first.Value.Str()
 	}
 	c := r.collections[ns]
-	if c == nil || !same(c.uuid, op.Lookup("ui")) {
+	if c == nil || !c.uuid.Identical(op.Lookup("ui")) {
 		return fmt.Errorf("%s of %s, which does not exist", name, ns)
 	}
 	switch name {
@@ -73,7 +73,7 @@ func (r *Replica) create(ns string, uuid bsonx.Value, o bsonx.Doc) error {
 func (r *Replica) rename(from string, o bsonx.Doc) error {
 	to, target := o.Lookup("to").Str(), o.Lookup("dropTarget")
 	replaced := r.collections[to]
-	if (replaced != nil) != !target.IsMissing() || replaced != nil && !same(replaced.uuid, target) {
+	if (replaced != nil) != !target.IsMissing() || replaced != nil && !replaced.uuid.Identical(target) {
 		return fmt.Errorf("rename to %s, which exists: %t", to, replaced != nil)
 	}
 	r.collections[to] = r.collections[from]

@@ -92,7 +92,7 @@ func (r *Replica) alike(a, b bsonx.Doc) bool {
 
 func (r *Replica) compare(ctx context.Context, c *collection, with *mongo.Collection, uuid bsonx.Value) error {
 	name := with.Database().Name() + "." + with.Name()
-	if !same(c.uuid, uuid) {
+	if !c.uuid.Identical(uuid) {
 		return fmt.Errorf("%s has another UUID", name)
 	}
 	indexes, err := r.compareIndexes(ctx, c, with)

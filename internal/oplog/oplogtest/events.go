@@ -31,7 +31,7 @@ func (r *Replica) ApplyEvent(event bsonx.Doc) error {
 		return r.create(ns, uuid, description.Doc())
 	}
 	c := r.collections[ns]
-	if c == nil || !same(c.uuid, uuid) {
+	if c == nil || !c.uuid.Identical(uuid) {
 		return fmt.Errorf("%s of %s, which does not exist", name, ns)
 	}
 	switch name {

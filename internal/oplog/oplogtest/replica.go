@@ -77,13 +77,11 @@ func (r *Replica) operation(op bsonx.Doc) error {
 	if c == nil {
 		return fmt.Errorf("%s of a document of %s, which does not exist", kind, ns)
 	}
-	if ui := op.Lookup("ui"); !same(ui, c.uuid) {
+	if ui := op.Lookup("ui"); !ui.Identical(c.uuid) {
 		return fmt.Errorf("%s has the UUID %v, not %v", ns, bsonx.FormatShell(c.uuid), bsonx.FormatShell(ui))
 	}
 	return c.change(kind, o, op)
 }
-
-func same(a, b bsonx.Value) bool { return a.Type == b.Type && string(a.Data) == string(b.Data) }
 
 // keyOf returns what is the same for equal _ids, also for numbers of different types: an update may replace one by the other.
 func keyOf(doc bsonx.Doc) string { return string(keystring.Append(nil, doc.Lookup("_id"), false)) }
