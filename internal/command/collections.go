@@ -165,7 +165,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 		return rest, env, q, nil
 	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
-	q.Scores = q.Filter != nil && q.Filter.HasText() && namesScore(stages)
+	q.Scores = q.Filter.HasText() && namesScore(stages)
 	return rest, env, q, nil
 }
 

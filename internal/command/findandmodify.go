@@ -113,13 +113,6 @@ func (m *modification) take(doc bsonx.Doc) error {
 	return nil
 }
 
-// search notes the $text of the query.
-func (m *modification) search(f *filter.Filter) {
-	if f != nil && f.HasText() {
-		m.text = filter.TextOf(f.Root)
-	}
-}
-
 // score notes the score of the document that the query found, if the projection may ask for it.
 func (m *modification) score(doc bsonx.Doc) {
 	if m.text == nil || m.proj == nil || doc == nil {
@@ -157,7 +150,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 		return err
 	}
 	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), One: true}
-	m.search(f)
+	m.text = f.Text()
 	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
 		m.score(doc)
 		return m.take(doc)
@@ -196,7 +189,7 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {
 		return invalidSeries("Cannot perform a findAndModify with an update on a time-series collection")
 	}
-	m.search(st.Filter)
+	m.text = st.Filter.Text()
 	returnNew := m.req.Bool("new")
 	st.Updated = func(old, doc bsonx.Doc) error {
 		m.found, m.value = false, nil // a retry after a conflict starts anew

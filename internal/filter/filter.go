@@ -188,8 +188,16 @@ func mayFail(n Node) bool {
 	return fails
 }
 
-// HasText reports whether there is a $text in the filter.
-func (f *Filter) HasText() bool { return f.text }
+// HasText reports whether there is a $text in the filter, which may be nil.
+func (f *Filter) HasText() bool { return f != nil && f.text }
+
+// Text returns the $text of the filter, which may be nil, or nil.
+func (f *Filter) Text() *Text {
+	if !f.HasText() {
+		return nil
+	}
+	return TextOf(f.Root)
+}
 
 // Spec returns the filter document that was parsed; it must not be changed.
 func (f *Filter) Spec() bsonx.Doc { return f.spec }

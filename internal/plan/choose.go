@@ -37,7 +37,7 @@ func (c *choice) closeLosers() {
 // open plans a query and returns its execution.
 func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*Execution, error) {
 	if q.Coll == nil {
-		if pu == purposeFind && q.text() != nil {
+		if pu == purposeFind && q.Filter.Text() != nil {
 			return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", q.Namespace())
 		}
 		return p.single(&canonical{q: q, purpose: pu}, newSolution(&eof{eofNoNamespace}), r, nil), nil

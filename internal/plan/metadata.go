@@ -13,13 +13,13 @@ import (
 // CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or a sort by them where there is no text
 // search.
 func (q *Query) CheckMeta() error {
-	if hasScore(q.Sort) && q.text() == nil {
+	if hasScore(q.Sort) && q.Filter.Text() == nil {
 		return errNoScore
 	}
 	if q.Projection == nil || len(q.Projection.MetaKinds()) == 0 {
 		return nil
 	}
-	if slices.Contains(q.Projection.MetaKinds(), metaTextScore) && q.text() == nil {
+	if slices.Contains(q.Projection.MetaKinds(), metaTextScore) && q.Filter.Text() == nil {
 		return errNoScore
 	}
 	if !q.Sort.IsEmpty() || !slices.Contains(q.Projection.MetaKinds(), "sortKey") {
@@ -53,7 +53,7 @@ func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 }
 
 func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
-	meta.Searched = r.query.Filter != nil && r.query.Filter.HasText()
+	meta.Searched = r.query.Filter.HasText()
 	for _, kind := range r.kinds {
 		switch {
 		case kind == "recordId":

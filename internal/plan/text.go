@@ -49,7 +49,7 @@ type textSearch struct {
 
 // readText finds the $text of a query, and binds it to the collection's text index.
 func (cq *canonical) readText() error {
-	n := cq.q.text()
+	n := cq.q.Filter.Text()
 	if n == nil {
 		if slices.ContainsFunc(cq.sort, func(s sortField) bool { return s.path == index.ScorePath }) {
 			return errNoScore
@@ -81,14 +81,6 @@ func (cq *canonical) readText() error {
 }
 
 var errNoTextIndex = mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
-
-// text returns the query's $text, or nil.
-func (q *Query) text() *filter.Text {
-	if q.Filter == nil || !q.Filter.HasText() {
-		return nil
-	}
-	return filter.TextOf(q.Filter.Root)
-}
 
 func textIndex(c *table.Collection) *table.Index {
 	for _, ix := range c.Indexes {

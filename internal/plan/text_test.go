@@ -226,7 +226,7 @@ func (f *fixture) textScan(t *rapid.T, q *plan.Query, docs []bsonx.Doc) []scored
 		scored
 		doc bsonx.Doc
 	}
-	search := filter.TextOf(q.Filter.Root)
+	search := q.Filter.Text()
 	var rows []row
 	for _, d := range docs {
 		ok, err := q.Filter.Match(d)
