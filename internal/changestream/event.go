@@ -3,6 +3,7 @@ package changestream
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -16,7 +17,7 @@ type operation struct {
 	db, coll    string // coll is "$cmd" for commands
 	uuid        bsonx.Value
 	o, o2       bsonx.Doc
-	pre         bsonx.Doc // nil where it was not kept
+	pre         bsonx.Doc // nil where it was not kept, or for too long
 	stamp       storage.Stamp
 	wall        bsonx.Value
 	index       int32 // in the transaction
@@ -25,13 +26,16 @@ type operation struct {
 	transaction bool
 }
 
-func operationOf(doc bsonx.Doc) operation {
-	op := operation{kind: oplog.Kind(doc.Lookup("op").Str()), uuid: doc.Lookup("ui"), o: doc.Lookup("o").Doc()}
+// operation reads an operation of an entry with that stamp and time.
+func (s *Stream) operation(doc bsonx.Doc, stamp storage.Stamp, wall bsonx.Value) operation {
+	op := operation{
+		kind: oplog.Kind(doc.Lookup("op").Str()), uuid: doc.Lookup("ui"), o: doc.Lookup("o").Doc(), stamp: stamp, wall: wall,
+	}
 	op.db, op.coll, _ = strings.Cut(doc.Lookup("ns").Str(), ".")
 	if v := doc.Lookup("o2"); v.Type == bsonx.TypeDocument {
 		op.o2 = v.Doc()
 	}
-	if v := doc.Lookup("preImage"); v.Type == bsonx.TypeDocument {
+	if v := doc.Lookup("preImage"); v.Type == bsonx.TypeDocument && !s.source.ImageExpired(time.UnixMilli(wall.Int64())) {
 		op.pre = v.Doc()
 	}
 	return op

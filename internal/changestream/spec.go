@@ -83,11 +83,7 @@ func (s *Spec) startAt(v bsonx.Value) error {
 	if v.Type != bsonx.TypeTimestamp {
 		return wrongType("startAtOperationTime", v, "timestamp")
 	}
-	seconds, number := v.Timestamp()
-	s.Start = storage.NewStamp(seconds, number)
-	if s.Start == 0 {
-		s.Start = 1
-	}
+	s.Start = max(storage.NewStamp(v.Timestamp()), 1)
 	return nil
 }
 

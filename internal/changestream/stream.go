@@ -176,12 +176,7 @@ func (s *Stream) open(safe storage.Stamp) error {
 
 // look turns an entry into events.
 func (s *Stream) look(ctx context.Context, entry bsonx.Doc) error {
-	op := operationOf(entry)
-	seconds, number := entry.Lookup("ts").Timestamp()
-	op.stamp, op.wall = storage.NewStamp(seconds, number), entry.Lookup("wall")
-	if s.source.ImageExpired(time.UnixMilli(op.wall.Int64())) {
-		op.pre = nil
-	}
+	op := s.operation(entry, storage.NewStamp(entry.Lookup("ts").Timestamp()), entry.Lookup("wall"))
 	var err error
 	if op.stamp > s.opened {
 		err = s.events(ctx, &op, entry)
@@ -218,13 +213,9 @@ func (s *Stream) transaction(ctx context.Context, outer *operation, entry, ops b
 	if v, ok := entry.Lookup("firstIndex").AsExactInt64(); ok {
 		index = int32(v)
 	}
-	expired := s.source.ImageExpired(time.UnixMilli(outer.wall.Int64()))
 	for it := ops.Iter(); it.Next(); index++ {
-		op := operationOf(it.Value().Doc())
-		op.stamp, op.wall, op.index = outer.stamp, outer.wall, index
-		if expired {
-			op.pre = nil
-		}
+		op := s.operation(it.Value().Doc(), outer.stamp, outer.wall)
+		op.index = index
 		if v := entry.Lookup("lsid"); !v.IsMissing() {
 			op.transaction, op.lsid, op.txnNumber = true, v, entry.Lookup("txnNumber")
 		}

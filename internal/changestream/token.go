@@ -86,8 +86,7 @@ func parseToken(doc bsonx.Doc) (Token, error) {
 	if values[0].Type != bsonx.TypeTimestamp || values[4].Type != bsonx.TypeBool || !kindOK || !indexOK || kind != highWater && kind != eventToken {
 		return t, badToken()
 	}
-	seconds, number := values[0].Timestamp()
-	t = Token{Stamp: storage.NewStamp(seconds, number), kind: int32(kind), Index: int32(index), FromInvalidate: values[4].Bool()}
+	t = Token{Stamp: storage.NewStamp(values[0].Timestamp()), kind: int32(kind), Index: int32(index), FromInvalidate: values[4].Bool()}
 	if len(values) > 6 {
 		n, ok := values[6].AsExactInt64()
 		if !ok || n < 1 || n > math.MaxInt32 {

@@ -19,10 +19,7 @@ const maxClockDrift = 365 * 24 * 3600
 
 func timestamp(s storage.Stamp) bsonx.Value { return bsonx.Timestamp(s.Seconds(), s.Number()) }
 
-func stampOf(v bsonx.Value) storage.Stamp {
-	seconds, number := v.Timestamp()
-	return storage.NewStamp(seconds, number)
-}
+func stampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
 
 // Where the two times stand in the fields of timesOfReply: from their beginning, and from their end.
 const (
