@@ -52,16 +52,7 @@ func (s *indexSpec) checkPlane() error {
 			fields, first = fields+1, i
 		}
 	}
-	bits, low, high := int64(26), -180.0, 180.0
-	if n, ok := s.raw.Lookup("bits").AsInt64(); ok {
-		bits = n
-	}
-	if f, ok := s.raw.Lookup("min").AsFloat64(); ok {
-		low = f
-	}
-	if f, ok := s.raw.Lookup("max").AsFloat64(); ok {
-		high = f
-	}
+	bits, low, high := index.GridOptions(s.raw)
 	switch {
 	case fields > 1:
 		return mongoerr.New(codeTwoPlanes, "can't have 2 geo fields")

@@ -39,7 +39,7 @@ func nearKey(c *table.Collection) (string, error) {
 	for _, kind := range []index.Kind{index.Plane, index.Sphere} {
 		var only *table.Index
 		for _, ix := range c.Indexes {
-			if !ix.Ready || ix.Hidden || index.KindOf(ix.Key) != kind {
+			if !ix.Ready || ix.Hidden || ix.Kind() != kind {
 				continue
 			}
 			if only != nil {

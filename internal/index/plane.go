@@ -25,18 +25,27 @@ type planeGen struct {
 	grid     geo.Grid
 }
 
-// GridOf returns the grid of a 2d index with that specification.
-func GridOf(options bsonx.Doc) geo.Grid {
-	g := geo.DefaultGrid
-	if n, ok := options.Lookup("bits").AsInt64(); ok && n >= 1 && n <= 32 {
-		g.Bits = int(n)
+// GridOptions returns what the specification of a 2d index says of its grid, with the defaults, be that valid or not.
+func GridOptions(options bsonx.Doc) (bits int64, low, high float64) {
+	bits, low, high = int64(geo.DefaultGrid.Bits), geo.DefaultGrid.Min, geo.DefaultGrid.Max
+	if n, ok := options.Lookup("bits").AsInt64(); ok {
+		bits = n
 	}
-	low, high := g.Min, g.Max
 	if f, ok := options.Lookup("min").AsFloat64(); ok {
 		low = f
 	}
 	if f, ok := options.Lookup("max").AsFloat64(); ok {
 		high = f
+	}
+	return bits, low, high
+}
+
+// GridOf returns the grid of a 2d index with that specification.
+func GridOf(options bsonx.Doc) geo.Grid {
+	g := geo.DefaultGrid
+	bits, low, high := GridOptions(options)
+	if bits >= 1 && bits <= 32 {
+		g.Bits = int(bits)
 	}
 	if low < high {
 		g.Min, g.Max = low, high

@@ -73,7 +73,7 @@ var (
 
 func infoOf(ix *table.Index) *indexInfo {
 	info := &indexInfo{
-		ix: ix, name: ix.Name, key: ix.Key, kind: index.KindOf(ix.Key), fields: ix.Pattern, multi: ix.Multikey(),
+		ix: ix, name: ix.Name, key: ix.Key, kind: ix.Kind(), fields: ix.Pattern, multi: ix.Multikey(),
 		unique: ix.Unique, sparse: ix.Sparse, isPartial: ix.PartialFilter != nil, collation: ix.Collation,
 	}
 	info.array = info.multi.IsMultikey()

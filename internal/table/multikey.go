@@ -91,7 +91,7 @@ func (s *Store) loadMultikey(ix *Index) error {
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
-	if index.KindOf(ix.Key) != index.Wildcard {
+	if ix.Kind() != index.Wildcard {
 		return nil
 	}
 	return s.loadArrayPaths(ix)
