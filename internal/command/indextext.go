@@ -1,6 +1,7 @@
 package command
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -163,17 +164,15 @@ func checkWeightPath(path string) error {
 }
 
 // key returns the key pattern as it is stored.
-func (t *textSpec) key() bsonx.Doc { return textKey(t.before, t.after) }
-
-func textKey(before, after []bsonx.Elem) bsonx.Doc {
+func (t *textSpec) key() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	for _, e := range before {
+	for _, e := range t.before {
 		b.ValueBytes(e.Key, e.Value)
 	}
 	b.String(index.TextField, "text")
 	b.Int32(index.ScoreField, 1)
-	for _, e := range after {
+	for _, e := range t.after {
 		b.ValueBytes(e.Key, e.Value)
 	}
 	b.End()
@@ -181,14 +180,9 @@ func textKey(before, after []bsonx.Elem) bsonx.Doc {
 }
 
 func (t *textSpec) sortedWeights() bsonx.Doc {
-	paths := make([]string, 0, len(t.weights))
-	for path := range t.weights {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(t.weights)) {
 		b.Int32(path, t.weights[path])
 	}
 	b.End()

@@ -42,7 +42,7 @@ func newTransactor(t *testing.T) *transactor {
 	x.t = t
 	x.serve(store, log)
 	t.Cleanup(func() {
-		x.stop()
+		x.svc.Close()
 		store.Close()
 		if err := engine.Close(); err != nil {
 			t.Error(err)
@@ -64,11 +64,6 @@ func (x *transactor) serve(store *table.Store, log *slog.Logger) {
 	x.harness = harness{x.t, svc, svc.NewConn(1, "127.0.0.1:5", "127.0.0.1:27017", true)}
 }
 
-func (x *transactor) stop() {
-	x.svc.Cursors.Close()
-	x.svc.Transactions.Close()
-}
-
 // line runs one line of a test:
 //
 //	a1 start {…}    the command begins the transaction 1 of session a
@@ -84,7 +79,7 @@ func (x *transactor) stop() {
 func (x *transactor) line(d *datadriven.TestData, line string) string {
 	who, rest, _ := strings.Cut(line, " ")
 	if who == "restart" {
-		x.stop()
+		x.svc.Close()
 		x.serve(x.svc.Store, x.svc.Logger)
 		return "restarted"
 	}
