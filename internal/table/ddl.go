@@ -245,31 +245,19 @@ func (s *Store) SetIndexSpec(c *Collection, name string, spec bsonx.Doc) error {
 }
 
 func (s *Store) replaceSpec(ch *catalog.Change, entry *catalog.Collection, name string, spec bsonx.Doc) error {
-	var old bsonx.Doc
-	err := replaceIndex(entry, name, func(ix *catalog.Index) *catalog.Index {
-		replaced := catalog.NewIndex(ix.ID, spec.Clone())
-		replaced.Ready, replaced.Enforced, replaced.Filled = ix.Ready, ix.Enforced, ix.Filled
-		old = ix.Spec
-		return replaced
-	})
-	if err != nil {
-		return err
-	}
-	return s.logIndexMod(ch, entry, name, old, spec)
-}
-
-// errNoIndex means that an index was dropped meanwhile.
-var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
-
-func replaceIndex(entry *catalog.Collection, name string, fn func(*catalog.Index) *catalog.Index) error {
 	i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.Name == name })
 	if i < 0 {
 		return errNoIndex
 	}
+	old, replaced := entry.Indexes[i], catalog.NewIndex(entry.Indexes[i].ID, spec.Clone())
+	replaced.Ready, replaced.Enforced, replaced.Filled = old.Ready, old.Enforced, old.Filled
 	entry.Indexes = slices.Clone(entry.Indexes)
-	entry.Indexes[i] = fn(entry.Indexes[i])
-	return nil
+	entry.Indexes[i] = replaced
+	return s.logIndexMod(ch, entry, name, old.Spec, spec)
 }
+
+// errNoIndex means that an index was dropped meanwhile.
+var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
 
 // modify changes a copy of a collection's entry and publishes it.
 func (s *Store) modify(c *Collection, fn func(ch *catalog.Change, entry *catalog.Collection) error) error {
@@ -332,12 +320,7 @@ func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.
 		return errLiveOplog("build an index of the")
 	}
 	var ids []uint32
-	err := s.change([]*Collection{c}, func(ch *catalog.Change) error {
-		newest := c.shared.current.Load()
-		if newest == nil {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace())
-		}
-		entry := *newest.Collection
+	err := s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
 		entry.Indexes = slices.Clone(entry.Indexes)
 		ids = ids[:0]
 		for _, spec := range specs {
@@ -348,7 +331,6 @@ func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.
 			entry.Indexes = append(entry.Indexes, ix)
 			ids = append(ids, ix.ID)
 		}
-		ch.Put(&entry)
 		return nil
 	})
 	if err != nil {

@@ -1,6 +1,6 @@
 package table
 
-// RecordPoint keeps a snapshot now, as the history does once a second.
+// RecordPoint keeps a snapshot now, as the history does in its time.
 func (s *Store) RecordPoint() error {
 	p, err := s.newPoint()
 	if err != nil {

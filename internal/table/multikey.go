@@ -101,24 +101,21 @@ func (s *Store) loadArrayPaths(ix *Index) error {
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
 	from := append(prefix(multikeySpace, ix.ID), arrayPath)
-	it, err := snap.NewIter(from, PrefixEnd(prefix(multikeySpace, ix.ID)))
-	if err != nil {
-		return err
-	}
-	defer it.Close()
 	var arrays []string
-	for ok := it.First(); ok; ok = it.Next() {
-		if it.Key()[prefixLen] == allPaths {
-			ix.multikey.arrays.Store(index.AllPaths())
-			return it.Err()
-		}
-		arrays = append(arrays, string(it.Key()[len(from):]))
-	}
-	if len(arrays) > 0 {
+	all := false
+	err := storage.Scan(snap, from, PrefixEnd(prefix(multikeySpace, ix.ID)), func(key, _ []byte) error {
+		all = key[prefixLen] == allPaths // the last key there can be
+		arrays = append(arrays, string(key[len(from):]))
+		return nil
+	})
+	switch {
+	case all:
+		ix.multikey.arrays.Store(index.AllPaths())
+	case len(arrays) > 0:
 		set, _ := (*index.PathSet)(nil).With(arrays)
 		ix.multikey.arrays.Store(set)
 	}
-	return it.Err()
+	return err
 }
 
 func (ix *Index) decodePaths(value []byte) error {

@@ -150,7 +150,7 @@ func (t *Txn) apply(ctx context.Context, entry bsonx.Doc) error {
 
 // repeat makes a change of a document once more.
 func (t *Txn) repeat(ctx context.Context, c *Collection, kind oplog.Kind, entry, o bsonx.Doc) error {
-	w := t.newWriter(c)
+	w := newWriter(t.store, c, t.txn, t)
 	w.log.on, w.replays = false, true
 	defer w.Close()
 	if kind == oplog.Insert {

@@ -188,16 +188,9 @@ func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
 	if !c.writesAs(c.shared.current.Load()) {
 		return nil, storage.ErrConflict
 	}
-	w := t.newWriter(c)
+	w := newWriter(t.store, c, t.txn, t)
 	w.beginLog()
 	return w, nil
-}
-
-func (t *Txn) newWriter(c *Collection) *Writer {
-	w := writers.Get().(*Writer)
-	w.store, w.coll, w.txn, w.delta, w.multi = t.store, c, t.txn, storage.Counter{}, t
-	w.arrived, w.evictFrom = false, 0
-	return w
 }
 
 // keep takes over what a writer has changed.

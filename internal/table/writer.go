@@ -65,11 +65,17 @@ func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 		c.shared.gate.RUnlock()
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "cannot write to '%s'", current.Namespace())
 	}
-	w := writers.Get().(*Writer)
-	w.store, w.coll, w.txn, w.delta = s, current, s.engine.Begin(), storage.Counter{}
-	w.arrived, w.evictFrom = false, 0
+	w := newWriter(s, current, s.engine.Begin(), nil)
 	w.beginLog()
 	return w, nil
+}
+
+// newWriter returns a writer that logs nothing yet; Close must follow. multi is nil where the storage transaction is its own.
+func newWriter(s *Store, c *Collection, txn storage.Txn, multi *Txn) *Writer {
+	w := writers.Get().(*Writer)
+	w.store, w.coll, w.txn, w.multi, w.delta = s, c, txn, multi, storage.Counter{}
+	w.arrived, w.evictFrom = false, 0
+	return w
 }
 
 // Collection returns the form of the collection that the writer maintains.
