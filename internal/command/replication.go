@@ -195,7 +195,7 @@ func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.
 	b.String("syncSourceHost", "")
 	b.Int32("syncSourceId", -1)
 	b.String("infoMessage", "")
-	b.Value("electionTime", bsonx.Timestamp(uint32(s.started.Unix()), 1))
+	b.Value("electionTime", timestamp(storage.StampAt(s.started)))
 	b.Date("electionDate", s.started.Unix()*1000)
 	b.Int32("configVersion", setVersion)
 	b.Int64("configTerm", setTerm)

@@ -98,7 +98,7 @@ func NewService(deps Deps) (*Service, error) {
 	s.writes.init()
 	s.snapshots.init()
 	if s.replicates() {
-		s.order.Advance(storage.NewStamp(uint32(s.started.Unix()), 1))
+		s.order.Advance(storage.StampAt(s.started))
 	}
 	if err := s.loadDefaults(); err != nil {
 		return nil, fmt.Errorf("read and write concern defaults: %w", err)
@@ -143,7 +143,7 @@ func (s *Service) setDefaults() {
 		s.order = new(storage.Order)
 	}
 	s.nextTime = func() (t, i uint32) {
-		stamp := s.order.Take(storage.NewStamp(uint32(s.Clock.Now().Unix()), 1))
+		stamp := s.order.Take(storage.StampAt(s.Clock.Now()))
 		return stamp.Seconds(), stamp.Number()
 	}
 	s.pid, s.hostname = processID(), hostName()

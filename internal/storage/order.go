@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Stamp is the place of a change in the order of all changes that have one: seconds since 1970 in the upper half, a
@@ -14,6 +15,9 @@ type Stamp uint64
 
 // NewStamp returns the stamp of a second and a number in it.
 func NewStamp(seconds, number uint32) Stamp { return Stamp(uint64(seconds)<<32 | uint64(number)) }
+
+// StampAt returns the first stamp of the second of a time.
+func StampAt(t time.Time) Stamp { return NewStamp(uint32(t.Unix()), 1) }
 
 // Seconds returns the seconds since 1970.
 func (s Stamp) Seconds() uint32 { return uint32(s >> 32) }

@@ -188,7 +188,7 @@ func (s *Store) Oplog() *Collection {
 }
 
 // now is the first stamp of the second that the clock shows.
-func (l *changeLog) now() storage.Stamp { return storage.NewStamp(uint32(l.clock.Now().Unix()), 1) }
+func (l *changeLog) now() storage.Stamp { return storage.StampAt(l.clock.Now()) }
 
 // wake lets the trimmer look.
 func (l *changeLog) wake() {
@@ -202,7 +202,7 @@ func (l *changeLog) wake() {
 func (l *changeLog) put(txn storage.Txn, buf []byte, op *oplog.Operation) (entry []byte, err error) {
 	now := l.clock.Now()
 	entry, at := oplog.AppendEntry(buf[:0], op, now.UnixMilli())
-	return entry, txn.PutStamped(l.prefix, entry, at, storage.NewStamp(uint32(now.Unix()), 1))
+	return entry, txn.PutStamped(l.prefix, entry, at, storage.StampAt(now))
 }
 
 // grown is called after a commit that added to the log.
