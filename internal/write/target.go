@@ -25,8 +25,7 @@ type target struct {
 // act changes a locked target through w. It returns false where it left the record as it was.
 type act func(ctx context.Context, w *table.Writer, t *target) (changed bool, err error)
 
-// change locks, checks and changes the targets of a query one by one, each in its own transaction, and returns how many
-// it acted on and how many it changed. It fails with table.ErrDropped where the collection was dropped or renamed before
+// change locks, checks and changes the targets of a query, and returns how many it acted on and how many it changed. It fails with table.ErrDropped where the collection was dropped or renamed before
 // it acted on any.
 func (e *Executor) change(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, err error) {
 	if id, ok := q.byID(); ok {
@@ -74,37 +73,34 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 	defer targets.Close()
 	t := getScratch()
 	defer putScratch(t)
-	for {
-		row, err := targets.Next(ctx)
-		if err != nil || row == nil {
-			return matched, changed, again, err
-		}
-		t.key = append(t.key[:0], row.RecordKey...)
-		var found, did bool
-		err = retry(ctx, opts, func() error {
-			var err error
-			found, did, err = e.changeOne(ctx, q, t, row.Doc, details, opts, fn)
-			return err
-		})
-		if err != nil {
-			return matched, changed, again, err
-		}
-		matched += count(found)
-		changed += count(did)
-		again = again || !found && opts.Txn == nil
-		if found && q.One {
-			return matched, changed, false, nil
-		}
+	c := changer{executor: e, query: q, details: details, opts: opts, fn: fn, scratch: t}
+	if !q.One && opts.Txn == nil && opts.Retry == nil {
+		err = c.changeBatches(ctx, targets)
+	} else {
+		err = c.changeEach(ctx, targets)
 	}
+	return c.matched, c.changed, c.lost && opts.Txn == nil && !(q.One && c.matched > 0), err
 }
 
-// changeOne locks the record of t and acts on it. seen is the version that the plan matched, or nil.
+// changeOne locks the record of t and acts on it, in a transaction of its own. seen is the version that the plan matched, or nil.
 func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options, fn act) (found, changed bool, err error) {
 	w, err := e.begin(q.Coll, opts)
 	if err != nil {
 		return false, false, err
 	}
 	defer w.Close()
+	found, changed, err = changeIn(ctx, w, q, t, seen, details, opts, fn)
+	if err != nil || !changed {
+		return found, false, err
+	}
+	if err := opts.Retry.changed(w, bsonx.Value{}); err != nil {
+		return false, false, err
+	}
+	return true, true, commit(ctx, w, opts)
+}
+
+// changeIn locks the record of t in w's transaction and acts on it.
+func changeIn(ctx context.Context, w *table.Writer, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options, fn act) (found, changed bool, err error) {
 	doc, err := w.Lock(ctx, t.key, t.doc)
 	if err != nil || doc == nil {
 		return false, false, err
@@ -120,16 +116,7 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 	opts.Retry.attribute(w, q.Position)
 	changed, err = fn(ctx, w, &t.target)
 	t.out = t.target.out
-	if err != nil {
-		return false, false, err
-	}
-	if !changed {
-		return true, false, nil
-	}
-	if err := opts.Retry.changed(w, bsonx.Value{}); err != nil {
-		return false, false, err
-	}
-	return true, true, commit(ctx, w, opts)
+	return err == nil, changed && err == nil, err
 }
 
 // commit ends a transaction and tells whoever asks which place in the log it has.
