@@ -95,9 +95,10 @@ const (
 )
 
 // combine evaluates runs of two and more constants among the operands of a call, as far as its operator is associative. It
-// changes the call. A run that fails is noted, and stays.
+// changes the call. A run that fails is noted, and stays. Where nothing is noted MongoDB does not optimise: no constant is moved, since the
+// first operand that is null or wrong decides.
 func (c *callN) combine(how association, failures *Failures) {
-	if how == assocNone || allConst(c.args) {
+	if how == assocNone || how == commutable && failures == nil || allConst(c.args) {
 		return
 	}
 	var out, run []Expr

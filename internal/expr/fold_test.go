@@ -72,3 +72,24 @@ func TestSimplified(t *testing.T) {
 		}
 	}
 }
+
+// TestNotOptimised pins that operands keep their order in a scope that notes no failures, such as that of an update: the first that is null
+// or wrong decides.
+func TestNotOptimised(t *testing.T) {
+	t.Parallel()
+	for text, code := range map[string]mongoerr.Code{
+		`{"$bitAnd": ["x", "$none"]}`:        mongoerr.TypeMismatch,
+		`{"$bitAnd": ["$none", "x"]}`:        0,
+		`{"$bitOr": ["$none", "x", 1]}`:      0,
+		`{"$setUnion": [1, "$none"]}`:        17043,
+		`{"$setIntersection": ["$none", 1]}`: 0,
+	} {
+		e, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Eval(&expr.Context{Root: bsonx.Document(bsonx.Empty)}); mongoerr.CodeOf(err) != code {
+			t.Errorf("%s: %v, want %d", text, err, code)
+		}
+	}
+}

@@ -25,6 +25,9 @@ type Leaf interface {
 	serializeOperator(b *bsonx.Builder)
 }
 
+// HoldsOfMissing reports whether a leaf holds where there is no value at its path.
+func HoldsOfMissing(leaf Leaf) bool { return leaf.matchElem(bsonx.Missing, nil) }
+
 // Kind is the type of a node.
 type Kind uint8
 

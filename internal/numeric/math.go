@@ -186,13 +186,14 @@ func isWhole(d *apd.Decimal) bool {
 	return rest.IsZero()
 }
 
+// isOdd reports whether a number is a whole one, and odd.
 func isOdd(d *apd.Decimal) bool {
 	if d.Form != apd.Finite || d.Exponent > 0 {
 		return false
 	}
-	var whole apd.Decimal
-	d.Modf(&whole, nil)
-	return whole.Exponent == 0 && whole.Coeff.Bit(0) == 1
+	var whole, rest apd.Decimal
+	d.Modf(&whole, &rest)
+	return rest.IsZero() && whole.Coeff.Bit(0) == 1
 }
 
 // powInt64 computes a power by squaring and reports whether it is an integer that fits.

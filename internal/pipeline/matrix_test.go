@@ -237,7 +237,7 @@ func (g generator) stages() []string {
 	on := func(paths ...string) string {
 		return fmt.Sprintf(`{"$match": {%q: %s}}`, g.pick(paths...), g.pick(g.value(), `{"$exists": false}`, `{"$type": "null"}`, `{"$ne": 1}`, `{"$gte": 1}`, `{"$in": [1, null]}`, `{"$size": 2}`))
 	}
-	switch g.IntN(12) {
+	switch g.IntN(13) {
 	case 0:
 		return []string{g.group(), on("_id", "_id.a", "_id.b", "a")}
 	case 1:
@@ -248,6 +248,9 @@ func (g generator) stages() []string {
 		return []string{fmt.Sprintf(`{"$unwind": {"path": "$%s", "includeArrayIndex": %q}}`, g.pick("l", "a", "o.p"), g.pick("n", "o.n", "b")), on("l", "n", "o.n", "b", "c", "a.p")}
 	case 4:
 		return []string{fmt.Sprintf(`{"$sort": {%q: 1}}`, g.path()), fmt.Sprintf(`{"$skip": %d}`, g.IntN(3)), fmt.Sprintf(`{"$limit": %d}`, 1+g.IntN(5))}
+	case 5: // below a field that is a document, an array or a scalar
+		return []string{g.pick(`{"$addFields": {"o.q": "$b", "l.q": 1}}`, `{"$addFields": {"o": {"q": "$n"}}}`, `{"$unset": ["o.q", "l.q"]}`,
+			`{"$project": {"o.p": 1, "l": {"p": 1, "q": "$a"}}}`), on("o.p", "o.q", "o", "o.0", "o.p.0", "l.p", "l.p.q", "l.0")}
 	default:
 		return []string{g.stage()}
 	}

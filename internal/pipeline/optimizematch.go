@@ -19,6 +19,8 @@ type predicate struct {
 	// compares says that it only compares with scalars other than null: it holds for all of several values that are equal
 	// as $group sees them, or for none, and does not tell null from a missing field.
 	compares bool
+	// misses says that a part of it, apart from its negations, holds of a missing field.
+	misses bool
 }
 
 // moveMatches is RuleMoveMatch.
@@ -126,6 +128,9 @@ func (m *match) predicate(spec bsonx.Doc) predicate {
 // read notes what a predicate reads.
 func (p *predicate) read(root filter.Node) {
 	filter.WalkNodes(root, func(n filter.Node) bool {
+		if leaf, ok := n.(filter.Leaf); ok {
+			p.misses = p.misses || filter.HoldsOfMissing(leaf)
+		}
 		switch n := n.(type) {
 		case *filter.And, *filter.Or, *filter.Nor, *filter.Not:
 			return true

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -70,45 +71,30 @@ func whereTotal(pass passFunc) passFunc {
 	}
 }
 
-// shape is what $project, $addFields and $unset do to top-level fields. What they do below one counts as a change of it:
-// a path through arrays is not the same there.
+// shape is what $project, $addFields and $unset do to fields.
 type shape struct {
 	inclusion bool              // fields that are not named are dropped
-	kept      map[string]bool   // of an inclusion
-	changed   map[string]bool   // of the others
-	copies    map[string]string // fields that are made of another field as it is
+	kept      []string          // of an inclusion
+	changed   []string          // of the others
+	copies    map[string]string // top-level fields that are made of another field as it is
 }
 
 func shapeOf(s step, p *project) shape {
-	sh := shape{inclusion: p.projection.IsInclusion(), kept: map[string]bool{"_id": true}, changed: map[string]bool{}, copies: map[string]string{}}
+	sh := shape{inclusion: p.projection.IsInclusion(), copies: map[string]string{}}
+	if sh.inclusion {
+		sh.kept = p.projection.Kept()
+	} else {
+		sh.changed = p.projection.Changed()
+	}
 	if s.name == "$unset" {
-		sh.unset(s.spec)
 		return sh
 	}
 	for it := s.spec.Doc().Iter(); it.Next(); {
-		path, v := string(it.Key()), it.Value()
-		name := top(path)
-		sh.changed[name] = true
-		if name != path {
-			delete(sh.kept, name)
-			continue
-		}
-		sh.kept[name] = sh.inclusion && (v.Type.IsNumber() || v.Type == bsonx.TypeBool) && v.Truthy()
-		if from, ok := copiedField(v); ok {
-			sh.copies[name] = from
+		if from, ok := copiedField(it.Value()); ok {
+			sh.copies[string(it.Key())] = from
 		}
 	}
 	return sh
-}
-
-func (s *shape) unset(spec bsonx.Value) {
-	if spec.Type == bsonx.TypeString {
-		s.changed[top(spec.Str())] = true
-		return
-	}
-	for _, v := range spec.Doc().Values() {
-		s.changed[top(v.Str())] = true
-	}
 }
 
 // copiedField returns the field that an expression "$name" copies. A path of several parts gives an array where a
@@ -122,16 +108,42 @@ func copiedField(v bsonx.Value) (string, bool) {
 }
 
 func passShape(s shape) passFunc {
-	return func(path string, _ *predicate) (string, bool) {
+	return func(path string, p *predicate) (string, bool) {
 		name := top(path)
 		if from, ok := s.copies[name]; ok {
 			return from + path[len(name):], true
 		}
 		if s.inclusion {
-			return path, path == "" || s.kept[name]
+			return path, path == "" || s.keeps(path, p)
 		}
-		return path, !s.changed[name]
+		return path, !s.changes(path, p)
 	}
+}
+
+func (s *shape) keeps(path string, p *predicate) bool {
+	return slices.ContainsFunc(s.kept, func(kept string) bool {
+		return isBelow(path, kept) && (kept == top(path) || p.looksBeside(path))
+	})
+}
+
+func (s *shape) changes(path string, p *predicate) bool {
+	return slices.ContainsFunc(s.changed, func(changed string) bool {
+		return isBelow(path, changed) || isBelow(changed, path) || top(changed) == top(path) && !p.looksBeside(path)
+	})
+}
+
+// looksBeside reports whether a predicate sees the same at a path when a stage changes or drops other fields of the documents that the
+// path leads through. Such a stage makes documents of scalars, or drops them: that shows by a position in an array, and by an element
+// that is a document without the field where it was none before.
+func (p *predicate) looksBeside(path string) bool {
+	isIndex := func(name string) bool { _, ok := bsonx.ArrayIndex(name); return ok }
+	return !p.misses && !slices.ContainsFunc(strings.Split(path, ".")[1:], isIndex)
+}
+
+// isBelow reports whether a path is another one, or leads below it.
+func isBelow(path, other string) bool {
+	rest, ok := strings.CutPrefix(path, other)
+	return ok && (rest == "" || rest[0] == '.')
 }
 
 // passGroup lets comparisons of the key, or of a field of it, pass: they hold for all documents of a group or for none.
@@ -145,8 +157,8 @@ func passGroup(s step) passFunc {
 			return "", false
 		}
 		for name, from := range names {
-			if rest, ok := strings.CutPrefix(path, name); ok && (rest == "" || rest[0] == '.') {
-				return from + rest, true
+			if isBelow(path, name) {
+				return from + path[len(name):], true
 			}
 		}
 		return "", false

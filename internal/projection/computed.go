@@ -3,6 +3,7 @@ package projection
 import (
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
@@ -26,6 +27,26 @@ func (n *node) computed(paths []string, prefix string) []string {
 	return paths
 }
 
+// Kept returns the paths that an inclusion keeps as they are.
+func (p *Projection) Kept() []string { return p.root.included(nil, "") }
+
+// Changed returns the paths that an exclusion or an addition takes away or computes.
+func (p *Projection) Changed() []string { return p.root.changed(nil, "") }
+
+func (n *node) changed(paths []string, prefix string) []string {
+	for i := range n.fields {
+		f := &n.fields[i]
+		switch f.action {
+		case compute, drop:
+			paths = append(paths, prefix+f.name)
+		case descend:
+			paths = f.branch.changed(paths, prefix+f.name+".")
+		default:
+		}
+	}
+	return paths
+}
+
 // MayFail returns the top-level fields in which something is computed that may raise an error.
 func (p *Projection) MayFail() []string {
 	var names []string
@@ -36,4 +57,46 @@ func (p *Projection) MayFail() []string {
 		}
 	}
 	return names
+}
+
+// firstError returns the error of the expression that comes first in the specification, of those that fail for a document; found is the one
+// that comes first in the document.
+func (n *node) firstError(doc bsonx.Doc, ctx *expr.Context, found error) error {
+	if err := n.failure(bsonx.Document(doc), ctx); err != nil {
+		return err
+	}
+	return found // of chance
+}
+
+// failure evaluates what is computed within a value, by the order of the specification.
+func (n *node) failure(v bsonx.Value, ctx *expr.Context) error {
+	if v.Type == bsonx.TypeArray {
+		for it := v.Doc().Iter(); it.Next(); {
+			if err := n.failure(it.Value(), ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range n.fields {
+		var err error
+		switch f := &n.fields[i]; {
+		case f.action == compute:
+			_, err = f.value.Eval(ctx)
+			ctx.Rewind()
+		case f.action == descend && f.branch.computes:
+			err = f.branch.failure(fieldOf(v, f.name), ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fieldOf(v bsonx.Value, name string) bsonx.Value {
+	if v.Type != bsonx.TypeDocument {
+		return bsonx.Missing
+	}
+	return v.Doc().Lookup(name)
 }

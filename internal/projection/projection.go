@@ -113,11 +113,15 @@ func (p *Projection) evaluate(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.C
 
 func (p *Projection) apply(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Context) ([]byte, error) {
 	if len(p.after) == 0 {
-		return p.root.document(dst, doc, p.kind, ctx)
+		out, err := p.root.document(dst, doc, p.kind, ctx)
+		if err != nil {
+			err = p.root.firstError(doc, ctx, err)
+		}
+		return out, err
 	}
 	out, err := p.root.document(nil, doc, p.kind, ctx)
 	if err != nil {
-		return dst, err
+		return dst, p.root.firstError(doc, ctx, err)
 	}
 	for i, rewrite := range p.after {
 		var to []byte
