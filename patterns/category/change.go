@@ -1,0 +1,264 @@
+package category
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// change is a change of the tree as it is written down before it begins. Whoever finds one that its author did not end carries it out:
+// every step may be done again.
+type change struct {
+	Op     string         `bson:"op"`
+	ID     bson.ObjectID  `bson:"id"`
+	Slug   string         `bson:"slug,omitempty"`
+	Name   string         `bson:"name,omitempty"`
+	Parent *bson.ObjectID `bson:"parent,omitempty"`
+}
+
+const (
+	opAdd    = "add"
+	opMove   = "move"
+	opRename = "rename"
+	opRemove = "remove"
+	opRepair = "repair"
+)
+
+// state is the document of what is being done to the tree. There is one.
+type state struct {
+	// Seq counts the changes.
+	Seq int64 `bson:"seq"`
+	// Change is the one that is being done, until Until by the one who began it.
+	Change *change   `bson:"change"`
+	Until  time.Time `bson:"until"`
+
+	mended int // documents that a repair has changed
+}
+
+const stateID = "tree"
+
+// pace is how often one who waits for another's change looks.
+const pace = 20 * time.Millisecond
+
+// do carries out a change, after those that were begun before it.
+func (t *Tree) do(ctx context.Context, c change) (*state, error) {
+	for {
+		s, err := t.begin(ctx, &c)
+		if err == nil {
+			return s, t.finish(ctx, s)
+		}
+		if !mongo.IsDuplicateKeyError(err) {
+			return nil, fmt.Errorf("category: begin to %s %s: %w", c.Op, c.ID.Hex(), err)
+		}
+		if helped, err := t.help(ctx); err != nil {
+			return nil, err
+		} else if helped {
+			continue
+		}
+		if err := t.Clock.Sleep(ctx, pace); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// begin writes a change down. It fails with a duplicate key while there is another one.
+func (t *Tree) begin(ctx context.Context, c *change) (*state, error) {
+	idle := bson.D{{Key: "_id", Value: stateID}, {Key: "change", Value: nil}}
+	return t.take(ctx, idle, bson.D{
+		{Key: "$set", Value: bson.D{{Key: "change", Value: c}, {Key: "until", Value: t.Now().Add(t.cfg.Lease)}}},
+		{Key: "$inc", Value: bson.D{{Key: "seq", Value: int64(1)}}},
+	}, true)
+}
+
+// help carries out a change whose author has not ended it in time. It reports whether there was one.
+func (t *Tree) help(ctx context.Context) (bool, error) {
+	now := t.Now()
+	dead := bson.D{
+		{Key: "_id", Value: stateID},
+		{Key: "change", Value: bson.D{{Key: "$ne", Value: nil}}},
+		{Key: "until", Value: bson.D{{Key: "$lte", Value: now}}},
+	}
+	s, err := t.take(ctx, dead, bson.D{{Key: "$set", Value: bson.D{{Key: "until", Value: now.Add(t.cfg.Lease)}}}}, false)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("category: take over a change: %w", err)
+	}
+	t.Logger.Warn("a change of the category tree is finished for another", "op", s.Change.Op, "category", s.Change.ID.Hex())
+	t.Metrics.Add("category.helped", 1)
+	if err := t.finish(ctx, s); err != nil && !refused(err) {
+		return false, err
+	}
+	return true, nil
+}
+
+func (t *Tree) take(ctx context.Context, when, then bson.D, upsert bool) (*state, error) {
+	var s state
+	opts := options.FindOneAndUpdate().SetUpsert(upsert).SetReturnDocument(options.After)
+	return &s, t.state.FindOneAndUpdate(ctx, when, then, opts).Decode(&s)
+}
+
+// refused reports whether an error is an answer: the change was looked at, and nothing was done.
+func refused(err error) bool {
+	for _, answer := range []error{ErrNotFound, ErrSlugTaken, ErrCycle, ErrHasChildren, ErrTooDeep} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish carries out the change of a state, and takes it out of the state if it was done or refused. What failed otherwise is left to
+// those who come later.
+func (t *Tree) finish(ctx context.Context, s *state) error {
+	ctx, cancel := t.withinLease(ctx, s)
+	defer cancel()
+	err := t.carryOut(ctx, s)
+	if err != nil && !refused(err) {
+		return fmt.Errorf("category: %s %s: %w", s.Change.Op, s.Change.ID.Hex(), err)
+	}
+	mine := bson.D{{Key: "_id", Value: stateID}, {Key: "seq", Value: s.Seq}}
+	if _, clear := t.state.UpdateOne(ctx, mine, bson.D{{Key: "$set", Value: bson.D{{Key: "change", Value: nil}}}}); clear != nil {
+		return errors.Join(err, fmt.Errorf("category: end change %d: %w", s.Seq, clear))
+	}
+	return err
+}
+
+// withinLease ends the work of one who would be taken for dead.
+func (t *Tree) withinLease(ctx context.Context, s *state) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.Until.Sub(t.Now()))
+}
+
+func (t *Tree) carryOut(ctx context.Context, s *state) error {
+	c := s.Change
+	switch c.Op {
+	case opRemove:
+		return t.carryOutRemove(ctx, c)
+	case opRepair:
+		return t.carryOutRepair(ctx, s)
+	}
+	n, parent, err := t.changed(ctx, s)
+	if err != nil {
+		return err
+	}
+	t.design.derive(n, parent)
+	if c.Op == opAdd {
+		return t.insert(ctx, n)
+	}
+	below, err := t.descendants(ctx, n)
+	if err != nil {
+		return err
+	}
+	if c.Op == opMove {
+		if err := t.checkMove(n, parent, below); err != nil {
+			return err
+		}
+	}
+	set := append(t.design.derived(n), bson.E{Key: "slug", Value: n.Slug}, bson.E{Key: "name", Value: n.Name},
+		bson.E{Key: "parent", Value: n.Parent}, bson.E{Key: "change", Value: s.Seq})
+	if _, err := t.categories.UpdateOne(ctx, notLater(n.ID, s.Seq), bson.D{{Key: "$set", Value: set}}); err != nil {
+		return slugError(err, n)
+	}
+	return t.rewrite(ctx, n, below, s.Seq)
+}
+
+// changed returns the node as it will be, and its parent.
+func (t *Tree) changed(ctx context.Context, s *state) (n, parent *node, err error) {
+	c := s.Change
+	if c.Op == opAdd {
+		n = &node{ID: c.ID, Slug: c.Slug, Name: c.Name, Parent: c.Parent, Change: s.Seq}
+	} else if n, err = t.node(ctx, c.ID); err != nil {
+		return nil, nil, err
+	}
+	switch c.Op {
+	case opMove:
+		n.Parent = c.Parent
+	case opRename:
+		n.Slug, n.Name = c.Slug, c.Name
+	}
+	if n.Parent == nil {
+		return n, nil, nil
+	}
+	if parent, err = t.node(ctx, *n.Parent); err != nil {
+		return nil, nil, err
+	}
+	if c.Op == opAdd && t.design.depth(parent) >= t.cfg.MaxDepth {
+		return nil, nil, ErrTooDeep
+	}
+	return n, parent, nil
+}
+
+// notLater selects a node unless a later change has written it: a process that sleeps in the middle of a change and goes on when others
+// have finished it changes nothing.
+func notLater(id bson.ObjectID, seq int64) bson.D {
+	return bson.D{{Key: "_id", Value: id}, {Key: "change", Value: bson.D{{Key: "$lte", Value: seq}}}}
+}
+
+// slugError names the error of a slug that another category has.
+func slugError(err error, n *node) error {
+	if mongo.IsDuplicateKeyError(err) {
+		return fmt.Errorf("%w: %q", ErrSlugTaken, n.Slug)
+	}
+	return err
+}
+
+// insert adds a node, unless the same change has done so before.
+func (t *Tree) insert(ctx context.Context, n *node) error {
+	_, err := t.categories.InsertOne(ctx, n.document(t.design))
+	if mongo.IsDuplicateKeyError(err) {
+		if _, found := t.node(ctx, n.ID); found == nil {
+			return nil
+		}
+	}
+	return slugError(err, n)
+}
+
+func (n *node) document(d design) bson.D {
+	return append(bson.D{
+		{Key: "_id", Value: n.ID},
+		{Key: "slug", Value: n.Slug},
+		{Key: "name", Value: n.Name},
+		{Key: "parent", Value: n.Parent},
+		{Key: "rank", Value: n.Rank},
+		{Key: "change", Value: n.Change},
+	}, d.derived(n)...)
+}
+
+func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
+	err := t.categories.FindOne(ctx, bson.D{{Key: "parent", Value: c.ID}}, options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})).Err()
+	if err == nil {
+		return ErrHasChildren
+	}
+	if !errors.Is(err, mongo.ErrNoDocuments) {
+		return err
+	}
+	// The products first: the category is what tells that there is something left to do.
+	if _, err := t.untag(ctx, c.ID); err != nil {
+		return err
+	}
+	res, err := t.categories.DeleteOne(ctx, bson.D{{Key: "_id", Value: c.ID}})
+	if err == nil && res.DeletedCount == 0 {
+		return ErrNotFound
+	}
+	return err
+}
+
+// untag takes a category out of all products, and returns of how many.
+func (t *Tree) untag(ctx context.Context, id bson.ObjectID) (int, error) {
+	var pulled any = id
+	if t.design.tagID() != "" {
+		pulled = bson.D{{Key: "_id", Value: id}}
+	}
+	res, err := t.products.UpdateMany(ctx, bson.D{{Key: t.cfg.Field + t.design.tagID(), Value: id}},
+		bson.D{{Key: "$pull", Value: bson.D{{Key: t.cfg.Field, Value: pulled}}}})
+	if err != nil {
+		return 0, err
+	}
+	return int(res.ModifiedCount), nil
+}

@@ -1,0 +1,68 @@
+package category_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/category"
+)
+
+// A branch of a shop's tree is moved, with its products.
+func Example() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("shop")
+	tree, err := category.New(db, category.Config{Design: category.Paths})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := tree.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	add := func(parent bson.ObjectID, slug, name string) bson.ObjectID {
+		c, err := tree.Add(ctx, parent, slug, name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return c.ID
+	}
+	electronics := add(category.Top, "electronics", "Electronics")
+	embedded := add(electronics, "embedded", "Embedded")
+	arduino := add(embedded, "arduino", "Arduino")
+	diy := add(category.Top, "diy", "Do it yourself")
+
+	if _, err := db.Collection("products").InsertOne(ctx, bson.D{{Key: "_id", Value: "uno"}}); err != nil {
+		log.Fatal(err)
+	}
+	if err := tree.Assign(ctx, "uno", arduino); err != nil {
+		log.Fatal(err)
+	}
+	if err := tree.Move(ctx, embedded, diy); err != nil {
+		log.Fatal(err)
+	}
+
+	found, crumbs, err := tree.Find(ctx, "arduino")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range crumbs {
+		fmt.Print(c.Name, " > ")
+	}
+	fmt.Println(found.Name)
+	n, err := tree.CountProducts(ctx, diy, category.AndBelow)
+	fmt.Println("products below Do it yourself:", n, err)
+	err = tree.Move(ctx, diy, arduino)
+	fmt.Println(err)
+	// Output:
+	// Do it yourself > Embedded > Arduino
+	// products below Do it yourself: 1 <nil>
+	// category: a category cannot be moved below itself
+}

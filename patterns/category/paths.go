@@ -1,0 +1,91 @@
+package category
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// paths keeps in each category the path of slugs that leads to it: "/electronics/embedded/". It ends with a slash, so that those below it
+// are exactly those whose paths begin with it. Products hold the _id and the path of their categories.
+type paths struct{ *Tree }
+
+func (paths) derive(n, parent *node) {
+	above := "/"
+	if parent != nil {
+		above = parent.Path
+	}
+	n.Path = above + n.Slug + "/"
+}
+
+func (paths) derived(n *node) bson.D { return bson.D{{Key: "path", Value: n.Path}} }
+
+func (paths) depth(n *node) int { return strings.Count(n.Path, "/") - 1 }
+
+// below is the condition on a path that it is the node's or begins with it. It is anchored and case-sensitive: a range of an index.
+func below(n *node) bson.Regex { return bson.Regex{Pattern: "^" + regexp.QuoteMeta(n.Path)} }
+
+func (paths) subtree(n *node) bson.D { return bson.D{{Key: "path", Value: below(n)}} }
+
+func (p paths) crumbs(ctx context.Context, n *node) ([]Crumb, error) {
+	var above []string
+	for i := 1; i < len(n.Path)-1; i++ {
+		if n.Path[i] == '/' {
+			above = append(above, n.Path[:i+1])
+		}
+	}
+	if len(above) == 0 {
+		return nil, nil
+	}
+	cur, err := p.categories.Find(ctx, bson.D{{Key: "path", Value: bson.D{{Key: "$in", Value: above}}}},
+		options.Find().SetSort(bson.D{{Key: "path", Value: 1}})) // a prefix sorts before what it begins
+	if err != nil {
+		return nil, err
+	}
+	var out []Crumb
+	return out, cur.All(ctx, &out)
+}
+
+// pathTag is what a product holds of a category.
+type pathTag struct {
+	ID   bson.ObjectID `bson:"_id"`
+	Path string        `bson:"path"`
+}
+
+func (paths) tag(n *node) any { return pathTag{n.ID, n.Path} }
+
+func (p paths) tagged(_ context.Context, n *node, all bool) (bson.D, error) {
+	if !all {
+		return bson.D{{Key: p.cfg.Field + "._id", Value: n.ID}}, nil
+	}
+	return bson.D{{Key: p.cfg.Field + ".path", Value: below(n)}}, nil
+}
+
+func (p paths) retag(n *node) []mongo.WriteModel {
+	stale := bson.D{{Key: p.cfg.Field, Value: bson.D{{Key: "$elemMatch", Value: bson.D{
+		{Key: "_id", Value: n.ID}, {Key: "path", Value: bson.D{{Key: "$ne", Value: n.Path}}},
+	}}}}}
+	return []mongo.WriteModel{mongo.NewUpdateManyModel().SetFilter(stale).
+		SetUpdate(bson.D{{Key: "$set", Value: bson.D{{Key: p.cfg.Field + ".$[c].path", Value: n.Path}}}}).
+		SetArrayFilters([]any{bson.D{{Key: "c._id", Value: n.ID}}})}
+}
+
+func (paths) tagID() string { return "._id" }
+
+func (p paths) indexes() []patterns.Index {
+	return []patterns.Index{
+		{Collection: p.categories.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "path", Value: 1}}}},
+		{Collection: p.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: p.cfg.Field + "._id", Value: 1}}}},
+		{Collection: p.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: p.cfg.Field + ".path", Value: 1}}}},
+	}
+}
+
+func unique(keys bson.D) mongo.IndexModel {
+	return mongo.IndexModel{Keys: keys, Options: options.Index().SetUnique(true)}
+}
