@@ -254,7 +254,7 @@ func (p *program) transact(ctx context.Context) error {
 	from, to, amount := p.rng.IntN(accounts), p.rng.IntN(accounts), 1+p.rng.Int64N(9)
 	id := bson.D{{Key: "c", Value: p.id}, {Key: "n", Value: n}}
 	calls := 0
-	err := p.inTransaction(ctx, func(ctx context.Context) error {
+	err := inTransaction(ctx, p.client, func(ctx context.Context) error {
 		calls++
 		db := p.client.Database(retryDB)
 		for _, add := range []struct {
@@ -283,8 +283,8 @@ func (p *program) transact(ctx context.Context) error {
 	return err
 }
 
-func (p *program) inTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
-	session, err := p.client.StartSession()
+func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx context.Context) error) error {
+	session, err := client.StartSession()
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (p *program) inTransaction(ctx context.Context, fn func(ctx context.Context
 // audit adds up the accounts in a transaction, by batches.
 func (p *program) audit(ctx context.Context) error {
 	sum := int64(0)
-	err := p.inTransaction(ctx, func(ctx context.Context) error {
+	err := inTransaction(ctx, p.client, func(ctx context.Context) error {
 		cursor, err := p.client.Database(retryDB).Collection("accounts").Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
 		if err != nil {
 			return err

@@ -207,15 +207,7 @@ func newFound(t *testing.T, db *mongo.Database) *foundState {
 		f.upserted[c][id] = d.Lookup("n").Int64()
 	}
 	for _, name := range []string{"a", "b"} {
-		of := map[int32][]int64{}
-		for _, d := range documents(t, db.Collection(name)) {
-			c := d.Lookup("_id", "c").Int32()
-			of[c] = append(of[c], d.Lookup("_id", "n").Int64())
-		}
-		for _, numbers := range of {
-			slices.Sort(numbers)
-		}
-		f.transactions[name] = of
+		f.transactions[name] = transactionsIn(t, db.Collection(name))
 	}
 	return f
 }

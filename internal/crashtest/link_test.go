@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"time"
 
@@ -61,6 +62,15 @@ func (l *link) ask(cmd bson.D) (bson.Raw, error) {
 	reply := make(bson.Raw, binary.LittleEndian.Uint32(head)-body)
 	_, err = io.ReadFull(l.conn, reply)
 	return reply, err
+}
+
+// newSession returns a session for commands that are sent by hand.
+func newSession(rng *rand.Rand) bson.D {
+	var id [16]byte
+	for at := range id {
+		id[at] = byte(rng.Uint32())
+	}
+	return bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}
 }
 
 func (l *link) close() { _ = l.conn.Close() }

@@ -115,12 +115,7 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 	m := boot(t, vfs.NewCrashableMem())
 	db := m.client.Database(lossDB)
 	for _, c := range clients {
-		c.ops, c.durable = nil, 0
-		var id [16]byte
-		for at := range id {
-			id[at] = byte(c.rng.Uint32())
-		}
-		c.lsid = bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}
+		c.ops, c.durable, c.lsid = nil, 0, newSession(c.rng)
 		if _, err := db.Collection("counters").InsertOne(t.Context(), bson.D{{Key: "_id", Value: c.id}, {Key: "n", Value: 0}, {Key: "k", Value: 0}}); err != nil {
 			t.Fatal(err)
 		}

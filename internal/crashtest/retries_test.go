@@ -64,13 +64,8 @@ func TestCutRetries(t *testing.T) {
 
 func newRetriers(s *site, server func() string) (out []knowing) {
 	for i := range retriers {
-		c := &retrier{t: s.t, rng: s.run.Rand(i + 1), server: server, expected: newExpected(i)}
-		var id [16]byte
-		for at := range id {
-			id[at] = byte(c.rng.Uint32())
-		}
-		c.lsid = bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}
-		out = append(out, c)
+		rng := s.run.Rand(i + 1)
+		out = append(out, &retrier{t: s.t, rng: rng, server: server, lsid: newSession(rng), expected: newExpected(i)})
 	}
 	return out
 }

@@ -27,7 +27,7 @@ type load interface {
 }
 
 // killRounds kills a server under load, again and again on one directory. It returns how often.
-func killRounds(t *testing.T, clients int, l load) int {
+func killRounds(t *testing.T, clients int, l load, follower *follower) int {
 	t.Helper()
 	run := torture.Begin(t)
 	rng := run.Rand(0)
@@ -35,8 +35,7 @@ func killRounds(t *testing.T, clients int, l load) int {
 	for i := range generators {
 		generators[i] = run.Rand(i + 1)
 	}
-	_, isSeries := l.(*series)
-	dir, follower := t.TempDir(), newFollower(isSeries)
+	dir := t.TempDir()
 	srv := start(t, dir)
 	l.prepare(t, srv)
 	for run.Next(shortRounds, patience) {

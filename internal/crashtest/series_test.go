@@ -19,7 +19,7 @@ type series struct{ writers [seriesWriters]numbers }
 // restart it has every acknowledged measurement, and none twice.
 func TestKillSeries(t *testing.T) {
 	f := &series{}
-	rounds := killRounds(t, seriesWriters, f)
+	rounds := killRounds(t, seriesWriters, f, newFollower(true))
 	t.Logf("%d rounds, %d acknowledged measurements", rounds, acknowledged(f.writers[:]))
 }
 

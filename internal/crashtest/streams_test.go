@@ -117,14 +117,13 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 			{Key: "pad", Value: pad(rng.IntN(2000))},
 		}
 	}
-	p := &program{client: client}
 	insert := func(ctx context.Context) error {
 		_, err := coll.InsertMany(ctx, docs)
 		return err
 	}
 	var err error
 	if rng.IntN(3) == 0 {
-		err = p.inTransaction(ctx, insert)
+		err = inTransaction(ctx, client, insert)
 	} else {
 		err = insert(ctx)
 	}

@@ -22,7 +22,7 @@ type topic struct{ publishers [topicPublishers]numbers }
 // ones, in the order of each publisher without a gap, among them every acknowledged one that is not older than the limit.
 func TestKillTopic(t *testing.T) {
 	f := &topic{}
-	rounds := killRounds(t, topicPublishers, f)
+	rounds := killRounds(t, topicPublishers, f, newFollower(false))
 	t.Logf("%d rounds, %d acknowledged messages", rounds, acknowledged(f.publishers[:]))
 }
 

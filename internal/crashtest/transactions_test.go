@@ -26,7 +26,7 @@ type transactions struct {
 // alike, and have every acknowledged transaction; of the others each is there whole or not at all.
 func TestKillTransactions(t *testing.T) {
 	f := &transactions{}
-	rounds, total := killRounds(t, transactors, f), 0
+	rounds, total := killRounds(t, transactors, f, newFollower(false)), 0
 	for _, acked := range f.acked {
 		total += len(acked)
 	}
@@ -81,12 +81,12 @@ func transact(ctx context.Context, c *mongo.Client, client int, n int64) error {
 func (f *transactions) verify(t *testing.T, srv *child) {
 	t.Helper()
 	db := srv.client.Database("d")
-	a, b := transactionsIn(t, db, "a"), transactionsIn(t, db, "b")
+	a, b := transactionsIn(t, db.Collection("a")), transactionsIn(t, db.Collection("b"))
 	names, err := db.ListCollectionNames(t.Context(), bson.D{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for client := range transactors {
+	for client := range int32(transactors) {
 		if !slices.Equal(a[client], b[client]) {
 			t.Errorf("client %d has %v in one collection and %v in the other", client, a[client], b[client])
 		}
@@ -107,27 +107,16 @@ func (f *transactions) verify(t *testing.T, srv *child) {
 	}
 }
 
-// transactionsIn returns the transactions of each client that a collection has.
-func transactionsIn(t *testing.T, db *mongo.Database, name string) (out [transactors][]int64) {
+// transactionsIn returns the transactions of each client that a collection has, in the order of their numbers.
+func transactionsIn(t *testing.T, coll *mongo.Collection) map[int32][]int64 {
 	t.Helper()
-	var docs []struct {
-		ID struct {
-			C int
-			N int64
-		} `bson:"_id"`
+	out := map[int32][]int64{}
+	for _, d := range documents(t, coll) {
+		c := d.Lookup("_id", "c").Int32()
+		out[c] = append(out[c], d.Lookup("_id", "n").Int64())
 	}
-	cursor, err := db.Collection(name).Find(t.Context(), bson.D{})
-	if err == nil {
-		err = cursor.All(t.Context(), &docs)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range docs {
-		out[d.ID.C] = append(out[d.ID.C], d.ID.N)
-	}
-	for client := range out {
-		slices.Sort(out[client])
+	for _, numbers := range out {
+		slices.Sort(numbers)
 	}
 	return out
 }
