@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -82,6 +83,30 @@ func must[T any](t *testing.T) func(T, error) T {
 		}
 		return v
 	}
+}
+
+// withImages makes the collection d.c, which keeps the versions of documents before changes.
+func withImages(t *testing.T, client *mongo.Client) *mongo.Collection {
+	t.Helper()
+	db := client.Database("d")
+	if err := db.CreateCollection(t.Context(), "c", options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{Key: "enabled", Value: true}})); err != nil {
+		t.Fatal(err)
+	}
+	return db.Collection("c")
+}
+
+// bothImages asks for the versions before and after a change.
+func bothImages(when options.FullDocument) *options.ChangeStreamOptionsBuilder {
+	return options.ChangeStream().SetFullDocument(when).SetFullDocumentBeforeChange(when)
+}
+
+func open(t *testing.T, dir string) *sheaf.DB {
+	t.Helper()
+	db, err := sheaf.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 // filler makes arrays worth a diff.
@@ -290,13 +315,10 @@ func TestFullDocuments(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
 	db := client.Database("d")
-	if err := db.CreateCollection(ctx, "c", options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{Key: "enabled", Value: true}})); err != nil {
-		t.Fatal(err)
-	}
-	c, plainly := db.Collection("c"), db.Collection("plain")
-	before := options.ChangeStream().SetFullDocument(options.Required).SetFullDocumentBeforeChange(options.Required)
+	c, plainly := withImages(t, client), db.Collection("plain")
+	before := bothImages(options.Required)
 	images, looked := watch(t, c, bson.A{}, before), watch(t, c, bson.A{}, options.ChangeStream().SetFullDocument(options.UpdateLookup))
-	without, demanding := watch(t, plainly, bson.A{}, options.ChangeStream().SetFullDocument(options.WhenAvailable).SetFullDocumentBeforeChange(options.WhenAvailable)), watch(t, plainly, bson.A{}, before)
+	without, demanding := watch(t, plainly, bson.A{}, bothImages(options.WhenAvailable)), watch(t, plainly, bson.A{}, before)
 	for _, c := range []*mongo.Collection{c, plainly} {
 		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
 		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}}))

@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -39,15 +38,7 @@ func expiry(t *testing.T, client *mongo.Client, name any) string {
 
 func TestChangeStreamOptions(t *testing.T) {
 	dir := t.TempDir()
-	open := func() *sheaf.DB {
-		t.Helper()
-		db, err := sheaf.Open(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db
-	}
-	db := open()
+	db := open(t, dir)
 	client := db.Client()
 	images := func(v any) bson.D {
 		return bson.D{{Key: "preAndPostImages", Value: bson.D{{Key: "expireAfterSeconds", Value: v}}}}
@@ -87,7 +78,7 @@ func TestChangeStreamOptions(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db = open()
+	db = open(t, dir)
 	defer func() { _ = db.Close() }()
 	for _, name := range []any{"*", bson.A{"changeStreamOptions"}} {
 		if got := expiry(t, db.Client(), name); got != "changeStreamOptions int64 100 set true" {
@@ -105,11 +96,8 @@ func TestChangeStreamOptions(t *testing.T) {
 func TestImagesExpire(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
-	if err := client.Database("d").CreateCollection(ctx, "c", options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{Key: "enabled", Value: true}})); err != nil {
-		t.Fatal(err)
-	}
-	c := client.Database("d").Collection("c")
-	available := options.ChangeStream().SetFullDocument(options.WhenAvailable).SetFullDocumentBeforeChange(options.WhenAvailable)
+	c := withImages(t, client)
+	available := bothImages(options.WhenAvailable)
 	stream := watch(t, c, bson.A{}, available)
 	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
 	next(t, stream)

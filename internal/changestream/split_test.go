@@ -28,14 +28,9 @@ func fieldsOf(t *testing.T, event bson.Raw) []string {
 func TestSplitLargeEvent(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
-	if err := client.Database("d").CreateCollection(ctx, "c", options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{Key: "enabled", Value: true}})); err != nil {
-		t.Fatal(err)
-	}
-	c := client.Database("d").Collection("c")
+	c := withImages(t, client)
 	split := bson.A{bson.D{{Key: "$changeStreamSplitLargeEvent", Value: bson.D{}}}}
-	images := func() *options.ChangeStreamOptionsBuilder {
-		return options.ChangeStream().SetFullDocument(options.Required).SetFullDocumentBeforeChange(options.Required)
-	}
+	images := func() *options.ChangeStreamOptionsBuilder { return bothImages(options.Required) }
 	whole, stream := watch(t, c, bson.A{}, images()), watch(t, c, split, images())
 	insert := func(id int, size int) {
 		t.Helper()

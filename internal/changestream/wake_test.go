@@ -13,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -123,15 +122,7 @@ func TestTokenMovesOn(t *testing.T) {
 func TestResumeAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
-	open := func() *sheaf.DB {
-		t.Helper()
-		db, err := sheaf.Open(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db
-	}
-	db := open()
+	db := open(t, dir)
 	c := db.Client().Database("d").Collection("c")
 	stream := watch(t, c, bson.A{})
 	for i := range 2 {
@@ -142,7 +133,7 @@ func TestResumeAfterRestart(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db = open()
+	db = open(t, dir)
 	defer func() { _ = db.Close() }()
 	stream = watch(t, db.Client().Database("d").Collection("c"), bson.A{}, options.ChangeStream().SetResumeAfter(token))
 	wantEvents(t, stream, `"operationType":"insert" "fullDocument":{"_id":1} "ns":{"db":"d","coll":"c"} "documentKey":{"_id":1}`)

@@ -10,20 +10,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// TestSeries removes whole buckets: of a collection's rule when the window and the last measurement are over, of an index those
-// of some meta values.
-func TestSeries(t *testing.T) {
+// newSeriesFixture is newFixture for the buckets of a time-series collection, those of "short" with a rule of their own.
+func newSeriesFixture(t *testing.T, options ...any) *fixture {
+	t.Helper()
 	spec := bsonx.NewDoc("timeField", "t", "metaField", "m", "granularity", "seconds", "bucketMaxSpanSeconds", 3600)
 	rule := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("control.min.t", 1, "control.max.t", 1), "name", "rule",
 		"partialFilterExpression", bsonx.NewDoc("meta", "short"),
 		"originalSpec", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", 1), "name", "rule", "expireAfterSeconds", 100))
 	f := newFixture(t, bsonx.Empty)
-	options := bsonx.NewDoc("timeseries", spec, "expireAfterSeconds", int64(8*3600))
-	buckets, err := f.store.CreateTimeseries("db", "series", options, rule)
+	buckets, err := f.store.CreateTimeseries("db", "series", bsonx.NewDoc(append([]any{"timeseries", spec}, options...)...), rule)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.coll = buckets
+	return f
+}
+
+// TestSeries removes whole buckets: of a collection's rule when the window and the last measurement are over, of an index those
+// of some meta values.
+func TestSeries(t *testing.T) {
+	f := newSeriesFixture(t, "expireAfterSeconds", int64(8*3600))
 	for _, meta := range []string{"long", "short"} {
 		for hours := range int64(12) {
 			f.insert(bsonx.NewDoc("t", ago(hours*3600+1800), "m", meta), bsonx.NewDoc("t", ago(hours*3600+1900), "m", meta))
@@ -35,7 +41,7 @@ func TestSeries(t *testing.T) {
 	left := map[string]int{}
 	snap := f.store.Engine().NewSnapshot()
 	defer snap.Close()
-	it, err := snap.NewIter(buckets.RecordPrefix(), nil)
+	it, err := snap.NewIter(f.coll.RecordPrefix(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,17 +63,8 @@ func TestSeries(t *testing.T) {
 
 // TestSparseSeries comes to the few buckets that have expired behind many that have not, and to its end.
 func TestSparseSeries(t *testing.T) {
-	spec := bsonx.NewDoc("timeField", "t", "metaField", "m", "granularity", "seconds", "bucketMaxSpanSeconds", 3600)
-	rule := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("control.min.t", 1, "control.max.t", 1), "name", "rule",
-		"partialFilterExpression", bsonx.NewDoc("meta", "short"),
-		"originalSpec", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", 1), "name", "rule", "expireAfterSeconds", 100))
-	f := newFixture(t, bsonx.Empty)
+	f := newSeriesFixture(t)
 	f.monitor.SetTurn(128)
-	buckets, err := f.store.CreateTimeseries("db", "series", bsonx.NewDoc("timeseries", spec), rule)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.coll = buckets
 	for meta := range 300 {
 		f.insert(bsonx.NewDoc("t", ago(50*3600), "m", meta))
 	}
