@@ -52,9 +52,6 @@ func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *na
 		return err
 	}
 	if err := r.fillOut(ctx, src, out, opts); err != nil {
-		if dropErr := r.Service.Store.Drop(out); dropErr != nil {
-			r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
-		}
 		return err
 	}
 	return r.Service.Store.Rename(out, target.db, target.name, true)
@@ -94,19 +91,20 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 	} else {
 		indexes = firstIndexes(timeseries.FromOptions(options))
 	}
-	id := table.NewUUID()
-	name := table.UnfinishedPrefix + hex.EncodeToString(id[:])
-	out, err := r.Service.Store.CreateTimeseries(target.DB, name, options, indexes...)
+	out, err := r.Service.Store.CreateTimeseries(target.DB, unfinishedName(), options, indexes...)
 	if err != nil {
 		return err
 	}
 	if err := r.fillOut(ctx, src, out, opts); err != nil {
-		if dropErr := r.Service.Store.Drop(out); dropErr != nil {
-			r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
-		}
 		return err
 	}
 	return r.Service.Store.RenameTimeseries(r.Service.Store.OfBuckets(out), target.DB, target.Coll, true)
+}
+
+// unfinishedName returns a name for a collection that is to get another one.
+func unfinishedName() string {
+	id := table.NewUUID()
+	return table.UnfinishedPrefix + hex.EncodeToString(id[:])
 }
 
 // newOut makes a collection with the options and indexes of the one that it will replace.
@@ -119,8 +117,7 @@ func (r *Request) newOut(ctx context.Context, target *namespace, old *table.Coll
 			specs = append(specs, ix.Spec)
 		}
 	}
-	id := table.NewUUID()
-	out, err := r.Service.Store.Create(target.db, table.UnfinishedPrefix+hex.EncodeToString(id[:]), catalog.KindCollection, options)
+	out, err := r.Service.Store.Create(target.db, unfinishedName(), catalog.KindCollection, options)
 	if err != nil || len(specs) == 0 {
 		return out, err
 	}
@@ -130,7 +127,19 @@ func (r *Request) newOut(ctx context.Context, target *namespace, old *table.Coll
 // outBatch is how many documents $out writes at a time.
 const outBatch = 500
 
+// fillOut writes what src yields to a collection, which is dropped where that fails.
 func (r *Request) fillOut(ctx context.Context, src pipeline.Source, out *table.Collection, opts write.Options) error {
+	err := r.copyTo(ctx, src, out, opts)
+	if err == nil {
+		return nil
+	}
+	if dropErr := r.Service.Store.Drop(out); dropErr != nil {
+		r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
+	}
+	return err
+}
+
+func (r *Request) copyTo(ctx context.Context, src pipeline.Source, out *table.Collection, opts write.Options) error {
 	for end := false; !end; {
 		var docs []bsonx.Doc
 		for len(docs) < outBatch {
