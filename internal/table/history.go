@@ -14,7 +14,7 @@ import (
 // changed; what happened between the snapshot and the time that is asked for comes from the log. See past.go.
 
 // DefaultHistory is for how long a past time can be read where KeepHistory has not said otherwise. Old versions and the traces of
-// deleted records stay as long, and whoever takes from a queue steps over them.
+// deleted records stay as long.
 const DefaultHistory = 10 * time.Second
 
 const (

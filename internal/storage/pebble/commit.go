@@ -99,6 +99,8 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 // has one. Where it is not written yet, it is visible to them, but not safe.
 func (s *txnState) apply(durability storage.Durability) (first, last storage.Stamp, err error) {
 	e, returned := s.engine, false
+	generation := e.gaps.commits.enter()
+	defer e.gaps.commits.leave(generation)
 	if len(s.stamped) > 0 {
 		first, last = s.stampWrites(s.committed)
 		defer func() {
@@ -110,6 +112,7 @@ func (s *txnState) apply(durability storage.Durability) (first, last storage.Sta
 			}
 		}()
 	}
+	s.cutGaps()
 	if durability == storage.Durable {
 		err = e.db.ApplyNoSyncWait(s.batch, pebble.Sync)
 	} else {
@@ -117,6 +120,25 @@ func (s *txnState) apply(durability storage.Durability) (first, last storage.Sta
 	}
 	returned = true
 	return first, last, err
+}
+
+// cutGaps takes the keys that are put out of the gaps, before they are visible.
+func (s *txnState) cutGaps() {
+	g := &s.engine.gaps
+	if g.active.Load() == 0 {
+		return
+	}
+	for _, w := range s.writes {
+		if !w.deleted() {
+			g.cut(s.key(w))
+		}
+	}
+	for _, w := range s.stamped {
+		g.cut(w.key(s.committed))
+	}
+	for _, c := range s.counters {
+		g.cut(c.entry.key)
+	}
 }
 
 // visible does what must follow a visible commit before its locks are released.

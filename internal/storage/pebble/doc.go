@@ -14,6 +14,7 @@
 //     commits.
 //   - The record cache (records.go) keeps values that gets read, whole. It stands in front of Pebble's block cache, which
 //     keeps blocks of tables, and shares the budget with it.
+//   - Gaps (gaps.go) are ranges that a seek was long in crossing since all keys in them are deleted, for later seeks to leap over.
 //   - A counter is a key of Pebble merge operands, summed when read. Its sum is cached in memory from its first use on.
 //
 // Durability. Pebble keeps a commit without sync in its own memory for a while, so that it would be lost with the process.
@@ -45,7 +46,8 @@
 //  5. Nothing of Pebble is called after its Close: every call holds a pin, and Close waits for the pins.
 //  6. A manifest with a readable record after an unreadable one is refused: Pebble would forget what comes after.
 //  7. A value from the record cache is what Pebble would give in the reader's view: see the rules in records.go.
-//  8. The store's directory has a format file before anything else; without it a non-empty directory is refused.
+//  8. In the view of a reader that leaps over a gap there is no key in it: see the rules in gaps.go.
+//  9. The store's directory has a format file before anything else; without it a non-empty directory is refused.
 //
 // What it does not do: no range keys, no encryption, no WAL on another disk. A damaged byte in the unsynced part of the
 // newest WAL, or in the last record of the manifest, cannot be told from a torn write and ends the recovery there, as usual

@@ -27,6 +27,7 @@ type Engine struct {
 	order      storage.Order
 	counters   counters
 	records    *records
+	gaps       gaps
 	background *compactor
 	pins       pins
 	// ingests numbers the temporary files of Ingest.
@@ -121,7 +122,7 @@ func (e *Engine) NewSnapshot() storage.Snapshot {
 	s := &snapshot{engine: e}
 	if p, ok := e.pins.acquire(); ok {
 		e.anchor.hold(e)
-		s.epoch = e.records.now()
+		s.epoch, s.state = e.records.now(), e.state.Load()
 		s.inner = e.db.NewSnapshot()
 		e.snapshots.Add(1)
 		e.pins.release(p)

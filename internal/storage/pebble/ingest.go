@@ -33,6 +33,7 @@ type ingestion struct {
 	ctx    context.Context
 	next   func() (key, value []byte, err error)
 	pairs  int
+	first  []byte
 	last   []byte
 	paths  []string
 	writer *sstable.Writer
@@ -62,6 +63,9 @@ func (e *Engine) Ingest(ctx context.Context, next func() (key, value []byte, err
 	if err := in.fillTables(batch); err != nil {
 		return err
 	}
+	generation := e.gaps.commits.enter()
+	defer e.gaps.commits.leave(generation)
+	e.gaps.cutRange(in.first, in.last)
 	if err := e.db.Ingest(ctx, in.paths); err != nil {
 		return e.wrap(err)
 	}
@@ -81,6 +85,9 @@ func (in *ingestion) pair() (key, value []byte, err error) {
 	}
 	if in.pairs > 0 && bytes.Compare(in.last, key) >= 0 {
 		return nil, nil, fmt.Errorf("%w: %x after %x", storage.ErrUnsorted, key, in.last)
+	}
+	if in.pairs == 0 {
+		in.first = bytes.Clone(key)
 	}
 	in.pairs++
 	in.last = append(in.last[:0], key...)
@@ -113,6 +120,9 @@ func (in *ingestion) commit(batch *pebble.Batch) error {
 	if err := e.guard.admit(false); err != nil {
 		return err
 	}
+	generation := e.gaps.commits.enter()
+	defer e.gaps.commits.leave(generation)
+	e.gaps.cutRange(in.first, in.last)
 	e.guard.durable.Add(1)
 	err := e.db.Apply(batch, pebble.Sync)
 	e.guard.durable.Add(-1)

@@ -1,6 +1,8 @@
 package pebble
 
 import (
+	"bytes"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -12,6 +14,8 @@ type iterator struct {
 	source source
 	// owner is the transaction that takes the source back at Close; nil where there is none.
 	owner *txn
+	// lower and upper are copies of the bounds.
+	lower, upper []byte
 }
 
 // source is an iterator of Pebble with the pin that keeps Pebble open.
@@ -34,9 +38,8 @@ type iterable interface {
 	NewIter(o *pebble.IterOptions) (*pebble.Iterator, error)
 }
 
-// newSource opens an iterator; the pin goes with it. Pebble copies the bounds.
-func (e *Engine) newSource(from iterable, lower, upper []byte, p pin) (source, error) {
-	state := e.state.Load()
+// newSource opens an iterator of what was taken at a state; the pin goes with it. Pebble copies the bounds.
+func (e *Engine) newSource(from iterable, state uint64, lower, upper []byte, p pin) (source, error) {
 	inner, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper, UseL6Filters: true})
 	if err != nil {
 		e.pins.release(p)
@@ -45,17 +48,115 @@ func (e *Engine) newSource(from iterable, lower, upper []byte, p pin) (source, e
 	return source{Iterator: inner, pin: p, state: state}, nil
 }
 
+// keepBounds copies the bounds.
+func (it *iterator) keepBounds(lower, upper []byte) {
+	n := len(lower)
+	bounds := append(append(make([]byte, 0, n+len(upper)), lower...), upper...)
+	it.lower, it.upper = nil, nil
+	if lower != nil {
+		it.lower = bounds[:n:n]
+	}
+	if upper != nil {
+		it.upper = bounds[n:]
+	}
+}
+
 // First implements storage.Iterator.
-func (it *iterator) First() bool { return it.source.First() }
+func (it *iterator) First() bool {
+	if it.lower == nil {
+		return it.source.First()
+	}
+	return it.SeekGE(it.lower)
+}
 
 // Last implements storage.Iterator.
-func (it *iterator) Last() bool { return it.source.Last() }
+func (it *iterator) Last() bool {
+	if it.upper == nil {
+		return it.source.Last()
+	}
+	return it.SeekLT(it.upper)
+}
 
 // SeekGE implements storage.Iterator.
-func (it *iterator) SeekGE(key []byte) bool { return it.source.SeekGE(key) }
+func (it *iterator) SeekGE(key []byte) bool {
+	if it.lower != nil && bytes.Compare(key, it.lower) < 0 {
+		key = it.lower
+	}
+	before := it.steps()
+	at, leaps, ok := it.seekGE(key)
+	if it.steps()-before+leaps*leapWork < surveyAfter {
+		return ok
+	}
+	to := it.upper
+	if ok {
+		to = it.Key()
+	}
+	// The work may have been for the versions of the key that was found.
+	if leaps > 0 || bytes.Compare(at, to) < 0 {
+		it.engine.requestSurvey(key, to)
+	}
+	return ok
+}
+
+// seekGE is SeekGE over the gaps. It returns where Pebble's last seek began, and how many there were before.
+func (it *iterator) seekGE(key []byte) (at []byte, leaps int, ok bool) {
+	g := &it.engine.gaps
+	for ; g.active.Load() > 0; leaps++ {
+		start, limit := g.ahead(key, it.source.state)
+		key = start
+		if limit == nil || it.upper != nil && bytes.Compare(limit, it.upper) >= 0 {
+			break
+		}
+		if state := it.source.SeekGEWithLimit(key, limit); state != pebble.IterAtLimit {
+			return key, leaps, state == pebble.IterValid
+		}
+		key = limit
+	}
+	return key, leaps, it.source.SeekGE(key)
+}
 
 // SeekLT implements storage.Iterator.
-func (it *iterator) SeekLT(key []byte) bool { return it.source.SeekLT(key) }
+func (it *iterator) SeekLT(key []byte) bool {
+	if it.upper != nil && bytes.Compare(key, it.upper) > 0 {
+		key = it.upper
+	}
+	before := it.steps()
+	at, leaps, ok := it.seekLT(key)
+	if it.steps()-before+leaps*leapWork < surveyAfter {
+		return ok
+	}
+	from := it.lower
+	if ok {
+		from = append(bytes.Clone(it.Key()), 0)
+	}
+	if from != nil && (leaps > 0 || bytes.Compare(from, at) < 0) {
+		it.engine.requestSurvey(from, key)
+	}
+	return ok
+}
+
+// seekLT is seekGE backward.
+func (it *iterator) seekLT(key []byte) (at []byte, leaps int, ok bool) {
+	g := &it.engine.gaps
+	for ; g.active.Load() > 0; leaps++ {
+		start, limit := g.behind(key, it.source.state)
+		key = start
+		if limit == nil || it.lower != nil && bytes.Compare(limit, it.lower) <= 0 {
+			break
+		}
+		if state := it.source.SeekLTWithLimit(key, limit); state != pebble.IterAtLimit {
+			return key, leaps, state == pebble.IterValid
+		}
+		key = limit
+	}
+	return key, leaps, it.source.SeekLT(key)
+}
+
+// steps returns how many keys Pebble has stepped over, deleted ones and old versions included.
+func (it *iterator) steps() int {
+	stats := it.source.Stats()
+	return stats.ForwardStepCount[pebble.InternalIterCall] + stats.ReverseStepCount[pebble.InternalIterCall]
+}
 
 // Next implements storage.Iterator.
 func (it *iterator) Next() bool { return it.source.Next() }
@@ -73,7 +174,10 @@ func (it *iterator) Value() ([]byte, error) {
 }
 
 // SetBounds implements storage.Iterator.
-func (it *iterator) SetBounds(lower, upper []byte) { it.source.SetBounds(lower, upper) }
+func (it *iterator) SetBounds(lower, upper []byte) {
+	it.source.SetBounds(lower, upper)
+	it.keepBounds(lower, upper)
+}
 
 // Err implements storage.Iterator.
 func (it *iterator) Err() error { return it.engine.wrap(it.source.Error()) }

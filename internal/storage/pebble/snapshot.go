@@ -17,8 +17,8 @@ type snapshot struct {
 	// mu keeps Close from coming between a reader's check and its use of inner.
 	mu    sync.RWMutex
 	inner *pebble.Snapshot
-	// epoch is that of the record cache, from before inner was taken.
-	epoch uint64
+	// epoch is that of the record cache, state the number of the engine's state, both from before inner was taken.
+	epoch, state uint64
 }
 
 // Get implements storage.Reader.
@@ -64,11 +64,13 @@ func (s *snapshot) NewIter(lower, upper []byte) (storage.Iterator, error) {
 		s.engine.pins.release(p)
 		return nil, storage.ErrClosed
 	}
-	from, err := s.engine.newSource(s.inner, lower, upper, p)
+	from, err := s.engine.newSource(s.inner, s.state, lower, upper, p)
 	if err != nil {
 		return nil, err
 	}
-	return &iterator{engine: s.engine, source: from}, nil
+	it := &iterator{engine: s.engine, source: from}
+	it.keepBounds(lower, upper)
+	return it, nil
 }
 
 // Close implements storage.Snapshot.

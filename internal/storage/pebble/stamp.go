@@ -6,10 +6,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// stampedWrite is a value that waits for its stamp; its key ends where the stamp begins, in the batch.
+// stampedWrite is a value that waits for its stamp.
 type stampedWrite struct {
-	// keyAt and valueAt are offsets in the batch of the stamp in the key, and in the value; -1 for none there.
-	keyAt, valueAt int
+	// keyAt and valueAt are offsets in the batch of the stamp in the key, and in the value; -1 for none there. Before the stamp the
+	// key has prefix bytes.
+	keyAt, valueAt, prefix int
+}
+
+// key returns the whole key, in the batch.
+func (w stampedWrite) key(batch []byte) []byte {
+	return batch[w.keyAt-w.prefix : w.keyAt+storage.StampSize]
 }
 
 // Order implements storage.Engine.
@@ -30,7 +36,7 @@ func (t *txn) PutStamped(prefix, value []byte, at int, least storage.Stamp) erro
 	}
 	// The record ends with | key | length of the value | value |.
 	valueAt := s.batch.Len() - len(value)
-	w := stampedWrite{keyAt: valueAt - uvarintLen(len(value)) - storage.StampSize, valueAt: -1}
+	w := stampedWrite{keyAt: valueAt - uvarintLen(len(value)) - storage.StampSize, valueAt: -1, prefix: len(prefix)}
 	if at >= 0 {
 		w.valueAt = valueAt + at
 	}

@@ -36,8 +36,8 @@ type txnState struct {
 	begun uint64
 	// scratch says that snap is someone else's, and that there are no locks and no commit.
 	scratch bool
-	// epoch is that of the record cache, from before snap was taken.
-	epoch uint64
+	// epoch is that of the record cache, state the number of the engine's state, both from before snap was taken.
+	epoch, state uint64
 	// batch has the changes for Pebble, apart from counters; nil before the first.
 	batch  *pebble.Batch
 	writes []ownWrite
@@ -79,7 +79,7 @@ func (e *Engine) BeginSnapshot() storage.Txn {
 	s := e.newState()
 	s.begun = e.history.Begin()
 	if p, ok := e.pins.acquire(); ok {
-		s.epoch = e.records.now()
+		s.epoch, s.state = e.records.now(), e.state.Load()
 		s.snap = e.db.NewSnapshot()
 		e.snapshots.Add(1)
 		e.pins.release(p)
@@ -98,7 +98,7 @@ func (e *Engine) Scratch(over storage.Snapshot) storage.Txn {
 		return &txn{}
 	}
 	s := e.newState()
-	s.scratch, s.snap, s.epoch = true, below.inner, below.epoch
+	s.scratch, s.snap, s.epoch, s.state = true, below.inner, below.epoch, below.state
 	return &txn{state: s}
 }
 
@@ -272,6 +272,7 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 		return nil, err
 	}
 	base := iterator{engine: s.engine, source: from, owner: t}
+	base.keepBounds(lower, upper)
 	if len(s.writes) == 0 {
 		return &base, nil
 	}
@@ -286,7 +287,7 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 func (s *txnState) source(lower, upper []byte, p pin) (source, error) {
 	e := s.engine
 	if s.snap != nil {
-		return e.newSource(s.snap, lower, upper, p)
+		return e.newSource(s.snap, s.state, lower, upper, p)
 	}
 	spare := s.spare
 	s.spare = source{}
@@ -302,7 +303,7 @@ func (s *txnState) source(lower, upper []byte, p pin) (source, error) {
 			return source{}, err
 		}
 	}
-	return e.newSource(e.db, lower, upper, p)
+	return e.newSource(e.db, e.state.Load(), lower, upper, p)
 }
 
 // keep takes the source of an iterator that is closed, and reports whether it did. A statement transaction that adds many

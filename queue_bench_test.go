@@ -1,0 +1,86 @@
+package sheaf_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// BenchmarkQueue measures how a queue ages: jobs are published, taken in an order and ended, all at once, and the takes of the last
+// tenth must be as many a second as those of the first. Let it run for more than the ten seconds of the history.
+func BenchmarkQueue(b *testing.B) {
+	b.Run("fifo", func(b *testing.B) {
+		benchQueue(b, bson.D{{Key: "createdOn", Value: 1}})
+	})
+	b.Run("priority", func(b *testing.B) {
+		benchQueue(b, bson.D{{Key: "priority", Value: -1}, {Key: "createdOn", Value: 1}})
+	})
+}
+
+func benchQueue(b *testing.B, order bson.D) {
+	const workers, waiting = 8, 1000
+	c := openStreams(b, workers).Collection("queue")
+	keys := append(bson.D{{Key: "startTime", Value: 1}}, order...)
+	if _, err := c.Indexes().CreateOne(b.Context(), mongo.IndexModel{Keys: keys}); err != nil {
+		b.Fatal(err)
+	}
+	var last atomic.Int64
+	publish := func(ctx context.Context) error {
+		n := last.Add(1)
+		_, err := c.InsertOne(ctx, bson.D{
+			{Key: "_id", Value: n},
+			{Key: "startTime", Value: nil},
+			{Key: "createdOn", Value: n},
+			{Key: "priority", Value: n * 7 % 5},
+			{Key: "text", Value: "what is to be done, in a few words"},
+		})
+		return err
+	}
+	for range waiting {
+		if err := publish(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	opts := options.FindOneAndUpdate().SetSort(order)
+	var at [11]time.Time // when each tenth of the takes began
+	b.ResetTimer()
+	at[0] = time.Now()
+	var taken atomic.Int64
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() {
+			for n := taken.Add(1); n <= int64(b.N); n = taken.Add(1) {
+				job, err := c.FindOneAndUpdate(b.Context(), bson.D{{Key: "startTime", Value: nil}}, setField("startTime", n), opts).Raw()
+				if err == nil {
+					_, err = c.UpdateByID(b.Context(), job.Lookup("_id"), setField("endTime", n))
+				}
+				if err := errors.Join(err, publish(b.Context())); err != nil {
+					b.Error(err)
+					return
+				}
+				if tenth := int64(max(b.N/10, 1)); n%tenth == 0 && n/tenth <= 10 {
+					at[n/tenth] = time.Now()
+				}
+			}
+		})
+	}
+	working.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "takes/s")
+	if b.N >= 10 {
+		for i, name := range map[int]string{0: "takes/s-1st-tenth", 4: "takes/s-5th-tenth", 9: "takes/s-last-tenth"} {
+			b.ReportMetric(float64(b.N/10)/at[i+1].Sub(at[i]).Seconds(), name)
+		}
+	}
+}
+
+func setField(name string, value any) bson.D {
+	return bson.D{{Key: "$set", Value: bson.D{{Key: name, Value: value}}}}
+}
