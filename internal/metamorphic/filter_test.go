@@ -15,6 +15,9 @@ func (g *gen) filter(depth int) bson.D {
 			return bson.D{{Key: "$nor", Value: bson.A{g.filter(depth - 1)}}}
 		}
 	}
+	if g.family.predicate != nil && g.chance(2) {
+		return g.family.predicate(g)
+	}
 	if g.chance(12) {
 		return bson.D{}
 	}

@@ -3,6 +3,8 @@ package metamorphic
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -35,17 +37,36 @@ var indexCommands = map[string]bool{"createIndexes": true, "dropIndexes": true, 
 
 const collName = "c"
 
+// family is what the operations of a run are about besides scalars.
+type family struct {
+	// patience is how long runs are made where no flag says so.
+	patience time.Duration
+	// begin are commands for all variants, before anything else.
+	begin []bson.D
+	// operations are kinds of operations that others do not have.
+	operations []operation
+	// keys are those of indexes.
+	keys []bson.D
+	// fields are what a document has more, predicate is one about them, update changes one; nil for none.
+	fields    func(g *gen) bson.D
+	predicate func(g *gen) bson.D
+	update    func(g *gen) bson.D
+}
+
+var scalarFamily = &family{patience: 6 * time.Second, keys: indexKeys}
+
 // newRun makes the operations of a run.
-func newRun(seed uint64, n int) []bson.D {
-	g := &gen{Rand: rand.New(rand.NewPCG(seed, 11))}
+func newRun(f *family, seed uint64, n int) []bson.D {
+	g := &gen{Rand: rand.New(rand.NewPCG(seed, 11)), family: f}
+	kinds := slices.Concat(generators, f.operations)
 	total := 0
-	for _, k := range generators {
+	for _, k := range kinds {
 		total += k.weight
 	}
-	ops := []bson.D{g.insert(), g.insert(), g.createIndex(), g.insert()}
+	ops := append(slices.Clone(f.begin), g.insert(), g.insert(), g.createIndex(), g.insert())
 	for len(ops) < n {
 		at := g.IntN(total)
-		for _, k := range generators {
+		for _, k := range kinds {
 			if at -= k.weight; at < 0 {
 				ops = append(ops, k.make(g))
 				break
@@ -70,6 +91,9 @@ func (g *gen) insert() bson.D {
 func (g *gen) safeUpdate() any {
 	op := func(name, path string, v any) bson.D {
 		return bson.D{{Key: name, Value: bson.D{{Key: path, Value: v}}}}
+	}
+	if g.family.update != nil && g.chance(3) {
+		return g.family.update(g)
 	}
 	switch g.IntN(14) {
 	case 0, 1:
@@ -137,7 +161,7 @@ func (g *gen) delete() bson.D {
 func indexName(i int) string { return fmt.Sprint("ix", i) }
 
 func (g *gen) createIndex() bson.D {
-	key := pick(g, indexKeys)
+	key := pick(g, g.family.keys)
 	spec := bson.D{{Key: "key", Value: key}, {Key: "name", Value: indexName(g.nextIndex)}}
 	g.nextIndex++
 	if key[0].Key == "$**" && g.chance(2) {

@@ -19,7 +19,7 @@ func relations(ctx context.Context, v *variant, op bson.D) error {
 			collation, _ = e.Value.(bson.D)
 		}
 	}
-	if p == nil || op[0].Key == "findAndModify" {
+	if p == nil || op[0].Key == "findAndModify" || isNear(op) || isSearch(op) {
 		return nil
 	}
 	all, err := ids(ctx, v, bson.D{}, nil)

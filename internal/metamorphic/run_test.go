@@ -27,8 +27,6 @@ var (
 	replay = flag.String("metamorphic.replay", "", "file of a run to run again")
 )
 
-const patience = 6 * time.Second
-
 // TestVariants gives random operations to all variants and compares the answers.
 func TestVariants(t *testing.T) {
 	if *replay != "" {
@@ -41,26 +39,35 @@ func TestVariants(t *testing.T) {
 		}
 		return
 	}
+	try(t, scalarFamily)
+}
+
+// try makes runs of a family as long as the flags say.
+func try(t *testing.T, f *family) {
+	t.Helper()
+	if *replay != "" {
+		t.Skip("another run is run again")
+	}
 	if *seed == 0 {
 		*seed = rand.Uint64N(1 << 32)
 	}
-	limit := torture.Time(patience)
+	limit := torture.Time(f.patience)
 	t.Logf("first seed: -metamorphic.seed=%d", *seed)
 	n := 0
 	for begin := time.Now(); n < *runs || *runs == 0 && time.Since(begin) < limit; n++ {
-		ops := newRun(*seed+uint64(n), *length)
+		ops := newRun(f, *seed+uint64(n), *length)
 		if err := execute(t, ops); err != nil {
 			t.Errorf("seed %d: %v", *seed+uint64(n), err)
-			fail(t, ops)
+			fail(t, ops, len(f.begin))
 		}
 	}
 	t.Logf("%d runs of %d operations on %d variants", n, *length, len(variants))
 }
 
 // fail shortens a failing run, writes it to a file, and ends the test.
-func fail(t *testing.T, ops []bson.D) {
+func fail(t *testing.T, ops []bson.D, begin int) {
 	t.Helper()
-	short := shorten(t, ops)
+	short := shorten(t, ops, begin)
 	file, err := os.CreateTemp("", "sheaf-metamorphic-*.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -72,12 +79,12 @@ func fail(t *testing.T, ops []bson.D) {
 	t.Fatalf("run it again with -metamorphic.replay=%s\nshortened to %d operations: %v", file.Name(), len(short), execute(t, short))
 }
 
-// shorten leaves out operations as long as the run still fails, for some time.
-func shorten(t *testing.T, ops []bson.D) []bson.D {
+// shorten leaves out operations behind the begin as long as the run still fails, for some time.
+func shorten(t *testing.T, ops []bson.D, begin int) []bson.D {
 	end := time.Now().Add(20 * time.Second)
 	for size := len(ops) / 2; size > 0; {
 		shorter := false
-		for at := 0; at+size <= len(ops) && time.Now().Before(end); {
+		for at := begin; at+size <= len(ops) && time.Now().Before(end); {
 			fewer := slices.Concat(ops[:at], ops[at+size:])
 			if execute(t, fewer) != nil {
 				ops, shorter = fewer, true
@@ -155,7 +162,13 @@ func compare(ctx context.Context, vs []*variant, op bson.D) error {
 			}
 			continue
 		}
-		if indexCommands[op[0].Key] {
+		if op[0].Key == "layout" || op[0].Key == "rebuild" {
+			if err := changeWords(ctx, v, op); err != nil {
+				return fmt.Errorf("%s\n%s: %w", text(op), v.name, err)
+			}
+			continue
+		}
+		if indexCommands[op[0].Key] && lookup(op, "comment") != "everywhere" {
 			if v.indexed {
 				_, _ = answer(ctx, v, op) // an index may exist, or not
 			}
@@ -188,8 +201,18 @@ func answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 // ask is answer outside of transactions, or in that of ctx.
 func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	db := v.client.Database("test")
+	r, err := rankedOf(ctx, v, op)
+	if err != nil {
+		return "", err
+	}
+	if r != nil {
+		return r.answer(ctx, v)
+	}
 	switch op[0].Key {
 	case "find", "aggregate":
+		if v.scans {
+			op = slices.Insert(slices.Clone(op), 1, hintNatural)
+		}
 		docs, err := cursor(ctx, v, op)
 		if err != nil {
 			return refusal(err)

@@ -13,6 +13,7 @@ import (
 // a document of scalars, n is a number.
 type gen struct {
 	*rand.Rand
+	family    *family
 	nextID    int32
 	nextIndex int
 }
@@ -123,6 +124,9 @@ func (g *gen) fields() bson.D {
 	add("o", bson.D{{Key: "p", Value: g.small()}, {Key: "q", Value: g.small()}})
 	add("arr", g.array())
 	add("n", pick(g, []any{int32(1), int64(2), 2.5, decimal("3")}))
+	if g.family.fields != nil {
+		d = append(d, g.family.fields(g)...)
+	}
 	g.Shuffle(len(d), func(i, j int) { d[i], d[j] = d[j], d[i] })
 	return append(d, bson.E{Key: "pad", Value: strings.Repeat("x", g.IntN(120))})
 }

@@ -22,6 +22,8 @@ import (
 type variant struct {
 	name    string
 	indexed bool
+	// scans is true for those that answer reads without indexes, whatever there are.
+	scans bool
 	// batch is how many documents a batch of a cursor has; 0 leaves it to the server.
 	batch  int32
 	client *mongo.Client
@@ -39,7 +41,7 @@ var variants = []struct {
 	name string
 	open func(t testing.TB, v *variant)
 }{
-	{"plain", func(t testing.TB, v *variant) { openEmbedded(t, v, sheaf.Memory) }},
+	{"plain", func(t testing.TB, v *variant) { v.scans = true; openEmbedded(t, v, sheaf.Memory) }},
 	{"indexed", func(t testing.TB, v *variant) { v.indexed = true; openEmbedded(t, v, sheaf.Memory) }},
 	{"served", func(t testing.TB, v *variant) { v.indexed, v.batch = true, 3; openServed(t, v) }},
 	{"restarted", func(t testing.TB, v *variant) { v.indexed, v.batch = true, 7; openOnDisk(t, v) }},
@@ -51,7 +53,7 @@ var variants = []struct {
 		v.indexed, v.batch, v.past = true, 4, &past{}
 		openEmbedded(t, v, sheaf.Memory)
 	}},
-	{"spilling", func(t testing.TB, v *variant) { v.batch = 5; openSpilling(t, v) }},
+	{"spilling", func(t testing.TB, v *variant) { v.scans, v.batch = true, 5; openSpilling(t, v) }},
 }
 
 func openAll(t testing.TB) []*variant {

@@ -22,6 +22,9 @@ type solution struct {
 
 // solutions enumerates the candidate plans of a query, at least one, in the order in which ties are settled.
 func (cq *canonical) solutions() ([]*solution, error) {
+	if cq.root != nil && alwaysFalse(cq.root) {
+		return []*solution{newSolution(&eof{eofAlwaysFalse})}, nil
+	}
 	if cq.text == nil {
 		return cq.enumerate()
 	}
@@ -34,9 +37,6 @@ func (cq *canonical) solutions() ([]*solution, error) {
 
 // enumerate is solutions without a $text.
 func (cq *canonical) enumerate() ([]*solution, error) {
-	if cq.root != nil && alwaysFalse(cq.root) {
-		return []*solution{newSolution(&eof{eofAlwaysFalse})}, nil
-	}
 	if cq.natural != 0 || cq.hint.natural != 0 || cq.q.Tailable {
 		return []*solution{cq.sorted(cq.naturalScan(), nil)}, nil
 	}

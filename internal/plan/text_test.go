@@ -340,3 +340,16 @@ func TestRankedSearchStops(t *testing.T) {
 		t.Errorf("%d rows of %d records", n, docs)
 	}
 }
+
+// TestSearchOfNothing: what can never be true is no search that lacks an equality.
+func TestSearchOfNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.index("t", doc(`{"k": 1, "_fts": "text", "_ftsx": 1}`), "weights", doc(`{"s": 1}`))
+	f.insert(doc(`{"_id": 1, "k": 1, "s": "tea"}`))
+	for _, never := range []string{`{"$nor": [{}], "$text": {"$search": "tea"}}`, `{"k": 1, "$and": [{"$nor": [{}]}], "$text": {"$search": "tea"}}`} {
+		if n, err := f.count(f.query(never)); err != nil || n != 0 {
+			t.Errorf("%s: %d, %v", never, n, err)
+		}
+	}
+}

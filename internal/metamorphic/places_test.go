@@ -1,0 +1,304 @@
+package metamorphic
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// TestPlaces gives operations on geometries to all variants, all of which refuse what is none: they have an index of each field. The
+// plain variant does not use it.
+func TestPlaces(t *testing.T) { try(t, placeFamily) }
+
+// Of the fields of documents loc may have any geometry, in.at has a point, list.at some, and flat a pair on a plane.
+var placeFamily = &family{
+	patience: 3 * time.Second,
+	begin: []bson.D{everywhere(
+		bson.D{{Key: "loc", Value: "2dsphere"}, {Key: "nothing", Value: 1}}, bson.D{{Key: "in.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
+		bson.D{{Key: "list.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}}, bson.D{{Key: "flat", Value: "2d"}, {Key: "nothing", Value: 1}},
+	)},
+	operations: []operation{{8, (*gen).near}, {3, (*gen).geoNear}, {1, (*gen).misplace}},
+	keys: []bson.D{
+		{{Key: "loc", Value: "2dsphere"}},
+		{{Key: "b", Value: 1}, {Key: "loc", Value: "2dsphere"}},
+		{{Key: "loc", Value: "2dsphere"}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}},
+		{{Key: "in.at", Value: "2dsphere"}, {Key: "loc", Value: "2dsphere"}},
+		{{Key: "n", Value: 1}, {Key: "in.at", Value: "2dsphere"}, {Key: "arr", Value: 1}},
+		{{Key: "in.at", Value: "2dsphere"}},
+		{{Key: "list.at", Value: "2dsphere"}},
+		{{Key: "list.at", Value: "2dsphere"}, {Key: "list.b", Value: 1}},
+		{{Key: "flat", Value: "2d"}},
+		{{Key: "flat", Value: "2d"}, {Key: "b", Value: 1}},
+		{{Key: "flat", Value: "2d"}, {Key: "arr", Value: -1}},
+		{{Key: "a", Value: 1}},
+		{{Key: "b", Value: "hashed"}},
+	},
+	fields: (*gen).places, predicate: (*gen).placePredicate, update: (*gen).move,
+}
+
+// everywhere makes indexes in all variants.
+func everywhere(keys ...bson.D) bson.D {
+	var specs bson.A
+	for i, key := range keys {
+		specs = append(specs, bson.D{{Key: "key", Value: key}, {Key: "name", Value: "base" + indexName(i)}})
+	}
+	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: specs}, {Key: "comment", Value: "everywhere"}}
+}
+
+// hubs are where the places are; one is on the line where longitudes begin again. No two are opposite each other.
+var hubs = [][2]float64{{179.5, 10}, {150, -35}, {-150, 45}, {100, 0}}
+
+func wrapped(lng float64) float64 { return math.Mod(lng+540, 360) - 180 }
+
+// around returns coordinates near a hub, often of the few that meet others and corners.
+func (g *gen) around(hub [2]float64) (lng, lat float64) {
+	lng, lat = 6*g.Float64()-3, 6*g.Float64()-3
+	if g.chance(2) {
+		lng, lat = math.Round(lng), math.Round(lat)
+	}
+	return wrapped(hub[0] + lng), hub[1] + lat
+}
+
+func (g *gen) position() bson.A {
+	lng, lat := g.around(pick(g, hubs))
+	return bson.A{lng, lat}
+}
+
+func geoJSON(kind string, coordinates any) bson.D {
+	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
+}
+
+func (g *gen) point() bson.D { return geoJSON("Point", g.position()) }
+
+func (g *gen) line() bson.D {
+	hub := pick(g, hubs)
+	out := bson.A{}
+	for range 2 + g.IntN(2) {
+		lng, lat := g.around(hub)
+		out = append(out, bson.A{lng + float64(len(out))/64, lat}) // no point twice
+	}
+	return geoJSON("LineString", out)
+}
+
+// ring returns a convex polygon around a point.
+func (g *gen) ring(lng, lat, radius float64) bson.A {
+	corners, turn := 3+g.IntN(3), g.Float64()
+	out := bson.A{}
+	for i := range corners {
+		at := 2 * math.Pi * (float64(i) + turn) / float64(corners)
+		out = append(out, bson.A{wrapped(lng + radius*math.Cos(at)), lat + radius*math.Sin(at)})
+	}
+	return append(out, out[0])
+}
+
+func (g *gen) polygonRings() bson.A {
+	lng, lat := g.around(pick(g, hubs))
+	radius := 0.2 + 3*g.Float64()
+	rings := bson.A{g.ring(lng, lat, radius)}
+	if g.chance(3) {
+		rings = append(rings, g.ring(lng, lat, radius/4))
+	}
+	return rings
+}
+
+func (g *gen) polygon() bson.D { return geoJSON("Polygon", g.polygonRings()) }
+
+func (g *gen) geometry() bson.D {
+	switch g.IntN(8) {
+	case 0, 1:
+		return g.line()
+	case 2, 3:
+		return g.polygon()
+	case 4:
+		return geoJSON("MultiPoint", bson.A{g.position(), g.position()})
+	case 5:
+		return bson.D{{Key: "type", Value: "GeometryCollection"}, {Key: "geometries", Value: bson.A{g.point(), g.line()}}}
+	default:
+		return g.point()
+	}
+}
+
+// place returns what loc may have.
+func (g *gen) place() any {
+	switch g.IntN(9) {
+	case 0:
+		return g.position()
+	case 1:
+		p := g.position()
+		return bson.D{{Key: "x", Value: p[0]}, {Key: "y", Value: p[1]}}
+	case 2:
+		return bson.A{g.point(), g.geometry()}
+	case 3:
+		return nil
+	default:
+		return g.geometry()
+	}
+}
+
+// pair returns a place on the plane.
+func (g *gen) pair() bson.A {
+	if g.chance(2) {
+		return bson.A{g.IntN(9) - 4, g.IntN(9) - 4}
+	}
+	return bson.A{8*g.Float64() - 4, 8*g.Float64() - 4}
+}
+
+func (g *gen) places() bson.D {
+	var d bson.D
+	if !g.chance(8) {
+		d = append(d, bson.E{Key: "loc", Value: g.place()})
+	}
+	if !g.chance(4) {
+		d = append(d, bson.E{Key: "in", Value: bson.D{{Key: "at", Value: g.point()}}})
+	}
+	if !g.chance(4) {
+		list := bson.A{}
+		for range g.IntN(4) {
+			list = append(list, bson.D{{Key: "at", Value: g.point()}, {Key: "b", Value: g.small()}})
+		}
+		d = append(d, bson.E{Key: "list", Value: list})
+	}
+	switch g.IntN(6) {
+	case 0:
+	case 1:
+		d = append(d, bson.E{Key: "flat", Value: bson.A{g.pair(), g.pair()}})
+	default:
+		d = append(d, bson.E{Key: "flat", Value: g.pair()})
+	}
+	if g.chance(30) {
+		d = append(d[:0], bson.E{Key: pick(g, []string{"loc", "flat"}), Value: pick(g, noPlaces)})
+	}
+	return d
+}
+
+// noPlaces are refused by the indexes of all variants.
+var noPlaces = []any{
+	"nowhere", int32(5),
+	geoJSON("Point", bson.A{200.0, 0.0}),
+	geoJSON("Polygon", bson.A{bson.A{bson.A{0.0, 0.0}, bson.A{0.0, 1.0}, bson.A{1.0, 1.0}}}),
+	bson.A{200, 1},
+	geoJSON("Pint", bson.A{1.0, 1.0}),
+}
+
+// move is an update that no document refuses.
+func (g *gen) move() bson.D {
+	switch g.IntN(5) {
+	case 0:
+		return bson.D{{Key: "$unset", Value: bson.D{{Key: pick(g, []string{"loc", "in", "list", "flat"}), Value: ""}}}}
+	case 1:
+		return bson.D{{Key: "$set", Value: bson.D{{Key: "in", Value: bson.D{{Key: "at", Value: g.point()}}}}}}
+	case 2:
+		return bson.D{{Key: "$set", Value: bson.D{{Key: "flat", Value: g.pair()}}}}
+	case 3:
+		at := bson.D{{Key: "at", Value: g.point()}}
+		return bson.D{{Key: "$push", Value: bson.D{{Key: "list", Value: bson.D{{Key: "$each", Value: bson.A{at}}, {Key: "$slice", Value: -3}}}}}}
+	default:
+		return bson.D{{Key: "$set", Value: bson.D{{Key: "loc", Value: g.place()}}}}
+	}
+}
+
+// misplace is an update that is refused where it finds its document.
+func (g *gen) misplace() bson.D {
+	u := bson.D{{Key: "$set", Value: bson.D{{Key: pick(g, []string{"loc", "flat"}), Value: pick(g, noPlaces)}}}}
+	return update(bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.id()}}}, {Key: "u", Value: u}})
+}
+
+// placePredicate is about a region, with or without an index.
+func (g *gen) placePredicate() bson.D {
+	path := pick(g, []string{"loc", "loc", "loc", "in.at", "list.at", "flat", "flat"})
+	out := bson.D{{Key: path, Value: g.region(path == "flat")}}
+	if g.chance(3) {
+		out = append(out, bson.E{Key: pick(g, []string{"b", "c", "arr", "n", "list.b"}), Value: g.small()})
+	}
+	return out
+}
+
+func (g *gen) region(flat bool) bson.D {
+	within := func(shape string, v any) bson.D {
+		return bson.D{{Key: "$geoWithin", Value: bson.D{{Key: shape, Value: v}}}}
+	}
+	if flat || g.chance(6) {
+		switch g.IntN(3) {
+		case 0:
+			p := g.pair()
+			return within("$box", bson.A{p, bson.A{float(p[0]) + 3, float(p[1]) + 2}})
+		case 1:
+			return within("$center", bson.A{g.pair(), 0.5 + float64(g.IntN(4))})
+		default:
+			p := g.pair()
+			x, y := float(p[0]), float(p[1])
+			return within("$polygon", bson.A{p, bson.A{x + 4, y}, bson.A{x + 3, y + 3}, bson.A{x, y + 2}})
+		}
+	}
+	switch g.IntN(6) {
+	case 0:
+		return within("$centerSphere", bson.A{g.position(), 0.001 + 0.06*g.Float64()})
+	case 1:
+		return within("$geometry", geoJSON("MultiPolygon", bson.A{g.polygonRings(), g.polygonRings()}))
+	case 2, 3:
+		return bson.D{{Key: "$geoIntersects", Value: bson.D{{Key: "$geometry", Value: g.geometry()}}}}
+	default:
+		return within("$geometry", g.polygon())
+	}
+}
+
+// near is a find of the nearest documents.
+func (g *gen) near() bson.D {
+	path, value := g.nearby()
+	near := bson.D{}
+	if path == "flat" {
+		near = append(near, bson.E{Key: "$near", Value: value})
+		near = append(near, g.distances("$", 6)...)
+	} else {
+		value := append(bson.D{{Key: "$geometry", Value: value}}, g.distances("$", 700_000)...)
+		near = append(near, bson.E{Key: pick(g, []string{"$near", "$nearSphere"}), Value: value})
+	}
+	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: bson.D{{Key: "$and", Value: bson.A{g.filter(1)}}, {Key: path, Value: near}}}}
+	if g.chance(2) {
+		cmd = append(cmd, bson.E{Key: "limit", Value: 1 + g.IntN(8)})
+	}
+	return cmd
+}
+
+func (g *gen) nearby() (path string, point any) {
+	if path = pick(g, []string{"loc", "loc", "in.at", "list.at", "flat"}); path == "flat" {
+		return path, g.pair()
+	}
+	return path, g.point()
+}
+
+// distances are bounds.
+func (g *gen) distances(prefix string, most float64) (out bson.D) {
+	name := func(s string) string {
+		if prefix == "" {
+			return strings.ToLower(s[:1]) + s[1:]
+		}
+		return prefix + strings.ToLower(s[:1]) + s[1:]
+	}
+	if g.chance(2) {
+		out = append(out, bson.E{Key: name("maxDistance"), Value: most * g.Float64()})
+	}
+	if g.chance(4) {
+		out = append(out, bson.E{Key: name("minDistance"), Value: most / 4 * g.Float64()})
+	}
+	return out
+}
+
+func (g *gen) geoNear() bson.D {
+	path, value := g.nearby()
+	most := 700_000.0
+	if path == "flat" {
+		most = 6
+	}
+	stage := append(bson.D{
+		{Key: "near", Value: value}, {Key: "key", Value: path}, {Key: "distanceField", Value: "far"}, {Key: "query", Value: g.filter(1)},
+	}, g.distances("", most)...)
+	stages := bson.A{bson.D{{Key: "$geoNear", Value: stage}}}
+	if g.chance(2) {
+		stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
+	}
+	return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+}

@@ -1,0 +1,181 @@
+package metamorphic
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// ranked is a read whose rows come by a number: by how far they are, or how well they match. It needs an index, so that the plain
+// variant, which reads without indexes, computes the answer with code of its own.
+type ranked struct {
+	op    bson.D
+	rest  bson.D // what else a row must have
+	limit int    // 0 for none
+	// rank is what the rows are ordered by, the least first; false for a document that is no row.
+	rank func(bson.D) (float64, bool)
+	// shown is the field in which the server tells the rank, times sign; "" for none.
+	shown string
+	sign  float64
+	// unordered is set where the rows may come in any order.
+	unordered bool
+	// refused is the answer where no plan can be.
+	refused string
+}
+
+// rankedOf returns the read that a command is, nil for any other command.
+func rankedOf(ctx context.Context, v *variant, op bson.D) (*ranked, error) {
+	switch {
+	case op[0].Key != "find" && op[0].Key != "aggregate":
+		return nil, nil
+	case isNear(op):
+		return newNear(op), nil
+	case isSearch(op):
+		return newSearch(ctx, v, op)
+	}
+	return nil, nil
+}
+
+// rankedRow is a row as it is compared.
+type rankedRow struct {
+	rank float64
+	id   string
+}
+
+func (r *ranked) answer(ctx context.Context, v *variant) (string, error) {
+	if v.scans && r.refused != "" {
+		return r.refused, nil
+	}
+	op := r.op
+	if v.scans {
+		op = bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: r.rest}, hintNatural}
+	}
+	docs, err := cursor(ctx, v, op)
+	if err != nil {
+		return refusal(err)
+	}
+	var rows []rankedRow
+	for _, raw := range docs {
+		row, ok, err := r.row(v, raw)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			rows = append(rows, row)
+		}
+	}
+	if v.scans || r.unordered {
+		slices.SortStableFunc(rows, func(a, b rankedRow) int { return int(math.Copysign(1, coarse(a.rank)-coarse(b.rank))) })
+	}
+	if r.limit > 0 && len(rows) > r.limit {
+		rows = rows[:r.limit]
+	}
+	return printRows(rows, r.limit), nil
+}
+
+func (r *ranked) row(v *variant, raw bson.Raw) (row rankedRow, ok bool, err error) {
+	var doc bson.D
+	if err := bson.Unmarshal(raw, &doc); err != nil {
+		return row, false, err
+	}
+	row.id = raw.Lookup("_id").String()
+	if row.rank, ok = r.rank(doc); v.scans {
+		return row, ok, nil
+	}
+	if !ok {
+		return row, false, fmt.Errorf("not a row: %s", raw)
+	}
+	if r.shown != "" {
+		row.rank = raw.Lookup(r.shown).Double() * r.sign
+	}
+	return row, true, nil
+}
+
+// coarse is a rank without the digits that depend on how it was computed. The borders are nowhere near a number that is likely.
+func coarse(rank float64) float64 { return math.Floor(rank*1000 + 0.123456) }
+
+// printRows prints rows of the same rank in one order. Those of the last rank may be any where there are more than were asked for.
+func printRows(rows []rankedRow, limit int) string {
+	var out strings.Builder
+	for begin := 0; begin < len(rows); {
+		end := begin
+		var same []string
+		for ; end < len(rows) && coarse(rows[end].rank) == coarse(rows[begin].rank); end++ {
+			same = append(same, rows[end].id)
+		}
+		slices.Sort(same)
+		if end == limit {
+			same = []string{fmt.Sprint(len(same), " of them")}
+		}
+		fmt.Fprintln(&out, coarse(rows[begin].rank), same)
+		begin = end
+	}
+	return out.String()
+}
+
+var hintNatural = bson.E{Key: "hint", Value: bson.D{{Key: "$natural", Value: 1}}}
+
+// lookup returns the value of a field, nil where there is none.
+func lookup(d bson.D, key string) any {
+	for _, e := range d {
+		if e.Key == key {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// document is lookup of a document.
+func document(d bson.D, key string) bson.D {
+	out, _ := lookup(d, key).(bson.D)
+	return out
+}
+
+func float(v any) float64 {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case int32:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// reached calls do with what is at a path, through arrays of documents, and with the elements where that is an array.
+func reached(v any, path []string, do func(any)) {
+	switch v := v.(type) {
+	case bson.A:
+		if len(path) == 0 {
+			do(v)
+		}
+		for _, e := range v {
+			if nested, ok := e.(bson.A); !ok {
+				reached(e, path, do)
+			} else if len(path) == 0 {
+				do(nested)
+			}
+		}
+	case bson.D:
+		if len(path) == 0 {
+			do(v)
+			return
+		}
+		for _, e := range v {
+			if e.Key == path[0] {
+				reached(e.Value, path[1:], do)
+			}
+		}
+	default:
+		if len(path) == 0 {
+			do(v)
+		}
+	}
+}

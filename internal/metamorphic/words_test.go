@@ -1,0 +1,427 @@
+package metamorphic
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// TestWords searches for words in all variants, which have the same text index. The plain variant does not ask it.
+func TestWords(t *testing.T) { try(t, wordFamily) }
+
+var wordFamily = &family{
+	patience:   3 * time.Second,
+	begin:      []bson.D{{{Key: "layout", Value: layouts[0]}}},
+	operations: []operation{{14, (*gen).search}, {2, (*gen).layout}, {2, (*gen).changeFound}, {1, (*gen).mislead}},
+	keys:       indexKeys, fields: (*gen).texts, update: (*gen).rewrite,
+}
+
+const textIndex = "words"
+
+// layouts are forms of the text index.
+var layouts = []bson.D{
+	layout(textPaths(nil, nil), nil),
+	layout(textPaths(nil, nil), bson.D{{Key: "t", Value: 10}, {Key: "in.t", Value: 3}, {Key: "tags", Value: 2}}),
+	layout(textPaths(nil, bson.D{{Key: "b", Value: 1}}), nil),
+	layout(textPaths(bson.D{{Key: "b", Value: 1}}, nil), bson.D{{Key: "many.t", Value: 4}}),
+	layout(textPaths(bson.D{{Key: "n", Value: -1}}, bson.D{{Key: "o.p", Value: -1}, {Key: "c", Value: 1}}), nil),
+	layout(bson.D{{Key: "$**", Value: "text"}}, nil),
+	layout(bson.D{{Key: "c", Value: 1}, {Key: "$**", Value: "text"}, {Key: "n", Value: 1}}, bson.D{{Key: "t", Value: 7}}),
+	append(layout(textPaths(nil, nil), nil), bson.E{Key: "default_language", Value: "none"}),
+}
+
+func textPaths(before, after bson.D) bson.D {
+	words := bson.D{{Key: "t", Value: "text"}, {Key: "in.t", Value: "text"}, {Key: "many.t", Value: "text"}, {Key: "tags", Value: "text"}}
+	return slices.Concat(before, words, after)
+}
+
+func layout(key, weights bson.D) bson.D {
+	out := bson.D{{Key: "key", Value: key}, {Key: "name", Value: textIndex}}
+	if weights != nil {
+		out = append(out, bson.E{Key: "weights", Value: weights})
+	}
+	return out
+}
+
+// changeWords gives a variant another text index, or builds the one of an indexed variant again.
+func changeWords(ctx context.Context, v *variant, op bson.D) error {
+	spec, _ := op[0].Value.(bson.D)
+	if op[0].Key == "rebuild" {
+		if !v.indexed {
+			return nil
+		}
+		now, err := textSpec(ctx, v)
+		if err != nil || now == nil {
+			return err
+		}
+		spec = bson.D{{Key: "name", Value: textIndex}}
+		for _, name := range []string{"key", "weights", "default_language"} {
+			spec = append(spec, bson.E{Key: name, Value: lookup(now, name)})
+		}
+	}
+	for _, cmd := range []bson.D{
+		{{Key: "dropIndexes", Value: collName}, {Key: "index", Value: textIndex}},
+		{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: bson.A{spec}}},
+	} {
+		got, err := answer(ctx, v, cmd)
+		if err == nil && cmd[0].Key == "createIndexes" && strings.HasPrefix(got, "code") {
+			return errRefused(got)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type errRefused string
+
+func (e errRefused) Error() string { return "refused with " + string(e) }
+
+// textSpec returns the text index of a variant as listIndexes has it, nil for none. It asks outside of transactions.
+func textSpec(ctx context.Context, v *variant) (bson.D, error) {
+	ctx = mongo.NewSessionContext(ctx, nil)
+	specs, err := cursor(ctx, v, bson.D{{Key: "listIndexes", Value: collName}, {Key: "cursor", Value: bson.D{}}})
+	if err != nil {
+		_, err := refusal(err)
+		return nil, err
+	}
+	for _, raw := range specs {
+		if raw.Lookup("name").StringValue() == textIndex {
+			var spec bson.D
+			return spec, bson.Unmarshal(raw, &spec)
+		}
+	}
+	return nil, nil
+}
+
+// vocabulary are words that no language of the runs drops or shortens, and of which none is a part of another.
+var vocabulary = []string{"alfa", "bravo", "delta", "kilo", "lima", "oscar", "romeo", "tango", "zulu", "victor"}
+
+func (g *gen) word() string {
+	w := vocabulary[min(g.IntN(len(vocabulary)), g.IntN(len(vocabulary)))]
+	if g.chance(4) {
+		return strings.ToUpper(w[:1]) + w[1:]
+	}
+	return w
+}
+
+func (g *gen) words() string {
+	var out strings.Builder
+	for i := range g.IntN(8) {
+		if i > 0 {
+			out.WriteString(pick(g, []string{" ", " ", " ", ", ", ". ", " - ", "\n"}))
+		}
+		out.WriteString(g.word())
+	}
+	return out.String()
+}
+
+// texts are what documents have besides: text in a field, in a document, in several, and among other values in an array.
+func (g *gen) texts() bson.D {
+	d := bson.D{}
+	add := func(name string, v any) {
+		if !g.chance(4) {
+			d = append(d, bson.E{Key: name, Value: v})
+		}
+	}
+	add("t", g.textValue())
+	add("in", bson.D{{Key: "t", Value: g.textValue()}})
+	many, tags := bson.A{}, bson.A{}
+	for range g.IntN(3) {
+		many = append(many, bson.D{{Key: "t", Value: g.textValue()}})
+		tags = append(tags, g.textValue())
+	}
+	add("many", many)
+	add("tags", tags)
+	if g.chance(6) {
+		d = append(d, bson.E{Key: "language", Value: pick(g, []string{"none", "en", "english", "nl"})})
+	} else if g.chance(30) {
+		d = append(d, bson.E{Key: "language", Value: "klingon"}) // which is refused
+	}
+	return d
+}
+
+func (g *gen) textValue() any {
+	if g.chance(10) {
+		return pick(g, []any{nil, int32(3), bson.D{{Key: "x", Value: int32(1)}}})
+	}
+	return g.words()
+}
+
+// rewrite is an update that no document refuses.
+func (g *gen) rewrite() bson.D {
+	switch g.IntN(4) {
+	case 0:
+		return bson.D{{Key: "$unset", Value: bson.D{{Key: pick(g, []string{"t", "in", "many", "tags"}), Value: ""}}}}
+	case 1:
+		tag := bson.D{{Key: "$each", Value: bson.A{g.textValue()}}, {Key: "$slice", Value: -3}}
+		return bson.D{{Key: "$set", Value: bson.D{{Key: "in.t", Value: g.textValue()}}}, {Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}}}
+	default:
+		return bson.D{{Key: "$set", Value: bson.D{{Key: "t", Value: g.textValue()}}}}
+	}
+}
+
+// mislead names a language that there is not.
+func (g *gen) mislead() bson.D {
+	u := bson.D{{Key: "$set", Value: bson.D{{Key: "language", Value: "klingon"}, {Key: "t", Value: g.words()}}}}
+	return update(bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.id()}}}, {Key: "u", Value: u}})
+}
+
+func (g *gen) layout() bson.D {
+	if g.chance(2) {
+		return bson.D{{Key: "rebuild", Value: 1}}
+	}
+	return bson.D{{Key: "layout", Value: pick(g, layouts)}}
+}
+
+func (g *gen) textPredicate() bson.D {
+	var parts []string
+	for range 1 + g.IntN(3) {
+		switch g.IntN(8) {
+		case 0:
+			parts = append(parts, "-"+g.word())
+		case 1:
+			parts = append(parts, `"`+g.word()+" "+g.word()+`"`)
+		case 2:
+			parts = append(parts, `"`+g.word()+`"`)
+		default:
+			parts = append(parts, g.word())
+		}
+	}
+	if g.chance(8) {
+		parts = append(parts, `-"`+g.word()+" "+g.word()+`"`)
+	}
+	out := bson.D{{Key: "$search", Value: strings.Join(parts, " ")}}
+	if g.chance(4) {
+		out = append(out, bson.E{Key: "$caseSensitive", Value: true})
+	}
+	return out
+}
+
+// searched is a predicate with a search, and often with what the layouts with fields before the text ask for.
+func (g *gen) searched() bson.D {
+	out := bson.D{}
+	if g.chance(2) {
+		out = append(out, bson.E{Key: "b", Value: g.scalar()})
+	}
+	if g.chance(2) {
+		out = append(out, bson.E{Key: "n", Value: pick(g, []any{int32(1), int64(2), 2.5})})
+	}
+	if g.chance(3) {
+		out = append(out, bson.E{Key: "c", Value: pick(g, []any{nil, int32(1), "a", bson.D{{Key: "$gte", Value: int32(1)}}})})
+	}
+	if g.chance(3) {
+		more := g.filter(1)
+		if nor, ok := lookup(more, "$nor").(bson.A); ok && len(nor[0].(bson.D)) == 0 {
+			more = bson.D{} // what is never true asks for no plan of a search
+		}
+		out = append(out, bson.E{Key: "$and", Value: bson.A{more}})
+	}
+	return append(out, bson.E{Key: "$text", Value: g.textPredicate()})
+}
+
+func (g *gen) search() bson.D {
+	score := bson.D{{Key: "$meta", Value: "textScore"}}
+	if g.chance(3) {
+		stages := bson.A{
+			bson.D{{Key: "$match", Value: g.searched()}},
+			bson.D{{Key: "$addFields", Value: bson.D{{Key: "score", Value: score}}}},
+			bson.D{{Key: "$sort", Value: bson.D{{Key: "score", Value: -1}, {Key: "_id", Value: 1}}}},
+		}
+		if g.chance(2) {
+			stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
+		}
+		return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	}
+	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: g.searched()}}
+	if g.chance(4) {
+		return cmd
+	}
+	cmd = append(cmd, bson.E{Key: "projection", Value: bson.D{{Key: "score", Value: score}}})
+	if g.chance(4) {
+		return cmd
+	}
+	cmd = append(cmd, bson.E{Key: "sort", Value: bson.D{{Key: "score", Value: score}}})
+	if g.chance(2) {
+		cmd = append(cmd, bson.E{Key: "limit", Value: 1 + g.IntN(8)})
+	}
+	return cmd
+}
+
+// changeFound changes or removes what a search finds.
+func (g *gen) changeFound() bson.D {
+	if g.chance(4) {
+		statement := bson.D{{Key: "q", Value: g.searched()}, {Key: "limit", Value: 0}}
+		return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{statement}}}
+	}
+	return update(bson.D{{Key: "q", Value: g.searched()}, {Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}})
+}
+
+func isSearch(op bson.D) bool { return strings.Contains(text(op), `"$text"`) }
+
+// newSearch reads a find or an aggregate that search makes.
+func newSearch(ctx context.Context, v *variant, op bson.D) (*ranked, error) {
+	r := &ranked{op: op, sign: -1}
+	filter := document(op, "filter")
+	if op[0].Key == "find" {
+		r.unordered = lookup(op, "sort") == nil
+		r.limit = int(whole(lookup(op, "limit")))
+		if lookup(op, "projection") != nil {
+			r.shown = "score"
+		}
+	} else {
+		stages := lookup(op, "pipeline").(bson.A)
+		filter, r.shown = document(stages[0].(bson.D), "$match"), "score"
+		if len(stages) > 3 {
+			r.limit = int(whole(lookup(stages[3].(bson.D), "$limit")))
+		}
+	}
+	spec, err := textSpec(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	s := newSearcher(filter[len(filter)-1].Value.(bson.D), spec)
+	r.rest, r.rank = filter[:len(filter)-1], s.rank
+	switch key := document(spec, "key"); {
+	case spec == nil:
+		r.refused = "code 27"
+	case key[0].Key != "_fts" && !fixes(r.rest, key[0].Key):
+		r.refused = "code 291"
+	}
+	return r, nil
+}
+
+// fixes reports whether a predicate has an equality on a field.
+func fixes(filter bson.D, path string) bool {
+	for _, e := range filter {
+		if and, ok := e.Value.(bson.A); ok && e.Key == "$and" {
+			for _, f := range and {
+				if fixes(f.(bson.D), path) {
+					return true
+				}
+			}
+		}
+		if e.Key != path {
+			continue
+		}
+		d, ok := e.Value.(bson.D)
+		return !ok || len(d) == 0 || !strings.HasPrefix(d[0].Key, "$") || d[0].Key == "$eq"
+	}
+	return false
+}
+
+// searcher finds words in documents by reading all of them.
+type searcher struct {
+	weights                     bson.D
+	terms, phrases, not, nowise []string
+	exact                       bool
+}
+
+func newSearcher(query, spec bson.D) *searcher {
+	s := &searcher{weights: document(spec, "weights")}
+	s.exact, _ = lookup(query, "$caseSensitive").(bool)
+	for rest, _ := lookup(query, "$search").(string); rest != ""; {
+		negated := strings.HasPrefix(rest, "-")
+		rest = strings.TrimPrefix(rest, "-")
+		var part string
+		quoted := strings.HasPrefix(rest, `"`)
+		if quoted {
+			part, rest, _ = strings.Cut(rest[1:], `"`)
+			rest = strings.TrimPrefix(rest, " ")
+		} else {
+			part, rest, _ = strings.Cut(rest, " ")
+		}
+		switch {
+		case quoted && negated:
+			s.nowise = append(s.nowise, part)
+		case quoted:
+			s.phrases = append(s.phrases, part)
+			s.terms = append(s.terms, strings.Fields(part)...)
+		case negated:
+			s.not = append(s.not, part)
+		default:
+			s.terms = append(s.terms, part)
+		}
+	}
+	return s
+}
+
+// folded is a string as it is compared.
+func (s *searcher) folded(str string) string {
+	if s.exact {
+		return str
+	}
+	return strings.ToLower(str)
+}
+
+func wordsOf(str string) []string {
+	return strings.FieldsFunc(str, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// rank is the negated score of a document.
+func (s *searcher) rank(doc bson.D) (float64, bool) {
+	score, found, phrases := 0.0, false, make([]bool, len(s.phrases))
+	excluded := false
+	s.strings(doc, func(str string, weight float64) {
+		words := wordsOf(str)
+		for _, w := range words {
+			found = found || slices.ContainsFunc(s.terms, func(t string) bool { return s.folded(t) == s.folded(w) })
+			excluded = excluded || slices.ContainsFunc(s.not, func(t string) bool { return s.folded(t) == s.folded(w) })
+		}
+		for i, p := range s.phrases {
+			phrases[i] = phrases[i] || strings.Contains(s.folded(str), s.folded(p))
+		}
+		for _, p := range s.nowise {
+			excluded = excluded || strings.Contains(s.folded(str), s.folded(p))
+		}
+		score += weight * s.score(str, words)
+	})
+	return -score, found && !excluded && !slices.Contains(phrases, false)
+}
+
+// score is that of a string of weight 1.
+func (s *searcher) score(str string, words []string) (score float64) {
+	terms := map[string]bool{}
+	for _, t := range s.terms {
+		terms[strings.ToLower(t)] = true
+	}
+	for t := range terms {
+		n := 0
+		for _, w := range words {
+			if strings.EqualFold(w, t) {
+				n++
+			}
+		}
+		frequency := 2 - math.Pow(2, 1-float64(n))
+		of := frequency * (0.5 + 0.5*float64(n)/float64(max(1, len(words))))
+		if strings.EqualFold(str, t) {
+			of *= 1.1
+		}
+		score += of
+	}
+	return score
+}
+
+// strings calls do with the strings of a document that the index is over.
+func (s *searcher) strings(doc bson.D, do func(string, float64)) {
+	everywhere := float(lookup(s.weights, "$**"))
+	for _, path := range []string{"t", "in.t", "many.t", "tags"} {
+		weight := float(lookup(s.weights, path))
+		if math.IsNaN(weight) {
+			weight = everywhere
+		}
+		reached(doc, strings.Split(path, "."), func(v any) {
+			if str, ok := v.(string); ok {
+				do(str, weight)
+			}
+		})
+	}
+}
