@@ -215,7 +215,28 @@ var indexModels = []mongo.IndexModel{
 	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "n", Value: "hashed"}}, Options: options.Index().SetName("hashed")},
 	{Keys: bson.D{{Key: "$**", Value: 1}}, Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{Key: "pad", Value: 0}})},
 	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "tags.$**", Value: -1}}, Options: options.Index().SetName("compound wildcard")},
+	{Keys: bson.D{{Key: "at", Value: "2dsphere"}}, Options: options.Index().SetName("sphere")},
+	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "at", Value: "2dsphere"}, {Key: "tags", Value: 1}}, Options: options.Index().SetName("compound sphere")},
+	{Keys: bson.D{{Key: "xy", Value: "2d"}, {Key: "n", Value: 1}}, Options: options.Index().SetName("plane")},
+	{Keys: bson.D{{Key: "text", Value: "text"}, {Key: "pad", Value: "text"}, {Key: "n", Value: -1}}, Options: options.Index().SetName(textName).
+		SetWeights(bson.D{{Key: "text", Value: 5}})},
 }
+
+const textName = "text"
+
+// kindQueries ask indexes for what a scan must find as well, by the index's name; the scan may be asked in other words.
+var kindQueries = map[string]struct{ index, scan bson.D }{
+	"sphere":          {index: withinCap},
+	"compound sphere": {index: append(bson.D{{Key: "g", Value: 3}}, withinCap...)},
+	"plane": {index: bson.D{{Key: "xy", Value: bson.D{{Key: "$geoWithin", Value: bson.D{
+		{Key: "$box", Value: bson.A{bson.A{3, 3}, bson.A{9, 12}}},
+	}}}}}},
+	textName: {
+		bson.D{{Key: "$text", Value: bson.D{{Key: "$search", Value: words[2]}}}}, bson.D{{Key: "text", Value: bson.Regex{Pattern: words[2]}}},
+	},
+}
+
+var withinCap = bson.D{{Key: "at", Value: bson.D{{Key: "$geoWithin", Value: bson.D{{Key: "$centerSphere", Value: bson.A{bson.A{8, 8}, 0.08}}}}}}}
 
 const dupsName = "dups"
 
@@ -327,6 +348,7 @@ func (w *indexWorker) verify(ctx context.Context) {
 				w.t.Fatalf("the build of index %s did not end after the restart", name)
 			}
 		}
+		w.compare(ctx, name)
 	}
 	if !slices.Contains(w.states, found) {
 		w.t.Fatalf("found the indexes %b, which may be %b", found, w.states)
@@ -334,12 +356,43 @@ func (w *indexWorker) verify(ctx context.Context) {
 	w.states = []uint{found}
 }
 
+// compare asks an index that has queries of its own and a scan for the same.
+func (w *indexWorker) compare(ctx context.Context, name string) {
+	w.t.Helper()
+	q, ok := kindQueries[name]
+	if !ok {
+		return
+	}
+	by := options.Find().SetHint(name)
+	if name == textName {
+		by = options.Find() // a hint is refused
+	}
+	if q.scan == nil {
+		q.scan = q.index
+	}
+	got, err := readAll(ctx, w.coll(), q.index, by)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	want, err := readAll(ctx, w.coll(), q.scan, options.Find().SetHint(bson.D{{Key: "$natural", Value: 1}}))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		w.t.Fatalf("index %s finds %d documents, a scan %d", name, len(got), len(want))
+	}
+}
+
 // codeNoPlans is the planner's answer to the hint of a wildcard index without a path.
 const codeNoPlans = 291
 
-// usable reports whether an index is complete: the planner accepts it as a hint.
+// usable reports whether an index is complete: the planner accepts it as a hint, or searches text in it.
 func (w *indexWorker) usable(ctx context.Context, name string) bool {
-	err := w.coll().FindOne(ctx, bson.D{}, options.FindOne().SetHint(name)).Err()
+	filter, opts := bson.D{}, options.FindOne().SetHint(name)
+	if name == textName {
+		filter, opts = kindQueries[name].index, options.FindOne()
+	}
+	err := w.coll().FindOne(ctx, filter, opts).Err()
 	var refused mongo.CommandError
 	return err == nil || errors.Is(err, mongo.ErrNoDocuments) || errors.As(err, &refused) && refused.Code == codeNoPlans
 }

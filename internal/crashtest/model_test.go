@@ -22,8 +22,33 @@ type record struct {
 	Unique string  `bson:"u"`
 	Part   int32   `bson:"p"`
 	Tags   []int32 `bson:"tags"`
+	Place  place   `bson:"at"`
+	Pair   bson.A  `bson:"xy"`
+	Text   string  `bson:"text"`
 	Pad    string  `bson:"pad"`
 }
+
+// place is a point or a line.
+type place struct {
+	Type        string `bson:"type"`
+	Coordinates bson.A `bson:"coordinates"`
+}
+
+// move gives the record other places and another text.
+func (r *record) move(rng *rand.Rand) {
+	x, y := float64(rng.IntN(200))/10, float64(rng.IntN(200))/10
+	r.Place, r.Pair = place{"Point", bson.A{x, y}}, bson.A{y, x}
+	if rng.IntN(4) == 0 {
+		r.Place = place{"LineString", bson.A{bson.A{x, y}, bson.A{x + 1, y + 2}}}
+	}
+	r.Text = ""
+	for range rng.IntN(12) {
+		r.Text += words[rng.IntN(len(words))] + " "
+	}
+}
+
+// words are those of texts; no language leaves one out.
+var words = []string{"alfa", "bravo", "delta", "kilo", "lima", "oscar", "tango", "zulu"}
 
 func (r record) state() string {
 	b, err := bson.Marshal(r)
@@ -80,10 +105,12 @@ func (w *worker) pick() (record, bool) {
 func (w *worker) newRecord() record {
 	w.next++
 	id := fmt.Sprintf("w%d-%06d", w.id, w.next)
-	return record{
+	r := record{
 		ID: id, Worker: w.id, Group: w.rng.Int32N(8), N: w.rng.Int64N(100), Unique: "u" + id, Part: w.rng.Int32N(10),
 		Tags: []int32{}, Pad: pad(w.rng.IntN(600)),
 	}
+	r.move(w.rng)
+	return r
 }
 
 func pad(n int) string {

@@ -202,6 +202,7 @@ func findAndModify(ctx context.Context, w *worker) bool {
 	}
 	before := r.state()
 	r.Part, r.Pad = (r.Part+3)%10, pad(w.rng.IntN(900))
+	r.move(w.rng)
 	after := r.state()
 	want, which := before, options.Before
 	if w.rng.IntN(2) == 0 {
@@ -209,7 +210,9 @@ func findAndModify(ctx context.Context, w *worker) bool {
 	}
 	return w.write(map[string]string{r.ID: after}, func() error {
 		got, err := w.coll().FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: r.ID}},
-			bson.D{{Key: "$set", Value: bson.D{{Key: "p", Value: r.Part}, {Key: "pad", Value: r.Pad}}}},
+			bson.D{{Key: "$set", Value: bson.D{
+				{Key: "p", Value: r.Part}, {Key: "pad", Value: r.Pad}, {Key: "at", Value: r.Place}, {Key: "xy", Value: r.Pair}, {Key: "text", Value: r.Text},
+			}}},
 			options.FindOneAndUpdate().SetReturnDocument(which)).Raw()
 		return sameDoc(got, err, want)
 	})
