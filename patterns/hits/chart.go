@@ -1,0 +1,183 @@
+package hits
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Granularity is the distance of the points of a chart.
+type Granularity int
+
+// Granularities.
+const (
+	Minute Granularity = iota
+	Hour
+	Day
+	Month
+)
+
+// MaxPoints is how many points a chart may have: the minutes of two months.
+const MaxPoints = 100_000
+
+// Point is what was counted in the minute, hour, day or month that begins at Start.
+type Point struct {
+	Start time.Time
+	N     int64
+}
+
+// Chart returns what a page was hit from one time to another, without the latter: a point for each minute, hour, day or month that
+// begins there, with zeros where nothing was counted. Days and months are those of Config.Location.
+func (c *Counters) Chart(ctx context.Context, site, name string, g Granularity, from, to time.Time) ([]Point, error) {
+	points, err := c.points(g, from, to)
+	if err != nil || len(points) == 0 {
+		return nil, err
+	}
+	if g == Day && c.cfg.WithoutMonths {
+		g = dayWithoutMonths
+	}
+	coll, first, fields := c.daily, c.dayOf(from), bson.D{{Key: "metadata.date", Value: 1}, {Key: fieldOf[g], Value: 1}}
+	if g == Day || g == Month {
+		coll, first = c.monthly, c.monthOf(from)
+	}
+	when := bson.D{{Key: "$gte", Value: first}, {Key: "$lt", Value: to}}
+	filter := bson.D{{Key: "metadata.site", Value: site}, {Key: "metadata.page", Value: name}, {Key: "metadata.date", Value: when}}
+	found, err := coll.Find(ctx, filter, options.Find().SetProjection(fields))
+	if err != nil {
+		return nil, fmt.Errorf("hits: read a chart from %s: %w", coll.Name(), err)
+	}
+	var docs []bson.Raw
+	if err := found.All(ctx, &docs); err != nil {
+		return nil, fmt.Errorf("hits: read a chart from %s: %w", coll.Name(), err)
+	}
+	at := make(map[int64]int, len(points))
+	for i, p := range points {
+		at[p.Start.UnixMilli()] = i
+	}
+	for _, doc := range docs {
+		date, _ := doc.Lookup("metadata", "date").TimeOK()
+		err := each(doc.Lookup(fieldOf[g]), func(slot int, n int64) {
+			if i, ok := at[c.startOf(g, date, slot).UnixMilli()]; ok {
+				points[i].N += n
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("hits: read %v of %s: %w", doc.Lookup("_id"), coll.Name(), err)
+		}
+	}
+	return points, nil
+}
+
+// dayWithoutMonths is Day, read from the documents of the days.
+const dayWithoutMonths = Month + 1
+
+// fieldOf is where documents have the figures of a granularity.
+var fieldOf = [...]string{Minute: "minute", Hour: "hourly", Day: "daily", Month: "monthly", dayWithoutMonths: "daily"}
+
+// points returns zeros for what begins in [from, to).
+func (c *Counters) points(g Granularity, from, to time.Time) (out []Point, err error) {
+	if g < Minute || g > Month {
+		return nil, fmt.Errorf("hits: granularity %d", g)
+	}
+	day := c.dayOf(from)
+	if g == Month {
+		day = c.monthOf(from)
+	}
+	for day.Before(to) {
+		next := c.nextDay(day)
+		step := next.Sub(day)
+		switch g {
+		case Minute:
+			step = time.Minute
+		case Hour:
+			step = time.Hour
+		case Month:
+			next = day.AddDate(0, 1, 0)
+			step = next.Sub(day)
+		default: // a day is one
+		}
+		for t := day; t.Before(next) && t.Before(to); t = t.Add(step) {
+			if len(out) == MaxPoints {
+				return nil, ErrRange
+			}
+			if !t.Before(from) {
+				out = append(out, Point{Start: t})
+			}
+		}
+		day = next
+	}
+	return out, nil
+}
+
+// startOf returns when a slot of a document begins.
+func (c *Counters) startOf(g Granularity, date time.Time, slot int) time.Time {
+	switch g {
+	case Minute:
+		return date.Add(time.Duration(slot) * time.Minute)
+	case Hour:
+		return date.Add(time.Duration(slot) * time.Hour)
+	case Day:
+		y, m, _ := date.In(c.cfg.Location).Date()
+		return time.Date(y, m, slot, 0, 0, 0, 0, c.cfg.Location)
+	default:
+		return date
+	}
+}
+
+// each calls f for the counters in a value: a number, or a document whose fields are slots, or documents of such.
+func each(v bson.RawValue, f func(slot int, n int64)) error {
+	if n, ok := v.AsInt64OK(); ok {
+		f(0, n)
+		return nil
+	}
+	doc, ok := v.DocumentOK()
+	if !ok {
+		return nil // a day that was made, and not hit yet
+	}
+	elements, err := doc.Elements()
+	if err != nil {
+		return err
+	}
+	for _, e := range elements {
+		slot, err := strconv.Atoi(e.Key())
+		if err != nil {
+			return err
+		}
+		if n, ok := e.Value().AsInt64OK(); ok {
+			f(slot, n)
+		} else if err := each(e.Value(), f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PageTotal is what a page was hit.
+type PageTotal struct {
+	Page string `bson:"_id"`
+	N    int64  `bson:"n"`
+}
+
+// Top returns the pages of a site that were hit most on the days that begin in [from, to).
+func (c *Counters) Top(ctx context.Context, site string, from, to time.Time, limit int) ([]PageTotal, error) {
+	when := bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}
+	found, err := c.daily.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{{Key: "metadata.site", Value: site}, {Key: "metadata.date", Value: when}}}},
+		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$metadata.page"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: "$daily"}}}}}},
+		{{Key: "$sort", Value: bson.D{{Key: "n", Value: -1}, {Key: "_id", Value: 1}}}},
+		{{Key: "$limit", Value: limit}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("hits: find the pages of %s: %w", site, err)
+	}
+	var out []PageTotal
+	if err := found.All(ctx, &out); err != nil {
+		return nil, fmt.Errorf("hits: find the pages of %s: %w", site, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,194 @@
+package hits
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Rules of Check.
+const (
+	ruleDay   = "the hours of a day, and its minutes, sum up to its total"
+	ruleMonth = "the days of a month sum up to its total"
+	ruleSame  = "a month's day is the total of that day"
+	ruleOne   = "a page has one document for each day and each month"
+)
+
+// Check lists what contradicts the rules. It reads all documents; while hits are being counted, it also lists days that their months
+// are just about to learn of.
+func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err error) {
+	wrongDay := bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$hourly")}}}, bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$minute")}}},
+	}}}
+	wrongMonth := bson.D{{Key: "$ne", Value: bson.A{"$monthly", sumOf("$daily")}}}
+	for _, rule := range []struct {
+		name, layout string
+		coll         *mongo.Collection
+		wrong        bson.D
+	}{{ruleDay, dayLayout, c.daily, wrongDay}, {ruleMonth, monthLayout, c.monthly, wrongMonth}} {
+		found, err := rule.coll.Find(ctx, bson.D{{Key: "$expr", Value: rule.wrong}})
+		if err != nil {
+			return nil, fmt.Errorf("hits: check %s: %w", rule.coll.Name(), err)
+		}
+		var docs []bson.Raw
+		if err := found.All(ctx, &docs); err != nil {
+			return nil, fmt.Errorf("hits: check %s: %w", rule.coll.Name(), err)
+		}
+		for _, doc := range docs {
+			id := doc.Lookup("_id").StringValue()
+			out = append(out, patterns.Violation{Rule: rule.name, Collection: rule.coll.Name(), ID: id, Detail: "they differ"})
+		}
+		named, err := c.checkNames(ctx, rule.coll, rule.layout)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, named...)
+	}
+	if c.cfg.WithoutMonths {
+		return out, nil
+	}
+	err = c.compare(ctx, func(d comparison) error {
+		if n, total := d.month(c.cfg.Location), d.Day.Daily; n != total {
+			detail := fmt.Sprintf("the day has %d, the month %d", total, n)
+			out = append(out, patterns.Violation{Rule: ruleSame, Collection: c.daily.Name(), ID: d.Day.ID, Detail: detail})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// checkNames lists the documents whose _id does not follow from what they count: another one may count the same.
+func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection, layout string) (out []patterns.Violation, err error) {
+	found, err := coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{Key: "metadata", Value: 1}}))
+	if err != nil {
+		return nil, fmt.Errorf("hits: check %s: %w", coll.Name(), err)
+	}
+	for found.Next(ctx) {
+		var doc dayTotal
+		if err := found.Decode(&doc); err != nil {
+			return nil, fmt.Errorf("hits: check %s: %w", coll.Name(), err)
+		}
+		want := c.document(page{doc.Metadata.Site, doc.Metadata.Page}, doc.Metadata.Date, layout)[0].Value
+		if doc.ID != want {
+			detail := fmt.Sprintf("by what it counts it would be %v", want)
+			out = append(out, patterns.Violation{Rule: ruleOne, Collection: coll.Name(), ID: doc.ID, Detail: detail})
+		}
+	}
+	return out, found.Err()
+}
+
+// comparison is a day with the month that it is part of.
+type comparison struct {
+	Day    dayTotal `bson:",inline"`
+	Months []struct {
+		Daily map[string]int64 `bson:"daily"`
+	} `bson:"months"`
+}
+
+// month returns what the month has of the day.
+func (d *comparison) month(loc *time.Location) int64 {
+	if len(d.Months) == 0 {
+		return 0
+	}
+	return d.Months[0].Daily[strconv.Itoa(d.Day.Metadata.Date.In(loc).Day())]
+}
+
+// compare calls f for all days.
+func (c *Counters) compare(ctx context.Context, f func(comparison) error) error {
+	month := bson.D{{Key: "$concat", Value: bson.A{
+		bson.D{{Key: "$substrBytes", Value: bson.A{"$_id", 0, len(monthLayout)}}},
+		bson.D{{Key: "$substrBytes", Value: bson.A{"$_id", len(dayLayout), -1}}},
+	}}}
+	found, err := c.daily.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$project", Value: bson.D{{Key: "metadata", Value: 1}, {Key: "daily", Value: 1}, {Key: "month", Value: month}}}},
+		{{Key: "$lookup", Value: bson.D{
+			{Key: "from", Value: c.monthly.Name()}, {Key: "localField", Value: "month"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "months"},
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("hits: compare days and months: %w", err)
+	}
+	for found.Next(ctx) {
+		var d comparison
+		if err := found.Decode(&d); err != nil {
+			return fmt.Errorf("hits: compare days and months: %w", err)
+		}
+		if err := f(d); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+// forget is how long after a day a writer may still be unsure of a batch.
+const forget = 48 * time.Hour
+
+// Repair brings months up to days that were counted by processes that died before they did so, and takes from the documents of past days
+// what they know of writers. It returns how many days their months did not have. It reads all days, and may run at any time.
+func (c *Counters) Repair(ctx context.Context) (n int, err error) {
+	if !c.cfg.WithoutMonths {
+		err = c.compare(ctx, func(d comparison) error {
+			if d.month(c.cfg.Location) >= d.Day.Daily {
+				return nil
+			}
+			n++
+			return c.raiseTo(ctx, []dayTotal{d.Day})
+		})
+		if err != nil {
+			return n, err
+		}
+	}
+	past := bson.D{
+		{Key: "metadata.date", Value: bson.D{{Key: "$lt", Value: c.Now().Add(-forget)}}},
+		{Key: "writers", Value: bson.D{{Key: "$exists", Value: true}}},
+	}
+	if _, err := c.daily.UpdateMany(ctx, past, bson.D{{Key: "$unset", Value: bson.D{{Key: "writers", Value: ""}}}}); err != nil {
+		return n, fmt.Errorf("hits: forget writers: %w", err)
+	}
+	if n > 0 {
+		c.Logger.Info("months were brought up to their days", "days", n)
+	}
+	return n, nil
+}
+
+// Indexes returns what charts are read by, and what removes old days.
+func (c *Counters) Indexes() []patterns.Index {
+	byPage := bson.D{{Key: "metadata.site", Value: 1}, {Key: "metadata.page", Value: 1}, {Key: "metadata.date", Value: 1}}
+	out := []patterns.Index{
+		{Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: byPage}},
+		{Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "metadata.site", Value: 1}, {Key: "metadata.date", Value: 1}}}},
+	}
+	if !c.cfg.WithoutMonths {
+		out = append(out, patterns.Index{Collection: c.monthly.Name(), Model: mongo.IndexModel{Keys: byPage}})
+	}
+	if c.cfg.Keep > 0 {
+		ttl := options.Index().SetExpireAfterSeconds(int32(min(c.cfg.Keep/time.Second, 1<<31-1)))
+		out = append(out, patterns.Index{
+			Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "metadata.date", Value: 1}}, Options: ttl},
+		})
+	}
+	return out
+}
+
+// EnsureIndexes creates the indexes.
+func (c *Counters) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, c.daily.Database(), c.Indexes())
+}
+
+// ShardKeys returns how documents are distributed over shards: a page's stay together.
+func (c *Counters) ShardKeys() []patterns.ShardKey {
+	byPage := bson.D{{Key: "metadata.site", Value: 1}, {Key: "metadata.page", Value: 1}, {Key: "metadata.date", Value: 1}}
+	return []patterns.ShardKey{{Collection: c.daily.Name(), Key: byPage}, {Collection: c.monthly.Name(), Key: byPage}}
+}
+
+// Shard distributes the documents over the shards of a cluster.
+func (c *Counters) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, c.daily.Database(), c.ShardKeys())
+}

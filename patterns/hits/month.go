@@ -1,0 +1,86 @@
+package hits
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// dayTotal is what a month needs of a day.
+type dayTotal struct {
+	ID       string   `bson:"_id"`
+	Metadata metadata `bson:"metadata"`
+	Daily    int64    `bson:"daily"`
+}
+
+// metadata says what a document counts.
+type metadata struct {
+	Date time.Time `bson:"date"`
+	Site string    `bson:"site"`
+	Page string    `bson:"page"`
+}
+
+// raise brings the months up to the days of a batch.
+func (c *Counters) raise(ctx context.Context, b batch) error {
+	if c.cfg.WithoutMonths {
+		return nil
+	}
+	ids := make(bson.A, 0, len(b))
+	for key := range b {
+		ids = append(ids, c.day(key)[0].Value)
+	}
+	totals := bson.D{{Key: "metadata", Value: 1}, {Key: "daily", Value: 1}}
+	found, err := c.daily.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, options.Find().SetProjection(totals))
+	if err != nil {
+		return fmt.Errorf("hits: read the totals of days: %w", err)
+	}
+	var days []dayTotal
+	if err := found.All(ctx, &days); err != nil {
+		return fmt.Errorf("hits: read the totals of days: %w", err)
+	}
+	return c.raiseTo(ctx, days)
+}
+
+// raiseTo brings the months up to totals of days. A month's day only grows, to the greatest total that was seen: so these updates may
+// come in any order and any number of times.
+func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
+	if len(days) == 0 {
+		return nil
+	}
+	months := map[dayKey]bson.D{}
+	for _, d := range days {
+		key := dayKey{page: page{d.Metadata.Site, d.Metadata.Page}, start: c.monthOf(d.Metadata.Date).UnixMilli()}
+		path := "daily." + strconv.Itoa(d.Metadata.Date.In(c.cfg.Location).Day())
+		months[key] = append(months[key], bson.E{Key: path, Value: bson.D{{Key: "$max", Value: bson.A{"$" + path, d.Daily}}}})
+	}
+	var models []mongo.WriteModel
+	for key, set := range months {
+		change := mongo.Pipeline{
+			{{Key: "$set", Value: set}},
+			{{Key: "$set", Value: bson.D{{Key: "monthly", Value: bson.D{{Key: "$toLong", Value: sumOf("$daily")}}}}}},
+		}
+		month := c.document(key.page, time.UnixMilli(key.start), monthLayout)
+		models = append(models, mongo.NewUpdateOneModel().SetFilter(month).SetUpdate(change).SetUpsert(true))
+	}
+	return upsert(ctx, c.monthly, models)
+}
+
+// sumOf is the expression for the sum of a document's fields, and of those of documents in it.
+func sumOf(doc string) bson.D {
+	return sum(doc, bson.D{{Key: "$cond", Value: bson.A{
+		bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: "$$this.v"}}, "object"}}},
+		sum("$$this.v", "$$this.v"),
+		"$$this.v",
+	}}})
+}
+
+// sum adds what an expression makes of each field, which is $$this.
+func sum(doc string, field any) bson.D {
+	fields := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{doc, bson.D{}}}}}}
+	return bson.D{{Key: "$sum", Value: bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: fields}, {Key: "in", Value: field}}}}}}
+}

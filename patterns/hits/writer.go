@@ -1,0 +1,195 @@
+package hits
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Defaults of writers.
+const (
+	DefaultInterval   = time.Second
+	DefaultMaxPending = 100_000
+)
+
+// lastFlush bounds the flush at the end of Run, whose own context has ended.
+const lastFlush = 10 * time.Second
+
+// WriterConfig configures a Writer. The zero value works.
+type WriterConfig struct {
+	// Interval is the time between two flushes of Run; DefaultInterval if zero.
+	Interval time.Duration
+	// MaxPending is how many hits may wait; DefaultMaxPending if zero. With half as many, Run flushes at once.
+	MaxPending int64
+}
+
+// Writer gathers hits in memory and adds them together: one increment for each minute of a page, however many hits it had. It is safe
+// for concurrent use.
+type Writer struct {
+	c   *Counters
+	cfg WriterConfig
+	id  string
+
+	flushing sync.Mutex // guards what follows
+	unsure   batch      // was written, but the answer was lost; it has number seq
+	seq      int64
+
+	mu      sync.Mutex // guards what follows
+	pending batch
+	waiting int64 // hits in pending and unsure
+	hurry   chan struct{}
+}
+
+// NewWriter returns a writer, which needs somebody to Run it, or to call Flush.
+func (c *Counters) NewWriter(cfg WriterConfig) (*Writer, error) {
+	if cfg.Interval < 0 || cfg.MaxPending < 0 {
+		return nil, fmt.Errorf("hits: a writer with interval %v and %d pending hits", cfg.Interval, cfg.MaxPending)
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = DefaultInterval
+	}
+	if cfg.MaxPending == 0 {
+		cfg.MaxPending = DefaultMaxPending
+	}
+	return &Writer{c: c, cfg: cfg, id: bson.NewObjectID().Hex(), pending: batch{}, hurry: make(chan struct{}, 1)}, nil
+}
+
+// Hit notes a hit; it does not wait for the database. Where that has not answered for long, ErrFull says that the hit is not counted.
+func (w *Writer) Hit(h Hit) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting+max(h.N, 1) > w.cfg.MaxPending {
+		w.c.Metrics.Add("hits.dropped", max(h.N, 1))
+		return ErrFull
+	}
+	n, err := w.c.note(w.pending, h)
+	if err != nil {
+		return err
+	}
+	w.waiting += n
+	if w.waiting >= w.cfg.MaxPending/2 {
+		select {
+		case w.hurry <- struct{}{}:
+		default: // it has been told
+		}
+	}
+	return nil
+}
+
+// Waiting returns how many hits are not known to be written: as many as a crash would lose at most.
+func (w *Writer) Waiting() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.waiting
+}
+
+// Run flushes until ctx ends, and then once more. A flush that fails is logged; what it had is written by the next one.
+func (w *Writer) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		w.wait(ctx)
+		if ctx.Err() == nil {
+			w.try(ctx)
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	return w.Flush(last)
+}
+
+// wait ends with the interval, with ctx, or when many hits wait.
+func (w *Writer) wait(ctx context.Context) {
+	sleep, wake := context.WithCancel(ctx)
+	defer wake()
+	go func() {
+		select {
+		case <-w.hurry:
+			wake()
+		case <-sleep.Done():
+		}
+	}()
+	_ = w.c.Clock.Sleep(sleep, w.cfg.Interval) // an error says that it was woken
+}
+
+func (w *Writer) try(ctx context.Context) {
+	started := w.c.Clock.Now()
+	if err := w.Flush(ctx); err != nil {
+		w.c.Logger.Warn("hits were not written; they are kept", "waiting", w.Waiting(), "error", err)
+	}
+	w.c.Metrics.Observe("hits.flush", w.c.Clock.Now().Sub(started))
+}
+
+// Flush writes what waits. After an error it is kept, and the next Flush goes on: no hit is counted twice, whether or not the server
+// had executed the updates whose answers were lost.
+func (w *Writer) Flush(ctx context.Context) error {
+	w.flushing.Lock()
+	defer w.flushing.Unlock()
+	if len(w.unsure) > 0 {
+		if err := w.write(ctx); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	w.unsure, w.pending = w.pending, batch{}
+	w.mu.Unlock()
+	w.seq++
+	return w.write(ctx)
+}
+
+// write applies the batch that is unsure.
+func (w *Writer) write(ctx context.Context) error {
+	if len(w.unsure) == 0 {
+		return nil
+	}
+	if err := w.c.apply(ctx, w.unsure, w.id, w.seq); err != nil {
+		return err
+	}
+	var written int64
+	for _, minutes := range w.unsure {
+		for _, n := range minutes {
+			written += n
+		}
+	}
+	w.unsure = nil
+	w.mu.Lock()
+	w.waiting -= written
+	w.mu.Unlock()
+	w.c.Metrics.Add("hits.written", written)
+	return nil
+}
+
+// apply adds a writer's batch, whatever part of it was added before: each document knows the number of the last batch that it has of
+// each writer. It first changes the documents that there are, and only if some did not match, makes those that are missing and tries
+// again; what does not match then has the batch already.
+func (c *Counters) apply(ctx context.Context, b batch, writer string, seq int64) error {
+	has := "writers." + writer
+	var models, missing []mongo.WriteModel
+	for key, minutes := range b {
+		day := c.day(key)
+		change := bson.D{
+			{Key: "$inc", Value: c.increments(minutes)},
+			{Key: "$set", Value: bson.D{{Key: has, Value: seq}}},
+		}
+		without := append(day[:len(day):len(day)], bson.E{Key: has, Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gte", Value: seq}}}}})
+		models = append(models, mongo.NewUpdateOneModel().SetFilter(without).SetUpdate(change))
+		empty := bson.D{{Key: "$setOnInsert", Value: bson.D{{Key: "daily", Value: int64(0)}}}}
+		missing = append(missing, mongo.NewUpdateOneModel().SetFilter(day).SetUpdate(empty).SetUpsert(true))
+	}
+	unordered := options.BulkWrite().SetOrdered(false)
+	res, err := c.daily.BulkWrite(ctx, models, unordered)
+	if err == nil && res.MatchedCount < int64(len(models)) {
+		if err := upsert(ctx, c.daily, missing); err != nil {
+			return err
+		}
+		_, err = c.daily.BulkWrite(ctx, models, unordered)
+	}
+	if err != nil {
+		return fmt.Errorf("hits: count in %s: %w", c.daily.Name(), err)
+	}
+	c.prefill(ctx, b)
+	return c.raise(ctx, b)
+}
