@@ -1,0 +1,87 @@
+package queue
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// One of the slots that have nothing to do looks out for all: it waits until it is time to look, or somebody kicks it. Then it hands the
+// lookout on and looks. One that finds a job kicks the lookout, as there may be more. So an idle worker asks once in Poll, however many
+// slots it has, and one with jobs fills all its slots.
+
+// wait returns when there may be a job.
+func (w *Worker) wait(ctx context.Context) {
+	select {
+	case w.lookout <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-w.lookout }()
+	sleep, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = w.queue.Clock.Sleep(sleep, w.cfg.Poll) // it ends early when ctx does
+	}()
+	select {
+	case <-w.kick:
+	case <-over:
+	}
+}
+
+// wake lets a slot that has nothing to do look for a job.
+func (w *Worker) wake() {
+	select {
+	case w.kick <- struct{}{}:
+	default: // somebody is about to look
+	}
+}
+
+// noChangeStreams is the code of servers that have none: they are no members of a replica set.
+const noChangeStreams = 40573
+
+// listen wakes the worker for jobs that are put or opened, as long as the server has change streams.
+func (w *Worker) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := w.follow(ctx)
+		var server mongo.ServerError
+		if errors.As(err, &server) && server.HasErrorCode(noChangeStreams) {
+			w.queue.Logger.Debug("the server has no change streams: jobs are found by polling")
+			return
+		}
+		if ctx.Err() == nil {
+			w.queue.Logger.Warn("the changes of a queue cannot be followed", "error", err)
+		}
+		_ = w.queue.Clock.Sleep(ctx, w.cfg.Poll) // it ends early when ctx does
+	}
+}
+
+// follow returns why the changes cannot be followed any more.
+func (w *Worker) follow(ctx context.Context) error {
+	names := bson.A{}
+	for _, lane := range w.queue.lanes {
+		names = append(names, lane.Name())
+	}
+	stream, err := w.queue.db.Watch(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{
+			{Key: "ns.coll", Value: bson.D{{Key: "$in", Value: names}}},
+			{Key: "$or", Value: bson.A{
+				bson.D{{Key: "operationType", Value: "insert"}},
+				bson.D{{Key: "updateDescription.updatedFields.state", Value: Open}},
+			}},
+		}}},
+		{{Key: "$project", Value: bson.D{{Key: "_id", Value: 1}}}},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close(context.WithoutCancel(ctx)) }()
+	for stream.Next(ctx) {
+		w.wake()
+	}
+	return stream.Err()
+}
