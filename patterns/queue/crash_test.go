@@ -1,0 +1,271 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+	"github.com/sheafdb/sheaf/patterns/queue"
+)
+
+// later lets everything that has a time come to its end.
+func later(t *testing.T, db *mongo.Database) *queue.Queue {
+	t.Helper()
+	clock := patterntest.NewClock()
+	clock.Advance(time.Hour)
+	return newQueue(t, db, clock)
+}
+
+// withIndexes is a queue on a database that Setup has prepared: its commands count.
+func withIndexes(t *testing.T, db *mongo.Database) *queue.Queue {
+	t.Helper()
+	q, err := queue.New(db, queue.Config{Lease: time.Minute, MaxAttempts: 3})
+	must(t, err)
+	q.Clock = patterntest.NewClock()
+	return q
+}
+
+// TestCrash lets the process die at every point of each operation. No job is lost, and none is held by nobody for longer than a lease.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	takeOne := func(ctx context.Context, q *queue.Queue) (*queue.Taken, error) { return q.Take(ctx) }
+	for name, c := range map[string]struct {
+		points int
+		setup  func(t *testing.T, q *queue.Queue)
+		do     func(ctx context.Context, q *queue.Queue) error
+		after  func(t *testing.T, q *queue.Queue, death patterntest.Death)
+	}{
+		"put": {
+			points: 2,
+			do:     func(ctx context.Context, q *queue.Queue) error { _, err := q.Put(ctx, queue.Spec{ID: "a"}); return err },
+			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
+				_, err := q.Get(t.Context(), "a")
+				if there := death.Commands == 1; there != (err == nil) {
+					t.Errorf("there: %v", err)
+				}
+			},
+		},
+		"take and done": {
+			points: 4,
+			setup:  func(t *testing.T, q *queue.Queue) { put(t, q, queue.Spec{ID: "a"}) },
+			do: func(ctx context.Context, q *queue.Queue) error {
+				job, err := takeOne(ctx, q)
+				if err != nil {
+					return err
+				}
+				return job.Done(ctx)
+			},
+			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
+				if death.Commands == 2 {
+					mustBe(t, q, "a", queue.Done)
+					return
+				}
+				if job := take(t, q); job.Attempt != death.Commands+1 {
+					t.Errorf("attempt %d", job.Attempt)
+				}
+			},
+		},
+		"the last attempt": {
+			points: 8,
+			setup:  func(t *testing.T, q *queue.Queue) { put(t, q, queue.Spec{ID: "a", MaxAttempts: 1}) },
+			do: func(ctx context.Context, q *queue.Queue) error {
+				if _, err := takeOne(ctx, q); err != nil {
+					return err
+				}
+				q.Clock.(*patterntest.Clock).Advance(time.Minute)
+				_, err := q.Take(ctx) // buries it, and asks again
+				return err
+			},
+			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
+				if death.Commands == 0 {
+					take(t, q)
+					return
+				}
+				mustBeEmpty(t, q)
+				mustBe(t, q, "a", queue.Dead)
+			},
+		},
+		"batch": {
+			points: 2,
+			do: func(ctx context.Context, q *queue.Queue) error {
+				return q.PutBatch(ctx, queue.Batch{ID: "b", Jobs: make([]queue.Spec, 2), Then: &queue.Spec{}})
+			},
+			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
+				got, err := q.Progress(t.Context(), "b")
+				if want := 2 * death.Commands; err != nil || got[queue.Open] != want || got[queue.Held] != want/2 {
+					t.Errorf("%v %v", got, err)
+				}
+			},
+		},
+		"the last of a batch": {
+			points: 6,
+			setup: func(t *testing.T, q *queue.Queue) {
+				must(t, q.PutBatch(t.Context(), queue.Batch{ID: "b", Jobs: make([]queue.Spec, 1), Then: &queue.Spec{}}))
+			},
+			do: func(ctx context.Context, q *queue.Queue) error {
+				job, err := takeOne(ctx, q)
+				if err != nil {
+					return err
+				}
+				return job.Done(ctx)
+			},
+			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
+				var got []string
+				for {
+					job, err := q.Take(t.Context())
+					if errors.Is(err, queue.ErrEmpty) {
+						break
+					}
+					must(t, err)
+					got = append(got, job.ID)
+					must(t, job.Done(t.Context()))
+				}
+				want := []string{"b/0", "b/then"}
+				if death.Commands == 3 {
+					want = want[1:]
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, want) {
+					t.Errorf("done afterwards: %v, want %v", got, want)
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			points := patterntest.Crash(t, patterntest.Scenario{
+				Setup: func(t *testing.T, db *mongo.Database) {
+					q := newQueue(t, db, patterntest.NewClock())
+					if c.setup != nil {
+						c.setup(t, q)
+					}
+				},
+				Operation: func(ctx context.Context, db *mongo.Database) error { return c.do(ctx, withIndexes(t, db)) },
+				After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+					q := later(t, db)
+					c.after(t, q, death)
+					mustHold(t, q)
+				},
+			})
+			if points != c.points {
+				t.Errorf("%d points", points)
+			}
+		})
+	}
+}
+
+func TestNoScans(t *testing.T) {
+	t.Parallel()
+	for _, order := range []queue.Order{queue.ByPriority, queue.ByTime} {
+		s := patterntest.Start(t)
+		clock := patterntest.NewClock()
+		byOrder := func(c *queue.Config) { c.Order = order }
+		newQueue(t, s.Database(), clock, byOrder)
+		n := s.NoScans(t, func(ctx context.Context, db *mongo.Database) {
+			q := newQueue(t, db, clock, byOrder)
+			must(t, q.PutBatch(ctx, queue.Batch{ID: "b", Jobs: make([]queue.Spec, 3), Then: &queue.Spec{}}))
+			must(t, take(t, q).Done(ctx))
+			must(t, take(t, q).Fail(ctx, errors.New("no")))
+			must(t, take(t, q).Fail(ctx, queue.Discard(errors.New("no"))))
+			_, err := q.RequeueDead(ctx, "")
+			must(t, err)
+			job := take(t, q)
+			must(t, errors.Join(job.Extend(ctx), job.Note(ctx, "n", 1), job.Release(ctx)))
+			must(t, q.Cancel(ctx, job.ID))
+			_, err = q.CancelBatch(ctx, "b")
+			must(t, err)
+			_, err = q.Progress(ctx, "b")
+			must(t, err)
+			_, err = q.Stats(ctx)
+			must(t, err)
+			_, err = q.Purge(ctx, queue.Done, clock.Now())
+			must(t, err)
+			for _, err := range q.Jobs(ctx, queue.Query{}) {
+				must(t, err)
+			}
+		})
+		if n < 20 {
+			t.Errorf("%d commands were explained", n)
+		}
+	}
+}
+
+// TestFewKeys takes a job from behind many that are not due, of several priorities: the index is not read through.
+func TestFewKeys(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	q := newQueue(t, db, nil)
+	specs := make([]queue.Spec, 1000)
+	for i := range specs {
+		specs[i] = queue.Spec{Priority: 1 + i%5, At: q.Now().Add(time.Hour)}
+	}
+	_, err := q.PutMany(t.Context(), specs)
+	must(t, err)
+	put(t, q, queue.Spec{ID: "due"})
+	var plan struct {
+		ExecutionStats struct{ TotalKeysExamined, TotalDocsExamined int }
+	}
+	order := bson.D{{Key: "priority", Value: -1}, {Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+	must(t, db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{
+		{Key: "findAndModify", Value: queue.DefaultName},
+		{Key: "query", Value: bson.D{{Key: "state", Value: queue.Open}, {Key: "at", Value: bson.D{{Key: "$lte", Value: q.Now()}}}}},
+		{Key: "sort", Value: order},
+		{Key: "update", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "owner", Value: "me"}}}}},
+	}}, {Key: "verbosity", Value: "executionStats"}}).Decode(&plan))
+	if s := plan.ExecutionStats; s.TotalKeysExamined > 20 || s.TotalDocsExamined > 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestBroken writes what contradicts each rule.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	q := newQueue(t, db, patterntest.NewClock())
+	at := q.Now()
+	job := func(fields ...bson.E) bson.D {
+		d := bson.D{{Key: "kind", Value: ""}, {Key: "priority", Value: 0}, {Key: "max", Value: 3}}
+		defaults := bson.D{{Key: "state", Value: queue.Open}, {Key: "at", Value: at}, {Key: "attempt", Value: 0}, {Key: "token", Value: 0}}
+		for _, e := range defaults {
+			if !slices.ContainsFunc(fields, func(f bson.E) bool { return f.Key == e.Key }) {
+				d = append(d, e)
+			}
+		}
+		return append(d, fields...)
+	}
+	set := func(key string, v any) bson.E { return bson.E{Key: key, Value: v} }
+	for rule, doc := range map[string]bson.D{
+		"a job is in one of the states":           job(set("state", "lost")),
+		"a job has a time":                        job(set("at", nil)),
+		"a job that has ended says when":          job(set("state", queue.Dead)),
+		"a job that has not ended says so":        job(set("ended", at)),
+		"a job that has not ended is not removed": job(set("expires", at.Add(time.Hour))),
+		"nobody holds a job that has ended":       job(set("state", queue.Done), set("ended", at), set("owner", "me")),
+		"a held job waits for others":             job(set("state", queue.Held)),
+		"a job is tried as often as it may": job(set("state", queue.Done), set("ended", at), set("attempt", 4),
+			set("token", 4)),
+		"an attempt has a token": job(set("attempt", 1)),
+		"a held job waits for jobs that will be done": job(set("state", queue.Held), set("waits", bson.A{"nobody"})),
+	} {
+		jobs := db.Collection(queue.DefaultName)
+		doc = append(bson.D{{Key: "_id", Value: rule}}, doc...)
+		if _, err := jobs.InsertOne(t.Context(), doc); err != nil {
+			t.Fatal(err)
+		}
+		violations, err := q.Check(t.Context())
+		if err != nil || len(violations) != 1 || violations[0].Rule != rule || violations[0].ID != rule {
+			t.Errorf("%s: %v %v", rule, violations, err)
+		}
+		if _, err := jobs.DeleteMany(t.Context(), bson.D{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, db.Collection(queue.DefaultName).Drop(t.Context()))
+	mustHold(t, q)
+}

@@ -1,0 +1,177 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/queue"
+)
+
+// shop is a database of the examples.
+func shop() (db *mongo.Database, end func()) {
+	s, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s.Client().Database("shop"), func() { _ = s.Close() }
+}
+
+// Image is what a job converts.
+type Image struct{ Source, Output string }
+
+// Jobs are put in one place and done in another, by a pool of workers.
+func Example() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	db, end := shop()
+	defer end()
+	jobs, err := queue.New(db, queue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := jobs.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := jobs.Put(ctx, queue.Spec{Kind: "convert", Payload: Image{"cat.png", "cat.jpg"}}); err != nil {
+		log.Fatal(err)
+	}
+
+	worker := jobs.NewWorker(queue.Kinds{
+		"convert": queue.Typed(func(ctx context.Context, job *queue.Taken, image Image) error {
+			fmt.Println(image.Source, "becomes", image.Output)
+			cancel() // stop when this one is done
+			return nil
+		}),
+	}.Handle, queue.WorkerConfig{})
+	fmt.Println(worker.Run(ctx))
+
+	stats, err := jobs.Stats(context.Background())
+	fmt.Println(stats.Done, "done", err)
+	// Output:
+	// cat.png becomes cat.jpg
+	// context canceled
+	// 1 done <nil>
+}
+
+// The most urgent job is taken first; one that is not due yet is not taken at all.
+func ExampleQueue_Take() {
+	ctx := context.Background()
+	db, end := shop()
+	defer end()
+	jobs, err := queue.New(db, queue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, spec := range []queue.Spec{
+		{ID: "newsletter", Priority: 1},
+		{ID: "password", Priority: 5},
+		{ID: "reminder", Priority: 9, At: jobs.Now().Add(time.Hour)},
+	} {
+		if _, err := jobs.Put(ctx, spec); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for {
+		job, err := jobs.Take(ctx)
+		if errors.Is(err, queue.ErrEmpty) {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(job.ID, job.Done(ctx))
+	}
+	// Output:
+	// password <nil>
+	// newsletter <nil>
+}
+
+// What a job writes, and that it is done, happen together: exactly once, however often the job is tried.
+func ExampleTaken_DoneWith() {
+	ctx := context.Background()
+	db, end := shop()
+	defer end()
+	jobs, err := queue.New(db, queue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := jobs.Put(ctx, queue.Spec{ID: "invoice-7"}); err != nil {
+		log.Fatal(err)
+	}
+	job, err := jobs.Take(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	invoices := db.Collection("invoices")
+	err = job.DoneWith(ctx, func(ctx context.Context) error {
+		_, err := invoices.InsertOne(ctx, map[string]any{"of": job.ID})
+		return err
+	})
+	n, _ := invoices.EstimatedDocumentCount(ctx)
+	fmt.Println(err, n)
+	// Output: <nil> 1
+}
+
+// A report is made when all the parts of an import are done.
+func ExampleQueue_PutBatch() {
+	ctx := context.Background()
+	db, end := shop()
+	defer end()
+	jobs, err := queue.New(db, queue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = jobs.PutBatch(ctx, queue.Batch{
+		ID:   "import-2026-05",
+		Jobs: []queue.Spec{{Payload: "a.csv"}, {Payload: "b.csv"}},
+		Then: &queue.Spec{Payload: "report"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 3 {
+		job, err := jobs.Take(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		var what string
+		fmt.Println(job.ID, job.Decode(&what), what, job.Done(ctx))
+	}
+	// Output:
+	// import-2026-05/0 <nil> a.csv <nil>
+	// import-2026-05/1 <nil> b.csv <nil>
+	// import-2026-05/then <nil> report <nil>
+}
+
+// Dead letters are looked at, and put back.
+func ExampleQueue_RequeueDead() {
+	ctx := context.Background()
+	db, end := shop()
+	defer end()
+	jobs, err := queue.New(db, queue.Config{MaxAttempts: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := jobs.Put(ctx, queue.Spec{ID: "mail-3"}); err != nil {
+		log.Fatal(err)
+	}
+	job, err := jobs.Take(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(job.Fail(ctx, errors.New("no such host")))
+	for dead, err := range jobs.Jobs(ctx, queue.Query{State: queue.Dead}) {
+		fmt.Println(dead.ID, dead.Errors[0].Error, err)
+	}
+	fmt.Println(jobs.RequeueDead(ctx, ""))
+	// Output:
+	// <nil>
+	// mail-3 no such host <nil>
+	// 1 <nil>
+}
