@@ -70,7 +70,9 @@ func TestSchedule(t *testing.T) {
 	done := make(chan error)
 	periodics := []queue.Periodic{
 		{Name: "hourly", Every: time.Hour},
-		{Name: "noon", Next: func(after time.Time) time.Time { return after.Add(12 * time.Hour).Truncate(24 * time.Hour).Add(12 * time.Hour) }},
+		{Name: "noon", Next: func(after time.Time) time.Time {
+			return after.Add(12 * time.Hour).Truncate(24 * time.Hour).Add(12 * time.Hour)
+		}},
 	}
 	for range 3 {
 		go func() { done <- q.Schedule(ctx, periodics...) }()

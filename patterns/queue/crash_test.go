@@ -250,7 +250,7 @@ func TestBroken(t *testing.T) {
 		"a held job waits for others":             job(set("state", queue.Held)),
 		"a job is tried as often as it may": job(set("state", queue.Done), set("ended", at), set("attempt", 4),
 			set("token", 4)),
-		"an attempt has a token": job(set("attempt", 1)),
+		"an attempt has a token":                      job(set("attempt", 1)),
 		"a held job waits for jobs that will be done": job(set("state", queue.Held), set("waits", bson.A{"nobody"})),
 	} {
 		jobs := db.Collection(queue.DefaultName)

@@ -190,7 +190,8 @@ func (s *Stats) count(ctx context.Context, lane *mongo.Collection, now time.Time
 		{{Key: "$match", Value: bson.D{{Key: "state", Value: bson.D{{Key: "$in", Value: states[:]}}}}}},
 		{{Key: "$group", Value: bson.D{
 			{Key: "_id", Value: bson.D{{Key: "state", Value: "$state"}, {Key: "due", Value: due}}},
-			{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}, {Key: "first", Value: bson.D{{Key: "$min", Value: "$at"}}},
+			{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
+			{Key: "first", Value: bson.D{{Key: "$min", Value: "$at"}}},
 		}}},
 	})
 	if err != nil {

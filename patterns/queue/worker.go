@@ -120,6 +120,12 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) slot(ctx, hard context.Context) {
 	for ctx.Err() == nil {
 		job, err := w.queue.Take(hard)
+		if err == nil && ctx.Err() != nil { // told to stop meanwhile
+			if err := job.Release(hard); err != nil {
+				w.queue.Logger.Warn("a job could not be given back", "job", job.ID, "error", err)
+			}
+			return
+		}
 		if err == nil {
 			w.wake() // where there was one there may be more
 			w.do(hard, job)
