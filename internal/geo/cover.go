@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/golang/geo/s1"
@@ -95,22 +96,11 @@ func (r *Region) SphereCovering() ([]Interval, bool) {
 
 // joined sorts intervals as int64s and joins those that touch.
 func joined(in []Interval) []Interval {
-	slices.SortFunc(in, func(a, b Interval) int {
-		switch {
-		case int64(a.Low) < int64(b.Low):
-			return -1
-		case int64(a.Low) > int64(b.Low):
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortFunc(in, func(a, b Interval) int { return cmp.Compare(int64(a.Low), int64(b.Low)) })
 	out := in[:0]
 	for _, iv := range in {
 		if n := len(out); n > 0 && int64(iv.Low) <= int64(out[n-1].High)+1 {
-			if int64(iv.High) > int64(out[n-1].High) {
-				out[n-1].High = iv.High
-			}
+			out[n-1].High = uint64(max(int64(out[n-1].High), int64(iv.High)))
 			continue
 		}
 		out = append(out, iv)

@@ -17,8 +17,8 @@ const nearby = s1.Angle(1e-8)
 
 // pointOf returns the point at a longitude and latitude in degrees.
 func pointOf(lng, lat float64) s2.Point {
-	sinTheta, cosTheta := sinCos(lng * (math.Pi / 180))
-	sinPhi, cosPhi := sinCos(lat * (math.Pi / 180))
+	sinTheta, cosTheta := sinCos(radians(lng))
+	sinPhi, cosPhi := sinCos(radians(lat))
 	return s2.Point{Vector: r3.Vector{X: cosTheta * cosPhi, Y: sinTheta * cosPhi, Z: sinPhi}}
 }
 
@@ -32,12 +32,7 @@ func (r *Region) containsPoint(p s2.Point) bool {
 		loop := r.geometry.big.loop
 		return loop.ContainsPoint(p) || loop.IntersectsCell(s2.CellFromPoint(p))
 	}
-	for _, polygon := range r.geometry.polygons {
-		if polygonTouches(polygon, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return polygonTouches(own, p) })
 }
 
 func capTouches(c s2.Cap, p s2.Point) bool {
@@ -74,16 +69,17 @@ func (r *Region) intersectsPoint(p s2.Point) bool {
 	}
 	cell := s2.CellFromPoint(p)
 	g := &r.geometry
-	if g.isPoint && g.point.onSphere && cell.ContainsPoint(g.point.s2) {
+	return g.anyPoint(cell.ContainsPoint) ||
+		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return own.IntersectsCell(cell) })
+}
+
+// anyPoint reports whether a condition holds for one of the points that the geometry has on the sphere.
+func (g *Geometry) anyPoint(is func(s2.Point) bool) bool {
+	if g.isPoint && g.point.onSphere && is(g.point.s2) {
 		return true
 	}
 	for i := range g.points {
-		if cell.ContainsPoint(g.points[i].s2) {
-			return true
-		}
-	}
-	for _, line := range g.lines {
-		if line.IntersectsCell(cell) {
+		if is(g.points[i].s2) {
 			return true
 		}
 	}
@@ -99,12 +95,7 @@ func (r *Region) containsLine(line *s2.Polyline) bool {
 	case r.geometry.big != nil:
 		return r.geometry.big.containsLine(line)
 	}
-	for _, polygon := range r.geometry.polygons {
-		if ringContainsLine(polygon, line) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return ringContainsLine(own, line) })
 }
 
 // ringContainsLine reports whether a polygon contains all vertices of a line and the middles of its edges, and no edge of the
@@ -144,25 +135,9 @@ func (r *Region) intersectsLine(line *s2.Polyline) bool {
 	if g.big != nil {
 		return g.big.intersectsLine(line)
 	}
-	if g.isPoint && g.point.onSphere && line.IntersectsCell(s2.CellFromPoint(g.point.s2)) {
-		return true
-	}
-	for i := range g.points {
-		if line.IntersectsCell(s2.CellFromPoint(g.points[i].s2)) {
-			return true
-		}
-	}
-	for _, own := range g.lines {
-		if crosses(own, line, s2.CrossingTypeAll) {
-			return true
-		}
-	}
-	for _, polygon := range g.polygons {
-		if areaIntersectsLine(polygon, line) {
-			return true
-		}
-	}
-	return false
+	return g.anyPoint(func(own s2.Point) bool { return line.IntersectsCell(s2.CellFromPoint(own)) }) ||
+		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return crosses(own, line, s2.CrossingTypeAll) }) ||
+		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line) })
 }
 
 // areaIntersectsLine reports whether a line goes through a polygon: to touch it with a common vertex is not enough.
@@ -179,12 +154,7 @@ func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline) bool {
 }
 
 func hasVertex(a *s2.Polygon, p s2.Point) bool {
-	for _, l := range a.Loops() {
-		if slices.Contains(l.Vertices(), p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Loops(), func(l *s2.Loop) bool { return slices.Contains(l.Vertices(), p) })
 }
 
 func (r *Region) containsPolygon(p *s2.Polygon) bool {
@@ -195,12 +165,7 @@ func (r *Region) containsPolygon(p *s2.Polygon) bool {
 	case r.geometry.big != nil:
 		return r.geometry.big.contains(p)
 	}
-	for _, own := range r.geometry.polygons {
-		if own.Contains(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return own.Contains(p) })
 }
 
 func (r *Region) intersectsPolygon(p *s2.Polygon) bool {
@@ -208,28 +173,12 @@ func (r *Region) intersectsPolygon(p *s2.Polygon) bool {
 		return polygonDistance(r.cap.Center(), p) <= r.cap.Radius()
 	}
 	g := &r.geometry
-	if g.isPoint && g.point.onSphere && polygonTouches(p, g.point.s2) {
-		return true
-	}
 	if g.big != nil {
 		return g.big.intersects(p)
 	}
-	for i := range g.points {
-		if polygonTouches(p, g.points[i].s2) {
-			return true
-		}
-	}
-	for _, line := range g.lines {
-		if areaIntersectsLine(p, line) {
-			return true
-		}
-	}
-	for _, own := range g.polygons {
-		if own.Intersects(p) {
-			return true
-		}
-	}
-	return false
+	return g.anyPoint(func(own s2.Point) bool { return polygonTouches(p, own) }) ||
+		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return areaIntersectsLine(p, own) }) ||
+		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return own.Intersects(p) })
 }
 
 // Distance is the distance of the nearest point of the geometry from p, in the system of p; false where the geometry has no
