@@ -51,7 +51,7 @@ type textSearch struct {
 func (cq *canonical) readText() error {
 	n := cq.q.Filter.Text()
 	if n == nil {
-		if slices.ContainsFunc(cq.sort, func(s sortField) bool { return s.path == index.ScorePath }) {
+		if cq.sortsByScore() {
 			return errNoScore
 		}
 		return nil
@@ -112,15 +112,14 @@ func (cq *canonical) hintsAnything() bool {
 	return h.Type == bsonx.TypeString || h.Type == bsonx.TypeDocument && !h.Doc().IsEmpty()
 }
 
+func (cq *canonical) sortsByScore() bool {
+	return slices.ContainsFunc(cq.sort, func(s sortField) bool { return s.path == index.ScorePath })
+}
+
 // wantsScores reports whether the scores of a search are sorted by, or shown.
 func (cq *canonical) wantsScores() bool {
-	for _, s := range cq.sort {
-		if s.path == index.ScorePath {
-			return true
-		}
-	}
 	p := cq.q.Projection
-	return cq.q.Scores || p != nil && slices.Contains(p.MetaKinds(), metaTextScore)
+	return cq.sortsByScore() || cq.q.Scores || p != nil && slices.Contains(p.MetaKinds(), metaTextScore)
 }
 
 // cannotPlan is the error of a query that no plan can answer.
@@ -271,23 +270,19 @@ func (cq *canonical) rank(n node) {
 	if cq.text == nil || len(cq.sort) == 0 || cq.sort[0].path != index.ScorePath {
 		return
 	}
-	for {
-		switch in := n.(type) {
-		case *fetch:
-			n = in.in
-		case *textMatch:
-			n = in.in
-		case *textOr:
-			in.ranked = true
-			return
-		default:
-			return
-		}
+	if or := searchBelow(n); or != nil {
+		or.ranked = true
 	}
 }
 
 // isRanked reports whether the rows below a sort come in the order of their scores.
 func isRanked(n node) bool {
+	or := searchBelow(n)
+	return or != nil && or.ranked
+}
+
+// searchBelow returns what adds up the scores of a sort's rows, if nothing but fetches and the search lies between them.
+func searchBelow(n node) *textOr {
 	for {
 		switch in := n.(type) {
 		case *fetch:
@@ -295,9 +290,9 @@ func isRanked(n node) bool {
 		case *textMatch:
 			n = in.in
 		case *textOr:
-			return in.ranked
+			return in
 		default:
-			return false
+			return nil
 		}
 	}
 }
