@@ -28,7 +28,7 @@ func compileHashed(s Spec) (Pattern, Generator, error) {
 	p := fieldsOf(s.Key)
 	g := &hashedGen{sparse: s.Sparse, collation: s.Collation}
 	for _, f := range p {
-		g.fields = append(g.fields, hashedField{keyField{strings.Split(f.Path, "."), f.Desc}, f.Kind == Hashed})
+		g.fields = append(g.fields, hashedField{newKeyField(f), f.Kind == Hashed})
 	}
 	return p, g, nil
 }

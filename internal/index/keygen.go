@@ -23,12 +23,14 @@ type keyField struct {
 	desc  bool
 }
 
+func newKeyField(f Field) keyField { return keyField{parts: strings.Split(f.Path, "."), desc: f.Desc} }
+
 // NewKeyGen returns the generator of a pattern. A sparse index has no key for a document (or array element) in which
 // all fields are missing. Under a collation strings are encoded as their keys.
 func NewKeyGen(p Pattern, sparse bool, c *collation.Collator) *KeyGen {
 	g := &KeyGen{sparse: sparse, collation: c, fields: make([]keyField, len(p))}
 	for i, f := range p {
-		g.fields[i] = keyField{parts: strings.Split(f.Path, "."), desc: f.Desc}
+		g.fields[i] = newKeyField(f)
 	}
 	return g
 }

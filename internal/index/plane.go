@@ -57,7 +57,7 @@ func compilePlane(s Spec) (Pattern, Generator, error) {
 	p := fieldsOf(s.Key)
 	g := &planeGen{grid: GridOf(s.Options), location: keyField{parts: strings.Split(p[0].Path, ".")}}
 	for _, f := range p[1:] {
-		g.others = append(g.others, keyField{strings.Split(f.Path, "."), f.Desc})
+		g.others = append(g.others, newKeyField(f))
 	}
 	return p, g, nil
 }

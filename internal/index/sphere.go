@@ -1,8 +1,6 @@
 package index
 
 import (
-	"strings"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/geo"
@@ -31,7 +29,7 @@ func compileSphere(s Spec) (Pattern, Generator, error) {
 	p := fieldsOf(s.Key)
 	g := &sphereGen{collation: s.Collation}
 	for _, f := range p {
-		g.fields = append(g.fields, sphereField{keyField{strings.Split(f.Path, "."), f.Desc}, f.Kind == Sphere})
+		g.fields = append(g.fields, sphereField{newKeyField(f), f.Kind == Sphere})
 	}
 	return p, g, nil
 }

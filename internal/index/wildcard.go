@@ -31,7 +31,7 @@ func compileWildcard(s Spec) (Pattern, Generator, error) {
 	g := &wildcardGen{collation: s.Collation}
 	var p Pattern
 	for _, f := range fieldsOf(s.Key) {
-		field := keyField{parts: strings.Split(f.Path, "."), desc: f.Desc}
+		field := newKeyField(f)
 		switch {
 		case f.Kind == Wildcard:
 			p = append(p, Field{Path: PathField, Kind: Wildcard})
