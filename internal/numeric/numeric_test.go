@@ -228,6 +228,8 @@ func TestSum(t *testing.T) {
 	check(t, "ignores", "int 1", sum(bsonx.String("x"), bsonx.Int32(1), bsonx.Null), nil)
 	check(t, "what the last addition lost does not count", "double 0", sum(dbl(1e16), dbl(1), dbl(-1e16)), nil)
 	check(t, "what earlier ones lost does", "double 1", sum(dbl(1e16), dbl(1), dbl(-1e16), dbl(0)), nil)
+	check(t, "decimals behind the rest", "decimal 10.10000000000000000555111512312578",
+		sum(dec(t, "2"), i64(1), dbl(0.1), dec(t, "2"), i64(5)), nil)
 	check(t, "tenths", "double 0.6", sum(dbl(0.1), dbl(0.2), dbl(0.3)), nil)
 	check(t, "beyond long and back", "long 9223372036854775807", sum(i64(math.MaxInt64), i64(5), i64(-5)), nil)
 	check(t, "beyond long", "double 9.223372036854776e+18", sum(i64(math.MaxInt64), i64(5)), nil)

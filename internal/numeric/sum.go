@@ -121,24 +121,26 @@ func (s *Sum) ResultIn(out *bsonx.Arena) bsonx.Value {
 	return out.Double(s.double())
 }
 
-// total returns the whole sum as a decimal.
+// total returns the whole sum as a decimal: what is not decimal is put together first, as MongoDB does, whose 34 digits show it.
 func (s *Sum) total() *apd.Decimal {
 	var out apd.Decimal
 	c := decimalContext()
-	if s.decimal != nil {
-		out.Set(s.decimal)
-	}
 	parts := []float64{s.high, s.low}
 	if f := s.double(); math.IsInf(f, 0) || math.IsNaN(f) {
 		parts = []float64{f}
 	}
-	for _, f := range parts {
-		if f == 0 {
-			continue
-		}
-		if _, err := c.Add(&out, &out, doubleToDecimal(f, digits)); err != nil {
+	add := func(d *apd.Decimal) {
+		if _, err := c.Add(&out, &out, d); err != nil {
 			out.Form = apd.NaN
 		}
+	}
+	for _, f := range parts {
+		if f != 0 {
+			add(doubleToDecimal(f, digits))
+		}
+	}
+	if s.decimal != nil {
+		add(s.decimal)
 	}
 	return &out
 }

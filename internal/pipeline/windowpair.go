@@ -10,13 +10,14 @@ import (
 )
 
 // covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers. A pair
-// with one that is not finite is not counted: both are added to the sum, so that it is an infinity or NaN where there are enough others.
+// with one that is not finite is not counted: it makes an infinity or NaN of the sum where there are enough others.
 type covariance struct {
-	sample bool
-	x, y   slidingAvg
-	sum    slidingSum // of products of deviations
-	count  int64
-	failed error
+	sample  bool
+	x, y    slidingAvg
+	sum     slidingSum // of products of deviations
+	strange slidingSum // of the numbers of the pairs that are not counted
+	count   int64
+	failed  error
 }
 
 func parseCovariance(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
@@ -74,7 +75,7 @@ func (c *covariance) remove(e windowEntry) error {
 		return nil
 	}
 	if c.count == 1 {
-		*c = covariance{sample: c.sample, sum: c.sum}
+		*c = covariance{sample: c.sample, strange: c.strange}
 		return nil
 	}
 	c.x.change(x, -1)
@@ -84,12 +85,12 @@ func (c *covariance) remove(e windowEntry) error {
 	return c.failed
 }
 
-// special adds a number of a pair that is not finite to the sum. A NaN makes no decimal of it.
+// special notes a number of a pair that is not finite. A NaN makes no decimal of the sum.
 func (c *covariance) special(v bsonx.Value, quantity int) {
 	if numeric.IsNaN(v) {
 		v = bsonx.Double(math.NaN())
 	}
-	c.sum.update(v, quantity)
+	c.strange.update(v, quantity)
 }
 
 // deviation returns how far a number is from a mean, which is 0 at first.
@@ -128,7 +129,13 @@ func (c *covariance) result() (bsonx.Value, error) {
 	case c.count == 1:
 		return bsonx.Double(0), nil
 	}
-	sum, err := c.sum.result()
+	total := &c.sum
+	if _, ok := c.strange.special(); ok {
+		total = &slidingSum{}
+		*total = c.strange
+		total.decimals += c.sum.decimals
+	}
+	sum, err := total.result()
 	if err != nil {
 		return bsonx.Missing, err
 	}
