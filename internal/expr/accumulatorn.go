@@ -10,8 +10,8 @@ import (
 
 // $firstN, $lastN, $minN and $maxN as accumulators; the operators of these names are in firstn.go.
 
-// nArguments are the raw arguments {input: …, n: …}.
-func nArguments(name string, arg bsonx.Value) (input, n bsonx.Value, err error) {
+// nArguments compiles the arguments {input: …, n: …}, in the order of the document.
+func nArguments(name string, arg bsonx.Value, operand func(bsonx.Value) (Expr, error)) (input, n Expr, err error) {
 	if arg.Type != bsonx.TypeDocument {
 		code := mongoerr.Code(5787801)
 		if name == "$minN" || name == "$maxN" {
@@ -22,18 +22,21 @@ func nArguments(name string, arg bsonx.Value) (input, n bsonx.Value, err error) 
 	for it := arg.Doc().Iter(); it.Next(); {
 		switch string(it.Key()) {
 		case "input":
-			input = it.Value()
+			input, err = operand(it.Value())
 		case "n":
-			n = it.Value()
+			n, err = operand(it.Value())
 		default:
-			return input, n, mongoerr.New(5787901, "%s found an unknown argument: %s", name, it.Key())
+			err = mongoerr.New(5787901, "%s found an unknown argument: %s", name, it.Key())
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 	}
-	if n.IsMissing() {
-		return input, n, mongoerr.New(5787906, "Missing value for 'n'")
+	if n == nil {
+		return nil, nil, mongoerr.New(5787906, "Missing value for 'n'")
 	}
-	if input.IsMissing() {
-		return input, n, mongoerr.New(5787907, "Missing value for 'input'")
+	if input == nil {
+		return nil, nil, mongoerr.New(5787907, "Missing value for 'input'")
 	}
 	return input, n, nil
 }
@@ -92,17 +95,11 @@ func newN(name string, n int, c *collation.Collator) Accumulator {
 }
 
 func parseN(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
-	input, n, err := nArguments(name, arg)
+	input, n, err := nArguments(name, arg, func(v bsonx.Value) (Expr, error) { return Parse(v, vars) })
 	if err != nil {
 		return nil, err
 	}
-	out := &Accumulation{Name: name}
-	if out.Init, err = Parse(n, vars); err != nil {
-		return nil, err
-	}
-	if out.Arg, err = Parse(input, vars); err != nil {
-		return nil, err
-	}
+	out := &Accumulation{Name: name, Init: n, Arg: input}
 	out.startN(func(n int) Accumulator { return newN(name, n, vars.Collation()) })
 	return out, nil
 }

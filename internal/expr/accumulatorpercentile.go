@@ -32,37 +32,37 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 	}
 	var input, p, method bsonx.Value
 	for it := arg.Doc().Iter(); it.Next(); {
-		key := string(it.Key())
-		switch {
+		switch key, v := string(it.Key()), it.Value(); {
 		case key == "input":
-			input = it.Value()
+			input = v
+		case key == "method" && v.Type != bsonx.TypeString:
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.method' is the wrong type '%s', expected type 'string'", name, v.Type)
 		case key == "method":
-			method = it.Value()
+			method = v
 		case key == "p" && !out.median:
-			p = it.Value()
+			p = v
 		default:
 			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", name, key)
 		}
-	}
-	if method.Type != bsonx.TypeString && !method.IsMissing() {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.method' is the wrong type '%s', expected type 'string'", name, method.Type)
 	}
 	for _, f := range []bsonx.Elem{{Key: []byte("input"), Value: input}, {Key: []byte("p"), Value: p}, {Key: []byte("method"), Value: method}} {
 		if f.Value.IsMissing() && (string(f.Key) != "p" || !out.median) {
 			return nil, mongoerr.New(40414, "BSON field '%s.%s' is missing but a required field", name, f.Key)
 		}
 	}
-	if method.Str() != "approximate" {
-		return nil, mongoerr.New(mongoerr.BadValue, "Currently only 'approximate' can be used as a percentile 'method'.")
-	}
 	var err error
+	if out.input, err = operand(input); err != nil {
+		return nil, err
+	}
 	if !out.median {
 		if out.p, err = parseP(p, operand); err != nil {
 			return nil, err
 		}
 	}
-	out.input, err = operand(input)
-	return out, err
+	if method.Str() != "approximate" {
+		return nil, mongoerr.New(mongoerr.BadValue, "Currently only 'approximate' can be used as a percentile 'method'.")
+	}
+	return out, nil
 }
 
 // parseP returns the values of p, which must be constant.

@@ -256,6 +256,7 @@ type namedCodes struct {
 	missing   []mongoerr.Code
 }
 
+// parseNamed compiles named arguments in the order of the document, and misses the first required ones among names then.
 func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(codes.notObject, "%s only supports an object as its argument", def.name)
@@ -266,11 +267,31 @@ func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes 
 	}
 	for i := range required {
 		if args[i] == nil {
-			code := codes.missing[min(i, len(codes.missing)-1)]
-			return nil, mongoerr.New(code, "Missing '%s' parameter to %s", names[i], def.name)
+			return nil, codes.miss(def, names, i)
 		}
 	}
 	return args, nil
+}
+
+// parseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the last of names first.
+func (p *parser) parseNamedLate(def *definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
+	if arg.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(codes.notObject, "%s only supports an object as its argument", def.name)
+	}
+	raw, err := rawArgs(arg, codes.unknown, def.name, names...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range required {
+		if raw[i].IsMissing() {
+			return nil, codes.miss(def, names, i)
+		}
+	}
+	return p.argsIn(fromLast(len(raw)), raw, vars)
+}
+
+func (c *namedCodes) miss(def *definition, names []string, i int) error {
+	return mongoerr.New(c.missing[min(i, len(c.missing)-1)], "Missing '%s' parameter to %s", names[i], def.name)
 }
 
 // opNamedOptional is opNamed for an operator that tells an argument that is absent from one that is missing or null.

@@ -98,7 +98,7 @@ type dateToStringExpr struct {
 
 func parseDateToString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 18629, unknown: 18534, missing: []mongoerr.Code{18628}}
-	args, err := p.parseNamed(def, arg, vars, codes, 1, []string{"date", "format", "timezone", "onNull"})
+	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"date", "format", "timezone", "onNull"})
 	if err != nil {
 		return nil, err
 	}

@@ -297,7 +297,7 @@ const dateDiffName = "$dateDiff"
 
 func parseDateDiff(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 5166301, unknown: 5166302, missing: []mongoerr.Code{5166303, 5166304, 5166305}}
-	args, err := p.parseNamed(def, arg, vars, codes, 3, []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"})
+	args, err := p.parseNamedLate(def, arg, vars, codes, 3, []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"})
 	if err != nil {
 		return nil, err
 	}

@@ -219,13 +219,13 @@ type dateFromStringExpr struct {
 
 func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 40540, unknown: 40541, missing: []mongoerr.Code{40542}}
-	args, err := p.parseNamed(def, arg, vars, codes, 1, []string{"dateString", "format", "timezone", "onError", "onNull"})
+	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"dateString", "timezone", "format", "onNull", "onError"})
 	if err != nil {
 		return nil, err
 	}
-	e := &dateFromStringExpr{text: args[0], onError: args[3], onNull: args[4]}
-	e.format = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[1]})
-	e.zone = compileZone("", args[2], operandFailures(args, vars))
+	e := &dateFromStringExpr{text: args[0], onNull: args[3], onError: args[4]}
+	e.format = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[2]})
+	e.zone = compileZone("", args[1], operandFailures(args, vars))
 	return e, nil
 }
 

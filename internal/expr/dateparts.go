@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -36,18 +37,24 @@ func parseDateFromParts(p *parser, def *definition, arg bsonx.Value, vars *Vars)
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40519, "%s only supports an object as its argument", def.name)
 	}
-	args, err := p.namedArgs(arg, vars, 40518, def.name, datePartNames...)
+	raw, err := rawArgs(arg, 40518, def.name, datePartNames...)
 	if err != nil {
 		return nil, err
 	}
-	if args[partYear] == nil && args[partISOYear] == nil {
+	given := func(parts ...int) bool {
+		return slices.ContainsFunc(parts, func(i int) bool { return !raw[i].IsMissing() })
+	}
+	switch {
+	case !given(partYear, partISOYear):
 		return nil, mongoerr.New(40516, "%s requires either 'year' or 'isoWeekYear' to be present", def.name)
-	}
-	if args[partYear] != nil && (args[partISOYear] != nil || args[partISOWeek] != nil || args[partISODay] != nil) {
+	case given(partYear) && given(partISOYear, partISOWeek, partISODay):
 		return nil, mongoerr.New(40489, "%s does not allow mixing natural dates with ISO dates", def.name)
-	}
-	if args[partISOYear] != nil && (args[partMonth] != nil || args[partDay] != nil) {
+	case given(partISOYear) && given(partMonth, partDay):
 		return nil, mongoerr.New(40525, "%s does not allow mixing ISO dates with natural dates", def.name)
+	}
+	args, err := p.argsIn(fromLast(len(raw)), raw, vars)
+	if err != nil {
+		return nil, err
 	}
 	return &dateFromPartsExpr{args[:partZone], compileZone("", args[partZone], operandFailures(args, vars))}, nil
 }
@@ -133,7 +140,7 @@ type dateToPartsExpr struct {
 
 func parseDateToParts(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 40524, unknown: 40520, missing: []mongoerr.Code{40522}}
-	args, err := p.parseNamed(def, arg, vars, codes, 1, []string{"date", "timezone", "iso8601"})
+	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"date", "timezone", "iso8601"})
 	if err != nil {
 		return nil, err
 	}

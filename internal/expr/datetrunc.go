@@ -25,7 +25,7 @@ type dateTruncExpr struct {
 
 func parseDateTrunc(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 5439007, unknown: 5439008, missing: []mongoerr.Code{5439009, 5439010}}
-	args, err := p.parseNamed(def, arg, vars, codes, 2, []string{"date", "unit", "binSize", "timezone", "startOfWeek"})
+	args, err := p.parseNamedLate(def, arg, vars, codes, 2, []string{"date", "unit", "binSize", "timezone", "startOfWeek"})
 	if err != nil {
 		return nil, err
 	}

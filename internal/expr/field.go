@@ -37,33 +37,25 @@ func (g *getField) Eval(ctx *Context) (bsonx.Value, error) {
 func (g *getField) children() []Expr { return []Expr{g.field, g.input} }
 
 func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	field, input := arg, bsonx.Missing
-	isNamed := arg.Type == bsonx.TypeDocument && !strings.HasPrefix(string(arg.Doc().First().Key), "$")
-	if isNamed {
-		raw, err := rawArgs(arg, 3041701, def.name, "field", "input")
+	vars = vars.unoptimized()
+	if arg.Type != bsonx.TypeDocument || strings.HasPrefix(string(arg.Doc().First().Key), "$") {
+		field, err := p.operand(arg, vars)
 		if err != nil {
 			return nil, err
 		}
-		field, input = raw[0], raw[1]
-		if field.IsMissing() {
-			return nil, mongoerr.New(3041702, "$getField requires 'field' to be specified")
-		}
-		if input.IsMissing() {
-			return nil, mongoerr.New(3041703, "$getField requires 'input' to be specified")
-		}
+		input, err := vars.reference("CURRENT", nil, "")
+		return &getField{field, input}, err
 	}
-	get := &getField{}
-	vars = vars.unoptimized()
-	var err error
-	if get.field, err = p.operand(field, vars); err != nil {
+	args, err := p.namedArgs(arg, vars, 3041701, def.name, "field", "input")
+	switch {
+	case err != nil:
 		return nil, err
+	case args[0] == nil:
+		return nil, mongoerr.New(3041702, "$getField requires 'field' to be specified")
+	case args[1] == nil:
+		return nil, mongoerr.New(3041703, "$getField requires 'input' to be specified")
 	}
-	if isNamed {
-		get.input, err = p.operand(input, vars)
-	} else {
-		get.input, err = vars.reference("CURRENT", nil, "")
-	}
-	return get, err
+	return &getField{args[0], args[1]}, nil
 }
 
 // constantName reads the name of the field that $setField or $unsetField sets: a string, or one in $literal. It is read as it
@@ -147,7 +139,11 @@ func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(4161100, "%s only supports an object as its argument", def.name)
 	}
-	raw, err := rawArgs(arg, unknown, def.name, names...)
+	raw, order, unknownErr := orderedArgs(arg, unknown, def.name, names)
+	args, err := p.argsIn(order, raw, vars.unoptimized())
+	if err == nil {
+		err = unknownErr
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -157,20 +153,13 @@ func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []
 			return nil, mongoerr.New(codes[i], "%s requires '%s' to be specified", def.name, names[i])
 		}
 	}
-	vars = vars.unoptimized()
-	if _, err = p.operand(raw[0], vars); err != nil {
-		return nil, err
-	}
 	name, err := constantName(def.name, raw[0])
 	if err != nil {
 		return nil, err
 	}
-	set := &setField{name: name, op: def.name, badInput: 4161105, value: &Const{bsonx.Missing}}
-	if set.input, err = p.operand(raw[1], vars); err != nil {
-		return nil, err
+	set := &setField{name: name, op: def.name, badInput: 4161105, input: args[1], value: &Const{bsonx.Missing}}
+	if len(args) == 3 {
+		set.value = args[2]
 	}
-	if len(raw) == 3 {
-		set.value, err = p.operand(raw[2], vars)
-	}
-	return set, err
+	return set, nil
 }

@@ -66,11 +66,11 @@ func checkLong(v bsonx.Value) error {
 }
 
 func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	input, n, err := nArguments(def.name, arg)
+	input, n, err := nArguments(def.name, arg, func(v bsonx.Value) (Expr, error) { return p.operand(v, vars.unoptimized()) })
 	if err != nil {
 		return nil, err
 	}
-	e := &pick{}
+	e := &pick{n: n, input: input}
 	switch def.name {
 	case "$firstN":
 		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return subArray(array, 0, int(n)), nil }
@@ -84,11 +84,7 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	default:
 		e.of = extremes(def.name, -1, vars.Collation())
 	}
-	if e.n, err = p.operand(n, vars.unoptimized()); err != nil {
-		return nil, err
-	}
-	e.input, err = p.operand(input, vars.unoptimized())
-	return e, err
+	return e, nil
 }
 
 // extremes is $minN or $maxN. Of equal values it keeps those that the accumulator keeps, as within MongoDB.

@@ -93,3 +93,52 @@ func TestNotOptimised(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstMistake lists which of several mistakes in named arguments is reported: by the order of the document where operands are compiled
+// as they come (before what is missing), else the last operand's.
+func TestFirstMistake(t *testing.T) {
+	t.Parallel()
+	const undefined, unknown, arity = 17276, mongoerr.InvalidPipelineOperator, 16020
+	for text, code := range map[string]mongoerr.Code{
+		`{"$cond": {"else": {"$abs": []}, "if": "$$no"}}`:                                                 arity,
+		`{"$cond": {"else": 1, "zzz": 1, "if": "$$no"}}`:                                                  17083,
+		`{"$convert": {"to": {"$foo": 1}, "input": "$$no"}}`:                                              unknown,
+		`{"$dateAdd": {"amount": {"$foo": 1}, "startDate": "$$no"}}`:                                      unknown,
+		`{"$hour": {"timezone": {"$foo": 1}, "date": "$$no"}}`:                                            unknown,
+		`{"$regexMatch": {"regex": {"$foo": 1}, "input": "$$no"}}`:                                        unknown,
+		`{"$trim": {"chars": {"$foo": 1}, "input": "$$no"}}`:                                              unknown,
+		`{"$getField": {"input": "$$no"}}`:                                                                undefined,
+		`{"$setField": {"value": {"$foo": 1}, "input": "$$no"}}`:                                          unknown,
+		`{"$sortArray": {"sortBy": 2, "input": "$$no", "zzz": 1}}`:                                        2942506,
+		`{"$sortArray": {"input": "$$no", "sortBy": 2}}`:                                                  undefined,
+		`{"$maxN": {"input": "$$no", "zzz": 1}}`:                                                          undefined,
+		`{"$zip": {"useLongestLength": 1, "inputs": ["$$no"]}}`:                                           34463,
+		`{"$zip": {"defaults": ["$$no"], "inputs": [{"$foo": 1}]}}`:                                       undefined,
+		`{"$percentile": {"p": [2], "input": "$$no", "method": "exact"}}`:                                 undefined,
+		`{"$percentile": {"method": "exact", "p": [2], "input": 1}}`:                                      7750303,
+		`{"$median": {"method": 1, "zzz": 1}}`:                                                            mongoerr.TypeMismatch,
+		`{"$dateTrunc": {"date": "$$no", "binSize": {"$foo": 1}}}`:                                        5439010,
+		`{"$dateTrunc": {"date": "$$no", "unit": "day", "binSize": {"$foo": 1}}}`:                         unknown,
+		`{"$dateToString": {"onNull": {"$foo": 1}, "date": "$$no", "format": {"$abs": []}}}`:              unknown,
+		`{"$dateFromString": {"format": {"$foo": 1}, "dateString": "$$no", "timezone": {"$abs": []}}}`:    unknown,
+		`{"$dateFromString": {"onError": {"$foo": 1}, "dateString": "$$no", "onNull": {"$abs": []}}}`:     unknown,
+		`{"$dateFromParts": {"isoWeek": "$$no", "month": {"$foo": 1}}}`:                                   40516,
+		`{"$dateFromParts": {"year": "$$no", "month": {"$foo": 1}}}`:                                      unknown,
+		`{"$dateDiff": {"startDate": "$$no", "endDate": {"$foo": 1}, "unit": {"$abs": []}}}`:              arity,
+		`{"$dateToParts": {"date": "$$no", "iso8601": {"$foo": 1}}}`:                                      unknown,
+		`{"$map": {"input": "$$no", "in": {"$foo": 1}}}`:                                                  unknown,
+		`{"$filter": {"input": "$$no", "cond": {"$foo": 1}, "limit": {"$abs": []}}}`:                      arity,
+		`{"$reduce": {"input": "$$no", "initialValue": {"$foo": 1}, "in": {"$abs": []}}}`:                 arity,
+		`{"$cond": {"else": {"$ln": -1}, "if": {"$sqrt": -1}, "then": 1}}`:                                28714, // of constants the first argument's
+		`{"$reduce": {"input": {"$sqrt": -1}, "initialValue": {"$ln": -1}, "in": {"$add": ["x", null]}}}`: 28714,
+	} {
+		failures := &expr.Failures{}
+		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), (*expr.Vars)(nil).WithFailures(failures))
+		if err == nil {
+			err = failures.Err()
+		}
+		if mongoerr.CodeOf(err) != code {
+			t.Errorf("%s: %v, want %d", text, err, code)
+		}
+	}
+}

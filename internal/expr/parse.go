@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -156,39 +157,68 @@ func (d *definition) checkArity(n int) error {
 	return nil
 }
 
-// namedArgs reads an operator's document of named arguments. Each name of the document must be in names; the results
-// stand in the order of names, nil where the argument is absent.
+// namedArgs reads an operator's document of named arguments, and compiles them in the order of the document: which of several mistakes is
+// reported depends on it. Each name of the document must be in names; the results stand in the order of names, nil where the argument is
+// absent.
 func (p *parser) namedArgs(arg bsonx.Value, vars *Vars, unknown mongoerr.Code, op string, names ...string) ([]Expr, error) {
-	raw, err := rawArgs(arg, unknown, op, names...)
+	raw, order, unknownErr := orderedArgs(arg, unknown, op, names)
+	out, err := p.argsIn(order, raw, vars)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Expr, len(names))
-	for i, v := range raw {
-		if v.IsMissing() {
+	return out, unknownErr
+}
+
+// argsIn compiles arguments in an order; those that are missing are nil. The first has the first scope, and so on; the last scope is that of
+// all that are left. What fails of them is noted in their own order, in which MongoDB optimises them.
+func (p *parser) argsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
+	out := make([]Expr, len(raw))
+	failures := make([]Failures, len(raw))
+	noted := scopes[0].Failures()
+	for _, i := range order {
+		if raw[i].IsMissing() {
 			continue
 		}
-		if out[i], err = p.operand(v, vars); err != nil {
+		vars := scopes[min(i, len(scopes)-1)]
+		if noted != nil {
+			vars = vars.WithFailures(&failures[i])
+		}
+		var err error
+		if out[i], err = p.operand(raw[i], vars); err != nil {
 			return nil, err
 		}
+	}
+	for i := range failures {
+		noted.Add(failures[i].Err())
 	}
 	return out, nil
 }
 
+// fromLast is the order of n arguments, the last first: MongoDB's where it compiles them as arguments of one call.
+func fromLast(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = n - 1 - i
+	}
+	return order
+}
+
 // rawArgs is namedArgs without compiling the values.
 func rawArgs(arg bsonx.Value, unknown mongoerr.Code, op string, names ...string) ([]bsonx.Value, error) {
-	out := make([]bsonx.Value, len(names))
+	raw, _, err := orderedArgs(arg, unknown, op, names)
+	return raw, err
+}
+
+// orderedArgs returns the arguments in the order of names, and in which order the document has them, up to one whose name is unknown.
+func orderedArgs(arg bsonx.Value, unknown mongoerr.Code, op string, names []string) (raw []bsonx.Value, order []int, err error) {
+	raw = make([]bsonx.Value, len(names))
 	for it := arg.Doc().Iter(); it.Next(); {
-		found := false
-		for i, name := range names {
-			if string(it.Key()) == name {
-				out[i], found = it.Value(), true
-			}
-		}
-		if !found {
-			return nil, mongoerr.New(unknown, "Unrecognized argument to %s: %s. Expected arguments are %s",
+		i := slices.Index(names, string(it.Key()))
+		if i < 0 {
+			return raw, order, mongoerr.New(unknown, "Unrecognized argument to %s: %s. Expected arguments are %s",
 				op, it.Key(), strings.Join(names, ", "))
 		}
+		raw[i], order = it.Value(), append(order, i)
 	}
-	return out, nil
+	return raw, order, nil
 }

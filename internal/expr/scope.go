@@ -188,28 +188,28 @@ func parseMap(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 			return nil, mongoerr.New(code, "Missing '%s' parameter to $map", []string{"input", "in"}[i])
 		}
 	}
-	it, err := p.iteration(raw[0], raw[1], raw[2], vars)
+	it, _, err := p.iteration(raw[0], raw[1], bsonx.Missing, raw[2], vars)
 	return &mapExpr{it}, err
 }
 
-func (p *parser) iteration(input, body, as bsonx.Value, vars *Vars) (iterate, error) {
+// iteration compiles an input, a body that sees its elements, and perhaps a limit.
+func (p *parser) iteration(input, body, limit, as bsonx.Value, vars *Vars) (iterate, Expr, error) {
 	name := "this"
 	if !as.IsMissing() {
 		if as.Type != bsonx.TypeString {
-			return iterate{}, mongoerr.New(mongoerr.FailedToParse, "the 'as' parameter must be a string, but is %s", as.Type)
+			return iterate{}, nil, mongoerr.New(mongoerr.FailedToParse, "the 'as' parameter must be a string, but is %s", as.Type)
 		}
 		name = as.Str()
 		if err := CheckVariableName(name); err != nil {
-			return iterate{}, err
+			return iterate{}, nil, err
 		}
 	}
-	in, err := p.operand(input, vars)
-	if err != nil {
-		return iterate{}, err
-	}
 	inner, slot := vars.WithSlot(name)
-	b, err := p.operand(body, inner)
-	return iterate{in, b, slot, vars.Scripts().Running}, err
+	args, err := p.argsIn(fromLast(3), []bsonx.Value{input, body, limit}, vars, inner, vars)
+	if err != nil {
+		return iterate{}, nil, err
+	}
+	return iterate{args[0], args[1], slot, vars.Scripts().Running}, args[2], nil
 }
 
 type filterExpr struct {
@@ -289,15 +289,8 @@ func parseFilter(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr,
 	if raw[1].IsMissing() {
 		return nil, mongoerr.New(28650, "Missing 'cond' parameter to $filter")
 	}
-	it, err := p.iteration(raw[0], raw[1], raw[2], vars)
-	if err != nil {
-		return nil, err
-	}
-	f := &filterExpr{iterate: it}
-	if !raw[3].IsMissing() {
-		f.limit, err = p.operand(raw[3], vars)
-	}
-	return f, err
+	it, limit, err := p.iteration(raw[0], raw[1], raw[3], raw[2], vars)
+	return &filterExpr{it, limit}, err
 }
 
 type reduceExpr struct {
@@ -351,15 +344,13 @@ func parseReduce(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr,
 		}
 	}
 	r := &reduceExpr{iterate: iterate{running: vars.Scripts().Running}}
-	if r.input, err = p.operand(raw[0], vars); err != nil {
-		return nil, err
-	}
-	if r.initial, err = p.operand(raw[1], vars); err != nil {
-		return nil, err
-	}
 	inner := vars
 	inner, r.slot = inner.WithSlot("this")
 	inner, r.valueSlot = inner.WithSlot("value")
-	r.body, err = p.operand(raw[2], inner)
-	return r, err
+	args, err := p.argsIn(fromLast(len(raw)), raw, vars, vars, inner)
+	if err != nil {
+		return nil, err
+	}
+	r.input, r.initial, r.body = args[0], args[1], args[2]
+	return r, nil
 }

@@ -30,21 +30,28 @@ func parseSortArray(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 		return nil, mongoerr.New(2942500, "$sortArray requires an object as an argument, found: %s", arg.Type)
 	}
 	names := []string{"input", "sortBy"}
-	raw, err := rawArgs(arg, 2942501, def.name, names...)
-	if err != nil {
-		return nil, err
+	raw, order, unknown := orderedArgs(arg, 2942501, def.name, names)
+	s := &sortArray{compare: vars.Collation().CompareValues}
+	for _, i := range order {
+		var err error
+		if i == 1 {
+			err = s.parsePattern(raw[i])
+		} else {
+			s.input, err = p.operand(raw[i], vars)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if unknown != nil {
+		return nil, unknown
 	}
 	for i, v := range raw {
 		if v.IsMissing() {
 			return nil, mongoerr.New(mongoerr.Code(2942502+i), "$sortArray requires '%s' to be specified", names[i])
 		}
 	}
-	s := &sortArray{compare: vars.Collation().CompareValues}
-	if err := s.parsePattern(raw[1]); err != nil {
-		return nil, err
-	}
-	s.input, err = p.operand(raw[0], vars)
-	return s, err
+	return s, nil
 }
 
 func (s *sortArray) parsePattern(v bsonx.Value) error {

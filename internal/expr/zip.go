@@ -21,27 +21,15 @@ func parseZip(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(34460, "$zip only supports an object as an argument, found %s", arg.Type)
 	}
-	raw, err := rawArgs(arg, 34464, def.name, "inputs", "defaults", "useLongestLength")
-	if err != nil {
-		return nil, err
-	}
+	raw, order, unknown := orderedArgs(arg, 34464, def.name, []string{"inputs", "defaults", "useLongestLength"})
 	z := &zip{}
-	for i, list := range []*[]Expr{&z.inputs, &z.defaults} {
-		if raw[i].IsMissing() {
-			continue
-		}
-		if raw[i].Type != bsonx.TypeArray {
-			return nil, mongoerr.New(mongoerr.Code(34461+i), "%s must be an array of expressions, found %s", []string{"inputs", "defaults"}[i], raw[i].Type)
-		}
-		if *list, err = p.operands(raw[i], vars); err != nil {
+	for _, i := range order {
+		if err := z.argument(p, i, raw[i], vars); err != nil {
 			return nil, err
 		}
 	}
-	if flag := raw[2]; !flag.IsMissing() {
-		if flag.Type != bsonx.TypeBool {
-			return nil, mongoerr.New(34463, "useLongestLength must be a bool, found %s", flag.Type)
-		}
-		z.longest = flag.Bool()
+	if unknown != nil {
+		return nil, unknown
 	}
 	switch {
 	case len(z.inputs) == 0:
@@ -54,9 +42,26 @@ func parseZip(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	return z, nil
 }
 
+// argument compiles inputs, defaults or useLongestLength.
+func (z *zip) argument(p *parser, i int, v bsonx.Value, vars *Vars) (err error) {
+	switch {
+	case i == 2 && v.Type != bsonx.TypeBool:
+		return mongoerr.New(34463, "useLongestLength must be a bool, found %s", v.Type)
+	case i == 2:
+		z.longest = v.Bool()
+	case v.Type != bsonx.TypeArray:
+		return mongoerr.New(mongoerr.Code(34461+i), "%s must be an array of expressions, found %s", []string{"inputs", "defaults"}[i], v.Type)
+	case i == 1:
+		z.defaults, err = p.operands(v, vars)
+	default:
+		z.inputs, err = p.operands(v, vars)
+	}
+	return err
+}
+
 func (z *zip) Eval(ctx *Context) (bsonx.Value, error) {
 	arrays := make([]*bsonx.Iter, len(z.inputs))
-	rows := 0
+	rows, shortest := 0, 0
 	for i, e := range z.inputs {
 		v, err := e.Eval(ctx)
 		if err != nil {
@@ -69,17 +74,20 @@ func (z *zip) Eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, mongoerr.New(34468, "$zip found a non-array expression in input: %s", Show(v))
 		}
 		arrays[i] = v.Doc().Iter()
-		switch length := v.Doc().Len(); {
-		case i == 0:
-			rows = length
-		case z.longest:
-			rows = max(rows, length)
-		default:
-			rows = min(rows, length)
+		length := v.Doc().Len()
+		if i == 0 {
+			rows, shortest = length, length
 		}
+		rows, shortest = max(rows, length), min(shortest, length)
+	}
+	if !z.longest {
+		rows = shortest
 	}
 	defaults := make([]bsonx.Value, len(z.inputs))
 	for i, e := range z.defaults {
+		if rows == shortest {
+			break // none is needed
+		}
 		var err error
 		if defaults[i], err = e.Eval(ctx); err != nil {
 			return bsonx.Missing, err
