@@ -1,0 +1,53 @@
+package metadata_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/metadata"
+)
+
+// Pictures are found by what their cameras noted.
+func Example() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("pictures")
+	meta, err := metadata.New(db, metadata.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := meta.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for i, camera := range []string{"Canon", "Canon", "Leica"} {
+		if _, err := db.Collection("objects").InsertOne(ctx, bson.D{{Key: "_id", Value: i}}); err != nil {
+			log.Fatal(err)
+		}
+		for key, value := range map[string]any{"camera": camera, "aperture": 2.8 + float64(i)} {
+			if err := meta.Set(ctx, i, key, value); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	cur, err := meta.Find(ctx, metadata.Equal("camera", "Canon"), metadata.Between("aperture", 3, nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var found []struct {
+		ID int `bson:"_id"`
+	}
+	if err := cur.All(ctx, &found); err != nil {
+		log.Fatal(err)
+	}
+	facets, err := meta.Facets(ctx, []string{"camera"}, 10)
+	fmt.Println(found, facets["camera"], err)
+	// Output: [{1}] [{Canon 2} {Leica 1}] <nil>
+}
