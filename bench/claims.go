@@ -117,6 +117,17 @@ func rate(workload, side string) func(*results) (float64, bool) {
 	}
 }
 
+// millis is how long one operation of a single client takes.
+func millis(workload, side string) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) {
+		perSecond, ok := rate(workload, side)(r)
+		if !ok {
+			return 0, false
+		}
+		return 1000 / perSecond, true
+	}
+}
+
 // ratio divides the rates of two workloads on two sides.
 func ratio(workload, side, toWorkload, toSide string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {

@@ -133,6 +133,18 @@ var patterns = []pattern{
 		Name: "cities-index", Clients: 1, What: "the index of 150,000 cities made and dropped; cities a second",
 		mongo: citiesIndex, postgres: pgCitiesIndex,
 	},
+	{
+		Name: "text-search-usual", Clients: 1, What: "of 100,000 texts of 100 words, the 20 best for one of two words that one in ten has (PostgreSQL: tsvector and GIN)",
+		mongo: textSearch(usualWords), postgres: pgTextSearch(usualWords),
+	},
+	{
+		Name: "text-search-frequent", Clients: 1, What: "the same for two words that every second text has",
+		mongo: textSearch(frequentWords), postgres: pgTextSearch(frequentWords),
+	},
+	{
+		Name: "text-index", Clients: 1, What: "the index of 20,000 texts of 100 words made and dropped; texts a second",
+		mongo: textBuild, postgres: pgTextBuild,
+	},
 }
 
 const (
@@ -144,6 +156,7 @@ const (
 	groupPatterns = "Patterns beside PostgreSQL"
 	groupLog      = "What the log and transactions cost"
 	groupPlaces   = "Geography"
+	groupText     = "Text"
 )
 
 // allPatternClaims are the goals of the patterns.
@@ -165,6 +178,9 @@ func allPatternClaims() []claim {
 		claim{"the 20 nearest ÷ a find by _id", groupPlaces, 0.2, false, "x", ratio("cities-near-20", sideSheaf, "cities-find-id", sideSheaf)},
 		claim{"cities within a country/s", groupPlaces, 300_000, false, "/s", rate("cities-within-country", sideSheaf)},
 		claim{"cities indexed/s", groupPlaces, 60_000, false, "/s", rate("cities-index", sideSheaf)},
+		claim{"the 20 best texts for two usual words", groupText, 3, true, "ms", millis("text-search-usual", sideSheaf)},
+		claim{"the 20 best texts for two frequent words", groupText, 3, true, "ms", millis("text-search-frequent", sideSheaf)},
+		claim{"texts of 100 words indexed/s", groupText, 8_000, false, "/s", rate("text-index", sideSheaf)},
 		claim{"embedded, messages/s into a topic with 40 listeners", groupLog, 20_000, false, "/s", rate(topicBusyName, sideEmbedded)},
 	)
 }
