@@ -127,6 +127,7 @@ type Index struct {
 	Partial Predicate
 
 	keygen   index.Generator
+	byPaths  bool     // the entries depend on the values at the paths of Pattern only
 	measured []string // of an index on buckets, the fields that may have no arrays
 	multikey *multikeyState
 	uses     *Uses
@@ -216,6 +217,20 @@ func (ix *Index) covers(doc bsonx.Doc) (bool, error) {
 		return true, nil
 	}
 	return ix.Partial.Match(doc)
+}
+
+// dependsOn reports whether a change in scope can change the entries of a document. Of an index with a condition, and of those that
+// look further than at their paths, that is not known.
+func (ix *Index) dependsOn(scope Scope) bool {
+	if scope == nil || ix.Partial != nil || !ix.byPaths {
+		return true
+	}
+	for i := range ix.Pattern {
+		if scope.Affects(ix.Pattern[i].Path) {
+			return true
+		}
+	}
+	return false
 }
 
 func prefix(space byte, id uint32) []byte {

@@ -226,6 +226,7 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collatio
 		return nil, err
 	}
 	ix := &Index{Index: e, Pattern: pattern, keygen: keygen, Collation: co}
+	ix.byPaths = ix.Kind() == index.Ordered || ix.Kind() == index.Hashed
 	if previous != nil {
 		for _, p := range previous.Indexes {
 			if p.ID == e.ID {

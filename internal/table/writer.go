@@ -222,11 +222,25 @@ const (
 	Replacement
 )
 
+// Scope tells which paths a change can have changed. Those are paths as indexes have them, without positions in arrays.
+type Scope interface {
+	Affects(path string) bool
+}
+
 // Update replaces a record that the writer has locked. Both versions have the same _id.
 func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change) error {
+	return w.UpdateWithin(ctx, recordKey, old, doc, how, nil)
+}
+
+// UpdateWithin is Update where the versions differ in scope only; nil is all of the document. Indexes of other paths are left alone
+// without a look.
+func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change, scope Scope) error {
 	recordID := recordKey[prefixLen:]
 	w.setID(doc)
 	for _, ix := range w.coll.maintained {
+		if !ix.dependsOn(scope) {
+			continue
+		}
 		if err := w.updateEntries(ctx, ix, recordID, old, doc); err != nil {
 			return err
 		}

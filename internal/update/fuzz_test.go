@@ -1,18 +1,21 @@
 package update_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
 // FuzzApply parses and applies arbitrary updates. Nothing panics; the document given is not changed; a
-// result is well-formed, keeps _id and is within the limits; without a modification it is the same document.
+// result is well-formed, keeps _id and is within the limits; without a modification it is the same document. Indexes of paths that the
+// update does not affect see no change.
 func FuzzApply(f *testing.F) {
 	docs := []string{
 		`{"_id":1}`, `{"_id":{"x":1},"a":[1,[2,{"b":3}],{"b":[4]}],"n":1.5}`,
-		`{"_id":"s","a":{"b":{"c":[]}},"0":1,"t":{"$timestamp":{"t":0,"i":0}}}`,
+		`{"_id":1,"a":[{"b":1,"c":2}]}`, `{"_id":"s","a":{"b":{"c":[]}},"0":1,"t":{"$timestamp":{"t":0,"i":0}}}`,
 	}
 	updates := []string{
 		`{"$set":{"a.b":1,"c":{"d":[1]}},"$unset":{"n":1},"$inc":{"x":1}}`, `{"$push":{"a":{"$each":[3,1],"$position":-1,"$sort":1,"$slice":-3}}}`,
@@ -53,10 +56,44 @@ func FuzzApply(f *testing.F) {
 			t.Fatal("not modified, but different")
 		}
 		checkStorable(t, doc.Lookup("_id"), out)
+		checkAffects(t, u, doc, out)
 		if made, err := update.UpsertDoc(doc, u, env); err == nil {
 			checkStorable(t, made.Lookup("_id"), made)
 		}
 	})
+}
+
+// checkAffects compares the index keys of a document and what an update made of it.
+func checkAffects(t *testing.T, u *update.Update, before, after bsonx.Doc) {
+	t.Helper()
+	for _, path := range []string{"a", "b", "n", "a.b", "a.c", "b.c", "a.b.c", "a.0", "a.0.b", "a.1.b", "a.b.0", "a.4", "c", "c.d", "x", "0"} {
+		if u.Affects(path) {
+			continue
+		}
+		_, g, err := index.Compile(index.Spec{Key: bsonx.NewDoc(path, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var old, made index.Keys
+		if err := g.Generate(before, &old); err != nil {
+			continue // such a document cannot have been stored
+		}
+		if err := g.Generate(after, &made); err != nil || !sameKeys(&old, &made) {
+			t.Fatalf("the index of %s sees a change from %s to %s: %v", path, toJSON(before), toJSON(after), err)
+		}
+	}
+}
+
+func sameKeys(a, b *index.Keys) bool {
+	if a.Len() != b.Len() || !a.Multikey().Covers(b.Multikey()) {
+		return false
+	}
+	for i := range a.Len() {
+		if !bytes.Equal(a.Key(i), b.Key(i)) || !bytes.Equal(a.TypeBits(i), b.TypeBits(i)) {
+			return false
+		}
+	}
+	return true
 }
 
 func checkStorable(t *testing.T, id bsonx.Value, out bsonx.Doc) {

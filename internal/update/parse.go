@@ -138,7 +138,7 @@ func (p *parser) add(def *definition, parts []component, path string, op operato
 	if slices.ContainsFunc(parts, func(c component) bool { return c.step == stepPositional }) {
 		p.out.positional = true
 	}
-	p.out.paths = append(p.out.paths, canonical(path))
+	p.out.paths = append(p.out.paths, touched(path))
 	return p.out.root.add(parts, l, p.filters)
 }
 

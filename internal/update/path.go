@@ -111,20 +111,49 @@ func arrayIndex(name string) int {
 // maxIndex stands for every index beyond the longest array that a document can hold.
 const maxIndex = 1 << 40
 
-// canonical removes array steps and indexes from a path, so that it compares with the path of an index.
-func canonical(path string) string {
-	if strings.IndexByte(path, '.') < 0 {
+// touched returns the path below which an operator at a path can change what indexes see. Steps through the elements of an array leave
+// the others alone ("a.$[].b" touches a.b); a position can make the array longer, so that it has other values at all paths
+// ("a.3.b" touches a).
+func touched(path string) string {
+	return cutPath(path, func(part string) (end, skip bool) {
+		return isDigits(part), parseComponent(part).step != stepField
+	})
+}
+
+// indexed returns the path of an index without positions in arrays.
+func indexed(path string) string {
+	return cutPath(path, func(part string) (end, skip bool) { return false, isDigits(part) })
+}
+
+// cutPath returns a path up to the first component that ends it, without those that are skipped. The first component stays.
+func cutPath(path string, judge func(part string) (end, skip bool)) string {
+	from := strings.IndexByte(path, '.')
+	if from < 0 {
 		return path
 	}
-	parts := strings.Split(path, ".")
-	out := parts[:0]
-	for i, part := range parts {
-		if i > 0 && (isDigits(part) || parseComponent(part).step != stepField) {
-			continue
+	var out []byte // nil while nothing is skipped
+	for from < len(path) {
+		to := len(path)
+		if n := strings.IndexByte(path[from+1:], '.'); n >= 0 {
+			to = from + 1 + n
 		}
-		out = append(out, part)
+		end, skip := judge(path[from+1 : to])
+		switch {
+		case end && out == nil:
+			return path[:from]
+		case end:
+			return string(out)
+		case skip && out == nil:
+			out = []byte(path[:from])
+		case !skip && out != nil:
+			out = append(out, path[from:to]...)
+		}
+		from = to
 	}
-	return strings.Join(out, ".")
+	if out == nil {
+		return path
+	}
+	return string(out)
 }
 
 // related reports whether one path is the other or a prefix of it.

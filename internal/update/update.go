@@ -75,7 +75,7 @@ type Update struct {
 	kind        Kind
 	root        *objectNode // of KindOperators
 	positional  bool
-	paths       []string
+	paths       []string    // what the operators touch
 	replacement bsonx.Doc   // of KindReplacement
 	transform   Transformer // of KindPipeline
 }
@@ -91,18 +91,12 @@ func (u *Update) Kind() Kind { return u.kind }
 // array element that the query matched.
 func (u *Update) NeedsMatchedIndex() bool { return u.positional }
 
-// TouchedPaths returns the paths that the update can change, without array steps and indexes ("a.$[].b" and
-// "a.0.b" are "a.b"); all is true where it can change any path (replacements and pipelines).
-func (u *Update) TouchedPaths() (paths []string, all bool) {
-	return u.paths, u.kind != KindOperators
-}
-
-// Affects reports whether the update can change what an index or filter sees at a path.
+// Affects reports whether the update can change what an index sees at a path.
 func (u *Update) Affects(path string) bool {
 	if u.kind != KindOperators {
 		return true
 	}
-	path = canonical(path)
+	path = indexed(path)
 	for _, p := range u.paths {
 		if related(p, path) {
 			return true

@@ -70,7 +70,7 @@ func (st *UpdateStatement) apply(opts Options) act {
 			if err := opts.validate(w.Collection(), t.doc, doc); err != nil {
 				return false, err
 			}
-			if err := w.Update(ctx, t.key, t.doc, doc, st.how()); err != nil {
+			if err := w.UpdateWithin(ctx, t.key, t.doc, doc, st.how(), st.Update); err != nil {
 				return false, err
 			}
 		}
