@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -46,12 +45,6 @@ func orderDocs(n int) []bsonx.Doc {
 	return docs
 }
 
-func runExpressions(tb testing.TB, p *pipeline.Pipeline, docs []bsonx.Doc) {
-	if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(bsonx.Doc) error { return nil }); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 func BenchmarkExpressions(b *testing.B) {
 	docs := orderDocs(10_000)
 	for _, c := range expressionPipelines {
@@ -59,7 +52,7 @@ func BenchmarkExpressions(b *testing.B) {
 			p := mustParse(b, c.stages, pipeline.Options{})
 			b.ReportAllocs()
 			for b.Loop() {
-				runExpressions(b, p, docs)
+				drain(b, p, docs, nil)
 			}
 			b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
 		})
@@ -76,7 +69,7 @@ func TestExpressionsAllocateNothing(t *testing.T) {
 		{expressionPipelines[0].stages, 0}, {expressionPipelines[0].stages, pipeline.RuleAbsorb}, {expressionPipelines[1].stages, 0},
 	} {
 		p := mustParse(t, c.stages, pipeline.Options{Disable: c.disable})
-		n := testing.AllocsPerRun(5, func() { runExpressions(t, p, docs) })
+		n := testing.AllocsPerRun(5, func() { drain(t, p, docs, nil) })
 		// What does not depend on the number of documents: sources, groups, chunks.
 		if n > 0.1*float64(len(docs)) {
 			t.Errorf("%s: %v allocations for %d documents", c.stages, n, len(docs))

@@ -99,9 +99,7 @@ func TestUnwindAllocatesNothing(t *testing.T) {
 	}
 	p := mustParse(t, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": "$items.qty"}}}]`, pipeline.Options{})
 	allocs := testing.AllocsPerRun(5, func() {
-		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(bsonx.Doc) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		drain(t, p, docs, nil)
 	})
 	if allocs > 200 {
 		t.Errorf("%v allocations for 1500 elements", allocs)
@@ -128,9 +126,7 @@ func benchmarkOrders(b *testing.B, stages string) {
 	p := mustParse(b, stages, pipeline.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, env), func(bsonx.Doc) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
+		drain(b, p, docs, env)
 	}
 	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
 }

@@ -103,9 +103,7 @@ func BenchmarkWindow(b *testing.B) {
 			p := mustParse(b, `[{"$setWindowFields": {"partitionBy": "$customer", "sortBy": {"date": 1}, "output": {"total": `+function+`}}}]`, pipeline.Options{})
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(bsonx.Doc) error { return nil }); err != nil {
-					b.Fatal(err)
-				}
+				drain(b, p, docs, nil)
 			}
 			b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
 		})
