@@ -87,7 +87,8 @@ func (r *removableSum) remove(v bsonx.Value) error {
 		r.dec--
 	default:
 	}
-	if f, _ := v.AsFloat64(); math.IsNaN(f) || math.IsInf(f, 0) && (v.Type == bsonx.TypeDouble || v.Decimal().Kind != bsonx.DecimalFinite) {
+	if !numeric.IsFinite(v) {
+		f, _ := v.AsFloat64()
 		r.special(f, -1)
 		return nil
 	}

@@ -33,10 +33,7 @@ func bounded(name string, double func(float64) float64, decimal func(bsonx.Value
 
 // finite makes an operator that is not defined for infinities.
 func finite(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value) definition {
-	return trigonometric(name, double, decimal, func(v bsonx.Value) bool {
-		f, _ := v.AsFloat64()
-		return !math.IsInf(f, 0) || v.Type == bsonx.TypeDecimal128 && v.Decimal().Kind == bsonx.DecimalFinite
-	})
+	return trigonometric(name, double, decimal, func(v bsonx.Value) bool { return !numeric.IsInfinite(v) })
 }
 
 func trigonometric(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, defined func(bsonx.Value) bool) definition {

@@ -39,7 +39,7 @@ func toInteger(v bsonx.Value, target string) (int64, error) {
 	if IsNaN(v) {
 		return 0, mongoerr.New(mongoerr.ConversionFailure, "Attempt to convert NaN value to integer type in $convert with no onError value")
 	}
-	if isInfinite(v) {
+	if IsInfinite(v) {
 		return 0, mongoerr.New(mongoerr.ConversionFailure,
 			"Attempt to convert infinity value to integer type in $convert with no onError value")
 	}
@@ -62,7 +62,7 @@ func ToDouble(v bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, err
 	}
 	f := float(v)
-	if v.Type == bsonx.TypeDecimal128 && (math.IsInf(f, 0) && !isInfinite(v) || math.Abs(f) < smallestNormal && !IsZero(v)) {
+	if v.Type == bsonx.TypeDecimal128 && (math.IsInf(f, 0) && !IsInfinite(v) || math.Abs(f) < smallestNormal && !IsZero(v)) {
 		return bsonx.Value{}, conversionOverflow(v)
 	}
 	return bsonx.Double(f), nil
@@ -111,7 +111,11 @@ func Format(v bsonx.Value) string {
 	}
 }
 
-func isInfinite(v bsonx.Value) bool {
+// IsFinite reports whether a number is neither an infinity nor NaN.
+func IsFinite(v bsonx.Value) bool { return !IsNaN(v) && !IsInfinite(v) }
+
+// IsInfinite reports whether a value is an infinity; a decimal that no double can hold is none.
+func IsInfinite(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeDouble:
 		return math.IsInf(v.Double(), 0)

@@ -43,7 +43,7 @@ func (c *covariance) pair(v bsonx.Value) (x, y bsonx.Value, finite, ok bool) {
 	if !x.Type.IsNumber() || !y.Type.IsNumber() {
 		return x, y, false, false
 	}
-	return x, y, isFinite(x) && isFinite(y), true
+	return x, y, numeric.IsFinite(x) && numeric.IsFinite(y), true
 }
 
 func (c *covariance) add(e windowEntry) error {

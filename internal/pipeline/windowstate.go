@@ -203,26 +203,15 @@ func (s *slidingSum) update(v bsonx.Value, quantity int) {
 	switch {
 	case math.IsNaN(f):
 		s.notNumbers += quantity
-	case math.IsInf(f, 1) && isInfinite(v):
+	case numeric.IsInfinite(v) && f > 0:
 		s.infinities += quantity
-	case math.IsInf(f, -1) && isInfinite(v):
+	case numeric.IsInfinite(v):
 		s.minusInf += quantity
 	case quantity > 0:
 		s.sum.Add(v)
 	default:
 		s.subtract(v)
 	}
-}
-
-// isInfinite tells an infinity from a decimal that no double can hold.
-func isInfinite(v bsonx.Value) bool {
-	return v.Type != bsonx.TypeDecimal128 || v.Decimal().Kind == bsonx.DecimalInf
-}
-
-// isFinite reports whether a number is one, be it larger than any double.
-func isFinite(v bsonx.Value) bool {
-	f, _ := v.AsFloat64()
-	return !math.IsNaN(f) && !(math.IsInf(f, 0) && isInfinite(v))
 }
 
 func (s *slidingSum) subtract(v bsonx.Value) {
@@ -317,7 +306,7 @@ func (s *slidingDeviation) change(v bsonx.Value, quantity int64) {
 	switch {
 	case !ok:
 		return
-	case !isFinite(v):
+	case !numeric.IsFinite(v):
 		s.nonFinite += quantity
 		return
 	case s.count == 0:
