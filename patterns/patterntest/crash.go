@@ -49,6 +49,10 @@ func (d Death) String() string {
 // operationTime bounds one run of an operation.
 const operationTime = 30 * time.Second
 
+// deadTime is how long what a process does regardless of its context, such as giving back what it holds, may look for the server that it has
+// lost.
+const deadTime = time.Second
+
 // maxCommands bounds the points that are tried: an operation that never ends is a mistake.
 const maxCommands = 1000
 
@@ -85,7 +89,7 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 	fuse := &fuse{death: death, blow: cancel}
 	client := server.Connect(func(o *options.ClientOptions) {
 		fuse.dialer = dialerOf(o)
-		o.SetDialer(fuse)
+		o.SetDialer(fuse).SetServerSelectionTimeout(deadTime)
 	})
 	death.Err = s.Operation(ctx, client.Database(db.Name()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -1,0 +1,172 @@
+package moat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns/lock"
+)
+
+// mark is what a remote document says of the last write that was made to it: which one it was, and the token of the lease under which it
+// was made.
+type mark struct {
+	Write bson.ObjectID `bson:"write"`
+	Token int64         `bson:"token"`
+}
+
+// apply makes writes of one collection in their order, and returns why some of them were refused for what they are.
+func (m *Moat) apply(ctx context.Context, batch []Write, token int64) (rejected map[bson.ObjectID]string, err error) {
+	coll := m.remote.Collection(batch[0].Collection)
+	rejected = make(map[bson.ObjectID]string)
+	for rest := batch; len(rest) > 0; {
+		var models []mongo.WriteModel
+		var sent []Write
+		for i := range rest {
+			model, err := model(&rest[i], m.cfg.Field, token)
+			if err != nil { // Write lets no such thing pass
+				rejected[rest[i].ID] = err.Error()
+				continue
+			}
+			models, sent = append(models, model), append(sent, rest[i])
+		}
+		if len(models) == 0 {
+			return rejected, nil
+		}
+		_, err := coll.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(true))
+		var refused mongo.BulkWriteException
+		switch {
+		case err == nil:
+			return rejected, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case !errors.As(err, &refused) || len(refused.WriteErrors) == 0:
+			return nil, errors.Join(ErrAway, err)
+		}
+		bad := refused.WriteErrors[0]
+		w := sent[bad.Index]
+		rest = sent[bad.Index+1:]
+		if mongo.IsDuplicateKeyError(bad.WriteError) {
+			made, err := m.made(ctx, coll, w, token)
+			if err != nil {
+				return nil, err
+			}
+			if made {
+				continue
+			}
+		}
+		rejected[w.ID] = bad.Message
+	}
+	return rejected, nil
+}
+
+// made reports whether a write has been made before.
+func (m *Moat) made(ctx context.Context, coll *mongo.Collection, w Write, token int64) (bool, error) {
+	raw, err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: w.Document}}).Raw()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return false, nil
+	}
+	if err != nil {
+		return false, errors.Join(ErrAway, err)
+	}
+	var last mark
+	if v, err := raw.LookupErr(m.cfg.Field); err != nil || v.Unmarshal(&last) != nil {
+		return false, nil // it was never written through a moat
+	}
+	if last.Token > token {
+		return false, lock.ErrLost
+	}
+	return last.Write == w.ID, nil
+}
+
+// model is a write in the words of the driver. It has no effect where the document says that it was made, or that a later holder of the
+// lease is at work.
+func model(w *Write, field string, token int64) (mongo.WriteModel, error) {
+	last := mark{Write: w.ID, Token: token}
+	filter := bson.D{
+		{Key: "_id", Value: w.Document},
+		{Key: field + ".token", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: token}}}}},
+	}
+	if w.Op == OpDelete {
+		return mongo.NewDeleteOneModel().SetFilter(filter), nil
+	}
+	filter = append(filter, bson.E{Key: field + ".write", Value: bson.D{{Key: "$ne", Value: w.ID}}})
+	v, err := bson.Raw(w.Data).LookupErr("v")
+	if err != nil {
+		return nil, fmt.Errorf("there is nothing to %s: %w", w.Op, err)
+	}
+	switch w.Op {
+	case OpInsert, OpReplace:
+		doc, err := markedDocument(v, field, w.Document, last)
+		if err != nil {
+			return nil, err
+		}
+		if w.Op == OpInsert {
+			return mongo.NewInsertOneModel().SetDocument(doc), nil
+		}
+		return mongo.NewReplaceOneModel().SetFilter(filter).SetReplacement(doc).SetUpsert(true), nil
+	case OpUpdate, OpUpsert:
+		update, err := markedUpdate(v, field, last)
+		if err != nil {
+			return nil, err
+		}
+		return mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(update).SetUpsert(w.Op == OpUpsert), nil
+	default:
+		return nil, fmt.Errorf("a write of the unknown kind %q", w.Op)
+	}
+}
+
+// markedDocument returns a document with its _id and the mark.
+func markedDocument(v bson.RawValue, field string, id bson.RawValue, last mark) (bson.Raw, error) {
+	doc, ok := v.DocumentOK()
+	if !ok {
+		return nil, fmt.Errorf("a %s is no document", v.Type)
+	}
+	if first, err := doc.IndexErr(0); err == nil && strings.HasPrefix(first.Key(), "$") {
+		return nil, fmt.Errorf("a document with the field %s", first.Key())
+	}
+	doc, err := withField(doc, field, last)
+	if err != nil {
+		return nil, err
+	}
+	return withField(doc, "_id", id)
+}
+
+// markedUpdate returns an update that also sets the mark.
+func markedUpdate(v bson.RawValue, field string, last mark) (any, error) {
+	set := bson.E{Key: field, Value: last}
+	if stages, ok := v.ArrayOK(); ok {
+		values, err := stages.Values()
+		if err != nil {
+			return nil, err
+		}
+		pipeline := bson.A{}
+		for _, stage := range values {
+			doc, ok := stage.DocumentOK()
+			if !ok {
+				return nil, fmt.Errorf("a stage of type %s", stage.Type)
+			}
+			pipeline = append(pipeline, doc)
+		}
+		return append(pipeline, bson.D{{Key: "$set", Value: bson.D{{Key: set.Key, Value: bson.D{{Key: "$literal", Value: last}}}}}}), nil
+	}
+	var update bson.D
+	if err := v.Unmarshal(&update); err != nil {
+		return nil, err
+	}
+	for i, e := range update {
+		if !strings.HasPrefix(e.Key, "$") {
+			return nil, fmt.Errorf("an update has the operator %q", e.Key)
+		}
+		if fields, ok := e.Value.(bson.D); ok && e.Key == "$set" {
+			update[i].Value = append(fields, set)
+			return update, nil
+		}
+	}
+	return append(update, bson.E{Key: "$set", Value: bson.D{set}}), nil
+}

@@ -1,0 +1,53 @@
+package moat_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/queue/moat"
+)
+
+// A till writes its sales into a store of its own; they reach the head office when it can be reached.
+func Example() {
+	ctx := context.Background()
+	till, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = till.Close() }()
+	office, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = office.Close() }()
+
+	m, err := moat.New(till.Client().Database("till"), office.Client().Database("shop"), moat.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := m.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	err = m.Write(ctx,
+		moat.Insert("sales", bson.D{{Key: "_id", Value: "sale-1"}, {Key: "sku", Value: "pen"}}),
+		moat.Upsert("stock", "pen", bson.D{{Key: "$inc", Value: bson.D{{Key: "qty", Value: -1}}}}),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stats, _ := m.Stats(ctx)
+	fmt.Println("kept:", stats.Waiting)
+
+	// A program runs m.Run(ctx) beside its work.
+	fmt.Println(m.Replay(ctx))
+	var pens struct{ Qty int }
+	fmt.Println(office.Client().Database("shop").Collection("stock").FindOne(ctx, bson.D{{Key: "_id", Value: "pen"}}).Decode(&pens), pens.Qty)
+	// Output:
+	// kept: 2
+	// <nil>
+	// <nil> -1
+}

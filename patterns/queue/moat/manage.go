@@ -1,0 +1,145 @@
+package moat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Stats are how many writes there are.
+type Stats struct {
+	Waiting  int64
+	Rejected int64
+	// Oldest is how long the first of those that wait has waited.
+	Oldest time.Duration
+}
+
+// Stats counts the writes: three reads.
+func (m *Moat) Stats(ctx context.Context) (*Stats, error) {
+	out := &Stats{}
+	for state, n := range map[State]*int64{Waiting: &out.Waiting, Rejected: &out.Rejected} {
+		count, err := m.coll.CountDocuments(ctx, bson.D{{Key: "state", Value: state}})
+		if err != nil {
+			return nil, fmt.Errorf("moat: count the writes: %w", err)
+		}
+		*n = count
+	}
+	first, err := m.find(ctx, Waiting, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(first) > 0 {
+		out.Oldest = m.Now().Sub(first[0].At)
+	}
+	return out, nil
+}
+
+// find returns the first writes of a state, or the last ones.
+func (m *Moat) find(ctx context.Context, state State, direction int, limit int64) (out []Write, err error) {
+	sort := bson.D{{Key: "seq", Value: direction}, {Key: "_id", Value: direction}}
+	found, err := m.coll.Find(ctx, bson.D{{Key: "state", Value: state}}, options.Find().SetSort(sort).SetLimit(limit))
+	if err != nil {
+		return nil, fmt.Errorf("moat: find writes: %w", err)
+	}
+	if err := found.All(ctx, &out); err != nil {
+		return nil, fmt.Errorf("moat: read writes: %w", err)
+	}
+	return out, nil
+}
+
+// Rejected returns the first writes that were rejected, limit at most.
+func (m *Moat) Rejected(ctx context.Context, limit int64) ([]Write, error) {
+	return m.find(ctx, Rejected, 1, limit)
+}
+
+// Retry lets a rejected write be made again, before all that wait.
+func (m *Moat) Retry(ctx context.Context, id bson.ObjectID) error {
+	again := bson.D{
+		{Key: "$set", Value: bson.D{{Key: "state", Value: Waiting}}}, {Key: "$unset", Value: bson.D{{Key: "error", Value: ""}}},
+	}
+	res, err := m.coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "state", Value: Rejected}}, again)
+	if err != nil {
+		return fmt.Errorf("moat: retry write %s: %w", id.Hex(), err)
+	}
+	if res.MatchedCount == 0 {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// Drop gives a rejected write up.
+func (m *Moat) Drop(ctx context.Context, id bson.ObjectID) error {
+	res, err := m.coll.DeleteOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "state", Value: Rejected}})
+	if err != nil {
+		return fmt.Errorf("moat: drop write %s: %w", id.Hex(), err)
+	}
+	if res.DeletedCount == 0 {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// Flush waits until all writes that were kept before have been made or rejected, by whichever process replays them.
+func (m *Moat) Flush(ctx context.Context) error {
+	last, err := m.find(ctx, Waiting, -1, 1)
+	if err != nil || len(last) == 0 {
+		return err
+	}
+	for {
+		first, err := m.find(ctx, Waiting, 1, 1)
+		if err != nil {
+			return err
+		}
+		if len(first) == 0 || first[0].Seq.After(last[0].Seq) {
+			return nil
+		}
+		if err := m.Clock.Sleep(ctx, m.cfg.Pace/10); err != nil {
+			return err
+		}
+	}
+}
+
+// Check lists the kept writes that cannot be made, or not in their place.
+func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
+	found, err := m.coll.Find(ctx, bson.D{})
+	if err != nil {
+		return nil, fmt.Errorf("moat: check the writes: %w", err)
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	var out []patterns.Violation
+	for found.Next(ctx) {
+		var w Write
+		if err := found.Decode(&w); err != nil {
+			return nil, fmt.Errorf("moat: decode a write: %w", err)
+		}
+		for rule, broken := range m.broken(&w) {
+			if broken {
+				out = append(out, patterns.Violation{
+					Rule: rule, Collection: m.coll.Name(), ID: w.ID, Detail: fmt.Sprintf("%s of %s, %s, seq %v", w.Op, w.Collection, w.State, w.Seq),
+				})
+			}
+		}
+	}
+	if err := found.Err(); err != nil {
+		return nil, fmt.Errorf("moat: read the writes: %w", err)
+	}
+	return out, nil
+}
+
+// broken tells for each rule whether a write contradicts it.
+func (m *Moat) broken(w *Write) map[string]bool {
+	_, err := model(w, m.cfg.Field, 0)
+	return map[string]bool{
+		"a write waits, was made or was rejected": w.State != Waiting && w.State != Made && w.State != Rejected,
+		"a write has its place in the order":      w.Seq.IsZero(),
+		"a write can be made":                     w.State != Made && (err != nil || w.Collection == ""),
+		"a write that was rejected says why":      w.State == Rejected && w.Error == "",
+		"a write that waits was not rejected":     w.State == Waiting && w.Error != "",
+		"a write that was not made is kept":       w.State != Made && !w.Expires.IsZero(),
+	}
+}

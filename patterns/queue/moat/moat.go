@@ -1,0 +1,110 @@
+package moat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/lock"
+)
+
+// Errors of moats.
+var (
+	// ErrNotFound is returned where no rejected write has an ID.
+	ErrNotFound = errors.New("moat: there is no such write")
+	// ErrAway is returned by Replay where the remote deployment does not answer, or answers something that is not about a write.
+	ErrAway = errors.New("moat: the remote deployment is away")
+)
+
+// What a zero Config stands for.
+const (
+	DefaultCollection = "moat"
+	DefaultField      = "moat"
+	DefaultPace       = time.Second
+	DefaultKeep       = time.Hour
+)
+
+// Config configures a Moat. The zero value works.
+type Config struct {
+	patterns.Env
+	// Collection is where the writes wait; DefaultCollection if empty. Beside it is one of the same name with _locks.
+	Collection string
+	// Field is the field of the remote documents that says which write was the last one; DefaultField if empty.
+	Field string
+	// Pace is how often the remote deployment is tried while it is away, and how often new writes of other processes are looked for;
+	// DefaultPace if zero.
+	Pace time.Duration
+	// Keep is how long it is remembered which writes were made, so that they are not made again when they are kept again; DefaultKeep if
+	// zero.
+	Keep time.Duration
+	// Lease is how long a replayer that has died keeps others from taking over; lock.DefaultLease if zero.
+	Lease time.Duration
+}
+
+// Moat keeps writes for another deployment. It is safe for concurrent use.
+type Moat struct {
+	patterns.Env
+	cfg    Config
+	coll   *mongo.Collection
+	remote *mongo.Database
+	locks  *lock.Locks
+	kick   chan struct{} // there is a write
+	away   atomic.Bool
+}
+
+// New returns a moat that keeps writes in the database local until they are made in the database remote.
+func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
+	if cfg.Pace < 0 || cfg.Lease < 0 || cfg.Keep < 0 {
+		return nil, fmt.Errorf("moat: a pace of %v, a lease of %v, keep %v", cfg.Pace, cfg.Lease, cfg.Keep)
+	}
+	if cfg.Collection == "" {
+		cfg.Collection = DefaultCollection
+	}
+	if cfg.Field == "" {
+		cfg.Field = DefaultField
+	}
+	if cfg.Pace == 0 {
+		cfg.Pace = DefaultPace
+	}
+	if cfg.Keep == 0 {
+		cfg.Keep = DefaultKeep
+	}
+	cfg.Env = cfg.WithDefaults()
+	locks, err := lock.New(local, lock.Config{Env: cfg.Env, Collection: cfg.Collection + "_locks", Lease: cfg.Lease})
+	if err != nil {
+		return nil, err
+	}
+	return &Moat{
+		Env: cfg.Env, cfg: cfg, coll: local.Collection(cfg.Collection), remote: remote, locks: locks, kick: make(chan struct{}, 1),
+	}, nil
+}
+
+// Indexes returns that of the order in which writes are made, and that by which those that were made are forgotten.
+func (m *Moat) Indexes() []patterns.Index {
+	keys := bson.D{{Key: "state", Value: 1}, {Key: "seq", Value: 1}, {Key: "_id", Value: 1}}
+	forget := mongo.IndexModel{Keys: bson.D{{Key: "expires", Value: 1}}, Options: options.Index().SetExpireAfterSeconds(0)}
+	return []patterns.Index{{Collection: m.coll.Name(), Model: mongo.IndexModel{Keys: keys}}, {Collection: m.coll.Name(), Model: forget}}
+}
+
+// EnsureIndexes creates the indexes that do not exist.
+func (m *Moat) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, m.coll.Database(), m.Indexes())
+}
+
+// ShardKeys returns none: the writes are in one order, which is that of one server.
+func (m *Moat) ShardKeys() []patterns.ShardKey { return nil }
+
+// Shard has nothing to distribute.
+func (m *Moat) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, m.coll.Database(), m.ShardKeys())
+}
+
+// Away reports whether the remote deployment did not answer when this process, if it is the one that replays, tried it last.
+func (m *Moat) Away() bool { return m.away.Load() }

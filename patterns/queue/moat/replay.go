@@ -1,0 +1,156 @@
+package moat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns/lock"
+)
+
+// lockName is the lock of the one that replays.
+const lockName = "replay"
+
+// maxBatch is how many writes are made at once.
+const maxBatch = 100
+
+// Run makes the writes in the remote deployment, until ctx ends. Any number of processes may run it: one of them does the work, and
+// another takes over when its lease ends.
+func (m *Moat) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := m.locks.Do(ctx, lockName, m.replay)
+		if err != nil && !errors.Is(err, lock.ErrHeld) && ctx.Err() == nil {
+			m.Logger.Error("the replay of writes was interrupted", "error", err)
+		}
+		_ = m.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
+	}
+	return ctx.Err()
+}
+
+// Replay makes the writes that wait now. It fails with ErrAway where the remote deployment does not answer, and with lock.ErrHeld where
+// another process replays.
+func (m *Moat) Replay(ctx context.Context) error {
+	return m.locks.Do(ctx, lockName, func(ctx context.Context, lease *lock.Lease) error {
+		for {
+			if n, err := m.some(ctx, lease.Token()); n < maxBatch || err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// replay makes writes as long as the lease lasts.
+func (m *Moat) replay(ctx context.Context, lease *lock.Lease) error {
+	for ctx.Err() == nil {
+		n, err := m.some(ctx, lease.Token())
+		switch {
+		case errors.Is(err, ErrAway):
+			if !m.away.Swap(true) {
+				m.Logger.Warn("the remote deployment is away", "error", err)
+			}
+			_ = m.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
+		case err != nil:
+			return err
+		case n == 0:
+			m.wait(ctx)
+		default:
+			if m.away.Swap(false) {
+				m.Logger.Info("the remote deployment is back")
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// wait returns when there may be a write.
+func (m *Moat) wait(ctx context.Context) {
+	sleep, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = m.Clock.Sleep(sleep, m.cfg.Pace) // it ends early when ctx does
+	}()
+	select {
+	case <-m.kick:
+	case <-over:
+	}
+}
+
+// some makes the first writes that wait, and returns how many there were.
+func (m *Moat) some(ctx context.Context, token int64) (int, error) {
+	opts := options.Find().SetSort(order).SetLimit(maxBatch)
+	found, err := m.coll.Find(ctx, bson.D{{Key: "state", Value: Waiting}}, opts)
+	if err != nil {
+		return 0, fmt.Errorf("moat: look for writes: %w", err)
+	}
+	var writes []Write
+	if err := found.All(ctx, &writes); err != nil {
+		return 0, fmt.Errorf("moat: read writes: %w", err)
+	}
+	for rest := writes; len(rest) > 0; {
+		batch := together(rest)
+		rest = rest[len(batch):]
+		if err := m.make(ctx, batch, token); err != nil {
+			return 0, err
+		}
+	}
+	return len(writes), nil
+}
+
+var order = bson.D{{Key: "seq", Value: 1}, {Key: "_id", Value: 1}}
+
+// together returns the first writes that may be made by one command: they are of one collection, and of different documents. Should the
+// process die before the moat says that they were made, each document tells by its last write whether that was made: no later one was.
+func together(writes []Write) []Write {
+	seen := make(map[string]bool)
+	for i, w := range writes {
+		key := string(w.Document.Type) + string(w.Document.Value)
+		if seen[key] || w.Collection != writes[0].Collection {
+			return writes[:i]
+		}
+		seen[key] = true
+	}
+	return writes
+}
+
+// make makes writes and says so in the moat.
+func (m *Moat) make(ctx context.Context, batch []Write, token int64) error {
+	rejected, err := m.apply(ctx, batch, token)
+	if err != nil {
+		return err
+	}
+	ids := bson.A{}
+	for _, w := range batch {
+		if why, bad := rejected[w.ID]; bad {
+			if err := m.reject(ctx, w, why); err != nil {
+				return err
+			}
+			continue
+		}
+		ids = append(ids, w.ID)
+	}
+	done := bson.D{
+		{Key: "$set", Value: bson.D{{Key: "state", Value: Made}, {Key: "expires", Value: m.Now().Add(m.cfg.Keep)}}},
+		{Key: "$unset", Value: bson.D{{Key: "data", Value: ""}}},
+	}
+	if _, err := m.coll.UpdateMany(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, done); err != nil {
+		return fmt.Errorf("moat: say that writes were made: %w", err)
+	}
+	m.Metrics.Add("moat.made", int64(len(ids)))
+	return nil
+}
+
+// reject keeps a write that was refused.
+func (m *Moat) reject(ctx context.Context, w Write, why string) error {
+	set := bson.D{{Key: "state", Value: Rejected}, {Key: "error", Value: why}}
+	if _, err := m.coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: w.ID}}, bson.D{{Key: "$set", Value: set}}); err != nil {
+		return fmt.Errorf("moat: reject write %s: %w", w.ID.Hex(), err)
+	}
+	m.Metrics.Add("moat.rejected", 1)
+	m.Logger.Warn("a write was rejected", "write", w.ID.Hex(), "collection", w.Collection, "op", w.Op, "error", why)
+	return nil
+}
