@@ -30,6 +30,10 @@ func TestKnownDifferences(t *testing.T) {
 	unset := fields("field", "s", "input", op("$unsetField", fields("field", "s", "input", "$p")), "value", int32(1))
 	setAgain := stage("$project", value(op("$setField", unset)))
 	all := stage("$match", value(op("$elemMatch", op("$all", bson.A{int32(1)}))))
+	null := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a.x", Value: nil}}}}
+	find := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a.x", Value: int32(1)}}}}
+	const parallel = "Plan executor error during findAndModify :: caused by :: cannot sort with keys that are parallel arrays"
+	const replaces = "$replaceOne requires that 'find' be a string, found: "
 	cases := []struct {
 		name  string
 		cmd   bson.D
@@ -55,12 +59,41 @@ func TestKnownDifferences(t *testing.T) {
 		{"others than what is set", setAgain, reply(bson.D{{Key: "x", Value: 1}, {Key: "v", Value: 2}}), reply(bson.D{{Key: "v", Value: 2}, {Key: "x", Value: 1}}), "", false},
 		{"written down without its path", all, failed(2), reply(), "unknown top level operator: $eq. If", true},
 		{"another top level operator", all, failed(2), reply(), "unknown top level operator: $foo", false},
+		{"sort of what only one finds", null, failed(2), reply(), parallel, true},
+		{"sort of what both find", find, failed(2), reply(), parallel, false},
+		{"another mistake in a sort", null, failed(2), reply(), "bad sort", false},
+		{"replaced by a regular expression", cos, reply(), failed(51745), replaces + "regex", true},
+		{"replaced by a number", cos, reply(), failed(51745), replaces + "int", false},
 		{"newer code", cos, failed(10503904), failed(51746), "", true},
 		{"newer code for another", cos, failed(10503904), failed(51745), "", false},
 	}
 	for _, c := range cases {
 		if got := knownDifference(false, c.cmd, &difference{A: c.a, B: c.b, Message: c.text}) != nil; got != c.known {
 			t.Errorf("%s: known %v, want %v", c.name, got, c.known)
+		}
+	}
+}
+
+func TestKnownMergeOrder(t *testing.T) {
+	reply := func(rows ...any) bson.D {
+		return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: bson.A(rows)}}
+	}
+	given, sorted := fields("_id", 1, "e", 1, "b", 2), fields("_id", 1, "b", 2, "e", 1)
+	merge := aggregateCommand(bson.A{op("$merge", "o")})
+	for _, c := range []struct {
+		name string
+		cmd  bson.D
+		a, b bson.D
+		want bool
+	}{
+		{"by names", merge, reply(sorted), reply(given), true},
+		{"one of two", merge, reply(sorted, fields("_id", 2, "z", 1, "y", 2)), reply(fields("_id", 2, "z", 1, "y", 2), given), true},
+		{"as they came in the other", merge, reply(given), reply(sorted), false},
+		{"another value", merge, reply(sorted), reply(fields("_id", 1, "e", 1, "b", 3)), false},
+		{"no $merge", aggregateCommand(bson.A{op("$out", "o")}), reply(sorted), reply(given), false},
+	} {
+		if got := knownDifference(false, c.cmd, &difference{A: c.a, B: c.b, After: true}) != nil; got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

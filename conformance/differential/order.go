@@ -36,7 +36,8 @@ func settled(stages bson.A) bson.A {
 	return out
 }
 
-// settledWithin settles the pipelines inside a stage: those whose results become arrays to their end.
+// settledWithin settles the pipelines inside a stage: those whose results become arrays to their end. Windows are over documents in one
+// order, which a range cannot have: both servers refuse it then, which explains nothing.
 func settledWithin(stage any) any {
 	doc, _ := stage.(bson.D)
 	name := stageName(stage)
@@ -44,7 +45,9 @@ func settledWithin(stage any) any {
 	out := slices.Clone(spec)
 	for i, e := range spec {
 		inner, isPipeline := e.Value.(bson.A)
-		switch {
+		switch by, _ := e.Value.(bson.D); {
+		case e.Key == "sortBy" && (name == "$setWindowFields" || name == "$fill") && !hasField(by, "_id"):
+			out[i].Value = append(slices.Clone(by), bson.E{Key: "_id", Value: int32(1)})
 		case !isPipeline:
 		case name == "$facet":
 			out[i].Value = slices.Concat(settled(inner), fixedOrder)

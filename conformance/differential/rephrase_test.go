@@ -116,6 +116,11 @@ func TestSettled(t *testing.T) {
 			`[{"$group":{"_id":"$a","v":{"$addToSet":"$b"}}}]`,
 			`[{"$group":{"_id":"$a","v":{"$addToSet":"$b"}}},{"$set":{"v":{"$sortArray":{"input":"$v","sortBy":1}}}}]`,
 		},
+		{
+			`[{"$setWindowFields":{"sortBy":{"a":1},"output":{"v":{"$sum":1}}}}]`,
+			`[{"$setWindowFields":{"sortBy":{"a":1,"_id":1},"output":{"v":{"$sum":1}}}}]`,
+		},
+		{`[{"$setWindowFields":{"sortBy":{"_id":1},"output":{}}}]`, `[{"$setWindowFields":{"sortBy":{"_id":1},"output":{}}}]`},
 		{`[{"$facet":{"x":[{"$limit":1}]}}]`, `[{"$facet":{"x":[{"$limit":1},` + fixed + `]}}]`},
 	}
 	for _, c := range cases {

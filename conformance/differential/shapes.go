@@ -102,6 +102,18 @@ func sortFields(v any) any {
 	return v
 }
 
+// byNames puts the fields of a document into the order of their names, those after a leading _id.
+func byNames(v any) any {
+	row, _ := v.(bson.D)
+	out := slices.Clone(row)
+	rest := out
+	if len(out) > 0 && out[0].Key == "_id" {
+		rest = out[1:]
+	}
+	slices.SortStableFunc(rest, func(a, b bson.E) int { return strings.Compare(a.Key, b.Key) })
+	return out
+}
+
 // sortArrays puts the elements of all arrays in v into the order of their texts.
 func sortArrays(v any) any {
 	switch v := v.(type) {
