@@ -46,6 +46,10 @@ func TestKnownDifferences(t *testing.T) {
 		{"another count's type", buckets, reply(value(int32(1))), reply(value(1.0)), "", false},
 		{"last digit", cos, reply(decimal("0.07073720166770291008818985143426870")), reply(decimal("0.07073720166770291008818985143426871")), "", true},
 		{"a digit in the middle", cos, reply(decimal("0.0707372016677029")), reply(decimal("0.0707372016677028")), "", false},
+		{
+			"last digit of what findAndModify returns", fields("findAndModify", "c", "fields", value(op("$cos", "$d"))),
+			fields("ok", int32(1), "value", decimal("0.07073720166770291008818985143426870")), fields("ok", int32(1), "value", decimal("0.07073720166770291008818985143426871")), "", true,
+		},
 		{"covariance", covariance, reply(decimal("0E-34")), reply(decimal("2.5E-34")), "", true},
 		{"another covariance", covariance, reply(decimal("0.1")), reply(decimal("0.2")), "", false},
 		{"no transcendental function", stage("$project", value("$d")), reply(decimal("0E-34")), reply(decimal("2.5E-34")), "", false},

@@ -81,7 +81,7 @@ func idlObject(name string, v bsonx.Value, required bool) error {
 type windowSort struct {
 	fields int
 	by     expr.Expr // the value of the field, where there is one
-	desc   bool
+	key    index.Field
 }
 
 func (s *windowSort) single() bool { return s.fields == 1 }
@@ -105,7 +105,7 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 			return nil, err
 		}
 		order.fields++
-		order.desc = key.Desc
+		order.key = key
 	}
 	return order, nil
 }

@@ -104,7 +104,7 @@ func parseRangeBounds(v, unit bsonx.Value, order *windowSort) (windowBounds, err
 	if !order.single() {
 		return b, mongoerr.New(5339902, "Range-based bounds require sortBy a single field")
 	}
-	if order.desc {
+	if order.key.Desc {
 		return b, mongoerr.New(8947401, "Range-based bounds require an ascending sortBy")
 	}
 	b.byRange, b.unit = true, u

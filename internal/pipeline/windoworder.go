@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -13,7 +15,7 @@ import (
 // The functions here go by the order of a partition and have no window.
 
 // parseRank compiles $rank, $denseRank and $documentNumber.
-func parseRank(name string, spec bsonx.Doc, order *windowSort, _ Options) (*windowFunction, error) {
+func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
 	arg, _, err := windowArguments(name, spec)
 	switch {
 	case err != nil || spec.Len() > 1:
@@ -23,29 +25,46 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, _ Options) (*wind
 	case arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty():
 		return nil, mongoerr.New(5371603, "%s must be specified with '{}' as the value", name)
 	}
-	return &windowFunction{streams: true, reads: []expr.Expr{order.by}, open: func(*expr.Context) (windowExec, error) { return &rank{name: name, by: order.by}, nil }}, nil
+	reads, err := expr.Parse(bsonx.String("$"+top(order.key.Path)), opts.Vars) // a sort tells apart what a path does not
+	if order.key.Path == "" {
+		reads, err = order.by, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	open := func(*expr.Context) (windowExec, error) {
+		r := &rank{name: name}
+		if order.key.Path != "" { // else it is metadata that no document has
+			r.keys = index.NewSortKeyGen(index.Pattern{order.key}, opts.Collation)
+		}
+		return r, nil
+	}
+	return &windowFunction{streams: true, reads: []expr.Expr{reads}, open: open}, nil
 }
 
+// rank gives equal numbers to documents that the sort does not tell apart: of an array the least or the greatest element counts.
 type rank struct {
-	name string
-	by   expr.Expr
-	last bsonx.Value
-	rank int64
+	name      string
+	keys      *index.SortKeyGen // nil where all documents are alike
+	last, key []byte
+	rank      int64
 }
 
 func (r *rank) value(_ context.Context, p *windowPartition, i int) (bsonx.Value, error) {
 	if r.name == "$documentNumber" {
 		return numeric.IntOrLong(int64(i) + 1), nil
 	}
-	v, err := p.eval(r.by, i)
-	if err != nil {
-		return v, err
+	if r.keys != nil {
+		doc, err := p.docs.doc(i)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if r.key, err = r.keys.Append(r.key[:0], doc); err != nil {
+			return bsonx.Missing, err
+		}
 	}
-	if v.IsMissing() {
-		v = bsonx.Null
-	}
-	if i == 0 || p.stage.opts.Collation.CompareValues(v, r.last) != 0 {
-		r.last = v.Clone()
+	if i == 0 || !bytes.Equal(r.key, r.last) {
+		r.last = append(r.last[:0], r.key...)
 		if r.rank++; r.name == "$rank" {
 			r.rank = int64(i) + 1
 		}
