@@ -194,34 +194,11 @@ func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 		inc := bson.D{{Key: "$inc", Value: c.increments(minutes)}}
 		models = append(models, mongo.NewUpdateOneModel().SetFilter(c.day(key)).SetUpdate(inc).SetUpsert(true))
 	}
-	if err := upsert(ctx, c.daily, models); err != nil {
-		return err
+	if err := patterns.Upsert(ctx, c.daily, models); err != nil {
+		return fmt.Errorf("hits: count: %w", err)
 	}
 	c.prefill(ctx, b)
 	return c.raise(ctx, b)
-}
-
-// upsert executes upserts in any order. One that finds that another process has just made its document is executed again: it then
-// updates.
-func upsert(ctx context.Context, coll *mongo.Collection, models []mongo.WriteModel) error {
-	for {
-		_, err := coll.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
-		if err == nil {
-			return nil
-		}
-		failed := mongo.BulkWriteException{}
-		if !errors.As(err, &failed) || failed.WriteConcernError != nil || len(failed.WriteErrors) == 0 {
-			return fmt.Errorf("hits: count in %s: %w", coll.Name(), err)
-		}
-		var again []mongo.WriteModel
-		for _, e := range failed.WriteErrors {
-			if !mongo.IsDuplicateKeyError(e) {
-				return fmt.Errorf("hits: count in %s: %w", coll.Name(), err)
-			}
-			again = append(again, models[e.Index])
-		}
-		models = again
-	}
 }
 
 // Preallocate makes the document of a page's day, with zeros, if there is none. What is counted already stays.

@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
 )
 
 // dayTotal is what a month needs of a day.
@@ -67,7 +69,10 @@ func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
 		month := c.document(key.page, time.UnixMilli(key.start), monthLayout)
 		models = append(models, mongo.NewUpdateOneModel().SetFilter(month).SetUpdate(change).SetUpsert(true))
 	}
-	return upsert(ctx, c.monthly, models)
+	if err := patterns.Upsert(ctx, c.monthly, models); err != nil {
+		return fmt.Errorf("hits: bring months up: %w", err)
+	}
+	return nil
 }
 
 // sumOf is the expression for the sum of a document's fields, and of those of documents in it.

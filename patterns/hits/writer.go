@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
 )
 
 // Defaults of writers.
@@ -182,8 +184,8 @@ func (c *Counters) apply(ctx context.Context, b batch, writer string, seq int64)
 	unordered := options.BulkWrite().SetOrdered(false)
 	res, err := c.daily.BulkWrite(ctx, models, unordered)
 	if err == nil && res.MatchedCount < int64(len(models)) {
-		if err := upsert(ctx, c.daily, missing); err != nil {
-			return err
+		if err := patterns.Upsert(ctx, c.daily, missing); err != nil {
+			return fmt.Errorf("hits: make the documents of days: %w", err)
 		}
 		_, err = c.daily.BulkWrite(ctx, models, unordered)
 	}

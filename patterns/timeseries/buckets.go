@@ -1,0 +1,140 @@
+package timeseries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Buckets is a series of one document for each minute (hour, day) of a tag, with a sum for each second (minute, hour) in it. It is safe
+// for concurrent use.
+type Buckets struct {
+	store
+	slot  time.Duration
+	slots int
+	field string
+}
+
+var _ Series = (*Buckets)(nil)
+
+// New returns the buckets of a database.
+func New(db *mongo.Database, cfg Config) (*Buckets, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	b := &Buckets{store: store{Env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg, ahead: time.Hour}}
+	switch cfg.Resolution {
+	case Seconds:
+		b.slot, b.slots, b.field = time.Second, 60, "seconds"
+	case Minutes:
+		b.slot, b.slots, b.field = time.Minute, 60, "minutes"
+	case Hours:
+		b.slot, b.slots, b.field = time.Hour, 24, "hours"
+	}
+	b.span = time.Duration(b.slots) * b.slot
+	b.ahead = max(b.ahead, b.span)
+	b.zeros = func() bson.D {
+		var slots bson.D
+		for i := range b.slots {
+			slots = append(slots, bson.E{Key: strconv.Itoa(i), Value: int64(0)})
+		}
+		return bson.D{{Key: "total", Value: int64(0)}, {Key: b.field, Value: slots}}
+	}
+	return b, nil
+}
+
+// Add implements Series: one update for each bucket, in one command. After an error some buckets may have their samples and others not.
+func (b *Buckets) Add(ctx context.Context, samples ...Sample) error {
+	sums := map[key]map[int]int64{}
+	for _, s := range samples {
+		k := b.key(s)
+		if sums[k] == nil {
+			sums[k] = map[int]int64{}
+		}
+		sums[k][int(s.At.Sub(time.UnixMilli(k.start))/b.slot)] += s.N
+	}
+	var models []mongo.WriteModel
+	for k, slots := range sums {
+		var total int64
+		inc := bson.D{{}}
+		for slot, n := range slots {
+			total += n
+			inc = append(inc, bson.E{Key: b.field + "." + strconv.Itoa(slot), Value: n})
+		}
+		inc[0] = bson.E{Key: "total", Value: total}
+		models = append(models, mongo.NewUpdateOneModel().SetFilter(k.filter()).SetUpdate(bson.D{{Key: "$inc", Value: inc}}).SetUpsert(true))
+	}
+	if err := patterns.Upsert(ctx, b.coll, models); err != nil {
+		return fmt.Errorf("timeseries: add samples: %w", err)
+	}
+	b.prefill(ctx, samples)
+	return nil
+}
+
+// Query implements Series. Steps of whole buckets are summed up from the buckets' totals.
+func (b *Buckets) Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error) {
+	q, err := newQuery(tag, from, to, step, b.slot)
+	if err != nil {
+		return nil, err
+	}
+	if step%b.span == 0 {
+		totals := bson.D{{Key: "at", Value: "$" + timeField}, {Key: "n", Value: "$total"}}
+		return q.run(ctx, b.coll, mongo.Pipeline{q.match(b.span), {{Key: "$project", Value: totals}}})
+	}
+	slots := bson.D{{Key: timeField, Value: 1}, {Key: "slot", Value: bson.D{{Key: "$objectToArray", Value: "$" + b.field}}}}
+	slot := bson.D{{Key: "at", Value: at(bson.D{{Key: "$toInt", Value: "$slot.k"}}, b.slot)}, {Key: "n", Value: "$slot.v"}}
+	return q.run(ctx, b.coll, mongo.Pipeline{
+		q.match(b.span), {{Key: "$project", Value: slots}}, {{Key: "$unwind", Value: "$slot"}}, {{Key: "$project", Value: slot}},
+	})
+}
+
+// Last implements Series.
+func (b *Buckets) Last(ctx context.Context, tag string) (Point, error) {
+	var doc bson.Raw
+	if err := b.last(ctx, tag, bson.E{Key: "total", Value: bson.D{{Key: "$ne", Value: 0}}}, &doc); err != nil {
+		return Point{}, err
+	}
+	start, _ := doc.Lookup(timeField).TimeOK()
+	for i := b.slots - 1; i >= 0; i-- {
+		if n, ok := doc.Lookup(b.field, strconv.Itoa(i)).AsInt64OK(); ok && n != 0 {
+			return Point{Start: start.Add(time.Duration(i) * b.slot).UTC(), N: n}, nil
+		}
+	}
+	return Point{}, ErrNone
+}
+
+func lastError(tag string, err error) error {
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return ErrNone
+	}
+	if err != nil {
+		return fmt.Errorf("timeseries: find the last of %s: %w", tag, err)
+	}
+	return nil
+}
+
+const ruleTotal = "the slots of a bucket are its own, and sum up to its total"
+
+// Check implements Series. It reads all documents.
+func (b *Buckets) Check(ctx context.Context) ([]patterns.Violation, error) {
+	slots := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$" + b.field, bson.D{}}}}}}
+	each := func(name string) bson.D {
+		return bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: slots}, {Key: "in", Value: "$$this." + name}}}}
+	}
+	var own bson.A
+	for i := range b.slots {
+		own = append(own, strconv.Itoa(i))
+	}
+	return b.check(ctx, ruleTotal, bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "$ne", Value: bson.A{"$total", bson.D{{Key: "$sum", Value: each("v")}}}}},
+		bson.D{{Key: "$not", Value: bson.A{bson.D{{Key: "$setIsSubset", Value: bson.A{each("k"), own}}}}}},
+	}}})
+}

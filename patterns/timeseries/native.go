@@ -1,0 +1,119 @@
+package timeseries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Native is a series in a time-series collection, in which the server keeps the single samples, compressed. It is safe for concurrent
+// use.
+type Native struct {
+	patterns.Env
+	coll *mongo.Collection
+	cfg  Config
+}
+
+var _ Series = (*Native)(nil)
+
+// NewNative returns a series in a time-series collection of a database. Config.Prefill and Config.Lead have no meaning for it.
+func NewNative(db *mongo.Database, cfg Config) (*Native, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Native{Env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg}, nil
+}
+
+// Codes of errors.
+const (
+	namespaceExists = 48
+	unknownField    = 40415
+)
+
+// EnsureIndexes implements Series: it creates the collection, which needs to be one for time series from the beginning.
+func (s *Native) EnsureIndexes(ctx context.Context) error {
+	granularity := [...]string{Seconds: "seconds", Minutes: "minutes", Hours: "hours"}[s.cfg.Resolution]
+	opts := options.CreateCollection().SetTimeSeriesOptions(
+		options.TimeSeries().SetTimeField(timeField).SetMetaField(tagField).SetGranularity(granularity))
+	if s.cfg.Keep > 0 {
+		opts.SetExpireAfterSeconds(int64(seconds(s.cfg.Keep)))
+	}
+	err := s.coll.Database().CreateCollection(ctx, s.coll.Name(), opts)
+	var failed mongo.ServerError
+	if errors.As(err, &failed) {
+		switch {
+		case failed.HasErrorCode(namespaceExists):
+			err = nil
+		case failed.HasErrorCode(unknownField): // before MongoDB 5.0
+			return fmt.Errorf("%w: %w", ErrNative, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("timeseries: create %s: %w", s.coll.Name(), err)
+	}
+	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
+}
+
+// Indexes returns what samples are found by. Servers from 6.3 on have this index by themselves.
+func (s *Native) Indexes() []patterns.Index {
+	byTag := bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}
+	return []patterns.Index{{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: byTag}}}
+}
+
+// ShardKeys returns how samples are distributed over shards.
+func (s *Native) ShardKeys() []patterns.ShardKey {
+	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}}}
+}
+
+// Shard distributes the samples over the shards of a cluster.
+func (s *Native) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
+}
+
+// Add implements Series: one insert of all samples. After an error some may be there and others not.
+func (s *Native) Add(ctx context.Context, samples ...Sample) error {
+	if len(samples) == 0 {
+		return nil
+	}
+	docs := make([]bson.D, len(samples))
+	for i, sample := range samples {
+		docs[i] = bson.D{{Key: timeField, Value: sample.At}, {Key: tagField, Value: sample.Tag}, {Key: "n", Value: sample.N}}
+	}
+	if _, err := s.coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false)); err != nil {
+		return fmt.Errorf("timeseries: add samples: %w", err)
+	}
+	return nil
+}
+
+// Query implements Series. The step is a multiple of a millisecond.
+func (s *Native) Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error) {
+	q, err := newQuery(tag, from, to, step, time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	samples := bson.D{{Key: "$project", Value: bson.D{{Key: "at", Value: "$" + timeField}, {Key: "n", Value: 1}}}}
+	return q.run(ctx, s.coll, mongo.Pipeline{q.match(time.Millisecond), samples})
+}
+
+// Last implements Series. The point is one sample.
+func (s *Native) Last(ctx context.Context, tag string) (Point, error) {
+	var sample struct {
+		At time.Time `bson:"timestamp"`
+		N  int64     `bson:"n"`
+	}
+	opts := options.FindOne().SetSort(bson.D{{Key: timeField, Value: -1}})
+	filter := bson.D{{Key: tagField, Value: tag}, {Key: "n", Value: bson.D{{Key: "$ne", Value: 0}}}}
+	err := lastError(tag, s.coll.FindOne(ctx, filter, opts).Decode(&sample))
+	return Point{Start: sample.At.UTC(), N: sample.N}, err
+}
+
+// Check implements Series. There are no sums that could be wrong.
+func (s *Native) Check(context.Context) ([]patterns.Violation, error) { return nil, nil }

@@ -1,0 +1,191 @@
+package timeseries
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// store is what Buckets and Windows have in common: a document for each tag and span of time, which is made with zeros beforehand, or
+// when it is first needed.
+type store struct {
+	patterns.Env
+	coll  *mongo.Collection
+	cfg   Config
+	span  time.Duration
+	ahead time.Duration // what is made beforehand in one go
+	zeros func() bson.D
+}
+
+// key names a document.
+type key struct {
+	tag   string
+	start int64
+}
+
+func (s *store) key(sample Sample) key {
+	return key{sample.Tag, floor(sample.At, s.span).UnixMilli()}
+}
+
+func (k key) filter() bson.D {
+	return bson.D{{Key: tagField, Value: k.tag}, {Key: timeField, Value: time.UnixMilli(k.start)}}
+}
+
+// Preallocate makes the documents of a tag that begin in [from, to), with zeros, as far as they do not exist: what is counted already
+// stays. It returns how many documents there then are.
+func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time) (int64, error) {
+	var models []mongo.WriteModel
+	first := floor(from.Add(s.span-1), s.span)
+	for start := first; start.Before(to); start = start.Add(s.span) {
+		zeros := bson.D{{Key: "$setOnInsert", Value: s.zeros()}}
+		models = append(models, mongo.NewUpdateOneModel().SetFilter(key{tag, start.UnixMilli()}.filter()).SetUpdate(zeros).SetUpsert(true))
+	}
+	if err := patterns.Upsert(ctx, s.coll, models); err != nil {
+		return 0, fmt.Errorf("timeseries: make documents of %s: %w", tag, err)
+	}
+	when := bson.D{{Key: "$gte", Value: first}, {Key: "$lt", Value: to}}
+	n, err := s.coll.CountDocuments(ctx, bson.D{{Key: tagField, Value: tag}, {Key: timeField, Value: when}})
+	if err != nil {
+		return 0, fmt.Errorf("timeseries: count the documents of %s: %w", tag, err)
+	}
+	return n, nil
+}
+
+// prefill makes the next documents of some tags. It is a convenience: without it the first sample makes them.
+func (s *store) prefill(ctx context.Context, samples []Sample) {
+	if s.cfg.Prefill == 0 {
+		return
+	}
+	next := s.next()
+	for _, sample := range samples {
+		if !sample.At.Before(next) || sample.At.Before(next.Add(-s.ahead)) || rand.Float64() >= s.cfg.Prefill {
+			continue
+		}
+		if _, err := s.Preallocate(ctx, sample.Tag, next, next.Add(s.ahead)); err != nil {
+			s.Logger.Warn("the next documents of a tag were not made", "tag", sample.Tag, "error", err)
+		}
+	}
+}
+
+// next returns when the next documents begin.
+func (s *store) next() time.Time { return floor(s.Now(), s.ahead).Add(s.ahead) }
+
+// PreallocateNext makes the next hour's documents (the next six hours', in Windows) of all tags that have samples in the current one, and
+// spreads this over the time that is left until half of Lead. It returns how many tags that were.
+func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
+	next := s.next()
+	now := bson.D{{Key: timeField, Value: bson.D{{Key: "$gte", Value: next.Add(-s.ahead)}, {Key: "$lt", Value: next}}}}
+	var active []string
+	if err := s.coll.Distinct(ctx, tagField, now).Decode(&active); err != nil {
+		return 0, fmt.Errorf("timeseries: find the tags of the hour: %w", err)
+	}
+	for i, tag := range active {
+		if _, err := s.Preallocate(ctx, tag, next, next.Add(s.ahead)); err != nil {
+			return i, err
+		}
+		left := time.Duration(len(active) - 1 - i)
+		if pause := next.Sub(s.Now()) - s.cfg.Lead/2; pause > 0 && left > 0 {
+			if err := s.Clock.Sleep(ctx, pause/(left+1)); err != nil {
+				return i, err
+			}
+		}
+	}
+	return len(active), nil
+}
+
+// Run calls PreallocateNext before each hour (each six hours, in Windows), until ctx ends. Several processes may do so.
+func (s *store) Run(ctx context.Context) error {
+	for {
+		next := s.next()
+		if err := s.Clock.Sleep(ctx, next.Add(-s.cfg.Lead).Sub(s.Now())); err != nil {
+			return err
+		}
+		n, err := s.PreallocateNext(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Logger.Warn("the next documents were not made", "error", err)
+		}
+		s.Metrics.Add("timeseries.preallocated", int64(n))
+		if err := s.Clock.Sleep(ctx, next.Sub(s.Now())); err != nil {
+			return err
+		}
+	}
+}
+
+// Indexes returns what documents are found by, and what removes them.
+func (s *store) Indexes() []patterns.Index {
+	byTime := options.Index()
+	if s.cfg.Keep > 0 {
+		byTime.SetExpireAfterSeconds(seconds(s.cfg.Keep))
+	}
+	byTag := bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}
+	return []patterns.Index{
+		{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: byTag, Options: options.Index().SetUnique(true)}},
+		{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: timeField, Value: 1}}, Options: byTime}},
+	}
+}
+
+func seconds(d time.Duration) int32 { return int32(min(d/time.Second, 1<<31-1)) }
+
+// EnsureIndexes creates the indexes.
+func (s *store) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
+}
+
+// ShardKeys returns how documents are distributed over shards: a tag's stay together until they are many.
+func (s *store) ShardKeys() []patterns.ShardKey {
+	byTag := bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}
+	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: byTag, Unique: true}}
+}
+
+// Shard distributes the documents over the shards of a cluster.
+func (s *store) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
+}
+
+// last finds a tag's last document that meets a condition.
+func (s *store) last(ctx context.Context, tag string, condition bson.E, doc any) error {
+	opts := options.FindOne().SetSort(bson.D{{Key: timeField, Value: -1}})
+	return lastError(tag, s.coll.FindOne(ctx, bson.D{{Key: tagField, Value: tag}, condition}, opts).Decode(doc))
+}
+
+// Rules of Check that Buckets and Windows share.
+const ruleOne = "a tag has one document for each span of time, which begins with it"
+
+// check lists the documents that wrong is true of, by the rule it breaks, and those that break ruleOne.
+func (s *store) check(ctx context.Context, rule string, wrong any) (out []patterns.Violation, err error) {
+	misplaced := bson.D{{Key: "$ne", Value: bson.A{"$" + timeField, floorOf("$"+timeField, s.span)}}}
+	for _, r := range []struct {
+		rule   string
+		stages mongo.Pipeline
+	}{
+		{rule, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "$expr", Value: wrong}}}}}},
+		{ruleOne, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "$expr", Value: misplaced}}}}}},
+		{ruleOne, mongo.Pipeline{
+			{{Key: "$group", Value: bson.D{
+				{Key: "_id", Value: bson.D{{Key: "tag", Value: "$" + tagField}, {Key: "time", Value: "$" + timeField}}},
+				{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
+			}}},
+			{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}}},
+		}},
+	} {
+		found, err := s.coll.Aggregate(ctx, r.stages, options.Aggregate().SetAllowDiskUse(true))
+		if err != nil {
+			return nil, fmt.Errorf("timeseries: check %s: %w", s.coll.Name(), err)
+		}
+		var docs []bson.Raw
+		if err := found.All(ctx, &docs); err != nil {
+			return nil, fmt.Errorf("timeseries: check %s: %w", s.coll.Name(), err)
+		}
+		for _, doc := range docs {
+			out = append(out, patterns.Violation{Rule: r.rule, Collection: s.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,152 @@
+package timeseries
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Windows is a series of one document for each six hours of a tag, by UTC, with arrays of sums for each minute and hour. All documents
+// are copies of one template, and their shape never changes. It is safe for concurrent use.
+type Windows struct{ store }
+
+var _ Series = (*Windows)(nil)
+
+// windowHours is how many hours a window has.
+const windowHours = 6
+
+// NewWindows returns the windows of a database. Config.Resolution has no meaning for them.
+func NewWindows(db *mongo.Database, cfg Config) (*Windows, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	w := &Windows{store{Env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg, span: windowHours * time.Hour}}
+	w.ahead = w.span
+	w.zeros = func() bson.D {
+		hour := make([]int64, 60)
+		minutes := make([][]int64, windowHours)
+		for h := range minutes {
+			minutes[h] = hour
+		}
+		return bson.D{{Key: "visits", Value: bson.D{{Key: "minutes", Value: minutes}, {Key: "hours", Value: make([]int64, windowHours)}}}}
+	}
+	return w, nil
+}
+
+// Add implements Series: one update for each window; where that does not exist, it is made, and the update tried again. After an error
+// some windows may have their samples and others not.
+func (w *Windows) Add(ctx context.Context, samples ...Sample) error {
+	sums := map[key]map[string]int64{}
+	for _, s := range samples {
+		k := w.key(s)
+		if sums[k] == nil {
+			sums[k] = map[string]int64{}
+		}
+		minute := int(s.At.Sub(time.UnixMilli(k.start)) / time.Minute)
+		hour := strconv.Itoa(minute / 60)
+		sums[k]["visits.minutes."+hour+"."+strconv.Itoa(minute%60)] += s.N
+		sums[k]["visits.hours."+hour] += s.N
+	}
+	for k, inc := range sums {
+		if err := w.add(ctx, k, bson.D{{Key: "$inc", Value: inc}}); err != nil {
+			return err
+		}
+	}
+	w.prefill(ctx, samples)
+	return nil
+}
+
+// addTries bounds how often an update is tried. The second time fails where the window has been removed again meanwhile, as it is old.
+const addTries = 3
+
+func (w *Windows) add(ctx context.Context, k key, change bson.D) error {
+	for range addTries {
+		res, err := w.coll.UpdateOne(ctx, k.filter(), change)
+		if err != nil {
+			return fmt.Errorf("timeseries: add samples of %s: %w", k.tag, err)
+		}
+		if res.MatchedCount > 0 {
+			return nil
+		}
+		zeros := bson.D{{Key: "$setOnInsert", Value: w.zeros()}}
+		_, err = w.coll.UpdateOne(ctx, k.filter(), zeros, options.UpdateOne().SetUpsert(true))
+		if err != nil && !mongo.IsDuplicateKeyError(err) {
+			return fmt.Errorf("timeseries: make a window of %s: %w", k.tag, err)
+		}
+	}
+	return fmt.Errorf("timeseries: the window of %s at %v is removed as soon as it is made", k.tag, time.UnixMilli(k.start).UTC())
+}
+
+// Query implements Series. Steps of whole hours are summed up from the hours.
+func (w *Windows) Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error) {
+	q, err := newQuery(tag, from, to, step, time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	unwind := func(path, index string) bson.D {
+		return bson.D{{Key: "$unwind", Value: bson.D{{Key: "path", Value: path}, {Key: "includeArrayIndex", Value: index}}}}
+	}
+	stages := mongo.Pipeline{q.match(w.span)}
+	when, n := at("$h", time.Hour), "$visits.hours"
+	if step%time.Hour == 0 {
+		stages = append(stages, unwind("$visits.hours", "h"))
+	} else {
+		stages = append(stages, unwind("$visits.minutes", "h"), unwind("$visits.minutes", "m"))
+		minutes := bson.D{{Key: "$multiply", Value: bson.A{"$m", time.Minute.Milliseconds()}}}
+		when, n = bson.D{{Key: "$add", Value: bson.A{when, minutes}}}, "$visits.minutes"
+	}
+	stages = append(stages, bson.D{{Key: "$project", Value: bson.D{{Key: "at", Value: when}, {Key: "n", Value: n}}}})
+	return q.run(ctx, w.coll, stages)
+}
+
+// window is a document.
+type window struct {
+	Start  time.Time `bson:"timestamp"`
+	Visits struct {
+		Minutes [][]int64 `bson:"minutes"`
+	} `bson:"visits"`
+}
+
+// Last implements Series.
+func (w *Windows) Last(ctx context.Context, tag string) (Point, error) {
+	var doc window
+	if err := w.last(ctx, tag, bson.E{Key: "visits.hours", Value: bson.D{{Key: "$elemMatch", Value: bson.D{{Key: "$ne", Value: 0}}}}}, &doc); err != nil {
+		return Point{}, err
+	}
+	for h := len(doc.Visits.Minutes) - 1; h >= 0; h-- {
+		for m := len(doc.Visits.Minutes[h]) - 1; m >= 0; m-- {
+			if n := doc.Visits.Minutes[h][m]; n != 0 {
+				return Point{Start: doc.Start.Add(time.Duration(60*h+m) * time.Minute).UTC(), N: n}, nil
+			}
+		}
+	}
+	return Point{}, ErrNone
+}
+
+const ruleHours = "a window has six hours of sixty minutes, which sum up to the hours' sums"
+
+// Check implements Series. It reads all documents.
+func (w *Windows) Check(ctx context.Context) ([]patterns.Violation, error) {
+	array := func(v string) bson.D { // an increment without a template would have made a document
+		return bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$isArray", Value: v}}, v, bson.A{}}}}
+	}
+	each := func(in any) bson.D {
+		return bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: array("$visits.minutes")}, {Key: "in", Value: in}}}}
+	}
+	sizes := make([]int, windowHours)
+	for i := range sizes {
+		sizes[i] = 60
+	}
+	return w.check(ctx, ruleHours, bson.D{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "$ne", Value: bson.A{sizes, each(bson.D{{Key: "$size", Value: array("$$this")}})}}},
+		bson.D{{Key: "$ne", Value: bson.A{"$visits.hours", each(bson.D{{Key: "$sum", Value: "$$this"}})}}},
+	}}})
+}

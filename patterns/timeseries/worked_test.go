@@ -1,0 +1,88 @@
+package timeseries_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+	"github.com/sheafdb/sheaf/patterns/timeseries"
+)
+
+// TestW037 adds to a second of a minute that has no bucket, twice; the second key of W038 comes by the next second.
+func TestW037(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	b := buckets(t, db, timeseries.Config{})
+	for i, second := range []int{2, 2, 3} {
+		at := time.Date(2014, 1, 1, 10, 1, second, 0, time.UTC)
+		must(t, b.Add(t.Context(), timeseries.Sample{Tag: "/index.htm", At: at, N: 1}))
+		var doc bson.M
+		must(t, db.Collection("series").FindOne(t.Context(), bson.D{}).Decode(&doc))
+		want := []string{
+			`/index.htm 2014-01-01T10:01:00.000Z 1 {"2":{"$numberLong":"1"}}`,
+			`/index.htm 2014-01-01T10:01:00.000Z 2 {"2":{"$numberLong":"2"}}`,
+			`/index.htm 2014-01-01T10:01:00.000Z 3 {"2":{"$numberLong":"2"},"3":{"$numberLong":"1"}}`,
+		}[i]
+		stamp := doc["timestamp"].(bson.DateTime).Time().UTC().Format("2006-01-02T15:04:05.000Z")
+		if got := fmt.Sprint(doc["tag"], " ", stamp, " ", doc["total"], " ", doc["seconds"]); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestW039 preallocates an hour.
+func TestW039(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	b := buckets(t, db, timeseries.Config{})
+	if n, err := b.Preallocate(t.Context(), "/index.htm", begin, begin.Add(time.Hour)); err != nil || n != 60 {
+		t.Errorf("%d documents: %v", n, err)
+	}
+	mustHold(t, b)
+	var doc struct{ Seconds map[string]int64 }
+	must(t, db.Collection("series").FindOne(t.Context(), bson.D{}).Decode(&doc))
+	if len(doc.Seconds) != 60 {
+		t.Errorf("%d seconds", len(doc.Seconds))
+	}
+}
+
+// TestW040 counts in a template of six hours, whose shape does not change.
+func TestW040(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	w := windows(t, db, timeseries.Config{})
+	start := time.Date(2014, 1, 1, 6, 0, 0, 0, time.UTC)
+	if n, err := w.Preallocate(t.Context(), "fred", start, start.Add(time.Hour)); err != nil || n != 1 {
+		t.Errorf("%d documents: %v", n, err)
+	}
+	must(t, w.Add(t.Context(), timeseries.Sample{Tag: "fred", At: start, N: 3}))
+	mustHold(t, w) // six times sixty minutes
+	var doc struct {
+		Visits struct {
+			Minutes [][]int64
+			Hours   []int64
+		}
+	}
+	must(t, db.Collection("series").FindOne(t.Context(), bson.D{}).Decode(&doc))
+	if doc.Visits.Minutes[0][0] != 3 || fmt.Sprint(doc.Visits.Hours) != "[3 0 0 0 0 0]" {
+		t.Error(doc)
+	}
+}
+
+// TestW041 takes away what only kept room.
+func TestW041(t *testing.T) {
+	t.Parallel()
+	coll := patterntest.Open(t).Collection("c")
+	_, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 123}, {Key: "a", Value: 1}, {Key: "garbage", Value: "xxxxxxxxxxxx"}})
+	must(t, err)
+	_, err = coll.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: 123}}, bson.D{{Key: "$unset", Value: bson.D{{Key: "garbage", Value: 1}}}})
+	must(t, err)
+	var doc bson.D
+	must(t, coll.FindOne(t.Context(), bson.D{}).Decode(&doc))
+	if got := fmt.Sprint(doc); got != `{"_id":{"$numberInt":"123"},"a":{"$numberInt":"1"}}` {
+		t.Error(got)
+	}
+}
