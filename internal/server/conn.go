@@ -95,7 +95,7 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*out)[:0])
 		c.end()
 		*out = res.Out
-		c.replySize = max(len(res.Out), c.replySize/2)
+		c.replySize = nextReplySize(c.replySize, len(res.Out))
 		retained = retained || res.Retained
 		c.srv.service.CountTraffic(size, len(res.Out))
 		if len(res.Out) > 0 {
@@ -112,6 +112,18 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 		c.continueStream(res)
 		size = 0
 	}
+}
+
+// slowReply is up to which size a reply is taken as a sign of what comes: clients send the commands of many over one connection, and a
+// buffer that is too large for most costs less than one that grows for each batch of a cursor.
+const slowReply = 64 << 10
+
+// nextReplySize returns how large a reply is expected, after one of size bytes where size was expected.
+func nextReplySize(expected, size int) int {
+	if expected > slowReply {
+		return max(size, expected/2)
+	}
+	return max(size, expected-expected/16)
 }
 
 // continueStream makes the message that an exhaust stream runs next: its reply answers the previous reply.

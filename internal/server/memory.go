@@ -117,6 +117,7 @@ type memoryPipe struct {
 	writable   sync.Cond
 	buf        []byte // buf[off:] is unread
 	off        int
+	small      []byte // what buf was, and will be again, while it is one of the pool's
 	readEnd    bool // no one will read
 	writeEnd   bool // no one will write
 	readLimit  deadline
@@ -188,9 +189,13 @@ func (p *memoryPipe) write(b []byte) (int, error) {
 // grow makes room for n more bytes.
 func (p *memoryPipe) grow(n int) {
 	if need := len(p.buf) + n; need > max(cap(p.buf), pipeKeep) {
-		larger := append(*p.pool.get(need), p.buf...)
-		p.giveBack()
-		p.buf = larger
+		buf := p.buf
+		p.buf = append(*p.pool.get(need), buf...)
+		if cap(buf) > pipeKeep {
+			p.pool.put(&buf)
+		} else {
+			p.small = buf[:0]
+		}
 	}
 }
 
@@ -198,7 +203,7 @@ func (p *memoryPipe) grow(n int) {
 func (p *memoryPipe) giveBack() {
 	if cap(p.buf) > pipeKeep {
 		buf := p.buf
-		p.buf = nil
+		p.buf, p.small = p.small, nil
 		p.pool.put(&buf)
 	}
 }
@@ -206,7 +211,7 @@ func (p *memoryPipe) giveBack() {
 func (p *memoryPipe) closeRead() {
 	p.mu.Lock()
 	p.readEnd = true
-	p.buf, p.off = nil, 0
+	p.buf, p.small, p.off = nil, nil, 0
 	p.readLimit.stop()
 	p.mu.Unlock()
 	p.readable.Broadcast()

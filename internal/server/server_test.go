@@ -363,6 +363,53 @@ func TestMemoryConn(t *testing.T) {
 	}
 }
 
+// TestMemoryConnSizes sends small and large messages in turn: the bytes are right, and the small ones find the pipe's own buffer again.
+func TestMemoryConnSizes(t *testing.T) {
+	client, server := memoryPair("m", new(bufferPool))
+	defer client.Close()
+	pipe := client.(*memoryConn).out
+	var own *byte
+	for i, size := range []int{100, 4 * pipeKeep, 100, pipeKeep / 2, pipeKeep / 2, 8 * pipeKeep, 100} {
+		message := bytes.Repeat([]byte{byte(i)}, size)
+		for _, part := range [][]byte{message[:size/4], message[size/4:]} {
+			if _, err := client.Write(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := make([]byte, size)
+		if _, err := io.ReadFull(server, got); err != nil || !bytes.Equal(got, message) {
+			t.Fatalf("message %d: %v", i, err)
+		}
+		if cap(pipe.buf) == 0 || cap(pipe.buf) > pipeKeep {
+			t.Errorf("message %d leaves a buffer of %d bytes", i, cap(pipe.buf))
+		}
+		if size == pipeKeep/2 {
+			own = &pipe.buf[:1][0]
+		}
+	}
+	if own != &pipe.buf[:1][0] {
+		t.Error("the pipe's own buffer was lost to a large message")
+	}
+}
+
+// TestNextReplySize: many small replies are needed to forget what a cursor returns, but not what a large one was.
+func TestNextReplySize(t *testing.T) {
+	t.Parallel()
+	if got := nextReplySize(nextReplySize(6000, 200), 200); got < 4096 {
+		t.Errorf("%d bytes are expected after a batch of 6,000 and two small replies", got)
+	}
+	expected := 16 << 20
+	for range 9 {
+		expected = nextReplySize(expected, 200)
+	}
+	if expected > slowReply {
+		t.Errorf("%d bytes are expected after nine small replies", expected)
+	}
+	if got := nextReplySize(200, 9000); got != 9000 {
+		t.Errorf("%d bytes are expected after 9,000", got)
+	}
+}
+
 func TestMemoryConnDeadlines(t *testing.T) {
 	client, server := memoryPair("m", new(bufferPool))
 	defer client.Close()

@@ -10,7 +10,7 @@ import (
 // faster, each waiter gets several at once. Waking 40 listeners for each message leaves a publisher a fiftieth of the
 // processor: over TCP, a getMore is about 50 µs of it. A message into a quiet topic is still told at once.
 const (
-	restPerWaiter = 75 * time.Microsecond
+	restPerWaiter = 100 * time.Microsecond
 	maxRest       = 5 * time.Millisecond
 )
 

@@ -14,8 +14,9 @@ type iterator struct {
 	source source
 	// owner is the transaction that takes the source back at Close; nil where there is none.
 	owner *txn
-	// lower and upper are copies of the bounds.
+	// lower and upper are copies of the bounds, in room where they are short. So a copy of an iterator needs keepBounds.
 	lower, upper []byte
+	room         [64]byte
 }
 
 // source is an iterator of Pebble with the pin that keeps Pebble open.
@@ -51,7 +52,7 @@ func (e *Engine) newSource(from iterable, state uint64, lower, upper []byte, p p
 // keepBounds copies the bounds.
 func (it *iterator) keepBounds(lower, upper []byte) {
 	n := len(lower)
-	bounds := append(append(make([]byte, 0, n+len(upper)), lower...), upper...)
+	bounds := append(append(it.room[:0], lower...), upper...)
 	it.lower, it.upper = nil, nil
 	if lower != nil {
 		it.lower = bounds[:n:n]

@@ -77,6 +77,7 @@ type mergedIterator struct {
 func newMergedIterator(base iterator, over *overlay, lower, upper []byte) *mergedIterator {
 	over.open++
 	it := &mergedIterator{base: base, over: over}
+	it.base.keepBounds(lower, upper)
 	it.own.Init(over.items, false)
 	it.keepBounds(lower, upper)
 	return it

@@ -272,8 +272,8 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 		return nil, err
 	}
 	base := iterator{engine: s.engine, source: from, owner: t}
-	base.keepBounds(lower, upper)
 	if len(s.writes) == 0 {
+		base.keepBounds(lower, upper)
 		return &base, nil
 	}
 	if s.ordered == nil {
