@@ -118,8 +118,8 @@ type memoryPipe struct {
 	buf        []byte // buf[off:] is unread
 	off        int
 	small      []byte // what buf was, and will be again, while it is one of the pool's
-	readEnd    bool // no one will read
-	writeEnd   bool // no one will write
+	readEnd    bool   // no one will read
+	writeEnd   bool   // no one will write
 	readLimit  deadline
 	writeLimit deadline
 }
