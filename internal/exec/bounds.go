@@ -19,6 +19,8 @@ type Bounds struct {
 	// Fields holds, for each field of the index, sorted and disjoint ranges in the order of the bytes; nil is all
 	// values. It is nil where Lower and Upper say everything.
 	Fields [][]Range
+	// Single says that the bounds are one value of each field: no record has two entries within them.
+	Single bool
 	// Desc tells which fields are encoded descending; it has an element for each of Fields.
 	Desc []bool
 }

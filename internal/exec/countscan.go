@@ -24,6 +24,7 @@ func NewCountScan(env *Env, coll *table.Collection, ix *table.Index, b *Bounds, 
 	n := &CountScan{base: base{env: env}, coll: coll, index: ix, dedup: dedup && ix != nil}
 	n.cursor = newEntryCursor(env, coll, ix, b, false)
 	n.cursor.stats = &n.stats
+	n.seen.single = b.Single
 	return n
 }
 

@@ -39,6 +39,7 @@ func NewIndexScan(env *Env, o IndexScanOptions) *IndexScan {
 	n := &IndexScan{base: base{env: env}, opts: o}
 	n.cursor = newEntryCursor(env, o.Coll, o.Index, o.Bounds, o.Backward)
 	n.cursor.stats = &n.stats
+	n.seen.single = o.Bounds.Single
 	if o.Filter != nil {
 		n.filter = newEntryFilter(o.Filter, o.FilterPaths)
 	}

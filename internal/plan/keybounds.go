@@ -64,7 +64,7 @@ func simpleBounds(n *indexScan) *exec.Bounds {
 	same := len(buf)
 	if f == len(n.bounds) || n.bounds[f].isAll() {
 		buf = append(append(buf, buf...), behind)
-		return &exec.Bounds{Lower: buf[:same:same], Upper: buf[same:]}
+		return &exec.Bounds{Lower: buf[:same:same], Upper: buf[same:], Single: f == len(n.bounds)}
 	}
 	low, high, lowIncl, highIncl := ends(n.bounds[f][0], n.index.fields[f].Desc)
 	buf = appendEnd(buf, low, n.index.fields[f].Desc, !lowIncl)
