@@ -32,12 +32,6 @@ func (g *Geometry) ParseStored(v bsonx.Value) error {
 	return g.parseGeoJSON(v.Doc())
 }
 
-// CRS returns the system that the geometry was given in.
-func (g *Geometry) CRS() CRS { return g.crs }
-
-// IsPoint reports whether the geometry is a single point.
-func (g *Geometry) IsPoint() bool { return g.isPoint }
-
 // toSphere makes the geometry one of the sphere; false where that is not possible.
 func (g *Geometry) toSphere() bool {
 	if g.isPoint {
