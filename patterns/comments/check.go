@@ -1,0 +1,56 @@
+package comments
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// The rules of Check.
+const (
+	RuleParent = "what a comment replies to is on the same target"
+	RulePath   = "a path leads through what a comment replies to"
+	RuleOnce   = "a comment is there once"
+	RuleCount  = "a document's count is the number of its comments"
+	RuleFull   = "no document has more comments than are allowed"
+	RulePages  = "pages are numbered from 1, and full but for the last one"
+)
+
+// Check reads all comments, and keeps those of one target at a time in memory.
+func (c *Comments) Check(ctx context.Context) ([]patterns.Violation, error) {
+	var out []patterns.Violation
+	violate := func(rule string, id any, detail string) {
+		out = append(out, patterns.Violation{Rule: rule, Collection: c.coll.Name(), ID: id, Detail: detail})
+	}
+	err := c.store.check(ctx, func(on Target, all []Comment) {
+		byID := make(map[ID]*Comment, len(all))
+		for i, one := range all {
+			if byID[one.ID] != nil {
+				violate(RuleOnce, one.ID, fmt.Sprintf("on %v", on))
+			}
+			byID[one.ID] = &all[i]
+		}
+		for _, one := range all {
+			want := string(one.ID)
+			if one.Parent != "" {
+				parent := byID[one.Parent]
+				if parent == nil {
+					violate(RuleParent, one.ID, fmt.Sprintf("%s is not on %v", one.Parent, on))
+					continue
+				}
+				want = parent.Path + "/" + want
+			}
+			if one.Path != want {
+				violate(RulePath, one.ID, fmt.Sprintf("%s, and not %s", one.Path, want))
+			}
+		}
+	}, violate)
+	if err != nil {
+		return nil, fmt.Errorf("comments: check: %w", err)
+	}
+	return out, nil
+}
+
+func sameTarget(a, b Target) bool { return a.Kind == b.Kind && reflect.DeepEqual(a.ID, b.ID) }

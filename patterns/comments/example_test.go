@@ -1,0 +1,60 @@
+package comments_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/comments"
+)
+
+// A discussion below a post.
+func Example() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	c, err := comments.New(store.Client().Database("blog"), comments.Config{Design: comments.Pages})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := c.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	on := comments.Target{Kind: "posts", ID: "hello-world"}
+	first, err := c.Post(ctx, on, "ada", "First!")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.Post(ctx, on, "bob", "Well written."); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.Reply(ctx, on, first.ID, "cyd", "Indeed."); err != nil {
+		log.Fatal(err)
+	}
+	if err := c.Delete(ctx, on, first.ID); err != nil {
+		log.Fatal(err)
+	}
+	thread, err := c.Thread(ctx, on, "", comments.Range{Limit: 100})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, one := range thread {
+		text := one.Author + ": " + one.Text
+		if one.Deleted {
+			text = "(deleted)"
+		}
+		fmt.Println(strings.Repeat("  ", one.Depth()) + text)
+	}
+	n, err := c.Count(ctx, on)
+	fmt.Println(n, err)
+	// Output:
+	// (deleted)
+	//   cyd: Indeed.
+	// bob: Well written.
+	// 2 <nil>
+}
