@@ -22,6 +22,9 @@ const (
 	maxDead   = 8
 	// maxSurveys is how many ranges wait for their survey.
 	maxSurveys = 16
+	// settled is after how many surveys two gaps that touch become one, whose number is that of the newer: views that were taken
+	// before the latest surveys and are read only now find the older gaps as they were.
+	settled = 8
 )
 
 // gaps are ranges that are known to have no keys, for seeks to leap over. Who takes from a queue deletes at one end of an index what
@@ -44,8 +47,10 @@ type gaps struct {
 	commits generations
 
 	mu sync.RWMutex
-	// list is in order; the gaps neither overlap nor touch.
+	// list is in order; the gaps do not overlap.
 	list []*gap
+	// surveys counts the surveys.
+	surveys uint64
 	// hand is where room is looked for.
 	hand      int
 	candidate *gap
@@ -57,6 +62,8 @@ type gaps struct {
 type gap struct {
 	from, to []byte
 	state    uint64
+	// survey is the number of the survey that found it.
+	survey uint64
 	// dead are a few keys in it, in order, that were there once, or may have been. A part without any is not worth keeping.
 	dead [][]byte
 	// used says that a seek leapt over it since the hand came by.
@@ -72,7 +79,7 @@ func (g *gap) has(key []byte) bool {
 
 // part returns the part [from, to) of a gap, or nil where it is not worth keeping.
 func (g *gap) part(from, to []byte) *gap {
-	p := &gap{from: from, to: to, state: g.state}
+	p := &gap{from: from, to: to, state: g.state, survey: g.survey}
 	for _, d := range g.dead {
 		if p.has(d) {
 			p.dead = append(p.dead, d)
@@ -191,8 +198,7 @@ func (g *gaps) request(from, to []byte) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	i := g.after(from)
-	if i < len(g.list) && g.list[i].has(from) && bytes.Compare(to, g.list[i].to) <= 0 || len(g.waiting) == maxSurveys {
+	if len(g.waiting) == maxSurveys || g.covers(from, to) {
 		return false
 	}
 	for _, r := range g.waiting {
@@ -204,6 +210,19 @@ func (g *gaps) request(from, to []byte) bool {
 	begin := !g.surveying
 	g.surveying = true
 	return begin
+}
+
+// covers reports whether a range is one gap, or several that touch. It needs the lock.
+func (g *gaps) covers(from, to []byte) bool {
+	for _, p := range g.list[g.after(from):] {
+		if bytes.Compare(p.from, from) > 0 {
+			return false
+		}
+		if from = p.to; bytes.Compare(to, from) <= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // begin makes the next range that waits the candidate, and waits until all commits that go on have seen it. It reports false
@@ -224,12 +243,13 @@ func (g *gaps) begin() (keyRange, bool) {
 	return r, true
 }
 
-// end ends a survey that found nothing before to: what is left of the candidate becomes a gap, together with those that it overlaps or
-// touches. A nil to says that the survey failed.
+// end ends a survey that found nothing before to: what is left of the candidate becomes gaps, where there are none. A nil to says that
+// the survey failed.
 func (g *gaps) end(to []byte, state uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer g.count()
+	g.surveys++
 	c := g.candidate
 	g.candidate = nil
 	if c == nil || to == nil {
@@ -238,35 +258,48 @@ func (g *gaps) end(to []byte, state uint64) {
 	if bytes.Compare(c.to, to) < 0 {
 		to = c.to
 	}
-	if bytes.Compare(c.from, to) >= 0 {
-		return
-	}
-	n := &gap{from: c.from, to: to, state: state}
-	n.used.Store(true)
 	// Those from first to last overlap or touch.
-	first := sort.Search(len(g.list), func(i int) bool { return bytes.Compare(g.list[i].to, n.from) >= 0 })
-	last := first
-	dead := [][]byte{n.from}
-	for ; last < len(g.list) && bytes.Compare(g.list[last].from, n.to) <= 0; last++ {
-		p := g.list[last]
-		dead = append(append(append(dead, p.from), p.dead...), p.to)
-		if bytes.Compare(p.from, n.from) < 0 {
-			n.from = p.from
-		}
-		if bytes.Compare(p.to, n.to) > 0 {
-			n.to = p.to
+	first := sort.Search(len(g.list), func(i int) bool { return bytes.Compare(g.list[i].to, c.from) >= 0 })
+	last, at := first, c.from
+	var parts []*gap
+	add := func(upTo []byte) {
+		if bytes.Compare(at, upTo) < 0 {
+			p := &gap{from: at, to: upTo, state: state, survey: g.surveys, dead: [][]byte{at}}
+			p.used.Store(true)
+			parts = append(parts, p)
 		}
 	}
-	n.bury(dead)
-	g.list = slices.Replace(g.list, first, last, n)
+	for ; last < len(g.list) && bytes.Compare(g.list[last].from, to) <= 0; last++ {
+		p := g.list[last]
+		add(p.from)
+		parts = append(parts, p)
+		at = p.to
+	}
+	add(to)
+	g.list = slices.Replace(g.list, first, last, g.join(parts)...)
 	g.evict()
 }
 
-// bury chooses the dead keys that a gap remembers.
+// join makes one of gaps that touch, unless one of them is new.
+func (g *gaps) join(parts []*gap) []*gap {
+	var joined []*gap
+	for _, p := range parts {
+		n := len(joined) - 1
+		if n < 0 || !bytes.Equal(joined[n].to, p.from) || max(joined[n].survey, p.survey)+settled > g.surveys {
+			joined = append(joined, p)
+			continue
+		}
+		q := joined[n]
+		both := &gap{from: q.from, to: p.to, state: max(q.state, p.state), survey: max(q.survey, p.survey)}
+		both.used.Store(q.used.Load() || p.used.Load())
+		both.bury(slices.Concat(q.dead, p.dead))
+		joined[n] = both
+	}
+	return joined
+}
+
+// bury chooses the dead keys that a gap remembers, of those of its parts.
 func (g *gap) bury(dead [][]byte) {
-	slices.SortFunc(dead, bytes.Compare)
-	dead = slices.CompactFunc(dead, bytes.Equal)
-	dead = slices.DeleteFunc(dead, func(d []byte) bool { return !g.has(d) })
 	for len(dead) > maxDead {
 		kept := dead[:0]
 		for i, d := range dead {

@@ -121,6 +121,30 @@ func TestGaps(t *testing.T) {
 	look("ingested", "key000050", "key000060", 4000)
 }
 
+// TestGapsOfBefore: a view that was taken before the last survey still leaps over what was known before.
+func TestGapsOfBefore(t *testing.T) {
+	t.Parallel()
+	e := open(t, "store", Options{FS: vfs.NewMem()})
+	putAndDelete(t, e, numbers(0, 2000), nil)
+	for taken := 0; taken < 1500; taken += 100 {
+		putAndDelete(t, e, nil, numbers(taken, taken+100))
+		before := e.NewSnapshot()
+		for range 2 {
+			snap := e.NewSnapshot()
+			seeks(t, snap)
+			_ = snap.Close()
+			e.gaps.settle()
+		}
+		if first, _, steps := seeks(t, before); first != string(gapKey(taken+100)) || steps > 250 {
+			t.Errorf("%s after %d steps", first, steps)
+		}
+		_ = before.Close()
+	}
+	if n := len(e.gaps.list); n > settled+2 {
+		t.Errorf("%d gaps where one would do", n)
+	}
+}
+
 // pairs gives keys to Ingest.
 func pairs(keys ...[]byte) func() (key, value []byte, err error) {
 	return func() (key, value []byte, err error) {
