@@ -1,0 +1,192 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// touched are the keys that something is to be summed up for, by the beginnings of hours, days and so on, in milliseconds.
+type touched map[int64]map[string]bson.RawValue
+
+func (t touched) add(start time.Time, key bson.RawValue) {
+	keys := t[start.UnixMilli()]
+	if keys == nil {
+		keys = map[string]bson.RawValue{}
+		t[start.UnixMilli()] = keys
+	}
+	keys[nameOf(key)] = key
+}
+
+func (t touched) size() (n int) {
+	for _, keys := range t {
+		n += len(keys)
+	}
+	return n
+}
+
+// nameOf makes a key one that maps can have.
+func nameOf(key bson.RawValue) string { return string(append([]byte{byte(key.Type)}, key.Value...)) }
+
+// quarter is what the server tells times apart by: hours of all time zones are made of it.
+const quarter = 15 * time.Minute
+
+// quarterOf is the expression for the quarter of an hour that a time is in.
+func quarterOf(at string) bson.D {
+	since := bson.D{{Key: "$subtract", Value: bson.A{at, time.UnixMilli(0)}}}
+	n := bson.D{{Key: "$floor", Value: bson.D{{Key: "$divide", Value: bson.A{since, quarter.Milliseconds()}}}}}
+	return bson.D{{Key: "$add", Value: bson.A{time.UnixMilli(0), bson.D{{Key: "$multiply", Value: bson.A{n, quarter.Milliseconds()}}}}}}
+}
+
+// touched returns the hours in which events happened whose field is in [from, to).
+func (r *Rollup) touched(ctx context.Context, field string, from, to time.Time) (touched, error) {
+	found, err := r.events.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{{Key: field, Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}}}}},
+		{{Key: "$group", Value: bson.D{{Key: "_id", Value: bson.D{
+			{Key: "u", Value: "$" + r.cfg.KeyField}, {Key: "d", Value: quarterOf("$" + r.cfg.TimeField)},
+		}}}}},
+	}, options.Aggregate().SetAllowDiskUse(true))
+	if err != nil {
+		return nil, fmt.Errorf("rollup: find what has changed: %w", err)
+	}
+	out := touched{}
+	for found.Next(ctx) {
+		id := found.Current.Lookup("_id")
+		at, ok := id.Document().Lookup("d").TimeOK()
+		key, err := id.Document().LookupErr("u")
+		if !ok || err != nil {
+			r.Logger.Warn("events without a time or a key are not summed up", "id", id.String())
+			continue
+		}
+		key.Value = slices.Clone(key.Value)
+		out.add(r.Start(Hourly, at), key)
+	}
+	if err := found.Err(); err != nil {
+		return nil, fmt.Errorf("rollup: find what has changed: %w", err)
+	}
+	return out, found.Close(ctx)
+}
+
+// recompute sums up hours, and then what they are part of, each from everything that it consists of.
+func (r *Rollup) recompute(ctx context.Context, hours touched) error {
+	changed := map[Level]touched{events: hours}
+	for level := range levels {
+		level := Level(level)
+		here := touched{}
+		for start, keys := range changed[levels[level].from] {
+			at := r.Start(level, time.UnixMilli(start))
+			for _, key := range keys {
+				here.add(at, key)
+			}
+		}
+		changed[level] = here
+		for start, keys := range here {
+			for some := range slices.Chunk(slices.Collect(maps.Values(keys)), keysAtOnce) {
+				if err := r.sumUp(ctx, level, time.UnixMilli(start).UTC(), some); err != nil {
+					return fmt.Errorf("rollup: sum up %v %v: %w", level, time.UnixMilli(start).UTC(), err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keysAtOnce bounds how many keys a command has.
+const keysAtOnce = 1000
+
+func (r *Rollup) sumUp(ctx context.Context, level Level, start time.Time, keys []bson.RawValue) error {
+	span := bson.D{{Key: "$gte", Value: start}, {Key: "$lt", Value: r.End(level, start)}}
+	key, when := "_id.u", "_id.d"
+	if levels[level].from == events {
+		key, when = r.cfg.KeyField, r.cfg.TimeField
+	}
+	match := bson.D{{Key: key, Value: bson.D{{Key: "$in", Value: keys}}}, {Key: when, Value: span}}
+	if r.cfg.MapReduce {
+		return r.mapReduce(ctx, level, start, match)
+	}
+	return r.aggregate(ctx, level, start, match)
+}
+
+// source returns what a level is summed up from.
+func (r *Rollup) source(level Level) *mongo.Collection {
+	if levels[level].from == events {
+		return r.events
+	}
+	return r.target(levels[level].from)
+}
+
+// target returns the documents of a level.
+func (r *Rollup) target(level Level) *mongo.Collection {
+	return r.db.Collection(r.cfg.Prefix + levels[level].name)
+}
+
+// aggregate replaces the documents of one hour, day and so on. Where several processes do so at once, the one that has seen most events
+// wins: events do not change, so that a greater count means a later state.
+func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, match bson.D) error {
+	key, total, count := "$_id.u", any("$value.total"), any("$value.count")
+	if levels[level].from == events {
+		key, total, count = "$"+r.cfg.KeyField, "$"+r.cfg.ValueField, int64(1)
+	}
+	mean := bson.D{{Key: "$divide", Value: bson.A{"$total", "$count"}}}
+	newer := bson.D{{Key: "$gt", Value: bson.A{"$$new.value.count", "$value.count"}}}
+	found, err := r.source(level).Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: match}},
+		{{Key: "$group", Value: bson.D{
+			{Key: "_id", Value: key},
+			{Key: "total", Value: bson.D{{Key: "$sum", Value: total}}},
+			{Key: "count", Value: bson.D{{Key: "$sum", Value: count}}},
+		}}},
+		{{Key: "$project", Value: bson.D{
+			{Key: "_id", Value: bson.D{{Key: "u", Value: "$_id"}, {Key: "d", Value: start}}},
+			{Key: "value", Value: bson.D{
+				{Key: "total", Value: "$total"}, {Key: "count", Value: "$count"}, {Key: "mean", Value: mean}, {Key: "ts", Value: r.Now()},
+			}},
+		}}},
+		{{Key: "$merge", Value: bson.D{
+			{Key: "into", Value: r.target(level).Name()},
+			{Key: "whenMatched", Value: mongo.Pipeline{
+				{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{newer, "$$new", "$$ROOT"}}}}},
+			}},
+		}}},
+	}, options.Aggregate().SetAllowDiskUse(true))
+	if err != nil {
+		return err
+	}
+	return found.Close(ctx)
+}
+
+// The functions of the mapReduce form. Those of the books' listings that add to what the target has would count twice what is summed up
+// twice: here the target's documents are replaced.
+const (
+	mapEvent    = `function() { emit({u: this[keyField], d: start}, {total: Number(this[valueField]), count: 1}); }`
+	mapValue    = `function() { emit({u: this._id.u, d: start}, {total: Number(this.value.total), count: Number(this.value.count)}); }`
+	reduceSums  = `function(key, values) { var r = {total: 0, count: 0}; values.forEach(function(v) { r.total += v.total; r.count += v.count; }); return r; }`
+	finalizeSum = `function(key, v) { return {total: v.total, count: v.count, mean: v.total / v.count, ts: now}; }`
+)
+
+func (r *Rollup) mapReduce(ctx context.Context, level Level, start time.Time, match bson.D) error {
+	mapper := mapValue
+	if levels[level].from == events {
+		mapper = mapEvent
+	}
+	return r.db.RunCommand(ctx, bson.D{
+		{Key: "mapReduce", Value: r.source(level).Name()},
+		{Key: "map", Value: bson.JavaScript(mapper)},
+		{Key: "reduce", Value: bson.JavaScript(reduceSums)},
+		{Key: "finalize", Value: bson.JavaScript(finalizeSum)},
+		{Key: "query", Value: match},
+		{Key: "scope", Value: bson.D{
+			{Key: "start", Value: start},
+			{Key: "now", Value: r.Now()},
+			{Key: "keyField", Value: r.cfg.KeyField},
+			{Key: "valueField", Value: r.cfg.ValueField},
+		}},
+		{Key: "out", Value: bson.D{{Key: "merge", Value: r.target(level).Name()}}},
+	}).Err()
+}

@@ -1,0 +1,258 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// ErrEvent is returned for an event without a key.
+var ErrEvent = errors.New("rollup: an event needs a key")
+
+// Defaults.
+const (
+	DefaultSettle   = time.Minute
+	DefaultInterval = time.Minute
+)
+
+// slice is how much of the arrivals is worked on at once: their keys are held in memory.
+const slice = time.Hour
+
+// Config configures a Rollup. The zero value works.
+type Config struct {
+	patterns.Env
+	// Events is the collection of the events: "events" if empty.
+	Events string
+	// Prefix begins the names of the other collections: "stats." if empty.
+	Prefix string
+	// KeyField, TimeField, ValueField and ArrivalField are fields of events: whose they are, when they happened, what is summed up, and
+	// when they were recorded: "userid", "ts", "length" and "at" if empty.
+	KeyField, TimeField, ValueField, ArrivalField string
+	// Location is where hours, days, weeks, months and years begin; UTC if nil.
+	Location *time.Location
+	// FirstDay is the first day of a week; its zero value is Sunday.
+	FirstDay time.Weekday
+	// Settle is how long after its time of arrival an event may not be seen yet: the duration of an insert, and what clocks of different
+	// machines differ by. DefaultSettle if zero.
+	Settle time.Duration
+	// Interval is the time between two updates of Run; DefaultInterval if zero.
+	Interval time.Duration
+	// Keep removes events this long after they happened; what they were summed up to stays. Zero keeps them.
+	Keep time.Duration
+	// MapReduce sums up by the command mapReduce instead of aggregate. Then one process at a time may update.
+	MapReduce bool
+}
+
+// Rollup sums up events. It is safe for concurrent use.
+type Rollup struct {
+	patterns.Env
+	cfg    Config
+	db     *mongo.Database
+	events *mongo.Collection
+	state  *mongo.Collection
+}
+
+// New returns the rollup of a database.
+func New(db *mongo.Database, cfg Config) (*Rollup, error) {
+	if cfg.Settle < 0 || cfg.Interval < 0 || cfg.Keep < 0 || cfg.FirstDay < time.Sunday || cfg.FirstDay > time.Saturday {
+		return nil, fmt.Errorf("rollup: settle %v, interval %v, keep %v, first day %d", cfg.Settle, cfg.Interval, cfg.Keep, cfg.FirstDay)
+	}
+	for _, field := range []struct {
+		name    *string
+		without string
+	}{
+		{&cfg.Events, "events"},
+		{&cfg.Prefix, "stats."},
+		{&cfg.KeyField, "userid"},
+		{&cfg.TimeField, "ts"},
+		{&cfg.ValueField, "length"},
+		{&cfg.ArrivalField, "at"},
+	} {
+		if *field.name == "" {
+			*field.name = field.without
+		}
+		if strings.HasPrefix(*field.name, "$") || cfg.MapReduce && field.without != "stats." && strings.Contains(*field.name, ".") {
+			return nil, fmt.Errorf("rollup: the name %q", *field.name)
+		}
+	}
+	if cfg.Location == nil {
+		cfg.Location = time.UTC
+	}
+	if cfg.Settle == 0 {
+		cfg.Settle = DefaultSettle
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = DefaultInterval
+	}
+	return &Rollup{
+		Env: cfg.WithDefaults(), cfg: cfg, db: db,
+		events: db.Collection(cfg.Events), state: db.Collection(cfg.Prefix + "state"),
+	}, nil
+}
+
+// Event is something that happened.
+type Event struct {
+	// ID makes an event that is recorded again the same one; where it is nil, every event is one of its own.
+	ID any
+	// Key is whose event it is.
+	Key any
+	// At is when it happened; now if zero.
+	At time.Time
+	// Value is what is summed up.
+	Value int64
+}
+
+// duplicateKey is the code of the error for an event that is there already.
+const duplicateKey = 11000
+
+// Record inserts events. Those whose ID is there already are left as they are: after an error, the same events may be recorded again.
+// Programs may as well insert documents of their own, with the fields that Config names.
+func (r *Rollup) Record(ctx context.Context, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	now := r.Now()
+	docs := make([]bson.D, len(events))
+	for i, e := range events {
+		if e.Key == nil {
+			return ErrEvent
+		}
+		if e.ID == nil {
+			e.ID = bson.NewObjectID()
+		}
+		if e.At.IsZero() {
+			e.At = now
+		}
+		docs[i] = bson.D{
+			{Key: "_id", Value: e.ID},
+			{Key: r.cfg.KeyField, Value: e.Key},
+			{Key: r.cfg.TimeField, Value: e.At},
+			{Key: r.cfg.ValueField, Value: e.Value},
+			{Key: r.cfg.ArrivalField, Value: now},
+		}
+	}
+	_, err := r.events.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false))
+	failed := mongo.BulkWriteException{}
+	if errors.As(err, &failed) && failed.WriteConcernError == nil {
+		err = nil
+		for _, e := range failed.WriteErrors {
+			if e.Code != duplicateKey {
+				err = failed
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("rollup: record events: %w", err)
+	}
+	return nil
+}
+
+// Run updates until ctx ends. What fails is logged and tried again with the next update.
+func (r *Rollup) Run(ctx context.Context) error {
+	for {
+		n, err := r.Update(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.Logger.Warn("events were not summed up", "error", err)
+		}
+		r.Metrics.Add("rollup.hours", int64(n))
+		if err := r.Clock.Sleep(ctx, r.cfg.Interval); err != nil {
+			return err
+		}
+	}
+}
+
+// stateID is the _id of the document that says how far the arrivals are summed up.
+const stateID = "arrivals"
+
+// state is that document.
+type state struct {
+	Until time.Time `bson:"until"`
+}
+
+func (r *Rollup) until(ctx context.Context) (time.Time, error) {
+	var s state
+	err := r.state.FindOne(ctx, bson.D{{Key: "_id", Value: stateID}}).Decode(&s)
+	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+		return time.Time{}, fmt.Errorf("rollup: read how far events are summed up: %w", err)
+	}
+	return s.Until, nil
+}
+
+// advance notes how far arrivals are summed up. Another process may have come further.
+func (r *Rollup) advance(ctx context.Context, until time.Time) error {
+	change := bson.D{{Key: "$max", Value: state{until}}}
+	err := patterns.Upsert(ctx, r.state, []mongo.WriteModel{
+		mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: stateID}}).SetUpdate(change).SetUpsert(true),
+	})
+	if err != nil {
+		return fmt.Errorf("rollup: note how far events are summed up: %w", err)
+	}
+	return nil
+}
+
+// Update sums up what has arrived since the last time, and returns how many hours of keys had events among that. It may run at any time,
+// any number of times, in several processes.
+func (r *Rollup) Update(ctx context.Context) (n int, err error) {
+	cutoff := r.Now().Add(-r.cfg.Settle)
+	from, err := r.until(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		var next bson.Raw
+		since := bson.D{{Key: r.cfg.ArrivalField, Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: cutoff}}}}
+		opts := options.FindOne().SetSort(bson.D{{Key: r.cfg.ArrivalField, Value: 1}}).SetProjection(bson.D{{Key: r.cfg.ArrivalField, Value: 1}})
+		err := r.events.FindOne(ctx, since, opts).Decode(&next)
+		if errors.Is(err, mongo.ErrNoDocuments) {
+			return n, nil
+		}
+		if err != nil {
+			return n, fmt.Errorf("rollup: find the next event: %w", err)
+		}
+		from = next.Lookup(strings.Split(r.cfg.ArrivalField, ".")...).Time()
+		to := from.Add(slice)
+		if to.After(cutoff) {
+			to = cutoff
+		}
+		touched, err := r.touched(ctx, r.cfg.ArrivalField, from, to)
+		if err != nil {
+			return n, err
+		}
+		if err := r.recompute(ctx, touched); err != nil {
+			return n, err
+		}
+		if err := r.advance(ctx, to); err != nil {
+			return n, err
+		}
+		n += touched.size()
+		from = to
+	}
+}
+
+// Recompute sums up all hours in which something happened in [from, to), whenever it arrived, and what they are part of: for
+// events that were seen only later than Settle, and those that were there before the first update.
+func (r *Rollup) Recompute(ctx context.Context, from, to time.Time) (n int, err error) {
+	for ; from.Before(to); from = from.Add(24 * time.Hour) {
+		end := from.Add(24 * time.Hour)
+		if end.After(to) {
+			end = to
+		}
+		touched, err := r.touched(ctx, r.cfg.TimeField, from, end)
+		if err != nil {
+			return n, err
+		}
+		if err := r.recompute(ctx, touched); err != nil {
+			return n, err
+		}
+		n += touched.size()
+	}
+	return n, nil
+}
