@@ -34,7 +34,10 @@ func (t *scoreTable) key(e *scoreEntry) []byte {
 func (t *scoreTable) size() int { return len(t.keys) + len(t.entries)*scoreOverhead }
 
 // add adds a number to a record's.
-func (t *scoreTable) add(key []byte, score float64) {
+func (t *scoreTable) add(key []byte, score float64) { t.entries[t.find(key)].score += score }
+
+// find returns the position of a record, a new one where it has none.
+func (t *scoreTable) find(key []byte) int {
 	if 2*len(t.entries) >= len(t.slots) {
 		t.grow()
 	}
@@ -42,14 +45,13 @@ func (t *scoreTable) add(key []byte, score float64) {
 	for i := maphash.Bytes(t.seed, key) & mask; ; i = (i + 1) & mask {
 		at := t.slots[i]
 		if at == 0 {
-			t.entries = append(t.entries, scoreEntry{score, len(t.keys), len(key)})
+			t.entries = append(t.entries, scoreEntry{keyAt: len(t.keys), keyLen: len(key)})
 			t.keys = append(t.keys, key...)
 			t.slots[i] = int32(len(t.entries))
-			return
+			return len(t.entries) - 1
 		}
 		if e := &t.entries[at-1]; bytes.Equal(t.key(e), key) {
-			e.score += score
-			return
+			return int(at - 1)
 		}
 	}
 }

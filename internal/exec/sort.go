@@ -19,7 +19,8 @@ type Sort struct {
 	loaded bool
 	// Of a ranked input, how many rows were taken and the score of the last one within the limit.
 	ranked bool
-	whole  bool // the sort is by the score alone
+	whole  bool    // the sort is by the score alone
+	source *TextOr // of the scores
 	taken  int
 	least  float64
 
@@ -47,7 +48,15 @@ func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
 
 // Ranked tells that the input comes in descending order of its scores, and that those are the first part of the sort key, or all of
 // it where whole is true. A sort with a limit then need not read it to its end.
-func (s *Sort) Ranked(whole bool) { s.ranked, s.whole = true, whole }
+func (s *Sort) Ranked(whole bool) {
+	s.ranked, s.whole = true, whole
+	for in := s.inputs[0]; s.source == nil; in = in.Inputs()[0] {
+		s.source, _ = in.(*TextOr)
+		if len(in.Inputs()) == 0 {
+			return
+		}
+	}
+}
 
 // Scored makes the sort keep the scores of its rows.
 func (s *Sort) Scored() { s.buf.scored = true }
@@ -84,7 +93,7 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 }
 
 func (s *Sort) load(ctx context.Context) error {
-	for {
+	for !s.isFull() {
 		row, err := s.inputs[0].Next(ctx)
 		if err != nil {
 			return err
@@ -110,6 +119,14 @@ func (s *Sort) load(ctx context.Context) error {
 	return err
 }
 
+// isFull reports whether no row that a ranked input has left can be among the first.
+func (s *Sort) isFull() bool {
+	if !s.ranked || s.limit == 0 || s.taken < s.limit {
+		return false
+	}
+	return s.whole || s.source != nil && s.source.isBehind(s.least)
+}
+
 // isBehind reports whether neither a row of a ranked input nor any that follows can be among the first.
 func (s *Sort) isBehind(row *Row) bool {
 	if !s.ranked || s.limit == 0 {
@@ -118,7 +135,7 @@ func (s *Sort) isBehind(row *Row) bool {
 	if s.taken++; s.taken == s.limit {
 		s.least = row.Score
 	}
-	return s.taken > s.limit && (s.whole || row.Score < s.least)
+	return s.taken > s.limit && row.Score < s.least
 }
 
 func (s *Sort) add(row *Row) error {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // TextOr adds up the scores that the terms of a search have in each record, and yields the records with them. It reads all
-// entries of the terms before the first row.
+// entries of the terms before the first row, unless only the best are wanted.
 type TextOr struct {
 	base
 	records recordReader
@@ -21,10 +22,13 @@ type TextOr struct {
 	current int // input
 	loaded  bool
 	scores  scoreTable
-	best    ranking // where ranked
-	next    int     // where not
+	best    ranking    // where ranked
+	first   *bestFirst // where only some of the best are wanted
+	next    int        // where not ranked
 	row     Row
-	number  []byte // the score that is being read
+	number  []byte // the score that was read last, and its value
+	score   float64
+	decoded []byte
 	record  []byte
 }
 
@@ -37,31 +41,39 @@ type TextOrOptions struct {
 	Behind []bool
 	// Ranked gives the rows of the highest scores first.
 	Ranked bool
+	// Best is how many of them are wanted, at most perhaps, where it is known; 0 is all. The inputs must then yield the highest scores
+	// first.
+	Best int
+	// Scores is needed with Best.
+	Scores Scorer
 }
 
 // NewTextOr returns the union of scans of a text index, each of which yields the entries of one term.
 func NewTextOr(env *Env, inputs []Node, o TextOrOptions) *TextOr {
-	return &TextOr{
+	n := &TextOr{
 		base: base{env: env, inputs: inputs}, records: recordReader{env: env, coll: o.Coll}, opts: o, prefix: o.Coll.RecordPrefix(),
 	}
+	if o.Best > 0 {
+		n.first = newBestFirst(n, o.Best)
+	}
+	return n
 }
 
 // Next implements Node.
 func (n *TextOr) Next(ctx context.Context) (*Row, error) {
-	if err := n.load(ctx); err != nil {
-		return nil, err
-	}
 	for {
 		n.records.release()
 		if err := n.env.step(ctx); err != nil {
 			return nil, err
 		}
-		e := n.nextEntry()
+		e, err := n.nextEntry(ctx)
+		if err != nil {
+			return nil, err
+		}
 		if e == nil {
 			return n.end()
 		}
-		n.record = append(append(n.record[:0], n.prefix...), n.scores.key(e)...)
-		n.row = Row{RecordKey: n.record, Score: e.score, Scored: true}
+		n.row = Row{RecordKey: n.recordKey(e), Score: e.score, Scored: true}
 		doc, err := n.records.read(n.row.RecordKey)
 		if errors.Is(err, storage.ErrNotFound) {
 			continue // it is gone since the entries were read
@@ -75,19 +87,33 @@ func (n *TextOr) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+func (n *TextOr) recordKey(e *scoreEntry) []byte {
+	n.record = append(append(n.record[:0], n.prefix...), n.scores.key(e)...)
+	return n.record
+}
+
+// isBehind reports whether all rows to come have a lower score.
+func (n *TextOr) isBehind(score float64) bool { return n.first != nil && n.first.isBehind(score) }
+
 // nextEntry takes the following entry; nil where there is none.
-func (n *TextOr) nextEntry() *scoreEntry {
+func (n *TextOr) nextEntry(ctx context.Context) (*scoreEntry, error) {
+	if n.first != nil {
+		return n.first.next(ctx)
+	}
+	if err := n.load(ctx); err != nil {
+		return nil, err
+	}
 	if n.opts.Ranked {
 		if len(n.best.order) == 0 {
-			return nil
+			return nil, nil
 		}
-		return &n.scores.entries[n.best.pop()]
+		return &n.scores.entries[n.best.pop()], nil
 	}
 	if n.next == len(n.scores.entries) {
-		return nil
+		return nil, nil
 	}
 	n.next++
-	return &n.scores.entries[n.next-1]
+	return &n.scores.entries[n.next-1], nil
 }
 
 func (n *TextOr) load(ctx context.Context) error {
@@ -103,12 +129,13 @@ func (n *TextOr) load(ctx context.Context) error {
 			n.current++
 			continue
 		}
-		if err := n.add(key); err != nil {
+		record, score, err := n.split(key)
+		if err != nil {
 			return err
 		}
-		if n.scores.size() > n.env.SortMemory {
-			return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-				"TEXT_OR exceeded memory limit of %d bytes: too many documents have one of the words", n.env.SortMemory)
+		n.scores.add(record, score)
+		if err := n.checkMemory(0); err != nil {
+			return err
 		}
 	}
 	n.loaded = true
@@ -133,23 +160,36 @@ func (n *TextOr) nextKey(ctx context.Context) ([]byte, error) {
 	return row.Key, nil
 }
 
-// add adds the score of an entry to its record's.
-func (n *TextOr) add(key []byte) error {
-	key = key[n.opts.ScoreAt[n.current]:]
-	score, size, number, err := keystring.Decode(n.number[:0], key, false, nil)
-	if err != nil {
-		return err
+// checkMemory fails where the records that were found, and so many bytes more, take too much.
+func (n *TextOr) checkMemory(more int) error {
+	if n.scores.size()+more <= n.env.SortMemory {
+		return nil
 	}
-	n.number, key = number, key[size:]
+	return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
+		"TEXT_OR exceeded memory limit of %d bytes: too many documents have one of the words", n.env.SortMemory)
+}
+
+// split returns the record and the score of an entry of the current input. Those of a term are in the order of the scores, so that
+// the score is mostly the one before.
+func (n *TextOr) split(key []byte) (record []byte, score float64, err error) {
+	key = key[n.opts.ScoreAt[n.current]:]
+	if len(n.number) == 0 || !bytes.HasPrefix(key, n.number) {
+		value, size, decoded, err := keystring.Decode(n.decoded[:0], key, false, nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		n.score, _ = value.AsFloat64()
+		n.decoded, n.number = decoded, append(n.number[:0], key[:size]...)
+	}
+	key = key[len(n.number):]
 	for _, desc := range n.opts.Behind {
-		if size, err = keystring.Skip(key, desc); err != nil {
-			return err
+		size, err := keystring.Skip(key, desc)
+		if err != nil {
+			return nil, 0, err
 		}
 		key = key[size:]
 	}
-	f, _ := score.AsFloat64()
-	n.scores.add(key, f)
-	return nil
+	return key, n.score, nil
 }
 
 // Save implements Node.
@@ -162,6 +202,6 @@ func (n *TextOr) Save() {
 func (n *TextOr) Close() {
 	n.records.close()
 	n.base.Close()
-	n.scores, n.best, n.next = scoreTable{}, ranking{}, 0
-	n.loaded, n.row = true, Row{}
+	n.scores, n.best, n.first, n.next = scoreTable{}, ranking{}, nil, 0
+	n.opts.Ranked, n.loaded, n.row = false, true, Row{}
 }

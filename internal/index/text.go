@@ -115,6 +115,19 @@ func (g *TextGen) Generate(doc bsonx.Doc, out *Keys) error {
 	return nil
 }
 
+// Scores appends to dst the score of each of some terms in a document, 0 where it does not have one.
+func (g *TextGen) Scores(dst []float64, terms []string, doc bsonx.Doc) ([]float64, error) {
+	sc := g.scorers.Get().(*text.Scorer)
+	defer g.scorers.Put(sc)
+	if err := sc.Score(g.spec, doc); err != nil {
+		return nil, err
+	}
+	for _, term := range terms {
+		dst = append(dst, sc.ScoreOf(term))
+	}
+	return dst, nil
+}
+
 // values appends the values of the fields beside the text. An array on the way to one is an error.
 func values(dst []bsonx.Value, fields []extraField, doc bsonx.Doc) ([]bsonx.Value, error) {
 	for i := range fields {

@@ -227,11 +227,11 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	if len(sort) == 0 {
 		return cq.finish(n)
 	}
-	cq.rank(n)
 	s := &sortNode{in: n, pattern: cq.q.Sort}
 	if cq.q.Limit > 0 && cq.purpose != purposeCount {
 		s.limit = cq.q.Limit + cq.q.Skip
 	}
+	cq.rank(n, s.limit)
 	if s.limit == 0 && cq.projectsSorted() {
 		s.in = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
 	}

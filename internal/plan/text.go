@@ -25,8 +25,9 @@ type (
 		in      []node
 		search  *textSearch
 		scoreAt []int
-		// ranked is true where the sort above wants the highest scores first.
+		// ranked is true where the sort above wants the highest scores first, and limit as many of them; 0 is all.
 		ranked bool
+		limit  int64
 	}
 )
 
@@ -265,13 +266,13 @@ func (n *textOr) orFetch() node {
 	}
 }
 
-// rank makes the search below a sort give its best rows first, where the sort begins with the score.
-func (cq *canonical) rank(n node) {
+// rank makes the search below a sort with a limit give its best rows first, where the sort begins with the score.
+func (cq *canonical) rank(n node, limit int64) {
 	if cq.text == nil || len(cq.sort) == 0 || cq.sort[0].path != index.ScorePath {
 		return
 	}
 	if or := searchBelow(n); or != nil {
-		or.ranked = true
+		or.ranked, or.limit = true, limit
 	}
 }
 
@@ -300,18 +301,30 @@ func searchBelow(n node) *textOr {
 // sumsScores reports whether rows below a node have scores.
 func sumsScores(n node) bool { return has[*textOr](n) }
 
-// textOr reads the entries forward, which is faster: their order does not matter.
+// textOr reads the entries backward where the best are enough, which come first then. Forward is faster, where the order does not
+// matter.
 func (b *builder) textOr(n *textOr) exec.Node {
+	o := exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Ranked: n.ranked}
+	if n.ranked && n.limit > 0 && n.limit <= maxBest && len(n.in) <= exec.BestTerms {
+		o.Best, o.Scores = int(n.limit), n.search.scores
+	}
 	in := make([]exec.Node, len(n.in))
 	for i, scan := range n.in {
-		forward := *scan.(*indexScan)
-		forward.backward = false
-		in[i] = b.indexScan(&forward)
+		turned := *scan.(*indexScan)
+		turned.backward = o.Best > 0
+		in[i] = b.indexScan(&turned)
 	}
 	fields := n.search.index.fields
-	var behind []bool
 	for _, f := range fields[len(fields)-len(n.search.spec.After):] {
-		behind = append(behind, f.Desc)
+		o.Behind = append(o.Behind, f.Desc)
 	}
-	return exec.NewTextOr(b.env, in, exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Behind: behind, Ranked: n.ranked})
+	return exec.NewTextOr(b.env, in, o)
+}
+
+// maxBest is up to how many rows a search looks for the best of instead of reading all entries.
+const maxBest = 1000
+
+// scores appends the scores that the terms of the search have in a document.
+func (s *textSearch) scores(dst []float64, doc bsonx.Doc) ([]float64, error) {
+	return s.index.ix.Generator().(*index.TextGen).Scores(dst, s.query.Bounds, doc)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -352,4 +353,71 @@ func TestSearchOfNothing(t *testing.T) {
 			t.Errorf("%s: %d, %v", never, n, err)
 		}
 	}
+}
+
+// TestBestTexts: a search with a limit, which does not read all entries of its words, gives the first rows of the one without.
+func TestBestTexts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.index("t", doc(`{"_fts": "text", "_ftsx": 1, "n": -1}`), "weights", doc(`{"s": 1, "t": 3}`))
+	rng := rand.New(rand.NewPCG(3, 4))
+	words := []string{"tea", "coffee", "milk", "rice", "salt", "pepper", "bread", "corn", "bean"}
+	docs := make([]bsonx.Doc, 3000)
+	for i := range docs {
+		text := func(most int) string {
+			var s strings.Builder
+			for range rng.IntN(most) {
+				s.WriteString(words[min(rng.IntN(len(words)), rng.IntN(len(words)))] + " ")
+			}
+			return s.String()
+		}
+		docs[i] = bsonx.NewDoc("_id", i, "s", text(40), "t", text(4), "n", i%7)
+	}
+	f.insert(docs...)
+	stopped := 0
+	for _, search := range []string{
+		"tea", "bean", "tea bean", "salt pepper", "corn bean bread", "tea coffee milk rice", "tea cups", "bean -tea", `"salt rice" bean`, "-tea",
+		"tea coffee milk rice salt pepper bread corn bean",
+	} {
+		for _, more := range []string{"", `, "n": 3`, `, "s": {"$regex": "^b"}`} {
+			for _, sort := range []string{`{"z": {"$meta": "textScore"}}`, `{"z": {"$meta": "textScore"}, "_id": -1}`} {
+				all, keys := bestTexts(t, f, search, more, sort, 0)
+				for _, limit := range []int{1, 7, 50, 900} {
+					got, read := bestTexts(t, f, search, more, sort, limit)
+					if want := all[:min(limit, len(all))]; !slices.Equal(got, want) {
+						t.Fatalf("%s%s by %s, the first %d: %v, want %v", search, more, sort, limit, got, want)
+					}
+					if read < keys {
+						stopped++
+					}
+				}
+			}
+		}
+	}
+	if stopped < 50 {
+		t.Errorf("only %d searches stopped before the end", stopped)
+	}
+}
+
+// bestTexts returns the ids and scores of the first rows of a search, and how many entries it read.
+func bestTexts(t *testing.T, f *fixture, search, more, sort string, limit int) (out []string, keys uint64) {
+	t.Helper()
+	q := f.query(fmt.Sprintf(`{"$text": {"$search": %q}%s}`, search, more), sort)
+	q.Limit = int64(limit)
+	q.Scores = true
+	r := exec.NewReader(f.engine)
+	defer func() { _ = r.Close() }()
+	e, err := f.planner.Find(context.Background(), q, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for row, err := e.Next(context.Background()); row != nil || err != nil; row, err = e.Next(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprint(row.Doc.Lookup("_id"), row.Score))
+	}
+	keys, _ = e.Examined()
+	return out, keys
 }

@@ -48,6 +48,15 @@ func (sc *Scorer) Term(i int) (string, float64) {
 	return t.term, t.score
 }
 
+// ScoreOf returns the score of a term, 0 where the document does not have it.
+func (sc *Scorer) ScoreOf(term string) float64 {
+	id, ok := sc.ids[term]
+	if !ok {
+		return 0
+	}
+	return sc.terms[id].score
+}
+
 func (sc *Scorer) reset() {
 	for _, id := range sc.inDoc {
 		sc.terms[id].score = 0
