@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -101,7 +102,7 @@ type Target struct {
 	ID   any    `bson:"id"`
 }
 
-// ID names a comment. IDs of later comments are greater, as far as the clocks of those who wrote them agree.
+// ID names a comment. IDs of later comments are greater: those of one Comments always, those of several as far as their clocks agree.
 type ID string
 
 // Comment is one comment.
@@ -132,9 +133,10 @@ type Range struct {
 // Comments are the comments of a collection. It is safe for concurrent use.
 type Comments struct {
 	patterns.Env
-	cfg   Config
-	coll  *mongo.Collection
-	store store
+	cfg    Config
+	coll   *mongo.Collection
+	store  store
+	lastID atomic.Int64
 }
 
 // store is what differs between the designs. Methods that look for a comment return ErrNotFound where there is none.
@@ -196,7 +198,7 @@ func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author,
 		return Comment{}, err
 	}
 	now := c.Now()
-	one := Comment{ID: newID(now), Author: author, Text: text, Posted: now}
+	one := Comment{ID: c.newID(now), Author: author, Text: text, Posted: now}
 	one.Path = string(one.ID)
 	if parent != nil {
 		one.Parent, one.Path = parent.ID, parent.Path+"/"+one.Path
@@ -208,11 +210,18 @@ func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author,
 	return one, nil
 }
 
-// newID returns an ID that begins with the time.
-func newID(now time.Time) ID {
-	var random [4]byte
+// newID returns an ID that begins with the time. Those of one Comments grow, also within a millisecond.
+func (c *Comments) newID(now time.Time) ID {
+	const perMilli = 1 << 16
+	var n int64
+	for ok := false; !ok; {
+		last := c.lastID.Load()
+		n = max(now.UnixMilli()*perMilli, last+1)
+		ok = c.lastID.CompareAndSwap(last, n)
+	}
+	var random [4]byte          // tells the processes apart
 	_, _ = rand.Read(random[:]) // it never fails
-	return ID(fmt.Sprintf("%012x%08x", now.UnixMilli(), binary.BigEndian.Uint32(random[:])))
+	return ID(fmt.Sprintf("%016x%08x", n, binary.BigEndian.Uint32(random[:])))
 }
 
 func (c *Comments) checkText(text string) error {

@@ -304,6 +304,22 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
+// TestOrder posts within one millisecond.
+func TestOrder(t *testing.T) {
+	designs(t, func(t *testing.T, d comments.Design) {
+		b := open(t, patterntest.Open(t), d)
+		want := ""
+		for i := range 20 {
+			if _, err := b.Post(t.Context(), post, "a", fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+			want += " " + fmt.Sprint(i)
+		}
+		equal(t, "by time", " "+texts(b.Page(t.Context(), post, comments.Range{Limit: 50})), want)
+		equal(t, "by thread", " "+texts(b.Thread(t.Context(), post, "", comments.Range{Limit: 50})), want)
+	})
+}
+
 // TestCrash breaks posts off that find a full page, and replies.
 func TestCrash(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {

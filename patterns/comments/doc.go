@@ -11,7 +11,7 @@
 // # The documents
 //
 //	Documents
-//	comments: {_id: "019de368f9e836f03869", target: {kind: "posts", id: 1}, parent: "", path: "019de368f9e836f03869", author: "ada",
+//	comments: {_id: "019de368f9e8000036f03869", target: {kind: "posts", id: 1}, parent: "", path: "019de368f9e8000036f03869", author: "ada",
 //	           text: "…", posted: ISODate("…")}
 //	indexes {target: 1, _id: 1, deleted: 1}, {target: 1, path: 1}
 //
