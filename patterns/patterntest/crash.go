@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
@@ -18,7 +21,7 @@ type Scenario struct {
 	// Operation is what dies: the connections of db break in the middle, and ctx ends.
 	Operation func(ctx context.Context, db *mongo.Database) error
 	// After looks at what the death has left, mends it, and fails the test where something is lost or half done. db is the same
-	// database by a client that lives.
+	// database by a client that lives; transactions that were open are aborted.
 	After func(t *testing.T, db *mongo.Database, death Death)
 }
 
@@ -87,9 +90,10 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
 	defer cancel()
 	fuse := &fuse{death: death, blow: cancel}
+	dead := &sessions{seen: map[string]bson.Raw{}}
 	client := server.Connect(func(o *options.ClientOptions) {
 		fuse.dialer = dialerOf(o)
-		o.SetDialer(fuse).SetServerSelectionTimeout(deadTime)
+		o.SetDialer(fuse).SetServerSelectionTimeout(deadTime).SetMonitor(&event.CommandMonitor{Started: dead.note})
 	})
 	death.Err = s.Operation(ctx, client.Database(db.Name()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -98,7 +102,36 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 	if blown, commands := fuse.state(); !blown {
 		death.Survived, death.Unheard, death.Commands = true, false, commands
 	}
+	dead.end(t, db)
 	t.Logf("died %v: %v", death, death.Err)
 	s.After(t, db, death)
 	return death
+}
+
+// sessions are those of a client that dies. A server keeps the transaction of a dead client, and what it has locked, until
+// transactionLifetimeLimitSeconds are over: a minute, for which no test waits.
+type sessions struct {
+	mu   sync.Mutex
+	seen map[string]bson.Raw
+}
+
+func (s *sessions) note(_ context.Context, e *event.CommandStartedEvent) {
+	lsid, ok := e.Command.Lookup("lsid").DocumentOK()
+	if !ok || e.Command.Lookup("autocommit").Type == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[string(lsid)] = append(bson.Raw(nil), lsid...)
+}
+
+// end ends the transactions of a client, as if that time had passed.
+func (s *sessions) end(t *testing.T, db *mongo.Database) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, lsid := range s.seen {
+		if err := db.RunCommand(t.Context(), bson.D{{Key: "killSessions", Value: bson.A{lsid}}}).Err(); err != nil {
+			t.Errorf("end the transactions of the process that died: %v", err)
+		}
+	}
 }

@@ -1,0 +1,72 @@
+package ledger_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns/ledger"
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+)
+
+// TestCheck breaks each rule on purpose.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	set := func(field string, value any) bson.D {
+		return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
+	}
+	inc := func(field string, n int) bson.D { return bson.D{{Key: "$inc", Value: bson.D{{Key: field, Value: n}}}} }
+	for i, c := range []struct {
+		collection, id string
+		change         bson.D
+		want           []string
+	}{
+		{"accounts", "joe", inc("balance", 1), []string{ledger.RuleBalance, ledger.RuleSum}},
+		{"accounts", "joe", inc("opening", 1), []string{ledger.RuleBalance, ledger.RuleSum}},
+		{"accounts", "joe", inc("outgoing", 1), []string{ledger.RuleReserved}},
+		{"accounts", "peter", inc("incoming", -1), []string{ledger.RuleReserved}},
+		{"accounts", "joe", inc("floor", 2000), []string{ledger.RuleLimits}},
+		{"accounts", "peter", set("ceiling", 1129), []string{ledger.RuleLimits}},
+		{"accounts", "anna", bson.D{{Key: "$push", Value: bson.D{{Key: "pending", Value: bson.NewObjectID()}}}}, []string{ledger.RulePending}},
+		{"transfers", "held", set("run", bson.NewObjectID()), []string{ledger.RuleHeld, ledger.RulePending, ledger.RuleReserved}},
+		{"transfers", "held", set("state", "canceled"), []string{ledger.RulePending, ledger.RuleReserved}},
+		{"transfers", "held", set("state", "done"), []string{ledger.RulePending, ledger.RuleReserved}},
+		{"transfers", "done", set("state", "canceled"), []string{ledger.RuleBalance}},
+		{"transfers", "done", set("legs.0.posted", -99), []string{ledger.RuleBalance, ledger.RuleLegs}},
+		{"transfers", "done", set("legs.0.amount", -99), []string{ledger.RuleLegs}},
+		{"transfers", "done", set("legs.0.account", "nobody"), []string{ledger.RuleBalance, ledger.RuleLegs}},
+		{"transfers", "done", set("moves", bson.A{}), []string{ledger.RuleLegs}},
+		{"transfers", "committed", inc("legs.1.posted", 1), []string{ledger.RuleBalance, ledger.RuleLegs, ledger.RuleSum}},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			db := patterntest.Open(t)
+			l, ctx := openBank(t, db, ledger.Config{}, nil), t.Context()
+			_, err1 := l.Transfer(ctx, "done", pay(100))
+			_, err2 := l.Hold(ctx, "held", 0, pay(10))
+			_, err3 := l.Half(ctx, "committed", ledger.Committed, 2, pay(20)) // the account that pays has not paid yet
+			if err1 != nil || err2 != nil || err3 != nil {
+				t.Fatal(err1, err2, err3)
+			}
+			mustHold(t, l)
+			if res, err := db.Collection(c.collection).UpdateByID(ctx, c.id, c.change); err != nil || res.ModifiedCount != 1 {
+				t.Fatal(res, err)
+			}
+			violations, err := l.Check(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rules []string
+			for _, v := range violations {
+				rules = append(rules, v.Rule)
+			}
+			slices.Sort(rules)
+			slices.Sort(c.want)
+			if rules = slices.Compact(rules); !slices.Equal(rules, c.want) {
+				t.Errorf("%v, want %v: %v", rules, c.want, violations)
+			}
+		})
+	}
+}

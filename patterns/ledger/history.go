@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Entry is one line of an account's history.
+type Entry struct {
+	Transfer *Record
+	// Amount is what the transfer changed the balance by, and Balance what it was then.
+	Amount, Balance Amount
+}
+
+// BalanceAt returns the balance that an account had at a time, before what was committed at that millisecond: the opening, and
+// all transfers committed before.
+func (l *Ledger) BalanceAt(ctx context.Context, account string, at time.Time) (Amount, error) {
+	a, err := l.Account(ctx, account)
+	if err != nil {
+		return 0, err
+	}
+	found, err := l.transfers.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{
+			{Key: "legs.account", Value: account}, {Key: "committed", Value: bson.D{{Key: "$lt", Value: at}}},
+		}}},
+		{{Key: "$unwind", Value: "$legs"}},
+		{{Key: "$match", Value: bson.D{{Key: "legs.account", Value: account}}}},
+		{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "sum", Value: bson.D{{Key: "$sum", Value: "$legs.posted"}}}}}},
+	})
+	if err != nil {
+		return 0, wrap(err, "add up the transfers of %s", account)
+	}
+	var sums []struct{ Sum Amount }
+	if err := found.All(ctx, &sums); err != nil {
+		return 0, wrap(err, "add up the transfers of %s", account)
+	}
+	if len(sums) == 0 {
+		return a.Opening, nil
+	}
+	return a.Opening + sums[0].Sum, nil
+}
+
+// History goes through what was committed on an account from one time, inclusive, to another, exclusive, the oldest first. After an error it ends.
+func (l *Ledger) History(ctx context.Context, account string, from, to time.Time) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		balance, err := l.BalanceAt(ctx, account, from)
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		between := bson.D{
+			{Key: "legs.account", Value: account}, {Key: "committed", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}},
+		}
+		order := bson.D{{Key: "committed", Value: 1}, {Key: "_id", Value: 1}}
+		found, err := l.transfers.Find(ctx, between, options.Find().SetSort(order))
+		if err != nil {
+			yield(Entry{}, wrap(err, "read the history of %s", account))
+			return
+		}
+		defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+		for found.Next(ctx) {
+			t := &Record{}
+			if err := found.Decode(t); err != nil {
+				yield(Entry{}, wrap(err, "read the history of %s", account))
+				return
+			}
+			e := Entry{Transfer: t}
+			for _, leg := range t.Legs {
+				if leg.Account == account {
+					e.Amount = leg.Posted
+				}
+			}
+			balance += e.Amount
+			e.Balance = balance
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := found.Err(); err != nil {
+			yield(Entry{}, wrap(err, "read the history of %s", account))
+		}
+	}
+}

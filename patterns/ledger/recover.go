@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// batch is how many transfers are read at a time.
+const batch = 100
+
+// Repair ends the transfers whose process has not done so within the timeout, and the holds that have expired. It may run anywhere, at
+// any time, any number of times at once. It returns how many transfers it has ended.
+func (l *Ledger) Repair(ctx context.Context) (int64, error) {
+	return l.repair(ctx, bson.D{
+		{Key: "state", Value: bson.D{{Key: "$in", Value: bson.A{Pending, Canceling, Committed, Held}}}},
+		{Key: "deadline", Value: bson.D{{Key: "$lte", Value: l.Now()}}},
+	})
+}
+
+// RecoverOwn is Repair for the transfers of this application (Config.App), without waiting for the timeout. Call it when the application starts, before it
+// executes transfers, and while no other process of that name runs.
+func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
+	if l.cfg.App == "" {
+		return 0, errors.New("ledger: the application has no name")
+	}
+	return l.repair(ctx, bson.D{
+		{Key: "state", Value: bson.D{{Key: "$in", Value: bson.A{Pending, Canceling, Committed}}}},
+		{Key: "deadline", Value: bson.D{{Key: "$exists", Value: true}}},
+		{Key: "app", Value: l.cfg.App},
+	})
+}
+
+// repair drives the transfers that a filter selects to their ends. One that fails does not keep the others from theirs.
+func (l *Ledger) repair(ctx context.Context, filter bson.D) (n int64, err error) {
+	found, err := l.transfers.Find(ctx, filter, options.Find().SetBatchSize(batch))
+	if err != nil {
+		return 0, wrap(err, "look for transfers that were left")
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	var failed []error
+	for found.Next(ctx) {
+		t := &Record{}
+		if err := found.Decode(t); err != nil {
+			return n, wrap(err, "read a transfer that was left")
+		}
+		was := t.State
+		if err := l.drive(ctx, t); err != nil {
+			failed = append(failed, fmt.Errorf("transfer %s: %w", t.ID, err))
+			continue
+		}
+		l.Logger.Info("a transfer was ended for another process", "transfer", t.ID, "was", was, "is", t.State)
+		l.Metrics.Add("ledger.repaired", 1)
+		n++
+	}
+	return n, errors.Join(append(failed, wrap(found.Err(), "look for transfers that were left"))...)
+}
+
+// drive brings a transfer to an end from the state that it was found in, on behalf of a process that does not.
+func (l *Ledger) drive(ctx context.Context, t *Record) error {
+	switch t.State {
+	case Pending:
+		return l.abandon(ctx, t, reasonInterrupted)
+	case Held:
+		if t.HoldUntil.IsZero() || l.Now().Before(t.HoldUntil) {
+			return nil
+		}
+		return l.abandon(ctx, t, reasonOf(ErrExpired))
+	case Canceling:
+		return l.giveBack(ctx, t)
+	case Committed:
+		return l.settle(ctx, t)
+	case Initial, Done, Canceled:
+	}
+	return nil
+}
+
+// Work executes one of the transfers that were submitted, the one that is due for longest. It returns nil where there is none; the
+// error of a transfer that was refused is with the transfer.
+func (l *Ledger) Work(ctx context.Context) (*Record, error) {
+	now := l.Now()
+	due := bson.D{{Key: "state", Value: Initial}, {Key: "deadline", Value: bson.D{{Key: "$lte", Value: now}}}}
+	claim := bson.D{{Key: "$set", Value: bson.D{
+		{Key: "state", Value: Pending},
+		{Key: "app", Value: l.cfg.App},
+		{Key: "run", Value: bson.NewObjectID()},
+		{Key: "deadline", Value: now.Add(l.cfg.Timeout)},
+	}}}
+	t, err := l.step(ctx, due, claim, bson.D{{Key: "deadline", Value: 1}})
+	if t == nil || err != nil {
+		return nil, err
+	}
+	done, err := l.execute(ctx, t)
+	if done != nil && done.Err() != nil {
+		return done, nil
+	}
+	return done, err
+}
+
+// Run executes what was submitted and repairs what others have left, until ctx ends.
+func (l *Ledger) Run(ctx context.Context) error {
+	for {
+		if _, err := l.Repair(ctx); err != nil && ctx.Err() == nil {
+			l.Logger.Error("repair failed", "error", err)
+		}
+		for {
+			t, err := l.Work(ctx)
+			if err != nil && ctx.Err() == nil {
+				l.Logger.Error("a transfer failed", "error", err)
+			}
+			if t == nil || err != nil {
+				break
+			}
+		}
+		if err := l.Clock.Sleep(ctx, l.cfg.Pace); err != nil {
+			return err
+		}
+	}
+}

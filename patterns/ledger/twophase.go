@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// twoPhase executes transfers by updates of single documents.
+type twoPhase struct{ *Ledger }
+
+// execute implements engine.
+func (e twoPhase) execute(ctx context.Context, t *Record) error {
+	reserved, err := e.change(ctx, t.Legs, func(leg Leg) mongo.WriteModel { return reserve(t.Run, leg) })
+	if err != nil {
+		return err
+	}
+	if reserved < len(t.Legs) {
+		refusal, err := e.refusal(ctx, t.Legs)
+		if err != nil {
+			return err
+		}
+		return e.abandon(ctx, t, reasonOf(refusal))
+	}
+	if t.Hold {
+		return e.decide(ctx, t, Held, heldUntil(t))
+	}
+	now := e.Now()
+	set := bson.D{{Key: "committed", Value: now}, {Key: "deadline", Value: now.Add(e.cfg.Timeout)}}
+	if err := e.decide(ctx, t, Committed, bson.D{{Key: "$set", Value: set}}); err != nil || t.State != Committed {
+		return err
+	}
+	return e.settle(ctx, t)
+}
+
+// heldUntil sets when a hold expires.
+func heldUntil(t *Record) bson.D {
+	if t.HoldUntil.IsZero() {
+		return bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+	}
+	return bson.D{{Key: "$set", Value: bson.D{{Key: "deadline", Value: t.HoldUntil}}}}
+}
+
+// post implements engine.
+func (e twoPhase) post(ctx context.Context, t *Record, posted []Leg) error {
+	if err := e.decide(ctx, t, Committed, postChange(e.Ledger, posted)); err != nil || t.State != Committed {
+		return err
+	}
+	return e.settle(ctx, t)
+}
+
+func postChange(l *Ledger, posted []Leg) bson.D {
+	now := l.Now()
+	return bson.D{{Key: "$set", Value: bson.D{
+		{Key: "committed", Value: now}, {Key: "deadline", Value: now.Add(l.cfg.Timeout)}, {Key: "legs", Value: posted},
+	}}}
+}
+
+// decide changes the state of a transfer that is as t says. Where somebody has canceled it meanwhile, it helps them to end that; t says then
+// what it has come to.
+func (l *Ledger) decide(ctx context.Context, t *Record, to State, change bson.D) error {
+	now, err := l.step(ctx, asIs(t), withState(change, to), nil)
+	if err != nil {
+		return err
+	}
+	if now != nil {
+		*t = *now
+		return nil
+	}
+	return l.lookAgain(ctx, t)
+}
+
+// lookAgain reads what others have made of a transfer, and helps them to end what they have begun.
+func (l *Ledger) lookAgain(ctx context.Context, t *Record) error {
+	stored, err := l.Get(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	if stored.Run != t.Run { // it was rolled back, and is tried again already
+		return ErrInterrupted
+	}
+	*t = *stored
+	if t.State == Canceling || t.State == Committed {
+		return l.drive(ctx, t)
+	}
+	return nil
+}
+
+// asIs selects a transfer as long as nobody else has changed its state.
+func asIs(t *Record) bson.D {
+	return bson.D{{Key: "_id", Value: t.ID}, {Key: "state", Value: t.State}, {Key: "run", Value: t.Run}}
+}
+
+// withState adds a state to what a change sets.
+func withState(change bson.D, to State) bson.D {
+	state := bson.E{Key: "state", Value: to}
+	for i, op := range change {
+		if set, ok := op.Value.(bson.D); ok && op.Key == "$set" {
+			change[i].Value = append(set, state)
+			return change
+		}
+	}
+	return append(change, bson.E{Key: "$set", Value: bson.D{state}})
+}
+
+// settle makes balances of what a committed transfer has reserved.
+func (l *Ledger) settle(ctx context.Context, t *Record) error {
+	if _, err := l.change(ctx, t.Legs, func(leg Leg) mongo.WriteModel { return move(t.Run, leg) }); err != nil {
+		return err
+	}
+	return l.end(ctx, t, Done)
+}
+
+// abandon gives back what a transfer has reserved, or can still reserve.
+func (l *Ledger) abandon(ctx context.Context, t *Record, reason string) error {
+	set := bson.D{{Key: "reason", Value: reason}, {Key: "deadline", Value: l.Now().Add(l.cfg.Timeout)}}
+	if err := l.decide(ctx, t, Canceling, bson.D{{Key: "$set", Value: set}}); err != nil || t.State != Canceling {
+		return err
+	}
+	return l.giveBack(ctx, t)
+}
+
+// giveBack ends what abandon has begun.
+func (l *Ledger) giveBack(ctx context.Context, t *Record) error {
+	if _, err := l.change(ctx, t.Legs, func(leg Leg) mongo.WriteModel { return release(t.Run, leg) }); err != nil {
+		return err
+	}
+	if t.Queued && passing(t.Reason) {
+		return l.end(ctx, t, Initial)
+	}
+	return l.end(ctx, t, Canceled)
+}
+
+// end brings a transfer into its last state, or back to the first one.
+func (l *Ledger) end(ctx context.Context, t *Record, state State) error {
+	change := bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+	if state == Initial {
+		change = bson.D{
+			{Key: "$set", Value: bson.D{{Key: "deadline", Value: l.Now()}}},
+			{Key: "$unset", Value: bson.D{{Key: "reason", Value: ""}, {Key: "app", Value: ""}}},
+		}
+	}
+	if _, err := l.transfers.UpdateOne(ctx, asIs(t), withState(change, state)); err != nil {
+		return wrap(err, "end transfer %s", t.ID)
+	}
+	// Where nothing was changed, somebody else has ended it.
+	if t.State, t.Deadline = state, (time.Time{}); state == Initial {
+		t.Deadline = l.Now()
+	}
+	return nil
+}
+
+// change updates the accounts of a transfer in one command and returns how many were as they must be.
+func (l *Ledger) change(ctx context.Context, legs []Leg, model func(Leg) mongo.WriteModel) (int, error) {
+	models := make([]mongo.WriteModel, len(legs))
+	for i, leg := range legs {
+		models[i] = model(leg)
+	}
+	res, err := l.accounts.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+	if err != nil {
+		return 0, wrap(err, "change %d accounts", len(legs))
+	}
+	return int(res.MatchedCount), nil
+}
+
+// refusal finds out which account does not allow a transfer.
+func (l *Ledger) refusal(ctx context.Context, legs []Leg) (error, error) {
+	for _, leg := range legs {
+		a, err := l.Account(ctx, leg.Account)
+		switch {
+		case errors.Is(err, ErrNoAccount):
+			return ErrNoAccount, nil
+		case err != nil:
+			return nil, err
+		case a.Closed:
+			return ErrClosed, nil
+		case a.Currency != leg.Currency:
+			return ErrCurrency, nil
+		case leg.Amount < 0 && a.Available()+leg.Amount < a.Floor:
+			return ErrInsufficientFunds, nil
+		case leg.Amount > 0 && a.Balance+a.Incoming+leg.Amount > a.Ceiling:
+			return ErrCeiling, nil
+		}
+	}
+	return ErrBusy, nil
+}
