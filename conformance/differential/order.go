@@ -36,6 +36,31 @@ func settled(stages bson.A) bson.A {
 	return out
 }
 
+// settlesOutput reports whether a $merge, or an $out, leaves the same on both servers where one order is fixed before it: of documents
+// that go to one place the last one counts. The servers are as they were before the command.
+func (p *pair) settlesOutput(ctx context.Context, cmd bson.D) bool {
+	words, changed := settledOutput(p.expanded(ctx, cmd))
+	if !changed {
+		return false
+	}
+	if d, err := p.compare(ctx, words); err != nil || !isOK(d.A) || !isOK(d.B) {
+		return false
+	}
+	d, err := p.compare(ctx, bson.D{{Key: "find", Value: otherCollection}})
+	return err == nil && d.equal(false)
+}
+
+// settledOutput returns a command that writes what its pipeline makes with one order fixed before that, and whether it is another.
+func settledOutput(cmd bson.D) (bson.D, bool) {
+	stages, _ := lookup(cmd, "pipeline").(bson.A)
+	if len(stages) == 0 || !isOutput(stages[len(stages)-1]) {
+		return cmd, false
+	}
+	words := slices.Clone(cmd)
+	words[1].Value = settled(stages)
+	return words, show(words) != show(cmd)
+}
+
 // settledWithin settles the pipelines inside a stage: those whose results become arrays to their end. Windows are over documents in one
 // order, which a range cannot have: both servers refuse it then, which explains nothing.
 func settledWithin(stage any) any {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/bson"
@@ -125,13 +127,27 @@ func TestSettled(t *testing.T) {
 	}
 	for _, c := range cases {
 		for _, r := range rephrasings {
-			if r.Stages == nil || !r.Both {
+			if r.Name != "order that a stage leaves open" {
 				continue
 			}
 			got, changed := r.words(parse(c.in))
 			if show(got) != show(parse(c.want)) || changed != (c.in != c.want) {
 				t.Errorf("%s: %s, changed %v", c.in, show(got), changed)
 			}
+		}
+	}
+}
+
+func TestSettledOutput(t *testing.T) {
+	sort, merge := op("$sort", bson.D{{Key: "a", Value: int32(1)}}), op("$merge", "o")
+	for _, c := range []struct{ in, want bson.A }{
+		{bson.A{sort, merge}, slices.Concat(bson.A{sort}, fixedOrder, bson.A{merge})},
+		{bson.A{op("$match", bson.D{}), merge}, nil},
+		{bson.A{sort, op("$limit", int32(1))}, nil},
+	} {
+		got, changed := settledOutput(aggregateCommand(c.in))
+		if changed != (c.want != nil) || changed && show(got) != show(aggregateCommand(c.want)) {
+			t.Errorf("%s: %s", show(aggregateCommand(c.in)), show(got))
 		}
 	}
 }
@@ -165,5 +181,41 @@ func TestMergedLater(t *testing.T) {
 	others := bson.A{op("$match", bson.D{}), op("$group", bson.D{{Key: "v", Value: op("$mergeObjects", "$o")}})}
 	if got := mergedLater(others); show(op("v", got)) != show(op("v", others)) {
 		t.Errorf("%s", show(op("v", got)))
+	}
+}
+
+func TestFiniteCovariances(t *testing.T) {
+	window := func(pair any) bson.A {
+		return bson.A{op("$setWindowFields", fields("output", bson.D{{Key: "v", Value: fields("$covariancePop", pair, "window", bson.D{})}, {Key: "n", Value: op("$sum", "$q")}}))}
+	}
+	finite := func(v any) bson.D {
+		return cond(op("$in", bson.A{v, bson.A{math.NaN(), math.Inf(1), math.Inf(-1)}}), nil, v)
+	}
+	for _, c := range []struct{ in, want bson.A }{
+		{window(bson.A{"$a", "$b"}), window(bson.A{finite("$a"), finite("$b")})},
+		{window("$a"), window("$a")},
+		{bson.A{op("$group", bson.D{})}, bson.A{op("$group", bson.D{})}},
+	} {
+		if got := finiteCovariances(c.in); show(op("v", got)) != show(op("v", c.want)) {
+			t.Errorf("%s: %s", show(op("v", c.in)), show(op("v", got)))
+		}
+	}
+}
+
+func TestNearHalf(t *testing.T) {
+	for _, c := range []struct {
+		a, b any
+		near bool
+	}{
+		{fields("v", 1.0), fields("v", 0.75), true},
+		{bson.A{1.0}, bson.A{decimal("1.5")}, true},
+		{1.0, 1.6, false},
+		{1.0, math.Inf(1), false},
+		{"a", "b", false},
+		{fields("v", 1.0), fields("w", 1.0), false},
+	} {
+		if got := nearHalf(c.a, c.b); got != c.near {
+			t.Errorf("%v and %v: %v", c.a, c.b, got)
+		}
 	}
 }
