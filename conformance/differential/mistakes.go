@@ -42,6 +42,9 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	if isOK(d.A) && isOK(d.B) && p.isSparse(ctx, cmd) {
 		return &sparseDifference
 	}
+	if isOK(d.A) && isOK(d.B) && p.isByPosition(ctx, cmd) {
+		return &positionDifference
+	}
 	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
 	question, ok := asAggregate(cmd)
 	if a == b || !ok {

@@ -164,10 +164,37 @@ func (p *pair) isSparse(ctx context.Context, cmd bson.D) bool {
 		return c[0].Key == "createIndexes" && mentions(c, "", func(_, key string, value any) bool { return key == "sparse" && value == true })
 	}
 	compares := mentions(cmd, "", func(_, _ string, value any) bool { return value == primitive.MinKey{} || value == primitive.MaxKey{} })
-	if !compares || cmd[0].Key == "createIndexes" || !slices.ContainsFunc(p.past, sparse) {
+	return compares && cmd[0].Key != "createIndexes" && p.agreeWithout(ctx, cmd, sparse)
+}
+
+// positionDifference is the difference that isByPosition recognises.
+var positionDifference = known{
+	Name:   "distinct by an index of a position in an array",
+	Reason: "MongoDB finds nothing at a.1 in an index of {\"a.1\": 1, a: 1}, in which a is an array; without such indexes both servers answer the same",
+}
+
+// isByPosition reports whether a distinct by a position in an array is answered alike without indexes of that.
+func (p *pair) isByPosition(ctx context.Context, cmd bson.D) bool {
+	key, _ := lookup(cmd, "key").(string)
+	return cmd[0].Key == "distinct" && arrayPosition.MatchString(key) && p.agreeWithout(ctx, cmd, indexes(key))
+}
+
+// indexes returns what recognises the commands that make an index of a path.
+func indexes(path string) func(c bson.D) bool {
+	return func(c bson.D) bool {
+		return c[0].Key == "createIndexes" && mentions(c, "", func(_, key string, value any) bool {
+			pattern, _ := value.(bson.D)
+			return key == "key" && hasField(pattern, path)
+		})
+	}
+}
+
+// agreeWithout reports whether a command is answered alike where some of the commands before it are left out.
+func (p *pair) agreeWithout(ctx context.Context, cmd bson.D, left func(c bson.D) bool) bool {
+	if !slices.ContainsFunc(p.past, left) {
 		return false
 	}
-	p.past = slices.DeleteFunc(slices.Clone(p.past), sparse)
+	p.past = slices.DeleteFunc(slices.Clone(p.past), left)
 	if p.rewind(ctx) != nil {
 		return false
 	}

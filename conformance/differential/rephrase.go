@@ -74,6 +74,13 @@ var rephrasings = []rephrasing{
 	},
 	{
 		known: known{
+			Name:   "fault of the engine in a $match behind a join below an array",
+			Reason: "a $lookup or $graphLookup as t.v makes a document of an array t, also for a predicate about t.n, which MongoDB moves before it all the same; with a $limit of everything between the two both servers answer the same",
+		},
+		Stages: joinedFirst, Both: true,
+	},
+	{
+		known: known{
 			Name:   "fault of the engine in a covariance after an infinity",
 			Reason: "a window from which all numbers but an infinity have gone is taken as empty, so that the infinity that leaves is taken off again, and sums of doubles are rounded to whole numbers; without what is not finite both servers answer the same, and their answers differ by a half at most",
 		},
@@ -430,4 +437,22 @@ func finiteRat(v any) *big.Rat {
 		}
 	}
 	return nil
+}
+
+// joinedFirst keeps a $match behind a join that sets a field below another.
+func joinedFirst(stages bson.A) bson.A {
+	var out bson.A
+	nested := false
+	for _, stage := range stages {
+		doc, _ := stage.(bson.D)
+		name := stageName(stage)
+		if name == "$match" && nested {
+			out = append(out, op("$limit", int64(1)<<40))
+		}
+		spec, _ := lookup(doc, name).(bson.D)
+		as, _ := lookup(spec, "as").(string)
+		nested = nested || (name == "$lookup" || name == "$graphLookup") && strings.Contains(as, ".")
+		out = append(out, stage)
+	}
+	return out
 }

@@ -219,3 +219,33 @@ func TestNearHalf(t *testing.T) {
 		}
 	}
 }
+
+func TestJoinedFirst(t *testing.T) {
+	match := op("$match", bson.D{{Key: "t.n", Value: int32(1)}})
+	below, beside := op("$lookup", fields("from", "a", "as", "t.v")), op("$lookup", fields("from", "a", "as", "t"))
+	for _, c := range []struct{ in, want bson.A }{
+		{bson.A{below, match}, bson.A{below, op("$limit", int64(1)<<40), match}},
+		{bson.A{beside, match}, bson.A{beside, match}},
+		{bson.A{match, below}, bson.A{match, below}},
+	} {
+		if got := joinedFirst(c.in); show(op("v", got)) != show(op("v", c.want)) {
+			t.Errorf("%s", show(op("v", got)))
+		}
+	}
+}
+
+func TestIndexes(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"createIndexes":"c","indexes":[{"key":{"a.1":1,"a":1},"name":"a"}]}`: true,
+		`{"createIndexes":"c","indexes":[{"key":{"a":1},"name":"a.1"}]}`:       false,
+		`{"insert":"c","documents":[{"key":{"a.1":1}}]}`:                       false,
+	} {
+		cmd, err := parseJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if indexes("a.1")(cmd) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (r *runner) summary(took time.Duration) {
 		fmt.Fprintf(r.out, " %d ×%d", code, r.pair.refused[code])
 	}
 	fmt.Fprintln(r.out)
-	all := append(slices.Clone(knownDifferences), severalMistakes, filteredMistake, tiedNumbers, sparseDifference)
+	all := append(slices.Clone(knownDifferences), severalMistakes, filteredMistake, tiedNumbers, sparseDifference, positionDifference)
 	for _, r := range rephrasings {
 		all = append(all, r.known)
 	}

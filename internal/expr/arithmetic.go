@@ -15,10 +15,10 @@ var one = bsonx.Int32(1)
 func arithmeticOperators() []definition {
 	return []definition{
 		lazily(opAssociative("$add", arithmetic, assocLeft, add), 1),
-		make2("$subtract", arithmetic, subtract),
+		swapped(make2("$subtract", arithmetic, subtract)),
 		lazily(opAssociative("$multiply", arithmetic, assocLeft, multiply), 1),
-		make2("$divide", arithmetic, divide),
-		make2("$mod", arithmetic, mod),
+		swapped(make2("$divide", arithmetic, divide)),
+		swapped(make2("$mod", arithmetic, mod)),
 		function("$abs", numeric.AbsIn), function("$ceil", numeric.CeilIn), function("$floor", numeric.FloorIn),
 		function("$sqrt", plain1(numeric.Sqrt)), function("$exp", plain1(numeric.Exp)),
 		function("$ln", plain1(numeric.Ln)), function("$log10", plain1(numeric.Log10)),

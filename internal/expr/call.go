@@ -48,9 +48,22 @@ type call2 struct {
 	a, b  Expr
 	fn    func2
 	total bool // fn returns no error
+	// swapped says that the second operand is evaluated first: where both fail it is its error.
+	swapped bool
 }
 
 func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
+	if c.swapped {
+		b, err := c.b.Eval(ctx)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		a, err := c.a.Eval(ctx)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		return c.fn(&ctx.arena, a, b)
+	}
 	a, err := c.a.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
@@ -193,6 +206,19 @@ func make2(name, family string, fn func2) definition {
 			return &call2{a: args[0], b: args[1], fn: fn}, nil
 		},
 	}
+}
+
+// swapped makes an operator of call2 evaluate its second operand first.
+func swapped(def definition) definition {
+	parse := def.parse
+	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if call, ok := e.(*call2); ok {
+			call.swapped = true
+		}
+		return e, err
+	}
+	return def
 }
 
 // opN defines an operator of min to max operands; max -1 is no limit.

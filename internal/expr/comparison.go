@@ -26,13 +26,13 @@ type Comparison struct {
 	collation   *collation.Collator
 }
 
-// Eval compares the operands.
+// Eval compares the operands; where both fail the error is that of the right one.
 func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
-	a, err := c.Left.Eval(ctx)
+	b, err := c.Right.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	b, err := c.Right.Eval(ctx)
+	a, err := c.Left.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -83,9 +83,9 @@ func comparisonOperators(c *collation.Collator) []definition {
 	return []definition{
 		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
 		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
-		total(make2("$cmp", "comparison", func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
+		swapped(total(make2("$cmp", "comparison", func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 			return out.Int32(int32(sign(compare(c, a, b)))), nil
-		})),
+		}))),
 	}
 }
 

@@ -55,11 +55,11 @@ func (c *convertExpr) children() []Expr {
 }
 
 func (c *convertExpr) Eval(ctx *Context) (bsonx.Value, error) {
-	input, err := c.input.Eval(ctx)
+	target, err := c.to.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	target, err := c.to.Eval(ctx)
+	input, err := c.input.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}

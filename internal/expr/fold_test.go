@@ -83,6 +83,7 @@ func TestNotOptimised(t *testing.T) {
 		`{"$bitOr": ["$none", "x", 1]}`:      0,
 		`{"$setUnion": [1, "$none"]}`:        17043,
 		`{"$setIntersection": ["$none", 1]}`: 0,
+		`{"$setEquals": [["$none"], [], 1]}`: 0,
 	} {
 		e, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), nil)
 		if err != nil {
@@ -139,6 +140,26 @@ func TestFirstMistake(t *testing.T) {
 		}
 		if mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %d", text, err, code)
+		}
+	}
+}
+
+// TestFirstFailure lists which of two operands that fail for a document is reported.
+func TestFirstFailure(t *testing.T) {
+	t.Parallel()
+	doc := bsonx.NewDoc("text", "x")
+	for _, op := range []string{"$subtract", "$divide", "$mod", "$cmp", "$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
+		if got := evaluate(t, parseJSON(t, `{"v": {"`+op+`": [{"$ln": "$text"}, {"$year": "$text"}]}}`).Lookup("v"), doc); got != "error Location16006" {
+			t.Errorf("%s: %s", op, got)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"$pow": [{"$ln": "$text"}, {"$year": "$text"}]}`:                    "error Location28765",
+		`{"$add": [{"$ln": "$text"}, {"$year": "$text"}]}`:                    "error Location28765",
+		`{"$convert": {"input": {"$ln": "$text"}, "to": {"$year": "$text"}}}`: "error Location16006",
+	} {
+		if got := evaluate(t, parseJSON(t, `{"v":`+text+`}`).Lookup("v"), doc); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

@@ -115,8 +115,12 @@ func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Var
 			vars.Failures().Add(mongoerr.New(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, c.Value.Type))
 		}
 	}
+	moved := 0
+	if vars.Failures() != nil { // else MongoDB does not optimise
+		moved = constantFirst(args)
+	}
 	return &callN{
-		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(s.equals(constantFirst(args))), lazy: &laziness{from: 1, refutes: true},
+		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(s.equals(moved)), lazy: &laziness{from: 1, refutes: true},
 	}, nil
 }
 

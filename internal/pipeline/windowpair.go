@@ -59,8 +59,9 @@ func (c *covariance) add(e windowEntry) error {
 	dx := c.deviation(x, &c.x)
 	c.x.change(x, 1)
 	c.y.change(y, 1)
-	c.sum.update(c.product(dx, c.deviation(y, &c.y)), 1)
-	c.count++
+	if c.count++; c.count > 1 { // the first deviates by nothing, nor has the sum its type
+		c.sum.update(c.product(dx, c.deviation(y, &c.y)), 1)
+	}
 	return c.failed
 }
 

@@ -321,7 +321,7 @@ func (s *slidingDeviation) change(v bsonx.Value, quantity int64) {
 	totalFloat, _ := total.AsFloat64()
 	x := float64(s.count)*f - totalFloat
 	s.count += quantity
-	s.sum.update(v, int(quantity))
+	s.sum.update(bsonx.Double(f*float64(quantity)), 1)
 	s.m2.update(bsonx.Double(x*x*float64(quantity)/float64(s.count*(s.count-quantity))), 1)
 }
 
