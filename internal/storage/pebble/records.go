@@ -36,8 +36,11 @@ type records struct {
 }
 
 type recordShard struct {
-	mu      sync.Mutex
-	index   map[uint64]int32
+	mu sync.Mutex
+	// What every get looks at or changes stands together: another processor has it then, which is what a get waits for.
+	hits, misses int64
+
+	index   recordIndex
 	entries []recordEntry
 	free    []int32
 	hand    int
@@ -45,8 +48,6 @@ type recordShard struct {
 	slots   [recordSlots]recordSlot
 	// whole stands for all slots, in DeleteRange.
 	whole recordSlot
-
-	hits, misses int64
 }
 
 // recordSlot is what the keys of some hashes have in common: how many commits are under way and the epoch of the last one.
@@ -78,11 +79,7 @@ func newRecords(keep func(key []byte) bool, size int64) *records {
 	if keep == nil {
 		return nil
 	}
-	c := &records{keep: keep, shardMax: int(size / recordShards)}
-	for i := range c.shards {
-		c.shards[i].index = map[uint64]int32{}
-	}
-	return c
+	return &records{keep: keep, shardMax: int(size / recordShards)}
 }
 
 // keeps reports whether the cache is for such a key.
@@ -106,10 +103,11 @@ func (c *records) get(hash uint64, key []byte, epoch uint64) ([]byte, bool) {
 	s, _ := c.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := s.index[hash]
-	if ok {
+	if _, i, ok := s.index.find(s.entries, hash); ok {
 		if e := &s.entries[i]; e.epoch <= epoch && e.is(key) {
-			e.used = true
+			if !e.used { // what others read is not written without need
+				e.used = true
+			}
 			s.hits++
 			return e.value(), true
 		}
@@ -147,7 +145,7 @@ func (c *records) begin(hash uint64, key []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slot.writers++
-	i, ok := s.index[hash]
+	_, i, ok := s.index.find(s.entries, hash)
 	if !ok || !s.entries[i].is(key) {
 		return false
 	}
@@ -217,12 +215,12 @@ func (c *records) usage() (size, hits, misses int64) {
 
 // put adds or replaces an entry and makes room for it.
 func (s *recordShard) put(hash uint64, key, value []byte, epoch uint64, limit int) {
-	if i, ok := s.index[hash]; ok {
+	if _, i, ok := s.index.find(s.entries, hash); ok {
 		s.remove(i)
 	}
 	e := recordEntry{hash: hash, epoch: epoch, key: int32(len(key))}
 	e.bytes = append(append(make([]byte, 0, len(key)+len(value)), key...), value...)
-	for s.bytes+e.cost() > limit && len(s.index) > 0 {
+	for s.bytes+e.cost() > limit && s.index.live > 0 {
 		s.evict()
 	}
 	var i int32
@@ -233,7 +231,7 @@ func (s *recordShard) put(hash uint64, key, value []byte, epoch uint64, limit in
 		i = int32(len(s.entries))
 		s.entries = append(s.entries, e)
 	}
-	s.index[hash] = i
+	s.index.add(hash, i)
 	s.bytes += e.cost()
 }
 
@@ -269,7 +267,9 @@ func (s *recordShard) evict() {
 
 func (s *recordShard) remove(i int32) {
 	e := &s.entries[i]
-	delete(s.index, e.hash)
+	if at, _, ok := s.index.find(s.entries, e.hash); ok {
+		s.index.remove(at)
+	}
 	s.bytes -= e.cost()
 	*e = recordEntry{}
 	s.free = append(s.free, i)
