@@ -97,7 +97,7 @@ func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
 	doc = doc.Clone()
 	if slices.Contains(m.on, "_id") && doc.Lookup("_id").IsMissing() {
 		var err error
-		if doc, err = update.PrepareInsert(doc, nil, nil); err != nil {
+		if doc, err = update.PrepareInsert(doc, nil, m.req.Service.nextTime); err != nil {
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error)
 		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: m.req.env(), Upsert: m.WhenNotMatched == "insert",
 	}
 	if st.Upsert {
-		st.Supplied, err = update.PrepareInsert(doc, nil, nil)
+		st.Supplied, err = update.PrepareInsert(doc, nil, m.req.Service.nextTime)
 	}
 	return st, err
 }

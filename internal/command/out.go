@@ -51,10 +51,12 @@ func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *na
 	if err != nil {
 		return err
 	}
-	if err := r.fillOut(ctx, src, out, opts); err != nil {
-		return err
-	}
-	return r.Service.Store.Rename(out, target.db, target.name, true)
+	return r.orDropped(out, func() error {
+		if err := r.copyTo(ctx, src, out, opts); err != nil {
+			return err
+		}
+		return r.Service.Store.Rename(out, target.db, target.name, true)
+	})
 }
 
 // The codes of MongoDB's checks of a time-series target.
@@ -95,10 +97,12 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 	if err != nil {
 		return err
 	}
-	if err := r.fillOut(ctx, src, out, opts); err != nil {
-		return err
-	}
-	return r.Service.Store.RenameTimeseries(r.Service.Store.OfBuckets(out), target.DB, target.Coll, true)
+	return r.orDropped(out, func() error {
+		if err := r.copyTo(ctx, src, out, opts); err != nil {
+			return err
+		}
+		return r.Service.Store.RenameTimeseries(r.Service.Store.OfBuckets(out), target.DB, target.Coll, true)
+	})
 }
 
 // unfinishedName returns a name for a collection that is to get another one.
@@ -121,15 +125,15 @@ func (r *Request) newOut(ctx context.Context, target *namespace, old *table.Coll
 	if err != nil || len(specs) == 0 {
 		return out, err
 	}
-	return out, r.Service.Store.CreateIndexes(ctx, out, specs)
+	return out, r.orDropped(out, func() error { return r.Service.Store.CreateIndexes(ctx, out, specs) })
 }
 
 // outBatch is how many documents $out writes at a time.
 const outBatch = 500
 
-// fillOut writes what src yields to a collection, which is dropped where that fails.
-func (r *Request) fillOut(ctx context.Context, src pipeline.Source, out *table.Collection, opts write.Options) error {
-	err := r.copyTo(ctx, src, out, opts)
+// orDropped does something with an unfinished collection, which is dropped where that fails.
+func (r *Request) orDropped(out *table.Collection, do func() error) error {
+	err := do()
 	if err == nil {
 		return nil
 	}
@@ -139,6 +143,7 @@ func (r *Request) fillOut(ctx context.Context, src pipeline.Source, out *table.C
 	return err
 }
 
+// copyTo writes what src yields to a collection.
 func (r *Request) copyTo(ctx context.Context, src pipeline.Source, out *table.Collection, opts write.Options) error {
 	for end := false; !end; {
 		var docs []bsonx.Doc
@@ -151,7 +156,7 @@ func (r *Request) copyTo(ctx context.Context, src pipeline.Source, out *table.Co
 				end = true
 				break
 			}
-			prepared, err := update.PrepareInsert(doc.Clone(), nil, nil)
+			prepared, err := update.PrepareInsert(doc.Clone(), nil, r.Service.nextTime)
 			if err != nil {
 				return err
 			}

@@ -96,6 +96,40 @@ func TestOutReplaces(t *testing.T) {
 	}
 }
 
+// TestOutTimestamps requires that zero timestamps become cluster times that nothing else has, as those of an insert do.
+func TestOutTimestamps(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("d")
+	source := db.Collection("source")
+	if _, err := source.InsertMany(t.Context(), []any{bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}}); err != nil {
+		t.Fatal(err)
+	}
+	zero := `{"$set": {"at": {"$timestamp": {"t": 0, "i": 0}}}}`
+	seen := map[bson.Timestamp]string{}
+	for name, into := range map[string]string{"out": `{"$out": "out"}`, "merge": `{"$merge": "merge"}`} {
+		if err := runStages(t, source, "["+zero+", "+into+"]"); err != nil {
+			t.Fatal(err)
+		}
+		var docs []struct {
+			At bson.Timestamp `bson:"at"`
+		}
+		cur, err := db.Collection(name).Find(t.Context(), bson.D{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cur.All(t.Context(), &docs); err != nil || len(docs) != 2 {
+			t.Fatal(docs, err)
+		}
+		for _, doc := range docs {
+			at := doc.At
+			if other, taken := seen[at]; taken {
+				t.Errorf("a document of %s has the time %v of one of %s", name, at, other)
+			}
+			seen[at] = name
+		}
+	}
+}
+
 func TestOutRefusesCapped(t *testing.T) {
 	t.Parallel()
 	topic := newTopic(t, 10)

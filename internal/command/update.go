@@ -289,7 +289,7 @@ func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st 
 		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(),
 	}
 	if spec.supplied {
-		st.Supplied, err = spec.suppliedDoc()
+		st.Supplied, err = spec.suppliedDoc(r.Service.nextTime)
 	}
 	return err
 }
@@ -303,7 +303,7 @@ func (s scope) statementFilter(spec *updateSpec) (*filter.Filter, error) {
 }
 
 // suppliedDoc returns the document that an upsert with upsertSupplied inserts.
-func (s *updateSpec) suppliedDoc() (bsonx.Doc, error) {
+func (s *updateSpec) suppliedDoc(nextTime func() (t, i uint32)) (bsonx.Doc, error) {
 	doc := bsonx.Missing
 	if s.constants.Type == bsonx.TypeDocument {
 		doc = s.constants.Doc().Lookup("new")
@@ -311,7 +311,7 @@ func (s *updateSpec) suppliedDoc() (bsonx.Doc, error) {
 	if doc.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the parameter 'c' must have a document field 'new' when 'upsertSupplied' is true")
 	}
-	return update.PrepareInsert(doc.Doc(), nil, nil)
+	return update.PrepareInsert(doc.Doc(), nil, nextTime)
 }
 
 // checkStages refuses a pipeline whose stages are malformed or unknown before any statement runs; what the stages say is

@@ -32,7 +32,7 @@ func FuzzApply(f *testing.F) {
 		if bsonx.Validate(rawDoc, bsonx.Limits{}) != nil || bsonx.Validate(rawUpdate, bsonx.Limits{}) != nil {
 			return
 		}
-		doc, err := update.PrepareInsert(bsonx.Doc(rawDoc), nil, nil)
+		doc, err := update.PrepareInsert(bsonx.Doc(rawDoc), nil, anyTime)
 		if err != nil {
 			return
 		}

@@ -4,13 +4,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // PrepareInsert returns a document as an insert stores it: checked, with _id first (made by newID where it
 // is absent; nil makes ObjectIds) and with the zero timestamps of top-level fields replaced by the next
-// cluster time (nil takes the computer's clock). It returns doc itself where nothing changes.
+// cluster time. It returns doc itself where nothing changes.
 func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t, i uint32)) (bsonx.Doc, error) {
 	if len(doc) > MaxDocumentSize {
 		return nil, mongoerr.New(mongoerr.BadValue, "object to insert too large. size in bytes: %d, max size: %d", len(doc), MaxDocumentSize)
@@ -32,9 +31,6 @@ func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t,
 			return nil, err
 		}
 		id, first = v, n == 0
-	}
-	if timestamp == nil {
-		timestamp = func() (t, i uint32) { return (&Env{Now: clock.System{}.Now()}).timestamp() }
 	}
 	doc = FixTimestamps(doc, timestamp)
 	if first {

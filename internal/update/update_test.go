@@ -97,10 +97,10 @@ func TestNestingLimit(t *testing.T) {
 			}
 		}
 	}
-	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(update.MaxNesting-1)), nil, nil); err != nil {
+	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(update.MaxNesting-1)), nil, anyTime); err != nil {
 		t.Error(err)
 	}
-	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(update.MaxNesting)), nil, nil); mongoerr.CodeOf(err) != mongoerr.Overflow {
+	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(update.MaxNesting)), nil, anyTime); mongoerr.CodeOf(err) != mongoerr.Overflow {
 		t.Error(err)
 	}
 }
@@ -128,7 +128,7 @@ func TestSizeLimit(t *testing.T) {
 				t.Errorf("upsert: %v", mongoerr.CodeOf(err))
 			}
 		}
-		if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "s", c.text), nil, nil); mongoerr.CodeOf(err) != c.insert {
+		if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "s", c.text), nil, anyTime); mongoerr.CodeOf(err) != c.insert {
 			t.Errorf("insert: %v", mongoerr.CodeOf(err))
 		}
 	}
@@ -187,20 +187,22 @@ func TestConcurrentUse(t *testing.T) {
 
 func TestObjectIDs(t *testing.T) {
 	t.Parallel()
-	a, err := update.PrepareInsert(bsonx.Empty, nil, nil)
+	a, err := update.PrepareInsert(bsonx.Empty, nil, anyTime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _ := update.PrepareInsert(bsonx.Empty, nil, nil)
+	b, _ := update.PrepareInsert(bsonx.Empty, nil, anyTime)
 	if a.Lookup("_id").Type != bsonx.TypeObjectID || a.Equal(b) {
 		t.Error("ids must differ")
 	}
 	doc := bsonx.NewDoc("_id", 1, "a", 1)
-	if same, _ := update.PrepareInsert(doc, nil, nil); &same[0] != &doc[0] {
+	if same, _ := update.PrepareInsert(doc, nil, anyTime); &same[0] != &doc[0] {
 		t.Error("an ordinary document is not copied")
 	}
 	twice := bsonx.NewDoc("_id", 1, "_id", 2)
-	if _, err := update.PrepareInsert(twice, nil, nil); mongoerr.CodeOf(err) != mongoerr.BadValue {
+	if _, err := update.PrepareInsert(twice, nil, anyTime); mongoerr.CodeOf(err) != mongoerr.BadValue {
 		t.Error(err)
 	}
 }
+
+func anyTime() (t, i uint32) { return 1, 1 }

@@ -226,7 +226,7 @@ func malformed(cmd bsonx.Doc) bool {
 }
 
 func (w *collection) insert(d bsonx.Doc) error {
-	doc, err := update.PrepareInsert(d, nil, nil)
+	doc, err := update.PrepareInsert(d, nil, anyTime)
 	if err != nil {
 		return err
 	}
