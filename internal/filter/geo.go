@@ -24,6 +24,9 @@ func (n *Geo) matchElem(v bsonx.Value, _ *state) bool {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return false
 	}
+	if inside, known := n.Region.HasPoint(v); known { // of a point, both are the same
+		return inside
+	}
 	var g geo.Geometry
 	if g.ParseStored(v) != nil {
 		return false

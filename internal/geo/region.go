@@ -2,6 +2,7 @@ package geo
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/golang/geo/s1"
 	"github.com/golang/geo/s2"
@@ -9,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Region is what $geoWithin and $geoIntersects ask about. It is immutable and safe for concurrent use.
+// Region is what $geoWithin and $geoIntersects ask about. It does not change and is safe for concurrent use.
 type Region struct {
 	kind     regionKind
 	geometry Geometry    // of regionGeometry
@@ -17,6 +18,10 @@ type Region struct {
 	circle   circle      // of regionCircle and regionCap, whose radius is in radians
 	ring     []flatPoint // of regionPolygon
 	cap      s2.Cap      // of regionCap
+
+	edges  int // of polygons on the sphere for which a raster pays, else 0
+	asked  atomic.Uint32
+	raster atomic.Pointer[raster]
 }
 
 type regionKind uint8
@@ -59,7 +64,11 @@ func (r *Region) parseGeometry(v bsonx.Value) error {
 		r.geometry = Geometry{isPoint: true, point: Point{X: x, Y: y}}
 		return err
 	}
-	return r.geometry.parseGeoJSON(v.Doc())
+	err := r.geometry.parseGeoJSON(v.Doc())
+	if err == nil {
+		r.edges = r.geometry.countEdges()
+	}
+	return err
 }
 
 func (r *Region) parseBox(v bsonx.Value) error {

@@ -1,0 +1,149 @@
+package geo
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/golang/geo/s1"
+	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+const (
+	// rasterSide is into how many rows and columns of longitudes and latitudes a region is divided.
+	rasterSide = 32
+	// rasterAfter is about how many points a region is asked before that pays.
+	rasterAfter = 256
+	// rasterEdges bounds the edges that are measured for a field.
+	rasterEdges = 1000
+	// rasterMargin is far more than the error of a distance.
+	rasterMargin = s1.Angle(1e-7)
+)
+
+// raster remembers of fields of longitudes and latitudes whether they are as a whole in polygons or outside, so that the points in
+// them need no place on the sphere. It is safe for concurrent use.
+type raster struct {
+	bound  s2.Rect
+	region *Region
+	fields [rasterSide * rasterSide]atomic.Uint32
+}
+
+// What is known of a field.
+const (
+	fieldUnknown = iota
+	fieldInside
+	fieldOutside
+	fieldEdge
+)
+
+// HasPoint reports whether a value that is a plain point of GeoJSON is in the region; known is false where only Contains or
+// Intersects can tell.
+func (r *Region) HasPoint(v bsonx.Value) (inside, known bool) {
+	if r.kind != regionGeometry || r.edges == 0 {
+		return false, false
+	}
+	lng, lat, ok := plainPoint(v)
+	if !ok {
+		return false, false
+	}
+	m := r.raster.Load()
+	if m == nil {
+		if r.asked.Add(1) < rasterAfter {
+			return false, false
+		}
+		m = &raster{bound: r.geometry.parts().RectBound(), region: r}
+		r.raster.Store(m)
+	}
+	switch m.field(lng, lat) {
+	case fieldInside:
+		return true, true
+	case fieldOutside:
+		return false, true
+	default:
+		return false, false
+	}
+}
+
+// countEdges returns how many edges a geometry of nothing but polygons has; 0 for another one, or where they are too many.
+func (g *Geometry) countEdges() (n int) {
+	if g.big != nil || g.isPoint || len(g.points) > 0 || len(g.lines) > 0 || g.crs != Sphere {
+		return 0
+	}
+	for _, p := range g.polygons {
+		n += p.NumEdges()
+	}
+	if n > rasterEdges {
+		return 0
+	}
+	return n
+}
+
+// plainPoint returns the coordinates of a point that has nothing besides.
+func plainPoint(v bsonx.Value) (lng, lat float64, ok bool) {
+	if v.Type != bsonx.TypeDocument {
+		return 0, 0, false
+	}
+	it := v.Doc().Iter()
+	if !it.Next() || string(it.Key()) != "type" || it.Value().Type != bsonx.TypeString || string(it.Value().StrBytes()) != "Point" {
+		return 0, 0, false
+	}
+	if !it.Next() || string(it.Key()) != "coordinates" || it.Value().Type != bsonx.TypeArray {
+		return 0, 0, false
+	}
+	at := it.Value().Doc().Iter()
+	if it.Next() || !at.Next() {
+		return 0, 0, false
+	}
+	lng, okLng := at.Value().AsFloat64()
+	if !at.Next() {
+		return 0, 0, false
+	}
+	lat, okLat := at.Value().AsFloat64()
+	return lng, lat, okLng && okLat && !at.Next() && math.Abs(lng) <= 180 && math.Abs(lat) <= 90
+}
+
+// field returns what is known of the field of a point.
+func (m *raster) field(lng, lat float64) uint32 {
+	x := (s1.Angle(lng) * s1.Degree).Radians() - m.bound.Lng.Lo
+	if x < 0 {
+		x += 2 * math.Pi
+	}
+	column := int(x / m.bound.Lng.Length() * rasterSide)
+	row := int(((s1.Angle(lat) * s1.Degree).Radians() - m.bound.Lat.Lo) / m.bound.Lat.Length() * rasterSide)
+	if column < 0 || column >= rasterSide || row < 0 || row >= rasterSide {
+		return fieldUnknown
+	}
+	field := &m.fields[row*rasterSide+column]
+	known := field.Load()
+	if known == fieldUnknown {
+		known = m.judge(row, column)
+		field.Store(known)
+	}
+	return known
+}
+
+// judge finds out about a field: it is on one side where its middle is farther from all edges than from its corners.
+func (m *raster) judge(row, column int) uint32 {
+	width, height := m.bound.Lng.Length()/rasterSide, m.bound.Lat.Length()/rasterSide
+	at := func(right, up float64) s2.Point {
+		return s2.PointFromLatLng(s2.LatLng{
+			Lat: s1.Angle(m.bound.Lat.Lo + (float64(row)+up)*height), Lng: s1.Angle(m.bound.Lng.Lo + (float64(column)+right)*width),
+		})
+	}
+	middle := at(0.5, 0.5)
+	radius := max(middle.Distance(at(0, 0)), middle.Distance(at(0, 1)), middle.Distance(at(1, 0)), middle.Distance(at(1, 1))) + rasterMargin
+	inside := false
+	for _, p := range m.region.geometry.polygons {
+		for i := range p.NumEdges() {
+			if e := p.Edge(i); s2.DistanceFromSegment(middle, e.V0, e.V1) <= radius {
+				return fieldEdge
+			}
+		}
+		inside = inside || p.ContainsPoint(middle)
+	}
+	if inside {
+		return fieldInside
+	}
+	return fieldOutside
+}
