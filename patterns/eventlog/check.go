@@ -1,0 +1,97 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Rules of Check.
+const (
+	ruleTime  = "an event has a time"
+	rulePlace = "an event is in the collection of its time"
+	ruleGone  = "what is too old is removed"
+)
+
+// Check lists what contradicts the rules, at most a hundred events of each collection for each rule. It reads all events.
+func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
+	places, err := l.keeps.places(ctx, l, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	c, rotates := rotation(l.keeps)
+	for _, coll := range places {
+		wrong := bson.D{{Key: "time", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$type", Value: "date"}}}}}}
+		if out, err = list(ctx, coll, ruleTime, wrong, out); err != nil {
+			return nil, err
+		}
+		if !rotates {
+			continue
+		}
+		start, err := l.startOf(coll)
+		if err != nil {
+			return nil, err
+		}
+		other := bson.A{
+			bson.D{{Key: "time", Value: bson.D{{Key: "$lt", Value: start}}}},
+			bson.D{{Key: "time", Value: bson.D{{Key: "$gte", Value: start.Add(c.Period)}}}},
+		}
+		if out, err = list(ctx, coll, rulePlace, bson.D{{Key: "$or", Value: other}}, out); err != nil {
+			return nil, err
+		}
+		if start.Add(c.Period).Before(c.over(l)) { // Maintain has had a period's time
+			detail := fmt.Sprintf("it begins at %v", start)
+			out = append(out, patterns.Violation{Rule: ruleGone, Collection: coll.Name(), ID: coll.Database().Name(), Detail: detail})
+		}
+	}
+	return out, nil
+}
+
+// rotation returns the periods of a retention that has some.
+func rotation(r Retention) (c Collections, ok bool) {
+	switch r := r.(type) {
+	case Collections:
+		return r, true
+	case Databases:
+		return Collections(r), true
+	default:
+		return Collections{}, false
+	}
+}
+
+// startOf reads from a collection's name, or its database's, when its period begins.
+func (l *Log) startOf(coll *mongo.Collection) (time.Time, error) {
+	name := coll.Name()
+	if _, ok := l.keeps.(Databases); ok {
+		name = coll.Database().Name()
+	}
+	start, err := time.Parse(stamp, name[len(name)-len(stamp):])
+	if err != nil {
+		return start, fmt.Errorf("eventlog: the name %s: %w", name, err)
+	}
+	return start, nil
+}
+
+// listed bounds how many events Check lists of a collection.
+const listed = 100
+
+func list(ctx context.Context, coll *mongo.Collection, rule string, filter bson.D, out []patterns.Violation) ([]patterns.Violation, error) {
+	found, err := coll.Find(ctx, filter, options.Find().SetLimit(listed).SetProjection(bson.D{{Key: "time", Value: 1}}))
+	if err != nil {
+		return nil, fmt.Errorf("eventlog: check %s: %w", coll.Name(), err)
+	}
+	var docs []bson.Raw
+	if err := found.All(ctx, &docs); err != nil {
+		return nil, fmt.Errorf("eventlog: check %s: %w", coll.Name(), err)
+	}
+	for _, doc := range docs {
+		out = append(out, patterns.Violation{Rule: rule, Collection: coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+	}
+	return out, nil
+}

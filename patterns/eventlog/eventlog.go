@@ -1,0 +1,336 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Errors of logs.
+var (
+	// ErrDuplicate is the error of an event whose ID is there already: one that is appended again after an error.
+	ErrDuplicate = errors.New("eventlog: the event is there already")
+	// ErrTooOld is the error of an event that the retention would remove at once.
+	ErrTooOld = errors.New("eventlog: the event is older than what is kept")
+	// ErrCapped is returned by Shard: capped collections cannot be distributed.
+	ErrCapped = errors.New("eventlog: a capped collection cannot be sharded")
+)
+
+// Class is how much an event is worth: what has to be true of it when Append returns.
+type Class int
+
+// Classes of events.
+const (
+	// Acknowledged events are stored by one server. A crash of it may lose those of the last moments.
+	Acknowledged Class = iota
+	// Sent events are on their way. Nobody says when one is lost; Losses counts them afterwards.
+	Sent
+	// Journaled events survive a crash of the server.
+	Journaled
+	// Replicated events survive the loss of the server, if most members of its replica set live.
+	Replicated
+	// ReplicatedJournaled events survive a crash of all servers.
+	ReplicatedJournaled
+)
+
+// concern returns the write concern of a class.
+func (c Class) concern() *writeconcern.WriteConcern {
+	journal := true
+	switch c {
+	case Sent:
+		return writeconcern.Unacknowledged()
+	case Journaled:
+		return writeconcern.Journaled()
+	case Replicated:
+		return writeconcern.Majority()
+	case ReplicatedJournaled:
+		return &writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journal}
+	default:
+		return writeconcern.W1()
+	}
+}
+
+// Event is a request of a web server, or whatever fits its fields.
+type Event struct {
+	ID        bson.ObjectID `bson:"_id"`
+	Time      time.Time     `bson:"time"`
+	Host      string        `bson:"host,omitempty"`
+	User      string        `bson:"user,omitempty"`
+	Method    string        `bson:"method,omitempty"`
+	Path      string        `bson:"path,omitempty"`
+	Protocol  string        `bson:"protocol,omitempty"`
+	Status    int32         `bson:"status,omitempty"`
+	Size      int64         `bson:"size,omitempty"`
+	Referrer  string        `bson:"referrer,omitempty"`
+	UserAgent string        `bson:"user_agent,omitempty"`
+	// Fields are further ones.
+	Fields bson.M `bson:"fields,omitempty"`
+	// Source and Number are given to events that are merely Sent: which Log they come from, and which of its events they are.
+	Source string `bson:"source,omitempty"`
+	Number int64  `bson:"number,omitempty"`
+}
+
+// Config configures a Log. The zero value works.
+type Config struct {
+	patterns.Env
+	// Collection is "events" if empty; rotated ones begin with it.
+	Collection string
+	// Retention is how events are removed: Capped, TTL, Collections or Databases. Without one they are kept.
+	Retention Retention
+}
+
+// Log is a log of events. It is safe for concurrent use.
+type Log struct {
+	patterns.Env
+	db     *mongo.Database
+	name   string
+	keeps  Retention
+	source string
+	number atomic.Int64
+
+	mu    sync.Mutex
+	ready map[string]bool // collections that have their indexes
+}
+
+// New returns a log of a database.
+func New(db *mongo.Database, cfg Config) (*Log, error) {
+	if cfg.Collection == "" {
+		cfg.Collection = "events"
+	}
+	if cfg.Retention == nil {
+		cfg.Retention = TTL{}
+	}
+	if err := cfg.Retention.valid(); err != nil {
+		return nil, err
+	}
+	return &Log{
+		Env: cfg.WithDefaults(), db: db, name: cfg.Collection, keeps: cfg.Retention,
+		source: bson.NewObjectID().Hex(), ready: map[string]bool{},
+	}, nil
+}
+
+// Failure is an event that was not stored.
+type Failure struct {
+	Event *Event
+	Err   error
+}
+
+// AppendError lists the events that were not stored; the others were.
+type AppendError struct{ Failures []Failure }
+
+// Error implements error.
+func (e *AppendError) Error() string {
+	return fmt.Sprintf("eventlog: %d events were not stored; of the first: %v", len(e.Failures), e.Failures[0].Err)
+}
+
+// Unwrap returns the events' errors.
+func (e *AppendError) Unwrap() []error {
+	out := make([]error, len(e.Failures))
+	for i := range e.Failures {
+		out[i] = e.Failures[i].Err
+	}
+	return out
+}
+
+// part is events that go to the same collection.
+type part struct {
+	coll   *mongo.Collection
+	events []*Event
+}
+
+// Append stores events, all together. It gives them an ID and the present time where they have none. Where single events cannot be
+// stored, the others are, and the error is an *AppendError. After any other error the same events may be appended again: those that are
+// there already then fail with ErrDuplicate.
+func (l *Log) Append(ctx context.Context, class Class, events ...*Event) error {
+	var parts []*part
+	byName := map[string]*part{}
+	failed := &AppendError{}
+	for _, e := range events {
+		l.complete(class, e)
+		coll, err := l.keeps.place(l, e.Time)
+		if err != nil {
+			failed.Failures = append(failed.Failures, Failure{e, err})
+			continue
+		}
+		name := coll.Database().Name() + "." + coll.Name()
+		p := byName[name]
+		if p == nil {
+			p = &part{coll: coll}
+			byName[name], parts = p, append(parts, p)
+		}
+		p.events = append(p.events, e)
+	}
+	for _, p := range parts {
+		if err := l.insert(ctx, class, p, failed); err != nil {
+			return fmt.Errorf("eventlog: append to %s: %w", p.coll.Name(), err)
+		}
+	}
+	if len(failed.Failures) > 0 {
+		l.Metrics.Add("eventlog.failed", int64(len(failed.Failures)))
+		return failed
+	}
+	return nil
+}
+
+// complete gives an event what it lacks.
+func (l *Log) complete(class Class, e *Event) {
+	if e.ID.IsZero() {
+		e.ID = bson.NewObjectID()
+	}
+	if e.Time.IsZero() {
+		e.Time = l.Now()
+	}
+	if class == Sent && e.Number == 0 {
+		e.Source, e.Number = l.source, l.number.Add(1)
+	}
+}
+
+// insert stores the events of one collection.
+func (l *Log) insert(ctx context.Context, class Class, p *part, failed *AppendError) error {
+	if err := l.ensure(ctx, p.coll); err != nil {
+		return err
+	}
+	coll := p.coll.Database().Collection(p.coll.Name(), options.Collection().SetWriteConcern(class.concern()))
+	_, err := coll.InsertMany(ctx, p.events, options.InsertMany().SetOrdered(false))
+	bulk := mongo.BulkWriteException{}
+	if !errors.As(err, &bulk) || bulk.WriteConcernError != nil {
+		return err
+	}
+	for _, e := range bulk.WriteErrors {
+		err := error(e)
+		if mongo.IsDuplicateKeyError(e) {
+			err = fmt.Errorf("%w: %w", ErrDuplicate, e)
+		}
+		failed.Failures = append(failed.Failures, Failure{p.events[e.Index], err})
+	}
+	return nil
+}
+
+// namespaceExists is the code of the error for a collection that is there already.
+const namespaceExists = 48
+
+// ensure makes a collection with its indexes, once for each process.
+func (l *Log) ensure(ctx context.Context, coll *mongo.Collection) error {
+	name := coll.Database().Name() + "." + coll.Name()
+	l.mu.Lock()
+	ready := l.ready[name]
+	l.mu.Unlock()
+	if ready {
+		return nil
+	}
+	var failed mongo.ServerError
+	err := coll.Database().CreateCollection(ctx, coll.Name(), l.keeps.create())
+	if err != nil && (!errors.As(err, &failed) || !failed.HasErrorCode(namespaceExists)) {
+		return fmt.Errorf("eventlog: create %s: %w", name, err)
+	}
+	if err := patterns.EnsureIndexes(ctx, coll.Database(), l.indexes(coll)); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ready[name] = true
+	return nil
+}
+
+// forget makes ensure look again.
+func (l *Log) forget(database, coll string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ready, database+"."+coll)
+}
+
+// indexes returns what events of a collection are found by.
+func (l *Log) indexes(coll *mongo.Collection) []patterns.Index {
+	model := func(opts *options.IndexOptionsBuilder, keys ...bson.E) patterns.Index {
+		return patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: bson.D(keys), Options: opts}}
+	}
+	byTime := bson.E{Key: "time", Value: 1}
+	return []patterns.Index{
+		model(l.keeps.timeIndex(), byTime), model(nil, bson.E{Key: "host", Value: 1}, byTime), model(nil, bson.E{Key: "path", Value: 1}, byTime),
+	}
+}
+
+// Indexes returns the indexes of the collection for events of now. Others have the same.
+func (l *Log) Indexes() []patterns.Index {
+	coll, _ := l.keeps.place(l, l.Now()) // now is never too old
+	return l.indexes(coll)
+}
+
+// EnsureIndexes makes the collections for events of now, and of the next period, with their indexes.
+func (l *Log) EnsureIndexes(ctx context.Context) error {
+	for _, at := range []time.Time{l.Now(), l.Now().Add(l.keeps.period())} {
+		coll, err := l.keeps.place(l, at)
+		if err != nil {
+			return err
+		}
+		if err := l.ensure(ctx, coll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Maintain makes the collections of the next period, and removes those whose time is over. It returns how many it has removed.
+func (l *Log) Maintain(ctx context.Context) (removed int, err error) {
+	if err := l.EnsureIndexes(ctx); err != nil {
+		return 0, err
+	}
+	return l.keeps.expire(ctx, l)
+}
+
+// Run maintains four times in each period, and every hour where there are none, until ctx ends. Several processes may do so.
+func (l *Log) Run(ctx context.Context) error {
+	every := time.Hour
+	if p := l.keeps.period(); p > 0 {
+		every = p / 4
+	}
+	for {
+		if n, err := l.Maintain(ctx); err != nil && ctx.Err() == nil {
+			l.Logger.Warn("the log was not maintained", "error", err)
+		} else if n > 0 {
+			l.Logger.Info("old events were removed", "collections", n)
+		}
+		if err := l.Clock.Sleep(ctx, every); err != nil {
+			return err
+		}
+	}
+}
+
+// ShardKeys returns how events are distributed over shards: by their paths, and those of one path, which may be many, by a hash.
+func (l *Log) ShardKeys() []patterns.ShardKey {
+	if _, capped := l.keeps.(Capped); capped {
+		return nil
+	}
+	coll, _ := l.keeps.place(l, l.Now())
+	return []patterns.ShardKey{{Collection: coll.Name(), Key: bson.D{{Key: "path", Value: 1}, {Key: "_id", Value: "hashed"}}}}
+}
+
+// Shard distributes the collections for events of now and of the next period over the shards of a cluster. It is called in each
+// period.
+func (l *Log) Shard(ctx context.Context) error {
+	keys := l.ShardKeys()
+	if keys == nil {
+		return ErrCapped
+	}
+	for _, at := range []time.Time{l.Now(), l.Now().Add(l.keeps.period())} {
+		coll, err := l.keeps.place(l, at)
+		if err != nil {
+			return err
+		}
+		keys[0].Collection = coll.Name()
+		if err := patterns.Shard(ctx, coll.Database(), keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package eventlog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Query selects events. Its zero value selects all.
+type Query struct {
+	// From and To are when they happened; To is not included.
+	From, To time.Time
+	// Path and Host are whose they are, if not empty.
+	Path, Host string
+	// Limit is how many there are at most, if not zero.
+	Limit int64
+}
+
+func (q Query) filter() bson.D {
+	filter, when := bson.D{}, bson.D{}
+	if q.Host != "" {
+		filter = append(filter, bson.E{Key: "host", Value: q.Host})
+	}
+	if q.Path != "" {
+		filter = append(filter, bson.E{Key: "path", Value: q.Path})
+	}
+	if !q.From.IsZero() {
+		when = append(when, bson.E{Key: "$gte", Value: q.From})
+	}
+	if !q.To.IsZero() {
+		when = append(when, bson.E{Key: "$lt", Value: q.To})
+	}
+	if len(when) > 0 {
+		filter = append(filter, bson.E{Key: "time", Value: when})
+	}
+	return filter
+}
+
+// Find returns events in the order of time. It reads on as its caller does; where several collections have some of them, one after
+// another.
+func (l *Log) Find(ctx context.Context, q Query) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		places, err := l.keeps.places(ctx, l, q.From, q.To)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		left := q.Limit
+		for _, coll := range places {
+			n, more := find(ctx, coll, q, left, yield)
+			if left > 0 {
+				left -= n
+			}
+			if !more || q.Limit > 0 && left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// find yields the events of one collection.
+func find(ctx context.Context, coll *mongo.Collection, q Query, limit int64, yield func(*Event, error) bool) (n int64, more bool) {
+	found, err := coll.Find(ctx, q.filter(), options.Find().SetSort(bson.D{{Key: "time", Value: 1}}).SetLimit(limit))
+	if err != nil {
+		yield(nil, fmt.Errorf("eventlog: find in %s: %w", coll.Name(), err))
+		return 0, false
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }() // it ends by itself, if only later
+	for found.Next(ctx) {
+		n++
+		e := &Event{}
+		if err := found.Decode(e); err != nil {
+			yield(nil, fmt.Errorf("eventlog: decode an event of %s: %w", coll.Name(), err))
+			return n, false
+		}
+		if !yield(e, nil) {
+			return n, false
+		}
+	}
+	if err := found.Err(); err != nil {
+		yield(nil, fmt.Errorf("eventlog: find in %s: %w", coll.Name(), err))
+		return n, false
+	}
+	return n, true
+}
+
+// DayCount is how often a path was requested on a day, by UTC.
+type DayCount struct {
+	Day  time.Time
+	Path string
+	N    int64
+}
+
+// CountByDay counts events by day and path, in this order. It does not look at Limit.
+func (l *Log) CountByDay(ctx context.Context, q Query) ([]DayCount, error) {
+	day := bson.D{{Key: "$dateToString", Value: bson.D{{Key: "date", Value: "$time"}, {Key: "format", Value: "%Y-%m-%d"}}}}
+	type entry struct{ Day, Path string }
+	counts := map[entry]int64{}
+	err := l.aggregate(ctx, q, mongo.Pipeline{{{Key: "$group", Value: bson.D{
+		{Key: "_id", Value: bson.D{{Key: "day", Value: day}, {Key: "path", Value: "$path"}}},
+		{Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}},
+	}}}}, func(doc bson.Raw) {
+		path, _ := doc.Lookup("_id", "path").StringValueOK()
+		counts[entry{doc.Lookup("_id", "day").StringValue(), path}] += doc.Lookup("n").AsInt64()
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []DayCount
+	for e, n := range counts {
+		day, err := time.Parse(time.DateOnly, e.Day)
+		if err != nil {
+			return nil, fmt.Errorf("eventlog: count by day: %w", err)
+		}
+		out = append(out, DayCount{Day: day, Path: e.Path, N: n})
+	}
+	slices.SortFunc(out, func(a, b DayCount) int { return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Path, b.Path)) })
+	return out, nil
+}
+
+// aggregate calls f for what a pipeline makes of the events of each collection.
+func (l *Log) aggregate(ctx context.Context, q Query, stages mongo.Pipeline, f func(bson.Raw)) error {
+	places, err := l.keeps.places(ctx, l, q.From, q.To)
+	if err != nil {
+		return err
+	}
+	stages = append(mongo.Pipeline{{{Key: "$match", Value: q.filter()}}}, stages...)
+	for _, coll := range places {
+		found, err := coll.Aggregate(ctx, stages, options.Aggregate().SetAllowDiskUse(true))
+		if err != nil {
+			return fmt.Errorf("eventlog: aggregate %s: %w", coll.Name(), err)
+		}
+		var docs []bson.Raw
+		if err := found.All(ctx, &docs); err != nil {
+			return fmt.Errorf("eventlog: aggregate %s: %w", coll.Name(), err)
+		}
+		for _, doc := range docs {
+			f(doc)
+		}
+	}
+	return nil
+}
+
+// Loss is what arrived of the events that a Log of some process has Sent.
+type Loss struct {
+	Source string
+	// Stored is how many of those are there that it sent between the first and the last one that is; Lost how many are not.
+	Stored, Lost int64
+}
+
+// Losses tells, for each source, how many of the events that were Sent did not arrive. The last ones of a source are not missed as long
+// as no later one has arrived.
+func (l *Log) Losses(ctx context.Context, q Query) ([]Loss, error) {
+	type seen struct{ first, last, n int64 }
+	sources := map[string]seen{}
+	err := l.aggregate(ctx, q, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{{Key: "number", Value: bson.D{{Key: "$gt", Value: 0}}}}}},
+		{{Key: "$group", Value: bson.D{
+			{Key: "_id", Value: "$source"},
+			{Key: "first", Value: bson.D{{Key: "$min", Value: "$number"}}},
+			{Key: "last", Value: bson.D{{Key: "$max", Value: "$number"}}},
+			{Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}},
+		}}},
+	}, func(doc bson.Raw) {
+		source, _ := doc.Lookup("_id").StringValueOK()
+		s := seen{doc.Lookup("first").AsInt64(), doc.Lookup("last").AsInt64(), doc.Lookup("n").AsInt64()}
+		if old, ok := sources[source]; ok {
+			s = seen{min(old.first, s.first), max(old.last, s.last), old.n + s.n}
+		}
+		sources[source] = s
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []Loss
+	for source, s := range sources {
+		out = append(out, Loss{Source: source, Stored: s.n, Lost: s.last - s.first + 1 - s.n})
+	}
+	slices.SortFunc(out, func(a, b Loss) int { return cmp.Compare(a.Source, b.Source) })
+	return out, nil
+}
+
+// IndexSizes returns how many bytes the indexes of all collections have, by their names. Those that are read and written all over should
+// fit into memory; of one by time, its end.
+func (l *Log) IndexSizes(ctx context.Context) (map[string]int64, error) {
+	places, err := l.keeps.places(ctx, l, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int64{}
+	for _, coll := range places {
+		var stats struct {
+			IndexSizes map[string]int64 `bson:"indexSizes"`
+		}
+		if err := coll.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: coll.Name()}}).Decode(&stats); err != nil {
+			return nil, fmt.Errorf("eventlog: ask for the sizes of %s: %w", coll.Name(), err)
+		}
+		for name, size := range stats.IndexSizes {
+			out[name] += size
+		}
+	}
+	return out, nil
+}
