@@ -26,6 +26,11 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	if k := knownDifference(p.scanB, whole, d); k != nil {
 		return k
 	}
+	if question, ok := asAggregate(cmd); ok && cmd[0].Key == "find" && cmd[0].Value != collection { // a view's stages are part of it
+		if k := knownDifference(p.scanB, p.expanded(ctx, question), d); k != nil {
+			return k
+		}
+	}
 	if names := joinedArrays(whole); len(names) > 0 { // which may come together with another one
 		other := *d
 		other.A, other.B = withoutBare(d.A, names).(bson.D), withoutBare(d.B, names).(bson.D)
@@ -87,7 +92,7 @@ func (p *pair) isFiltered(ctx context.Context, question bson.D, code int32) bool
 }
 
 // sorting are the stages before which a $sort makes no difference.
-var sorting = []string{"$sort", "$count", "$setWindowFields", "$densify", "$bucketAuto"}
+var sorting = []string{"$sort", "$count", "$setWindowFields", "$densify", "$bucketAuto", "$fill"}
 
 // isSorted reports whether a $sort stands at the end of stages, or before others that keep the order.
 func isSorted(stages bson.A) bool {
