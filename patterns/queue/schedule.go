@@ -37,19 +37,21 @@ func (q *Queue) Schedule(ctx context.Context, periodics ...Periodic) error {
 	}
 	for ctx.Err() == nil {
 		now := q.Now()
-		first := now.Add(DefaultPoll * 60)
+		first := now.Add(time.Minute)
 		for _, p := range periodics {
 			at := p.next(now)
 			if err := q.putPeriodic(ctx, p, at); err != nil {
 				q.Logger.Error("a periodic job cannot be put", "name", p.Name, "at", at, "error", err)
-				at = now.Add(DefaultPoll)
+				at = now.Add(time.Second)
 			}
 			if at.Before(first) {
 				first = at
 			}
 		}
-		if err := q.Clock.Sleep(ctx, max(first.Sub(q.Now()), time.Millisecond)); err != nil {
-			return err
+		if wait := first.Sub(q.Now()); wait > 0 {
+			if err := q.Clock.Sleep(ctx, wait); err != nil {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
