@@ -155,7 +155,11 @@ func (l *Lease) Guard(field string) (when, set bson.D) {
 
 // Do runs fn while it holds a lock, which it renews three times a lease. The context of fn ends when the lease is lost.
 func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error) (err error) {
-	lease, err := l.Acquire(ctx, name)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	// Not interrupted: a lock that was acquired unheard is held by nobody until its lease ends.
+	lease, err := l.Acquire(context.WithoutCancel(ctx), name)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ const operationTime = 30 * time.Second
 
 // deadTime is how long what a process does regardless of its context, such as giving back what it holds, may look for the server that it has
 // lost.
-const deadTime = time.Second
+const deadTime = 50 * time.Millisecond
 
 // maxCommands bounds the points that are tried: an operation that never ends is a mistake.
 const maxCommands = 1000
@@ -95,6 +95,9 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 		fuse.dialer = dialerOf(o)
 		o.SetDialer(fuse).SetServerSelectionTimeout(deadTime).SetMonitor(&event.CommandMonitor{Started: dead.note})
 	})
+	for client.Ping(ctx, nil) != nil && ctx.Err() == nil { // it may take longer than deadTime to find the server the first time
+	}
+	fuse.arm()
 	death.Err = s.Operation(ctx, client.Database(db.Name()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Fatalf("the operation took more than %v", operationTime)

@@ -21,6 +21,7 @@ type fuse struct {
 	blow   context.CancelFunc
 
 	mu       sync.Mutex
+	armed    bool // commands count
 	blown    bool
 	commands int // that were sent
 	conns    []net.Conn
@@ -49,6 +50,13 @@ func (f *fuse) DialContext(ctx context.Context, network, address string) (net.Co
 	return &fusedConn{Conn: c, fuse: f}, nil
 }
 
+// arm begins to count.
+func (f *fuse) arm() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.armed = true
+}
+
 func (f *fuse) state() (blown bool, commands int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,6 +67,9 @@ func (f *fuse) state() (blown bool, commands int) {
 func (f *fuse) sends() (last bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if !f.armed {
+		return false, nil
+	}
 	if !f.blown && f.commands == f.death.Commands {
 		f.die()
 	}

@@ -1,0 +1,68 @@
+package topic
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Check lists what contradicts the invariants. It reads all messages.
+func (t *Topics) Check(ctx context.Context) ([]patterns.Violation, error) {
+	out, err := t.checkRing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	date, exists := bson.D{{Key: "$type", Value: "date"}}, bson.D{{Key: "$type", Value: "string"}}
+	stamp, object := bson.D{{Key: "$type", Value: "timestamp"}}, bson.D{{Key: "$type", Value: "object"}}
+	not := func(cond bson.D) bson.D { return bson.D{{Key: "$not", Value: cond}} }
+	for _, rule := range []struct {
+		name, coll string
+		broken     bson.D
+	}{
+		{"a message has a topic", t.coll.Name(), bson.D{{Key: "topic", Value: not(exists)}}},
+		{"a message has a time", t.coll.Name(), bson.D{{Key: "at", Value: not(date)}}},
+		{"a message has its place in the order", t.coll.Name(), bson.D{{Key: "seq", Value: not(stamp)}}},
+		{"a subscriber has a position", t.subscribers.Name(), bson.D{{Key: "position", Value: not(object)}}},
+	} {
+		found, err := t.coll.Database().Collection(rule.coll).Find(ctx, rule.broken)
+		if err != nil {
+			return nil, fmt.Errorf("topic: check %s: %w", rule.coll, err)
+		}
+		var docs []bson.M
+		if err := found.All(ctx, &docs); err != nil {
+			return nil, fmt.Errorf("topic: check %s: %w", rule.coll, err)
+		}
+		for _, doc := range docs {
+			delete(doc, "data")
+			out = append(out, patterns.Violation{Rule: rule.name, Collection: rule.coll, ID: doc["_id"], Detail: fmt.Sprint(doc)})
+		}
+	}
+	return out, nil
+}
+
+// checkRing compares a capped collection with what is configured.
+func (t *Topics) checkRing(ctx context.Context) (out []patterns.Violation, err error) {
+	if t.cfg.Form != ByTail {
+		return nil, nil
+	}
+	var stats struct {
+		Capped bool
+		Count  int64
+		Size   int64
+	}
+	if err := t.coll.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: t.cfg.Name}}).Decode(&stats); err != nil {
+		return nil, fmt.Errorf("topic: ask for the size of %s: %w", t.cfg.Name, err)
+	}
+	add := func(rule string, broken bool) {
+		if broken {
+			out = append(out, patterns.Violation{Rule: rule, Collection: t.cfg.Name, Detail: fmt.Sprintf("%+v", stats)})
+		}
+	}
+	add("the collection is capped", !stats.Capped)
+	add("there are as many bytes as there may be", stats.Size > t.cfg.Size)
+	add("there are as many messages as there may be", t.cfg.Max > 0 && stats.Count > t.cfg.Max)
+	return out, nil
+}

@@ -1,0 +1,162 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns/lock"
+)
+
+// Subscriber is a durable subscriber as it is stored.
+type Subscriber struct {
+	Name     string    `bson:"_id"`
+	Position Position  `bson:"position"`
+	Handled  int64     `bson:"handled"` // messages
+	Updated  time.Time `bson:"updated"`
+	Fence    int64     `bson:"fence"` // the token of the lease under which it was written
+}
+
+// MarshalBSON implements bson.Marshaler.
+func (p Position) MarshalBSON() ([]byte, error) { return bson.Marshal(p.p) }
+
+// UnmarshalBSON implements bson.Unmarshaler.
+func (p *Position) UnmarshalBSON(data []byte) error { return bson.Unmarshal(data, &p.p) }
+
+// Handler handles a message. A message whose handler has returned an error will be delivered again.
+type Handler func(ctx context.Context, m *Message) error
+
+// Consume delivers messages to a durable subscriber, one after the other, until ctx ends or the handler fails, and stores the place behind
+// each message that was handled: whoever consumes next under this name begins there. In.From is where the subscriber begins when it is new.
+// Any number of processes may consume under a name: one of them does, and another one goes on when its lease ends.
+//
+// It fails with an *OverrunError where messages were overwritten before they were seen: see Reset.
+func (t *Topics) Consume(ctx context.Context, name string, in Interest, handle Handler) error {
+	var failed error
+	once := func(ctx context.Context, m *Message) error {
+		failed = handle(ctx, m)
+		return failed
+	}
+	for {
+		err := t.locks.Do(ctx, name, func(ctx context.Context, lease *lock.Lease) error {
+			return t.consume(ctx, lease, name, in, once)
+		})
+		standby := errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrHeld) && failed == nil
+		if !standby {
+			return err
+		}
+		if err := t.Clock.Sleep(ctx, t.cfg.Await); err != nil {
+			return err
+		}
+		failed = nil
+	}
+}
+
+// consume delivers messages as long as the lease lasts.
+func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in Interest, handle Handler) error {
+	stored, err := t.Subscriber(ctx, name)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if stored != nil {
+		in.From = After(stored.Position)
+	}
+	sub, err := t.Subscribe(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer sub.Close(ctx)
+	last := sub.Position()
+	if stored == nil { // what is now shall be so when it comes back, even if there is no message until then
+		if err := t.store(ctx, lease, name, last, 0); err != nil {
+			return err
+		}
+	}
+	saved := t.Now()
+	for {
+		m, err := sub.poll(ctx)
+		if err != nil {
+			return err
+		}
+		handled := 0
+		if m != nil {
+			if err := handle(ctx, m); err != nil {
+				return fmt.Errorf("topic: subscriber %s, message %s: %w", name, m.ID, err)
+			}
+			handled = 1
+		}
+		now, p := t.Now(), sub.Position()
+		if handled > 0 || now.Sub(saved) >= idleTime && !p.equal(last) {
+			if err := t.store(ctx, lease, name, p, handled); err != nil {
+				return err
+			}
+			last, saved = p, now
+		}
+	}
+}
+
+// store stores where a subscriber is, unless a later holder of its lease has done so. A message that was handled is noted even if the
+// context has ended meanwhile.
+func (t *Topics) store(ctx context.Context, lease *lock.Lease, name string, p Position, handled int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.cfg.Lease)
+	defer cancel()
+	when, set := lease.Guard("fence")
+	set = append(set, bson.E{Key: "position", Value: p}, bson.E{Key: "updated", Value: t.Now()})
+	change := bson.D{{Key: "$set", Value: set}, {Key: "$inc", Value: bson.D{{Key: "handled", Value: int64(handled)}}}}
+	_, err := t.subscribers.UpdateOne(ctx, append(bson.D{{Key: "_id", Value: name}}, when...), change, options.UpdateOne().SetUpsert(true))
+	if mongo.IsDuplicateKeyError(err) {
+		return lock.ErrLost
+	}
+	if err != nil {
+		return fmt.Errorf("topic: store where subscriber %s is: %w", name, err)
+	}
+	return nil
+}
+
+// Subscriber returns a durable subscriber.
+func (t *Topics) Subscriber(ctx context.Context, name string) (*Subscriber, error) {
+	s := &Subscriber{}
+	err := t.subscribers.FindOne(ctx, bson.D{{Key: "_id", Value: name}}).Decode(s)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("topic: find subscriber %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// Lag tells how far a durable subscriber is behind.
+func (t *Topics) Lag(ctx context.Context, name string) (*Lag, error) {
+	s, err := t.Subscriber(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return t.lag(ctx, s.Position)
+}
+
+// Reset lets a durable subscriber go on from elsewhere: behind messages that were lost, or again from an earlier place. Nobody may consume
+// under its name meanwhile: it fails with lock.ErrHeld.
+func (t *Topics) Reset(ctx context.Context, name string, from Start) error {
+	return t.locks.Do(ctx, name, func(ctx context.Context, lease *lock.Lease) error {
+		sub, err := t.Subscribe(ctx, Interest{From: from})
+		if err != nil {
+			return err
+		}
+		defer sub.Close(ctx)
+		return t.store(ctx, lease, name, sub.Position(), 0)
+	})
+}
+
+// Forget removes a durable subscriber, if there is one.
+func (t *Topics) Forget(ctx context.Context, name string) error {
+	if _, err := t.subscribers.DeleteOne(ctx, bson.D{{Key: "_id", Value: name}}); err != nil {
+		return fmt.Errorf("topic: forget subscriber %s: %w", name, err)
+	}
+	return nil
+}

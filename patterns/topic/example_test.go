@@ -1,0 +1,107 @@
+package topic_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/topic"
+)
+
+// Quote is what the ticker says of a share.
+type Quote struct {
+	Ticker string
+	Price  float64
+}
+
+// ticker returns the topics of a stock exchange.
+func ticker() (topics *topic.Topics, end func()) {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	topics, err = topic.New(db.Client().Database("finance"), topic.Config{Name: "ticker", Size: 100_000})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := topics.EnsureIndexes(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	return topics, func() { _ = db.Close() }
+}
+
+// A stock ticker: every listener hears each price that it is interested in.
+func Example() {
+	ctx := context.Background()
+	topics, end := ticker()
+	defer end()
+	all, err := topics.Subscribe(ctx, topic.Interest{Topics: []string{"shares.*"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer all.Close(ctx)
+	dear, err := topics.Subscribe(ctx, topic.Interest{Filter: bson.D{{Key: "data.price", Value: bson.D{{Key: "$gt", Value: 100}}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dear.Close(ctx)
+
+	for _, q := range []Quote{{"PIP", 12.5}, {"POP", 120}, {"PIP", 101}} {
+		if err := topics.Publish(ctx, "shares."+q.Ticker, q); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for m, err := range all.All(ctx) {
+		var q Quote
+		if err != nil || m.Decode(&q) != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(m.Topic, q.Price)
+		if q.Price == 101 {
+			break
+		}
+	}
+	m, err := dear.Next(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("dear:", m.Topic)
+	// Output:
+	// shares.PIP 12.5
+	// shares.POP 120
+	// shares.PIP 101
+	// dear: shares.POP
+}
+
+// A subscriber that goes on where it was, also in another process.
+func ExampleTopics_Consume() {
+	topics, end := ticker()
+	defer end()
+	for n := 1; n <= 3; n++ {
+		if err := topics.Publish(context.Background(), "orders", n); err != nil {
+			log.Fatal(err)
+		}
+	}
+	in := topic.Interest{Topics: []string{"orders"}, From: topic.Beginning()}
+	for range 2 { // the process is started twice
+		ctx, stop := context.WithCancel(context.Background())
+		err := topics.Consume(ctx, "billing", in, func(_ context.Context, m *topic.Message) error {
+			fmt.Println("bill", m.Data.AsInt64())
+			if m.Data.AsInt64() >= 2 {
+				stop()
+			}
+			return nil
+		})
+		lag, _ := topics.Lag(context.Background(), "billing")
+		fmt.Println(err, lag.Messages, "behind")
+	}
+	// Output:
+	// bill 1
+	// bill 2
+	// context canceled 1 behind
+	// bill 3
+	// context canceled 0 behind
+}

@@ -1,0 +1,65 @@
+package topic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// Publish publishes a message: one insert.
+func (t *Topics) Publish(ctx context.Context, topic string, data any) error {
+	_, err := t.PublishAll(ctx, []Draft{{Topic: topic, Data: data}})
+	return err
+}
+
+// PublishAll publishes messages in their order with one insert, and returns how many are new: one whose ID has been published is skipped,
+// at the price of a further insert. IDs that are not given are filled in, so that it may be called again with the same drafts when it is not
+// known which of them were published.
+func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int, err error) {
+	messages := make([]*Message, 0, len(drafts))
+	for i := range drafts {
+		m, err := t.message(&drafts[i])
+		if err != nil {
+			return 0, err
+		}
+		messages = append(messages, m)
+	}
+	for len(messages) > 0 {
+		_, err := t.coll.InsertMany(ctx, messages)
+		if err == nil {
+			published += len(messages)
+			break
+		}
+		var refused mongo.BulkWriteException
+		if !errors.As(err, &refused) || len(refused.WriteErrors) == 0 || !mongo.IsDuplicateKeyError(refused.WriteErrors[0].WriteError) {
+			return published, fmt.Errorf("topic: publish %d messages: %w", len(messages), err)
+		}
+		known := refused.WriteErrors[0].Index
+		published += known
+		messages = messages[known+1:]
+	}
+	t.Metrics.Add("topic.published", int64(published))
+	return published, nil
+}
+
+// message makes a message of a draft, whose ID it fills in. The server puts its time into the empty timestamp.
+func (t *Topics) message(d *Draft) (*Message, error) {
+	if d.Topic == "" {
+		return nil, errors.New("topic: a message has no topic")
+	}
+	if d.ID == "" {
+		d.ID = bson.NewObjectID().Hex()
+	}
+	m := &Message{ID: d.ID, Topic: d.Topic, At: t.Now(), Data: bson.RawValue{Type: bson.TypeNull}}
+	if d.Data != nil {
+		kind, data, err := bson.MarshalValue(d.Data)
+		if err != nil {
+			return nil, fmt.Errorf("topic: the data of a message: %w", err)
+		}
+		m.Data = bson.RawValue{Type: kind, Value: data}
+	}
+	return m, nil
+}
