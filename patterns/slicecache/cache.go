@@ -1,0 +1,252 @@
+package slicecache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Defaults of caches.
+const (
+	DefaultTTL   = 1000 * time.Second
+	DefaultLease = 30 * time.Second
+	DefaultPoll  = 50 * time.Millisecond
+)
+
+// CacheConfig configures a Cache. The zero value works.
+type CacheConfig struct {
+	patterns.Env
+	// Collection is "cache" if empty.
+	Collection string
+	// TTL is how long a value is fresh; DefaultTTL if zero.
+	TTL time.Duration
+	// Stale is how long after that a value is still returned while somebody loads a new one. With zero, all wait for that.
+	Stale time.Duration
+	// Lease is how long loading may take before somebody else tries; DefaultLease if zero.
+	Lease time.Duration
+	// Poll is how often those who wait for a value look; DefaultPoll if zero.
+	Poll time.Duration
+}
+
+// Cache keeps values that are costly to make, for all processes, until they expire. Of those who miss the same value at the same time,
+// one makes it and the others wait. It is safe for concurrent use.
+type Cache[T any] struct {
+	patterns.Env
+	coll *mongo.Collection
+	cfg  CacheConfig
+}
+
+// NewCache returns the cache of a database.
+func NewCache[T any](db *mongo.Database, cfg CacheConfig) (*Cache[T], error) {
+	if cfg.TTL < 0 || cfg.Stale < 0 || cfg.Lease < 0 || cfg.Poll < 0 {
+		return nil, fmt.Errorf("slicecache: TTL %v, stale %v, lease %v, poll %v", cfg.TTL, cfg.Stale, cfg.Lease, cfg.Poll)
+	}
+	if cfg.Collection == "" {
+		cfg.Collection = "cache"
+	}
+	for _, d := range []struct {
+		value   *time.Duration
+		without time.Duration
+	}{{&cfg.TTL, DefaultTTL}, {&cfg.Lease, DefaultLease}, {&cfg.Poll, DefaultPoll}} {
+		if *d.value == 0 {
+			*d.value = d.without
+		}
+	}
+	return &Cache[T]{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), cfg: cfg}, nil
+}
+
+// slot is an entry of the cache: a value, somebody who loads one, or both.
+type slot[T any] struct {
+	Value *T        `bson:"value"`
+	Fresh time.Time `bson:"fresh"`
+}
+
+// Load makes a value. The tags, if any, are what it is removed by later.
+type Load[T any] func(ctx context.Context) (value T, tags []string, err error)
+
+// Get returns the value of a key. Where there is none, or it is not fresh, one caller of all processes loads it, and the others wait, or
+// get the old one if it is not too old. An error of load is returned to the caller who loads; the next one tries again.
+func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, err error) {
+	for {
+		s, now := slot[T]{}, c.Now()
+		err := c.coll.FindOne(ctx, bson.D{{Key: "_id", Value: key}}, options.FindOne().SetProjection(bson.D{{Key: "loader", Value: 0}})).Decode(&s)
+		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+			return value, fmt.Errorf("slicecache: get %s: %w", key, err)
+		}
+		if s.Value != nil && now.Before(s.Fresh) {
+			c.Metrics.Add("slicecache.hits", 1)
+			return *s.Value, nil
+		}
+		token, err := c.lease(ctx, key, now)
+		if err != nil {
+			return value, err
+		}
+		if !token.IsZero() {
+			c.Metrics.Add("slicecache.misses", 1)
+			return c.load(ctx, key, token, load)
+		}
+		if s.Value != nil && now.Before(s.Fresh.Add(c.cfg.Stale)) {
+			c.Metrics.Add("slicecache.stale", 1)
+			return *s.Value, nil
+		}
+		if err := c.Clock.Sleep(ctx, c.cfg.Poll/2+rand.N(c.cfg.Poll)); err != nil {
+			return value, err
+		}
+	}
+}
+
+// lease makes the caller the one who loads a key. The token is zero where another one is, or has just done so.
+func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token bson.ObjectID, err error) {
+	token = bson.NewObjectID()
+	until := now.Add(c.cfg.Lease)
+	free := bson.D{
+		{Key: "_id", Value: key},
+		{Key: "fresh", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: now}}}}},
+		{Key: "loader.until", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: now}}}}},
+	}
+	_, err = c.coll.UpdateOne(ctx, free, bson.D{
+		{Key: "$set", Value: bson.D{{Key: "loader", Value: bson.D{{Key: "token", Value: token}, {Key: "until", Value: until}}}}},
+		{Key: "$max", Value: bson.D{{Key: "expires", Value: until}}},
+	}, options.UpdateOne().SetUpsert(true))
+	if mongo.IsDuplicateKeyError(err) { // the key is there, and not free
+		return bson.NilObjectID, nil
+	}
+	if err != nil {
+		return bson.NilObjectID, fmt.Errorf("slicecache: become the one who loads %s: %w", key, err)
+	}
+	return token, nil
+}
+
+// load makes a value and keeps it, unless the key was removed or given to another one meanwhile.
+func (c *Cache[T]) load(ctx context.Context, key string, token bson.ObjectID, load Load[T]) (T, error) {
+	mine := bson.D{{Key: "_id", Value: key}, {Key: "loader.token", Value: token}}
+	started := c.Clock.Now()
+	value, tags, err := load(ctx)
+	c.Metrics.Observe("slicecache.load", c.Clock.Now().Sub(started))
+	if err != nil {
+		release := bson.D{{Key: "$unset", Value: bson.D{{Key: "loader", Value: ""}}}}
+		if _, e := c.coll.UpdateOne(context.WithoutCancel(ctx), mine, release); e != nil {
+			err = errors.Join(err, fmt.Errorf("slicecache: give up %s: %w", key, e))
+		}
+		return value, err
+	}
+	if _, err := c.coll.UpdateOne(ctx, mine, c.put(value, tags)); err != nil {
+		return value, fmt.Errorf("slicecache: keep %s: %w", key, err)
+	}
+	return value, nil
+}
+
+// put is the update that gives a key a value.
+func (c *Cache[T]) put(value T, tags []string) bson.D {
+	fresh := c.Now().Add(c.cfg.TTL)
+	set := bson.D{{Key: "value", Value: value}, {Key: "fresh", Value: fresh}, {Key: "expires", Value: fresh.Add(c.cfg.Stale)}}
+	unset := bson.D{{Key: "loader", Value: ""}}
+	if len(tags) > 0 {
+		set = append(set, bson.E{Key: "tags", Value: tags})
+	} else {
+		unset = append(unset, bson.E{Key: "tags", Value: ""})
+	}
+	return bson.D{{Key: "$set", Value: set}, {Key: "$unset", Value: unset}}
+}
+
+// Set gives a key a value. Who is loading one meanwhile does not replace it.
+func (c *Cache[T]) Set(ctx context.Context, key string, value T, tags ...string) error {
+	put := mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: key}}).SetUpdate(c.put(value, tags)).SetUpsert(true)
+	if err := patterns.Upsert(ctx, c.coll, []mongo.WriteModel{put}); err != nil {
+		return fmt.Errorf("slicecache: set %s: %w", key, err)
+	}
+	return nil
+}
+
+// Delete removes keys. Values that are being loaded meanwhile are not kept.
+func (c *Cache[T]) Delete(ctx context.Context, keys ...string) error {
+	return c.remove(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: append([]string{}, keys...)}}}})
+}
+
+// DeleteTag removes all keys whose values have a tag.
+func (c *Cache[T]) DeleteTag(ctx context.Context, tag string) error {
+	return c.remove(ctx, bson.D{{Key: "tags", Value: tag}})
+}
+
+func (c *Cache[T]) remove(ctx context.Context, filter bson.D) error {
+	if _, err := c.coll.DeleteMany(ctx, filter); err != nil {
+		return fmt.Errorf("slicecache: remove values: %w", err)
+	}
+	return nil
+}
+
+// Rules of Cache.Check.
+const (
+	ruleExpires = "an entry expires, and not while its value is fresh"
+	ruleLoader  = "who loads a value has a lease that ends"
+)
+
+// Check lists what contradicts the rules. It reads all entries.
+func (c *Cache[T]) Check(ctx context.Context) (out []patterns.Violation, err error) {
+	isDate := func(field string) bson.D {
+		return bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: field}}, "date"}}}
+	}
+	has := func(field string) bson.D {
+		return bson.D{{Key: "$ne", Value: bson.A{bson.D{{Key: "$type", Value: field}}, "missing"}}}
+	}
+	not := func(e bson.D) bson.D { return bson.D{{Key: "$not", Value: bson.A{e}}} }
+	for rule, wrong := range map[string]bson.A{
+		ruleExpires: {
+			not(isDate("$expires")),
+			bson.D{{Key: "$and", Value: bson.A{has("$value"), bson.D{{Key: "$or", Value: bson.A{
+				not(isDate("$fresh")), bson.D{{Key: "$gt", Value: bson.A{"$fresh", "$expires"}}},
+			}}}}}},
+		},
+		ruleLoader: {bson.D{{Key: "$and", Value: bson.A{has("$loader"), bson.D{{Key: "$or", Value: bson.A{
+			not(isDate("$loader.until")), bson.D{{Key: "$gt", Value: bson.A{"$loader.until", c.Now().Add(c.cfg.Lease)}}},
+		}}}}}}},
+	} {
+		found, err := c.coll.Find(ctx, bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: wrong}}}},
+			options.Find().SetProjection(bson.D{{Key: "value", Value: 0}}))
+		if err != nil {
+			return nil, fmt.Errorf("slicecache: check %s: %w", c.coll.Name(), err)
+		}
+		var docs []bson.Raw
+		if err := found.All(ctx, &docs); err != nil {
+			return nil, fmt.Errorf("slicecache: check %s: %w", c.coll.Name(), err)
+		}
+		for _, doc := range docs {
+			out = append(out, patterns.Violation{Rule: rule, Collection: c.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+		}
+	}
+	return out, nil
+}
+
+// Indexes returns what removes entries, and what tags are found by.
+func (c *Cache[T]) Indexes() []patterns.Index {
+	byTag := options.Index().SetSparse(true)
+	return []patterns.Index{
+		{Collection: c.coll.Name(), Model: mongo.IndexModel{
+			Keys: bson.D{{Key: "expires", Value: 1}}, Options: options.Index().SetExpireAfterSeconds(0),
+		}},
+		{Collection: c.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "tags", Value: 1}}, Options: byTag}},
+	}
+}
+
+// EnsureIndexes creates the indexes.
+func (c *Cache[T]) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, c.coll.Database(), c.Indexes())
+}
+
+// ShardKeys returns how entries are distributed over shards.
+func (c *Cache[T]) ShardKeys() []patterns.ShardKey {
+	return []patterns.ShardKey{{Collection: c.coll.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}}}
+}
+
+// Shard distributes the entries over the shards of a cluster.
+func (c *Cache[T]) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, c.coll.Database(), c.ShardKeys())
+}

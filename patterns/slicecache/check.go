@@ -1,0 +1,160 @@
+package slicecache
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Rules of Latest.Check.
+const (
+	ruleSize   = "a parent shows no more than so many items"
+	ruleLatest = "a parent shows its latest items"
+	ruleParent = "an item has a parent"
+)
+
+// Check lists what contradicts the rules. It reads all parents and the latest items of each; while items are added, it also lists
+// parents that do not show one yet.
+func (l *Latest[T]) Check(ctx context.Context) (out []patterns.Violation, err error) {
+	err = l.wrong(ctx, func(parent bson.RawValue, shown, latest int, rule string) error {
+		detail := fmt.Sprintf("%d items are shown; %d are the latest", shown, latest)
+		out = append(out, patterns.Violation{Rule: rule, Collection: l.parents.Name(), ID: parent, Detail: detail})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	orphans, err := l.orphans(ctx)
+	for _, o := range orphans {
+		out = append(out, patterns.Violation{Rule: ruleParent, Collection: l.items.Name(), ID: o.ID, Detail: fmt.Sprintf("%v does not exist", o.Parent)})
+	}
+	return out, err
+}
+
+// Repair rebuilds the caches that do not show the latest items, and removes items whose parents do not exist: a process that died has
+// left them. It returns how many it mended, reads what Check reads, and may run at any time.
+func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
+	err = l.wrong(ctx, func(parent bson.RawValue, _, _ int, _ string) error {
+		n++
+		return l.Rebuild(ctx, parent)
+	})
+	if err != nil {
+		return n, err
+	}
+	orphans, err := l.orphans(ctx)
+	if err != nil {
+		return n, err
+	}
+	for _, o := range orphans {
+		if _, err := l.items.DeleteOne(ctx, bson.D{{Key: "_id", Value: o.ID}}); err != nil {
+			return n, fmt.Errorf("slicecache: remove an item without a parent: %w", err)
+		}
+		n++
+	}
+	if n > 0 {
+		l.Logger.Info("caches of latest items were mended", "count", n)
+	}
+	return n, nil
+}
+
+// wrong calls f for the parents that do not show what they should.
+func (l *Latest[T]) wrong(ctx context.Context, f func(parent bson.RawValue, shown, latest int, rule string) error) error {
+	newest := mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{{Key: "$eq", Value: bson.A{"$parent", "$$parent"}}}}}}},
+		{{Key: "$sort", Value: bson.D{{Key: "at", Value: -1}, {Key: "_id", Value: -1}}}},
+		{{Key: "$limit", Value: l.cfg.Max}},
+		{{Key: "$sort", Value: order}},
+		{{Key: "$project", Value: bson.D{{Key: "parent", Value: 0}}}},
+	}
+	shown := bson.D{{Key: "$ifNull", Value: bson.A{"$" + l.cfg.Field, bson.A{}}}}
+	items := bson.D{{Key: "$filter", Value: bson.D{ // without templates
+		{Key: "input", Value: "$shown"}, {Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this._id", nil}}}},
+	}}}
+	tooMany := bson.D{{Key: "$gt", Value: bson.A{bson.D{{Key: "$size", Value: "$shown"}}, l.cfg.Max}}}
+	found, err := l.parents.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$project", Value: bson.D{{Key: "shown", Value: shown}}}},
+		{{Key: "$lookup", Value: bson.D{
+			{Key: "from", Value: l.items.Name()},
+			{Key: "let", Value: bson.D{{Key: "parent", Value: "$_id"}}},
+			{Key: "pipeline", Value: newest},
+			{Key: "as", Value: "latest"},
+		}}},
+		{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: bson.A{
+			tooMany, bson.D{{Key: "$ne", Value: bson.A{items, "$latest"}}},
+		}}}}}}},
+		{{Key: "$project", Value: bson.D{
+			{Key: "shown", Value: bson.D{{Key: "$size", Value: items}}},
+			{Key: "latest", Value: bson.D{{Key: "$size", Value: "$latest"}}},
+			{Key: "tooMany", Value: tooMany},
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("slicecache: compare caches with items: %w", err)
+	}
+	var docs []struct {
+		ID            bson.RawValue `bson:"_id"`
+		Shown, Latest int
+		TooMany       bool `bson:"tooMany"`
+	}
+	if err := found.All(ctx, &docs); err != nil {
+		return fmt.Errorf("slicecache: compare caches with items: %w", err)
+	}
+	for _, doc := range docs {
+		rule := ruleLatest
+		if doc.TooMany {
+			rule = ruleSize
+		}
+		if err := f(doc.ID, doc.Shown, doc.Latest, rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphan is an item without a parent.
+type orphan struct {
+	ID     bson.RawValue `bson:"_id"`
+	Parent bson.RawValue `bson:"parent"`
+}
+
+func (l *Latest[T]) orphans(ctx context.Context) (out []orphan, err error) {
+	found, err := l.items.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$project", Value: bson.D{{Key: "parent", Value: 1}}}},
+		{{Key: "$lookup", Value: bson.D{
+			{Key: "from", Value: l.parents.Name()}, {Key: "localField", Value: "parent"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "found"},
+		}}},
+		{{Key: "$match", Value: bson.D{{Key: "found", Value: bson.D{{Key: "$size", Value: 0}}}}}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("slicecache: find items without parents: %w", err)
+	}
+	if err := found.All(ctx, &out); err != nil {
+		return nil, fmt.Errorf("slicecache: find items without parents: %w", err)
+	}
+	return out, nil
+}
+
+// Indexes returns what the items of a parent are found by. Parents need none.
+func (l *Latest[T]) Indexes() []patterns.Index {
+	keys := bson.D{{Key: "parent", Value: 1}, {Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+	return []patterns.Index{{Collection: l.items.Name(), Model: mongo.IndexModel{Keys: keys}}}
+}
+
+// EnsureIndexes creates the index.
+func (l *Latest[T]) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, l.items.Database(), l.Indexes())
+}
+
+// ShardKeys returns how items are distributed over shards. Parents are by what else they are used for.
+func (l *Latest[T]) ShardKeys() []patterns.ShardKey {
+	return []patterns.ShardKey{{Collection: l.items.Name(), Key: bson.D{{Key: "parent", Value: 1}, {Key: "_id", Value: 1}}}}
+}
+
+// Shard distributes the items over the shards of a cluster.
+func (l *Latest[T]) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, l.items.Database(), l.ShardKeys())
+}

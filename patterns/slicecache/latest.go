@@ -1,0 +1,264 @@
+package slicecache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Errors of latest items.
+var (
+	// ErrNoParent is returned for a parent that does not exist.
+	ErrNoParent = errors.New("slicecache: there is no such parent")
+	// ErrNoItem is returned for an item that does not exist.
+	ErrNoItem = errors.New("slicecache: there is no such item")
+	// ErrBusy is returned where a parent changed each time that its cache was about to be replaced.
+	ErrBusy = errors.New("slicecache: the parent changes all the time")
+)
+
+// DefaultMax is how many items a parent shows.
+const DefaultMax = 10
+
+// LatestConfig configures Latest. The zero value works.
+type LatestConfig[T any] struct {
+	patterns.Env
+	// Parents and Items are collections: "posts" and "comments" if empty.
+	Parents, Items string
+	// Field is where a parent has its latest items: "latest" if empty.
+	Field string
+	// Max is how many it has; DefaultMax if zero.
+	Max int
+	// Preallocate fills the cache with copies of Template before there are items, so that a parent keeps its size.
+	Preallocate bool
+	Template    T
+}
+
+// Item belongs to a parent.
+type Item[T any] struct {
+	// ID makes an item that is added again the same one.
+	ID any `bson:"_id"`
+	// At is its place in the order.
+	At   time.Time `bson:"at"`
+	Body T         `bson:"body"`
+}
+
+// stored is an item in its own collection.
+type stored[T any] struct {
+	Item   Item[T] `bson:",inline"`
+	Parent any     `bson:"parent"`
+}
+
+// Latest keeps the latest items of each parent inside the parent's document, beside the collection that has all of them. It is safe for
+// concurrent use.
+type Latest[T any] struct {
+	patterns.Env
+	parents, items *mongo.Collection
+	cfg            LatestConfig[T]
+	rev            string // the field that counts changes of the cache
+}
+
+// NewLatest returns the latest items of a database's parents.
+func NewLatest[T any](db *mongo.Database, cfg LatestConfig[T]) (*Latest[T], error) {
+	if cfg.Max < 0 {
+		return nil, fmt.Errorf("slicecache: %d items", cfg.Max)
+	}
+	if cfg.Max == 0 {
+		cfg.Max = DefaultMax
+	}
+	if cfg.Parents == "" {
+		cfg.Parents = "posts"
+	}
+	if cfg.Items == "" {
+		cfg.Items = "comments"
+	}
+	if cfg.Field == "" {
+		cfg.Field = "latest"
+	}
+	return &Latest[T]{
+		Env: cfg.WithDefaults(), parents: db.Collection(cfg.Parents), items: db.Collection(cfg.Items), cfg: cfg, rev: cfg.Field + "Rev",
+	}, nil
+}
+
+// order is that of items in a cache: the oldest first.
+var order = bson.D{{Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+
+// Add adds an item to a parent. It gives it an ID and the present time where it has none; after an error the same item may be added
+// again.
+func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
+	if item.ID == nil {
+		item.ID = bson.NewObjectID()
+	}
+	if item.At.IsZero() {
+		item.At = l.Now()
+	}
+	if _, err := l.items.InsertOne(ctx, stored[T]{*item, parent}); err != nil && !mongo.IsDuplicateKeyError(err) {
+		return fmt.Errorf("slicecache: add an item to %v: %w", parent, err)
+	}
+	without := bson.D{{Key: "_id", Value: parent}, {Key: l.cfg.Field + "._id", Value: bson.D{{Key: "$ne", Value: item.ID}}}}
+	push := bson.D{{Key: "$each", Value: bson.A{item}}, {Key: "$sort", Value: order}, {Key: "$slice", Value: -l.cfg.Max}}
+	res, err := l.parents.UpdateOne(ctx, without, bson.D{
+		{Key: "$push", Value: bson.D{{Key: l.cfg.Field, Value: push}}},
+		{Key: "$inc", Value: bson.D{{Key: l.rev, Value: int64(1)}}},
+	})
+	if err != nil {
+		return fmt.Errorf("slicecache: show an item in %v: %w", parent, err)
+	}
+	if res.MatchedCount > 0 {
+		return nil
+	}
+	err = l.parents.FindOne(ctx, bson.D{{Key: "_id", Value: parent}}, options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})).Err()
+	if !errors.Is(err, mongo.ErrNoDocuments) {
+		return err // nil: it is there already
+	}
+	if _, err := l.items.DeleteOne(ctx, bson.D{{Key: "_id", Value: item.ID}}); err != nil {
+		return fmt.Errorf("slicecache: remove an item without a parent: %w", err)
+	}
+	return ErrNoParent
+}
+
+// Prepare fills the cache of a parent that has none with templates.
+func (l *Latest[T]) Prepare(ctx context.Context, parent any) error {
+	without := bson.D{{Key: "_id", Value: parent}, {Key: l.cfg.Field, Value: bson.D{{Key: "$exists", Value: false}}}}
+	_, err := l.parents.UpdateOne(ctx, without, bson.D{
+		{Key: "$set", Value: bson.D{{Key: l.cfg.Field, Value: l.padded(nil)}}},
+		{Key: "$inc", Value: bson.D{{Key: l.rev, Value: int64(1)}}},
+	})
+	if err != nil {
+		return fmt.Errorf("slicecache: prepare %v: %w", parent, err)
+	}
+	return nil
+}
+
+// padded puts templates in front of items. They are older than all of them, and so are the first to go.
+func (l *Latest[T]) padded(items []Item[T]) []Item[T] {
+	if !l.cfg.Preallocate {
+		return append([]Item[T]{}, items...)
+	}
+	out := make([]Item[T], l.cfg.Max-len(items), l.cfg.Max)
+	for i := range out {
+		out[i] = Item[T]{At: time.UnixMilli(0).UTC(), Body: l.cfg.Template}
+	}
+	return append(out, items...)
+}
+
+// Show returns the latest items of a parent, the newest first.
+func (l *Latest[T]) Show(ctx context.Context, parent any) ([]Item[T], error) {
+	doc, err := l.read(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	items := slices.DeleteFunc(doc.items, func(i Item[T]) bool { return i.ID == nil })
+	slices.Reverse(items)
+	return items, nil
+}
+
+// cache is what a parent has.
+type cache[T any] struct {
+	items []Item[T]
+	rev   int64
+}
+
+func (l *Latest[T]) read(ctx context.Context, parent any) (c cache[T], err error) {
+	fields := options.FindOne().SetProjection(bson.D{{Key: l.cfg.Field, Value: 1}, {Key: l.rev, Value: 1}})
+	var doc bson.Raw
+	err = l.parents.FindOne(ctx, bson.D{{Key: "_id", Value: parent}}, fields).Decode(&doc)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return c, ErrNoParent
+	}
+	if err != nil {
+		return c, fmt.Errorf("slicecache: read %v: %w", parent, err)
+	}
+	c.rev, _ = doc.Lookup(l.rev).AsInt64OK()
+	if v, err := doc.LookupErr(l.cfg.Field); err == nil {
+		if err := v.Unmarshal(&c.items); err != nil {
+			return c, fmt.Errorf("slicecache: decode the items of %v: %w", parent, err)
+		}
+	}
+	return c, nil
+}
+
+// newest returns the items that a parent should show, the oldest first.
+func (l *Latest[T]) newest(ctx context.Context, parent any) ([]Item[T], error) {
+	opts := options.Find().SetSort(bson.D{{Key: "at", Value: -1}, {Key: "_id", Value: -1}}).SetLimit(int64(l.cfg.Max)).
+		SetProjection(bson.D{{Key: "parent", Value: 0}})
+	found, err := l.items.Find(ctx, bson.D{{Key: "parent", Value: parent}}, opts)
+	if err != nil {
+		return nil, fmt.Errorf("slicecache: find the items of %v: %w", parent, err)
+	}
+	var items []Item[T]
+	if err := found.All(ctx, &items); err != nil {
+		return nil, fmt.Errorf("slicecache: find the items of %v: %w", parent, err)
+	}
+	slices.Reverse(items)
+	return items, nil
+}
+
+// rebuildTries bounds how often a cache is read again as others change it.
+const rebuildTries = 100
+
+// Rebuild makes the cache of a parent anew from all items. It may run at any time: where the cache changes meanwhile, it begins again.
+func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
+	for range rebuildTries {
+		before, err := l.read(ctx, parent)
+		if err != nil {
+			return err
+		}
+		items, err := l.newest(ctx, parent)
+		if err != nil {
+			return err
+		}
+		same := bson.D{{Key: "_id", Value: parent}, {Key: l.rev, Value: before.rev}}
+		if before.rev == 0 { // there is none, or it was never changed
+			same[1].Value = bson.D{{Key: "$in", Value: bson.A{nil, 0}}}
+		}
+		res, err := l.parents.UpdateOne(ctx, same, bson.D{{Key: "$set", Value: bson.D{
+			{Key: l.cfg.Field, Value: l.padded(items)}, {Key: l.rev, Value: before.rev + 1},
+		}}})
+		if err != nil {
+			return fmt.Errorf("slicecache: rebuild %v: %w", parent, err)
+		}
+		if res.MatchedCount > 0 {
+			return nil
+		}
+	}
+	return ErrBusy
+}
+
+// Edit changes the body of an item, and the cache of its parent if it is there.
+func (l *Latest[T]) Edit(ctx context.Context, id any, body T) error {
+	set := bson.D{{Key: "$set", Value: bson.D{{Key: "body", Value: body}}}}
+	return l.rebuilt(ctx, l.items.FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: id}}, set, options.FindOneAndUpdate().SetProjection(parentOnly)))
+}
+
+// Delete removes an item; the cache of its parent shows the next older one instead.
+func (l *Latest[T]) Delete(ctx context.Context, id any) error {
+	return l.rebuilt(ctx, l.items.FindOneAndDelete(ctx, bson.D{{Key: "_id", Value: id}}, options.FindOneAndDelete().SetProjection(parentOnly)))
+}
+
+var parentOnly = bson.D{{Key: "parent", Value: 1}}
+
+// rebuilt rebuilds the cache of the parent of an item that was changed.
+func (l *Latest[T]) rebuilt(ctx context.Context, changed *mongo.SingleResult) error {
+	var item struct {
+		Parent any `bson:"parent"`
+	}
+	err := changed.Decode(&item)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return ErrNoItem
+	}
+	if err != nil {
+		return fmt.Errorf("slicecache: change an item: %w", err)
+	}
+	if err := l.Rebuild(ctx, item.Parent); !errors.Is(err, ErrNoParent) {
+		return err
+	}
+	return nil // the parent was removed meanwhile
+}
