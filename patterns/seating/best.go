@@ -1,0 +1,84 @@
+package seating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// maxTurns bounds how often an operation begins anew because others were faster.
+const maxTurns = 50
+
+// Best returns n free seats next to each other, of a zone, or of any one if it is empty: those nearest to the front and the middle of
+// their row. Of nearly equal ones it prefers those that leave no seat alone. ErrNoneLeft says that there are none.
+func (s *Session) Best(n int, zone string) ([]Seat, error) {
+	var best []Seat
+	least := 0
+	for r, row := range s.Seats {
+		for c := 0; n > 0 && c+n <= len(row); c++ {
+			if !s.fits(r, c, n, zone) {
+				continue
+			}
+			// In quarters of a seat, as off is in halves: a row further back is as bad as a seat further to the side.
+			off := 2*c + n - len(row)
+			cost := 2*(max(off, -off)+2*r) + s.alone(r, c-1, c, n) + s.alone(r, c+n, c, n)
+			if best == nil || cost < least {
+				least, best = cost, block(r, c, n)
+			}
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("%w: %d", ErrNoneLeft, n)
+	}
+	return best, nil
+}
+
+func block(r, c, n int) (seats []Seat) {
+	for i := range n {
+		seats = append(seats, Seat{int32(r), int32(c + i)})
+	}
+	return seats
+}
+
+// fits reports whether n places from one on are free seats of a zone.
+func (s *Session) fits(r, c, n int, zone string) bool {
+	for i := c; i < c+n; i++ {
+		if !s.free(r, i) || zone != "" && s.Plan[r][i:i+1] != zone {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Session) free(r, c int) bool {
+	return c >= 0 && c < len(s.Seats[r]) && s.Seats[r][c] == free
+}
+
+// alone is 1 where a place beside the block of n from another one on would be the only free one between taken ones.
+func (s *Session) alone(r, c, from, n int) int {
+	left := s.free(r, c-1) && (c-1 < from || c-1 >= from+n)
+	right := s.free(r, c+1) && (c+1 < from || c+1 >= from+n)
+	if s.free(r, c) && !left && !right {
+		return 1
+	}
+	return 0
+}
+
+// HoldBest holds the best n seats of a zone, or of any one if it is empty, next to each other.
+func (s *Seating) HoldBest(ctx context.Context, cart, session string, n int, zone string) (*Hold, error) {
+	for range maxTurns {
+		show, err := s.Session(ctx, session)
+		if err != nil {
+			return nil, err
+		}
+		seats, err := show.Best(n, zone)
+		if err != nil {
+			return nil, err
+		}
+		hold, err := s.hold(ctx, cart, show, seats)
+		if !errors.Is(err, ErrTaken) {
+			return hold, err
+		}
+	}
+	return nil, ErrTaken
+}

@@ -1,0 +1,224 @@
+package seating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// State is how far a cart has come.
+type State string
+
+// The states of a cart.
+const (
+	Active   State = "active"
+	Paying   State = "paying"
+	Done     State = "done"
+	Canceled State = "canceled"
+	Expired  State = "expired"
+	Returned State = "returned"
+)
+
+// Hold is a number of seats of a session in a cart.
+type Hold struct {
+	ID      bson.ObjectID `bson:"_id"`
+	Session string        `bson:"session"`
+	Seats   []Seat        `bson:"seats"`
+	Total   int64         `bson:"total"`
+}
+
+// Cart is what somebody wants to buy, or has bought.
+type Cart struct {
+	ID       string    `bson:"_id"`
+	State    State     `bson:"state"`
+	Holds    []Hold    `bson:"holds"`
+	Total    int64     `bson:"total"`
+	Created  time.Time `bson:"created"`
+	Modified time.Time `bson:"modified"`
+	// Deadline is when the cart expires, or others may end what its process has not.
+	Deadline time.Time `bson:"deadline,omitempty"`
+}
+
+// Receipt says what was bought.
+type Receipt struct {
+	ID      string    `bson:"_id"`
+	Created time.Time `bson:"created"`
+	Holds   []Hold    `bson:"holds"`
+	Total   int64     `bson:"total"`
+	// Returned is when the seats were given back, if they were.
+	Returned time.Time `bson:"returned,omitempty"`
+}
+
+// Cart returns a cart, or ErrNotFound.
+func (s *Seating) Cart(ctx context.Context, id string) (*Cart, error) {
+	return find[Cart](ctx, s.carts, id)
+}
+
+// Receipt returns the receipt of a cart, or ErrNotFound.
+func (s *Seating) Receipt(ctx context.Context, cart string) (*Receipt, error) {
+	return find[Receipt](ctx, s.receipts, cart)
+}
+
+// Hold holds seats of a session, all or none, for a cart, which is made where there is none of that id. The cart's time begins anew.
+func (s *Seating) Hold(ctx context.Context, cart, session string, seats ...Seat) (*Hold, error) {
+	show := &Session{}
+	prices := options.FindOne().SetProjection(bson.D{{Key: "plan", Value: 1}, {Key: "prices", Value: 1}})
+	err := s.sessions.FindOne(ctx, bson.D{{Key: "_id", Value: session}}, prices).Decode(show)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, fmt.Errorf("%w: session %s", ErrNotFound, session)
+	}
+	if err != nil {
+		return nil, wrap(err, "read session %s", session)
+	}
+	return s.hold(ctx, cart, show, seats)
+}
+
+func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []Seat) (*Hold, error) {
+	total, err := show.price(seats)
+	if err != nil {
+		return nil, err
+	}
+	h := Hold{ID: bson.NewObjectID(), Session: show.ID, Seats: slices.Clone(seats), Total: total}
+	if err := s.name(ctx, cart, h); err != nil {
+		return nil, err
+	}
+	taken, err := s.take(ctx, cart, h)
+	if err != nil { // it may have been done
+		return nil, errors.Join(err, s.Release(ctx, cart, &h))
+	}
+	if !taken {
+		if _, err := s.forget(ctx, cart, h); err != nil {
+			return nil, err
+		}
+		return nil, ErrTaken
+	}
+	s.Metrics.Add("seating.held", int64(len(seats)))
+	return &h, nil
+}
+
+// name has an active cart name a hold.
+func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
+	now := s.Now()
+	active := append(s.active(cart, now), bson.E{Key: fmt.Sprintf("holds.%d", MaxHolds-1), Value: bson.D{{Key: "$exists", Value: false}}})
+	add := bson.D{
+		{Key: "$push", Value: bson.D{{Key: "holds", Value: h}}},
+		{Key: "$inc", Value: bson.D{{Key: "total", Value: h.Total}}},
+		{Key: "$set", Value: bson.D{{Key: "modified", Value: now}, {Key: "deadline", Value: now.Add(s.cfg.HoldTime)}}},
+		{Key: "$setOnInsert", Value: bson.D{{Key: "created", Value: now}}},
+	}
+	_, err := s.carts.UpdateOne(ctx, active, add, options.UpdateOne().SetUpsert(true))
+	if !mongo.IsDuplicateKeyError(err) {
+		return wrap(err, "add to cart %s", cart)
+	}
+	c, err := s.Cart(ctx, cart)
+	if err != nil {
+		return err
+	}
+	if c.State == Active && len(c.Holds) >= MaxHolds {
+		return ErrFull
+	}
+	return ErrInactive
+}
+
+// active selects a cart that can be changed.
+func (s *Seating) active(cart string, now time.Time) bson.D {
+	return bson.D{
+		{Key: "_id", Value: cart}, {Key: "state", Value: Active}, {Key: "deadline", Value: bson.D{{Key: "$gt", Value: now}}},
+	}
+}
+
+// take marks the seats of a hold, if all are free.
+func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
+	are := bson.D{{Key: "_id", Value: h.Session}, {Key: "reservations._id", Value: bson.D{{Key: "$ne", Value: h.ID}}}}
+	r := Reservation{ID: h.ID, Cart: cart, Seats: h.Seats, Total: h.Total, At: s.Now()}
+	res, err := s.sessions.UpdateOne(ctx, append(are, places(h.Seats, free)...), bson.D{
+		{Key: "$set", Value: places(h.Seats, taken)},
+		{Key: "$inc", Value: bson.D{{Key: "seatsAvailable", Value: -int64(len(h.Seats))}}},
+		{Key: "$push", Value: bson.D{{Key: "reservations", Value: r}}},
+	})
+	if err != nil {
+		return false, wrap(err, "hold seats of %s", h.Session)
+	}
+	return res.ModifiedCount > 0, nil
+}
+
+// places are the paths of seats with a value.
+func places(seats []Seat, value int32) (d bson.D) {
+	for _, seat := range seats {
+		d = append(d, bson.E{Key: fmt.Sprintf("seats.%d.%d", seat[0], seat[1]), Value: value})
+	}
+	return d
+}
+
+// forget has an active cart no longer name a hold.
+func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error) {
+	now := s.Now()
+	res, err := s.carts.UpdateOne(ctx, append(s.active(cart, now), bson.E{Key: "holds._id", Value: h.ID}), bson.D{
+		{Key: "$pull", Value: bson.D{{Key: "holds", Value: bson.D{{Key: "_id", Value: h.ID}}}}},
+		{Key: "$inc", Value: bson.D{{Key: "total", Value: -h.Total}}},
+		{Key: "$set", Value: bson.D{{Key: "modified", Value: now}, {Key: "deadline", Value: now.Add(s.cfg.HoldTime)}}},
+	})
+	if err != nil {
+		return false, wrap(err, "take from cart %s", cart)
+	}
+	return res.ModifiedCount > 0, nil
+}
+
+// Release gives the seats of a hold back. Releasing them again is no error.
+func (s *Seating) Release(ctx context.Context, cart string, h *Hold) error {
+	forgotten, err := s.forget(ctx, cart, *h)
+	if err != nil {
+		return err
+	}
+	if !forgotten {
+		c, err := s.Cart(ctx, cart)
+		if err != nil {
+			return err
+		}
+		if c.State == Paying || c.State == Done || slices.ContainsFunc(c.Holds, func(other Hold) bool { return other.ID == h.ID }) {
+			return ErrInactive
+		}
+	}
+	return s.update(ctx, []Hold{*h}, release(cart))
+}
+
+// update changes the sessions of holds in one command.
+func (s *Seating) update(ctx context.Context, holds []Hold, model func(Hold) mongo.WriteModel) error {
+	if len(holds) == 0 {
+		return nil
+	}
+	models := make([]mongo.WriteModel, len(holds))
+	for i, h := range holds {
+		models[i] = model(h)
+	}
+	_, err := s.sessions.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+	return wrap(err, "change the sessions of %d holds", len(holds))
+}
+
+// release frees the seats of a cart's holds, each once.
+func release(cart string) func(Hold) mongo.WriteModel {
+	return func(h Hold) mongo.WriteModel {
+		exactly := bson.D{{Key: "_id", Value: h.ID}, {Key: "cart", Value: cart}, {Key: "seats", Value: h.Seats}}
+		held := bson.D{{Key: "_id", Value: h.Session}, {Key: "reservations", Value: bson.D{{Key: "$elemMatch", Value: exactly}}}}
+		return mongo.NewUpdateOneModel().SetFilter(held).SetUpdate(bson.D{
+			{Key: "$set", Value: places(h.Seats, free)},
+			{Key: "$inc", Value: bson.D{{Key: "seatsAvailable", Value: int64(len(h.Seats))}}},
+			{Key: "$pull", Value: bson.D{{Key: "reservations", Value: bson.D{{Key: "_id", Value: h.ID}}}}},
+		})
+	}
+}
+
+// sell says that the seats of a hold are sold.
+func sell(h Hold) mongo.WriteModel {
+	held := bson.D{{Key: "_id", Value: h.Session}, {Key: "reservations._id", Value: h.ID}}
+	return mongo.NewUpdateOneModel().SetFilter(held).SetUpdate(bson.D{
+		{Key: "$set", Value: bson.D{{Key: "reservations.$.sold", Value: true}}},
+		{Key: "$unset", Value: bson.D{{Key: "reservations.$.at", Value: ""}}},
+	})
+}

@@ -1,0 +1,169 @@
+package seating
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// The rules that Check looks after.
+const (
+	RuleAvailable = "seatsAvailable is the number of free seats"
+	RuleOwner     = "a seat that is taken has exactly one reservation"
+	RuleShape     = "a session has the seats of its layout"
+	RuleTotal     = "a total is what the seats cost"
+	RuleCart      = "a reservation is in the cart that it names"
+	RuleSold      = "what a finished cart has bought is sold to it"
+	RuleReceipt   = "a finished cart has its receipt"
+)
+
+// audit is what Check knows.
+type audit struct {
+	*Seating
+	layouts  map[string]*Layout
+	sessions map[string]*Session
+	holds    map[bson.ObjectID]where
+	receipts map[string]*Receipt
+	found    []patterns.Violation
+}
+
+// where is a reservation and its session.
+type where struct {
+	session     string
+	reservation *Reservation
+	inCart      bool
+}
+
+// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and Repair be done: a process that died can
+// leave reservations that are in no cart. It needs memory for all sessions.
+func (s *Seating) Check(ctx context.Context) ([]patterns.Violation, error) {
+	a := &audit{
+		Seating: s, layouts: map[string]*Layout{}, sessions: map[string]*Session{}, holds: map[bson.ObjectID]where{}, receipts: map[string]*Receipt{},
+	}
+	err := each(ctx, s.layouts, func(l *Layout) { a.layouts[l.ID] = l })
+	if err == nil {
+		err = each(ctx, s.sessions, a.session)
+	}
+	if err == nil {
+		err = each(ctx, s.receipts, func(r *Receipt) { a.receipts[r.ID] = r })
+	}
+	if err == nil {
+		err = each(ctx, s.carts, a.cart)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for id, w := range a.holds {
+		if !w.inCart {
+			a.report(RuleCart, s.cfg.Sessions, w.session, "cart %s has no hold %v", w.reservation.Cart, id)
+		}
+	}
+	for id := range a.receipts {
+		a.report(RuleReceipt, s.cfg.Receipts, id, "there is no finished cart")
+	}
+	return a.found, nil
+}
+
+// each calls f for all documents of a collection.
+func each[T any](ctx context.Context, coll *mongo.Collection, f func(*T)) error {
+	found, err := coll.Find(ctx, bson.D{})
+	if err != nil {
+		return wrap(err, "read %s", coll.Name())
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	for found.Next(ctx) {
+		doc := new(T)
+		if err := found.Decode(doc); err != nil {
+			return wrap(err, "read %s", coll.Name())
+		}
+		f(doc)
+	}
+	return wrap(found.Err(), "read %s", coll.Name())
+}
+
+func (a *audit) report(rule, collection string, id any, format string, args ...any) {
+	a.found = append(a.found, patterns.Violation{Rule: rule, Collection: collection, ID: id, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (a *audit) session(s *Session) {
+	a.sessions[s.ID] = s
+	layout := a.layouts[s.Layout]
+	if want, _ := empty(s.Plan); layout == nil || !slices.Equal(layout.Plan, s.Plan) || !sameShape(want, s.Seats) {
+		a.report(RuleShape, a.cfg.Sessions, s.ID, "plan %q of layout %s, seats %v", s.Plan, s.Layout, s.Seats)
+		return
+	}
+	owners := map[Seat]int{}
+	for i := range s.Reservations {
+		r := &s.Reservations[i]
+		a.holds[r.ID] = where{session: s.ID, reservation: r}
+		for _, seat := range r.Seats {
+			owners[seat]++
+		}
+		if total, err := s.price(r.Seats); err != nil || total != r.Total {
+			a.report(RuleTotal, a.cfg.Sessions, s.ID, "reservation %v: %d, want %d, %v", r.ID, r.Total, total, err)
+		}
+	}
+	available := int64(0)
+	for r, row := range s.Seats {
+		for c, is := range row {
+			n := owners[Seat{int32(r), int32(c)}]
+			if is == free {
+				available++
+			}
+			if is == taken && n != 1 || is != taken && n != 0 {
+				a.report(RuleOwner, a.cfg.Sessions, s.ID, "seat %d in row %d is %d and has %d reservations", c, r, is, n)
+			}
+		}
+	}
+	if available != s.SeatsAvailable {
+		a.report(RuleAvailable, a.cfg.Sessions, s.ID, "%d, want %d", s.SeatsAvailable, available)
+	}
+}
+
+// sameShape compares where there are seats.
+func sameShape(a, b [][]int32) bool {
+	return slices.EqualFunc(a, b, func(a, b []int32) bool {
+		return slices.EqualFunc(a, b, func(a, b int32) bool { return (a == gap) == (b == gap) && b >= gap && b <= taken })
+	})
+}
+
+func (a *audit) cart(c *Cart) {
+	total := int64(0)
+	for _, h := range c.Holds {
+		total += h.Total
+		a.hold(c, h)
+	}
+	if total != c.Total {
+		a.report(RuleTotal, a.cfg.Carts, c.ID, "%d, want %d", c.Total, total)
+	}
+	receipt := a.receipts[c.ID]
+	delete(a.receipts, c.ID)
+	switch {
+	case c.State == Done && c.ended() || c.State == Returned:
+		if receipt == nil || receipt.Total != c.Total || len(receipt.Holds) != len(c.Holds) {
+			a.report(RuleReceipt, a.cfg.Carts, c.ID, "receipt %+v of cart %+v", receipt, c)
+		}
+	case receipt != nil && c.State != Done:
+		a.report(RuleReceipt, a.cfg.Carts, c.ID, "it is %s and has a receipt", c.State)
+	}
+}
+
+func (a *audit) hold(c *Cart, h Hold) {
+	w, there := a.holds[h.ID]
+	there = there && w.session == h.Session && w.reservation.Cart == c.ID && slices.Equal(w.reservation.Seats, h.Seats)
+	if there && (c.owns(h.ID) || !c.ended()) {
+		w.inCart = true
+		a.holds[h.ID] = w
+		if w.reservation.Total != h.Total {
+			a.report(RuleTotal, a.cfg.Carts, c.ID, "hold %v: %d, reserved for %d", h.ID, h.Total, w.reservation.Total)
+		}
+	}
+	if c.State == Done && (!there || c.ended() && !w.reservation.Sold) || there && w.reservation.Sold && c.State != Done && c.State != Returned {
+		a.report(RuleSold, a.cfg.Carts, c.ID, "hold %v of a cart that is %s: reservation %+v", h.ID, c.State, w.reservation)
+	}
+}

@@ -1,0 +1,192 @@
+package seating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Checkout sells what an active cart holds. pay collects the money; it is called with the cart, whose ID identifies the payment, and with
+// a context that ends when the time for it is over. If it fails, the cart is active again. It may be nil.
+//
+// Of a cart that was checked out before, the receipt is returned, and pay is not called.
+func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx context.Context, c *Cart) error) (*Receipt, error) {
+	now := s.Now()
+	c, err := s.step(ctx, s.active(cart, now), Paying, bson.D{{Key: "deadline", Value: now.Add(s.cfg.Timeout)}})
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return s.sold(ctx, cart)
+	}
+	if err := s.complete(ctx, c); err != nil {
+		return nil, err
+	}
+	if pay != nil {
+		paying, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+		err := pay(paying, c)
+		cancel()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("seating: pay cart %s: %w", cart, err), s.reopen(ctx, c, c.Holds))
+		}
+	}
+	done, err := s.step(ctx, asIs(c), Done, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	if err != nil {
+		return nil, err
+	}
+	if done == nil { // Repair may have learned that it is paid
+		receipt, err := s.sold(ctx, cart)
+		if err != nil {
+			return nil, errors.Join(ErrUnsettled, err)
+		}
+		return receipt, nil
+	}
+	if err := s.finish(ctx, done); err != nil {
+		return nil, err
+	}
+	s.Metrics.Add("seating.sold", 1)
+	return s.Receipt(ctx, cart)
+}
+
+// sold returns the receipt of a cart that is done already.
+func (s *Seating) sold(ctx context.Context, cart string) (*Receipt, error) {
+	c, err := s.Cart(ctx, cart)
+	if err != nil {
+		return nil, err
+	}
+	if c.State != Done {
+		return nil, ErrInactive
+	}
+	if err := s.finish(ctx, c); err != nil {
+		return nil, err
+	}
+	return s.Receipt(ctx, cart)
+}
+
+// complete makes sure that a cart that is being paid has what it names.
+func (s *Seating) complete(ctx context.Context, c *Cart) error {
+	if len(c.Holds) == 0 {
+		return errors.Join(ErrEmpty, s.reopen(ctx, c, c.Holds))
+	}
+	var ids []string
+	for _, h := range c.Holds {
+		ids = append(ids, h.Session)
+	}
+	mine := options.Find().SetProjection(bson.D{{Key: "reservations._id", Value: 1}})
+	found, err := s.sessions.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, mine)
+	if err != nil {
+		return wrap(err, "look for the seats of cart %s", c.ID)
+	}
+	var sessions []Session
+	if err := found.All(ctx, &sessions); err != nil {
+		return wrap(err, "look for the seats of cart %s", c.ID)
+	}
+	there := map[bson.ObjectID]bool{}
+	for _, session := range sessions {
+		for _, r := range session.Reservations {
+			there[r.ID] = true
+		}
+	}
+	held := []Hold{}
+	for _, h := range c.Holds {
+		if there[h.ID] {
+			held = append(held, h)
+		}
+	}
+	if len(held) < len(c.Holds) {
+		return errors.Join(ErrLost, s.reopen(ctx, c, held))
+	}
+	return nil
+}
+
+// reopen makes a cart active that was being paid.
+func (s *Seating) reopen(ctx context.Context, c *Cart, holds []Hold) error {
+	var total int64
+	for _, h := range holds {
+		total += h.Total
+	}
+	_, err := s.step(ctx, asIs(c), Active, bson.D{
+		{Key: "holds", Value: holds}, {Key: "total", Value: total}, {Key: "deadline", Value: s.Now().Add(s.cfg.HoldTime)},
+	})
+	return err
+}
+
+// asIs selects a cart whose state nobody has changed.
+func asIs(c *Cart) bson.D {
+	return bson.D{{Key: "_id", Value: c.ID}, {Key: "state", Value: c.State}, {Key: "deadline", Value: c.Deadline}}
+}
+
+// step brings the cart that a condition selects into a state; it returns nil where there is none.
+func (s *Seating) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
+	change := bson.D{{Key: "$set", Value: append(set, bson.E{Key: "state", Value: to}, bson.E{Key: "modified", Value: s.Now()})}}
+	c := &Cart{}
+	err := s.carts.FindOneAndUpdate(ctx, from, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(c)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrap(err, "make a cart %s", to)
+	}
+	return c, nil
+}
+
+// finish has the sessions follow the state of a cart.
+func (s *Seating) finish(ctx context.Context, c *Cart) error {
+	if c.Deadline.IsZero() {
+		return nil
+	}
+	model := release(c.ID)
+	if c.State == Done {
+		model = sell
+		receipt := Receipt{ID: c.ID, Created: c.Modified, Holds: c.Holds, Total: c.Total}
+		if _, err := s.receipts.InsertOne(ctx, receipt); err != nil && !mongo.IsDuplicateKeyError(err) {
+			return wrap(err, "write the receipt of cart %s", c.ID)
+		}
+	}
+	if err := s.update(ctx, c.Holds, model); err != nil {
+		return err
+	}
+	if c.State == Returned {
+		returned := bson.D{{Key: "$set", Value: bson.D{{Key: "returned", Value: c.Modified}}}}
+		if _, err := s.receipts.UpdateByID(ctx, c.ID, returned); err != nil {
+			return wrap(err, "write the receipt of cart %s", c.ID)
+		}
+	}
+	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}})
+	return wrap(err, "end cart %s", c.ID)
+}
+
+// Cancel gives up an active cart and frees its seats. Canceling it again is no error.
+func (s *Seating) Cancel(ctx context.Context, cart string) error {
+	return s.end(ctx, cart, Active, Canceled)
+}
+
+// Return takes back what was sold. Doing it again is no error.
+func (s *Seating) Return(ctx context.Context, cart string) error {
+	// A sale that is not finished has to be first: the receipt would come after its return.
+	if _, err := s.sold(ctx, cart); err != nil && !errors.Is(err, ErrInactive) {
+		return err
+	}
+	return s.end(ctx, cart, Done, Returned)
+}
+
+func (s *Seating) end(ctx context.Context, cart string, from, to State) error {
+	is := bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: from}}
+	c, err := s.step(ctx, is, to, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		if c, err = s.Cart(ctx, cart); err != nil {
+			return err
+		}
+		if c.State != to {
+			return fmt.Errorf("%w: it is %s", ErrInactive, c.State)
+		}
+	}
+	return s.finish(ctx, c)
+}

@@ -1,0 +1,18 @@
+package seating
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Name has a cart name seats that are not held yet, as the first half of Hold.
+func (s *Seating) Name(ctx context.Context, cart, session string, total int64, seats ...Seat) (*Hold, error) {
+	h := &Hold{ID: bson.NewObjectID(), Session: session, Seats: seats, Total: total}
+	return h, s.name(ctx, cart, *h)
+}
+
+// Take is the second half.
+func (s *Seating) Take(ctx context.Context, cart string, h *Hold) (bool, error) {
+	return s.take(ctx, cart, *h)
+}

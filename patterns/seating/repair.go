@@ -1,0 +1,132 @@
+package seating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Repair lets carts expire whose time is over, ends what others have begun, and frees seats that no cart names. It may run anywhere, at any time, any
+// number of times at once. It returns how many carts and holds it has ended.
+func (s *Seating) Repair(ctx context.Context) (int64, error) {
+	n, err := s.repairCarts(ctx)
+	m, err2 := s.repairSessions(ctx)
+	return n + m, errors.Join(err, err2)
+}
+
+func (s *Seating) repairCarts(ctx context.Context) (n int64, err error) {
+	found, err := s.carts.Find(ctx, bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}})
+	if err != nil {
+		return 0, wrap(err, "look for carts that were left")
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	var failed []error
+	for found.Next(ctx) {
+		c := &Cart{}
+		if err := found.Decode(c); err != nil {
+			return n, wrap(err, "read a cart that was left")
+		}
+		if err := s.drive(ctx, c); err != nil {
+			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(append(failed, wrap(found.Err(), "look for carts that were left"))...)
+}
+
+// drive goes on with a cart whose time is over.
+func (s *Seating) drive(ctx context.Context, c *Cart) error {
+	to := Expired
+	switch c.State {
+	case Active:
+	case Paying:
+		paid := false
+		if s.cfg.Paid != nil {
+			var err error
+			if paid, err = s.cfg.Paid(ctx, c.ID); err != nil {
+				return err
+			}
+		}
+		if !paid {
+			return s.reopen(ctx, c, c.Holds)
+		}
+		to = Done
+	case Done, Canceled, Expired, Returned:
+		return s.finish(ctx, c)
+	}
+	next, err := s.step(ctx, asIs(c), to, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	if next == nil || err != nil { // its owner was faster
+		return err
+	}
+	s.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
+	s.Metrics.Add("seating."+string(to), 1)
+	return s.finish(ctx, next)
+}
+
+// repairSessions frees what is held by no cart. The reservation is read before the cart: as carts name what they hold before they hold it,
+// one that does not will not.
+func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
+	old := s.Now().Add(-s.cfg.HoldTime)
+	found, err := s.sessions.Find(ctx, bson.D{{Key: "reservations.at", Value: bson.D{{Key: "$lte", Value: old}}}},
+		options.Find().SetProjection(bson.D{{Key: "reservations", Value: 1}}))
+	if err != nil {
+		return 0, wrap(err, "look for seats that are held by nobody")
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	for found.Next(ctx) {
+		session := &Session{}
+		if err := found.Decode(session); err != nil {
+			return n, wrap(err, "read a session")
+		}
+		for _, r := range session.Reservations {
+			if r.Sold || r.At.After(old) {
+				continue
+			}
+			c, err := s.Cart(ctx, r.Cart)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return n, err
+			}
+			if c != nil && c.owns(r.ID) {
+				continue
+			}
+			if err := s.update(ctx, []Hold{{ID: r.ID, Session: session.ID, Seats: r.Seats}}, release(r.Cart)); err != nil {
+				return n, err
+			}
+			s.Logger.Warn("seats were held by nobody", "session", session.ID, "cart", r.Cart)
+			n++
+		}
+	}
+	return n, wrap(found.Err(), "look for seats that are held by nobody")
+}
+
+// owns reports whether a hold is the cart's, for now or for good.
+func (c *Cart) owns(hold bson.ObjectID) bool {
+	if c.State != Active && c.State != Paying && c.State != Done {
+		return false
+	}
+	for _, h := range c.Holds {
+		if h.ID == hold {
+			return true
+		}
+	}
+	return false
+}
+
+// Run repairs, again and again, until ctx ends.
+func (s *Seating) Run(ctx context.Context) error {
+	for {
+		if _, err := s.Repair(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Error("repair failed", "error", err)
+		}
+		if err := s.Clock.Sleep(ctx, s.cfg.Pace); err != nil {
+			return err
+		}
+	}
+}
+
+// ended reports whether nothing is to be done for a cart any more.
+func (c *Cart) ended() bool { return c.Deadline.IsZero() }

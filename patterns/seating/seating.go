@@ -1,0 +1,148 @@
+package seating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Errors of seating.
+var (
+	// ErrTaken is returned where one of the seats is not free, or does not exist: none is held then.
+	ErrTaken = errors.New("seating: a seat is not free")
+	// ErrNoneLeft is returned by HoldBest where there are no such seats.
+	ErrNoneLeft = errors.New("seating: there are no such seats together")
+	// ErrInactive is returned where a cart is not there, is being paid, or has ended.
+	ErrInactive = errors.New("seating: the cart is not active")
+	// ErrFull is returned where a cart has as many holds as it may.
+	ErrFull = errors.New("seating: the cart is full")
+	// ErrEmpty is returned by Checkout for a cart without seats.
+	ErrEmpty = errors.New("seating: the cart is empty")
+	// ErrLost is returned by Checkout where seats of the cart are not held. They are no longer in it; the others are.
+	ErrLost = errors.New("seating: some seats of the cart are not held")
+	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what was paid for: it took too long.
+	ErrUnsettled = errors.New("seating: the cart was paid, and is not sold")
+	// ErrNotFound is returned where there is no layout, session, cart or hold of an id.
+	ErrNotFound = errors.New("seating: there is no such thing")
+	// ErrExists is returned where a layout or a session exists and is another one.
+	ErrExists = errors.New("seating: it exists, and is another one")
+	// ErrPlan is returned for plans and prices that are not possible.
+	ErrPlan = errors.New("seating: not a possible plan")
+)
+
+// The defaults, and the bounds of documents.
+const (
+	DefaultHoldTime = 30 * time.Minute
+	DefaultTimeout  = time.Minute
+	DefaultPace     = 10 * time.Second
+	// MaxSeats is how many places, aisles included, a plan may have.
+	MaxSeats = 20000
+	// MaxHolds is how many holds a cart may have.
+	MaxHolds = 100
+)
+
+// Config configures Seating. The zero value works.
+type Config struct {
+	patterns.Env
+	// Layouts, Sessions, Carts and Receipts are the collections, named so if empty.
+	Layouts, Sessions, Carts, Receipts string
+	// HoldTime is how long a cart is kept after it was last changed; DefaultHoldTime if zero.
+	HoldTime time.Duration
+	// Timeout is how long a payment, and what follows it, may take; DefaultTimeout if zero.
+	Timeout time.Duration
+	// Pace is how often Run looks for what has expired; DefaultPace if zero.
+	Pace time.Duration
+	// Paid tells whether a cart was paid whose process died meanwhile. Without it such carts are taken for unpaid.
+	Paid func(ctx context.Context, cart string) (bool, error)
+}
+
+// Seating holds and sells seats. It is safe for concurrent use.
+type Seating struct {
+	patterns.Env
+	cfg                                Config
+	db                                 *mongo.Database
+	layouts, sessions, carts, receipts *mongo.Collection
+}
+
+// New returns the seating of a database.
+func New(db *mongo.Database, cfg Config) (*Seating, error) {
+	if cfg.HoldTime < 0 || cfg.Timeout < 0 || cfg.Pace < 0 {
+		return nil, fmt.Errorf("seating: times of %v, %v, %v", cfg.HoldTime, cfg.Timeout, cfg.Pace)
+	}
+	for _, name := range []struct {
+		is *string
+		or string
+	}{{&cfg.Layouts, "layouts"}, {&cfg.Sessions, "sessions"}, {&cfg.Carts, "carts"}, {&cfg.Receipts, "receipts"}} {
+		if *name.is == "" {
+			*name.is = name.or
+		}
+	}
+	for _, d := range []struct {
+		is *time.Duration
+		or time.Duration
+	}{{&cfg.HoldTime, DefaultHoldTime}, {&cfg.Timeout, DefaultTimeout}, {&cfg.Pace, DefaultPace}} {
+		if *d.is == 0 {
+			*d.is = d.or
+		}
+	}
+	return &Seating{
+		Env: cfg.WithDefaults(), cfg: cfg, db: db,
+		layouts: db.Collection(cfg.Layouts), sessions: db.Collection(cfg.Sessions),
+		carts: db.Collection(cfg.Carts), receipts: db.Collection(cfg.Receipts),
+	}, nil
+}
+
+// Indexes returns the indexes that seating needs.
+func (s *Seating) Indexes() []patterns.Index {
+	due := options.Index().SetPartialFilterExpression(bson.D{{Key: "deadline", Value: bson.D{{Key: "$exists", Value: true}}}})
+	return []patterns.Index{
+		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{Key: "deadline", Value: 1}}, Options: due}},
+		{Collection: s.cfg.Sessions, Model: mongo.IndexModel{
+			Keys: bson.D{{Key: "reservations.at", Value: 1}}, Options: options.Index().SetSparse(true),
+		}},
+	}
+}
+
+// EnsureIndexes creates the indexes that seating needs.
+func (s *Seating) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, s.db, s.Indexes())
+}
+
+// ShardKeys returns how the collections are distributed over shards.
+func (s *Seating) ShardKeys() (keys []patterns.ShardKey) {
+	for _, coll := range []string{s.cfg.Layouts, s.cfg.Sessions, s.cfg.Carts, s.cfg.Receipts} {
+		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{Key: "_id", Value: "hashed"}}})
+	}
+	return keys
+}
+
+// Shard distributes the collections over the shards of a cluster.
+func (s *Seating) Shard(ctx context.Context) error { return patterns.Shard(ctx, s.db, s.ShardKeys()) }
+
+// find reads a document by its _id.
+func find[T any](ctx context.Context, coll *mongo.Collection, id string) (*T, error) {
+	doc := new(T)
+	err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(doc)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, coll.Name(), id)
+	}
+	if err != nil {
+		return nil, wrap(err, "read %s %s", coll.Name(), id)
+	}
+	return doc, nil
+}
+
+// wrap says what was done when an error of the database occurred.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("seating: %s: %w", fmt.Sprintf(format, args...), err)
+}
