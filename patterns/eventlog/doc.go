@@ -54,6 +54,10 @@
 //
 // There is nothing to repair.
 //
+// # Metrics
+//
+// eventlog.failed counts the events that AppendErrors list.
+//
 // # Scaling
 //
 // ShardKeys is {path: 1, _id: "hashed"}: inserts are spread, a path's events are found on few shards, and those of a path that is

@@ -61,6 +61,10 @@
 //	in the middle of it                  some days have their hits, others have not, each wholly or not at all
 //	before the update of the months      months that are behind; Repair, or the next hit, brings them up
 //
+// # Metrics
+//
+// hits.written, hits.dropped (by ErrFull), hits.prefilled (documents), and the duration hits.flush.
+//
 // # Scaling
 //
 // Both collections are sharded by {metadata.site, metadata.page, metadata.date}: updates and charts of a page go to one shard, and the

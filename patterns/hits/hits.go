@@ -27,10 +27,10 @@ var (
 	ErrFull = errors.New("hits: too many hits wait to be written")
 )
 
-// Form is how a day's minutes are arranged in its document.
+// Form is how a day's minutes are arranged in its document. All documents of a collection have the same.
 type Form int
 
-// Forms. Charts read either.
+// Forms.
 const (
 	// Hierarchical has the minutes of each hour in a document of their own, which finds the last minute of a day by passing 23 + 59
 	// names instead of 1439.
@@ -44,7 +44,7 @@ type Config struct {
 	patterns.Env
 	// Daily and Monthly are collections: "hits.daily" and "hits.monthly" if empty.
 	Daily, Monthly string
-	// Form is that of new hits.
+	// Form is that of the collection: hits in another one are refused by the server.
 	Form Form
 	// Location is where days begin; UTC if nil.
 	Location *time.Location

@@ -43,12 +43,17 @@
 //   - However often updates ran, and whenever, the sums are those of one run over all events.
 //
 // The command mapReduce (Config.MapReduce) gives the same sums where one process at a time updates (package lock): its output cannot
-// tell which of two documents is newer. It is slower, and deprecated in MongoDB.
+// tell which of two documents is newer. It is slower, deprecated in MongoDB, and gone from its latest
+// development (ErrMapReduce).
 //
 // # What a crash leaves
 //
 // Before the state is advanced, some levels may know of events that higher ones do not. The next Update begins with the same events and
 // brings all levels up. There is nothing to repair.
+//
+// # Metrics
+//
+// rollup.hours counts the hours of keys that Run has summed up.
 //
 // # Scaling
 //

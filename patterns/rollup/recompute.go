@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -170,12 +171,15 @@ const (
 	finalizeSum = `function(key, v) { return {total: v.total, count: v.count, mean: v.total / v.count, ts: now}; }`
 )
 
+// commandNotFound is the code of the error for a command that a server does not have.
+const commandNotFound = 59
+
 func (r *Rollup) mapReduce(ctx context.Context, level Level, start time.Time, match bson.D) error {
 	mapper := mapValue
 	if levels[level].from == events {
 		mapper = mapEvent
 	}
-	return r.db.RunCommand(ctx, bson.D{
+	err := r.db.RunCommand(ctx, bson.D{
 		{Key: "mapReduce", Value: r.source(level).Name()},
 		{Key: "map", Value: bson.JavaScript(mapper)},
 		{Key: "reduce", Value: bson.JavaScript(reduceSums)},
@@ -189,4 +193,9 @@ func (r *Rollup) mapReduce(ctx context.Context, level Level, start time.Time, ma
 		}},
 		{Key: "out", Value: bson.D{{Key: "merge", Value: r.target(level).Name()}}},
 	}).Err()
+	var failed mongo.ServerError
+	if errors.As(err, &failed) && failed.HasErrorCode(commandNotFound) {
+		return fmt.Errorf("%w: %w", ErrMapReduce, err)
+	}
+	return err
 }

@@ -14,8 +14,13 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// ErrEvent is returned for an event without a key.
-var ErrEvent = errors.New("rollup: an event needs a key")
+// Errors of rollups.
+var (
+	// ErrEvent is returned for an event without a key.
+	ErrEvent = errors.New("rollup: an event needs a key")
+	// ErrMapReduce is returned by servers that do not have mapReduce any more.
+	ErrMapReduce = errors.New("rollup: the server has no mapReduce")
+)
 
 // Defaults.
 const (

@@ -46,6 +46,17 @@ func update(t testing.TB, r *rollup.Rollup) int {
 	return n
 }
 
+// needsMapReduce skips a test where the server has none.
+func needsMapReduce(t *testing.T) {
+	t.Helper()
+	r, clock := open(t, patterntest.Open(t), rollup.Config{MapReduce: true})
+	must(t, r.Record(t.Context(), w044()[0]))
+	clock.Advance(time.Hour)
+	if _, err := r.Update(t.Context()); errors.Is(err, rollup.ErrMapReduce) {
+		t.Skip(err)
+	}
+}
+
 func mustHold(t testing.TB, r *rollup.Rollup) {
 	t.Helper()
 	violations, err := r.Check(context.Background())
@@ -80,6 +91,9 @@ func stats(t testing.TB, r *rollup.Rollup, level rollup.Level, key any) (out []s
 func TestW044(t *testing.T) {
 	t.Parallel()
 	for _, mapReduce := range []bool{false, true} {
+		if mapReduce {
+			needsMapReduce(t)
+		}
 		for _, once := range []bool{false, true} {
 			r, clock := open(t, patterntest.Open(t), rollup.Config{MapReduce: mapReduce})
 			for _, e := range w044() {
@@ -110,6 +124,7 @@ func TestW044(t *testing.T) {
 // TestW045 reduces in two steps to the same as in one.
 func TestW045(t *testing.T) {
 	t.Parallel()
+	needsMapReduce(t)
 	db := patterntest.Open(t)
 	const reduce = `function(key, values) { var r = {total: 0, count: 0}; values.forEach(function(v) { r.total += v.total; r.count += v.count; }); return r; }`
 	for _, parts := range [][][]int{{{10, 20, 60}}, {{10, 20}, {60}}} {
@@ -248,6 +263,9 @@ func TestCrash(t *testing.T) {
 	for _, mapReduce := range []bool{false, true} {
 		t.Run(fmt.Sprint(mapReduce), func(t *testing.T) {
 			t.Parallel()
+			if mapReduce {
+				needsMapReduce(t)
+			}
 			cfg := rollup.Config{MapReduce: mapReduce}
 			late := func(d time.Duration) rollup.Config {
 				clock := patterntest.NewClock()

@@ -54,6 +54,10 @@
 //
 // Nothing that a crash leaves in a Cache needs to be repaired: leases end.
 //
+// # Metrics
+//
+// slicecache.hits, slicecache.misses (which load), slicecache.stale, and the duration slicecache.load.
+//
 // # Scaling
 //
 // Items are sharded by {parent: 1, _id: 1}, so that those of a parent are together; parents as their other uses ask for (a blog's posts:

@@ -56,6 +56,10 @@
 // Nothing to repair. Where Add had samples of several documents, some of them may have theirs and others not; Windows may have a window
 // of zeros; Preallocate may have made some of its documents.
 //
+// # Metrics
+//
+// timeseries.preallocated counts tags whose next documents Run has made.
+//
 // # Scaling
 //
 // All are sharded by {tag: 1, timestamp: 1}: writing is spread where tags are many, and a query goes to the shards of its tag. Reports
