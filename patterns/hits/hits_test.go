@@ -343,8 +343,7 @@ func TestRun(t *testing.T) {
 }
 
 // some are hits of two days, of which the first has a document already.
-func some(t testing.TB, c *hits.Counters) (setup, then []hits.Hit) {
-	t.Helper()
+func some() (setup, then []hits.Hit) {
 	return []hits.Hit{{Site: "site-1", Page: "/a", At: day}},
 		[]hits.Hit{{Site: "site-1", Page: "/a", At: day.Add(time.Hour), N: 2}, {Site: "site-1", Page: "/a", At: day.AddDate(0, 0, 1), N: 3}}
 }
@@ -355,7 +354,7 @@ func TestCrashAdd(t *testing.T) {
 	points := patterntest.Crash(t, patterntest.Scenario{
 		Setup: func(t *testing.T, db *mongo.Database) {
 			c := newCounters(t, db, hits.Config{})
-			before, _ := some(t, c)
+			before, _ := some()
 			must(t, c.Add(t.Context(), before...))
 		},
 		Operation: func(ctx context.Context, db *mongo.Database) error {
@@ -363,7 +362,7 @@ func TestCrashAdd(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, then := some(t, c)
+			_, then := some()
 			return c.Add(ctx, then...)
 		},
 		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
@@ -406,7 +405,7 @@ func TestCrashFlush(t *testing.T) {
 			points := patterntest.Crash(t, patterntest.Scenario{
 				Setup: func(t *testing.T, db *mongo.Database) {
 					c := newCounters(t, db, hits.Config{})
-					before, _ := some(t, c)
+					before, _ := some()
 					must(t, c.Add(t.Context(), before...))
 				},
 				Operation: func(ctx context.Context, db *mongo.Database) error {
@@ -415,7 +414,7 @@ func TestCrashFlush(t *testing.T) {
 						return err
 					}
 					w = newWriter(t, c, hits.WriterConfig{})
-					_, then := some(t, c)
+					_, then := some()
 					for _, h := range then {
 						if err := w.Hit(h); err != nil {
 							return err
@@ -516,5 +515,43 @@ func TestNoScans(t *testing.T) {
 	})
 	if n < 10 {
 		t.Errorf("%d commands were explained", n)
+	}
+}
+
+// TestCrashRepair lets the process die while it repairs; the next one goes on.
+func TestCrashRepair(t *testing.T) {
+	t.Parallel()
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			w := newWriter(t, newCounters(t, db, hits.Config{}), hits.WriterConfig{})
+			before, then := some()
+			for _, h := range append(before, then...) {
+				must(t, w.Hit(h))
+			}
+			must(t, w.Flush(t.Context()))
+			_, err := db.Collection("hits.monthly").DeleteMany(t.Context(), bson.D{})
+			must(t, err)
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			c, err := hits.New(db, hits.Config{})
+			if err != nil {
+				return err
+			}
+			_, err = c.Repair(ctx)
+			return err
+		},
+		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+			c := newCounters(t, db, hits.Config{})
+			if death.Survived {
+				mustHold(t, c)
+			}
+			repaired(t, c)
+			if n := sum(t, c, hits.Day, day, day.AddDate(0, 0, 2)); n != 6 {
+				t.Errorf("%d hits", n)
+			}
+		},
+	})
+	if points != 8 { // the comparison, two days, the writers
+		t.Errorf("%d points", points)
 	}
 }

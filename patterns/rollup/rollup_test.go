@@ -471,3 +471,37 @@ func TestNoScans(t *testing.T) {
 		t.Errorf("%d commands were explained", n)
 	}
 }
+
+// TestCrashRecompute lets the process die at every point; it is repeated, and counts nothing twice.
+func TestCrashRecompute(t *testing.T) {
+	t.Parallel()
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			r, _ := open(t, db, rollup.Config{})
+			must(t, r.Record(t.Context(), w044()...))
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			r, err := rollup.New(db, rollup.Config{})
+			if err != nil {
+				return err
+			}
+			_, err = r.Recompute(ctx, day, day.AddDate(0, 0, 1))
+			return err
+		},
+		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+			r, _ := open(t, db, rollup.Config{})
+			if death.Survived {
+				mustHold(t, r)
+			}
+			_, err := r.Recompute(t.Context(), day, day.AddDate(0, 0, 1))
+			must(t, err)
+			mustHold(t, r)
+			if got := fmt.Sprint(stats(t, r, rollup.Monthly, "u1")); got != "[u1 2000-10-01T00 90 3 30]" {
+				t.Error(got)
+			}
+		},
+	})
+	if points != 14 { // what is touched, two hours, four higher levels
+		t.Errorf("%d points", points)
+	}
+}

@@ -373,3 +373,44 @@ func TestNoScans(t *testing.T) {
 		t.Errorf("%d commands were explained", n)
 	}
 }
+
+// TestCrashRepair lets the process die while it repairs; the next one goes on.
+func TestCrashRepair(t *testing.T) {
+	t.Parallel()
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			insertParents(t, db, 2)
+			l := newLatest(t, db, config{Max: 2})
+			for i := range 6 {
+				must(t, l.Add(t.Context(), i%2, &item{ID: i, Body: fmt.Sprint(i)}))
+			}
+			_, err := db.Collection("posts").UpdateMany(t.Context(), bson.D{}, bson.D{{Key: "$pop", Value: bson.D{{Key: "latest", Value: 1}}}})
+			must(t, err)
+			_, err = db.Collection("comments").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 9}, {Key: "parent", Value: 7}})
+			must(t, err)
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			l, err := slicecache.NewLatest(db, config{Max: 2})
+			if err != nil {
+				return err
+			}
+			_, err = l.Repair(ctx)
+			return err
+		},
+		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+			l := newLatest(t, db, config{Max: 2})
+			n, err := l.Repair(t.Context())
+			must(t, err)
+			if death.Survived && n != 0 {
+				t.Errorf("a second repair mends %d", n)
+			}
+			mustHold(t, l)
+			if got := fmt.Sprint(bodies(t, l, 0), bodies(t, l, 1)); got != "[4 2] [5 3]" {
+				t.Error(got)
+			}
+		},
+	})
+	if points != 18 { // two comparisons, two caches of three commands, an item
+		t.Errorf("%d points", points)
+	}
+}

@@ -418,3 +418,40 @@ func TestPrefill(t *testing.T) {
 		t.Errorf("%d tags, %d windows: %v", n, count("w", now), err)
 	}
 }
+
+// TestCrashPreallocateNext lets the job die at every point; the next one makes what is missing.
+func TestCrashPreallocateNext(t *testing.T) {
+	t.Parallel()
+	now := patterntest.NewClock().Now()
+	late := patterntest.NewClock()
+	late.Advance(59 * time.Minute) // so that it does not pause
+	env := patterns.Env{Clock: late}
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			b := buckets(t, db, timeseries.Config{Env: env, Collection: "b"})
+			must(t, b.Add(t.Context(), timeseries.Sample{Tag: "a", At: now, N: 1}, timeseries.Sample{Tag: "b", At: now, N: 1}))
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			b, err := timeseries.New(db, timeseries.Config{Env: env, Collection: "b"})
+			if err != nil {
+				return err
+			}
+			_, err = b.PreallocateNext(ctx)
+			return err
+		},
+		After: func(t *testing.T, db *mongo.Database, _ patterntest.Death) {
+			b := buckets(t, db, timeseries.Config{Env: env, Collection: "b"})
+			mustHold(t, b)
+			if n, err := b.PreallocateNext(t.Context()); err != nil || n != 2 {
+				t.Errorf("%d tags: %v", n, err)
+			}
+			mustHold(t, b)
+			if n, err := db.Collection("b").CountDocuments(t.Context(), bson.D{}); err != nil || n != 2*61 {
+				t.Errorf("%d documents: %v", n, err)
+			}
+		},
+	})
+	if points != 10 { // the tags, and two commands for each
+		t.Errorf("%d points", points)
+	}
+}
