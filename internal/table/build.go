@@ -2,9 +2,14 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -120,21 +125,55 @@ func (s *Store) WaitIndexes(ctx context.Context, c *Collection, names ...string)
 	}
 }
 
-// addExisting writes the entries of all records.
+// addExisting writes the entries of all records. While the entries of some are made the next ones are locked, so that all processors
+// have a part: the keys of a text or of a place are more work than what is written.
 func (s *Store) addExisting(ctx context.Context, c *Collection, ids []uint32) error {
-	next := c.RecordPrefix()
-	for next != nil {
+	group, failed := errgroup.WithContext(context.WithoutCancel(ctx))
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	var mu sync.Mutex
+	var again []*buildStep // those that waited for a writer that waited for them
+	err := s.eachBatch(ctx, c, ids, c.RecordPrefix(), nil, func(b *buildStep) error {
+		group.Go(func() error {
+			err := b.fill()
+			if errors.Is(err, storage.ErrConflict) {
+				mu.Lock()
+				defer mu.Unlock()
+				again = append(again, b)
+				return nil
+			}
+			return err
+		})
+		return failed.Err()
+	})
+	if err := cmp.Or(group.Wait(), err); err != nil {
+		return err
+	}
+	for _, b := range again {
+		if err := s.eachBatch(ctx, c, ids, b.from, b.next, (*buildStep).fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachBatch locks the records between two keys, a batch after the other, and calls fn with each, again where there is a conflict. An
+// upper bound of nil is that of the collection.
+func (s *Store) eachBatch(ctx context.Context, c *Collection, ids []uint32, from, until []byte, fn func(*buildStep) error) error {
+	for from != nil && (until == nil || bytes.Compare(from, until) < 0) {
 		if err := s.interrupted(ctx); err != nil {
 			return err
 		}
-		after, err := s.addBatch(ctx, c, ids, next)
-		if errors.Is(err, storage.ErrConflict) {
-			continue // a writer and this batch waited for each other
+		b, err := s.lockBatch(ctx, c, ids, from)
+		if err == nil {
+			err = fn(b)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, storage.ErrConflict), errors.Is(err, ErrDropped): // renamed just now, or dropped, which the next step sees
+		case err != nil:
 			return err
+		default:
+			from = b.next
 		}
-		next = after
 	}
 	return nil
 }
@@ -152,43 +191,56 @@ func (s *Store) interrupted(ctx context.Context) error {
 
 var errShutdown = mongoerr.New(mongoerr.InterruptedAtShutdown, "index build interrupted at shutdown")
 
-// addBatch writes the entries of the records from a key on; it returns the key to go on from, or nil at the end.
-func (s *Store) addBatch(ctx context.Context, c *Collection, ids []uint32, from []byte) ([]byte, error) {
+// buildStep is a batch of records that are locked.
+type buildStep struct {
+	w       *Writer
+	indexes []*Index
+	locked  [][]byte
+	// from and next are the keys that the batch begins with, and that the next one begins with, nil at the end.
+	from, next []byte
+}
+
+// lockBatch locks the records from a key on.
+func (s *Store) lockBatch(ctx context.Context, c *Collection, ids []uint32, from []byte) (_ *buildStep, err error) {
 	current := s.Current(c) // under the name that it has by now
 	if current == nil {
 		return nil, abortedByDrop(c)
 	}
 	w, err := s.BeginWrite(current)
-	if errors.Is(err, ErrDropped) {
-		return from, nil // renamed just now, or dropped, which the next step sees
-	}
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
-	var indexes []*Index
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	b := &buildStep{w: w, from: from}
 	for _, ix := range w.coll.Indexes {
 		if slices.Contains(ids, ix.ID) {
-			indexes = append(indexes, ix)
+			b.indexes = append(b.indexes, ix)
 		}
 	}
-	if len(indexes) < len(ids) {
+	if len(b.indexes) < len(ids) {
 		return nil, errIndexDropped
 	}
-	locked, next, err := w.lockRecords(ctx, from)
-	if err != nil {
-		return nil, err
-	}
+	b.locked, b.next, err = w.lockRecords(ctx, from)
+	return b, err
+}
+
+// fill writes the entries of the batch.
+func (b *buildStep) fill() error {
+	defer b.w.Close()
 	var batch entryBatch
-	for _, key := range locked {
-		if err := w.addEntries(indexes, key, &batch); err != nil {
-			return nil, err
+	for _, key := range b.locked {
+		if err := b.w.addEntries(b.indexes, key, &batch); err != nil {
+			return err
 		}
 	}
-	if err := batch.write(w.txn); err != nil {
-		return nil, err
+	if err := batch.write(b.w.txn); err != nil {
+		return err
 	}
-	return next, w.Commit(storage.Buffered)
+	return b.w.Commit(storage.Buffered)
 }
 
 // addEntries adds the entries of a record that the writer has locked to a batch; there may be none any more.
