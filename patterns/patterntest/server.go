@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -51,6 +52,18 @@ func Start(tb testing.TB) *Server {
 func Open(tb testing.TB) *mongo.Database {
 	tb.Helper()
 	return Start(tb).Database()
+}
+
+// ReplicaSet reports whether the server of a database is a member of a replica set: others have no transactions and no change streams.
+func ReplicaSet(tb testing.TB, db *mongo.Database) bool {
+	tb.Helper()
+	var hello struct {
+		SetName string `bson:"setName"`
+	}
+	if err := db.RunCommand(context.Background(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+		tb.Fatalf("patterntest: ask the server what it is: %v", err)
+	}
+	return hello.SetName != ""
 }
 
 // Database returns the test's database.

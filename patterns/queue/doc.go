@@ -33,7 +33,7 @@
 //	Put, PutBatch                  1 insert
 //	PutMany                        1 insert for each collection
 //	Take                           1 findAndModify for each collection that has nothing due, and one for the one that has
-//	Extend, Note, Fail, Release    1 update, on {_id, token, state: "open"}
+//	Extend, Note, Fail, Release    1 update, on {_id, token, state: "open", owner}
 //	Done                           the same; one update more before it where a job follows the batch
 //	Cancel, Requeue, Get           1 command for each collection until the job is found
 //	Stats                          2 reads for each collection
@@ -51,11 +51,13 @@
 //     are put back (Requeue) or removed (Purge), unless KeepDead says otherwise.
 //   - A job is done at least once: again if its worker died, or was so slow that its lease ended. Two workers do it at the same time only in
 //     the latter case. The one whose lease went to another can write nothing about the job any more (ErrLost): the token tells them apart.
+//     It grows with each taking, and can guard what the job writes elsewhere, as package lock does with its own.
 //   - Exactly once is what a job makes of it. DoneWith ends the job in the transaction that has its effects. Once lets a document remember
 //     which jobs have changed it, where there are no transactions. For effects elsewhere the job's ID is the key by which the other side can
 //     know a repetition; Note keeps how far the job has come.
 //   - Jobs are taken in the order of priority and time, or of time alone, in each collection. Of those put by one process in the same
-//     millisecond the one that was put first comes first; clocks of several processes may differ.
+//     millisecond the one that was put first comes first; clocks of several processes may differ. They should
+//     agree to well within a lease.
 //   - Unique holds among open jobs. A job that shall be unique for a day gets an ID that says the day.
 //   - A job that is cancelled while it is being done goes on until its worker's next heartbeat, a third of a lease later.
 //   - The job that follows a batch is opened when all others have succeeded. If one of them is dead it waits until that is requeued.
@@ -69,8 +71,14 @@
 //   - Between the two updates of Done in a batch: the job that follows knows already. The job itself is done again; knowing it twice is the
 //     same.
 //
+// A Put that is refused with ErrExists ends the transaction that it is part of.
+//
 // There is nothing for a Repair. Should the server die in the middle of the insert of PutBatch, the job that follows may wait for some that
 // do not exist: Check says so, and calling PutBatch again adds them.
+//
+// # Metrics
+//
+// The counters queue.put, queue.taken, queue.done, queue.failed and queue.dead; queue.run, how long handlers took.
 //
 // # Scaling
 //

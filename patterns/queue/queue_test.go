@@ -261,6 +261,25 @@ func TestRelease(t *testing.T) {
 	mustHold(t, q)
 }
 
+// TestEnded has a holder that ends its attempt, and then a heartbeat that comes late.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	q, clock := open(t)
+	put(t, q, queue.Spec{})
+	for _, end := range []func(*queue.Taken) error{
+		func(job *queue.Taken) error { return job.Release(t.Context()) },
+		func(job *queue.Taken) error { return job.Fail(t.Context(), errors.New("no")) },
+	} {
+		job := take(t, q)
+		must(t, end(job))
+		if err := job.Extend(t.Context()); !errors.Is(err, queue.ErrLost) {
+			t.Errorf("a late heartbeat: %v", err)
+		}
+		clock.Advance(time.Second)
+	}
+	take(t, q)
+}
+
 func TestUnique(t *testing.T) {
 	t.Parallel()
 	for _, spread := range []int{1, 3} {

@@ -11,7 +11,8 @@ func Exponential(first, limit time.Duration) func(attempt int) time.Duration {
 	return func(attempt int) time.Duration {
 		d := first
 		for range attempt - 1 {
-			if d >= limit {
+			if d > limit/2 {
+				d = limit
 				break
 			}
 			d *= 2

@@ -75,7 +75,7 @@ var errAbandoned = errors.New("queue: the workers died")
 
 // change is an update on the condition that the job is held.
 func (t *Taken) change(ctx context.Context, what string, update bson.D) error {
-	mine := bson.D{{Key: "_id", Value: t.ID}, {Key: "token", Value: t.Token}, {Key: "state", Value: Open}}
+	mine := bson.D{{Key: "_id", Value: t.ID}, {Key: "token", Value: t.Token}, {Key: "state", Value: Open}, {Key: "owner", Value: t.Owner}}
 	res, err := t.lane.UpdateOne(ctx, mine, update)
 	if err != nil {
 		return fmt.Errorf("queue: %s job %s: %w", what, t.ID, err)

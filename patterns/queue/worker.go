@@ -159,7 +159,8 @@ func (w *Worker) do(hard context.Context, job *Taken) {
 	keepers.Wait()
 	last, end := context.WithTimeout(context.WithoutCancel(hard), q.cfg.Lease)
 	defer end()
-	if err := w.conclude(last, job, err, cause); err != nil {
+	said := job.ended // by the handler, if the transaction in which it did so has not failed
+	if err := w.conclude(last, job, err, cause); err != nil && !(said && errors.Is(err, ErrLost)) {
 		q.Logger.Warn("what became of a job could not be said", "job", job.ID, "kind", job.Kind, "error", err)
 	}
 }
@@ -168,7 +169,7 @@ func (w *Worker) do(hard context.Context, job *Taken) {
 func (w *Worker) conclude(ctx context.Context, job *Taken, err, cause error) error {
 	var snooze *snoozeError
 	switch {
-	case job.ended: // the handler has said it
+	case job.ended && err == nil: // the handler has said it
 		return nil
 	case err == nil:
 		return job.Done(ctx)

@@ -13,22 +13,28 @@ import (
 	"github.com/sheafdb/sheaf/patterns/lock"
 )
 
-// mark is what a remote document says of the last write that was made to it: which one it was, and the token of the lease under which it
-// was made.
+// mark is what a remote document says of the last write that a moat has made to it: which one it was, and the token of the lease under
+// which it was made.
 type mark struct {
 	Write bson.ObjectID `bson:"write"`
 	Token int64         `bson:"token"`
 }
 
+// lease is by whom writes are made: the field of the marks, and the token.
+type lease struct {
+	field string
+	token int64
+}
+
 // apply makes writes of one collection in their order, and returns why some of them were refused for what they are.
-func (m *Moat) apply(ctx context.Context, batch []Write, token int64) (rejected map[bson.ObjectID]string, err error) {
+func (m *Moat) apply(ctx context.Context, batch []Write, by lease) (rejected map[bson.ObjectID]string, err error) {
 	coll := m.remote.Collection(batch[0].Collection)
 	rejected = make(map[bson.ObjectID]string)
 	for rest := batch; len(rest) > 0; {
 		var models []mongo.WriteModel
 		var sent []Write
 		for i := range rest {
-			model, err := model(&rest[i], m.cfg.Field, token)
+			model, err := model(&rest[i], by)
 			if err != nil { // Write lets no such thing pass
 				rejected[rest[i].ID] = err.Error()
 				continue
@@ -52,7 +58,7 @@ func (m *Moat) apply(ctx context.Context, batch []Write, token int64) (rejected 
 		w := sent[bad.Index]
 		rest = sent[bad.Index+1:]
 		if mongo.IsDuplicateKeyError(bad.WriteError) {
-			made, err := m.made(ctx, coll, w, token)
+			made, err := made(ctx, coll, w, by)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +72,7 @@ func (m *Moat) apply(ctx context.Context, batch []Write, token int64) (rejected 
 }
 
 // made reports whether a write has been made before.
-func (m *Moat) made(ctx context.Context, coll *mongo.Collection, w Write, token int64) (bool, error) {
+func made(ctx context.Context, coll *mongo.Collection, w Write, by lease) (bool, error) {
 	raw, err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: w.Document}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return false, nil
@@ -75,10 +81,10 @@ func (m *Moat) made(ctx context.Context, coll *mongo.Collection, w Write, token 
 		return false, errors.Join(ErrAway, err)
 	}
 	var last mark
-	if v, err := raw.LookupErr(m.cfg.Field); err != nil || v.Unmarshal(&last) != nil {
-		return false, nil // it was never written through a moat
+	if v, err := raw.LookupErr(strings.Split(by.field, ".")...); err != nil || v.Unmarshal(&last) != nil {
+		return false, nil // it was never written through this moat
 	}
-	if last.Token > token {
+	if last.Token > by.token {
 		return false, lock.ErrLost
 	}
 	return last.Write == w.ID, nil
@@ -86,32 +92,35 @@ func (m *Moat) made(ctx context.Context, coll *mongo.Collection, w Write, token 
 
 // model is a write in the words of the driver. It has no effect where the document says that it was made, or that a later holder of the
 // lease is at work.
-func model(w *Write, field string, token int64) (mongo.WriteModel, error) {
-	last := mark{Write: w.ID, Token: token}
+func model(w *Write, by lease) (mongo.WriteModel, error) {
+	last := mark{Write: w.ID, Token: by.token}
 	filter := bson.D{
 		{Key: "_id", Value: w.Document},
-		{Key: field + ".token", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: token}}}}},
+		{Key: by.field + ".token", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: by.token}}}}},
 	}
 	if w.Op == OpDelete {
 		return mongo.NewDeleteOneModel().SetFilter(filter), nil
 	}
-	filter = append(filter, bson.E{Key: field + ".write", Value: bson.D{{Key: "$ne", Value: w.ID}}})
+	filter = append(filter, bson.E{Key: by.field + ".write", Value: bson.D{{Key: "$ne", Value: w.ID}}})
 	v, err := bson.Raw(w.Data).LookupErr("v")
 	if err != nil {
 		return nil, fmt.Errorf("there is nothing to %s: %w", w.Op, err)
 	}
 	switch w.Op {
-	case OpInsert, OpReplace:
-		doc, err := markedDocument(v, field, w.Document, last)
+	case OpInsert:
+		doc, err := markedDocument(v, by.field, w.Document, last)
 		if err != nil {
 			return nil, err
 		}
-		if w.Op == OpInsert {
-			return mongo.NewInsertOneModel().SetDocument(doc), nil
+		return mongo.NewInsertOneModel().SetDocument(doc), nil
+	case OpReplace:
+		doc, err := document(v, w.Document)
+		if err != nil {
+			return nil, err
 		}
-		return mongo.NewReplaceOneModel().SetFilter(filter).SetReplacement(doc).SetUpsert(true), nil
+		return mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(replacement(doc, by.field, last)).SetUpsert(true), nil
 	case OpUpdate, OpUpsert:
-		update, err := markedUpdate(v, field, last)
+		update, err := markedUpdate(v, by.field, last)
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +130,8 @@ func model(w *Write, field string, token int64) (mongo.WriteModel, error) {
 	}
 }
 
-// markedDocument returns a document with its _id and the mark.
-func markedDocument(v bson.RawValue, field string, id bson.RawValue, last mark) (bson.Raw, error) {
+// document returns a document with its _id in front.
+func document(v, id bson.RawValue) (bson.Raw, error) {
 	doc, ok := v.DocumentOK()
 	if !ok {
 		return nil, fmt.Errorf("a %s is no document", v.Type)
@@ -130,11 +139,30 @@ func markedDocument(v bson.RawValue, field string, id bson.RawValue, last mark) 
 	if first, err := doc.IndexErr(0); err == nil && strings.HasPrefix(first.Key(), "$") {
 		return nil, fmt.Errorf("a document with the field %s", first.Key())
 	}
-	doc, err := withField(doc, field, last)
+	return withField(doc, "_id", id)
+}
+
+// markedDocument returns a document with its _id and the mark.
+func markedDocument(v bson.RawValue, field string, id bson.RawValue, last mark) (bson.Raw, error) {
+	doc, err := document(v, id)
 	if err != nil {
 		return nil, err
 	}
+	outer, name, _ := strings.Cut(field, ".")
+	if doc, err = withField(doc, outer, bson.D{{Key: name, Value: last}}); err != nil {
+		return nil, err
+	}
 	return withField(doc, "_id", id)
+}
+
+// replacement is an update that makes a document another one, but for the marks of all moats.
+func replacement(doc bson.Raw, field string, last mark) bson.A {
+	outer, name, _ := strings.Cut(field, ".")
+	own := bson.D{{Key: name, Value: bson.D{{Key: "$literal", Value: last}}}}
+	marks := bson.D{{Key: "$mergeObjects", Value: bson.A{"$" + outer, own}}}
+	return bson.A{bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$mergeObjects", Value: bson.A{
+		bson.D{{Key: "$literal", Value: doc}}, bson.D{{Key: outer, Value: marks}},
+	}}}}}}
 }
 
 // markedUpdate returns an update that also sets the mark.

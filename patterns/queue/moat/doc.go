@@ -20,9 +20,10 @@
 // Each write is of one document, which it names by its _id, at most some hundred bytes less than 16 MiB. The order is given by the server of
 // the moat, which puts its time into an empty timestamp: each write has one of its own, greater than those of all that were kept before.
 //
-// The remote documents get a field that says which write was the last one:
+// The remote documents get a field that says for each moat that writes to them which write was the last one; each moat has a name that it
+// made up when it was first used:
 //
-//	stock: {_id: "pen", qty: -1, moat: {write: ObjectId("…"), token: NumberLong(7)}}
+//	stock: {_id: "pen", qty: -1, moat: {q3kzr7ya2m: {write: ObjectId("…"), token: NumberLong(7)}}}
 //
 // # Operations
 //
@@ -38,9 +39,9 @@
 //     database says; it should be of {w: "majority"} or {j: true}.
 //   - Writes are made in the order in which they were kept; of those that were kept at the same time by different processes in any order. One
 //     that is rejected is stepped over: who needs it otherwise drops and retries by hand.
-//   - Each is made once. A write that was made, but whose making was not noted, is known by the mark of its document; no other has been made
-//     to it since, as the writes behind it wait. Documents that leave the moat's field alone may be written by others too. An insert that is
-//     repeated after others have removed its document inserts it again.
+//   - Each is made once. A write that was made, but whose making was not noted, is known by the mark of its document; the moat has made no
+//     other to it since, as the writes behind it wait. Others may write to the documents too, other moats among them, if they leave the field alone. An
+//     insert that is repeated after others have removed its document inserts it again.
 //   - One process replays at a time, by a lock with a lease and a token. One that has lost its lease without knowledge changes no document that
 //     its successor has changed, by the token. What remains: its insert of a document that its successor has inserted and removed again, if it
 //     was on its way for as long as the lease.

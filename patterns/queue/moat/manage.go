@@ -133,7 +133,7 @@ func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
 
 // broken tells for each rule whether a write contradicts it.
 func (m *Moat) broken(w *Write) map[string]bool {
-	_, err := model(w, m.cfg.Field, 0)
+	_, err := model(w, lease{field: DefaultField + ".name"})
 	return map[string]bool{
 		"a write waits, was made or was rejected": w.State != Waiting && w.State != Made && w.State != Rejected,
 		"a write has its place in the order":      w.Seq.IsZero(),

@@ -2,8 +2,10 @@ package moat
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -36,7 +38,7 @@ type Config struct {
 	patterns.Env
 	// Collection is where the writes wait; DefaultCollection if empty. Beside it is one of the same name with _locks.
 	Collection string
-	// Field is the field of the remote documents that says which write was the last one; DefaultField if empty.
+	// Field is the field of the remote documents that says which write of each moat was the last one; DefaultField if empty.
 	Field string
 	// Pace is how often the remote deployment is tried while it is away, and how often new writes of other processes are looked for;
 	// DefaultPace if zero.
@@ -57,6 +59,7 @@ type Moat struct {
 	locks  *lock.Locks
 	kick   chan struct{} // there is a write
 	away   atomic.Bool
+	field  atomic.Pointer[string] // of the marks of this moat, once it is known
 }
 
 // New returns a moat that keeps writes in the database local until they are made in the database remote.
@@ -85,6 +88,27 @@ func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
 		Env: cfg.Env, cfg: cfg, coll: local.Collection(cfg.Collection), remote: remote, locks: locks, kick: make(chan struct{}, 1),
 	}, nil
 }
+
+// marks returns the field of remote documents in which this moat leaves its marks. Several moats may write to the same documents: each has
+// a name that it made up when it was first used.
+func (m *Moat) marks(ctx context.Context) (string, error) {
+	if field := m.field.Load(); field != nil {
+		return *field, nil
+	}
+	var doc struct{ Name string }
+	names := m.coll.Database().Collection(m.cfg.Collection + "_locks")
+	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
+	madeUp := bson.D{{Key: "$setOnInsert", Value: bson.D{{Key: "name", Value: strings.ToLower(rand.Text()[:nameLength])}}}}
+	if err := names.FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: "name"}}, madeUp, opts).Decode(&doc); err != nil {
+		return "", fmt.Errorf("moat: ask for the name of the moat: %w", err)
+	}
+	field := m.cfg.Field + "." + doc.Name
+	m.field.Store(&field)
+	return field, nil
+}
+
+// nameLength is how many letters and digits the name of a moat has: 50 bits.
+const nameLength = 10
 
 // Indexes returns that of the order in which writes are made, and that by which those that were made are forgotten.
 func (m *Moat) Indexes() []patterns.Index {

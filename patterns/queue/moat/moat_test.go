@@ -232,6 +232,41 @@ func contents(t testing.TB, coll *mongo.Collection) string {
 	return fmt.Sprint(docs)
 }
 
+// TestSeveralMoats has two that write to the same documents, one of which dies behind a write.
+func TestSeveralMoats(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	moats := make([]*moat.Moat, 2)
+	for i := range moats {
+		m, err := moat.New(db, db, moat.Config{Collection: fmt.Sprint("moat", i)})
+		must(t, err)
+		must(t, m.EnsureIndexes(t.Context()))
+		moats[i] = m
+	}
+	for range 5 { // the lease of the first moat has a higher token
+		must(t, moats[0].Replay(t.Context()))
+	}
+	for range 3 {
+		for i, m := range moats {
+			must(t, m.Write(t.Context(), moat.Upsert("stock", "pen", inc(1)), moat.Replace("stock", "ink", bson.D{{Key: "r", Value: i}})))
+			must(t, m.Replay(t.Context()))
+		}
+	}
+	// The first one has not noted its last writes; the second one has written since.
+	last := moat.Upsert("stock", "pen", inc(1))
+	must(t, moats[0].Write(t.Context(), last))
+	must(t, moats[0].Replay(t.Context()))
+	must(t, moats[1].Write(t.Context(), moat.Replace("stock", "pen", bson.D{{Key: "n", Value: 6}})))
+	must(t, moats[1].Replay(t.Context()))
+	_, err := db.Collection("moat0").DeleteOne(t.Context(), bson.D{{Key: "_id", Value: last.ID}})
+	must(t, err)
+	must(t, moats[0].Write(t.Context(), last))
+	must(t, moats[0].Replay(t.Context()))
+	if got := contents(t, db.Collection("stock")); got != "[map[_id:ink r:1] map[_id:pen n:6]]" {
+		t.Error(got)
+	}
+}
+
 // TestRejected has a write that the other deployment refuses for what it is. The others are made all the same.
 func TestRejected(t *testing.T) {
 	t.Parallel()
@@ -292,15 +327,19 @@ func TestLateReplayer(t *testing.T) {
 	clock := patterntest.NewClock()
 	m := newMoat(t, db, db, clock)
 	must(t, m.EnsureIndexes(t.Context()))
+	must(t, m.Write(t.Context(), moat.Upsert("orders", 2, inc(1))))
+	must(t, m.Replay(t.Context()))
 	must(t, m.Write(t.Context(), moat.Upsert("orders", 1, inc(1))))
 	// As a later holder of the lease has left it.
-	mark := bson.D{{Key: "write", Value: bson.NewObjectID()}, {Key: "token", Value: int64(9)}}
+	var name struct{ Name string }
+	must(t, db.Collection("moat_locks").FindOne(t.Context(), bson.D{{Key: "_id", Value: "name"}}).Decode(&name))
+	mark := bson.D{{Key: name.Name, Value: bson.D{{Key: "write", Value: bson.NewObjectID()}, {Key: "token", Value: int64(9)}}}}
 	_, err := db.Collection("orders").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 5}, {Key: "moat", Value: mark}})
 	must(t, err)
 	if err := m.Replay(t.Context()); err == nil {
 		t.Error("it does not notice")
 	}
-	if got := contents(t, db.Collection("orders")); got != "[map[_id:1 n:5]]" {
+	if got := contents(t, db.Collection("orders")); got != "[map[_id:1 n:5] map[_id:2 n:1]]" {
 		t.Error(got)
 	}
 }

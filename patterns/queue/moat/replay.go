@@ -82,6 +82,10 @@ func (m *Moat) wait(ctx context.Context) {
 
 // some makes the first writes that wait, and returns how many there were.
 func (m *Moat) some(ctx context.Context, token int64) (int, error) {
+	field, err := m.marks(ctx)
+	if err != nil {
+		return 0, err
+	}
 	opts := options.Find().SetSort(order).SetLimit(maxBatch)
 	found, err := m.coll.Find(ctx, bson.D{{Key: "state", Value: Waiting}}, opts)
 	if err != nil {
@@ -94,7 +98,7 @@ func (m *Moat) some(ctx context.Context, token int64) (int, error) {
 	for rest := writes; len(rest) > 0; {
 		batch := together(rest)
 		rest = rest[len(batch):]
-		if err := m.make(ctx, batch, token); err != nil {
+		if err := m.make(ctx, batch, lease{field: field, token: token}); err != nil {
 			return 0, err
 		}
 	}
@@ -118,8 +122,8 @@ func together(writes []Write) []Write {
 }
 
 // make makes writes and says so in the moat.
-func (m *Moat) make(ctx context.Context, batch []Write, token int64) error {
-	rejected, err := m.apply(ctx, batch, token)
+func (m *Moat) make(ctx context.Context, batch []Write, by lease) error {
+	rejected, err := m.apply(ctx, batch, by)
 	if err != nil {
 		return err
 	}

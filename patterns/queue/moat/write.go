@@ -100,7 +100,7 @@ func newWrite(collection string, op Op, id, data any) Write {
 	if w.Data, w.err = bson.Marshal(bson.D{{Key: "v", Value: data}}); w.err != nil {
 		return w
 	}
-	_, w.err = model(&w, DefaultField, 0)
+	_, w.err = model(&w, lease{field: DefaultField + ".name"})
 	return w
 }
 
