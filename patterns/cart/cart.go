@@ -1,0 +1,152 @@
+package cart
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Errors of carts.
+var (
+	// ErrInsufficientStock is returned where there is not as much of a product as is wanted.
+	ErrInsufficientStock = errors.New("cart: there is not enough in stock")
+	// ErrInactive is returned where a cart is being paid, or has ended.
+	ErrInactive = errors.New("cart: the cart is not active")
+	// ErrNotFound is returned where there is no cart, line, product or order of a name.
+	ErrNotFound = errors.New("cart: there is no such thing")
+	// ErrFull is returned where a cart has as many lines as it may.
+	ErrFull = errors.New("cart: the cart is full")
+	// ErrEmpty is returned by Checkout for a cart with no lines.
+	ErrEmpty = errors.New("cart: the cart is empty")
+	// ErrQuantity is returned for quantities and prices that are not possible.
+	ErrQuantity = errors.New("cart: not a possible quantity or price")
+	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what was paid for: it took too long.
+	ErrUnsettled = errors.New("cart: the cart was paid, and is not sold")
+)
+
+// The defaults, and the bounds of documents.
+const (
+	DefaultHoldTime = 30 * time.Minute
+	DefaultTimeout  = time.Minute
+	DefaultPace     = 10 * time.Second
+	// MaxLines is how many products a cart may have.
+	MaxLines = 200
+	// MaxReservations is how many carts may have a product reserved at a time.
+	MaxReservations = 5000
+	// MaxQuantity is how much of a product a line may have.
+	MaxQuantity = 1_000_000
+	// MaxPrice is what one piece may cost, so that totals do not overflow.
+	MaxPrice = 10_000_000_000
+)
+
+// Policy says when stock is reserved.
+type Policy int
+
+// The designs.
+const (
+	OnAdd Policy = iota
+	AtCheckout
+)
+
+// Config configures a Shop. The zero value works.
+type Config struct {
+	patterns.Env
+	// Inventories, Carts and Orders are the collections, named so if empty.
+	Inventories, Carts, Orders string
+	// Reserve is OnAdd if nothing is said.
+	Reserve Policy
+	// HoldTime is how long a cart is kept after it was last changed; DefaultHoldTime if zero.
+	HoldTime time.Duration
+	// Timeout is how long a payment, and what follows it, may take; DefaultTimeout if zero.
+	Timeout time.Duration
+	// Pace is how often Run looks for what has expired; DefaultPace if zero.
+	Pace time.Duration
+	// Paid tells whether a cart was paid whose process died meanwhile, and what its order shall say of the payment. Without it such
+	// carts are taken for unpaid.
+	Paid func(ctx context.Context, cart string) (payment any, paid bool, err error)
+}
+
+// Shop has carts, orders and stock. It is safe for concurrent use.
+type Shop struct {
+	patterns.Env
+	cfg                        Config
+	db                         *mongo.Database
+	inventories, carts, orders *mongo.Collection
+}
+
+// New returns the shop of a database.
+func New(db *mongo.Database, cfg Config) (*Shop, error) {
+	if cfg.HoldTime < 0 || cfg.Timeout < 0 || cfg.Pace < 0 || cfg.Reserve < OnAdd || cfg.Reserve > AtCheckout {
+		return nil, fmt.Errorf("cart: times of %v, %v, %v, policy %d", cfg.HoldTime, cfg.Timeout, cfg.Pace, cfg.Reserve)
+	}
+	cfg.Inventories = cmp.Or(cfg.Inventories, "inventories")
+	cfg.Carts = cmp.Or(cfg.Carts, "carts")
+	cfg.Orders = cmp.Or(cfg.Orders, "orders")
+	cfg.HoldTime = cmp.Or(cfg.HoldTime, DefaultHoldTime)
+	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
+	cfg.Pace = cmp.Or(cfg.Pace, DefaultPace)
+	return &Shop{
+		Env: cfg.WithDefaults(), cfg: cfg, db: db,
+		inventories: db.Collection(cfg.Inventories), carts: db.Collection(cfg.Carts), orders: db.Collection(cfg.Orders),
+	}, nil
+}
+
+// NewID returns a name for a cart that nobody guesses, and that spreads over shards.
+func NewID() string { return rand.Text() }
+
+// Indexes returns the indexes that a shop needs.
+func (s *Shop) Indexes() []patterns.Index {
+	due := options.Index().SetPartialFilterExpression(bson.D{{Key: "deadline", Value: bson.D{{Key: "$exists", Value: true}}}})
+	return []patterns.Index{
+		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{Key: "deadline", Value: 1}}, Options: due}},
+		{Collection: s.cfg.Inventories, Model: mongo.IndexModel{
+			Keys: bson.D{{Key: "reservations.at", Value: 1}}, Options: options.Index().SetSparse(true),
+		}},
+	}
+}
+
+// EnsureIndexes creates the indexes that a shop needs.
+func (s *Shop) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, s.db, s.Indexes())
+}
+
+// ShardKeys returns how the collections are distributed over shards.
+func (s *Shop) ShardKeys() (keys []patterns.ShardKey) {
+	for _, coll := range []string{s.cfg.Inventories, s.cfg.Carts, s.cfg.Orders} {
+		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{Key: "_id", Value: "hashed"}}})
+	}
+	return keys
+}
+
+// Shard distributes the collections over the shards of a cluster.
+func (s *Shop) Shard(ctx context.Context) error { return patterns.Shard(ctx, s.db, s.ShardKeys()) }
+
+// find reads a document by its _id.
+func find[T any](ctx context.Context, coll *mongo.Collection, id string) (*T, error) {
+	doc := new(T)
+	err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(doc)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, coll.Name(), id)
+	}
+	if err != nil {
+		return nil, wrap(err, "read %s %s", coll.Name(), id)
+	}
+	return doc, nil
+}
+
+// wrap says what was done when an error of the database occurred.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("cart: %s: %w", fmt.Sprintf(format, args...), err)
+}

@@ -1,0 +1,134 @@
+package cart
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// The rules that Check looks after.
+const (
+	RuleStock       = "the stock is what is there, reserved and sold"
+	RuleSold        = "what is sold is what finished carts have bought"
+	RuleReservation = "a reservation is that of a line of the cart that it names"
+	RuleLine        = "what an active cart has is reserved"
+	RuleOrder       = "a finished cart has its order"
+)
+
+// audit is what Check knows.
+type audit struct {
+	*Shop
+	stocks   map[string]*Stock
+	reserved map[bson.ObjectID]*reserved
+	sold     map[string]int64
+	orders   map[string]*Order
+	found    []patterns.Violation
+}
+
+// reserved is a reservation and its product.
+type reserved struct {
+	Reservation
+	sku   string
+	named bool
+}
+
+// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and carts that were left have expired and
+// been repaired: until then a process that died can leave a line that is not reserved as it says. It needs memory for all stocks and orders.
+func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
+	a := &audit{
+		Shop: s, stocks: map[string]*Stock{}, reserved: map[bson.ObjectID]*reserved{}, sold: map[string]int64{}, orders: map[string]*Order{},
+	}
+	err := each(ctx, s.inventories, a.stock)
+	if err == nil {
+		err = each(ctx, s.orders, func(o *Order) { a.orders[o.ID] = o })
+	}
+	if err == nil {
+		err = each(ctx, s.carts, a.cart)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range a.reserved {
+		if !r.named {
+			a.report(RuleReservation, s.cfg.Inventories, r.sku, "cart %s does not name %v", r.Cart, r.ID)
+		}
+	}
+	for sku, stock := range a.stocks {
+		if stock.Sold != a.sold[sku] {
+			a.report(RuleSold, s.cfg.Inventories, sku, "%d are sold, %d were bought", stock.Sold, a.sold[sku])
+		}
+	}
+	for id := range a.orders {
+		a.report(RuleOrder, s.cfg.Orders, id, "there is no finished cart")
+	}
+	return a.found, nil
+}
+
+// each calls f for all documents of a collection.
+func each[T any](ctx context.Context, coll *mongo.Collection, f func(*T)) error {
+	found, err := coll.Find(ctx, bson.D{})
+	if err != nil {
+		return wrap(err, "read %s", coll.Name())
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	for found.Next(ctx) {
+		doc := new(T)
+		if err := found.Decode(doc); err != nil {
+			return wrap(err, "read %s", coll.Name())
+		}
+		f(doc)
+	}
+	return wrap(found.Err(), "read %s", coll.Name())
+}
+
+func (a *audit) report(rule, collection string, id any, format string, args ...any) {
+	a.found = append(a.found, patterns.Violation{Rule: rule, Collection: collection, ID: id, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (a *audit) stock(s *Stock) {
+	a.stocks[s.SKU] = s
+	total := s.Quantity + s.Sold
+	for _, r := range s.Reservations {
+		total += r.Quantity
+		a.reserved[r.ID] = &reserved{Reservation: r, sku: s.SKU}
+	}
+	if total != s.Stock || s.Quantity < 0 {
+		a.report(RuleStock, a.cfg.Inventories, s.SKU, "%+v", *s)
+	}
+}
+
+func (a *audit) cart(c *Cart) {
+	order := a.orders[c.ID]
+	delete(a.orders, c.ID)
+	switch {
+	case c.State == Done && (order != nil || c.Deadline.IsZero()):
+		if order == nil || order.Total != c.Total() || !slices.Equal(order.Lines, c.Lines) {
+			a.report(RuleOrder, a.cfg.Carts, c.ID, "order %+v of cart %+v", order, c)
+		}
+	case order != nil:
+		a.report(RuleOrder, a.cfg.Carts, c.ID, "it is %s and has an order", c.State)
+	}
+	for _, l := range c.Lines {
+		a.line(c, l)
+	}
+}
+
+func (a *audit) line(c *Cart, l Line) {
+	r := a.reserved[l.Hold]
+	if r != nil && r.Cart == c.ID && r.sku == l.SKU && c.names(l.Hold) {
+		r.named = true
+	}
+	switch {
+	case c.State == Done && (r == nil || c.Deadline.IsZero()):
+		a.sold[l.SKU] += l.Quantity
+	case c.State == Done && r.Quantity != l.Quantity:
+		a.report(RuleSold, a.cfg.Carts, c.ID, "%d of %s are reserved of %d", r.Quantity, l.SKU, l.Quantity)
+	case c.State == Active && a.cfg.Reserve == OnAdd && (r == nil || r.Quantity != l.Quantity):
+		a.report(RuleLine, a.cfg.Carts, c.ID, "%d of %s: %+v", l.Quantity, l.SKU, r)
+	}
+}

@@ -1,0 +1,180 @@
+package cart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// Order is what was bought, as it was when it was bought.
+type Order struct {
+	ID       string    `bson:"_id"`
+	Created  time.Time `bson:"created"`
+	Lines    []Line    `bson:"lines"`
+	Total    int64     `bson:"total"`
+	Shipping any       `bson:"shipping,omitempty"`
+	Payment  any       `bson:"payment,omitempty"`
+}
+
+// Order returns the order of a cart, or ErrNotFound.
+func (s *Shop) Order(ctx context.Context, cart string) (*Order, error) {
+	return find[Order](ctx, s.orders, cart)
+}
+
+// Pay collects the money for a cart, whose ID identifies the payment. What it returns is kept in the order. Its context ends when the time for
+// it is over.
+type Pay func(ctx context.Context, c *Cart) (payment any, err error)
+
+// Checkout reserves what the cart has, and is not reserved yet, has it paid, and makes it an order. Where there is not enough of something, or
+// the payment fails, the cart is active again. pay may be nil.
+//
+// Of a cart that was checked out before, the order is returned, and pay is not called.
+func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay) (*Order, error) {
+	now := s.Now()
+	c, err := s.step(ctx, active(cart, now), Paying, with("shipping", shipping, now.Add(s.cfg.Timeout)))
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return s.sold(ctx, cart)
+	}
+	if err := s.reserveAll(ctx, c); err != nil {
+		return nil, errors.Join(err, s.reopen(ctx, c))
+	}
+	var payment any
+	if pay != nil {
+		paying, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+		payment, err = pay(paying, c)
+		cancel()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("cart: pay cart %s: %w", cart, err), s.reopen(ctx, c))
+		}
+	}
+	done, err := s.done(ctx, c, payment)
+	if err != nil {
+		return nil, err
+	}
+	if done == nil { // Repair may have learned that it is paid
+		order, err := s.sold(ctx, cart)
+		if err != nil {
+			return nil, errors.Join(ErrUnsettled, err)
+		}
+		return order, nil
+	}
+	if err := s.finish(ctx, done); err != nil {
+		return nil, err
+	}
+	s.Metrics.Add("cart.sold", 1)
+	return orderOf(done), nil
+}
+
+// done decides that a cart is bought.
+func (s *Shop) done(ctx context.Context, c *Cart, payment any) (*Cart, error) {
+	return s.step(ctx, asIs(c), Done, with("payment", payment, s.Now().Add(s.cfg.Timeout)))
+}
+
+// with sets a deadline, and a field if there is something to say.
+func with(field string, value any, deadline time.Time) bson.D {
+	set := bson.D{{Key: "deadline", Value: deadline}}
+	if value != nil {
+		set = append(set, bson.E{Key: field, Value: value})
+	}
+	return set
+}
+
+// sold returns the order of a cart that is done already.
+func (s *Shop) sold(ctx context.Context, cart string) (*Order, error) {
+	c, err := s.Cart(ctx, cart)
+	if err != nil {
+		return nil, err
+	}
+	if c.State != Done {
+		return nil, ErrInactive
+	}
+	if err := s.finish(ctx, c); err != nil {
+		return nil, err
+	}
+	return s.Order(ctx, cart)
+}
+
+// reserveAll reserves all lines of a cart that is being paid, which changes nothing for those that are reserved.
+func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
+	if len(c.Lines) == 0 {
+		return ErrEmpty
+	}
+	n, err := s.change(ctx, c, c.Lines, s.reserve)
+	if err == nil && n < len(c.Lines) {
+		err = ErrInsufficientStock
+	}
+	return err
+}
+
+// reopen makes a cart active that was being paid. What was reserved for the payment only is given back before: afterwards the next
+// checkout may have reserved it anew.
+func (s *Shop) reopen(ctx context.Context, c *Cart) error {
+	if s.cfg.Reserve == AtCheckout {
+		if _, err := s.change(ctx, c, c.Lines, s.free); err != nil {
+			return err
+		}
+	}
+	_, err := s.step(ctx, asIs(c), Active, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.HoldTime)}})
+	return err
+}
+
+// asIs selects a cart that nobody has changed.
+func asIs(c *Cart) bson.D {
+	return bson.D{{Key: "_id", Value: c.ID}, {Key: "state", Value: c.State}, {Key: "rev", Value: c.Rev}}
+}
+
+// step brings the cart that a condition selects into a state; it returns nil where there is none.
+func (s *Shop) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
+	set = append(set, bson.E{Key: "state", Value: to}, bson.E{Key: "modified", Value: s.Now()})
+	return s.update(ctx, from, bson.D{
+		{Key: "$set", Value: set}, {Key: "$inc", Value: bson.D{{Key: "rev", Value: int64(1)}}},
+	})
+}
+
+func orderOf(c *Cart) *Order {
+	return &Order{ID: c.ID, Created: c.Modified, Lines: c.Lines, Total: c.Total(), Shipping: c.Shipping, Payment: c.Payment}
+}
+
+// finish has the stock follow the state of a cart.
+func (s *Shop) finish(ctx context.Context, c *Cart) error {
+	if c.Deadline.IsZero() {
+		return nil
+	}
+	model := s.free
+	if c.State == Done {
+		model = s.sell
+		if _, err := s.orders.InsertOne(ctx, orderOf(c)); err != nil && !mongo.IsDuplicateKeyError(err) {
+			return wrap(err, "write the order of cart %s", c.ID)
+		}
+	}
+	if _, err := s.change(ctx, c, c.Lines, model); err != nil {
+		return err
+	}
+	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}})
+	return wrap(err, "end cart %s", c.ID)
+}
+
+// Cancel gives up an active cart and what it has reserved. Canceling it again is no error.
+func (s *Shop) Cancel(ctx context.Context, cart string) error {
+	is := bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: Active}}
+	c, err := s.step(ctx, is, Canceled, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		if c, err = s.Cart(ctx, cart); err != nil {
+			return err
+		}
+		if c.State != Canceled {
+			return fmt.Errorf("%w: it is %s", ErrInactive, c.State)
+		}
+	}
+	return s.finish(ctx, c)
+}

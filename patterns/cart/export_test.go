@@ -1,0 +1,18 @@
+package cart
+
+import "context"
+
+// Reserve does what a process does that was asleep since it changed a cart.
+func (s *Shop) Reserve(ctx context.Context, c *Cart, sku string) (int, error) {
+	return s.change(ctx, c, []Line{*c.line(sku)}, s.reserve)
+}
+
+// Free does the same for one that has taken a line from a cart.
+func (s *Shop) Free(ctx context.Context, c *Cart, l Line) (int, error) {
+	return s.change(ctx, c, []Line{l}, s.free)
+}
+
+// Push adds a line without reserving it.
+func (s *Shop) Push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
+	return s.push(ctx, cart, item, quantity)
+}

@@ -1,0 +1,283 @@
+package cart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// State is how far a cart has come.
+type State string
+
+// The states of a cart.
+const (
+	Active   State = "active"
+	Paying   State = "paying"
+	Done     State = "done"
+	Canceled State = "canceled"
+	Expired  State = "expired"
+)
+
+// Item is what a line says of a product: it stays so, whatever the catalogue says later.
+type Item struct {
+	SKU  string `bson:"sku"`
+	Name string `bson:"name"`
+	// Price is that of one piece, in the smallest unit of the currency.
+	Price int64 `bson:"price"`
+}
+
+// Line is a product in a cart.
+type Line struct {
+	Item     `bson:",inline"`
+	Quantity int64 `bson:"quantity"`
+	// Hold is the _id of its reservation.
+	Hold bson.ObjectID `bson:"hold"`
+}
+
+// Cart is what somebody wants to buy, or has bought.
+type Cart struct {
+	ID       string    `bson:"_id"`
+	State    State     `bson:"state"`
+	Rev      int64     `bson:"rev"`
+	Lines    []Line    `bson:"lines"`
+	Created  time.Time `bson:"created"`
+	Modified time.Time `bson:"modified"`
+	// Deadline is when the cart expires, or others may end what its process has not.
+	Deadline time.Time `bson:"deadline,omitempty"`
+	// Shipping and Payment are for the order.
+	Shipping any `bson:"shipping,omitempty"`
+	Payment  any `bson:"payment,omitempty"`
+}
+
+// Total is what the cart costs.
+func (c *Cart) Total() (total int64) {
+	for _, l := range c.Lines {
+		total += l.Price * l.Quantity
+	}
+	return total
+}
+
+// line returns the line of a product, or nil.
+func (c *Cart) line(sku string) *Line {
+	if c == nil {
+		return nil
+	}
+	for i := range c.Lines {
+		if c.Lines[i].SKU == sku {
+			return &c.Lines[i]
+		}
+	}
+	return nil
+}
+
+// Cart returns a cart, or ErrNotFound.
+func (s *Shop) Cart(ctx context.Context, id string) (*Cart, error) {
+	return find[Cart](ctx, s.carts, id)
+}
+
+// Add puts a product into a cart, which is made where there is none of that name. If the product is in it already, there is more of it, at
+// the price that it had. With OnAdd it fails with ErrInsufficientStock, and the cart stays as it was, where there is not as much. The
+// cart's time begins anew.
+func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) error {
+	if quantity <= 0 || quantity > MaxQuantity || item.Price < 0 || item.Price > MaxPrice || item.SKU == "" {
+		return fmt.Errorf("%w: %d of %+v", ErrQuantity, quantity, item)
+	}
+	for range maxTurns {
+		c, err := s.push(ctx, cart, item, quantity)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			return s.follow(ctx, c, item.SKU, 0)
+		}
+		inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "lines.$.quantity", Value: quantity}}}}
+		room := bson.D{{Key: "sku", Value: item.SKU}, {Key: "quantity", Value: bson.D{{Key: "$lte", Value: MaxQuantity - quantity}}}}
+		if c, err = s.alter(ctx, cart, room, inc); err != nil {
+			return err
+		}
+		if c != nil {
+			return s.follow(ctx, c, item.SKU, c.line(item.SKU).Quantity-quantity)
+		}
+		if err := s.whyNot(ctx, cart, item.SKU, quantity); err != nil {
+			return err
+		}
+	}
+	return ErrInactive
+}
+
+// maxTurns bounds how often an operation begins anew because others have changed the cart.
+const maxTurns = 50
+
+// push adds a line to a cart without one of that product. It returns nil where that is not possible.
+func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
+	now := s.Now()
+	without := append(active(cart, now),
+		bson.E{Key: "lines.sku", Value: bson.D{{Key: "$ne", Value: item.SKU}}},
+		bson.E{Key: fmt.Sprintf("lines.%d", MaxLines-1), Value: bson.D{{Key: "$exists", Value: false}}})
+	add := s.touch(now, bson.D{
+		{Key: "$push", Value: bson.D{{Key: "lines", Value: Line{Item: item, Quantity: quantity, Hold: bson.NewObjectID()}}}},
+		{Key: "$setOnInsert", Value: bson.D{{Key: "created", Value: now}}},
+	})
+	c := &Cart{}
+	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
+	err := s.carts.FindOneAndUpdate(ctx, without, add, opts).Decode(c)
+	if mongo.IsDuplicateKeyError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrap(err, "add %s to cart %s", item.SKU, cart)
+	}
+	return c, nil
+}
+
+// active selects a cart that can be changed.
+func active(cart string, now time.Time) bson.D {
+	return bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: Active}, {Key: "deadline", Value: bson.D{{Key: "$gt", Value: now}}}}
+}
+
+// touch completes a change of an active cart.
+func (s *Shop) touch(now time.Time, change bson.D) bson.D {
+	times := bson.D{{Key: "modified", Value: now}, {Key: "deadline", Value: now.Add(s.cfg.HoldTime)}}
+	return merge(merge(change, "$set", times), "$inc", bson.D{{Key: "rev", Value: int64(1)}})
+}
+
+// merge adds fields to what an operator of a change does.
+func merge(change bson.D, operator string, fields bson.D) bson.D {
+	for i, op := range change {
+		if old, ok := op.Value.(bson.D); ok && op.Key == operator {
+			change[i].Value = append(append(bson.D(nil), old...), fields...)
+			return change
+		}
+	}
+	return append(change, bson.E{Key: operator, Value: fields})
+}
+
+// alter changes a line of an active cart; it returns nil where there is none.
+func (s *Shop) alter(ctx context.Context, cart string, line, change bson.D) (*Cart, error) {
+	now := s.Now()
+	with := append(active(cart, now), bson.E{Key: "lines", Value: bson.D{{Key: "$elemMatch", Value: line}}})
+	return s.update(ctx, with, s.touch(now, change))
+}
+
+// update changes the cart that a condition selects; it returns nil where there is none.
+func (s *Shop) update(ctx context.Context, from, change bson.D) (*Cart, error) {
+	c := &Cart{}
+	err := s.carts.FindOneAndUpdate(ctx, from, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(c)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrap(err, "change a cart")
+	}
+	return c, nil
+}
+
+// whyNot says why a cart could not be changed; nothing where that may have changed meanwhile.
+func (s *Shop) whyNot(ctx context.Context, cart, sku string, quantity int64) error {
+	c, err := s.Cart(ctx, cart)
+	switch l := c.line(sku); {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case c.State != Active || !s.Now().Before(c.Deadline):
+		return ErrInactive
+	case l != nil && l.Quantity > MaxQuantity-quantity:
+		return ErrQuantity
+	case l == nil && len(c.Lines) >= MaxLines:
+		return ErrFull
+	}
+	return nil
+}
+
+// follow has the stock follow a line that was changed, in a shop that reserves at once. Where there is not enough, the line becomes what
+// it was, or goes if it was not there.
+func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error {
+	if s.cfg.Reserve != OnAdd {
+		return nil
+	}
+	l := *c.line(sku)
+	n, err := s.change(ctx, c, []Line{l}, s.reserve)
+	if n > 0 || err != nil {
+		s.Metrics.Add("cart.reserved", int64(n))
+		return err
+	}
+	back := bson.D{{Key: "$pull", Value: bson.D{{Key: "lines", Value: bson.D{{Key: "hold", Value: l.Hold}}}}}}
+	if was > 0 {
+		back = bson.D{{Key: "$set", Value: bson.D{{Key: "lines.$.quantity", Value: was}}}}
+	}
+	// Where somebody has changed the line meanwhile, it is theirs to reserve.
+	unchanged := bson.D{{Key: "hold", Value: l.Hold}, {Key: "quantity", Value: l.Quantity}}
+	if _, err := s.alter(ctx, c.ID, unchanged, back); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s", ErrInsufficientStock, sku)
+}
+
+// SetQuantity changes how much of a product is in a cart. None removes it.
+func (s *Shop) SetQuantity(ctx context.Context, cart, sku string, quantity int64) error {
+	if quantity < 0 || quantity > MaxQuantity {
+		return fmt.Errorf("%w: %d", ErrQuantity, quantity)
+	}
+	if quantity == 0 {
+		return s.Remove(ctx, cart, sku)
+	}
+	for range maxTurns {
+		l, err := s.lineOf(ctx, cart, sku)
+		if err != nil {
+			return err
+		}
+		set := bson.D{{Key: "$set", Value: bson.D{{Key: "lines.$.quantity", Value: quantity}}}}
+		same := bson.D{{Key: "hold", Value: l.Hold}, {Key: "quantity", Value: l.Quantity}}
+		c, err := s.alter(ctx, cart, same, set)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			return s.follow(ctx, c, sku, l.Quantity)
+		}
+	}
+	return ErrInactive
+}
+
+// lineOf reads a line of an active cart.
+func (s *Shop) lineOf(ctx context.Context, cart, sku string) (*Line, error) {
+	c, err := s.Cart(ctx, cart)
+	if err != nil {
+		return nil, err
+	}
+	if c.State != Active || !s.Now().Before(c.Deadline) {
+		return nil, ErrInactive
+	}
+	l := c.line(sku)
+	if l == nil {
+		return nil, fmt.Errorf("%w: %s in cart %s", ErrNotFound, sku, cart)
+	}
+	return l, nil
+}
+
+// Remove takes a product out of a cart.
+func (s *Shop) Remove(ctx context.Context, cart, sku string) error {
+	l, err := s.lineOf(ctx, cart, sku)
+	if err != nil {
+		return err
+	}
+	gone := bson.D{{Key: "$pull", Value: bson.D{{Key: "lines", Value: bson.D{{Key: "hold", Value: l.Hold}}}}}}
+	c, err := s.alter(ctx, cart, bson.D{{Key: "hold", Value: l.Hold}}, gone)
+	if err != nil {
+		return err
+	}
+	if c == nil { // somebody was faster: with the same, or with the end of the cart
+		if _, err := s.lineOf(ctx, cart, sku); !errors.Is(err, ErrNotFound) {
+			return errors.Join(ErrInactive, err)
+		}
+		return nil
+	}
+	_, err = s.change(ctx, c, []Line{*l}, s.free)
+	return err
+}

@@ -1,0 +1,133 @@
+package cart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Repair lets carts expire whose time is over, ends what others have begun, and gives back what is reserved for no cart. It may run anywhere, at any
+// time, any number of times at once. It returns how many carts and reservations it has ended.
+func (s *Shop) Repair(ctx context.Context) (int64, error) {
+	n, err := s.repairCarts(ctx)
+	m, err2 := s.repairStock(ctx)
+	return n + m, errors.Join(err, err2)
+}
+
+func (s *Shop) repairCarts(ctx context.Context) (n int64, err error) {
+	found, err := s.carts.Find(ctx, bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}})
+	if err != nil {
+		return 0, wrap(err, "look for carts that were left")
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	var failed []error
+	for found.Next(ctx) {
+		c := &Cart{}
+		if err := found.Decode(c); err != nil {
+			return n, wrap(err, "read a cart that was left")
+		}
+		if err := s.drive(ctx, c); err != nil {
+			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(append(failed, wrap(found.Err(), "look for carts that were left"))...)
+}
+
+// drive goes on with a cart whose time is over.
+func (s *Shop) drive(ctx context.Context, c *Cart) error {
+	var next *Cart
+	var err error
+	switch c.State {
+	case Active:
+		next, err = s.step(ctx, asIs(c), Expired, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	case Paying:
+		var payment any
+		paid := false
+		if s.cfg.Paid != nil {
+			if payment, paid, err = s.cfg.Paid(ctx, c.ID); err != nil {
+				return err
+			}
+		}
+		if !paid {
+			return s.reopen(ctx, c)
+		}
+		// What is paid was reserved before; this changes nothing then, and keeps a Paid that is mistaken from selling what is not there.
+		if err := s.reserveAll(ctx, c); err != nil {
+			return fmt.Errorf("it is paid: %w", err)
+		}
+		next, err = s.done(ctx, c, payment)
+	case Done, Canceled, Expired:
+		next = c
+	}
+	if next == nil || err != nil { // its owner was faster
+		return err
+	}
+	s.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
+	s.Metrics.Add("cart.repaired", 1)
+	return s.finish(ctx, next)
+}
+
+// repairStock gives back what is reserved for no cart. The reservation is read before the cart: as a cart names what is reserved for it before
+// that is done, one that does not will not.
+func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
+	old := s.Now().Add(-s.cfg.HoldTime)
+	found, err := s.inventories.Find(ctx, bson.D{{Key: "reservations.at", Value: bson.D{{Key: "$lte", Value: old}}}})
+	if err != nil {
+		return 0, wrap(err, "look for stock that is reserved for nobody")
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	for found.Next(ctx) {
+		stock := &Stock{}
+		if err := found.Decode(stock); err != nil {
+			return n, wrap(err, "read the stock of a product")
+		}
+		for _, r := range stock.Reservations {
+			if r.At.After(old) {
+				continue
+			}
+			c, err := s.Cart(ctx, r.Cart)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return n, err
+			}
+			if c != nil && c.names(r.ID) {
+				continue
+			}
+			seen := &Cart{ID: r.Cart, Rev: r.Rev}
+			if _, err := s.change(ctx, seen, []Line{{Item: Item{SKU: stock.SKU}, Hold: r.ID}}, s.free); err != nil {
+				return n, err
+			}
+			s.Logger.Warn("stock was reserved for nobody", "product", stock.SKU, "cart", r.Cart, "quantity", r.Quantity)
+			n++
+		}
+	}
+	return n, wrap(found.Err(), "look for stock that is reserved for nobody")
+}
+
+// names reports whether a reservation is the cart's. Once a cart has ended, and the stock has followed, it has none.
+func (c *Cart) names(hold bson.ObjectID) bool {
+	if c.Deadline.IsZero() {
+		return false
+	}
+	for _, l := range c.Lines {
+		if l.Hold == hold {
+			return true
+		}
+	}
+	return false
+}
+
+// Run repairs, again and again, until ctx ends.
+func (s *Shop) Run(ctx context.Context) error {
+	for {
+		if _, err := s.Repair(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Error("repair failed", "error", err)
+		}
+		if err := s.Clock.Sleep(ctx, s.cfg.Pace); err != nil {
+			return err
+		}
+	}
+}

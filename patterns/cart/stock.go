@@ -1,0 +1,133 @@
+package cart
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Stock is what there is of a product.
+type Stock struct {
+	SKU string `bson:"_id"`
+	// Stock is all that there ever was: Quantity, what is reserved, and Sold.
+	Stock        int64         `bson:"stock"`
+	Quantity     int64         `bson:"quantity"`
+	Sold         int64         `bson:"sold"`
+	Reservations []Reservation `bson:"reservations"`
+}
+
+// Reservation is what is reserved for a line of a cart.
+type Reservation struct {
+	ID       bson.ObjectID `bson:"_id"`
+	Cart     string        `bson:"cart"`
+	Quantity int64         `bson:"quantity"`
+	Rev      int64         `bson:"rev"`
+	At       time.Time     `bson:"at"`
+}
+
+// Stock returns what there is of a product, or ErrNotFound.
+func (s *Shop) Stock(ctx context.Context, sku string) (*Stock, error) {
+	return find[Stock](ctx, s.inventories, sku)
+}
+
+// Adjust adds to the stock of a product, which is made if need be, or takes from it what is neither reserved nor sold. Unlike the other operations
+// it has no name: a program that does not hear its answer has to look at the stock before it calls again.
+func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
+	if n > MaxQuantity*MaxReservations || n < -MaxQuantity*MaxReservations {
+		return fmt.Errorf("%w: %d", ErrQuantity, n)
+	}
+	filter := bson.D{{Key: "_id", Value: sku}}
+	if n < 0 {
+		filter = append(filter, bson.E{Key: "quantity", Value: bson.D{{Key: "$gte", Value: -n}}})
+	}
+	change := bson.D{{Key: "$inc", Value: bson.D{{Key: "stock", Value: n}, {Key: "quantity", Value: n}}}}
+	if n >= 0 {
+		fresh := bson.D{{Key: "sold", Value: int64(0)}, {Key: "reservations", Value: bson.A{}}}
+		change = append(change, bson.E{Key: "$setOnInsert", Value: fresh})
+	}
+	res, err := s.inventories.UpdateOne(ctx, filter, change, options.UpdateOne().SetUpsert(n >= 0))
+	if err != nil {
+		return wrap(err, "adjust the stock of %s", sku)
+	}
+	if res.MatchedCount == 0 && res.UpsertedCount == 0 {
+		return ErrInsufficientStock
+	}
+	return nil
+}
+
+// Expressions about the reservation of one line.
+func mine(hold bson.ObjectID) bson.D {
+	return bson.D{{Key: "$filter", Value: bson.D{
+		{Key: "input", Value: "$reservations"}, {Key: "cond", Value: bson.D{{Key: "$eq", Value: bson.A{"$$this._id", hold}}}},
+	}}}
+}
+
+func others(hold bson.ObjectID) bson.D {
+	return bson.D{{Key: "$filter", Value: bson.D{
+		{Key: "input", Value: "$reservations"}, {Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this._id", hold}}}},
+	}}}
+}
+
+// sum adds up a field of a reservation; it is zero where there is none.
+func sum(hold bson.ObjectID, field string) bson.D {
+	return bson.D{{Key: "$sum", Value: bson.D{{Key: "$map", Value: bson.D{
+		{Key: "input", Value: mine(hold)}, {Key: "in", Value: "$$this." + field},
+	}}}}}
+}
+
+// reserve makes the reservation of a line what the line says, if there is as much, and if no later change has made it something else.
+func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
+	all := bson.D{{Key: "$add", Value: bson.A{"$quantity", sum(l.Hold, "quantity")}}}
+	can := bson.D{{Key: "_id", Value: l.SKU}, {Key: "$expr", Value: bson.D{{Key: "$and", Value: bson.A{
+		bson.D{{Key: "$gte", Value: bson.A{all, l.Quantity}}},
+		bson.D{{Key: "$lte", Value: bson.A{sum(l.Hold, "rev"), c.Rev}}},
+		bson.D{{Key: "$lt", Value: bson.A{bson.D{{Key: "$size", Value: others(l.Hold)}}, MaxReservations}}},
+	}}}}}
+	r := Reservation{ID: l.Hold, Cart: c.ID, Quantity: l.Quantity, Rev: c.Rev, At: s.Now()}
+	return mongo.NewUpdateOneModel().SetFilter(can).SetUpdate(mongo.Pipeline{{{Key: "$set", Value: bson.D{
+		{Key: "quantity", Value: bson.D{{Key: "$subtract", Value: bson.A{all, l.Quantity}}}},
+		{Key: "reservations", Value: bson.D{{Key: "$concatArrays", Value: bson.A{
+			others(l.Hold), bson.A{bson.D{{Key: "$literal", Value: r}}},
+		}}}},
+	}}}})
+}
+
+// free gives back what is reserved for a line, unless a later change than c has reserved it.
+func (*Shop) free(c *Cart, l Line) mongo.WriteModel {
+	return taken(c, l, "quantity")
+}
+
+// sell takes what is reserved for a line out of the shop.
+func (*Shop) sell(c *Cart, l Line) mongo.WriteModel {
+	return taken(c, l, "sold")
+}
+
+// taken ends a reservation, unless it was made by a later change than c, and adds what it had to a field.
+func taken(c *Cart, l Line, field string) mongo.WriteModel {
+	exactly := bson.D{{Key: "_id", Value: l.Hold}, {Key: "cart", Value: c.ID}, {Key: "rev", Value: bson.D{{Key: "$lte", Value: c.Rev}}}}
+	reserved := bson.D{{Key: "_id", Value: l.SKU}, {Key: "reservations", Value: bson.D{{Key: "$elemMatch", Value: exactly}}}}
+	return mongo.NewUpdateOneModel().SetFilter(reserved).SetUpdate(mongo.Pipeline{{{Key: "$set", Value: bson.D{
+		{Key: field, Value: bson.D{{Key: "$add", Value: bson.A{"$" + field, sum(l.Hold, "quantity")}}}},
+		{Key: "reservations", Value: others(l.Hold)},
+	}}}})
+}
+
+// change updates the stock of lines in one command and returns for how many that was possible.
+func (s *Shop) change(ctx context.Context, c *Cart, lines []Line, model func(*Cart, Line) mongo.WriteModel) (int, error) {
+	if len(lines) == 0 {
+		return 0, nil
+	}
+	models := make([]mongo.WriteModel, len(lines))
+	for i, l := range lines {
+		models[i] = model(c, l)
+	}
+	res, err := s.inventories.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+	if err != nil {
+		return 0, wrap(err, "change the stock of %d products", len(lines))
+	}
+	return int(res.MatchedCount), nil
+}
