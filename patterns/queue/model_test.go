@@ -131,7 +131,7 @@ func (m *model) end(rt *rapid.T, job *queue.Taken) {
 	holds := j.state == queue.Open && j.held && j.token == job.Token
 	ctx := context.Background()
 	var err error
-	change := func() {}
+	var change func()
 	switch rapid.IntRange(0, 3).Draw(rt, "end") {
 	case 0:
 		err = job.Done(ctx)

@@ -54,6 +54,10 @@
 //
 // Nothing is left that would need Repair.
 //
+// # Metrics
+//
+// The counters topic.published, topic.delivered and topic.overrun.
+//
 // # Scaling
 //
 // A capped collection cannot be sharded. Its listeners may read from secondaries, whose order is the same. Topics that have nothing to do

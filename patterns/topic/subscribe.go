@@ -18,7 +18,7 @@ import (
 type Interest struct {
 	// Topics are names, or beginnings of names followed by a star: "ticker.*". All topics if empty.
 	Topics []string
-	// Filter is any condition of messages: bson.D{{"data.price", bson.D{{"$gt", 100}}}}.
+	// Filter is any condition of topic, at and data: bson.D{{"data.price", bson.D{{"$gt", 100}}}}.
 	Filter bson.D
 	// From is where to begin: Now if zero.
 	From Start

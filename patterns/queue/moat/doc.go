@@ -56,6 +56,10 @@
 //
 // There is nothing to Repair.
 //
+// # Metrics
+//
+// The counters moat.kept, moat.made and moat.rejected.
+//
 // # Scaling
 //
 // A moat is as fast as one replayer: bulk writes of up to 100 documents, one at a time. Collections that do not depend on each other may have
