@@ -103,7 +103,10 @@ func TestSchedule(t *testing.T) {
 	}
 	mustBe(t, q, "noon@2026-05-02T12:00:00Z", queue.Open)
 	mustHold(t, q)
-	if err := q.Schedule(t.Context(), queue.Periodic{Name: "never"}); err == nil {
-		t.Error("no period")
+	same := func(after time.Time) time.Time { return after }
+	for _, p := range []queue.Periodic{{Name: "never"}, {Every: time.Hour}, {Name: "now", Next: same}} {
+		if err := q.Schedule(t.Context(), p); err == nil {
+			t.Errorf("%+v is scheduled", p)
+		}
 	}
 }

@@ -85,7 +85,8 @@
 // All takers want the first job of the same index, which is where they meet. Spread divides the jobs over several collections that are asked
 // in turn; on a cluster these are placed on different shards (moveCollection, or a primary shard of a database of its own). No shard key
 // helps, as a job is taken by its place in the order, and ShardKeys is empty. When Spread is increased all jobs are still found, but those
-// with the same Unique may be in two collections until the earlier ones have ended. Nothing can be read from secondaries.
+// with the same Unique may be in two collections until the earlier ones have ended. IDs are unique in each collection: where both an ID and
+// Unique are given, Unique decides which one that is. Nothing can be read from secondaries.
 //
 // # Source
 //

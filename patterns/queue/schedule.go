@@ -40,6 +40,9 @@ func (q *Queue) Schedule(ctx context.Context, periodics ...Periodic) error {
 		first := now.Add(time.Minute)
 		for _, p := range periodics {
 			at := p.next(now)
+			if !at.After(now) {
+				return fmt.Errorf("queue: the time of %s behind %v is %v", p.Name, now, at)
+			}
 			if err := q.putPeriodic(ctx, p, at); err != nil {
 				q.Logger.Error("a periodic job cannot be put", "name", p.Name, "at", at, "error", err)
 				at = now.Add(time.Second)

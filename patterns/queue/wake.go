@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -44,6 +45,9 @@ func (w *Worker) wake() {
 // noChangeStreams is the code of servers that have none: they are no members of a replica set.
 const noChangeStreams = 40573
 
+// streamPause is how long a worker does without changes that it could not follow. The driver has tried again before it says so.
+const streamPause = 30 * time.Second
+
 // listen wakes the worker for jobs that are put or opened, as long as the server has change streams.
 func (w *Worker) listen(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -56,7 +60,7 @@ func (w *Worker) listen(ctx context.Context) {
 		if ctx.Err() == nil {
 			w.queue.Logger.Warn("the changes of a queue cannot be followed", "error", err)
 		}
-		_ = w.queue.Clock.Sleep(ctx, w.cfg.Poll) // it ends early when ctx does
+		_ = w.queue.Clock.Sleep(ctx, streamPause) // it ends early when ctx does; jobs are found by polling meanwhile
 	}
 }
 
