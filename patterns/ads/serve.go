@@ -1,0 +1,270 @@
+package ads
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Request asks for an advertisement.
+type Request struct {
+	Place Place
+	// User is whom it is shown to. Without one no cap holds.
+	User string
+	// Keywords are what the user looks for.
+	Keywords []string
+}
+
+// Impression is an advertisement that is shown.
+type Impression struct {
+	// ID names the impression; a click gives it back.
+	ID bson.ObjectID
+	Ad Ad
+}
+
+// Serve chooses the most profitable advertisement of a place that the user has not seen too often and whose campaign has budget, has it
+// paid, and returns it. Of several that cost the same it takes one with more of the keywords, and then any.
+func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
+	z, err := a.zone(ctx, r.Place)
+	if err != nil {
+		return nil, fmt.Errorf("ads: serve %v: %w", r.Place, err)
+	}
+	now := a.Now()
+	candidates := choose(z.Ads, r.Keywords)
+	campaigns, err := a.running(ctx, candidates, now)
+	if err != nil {
+		return nil, fmt.Errorf("ads: serve %v: %w", r.Place, err)
+	}
+	for _, ad := range candidates {
+		c := campaigns[ad.Campaign]
+		if c == nil {
+			continue
+		}
+		i := &Impression{ID: bson.NewObjectID(), Ad: ad}
+		served, err := a.try(ctx, i, c, r.User, now)
+		if err != nil {
+			return nil, fmt.Errorf("ads: serve %v: %w", r.Place, err)
+		}
+		if served {
+			a.Metrics.Add("ads.served", 1)
+			return i, nil
+		}
+	}
+	a.Metrics.Add("ads.empty", 1)
+	return nil, ErrNoAd
+}
+
+// choose returns the advertisements that are for the keywords, the best first.
+func choose(all []Ad, keywords []string) []Ad {
+	wanted := map[string]bool{}
+	for _, k := range keywords {
+		wanted[strings.ToLower(k)] = true
+	}
+	score := map[bson.ObjectID]int{}
+	out := slices.DeleteFunc(slices.Clone(all), func(ad Ad) bool {
+		for _, k := range ad.Keywords {
+			if wanted[k] {
+				score[ad.ID]++
+			}
+		}
+		return len(ad.Keywords) > 0 && score[ad.ID] == 0
+	})
+	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	slices.SortStableFunc(out, func(x, y Ad) int {
+		return cmp.Or(cmp.Compare(y.Cost, x.Cost), cmp.Compare(score[y.ID], score[x.ID]))
+	})
+	return out
+}
+
+// running returns those of the campaigns that are served now.
+func (a *Ads) running(ctx context.Context, ads []Ad, now time.Time) (map[bson.ObjectID]*Campaign, error) {
+	if len(ads) == 0 {
+		return nil, nil
+	}
+	var ids []bson.ObjectID
+	for _, ad := range ads {
+		if !slices.Contains(ids, ad.Campaign) {
+			ids = append(ids, ad.Campaign)
+		}
+	}
+	cur, err := a.campaigns.Find(ctx, bson.D{
+		{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}},
+		{Key: "stopped", Value: false},
+		{Key: "from", Value: bson.D{{Key: "$lte", Value: now}}},
+		{Key: "to", Value: bson.D{{Key: "$gt", Value: now}}},
+	}, options.Find().SetProjection(bson.D{{Key: "budget", Value: 1}, {Key: "from", Value: 1}, {Key: "to", Value: 1}, {Key: "even", Value: 1}}))
+	if err != nil {
+		return nil, err
+	}
+	var found []*Campaign
+	if err := cur.All(ctx, &found); err != nil {
+		return nil, err
+	}
+	out := make(map[bson.ObjectID]*Campaign, len(found))
+	for _, c := range found {
+		out[c.ID] = c
+	}
+	return out, nil
+}
+
+// try notes that the user sees an advertisement, and has it paid. It reports false where the user has seen it often enough, or there is
+// no money for it.
+func (a *Ads) try(ctx context.Context, i *Impression, c *Campaign, user string, now time.Time) (bool, error) {
+	capped := user != "" && i.Ad.Cap > 0
+	if capped {
+		seen, err := a.see(ctx, i, user, now)
+		if err != nil || !seen {
+			return false, err
+		}
+	}
+	paid, err := a.pay(ctx, &i.Ad, c, now)
+	if err != nil || paid || !capped {
+		return paid, err
+	}
+	return false, a.unsee(ctx, i, user)
+}
+
+// see adds the impression to those of an advertisement that the user has seen, of which the last Cap are kept: the first of them tells
+// whether it may be shown again.
+func (a *Ads) see(ctx context.Context, i *Impression, user string, now time.Time) (bool, error) {
+	field := seenField(i)
+	may := append(byID(user), bson.E{Key: "$or", Value: bson.A{
+		bson.D{{Key: fmt.Sprintf("%s.%d", field, i.Ad.Cap-1), Value: bson.D{{Key: "$exists", Value: false}}}},
+		bson.D{{Key: field + ".0.at", Value: bson.D{{Key: "$lte", Value: now.Add(-i.Ad.Window)}}}},
+	}})
+	entry := bson.D{{Key: "id", Value: i.ID}, {Key: "at", Value: now}}
+	note := bson.D{
+		{Key: "$push", Value: bson.D{{Key: field, Value: bson.D{{Key: "$each", Value: bson.A{entry}}, {Key: "$slice", Value: -i.Ad.Cap}}}}},
+		{Key: "$set", Value: bson.D{{Key: "at", Value: now}}},
+	}
+	for range 2 { // a second time where the profile came to be at the same moment
+		_, err := a.profiles.UpdateOne(ctx, may, note, options.UpdateOne().SetUpsert(true))
+		if err == nil {
+			return true, nil
+		}
+		if !mongo.IsDuplicateKeyError(err) {
+			return false, fmt.Errorf("note what %s sees: %w", user, err)
+		}
+	}
+	return false, nil
+}
+
+func seenField(i *Impression) string { return "seen." + i.Ad.ID.Hex() }
+
+// unsee takes back what see has noted. What see dropped for it was older than the window.
+func (a *Ads) unsee(ctx context.Context, i *Impression, user string) error {
+	_, err := a.profiles.UpdateOne(ctx, byID(user),
+		bson.D{{Key: "$pull", Value: bson.D{{Key: seenField(i), Value: bson.D{{Key: "id", Value: i.ID}}}}}})
+	if err != nil {
+		return fmt.Errorf("take back what %s saw: %w", user, err)
+	}
+	return nil
+}
+
+// pay has an impression paid by its campaign, unless there is no money left.
+func (a *Ads) pay(ctx context.Context, ad *Ad, c *Campaign, now time.Time) (bool, error) {
+	served := append(byID(c.ID), bson.E{Key: "stopped", Value: false})
+	if limit := c.allowed(now); limit < math.MaxInt64 {
+		served = append(served, bson.E{Key: "spent", Value: bson.D{{Key: "$lte", Value: limit - ad.Cost}}})
+	}
+	var count bson.D
+	for _, prefix := range []string{"", "ads." + ad.ID.Hex() + ".", "days." + now.Format("20060102") + "."} {
+		count = append(count, bson.E{Key: prefix + "spent", Value: ad.Cost}, bson.E{Key: prefix + "impressions", Value: int64(1)})
+	}
+	res, err := a.campaigns.UpdateOne(ctx, served, bson.D{{Key: "$inc", Value: count}})
+	if err != nil {
+		return false, fmt.Errorf("pay for %s: %w", ad.ID.Hex(), err)
+	}
+	return res.MatchedCount > 0, nil
+}
+
+// allowed returns what may be spent until now.
+func (c *Campaign) allowed(now time.Time) int64 {
+	switch {
+	case c.Budget == 0:
+		return math.MaxInt64
+	case !c.Even:
+		return c.Budget
+	}
+	part := float64(now.Sub(c.From)) / float64(c.To.Sub(c.From))
+	return int64(float64(c.Budget) * min(1, max(0, part)))
+}
+
+// Click notes that an impression was clicked on. A click that was noted before is not noted again.
+func (a *Ads) Click(ctx context.Context, i Impression, user string) error {
+	_, err := a.clicks.InsertOne(ctx, bson.D{
+		{Key: "_id", Value: i.ID}, {Key: "campaign", Value: i.Ad.Campaign}, {Key: "ad", Value: i.Ad.ID}, {Key: "user", Value: user}, {Key: "at", Value: a.Now()},
+	})
+	if err != nil && !mongo.IsDuplicateKeyError(err) {
+		return fmt.Errorf("ads: click on %s: %w", i.Ad.ID.Hex(), err)
+	}
+	return nil
+}
+
+// Clicks returns how often the advertisements of a campaign were clicked on.
+func (a *Ads) Clicks(ctx context.Context, campaign bson.ObjectID) (map[bson.ObjectID]int64, error) {
+	cur, err := a.clicks.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{{Key: "campaign", Value: campaign}}}},
+		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$ad"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ads: clicks: %w", err)
+	}
+	var rows []struct {
+		Ad bson.ObjectID `bson:"_id"`
+		N  int64         `bson:"n"`
+	}
+	if err := cur.All(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("ads: clicks: %w", err)
+	}
+	out := make(map[bson.ObjectID]int64, len(rows))
+	for _, row := range rows {
+		out[row.Ad] = row.N
+	}
+	return out, nil
+}
+
+// Repair takes the advertisements of campaigns that are stopped, over or unknown out of their zones, and returns the number of zones.
+func (a *Ads) Repair(ctx context.Context) (int, error) {
+	var ids []bson.ObjectID
+	if err := a.zones.Distinct(ctx, "ads.campaign", bson.D{{Key: "ads.campaign", Value: bson.D{{Key: "$exists", Value: true}}}}).Decode(&ids); err != nil {
+		return 0, fmt.Errorf("ads: repair: %w", err)
+	}
+	var live []bson.ObjectID
+	err := a.campaigns.Distinct(ctx, "_id", bson.D{
+		{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}, {Key: "stopped", Value: false}, {Key: "to", Value: bson.D{{Key: "$gt", Value: a.Now()}}},
+	}).Decode(&live)
+	if err != nil {
+		return 0, fmt.Errorf("ads: repair: %w", err)
+	}
+	over := slices.DeleteFunc(ids, func(id bson.ObjectID) bool { return slices.Contains(live, id) })
+	if len(over) == 0 {
+		return 0, nil
+	}
+	return a.withdraw(ctx, over)
+}
+
+// Run repairs at Config.Sweep's pace until ctx ends, whose error it returns.
+func (a *Ads) Run(ctx context.Context) error {
+	for {
+		n, err := a.Repair(ctx)
+		if err != nil && ctx.Err() == nil {
+			a.Logger.Warn("the sweep of campaigns failed", "error", err)
+		}
+		if n > 0 {
+			a.Logger.Info("campaigns that are over were taken out of zones", "zones", n)
+		}
+		if err := a.Clock.Sleep(ctx, a.cfg.Sweep); err != nil {
+			return err
+		}
+	}
+}
