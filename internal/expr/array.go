@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
@@ -242,14 +243,22 @@ func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	return i, nil
 }
 
-// indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled.
+// indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled. What is sought is evaluated
+// after the bounds, as within MongoDB: where both fail it is their error.
 func indexOfArrayOperator(c *collation.Collator) definition {
 	def := makeN("$indexOfArray", "array", 2, 4, indexOfArray(c))
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
-		if err != nil || allConst(e.children()) {
+		if err != nil {
 			return e, err
+		}
+		if call, isCall := e.(*callN); isCall {
+			sought := call.args[1]
+			call.args = append(slices.Delete(call.args, 1, 2), sought)
+		}
+		if allConst(e.children()) {
+			return e, nil
 		}
 		c, ok := e.children()[0].(*Const)
 		switch {
@@ -263,6 +272,7 @@ func indexOfArrayOperator(c *collation.Collator) definition {
 	return def
 }
 
+// indexOfArray searches an array, the first operand, between bounds that may follow it for the last operand.
 func indexOfArray(c *collation.Collator) funcN {
 	return func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		if nullish(args[0]) {
@@ -271,13 +281,14 @@ func indexOfArray(c *collation.Collator) funcN {
 		if args[0].Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(40090, "$indexOfArray requires an array as a first argument, found: %s", args[0].Type)
 		}
-		from, to, err := searchBounds("$indexOfArray", args[2:], math.MaxInt32)
+		from, to, err := searchBounds("$indexOfArray", args[1:len(args)-1], math.MaxInt32)
 		if err != nil {
 			return bsonx.Missing, err
 		}
+		sought := args[len(args)-1]
 		i := 0
 		for it := args[0].Doc().Iter(); it.Next() && i < to; i++ {
-			if i >= from && compare(c, it.Value(), args[1]) == 0 {
+			if i >= from && compare(c, it.Value(), sought) == 0 {
 				return out.Int32(int32(i)), nil
 			}
 		}

@@ -8,7 +8,13 @@ import (
 
 // Failures keeps the first error of an expression of constants that was parsed in a scope with it (WithFailures). MongoDB
 // evaluates such expressions when it optimises a pipeline or a query, also where no document would ever reach them.
-type Failures struct{ first atomic.Pointer[error] }
+type Failures struct {
+	// Copied says that MongoDB copies the expressions after it has optimised them, as those of a query: what an operator prepared
+	// is lost, but constants stay.
+	Copied bool
+
+	first atomic.Pointer[error]
+}
 
 // Err returns the first error, or nil.
 func (f *Failures) Err() error {

@@ -95,6 +95,21 @@ func TestNotOptimised(t *testing.T) {
 	}
 }
 
+// TestCopied pins that the constant of a $setEquals is compared with first, but not in a query.
+func TestCopied(t *testing.T) {
+	t.Parallel()
+	for copied, want := range map[bool]mongoerr.Code{false: 0, true: 17044} {
+		vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{Copied: copied})
+		e, err := expr.Parse(parseJSON(t, `{"v": {"$setEquals": [["$none"], "$none", []]}}`).Lookup("v"), vars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Eval(&expr.Context{Root: bsonx.Document(bsonx.Empty)}); mongoerr.CodeOf(err) != want {
+			t.Errorf("copied %v: %v", copied, err)
+		}
+	}
+}
+
 // TestFirstMistake lists which of several mistakes in named arguments is reported: by the order of the document where operands are compiled
 // as they come (before what is missing), else the last operand's.
 func TestFirstMistake(t *testing.T) {

@@ -116,7 +116,7 @@ func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Var
 		}
 	}
 	moved := 0
-	if vars.Failures() != nil { // else MongoDB does not optimise
+	if f := vars.Failures(); f != nil && !f.Copied { // else MongoDB does not optimise, or forgets the set that it made of the constant
 		moved = constantFirst(args)
 	}
 	return &callN{

@@ -269,17 +269,41 @@ func split(text, separator bsonx.Value) (bsonx.Value, error) {
 }
 
 func indexOfBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
-	return indexOf(out, "$indexOfBytes", 40091, args, func(text []byte) int { return len(text) }, func(_ []byte, i int) int { return i })
+	return indexOf(out, "$indexOfBytes", 40091, args, func(text []byte) int { return len(text) }, indexWithin)
 }
 
 func indexOfCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
-	return indexOf(out, "$indexOfCP", 40093, args, utf8.RuneCount, skipCodePoints)
+	return indexOf(out, "$indexOfCP", 40093, args, utf8.RuneCount, indexOfCodePoints)
 }
 
-// indexOf searches a string in units (bytes or code points): length counts them and skip converts a count to a
-// position in bytes.
+// indexWithin searches bytes between two places: what is found ends before the second.
+func indexWithin(text, sought []byte, from, to int) int {
+	if i := bytes.Index(text[from:to], sought); i >= 0 {
+		return from + i
+	}
+	return -1
+}
+
+// indexOfCodePoints searches between two code points: what is found begins before the second, as within MongoDB, and may end behind it.
+// So the empty string is found in front of a code point, and in the empty string, but not at an end.
+func indexOfCodePoints(text, sought []byte, from, to int) int {
+	if len(text) == 0 && len(sought) == 0 {
+		return 0
+	}
+	start := skipCodePoints(text, from)
+	i := bytes.Index(text[start:], sought)
+	if i < 0 {
+		return -1
+	}
+	if at := from + utf8.RuneCount(text[start:start+i]); at < to {
+		return at
+	}
+	return -1
+}
+
+// indexOf searches a string in units (bytes or code points): length counts them, and search looks between two of them.
 func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Value,
-	length func([]byte) int, skip func([]byte, int) int,
+	length func([]byte) int, search func(text, sought []byte, from, to int) int,
 ) (bsonx.Value, error) {
 	if nullish(args[0]) {
 		return bsonx.Null, nil
@@ -299,11 +323,5 @@ func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Val
 	if from > units || to < from {
 		return out.Int32(-1), nil
 	}
-	start := skip(text, from)
-	part := text[start : start+skip(text[start:], to-from)]
-	i := bytes.Index(part, sought)
-	if i < 0 {
-		return out.Int32(-1), nil
-	}
-	return out.Int32(int32(from + length(part[:i]))), nil
+	return out.Int32(int32(search(text, sought, from, to))), nil
 }

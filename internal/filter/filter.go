@@ -34,6 +34,8 @@ type Options struct {
 	Random func() float64
 	// JSTimeout bounds one call of a $where function; zero means js.DefaultTimeout.
 	JSTimeout time.Duration
+	// Stage says that the filter is a stage of a pipeline, and no query: see expr.Failures.Copied.
+	Stage bool
 	// Borrow lets the filter refer to the bytes of the document, which must not change as long as it is used. Without it
 	// Parse makes a copy.
 	Borrow bool
@@ -118,6 +120,7 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 		return f, nil
 	}
 	p := &parser{opts: opts, reg: operatorTable}
+	p.failures.Copied = !opts.Stage
 	root, err := p.parseDoc(doc, levelTop, 0)
 	if err == nil {
 		err = p.checkTexts(root)

@@ -34,7 +34,7 @@ func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
 
 func (o *Options) parseFilter(spec bsonx.Doc) (*filter.Filter, error) {
 	return filter.Parse(spec, filter.Options{
-		Vars: o.Vars, Now: o.Now, AllowExpr: true, AllowText: true, AllowWhere: o.AllowWhere, Collation: o.Collation,
+		Vars: o.Vars, Now: o.Now, AllowExpr: true, AllowText: true, AllowWhere: o.AllowWhere, Collation: o.Collation, Stage: true,
 	})
 }
 

@@ -27,6 +27,8 @@ func TestOptimize(t *testing.T) {
 		{`[{"$group": {"_id": {"x": "$a"}}}, {"$match": {"_id.x": {"$gt": 2}, "_id": {"$type": "object"}}}]`, `{"a":{"$gt":2}}`, "$group,$match"},
 		{`[{"$group": {"_id": "$a"}}, {"$match": {"_id": null}}]`, "", "$group,$match"},
 		{`[{"$group": {"_id": "$o.p"}}, {"$match": {"_id": 1}}]`, "", "$group,$match"},
+		{`[{"$unionWith": {"coll": "f", "pipeline": [{"$limit": 2}]}}, {"$match": {"a": 1, "$expr": {"$gt": ["$b", 1]}}}]`, `{"a":1,"$expr":{"$gt":["$b",1]}}`, "$unionWith"},
+		{`[{"$unionWith": "f"}, {"$match": {"a": 1, "$sampleRate": 0.5}}]`, `{"a":1}`, "$unionWith,$match"},
 		{`[{"$match": {"$expr": {"$lt": [{"$rand": {}}, 2]}}}, {"$sort": {"a": 1}}, {"$match": {"$sampleRate": 0.5}}]`, `{"$expr":{"$lt":[{"$rand":{}},2]}}`, "$match"},
 		{`[{"$match": {}}, {"$skip": 0}, {"$addFields": {"x": 1}}, {"$limit": 5}, {"$limit": 3}]`, "", "$addFields"},
 		{`[{"$group": {"_id": "$a"}}, {"$skip": 2}, {"$skip": 3}, {"$limit": 9}, {"$limit": 4}, {"$limit": 7}]`, "", "$group,$skip,$limit"},

@@ -48,13 +48,13 @@ func sinkMatch(steps []step, i int) []step {
 		if len(pass) == 0 {
 			break
 		}
-		behind := []step{steps[i-1]}
+		var behind []step
 		if len(stay) > 0 {
 			left, ok := m.of(stay)
 			if !ok {
 				break
 			}
-			behind = append(behind, left)
+			behind = []step{left}
 		}
 		if renamed || len(stay) > 0 {
 			var ok bool
@@ -62,14 +62,26 @@ func sinkMatch(steps []step, i int) []step {
 				break
 			}
 		}
+		before, ok := withMatch(steps[i-1], moved)
+		if !ok {
+			break
+		}
 		if !copied {
 			steps, copied = slices.Clone(steps), true
 		}
 		steps[i-1] = moved
-		steps = slices.Replace(steps, i, i+1, behind...)
+		steps = slices.Replace(steps, i, i+1, append([]step{before}, behind...)...)
 		rest = pass
 	}
 	return steps
+}
+
+// withMatch returns a stage as it is behind a $match that was moved before it: $unionWith has documents that do not come from there.
+func withMatch(s, match step) (step, bool) {
+	if u, ok := s.stage.(*unionWith); ok {
+		return u.matched(match.spec)
+	}
+	return s, true
 }
 
 // of returns a $match of some predicates.

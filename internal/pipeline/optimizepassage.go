@@ -31,6 +31,8 @@ func passage(s step) passFunc {
 		}
 	case *group:
 		return passGroup(s)
+	case *unionWith:
+		return passUnless()
 	default:
 		return passNamed(s)
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -59,6 +60,20 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 	u.stages = pipeline.Clone().Doc().Values()
 	_, err := parseSub(pipeline, u.opts, topOf(u.coll), inUnionWith)
 	return err
+}
+
+// matched returns the stage with a $match at the end of its pipeline, false where that has no room for it.
+func (u *unionWith) matched(match bsonx.Value) (step, bool) {
+	if len(u.stages) >= maxStages {
+		return step{}, false
+	}
+	out := *u
+	out.stages = append(slices.Clone(u.stages), bsonx.Document(bsonx.NewDoc("$match", match)))
+	spec := bsonx.NewDoc("coll", u.coll, "pipeline", out.stages)
+	if u.coll == "" {
+		spec = bsonx.NewDoc("pipeline", out.stages)
+	}
+	return step{"$unionWith", bsonx.Document(spec), &out}, true
 }
 
 func (u *unionWith) open(src Source, env *Env) Source {
