@@ -177,6 +177,14 @@ var knownDifferences = []known{
 		},
 	},
 	{
+		Name:   "which of equal numbers a bucket keeps",
+		Reason: "of numbers that are equal though their types differ, $minN, $maxN, $min and $max order and keep the ones that came first, and $bucketAuto sorts its documents, of which those with equal keys come in any order",
+		Match: func(_ bool, cmd bson.D, d *difference) bool {
+			names := extremesOfBuckets(cmd)
+			return len(names) > 0 && equalMultiset(lookup(d.A, "rows"), lookup(d.B, "rows"), sameExtremes(names))
+		},
+	},
+	{
 		Name:   "last digit of a decimal function",
 		Reason: "of the 34 digits of a transcendental function, the last ones differ, and so does the last bit of a double; a covariance multiplies such a rest, up to 2^-52 of a value near 1, with a deviation, up to about 30 of the values here, which a sum of 0 shows",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {
@@ -259,6 +267,34 @@ func sameBuckets(a, b any) bool {
 		return ok && slices.EqualFunc(x, y, sameBuckets)
 	}
 	return equalValue(a, b)
+}
+
+// extremesOfBuckets returns the fields that a $bucketAuto sets to the smallest or largest of values.
+func extremesOfBuckets(cmd bson.D) []string {
+	var names []string
+	mentions(cmd, "", func(_, key string, value any) bool {
+		spec, _ := value.(bson.D)
+		output, _ := lookup(spec, "output").(bson.D)
+		for _, e := range output {
+			acc, _ := e.Value.(bson.D)
+			if key == "$bucketAuto" && len(acc) == 1 && slices.Contains([]string{"$minN", "$maxN", "$min", "$max"}, acc[0].Key) {
+				names = append(names, e.Key)
+			}
+		}
+		return false
+	})
+	return names
+}
+
+// sameExtremes returns equalValue of two rows but for the types of numbers in some of their fields.
+func sameExtremes(names []string) func(a, b any) bool {
+	return func(a, b any) bool {
+		x, xok := a.(bson.D)
+		y, yok := b.(bson.D)
+		return xok && yok && slices.EqualFunc(x, y, func(p, q bson.E) bool {
+			return p.Key == q.Key && (equalValue(p.Value, q.Value) || slices.Contains(names, p.Key) && sameValue(p.Value, q.Value))
+		})
+	}
 }
 
 // areBounds reports whether a value is the _id of a bucket.

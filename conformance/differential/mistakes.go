@@ -26,10 +26,16 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 	if k := knownDifference(p.scanB, whole, d); k != nil {
 		return k
 	}
-	if question, ok := asAggregate(cmd); ok && cmd[0].Key == "find" && cmd[0].Value != collection { // a view's stages are part of it
+	if question, ok := questionOfView(cmd); ok {
 		if k := knownDifference(p.scanB, p.expanded(ctx, question), d); k != nil {
 			return k
 		}
+	}
+	if p.isTimed(ctx, cmd, d) {
+		return &timesDifference
+	}
+	if p.isBare(ctx, cmd, d) {
+		return &bareDifference
 	}
 	if names := joinedArrays(whole); len(names) > 0 { // which may come together with another one
 		other := *d
@@ -67,6 +73,14 @@ func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
 		return &severalMistakes
 	}
 	return nil
+}
+
+// questionOfView returns the pipeline of a find of another collection than the usual one, which may be a view: its stages are part of it.
+func questionOfView(cmd bson.D) (bson.D, bool) {
+	if cmd[0].Key != "find" || cmd[0].Value == collection {
+		return nil, false
+	}
+	return asAggregate(cmd)
 }
 
 // filteredMistake is the difference that isFiltered recognises.

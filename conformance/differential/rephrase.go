@@ -67,6 +67,13 @@ var rephrasings = []rephrasing{
 	},
 	{
 		known: known{
+			Name:   "last bit of a double within a decimal, where 15 digits are rounded differently",
+			Reason: "as above, but the result is in the middle between two numbers of 15 digits; with three times all such results rounded both servers answer the same",
+		},
+		Call: roundThrice, Both: true, Near: nearDoubles,
+	},
+	{
+		known: known{
 			Name:   "order in which a $bucketAuto merges",
 			Reason: "of documents that come in another order than that of groupBy, the 9.0 engine's $mergeObjects takes some fields of the last and some of others; with a $push, and a $mergeObjects of that, it answers the same",
 		},
@@ -293,6 +300,16 @@ func roundDoubles(name string, arg any) any {
 		return nil
 	}
 	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", "$$result")), "$$result")
+	return op("$let", fields("vars", bson.D{{Key: "result", Value: op(name, arg)}}, "in", rounded))
+}
+
+// roundThrice is roundDoubles but that it rounds three times a result.
+func roundThrice(name string, arg any) any {
+	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") {
+		return nil
+	}
+	three := op("$multiply", bson.A{"$$result", int32(3)})
+	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", three)), "$$result")
 	return op("$let", fields("vars", bson.D{{Key: "result", Value: op(name, arg)}}, "in", rounded))
 }
 

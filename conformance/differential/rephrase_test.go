@@ -31,6 +31,12 @@ func TestRewriteCalls(t *testing.T) {
 			`{"v":{"$sum":{"$let":{"vars":{"result":{"$sin":"$n"}},"in":{"$cond":[{"$in":[{"$type":"$$result"},["double"]]},{"$toDouble":{"$toDecimal":"$$result"}},"$$result"]}}}}}`,
 			roundDoubles,
 		},
+		{"accumulators, three times", `{"v":{"$stdDevPop":"$n"}}`, `{"v":{"$stdDevPop":"$n"}}`, roundThrice},
+		{
+			"three times a result", `{"v":{"$exp":"$n"}}`,
+			`{"v":{"$let":{"vars":{"result":{"$exp":"$n"}},"in":{"$cond":[{"$in":[{"$type":"$$result"},["double"]]},{"$toDouble":{"$toDecimal":{"$multiply":["$$result",3]}}},"$$result"]}}}}`,
+			roundThrice,
+		},
 	}
 	for _, c := range cases {
 		in, err := parseJSON([]byte(c.in))

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -28,6 +29,8 @@ func TestOptimize(t *testing.T) {
 		{`[{"$group": {"_id": "$a"}}, {"$match": {"_id": null}}]`, "", "$group,$match"},
 		{`[{"$group": {"_id": "$o.p"}}, {"$match": {"_id": 1}}]`, "", "$group,$match"},
 		{`[{"$unionWith": {"coll": "f", "pipeline": [{"$limit": 2}]}}, {"$match": {"a": 1, "$expr": {"$gt": ["$b", 1]}}}]`, `{"a":1,"$expr":{"$gt":["$b",1]}}`, "$unionWith"},
+		{`[{"$fill": {"partitionBy": "$p", "output": {"n": {"value": "$a"}}}}, {"$match": {"b": 2, "n": 1, "partitionBy": 3}}]`, `{"$and":[{"b":2},{"partitionBy":3}]}`, "$fill,$match"},
+		{`[{"$fill": {"sortBy": {"a": 1}, "output": {"n": {"method": "locf"}, "m": {"value": 1}}}}, {"$match": {"b": 2}}]`, "", "$fill,$match,$fill"},
 		{`[{"$unionWith": "f"}, {"$match": {"a": 1, "$sampleRate": 0.5}}]`, `{"a":1}`, "$unionWith,$match"},
 		{`[{"$match": {"$expr": {"$lt": [{"$rand": {}}, 2]}}}, {"$sort": {"a": 1}}, {"$match": {"$sampleRate": 0.5}}]`, `{"$expr":{"$lt":[{"$rand":{}},2]}}`, "$match"},
 		{`[{"$match": {}}, {"$skip": 0}, {"$addFields": {"x": 1}}, {"$limit": 5}, {"$limit": 3}]`, "", "$addFields"},
@@ -40,6 +43,19 @@ func TestOptimize(t *testing.T) {
 		}
 		if got := strings.Join(rest.Stages(), ","); filter != c.filter || got != c.rest {
 			t.Errorf("%s:\n%s %s", c.stages, filter, got)
+		}
+	}
+}
+
+// TestUnionMatched: a $match behind $unionWith is moved into its pipeline, in which it leaves out what would be computed for nothing.
+func TestUnionMatched(t *testing.T) {
+	t.Parallel()
+	colls := fakeCollections{"f": {parseJSON(t, `{"_id": 1, "q": 1}`)}}
+	const stages = `[{"$unionWith": {"coll": "f", "pipeline": [{"$set": {"v": {"$setUnion": "$q"}}}]}}, {"$match": {"none": 1}}]`
+	for disabled, want := range map[pipeline.Rule]mongoerr.Code{0: 0, pipeline.RuleMoveMatch: 17043} {
+		got := drained(t, mustParse(t, stages, pipeline.Options{DB: "db", Disable: disabled}), &pipeline.SliceSource{}, colls.env())
+		if mongoerr.CodeOf(got.err) != want || len(got.docs) > 0 {
+			t.Errorf("without the rules %v: %v %v", disabled, got.docs, got.err)
 		}
 	}
 }

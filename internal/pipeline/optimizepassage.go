@@ -26,7 +26,7 @@ func passage(s step) passFunc {
 		return whereTotal(passUnless(tops...))
 	case *project:
 		switch s.name {
-		case "$project", "$addFields", "$set", "$unset":
+		case "$project", "$addFields", "$set", "$unset", "$fill":
 			return passShape(shapeOf(s, stage))
 		}
 	case *group:
@@ -88,7 +88,7 @@ func shapeOf(s step, p *project) shape {
 	} else {
 		sh.changed = p.projection.Changed()
 	}
-	if s.name == "$unset" {
+	if s.name == "$unset" || s.name == "$fill" { // whose specification has no fields at its top
 		return sh
 	}
 	for it := s.spec.Doc().Iter(); it.Next(); {
