@@ -1,0 +1,103 @@
+package schema_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/schema"
+)
+
+func open() (db *mongo.Database, done func()) {
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return store.Client().Database("shop"), func() { _ = store.Close() }
+}
+
+// Documents of an old form are read at once, and migrated in the background.
+func Example() {
+	ctx := context.Background()
+	db, done := open()
+	defer done()
+	if _, err := db.Collection("products").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}, {Key: "name", Value: "Blue Train"}}); err != nil {
+		log.Fatal(err)
+	}
+	products, err := schema.New(db, schema.Config{Collection: "products", Steps: []schema.Step{
+		schema.Rename("name", "title"),
+		schema.Default("stock", 0),
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := products.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	var p struct {
+		Title string
+		Stock int
+	}
+	err = products.Get(ctx, 7, &p)
+	fmt.Println(p.Title, p.Stock, err)
+	res, err := products.Migrate(ctx)
+	fmt.Println("migrated:", res.Migrated, err)
+	doc, err := db.Collection("products").FindOne(ctx, bson.D{}).Raw()
+	fmt.Println(doc, err)
+	// Output:
+	// Blue Train 0 <nil>
+	// migrated: 1 <nil>
+	// {"_id": {"$numberInt":"7"},"title": "Blue Train","stock": {"$numberInt":"0"},"schema": {"$numberInt":"2"}} <nil>
+}
+
+// A job that corrects the copies of authors' names; a program started by a timer calls RunDue, a server Run.
+func ExampleJobs() {
+	ctx := context.Background()
+	db, done := open()
+	defer done()
+	for coll, doc := range map[string]bson.D{
+		"users": {{Key: "_id", Value: "ann"}, {Key: "name", Value: "Ann Lee"}},
+		"posts": {{Key: "_id", Value: 1}, {Key: "author", Value: "ann"}, {Key: "authorName", Value: "Ann Smith"}},
+	} {
+		if _, err := db.Collection(coll).InsertOne(ctx, doc); err != nil {
+			log.Fatal(err)
+		}
+	}
+	jobs, err := schema.NewJobs(db, schema.JobsConfig{
+		Jobs: []schema.Job{{
+			Name:  "names of authors",
+			Every: time.Hour,
+			Task:  schema.Copies{From: "users", Into: "posts", Ref: "author", Fields: map[string]string{"name": "authorName"}},
+		}},
+		Notify: func(_ context.Context, job string, r schema.Report) { fmt.Println(job+":", r.Changed, "changed") },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(jobs.RunDue(ctx))
+	fmt.Println(jobs.RunDue(ctx)) // an hour has not passed
+	// Output:
+	// names of authors: 1 changed
+	// 1 <nil>
+	// 0 <nil>
+}
+
+// Names that are long in programs and short in the store.
+func ExampleNames() {
+	names, err := schema.NewNames(map[string]string{"title": "t", "pricing": "p", "pricing.list": "l"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	filter, err := names.Shorten(bson.D{{Key: "pricing.list", Value: bson.D{{Key: "$lt", Value: 1200}}}})
+	fmt.Println(filter, err)
+	doc, err := names.Lengthen(bson.D{{Key: "t", Value: "Blue Train"}, {Key: "p", Value: bson.D{{Key: "l", Value: 1100}}}})
+	fmt.Println(doc, err)
+	// Output:
+	// {"p.l":{"$lt":{"$numberInt":"1200"}}} <nil>
+	// {"title":"Blue Train","pricing":{"list":{"$numberInt":"1100"}}} <nil>
+}

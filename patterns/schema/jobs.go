@@ -1,0 +1,292 @@
+package schema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/lock"
+)
+
+// ErrNotLeader is returned by RunDue where another process has the jobs.
+var ErrNotLeader = errors.New("schema: another process runs the jobs")
+
+// The defaults of a JobsConfig.
+const (
+	DefaultJobs  = "jobs"
+	DefaultPace  = 10 * time.Second
+	DefaultLease = lock.DefaultLease
+)
+
+// Task is what a job does. It may be executed any number of times, also by two processes at once, and be interrupted: the next execution
+// does what is left.
+type Task interface {
+	Run(ctx context.Context, db *mongo.Database, env patterns.Env) (Report, error)
+}
+
+// TaskFunc is a Task that is a function.
+type TaskFunc func(ctx context.Context, db *mongo.Database, env patterns.Env) (Report, error)
+
+// Run implements Task.
+func (f TaskFunc) Run(ctx context.Context, db *mongo.Database, env patterns.Env) (Report, error) {
+	return f(ctx, db, env)
+}
+
+// MaxReported is how many violations a Report has at most.
+const MaxReported = 100
+
+// Report is what a task has seen and done.
+type Report struct {
+	// Found is how much was not as it should be and still is, Changed how many documents were written.
+	Found, Changed int64
+	// Violations are the first MaxReported of what was found.
+	Violations []patterns.Violation
+}
+
+func (r *Report) violate(v patterns.Violation) {
+	r.Found++
+	if len(r.Violations) < MaxReported {
+		r.Violations = append(r.Violations, v)
+	}
+}
+
+// Job is a task and its schedule.
+type Job struct {
+	// Name is unique among the jobs of a collection.
+	Name string
+	// Every is the time from one beginning to the next.
+	Every time.Duration
+	Task  Task
+}
+
+// JobsConfig configures Jobs. The zero value works, and has nothing to do.
+type JobsConfig struct {
+	patterns.Env
+	// Collection is that of what is known of the jobs, DefaultJobs if empty. The lock is in "<Collection>.locks".
+	Collection string
+	Jobs       []Job
+	// Pace is how often those who do not run the jobs look whether nobody does, DefaultPace if zero.
+	Pace time.Duration
+	// Lease is how long the jobs stand still after the process that runs them has died, DefaultLease if zero.
+	Lease time.Duration
+	// Notify, if any, is told what each execution of a job has found.
+	Notify func(ctx context.Context, job string, r Report)
+}
+
+// Jobs are executed by one of the processes that have them. It is safe for concurrent use.
+type Jobs struct {
+	patterns.Env
+	cfg   JobsConfig
+	db    *mongo.Database
+	coll  *mongo.Collection
+	locks *lock.Locks
+}
+
+// leader is the name of the lock.
+const leader = "leader"
+
+// NewJobs returns the jobs of a database.
+func NewJobs(db *mongo.Database, cfg JobsConfig) (*Jobs, error) {
+	names := map[string]bool{}
+	for _, j := range cfg.Jobs {
+		if j.Name == "" || names[j.Name] || j.Every <= 0 || j.Task == nil {
+			return nil, fmt.Errorf("schema: job %q every %v", j.Name, j.Every)
+		}
+		names[j.Name] = true
+	}
+	if cfg.Pace < 0 {
+		return nil, fmt.Errorf("schema: a pace of %v", cfg.Pace)
+	}
+	if cfg.Collection == "" {
+		cfg.Collection = DefaultJobs
+	}
+	if cfg.Pace == 0 {
+		cfg.Pace = DefaultPace
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = DefaultLease
+	}
+	cfg.Env = cfg.WithDefaults()
+	locks, err := lock.New(db, lock.Config{Env: cfg.Env, Collection: cfg.Collection + ".locks", Lease: cfg.Lease})
+	if err != nil {
+		return nil, err
+	}
+	return &Jobs{Env: cfg.Env, cfg: cfg, db: db, coll: db.Collection(cfg.Collection), locks: locks}, nil
+}
+
+// Status is what is known of a job, as it is stored.
+type Status struct {
+	Name string `bson:"_id"`
+	// Due is when it is executed next.
+	Due time.Time `bson:"due"`
+	// Started and Ended are those of the last execution that came to an end, Found and Changed what it reported, Error why it failed.
+	Started time.Time `bson:"started"`
+	Ended   time.Time `bson:"ended"`
+	Found   int64     `bson:"found"`
+	Changed int64     `bson:"changed"`
+	Error   string    `bson:"error,omitempty"`
+}
+
+// Status returns what is known of the jobs that were executed.
+func (j *Jobs) Status(ctx context.Context) (map[string]Status, error) {
+	names := make(bson.A, len(j.cfg.Jobs))
+	for i, job := range j.cfg.Jobs {
+		names[i] = job.Name
+	}
+	cur, err := j.coll.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}})
+	if err != nil {
+		return nil, fmt.Errorf("schema: read the jobs: %w", err)
+	}
+	var list []Status
+	if err := cur.All(ctx, &list); err != nil {
+		return nil, fmt.Errorf("schema: read the jobs: %w", err)
+	}
+	out := make(map[string]Status, len(list))
+	for _, s := range list {
+		out[s.Name] = s
+	}
+	return out, nil
+}
+
+// Run executes the jobs when they are due, as long as no other process does; it waits for that one to end. It returns when ctx ends.
+func (j *Jobs) Run(ctx context.Context) error {
+	for {
+		err := j.locks.Do(ctx, leader, func(ctx context.Context, lease *lock.Lease) error {
+			for {
+				if _, err := j.due(ctx, lease); err != nil {
+					return err
+				}
+				if err := j.Clock.Sleep(ctx, j.cfg.Pace); err != nil {
+					return err
+				}
+			}
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !errors.Is(err, lock.ErrHeld) {
+			j.Logger.Warn("the jobs are no longer run by this process", "error", err)
+		}
+		if err := j.Clock.Sleep(ctx, j.cfg.Pace); err != nil {
+			return err
+		}
+	}
+}
+
+// RunDue executes the jobs that are due now, in their order, and returns how many those were. It is for programs that are started by a
+// timer. ErrNotLeader says that another process is at it.
+func (j *Jobs) RunDue(ctx context.Context) (ran int, err error) {
+	leads := false
+	err = j.locks.Do(ctx, leader, func(ctx context.Context, lease *lock.Lease) (err error) {
+		leads = true
+		ran, err = j.due(ctx, lease)
+		return err
+	})
+	if !leads && errors.Is(err, lock.ErrHeld) {
+		return 0, ErrNotLeader
+	}
+	return ran, err
+}
+
+func (j *Jobs) due(ctx context.Context, lease *lock.Lease) (ran int, err error) {
+	known, err := j.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, job := range j.cfg.Jobs {
+		if known[job.Name].Due.After(j.Now()) {
+			continue
+		}
+		if err := j.execute(ctx, job, lease); err != nil {
+			return ran, err
+		}
+		ran++
+	}
+	return ran, nil
+}
+
+// execute executes a job and notes what came of it. A task that fails is no error of the jobs: it is tried again when it is due again.
+func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
+	started := j.Now()
+	report, err := job.Task.Run(ctx, j.db, j.Env)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ended := j.Now()
+	j.Metrics.Add("schema.jobs", 1)
+	j.Metrics.Observe("schema.job."+job.Name, ended.Sub(started))
+	when, set := lease.Guard("fence")
+	set = append(set,
+		bson.E{Key: "due", Value: started.Add(job.Every)}, bson.E{Key: "started", Value: started}, bson.E{Key: "ended", Value: ended},
+		bson.E{Key: "found", Value: report.Found}, bson.E{Key: "changed", Value: report.Changed})
+	change := bson.D{{Key: "$unset", Value: bson.D{{Key: "error", Value: ""}}}}
+	if err != nil {
+		j.Logger.Error("a job has failed", "job", job.Name, "error", err)
+		set, change = append(set, bson.E{Key: "error", Value: err.Error()}), nil
+	}
+	if report.Found+report.Changed > 0 {
+		j.Logger.Warn("a job has found something", "job", job.Name, "found", report.Found, "changed", report.Changed)
+	}
+	if j.cfg.Notify != nil {
+		j.cfg.Notify(ctx, job.Name, report)
+	}
+	change = append(change, bson.E{Key: "$set", Value: set})
+	filter := append(bson.D{{Key: "_id", Value: job.Name}}, when...)
+	_, err = j.coll.UpdateOne(ctx, filter, change, options.UpdateOne().SetUpsert(true))
+	if mongo.IsDuplicateKeyError(err) {
+		return lock.ErrLost // a later holder has noted its own execution
+	}
+	if err != nil {
+		return fmt.Errorf("schema: note the job %s: %w", job.Name, err)
+	}
+	return nil
+}
+
+// The rules of Check.
+const (
+	RuleDue    = "jobs are executed when they are due"
+	RuleFailed = "jobs do not fail"
+)
+
+// Check lists the jobs that failed when they were last executed, and those that are late by more than their period and a lease.
+func (j *Jobs) Check(ctx context.Context) ([]patterns.Violation, error) {
+	known, err := j.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []patterns.Violation
+	for _, job := range j.cfg.Jobs {
+		s, ok := known[job.Name]
+		if !ok {
+			continue // nobody has begun yet
+		}
+		violate := func(rule, detail string) {
+			out = append(out, patterns.Violation{Rule: rule, Collection: j.coll.Name(), ID: job.Name, Detail: detail})
+		}
+		if late := j.Now().Sub(s.Due); late > job.Every+j.cfg.Lease {
+			violate(RuleDue, fmt.Sprintf("it is late by %v", late))
+		}
+		if s.Error != "" {
+			violate(RuleFailed, s.Error)
+		}
+	}
+	return out, nil
+}
+
+// Indexes returns none: jobs are found by their _id.
+func (j *Jobs) Indexes() []patterns.Index { return nil }
+
+// EnsureIndexes does nothing.
+func (j *Jobs) EnsureIndexes(context.Context) error { return nil }
+
+// ShardKeys returns none: there are few jobs.
+func (j *Jobs) ShardKeys() []patterns.ShardKey { return nil }
+
+// Shard does nothing but say whether there are shards.
+func (j *Jobs) Shard(ctx context.Context) error { return patterns.Shard(ctx, j.db, nil) }

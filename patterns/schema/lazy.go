@@ -1,0 +1,88 @@
+package schema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// Insert inserts a document of the current form, with its version.
+func (s *Schema) Insert(ctx context.Context, doc any) error {
+	data, err := bson.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("schema: insert: %w", err)
+	}
+	var d bson.D
+	if err := bson.Unmarshal(data, &d); err != nil {
+		return fmt.Errorf("schema: insert: %w", err)
+	}
+	if _, err := s.coll.InsertOne(ctx, s.stamp(d)); err != nil {
+		return fmt.Errorf("schema: insert: %w", err)
+	}
+	return nil
+}
+
+// Get reads a document of any version into v, which has the current form. It writes nothing.
+func (s *Schema) Get(ctx context.Context, id, v any) error {
+	doc, err := s.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.Decode(doc, v)
+}
+
+func (s *Schema) read(ctx context.Context, id any) (bson.Raw, error) {
+	doc, err := s.coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Raw()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("schema: read %v: %w", id, err)
+	}
+	return doc, nil
+}
+
+// Update changes a document by an update that takes the current form for granted. A document of an older form is migrated first; an
+// update that others made meanwhile is not lost. It takes one update for a document of the current form, and a find and two updates
+// more for another one.
+func (s *Schema) Update(ctx context.Context, id, update any) error {
+	current := bson.D{{Key: "_id", Value: id}, {Key: s.cfg.Field, Value: s.Version()}}
+	if s.Version() == 0 {
+		current[1].Value = bson.D{{Key: "$in", Value: bson.A{0, nil}}}
+	}
+	for ctx.Err() == nil {
+		res, err := s.coll.UpdateOne(ctx, current, update)
+		if err != nil {
+			return fmt.Errorf("schema: update %v: %w", id, err)
+		}
+		if res.MatchedCount > 0 {
+			return nil
+		}
+		doc, err := s.read(ctx, id)
+		if err != nil {
+			return err
+		}
+		up, old, err := s.Upgrade(doc)
+		if err != nil {
+			return err
+		}
+		if !old {
+			continue // somebody else has migrated it
+		}
+		if _, err := s.coll.ReplaceOne(ctx, s.unchanged(doc), up); err != nil {
+			return fmt.Errorf("schema: migrate %v: %w", id, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// unchanged is the condition that a document is as it was read.
+func (s *Schema) unchanged(doc bson.Raw) bson.D {
+	return bson.D{
+		{Key: "_id", Value: doc.Lookup("_id")},
+		{Key: "$expr", Value: bson.D{{Key: "$eq", Value: bson.A{"$$ROOT", bson.D{{Key: "$literal", Value: doc}}}}}},
+	}
+}
