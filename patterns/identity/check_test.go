@@ -1,0 +1,78 @@
+package identity_test
+
+import (
+	"slices"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/identity"
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+)
+
+func doc(id, kind, value, user string, more ...bson.E) bson.D {
+	return append(bson.D{{Key: "_id", Value: id}, {Key: "kind", Value: kind}, {Key: "value", Value: value}, {Key: "user", Value: user}}, more...)
+}
+
+// TestBroken has documents that others have written.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	mark := bson.E{Key: "claim", Value: bson.NewObjectID()}
+	for name, c := range map[string]struct {
+		coll string
+		doc  bson.D
+		rule string
+		keep bool // Repair cannot know what is right
+	}{
+		"no user":      {"identities", doc("login:x", "name", "x", "gone"), identity.RuleUser, false},
+		"other form":   {"identities", doc("login:X", "name", "X", "mary"), identity.RuleForm, true},
+		"no kind":      {"identities", doc("x", "eye", "x", "mary"), identity.RuleForm, true},
+		"mark":         {"identities", doc("login:x", "name", "x", "mary", mark), identity.RuleClaim, false},
+		"unborn":       {"users", bson.D{{Key: "_id", Value: "x"}, mark}, identity.RuleClaim, false},
+		"claim":        {"claims", bson.D{{Key: "_id", Value: mark.Value}, {Key: "ids", Value: bson.A{"x"}}, {Key: "state", Value: "open"}, {Key: "deadline", Value: patterntest.NewClock().Now()}}, identity.RuleClaim, false},
+		"merged":       {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "gone"}}, identity.RuleMerge, true},
+		"merging":      {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "mary"}, {Key: "merging", Value: "decided"}}, identity.RuleMerge, false},
+		"merging none": {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "gone"}, {Key: "merging", Value: "begun"}}, identity.RuleMerge, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := patterntest.Open(t)
+			s, ctx := open(t, db, patterntest.NewClock()), t.Context()
+			mustHold(t, s)
+			_, err := db.Collection(c.coll).InsertOne(ctx, c.doc)
+			wantErr(t, err, nil)
+			violations, err := s.Check(ctx)
+			if err != nil || len(violations) != 1 || violations[0].Rule != c.rule || violations[0].Collection != c.coll {
+				t.Fatalf("%v %v", violations, err)
+			}
+			_, err = s.Repair(ctx)
+			wantErr(t, err, nil)
+			if !c.keep {
+				mustHold(t, s)
+			}
+		})
+	}
+}
+
+// TestLeft has an identity that was claimed for a user while that was merged, by a process that died.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	s, ctx := open(t, db, patterntest.NewClock()), t.Context()
+	wantErr(t, s.Merge(ctx, "peter", "mary"), nil)
+	_, err := db.Collection("identities").InsertOne(ctx, doc("login:x", "name", "x", "mary"))
+	wantErr(t, err, nil)
+	violations, err := s.Check(ctx)
+	if err != nil || !slices.ContainsFunc(violations, func(v patterns.Violation) bool { return v.Rule == identity.RuleMerge }) {
+		t.Errorf("%v %v", violations, err)
+	}
+	wantOwner(t, s, identity.Name("x"), "peter")
+	wantErr(t, s.Release(ctx, "peter", identity.Name("x")), nil)
+	_, err = db.Collection("identities").InsertOne(ctx, doc("login:x", "name", "x", "mary"))
+	wantErr(t, err, nil)
+	if n, err := s.Repair(ctx); n != 1 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	mustHold(t, s)
+}

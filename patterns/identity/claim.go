@@ -1,0 +1,278 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// The states of a claim. One that was given up is removed.
+const (
+	stateOpen = "open"
+	stateDone = "done"
+)
+
+// claim is the intent to take several identities, as it is stored.
+type claim struct {
+	ID       bson.ObjectID `bson:"_id"`
+	User     string        `bson:"user"`
+	IDs      []string      `bson:"ids"`
+	State    string        `bson:"state"`
+	Deadline time.Time     `bson:"deadline"`
+	Register bool          `bson:"register,omitempty"` // the user is marked too
+	docs     []document
+}
+
+// Claim gives identities to a user, all of them or none. Those that the user has already are no error. ErrTaken says that one belongs to
+// another user, ErrBusy that others are about to take it, ErrNoUser that the user does not exist.
+func (s *Identities) Claim(ctx context.Context, user string, ids ...Identity) error {
+	docs, err := s.documents(user, ids)
+	if err != nil {
+		return err
+	}
+	if len(docs) == 1 {
+		return s.claimOne(ctx, docs[0])
+	}
+	return s.claimAll(ctx, user, docs, nil)
+}
+
+// Register makes a user with identities, or neither. The user's document has the fields of data and the _id id; a new one, which is returned,
+// if id is empty. ErrUserExists says that there is such a user; otherwise the errors are those of Claim.
+func (s *Identities) Register(ctx context.Context, id string, data bson.D, ids ...Identity) (string, error) {
+	if id == "" {
+		id = bson.NewObjectID().Hex()
+	}
+	docs, err := s.documents(id, ids)
+	if err != nil {
+		return "", err
+	}
+	return id, s.claimAll(ctx, id, docs, append(byID(id), data...))
+}
+
+// documents are what is to be inserted: without repetitions, in the order of their _ids.
+func (s *Identities) documents(user string, ids []Identity) ([]document, error) {
+	if user == "" || len(ids) == 0 || len(ids) > MaxClaim {
+		return nil, fmt.Errorf("%w claim of %d identities for user %q", ErrInvalid, len(ids), user)
+	}
+	var docs []document
+	for _, id := range ids {
+		key, err := s.key(id)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, document{ID: key, Kind: id.Kind, Value: id.Value, User: user, At: s.Now()})
+	}
+	slices.SortStableFunc(docs, func(a, b document) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(docs, func(a, b document) bool { return a.ID == b.ID }), nil
+}
+
+// claimOne needs no claim: an insert happens or does not.
+func (s *Identities) claimOne(ctx context.Context, doc document) error {
+	mine, err := s.insert(ctx, &doc)
+	if err != nil {
+		return err
+	}
+	u, err := s.user(ctx, doc.User)
+	if err != nil {
+		return err
+	}
+	no := u.may()
+	if no == nil || mine {
+		return no
+	}
+	_, err = s.coll.DeleteOne(ctx, append(byID(doc.ID), ownedBy(doc.User)...))
+	return errors.Join(no, wrap(err, "give back an identity"))
+}
+
+// claimAll takes several identities, and makes the user too where newUser is given.
+func (s *Identities) claimAll(ctx context.Context, user string, docs []document, newUser bson.D) error {
+	c, err := s.open(ctx, user, docs, newUser != nil)
+	if err != nil {
+		return err
+	}
+	if err := s.mark(ctx, c, newUser); err != nil {
+		return errors.Join(err, s.giveUp(context.WithoutCancel(ctx), c))
+	}
+	if err := s.commit(ctx, c); err != nil {
+		return err
+	}
+	s.Metrics.Add("identity.claimed", int64(len(docs)))
+	return s.finish(ctx, c)
+}
+
+// open writes down what is wanted.
+func (s *Identities) open(ctx context.Context, user string, docs []document, register bool) (*claim, error) {
+	c := &claim{ID: bson.NewObjectID(), User: user, State: stateOpen, Deadline: s.Now().Add(s.cfg.Timeout), Register: register, docs: docs}
+	for i := range docs {
+		docs[i].Claim = &c.ID
+		c.IDs = append(c.IDs, docs[i].ID)
+	}
+	_, err := s.claimed.InsertOne(ctx, c)
+	return c, wrap(err, "write a claim")
+}
+
+// mark takes the identities for a claim, in order: of two claims for the same, the one that has the first of these has all.
+func (s *Identities) mark(ctx context.Context, c *claim, newUser bson.D) error {
+	if newUser != nil {
+		_, err := s.users.InsertOne(ctx, append(newUser, bson.E{Key: "claim", Value: c.ID}))
+		if mongo.IsDuplicateKeyError(err) {
+			return ErrUserExists
+		}
+		if err != nil {
+			return wrap(err, "make user "+c.User)
+		}
+	}
+	for rest := c.docs; len(rest) > 0; {
+		_, err := s.coll.InsertMany(ctx, rest)
+		failed := mongo.BulkWriteException{}
+		if err == nil {
+			break
+		}
+		if !errors.As(err, &failed) || len(failed.WriteErrors) != 1 || !mongo.IsDuplicateKeyError(err) {
+			return wrap(err, "mark identities")
+		}
+		at := failed.WriteErrors[0].Index
+		if _, err := s.insert(ctx, &rest[at]); err != nil {
+			return err
+		}
+		rest = rest[at+1:]
+	}
+	u, err := s.user(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	return u.may()
+}
+
+// insert inserts an identity, after those who stand in its way without a right to are out of it. mine says that its user has it already.
+func (s *Identities) insert(ctx context.Context, doc *document) (mine bool, err error) {
+	for {
+		_, err := s.coll.InsertOne(ctx, doc)
+		if !mongo.IsDuplicateKeyError(err) {
+			return false, wrap(err, "insert an identity")
+		}
+		there, err := s.settled(ctx, doc.ID)
+		switch {
+		case err != nil:
+			return false, err
+		case there == nil: // it is free by now
+		case there.Claim != nil:
+			return false, ErrBusy
+		default:
+			owner, raw, err := s.follow(ctx, there.User)
+			switch {
+			case err != nil:
+				return false, err
+			case there.User == doc.User || owner == doc.User && raw != nil:
+				return true, nil
+			default:
+				return false, ErrTaken
+			}
+		}
+	}
+}
+
+// commit is the moment at which a claim happens.
+func (s *Identities) commit(ctx context.Context, c *claim) error {
+	open := append(byID(c.ID), bson.E{Key: "state", Value: stateOpen})
+	res, err := s.claimed.UpdateOne(ctx, open, set(bson.E{Key: "state", Value: stateDone}))
+	if err != nil {
+		return wrap(err, "decide a claim")
+	}
+	if res.MatchedCount == 0 {
+		return errors.Join(ErrExpired, s.clear(ctx, c))
+	}
+	return nil
+}
+
+// finish removes the marks of a claim that has happened, and then the claim.
+func (s *Identities) finish(ctx context.Context, c *claim) error {
+	_, err := s.coll.UpdateMany(ctx, s.marked(c), unset("claim"))
+	if err == nil && c.Register {
+		_, err = s.users.UpdateOne(ctx, append(byID(c.User), bson.E{Key: "claim", Value: c.ID}), unset("claim"))
+	}
+	if err == nil {
+		_, err = s.claimed.DeleteOne(ctx, byID(c.ID))
+	}
+	return wrap(err, "finish a claim")
+}
+
+// giveUp ends a claim that has not happened. It has no effect on one that has.
+func (s *Identities) giveUp(ctx context.Context, c *claim) error {
+	open := append(byID(c.ID), bson.E{Key: "state", Value: stateOpen})
+	if _, err := s.claimed.DeleteOne(ctx, open); err != nil {
+		return wrap(err, "give up a claim")
+	}
+	now, err := s.readClaim(ctx, c.ID)
+	if now != nil || err != nil {
+		return err
+	}
+	return s.clear(ctx, c)
+}
+
+// clear removes what a claim that was given up has marked.
+func (s *Identities) clear(ctx context.Context, c *claim) error {
+	_, err := s.coll.DeleteMany(ctx, s.marked(c))
+	if err == nil && c.Register {
+		_, err = s.users.DeleteOne(ctx, append(byID(c.User), bson.E{Key: "claim", Value: c.ID}))
+	}
+	return wrap(err, "give up a claim")
+}
+
+// marked is the condition of a claim's identities.
+func (s *Identities) marked(c *claim) bson.D {
+	return bson.D{{Key: "_id", Value: in(c.IDs)}, {Key: "claim", Value: c.ID}}
+}
+
+// settled returns an identity after its claim, if that can be, has been decided: one with a mark belongs to nobody yet. It is nil if there is none.
+func (s *Identities) settled(ctx context.Context, key string) (*document, error) {
+	for {
+		doc, err := s.read(ctx, key)
+		if err != nil || doc == nil || doc.Claim == nil {
+			return doc, err
+		}
+		c, err := s.readClaim(ctx, *doc.Claim)
+		switch {
+		case err != nil:
+			return nil, err
+		case c == nil:
+			// A claim that has happened is removed after its marks: if this one is still there, the claim was given up.
+			_, err = s.coll.DeleteOne(ctx, bson.D{{Key: "_id", Value: key}, {Key: "claim", Value: *doc.Claim}})
+			err = wrap(err, "remove the mark of a claim that was given up")
+		case c.State == stateDone:
+			err = s.finish(ctx, c)
+		case c.Deadline.After(s.Now()):
+			return doc, nil
+		default:
+			err = s.giveUp(ctx, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (s *Identities) readClaim(ctx context.Context, id bson.ObjectID) (*claim, error) {
+	c := &claim{}
+	err := s.claimed.FindOne(ctx, byID(id)).Decode(c)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, nil
+	}
+	return c, wrap(err, "read a claim")
+}
+
+// user returns what this package knows of a user, or nil.
+func (s *Identities) user(ctx context.Context, id string) (*user, error) {
+	u := &user{}
+	err := s.users.FindOne(ctx, byID(id)).Decode(u)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil, nil
+	}
+	return u, wrap(err, "read user "+id)
+}

@@ -1,0 +1,67 @@
+package identity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/identity"
+)
+
+// A sign-up takes the name and the address, or neither; people are found by whatever they type.
+func ExampleIdentities_Register() {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx := context.Background()
+	users, err := identity.New(db.Client().Database("site"), identity.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = users.Register(ctx, "peter", bson.D{{Key: "city", Value: "Hamburg"}}, identity.Name("Peter"), identity.Email("Peter@Example.com"))
+	fmt.Println(err)
+	_, err = users.Register(ctx, "", nil, identity.Name("pan"), identity.Email("peter@example.com"))
+	fmt.Println(errors.Is(err, identity.ErrTaken))
+	_, err = users.Owner(ctx, identity.Name("pan"))
+	fmt.Println(errors.Is(err, identity.ErrNotFound))
+
+	var user struct{ City string }
+	id, err := users.Find(ctx, identity.Email("PETER@example.com"), &user)
+	fmt.Println(id, user.City, err)
+	// Output:
+	// <nil>
+	// true
+	// true
+	// peter Hamburg <nil>
+}
+
+// Somebody has registered twice, by address and by an account elsewhere.
+func ExampleIdentities_Merge() {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx := context.Background()
+	users, err := identity.New(db.Client().Database("site"), identity.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = users.Register(ctx, "u1", nil, identity.Email("ada@example.com"))
+	_, err2 := users.Register(ctx, "u2", nil, identity.OAuth("github", "1815"), identity.Phone("+44 20 7946 0000"))
+	fmt.Println(errors.Join(err, err2, users.Merge(ctx, "u1", "u2")))
+	owner, err := users.Owner(ctx, identity.OAuth("GitHub", "1815"))
+	fmt.Println(owner, err)
+	ids, err := users.List(ctx, "u1")
+	fmt.Println(ids, err)
+	// Output:
+	// <nil>
+	// u1 <nil>
+	// [{phone +44 20 7946 0000} {email ada@example.com} {oauth github/1815}] <nil>
+}

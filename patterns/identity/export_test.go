@@ -1,0 +1,25 @@
+package identity
+
+import "context"
+
+// Slow is a claim whose process goes on step by step.
+type Slow struct {
+	s *Identities
+	c *claim
+}
+
+// OpenClaim writes down what is wanted.
+func (s *Identities) OpenClaim(ctx context.Context, user string, ids ...Identity) (*Slow, error) {
+	docs, err := s.documents(user, ids)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.open(ctx, user, docs, false)
+	return &Slow{s: s, c: c}, err
+}
+
+// Mark takes the identities.
+func (c *Slow) Mark(ctx context.Context) error { return c.s.mark(ctx, c.c, nil) }
+
+// Commit decides, and leaves the marks.
+func (c *Slow) Commit(ctx context.Context) error { return c.s.commit(ctx, c.c) }

@@ -1,0 +1,170 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// sweepBatch is how many identities Repair looks at together.
+const sweepBatch = 1000
+
+// Repair ends what processes have begun that died, and removes identities without a user. It may run anywhere, at any time, any number of times at
+// once; it reads all identities. It returns how many things it has mended.
+func (s *Identities) Repair(ctx context.Context) (int64, error) {
+	n, err := s.recover(ctx)
+	m, err2 := s.sweep(ctx)
+	return n + m, errors.Join(err, err2)
+}
+
+// Run does the part of Repair that needs no look at all identities, again and again, until ctx ends.
+func (s *Identities) Run(ctx context.Context) error {
+	for {
+		if _, err := s.recover(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Error("repair of identities failed", "error", err)
+		}
+		if err := s.Clock.Sleep(ctx, s.cfg.Pace); err != nil {
+			return err
+		}
+	}
+}
+
+// recover goes on with claims, merges and deletions that were left.
+func (s *Identities) recover(ctx context.Context) (n int64, err error) {
+	late := bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}}
+	for _, job := range []func() error{
+		func() error {
+			return each(ctx, s.claimed, late, func(c *claim) error {
+				n++
+				s.Logger.Info("a claim was ended for its process", "user", c.User, "state", c.State)
+				if c.State == stateDone {
+					return s.finish(ctx, c)
+				}
+				return s.giveUp(ctx, c)
+			})
+		},
+		func() error {
+			return each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(true)}}, func(d *document) error {
+				now, err := s.settled(ctx, d.ID)
+				if err == nil && (now == nil || now.Claim == nil) {
+					n++
+				}
+				return err
+			})
+		},
+		func() error {
+			return each(ctx, s.users, bson.D{{Key: "claim", Value: exists(true)}}, s.unborn(ctx, &n))
+		},
+		func() error {
+			return each(ctx, s.users, bson.D{{Key: "merging", Value: exists(true)}}, func(u *user) error {
+				n++
+				return s.finishMerge(ctx, u)
+			})
+		},
+		func() error {
+			return each(ctx, s.users, bson.D{{Key: "leaving", Value: exists(true)}}, func(u *user) error {
+				n++
+				return s.delete(ctx, u.ID)
+			})
+		},
+	} {
+		err = errors.Join(err, job())
+	}
+	return n, err
+}
+
+// finishMerge goes on with a merge that was left.
+func (s *Identities) finishMerge(ctx context.Context, u *user) error {
+	if u.Merging == mergeBegun {
+		err := s.decide(ctx, u.ID, u.MergedInto)
+		if errors.Is(err, ErrNoUser) || errors.Is(err, ErrBusy) { // it is taken back, or somebody else goes on with it
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.move(ctx, u.ID, u.MergedInto)
+}
+
+// unborn removes users whose registration was given up. One whose claim was removed because it has happened has lost the mark before.
+func (s *Identities) unborn(ctx context.Context, n *int64) func(*user) error {
+	return func(u *user) error {
+		c, err := s.readClaim(ctx, *u.Claim)
+		if err != nil || c != nil {
+			return err
+		}
+		res, err := s.users.DeleteOne(ctx, bson.D{{Key: "_id", Value: u.ID}, {Key: "claim", Value: *u.Claim}})
+		if err == nil {
+			*n += res.DeletedCount
+		}
+		return wrap(err, "remove a user whose registration was given up")
+	}
+}
+
+// sweep removes identities whose user is deleted, and moves those whose user is merged.
+func (s *Identities) sweep(ctx context.Context) (n int64, err error) {
+	var batch []document
+	flush := func() error {
+		m, err := s.sweepSome(ctx, batch)
+		n, batch = n+m, batch[:0]
+		return err
+	}
+	err = each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(false)}}, func(d *document) error {
+		if batch = append(batch, *d); len(batch) == sweepBatch {
+			return flush()
+		}
+		return nil
+	})
+	return n, errors.Join(err, flush())
+}
+
+func (s *Identities) sweepSome(ctx context.Context, batch []document) (n int64, err error) {
+	var ids []string
+	for _, d := range batch {
+		ids = append(ids, d.User)
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	slices.Sort(ids)
+	users := map[string]*user{}
+	err = each(ctx, s.users, bson.D{{Key: "_id", Value: in(slices.Compact(ids))}}, func(u *user) error { users[u.ID] = u; return nil })
+	for _, d := range batch {
+		u := users[d.User]
+		switch {
+		case err != nil:
+		case u == nil || u.Leaving:
+			n++
+			s.Logger.Warn("an identity had no user", "identity", d.ID, "user", d.User)
+			_, err = s.coll.DeleteOne(ctx, append(byID(d.ID), ownedBy(d.User)...))
+		case u.merged():
+			n++
+			err = s.move(ctx, u.ID, u.MergedInto)
+		}
+	}
+	return n, wrap(err, "look for identities without a user")
+}
+
+// each calls fn with the documents of a collection.
+func each[T any](ctx context.Context, coll *mongo.Collection, filter bson.D, fn func(*T) error) error {
+	found, err := coll.Find(ctx, filter, options.Find().SetBatchSize(sweepBatch))
+	if err != nil {
+		return wrap(err, "read "+coll.Name())
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	for found.Next(ctx) {
+		doc := new(T)
+		if err := found.Decode(doc); err != nil {
+			return wrap(err, "read "+coll.Name())
+		}
+		if err := fn(doc); err != nil {
+			return err
+		}
+	}
+	return wrap(found.Err(), "read "+coll.Name())
+}

@@ -1,0 +1,164 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Release takes identities from a user. ErrNotFound says that the user does not have one; those before it are released then.
+func (s *Identities) Release(ctx context.Context, user string, ids ...Identity) error {
+	for _, id := range ids {
+		key, err := s.key(id)
+		if err != nil {
+			return err
+		}
+		if err := s.release(ctx, user, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Identities) release(ctx context.Context, user, key string) error {
+	holder := user
+	for {
+		mine := bson.D{{Key: "_id", Value: key}, {Key: "user", Value: holder}, {Key: "claim", Value: exists(false)}}
+		res, err := s.coll.DeleteOne(ctx, mine)
+		if err != nil || res.DeletedCount > 0 {
+			return wrap(err, "release an identity")
+		}
+		doc, err := s.settled(ctx, key)
+		if err != nil {
+			return err
+		}
+		if doc == nil || doc.Claim != nil {
+			return ErrNotFound
+		}
+		owner, raw, err := s.follow(ctx, doc.User)
+		if err != nil {
+			return err
+		}
+		if raw == nil || owner != user {
+			return ErrNotFound
+		}
+		holder = doc.User // of a user whose identities are about to be moved to this one
+	}
+}
+
+// The states of a merge that is not finished.
+const (
+	mergeBegun   = "begun"   // it may be taken back
+	mergeDecided = "decided" // it has happened; there may be identities to be moved
+)
+
+// Merge gives everything that a user is known by to another one, at one moment. The document of the user stays, and says mergedInto, for
+// whatever else refers to it; the application moves its own data. ErrNoUser says that one of them does not exist or is merged already,
+// ErrBusy that one of them is being merged by others.
+func (s *Identities) Merge(ctx context.Context, into, from string) error {
+	if into == from {
+		return fmt.Errorf("%w merge of user %q into itself", ErrInvalid, from)
+	}
+	absent := exists(false)
+	free := append(byID(from), bson.E{Key: "mergedInto", Value: absent}, bson.E{Key: "leaving", Value: absent}, bson.E{Key: "claim", Value: absent})
+	begin := set(bson.E{Key: "mergedInto", Value: into}, bson.E{Key: "merging", Value: mergeBegun})
+	res, err := s.users.UpdateOne(ctx, free, begin)
+	if err != nil {
+		return wrap(err, "merge user "+from)
+	}
+	if res.MatchedCount == 0 {
+		return ErrNoUser
+	}
+	if err := s.decide(ctx, from, into); err != nil {
+		return err
+	}
+	s.Metrics.Add("identity.merged", 1)
+	return s.move(ctx, from, into)
+}
+
+// decide makes a merge happen if the other user is there and is not about to be merged too, and takes it back otherwise: of merges that would
+// make a circle, the one that began last sees that of its target.
+func (s *Identities) decide(ctx context.Context, from, into string) error {
+	to, err := s.user(ctx, into)
+	if err != nil {
+		return err
+	}
+	begun := append(byID(from), bson.E{Key: "mergedInto", Value: into}, bson.E{Key: "merging", Value: mergeBegun})
+	if err := to.may(); err != nil || to.Claim != nil {
+		undo := bson.D{{Key: "$unset", Value: bson.D{{Key: "mergedInto", Value: ""}, {Key: "merging", Value: ""}}}}
+		_, err2 := s.users.UpdateOne(ctx, begun, undo)
+		if err == nil {
+			err = ErrBusy // it is about to be registered
+		}
+		return errors.Join(err, wrap(err2, "take back a merge"))
+	}
+	res, err := s.users.UpdateOne(ctx, begun, set(bson.E{Key: "merging", Value: mergeDecided}))
+	if err != nil {
+		return wrap(err, "decide a merge")
+	}
+	if res.MatchedCount > 0 {
+		return nil
+	}
+	u, err := s.user(ctx, from) // Repair has decided
+	if err == nil && (u == nil || u.MergedInto != into || u.Merging == mergeBegun) {
+		err = ErrBusy
+	}
+	return err
+}
+
+// move moves the identities of a user that is merged.
+func (s *Identities) move(ctx context.Context, from, into string) error {
+	if _, err := s.coll.UpdateMany(ctx, ownedBy(from), set(bson.E{Key: "user", Value: into})); err != nil {
+		return wrap(err, "move identities")
+	}
+	// Whoever has them now may have been deleted or merged meanwhile, by someone who has not seen them.
+	to, err := s.user(ctx, into)
+	if err != nil {
+		return err
+	}
+	this := append(byID(from), bson.E{Key: "mergedInto", Value: into})
+	switch {
+	case to == nil || to.Leaving:
+		if err := s.delete(ctx, into); err != nil {
+			return err
+		}
+		_, err = s.users.DeleteOne(ctx, this)
+		return wrap(err, "delete user "+from)
+	case to.merged():
+		if err := s.move(ctx, into, to.MergedInto); err != nil {
+			return err
+		}
+	}
+	_, err = s.users.UpdateOne(ctx, this, unset("merging"))
+	return wrap(err, "finish the merge of user "+from)
+}
+
+// Delete removes a user, all identities, and the documents of users that were merged into this one.
+func (s *Identities) Delete(ctx context.Context, user string) error {
+	there := append(byID(user), bson.E{Key: "mergedInto", Value: exists(false)}, bson.E{Key: "claim", Value: exists(false)})
+	res, err := s.users.UpdateOne(ctx, there, set(bson.E{Key: "leaving", Value: true}))
+	if err != nil {
+		return wrap(err, "delete user "+user)
+	}
+	if res.MatchedCount == 0 {
+		return ErrNoUser
+	}
+	return s.delete(ctx, user)
+}
+
+// delete goes on with a user that is marked.
+func (s *Identities) delete(ctx context.Context, user string) error {
+	_, err := s.coll.DeleteMany(ctx, ownedBy(user))
+	if err == nil {
+		// Those whose merge is not finished are left to who finishes it.
+		_, err = s.users.DeleteMany(ctx, bson.D{{Key: "mergedInto", Value: user}, {Key: "merging", Value: exists(false)}})
+	}
+	if err == nil {
+		_, err = s.users.DeleteOne(ctx, append(byID(user), bson.E{Key: "leaving", Value: true}))
+	}
+	return wrap(err, "delete user "+user)
+}
+
+func ownedBy(user string) bson.D { return bson.D{{Key: "user", Value: user}} }
