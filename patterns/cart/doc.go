@@ -63,8 +63,8 @@
 //
 // # Crashes
 //
-// The cart is changed before the stock. Who dies in between leaves a line of which too little, or too much, is reserved: the next change of the line, the
-// checkout, or the expiry mends that. Who dies behind the decision of a Checkout or Cancel leaves a cart with a deadline: Repair ends it. Who
+// The cart is changed before the stock. Who dies in between leaves a line of which too little, or too much, is reserved, as two do who change
+// the same line at once: the next change of the line, the checkout, or the expiry mends that. Who dies behind the decision of a Checkout or Cancel leaves a cart with a deadline: Repair ends it. Who
 // dies during the payment leaves a cart that nobody can say of whether it is paid: Repair asks Config.Paid when Config.Timeout is over, and
 // gives the cart back to the customer if there is no such function.
 //

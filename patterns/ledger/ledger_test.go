@@ -26,9 +26,20 @@ func eachEngine(t *testing.T, test func(t *testing.T, cfg ledger.Config)) {
 	for name, cfg := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if cfg.Transactions && !transactions(t) {
+				t.Skip("the server has no transactions")
+			}
 			test(t, cfg)
 		})
 	}
+}
+
+// transactions reports whether the server has them.
+func transactions(t *testing.T) bool {
+	t.Helper()
+	l := openBank(t, patterntest.Open(t), ledger.Config{Transactions: true}, nil)
+	_, err := l.Transfer(t.Context(), "a", pay(1))
+	return !errors.Is(err, ledger.ErrNoTransactions)
 }
 
 func newLedger(t testing.TB, db *mongo.Database, cfg ledger.Config, clock patterns.Clock) *ledger.Ledger {

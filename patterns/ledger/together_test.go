@@ -23,9 +23,10 @@ func TestTogether(t *testing.T) {
 	const workers, rounds, ids = 8, 40, 60
 	db := patterntest.Open(t)
 	bank := openBank(t, db, ledger.Config{}, nil)
+	both := transactions(t)
 	var wg sync.WaitGroup
 	for w := range workers {
-		l := newLedger(t, db, ledger.Config{Transactions: w%2 == 0, Timeout: time.Millisecond, App: fmt.Sprint("A", w)}, nil)
+		l := newLedger(t, db, ledger.Config{Transactions: both && w%2 == 0, Timeout: time.Millisecond, App: fmt.Sprint("A", w)}, nil)
 		random := rand.New(rand.NewPCG(uint64(w), 1))
 		wg.Go(func() {
 			for range rounds {

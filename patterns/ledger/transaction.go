@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -78,7 +79,7 @@ func (e inTransaction) together(ctx context.Context, t *Record, change bson.D, l
 		return nil
 	case errors.Is(err, errMoved):
 		return e.lookAgain(ctx, t)
-	case errors.As(err, &command) && command.Code == codeIllegalOperation:
+	case errors.As(err, &command) && command.Code == codeIllegalOperation, strings.Contains(err.Error(), noSessions):
 		return errors.Join(ErrNoTransactions, err)
 	default:
 		return err
@@ -140,5 +141,8 @@ func commit(ctx context.Context, session *mongo.Session) (err error) {
 
 const maxCommits = 3
 
-// codeIllegalOperation is what a server without transactions answers.
-const codeIllegalOperation = 20
+// What a server without transactions answers, and what the driver says, which has no error value for it, of one without sessions.
+const (
+	codeIllegalOperation = 20
+	noSessions           = "topology does not support sessions"
+)
