@@ -156,7 +156,8 @@ func TestLittle(t *testing.T) {
 		wantErr(t, s.Adjust(ctx, mobile.SKU, 1000), nil)
 		wantErr(t, s.Add(ctx, "1", mobile, 1), nil)
 		c, err := s.Cart(ctx, "1")
-		if err != nil || c.State != cart.Active || !c.Modified.Equal(clock.Now()) || len(c.Lines) != 1 || c.Lines[0].Item != mobile || c.Lines[0].Quantity != 1 {
+		if err != nil || c.State != cart.Active || !c.Modified.Equal(clock.Now()) || len(c.Lines) != 1 ||
+			c.Lines[0].Item != mobile || c.Lines[0].Quantity != 1 {
 			t.Errorf("%+v %v", c, err)
 		}
 		if reserve == cart.OnAdd {

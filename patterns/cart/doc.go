@@ -15,6 +15,7 @@
 //	the customer learns     at once that it is gone                    at the end
 //	carts that are left     keep stock until they expire               keep nothing
 //	commands to add         1 of the cart, 1 of the stock              1 of the cart
+//	time of five products   10                                         6
 //	choose it for           rare and dear things                       everything else; above all what many want at once
 //
 // OnAdd is the design of both books, which differ in names only once their mistakes are mended; AtCheckout is the second one of the Little book.
@@ -64,9 +65,9 @@
 // # Crashes
 //
 // The cart is changed before the stock. Who dies in between leaves a line of which too little, or too much, is reserved, as two do who change
-// the same line at once: the next change of the line, the checkout, or the expiry mends that. Who dies behind the decision of a Checkout or Cancel leaves a cart with a deadline: Repair ends it. Who
-// dies during the payment leaves a cart that nobody can say of whether it is paid: Repair asks Config.Paid when Config.Timeout is over, and
-// gives the cart back to the customer if there is no such function.
+// the same line at once: the next change of the line, the checkout, or the expiry mends that. Who dies behind the decision of a Checkout or
+// Cancel leaves a cart with a deadline: Repair ends it. Who dies during the payment leaves a cart that nobody can say of whether it is paid:
+// Repair asks Config.Paid when Config.Timeout is over, and gives the cart back to the customer if there is no such function.
 //
 // # Scaling
 //
@@ -75,9 +76,9 @@
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 5, and "The Little MongoDB Schema Design Book", shopping cart with and without reservation; "50
-// Tips and Tricks", tip 1 (an order keeps the prices of its time). The books' listings reserve for one cart what another one of the same
-// user had, write status and read state, take stock from the wrong collection, and pull reservations from the wrong level. Their clean-up gives back what
-// a slow checkout goes on to sell. A quantity that is changed twice at once ends up reserved as the slower one says. Neither book
-// says what happens to a payment when the process dies.
+// "MongoDB Applied Design Patterns", chapter 5, and "The Little MongoDB Schema Design Book", shopping cart with and without reservation;
+// "50 Tips and Tricks", tip 1 (an order keeps the prices of its time). The books' listings reserve for one cart what another one of the same
+// user had, write status and read state, take stock from the wrong collection, and pull reservations from the wrong level. Their clean-up
+// gives back what a slow checkout goes on to sell. A quantity that is changed twice at once ends up reserved as the slower one says. Neither
+// book says what happens to a payment when the process dies.
 package cart

@@ -49,6 +49,9 @@
 //	Submit     1 insert; Work 1 findAndModify, and the rest of a Transfer
 //	Open       1 insert; Account, Get 1 find; Close, SetLimits 1 update; BalanceAt 1 find, 1 aggregate; History those and 1 find
 //
+// In a transaction a transfer takes between a half and two thirds of the time, also where many meet on one account and some have to be
+// tried again. Two-phase works anywhere.
+//
 // # Guarantees
 //
 //   - The sum of the balances of a currency is that of the openings, but for what committed transfers have not yet moved; nothing is ever
@@ -80,8 +83,8 @@
 //
 // "MongoDB Applied Design Patterns", chapter 3 (states new, commit, rollback: here pending, committed, canceling) and "The Little MongoDB
 // Schema Design Book", account transactions (the other states). Both debit and credit the balances before the decision: what is credited
-// can be spent before it is rolled back, and the balance falls below zero. Both let a worker that was slow apply a transfer that
-// has been rolled back, or finished, meanwhile, because the id is no longer among the account's pending ones. The listings confuse the collections, debit both
-// sides, clean up one transaction of many, and compare ids with documents. Neither has idempotency keys, holds, limits other than
-// zero, or a check. TigerBeetle's model of pending and posted amounts is the one used here.
+// can be spent before it is rolled back, and the balance falls below zero. Both let a worker that was slow apply a transfer that has been
+// rolled back, or finished, meanwhile, because the id is no longer among the account's pending ones. The listings confuse the collections,
+// debit both sides, clean up one transaction of many, and compare ids with documents. Neither has idempotency keys, holds, limits other
+// than zero, or a check. TigerBeetle's model of pending and posted amounts is the one used here.
 package ledger

@@ -21,8 +21,8 @@ func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	})
 }
 
-// RecoverOwn is Repair for the transfers of this application (Config.App), without waiting for the timeout. Call it when the application starts, before it
-// executes transfers, and while no other process of that name runs.
+// RecoverOwn is Repair for the transfers of this application (Config.App), without waiting for the timeout. Call it when the application
+// starts, before it executes transfers, and while no other process of that name runs.
 func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 	if l.cfg.App == "" {
 		return 0, errors.New("ledger: the application has no name")

@@ -129,10 +129,13 @@ func (l *Ledger) take(ctx context.Context, old, t *Record) (*Record, error) {
 		{Key: "app", Value: l.cfg.App},
 		{Key: "deadline", Value: l.Now().Add(l.cfg.Timeout)},
 	}
-	if t.Hold {
+	gone := bson.D{{Key: "reason", Value: ""}}
+	if t.HoldUntil.IsZero() {
+		gone = append(gone, bson.E{Key: "holdUntil", Value: ""})
+	} else {
 		set = append(set, bson.E{Key: "holdUntil", Value: t.HoldUntil})
 	}
-	return l.step(ctx, still, bson.D{{Key: "$set", Value: set}, {Key: "$unset", Value: bson.D{{Key: "reason", Value: ""}}}}, nil)
+	return l.step(ctx, still, bson.D{{Key: "$set", Value: set}, {Key: "$unset", Value: gone}}, nil)
 }
 
 func (l *Ledger) executeTaken(ctx context.Context, t *Record, err error) (*Record, error) {

@@ -10,7 +10,8 @@
 // # The documents
 //
 //	layouts:  {_id: "small", name: "Small stage", plan: ["AAAA AAAA", "BBBBBBBBB", "BB"]}
-//	sessions: {_id: "macbeth-1", layout: "small", name: "Macbeth", start: …, end: …, plan: […], prices: {A: NumberLong(5000), B: NumberLong(3000)},
+//	sessions: {_id: "macbeth-1", layout: "small", name: "Macbeth", start: …, end: …, plan: […],
+//	           prices: {A: NumberLong(5000), B: NumberLong(3000)},
 //	           seats: [[0, 1, 1, 0, -1, 0, 0, 0, 0], […], [0, 0]], seatsAvailable: 17,
 //	           reservations: [{_id: ObjectId("…"), cart: "c7", seats: [[0, 1], [0, 2]], total: NumberLong(10000), at: …}]}
 //	carts:    {_id: "c7", state: "active", total: NumberLong(10000), holds: [{_id: ObjectId("…"), session: "macbeth-1", seats: […], total: …}],
@@ -51,11 +52,11 @@
 //
 // # Crashes
 //
-// The cart names seats before they are held, and forgets them before they are freed. Who dies in a Hold leaves a cart with a hold that is not
-// there: Checkout says so (ErrLost) and drops it. Who dies in a Release, or a Hold that was too slow, leaves seats that no cart names: Repair frees
-// them when HoldTime is over. Who dies behind the decision of a Checkout, Cancel or Return leaves a cart with a deadline: Repair ends it. Who
-// dies while the customer pays leaves a cart that nobody can say of whether it is paid: Repair asks Config.Paid when the deadline is over,
-// and gives the cart back to the customer if there is no such function.
+// The cart names seats before they are held, and forgets them before they are freed. Who dies in a Hold leaves a cart with a hold that is
+// not there: Checkout says so (ErrLost) and drops it. Who dies in a Release, or a Hold that was too slow, leaves seats that no cart names:
+// Repair frees them when HoldTime is over. Who dies behind the decision of a Checkout, Cancel or Return leaves a cart with a deadline:
+// Repair ends it. Who dies while the customer pays leaves a cart that nobody can say of whether it is paid: Repair asks Config.Paid when the
+// deadline is over, and gives the cart back to the customer if there is no such function.
 //
 // # Scaling
 //
@@ -66,6 +67,6 @@
 //
 // "The Little MongoDB Schema Design Book", theater reservation. The book holds the seats first and adds them to the cart then: who dies
 // in between keeps them taken for ever, as seats expire by way of the cart. It adds to seatsAvailable where it takes from it, and does
-// not give back what is released; expiry looks for a session by the id of the reservation, and writes another field than it reads. Seats of a finished
-// cart could no more be told from each other, so that none could be returned. It has no zones, aisles, payment, or check.
+// not give back what is released; expiry looks for a session by the id of the reservation, and writes another field than it reads. Seats
+// of a finished cart could no more be told from each other, so that none could be returned. It has no zones, aisles, payment, or check.
 package seating
