@@ -3,6 +3,8 @@ package exec
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
+	"sync"
 )
 
 // scoreTable adds up numbers by record keys: a hash table whose keys stand one behind the other in one piece of memory.
@@ -15,21 +17,35 @@ type scoreTable struct {
 
 // scoreEntry is a record and its score.
 type scoreEntry struct {
-	score  float64
-	keyAt  int
-	keyLen int
+	score         float64
+	keyAt, keyEnd uint32 // see maxScores
 }
 
+// maxScores is how many bytes a table may take, whatever the limit of a search is.
+const maxScores = 1 << 31
+
 // scoreOverhead is what an entry takes beside its key: itself, and its slots.
-const scoreOverhead = 24 + 8
+const scoreOverhead = 16 + 8
 
 // leastSlots is how many slots a table begins with.
 const leastSlots = 256
 
-func (t *scoreTable) key(e *scoreEntry) []byte {
-	end := e.keyAt + e.keyLen
-	return t.keys[e.keyAt:end:end]
+// maxKeptScores is how many entries a table has at most that is kept for the next search.
+const maxKeptScores = 64 << 10
+
+// scoreTables are empty tables with the memory of earlier ones: a search of two usual words fills a megabyte.
+var scoreTables = sync.Pool{New: func() any { return &scoreTable{seed: maphash.MakeSeed()} }}
+
+// release empties the table, and leaves its memory to the next one. Nothing of it may be used any more.
+func (t *scoreTable) release() {
+	if kept := *t; len(kept.slots) > 0 && cap(kept.entries) <= maxKeptScores {
+		kept.entries, kept.keys, kept.slots = kept.entries[:0], kept.keys[:0], kept.slots[:0]
+		scoreTables.Put(&kept)
+	}
+	*t = scoreTable{}
 }
+
+func (t *scoreTable) key(e *scoreEntry) []byte { return t.keys[e.keyAt:e.keyEnd:e.keyEnd] }
 
 func (t *scoreTable) size() int { return len(t.keys) + len(t.entries)*scoreOverhead }
 
@@ -45,8 +61,10 @@ func (t *scoreTable) find(key []byte) int {
 	for i := maphash.Bytes(t.seed, key) & mask; ; i = (i + 1) & mask {
 		at := t.slots[i]
 		if at == 0 {
-			t.entries = append(t.entries, scoreEntry{keyAt: len(t.keys), keyLen: len(key)})
+			e := scoreEntry{keyAt: uint32(len(t.keys))}
 			t.keys = append(t.keys, key...)
+			e.keyEnd = uint32(len(t.keys))
+			t.entries = append(t.entries, e)
 			t.slots[i] = int32(len(t.entries))
 			return len(t.entries) - 1
 		}
@@ -58,10 +76,12 @@ func (t *scoreTable) find(key []byte) int {
 
 // grow doubles the slots.
 func (t *scoreTable) grow() {
-	if t.slots == nil {
-		t.seed = maphash.MakeSeed()
+	if len(t.slots) == 0 {
+		*t = *scoreTables.Get().(*scoreTable)
 	}
-	t.slots = make([]int32, max(leastSlots, 2*len(t.slots)))
+	n := max(leastSlots, 2*len(t.slots))
+	t.slots = slices.Grow(t.slots[:0], n)[:n]
+	clear(t.slots)
 	mask := uint64(len(t.slots) - 1)
 	for at := range t.entries {
 		i := maphash.Bytes(t.seed, t.key(&t.entries[at])) & mask

@@ -162,11 +162,12 @@ func (n *TextOr) nextKey(ctx context.Context) ([]byte, error) {
 
 // checkMemory fails where the records that were found, and so many bytes more, take too much.
 func (n *TextOr) checkMemory(more int) error {
-	if n.scores.size()+more <= n.env.SortMemory {
+	limit := min(n.env.SortMemory, maxScores)
+	if n.scores.size()+more <= limit {
 		return nil
 	}
 	return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-		"TEXT_OR exceeded memory limit of %d bytes: too many documents have one of the words", n.env.SortMemory)
+		"TEXT_OR exceeded memory limit of %d bytes: too many documents have one of the words", limit)
 }
 
 // split returns the record and the score of an entry of the current input. Those of a term are in the order of the scores, so that
@@ -202,6 +203,7 @@ func (n *TextOr) Save() {
 func (n *TextOr) Close() {
 	n.records.close()
 	n.base.Close()
-	n.scores, n.best, n.first, n.next = scoreTable{}, ranking{}, nil, 0
+	n.scores.release()
+	n.best, n.first, n.next = ranking{}, nil, 0
 	n.opts.Ranked, n.loaded, n.row = false, true, Row{}
 }
