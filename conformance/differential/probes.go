@@ -51,7 +51,7 @@ func (p *pair) isBare(ctx context.Context, cmd bson.D, d *difference) bool {
 		}
 	}
 	other, err := p.compare(ctx, words)
-	return err == nil && isOK(other.A) && other.equal(isOrdered(words, other))
+	return err == nil && other.equal(isOrdered(words, other)) && (isOK(other.A) || errorCode(other.A) == errorCode(d.B))
 }
 
 // withoutBareArrays returns a command whose query excludes these documents, false where it compares no such path with null.
