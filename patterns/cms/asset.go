@@ -1,0 +1,174 @@
+package cms
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Version is a file that a node has or had.
+type Version struct {
+	File   bson.ObjectID `bson:"file"` // the _id in GridFS
+	Name   string        `bson:"name"`
+	Type   string        `bson:"type"` // of the content: "image/png"
+	Length int64         `bson:"length"`
+	SHA256 string        `bson:"sha256"` // hexadecimal
+	At     time.Time     `bson:"at"`
+}
+
+// upload is an upload that is in progress, as its node knows it. While it is there nobody deletes its chunks.
+type upload struct {
+	File  bson.ObjectID `bson:"file"`
+	Until time.Time     `bson:"until"`
+}
+
+// Upload gives a node, which was read as base, another file, and returns it as it is then. Until all has arrived readers see the file before. A
+// *ConflictError says that another one has saved the node meanwhile: then the file is not kept.
+func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, source io.Reader) (Node, error) {
+	if len(name) > MaxName || len(contentType) > MaxName {
+		return Node{}, ErrBadNode
+	}
+	v := Version{File: bson.NewObjectID(), Name: name, Type: contentType}
+	if err := c.register(ctx, base, v.File); err != nil {
+		return Node{}, err
+	}
+	n, err := c.upload(ctx, base, v, source)
+	if err != nil {
+		// Best effort: the sweep does it otherwise. First the fence, then the file.
+		drop := bson.D{{Key: "$pull", Value: bson.D{{Key: "uploads", Value: bson.D{{Key: "file", Value: v.File}}}}}}
+		clean := context.WithoutCancel(ctx)
+		if _, failed := c.nodes.UpdateOne(clean, bson.D{{Key: "_id", Value: base.ID}}, drop); failed == nil && !c.attached(clean, v.File) {
+			_ = c.remove(clean, v.File)
+		}
+	}
+	return n, err
+}
+
+// register tells everyone that an upload is in progress.
+func (c *CMS) register(ctx context.Context, base Node, file bson.ObjectID) error {
+	when := append(base.unchanged(), bson.E{
+		Key: fmt.Sprintf("uploads.%d", MaxUploads-1), Value: bson.D{{Key: "$exists", Value: false}},
+	})
+	push := bson.D{{Key: "$push", Value: bson.D{{Key: "uploads", Value: upload{File: file, Until: c.Now().Add(c.cfg.Lease)}}}}}
+	res, err := c.nodes.UpdateOne(ctx, when, push)
+	if err != nil {
+		return fmt.Errorf("cms: register an upload for %s: %w", base.ID.Hex(), err)
+	}
+	if res.MatchedCount > 0 {
+		return nil
+	}
+	err = c.conflict(ctx, base)
+	if errors.Is(err, ErrBase) {
+		return ErrBusy
+	}
+	return err
+}
+
+// upload writes the file, and makes it the node's.
+func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader) (Node, error) {
+	meta := options.GridFSUpload().SetMetadata(bson.D{{Key: "node", Value: base.ID}, {Key: "type", Value: v.Type}})
+	stream, err := c.bucket().OpenUploadStreamWithID(ctx, v.File, v.Name, meta)
+	if err != nil {
+		return Node{}, fmt.Errorf("cms: upload %s: %w", v.Name, err)
+	}
+	sum := sha256.New()
+	lease := &keeper{cms: c, ctx: ctx, node: base.ID, file: v.File, renew: c.Now().Add(c.cfg.Lease / 3)}
+	v.Length, err = io.Copy(io.MultiWriter(lease, sum, stream), source)
+	if err == nil {
+		err = stream.Close()
+	}
+	if err != nil {
+		return Node{}, fmt.Errorf("cms: upload %s: %w", v.Name, err)
+	}
+	v.SHA256, v.At = hex.EncodeToString(sum.Sum(nil)), c.Now()
+	return c.attach(ctx, base, v)
+}
+
+// attach makes a file that is complete the node's, if it is still registered: one write, which ends the upload too.
+func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
+	yours := base
+	yours.File, yours.Versions = v.File, append(append([]Version(nil), base.Versions...), v)
+	n, err := c.save(ctx, yours, append(base.unchanged(), bson.E{Key: "uploads.file", Value: v.File}), bson.D{
+		{Key: "$set", Value: bson.D{{Key: "file", Value: v.File}}},
+		{Key: "$push", Value: bson.D{{Key: "versions", Value: bson.D{{Key: "$each", Value: []Version{v}}, {Key: "$slice", Value: -c.cfg.Versions}}}}},
+		{Key: "$pull", Value: bson.D{{Key: "uploads", Value: bson.D{{Key: "file", Value: v.File}}}}},
+	})
+	if errors.Is(err, ErrBase) { // the nonce is the same: then it is not registered any more
+		return Node{}, ErrUploadLost
+	}
+	return n, err
+}
+
+// attached reports whether a file that was to be given up is a node's after all: the answer to attach was lost.
+func (c *CMS) attached(ctx context.Context, file bson.ObjectID) bool {
+	n, err := c.nodes.CountDocuments(ctx, bson.D{{Key: "versions.file", Value: file}}, options.Count().SetLimit(1))
+	return err != nil || n > 0
+}
+
+// keeper renews the registration of an upload while bytes arrive.
+type keeper struct {
+	cms   *CMS
+	ctx   context.Context //nolint:containedctx // of the one call that it belongs to: io.Writer has none
+	node  bson.ObjectID
+	file  bson.ObjectID
+	renew time.Time
+}
+
+// Write implements io.Writer.
+func (k *keeper) Write(p []byte) (int, error) {
+	now := k.cms.Now()
+	if now.Before(k.renew) {
+		return len(p), nil
+	}
+	mine := bson.D{{Key: "_id", Value: k.node}, {Key: "uploads.file", Value: k.file}}
+	until := bson.D{{Key: "$set", Value: bson.D{{Key: "uploads.$.until", Value: now.Add(k.cms.cfg.Lease)}}}}
+	res, err := k.cms.nodes.UpdateOne(k.ctx, mine, until)
+	if err != nil {
+		return 0, fmt.Errorf("cms: renew an upload: %w", err)
+	}
+	if res.MatchedCount == 0 {
+		return 0, ErrUploadLost
+	}
+	k.renew = now.Add(k.cms.cfg.Lease / 3)
+	return len(p), nil
+}
+
+// Revert shows an older version of a node's file again.
+func (c *CMS) Revert(ctx context.Context, base Node, file bson.ObjectID) (Node, error) {
+	yours := base
+	yours.File = file
+	n, err := c.save(ctx, yours, append(base.unchanged(), bson.E{Key: "versions.file", Value: file}),
+		bson.D{{Key: "$set", Value: bson.D{{Key: "file", Value: file}}}})
+	if errors.Is(err, ErrBase) {
+		return Node{}, ErrNoVersion
+	}
+	return n, err
+}
+
+// Open returns the content of a version, to be read and closed. Skip of the stream leaves out what is not needed.
+func (c *CMS) Open(ctx context.Context, file bson.ObjectID) (*mongo.GridFSDownloadStream, error) {
+	stream, err := c.bucket().OpenDownloadStream(ctx, file)
+	if errors.Is(err, mongo.ErrFileNotFound) {
+		return nil, ErrNoVersion
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cms: open %s: %w", file.Hex(), err)
+	}
+	return stream, nil
+}
+
+// remove deletes a file, first its document.
+func (c *CMS) remove(ctx context.Context, file bson.ObjectID) error {
+	if err := c.bucket().Delete(ctx, file); err != nil && !errors.Is(err, mongo.ErrFileNotFound) {
+		return fmt.Errorf("cms: delete the file %s: %w", file.Hex(), err)
+	}
+	return nil
+}

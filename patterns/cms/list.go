@@ -1,0 +1,131 @@
+package cms
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/gorilla/feeds"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Query asks for published nodes, either of a section and a kind, or with a tag.
+type Query struct {
+	Section string
+	Kind    Kind
+	// Tag is what they are tagged with. Section and Kind, if not empty, must fit too.
+	Tag string
+	// After is the last one of the page before.
+	After *Node
+	// Limit is 20 if zero.
+	Limit int64
+}
+
+// pageSize is how many nodes there are on a page.
+const pageSize = 20
+
+// List returns published nodes, the newest first.
+func (c *CMS) List(ctx context.Context, q Query) ([]Node, error) {
+	if q.Limit <= 0 {
+		q.Limit = pageSize
+	}
+	newest := bson.D{{Key: publishOn, Value: -1}, {Key: "_id", Value: -1}}
+	found, err := c.nodes.Find(ctx, q.filter(c.published()), options.Find().SetSort(newest).SetLimit(q.Limit))
+	if err != nil {
+		return nil, fmt.Errorf("cms: list nodes: %w", err)
+	}
+	var nodes []Node
+	if err := found.All(ctx, &nodes); err != nil {
+		return nil, fmt.Errorf("cms: list nodes: %w", err)
+	}
+	return nodes, nil
+}
+
+// published is the condition of what has appeared.
+func (c *CMS) published() bson.E {
+	return bson.E{Key: publishOn, Value: bson.D{{Key: "$lte", Value: c.Now()}}}
+}
+
+func (q *Query) filter(published bson.E) bson.D {
+	filter := bson.D{published}
+	if q.Tag != "" {
+		filter = append(filter, bson.E{Key: "metadata.tags", Value: q.Tag})
+	}
+	if q.Tag == "" || q.Section != "" {
+		filter = append(filter, bson.E{Key: "metadata.section", Value: q.Section})
+	}
+	if q.Kind != "" {
+		filter = append(filter, bson.E{Key: "metadata.nodetype", Value: q.Kind})
+	}
+	if q.After != nil {
+		at := q.After.Metadata.Detail.PublishOn
+		filter = append(filter, bson.E{Key: "$or", Value: bson.A{
+			bson.D{{Key: publishOn, Value: bson.D{{Key: "$lt", Value: at}}}},
+			bson.D{{Key: publishOn, Value: at}, {Key: "_id", Value: bson.D{{Key: "$lt", Value: q.After.ID}}}},
+		}})
+	}
+	return filter
+}
+
+// TagCount says how many published nodes have a tag.
+type TagCount struct {
+	Tag   string `bson:"_id"`
+	Nodes int64  `bson:"nodes"`
+}
+
+// Tags returns the tags, the most used ones first.
+func (c *CMS) Tags(ctx context.Context, limit int64) ([]TagCount, error) {
+	found, err := c.nodes.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$match", Value: bson.D{{Key: "metadata.tags", Value: bson.D{{Key: "$gte", Value: ""}}}, c.published()}}},
+		{{Key: "$unwind", Value: "$metadata.tags"}},
+		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$metadata.tags"}, {Key: "nodes", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
+		{{Key: "$sort", Value: bson.D{{Key: "nodes", Value: -1}, {Key: "_id", Value: 1}}}},
+		{{Key: "$limit", Value: max(limit, 1)}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cms: count the tags: %w", err)
+	}
+	var tags []TagCount
+	if err := found.All(ctx, &tags); err != nil {
+		return nil, fmt.Errorf("cms: count the tags: %w", err)
+	}
+	return tags, nil
+}
+
+// Site is what a feed is of.
+type Site struct {
+	Title, Description, Link string
+	// URL returns the address of a node.
+	URL func(Node) string
+}
+
+// Feed returns the newest nodes as a feed, which has ToRss, ToAtom and ToJSON. An entry keeps its identity when its slug changes.
+func (c *CMS) Feed(ctx context.Context, site Site, q Query) (*feeds.Feed, error) {
+	home, err := url.Parse(site.Link)
+	if err != nil {
+		return nil, fmt.Errorf("cms: the address of the site: %w", err)
+	}
+	nodes, err := c.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	feed := &feeds.Feed{Title: site.Title, Description: site.Description, Link: &feeds.Link{Href: site.Link}, Id: site.Link}
+	for _, n := range nodes {
+		m := n.Metadata
+		feed.Add(&feeds.Item{
+			Title: m.Title, Author: &feeds.Author{Name: m.Author}, Content: m.Detail.Text,
+			Link: &feeds.Link{Href: site.URL(n)},
+			// RFC 4151: a name that is never given twice, though the address changes.
+			Id:          fmt.Sprintf("tag:%s,%s:%s", home.Hostname(), n.Created.Format("2006-01-02"), n.ID.Hex()),
+			IsPermaLink: "false",
+			Created:     m.Detail.PublishOn, Updated: n.Edited,
+		})
+		if n.Edited.After(feed.Updated) {
+			feed.Updated = n.Edited
+		}
+	}
+	feed.Created = feed.Updated
+	return feed, nil
+}
