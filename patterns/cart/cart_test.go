@@ -416,3 +416,24 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckOrphans has an order without a cart, and a cart that has ended with something reserved.
+func TestCheckOrphans(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	s, ctx := openShop(t, db, cart.OnAdd, nil), t.Context()
+	wantErr(t, s.Add(ctx, "left", a, 1), nil)
+	end := bson.D{{Key: "$set", Value: bson.D{{Key: "state", Value: cart.Expired}}}, {Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+	_, err1 := db.Collection("carts").UpdateByID(ctx, "left", end)
+	_, err2 := db.Collection("orders").InsertOne(ctx, cart.Order{ID: "none"})
+	wantErr(t, errors.Join(err1, err2), nil)
+	violations, err := s.Check(ctx)
+	var rules []string
+	for _, v := range violations {
+		rules = append(rules, v.Rule)
+	}
+	slices.Sort(rules)
+	if want := []string{cart.RuleOrder, cart.RuleReservation}; err != nil || !slices.Equal(rules, want) {
+		t.Errorf("%v %v", violations, err)
+	}
+}

@@ -416,3 +416,24 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckOrphans has a receipt without a cart, and a cart that has ended with seats.
+func TestCheckOrphans(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	s, ctx := openHouse(t, db, nil), t.Context()
+	_, err := s.Hold(ctx, "left", "s1", seating.Seat{0, 0})
+	end := bson.D{{Key: "$set", Value: bson.D{{Key: "state", Value: seating.Expired}}}, {Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+	_, err1 := db.Collection("carts").UpdateByID(ctx, "left", end)
+	_, err2 := db.Collection("receipts").InsertOne(ctx, seating.Receipt{ID: "none"})
+	wantErr(t, errors.Join(err, err1, err2), nil)
+	violations, err := s.Check(ctx)
+	var rules []string
+	for _, v := range violations {
+		rules = append(rules, v.Rule)
+	}
+	slices.Sort(rules)
+	if want := []string{seating.RuleReceipt, seating.RuleCart}; err != nil || !slices.Equal(rules, want) {
+		t.Errorf("%v %v", violations, err)
+	}
+}
