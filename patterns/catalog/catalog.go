@@ -1,0 +1,210 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/schema"
+)
+
+// Errors of catalogues.
+var (
+	ErrNotFound = errors.New("catalog: there is no such product")
+	ErrExists   = errors.New("catalog: there is a product with that SKU")
+	// ErrConflict is returned by Save where the product was changed or deleted since it was read.
+	ErrConflict = errors.New("catalog: the product has been changed since it was read")
+	// ErrType is returned where a product is of another type than that of the program's details, or of one that was not declared.
+	ErrType = errors.New("catalog: the product is of another type")
+	// ErrPrice is returned for prices below zero, or above the list price.
+	ErrPrice = errors.New("catalog: a price is from zero to the list price")
+	// ErrNoText is returned for a search of words where there is no text index.
+	ErrNoText = errors.New("catalog: there is no text index")
+)
+
+// The defaults of a Config.
+const (
+	DefaultCollection = "products"
+	DefaultRules      = "price_rules"
+	DefaultLimit      = 50
+	DefaultCounts     = 20
+)
+
+// Details are what products of one type have and others have not. It is implemented by a struct, with methods of the value.
+type Details interface {
+	// Type names the type: "Film".
+	Type() string
+	// Validate says what is wrong.
+	Validate() error
+}
+
+// Any are the details of products of any type, for programs that show them without knowing them. They are only read.
+type Any bson.D
+
+// Type implements Details.
+func (Any) Type() string { return "" }
+
+// Validate implements Details.
+func (Any) Validate() error { return ErrType }
+
+// Type is a type of products.
+type Type struct {
+	name     string
+	sort     string
+	facets   []string
+	validate func(details bson.RawValue) error
+}
+
+// TypeOf declares the type of D. Its products are shown by sort, descending, if it is not empty, and found by facets. Both are paths:
+// "details.issue_date", "details.genre".
+func TypeOf[D Details](sort string, facets ...string) Type {
+	var zero D
+	return Type{name: zero.Type(), sort: sort, facets: facets, validate: func(v bson.RawValue) error {
+		var d D
+		if err := v.Unmarshal(&d); err != nil {
+			return err
+		}
+		return d.Validate()
+	}}
+}
+
+// Config configures a Catalog. The zero value works, for products of any type, without facets.
+type Config struct {
+	patterns.Env
+	// Collection is that of the products, DefaultCollection if empty, and Rules that of price rules, DefaultRules if empty.
+	Collection, Rules string
+	// Types are the types of the products. If there are any, there are no others.
+	Types []Type
+	// Text has the fields in which words are searched, and their weights; the title with 10 and the description with 1 if nil.
+	Text map[string]int
+	// Steps bring products of older forms to the current one: see package schema.
+	Steps []schema.Step
+}
+
+// Catalog is a catalogue of products. It is safe for concurrent use.
+type Catalog struct {
+	patterns.Env
+	cfg      Config
+	types    map[string]Type
+	products *mongo.Collection
+	rules    *mongo.Collection
+	schema   *schema.Schema
+}
+
+// New returns the catalogue of a database.
+func New(db *mongo.Database, cfg Config) (*Catalog, error) {
+	cfg.Env = cfg.WithDefaults()
+	if cfg.Collection == "" {
+		cfg.Collection = DefaultCollection
+	}
+	if cfg.Rules == "" {
+		cfg.Rules = DefaultRules
+	}
+	if cfg.Text == nil {
+		cfg.Text = map[string]int{"title": 10, "description": 1}
+	}
+	types := map[string]Type{}
+	for _, t := range cfg.Types {
+		if _, twice := types[t.name]; twice || t.name == "" || t.validate == nil {
+			return nil, fmt.Errorf("catalog: the type %q has no name, or there are two", t.name)
+		}
+		types[t.name] = t
+	}
+	s, err := schema.New(db, schema.Config{Env: cfg.Env, Collection: cfg.Collection, Steps: cfg.Steps})
+	if err != nil {
+		return nil, err
+	}
+	return &Catalog{
+		Env: cfg.Env, cfg: cfg, types: types, products: db.Collection(cfg.Collection), rules: db.Collection(cfg.Rules), schema: s,
+	}, nil
+}
+
+// Schema is the form of the products: it migrates those of older ones.
+func (c *Catalog) Schema() *schema.Schema { return c.schema }
+
+// known refuses types that were not declared.
+func (c *Catalog) known(name string) error {
+	if _, ok := c.types[name]; name == "" || !ok && len(c.types) > 0 {
+		return fmt.Errorf("%w: %q", ErrType, name)
+	}
+	return nil
+}
+
+// Indexes returns those of the declared types' queries. The last one is the text index, if there is to be one.
+func (c *Catalog) Indexes() []patterns.Index {
+	var keys []bson.D
+	for _, t := range c.cfg.Types {
+		order := bson.D{}
+		if t.sort != "" {
+			order = bson.D{{Key: t.sort, Value: -1}}
+			// The title is last, so that it is compared in the index, in the order that is asked for.
+			keys = append(keys, bson.D{{Key: "type", Value: 1}, {Key: t.sort, Value: -1}, {Key: "title", Value: 1}})
+		}
+		for _, f := range t.facets {
+			keys = append(keys, append(bson.D{{Key: "type", Value: 1}, {Key: f, Value: 1}}, order...))
+		}
+	}
+	keys = append(keys,
+		bson.D{{Key: "type", Value: 1}, {Key: "title", Value: 1}},
+		bson.D{{Key: "type", Value: 1}, {Key: "pricing.pct_savings", Value: 1}},
+		bson.D{{Key: "pricing.pct_savings", Value: 1}})
+	out := c.schema.Indexes()
+	seen := map[string]bool{}
+	for _, k := range keys {
+		if name := fmt.Sprint(k); !seen[name] { // types may share a field
+			seen[name] = true
+			out = append(out, patterns.Index{Collection: c.products.Name(), Model: mongo.IndexModel{Keys: k}})
+		}
+	}
+	out = append(out, patterns.Index{Collection: c.rules.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "until", Value: 1}}}})
+	if len(c.cfg.Text) > 0 {
+		fields := bson.D{}
+		for _, f := range sortedKeys(c.cfg.Text) {
+			fields = append(fields, bson.E{Key: f, Value: "text"})
+		}
+		model := mongo.IndexModel{Keys: fields, Options: options.Index().SetName("text").SetWeights(c.cfg.Text)}
+		out = append(out, patterns.Index{Collection: c.products.Name(), Model: model})
+	}
+	return out
+}
+
+// Codes of errors.
+const (
+	codeIndexNotFound   = 27
+	codeOptionsConflict = 85
+	codeKeySpecs        = 86
+)
+
+// EnsureIndexes creates the indexes. A server that has no text indexes does without: searches of words fail with ErrNoText there.
+func (c *Catalog) EnsureIndexes(ctx context.Context) error {
+	all := c.Indexes()
+	if len(c.cfg.Text) == 0 {
+		return patterns.EnsureIndexes(ctx, c.products.Database(), all)
+	}
+	if err := patterns.EnsureIndexes(ctx, c.products.Database(), all[:len(all)-1]); err != nil {
+		return err
+	}
+	err := patterns.EnsureIndexes(ctx, c.products.Database(), all[len(all)-1:])
+	var refused mongo.ServerError
+	if errors.As(err, &refused) && !refused.HasErrorCode(codeOptionsConflict) && !refused.HasErrorCode(codeKeySpecs) &&
+		!refused.HasErrorLabel("RetryableWriteError") {
+		c.Logger.Warn("there is no text index", "collection", c.products.Name(), "error", err)
+		return nil
+	}
+	return err
+}
+
+// ShardKeys returns how products are distributed over shards.
+func (c *Catalog) ShardKeys() []patterns.ShardKey {
+	return []patterns.ShardKey{{Collection: c.products.Name(), Key: bson.D{{Key: "type", Value: 1}, {Key: "_id", Value: 1}}}}
+}
+
+// Shard distributes the products over the shards of a cluster.
+func (c *Catalog) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, c.products.Database(), c.ShardKeys())
+}

@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// ErrRule is returned for a price rule that makes no sense.
+var ErrRule = errors.New("catalog: a price rule has a name, a time from which until which it holds, and either a percentage or a price")
+
+// Rule makes products cheaper for a time. Of several rules that hold for a product, the one counts that makes it cheapest.
+type Rule struct {
+	Name string `bson:"_id"`
+	// SKU, Type and Region, where they are not empty, limit the rule to one product, to one type, to one region.
+	SKU    string `bson:"sku,omitempty"`
+	Type   string `bson:"type,omitempty"`
+	Region string `bson:"region,omitempty"`
+	// MinQuantity is how many have to be bought at once.
+	MinQuantity int64     `bson:"min_quantity,omitempty"`
+	From        time.Time `bson:"from"`
+	Until       time.Time `bson:"until"`
+	// Percent is taken from the retail price, from 1 to 100; Price replaces it.
+	Percent int64 `bson:"percent,omitempty"`
+	Price   int64 `bson:"price,omitempty"`
+}
+
+func (r Rule) valid() bool {
+	return r.Name != "" && r.From.Before(r.Until) && r.MinQuantity >= 0 && r.Percent >= 0 && r.Percent <= 100 && r.Price >= 0 &&
+		(r.Percent > 0) != (r.Price > 0)
+}
+
+// SetRule stores a rule, in place of the one of its name.
+func (c *Catalog) SetRule(ctx context.Context, r Rule) error {
+	if !r.valid() {
+		return fmt.Errorf("%w: %+v", ErrRule, r)
+	}
+	_, err := c.rules.ReplaceOne(ctx, bson.D{{Key: "_id", Value: r.Name}}, r, options.Replace().SetUpsert(true))
+	if mongo.IsDuplicateKeyError(err) { // it has just been made
+		_, err = c.rules.ReplaceOne(ctx, bson.D{{Key: "_id", Value: r.Name}}, r)
+	}
+	if err != nil {
+		return fmt.Errorf("catalog: set the price rule %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// RemoveRule removes a rule, if it is there.
+func (c *Catalog) RemoveRule(ctx context.Context, name string) error {
+	if _, err := c.rules.DeleteOne(ctx, bson.D{{Key: "_id", Value: name}}); err != nil {
+		return fmt.Errorf("catalog: remove the price rule %s: %w", name, err)
+	}
+	return nil
+}
+
+// Rules are the price rules of one moment. It is immutable.
+type Rules struct{ list []Rule }
+
+// Rules reads the rules that hold at a time: once for all products of a page, or of a cart.
+func (c *Catalog) Rules(ctx context.Context, at time.Time) (*Rules, error) {
+	holds := bson.D{{Key: "until", Value: bson.D{{Key: "$gt", Value: at}}}, {Key: "from", Value: bson.D{{Key: "$lte", Value: at}}}}
+	cur, err := c.rules.Find(ctx, holds, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	if err != nil {
+		return nil, fmt.Errorf("catalog: read the price rules: %w", err)
+	}
+	out := &Rules{}
+	if err := cur.All(ctx, &out.list); err != nil {
+		return nil, fmt.Errorf("catalog: read the price rules: %w", err)
+	}
+	return out, nil
+}
+
+// Sale is how a product is bought.
+type Sale struct {
+	Region string
+	// Quantity is 1 if zero.
+	Quantity int64
+}
+
+// Price returns what one piece costs, and the rule that makes it so, which is empty where it is the retail price. A percentage is
+// rounded up to the smallest unit of the currency.
+func Price[D Details](rules *Rules, p *Product[D], s Sale) (price int64, rule string) {
+	price = p.Pricing.Retail
+	for _, r := range rules.list {
+		if r.SKU != "" && r.SKU != p.SKU || r.Type != "" && r.Type != p.Type || r.Region != "" && r.Region != s.Region ||
+			r.MinQuantity > max(s.Quantity, 1) {
+			continue
+		}
+		reduced := r.Price
+		if r.Percent > 0 {
+			reduced = p.Pricing.Retail - p.Pricing.Retail*r.Percent/100
+		}
+		if reduced < price {
+			price, rule = reduced, r.Name
+		}
+	}
+	return price, rule
+}

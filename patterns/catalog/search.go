@@ -1,0 +1,198 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Query says what products are looked for. All conditions are met.
+type Query struct {
+	// Where are conditions on facets: {"details.genre": "Jazz"}, {"pricing.retail": {$lt: 1000}}.
+	Where bson.D
+	// Title is a part of the title, in upper or lower case.
+	Title string
+	// MinDiscount asks for products that are cheaper than the list price by more than so many per cent, the cheapest first.
+	MinDiscount int
+	// Text are words as of $text, which are searched in all of Config.Text, the best matches first.
+	Text string
+	// Limit is DefaultLimit if zero.
+	Limit int
+}
+
+// Filter returns the query and its order for products of a type, or any if that is empty, as for package paging.
+func (c *Catalog) Filter(typeName string, q Query) (filter, order bson.D) {
+	filter = bson.D{}
+	if typeName != "" {
+		filter = append(filter, bson.E{Key: "type", Value: typeName})
+	}
+	filter = append(filter, q.Where...)
+	if q.Title != "" {
+		filter = append(filter, bson.E{Key: "title", Value: bson.Regex{Pattern: regexp.QuoteMeta(q.Title), Options: "i"}})
+	}
+	if sort := c.types[typeName].sort; sort != "" {
+		order = bson.D{{Key: sort, Value: -1}}
+	}
+	if q.MinDiscount > 0 {
+		filter = append(filter, bson.E{Key: "pricing.pct_savings", Value: bson.D{{Key: "$gt", Value: q.MinDiscount}}})
+		order = bson.D{{Key: "pricing.pct_savings", Value: -1}}
+	}
+	if q.Text != "" {
+		filter = append(filter, bson.E{Key: "$text", Value: bson.D{{Key: "$search", Value: q.Text}}})
+		order = bson.D{{Key: "score", Value: bson.D{{Key: "$meta", Value: "textScore"}}}}
+	}
+	return filter, order
+}
+
+func (q Query) limit() int64 {
+	if q.Limit > 0 {
+		return int64(q.Limit)
+	}
+	return DefaultLimit
+}
+
+// failed says what an error of a search means.
+func failed(err error) error {
+	var refused mongo.ServerError
+	if errors.As(err, &refused) && refused.HasErrorCode(codeIndexNotFound) {
+		return fmt.Errorf("%w: %w", ErrNoText, err)
+	}
+	return fmt.Errorf("catalog: search: %w", err)
+}
+
+// Find returns products of a type; those of all types with Any.
+func Find[D Details](ctx context.Context, c *Catalog, q Query) ([]*Product[D], error) {
+	var zero D
+	filter, order := c.Filter(zero.Type(), q)
+	opts := options.Find().SetLimit(q.limit())
+	if len(order) > 0 {
+		opts.SetSort(order)
+	}
+	cur, err := c.products.Find(ctx, filter, opts)
+	if err != nil {
+		return nil, failed(err)
+	}
+	var raws []bson.Raw
+	if err := cur.All(ctx, &raws); err != nil {
+		return nil, failed(err)
+	}
+	return decodeAll[D](c, raws)
+}
+
+func decodeAll[D Details](c *Catalog, raws []bson.Raw) ([]*Product[D], error) {
+	out := make([]*Product[D], len(raws))
+	for i, raw := range raws {
+		p, err := decode[D](c, raw)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+// Facet asks how many of the found products have which values of a field.
+type Facet struct {
+	Path string
+	// Bounds, if any, ask for ranges: from each one to below the next one, by the lower one. They ascend.
+	Bounds []any
+	// Limit is how many values are counted, the most frequent ones first; DefaultCounts if zero. Ranges are all counted.
+	Limit int
+}
+
+// Count is a value of a facet, or the lower bound of a range, and how many products have it. Products outside of all ranges are
+// counted with the value Other.
+type Count struct {
+	Value any   `bson:"_id"`
+	N     int64 `bson:"n"`
+}
+
+// Other is the value of a Count of products that are in none of the ranges.
+const Other = "other"
+
+// Page is what a Search has found.
+type Page[D Details] struct {
+	Products []*Product[D]
+	// Total is how many products were found, of which Products are the first.
+	Total int64
+	// Counts are those of the facets, in the order in which they were asked for.
+	Counts [][]Count
+}
+
+// Search is Find with counts: of all that was found, and by facets of it. It takes one round trip.
+func Search[D Details](ctx context.Context, c *Catalog, q Query, facets ...Facet) (*Page[D], error) {
+	var zero D
+	filter, order := c.Filter(zero.Type(), q)
+	pipeline := mongo.Pipeline{{{Key: "$match", Value: filter}}}
+	if len(order) > 0 {
+		pipeline = append(pipeline, bson.D{{Key: "$sort", Value: order}}) // before the facets: an index may have it
+	}
+	stages := bson.D{
+		{Key: "products", Value: bson.A{bson.D{{Key: "$limit", Value: q.limit()}}}},
+		{Key: "total", Value: bson.A{bson.D{{Key: "$count", Value: "n"}}}},
+	}
+	for i, f := range facets {
+		stages = append(stages, bson.E{Key: fmt.Sprint("f", i), Value: f.stages()})
+	}
+	pipeline = append(pipeline, bson.D{{Key: "$facet", Value: stages}})
+	cur, err := c.products.Aggregate(ctx, pipeline, options.Aggregate().SetAllowDiskUse(true))
+	if err != nil {
+		return nil, failed(err)
+	}
+	var results []bson.Raw
+	if err := cur.All(ctx, &results); err != nil {
+		return nil, failed(err)
+	}
+	if len(results) != 1 {
+		return nil, fmt.Errorf("catalog: search: %d results of $facet", len(results))
+	}
+	return page[D](c, results[0], len(facets))
+}
+
+// stages counts by a facet.
+func (f Facet) stages() bson.A {
+	if len(f.Bounds) > 0 {
+		return bson.A{bson.D{{Key: "$bucket", Value: bson.D{
+			{Key: "groupBy", Value: "$" + f.Path},
+			{Key: "boundaries", Value: f.Bounds},
+			{Key: "default", Value: Other},
+			{Key: "output", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}},
+		}}}}
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = DefaultCounts
+	}
+	return bson.A{
+		bson.D{{Key: "$unwind", Value: "$" + f.Path}}, // a product without a value is in none
+		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$" + f.Path}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
+		bson.D{{Key: "$sort", Value: bson.D{{Key: "n", Value: -1}, {Key: "_id", Value: 1}}}},
+		bson.D{{Key: "$limit", Value: limit}},
+	}
+}
+
+func page[D Details](c *Catalog, result bson.Raw, facets int) (out *Page[D], err error) {
+	var head struct {
+		Products []bson.Raw
+		Total    []Count
+	}
+	if err := bson.Unmarshal(result, &head); err != nil {
+		return nil, fmt.Errorf("catalog: search: %w", err)
+	}
+	out = &Page[D]{Counts: make([][]Count, facets)}
+	if len(head.Total) > 0 {
+		out.Total = head.Total[0].N
+	}
+	for i := range facets {
+		if err := result.Lookup(fmt.Sprint("f", i)).Unmarshal(&out.Counts[i]); err != nil {
+			return nil, fmt.Errorf("catalog: search: %w", err)
+		}
+	}
+	out.Products, err = decodeAll[D](c, head.Products)
+	return out, err
+}
