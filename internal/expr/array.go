@@ -21,7 +21,7 @@ func arrayOperators(c *collation.Collator) []definition {
 		lazily(opN("$slice", "array", 2, 3, slice), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
 		op1("$reverseArray", "array", reverseArray),
 		lazily(opN("$range", "array", 2, 3, rangeOf), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
-		lazily(indexOfArrayOperator(c), 1, bsonx.Missing, bsonx.Null, bsonx.Int32(0), bsonx.Int32(0)),
+		lazily(indexOfArrayOperator(c), 1, bsonx.Missing, bsonx.Int32(0), bsonx.Int32(0), bsonx.Int32(0)),
 	}
 }
 
