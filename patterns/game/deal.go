@@ -1,0 +1,236 @@
+package game
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// The states of a deal. One that was given up is removed.
+const (
+	stateOpen = "open"
+	stateDone = "done"
+)
+
+// The kinds of sides.
+const (
+	kindPlayer = "players"
+	kindPlace  = "places"
+)
+
+// deal is an exchange between two, as it is stored.
+type deal struct {
+	ID       bson.ObjectID `bson:"_id"`
+	State    string        `bson:"state"`
+	Deadline time.Time     `bson:"deadline"`
+	Sides    []side        `bson:"sides"`
+}
+
+// side is one of those who make a deal.
+type side struct {
+	Coll  string   `bson:"coll"`
+	ID    string   `bson:"id"`
+	Items []string `bson:"items"`
+	Gold  int64    `bson:"gold"`
+	// Gives is what Items are, once the deal is done.
+	Gives []Item `bson:"gives,omitempty"`
+
+	where bson.D // further conditions
+	not   error  // what it means if they are not met
+}
+
+// exchange lets two sides give each other what they have agreed upon, or nothing.
+func (g *Game) exchange(ctx context.Context, a, b side) error {
+	d, err := g.open(ctx, a, b)
+	if err != nil {
+		return err
+	}
+	for i := range d.Sides {
+		if err := g.take(ctx, d, i); err != nil {
+			return errors.Join(err, g.giveUp(context.WithoutCancel(ctx), d))
+		}
+	}
+	if err := g.commit(ctx, d); err != nil {
+		return err
+	}
+	g.Metrics.Add("game.deals", 1)
+	return g.finish(ctx, d)
+}
+
+// open writes down what is wanted.
+func (g *Game) open(ctx context.Context, sides ...side) (*deal, error) {
+	for _, s := range sides {
+		if s.Gold < 0 || len(s.Items) > MaxDealItems {
+			return nil, fmt.Errorf("%w deal: %d gold, %d items", ErrInvalid, s.Gold, len(s.Items))
+		}
+	}
+	d := &deal{ID: bson.NewObjectID(), State: stateOpen, Deadline: g.Now().Add(g.cfg.Timeout), Sides: sides}
+	_, err := g.deals.InsertOne(ctx, d)
+	return d, wrap(err, "write a deal")
+}
+
+// take moves what a side gives into escrow, in one update, if it is there and there will be room.
+func (g *Game) take(ctx context.Context, d *deal, i int) error {
+	s := &d.Sides[i]
+	room := max(len(s.Items), len(d.Sides[1-i].Items))
+	occupied := op("$add", is("$size", "$items"), op("$sum", "$escrow.room"), room-len(s.Items))
+	filter := append(byID(s.ID),
+		bson.E{Key: "gold", Value: is("$gte", s.Gold)},
+		bson.E{Key: "escrow.deal", Value: is("$ne", d.ID)},
+		bson.E{Key: "$expr", Value: op("$lte", occupied, g.cfg.MaxItems)},
+	)
+	if len(s.Items) > 0 {
+		filter = append(filter, bson.E{Key: "items.id", Value: is("$all", s.Items)})
+	}
+	if s.where != nil {
+		filter = bson.D{{Key: "$and", Value: bson.A{filter, s.where}}}
+	}
+	given := op("$in", "$$this.id", is("$literal", orEmpty(s.Items)))
+	entry := bson.D{
+		{Key: "deal", Value: d.ID},
+		{Key: "items", Value: filtered("$items", given)},
+		{Key: "gold", Value: is("$literal", s.Gold)},
+		{Key: "room", Value: is("$literal", room)},
+	}
+	change := mongo.Pipeline{is("$set", bson.D{
+		{Key: "escrow", Value: op("$concatArrays", op("$ifNull", "$escrow", bson.A{}), bson.A{entry})},
+		{Key: "items", Value: filtered("$items", is("$not", bson.A{given}))},
+		{Key: "gold", Value: op("$subtract", "$gold", s.Gold)},
+	})}
+	h := &holder{}
+	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(bson.D{{Key: "escrow", Value: 1}})
+	err := g.coll(s.Coll).FindOneAndUpdate(ctx, filter, change, opts).Decode(h)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return g.reason(ctx, s, room)
+	}
+	for _, e := range h.Escrow {
+		if e.Deal == d.ID {
+			s.Gives = e.Items
+		}
+	}
+	return wrap(err, "put into escrow what "+s.ID+" gives")
+}
+
+// reason says why a side cannot do its part.
+func (g *Game) reason(ctx context.Context, s *side, room int) error {
+	h := &holder{}
+	if err := g.coll(s.Coll).FindOne(ctx, byID(s.ID)).Decode(h); err != nil {
+		return wrap(err, "read "+s.ID)
+	}
+	has := map[string]bool{}
+	for _, item := range h.Items {
+		has[item.ID] = true
+	}
+	for _, id := range s.Items {
+		if !has[id] {
+			return ErrGone
+		}
+	}
+	occupied := len(h.Items) + room - len(s.Items)
+	for _, e := range h.Escrow {
+		occupied += e.Room
+	}
+	switch {
+	case h.Gold < s.Gold:
+		return ErrPoor
+	case occupied > g.cfg.MaxItems:
+		return ErrFull
+	case s.not != nil:
+		return s.not
+	default:
+		return ErrGone // and back again
+	}
+}
+
+// commit is the moment at which a deal happens.
+func (g *Game) commit(ctx context.Context, d *deal) error {
+	for i := range d.Sides {
+		for j := range d.Sides[i].Gives {
+			d.Sides[i].Gives[j].Price = 0 // what was for sale is somebody's now
+		}
+	}
+	open := append(byID(d.ID), bson.E{Key: "state", Value: stateOpen})
+	res, err := g.deals.UpdateOne(ctx, open, is("$set", bson.D{{Key: "state", Value: stateDone}, {Key: "sides", Value: d.Sides}}))
+	if err != nil {
+		return wrap(err, "decide a deal")
+	}
+	if res.MatchedCount == 0 {
+		return errors.Join(ErrExpired, g.restore(ctx, d))
+	}
+	return nil
+}
+
+// finish hands out what each side gets, and removes the deal.
+func (g *Game) finish(ctx context.Context, d *deal) error {
+	for i, s := range d.Sides {
+		other := d.Sides[1-i]
+		got := op("$concatArrays", "$items", is("$literal", orEmpty(other.Gives)))
+		if err := g.settle(ctx, &s, d.ID, got, op("$add", "$gold", other.Gold)); err != nil {
+			return err
+		}
+	}
+	_, err := g.deals.DeleteOne(ctx, byID(d.ID))
+	return wrap(err, "finish a deal")
+}
+
+// giveUp ends a deal that has not happened. It has no effect on one that has.
+func (g *Game) giveUp(ctx context.Context, d *deal) error {
+	open := append(byID(d.ID), bson.E{Key: "state", Value: stateOpen})
+	if _, err := g.deals.DeleteOne(ctx, open); err != nil {
+		return wrap(err, "give up a deal")
+	}
+	err := g.deals.FindOne(ctx, byID(d.ID)).Err()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return g.restore(ctx, d)
+	}
+	return wrap(err, "give up a deal")
+}
+
+// restore gives the sides of a deal that was given up what was theirs.
+func (g *Game) restore(ctx context.Context, d *deal) error {
+	for _, s := range d.Sides {
+		if err := g.giveBack(ctx, &s, d.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Game) giveBack(ctx context.Context, s *side, d bson.ObjectID) error {
+	mine := filtered("$escrow", op("$eq", "$$this.deal", d))
+	items := is("$reduce", bson.D{
+		{Key: "input", Value: mine}, {Key: "initialValue", Value: "$items"}, {Key: "in", Value: op("$concatArrays", "$$value", "$$this.items")},
+	})
+	gold := op("$add", "$gold", is("$sum", is("$map", bson.D{{Key: "input", Value: mine}, {Key: "as", Value: "this"}, {Key: "in", Value: "$$this.gold"}})))
+	return g.settle(ctx, s, d, items, gold)
+}
+
+// settle replaces a side's escrow, if it is there, by items and gold.
+func (g *Game) settle(ctx context.Context, s *side, d bson.ObjectID, items, gold bson.D) error {
+	there := append(byID(s.ID), bson.E{Key: "escrow.deal", Value: d})
+	rest := filtered("$escrow", op("$ne", "$$this.deal", d))
+	last := op("$eq", is("$size", rest), 0)
+	change := mongo.Pipeline{is("$set", bson.D{
+		{Key: "items", Value: items}, {Key: "gold", Value: gold}, {Key: "escrow", Value: op("$cond", last, "$$REMOVE", rest)},
+	})}
+	_, err := g.coll(s.Coll).UpdateOne(ctx, there, change)
+	return wrap(err, "take out of escrow what "+s.ID+" gets")
+}
+
+// filtered is the members of an array for which a condition on $$this holds.
+func filtered(array string, cond bson.D) bson.D {
+	return is("$filter", bson.D{{Key: "input", Value: array}, {Key: "as", Value: "this"}, {Key: "cond", Value: cond}})
+}
+
+// orEmpty is an empty array where there is none.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

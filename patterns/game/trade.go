@@ -1,0 +1,133 @@
+package game
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// Offer is what a player gives in a trade.
+type Offer struct {
+	Player string
+	Items  []string
+	Gold   int64
+}
+
+// PickUp lets a player take an item without a price that lies where the player is. ErrGone says that somebody was faster.
+func (g *Game) PickUp(ctx context.Context, player, place, item string) error {
+	return g.exchange(ctx,
+		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{Key: "price", Value: is("$exists", false)}), not: ErrGone},
+		side{Coll: kindPlayer, ID: player, where: at(place), not: ErrElsewhere})
+}
+
+// Drop lets a player leave items where it is.
+func (g *Game) Drop(ctx context.Context, player, place string, items ...string) error {
+	return g.exchange(ctx, side{Coll: kindPlayer, ID: player, Items: items, where: at(place), not: ErrElsewhere}, side{Coll: kindPlace, ID: place})
+}
+
+// Buy lets a player buy an item that is for sale where the player is, for the price that the player has seen.
+func (g *Game) Buy(ctx context.Context, player, place, item string, price int64) error {
+	if price <= 0 {
+		return fmt.Errorf("%w price %d", ErrInvalid, price)
+	}
+	return g.exchange(ctx,
+		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{Key: "price", Value: price}), not: ErrGone},
+		side{Coll: kindPlayer, ID: player, Gold: price, where: at(place), not: ErrElsewhere})
+}
+
+// Trade lets two players, who have agreed, give each other items and gold.
+func (g *Game) Trade(ctx context.Context, a, b Offer) error {
+	if a.Player == b.Player {
+		return fmt.Errorf("%w trade of %s with itself", ErrInvalid, a.Player)
+	}
+	return g.exchange(ctx,
+		side{Coll: kindPlayer, ID: a.Player, Items: a.Items, Gold: a.Gold}, side{Coll: kindPlayer, ID: b.Player, Items: b.Items, Gold: b.Gold})
+}
+
+func at(place string) bson.D { return bson.D{{Key: "location", Value: place}} }
+
+func lies(item string, cond bson.E) bson.D {
+	return bson.D{{Key: "items", Value: is("$elemMatch", bson.D{{Key: "id", Value: item}, cond})}}
+}
+
+// Recipe says what is made of what.
+type Recipe struct {
+	// Needs is how many items of each type are used up.
+	Needs map[string]int
+	Gold  int64
+	// Makes is what comes out, with an id of its own.
+	Makes Item
+}
+
+// Craft makes an item of what a player has. ErrGone says that something is missing.
+func (g *Game) Craft(ctx context.Context, player string, r Recipe) (*Item, error) {
+	for {
+		h := &holder{}
+		if err := g.players.FindOne(ctx, byID(player)).Decode(h); err != nil {
+			return nil, wrap(err, "read player "+player)
+		}
+		used, err := r.choose(h)
+		if err != nil {
+			return nil, err
+		}
+		item, err := g.make(ctx, player, used, r)
+		if item != nil || err != nil {
+			return item, err
+		}
+	}
+}
+
+// choose returns the ids of the items that are used up.
+func (r Recipe) choose(h *holder) ([]string, error) {
+	if r.Gold < 0 {
+		return nil, fmt.Errorf("%w recipe: %d gold", ErrInvalid, r.Gold)
+	}
+	if h.Gold < r.Gold {
+		return nil, ErrPoor
+	}
+	used, count, total := []string{}, map[string]int{}, 0
+	for _, item := range h.Items {
+		if count[item.Type] < r.Needs[item.Type] {
+			count[item.Type]++
+			used = append(used, item.ID)
+		}
+	}
+	for _, n := range r.Needs {
+		total += n
+	}
+	if len(used) < total {
+		return nil, ErrGone
+	}
+	return used, nil
+}
+
+// make replaces items by what is made of them. It is nil where they are gone meanwhile.
+func (g *Game) make(ctx context.Context, player string, used []string, r Recipe) (*Item, error) {
+	item := r.Makes
+	item.ID = bson.NewObjectID().Hex()
+	occupied := op("$add", is("$size", "$items"), op("$sum", "$escrow.room"), 1-len(used))
+	filter := append(byID(player), bson.E{Key: "gold", Value: is("$gte", r.Gold)}, bson.E{Key: "$expr", Value: op("$lte", occupied, g.cfg.MaxItems)})
+	if len(used) > 0 {
+		filter = append(filter, bson.E{Key: "items.id", Value: is("$all", used)})
+	}
+	rest := filtered("$items", is("$not", bson.A{op("$in", "$$this.id", is("$literal", used))}))
+	change := mongo.Pipeline{is("$set", bson.D{
+		{Key: "items", Value: op("$concatArrays", rest, is("$literal", []Item{item}))},
+		{Key: "gold", Value: op("$subtract", "$gold", r.Gold)},
+	})}
+	res, err := g.players.UpdateOne(ctx, filter, change)
+	if err != nil {
+		return nil, wrap(err, "craft")
+	}
+	if res.MatchedCount > 0 {
+		return &item, nil
+	}
+	err = g.reason(ctx, &side{Coll: kindPlayer, ID: player, Items: used, Gold: r.Gold}, 1)
+	if errors.Is(err, ErrGone) { // there may be others
+		err = nil
+	}
+	return nil, err
+}
