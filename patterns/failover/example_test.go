@@ -1,0 +1,102 @@
+package failover_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/failover"
+)
+
+func shop() (*failover.Failover, func()) {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := failover.New(db.Client().Database("shop"), failover.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return f, func() { _ = db.Close() }
+}
+
+// An order that must not be placed twice, and that tells whether it was placed: by its _id, which is made before.
+func ExampleFailover_Write() {
+	f, end := shop()
+	defer end()
+	ctx, id := context.Background(), bson.NewObjectID()
+	order := failover.Write{
+		Repeat: failover.Ask,
+		Do: func(ctx context.Context, db *mongo.Database) error {
+			_, err := db.Collection("orders").InsertOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "item", Value: "pen"}})
+			return err
+		},
+		Done: func(ctx context.Context, db *mongo.Database) (bool, error) {
+			n, err := db.Collection("orders").CountDocuments(ctx, bson.D{{Key: "_id", Value: id}})
+			return n > 0, err
+		},
+	}
+	fmt.Println(f.Write(ctx, order))
+	f.Switch(failover.ReadOnly) // as if there were no primary
+	fmt.Println(errors.Is(f.Write(ctx, order), failover.ErrReadOnly))
+	// Output:
+	// <nil>
+	// true
+}
+
+// A front page that is shown even where the deployment does not answer.
+func ExampleAnswer() {
+	f, end := shop()
+	defer end()
+	offers := func(ctx context.Context, db *mongo.Database) (int64, error) {
+		return db.Collection("offers").CountDocuments(ctx, bson.D{})
+	}
+	for _, mode := range []failover.Mode{failover.Normal, failover.Emergency} {
+		f.Switch(mode)
+		answer, err := failover.Answer(context.Background(), f, "offers", offers)
+		fmt.Println(mode, answer.Value, answer.Stale, err)
+	}
+	// Output:
+	// normal 0 false <nil>
+	// emergency 0 true <nil>
+}
+
+// Two requests of one user, to two processes; the token is in a cookie.
+func ExampleFailover_Session() {
+	f, end := shop()
+	defer end()
+	var cookie []byte
+	for _, operation := range []failover.Func{
+		func(ctx context.Context, db *mongo.Database) error {
+			_, err := db.Collection("posts").InsertOne(ctx, bson.D{{Key: "text", Value: "hello"}})
+			return err
+		},
+		func(ctx context.Context, db *mongo.Database) error {
+			n, err := db.Collection("posts").CountDocuments(ctx, bson.D{})
+			fmt.Println("posts:", n)
+			return err
+		},
+	} {
+		session, err := f.Session(cookie)
+		if err != nil {
+			log.Fatal(err)
+		}
+		run := f.Read
+		if cookie == nil {
+			run = func(ctx context.Context, op failover.Func) error { return f.Write(ctx, failover.Write{Do: op}) }
+		}
+		if err := run(session.Context(context.Background()), operation); err != nil {
+			log.Fatal(err)
+		}
+		if cookie, err = session.Token(); err != nil {
+			log.Fatal(err)
+		}
+		session.End(context.Background())
+	}
+	// Output: posts: 1
+}

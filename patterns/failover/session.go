@@ -1,0 +1,73 @@
+package failover
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Session is a series of operations of which each sees the effects of those before, whichever members execute them. It is not for use by
+// several goroutines at once.
+type Session struct {
+	session *mongo.Session
+}
+
+// token is how far a session has come.
+type token struct {
+	Cluster   bson.Raw        `bson:"cluster,omitempty"`
+	Operation *bson.Timestamp `bson:"operation,omitempty"`
+}
+
+// Session begins a session, or goes on with one of another process, or of an earlier request, by its token; nil begins a new one.
+func (f *Failover) Session(from []byte) (*Session, error) {
+	session, err := f.primary.Client().StartSession(options.Session().SetCausalConsistency(true))
+	if err != nil {
+		return nil, fmt.Errorf("failover: begin a session: %w", err)
+	}
+	s := &Session{session: session}
+	if err := s.advance(from); err != nil {
+		s.End(context.Background())
+		return nil, fmt.Errorf("failover: go on with a session: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Session) advance(from []byte) error {
+	if len(from) == 0 {
+		return nil
+	}
+	var t token
+	if err := bson.Unmarshal(from, &t); err != nil {
+		return err
+	}
+	if len(t.Cluster) > 0 {
+		if err := s.session.AdvanceClusterTime(t.Cluster); err != nil {
+			return err
+		}
+	}
+	if t.Operation == nil {
+		return nil
+	}
+	return s.session.AdvanceOperationTime(t.Operation)
+}
+
+// Context returns a context for operations of the session.
+func (s *Session) Context(ctx context.Context) context.Context {
+	return mongo.NewSessionContext(ctx, s.session)
+}
+
+// Token tells how far the session has come. It is not secret, but who can change it can make the reads of the session wait: sign it where
+// it passes through the hands of users.
+func (s *Session) Token() ([]byte, error) {
+	data, err := bson.Marshal(token{Cluster: s.session.ClusterTime(), Operation: s.session.OperationTime()})
+	if err != nil {
+		return nil, fmt.Errorf("failover: the token of a session: %w", err)
+	}
+	return data, nil
+}
+
+// End ends the session.
+func (s *Session) End(ctx context.Context) { s.session.EndSession(ctx) }
