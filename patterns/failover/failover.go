@@ -73,7 +73,8 @@ type Config struct {
 	Store Store
 	// Refresh is how often an answer is remembered anew, a minute if zero.
 	Refresh time.Duration
-	// OnMode, if not nil, is told when the mode has changed. It returns at once, and calls no method.
+	// OnMode, if not nil, is told when the mode has changed, by the goroutines of operations, perhaps by several at once. It returns at
+	// once; Mode tells what holds now.
 	OnMode func(from, to Mode)
 }
 
