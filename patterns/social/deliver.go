@@ -1,0 +1,224 @@
+package social
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// The states of a letter.
+const (
+	sending  = "sending"
+	sent     = "sent"
+	deleting = "deleting"
+)
+
+// letter is a post or a message as it is stored.
+type letter struct {
+	ID     bson.ObjectID `bson:"_id"`
+	Author string        `bson:"author"`
+	At     time.Time     `bson:"at"`
+	Text   string        `bson:"text"`
+	// To are the recipients of a message, Circles those of the author's who may see a post: all, if there are none.
+	To      []string `bson:"to,omitempty"`
+	Circles []string `bson:"circles,omitempty"`
+	// Pull says that there are no copies: readers come for it.
+	Pull  bool   `bson:"pull"`
+	State string `bson:"state"`
+	// Until is when the process that sends or deletes is taken for dead. It is not there when nothing is left to do.
+	Until *time.Time `bson:"until,omitempty"`
+}
+
+// Item is a post or a message.
+type Item struct {
+	ID     bson.ObjectID `bson:"_id"`
+	Author string        `bson:"author"`
+	At     time.Time     `bson:"at"`
+	Text   string        `bson:"text"`
+	Gone   bool          `bson:"gone,omitempty"`
+}
+
+func (l *letter) item() Item { return Item{ID: l.ID, Author: l.Author, At: l.At, Text: l.Text} }
+
+func (n *Network) lease() *time.Time {
+	until := n.Now().Add(n.cfg.Lease)
+	return &until
+}
+
+// send writes a letter down, and then copies it.
+func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
+	if l.ID.IsZero() {
+		l.ID = bson.NewObjectID()
+	}
+	l.At, l.State, l.Until = n.Now(), sending, n.lease()
+	if l.Pull {
+		l.State, l.Until = sent, nil
+	}
+	_, err := ch.out.InsertOne(ctx, l)
+	if mongo.IsDuplicateKeyError(err) { // it is sent again: as it was written down
+		err = ch.out.FindOne(ctx, bson.D{{Key: "_id", Value: l.ID}, {Key: "author", Value: l.Author}}).Decode(l)
+	}
+	if err != nil {
+		return fmt.Errorf("social: write %s: %w", l.ID.Hex(), err)
+	}
+	return n.distribute(ctx, ch, l)
+}
+
+// copiesAtOnce bounds the size of a bulk write.
+const copiesAtOnce = 500
+
+// distribute copies a letter to its recipients. It may be done any number of times, by several at once.
+func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
+	if l.State != sending {
+		return nil
+	}
+	err := n.recipients(ctx, l, func(owners []string) error {
+		renew := bson.D{{Key: "$set", Value: bson.D{{Key: "until", Value: n.lease()}}}}
+		res, err := ch.out.UpdateOne(ctx, bson.D{{Key: "_id", Value: l.ID}, {Key: "state", Value: sending}}, renew)
+		if err != nil || res.MatchedCount == 0 { // it was deleted, or somebody else has sent it
+			return err
+		}
+		return n.deliver(ctx, ch, l, owners)
+	})
+	if err != nil {
+		return fmt.Errorf("social: send %s: %w", l.ID.Hex(), err)
+	}
+	done := bson.D{
+		{Key: "$set", Value: bson.D{{Key: "state", Value: sent}}}, {Key: "$unset", Value: bson.D{{Key: "until", Value: ""}}},
+	}
+	if _, err = ch.out.UpdateOne(ctx, bson.D{{Key: "_id", Value: l.ID}, {Key: "state", Value: sending}}, done); err != nil {
+		return fmt.Errorf("social: send %s: %w", l.ID.Hex(), err)
+	}
+	return nil
+}
+
+// recipients calls fn with those that a letter is for, some at a time.
+func (n *Network) recipients(ctx context.Context, l *letter, fn func(owners []string) error) error {
+	if len(l.To) > 0 {
+		for owners := range slices.Chunk(l.To, copiesAtOnce) {
+			if err := fn(owners); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	filter := bson.D{{Key: "to", Value: l.Author}}
+	if len(l.Circles) > 0 {
+		filter = append(filter, bson.E{Key: "circles", Value: bson.D{{Key: "$in", Value: l.Circles}}})
+	}
+	cur, err := n.follows.Find(ctx, filter, options.Find().SetProjection(bson.D{{Key: "from", Value: 1}}))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = cur.Close(ctx) }()
+	var owners []string
+	for cur.Next(ctx) {
+		owners = append(owners, cur.Current.Lookup("from").StringValue())
+		if len(owners) == copiesAtOnce {
+			if err := fn(owners); err != nil {
+				return err
+			}
+			owners = nil
+		}
+	}
+	if err := cur.Err(); err != nil || len(owners) == 0 {
+		return err
+	}
+	return fn(owners)
+}
+
+// deliver puts a letter into the open buckets of some owners, which are made where there are none. The indexes let no owner have it twice,
+// nor two open buckets.
+func (n *Network) deliver(ctx context.Context, ch channel, l *letter, owners []string) error {
+	for len(owners) > 0 {
+		writes := make([]mongo.WriteModel, len(owners))
+		for i, owner := range owners {
+			filter := bson.D{
+				{Key: "owner", Value: owner}, {Key: "open", Value: true}, {Key: "items._id", Value: bson.D{{Key: "$ne", Value: l.ID}}},
+			}
+			writes[i] = mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(push(l.item())).SetUpsert(true)
+		}
+		_, err := ch.boxes.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
+		failed := mongo.BulkWriteException{}
+		if err != nil && (!errors.As(err, &failed) || failed.WriteConcernError != nil) {
+			return err
+		}
+		var left []string
+		for _, e := range failed.WriteErrors {
+			if !mongo.IsDuplicateKeyError(e) {
+				return err
+			}
+			left = append(left, owners[e.Index])
+		}
+		n.Metrics.Add("social.copies", int64(len(owners)-len(left)))
+		if owners, err = n.without(ctx, ch, l.ID, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// push is the update that adds an item to a bucket.
+func push(it Item) mongo.Pipeline {
+	plus := func(field string) bson.D {
+		return bson.D{{Key: "$add", Value: bson.A{bson.D{{Key: "$ifNull", Value: bson.A{"$" + field, 0}}}, 1}}}
+	}
+	return mongo.Pipeline{
+		{{Key: "$set", Value: bson.D{
+			{Key: "n", Value: plus("n")},
+			{Key: "unread", Value: plus("unread")},
+			{Key: "items", Value: bson.D{{Key: "$concatArrays", Value: bson.A{
+				bson.D{{Key: "$ifNull", Value: bson.A{"$items", bson.A{}}}}, bson.A{bson.D{{Key: "$literal", Value: it}}},
+			}}}},
+		}}},
+		{{Key: "$set", Value: bson.D{{Key: "open", Value: bson.D{{Key: "$lt", Value: bson.A{"$n", BucketSize}}}}}}},
+	}
+}
+
+// without returns the owners that do not have an item.
+func (n *Network) without(ctx context.Context, ch channel, id bson.ObjectID, owners []string) ([]string, error) {
+	if len(owners) == 0 {
+		return nil, nil
+	}
+	var have []string
+	filter := bson.D{{Key: "owner", Value: bson.D{{Key: "$in", Value: owners}}}, {Key: "items._id", Value: id}}
+	if err := ch.boxes.Distinct(ctx, "owner", filter).Decode(&have); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(owners, func(o string) bool { return slices.Contains(have, o) }), nil
+}
+
+// remove marks a letter as deleted, and makes its copies empty. What another process copies at this moment is found by Repair.
+func (n *Network) remove(ctx context.Context, ch channel, author string, id bson.ObjectID) error {
+	mark := bson.D{{Key: "$set", Value: bson.D{
+		{Key: "state", Value: deleting}, {Key: "until", Value: n.lease()}, {Key: "text", Value: ""},
+	}}}
+	res, err := ch.out.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "author", Value: author}}, mark)
+	if err != nil {
+		return fmt.Errorf("social: delete %s: %w", id.Hex(), err)
+	}
+	if res.MatchedCount == 0 {
+		return ErrNotFound
+	}
+	_, err = empty(ctx, ch, id)
+	return err
+}
+
+// empty takes the text out of all copies. The items stay, so that nobody delivers them again.
+func empty(ctx context.Context, ch channel, id bson.ObjectID) (int64, error) {
+	gone := bson.D{
+		{Key: "$set", Value: bson.D{{Key: "items.$[i].gone", Value: true}, {Key: "items.$[i].text", Value: ""}}},
+	}
+	opts := options.UpdateMany().SetArrayFilters([]any{bson.D{{Key: "i._id", Value: id}}})
+	res, err := ch.boxes.UpdateMany(ctx, bson.D{{Key: "items._id", Value: id}}, gone, opts)
+	if err != nil {
+		return 0, fmt.Errorf("social: delete the copies of %s: %w", id.Hex(), err)
+	}
+	return res.ModifiedCount, nil
+}

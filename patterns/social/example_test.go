@@ -1,0 +1,53 @@
+package social_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/social"
+)
+
+// A post reaches those who follow, and one to a circle only those in it.
+func Example() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	n, err := social.New(store.Client().Database("network"), social.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := n.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for _, follower := range []string{"joe", "sam"} {
+		if err := n.Follow(ctx, follower, "ann"); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := n.SetCircles(ctx, "ann", "joe", "family"); err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range []social.Post{
+		{Author: "ann", Text: "Hello, everybody"},
+		{Author: "ann", Text: "Dinner at eight", Circles: []string{"family"}},
+	} {
+		if _, err := n.Post(ctx, p); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, reader := range []string{"joe", "sam"} {
+		items, err := n.Feed(ctx, reader)
+		fmt.Println(reader, "reads", len(items), err)
+	}
+	messages, posts, err := n.Unread(ctx, "joe")
+	fmt.Println("unread:", messages, posts, err)
+	// Output:
+	// joe reads 2 <nil>
+	// sam reads 1 <nil>
+	// unread: 0 2 <nil>
+}

@@ -1,0 +1,153 @@
+package social
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Profile is what everybody may know of a user.
+type Profile struct {
+	ID    string `bson:"_id"`
+	Name  string `bson:"name"`
+	About string `bson:"about"`
+}
+
+// SetProfile stores a profile.
+func (n *Network) SetProfile(ctx context.Context, p Profile) error {
+	if len(p.Name)+len(p.About) > MaxText {
+		return ErrTooLong
+	}
+	set := bson.D{{Key: "$set", Value: bson.D{{Key: "name", Value: p.Name}, {Key: "about", Value: p.About}}}}
+	if _, err := n.users.UpdateOne(ctx, bson.D{{Key: "_id", Value: p.ID}}, set, options.UpdateOne().SetUpsert(true)); err != nil {
+		return fmt.Errorf("social: set the profile of %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+// Profile returns a profile.
+func (n *Network) Profile(ctx context.Context, id string) (Profile, error) {
+	var p Profile
+	err := n.users.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(&p)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return p, ErrNotFound
+	}
+	if err != nil {
+		return p, fmt.Errorf("social: read the profile of %s: %w", id, err)
+	}
+	return p, nil
+}
+
+// follow says that one reads what the other one writes, and in which circles of the latter the former is.
+type follow struct {
+	From    string   `bson:"from"`
+	To      string   `bson:"to"`
+	Circles []string `bson:"circles"`
+}
+
+func pair(from, to string) bson.D {
+	return bson.D{{Key: "from", Value: from}, {Key: "to", Value: to}}
+}
+
+// either is the condition that a document is about two users, in whatever direction.
+func either(a, b string) bson.D {
+	return bson.D{{Key: "$or", Value: bson.A{pair(a, b), pair(b, a)}}}
+}
+
+// link makes the document of a pair, if it does not exist.
+func link(ctx context.Context, coll *mongo.Collection, from, to string, fields bson.D) error {
+	_, err := coll.UpdateOne(ctx, pair(from, to), bson.D{{Key: "$setOnInsert", Value: fields}}, options.UpdateOne().SetUpsert(true))
+	if mongo.IsDuplicateKeyError(err) {
+		return nil // it has just been made
+	}
+	return err
+}
+
+// Follow lets a user read what another one writes from now on.
+func (n *Network) Follow(ctx context.Context, from, to string) error {
+	if from == to {
+		return ErrSelf
+	}
+	if err := n.notBlocked(ctx, from, to); err != nil {
+		return err
+	}
+	if err := link(ctx, n.follows, from, to, bson.D{{Key: "circles", Value: bson.A{}}}); err != nil {
+		return fmt.Errorf("social: follow %s: %w", to, err)
+	}
+	err := n.notBlocked(ctx, from, to)
+	if errors.Is(err, ErrBlocked) { // at the same moment
+		return errors.Join(err, n.Unfollow(ctx, from, to))
+	}
+	return err
+}
+
+func (n *Network) notBlocked(ctx context.Context, a, b string) error {
+	err := n.blocks.FindOne(ctx, either(a, b)).Err()
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil
+	case err != nil:
+		return fmt.Errorf("social: has %s blocked %s: %w", a, b, err)
+	}
+	return ErrBlocked
+}
+
+// Unfollow ends that. What is in the feed already is not shown any more.
+func (n *Network) Unfollow(ctx context.Context, from, to string) error {
+	if _, err := n.follows.DeleteOne(ctx, pair(from, to)); err != nil {
+		return fmt.Errorf("social: unfollow %s: %w", to, err)
+	}
+	return nil
+}
+
+// SetCircles puts a follower into circles of a user, such as "family", and out of all others.
+func (n *Network) SetCircles(ctx context.Context, user, follower string, circles ...string) error {
+	if circles == nil {
+		circles = []string{}
+	}
+	set := bson.D{{Key: "$set", Value: bson.D{{Key: "circles", Value: circles}}}}
+	res, err := n.follows.UpdateOne(ctx, pair(follower, user), set)
+	if err != nil {
+		return fmt.Errorf("social: circles of %s: %w", user, err)
+	}
+	if res.MatchedCount == 0 {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// Block keeps two users apart: neither follows the other any more, nor sees their posts, and the one that was blocked cannot send
+// messages to the other.
+func (n *Network) Block(ctx context.Context, user, other string) error {
+	if user == other {
+		return ErrSelf
+	}
+	if err := link(ctx, n.blocks, user, other, bson.D{{Key: "at", Value: n.Now()}}); err != nil {
+		return fmt.Errorf("social: block %s: %w", other, err)
+	}
+	if _, err := n.follows.DeleteMany(ctx, either(user, other)); err != nil {
+		return fmt.Errorf("social: block %s: %w", other, err)
+	}
+	return nil
+}
+
+// Unblock lets two users meet again.
+func (n *Network) Unblock(ctx context.Context, user, other string) error {
+	if _, err := n.blocks.DeleteOne(ctx, pair(user, other)); err != nil {
+		return fmt.Errorf("social: unblock %s: %w", other, err)
+	}
+	return nil
+}
+
+// Followers returns how many follow a user.
+func (n *Network) Followers(ctx context.Context, user string) (int64, error) {
+	c, err := n.follows.CountDocuments(ctx, bson.D{{Key: "to", Value: user}})
+	if err != nil {
+		return 0, fmt.Errorf("social: followers of %s: %w", user, err)
+	}
+	return c, nil
+}

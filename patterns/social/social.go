@@ -1,0 +1,121 @@
+package social
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// Errors of networks.
+var (
+	ErrNotFound = errors.New("social: there is no such user or post")
+	ErrBlocked  = errors.New("social: one of them has blocked the other")
+	ErrTooLong  = errors.New("social: the text is too long, or there are too many recipients")
+	ErrSelf     = errors.New("social: that is oneself")
+)
+
+// The defaults of a Config, and bounds.
+const (
+	DefaultPushLimit = 5000
+	DefaultLease     = time.Minute
+	// BucketSize is how many items a bucket of a feed or an inbox has.
+	BucketSize = 50
+	// MaxText is how long a text may be, in bytes, and MaxRecipients how many a message may be sent to.
+	MaxText       = 10_000
+	MaxRecipients = 1000
+)
+
+// Config configures a Network. The zero value works.
+type Config struct {
+	patterns.Env
+	// Prefix begins the names of the collections.
+	Prefix string
+	// PushLimit is how many followers an author has at most whose posts are copied into their feeds. The posts of others are
+	// read when their followers read. It is DefaultPushLimit if zero.
+	PushLimit int
+	// Lease is how long 500 copies may take before a process is taken for dead; DefaultLease if zero.
+	Lease time.Duration
+}
+
+// Network is a social network. It is safe for concurrent use.
+type Network struct {
+	patterns.Env
+	cfg                    Config
+	db                     *mongo.Database
+	users, follows, blocks *mongo.Collection
+	posts, messages        channel
+}
+
+// channel is something that is written once and copied to many: its documents, and the buckets of the recipients.
+type channel struct{ out, boxes *mongo.Collection }
+
+// New returns the network of a database.
+func New(db *mongo.Database, cfg Config) (*Network, error) {
+	if cfg.PushLimit < 0 || cfg.Lease < 0 {
+		return nil, fmt.Errorf("social: a limit of %d, a lease of %v", cfg.PushLimit, cfg.Lease)
+	}
+	if cfg.PushLimit == 0 {
+		cfg.PushLimit = DefaultPushLimit
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = DefaultLease
+	}
+	coll := func(name string) *mongo.Collection { return db.Collection(cfg.Prefix + name) }
+	return &Network{
+		Env: cfg.WithDefaults(), cfg: cfg, db: db, users: coll("users"), follows: coll("follows"), blocks: coll("blocks"),
+		posts: channel{coll("posts"), coll("feeds")}, messages: channel{coll("messages"), coll("inbox")},
+	}, nil
+}
+
+// Indexes returns what the network needs. Some of them are what its guarantees rest on.
+func (n *Network) Indexes() []patterns.Index {
+	var out []patterns.Index
+	add := func(coll *mongo.Collection, keys bson.D, opts *options.IndexOptionsBuilder) {
+		out = append(out, patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: keys, Options: opts}})
+	}
+	for _, coll := range []*mongo.Collection{n.follows, n.blocks} {
+		add(coll, bson.D{{Key: "from", Value: 1}, {Key: "to", Value: 1}}, options.Index().SetUnique(true))
+		add(coll, bson.D{{Key: "to", Value: 1}, {Key: "from", Value: 1}}, nil)
+	}
+	add(n.posts.out, bson.D{{Key: "author", Value: 1}, {Key: "_id", Value: -1}}, nil)
+	add(n.posts.out, bson.D{{Key: "author", Value: 1}, {Key: "pull", Value: 1}, {Key: "_id", Value: -1}}, nil)
+	for _, ch := range n.channels() {
+		unfinished := bson.D{{Key: "until", Value: bson.D{{Key: "$exists", Value: true}}}}
+		add(ch.out, bson.D{{Key: "until", Value: 1}}, options.Index().SetPartialFilterExpression(unfinished))
+		open := bson.D{{Key: "open", Value: true}}
+		add(ch.boxes, bson.D{{Key: "owner", Value: 1}}, options.Index().SetUnique(true).SetPartialFilterExpression(open))
+		// No two buckets of an owner have the same item, whoever delivers it, however often.
+		add(ch.boxes, bson.D{{Key: "owner", Value: 1}, {Key: "items._id", Value: 1}}, options.Index().SetUnique(true))
+		add(ch.boxes, bson.D{{Key: "owner", Value: 1}, {Key: "_id", Value: -1}}, nil)
+		add(ch.boxes, bson.D{{Key: "items._id", Value: 1}}, nil)
+	}
+	return out
+}
+
+func (n *Network) channels() []channel { return []channel{n.posts, n.messages} }
+
+// EnsureIndexes creates the indexes.
+func (n *Network) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, n.db, n.Indexes())
+}
+
+// ShardKeys returns how the collections are distributed over shards.
+func (n *Network) ShardKeys() []patterns.ShardKey {
+	by := func(coll *mongo.Collection, field string) patterns.ShardKey {
+		return patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{Key: field, Value: 1}}}
+	}
+	return []patterns.ShardKey{
+		by(n.posts.boxes, "owner"), by(n.messages.boxes, "owner"), by(n.posts.out, "author"), by(n.follows, "from"), by(n.blocks, "from"),
+		by(n.users, "_id"),
+	}
+}
+
+// Shard distributes the collections over the shards of a cluster.
+func (n *Network) Shard(ctx context.Context) error { return patterns.Shard(ctx, n.db, n.ShardKeys()) }
