@@ -1,0 +1,176 @@
+package relation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// BucketConfig configures Bucketed. The zero value works.
+type BucketConfig struct {
+	patterns.Env
+	// Collection is "buckets" if empty.
+	Collection string
+	// Size is how many items a bucket has; DefaultSize if zero.
+	Size int
+}
+
+// DefaultSize is how many items a bucket has where nothing else is said.
+const DefaultSize = 50
+
+// Bucketed are the many of one-to-many, in documents of a page each. It is safe for concurrent use.
+type Bucketed struct {
+	patterns.Env
+	coll *mongo.Collection
+	size int
+}
+
+// NewBuckets returns the buckets of a database.
+func NewBuckets(db *mongo.Database, cfg BucketConfig) (*Bucketed, error) {
+	if cfg.Collection == "" {
+		cfg.Collection = "buckets"
+	}
+	if cfg.Size == 0 {
+		cfg.Size = DefaultSize
+	}
+	if cfg.Size < 0 {
+		return nil, fmt.Errorf("relation: buckets of %d", cfg.Size)
+	}
+	return &Bucketed{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), size: cfg.Size}, nil
+}
+
+// Indexes returns the indexes that buckets need.
+func (b *Bucketed) Indexes() []patterns.Index {
+	return []patterns.Index{{Collection: b.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: -1}}}}}
+}
+
+// EnsureIndexes creates the indexes that do not exist.
+func (b *Bucketed) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, b.coll.Database(), b.Indexes())
+}
+
+// ShardKeys returns how the buckets are best distributed.
+func (b *Bucketed) ShardKeys() []patterns.ShardKey {
+	return []patterns.ShardKey{{Collection: b.coll.Name(), Key: bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: 1}}}}
+}
+
+// bucket is what Add and Check read of one.
+type bucket struct {
+	Owner bson.RawValue   `bson:"owner"`
+	Page  int64           `bson:"page"`
+	Count int             `bson:"count"`
+	Items []bson.RawValue `bson:"items"`
+}
+
+// at is the condition of a bucket.
+func at(owner any, page int64) bson.D {
+	return bson.D{
+		{Key: "_id", Value: bson.D{{Key: "owner", Value: owner}, {Key: "page", Value: page}}},
+		{Key: "owner", Value: owner},
+		{Key: "page", Value: page},
+	}
+}
+
+// Add adds an item to the last page of an owner, or to a new one where that is full, and returns the page.
+func (b *Bucketed) Add(ctx context.Context, owner, item any) (page int64, err error) {
+	last, err := b.last(ctx, owner)
+	if err != nil {
+		return 0, err
+	}
+	page = max(last.Page, 1)
+	if last.Count >= b.size {
+		page++
+	}
+	add := bson.D{
+		{Key: "$push", Value: bson.D{{Key: "items", Value: item}}},
+		{Key: "$inc", Value: bson.D{{Key: "count", Value: 1}}},
+	}
+	for first := true; ; {
+		free := append(at(owner, page), bson.E{Key: "count", Value: bson.D{{Key: "$lt", Value: b.size}}})
+		_, err := b.coll.UpdateOne(ctx, free, add, options.UpdateOne().SetUpsert(true))
+		switch {
+		case err == nil:
+			return page, nil
+		case !mongo.IsDuplicateKeyError(err):
+			return 0, wrap(err, "add to a bucket")
+		case first: // it is full, or somebody else has just made it
+			first = false
+		default:
+			page, first = page+1, true
+		}
+	}
+}
+
+func (b *Bucketed) last(ctx context.Context, owner any) (*bucket, error) {
+	opts := options.FindOne().SetSort(bson.D{{Key: "page", Value: -1}}).SetProjection(bson.D{{Key: "items", Value: 0}})
+	last := &bucket{}
+	err := b.coll.FindOne(ctx, bson.D{{Key: "owner", Value: owner}}, opts).Decode(last)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return last, nil
+	}
+	return last, wrap(err, "read the last bucket")
+}
+
+// Count returns how many items an owner has.
+func (b *Bucketed) Count(ctx context.Context, owner any) (int64, error) {
+	last, err := b.last(ctx, owner)
+	return max(last.Page-1, 0)*int64(b.size) + int64(last.Count), err
+}
+
+// Page decodes the items of a page into items, which is a pointer to a slice. Pages begin at 1; ErrNotFound is returned behind the last.
+func (b *Bucketed) Page(ctx context.Context, owner any, page int64, items any) error {
+	raw, err := b.coll.FindOne(ctx, at(owner, page)).Raw()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return wrap(err, "read a bucket")
+	}
+	return wrap(raw.Lookup("items").Unmarshal(items), "decode items")
+}
+
+// Check lists what contradicts the rules. It reads everything in the order of the index.
+func (b *Bucketed) Check(ctx context.Context) (out []patterns.Violation, err error) {
+	found, err := b.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: -1}}))
+	if err != nil {
+		return nil, wrap(err, "check the buckets")
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	next := bucket{}
+	for found.Next(ctx) {
+		now := bucket{}
+		if err := found.Decode(&now); err != nil {
+			return nil, wrap(err, "check the buckets")
+		}
+		id := found.Current.Lookup("_id").String()
+		if now.Count != len(now.Items) || now.Count > b.size || now.Count == 0 {
+			out = append(out, patterns.Violation{
+				Rule: RuleCount, Collection: b.coll.Name(), ID: id, Detail: fmt.Sprintf("count %d, %d items", now.Count, len(now.Items)),
+			})
+		}
+		last := next.Page == 0 || !now.Owner.Equal(next.Owner)
+		if last && next.Page > 1 {
+			out = append(out, b.gap(next))
+		}
+		if !last && (next.Page != now.Page+1 || now.Count < b.size) {
+			out = append(out, b.gap(now))
+		}
+		next = now
+	}
+	if next.Page > 1 {
+		out = append(out, b.gap(next))
+	}
+	return out, wrap(found.Err(), "check the buckets")
+}
+
+func (b *Bucketed) gap(at bucket) patterns.Violation {
+	return patterns.Violation{
+		Rule: RulePages, Collection: b.coll.Name(), ID: at.Owner.String(), Detail: fmt.Sprintf("page %d has %d items", at.Page, at.Count),
+	}
+}

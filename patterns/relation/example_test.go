@@ -1,0 +1,93 @@
+package relation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns/relation"
+)
+
+// Authors and books refer to each other.
+func ExampleRelations_Link() {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx, library := context.Background(), db.Client().Database("library")
+	_, err = library.Collection("authors").InsertOne(ctx, bson.D{{Key: "_id", Value: "ada"}})
+	_, err2 := library.Collection("books").InsertOne(ctx, bson.D{{Key: "_id", Value: "notes"}, {Key: "title", Value: "Notes by the Translator"}})
+	r, err3 := relation.New(library, relation.Config{})
+	if err := errors.Join(err, err2, err3); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Link(ctx, "ada", "notes"))
+	var books []struct{ Title string }
+	fmt.Println(r.Rights(ctx, "ada", &books), books)
+	violations, err := r.Check(ctx)
+	fmt.Println(violations, err)
+	// Output:
+	// <nil>
+	// <nil> [{Notes by the Translator}]
+	// [] <nil>
+}
+
+// The authors of many comments are read with one query.
+func ExampleLoader() {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	type user struct {
+		ID   string `bson:"_id"`
+		City string
+	}
+	ctx, users := context.Background(), db.Client().Database("blog").Collection("users")
+	if _, err := users.InsertMany(ctx, []user{{"ada", "London"}, {"carl", "Göttingen"}}); err != nil {
+		log.Fatal(err)
+	}
+	loader := relation.NewLoader(users, func(u user) string { return u.ID })
+	found, err := loader.Many(ctx, "carl", "ada", "carl", "nobody")
+	fmt.Println(found[0].City, found[1].City, found[2].City, found[3], err)
+	// Output: Göttingen London Göttingen <nil> <nil>
+}
+
+// The comments of a post, in pages.
+func ExampleBucketed() {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx := context.Background()
+	comments, err := relation.NewBuckets(db.Client().Database("blog"), relation.BucketConfig{Size: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, text := range []string{"first", "second", "third"} {
+		page, err := comments.Add(ctx, "post-1", text)
+		fmt.Println(page, err)
+	}
+	var page []string
+	fmt.Println(comments.Page(ctx, "post-1", 1, &page), page)
+	// Output:
+	// 1 <nil>
+	// 1 <nil>
+	// 2 <nil>
+	// <nil> [first second]
+}
+
+// How to store comments: they grow with the post, and are read by pages.
+func ExampleAdvise() {
+	fmt.Println(relation.Advise(relation.Shape{Parents: 1, Children: 10_000, Grows: true}))
+	fmt.Println(relation.Advise(relation.Shape{Parents: 3, Children: 500_000}))
+	// Output:
+	// buckets the parent stays small, and a page is one read
+	// one-way only the side with few can have a list
+}
