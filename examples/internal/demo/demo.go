@@ -1,0 +1,92 @@
+// Package demo is what the example programs have in common: where their data is, and how they end.
+package demo
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// URIVariable names the server that the examples' tests run on. Without it they run on an embedded store.
+const URIVariable = "SHEAF_TEST_URI"
+
+// Program is an example. It tells on out what it does, the same in every run, and has db, which is empty, for itself.
+type Program func(ctx context.Context, out io.Writer, db *mongo.Database) error
+
+// Main runs a program as a command: on an embedded store in memory, or on the server that -uri names.
+func Main(name string, program Program) {
+	uri := flag.String("uri", "", "run on this server, in the database example_"+name+", which is emptied first and kept")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := Run(ctx, *uri, name, os.Stdout, program)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// Test runs a program as its test does, whose output is compared.
+func Test(name string, program Program) {
+	if err := Run(context.Background(), os.Getenv(URIVariable), name, os.Stdout, program); err != nil {
+		fmt.Println(err)
+	}
+}
+
+// Run runs a program on the server of a URI, or on an embedded store if that is empty.
+func Run(ctx context.Context, uri, name string, out io.Writer, program Program) (err error) {
+	client, end, err := connect(uri)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	db := client.Database("example_" + name)
+	if err := db.Drop(ctx); err != nil {
+		return fmt.Errorf("empty the database: %w", err)
+	}
+	return program(ctx, out, db)
+}
+
+// connect is all that an application does differently for an embedded store.
+func connect(uri string) (client *mongo.Client, end func() error, err error) {
+	if uri == "" {
+		store, err := sheaf.Open(sheaf.Memory, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("open a store: %w", err)
+		}
+		return store.Client(), store.Close, nil
+	}
+	client, err = mongo.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect: %w", err)
+	}
+	return client, func() error { return client.Disconnect(context.Background()) }, nil
+}
+
+// Checker is any of the patterns.
+type Checker interface {
+	Check(ctx context.Context) ([]patterns.Violation, error)
+}
+
+// Check says how often the data contradicts the invariants of a pattern, and fails if it does.
+func Check(ctx context.Context, out io.Writer, name string, c Checker) error {
+	violations, err := c.Check(ctx)
+	if err != nil {
+		return fmt.Errorf("check %s: %w", name, err)
+	}
+	fmt.Fprintf(out, "%s: %d violations\n", name, len(violations))
+	for _, v := range violations {
+		err = errors.Join(err, errors.New(v.String()))
+	}
+	return err
+}
