@@ -44,6 +44,7 @@
 //     second one is refused, Done is asked once more, and the caller hears the truth.
 //   - A session reads what it has written, from whichever member, in whichever process goes on with its token, also across a fail-over: all is
 //     with read and write concern majority. A member that has not come so far makes the read wait.
+//     A server without sessions is told by the driver's error of the first operation.
 //   - An answer that is Stale may be of any age, which it tells (At). Nothing else is ever older than the member that was read.
 //   - Without sessions a read from any member may be older than the one before.
 //
