@@ -273,7 +273,7 @@ func TestScans(t *testing.T) {
 		defer cancel()
 		wantErr(t, s.Run(short), context.DeadlineExceeded)
 	})
-	if n < 25 {
+	if n < 20 { // those of Run may be fewer on a slow machine
 		t.Errorf("%d commands were explained", n)
 	}
 }
