@@ -58,7 +58,8 @@
 //
 // Reads go to the primary, and the write concern must be such that acknowledged writes stay: majority, on a replica set. A released
 // identity is free at once. Nothing prevents a user from releasing the last one. Do not use the _id of a deleted user again while processes may
-// still be deleting it: they would take the identities of the new one. Register makes _ids that do not repeat.
+// still be deleting it: they would take the identities of the new one. Register makes _ids that do not repeat. For the same reason
+// do not claim for a user before it is registered: Repair may see the identity without its user, and remove it.
 //
 // # Crashes
 //
