@@ -49,6 +49,18 @@ func (e Env) WithDefaults() Env {
 // Now returns the time to the millisecond, as documents keep it.
 func (e Env) Now() time.Time { return e.Clock.Now().UTC().Truncate(time.Millisecond) }
 
+// Repeat calls fn at a pace until ctx ends, whose error it returns. An error of fn is logged, with the message failed, and no reason to stop.
+func Repeat(ctx context.Context, env Env, pace time.Duration, failed string, fn func(ctx context.Context) error) error {
+	for {
+		if err := fn(ctx); err != nil && ctx.Err() == nil {
+			env.Logger.Error(failed, "error", err)
+		}
+		if err := env.Clock.Sleep(ctx, pace); err != nil {
+			return err
+		}
+	}
+}
+
 // SystemClock is the clock of the machine.
 type SystemClock struct{}
 

@@ -1,6 +1,7 @@
 package ads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,17 +115,12 @@ type Ads struct {
 
 // New returns the advertisements of a database.
 func New(db *mongo.Database, cfg Config) (*Ads, error) {
-	for _, d := range []struct {
-		of *time.Duration
-		to time.Duration
-	}{{&cfg.Remember, 90 * 24 * time.Hour}, {&cfg.Clicks, 365 * 24 * time.Hour}, {&cfg.Sweep, time.Minute}} {
-		if *d.of < 0 {
-			return nil, fmt.Errorf("ads: a time of %v", *d.of)
-		}
-		if *d.of == 0 {
-			*d.of = d.to
-		}
+	if least := min(cfg.Remember, cfg.Clicks, cfg.Sweep); least < 0 {
+		return nil, fmt.Errorf("ads: a time of %v", least)
 	}
+	cfg.Remember = cmp.Or(cfg.Remember, 90*24*time.Hour)
+	cfg.Clicks = cmp.Or(cfg.Clicks, 365*24*time.Hour)
+	cfg.Sweep = cmp.Or(cfg.Sweep, time.Minute)
 	cfg.Env = cfg.WithDefaults()
 	return &Ads{
 		Env: cfg.Env, cfg: cfg,

@@ -30,7 +30,7 @@ func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 		out = append(out, patterns.Violation{Rule: rule, Collection: coll.Name(), ID: id, Detail: fmt.Sprintf(format, args...)})
 	}
 	campaigns := map[bson.ObjectID]bool{}
-	err := each(ctx, a.campaigns, func(c *Campaign) {
+	err := patterns.EachOf(ctx, a.campaigns, func(c *Campaign) {
 		campaigns[c.ID] = !c.Stopped
 		if c.Budget > 0 && c.Spent > c.Budget {
 			violate(RuleBudget, a.campaigns, c.ID, "%d of %d", c.Spent, c.Budget)
@@ -44,7 +44,7 @@ func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 		return nil, err
 	}
 	ads := map[string]Ad{}
-	err = each(ctx, a.zones, func(z *zone) {
+	err = patterns.EachOf(ctx, a.zones, func(z *zone) {
 		if !slices.IsSortedFunc(z.Ads, func(x, y Ad) int { return cmp.Compare(y.Cost, x.Cost) }) {
 			violate(RuleOrder, a.zones, z.ID, "%d advertisements", len(z.Ads))
 		}
@@ -63,7 +63,7 @@ func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, each(ctx, a.profiles, func(p *profile) {
+	return out, patterns.EachOf(ctx, a.profiles, func(p *profile) {
 		for id, times := range p.Seen {
 			// Others than the last Cap times are forgotten: one more is one too many, unless it is old.
 			if ad, known := ads[id]; known && tooOften(times, ad.Cap, ad.Window) {
@@ -99,24 +99,4 @@ func sum(counters map[string]Counter) (total Counter) {
 		total.Spent += c.Spent
 	}
 	return total
-}
-
-// each calls fn with each document of a collection.
-func each[T any](ctx context.Context, coll *mongo.Collection, fn func(*T)) error {
-	cur, err := coll.Find(ctx, bson.D{})
-	if err != nil {
-		return fmt.Errorf("ads: check %s: %w", coll.Name(), err)
-	}
-	defer func() { _ = cur.Close(ctx) }()
-	for cur.Next(ctx) {
-		doc := new(T)
-		if err := cur.Decode(doc); err != nil {
-			return fmt.Errorf("ads: check %s: %w", coll.Name(), err)
-		}
-		fn(doc)
-	}
-	if err := cur.Err(); err != nil {
-		return fmt.Errorf("ads: check %s: %w", coll.Name(), err)
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/patterns"
 )
@@ -43,12 +42,12 @@ func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
 		Shop: s, stocks: map[string]*Stock{}, reserved: map[bson.ObjectID]*reserved{}, sold: map[string]int64{}, orders: map[string]*Order{},
 	}
-	err := each(ctx, s.inventories, a.stock)
+	err := patterns.EachOf(ctx, s.inventories, a.stock)
 	if err == nil {
-		err = each(ctx, s.orders, func(o *Order) { a.orders[o.ID] = o })
+		err = patterns.EachOf(ctx, s.orders, func(o *Order) { a.orders[o.ID] = o })
 	}
 	if err == nil {
-		err = each(ctx, s.carts, a.cart)
+		err = patterns.EachOf(ctx, s.carts, a.cart)
 	}
 	if err != nil {
 		return nil, err
@@ -67,23 +66,6 @@ func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 		a.report(RuleOrder, s.cfg.Orders, id, "there is no finished cart")
 	}
 	return a.found, nil
-}
-
-// each calls f for all documents of a collection.
-func each[T any](ctx context.Context, coll *mongo.Collection, f func(*T)) error {
-	found, err := coll.Find(ctx, bson.D{})
-	if err != nil {
-		return wrap(err, "read %s", coll.Name())
-	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
-	for found.Next(ctx) {
-		doc := new(T)
-		if err := found.Decode(doc); err != nil {
-			return wrap(err, "read %s", coll.Name())
-		}
-		f(doc)
-	}
-	return wrap(found.Err(), "read %s", coll.Name())
 }
 
 func (a *audit) report(rule, collection string, id any, format string, args ...any) {

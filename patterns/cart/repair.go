@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns"
 )
 
 // Repair lets carts expire whose time is over, ends what others have begun, and gives back what is reserved for no cart. It may run anywhere, at any
@@ -17,24 +19,16 @@ func (s *Shop) Repair(ctx context.Context) (int64, error) {
 }
 
 func (s *Shop) repairCarts(ctx context.Context) (n int64, err error) {
-	found, err := s.carts.Find(ctx, bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}})
-	if err != nil {
-		return 0, wrap(err, "look for carts that were left")
-	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
 	var failed []error
-	for found.Next(ctx) {
-		c := &Cart{}
-		if err := found.Decode(c); err != nil {
-			return n, wrap(err, "read a cart that was left")
-		}
+	err = patterns.Each(ctx, s.carts, bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}}, func(c *Cart) error {
 		if err := s.drive(ctx, c); err != nil {
 			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
-			continue
+			return nil
 		}
 		n++
-	}
-	return n, errors.Join(append(failed, wrap(found.Err(), "look for carts that were left"))...)
+		return nil
+	})
+	return n, errors.Join(append(failed, wrap(err, "look for carts that were left"))...)
 }
 
 // drive goes on with a cart whose time is over.
@@ -122,12 +116,8 @@ func (c *Cart) names(hold bson.ObjectID) bool {
 
 // Run repairs, again and again, until ctx ends.
 func (s *Shop) Run(ctx context.Context) error {
-	for {
-		if _, err := s.Repair(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Error("repair failed", "error", err)
-		}
-		if err := s.Clock.Sleep(ctx, s.cfg.Pace); err != nil {
-			return err
-		}
-	}
+	return patterns.Repeat(ctx, s.Env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
+		_, err := s.Repair(ctx)
+		return err
+	})
 }

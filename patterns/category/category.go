@@ -1,6 +1,7 @@
 package category
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,20 +70,11 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Env = c.WithDefaults()
-	for _, name := range []struct {
-		of *string
-		to string
-	}{{&c.Collection, DefaultCollection}, {&c.Products, DefaultProducts}, {&c.Field, DefaultField}} {
-		if *name.of == "" {
-			*name.of = name.to
-		}
-	}
-	if c.Lease == 0 {
-		c.Lease = DefaultLease
-	}
-	if c.MaxDepth == 0 {
-		c.MaxDepth = DefaultMaxDepth
-	}
+	c.Collection = cmp.Or(c.Collection, DefaultCollection)
+	c.Products = cmp.Or(c.Products, DefaultProducts)
+	c.Field = cmp.Or(c.Field, DefaultField)
+	c.Lease = cmp.Or(c.Lease, DefaultLease)
+	c.MaxDepth = cmp.Or(c.MaxDepth, DefaultMaxDepth)
 	return c
 }
 

@@ -45,7 +45,7 @@ func (c *CMS) Check(ctx context.Context) ([]patterns.Violation, error) {
 
 func (k *checker) nodesSound(ctx context.Context) error {
 	nonces, slugs := map[bson.ObjectID]bool{}, map[[2]string]bool{}
-	return each(ctx, k.nodes, func(n *Node) error {
+	return patterns.Each(ctx, k.nodes, bson.D{}, func(n *Node) error {
 		if n.Nonce.IsZero() || nonces[n.Nonce] {
 			k.violate(RuleNonce, k.nodes, n.ID, "%s", n.Nonce.Hex())
 		}
@@ -121,13 +121,13 @@ func (k *checker) filesSound(ctx context.Context) error {
 			contents[id] = one
 		}
 	}
-	return each(ctx, k.files, func(f *file) error {
+	return patterns.Each(ctx, k.files, ours(), func(f *file) error {
 		is := contents[f.ID]
 		if want := (f.Length + f.Chunk - 1) / max(f.Chunk, 1); is.Chunks != want || is.Length != f.Length || want > 0 && is.Last != want-1 {
 			k.violate(RuleChunks, k.files, f.ID, "%d chunks of %d, %d bytes of %d", is.Chunks, want, is.Length, f.Length)
 		}
 		return nil
-	}, ours()...)
+	})
 }
 
 func (k *checker) nothingLeft(ctx context.Context) error {
@@ -146,28 +146,6 @@ func (k *checker) nothingLeft(ctx context.Context) error {
 		if k.old(o) {
 			k.violate(RuleOrphan, k.chunks, o.File, "%d chunks, the last one of %v", o.Chunks, o.Newest)
 		}
-	}
-	return nil
-}
-
-// each calls fn with each document of a collection.
-func each[T any](ctx context.Context, coll *mongo.Collection, fn func(*T) error, filter ...bson.E) error {
-	cur, err := coll.Find(ctx, append(bson.D{}, filter...))
-	if err != nil {
-		return fmt.Errorf("cms: check %s: %w", coll.Name(), err)
-	}
-	defer func() { _ = cur.Close(ctx) }()
-	for cur.Next(ctx) {
-		doc := new(T)
-		if err := cur.Decode(doc); err != nil {
-			return fmt.Errorf("cms: check %s: %w", coll.Name(), err)
-		}
-		if err := fn(doc); err != nil {
-			return err
-		}
-	}
-	if err := cur.Err(); err != nil {
-		return fmt.Errorf("cms: check %s: %w", coll.Name(), err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package comments
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -76,21 +77,15 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Design < Documents || c.Design > Pages || c.MaxText < 0 || c.MaxDepth < 0 || c.PageSize < 0 || c.Limit < 0 {
 		return c, fmt.Errorf("comments: %+v", c)
 	}
-	for _, number := range []struct {
-		of *int
-		to int
-	}{{&c.MaxText, DefaultMaxText}, {&c.MaxDepth, DefaultMaxDepth}, {&c.PageSize, DefaultPageSize}, {&c.Limit, DefaultLimit}} {
-		if *number.of == 0 {
-			*number.of = number.to
-		}
-	}
+	c.MaxText = cmp.Or(c.MaxText, DefaultMaxText)
+	c.MaxDepth = cmp.Or(c.MaxDepth, DefaultMaxDepth)
+	c.PageSize = cmp.Or(c.PageSize, DefaultPageSize)
+	c.Limit = cmp.Or(c.Limit, DefaultLimit)
 	together := map[Design]int{Embedded: c.Limit, Pages: c.PageSize}[c.Design]
 	if together*(c.MaxText+overhead) > maxDocument {
 		return c, fmt.Errorf("comments: %d comments of %d bytes do not fit into a document", together, c.MaxText)
 	}
-	if c.Collection == "" {
-		c.Collection = [...]string{"comments", "discussions", "comment_pages"}[c.Design]
-	}
+	c.Collection = cmp.Or(c.Collection, [...]string{"comments", "discussions", "comment_pages"}[c.Design])
 	c.Env = c.WithDefaults()
 	return c, nil
 }

@@ -169,16 +169,7 @@ func countIn(ctx context.Context, coll *mongo.Collection, filter bson.D) (int64,
 }
 
 func (e embedded) check(ctx context.Context, visit func(Target, []Comment), violate func(string, any, string)) error {
-	cur, err := e.coll.Find(ctx, bson.D{})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = cur.Close(ctx) }()
-	for cur.Next(ctx) {
-		var doc discussion
-		if err := cur.Decode(&doc); err != nil {
-			return err
-		}
+	return patterns.EachOf(ctx, e.coll, func(doc *discussion) {
 		if doc.Count != len(doc.Comments) {
 			violate(RuleCount, doc.Target, fmt.Sprintf("%d comments, counted as %d", len(doc.Comments), doc.Count))
 		}
@@ -186,8 +177,7 @@ func (e embedded) check(ctx context.Context, visit func(Target, []Comment), viol
 			violate(RuleFull, doc.Target, fmt.Sprintf("%d comments of %d", len(doc.Comments), e.cfg.Limit))
 		}
 		visit(doc.Target, doc.Comments)
-	}
-	return cur.Err()
+	})
 }
 
 func (embedded) indexes() []patterns.Index { return nil }

@@ -28,7 +28,7 @@ func (g *Game) Check(ctx context.Context) (out []patterns.Violation, err error) 
 	where := map[string]string{}
 	for _, coll := range []string{kindPlayer, kindPlace} {
 		name := g.coll(coll).Name()
-		err := each(ctx, g.coll(coll), bson.D{}, func(h *holder) error {
+		err := patterns.Each(ctx, g.coll(coll), bson.D{}, func(h *holder) error {
 			for _, e := range h.Escrow {
 				report(RuleDeal, name, h.ID, "%d items and %d gold are in escrow for %s", len(e.Items), e.Gold, e.Deal.Hex())
 				h.Items = append(h.Items, e.Items...)
@@ -51,14 +51,14 @@ func (g *Game) Check(ctx context.Context) (out []patterns.Violation, err error) 
 			return nil, err
 		}
 	}
-	err = each(ctx, g.deals, bson.D{}, func(d *deal) error {
+	err = patterns.Each(ctx, g.deals, bson.D{}, func(d *deal) error {
 		report(RuleDeal, g.deals.Name(), d.ID, "it is %s", d.State)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, g.battles, bson.D{}, func(b *Battle) error {
+	err = patterns.Each(ctx, g.battles, bson.D{}, func(b *Battle) error {
 		if problem := b.problem(); problem != "" {
 			report(RuleBattle, g.battles.Name(), b.ID, "%s", problem)
 		}
@@ -68,7 +68,7 @@ func (g *Game) Check(ctx context.Context) (out []patterns.Violation, err error) 
 		return nil, err
 	}
 	wrong := bson.D{{Key: "$expr", Value: op("$ne", "$_id", bson.D{{Key: "board", Value: "$board"}, {Key: "player", Value: "$player"}})}}
-	err = each(ctx, g.scores, wrong, func(s *Score) error {
+	err = patterns.Each(ctx, g.scores, wrong, func(s *Score) error {
 		report(RuleScore, g.scores.Name(), s.Player, "board %s", s.Board)
 		return nil
 	})

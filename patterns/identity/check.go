@@ -25,7 +25,7 @@ func (s *Identities) Check(ctx context.Context) ([]patterns.Violation, error) {
 		out = append(out, patterns.Violation{Rule: rule, Collection: coll, ID: id, Detail: fmt.Sprintf(format, args...)})
 	}
 	users := map[string]*user{}
-	err := each(ctx, s.users, bson.D{}, func(u *user) error {
+	err := patterns.Each(ctx, s.users, bson.D{}, func(u *user) error {
 		users[u.ID] = u
 		if u.Claim != nil {
 			report(RuleClaim, s.cfg.Users, u.ID, "it is marked by claim %s", u.Claim.Hex())
@@ -40,7 +40,7 @@ func (s *Identities) Check(ctx context.Context) ([]patterns.Violation, error) {
 			report(RuleMerge, s.cfg.Users, id, "it is merged into %s (%s)", u.MergedInto, u.Merging)
 		}
 	}
-	err = each(ctx, s.coll, bson.D{}, func(d *document) error {
+	err = patterns.Each(ctx, s.coll, bson.D{}, func(d *document) error {
 		if key, err := s.key(Identity{Kind: d.Kind, Value: d.Value}); err != nil || key != d.ID {
 			report(RuleForm, s.cfg.Collection, d.ID, "%s %s should be %s (%v)", d.Kind, d.Value, key, err)
 		}
@@ -58,7 +58,7 @@ func (s *Identities) Check(ctx context.Context) ([]patterns.Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, s.claimed, bson.D{}, func(c *claim) error {
+	err = patterns.Each(ctx, s.claimed, bson.D{}, func(c *claim) error {
 		report(RuleClaim, s.cfg.Claims, c.ID, "it is %s", c.State)
 		return nil
 	})

@@ -6,8 +6,9 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
 )
 
 // sweepBatch is how many identities Repair looks at together.
@@ -23,14 +24,10 @@ func (s *Identities) Repair(ctx context.Context) (int64, error) {
 
 // Run does the part of Repair that needs no look at all identities, again and again, until ctx ends.
 func (s *Identities) Run(ctx context.Context) error {
-	for {
-		if _, err := s.recover(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Error("repair of identities failed", "error", err)
-		}
-		if err := s.Clock.Sleep(ctx, s.cfg.Pace); err != nil {
-			return err
-		}
-	}
+	return patterns.Repeat(ctx, s.Env, s.cfg.Pace, "repair of identities failed", func(ctx context.Context) error {
+		_, err := s.recover(ctx)
+		return err
+	})
 }
 
 // recover goes on with claims, merges and deletions that were left.
@@ -38,7 +35,7 @@ func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 	late := bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}}
 	for _, job := range []func() error{
 		func() error {
-			return each(ctx, s.claimed, late, func(c *claim) error {
+			return patterns.Each(ctx, s.claimed, late, func(c *claim) error {
 				n++
 				s.Logger.Info("a claim was ended for its process", "user", c.User, "state", c.State)
 				if c.State == stateDone {
@@ -48,7 +45,7 @@ func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 			})
 		},
 		func() error {
-			return each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(true)}}, func(d *document) error {
+			return patterns.Each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(true)}}, func(d *document) error {
 				now, err := s.settled(ctx, d.ID)
 				if err == nil && (now == nil || now.Claim == nil) {
 					n++
@@ -57,16 +54,16 @@ func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 			})
 		},
 		func() error {
-			return each(ctx, s.users, bson.D{{Key: "claim", Value: exists(true)}}, s.unborn(ctx, &n))
+			return patterns.Each(ctx, s.users, bson.D{{Key: "claim", Value: exists(true)}}, s.unborn(ctx, &n))
 		},
 		func() error {
-			return each(ctx, s.users, bson.D{{Key: "merging", Value: exists(true)}}, func(u *user) error {
+			return patterns.Each(ctx, s.users, bson.D{{Key: "merging", Value: exists(true)}}, func(u *user) error {
 				n++
 				return s.finishMerge(ctx, u)
 			})
 		},
 		func() error {
-			return each(ctx, s.users, bson.D{{Key: "leaving", Value: exists(true)}}, func(u *user) error {
+			return patterns.Each(ctx, s.users, bson.D{{Key: "leaving", Value: exists(true)}}, func(u *user) error {
 				n++
 				return s.delete(ctx, u.ID)
 			})
@@ -114,12 +111,12 @@ func (s *Identities) sweep(ctx context.Context) (n int64, err error) {
 		n, batch = n+m, batch[:0]
 		return err
 	}
-	err = each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(false)}}, func(d *document) error {
+	err = patterns.Each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(false)}}, func(d *document) error {
 		if batch = append(batch, *d); len(batch) == sweepBatch {
 			return flush()
 		}
 		return nil
-	})
+	}, options.Find().SetBatchSize(sweepBatch))
 	return n, errors.Join(err, flush())
 }
 
@@ -133,7 +130,7 @@ func (s *Identities) sweepSome(ctx context.Context, batch []document) (n int64, 
 	}
 	slices.Sort(ids)
 	users := map[string]*user{}
-	err = each(ctx, s.users, bson.D{{Key: "_id", Value: in(slices.Compact(ids))}}, func(u *user) error { users[u.ID] = u; return nil })
+	err = patterns.Each(ctx, s.users, bson.D{{Key: "_id", Value: in(slices.Compact(ids))}}, func(u *user) error { users[u.ID] = u; return nil })
 	for _, d := range batch {
 		u := users[d.User]
 		switch {
@@ -148,23 +145,4 @@ func (s *Identities) sweepSome(ctx context.Context, batch []document) (n int64, 
 		}
 	}
 	return n, wrap(err, "look for identities without a user")
-}
-
-// each calls fn with the documents of a collection.
-func each[T any](ctx context.Context, coll *mongo.Collection, filter bson.D, fn func(*T) error) error {
-	found, err := coll.Find(ctx, filter, options.Find().SetBatchSize(sweepBatch))
-	if err != nil {
-		return wrap(err, "read "+coll.Name())
-	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
-	for found.Next(ctx) {
-		doc := new(T)
-		if err := found.Decode(doc); err != nil {
-			return wrap(err, "read "+coll.Name())
-		}
-		if err := fn(doc); err != nil {
-			return err
-		}
-	}
-	return wrap(found.Err(), "read "+coll.Name())
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/patterns"
 )
@@ -41,31 +40,14 @@ type tally struct {
 // the ledger must be at rest, as Check reads one document after the other. It needs memory for every account.
 func (l *Ledger) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{Ledger: l, accounts: map[string]*tally{}, currencies: map[string]Amount{}}
-	if err := each(ctx, l.accounts, a.account); err != nil {
+	if err := patterns.EachOf(ctx, l.accounts, a.account); err != nil {
 		return nil, err
 	}
-	if err := each(ctx, l.transfers, a.transfer); err != nil {
+	if err := patterns.EachOf(ctx, l.transfers, a.transfer); err != nil {
 		return nil, err
 	}
 	a.compare()
 	return a.found, nil
-}
-
-// each calls f for all documents of a collection.
-func each[T any](ctx context.Context, coll *mongo.Collection, f func(*T)) error {
-	found, err := coll.Find(ctx, bson.D{})
-	if err != nil {
-		return wrap(err, "read %s", coll.Name())
-	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
-	for found.Next(ctx) {
-		doc := new(T)
-		if err := found.Decode(doc); err != nil {
-			return wrap(err, "read %s", coll.Name())
-		}
-		f(doc)
-	}
-	return wrap(found.Err(), "read %s", coll.Name())
 }
 
 func (a *audit) report(rule, collection string, id any, format string, args ...any) {

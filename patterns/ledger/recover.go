@@ -7,6 +7,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
 )
 
 // batch is how many transfers are read at a time.
@@ -36,27 +38,19 @@ func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 
 // repair drives the transfers that a filter selects to their ends. One that fails does not keep the others from theirs.
 func (l *Ledger) repair(ctx context.Context, filter bson.D) (n int64, err error) {
-	found, err := l.transfers.Find(ctx, filter, options.Find().SetBatchSize(batch))
-	if err != nil {
-		return 0, wrap(err, "look for transfers that were left")
-	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
 	var failed []error
-	for found.Next(ctx) {
-		t := &Record{}
-		if err := found.Decode(t); err != nil {
-			return n, wrap(err, "read a transfer that was left")
-		}
+	err = patterns.Each(ctx, l.transfers, filter, func(t *Record) error {
 		was := t.State
 		if err := l.drive(ctx, t); err != nil {
 			failed = append(failed, fmt.Errorf("transfer %s: %w", t.ID, err))
-			continue
+			return nil
 		}
 		l.Logger.Info("a transfer was ended for another process", "transfer", t.ID, "was", was, "is", t.State)
 		l.Metrics.Add("ledger.repaired", 1)
 		n++
-	}
-	return n, errors.Join(append(failed, wrap(found.Err(), "look for transfers that were left"))...)
+		return nil
+	}, options.Find().SetBatchSize(batch))
+	return n, errors.Join(append(failed, wrap(err, "look for transfers that were left"))...)
 }
 
 // drive brings a transfer to an end from the state that it was found in, on behalf of a process that does not.

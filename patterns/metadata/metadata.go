@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,17 +82,10 @@ func New(db *mongo.Database, cfg Config) (*Store, error) {
 	if cfg.Design < Array || cfg.Design > Wildcard || cfg.Limit < 0 {
 		return nil, fmt.Errorf("metadata: design %d, limit %d", cfg.Design, cfg.Limit)
 	}
-	for _, name := range []struct {
-		of *string
-		to string
-	}{{&cfg.Collection, DefaultCollection}, {&cfg.Field, DefaultField}, {&cfg.Owner, "_id"}} {
-		if *name.of == "" {
-			*name.of = name.to
-		}
-	}
-	if cfg.Limit == 0 {
-		cfg.Limit = DefaultLimit
-	}
+	cfg.Collection = cmp.Or(cfg.Collection, DefaultCollection)
+	cfg.Field = cmp.Or(cfg.Field, DefaultField)
+	cfg.Owner = cmp.Or(cfg.Owner, "_id")
+	cfg.Limit = cmp.Or(cfg.Limit, DefaultLimit)
 	cfg.Env = cfg.WithDefaults()
 	s := &Store{Env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Collection), design: array{cfg.Field}}
 	if cfg.Design == Wildcard {

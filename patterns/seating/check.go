@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/patterns"
 )
@@ -45,15 +44,15 @@ func (s *Seating) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
 		Seating: s, layouts: map[string]*Layout{}, sessions: map[string]*Session{}, holds: map[bson.ObjectID]where{}, receipts: map[string]*Receipt{},
 	}
-	err := each(ctx, s.layouts, func(l *Layout) { a.layouts[l.ID] = l })
+	err := patterns.EachOf(ctx, s.layouts, func(l *Layout) { a.layouts[l.ID] = l })
 	if err == nil {
-		err = each(ctx, s.sessions, a.session)
+		err = patterns.EachOf(ctx, s.sessions, a.session)
 	}
 	if err == nil {
-		err = each(ctx, s.receipts, func(r *Receipt) { a.receipts[r.ID] = r })
+		err = patterns.EachOf(ctx, s.receipts, func(r *Receipt) { a.receipts[r.ID] = r })
 	}
 	if err == nil {
-		err = each(ctx, s.carts, a.cart)
+		err = patterns.EachOf(ctx, s.carts, a.cart)
 	}
 	if err != nil {
 		return nil, err
@@ -67,23 +66,6 @@ func (s *Seating) Check(ctx context.Context) ([]patterns.Violation, error) {
 		a.report(RuleReceipt, s.cfg.Receipts, id, "there is no finished cart")
 	}
 	return a.found, nil
-}
-
-// each calls f for all documents of a collection.
-func each[T any](ctx context.Context, coll *mongo.Collection, f func(*T)) error {
-	found, err := coll.Find(ctx, bson.D{})
-	if err != nil {
-		return wrap(err, "read %s", coll.Name())
-	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
-	for found.Next(ctx) {
-		doc := new(T)
-		if err := found.Decode(doc); err != nil {
-			return wrap(err, "read %s", coll.Name())
-		}
-		f(doc)
-	}
-	return wrap(found.Err(), "read %s", coll.Name())
 }
 
 func (a *audit) report(rule, collection string, id any, format string, args ...any) {

@@ -106,27 +106,18 @@ func (m *Moat) Flush(ctx context.Context) error {
 
 // Check lists the kept writes that cannot be made, or not in their place.
 func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
-	found, err := m.coll.Find(ctx, bson.D{})
-	if err != nil {
-		return nil, fmt.Errorf("moat: check the writes: %w", err)
-	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
 	var out []patterns.Violation
-	for found.Next(ctx) {
-		var w Write
-		if err := found.Decode(&w); err != nil {
-			return nil, fmt.Errorf("moat: decode a write: %w", err)
-		}
-		for rule, broken := range m.broken(&w) {
+	err := patterns.EachOf(ctx, m.coll, func(w *Write) {
+		for rule, broken := range m.broken(w) {
 			if broken {
 				out = append(out, patterns.Violation{
 					Rule: rule, Collection: m.coll.Name(), ID: w.ID, Detail: fmt.Sprintf("%s of %s, %s, seq %v", w.Op, w.Collection, w.State, w.Seq),
 				})
 			}
 		}
-	}
-	if err := found.Err(); err != nil {
-		return nil, fmt.Errorf("moat: read the writes: %w", err)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("moat: check the writes: %w", err)
 	}
 	return out, nil
 }

@@ -1,0 +1,40 @@
+package patterns
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Each calls fn with each document that a filter finds, until fn fails, whose error it then returns. A document is fn's to keep.
+func Each[T any](ctx context.Context, coll *mongo.Collection, filter any, fn func(*T) error, opts ...options.Lister[options.FindOptions]) error {
+	found, err := coll.Find(ctx, filter, opts...)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", coll.Name(), err)
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	for found.Next(ctx) {
+		doc := new(T)
+		if err := found.Decode(doc); err != nil {
+			return fmt.Errorf("read %s: %w", coll.Name(), err)
+		}
+		if err := fn(doc); err != nil {
+			return err
+		}
+	}
+	if err := found.Err(); err != nil {
+		return fmt.Errorf("read %s: %w", coll.Name(), err)
+	}
+	return nil
+}
+
+// EachOf calls fn with all documents of a collection.
+func EachOf[T any](ctx context.Context, coll *mongo.Collection, fn func(*T)) error {
+	return Each(ctx, coll, bson.D{}, func(doc *T) error {
+		fn(doc)
+		return nil
+	})
+}
