@@ -60,14 +60,11 @@ const (
 	backward
 )
 
-// mergedIterator implements storage.Iterator over committed pairs and, above them, a transaction's own writes.
+// mergedIterator implements storage.Iterator over committed pairs and, above them, a transaction's own writes, within the bounds of its base.
 type mergedIterator struct {
-	base iterator
-	over *overlay
-	own  btree.IterG[ownItem]
-	// lower and upper bound the own writes; the base has its own copies. Both lie in bounds.
-	lower, upper  []byte
-	bounds        []byte
+	base          iterator
+	over          *overlay
+	own           btree.IterG[ownItem]
 	baseOK, ownOK bool
 	dir           direction
 	valid, isOwn  bool
@@ -79,21 +76,7 @@ func newMergedIterator(base iterator, over *overlay, lower, upper []byte) *merge
 	it := &mergedIterator{base: base, over: over}
 	it.base.keepBounds(lower, upper)
 	it.own.Init(over.items, false)
-	it.keepBounds(lower, upper)
 	return it
-}
-
-// keepBounds copies the bounds.
-func (it *mergedIterator) keepBounds(lower, upper []byte) {
-	n := len(lower)
-	it.bounds = append(append(it.bounds[:0], lower...), upper...)
-	it.lower, it.upper = nil, nil
-	if lower != nil {
-		it.lower = it.bounds[:n:n]
-	}
-	if upper != nil {
-		it.upper = it.bounds[n:]
-	}
 }
 
 // inBounds reports whether the own side's key, where it has one, is within the bounds.
@@ -102,7 +85,7 @@ func (it *mergedIterator) inBounds(at bool) bool {
 		return false
 	}
 	key := it.own.Item().key
-	return (it.lower == nil || bytes.Compare(key, it.lower) >= 0) && (it.upper == nil || bytes.Compare(key, it.upper) < 0)
+	return (it.base.lower == nil || bytes.Compare(key, it.base.lower) >= 0) && (it.base.upper == nil || bytes.Compare(key, it.base.upper) < 0)
 }
 
 // settle finds the current key: the nearer of the two sides, an own write before a committed pair of the same key,
@@ -158,10 +141,10 @@ func (it *mergedIterator) step(both bool) {
 func (it *mergedIterator) First() bool {
 	it.dir = forward
 	it.baseOK = it.base.First()
-	if it.lower == nil {
+	if it.base.lower == nil {
 		it.ownOK = it.inBounds(it.own.First())
 	} else {
-		it.ownOK = it.inBounds(it.own.Seek(ownItem{key: it.lower}))
+		it.ownOK = it.inBounds(it.own.Seek(ownItem{key: it.base.lower}))
 	}
 	return it.settle()
 }
@@ -170,10 +153,10 @@ func (it *mergedIterator) First() bool {
 func (it *mergedIterator) Last() bool {
 	it.dir = backward
 	it.baseOK = it.base.Last()
-	if it.upper == nil {
+	if it.base.upper == nil {
 		it.ownOK = it.inBounds(it.own.Last())
 	} else {
-		it.ownOK = it.inBounds(it.ownBefore(it.upper))
+		it.ownOK = it.inBounds(it.ownBefore(it.base.upper))
 	}
 	return it.settle()
 }
@@ -188,8 +171,8 @@ func (it *mergedIterator) ownBefore(key []byte) bool {
 
 // SeekGE implements storage.Iterator.
 func (it *mergedIterator) SeekGE(key []byte) bool {
-	if it.lower != nil && bytes.Compare(key, it.lower) < 0 {
-		key = it.lower
+	if it.base.lower != nil && bytes.Compare(key, it.base.lower) < 0 {
+		key = it.base.lower
 	}
 	it.dir = forward
 	it.baseOK = it.base.SeekGE(key)
@@ -199,8 +182,8 @@ func (it *mergedIterator) SeekGE(key []byte) bool {
 
 // SeekLT implements storage.Iterator.
 func (it *mergedIterator) SeekLT(key []byte) bool {
-	if it.upper != nil && bytes.Compare(key, it.upper) > 0 {
-		key = it.upper
+	if it.base.upper != nil && bytes.Compare(key, it.base.upper) > 0 {
+		key = it.base.upper
 	}
 	it.dir = backward
 	it.baseOK = it.base.SeekLT(key)
@@ -276,7 +259,6 @@ func (it *mergedIterator) Value() ([]byte, error) {
 // SetBounds implements storage.Iterator.
 func (it *mergedIterator) SetBounds(lower, upper []byte) {
 	it.base.SetBounds(lower, upper)
-	it.keepBounds(lower, upper)
 	it.valid, it.dir = false, unpositioned
 }
 
