@@ -24,8 +24,7 @@ func (s *indexSpec) checkKinds() error {
 			continue
 		}
 		if kind != "" && kind != v.Str() {
-			return cannotCreate("Error in specification %s :: caused by :: Can't use more than one index plugin for a single index.",
-				bsonx.FormatShell(bsonx.Document(s.raw)))
+			return cannotCreate("Can't use more than one index plugin for a single index.")
 		}
 		kind = v.Str()
 	}
