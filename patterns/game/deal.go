@@ -140,11 +140,16 @@ func (g *Game) reason(ctx context.Context, s *side, room int) error {
 		return ErrPoor
 	case occupied > g.cfg.MaxItems:
 		return ErrFull
-	case s.not != nil:
-		return s.not
-	default:
-		return ErrGone // and back again
+	case s.where != nil:
+		err := g.coll(s.Coll).FindOne(ctx, append(byID(s.ID), s.where...)).Err()
+		if errors.Is(err, mongo.ErrNoDocuments) {
+			return s.not
+		}
+		if err != nil {
+			return wrap(err, "read "+s.ID)
+		}
 	}
+	return ErrGone // and back again
 }
 
 // commit is the moment at which a deal happens.
