@@ -84,7 +84,7 @@ var (
 	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
-// TestNamedTestsExist: every test that guarantees.md names is there, and where it links one, in the file that it links to.
+// TestNamedTestsExist: every test that guarantees.md and invariants.md name is there, and where they link one, in the file that they link to.
 func TestNamedTestsExist(t *testing.T) {
 	inFile, all := map[string]map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
@@ -99,7 +99,7 @@ func TestNamedTestsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := read(t, "guarantees.md")
+	text := read(t, "guarantees.md") + read(t, "invariants.md")
 	links := testLink.FindAllStringSubmatch(text, -1)
 	for _, m := range links {
 		if !inFile[filepath.Clean(m[2])][m[1]] {
@@ -113,6 +113,42 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 	if len(links) < 40 {
 		t.Errorf("only %d links to tests found: is the pattern wrong?", len(links))
+	}
+}
+
+var (
+	ruleConstant = regexp.MustCompile(`(?m)^\s*(?:const )?([Rr]ule[A-Z]\w*)\s+= ("[^"]+")`)
+	ruleName     = regexp.MustCompile("`(\\w+\\.[Rr]ule\\w+)`")
+)
+
+// rules returns the text of each rule that the packages of patterns have, as "ledger.RuleSum", and the tests of its package.
+func rules(t *testing.T) (texts, tests map[string]string) {
+	t.Helper()
+	texts, tests = map[string]string{}, map[string]string{}
+	err := filepath.WalkDir("../patterns", func(path string, _ os.DirEntry, err error) error {
+		name := filepath.Base(filepath.Dir(path))
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			tests[name] += read(t, path)
+		} else if err == nil && filepath.Ext(path) == ".go" {
+			for _, m := range ruleConstant.FindAllStringSubmatch(read(t, path), -1) {
+				texts[name+"."+m[1]] = m[2]
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts, tests
+}
+
+// TestNamedRulesExist: every rule that invariants.md names is one of the patterns.
+func TestNamedRulesExist(t *testing.T) {
+	texts, _ := rules(t)
+	for _, m := range ruleName.FindAllStringSubmatch(read(t, "invariants.md"), -1) {
+		if texts[m[1]] == "" {
+			t.Errorf("there is no %s", m[1])
+		}
 	}
 }
 
