@@ -59,12 +59,12 @@ fmt-check: ## fail if `make fmt` would change something
 	$(LINT) fmt --diff
 
 .PHONY: generate
-generate: ## write the generated files: docs/compatibility.md
+generate: ## write the generated files: docs/compatibility.md, patterns/documents.svg
 	$(GO) generate ./...
 
 .PHONY: generate-check
 generate-check: generate ## fail if a generated file is out of date
-	git diff --exit-code -- docs/compatibility.md
+	git diff --exit-code -- docs/compatibility.md patterns/documents.svg
 
 .PHONY: bench
 bench: ## measure Sheaf beside its floors and, where it is installed, PostgreSQL (bench/README.md)
