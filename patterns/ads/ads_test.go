@@ -421,19 +421,25 @@ func TestViolations(t *testing.T) {
 		}
 		return out
 	}
-	for rule, c := range map[string]struct {
+	today := "days." + patterntest.NewClock().Now().Format("20060102")
+	for name, c := range map[string]struct {
+		rule   string
 		coll   string
 		id     any
 		change bson.D
 	}{
-		ads.RuleBudget:   {"campaigns", ids[0], set("budget", 5)},
-		ads.RuleCounters: {"campaigns", ids[0], set("spent", 11)},
-		ads.RuleOrder:    {"zones", front, set("ads", bson.A{one, dear})},
-		ads.RuleOnce:     {"zones", front, set("ads", bson.A{one, one})},
-		ads.RuleCampaign: {"zones", front, set("ads.0.campaign", ids[5])},
-		ads.RuleCap:      {"profiles", "u", set("seen."+ids[1].Hex(), at(0, 59))},
+		"budget":           {ads.RuleBudget, "campaigns", ids[0], set("budget", 5)},
+		"spent":            {ads.RuleCounters, "campaigns", ids[0], set("spent", 11)},
+		"impressions":      {ads.RuleCounters, "campaigns", ids[0], set("impressions", 2)},
+		"by day":           {ads.RuleCounters, "campaigns", ids[0], set(today+".impressions", 0)},
+		"by advertisement": {ads.RuleCounters, "campaigns", ids[0], set("ads."+ids[1].Hex()+".spent", 9)},
+		"order":            {ads.RuleOrder, "zones", front, set("ads", bson.A{one, dear})},
+		"twice":            {ads.RuleOnce, "zones", front, set("ads", bson.A{one, one})},
+		"no campaign":      {ads.RuleCampaign, "zones", front, set("ads.0.campaign", ids[5])},
+		"stopped campaign": {ads.RuleCampaign, "campaigns", ids[0], set("stopped", true)},
+		"cap":              {ads.RuleCap, "profiles", "u", set("seen."+ids[1].Hex(), at(0, 59))},
 	} {
-		t.Run(rule, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := patterntest.Open(t)
 			n := open(t, db)
@@ -444,7 +450,7 @@ func TestViolations(t *testing.T) {
 			_, err := db.Collection(c.coll).UpdateByID(t.Context(), c.id, c.change)
 			n.must(err)
 			violations, err := n.Check(t.Context())
-			if err != nil || len(violations) != 1 || violations[0].Rule != rule {
+			if err != nil || len(violations) != 1 || violations[0].Rule != c.rule {
 				t.Errorf("%v, %v", violations, err)
 			}
 		})

@@ -622,33 +622,51 @@ func TestBroken(t *testing.T) {
 		e.must(err)
 	}
 	e.must(nodes.Indexes().DropAll(ctx))
-	for rule, breaks := range map[string]func(n, other cms.Node){
-		cms.RuleNonce:   func(n, other cms.Node) { set(nodes, n.ID, "nonce", other.Nonce) },
-		cms.RuleSlug:    func(n, other cms.Node) { set(nodes, n.ID, "metadata.slug", other.Metadata.Slug) },
-		cms.RuleVersion: func(n, _ cms.Node) { set(nodes, n.ID, "file", bson.NewObjectID()) },
-		cms.RuleFile:    func(n, _ cms.Node) { set(nodes, n.ID, "versions.0.length", 7) },
-		cms.RuleChunks: func(n, _ cms.Node) {
-			_, err := chunks.UpdateOne(ctx, bson.D{{Key: "files_id", Value: n.File}}, bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 9}}}})
+	chunk := func(field string, value any) func(n, _ cms.Node) {
+		return func(n, _ cms.Node) {
+			_, err := chunks.UpdateOne(ctx, bson.D{{Key: "files_id", Value: n.File}}, bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}})
 			e.must(err)
-		},
-		cms.RuleOwner: func(n, _ cms.Node) {
+		}
+	}
+	for _, c := range []struct {
+		rule   string
+		breaks func(n, other cms.Node)
+	}{
+		{cms.RuleNonce, func(n, other cms.Node) { set(nodes, n.ID, "nonce", other.Nonce) }},
+		{cms.RuleNonce, func(n, _ cms.Node) { set(nodes, n.ID, "nonce", bson.ObjectID{}) }},
+		{cms.RuleSlug, func(n, other cms.Node) { set(nodes, n.ID, "metadata.slug", other.Metadata.Slug) }},
+		{cms.RuleVersion, func(n, _ cms.Node) { set(nodes, n.ID, "file", bson.NewObjectID()) }},
+		{cms.RuleFile, func(n, _ cms.Node) { set(nodes, n.ID, "versions.0.length", 7) }},
+		{cms.RuleFile, func(n, _ cms.Node) {
+			_, err := files.DeleteOne(ctx, bson.D{{Key: "_id", Value: n.File}})
+			e.must(err)
+			_, err = chunks.DeleteMany(ctx, bson.D{{Key: "files_id", Value: n.File}})
+			e.must(err)
+		}},
+		{cms.RuleChunks, chunk("n", 9)},
+		{cms.RuleChunks, chunk("data", []byte("12"))},
+		{cms.RuleChunks, func(n, _ cms.Node) {
+			_, err := chunks.DeleteMany(ctx, bson.D{{Key: "files_id", Value: n.File}})
+			e.must(err)
+		}},
+		{cms.RuleOwner, func(n, _ cms.Node) {
 			_, err := nodes.UpdateOne(ctx, bson.D{{Key: "_id", Value: n.ID}}, bson.D{{Key: "$unset", Value: bson.D{{Key: "file", Value: 1}, {Key: "versions", Value: 1}}}})
 			e.must(err)
-		},
-		cms.RuleOrphan: func(n, _ cms.Node) {
+		}},
+		{cms.RuleOrphan, func(n, _ cms.Node) {
 			_, err := files.DeleteOne(ctx, bson.D{{Key: "_id", Value: n.File}})
 			e.must(err)
 			_, err = nodes.DeleteOne(ctx, bson.D{{Key: "_id", Value: n.ID}})
 			e.must(err)
-		},
+		}},
 	} {
 		n, other := e.upload(e.node(cms.Photo, "n"), "123"), e.upload(e.node(cms.Photo, "m"), "123")
 		e.later()
 		e.sound()
-		breaks(n, other)
+		c.breaks(n, other)
 		violations, err := e.Check(ctx)
-		if err != nil || len(violations) != 1 || violations[0].Rule != rule || violations[0].String() == "" {
-			t.Errorf("%s: %v %v", rule, violations, err)
+		if err != nil || len(violations) != 1 || violations[0].Rule != c.rule || violations[0].String() == "" {
+			t.Errorf("%s: %v %v", c.rule, violations, err)
 		}
 		for _, coll := range []*mongo.Collection{nodes, files, chunks} {
 			_, err := coll.DeleteMany(ctx, bson.D{})

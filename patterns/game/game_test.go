@@ -483,12 +483,15 @@ func TestBroken(t *testing.T) {
 	}{
 		"doubled": {"places", game.Place{ID: "x", Items: []game.Item{{ID: "jar"}}}, game.RuleItem, true},
 		"debts":   {"places", game.Place{ID: "x", Gold: -1}, game.RuleGold, true},
+		"unnamed": {"places", game.Place{ID: "x", Items: []game.Item{{Type: "jar"}}}, game.RuleItem, true},
 		"full":    {"places", game.Place{ID: "x", Items: stones}, game.RuleRoom, true},
 		"escrow": {"players", bson.D{{Key: "_id", Value: "x"}, {Key: "gold", Value: 0}, {Key: "items", Value: bson.A{}}, {Key: "escrow", Value: bson.A{
 			bson.D{{Key: "deal", Value: deal}, {Key: "items", Value: bson.A{game.Item{ID: "y"}}}, {Key: "gold", Value: 1}, {Key: "room", Value: 1}},
 		}}}, game.RuleDeal, false},
 		"deal":   {"deals", bson.D{{Key: "_id", Value: deal}, {Key: "state", Value: "open"}, {Key: "deadline", Value: past}}, game.RuleDeal, false},
 		"battle": {"battles", game.Battle{ID: "x", Turn: 1, Fighters: []game.Fighter{{"a", 1}, {"b", 0}, {"c", 1}}}, game.RuleBattle, true},
+		"twins":  {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"a", 1}}}, game.RuleBattle, true},
+		"ghost":  {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"b", 1}, {"c", -1}}}, game.RuleBattle, true},
 		"dead":   {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"b", 0}}}, game.RuleBattle, true},
 		"score":  {"scores", game.Score{Board: "x", Player: "fred"}, game.RuleScore, true},
 	} {

@@ -253,23 +253,40 @@ func TestCrash(t *testing.T) {
 // TestBroken breaks each rule of Check.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	db, ctx := patterntest.Open(t), t.Context()
-	texts := newTexts(t, db)
-	products(t, db, 3)
-	for id := range 2 {
-		must(t, texts.Set(ctx, id, "en", "car"))
-		must(t, texts.Attach(ctx, 0, id, id))
-	}
-	break1 := bson.D{{Key: "$set", Value: bson.D{{Key: "categories.0.names.en", Value: "bar"}}}}
-	_, err := db.Collection("products").UpdateByID(ctx, 0, break1)
-	must(t, err)
-	_, err = db.Collection("categories").DeleteOne(ctx, bson.D{{Key: "_id", Value: 1}})
-	must(t, err)
-	_, err = db.Collection("categories").UpdateByID(ctx, 0, bson.D{{Key: "$set", Value: bson.D{{Key: "pending", Value: true}}}})
-	must(t, err)
-	violations, err := texts.Check(ctx)
-	if err != nil || len(violations) != 3 {
-		t.Errorf("%v %v", violations, err)
+	const (
+		same    = "each copy says what its text says"
+		exists  = "each copy is one of a text"
+		pending = "every change has come to its end"
+	)
+	for _, c := range []struct{ coll, change, want string }{
+		{"products", `{"$set": {"categories.0.names.en": "bar"}}`, same},
+		{"products", `{"$set": {"categories.0.names.de": "auto"}}`, same},
+		{"products", `{"$unset": {"categories.0.names.en": 1}}`, same},
+		{"products", `{"$unset": {"categories.0.names": 1}}`, same},
+		{"categories", `{"$set": {"names.de": "auto"}}`, same},
+		{"products", `{"$set": {"categories.0._id": 7}}`, exists},
+		{"categories", "", exists},
+		{"categories", `{"$set": {"pending": true}}`, pending},
+	} {
+		db, ctx := patterntest.Open(t), t.Context()
+		texts := newTexts(t, db)
+		products(t, db, 1)
+		must(t, texts.Set(ctx, 0, "en", "car"))
+		must(t, texts.Attach(ctx, 0, 0, 0))
+		mustHold(t, texts)
+		var err error
+		if c.change == "" {
+			_, err = db.Collection(c.coll).DeleteMany(ctx, bson.D{})
+		} else {
+			var change bson.D
+			must(t, bson.UnmarshalExtJSON([]byte(c.change), false, &change))
+			_, err = db.Collection(c.coll).UpdateByID(ctx, 0, change)
+		}
+		must(t, err)
+		violations, err := texts.Check(ctx)
+		if err != nil || len(violations) != 1 || violations[0].Rule != c.want {
+			t.Errorf("%s: %v %v", c.change, violations, err)
+		}
 	}
 }
 

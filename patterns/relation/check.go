@@ -20,6 +20,7 @@ const (
 	RuleMax    = "a list has at most Max references"
 	RuleCount  = "a bucket's count is that of its items, and at most its size"
 	RulePages  = "pages follow each other, and all but the last are full"
+	RuleOne    = "a document has exactly one partner"
 )
 
 // pair are two documents of which at least one refers to the other.

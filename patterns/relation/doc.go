@@ -17,8 +17,8 @@
 //	TwoWay     both refer to each other: authors and books
 //	Pairs      a document per pair: many on both sides
 //
-// Embedding needs no package: write the document. In one to one by a link, give the linked document its owner's _id: then there is exactly one
-// by the index that exists anyway. When not to use two-way references: where one side can have many. An index on the references of one
+// Embedding needs no package: write the document. In one to one by a link, give the linked document its owner's _id: then there is not more than
+// one, by the index that exists anyway. OneToOne has the index for a field of another name, and finds owners without a partner. When not to use two-way references: where one side can have many. An index on the references of one
 // side answers the other direction with one query; two-way references save that index, and cost a second write.
 //
 // # The documents
@@ -26,6 +26,9 @@
 //	authors: {_id: 1, name: "Peter Standford", books: [1, 2]}
 //	books:   {_id: 1, title: "A tale of two people", authors: [1]}
 //	buckets: {_id: {owner: 7, page: 2}, owner: 7, page: 2, count: 1, items: [{…}]}
+//
+//	users:     {_id: 1, name: "Peter Wilkinson", age: 27}
+//	addresses: {_id: 1, street: "100 some road", city: "Nevermore"}
 //
 // Indexes: authors {books: 1}, books {authors: 1}, buckets {owner: 1, page: -1}. A list has at most Config.Max references, a bucket BucketConfig.Size items.
 //
@@ -37,6 +40,7 @@
 //	Buckets.Add     1 find, 1 update; 2 updates for the first of a bucket
 //	Buckets.Page    1 find; Count 1 find
 //	Load, Children  1 find for 1,000 ids
+//	OneToOne.Check  2 aggregates
 //
 // Of the two references of a pair the right one (of the book) decides. Link writes it first, then the left one (of the author), and then looks at the right one
 // again: if somebody has changed it meanwhile, the left one is written again. So whoever writes last has seen what is true, and Link and
@@ -48,6 +52,7 @@
 //   - Rights and Lefts never return a pair whose right side does not say so. While a Link is at work Rights may not have it yet.
 //   - A bucket's count is that of its items, and at most its size; pages follow each other from 1, and all but the last are full.
 //   - Lists are bounded: ErrFull.
+//   - One to one: nobody has two partners. Who has none, because a process died between two inserts, OneToOne.Check lists.
 //
 // # Crashes
 //

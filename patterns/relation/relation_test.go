@@ -176,7 +176,7 @@ type number struct {
 	Number  string
 }
 
-// TestForms are W083 and W084 of the books: embedded and by reference is the same.
+// TestForms is W083 of the books: embedded and by reference is the same.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -197,12 +197,87 @@ func TestForms(t *testing.T) {
 	if !reflect.DeepEqual(jenny, embedded) || len(joined) != 1 || len(numbers) != 1 {
 		t.Errorf("%v, want %v", jenny, embedded)
 	}
-	// One to one: the linked document has its owner's _id, so that there is one.
-	insert(t, db, "addresses", bson.D{{Key: "_id", Value: 3}, {Key: "street", Value: "100 some road"}, {Key: "city", Value: "Nevermore"}})
-	_, err = db.Collection("addresses").InsertOne(ctx, bson.D{{Key: "_id", Value: 3}})
-	if !mongo.IsDuplicateKeyError(err) {
+}
+
+type user struct {
+	ID      int `bson:"_id"`
+	Name    string
+	Age     int
+	Address address
+}
+
+type address struct{ Street, City string }
+
+type linkedAddress struct {
+	User         int `bson:"user_id"`
+	Street, City string
+}
+
+// TestW084 has a user with an address, embedded and by a link: it is the same, and there is not more than one.
+func TestW084(t *testing.T) {
+	t.Parallel()
+	db, ctx := patterntest.Open(t), t.Context()
+	pairs := newPairs(t, db, "user_id")
+	whole := user{1, "Peter Wilkinson", 27, address{"100 some road", "Nevermore"}}
+	insert(t, db, "embedded", whole)
+	insert(t, db, "users", bson.D{{Key: "_id", Value: 1}, {Key: "name", Value: "Peter Wilkinson"}, {Key: "age", Value: 27}})
+	insert(t, db, "addresses", linkedAddress{1, "100 some road", "Nevermore"})
+	var embedded, linked user
+	wantErr(t, db.Collection("embedded").FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Decode(&embedded), nil)
+	wantErr(t, db.Collection("users").FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Decode(&linked), nil)
+	var part linkedAddress
+	wantErr(t, db.Collection("addresses").FindOne(ctx, bson.D{{Key: "user_id", Value: linked.ID}}).Decode(&part), nil)
+	linked.Address = address{part.Street, part.City}
+	if linked != whole || embedded != whole {
+		t.Errorf("%v and %v, want %v", linked, embedded, whole)
+	}
+	if _, err := db.Collection("addresses").InsertOne(ctx, linkedAddress{User: 1}); !mongo.IsDuplicateKeyError(err) {
 		t.Error(err)
 	}
+	mustHold(t, pairs)
+}
+
+func newPairs(t testing.TB, db *mongo.Database, ref string) *relation.OneToOne {
+	t.Helper()
+	pairs, err := relation.NewOneToOne(db, relation.OneToOneConfig{Ref: ref})
+	wantErr(t, err, nil)
+	wantErr(t, pairs.EnsureIndexes(context.Background()), nil)
+	return pairs
+}
+
+// TestOneToOneBroken has pairs that others have written.
+func TestOneToOneBroken(t *testing.T) {
+	t.Parallel()
+	id := func(id int) bson.D { return bson.D{{Key: "_id", Value: id}} }
+	of := func(user int) bson.D { return bson.D{{Key: "user_id", Value: user}} }
+	for name, c := range map[string]struct {
+		ref   string
+		users []any
+		parts []any
+		rule  string
+	}{
+		"no address":         {"", []any{id(1), id(2)}, []any{id(1)}, relation.RuleOne},
+		"no user":            {"", []any{id(1)}, []any{id(1), id(2)}, relation.RuleExists},
+		"two addresses":      {"user_id", []any{id(1)}, []any{of(1), of(1)}, relation.RuleOne},
+		"an address of none": {"user_id", []any{id(1)}, []any{of(1), id(5)}, relation.RuleExists},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := patterntest.Open(t)
+			pairs, err := relation.NewOneToOne(db, relation.OneToOneConfig{Ref: c.ref})
+			wantErr(t, err, nil)
+			insert(t, db, "users", c.users...)
+			insert(t, db, "addresses", c.parts...)
+			violations, err := pairs.Check(t.Context())
+			if err != nil || len(violations) != 1 || violations[0].Rule != c.rule {
+				t.Errorf("%v %v", violations, err)
+			}
+		})
+	}
+	if _, err := relation.NewOneToOne(nil, relation.OneToOneConfig{Owners: "c", Parts: "c"}); err == nil {
+		t.Error("a collection is its own partner")
+	}
+	wantErr(t, newPairs(t, patterntest.Open(t), "user_id").Shard(t.Context()), patterns.ErrNotSharded)
 }
 
 func TestLoader(t *testing.T) {

@@ -238,12 +238,17 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	letter := bson.D{{Key: "_id", Value: id}, {Key: "state", Value: "sent"}, {Key: "to", Value: bson.A{}}}
+	var many []any
+	for i := range 51 {
+		many = append(many, bson.D{{Key: "_id", Value: i}, {Key: "gone", Value: true}})
+	}
 	for _, c := range []struct {
 		rule string
 		docs map[string][]bson.D
 	}{
 		{social.RuleBucket, map[string][]bson.D{"inbox": {bucket(true, 2, 0, it)}, "messages": {letter}}},
 		{social.RuleBucket, map[string][]bson.D{"inbox": {bucket(false, 1, 0, it)}, "messages": {letter}}},
+		{social.RuleBucket, map[string][]bson.D{"inbox": {bucket(false, 51, 0, many...)}}},
 		{social.RuleOpen, map[string][]bson.D{"feeds": {bucket(true, 0, 0), bucket(true, 0, 0)}}},
 		{social.RuleOnce, map[string][]bson.D{"feeds": {bucket(true, 2, 0, it, it)}, "posts": {letter}}},
 		{social.RuleUnread, map[string][]bson.D{"feeds": {bucket(true, 0, 1)}}},

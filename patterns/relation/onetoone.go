@@ -1,0 +1,97 @@
+package relation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
+
+// OneToOneConfig configures OneToOne. The zero value works, for users and addresses.
+type OneToOneConfig struct {
+	// Owners and Parts are the collections; "users" and "addresses" if empty.
+	Owners, Parts string
+	// Ref is the field in which a part has the _id of its owner; the part's own _id if empty.
+	Ref string
+}
+
+// OneToOne looks after documents that have exactly one partner each, in another collection. It is safe for concurrent use.
+type OneToOne struct {
+	owners, parts *mongo.Collection
+	ref           string
+}
+
+// NewOneToOne returns the pairs of a database.
+func NewOneToOne(db *mongo.Database, cfg OneToOneConfig) (*OneToOne, error) {
+	owners, parts := cmp.Or(cfg.Owners, "users"), cmp.Or(cfg.Parts, "addresses")
+	if owners == parts {
+		return nil, fmt.Errorf("relation: %s cannot be their own partners", owners)
+	}
+	return &OneToOne{owners: db.Collection(owners), parts: db.Collection(parts), ref: cmp.Or(cfg.Ref, "_id")}, nil
+}
+
+// Indexes returns what makes a second partner impossible: the index of _id does, where that refers to the owner.
+func (o *OneToOne) Indexes() []patterns.Index {
+	if o.ref == "_id" {
+		return nil
+	}
+	keys := bson.D{{Key: o.ref, Value: 1}}
+	return []patterns.Index{{Collection: o.parts.Name(), Model: mongo.IndexModel{Keys: keys, Options: options.Index().SetUnique(true)}}}
+}
+
+// EnsureIndexes creates the index if it does not exist.
+func (o *OneToOne) EnsureIndexes(ctx context.Context) error {
+	return patterns.EnsureIndexes(ctx, o.owners.Database(), o.Indexes())
+}
+
+// ShardKeys returns how the collections are best distributed. The index is unique, so its field is the key.
+func (o *OneToOne) ShardKeys() []patterns.ShardKey {
+	return []patterns.ShardKey{
+		{Collection: o.owners.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}},
+		{Collection: o.parts.Name(), Key: bson.D{{Key: o.ref, Value: 1}}},
+	}
+}
+
+// Shard distributes the collections over the shards of a cluster.
+func (o *OneToOne) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, o.owners.Database(), o.ShardKeys())
+}
+
+// Check lists the owners that have no partner or several, and the parts of nobody. The server compares them.
+func (o *OneToOne) Check(ctx context.Context) ([]patterns.Violation, error) {
+	out, err := o.without(ctx, RuleOne, o.owners, "_id", o.parts, o.ref)
+	if err != nil {
+		return nil, err
+	}
+	lost, err := o.without(ctx, RuleExists, o.parts, o.ref, o.owners, "_id")
+	return append(out, lost...), err
+}
+
+// without finds the documents of a collection that do not have exactly one in another.
+func (o *OneToOne) without(ctx context.Context, rule string, in *mongo.Collection, field string, other *mongo.Collection, ref string) ([]patterns.Violation, error) {
+	found, err := in.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$project", Value: bson.D{{Key: field, Value: 1}}}},
+		{{Key: "$lookup", Value: bson.D{
+			{Key: "from", Value: other.Name()}, {Key: "localField", Value: field}, {Key: "foreignField", Value: ref}, {Key: "as", Value: "found"},
+		}}},
+		{{Key: "$match", Value: bson.D{{Key: "found", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$size", Value: 1}}}}}}}},
+		{{Key: "$project", Value: bson.D{{Key: "found._id", Value: 1}}}},
+	})
+	if err != nil {
+		return nil, wrap(err, "check "+in.Name())
+	}
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
+	var out []patterns.Violation
+	for found.Next(ctx) {
+		doc := slices.Clone(found.Current)
+		detail := fmt.Sprintf("in %s it has %s", other.Name(), doc.Lookup("found"))
+		out = append(out, patterns.Violation{Rule: rule, Collection: in.Name(), ID: doc.Lookup("_id"), Detail: detail})
+	}
+	return out, wrap(found.Err(), "check "+in.Name())
+}
