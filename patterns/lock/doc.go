@@ -26,6 +26,7 @@
 //	Acquire   1 findAndModify with upsert; a duplicate key says that someone else holds the lock
 //	Renew     1 findAndModify on {_id, owner}
 //	Release   1 update on {_id, owner}
+//	Check     2 finds
 //
 //	Tallies.Add   1 findAndModify with a pipeline
 //	Lines.Add     1 update; 2 where the line is new

@@ -103,6 +103,9 @@ func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done b
 	return false, nil
 }
 
+// RuleLines is the rule of Lines.Check.
+const RuleLines = "the sum is that of the lines, and each kind has one line"
+
 // Check lists the documents whose sum is not that of their lines, or with two lines of one kind.
 func (l *Lines) Check(ctx context.Context) ([]patterns.Violation, error) {
 	skus := bson.D{{Key: "$ifNull", Value: bson.A{"$items.sku", bson.A{}}}}
@@ -123,7 +126,7 @@ func (l *Lines) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	for _, doc := range docs {
 		out = append(out, patterns.Violation{
-			Rule: "the sum is that of the lines, and each kind has one line", Collection: l.coll.Name(), ID: doc["_id"],
+			Rule: RuleLines, Collection: l.coll.Name(), ID: doc["_id"],
 			Detail: fmt.Sprintf("total %v, items %v", doc["total"], doc["items"]),
 		})
 	}

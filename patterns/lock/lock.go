@@ -192,6 +192,32 @@ func (l *Lease) keep(ctx context.Context) error {
 	}
 }
 
+// The rules of Locks.Check.
+const (
+	RuleEnds  = "a lock is held for a lease at most"
+	RuleToken = "a lock has the token of its last holder"
+)
+
+// Check lists the locks that nobody could ever acquire, or not for longer than Config.Lease: only something else than this package can make
+// them so.
+func (l *Locks) Check(ctx context.Context) (out []patterns.Violation, err error) {
+	ends := bson.D{{Key: "$type", Value: "date"}, {Key: "$lte", Value: l.Now().Add(l.lease)}}
+	for _, rule := range []struct {
+		name, field string
+		holds       bson.D
+	}{{RuleEnds, "expires", ends}, {RuleToken, "token", bson.D{{Key: "$gte", Value: 1}}}} {
+		wrong := bson.D{{Key: rule.field, Value: bson.D{{Key: "$not", Value: rule.holds}}}}
+		err := patterns.Each(ctx, l.coll, wrong, func(doc *bson.Raw) error {
+			out = append(out, patterns.Violation{Rule: rule.name, Collection: l.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("lock: check: %w", err)
+		}
+	}
+	return out, nil
+}
+
 // Indexes returns none: locks are found by their _id.
 func (l *Locks) Indexes() []patterns.Index { return nil }
 

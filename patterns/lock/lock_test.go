@@ -205,6 +205,37 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
+// TestBroken has locks that others have written, which would be held for ever.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	clock := patterntest.NewClock()
+	lease := bson.E{Key: "expires", Value: clock.Now().Add(time.Minute)}
+	token := bson.E{Key: "token", Value: int64(7)}
+	for name, c := range map[string]struct {
+		doc  bson.D
+		rule string
+	}{
+		"no end":   {bson.D{{Key: "_id", Value: "x"}, token}, lock.RuleEnds},
+		"no date":  {bson.D{{Key: "_id", Value: "x"}, token, {Key: "expires", Value: "never"}}, lock.RuleEnds},
+		"far":      {bson.D{{Key: "_id", Value: "x"}, token, {Key: "expires", Value: clock.Now().Add(time.Hour)}}, lock.RuleEnds},
+		"no token": {bson.D{{Key: "_id", Value: "x"}, lease}, lock.RuleToken},
+		"a text":   {bson.D{{Key: "_id", Value: "x"}, lease, {Key: "token", Value: "7"}}, lock.RuleToken},
+		"negative": {bson.D{{Key: "_id", Value: "x"}, lease, {Key: "token", Value: -1}}, lock.RuleToken},
+	} {
+		db := patterntest.Open(t)
+		locks := newLocks(t, db, clock)
+		mustAcquire(t, locks)
+		mustHold(t, locks)
+		if _, err := db.Collection("locks").InsertOne(t.Context(), c.doc); err != nil {
+			t.Fatal(err)
+		}
+		violations, err := locks.Check(t.Context())
+		if err != nil || len(violations) != 1 || violations[0].Rule != c.rule {
+			t.Errorf("%s: %v %v", name, violations, err)
+		}
+	}
+}
+
 func TestNotSharded(t *testing.T) {
 	t.Parallel()
 	if err := newLocks(t, patterntest.Open(t), nil).Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) {

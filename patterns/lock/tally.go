@@ -109,6 +109,9 @@ func wrong() bson.D {
 	}}}}}
 }
 
+// RuleSums is the rule of Tallies.Check.
+const RuleSums = "the sums follow from the counts"
+
 // Check lists the tallies whose sums do not follow from their counts: only something else than this package can make them so.
 func (t *Tallies) Check(ctx context.Context) ([]patterns.Violation, error) {
 	found, err := t.coll.Find(ctx, wrong())
@@ -122,7 +125,7 @@ func (t *Tallies) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	for _, tally := range tallies {
 		out = append(out, patterns.Violation{
-			Rule: "the sums follow from the counts", Collection: t.coll.Name(), ID: tally.ID,
+			Rule: RuleSums, Collection: t.coll.Name(), ID: tally.ID,
 			Detail: fmt.Sprintf("total %d, kinds %d, counts %v", tally.Total, tally.Kinds, tally.Counts),
 		})
 	}

@@ -79,6 +79,41 @@ func TestTally(t *testing.T) {
 	mustHold(t, tallies)
 }
 
+// TestBook is W034 to W036 of the book: the fruit of a document with their sum, and with the number of their kinds. The book counts kinds
+// under a lock, which nobody else can take meanwhile; here none is needed.
+func TestBook(t *testing.T) {
+	t.Parallel()
+	db, ctx := patterntest.Open(t), t.Context()
+	tallies := newTallies(t, db)
+	add := func(kind string, n int64) *lock.Tally {
+		tally, err := tallies.Add(ctx, 123, kind, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tally
+	}
+	add("apples", 10)
+	add("oranges", 5)
+	add("apples", 10)
+	if got := add("oranges", -2); got.Counts["apples"] != 20 || got.Counts["oranges"] != 3 || got.Total != 23 || got.Kinds != 2 {
+		t.Errorf("%+v", got)
+	}
+	locks := newLocks(t, db, nil)
+	first := mustAcquire(t, locks)
+	if _, err := locks.Acquire(ctx, "l"); !errors.Is(err, lock.ErrHeld) {
+		t.Errorf("another client: %v", err)
+	}
+	if got := add("banana", 3); got.Counts["banana"] != 3 || got.Total != 26 || got.Kinds != 3 {
+		t.Errorf("%+v", got)
+	}
+	if err := first.Release(ctx); err != nil {
+		t.Error(err)
+	}
+	mustAcquire(t, locks)
+	mustHold(t, tallies)
+	mustHold(t, locks)
+}
+
 func TestTallyNames(t *testing.T) {
 	t.Parallel()
 	tallies := newTallies(t, patterntest.Open(t))
@@ -109,7 +144,7 @@ func TestTallyBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if violations, err := tallies.Check(t.Context()); err != nil || len(violations) != 2 {
+	if violations, err := tallies.Check(t.Context()); err != nil || len(violations) != 2 || violations[0].Rule != lock.RuleSums {
 		t.Errorf("%v %v", violations, err)
 	}
 	if n, err := tallies.Repair(t.Context()); err != nil || n != 2 {
@@ -177,7 +212,7 @@ func TestLinesBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if violations, err := newLines(t, db, 0).Check(t.Context()); err != nil || len(violations) != 2 {
+	if violations, err := newLines(t, db, 0).Check(t.Context()); err != nil || len(violations) != 2 || violations[0].Rule != lock.RuleLines {
 		t.Errorf("%v %v", violations, err)
 	}
 }
