@@ -12,6 +12,7 @@ import (
 const (
 	RuleParent = "what a comment replies to is on the same target"
 	RulePath   = "a path leads through what a comment replies to"
+	RuleTime   = "an ID, by which comments are in order, begins with the time of its comment, or with a later one"
 	RuleOnce   = "a comment is there once"
 	RuleCount  = "a document's count is the number of its comments"
 	RuleFull   = "no document has more comments than are allowed"
@@ -33,6 +34,9 @@ func (c *Comments) Check(ctx context.Context) ([]patterns.Violation, error) {
 			byID[one.ID] = &all[i]
 		}
 		for _, one := range all {
+			if at, ok := one.ID.time(); !ok || one.Posted.UnixMilli() > at {
+				violate(RuleTime, one.ID, fmt.Sprintf("posted on %v", one.Posted))
+			}
 			want := string(one.ID)
 			if one.Parent != "" {
 				parent := byID[one.Parent]

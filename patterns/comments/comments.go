@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -205,9 +206,11 @@ func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author,
 	return one, nil
 }
 
+// perMilli is how many IDs of one Comments begin with the same millisecond.
+const perMilli = 1 << 16
+
 // newID returns an ID that begins with the time. Those of one Comments grow, also within a millisecond.
 func (c *Comments) newID(now time.Time) ID {
-	const perMilli = 1 << 16
 	var n int64
 	for ok := false; !ok; {
 		last := c.lastID.Load()
@@ -217,6 +220,16 @@ func (c *Comments) newID(now time.Time) ID {
 	var random [4]byte          // tells the processes apart
 	_, _ = rand.Read(random[:]) // it never fails
 	return ID(fmt.Sprintf("%016x%08x", n, binary.BigEndian.Uint32(random[:])))
+}
+
+// time returns the millisecond with which an ID begins.
+func (id ID) time() (milli int64, ok bool) {
+	const digits = 16
+	if len(id) != digits+8 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(id[:digits]), 16, 64)
+	return n / perMilli, err == nil
 }
 
 func (c *Comments) checkText(text string) error {

@@ -379,11 +379,21 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
+// id is an ID of the time zero.
+func id(name string) string { return strings.Repeat("0", 24-len(name)) + name }
+
 func TestViolations(t *testing.T) {
 	t.Parallel()
+	names := strings.NewReplacer("a", id("a"), "b", id("b"), "c", id("c"))
 	one := func(id, parent, path string) bson.D {
-		return bson.D{{Key: "_id", Value: id}, {Key: "parent", Value: parent}, {Key: "path", Value: path}, {Key: "text", Value: "x"}}
+		return bson.D{
+			{Key: "_id", Value: names.Replace(id)},
+			{Key: "parent", Value: names.Replace(parent)},
+			{Key: "path", Value: names.Replace(path)},
+			{Key: "text", Value: "x"},
+		}
 	}
+	posted := func(c bson.D) bson.D { return append(c, bson.E{Key: "posted", Value: time.UnixMilli(1)}) }
 	on := bson.D{{Key: "kind", Value: "posts"}, {Key: "id", Value: 1}}
 	page := func(number, count int, list ...any) bson.D {
 		return bson.D{{Key: "target", Value: on}, {Key: "page", Value: number}, {Key: "count", Value: count}, {Key: "comments", Value: bson.A(list)}}
@@ -398,12 +408,15 @@ func TestViolations(t *testing.T) {
 		rule   string
 	}{
 		"no parent":        {comments.Documents, []any{document(one("a", "b", "b/a"))}, comments.RuleParent},
+		"not an ID":        {comments.Documents, []any{document(one("x", "", "x"))}, comments.RuleTime},
+		"later":            {comments.Documents, []any{document(posted(one("a", "", "a")))}, comments.RuleTime},
 		"a wrong path":     {comments.Documents, []any{document(one("a", "", "a")), document(one("b", "a", "b"))}, comments.RulePath},
 		"twice":            {comments.Embedded, []any{discussion(2, one("a", "", "a"), one("a", "", "a"))}, comments.RuleOnce},
 		"a wrong count":    {comments.Embedded, []any{discussion(2, one("a", "", "a"))}, comments.RuleCount},
 		"too many":         {comments.Embedded, []any{discussion(3, one("a", "", "a"), one("b", "", "b"), one("c", "", "c"))}, comments.RuleFull},
 		"a page's count":   {comments.Pages, []any{page(1, 2, one("a", "", "a"))}, comments.RuleCount},
 		"too large a page": {comments.Pages, []any{page(1, 3, one("a", "", "a"), one("b", "", "b"), one("c", "", "c"))}, comments.RuleFull},
+		"a gap":            {comments.Pages, []any{page(1, 2, one("a", "", "a"), one("b", "", "b")), page(3, 1, one("c", "", "c"))}, comments.RulePages},
 		"no first page":    {comments.Pages, []any{page(2, 1, one("a", "", "a"))}, comments.RulePages},
 		"half a page":      {comments.Pages, []any{page(1, 1, one("a", "", "a")), page(2, 1, one("b", "", "b"))}, comments.RulePages},
 	} {
