@@ -470,6 +470,55 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// TestW140 has two users write at the same time: their writes mix, but those of each keep their order.
+func TestW140(t *testing.T) {
+	t.Parallel()
+	s := open(t, failover.Config{})
+	s.must(s.db.CreateCollection(t.Context(), "c", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<16))) // it has an order
+	users := []string{"ABC", "DEF"}
+	var wg sync.WaitGroup
+	for _, user := range users {
+		wg.Go(func() {
+			ctx := t.Context()
+			if session, err := s.Session(nil); err == nil {
+				defer session.End(ctx)
+				ctx = session.Context(ctx)
+			}
+			for _, request := range user {
+				err := s.Write(ctx, failover.Write{Do: insert(string(request))})
+				if err != nil && strings.Contains(err.Error(), "does not support sessions") {
+					ctx, err = t.Context(), s.Write(t.Context(), failover.Write{Do: insert(string(request))})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	found, err := s.db.Collection("c").Find(t.Context(), bson.D{})
+	s.must(err)
+	var docs []struct {
+		ID string `bson:"_id"`
+	}
+	s.must(found.All(t.Context(), &docs))
+	got := ""
+	for _, doc := range docs {
+		got += doc.ID
+	}
+	for _, user := range users {
+		others := func(r rune) rune {
+			if strings.ContainsRune(user, r) {
+				return r
+			}
+			return -1
+		}
+		if order := strings.Map(others, got); order != user || len(got) != 6 {
+			t.Errorf("%s, of which %s", got, order)
+		}
+	}
+}
+
 func TestStores(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]failover.Store{"memory": failover.NewMemory(2), "dir": failover.Dir(t.TempDir())} {

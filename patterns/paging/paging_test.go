@@ -244,6 +244,32 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
+// TestW078 walks through the 45 posts of a thread, of which some have the same date: pages of 20, 20 and 5, with a query each.
+func TestW078(t *testing.T) {
+	t.Parallel()
+	server := patterntest.Start(t)
+	for i := range 45 {
+		insert(t, server.Database(), bson.D{{Key: "_id", Value: 100 - i}, {Key: "threadId", Value: 1}, {Key: "date", Value: time.UnixMilli(int64(i / 2))}})
+	}
+	insert(t, server.Database(), bson.D{{Key: "_id", Value: 0}, {Key: "threadId", Value: 2}, {Key: "date", Value: time.UnixMilli(3)}})
+	cfg := paging.Config{Equal: bson.D{{Key: "threadId", Value: 1}}, Sort: bson.D{{Key: "date", Value: 1}}, Size: 20}
+	newPager(t, server.Database(), cfg)
+	var sizes []int
+	n := server.NoScans(t, func(ctx context.Context, db *mongo.Database) {
+		p := newPager(t, db, cfg)
+		page, err := p.First(ctx)
+		for ; err == nil; page, err = p.After(ctx, page.Next) {
+			if sizes = append(sizes, len(page.Items)); page.Next == nil {
+				return
+			}
+		}
+		t.Error(err)
+	})
+	if fmt.Sprint(sizes) != "[20 20 5]" || n != len(sizes) {
+		t.Errorf("pages of %d, with %d queries", sizes, n)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	db := patterntest.Open(f)
 	p := newPager(f, db, paging.Config{Sort: bson.D{{Key: "a", Value: 1}}, Size: 1})

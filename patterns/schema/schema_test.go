@@ -455,3 +455,40 @@ func TestInspected(t *testing.T) {
 		t.Errorf("in levels: %d, %v", got, err)
 	}
 }
+
+// TestW046 has a field with a default on reading: who reads sees it at once, the migration stores it, and what has a value keeps it.
+func TestW046(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	s := products(t, db, schema.Config{Steps: []schema.Step{schema.Default("short_description", "")}})
+	insert(t, db, "products",
+		bson.D{{Key: "_id", Value: "a"}, {Key: "title", Value: "x"}},
+		bson.D{{Key: "_id", Value: "b"}, {Key: "short_description", Value: "long"}})
+	read := func(want string) {
+		t.Helper()
+		got := ""
+		for _, id := range []string{"a", "b"} {
+			var p struct {
+				Short *string `bson:"short_description"`
+			}
+			if err := s.Get(t.Context(), id, &p); err != nil || p.Short == nil {
+				t.Fatalf("%s: %v, %v", id, p.Short, err)
+			}
+			stored, err := db.Collection("products").FindOne(t.Context(), bson.D{{Key: "_id", Value: id}}).Raw()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += fmt.Sprintf("%s %q stored %s; ", id, *p.Short, stored.Lookup("short_description"))
+		}
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	read(`a "" stored ; b "long" stored "long"; `)
+	for range 2 { // the second time changes nothing
+		if _, err := s.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		read(`a "" stored ""; b "long" stored "long"; `)
+	}
+}

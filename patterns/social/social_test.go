@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -220,6 +221,20 @@ func TestProfileAndBounds(t *testing.T) {
 	}
 	if _, err := social.New(nil, social.Config{PushLimit: -1}); err == nil {
 		t.Error("a negative limit is accepted")
+	}
+}
+
+// TestShardKeys: what a user reads of its own, buckets and those it follows, is on one shard.
+func TestShardKeys(t *testing.T) {
+	t.Parallel()
+	n := open(t, patterntest.Open(t), social.Config{})
+	got := map[string]string{}
+	for _, k := range n.ShardKeys() {
+		got[k.Collection] = k.Key[0].Key
+	}
+	want := map[string]string{"inbox": "owner", "feeds": "owner", "posts": "author", "follows": "from", "blocks": "from", "users": "_id"}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

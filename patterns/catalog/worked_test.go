@@ -1,0 +1,60 @@
+package catalog_test
+
+import (
+	"fmt"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns/catalog"
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+)
+
+// TestW082 folds the rows of entities, attributes and values, in which some relational shops keep their products, into a product.
+func TestW082(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	var rows []bson.D
+	for i, r := range [][2]string{
+		{"type", "Audio Album"}, {"title", "A Love Supreme"}, {"artist", "John Coltrane"}, {"genre", "Jazz"}, {"genre", "General"},
+	} {
+		rows = append(rows, bson.D{{Key: "_id", Value: i}, {Key: "entity", Value: "sku_00e8da9b"}, {Key: "attribute", Value: r[0]}, {Key: "value", Value: r[1]}})
+	}
+	if _, err := db.Collection("rows").InsertMany(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	group := func(by any, into string, what any) bson.D {
+		return bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: by}, {Key: into, Value: bson.D{{Key: "$push", Value: what}}}}}}
+	}
+	one := bson.D{{Key: "$cond", Value: bson.A{
+		bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$size", Value: "$values"}}, 1}}},
+		bson.D{{Key: "$arrayElemAt", Value: bson.A{"$values", 0}}},
+		"$values",
+	}}}
+	cur, err := db.Collection("rows").Aggregate(t.Context(), mongo.Pipeline{
+		{{Key: "$sort", Value: bson.D{{Key: "_id", Value: 1}}}},
+		group(bson.D{{Key: "entity", Value: "$entity"}, {Key: "attribute", Value: "$attribute"}}, "values", "$value"),
+		group("$_id.entity", "fields", bson.D{{Key: "k", Value: "$_id.attribute"}, {Key: "v", Value: one}}),
+		{{Key: "$replaceWith", Value: bson.D{{Key: "$mergeObjects", Value: bson.A{
+			bson.D{{Key: "sku", Value: "$_id"}}, bson.D{{Key: "$arrayToObject", Value: "$fields"}},
+		}}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folded []struct {
+		SKU, Type, Title, Artist string
+		Genre                    []string
+	}
+	if err := cur.All(t.Context(), &folded); err != nil || len(folded) != 1 {
+		t.Fatalf("%v, %v", folded, err)
+	}
+	p, c := folded[0], open(t, db)
+	save(t, c, &catalog.Product[Album]{SKU: p.SKU, Title: p.Title, Details: Album{Artist: p.Artist, Genre: p.Genre}})
+	got, err := catalog.Get[Album](t.Context(), c, "sku_00e8da9b")
+	if err != nil || got.Type != p.Type || got.Title != "A Love Supreme" || got.Details.Artist != "John Coltrane" ||
+		fmt.Sprint(got.Details.Genre) != "[Jazz General]" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

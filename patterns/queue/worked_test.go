@@ -1,0 +1,43 @@
+package queue_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+	"github.com/sheafdb/sheaf/patterns/queue"
+)
+
+// TestW067 explains how the next job is found: by the index that has the order of the queue, without a sort. The book's fields are called
+// startTime, priority and createdOn.
+func TestW067(t *testing.T) {
+	t.Parallel()
+	priority := bson.D{{Key: "priority", Value: -1}, {Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+	for _, c := range []struct {
+		order queue.Order
+		sort  bson.D
+		index string
+	}{
+		{queue.ByTime, priority[1:], "state_1_at_1__id_1"},
+		{queue.ByPriority, priority, "state_1_priority_-1_at_1__id_1"},
+	} {
+		db := patterntest.Open(t)
+		q, err := queue.New(db, queue.Config{Order: c.order})
+		must(t, err)
+		must(t, q.EnsureIndexes(t.Context()))
+		put(t, q, queue.Spec{})
+		plan, err := db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{
+			{Key: "find", Value: queue.DefaultName},
+			{Key: "filter", Value: bson.D{{Key: "state", Value: queue.Open}, {Key: "at", Value: bson.D{{Key: "$lte", Value: q.Now()}}}}},
+			{Key: "sort", Value: c.sort},
+			{Key: "limit", Value: 1},
+		}}}).Raw()
+		must(t, err)
+		winner := plan.Lookup("queryPlanner", "winningPlan").String()
+		if !strings.Contains(winner, `"`+c.index+`"`) || strings.Contains(winner, `"SORT"`) {
+			t.Errorf("%v: %s", c.order, winner)
+		}
+	}
+}
