@@ -380,18 +380,24 @@ func TestCheck(t *testing.T) {
 	set := func(field string, value any) bson.D {
 		return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
 	}
+	twice := func(field string) mongo.Pipeline {
+		return mongo.Pipeline{set(field, bson.D{{Key: "$concatArrays", Value: bson.A{"$" + field, "$" + field}}})}
+	}
 	for i, c := range []struct {
 		collection, id string
-		change         bson.D
+		change         any
 		want           string
 	}{
 		{"inventories", "A", set("quantity", 1), cart.RuleStock},
 		{"inventories", "A", set("quantity", -1), cart.RuleStock},
+		{"inventories", "A", set("reservations.0.quantity", 3), cart.RuleStock},
+		{"inventories", "A", twice("reservations"), cart.RuleReservation},
 		{"inventories", "A", set("sold", 7), cart.RuleSold},
 		{"inventories", "A", set("reservations.0.cart", "done"), cart.RuleReservation},
 		{"carts", "active", set("lines", bson.A{}), cart.RuleReservation},
 		{"carts", "active", set("lines.0.quantity", 3), cart.RuleLine},
 		{"inventories", "A", set("reservations", bson.A{}), cart.RuleLine},
+		{"carts", "done", set("lines.0.sku", "nothing"), cart.RuleSold},
 		{"carts", "done", set("lines.0.price", 3), cart.RuleOrder},
 		{"carts", "done", set("state", "expired"), cart.RuleOrder},
 		{"orders", "done", set("total", 0), cart.RuleOrder},

@@ -61,6 +61,10 @@ func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 		if stock.Sold != a.sold[sku] {
 			a.report(RuleSold, s.cfg.Inventories, sku, "%d are sold, %d were bought", stock.Sold, a.sold[sku])
 		}
+		delete(a.sold, sku)
+	}
+	for sku, n := range a.sold {
+		a.report(RuleSold, s.cfg.Inventories, sku, "%d were bought of what there is no stock of", n)
 	}
 	for id := range a.orders {
 		a.report(RuleOrder, s.cfg.Orders, id, "there is no finished cart")
@@ -77,6 +81,9 @@ func (a *audit) stock(s *Stock) {
 	total := s.Quantity + s.Sold
 	for _, r := range s.Reservations {
 		total += r.Quantity
+		if other := a.reserved[r.ID]; other != nil {
+			a.report(RuleReservation, a.cfg.Inventories, s.SKU, "reservation %v is there twice: also of %s", r.ID, other.sku)
+		}
 		a.reserved[r.ID] = &reserved{Reservation: r, sku: s.SKU}
 	}
 	if total != s.Stock || s.Quantity < 0 {

@@ -483,17 +483,26 @@ func TestCovered(t *testing.T) {
 // TestViolations breaks each rule, sees it told, and mended where that is possible.
 func TestViolations(t *testing.T) {
 	set := func(fields ...bson.E) bson.D { return bson.D{{Key: "$set", Value: bson.D(fields)}} }
-	for rule, wrong := range map[string]func(s *shop) (coll string, id any, change bson.D){
-		category.RuleParent: func(s *shop) (string, any, bson.D) {
+	for _, broken := range []struct {
+		rule  string
+		wrong func(s *shop) (coll string, id any, change bson.D)
+	}{
+		{category.RuleParent, func(s *shop) (string, any, bson.D) {
 			return "categories", s.id["bop"], set(bson.E{Key: "parent", Value: bson.NewObjectID()})
-		},
-		category.RuleCycle: func(s *shop) (string, any, bson.D) {
+		}},
+		{category.RuleCycle, func(s *shop) (string, any, bson.D) {
 			return "categories", s.id["ragtime"], set(bson.E{Key: "parent", Value: s.id["bop"]})
-		},
-		category.RuleCopies: func(s *shop) (string, any, bson.D) {
+		}},
+		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
 			return "categories", s.id["modal-jazz"], set(bson.E{Key: "ancestors", Value: bson.A{}}, bson.E{Key: "path", Value: "/modal-jazz/"})
-		},
-		category.RuleProduct: func(s *shop) (string, any, bson.D) {
+		}},
+		{category.RuleCopies, func(s *shop) (string, any, bson.D) { // of the name, or of a sibling whose slug begins alike
+			if s.design == category.Paths {
+				return "categories", s.id["bop"], set(bson.E{Key: "path", Value: "/ragtimes/bop/"})
+			}
+			return "categories", s.id["bop"], set(bson.E{Key: "ancestors.0.name", Value: "Rag"})
+		}},
+		{category.RuleProduct, func(s *shop) (string, any, bson.D) {
 			tags := bson.A{bson.NewObjectID()}
 			if s.design == category.Paths {
 				tags = bson.A{
@@ -502,16 +511,17 @@ func TestViolations(t *testing.T) {
 				}
 			}
 			return "products", "birdland", set(bson.E{Key: "categories", Value: tags})
-		},
-		category.RuleChange: func(s *shop) (string, any, bson.D) {
+		}},
+		{category.RuleChange, func(s *shop) (string, any, bson.D) {
 			return "categories.state", "tree", set(bson.E{Key: "until", Value: s.clock.Now()},
 				bson.E{Key: "change", Value: bson.D{{Key: "op", Value: "remove"}, {Key: "id", Value: s.id["swing"]}}})
-		},
+		}},
 	} {
+		rule := broken.rule
 		t.Run(rule, func(t *testing.T) {
 			designs(t, func(t *testing.T, d category.Design) {
 				s := genres(t, patterntest.Open(t), d)
-				coll, id, change := wrong(s)
+				coll, id, change := broken.wrong(s)
 				_, err := s.db.Collection(coll).UpdateByID(t.Context(), id, change)
 				s.must(err)
 				if got := rules(t, s); !slices.Contains(got, rule) {

@@ -15,24 +15,27 @@ import (
 
 // Rules of Check.
 const (
-	ruleDay   = "the hours of a day, and its minutes, sum up to its total"
-	ruleMonth = "the days of a month sum up to its total"
-	ruleSame  = "a month's day is the total of that day"
-	ruleOne   = "a page has one document for each day and each month"
+	RuleDay   = "the minutes of a day sum up to its hours, and the hours to its total"
+	RuleMonth = "the days of a month sum up to its total"
+	RuleSame  = "a month's day is the total of that day"
+	RuleOne   = "a page has one document for each day and each month"
 )
 
 // Check lists what contradicts the rules. It reads all documents; while hits are being counted, it also lists days that their months
-// are just about to learn of.
+// are just about to learn of. Of the form Flat it compares the minutes with the day only.
 func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err error) {
-	wrongDay := bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$hourly")}}}, bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$minute")}}},
-	}}}
+	wrongMinutes := bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$minute")}}}
+	if c.cfg.Form == Hierarchical {
+		hours := func(doc string) bson.D { return eachOf(doc, bson.A{"$$this.k", sumOfField()}) }
+		wrongMinutes = bson.D{{Key: "$not", Value: bson.A{bson.D{{Key: "$setEquals", Value: bson.A{hours("$hourly"), hours("$minute")}}}}}}
+	}
+	wrongDay := bson.D{{Key: "$or", Value: bson.A{bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$hourly")}}}, wrongMinutes}}}
 	wrongMonth := bson.D{{Key: "$ne", Value: bson.A{"$monthly", sumOf("$daily")}}}
 	for _, rule := range []struct {
 		name, layout string
 		coll         *mongo.Collection
 		wrong        bson.D
-	}{{ruleDay, dayLayout, c.daily, wrongDay}, {ruleMonth, monthLayout, c.monthly, wrongMonth}} {
+	}{{RuleDay, dayLayout, c.daily, wrongDay}, {RuleMonth, monthLayout, c.monthly, wrongMonth}} {
 		found, err := rule.coll.Find(ctx, bson.D{{Key: "$expr", Value: rule.wrong}})
 		if err != nil {
 			return nil, fmt.Errorf("hits: check %s: %w", rule.coll.Name(), err)
@@ -57,7 +60,7 @@ func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err err
 	err = c.compare(ctx, func(d comparison) error {
 		if n, total := d.month(c.cfg.Location), d.Day.Daily; n != total {
 			detail := fmt.Sprintf("the day has %d, the month %d", total, n)
-			out = append(out, patterns.Violation{Rule: ruleSame, Collection: c.daily.Name(), ID: d.Day.ID, Detail: detail})
+			out = append(out, patterns.Violation{Rule: RuleSame, Collection: c.daily.Name(), ID: d.Day.ID, Detail: detail})
 		}
 		return nil
 	})
@@ -78,7 +81,7 @@ func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection, layou
 		want := c.document(page{doc.Metadata.Site, doc.Metadata.Page}, doc.Metadata.Date, layout)[0].Value
 		if doc.ID != want {
 			detail := fmt.Sprintf("by what it counts it would be %v", want)
-			out = append(out, patterns.Violation{Rule: ruleOne, Collection: coll.Name(), ID: doc.ID, Detail: detail})
+			out = append(out, patterns.Violation{Rule: RuleOne, Collection: coll.Name(), ID: doc.ID, Detail: detail})
 		}
 	}
 	return out, found.Err()

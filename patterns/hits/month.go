@@ -76,16 +76,19 @@ func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
 }
 
 // sumOf is the expression for the sum of a document's fields, and of those of documents in it.
-func sumOf(doc string) bson.D {
-	return sum(doc, bson.D{{Key: "$cond", Value: bson.A{
+func sumOf(doc string) bson.D { return bson.D{{Key: "$sum", Value: eachOf(doc, sumOfField())}} }
+
+// sumOfField is the value of $$this, a field, or where that is a document, its sum.
+func sumOfField() bson.D {
+	return bson.D{{Key: "$cond", Value: bson.A{
 		bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: "$$this.v"}}, "object"}}},
-		sum("$$this.v", "$$this.v"),
+		bson.D{{Key: "$sum", Value: eachOf("$$this.v", "$$this.v")}},
 		"$$this.v",
-	}}})
+	}}}
 }
 
-// sum adds what an expression makes of each field, which is $$this.
-func sum(doc string, field any) bson.D {
+// eachOf is what an expression makes of each field of a document, which is $$this.
+func eachOf(doc string, field any) bson.D {
 	fields := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{doc, bson.D{}}}}}}
-	return bson.D{{Key: "$sum", Value: bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: fields}, {Key: "in", Value: field}}}}}}
+	return bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: fields}, {Key: "in", Value: field}}}}
 }

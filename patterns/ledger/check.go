@@ -18,6 +18,7 @@ const (
 	RuleLimits   = "no account passes its limits"
 	RulePending  = "a pending run belongs to a transfer under way"
 	RuleHeld     = "a hold is reserved on all its accounts"
+	RuleState    = "a transfer is in one of the states"
 	RuleLegs     = "what leaves one account reaches another"
 )
 
@@ -57,6 +58,9 @@ func (a *audit) report(rule, collection string, id any, format string, args ...a
 func (a *audit) account(doc *stored) {
 	t := &tally{stored: *doc, balance: doc.Opening, runs: map[bson.ObjectID]bool{}}
 	for _, run := range doc.Pending {
+		if _, twice := t.runs[run]; twice {
+			a.report(RulePending, a.cfg.Accounts, doc.ID, "the run %v is there twice", run)
+		}
 		t.runs[run] = false
 	}
 	a.accounts[doc.ID] = t
@@ -68,6 +72,10 @@ func (a *audit) account(doc *stored) {
 
 func (a *audit) transfer(t *Record) {
 	a.legs(t)
+	if !slices.Contains([]State{Initial, Pending, Held, Committed, Done, Canceling, Canceled}, t.State) {
+		a.report(RuleState, a.cfg.Transfers, t.ID, "it is %q", t.State)
+		return
+	}
 	if t.State == Initial || t.State == Canceled {
 		return
 	}

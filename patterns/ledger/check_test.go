@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/patterns/ledger"
 	"github.com/sheafdb/sheaf/patterns/patterntest"
@@ -33,7 +34,9 @@ func TestCheck(t *testing.T) {
 		{"transfers", "held", set("run", bson.NewObjectID()), []string{ledger.RuleHeld, ledger.RulePending, ledger.RuleReserved}},
 		{"transfers", "held", set("state", "canceled"), []string{ledger.RulePending, ledger.RuleReserved}},
 		{"transfers", "held", set("state", "done"), []string{ledger.RulePending, ledger.RuleReserved}},
+		{"accounts", "joe", set("balance", -1), []string{ledger.RuleBalance, ledger.RuleLimits, ledger.RuleSum}},
 		{"transfers", "done", set("state", "canceled"), []string{ledger.RuleBalance}},
+		{"transfers", "held", set("state", "lost"), []string{ledger.RuleState, ledger.RulePending, ledger.RuleReserved}},
 		{"transfers", "done", set("legs.0.posted", -99), []string{ledger.RuleBalance, ledger.RuleLegs}},
 		{"transfers", "done", set("legs.0.amount", -99), []string{ledger.RuleLegs}},
 		{"transfers", "done", set("legs.0.account", "nobody"), []string{ledger.RuleBalance, ledger.RuleLegs}},
@@ -68,5 +71,19 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%v, want %v: %v", rules, c.want, violations)
 			}
 		})
+	}
+}
+
+// TestCheckTwice notes the run of a hold twice: it could be applied twice.
+func TestCheckTwice(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	l, ctx := openBank(t, db, ledger.Config{}, nil), t.Context()
+	_, err1 := l.Hold(ctx, "held", 0, pay(10))
+	twice := bson.D{{Key: "$concatArrays", Value: bson.A{"$pending", "$pending"}}}
+	_, err2 := db.Collection("accounts").UpdateByID(ctx, "joe", mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: "pending", Value: twice}}}}})
+	violations, err := l.Check(ctx)
+	if err1 != nil || err2 != nil || err != nil || len(violations) != 1 || violations[0].Rule != ledger.RulePending {
+		t.Error(err1, err2, err, violations)
 	}
 }

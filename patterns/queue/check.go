@@ -10,6 +10,20 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
+// The rules of Check.
+const (
+	RuleState    = "a job is in one of the states"
+	RuleTime     = "a job has a time"
+	RuleEnded    = "a job that has ended says when"
+	RuleGoing    = "a job that has not ended says so"
+	RuleKept     = "a job that has not ended is not removed"
+	RuleOwner    = "nobody holds a job that has ended"
+	RuleHeld     = "a held job waits for others"
+	RuleAttempts = "a job is tried as often as it may"
+	RuleToken    = "an attempt has a token"
+	RuleWaits    = "a held job waits for jobs that will be done"
+)
+
 // rule is an invariant and the condition of the documents that contradict it.
 type rule struct {
 	name   string
@@ -25,15 +39,15 @@ func rules() []rule {
 	more := bson.D{{Key: "$gt", Value: bson.A{"$attempt", "$max"}}}
 	less := bson.D{{Key: "$gt", Value: bson.A{"$attempt", "$token"}}}
 	return []rule{
-		{"a job is in one of the states", bson.D{{Key: "state", Value: bson.D{{Key: "$nin", Value: states[:]}}}}},
-		{"a job has a time", bson.D{{Key: "at", Value: not(date)}}},
-		{"a job that has ended says when", bson.D{{Key: "state", Value: in(ended...)}, {Key: "ended", Value: not(date)}}},
-		{"a job that has not ended says so", bson.D{{Key: "state", Value: in(Open, Held)}, {Key: "ended", Value: exists(true)}}},
-		{"a job that has not ended is not removed", bson.D{{Key: "state", Value: in(Open, Held)}, {Key: "expires", Value: exists(true)}}},
-		{"nobody holds a job that has ended", bson.D{{Key: "state", Value: bson.D{{Key: "$ne", Value: Open}}}, {Key: "owner", Value: exists(true)}}},
-		{"a held job waits for others", bson.D{{Key: "state", Value: Held}, {Key: "waits.0", Value: exists(false)}}},
-		{"a job is tried as often as it may", bson.D{{Key: "state", Value: in(Done, Dead)}, {Key: "$expr", Value: more}}},
-		{"an attempt has a token", bson.D{{Key: "$expr", Value: less}}},
+		{RuleState, bson.D{{Key: "state", Value: bson.D{{Key: "$nin", Value: states[:]}}}}},
+		{RuleTime, bson.D{{Key: "at", Value: not(date)}}},
+		{RuleEnded, bson.D{{Key: "state", Value: in(ended...)}, {Key: "ended", Value: not(date)}}},
+		{RuleGoing, bson.D{{Key: "state", Value: in(Open, Held)}, {Key: "ended", Value: exists(true)}}},
+		{RuleKept, bson.D{{Key: "state", Value: in(Open, Held)}, {Key: "expires", Value: exists(true)}}},
+		{RuleOwner, bson.D{{Key: "state", Value: bson.D{{Key: "$ne", Value: Open}}}, {Key: "owner", Value: exists(true)}}},
+		{RuleHeld, bson.D{{Key: "state", Value: Held}, {Key: "waits.0", Value: exists(false)}}},
+		{RuleAttempts, bson.D{{Key: "state", Value: in(Done, Dead)}, {Key: "$expr", Value: more}}},
+		{RuleToken, bson.D{{Key: "$expr", Value: less}}},
 	}
 }
 
@@ -48,7 +62,7 @@ func (q *Queue) Check(ctx context.Context) ([]patterns.Violation, error) {
 			}
 			out = append(out, found...)
 		}
-		found, err := violations(ctx, lane, "a held job waits for jobs that will be done", orphans(lane.Name()))
+		found, err := violations(ctx, lane, RuleWaits, orphans(lane.Name()))
 		if err != nil {
 			return nil, err
 		}

@@ -241,17 +241,17 @@ func TestBroken(t *testing.T) {
 	}
 	set := func(key string, v any) bson.E { return bson.E{Key: key, Value: v} }
 	for rule, doc := range map[string]bson.D{
-		"a job is in one of the states":           job(set("state", "lost")),
-		"a job has a time":                        job(set("at", nil)),
-		"a job that has ended says when":          job(set("state", queue.Dead)),
-		"a job that has not ended says so":        job(set("ended", at)),
-		"a job that has not ended is not removed": job(set("expires", at.Add(time.Hour))),
-		"nobody holds a job that has ended":       job(set("state", queue.Done), set("ended", at), set("owner", "me")),
-		"a held job waits for others":             job(set("state", queue.Held)),
-		"a job is tried as often as it may": job(set("state", queue.Done), set("ended", at), set("attempt", 4),
+		queue.RuleState: job(set("state", "lost")),
+		queue.RuleTime:  job(set("at", nil)),
+		queue.RuleEnded: job(set("state", queue.Dead)),
+		queue.RuleGoing: job(set("ended", at)),
+		queue.RuleKept:  job(set("expires", at.Add(time.Hour))),
+		queue.RuleOwner: job(set("state", queue.Done), set("ended", at), set("owner", "me")),
+		queue.RuleHeld:  job(set("state", queue.Held)),
+		queue.RuleAttempts: job(set("state", queue.Done), set("ended", at), set("attempt", 4),
 			set("token", 4)),
-		"an attempt has a token":                      job(set("attempt", 1)),
-		"a held job waits for jobs that will be done": job(set("state", queue.Held), set("waits", bson.A{"nobody"})),
+		queue.RuleToken: job(set("attempt", 1)),
+		queue.RuleWaits: job(set("state", queue.Held), set("waits", bson.A{"nobody"})),
 	} {
 		jobs := db.Collection(queue.DefaultName)
 		doc = append(bson.D{{Key: "_id", Value: rule}}, doc...)

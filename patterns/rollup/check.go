@@ -14,9 +14,9 @@ import (
 
 // Rules of Check.
 const (
-	ruleEvents = "an hour sums up all its events that had arrived at the last update, and none twice"
-	ruleSums   = "a day sums up its hours, a week and a month their days, a year its months"
-	ruleMean   = "the mean is the total divided by the count"
+	RuleEvents = "an hour sums up all its events that had arrived at the last update, and none twice"
+	RuleSums   = "a day sums up its hours, a week and a month their days, a year its months"
+	RuleMean   = "the mean is the total divided by the count"
 )
 
 // entry names a document of a level: the key's bytes, and the beginning.
@@ -118,7 +118,7 @@ func (r *Rollup) read(ctx context.Context, level Level) (out table, means []patt
 		s := out.at(entry{nameOf(doc.Lookup("_id", "u")), at.UnixMilli()})
 		s.total, s.count, s.id = number(doc, "value", "total"), number(doc, "value", "count"), doc.Lookup("_id")
 		if mean, ok := doc.Lookup("value", "mean").AsFloat64OK(); !ok || mean != float64(s.total)/float64(s.count) {
-			means = append(means, patterns.Violation{Rule: ruleMean, Collection: coll.Name(), ID: s.id, Detail: doc.Lookup("value").String()})
+			means = append(means, patterns.Violation{Rule: RuleMean, Collection: coll.Name(), ID: s.id, Detail: doc.Lookup("value").String()})
 		}
 	}
 	return out, means, found.Err()
@@ -130,12 +130,12 @@ func (r *Rollup) compare(level Level, want, got table) (out []patterns.Violation
 		got.at(e)
 	}
 	for e, g := range got {
-		w, rule, least := want.at(e), ruleSums, want.at(e).count
+		w, rule, least := want.at(e), RuleSums, want.at(e).count
 		if level == Hourly {
 			if r.cfg.Keep > 0 && time.UnixMilli(e.start).Before(r.Now().Add(-r.cfg.Keep)) {
 				continue
 			}
-			rule, least = ruleEvents, w.settled
+			rule, least = RuleEvents, w.settled
 		}
 		if g.count < least || g.count > w.count || g.count == w.count && g.total != w.total {
 			id := any(g.id)

@@ -361,18 +361,16 @@ func TestRecompute(t *testing.T) {
 // TestBroken breaks each rule by what others have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	const (
-		ofEvents = "an hour sums up all its events that had arrived at the last update, and none twice"
-		ofSums   = "a day sums up its hours, a week and a month their days, a year its months"
-		ofMean   = "the mean is the total divided by the count"
-	)
 	for _, tt := range []struct{ coll, change, want string }{
-		{"events", `{"$inc": {"length": 2}}`, ofEvents},
-		{"stats.hourly", "", ofEvents},
-		{"stats.yearly", `{"$inc": {"value.count": 1, "value.total": 10}}`, ofSums},
-		{"stats.yearly", `{"$inc": {"value.total": -1}, "$set": {"value.mean": 9.0}}`, ofSums},
-		{"stats.weekly", "", ofSums},
-		{"stats.weekly", `{"$inc": {"value.mean": 1}}`, ofMean},
+		{"events", `{"$inc": {"length": 2}}`, rollup.RuleEvents},
+		{"stats.hourly", "", rollup.RuleEvents},
+		{"stats.daily", "", rollup.RuleSums},
+		{"stats.daily", `{"$inc": {"value.total": 1}, "$set": {"value.mean": 11.0}}`, rollup.RuleSums},
+		{"stats.monthly", "", rollup.RuleSums},
+		{"stats.yearly", `{"$inc": {"value.count": 1, "value.total": 10}}`, rollup.RuleSums},
+		{"stats.yearly", `{"$inc": {"value.total": -1}, "$set": {"value.mean": 9.0}}`, rollup.RuleSums},
+		{"stats.weekly", "", rollup.RuleSums},
+		{"stats.weekly", `{"$inc": {"value.mean": 1}}`, rollup.RuleMean},
 	} {
 		db := patterntest.Open(t)
 		r, clock := open(t, db, rollup.Config{})

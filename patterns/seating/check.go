@@ -82,6 +82,9 @@ func (a *audit) session(s *Session) {
 	owners := map[Seat]int{}
 	for i := range s.Reservations {
 		r := &s.Reservations[i]
+		if other, twice := a.holds[r.ID]; twice {
+			a.report(RuleCart, a.cfg.Sessions, s.ID, "reservation %v is there twice: also in %s", r.ID, other.session)
+		}
 		a.holds[r.ID] = where{session: s.ID, reservation: r}
 		for _, seat := range r.Seats {
 			owners[seat]++
@@ -127,7 +130,7 @@ func (a *audit) cart(c *Cart) {
 	delete(a.receipts, c.ID)
 	switch {
 	case c.State == Done && c.ended() || c.State == Returned:
-		if receipt == nil || receipt.Total != c.Total || len(receipt.Holds) != len(c.Holds) {
+		if receipt == nil || receipt.Total != c.Total || !slices.EqualFunc(receipt.Holds, c.Holds, sameHold) {
 			a.report(RuleReceipt, a.cfg.Carts, c.ID, "receipt %+v of cart %+v", receipt, c)
 		}
 	case receipt != nil && c.State != Done:
@@ -135,9 +138,16 @@ func (a *audit) cart(c *Cart) {
 	}
 }
 
+func sameHold(a, b Hold) bool {
+	return a.ID == b.ID && a.Session == b.Session && a.Total == b.Total && slices.Equal(a.Seats, b.Seats)
+}
+
 func (a *audit) hold(c *Cart, h Hold) {
 	w, there := a.holds[h.ID]
 	there = there && w.session == h.Session && w.reservation.Cart == c.ID && slices.Equal(w.reservation.Seats, h.Seats)
+	if there && w.inCart {
+		a.report(RuleCart, a.cfg.Carts, c.ID, "it has hold %v twice", h.ID)
+	}
 	if there && (c.owns(h.ID) || !c.ended()) {
 		w.inCart = true
 		a.holds[h.ID] = w

@@ -376,9 +376,12 @@ func TestCheck(t *testing.T) {
 	set := func(field string, value any) bson.D {
 		return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
 	}
+	twice := func(field string) mongo.Pipeline {
+		return mongo.Pipeline{set(field, bson.D{{Key: "$concatArrays", Value: bson.A{"$" + field, "$" + field}}})}
+	}
 	for i, c := range []struct {
 		collection, id string
-		change         bson.D
+		change         any
 		want           string
 	}{
 		{"sessions", "s1", set("seatsAvailable", 80), seating.RuleAvailable},
@@ -393,7 +396,12 @@ func TestCheck(t *testing.T) {
 		{"carts", "active", set("holds", bson.A{}), seating.RuleCart},
 		{"carts", "done", set("state", "expired"), seating.RuleSold},
 		{"sessions", "s1", set("reservations.0.sold", false), seating.RuleSold},
+		{"sessions", "s1", twice("reservations"), seating.RuleCart},
+		{"sessions", "s1", twice("reservations"), seating.RuleOwner},
+		{"sessions", "s1", set("reservations.1.seats", bson.A{bson.A{0, 1}, bson.A{9, 9}}), seating.RuleTotal},
+		{"carts", "active", twice("holds"), seating.RuleCart},
 		{"receipts", "done", set("total", 0), seating.RuleReceipt},
+		{"receipts", "done", set("holds.0.seats", bson.A{bson.A{0, 1}}), seating.RuleReceipt},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()

@@ -121,7 +121,7 @@ func lastError(tag string, err error) error {
 	return nil
 }
 
-const ruleTotal = "the slots of a bucket are its own, and sum up to its total"
+const RuleTotal = "the slots of a bucket are its own, and sum up to its total"
 
 // Check implements Series. It reads all documents.
 func (b *Buckets) Check(ctx context.Context) ([]patterns.Violation, error) {
@@ -133,7 +133,7 @@ func (b *Buckets) Check(ctx context.Context) ([]patterns.Violation, error) {
 	for i := range b.slots {
 		own = append(own, strconv.Itoa(i))
 	}
-	return b.check(ctx, ruleTotal, bson.D{{Key: "$or", Value: bson.A{
+	return b.check(ctx, RuleTotal, bson.D{{Key: "$or", Value: bson.A{
 		bson.D{{Key: "$ne", Value: bson.A{"$total", bson.D{{Key: "$sum", Value: each("v")}}}}},
 		bson.D{{Key: "$not", Value: bson.A{bson.D{{Key: "$setIsSubset", Value: bson.A{each("k"), own}}}}}},
 	}}})

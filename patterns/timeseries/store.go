@@ -156,9 +156,9 @@ func (s *store) last(ctx context.Context, tag string, condition bson.E, doc any)
 }
 
 // Rules of Check that Buckets and Windows share.
-const ruleOne = "a tag has one document for each span of time, which begins with it"
+const RuleOne = "a tag has one document for each span of time, which begins with it"
 
-// check lists the documents that wrong is true of, by the rule it breaks, and those that break ruleOne.
+// check lists the documents that wrong is true of, by the rule it breaks, and those that break RuleOne.
 func (s *store) check(ctx context.Context, rule string, wrong any) (out []patterns.Violation, err error) {
 	misplaced := bson.D{{Key: "$ne", Value: bson.A{"$" + timeField, floorOf("$"+timeField, s.span)}}}
 	for _, r := range []struct {
@@ -166,8 +166,8 @@ func (s *store) check(ctx context.Context, rule string, wrong any) (out []patter
 		stages mongo.Pipeline
 	}{
 		{rule, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "$expr", Value: wrong}}}}}},
-		{ruleOne, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "$expr", Value: misplaced}}}}}},
-		{ruleOne, mongo.Pipeline{
+		{RuleOne, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "$expr", Value: misplaced}}}}}},
+		{RuleOne, mongo.Pipeline{
 			{{Key: "$group", Value: bson.D{
 				{Key: "_id", Value: bson.D{{Key: "tag", Value: "$" + tagField}, {Key: "time", Value: "$" + timeField}}},
 				{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},

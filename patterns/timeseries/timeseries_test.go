@@ -333,21 +333,16 @@ func TestNoScans(t *testing.T) {
 // TestBroken breaks each rule by documents that others have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	const (
-		one    = "a tag has one document for each span of time, which begins with it"
-		totals = "the slots of a bucket are its own, and sum up to its total"
-		hours  = "a window has six hours of sixty minutes, which sum up to the hours' sums"
-	)
 	for _, tt := range []struct{ collection, change, want string }{
-		{"b", `{"$inc": {"total": 1}}`, totals},
-		{"b", `{"$inc": {"seconds.60": 1, "total": 1}}`, totals},
-		{"b", `{"$set": {"timestamp": {"$date": "2014-01-01T10:00:01Z"}}}`, one},
-		{"w", `{"$inc": {"visits.hours.0": 1}}`, hours},
-		{"w", `{"$push": {"visits.minutes.0": 0}}`, hours},
-		{"w", `{"$set": {"visits": {"minutes": {"0": {"0": 1}}, "hours": [1]}}}`, hours},
-		{"w", `{"$set": {"timestamp": {"$date": "2014-01-01T10:00:01Z"}}}`, one},
-		{"b", "", one},
-		{"w", "", one},
+		{"b", `{"$inc": {"total": 1}}`, timeseries.RuleTotal},
+		{"b", `{"$inc": {"seconds.60": 1, "total": 1}}`, timeseries.RuleTotal},
+		{"b", `{"$set": {"timestamp": {"$date": "2014-01-01T10:00:01Z"}}}`, timeseries.RuleOne},
+		{"w", `{"$inc": {"visits.hours.0": 1}}`, timeseries.RuleHours},
+		{"w", `{"$push": {"visits.minutes.0": 0}}`, timeseries.RuleHours},
+		{"w", `{"$set": {"visits": {"minutes": {"0": {"0": 1}}, "hours": [1]}}}`, timeseries.RuleHours},
+		{"w", `{"$set": {"timestamp": {"$date": "2014-01-01T10:00:01Z"}}}`, timeseries.RuleOne},
+		{"b", "", timeseries.RuleOne},
+		{"w", "", timeseries.RuleOne},
 	} {
 		db := patterntest.Open(t)
 		var s timeseries.Series

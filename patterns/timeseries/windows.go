@@ -131,7 +131,7 @@ func (w *Windows) Last(ctx context.Context, tag string) (Point, error) {
 	return Point{}, ErrNone
 }
 
-const ruleHours = "a window has six hours of sixty minutes, which sum up to the hours' sums"
+const RuleHours = "a window has six hours of sixty minutes, which sum up to the hours' sums"
 
 // Check implements Series. It reads all documents.
 func (w *Windows) Check(ctx context.Context) ([]patterns.Violation, error) {
@@ -145,7 +145,7 @@ func (w *Windows) Check(ctx context.Context) ([]patterns.Violation, error) {
 	for i := range sizes {
 		sizes[i] = 60
 	}
-	return w.check(ctx, ruleHours, bson.D{{Key: "$or", Value: bson.A{
+	return w.check(ctx, RuleHours, bson.D{{Key: "$or", Value: bson.A{
 		bson.D{{Key: "$ne", Value: bson.A{sizes, each(bson.D{{Key: "$size", Value: array("$$this")}})}}},
 		bson.D{{Key: "$ne", Value: bson.A{"$visits.hours", each(bson.D{{Key: "$sum", Value: "$$this"}})}}},
 	}}})

@@ -9,6 +9,17 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
+// The rules of Check.
+const (
+	RuleTopic    = "a message has a topic"
+	RuleTime     = "a message has a time"
+	RulePlace    = "a message has its place in the order"
+	RulePosition = "a subscriber has a position"
+	RuleCapped   = "the collection is capped"
+	RuleSize     = "there are as many bytes as there may be"
+	RuleCount    = "there are as many messages as there may be"
+)
+
 // Check lists what contradicts the invariants. It reads all messages.
 func (t *Topics) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out, err := t.checkRing(ctx)
@@ -22,10 +33,10 @@ func (t *Topics) Check(ctx context.Context) ([]patterns.Violation, error) {
 		name, coll string
 		broken     bson.D
 	}{
-		{"a message has a topic", t.coll.Name(), bson.D{{Key: "topic", Value: not(exists)}}},
-		{"a message has a time", t.coll.Name(), bson.D{{Key: "at", Value: not(date)}}},
-		{"a message has its place in the order", t.coll.Name(), bson.D{{Key: "seq", Value: not(stamp)}}},
-		{"a subscriber has a position", t.subscribers.Name(), bson.D{{Key: "position", Value: not(object)}}},
+		{RuleTopic, t.coll.Name(), bson.D{{Key: "topic", Value: not(exists)}}},
+		{RuleTime, t.coll.Name(), bson.D{{Key: "at", Value: not(date)}}},
+		{RulePlace, t.coll.Name(), bson.D{{Key: "seq", Value: not(stamp)}}},
+		{RulePosition, t.subscribers.Name(), bson.D{{Key: "position", Value: not(object)}}},
 	} {
 		found, err := t.coll.Database().Collection(rule.coll).Find(ctx, rule.broken)
 		if err != nil {
@@ -61,8 +72,8 @@ func (t *Topics) checkRing(ctx context.Context) (out []patterns.Violation, err e
 			out = append(out, patterns.Violation{Rule: rule, Collection: t.cfg.Name, Detail: fmt.Sprintf("%+v", stats)})
 		}
 	}
-	add("the collection is capped", !stats.Capped)
-	add("there are as many bytes as there may be", stats.Size > t.cfg.Size)
-	add("there are as many messages as there may be", t.cfg.Max > 0 && stats.Count > t.cfg.Max)
+	add(RuleCapped, !stats.Capped)
+	add(RuleSize, stats.Size > t.cfg.Size)
+	add(RuleCount, t.cfg.Max > 0 && stats.Count > t.cfg.Max)
 	return out, nil
 }

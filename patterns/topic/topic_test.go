@@ -311,17 +311,17 @@ func TestBroken(t *testing.T) {
 		must(t, err)
 		return topics
 	}
-	check(other(topic.Config{Size: 20}), "there are as many bytes as there may be")
-	check(other(topic.Config{Max: 2}), "there are as many messages as there may be")
+	check(other(topic.Config{Size: 20}), topic.RuleSize)
+	check(other(topic.Config{Max: 2}), topic.RuleCount)
 	_, err := db.Collection("plain").InsertOne(t.Context(), bson.D{
 		{Key: "topic", Value: "a"}, {Key: "at", Value: topics.Now()}, {Key: "seq", Value: bson.Timestamp{}},
 	})
 	must(t, err)
-	check(other(topic.Config{Name: "plain"}), "the collection is capped")
+	check(other(topic.Config{Name: "plain"}), topic.RuleCapped)
 	for rule, doc := range map[string]bson.D{
-		"a message has a topic":                {{Key: "at", Value: topics.Now()}, {Key: "seq", Value: bson.Timestamp{}}},
-		"a message has a time":                 {{Key: "topic", Value: "a"}, {Key: "seq", Value: bson.Timestamp{}}},
-		"a message has its place in the order": {{Key: "topic", Value: "a"}, {Key: "at", Value: topics.Now()}},
+		topic.RuleTopic: {{Key: "at", Value: topics.Now()}, {Key: "seq", Value: bson.Timestamp{}}},
+		topic.RuleTime:  {{Key: "topic", Value: "a"}, {Key: "seq", Value: bson.Timestamp{}}},
+		topic.RulePlace: {{Key: "topic", Value: "a"}, {Key: "at", Value: topics.Now()}},
 	} {
 		name := fmt.Sprint("of ", rule)
 		topics := newTopics(t, db, func(c *topic.Config) { c.Name = name })
@@ -331,7 +331,7 @@ func TestBroken(t *testing.T) {
 	}
 	_, err = db.Collection("topics_subscribers").InsertOne(t.Context(), bson.D{{Key: "_id", Value: "me"}})
 	must(t, err)
-	check(topics, "a subscriber has a position")
+	check(topics, topic.RulePosition)
 }
 
 func TestNoScans(t *testing.T) {

@@ -104,6 +104,16 @@ func (m *Moat) Flush(ctx context.Context) error {
 	}
 }
 
+// The rules of Check.
+const (
+	RuleState  = "a write waits, was made or was rejected"
+	RulePlace  = "a write has its place in the order"
+	RuleWhole  = "a write can be made"
+	RuleReason = "a write that was rejected says why"
+	RuleWaits  = "a write that waits was not rejected"
+	RuleKept   = "a write that was not made is kept"
+)
+
 // Check lists the kept writes that cannot be made, or not in their place.
 func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
@@ -126,11 +136,11 @@ func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
 func (m *Moat) broken(w *Write) map[string]bool {
 	_, err := model(w, lease{field: DefaultField + ".name"})
 	return map[string]bool{
-		"a write waits, was made or was rejected": w.State != Waiting && w.State != Made && w.State != Rejected,
-		"a write has its place in the order":      w.Seq.IsZero(),
-		"a write can be made":                     w.State != Made && (err != nil || w.Collection == ""),
-		"a write that was rejected says why":      w.State == Rejected && w.Error == "",
-		"a write that waits was not rejected":     w.State == Waiting && w.Error != "",
-		"a write that was not made is kept":       w.State != Made && !w.Expires.IsZero(),
+		RuleState:  w.State != Waiting && w.State != Made && w.State != Rejected,
+		RulePlace:  w.Seq.IsZero(),
+		RuleWhole:  w.State != Made && (err != nil || w.Collection == ""),
+		RuleReason: w.State == Rejected && w.Error == "",
+		RuleWaits:  w.State == Waiting && w.Error != "",
+		RuleKept:   w.State != Made && !w.Expires.IsZero(),
 	}
 }

@@ -403,12 +403,12 @@ func TestBroken(t *testing.T) {
 	good := moat.Update("orders", 1, inc(1))
 	good.State, good.Seq = moat.Waiting, bson.Timestamp{T: 1}
 	for rule, change := range map[string]func(w *moat.Write){
-		"a write waits, was made or was rejected": func(w *moat.Write) { w.State = "lost" },
-		"a write can be made":                     func(w *moat.Write) { w.Data = nil },
-		"a write that was rejected says why":      func(w *moat.Write) { w.State = moat.Rejected },
-		"a write that waits was not rejected":     func(w *moat.Write) { w.Error = "no" },
-		"a write that was not made is kept":       func(w *moat.Write) { w.Expires = m.Now().Add(time.Hour) },
-		"a write has its place in the order":      nil,
+		moat.RuleState:  func(w *moat.Write) { w.State = "lost" },
+		moat.RuleWhole:  func(w *moat.Write) { w.Data = nil },
+		moat.RuleReason: func(w *moat.Write) { w.State = moat.Rejected },
+		moat.RuleWaits:  func(w *moat.Write) { w.Error = "no" },
+		moat.RuleKept:   func(w *moat.Write) { w.Expires = m.Now().Add(time.Hour) },
+		moat.RulePlace:  nil,
 	} {
 		w := good
 		coll := db.Collection(moat.DefaultCollection)
