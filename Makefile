@@ -13,6 +13,7 @@ ATTACKS := ./internal/crashtest ./internal/concurrencytest ./internal/table ./in
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # The packages whose work is concurrency: they are tested again under the race detector.
 RACE_DIRS := internal/storage internal/table internal/catalog internal/session internal/server internal/concurrencytest sheaftest
+PATTERNS ?= ./patterns/...
 # Modules of their own, so that what only tests need stays out of the main go.mod.
 NESTED := conformance bench
 
@@ -93,6 +94,10 @@ torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) eac
 	$(GO) test -p 1 -count 1 -timeout 0 -v $(ATTACKS) -torture.time=$(TORTURETIME) -torture.seed=$(SEED) $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/oplog/oplogtest -rapid.checks=1000 $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
+
+.PHONY: crashpoints
+crashpoints: ## run the patterns' tests and count the points at which their operations were stopped, on SHEAF_TEST_URI if set
+	@$(GO) test -v -count 1 -timeout 15m $(PATTERNS) | awk -f patterns/patterntest/points.awk
 
 .PHONY: conformance
 conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/sheaf (conformance/README.md)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -56,13 +57,18 @@ const operationTime = 30 * time.Second
 // lost.
 const deadTime = 50 * time.Millisecond
 
+// PointsAttribute is the attribute of a test (see [testing.T.Attr]) that says at how many points its operation died.
+const PointsAttribute = "crashpoints"
+
 // maxCommands bounds the points that are tried: an operation that never ends is a mistake.
 const maxCommands = 1000
 
 // Crash runs a scenario once for each point at which the process can die: before each command, and behind it but before its answer.
-// The last run is the one in which nothing breaks. It returns how many points there were.
+// The last run is the one in which nothing breaks. It returns how many points there were, and says so in an attribute of the test
+// (`make crashpoints` adds them up).
 func Crash(t *testing.T, s Scenario) (points int) {
 	t.Helper()
+	defer func() { t.Attr(PointsAttribute, strconv.Itoa(points)) }()
 	for commands := range maxCommands {
 		for _, unheard := range []bool{true, false} {
 			if unheard && commands == 0 {

@@ -1,0 +1,17 @@
+# Reads `go test -v` and prints how many operations of each package were stopped, and at how many points. Fails where a test failed.
+# An operation that exists in several designs, or with and without transactions, counts once for each.
+BEGIN { printf "| package | operations | crash points |\n|---|---|---|\n" }
+$1 == "===" && $2 == "ATTR" && $4 == "crashpoints" { operations++; points += $5 }
+$1 == "ok" && operations {
+	sub(/^.*\/patterns\//, "", $2)
+	printf "| %s | %d | %d |\n", $2, operations, points
+	packages++
+	all += operations
+	total += points
+	operations = points = 0
+}
+/^ *--- FAIL|^FAIL|^panic:/ { print > "/dev/stderr"; failed = 1 }
+END {
+	printf "| %d packages | %d | %d |\n", packages, all, total
+	exit failed
+}
