@@ -361,6 +361,53 @@ func TestCrash(t *testing.T) {
 	})
 }
 
+// TestCrashPut breaks off what puts an advertisement into a zone, and what takes those away whose campaign has ended.
+func TestCrashPut(t *testing.T) {
+	t.Parallel()
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			n := open(t, db)
+			n.book(ids[0], 0, false)
+			n.book(ids[1], 0, false)
+			n.put(ads.Ad{ID: ids[2], Campaign: ids[1], Cost: 9, Content: "over"})
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			a, err := ads.New(db, ads.Config{Env: patterns.Env{Clock: patterntest.NewClock()}})
+			if err != nil {
+				return err
+			}
+			if err := a.Put(ctx, front, ads.Ad{ID: ids[3], Campaign: ids[0], Cost: 10, Content: "new"}); err != nil {
+				return err
+			}
+			if _, err := db.Collection("campaigns").UpdateByID(ctx, ids[1], bson.D{{Key: "$set", Value: bson.D{{Key: "stopped", Value: true}}}}); err != nil {
+				return err
+			}
+			_, err = a.Repair(ctx)
+			return err
+		},
+		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+			n := open(t, db)
+			if _, err := n.Repair(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			n.sound()
+			want := "over"
+			if death.Commands > 1 {
+				want = "new"
+			}
+			n.is(death.String(), n.serve("u"), want)
+			n.must(n.Remove(t.Context(), front, ids[3]))
+			if want = "over"; death.Commands > 2 {
+				want = nothing
+			}
+			n.is(death.String(), n.serve("u"), want)
+		},
+	})
+	if points < 8 {
+		t.Errorf("%d points", points)
+	}
+}
+
 func TestRun(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

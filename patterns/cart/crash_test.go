@@ -29,6 +29,14 @@ var operations = map[string]func(ctx context.Context, s *cart.Shop) error{
 		}
 		return nil
 	},
+	"repaired": func(ctx context.Context, s *cart.Shop) error {
+		if _, err := s.Push(ctx, "1", cart.Item{SKU: "C", Price: 1}, 1); err != nil {
+			return err
+		}
+		s.Clock.(*patterntest.Clock).Advance(time.Hour)
+		_, err := s.Repair(ctx)
+		return err
+	},
 	"more":   func(ctx context.Context, s *cart.Shop) error { return s.SetQuantity(ctx, "1", "A", 5) },
 	"less":   func(ctx context.Context, s *cart.Shop) error { return s.SetQuantity(ctx, "1", "A", 1) },
 	"remove": func(ctx context.Context, s *cart.Shop) error { return s.Remove(ctx, "1", "A") },
@@ -79,6 +87,8 @@ func scenario(reserve cart.Policy, paid bool, do func(ctx context.Context, s *ca
 			}
 		},
 		Operation: func(ctx context.Context, db *mongo.Database) error {
+			cfg := cfg
+			cfg.Clock = patterntest.NewClock() // some move it
 			s, err := cart.New(db, cfg)
 			if err != nil {
 				return err

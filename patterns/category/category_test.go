@@ -302,6 +302,17 @@ func TestCrash(t *testing.T) {
 		"move":   {func(ctx context.Context, s *shop) error { return s.Move(ctx, s.id["bop"], s.id["swing"]) }, "Ragtime > Swing > Bop > Modal Jazz"},
 		"rename": {func(ctx context.Context, s *shop) error { return s.Rename(ctx, s.id["bop"], "bebop", "BeBop") }, "Ragtime > BeBop > Modal Jazz"},
 		"remove": {func(ctx context.Context, s *shop) error { return s.Remove(ctx, s.id["modal-jazz"]) }, ""},
+		"assign": {func(ctx context.Context, s *shop) error {
+			return s.Assign(ctx, "kind-of-blue", s.id["bop"], s.id["swing"])
+		}, "Ragtime > Bop"},
+		"repair": {func(ctx context.Context, s *shop) error {
+			if _, err := s.db.Collection("categories.state").UpdateOne(ctx, bson.D{{Key: "_id", Value: "tree"}}, s.begun()); err != nil {
+				return err
+			}
+			s.clock.Advance(time.Minute)
+			_, err := s.Repair(ctx)
+			return err
+		}, "Ragtime > Swing > Bop > Modal Jazz"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			designs(t, func(t *testing.T, d category.Design) {
@@ -348,18 +359,23 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// begun is what somebody has written who moves bop below swing.
+func (s *shop) begun() bson.D {
+	return bson.D{
+		{Key: "$set", Value: bson.D{
+			{Key: "change", Value: bson.D{{Key: "op", Value: "move"}, {Key: "id", Value: s.id["bop"]}, {Key: "parent", Value: s.id["swing"]}}},
+			{Key: "until", Value: s.clock.Now().Add(time.Minute)},
+		}},
+		{Key: "$inc", Value: bson.D{{Key: "seq", Value: int64(1)}}},
+	}
+}
+
 // TestTakenOver has the next change finish the one before it, whose author is gone.
 func TestTakenOver(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		db := patterntest.Open(t)
 		s := genres(t, db, d)
-		_, err := db.Collection("categories.state").UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "tree"}}, bson.D{
-			{Key: "$set", Value: bson.D{
-				{Key: "change", Value: bson.D{{Key: "op", Value: "move"}, {Key: "id", Value: s.id["bop"]}, {Key: "parent", Value: s.id["swing"]}}},
-				{Key: "until", Value: s.clock.Now().Add(time.Minute)},
-			}},
-			{Key: "$inc", Value: bson.D{{Key: "seq", Value: int64(1)}}},
-		})
+		_, err := db.Collection("categories.state").UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "tree"}}, s.begun())
 		s.must(err)
 		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()

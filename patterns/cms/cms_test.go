@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -459,12 +460,27 @@ func TestCrash(t *testing.T) {
 		n, err := c.BySlug(context.Background(), "s", "photo")
 		return c, n, err
 	}
+	revisions := map[string]int64{"upload": 3, "edit": 3, "create": 2, "sweep": 2}
 	operations := map[string]func(ctx context.Context, c *cms.CMS, n cms.Node) error{
 		"upload": func(ctx context.Context, c *cms.CMS, n cms.Node) error {
 			_, err := c.Upload(ctx, n, "f", "", strings.NewReader(after))
 			return err
 		},
 		"delete": func(ctx context.Context, c *cms.CMS, n cms.Node) error { return c.Delete(ctx, n) },
+		"create": func(ctx context.Context, c *cms.CMS, _ cms.Node) error { // the slug is taken
+			m := cms.Metadata{Kind: cms.Photo, Section: "s", Title: "photo", Author: "ada"}
+			_, err := c.Create(ctx, m)
+			return err
+		},
+		"sweep": func(ctx context.Context, c *cms.CMS, n cms.Node) error {
+			broken := io.MultiReader(strings.NewReader(after), iotest.ErrReader(io.ErrUnexpectedEOF))
+			if _, err := c.Upload(ctx, n, "f", "", broken); !errors.Is(err, io.ErrUnexpectedEOF) {
+				return errors.Join(errors.New("it was not broken"), err)
+			}
+			(&editor{CMS: c, clock: c.Clock.(*patterntest.Clock)}).later()
+			_, err := c.Sweep(ctx)
+			return err
+		},
 		"edit": func(ctx context.Context, c *cms.CMS, n cms.Node) error {
 			n.Metadata.Title = "new"
 			_, err := c.Edit(ctx, n, n.Metadata)
@@ -506,7 +522,7 @@ func TestCrash(t *testing.T) {
 					if got := e.content(n); got != before && (name != "upload" || got != after) {
 						t.Errorf("%v: %s", death, got)
 					}
-					if death.Err == nil && n.Revision != 3 || files != int64(len(n.Versions)) || len(n.Uploads) != 0 {
+					if death.Err == nil && n.Revision != revisions[name] || files != int64(len(n.Versions)) || len(n.Uploads) != 0 {
 						t.Errorf("%v: %d files, %+v", death, files, n)
 					}
 					_, err = e.Upload(t.Context(), n, "f", "", strings.NewReader("again"))

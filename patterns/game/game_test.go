@@ -396,6 +396,15 @@ func TestCrash(t *testing.T) {
 		"trade": {func(ctx context.Context, g *game.Game) error {
 			return g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"pot"}, Gold: 2}, game.Offer{Player: "ann", Items: []string{"wood", "string"}})
 		}, "8 [slingshot string sword wood] 3 [pot] 0 [jar rope]"},
+		"repaired": {func(ctx context.Context, g *game.Game) error {
+			s, err := g.OpenTrade(ctx, game.Offer{Player: "fred", Items: []string{"pot"}, Gold: 2}, game.Offer{Player: "ann", Items: []string{"wood"}})
+			if err := errors.Join(err, s.Take(ctx, 0), s.Take(ctx, 1), s.Commit(ctx)); err != nil {
+				return err
+			}
+			g.Clock.(*patterntest.Clock).Advance(time.Hour)
+			_, err = g.Repair(ctx)
+			return err
+		}, "8 [slingshot sword wood] 3 [pot string] 0 [jar rope]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -424,7 +433,67 @@ func TestCrash(t *testing.T) {
 					}
 				},
 			})
-			if points != 14 && name != "poor" {
+			if want, ok := map[string]int{"poor": 0, "repaired": 1}[name]; !ok && points != 14 || ok && points < want {
+				t.Errorf("%d points", points)
+			}
+		})
+	}
+}
+
+// TestCrashOne has what changes one document behind a look at it.
+func TestCrashOne(t *testing.T) {
+	t.Parallel()
+	for name, op := range map[string]struct {
+		do   func(ctx context.Context, g *game.Game) error
+		done func(t *testing.T, g *game.Game) bool
+	}{
+		"craft": {
+			func(ctx context.Context, g *game.Game) error {
+				_, err := g.Craft(ctx, "ann", game.Recipe{Needs: map[string]int{"wood": 1, "string": 1}, Gold: 1, Makes: game.Item{Type: "bow"}})
+				return err
+			},
+			func(t *testing.T, g *game.Game) bool {
+				p, err := g.Player(t.Context(), "ann")
+				wantErr(t, err, nil)
+				made := len(p.Items) == 1 && p.Items[0].Type == "bow" && p.Gold == 0
+				if !made && (len(p.Items) != 2 || p.Gold != 1) {
+					t.Errorf("%+v", p)
+				}
+				return made
+			},
+		},
+		"play": {
+			func(ctx context.Context, g *game.Game) error {
+				_, err := g.Play(ctx, "b", "fred", 0, func(*game.Battle) error { return nil })
+				return err
+			},
+			func(t *testing.T, g *game.Game) bool {
+				b, err := g.Battle(t.Context(), "b")
+				wantErr(t, err, nil)
+				return b.Version == 1
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			points := patterntest.Crash(t, patterntest.Scenario{
+				Setup: func(t *testing.T, db *mongo.Database) {
+					g := world(t, db, patterntest.NewClock())
+					_, err := g.StartBattle(t.Context(), "b", game.Fighter{Player: "fred", HP: 9}, game.Fighter{Player: "ann", HP: 9})
+					wantErr(t, err, nil)
+				},
+				Operation: func(ctx context.Context, db *mongo.Database) error {
+					return op.do(ctx, newGame(t, db, patterntest.NewClock()))
+				},
+				After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+					g := newGame(t, db, patterntest.NewClock())
+					mustHold(t, g)
+					if done := op.done(t, g); done != (death.Commands == 2) {
+						t.Errorf("%v: done: %v", death, done)
+					}
+				},
+			})
+			if points != 4 {
 				t.Errorf("%d points", points)
 			}
 		})

@@ -219,10 +219,18 @@ func TestCrash(t *testing.T) {
 	open := func(db *mongo.Database) (*i18n.Texts, error) {
 		return i18n.New(db, i18n.Config{Copies: []i18n.Copy{{Collection: "products", Array: "categories"}}})
 	}
-	for name, operation := range map[string]func(context.Context, *i18n.Texts) error{
-		"set":    func(ctx context.Context, texts *i18n.Texts) error { return texts.Set(ctx, 1, "de", "Auto") },
-		"unset":  func(ctx context.Context, texts *i18n.Texts) error { return texts.Unset(ctx, 1, "en") },
-		"attach": func(ctx context.Context, texts *i18n.Texts) error { return texts.Attach(ctx, 0, 1, 1) },
+	for name, op := range map[string]struct {
+		do     func(context.Context, *i18n.Texts) error
+		points int
+	}{
+		"set":    {func(ctx context.Context, texts *i18n.Texts) error { return texts.Set(ctx, 1, "de", "Auto") }, 6},
+		"unset":  {func(ctx context.Context, texts *i18n.Texts) error { return texts.Unset(ctx, 1, "en") }, 6},
+		"attach": {func(ctx context.Context, texts *i18n.Texts) error { return texts.Attach(ctx, 0, 1, 1) }, 6},
+		"fill": {func(ctx context.Context, texts *i18n.Texts) error {
+			_, err := texts.Fill(ctx, "de", func(context.Context, *i18n.Text) (string, error) { return "Auto", nil })
+			return err
+		}, 10},
+		"drop": {func(ctx context.Context, texts *i18n.Texts) error { _, err := texts.Drop(ctx, "en"); return err }, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -233,7 +241,7 @@ func TestCrash(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					return operation(ctx, texts)
+					return op.do(ctx, texts)
 				},
 				After: func(t *testing.T, db *mongo.Database, _ patterntest.Death) {
 					texts := newTexts(t, db)
@@ -243,7 +251,7 @@ func TestCrash(t *testing.T) {
 					mustHold(t, texts)
 				},
 			})
-			if points != 6 {
+			if points != op.points {
 				t.Errorf("%d points", points)
 			}
 		})

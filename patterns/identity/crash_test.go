@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -51,6 +52,18 @@ var operations = map[string]operation{
 		before: map[identity.Identity]string{identity.Name("mary"): "mary", identity.Email("mary@example.com"): "mary"},
 		behind: map[identity.Identity]string{identity.Name("mary"): "", identity.Email("mary@example.com"): ""},
 		points: 8,
+	},
+	"repaired": {
+		do: func(ctx context.Context, s *identity.Identities) error {
+			c, err := s.OpenClaim(ctx, "peter", phone, oauth)
+			if err := errors.Join(err, c.Mark(ctx), c.Commit(ctx)); err != nil {
+				return err
+			}
+			s.Clock.(*patterntest.Clock).Advance(time.Hour)
+			_, err = s.Repair(ctx)
+			return err
+		},
+		before: map[identity.Identity]string{phone: "", oauth: ""}, behind: map[identity.Identity]string{phone: "peter", oauth: "peter"}, points: 26,
 	},
 	"release": {
 		do: func(ctx context.Context, s *identity.Identities) error {

@@ -91,6 +91,29 @@ func TestCrash(t *testing.T) {
 				mustBe(t, q, "a", queue.Dead)
 			},
 		},
+		"buried and put back": {
+			points: 8,
+			setup:  func(t *testing.T, q *queue.Queue) { put(t, q, queue.Spec{ID: "a"}) },
+			do: func(ctx context.Context, q *queue.Queue) error {
+				job, err := takeOne(ctx, q)
+				if err != nil {
+					return err
+				}
+				if err := job.Fail(ctx, queue.Discard(errors.New("no"))); err != nil {
+					return err
+				}
+				_, err = q.RequeueDead(ctx, "")
+				return err
+			},
+			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
+				switch death.Commands {
+				case 2, 3:
+					mustBe(t, q, "a", queue.Dead)
+				default:
+					take(t, q)
+				}
+			},
+		},
 		"batch": {
 			points: 2,
 			do: func(ctx context.Context, q *queue.Queue) error {
@@ -157,6 +180,47 @@ func TestCrash(t *testing.T) {
 				t.Errorf("%d points", points)
 			}
 		})
+	}
+}
+
+// TestCrashDoneWith lets the process die in the transaction that ends a job with other writes.
+func TestCrashDoneWith(t *testing.T) {
+	t.Parallel()
+	if !patterntest.ReplicaSet(t, patterntest.Open(t)) {
+		t.Skip("the server has no transactions")
+	}
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			put(t, newQueue(t, db, patterntest.NewClock()), queue.Spec{ID: "a"})
+			must(t, db.CreateCollection(t.Context(), "others"))
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			job, err := withIndexes(t, db).Take(ctx)
+			if err != nil {
+				return err
+			}
+			return job.DoneWith(ctx, func(ctx context.Context) error {
+				_, err := db.Collection("others").InsertOne(ctx, bson.D{{Key: "_id", Value: "a"}})
+				return err
+			})
+		},
+		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+			q := later(t, db)
+			n, err := db.Collection("others").CountDocuments(t.Context(), bson.D{})
+			must(t, err)
+			switch {
+			case death.Commands == 4 && n == 1:
+				mustBe(t, q, "a", queue.Done)
+			case death.Commands < 4 && n == 0:
+				take(t, q)
+			default:
+				t.Errorf("%v: %d were written", death, n)
+			}
+			mustHold(t, q)
+		},
+	})
+	if points != 8 {
+		t.Errorf("%d points", points)
 	}
 }
 

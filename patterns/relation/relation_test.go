@@ -373,12 +373,20 @@ func TestCrash(t *testing.T) {
 		"link":         {func(ctx context.Context, r *relation.Relations) error { return r.Link(ctx, 2, 1) }, "[1 2] [1]", 6},
 		"unlink":       {func(ctx context.Context, r *relation.Relations) error { return r.Unlink(ctx, 1, 2) }, "[1] []", 6},
 		"remove left":  {func(ctx context.Context, r *relation.Relations) error { return r.RemoveLeft(ctx, 1) }, "[] []", 4},
+		"repair":       {func(ctx context.Context, r *relation.Relations) error { _, err := r.Repair(ctx); return err }, "[1 2] [1]", 10},
 		"remove right": {func(ctx context.Context, r *relation.Relations) error { return r.RemoveRight(ctx, 2) }, "[1] []", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			points := patterntest.Crash(t, patterntest.Scenario{
-				Setup:     func(t *testing.T, db *mongo.Database) { library(t, db, 0) },
+				Setup: func(t *testing.T, db *mongo.Database) {
+					library(t, db, 0)
+					if name == "repair" { // half a link is there
+						half := bson.D{{Key: "$push", Value: bson.D{{Key: "authors", Value: 2}}}}
+						_, err := db.Collection("books").UpdateByID(t.Context(), 1, half)
+						wantErr(t, err, nil)
+					}
+				},
 				Operation: func(ctx context.Context, db *mongo.Database) error { return op.do(ctx, newRelations(t, db, 0)) },
 				After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
 					if death.Survived && death.Err != nil {

@@ -25,6 +25,18 @@ var operations = map[string]operation{
 		_, err := s.Hold(ctx, "1", "s1", seating.Seat{3, 3})
 		return err
 	}, []bool{false}},
+	"hold the best": {func(ctx context.Context, s *seating.Seating, _ *seating.Hold) error {
+		_, err := s.HoldBest(ctx, "1", "s1", 3, "")
+		return err
+	}, []bool{false}},
+	"repaired": {func(ctx context.Context, s *seating.Seating, _ *seating.Hold) error {
+		if _, err := s.Name(ctx, "1", "s1", 10, seating.Seat{3, 3}); err != nil {
+			return err
+		}
+		s.Clock.(*patterntest.Clock).Advance(time.Hour)
+		_, err := s.Repair(ctx)
+		return err
+	}, []bool{false}},
 	"taken": {func(ctx context.Context, s *seating.Seating, _ *seating.Hold) error {
 		if _, err := s.Hold(ctx, "1", "s1", seating.Seat{3, 3}, seating.Seat{0, 0}); !errors.Is(err, seating.ErrTaken) {
 			return errors.Join(errors.New("it was free"), err)

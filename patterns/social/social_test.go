@@ -361,6 +361,59 @@ func TestCrash(t *testing.T) {
 	})
 }
 
+// TestCrashInbox lets a process die while it takes a message back, and while all is marked as read.
+func TestCrashInbox(t *testing.T) {
+	t.Parallel()
+	id := bson.NewObjectID()
+	work := func(ctx context.Context, n *social.Network) error {
+		if err := n.DeleteMessage(ctx, "ann", id); err != nil && !errors.Is(err, social.ErrNotFound) {
+			return err
+		}
+		return n.MarkRead(ctx, "joe")
+	}
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			n := open(t, db, social.Config{Env: patterns.Env{Clock: patterntest.NewClock()}})
+			must(t, n.Follow(t.Context(), "joe", "ann"))
+			for _, m := range []social.Message{{ID: id, Text: "wrong"}, {Text: "right"}} {
+				m.From, m.To = "ann", []string{"joe", "sam"}
+				_, err := n.Send(t.Context(), m)
+				must(t, err)
+			}
+			_, err := n.Post(t.Context(), social.Post{Author: "ann", Text: "one"})
+			must(t, err)
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			n, err := social.New(db, social.Config{Env: patterns.Env{Clock: patterntest.NewClock()}})
+			if err != nil {
+				return err
+			}
+			return work(ctx, n)
+		},
+		After: func(t *testing.T, db *mongo.Database, _ patterntest.Death) {
+			clock := patterntest.NewClock()
+			n := open(t, db, social.Config{Env: patterns.Env{Clock: clock}})
+			clock.Advance(social.DefaultLease)
+			_, err := n.Repair(t.Context())
+			must(t, err)
+			mustBeRight(t, n)
+			must(t, work(t.Context(), n))
+			mustBeRight(t, n)
+			for _, user := range []string{"joe", "sam"} {
+				if got := texts(n.Inbox(t.Context(), user)); got != "right" {
+					t.Errorf("%s has %q", user, got)
+				}
+			}
+			if messages, posts, err := n.Unread(t.Context(), "joe"); messages+posts != 0 || err != nil {
+				t.Errorf("%d, %d, %v", messages, posts, err)
+			}
+		},
+	})
+	if points < 8 {
+		t.Errorf("%d points", points)
+	}
+}
+
 // TestTogether has many send to the same inboxes at once, each message twice: each is there once.
 func TestTogether(t *testing.T) {
 	t.Parallel()

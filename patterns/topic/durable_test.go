@@ -213,6 +213,40 @@ func TestCrash(t *testing.T) {
 	})
 }
 
+// TestCrashReset lets the process die while it moves a subscriber: it is where it was, or at the beginning.
+func TestCrashReset(t *testing.T) {
+	t.Parallel()
+	points := patterntest.Crash(t, patterntest.Scenario{
+		Setup: func(t *testing.T, db *mongo.Database) {
+			topics := newTopics(t, db)
+			publish(t, topics, "a", 1, 2)
+			_, err := consume(t.Context(), topics, topic.Interest{From: topic.Beginning()}, 1)
+			must(t, err)
+		},
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			topics, err := topic.New(db, topic.Config{Size: 1 << 20, Await: 20 * time.Millisecond})
+			must(t, err)
+			return topics.Reset(ctx, "me", topic.Beginning())
+		},
+		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+			clock := patterntest.NewClock()
+			clock.Advance(time.Since(clock.Now()) + time.Hour)
+			topics := newTopics(t, db, func(c *topic.Config) { c.Clock = clock })
+			got, err := consume(t.Context(), topics, topic.Interest{From: topic.Beginning()}, 2)
+			must(t, err)
+			if len(got) == 2 || death.Survived {
+				mustBe(t, got, 1, 2)
+			} else {
+				mustBe(t, got, 2)
+			}
+			mustHold(t, topics)
+		},
+	})
+	if points < 6 {
+		t.Errorf("%d points", points)
+	}
+}
+
 func TestResetHeld(t *testing.T) {
 	t.Parallel()
 	topics := newTopics(t, patterntest.Open(t))
