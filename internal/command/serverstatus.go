@@ -87,6 +87,10 @@ func (s *Service) statusConnections(b *bsonx.Builder) {
 
 func statusExtraInfo(b *bsonx.Builder) {
 	b.String("note", "fields vary by platform")
+	if user, system, ok := processorTime(); ok {
+		b.Int64("user_time_us", user.Microseconds())
+		b.Int64("system_time_us", system.Microseconds())
+	}
 	b.Int64("threads", int64(runtime.NumGoroutine()))
 }
 

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+// Local drives a job in this process.
+type Local struct {
+	Set   scenario.Set
+	Clock patterns.Clock
+	Env   patterns.Env
+}
+
+// Drive implements Driver.
+func (l *Local) Drive(ctx context.Context, client *mongo.Client, job Job, report func(load.Progress)) (Driven, error) {
+	var parts []load.Part
+	var made []scenario.Scenario
+	defer func() {
+		for _, s := range made {
+			_ = s.Teardown(context.WithoutCancel(ctx)) // nothing was set up by it
+		}
+	}()
+	for _, p := range job.Parts {
+		d, err := l.Set.Find(p.Scenario)
+		if err != nil {
+			return Driven{}, err
+		}
+		given := map[string]any{}
+		for name, text := range p.Params {
+			given[name] = text
+		}
+		values, err := d.Values(given)
+		if err != nil {
+			return Driven{}, err
+		}
+		if err := p.Load.Validate(); err != nil {
+			return Driven{}, err
+		}
+		s, err := d.New(scenario.Env{DB: client.Database(p.Database), Params: values, Seed: job.Seed, Patterns: l.Env})
+		if err != nil {
+			return Driven{}, fmt.Errorf("sim: make %s: %w", p.Label, err)
+		}
+		made = append(made, s)
+		parts = append(parts, load.Part{Label: p.Label, Load: p.Load, Resident: d.Resident, Run: s.Run})
+	}
+	before := cpuSeconds()
+	cfg := load.Config{
+		WarmUp: job.WarmUp, CoolDown: job.CoolDown, Grace: job.Grace, MaxInFlight: job.MaxInFlight, Seed: job.Seed, Share: job.Share, Shares: job.Shares,
+		Clock: l.Clock, Report: report,
+	}
+	return Driven{Parts: load.Drive(ctx, cfg, parts), CPUSeconds: cpuSeconds() - before}, nil
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// MarkerCollection is where a database of the simulator says that it is one.
+const MarkerCollection = "sheaf_simulator"
+
+// ErrNotOurs says that a database is not the simulator's to empty.
+var ErrNotOurs = errors.New("sim: the database holds data that is not the simulator's")
+
+// claim empties a database, which is then marked. One with documents of somebody else is refused, unless force is set.
+func claim(ctx context.Context, db *mongo.Database, force bool) error {
+	names, err := db.ListCollectionNames(ctx, bson.D{})
+	if err != nil {
+		return fmt.Errorf("sim: look into the database %s: %w", db.Name(), err)
+	}
+	if len(names) > 0 && !force {
+		err := db.Collection(MarkerCollection).FindOne(ctx, bson.D{{Key: "_id", Value: "marker"}}).Err()
+		if errors.Is(err, mongo.ErrNoDocuments) {
+			return fmt.Errorf("%w: %s; choose another name, or use --force to lose what is in it", ErrNotOurs, db.Name())
+		}
+		if err != nil {
+			return fmt.Errorf("sim: look for the marker of %s: %w", db.Name(), err)
+		}
+	}
+	if err := db.Drop(ctx); err != nil {
+		return fmt.Errorf("sim: empty the database %s: %w", db.Name(), err)
+	}
+	marker := bson.D{{Key: "_id", Value: "marker"}, {Key: "about", Value: "This database belongs to the workload simulator, which empties it."}}
+	if _, err := db.Collection(MarkerCollection).InsertOne(ctx, marker); err != nil {
+		return fmt.Errorf("sim: mark the database %s: %w", db.Name(), err)
+	}
+	return nil
+}

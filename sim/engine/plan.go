@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+// ErrPlan says that a plan is not valid.
+var ErrPlan = errors.New("sim: invalid plan")
+
+// DefaultPoolSize is how many connections a process has, the books' 4 x 50.
+const DefaultPoolSize = 200
+
+// Plan says what is run. It is what a plan file has.
+type Plan struct {
+	Title string `yaml:"title,omitempty"`
+	// Target is where: Embedded (also if empty), Memory, a directory, or a URI.
+	Target string `yaml:"target,omitempty"`
+	// PoolSize is how many connections a process opens at most.
+	PoolSize int `yaml:"poolSize,omitempty"`
+	// WriteConcern is a number, "majority" or empty; Journal asks for j: true.
+	WriteConcern string `yaml:"writeConcern,omitempty"`
+	Journal      bool   `yaml:"journal,omitempty"`
+	// ReadConcern and ReadPreference are as in a URI.
+	ReadConcern    string `yaml:"readConcern,omitempty"`
+	ReadPreference string `yaml:"readPreference,omitempty"`
+	// WarmUp and CoolDown are iterations of every scenario that are not measured.
+	WarmUp   int `yaml:"warmUp,omitempty"`
+	CoolDown int `yaml:"coolDown,omitempty"`
+	// Grace is how long users may go on after the last has started; zero: load.DefaultGrace.
+	Grace       time.Duration `yaml:"grace,omitempty"`
+	MaxInFlight int           `yaml:"maxInFlight,omitempty"`
+	Seed        uint64        `yaml:"seed,omitempty"`
+	// Keep leaves the databases as they are at the end; Force uses those that are not the simulator's, and empties them.
+	Keep      bool    `yaml:"keep,omitempty"`
+	Force     bool    `yaml:"force,omitempty"`
+	Scenarios []Entry `yaml:"scenarios"`
+}
+
+// Entry is a scenario of a plan.
+type Entry struct {
+	Scenario string `yaml:"scenario"`
+	// Label tells it from others of the plan; empty: the scenario's name.
+	Label string `yaml:"label,omitempty"`
+	// Database is "sim_" and the label if empty. Entries of one database share what the first of them has set up.
+	Database   string         `yaml:"database,omitempty"`
+	Parameters map[string]any `yaml:"parameters,omitempty"`
+	load.Load  `yaml:",inline"`
+}
+
+// ReadPlan reads a plan file. A field that it does not know is an error.
+func ReadPlan(path string) (*Plan, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	p, d := &Plan{}, yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(p); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w %s: %w", ErrPlan, path, err)
+	}
+	return p, nil
+}
+
+// resolved is an entry with its scenario, parameters and load.
+type resolved struct {
+	Entry
+	definition *scenario.Definition
+	values     scenario.Values
+	given      map[string]string // the parameters as text
+}
+
+var databaseName = regexp.MustCompile(`[^a-z0-9_]+`)
+
+// resolve finds the scenarios of a plan, and sets what is left open.
+func (p *Plan) resolve(set scenario.Set) ([]resolved, error) {
+	if len(p.Scenarios) == 0 {
+		return nil, fmt.Errorf("%w: it has no scenarios", ErrPlan)
+	}
+	seen := map[string]bool{}
+	out := make([]resolved, len(p.Scenarios))
+	for i, e := range p.Scenarios {
+		r, err := e.resolve(set)
+		if err != nil {
+			return nil, err
+		}
+		if seen[r.Label] {
+			return nil, fmt.Errorf("%w: two scenarios have the label %q", ErrPlan, r.Label)
+		}
+		if !r.definition.Resident && p.WarmUp+p.CoolDown >= r.Iterations {
+			return nil, fmt.Errorf("%w: %d iterations of warm-up and %d of cool-down leave none of the %d of %s", ErrPlan, p.WarmUp, p.CoolDown, r.Iterations, r.Label)
+		}
+		seen[r.Label] = true
+		out[i] = r
+	}
+	return out, nil
+}
+
+func (e Entry) resolve(set scenario.Set) (resolved, error) {
+	d, err := set.Find(e.Scenario)
+	if err != nil {
+		return resolved{}, err
+	}
+	values, err := d.Values(e.Parameters)
+	if err != nil {
+		return resolved{}, err
+	}
+	e.Load = e.WithDefaults(d.Users)
+	if err := e.Validate(); err != nil {
+		return resolved{}, fmt.Errorf("%s: %w", d.Name, err)
+	}
+	if e.Label == "" {
+		e.Label = d.Name
+	}
+	if e.Database == "" {
+		e.Database = "sim_" + strings.Trim(databaseName.ReplaceAllString(strings.ToLower(e.Label), "_"), "_")
+	}
+	given := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		given[name] = fmt.Sprint(values[name])
+	}
+	return resolved{Entry: e, definition: d, values: values, given: given}, nil
+}

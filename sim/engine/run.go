@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/result"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+// checkTime is how long a scenario's Check may take.
+const checkTime = 5 * time.Minute
+
+// MaxViolations is how many violations a result keeps.
+const MaxViolations = 100
+
+// Job is what a load generator is asked to do: this process, or an agent.
+type Job struct {
+	Settings Settings      `json:"settings"`
+	Parts    []JobPart     `json:"parts"`
+	WarmUp   int           `json:"warmUp"`
+	CoolDown int           `json:"coolDown"`
+	Grace    time.Duration `json:"grace"`
+	// MaxInFlight bounds the users of a part that are under way in one process.
+	MaxInFlight int    `json:"maxInFlight"`
+	Seed        uint64 `json:"seed"`
+	// Share of Shares: see load.Config.
+	Share  int `json:"share"`
+	Shares int `json:"shares"`
+}
+
+// JobPart is a scenario of a job.
+type JobPart struct {
+	Scenario string            `json:"scenario"`
+	Label    string            `json:"label"`
+	Database string            `json:"database"`
+	Params   map[string]string `json:"params"`
+	Load     load.Load         `json:"load"`
+}
+
+// Driven is what load generators have measured.
+type Driven struct {
+	Parts []*result.Measured // in the order of the job's
+	// Partial says why they did not do all of it.
+	Partial    string
+	CPUSeconds float64
+	Agents     []result.Agent
+}
+
+// Driver drives a job. When ctx ends it returns what was measured until then. The client is that of this process.
+type Driver interface {
+	Drive(ctx context.Context, client *mongo.Client, job Job, report func(load.Progress)) (Driven, error)
+}
+
+// Runner runs plans. The zero value with a Set works.
+type Runner struct {
+	Set scenario.Set
+	// Driver is Local if nil.
+	Driver Driver
+	// Note is told what happens, in a line; Progress how far the load is. Nil: nobody is.
+	Note     func(line string)
+	Progress func(load.Progress)
+	Clock    patterns.Clock
+	Env      patterns.Env
+}
+
+func (r Runner) withDefaults() Runner {
+	if r.Clock == nil {
+		r.Clock = patterns.SystemClock{}
+	}
+	if r.Driver == nil {
+		r.Driver = &Local{Set: r.Set, Clock: r.Clock, Env: r.Env}
+	}
+	if r.Note == nil {
+		r.Note = func(string) {}
+	}
+	if r.Progress == nil {
+		r.Progress = func(load.Progress) {}
+	}
+	return r
+}
+
+// Run runs a plan. When ctx ends in the middle of the load, the result has what was measured, and says that it is partial; before that, it is an error.
+func (r Runner) Run(ctx context.Context, p *Plan) (res *result.Result, err error) {
+	r = r.withDefaults()
+	entries, err := p.resolve(r.Set)
+	if err != nil {
+		return nil, err
+	}
+	settings := p.Settings()
+	client, disconnect, err := settings.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, disconnect()) }()
+	run := &running{Runner: r, plan: p, entries: entries, settings: settings, client: client}
+	if err := run.prepare(ctx); err != nil {
+		return nil, err
+	}
+	res, err = run.measure(ctx)
+	return res, errors.Join(err, run.clear(context.WithoutCancel(ctx)))
+}
+
+// running is a run under way.
+type running struct {
+	Runner
+	plan      *Plan
+	entries   []resolved
+	settings  Settings
+	client    *mongo.Client
+	scenarios []scenario.Scenario
+}
+
+// prepare empties the databases and sets the scenarios up.
+func (r *running) prepare(ctx context.Context) error {
+	claimed := map[string]bool{}
+	for _, e := range r.entries {
+		db := r.client.Database(e.Database)
+		fresh := !claimed[e.Database]
+		if fresh {
+			if err := claim(ctx, db, r.plan.Force); err != nil {
+				return err
+			}
+			claimed[e.Database] = true
+		}
+		s, err := e.definition.New(scenario.Env{DB: db, Params: e.values, Seed: r.plan.Seed, Patterns: r.Env})
+		if err != nil {
+			return fmt.Errorf("sim: make %s: %w", e.Label, err)
+		}
+		r.scenarios = append(r.scenarios, s)
+		if !fresh {
+			continue
+		}
+		r.Note("set up " + e.Label)
+		if err := s.Setup(ctx); err != nil {
+			return fmt.Errorf("sim: set up %s: %w", e.Label, err)
+		}
+	}
+	return nil
+}
+
+// measure drives the load and judges what it has left.
+func (r *running) measure(ctx context.Context) (*result.Result, error) {
+	res := r.empty(ctx)
+	watch := r.watch(ctx)
+	r.Note("drive the load")
+	driven, err := r.Driver.Drive(watch.ctx, r.client, r.job(), r.Progress)
+	res.Server = watch.end()
+	if err != nil {
+		return nil, err
+	}
+	res.Agents, res.ClientCPUSeconds, res.Partial = driven.Agents, driven.CPUSeconds, driven.Partial
+	if cause := context.Cause(watch.ctx); cause != nil && res.Partial == "" && !errors.Is(cause, errEnded) {
+		res.Partial = partialText(cause)
+	}
+	for i, m := range driven.Parts {
+		s := res.Scenarios[i]
+		s.Measured = *m
+		res.RuntimeSeconds = max(res.RuntimeSeconds, m.RuntimeSeconds)
+	}
+	for i := range r.entries {
+		r.Note("check " + r.entries[i].Label)
+		res.Scenarios[i].Check = r.check(context.WithoutCancel(ctx), i, res.Scenarios[i])
+	}
+	return res, nil
+}
+
+func partialText(cause error) string {
+	if errors.Is(cause, context.Canceled) {
+		return "interrupted"
+	}
+	return cause.Error()
+}
+
+// empty is the result of a run that has measured nothing yet.
+func (r *running) empty(ctx context.Context) *result.Result {
+	res := &result.Result{
+		Format: result.Format, Title: r.plan.Title, Started: r.Clock.Now().UTC(), Environment: environment(ctx, r.client, r.settings),
+		Options: result.Options{
+			PoolSize: r.settings.PoolSize, WriteConcern: r.settings.WriteConcern, ReadConcern: r.settings.ReadConcern, ReadPreference: r.settings.ReadPreference,
+			WarmUp: r.plan.WarmUp, CoolDown: r.plan.CoolDown, Seed: r.plan.Seed, MaxInFlight: r.plan.MaxInFlight,
+		},
+	}
+	for _, e := range r.entries {
+		res.ScheduleSeconds = max(res.ScheduleSeconds, e.Schedule().Seconds())
+		res.Scenarios = append(res.Scenarios, &result.Scenario{
+			Name: e.definition.Name, Label: e.Label, Title: e.definition.Title, Group: e.definition.Group, Params: e.given, Database: e.Database,
+			Load: result.Load{
+				Iterations: e.Iterations, ResolutionMillis: e.Resolution.Milliseconds(), Users: e.Users, Shape: e.Shape, From: e.From, Steps: e.Steps,
+				Spread: e.Spread, DelayMillis: e.Delay.Milliseconds(), Resident: e.definition.Resident,
+				MeasuredIteration: e.Iterations - r.plan.WarmUp - r.plan.CoolDown,
+			},
+			Measured: *result.NewMeasured(),
+		})
+	}
+	return res
+}
+
+func (r *running) job() Job {
+	j := Job{
+		Settings: r.settings, WarmUp: r.plan.WarmUp, CoolDown: r.plan.CoolDown, Grace: r.plan.Grace, MaxInFlight: r.plan.MaxInFlight, Seed: r.plan.Seed, Shares: 1,
+	}
+	for _, e := range r.entries {
+		j.Parts = append(j.Parts, JobPart{Scenario: e.definition.Name, Label: e.Label, Database: e.Database, Params: e.given, Load: e.Load})
+	}
+	return j
+}
+
+// check asks the scenario whether its invariants hold.
+func (r *running) check(ctx context.Context, i int, s *result.Scenario) result.Check {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	violations, err := r.scenarios[i].Check(ctx, scenario.Tally{
+		Started: s.Started, Succeeded: s.Succeeded, Failed: s.Failed, Cut: s.Cut, Counts: s.Counts, Params: r.entries[i].values,
+	})
+	if err != nil {
+		return result.Check{Error: err.Error()}
+	}
+	c := result.Check{Done: true, Total: len(violations)}
+	for _, v := range violations[:min(len(violations), MaxViolations)] {
+		c.Violations = append(c.Violations, v.String())
+	}
+	return c
+}
+
+// clear ends the scenarios and removes their databases.
+func (r *running) clear(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	var errs []error
+	for _, s := range r.scenarios {
+		errs = append(errs, s.Teardown(ctx))
+	}
+	dropped := map[string]bool{}
+	for _, e := range r.entries {
+		if r.plan.Keep || dropped[e.Database] {
+			continue
+		}
+		dropped[e.Database] = true
+		errs = append(errs, r.client.Database(e.Database).Drop(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("sim: clear: %w", err)
+	}
+	return nil
+}

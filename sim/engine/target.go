@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// The targets that are no URI.
+const (
+	Embedded = "embedded" // a store in a temporary directory, in this process
+	Memory   = "memory"   // a store without a disk, in this process
+)
+
+// answerTime is how long a server may take to be found.
+const answerTime = 10 * time.Second
+
+// Settings are what the clients of a run have in common.
+type Settings struct {
+	Target         string `json:"target"`
+	PoolSize       int    `json:"poolSize"`
+	WriteConcern   string `json:"writeConcern"`
+	Journal        bool   `json:"journal"`
+	ReadConcern    string `json:"readConcern"`
+	ReadPreference string `json:"readPreference"`
+}
+
+// Settings returns the plan's.
+func (p *Plan) Settings() Settings {
+	s := Settings{Target: p.Target, PoolSize: p.PoolSize, WriteConcern: p.WriteConcern, Journal: p.Journal, ReadConcern: p.ReadConcern, ReadPreference: p.ReadPreference}
+	if s.PoolSize == 0 {
+		s.PoolSize = DefaultPoolSize
+	}
+	if s.Target == "" {
+		s.Target = Embedded
+	}
+	return s
+}
+
+// IsURI says whether the target is a server, which agents can reach, too.
+func (s Settings) IsURI() bool {
+	return strings.HasPrefix(s.Target, "mongodb://") || strings.HasPrefix(s.Target, "mongodb+srv://")
+}
+
+// Name is the target without a password.
+func (s Settings) Name() string {
+	scheme, rest, ok := strings.Cut(s.Target, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		return scheme + "://***@" + rest[at+1:]
+	}
+	return s.Target
+}
+
+// Connect opens the target. The second result ends the connection, and removes what was temporary.
+func (s Settings) Connect(ctx context.Context) (*mongo.Client, func() error, error) {
+	o, end, err := s.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := mongo.Connect(o)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("sim: the target %s is not valid: %w", s.Name(), err), end())
+	}
+	closeAll := func() error {
+		return errors.Join(client.Disconnect(context.WithoutCancel(ctx)), end())
+	}
+	if err := client.Ping(ctx, nil); err != nil {
+		return nil, nil, errors.Join(s.explain(err), closeAll())
+	}
+	// Ping needs no rights; this does.
+	if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}}).Err(); err != nil {
+		return nil, nil, errors.Join(s.explain(err), closeAll())
+	}
+	return client, closeAll, nil
+}
+
+// explain says what to do when a server cannot be used.
+func (s Settings) explain(err error) error {
+	var command mongo.CommandError
+	if errors.As(err, &command) && (command.Code == 13 || command.Code == 18) || strings.Contains(err.Error(), "auth error") {
+		return fmt.Errorf("sim: %s refuses this user; check the name and the password in the URI: %w", s.Name(), err)
+	}
+	return fmt.Errorf("sim: no server answers at %s; start one with 'sheaf serve', or leave the target out to run embedded: %w", s.Name(), err)
+}
+
+// options returns the options of the client. The second result ends an embedded store.
+func (s Settings) options() (*options.ClientOptions, func() error, error) {
+	o, end, err := s.base()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.SetMaxPoolSize(uint64(s.PoolSize)).SetServerSelectionTimeout(answerTime).SetAppName("sheaf sim")
+	if s.WriteConcern != "" || s.Journal {
+		o.SetWriteConcern(s.writeConcern())
+	}
+	if s.ReadConcern != "" {
+		o.SetReadConcern(&readconcern.ReadConcern{Level: s.ReadConcern})
+	}
+	if s.ReadPreference != "" {
+		mode, err := readpref.ModeFromString(s.ReadPreference)
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("sim: read preference %q: %w", s.ReadPreference, err), end())
+		}
+		pref, err := readpref.New(mode)
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("sim: read preference %q: %w", s.ReadPreference, err), end())
+		}
+		o.SetReadPreference(pref)
+	}
+	return o, end, nil
+}
+
+func (s Settings) writeConcern() *writeconcern.WriteConcern {
+	wc := &writeconcern.WriteConcern{}
+	if s.Journal {
+		wc.Journal = &s.Journal
+	}
+	if n, err := strconv.Atoi(s.WriteConcern); err == nil {
+		wc.W = n
+	} else if s.WriteConcern != "" {
+		wc.W = s.WriteConcern
+	}
+	return wc
+}
+
+// base opens the store of an embedded target, or reads the URI.
+func (s Settings) base() (*options.ClientOptions, func() error, error) {
+	if s.IsURI() {
+		return options.Client().ApplyURI(s.Target), func() error { return nil }, nil
+	}
+	dir, remove := s.Target, func() error { return nil }
+	switch s.Target {
+	case Memory:
+		dir = sheaf.Memory
+	case Embedded:
+		temp, err := os.MkdirTemp("", "sheaf-sim-")
+		if err != nil {
+			return nil, nil, fmt.Errorf("sim: make a directory for the embedded store: %w", err)
+		}
+		dir, remove = temp, func() error { return os.RemoveAll(temp) }
+	}
+	db, err := sheaf.Open(dir, nil)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("sim: open %s: %w", s.Target, err), remove())
+	}
+	return db.ClientOptions(), func() error { return errors.Join(db.Close(), remove()) }, nil
+}

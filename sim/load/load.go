@@ -1,0 +1,153 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// ErrLoad says that a load is not valid.
+var ErrLoad = errors.New("load: invalid load")
+
+// The shapes of a load: how many users start in each iteration.
+const (
+	Constant = "constant" // Users
+	Ramp     = "ramp"     // from From to Users, linearly
+	Steps    = "steps"    // Steps, each for an equal share of the iterations
+	Poisson  = "poisson"  // Users on average, independently of each other
+)
+
+// How the users of an iteration are spread over it.
+const (
+	Slice = "slice" // evenly, as those of the books' slicetime
+	Burst = "burst" // all at its beginning
+)
+
+// The defaults of a load: those of the books.
+const (
+	DefaultIterations = 25
+	DefaultResolution = time.Second
+)
+
+// Bounds of what can be asked for.
+const (
+	MaxIterations = 100_000
+	MaxUsers      = 1_000_000
+)
+
+// Load says how many users start, and when. It is open: users start whether or not those before them have come to an end.
+type Load struct {
+	// Iterations of a Resolution each; zero: 25 of one second.
+	Iterations int           `yaml:"iterations,omitempty" json:"iterations"`
+	Resolution time.Duration `yaml:"resolution,omitempty" json:"resolution"`
+	// Users start in each iteration. Of residents there are Users in all.
+	Users int `yaml:"users,omitempty" json:"users"`
+	// Shape is Constant if empty.
+	Shape string `yaml:"shape,omitempty" json:"shape,omitempty"`
+	From  int    `yaml:"from,omitempty" json:"from,omitempty"`
+	Steps []int  `yaml:"steps,omitempty" json:"steps,omitempty"`
+	// Spread is Slice if empty.
+	Spread string `yaml:"spread,omitempty" json:"spread,omitempty"`
+	// Delay is how long after the run's beginning the first iteration begins.
+	Delay time.Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
+}
+
+// WithDefaults returns the load with nothing left open.
+func (l Load) WithDefaults(users int) Load {
+	if l.Iterations == 0 {
+		l.Iterations = DefaultIterations
+	}
+	if l.Resolution == 0 {
+		l.Resolution = DefaultResolution
+	}
+	if l.Users == 0 {
+		l.Users = users
+	}
+	if l.Shape == "" {
+		l.Shape = Constant
+	}
+	if l.Spread == "" {
+		l.Spread = Slice
+	}
+	return l
+}
+
+// Validate says what is wrong with a load whose defaults are set.
+func (l Load) Validate() error {
+	switch {
+	case l.Iterations < 1 || l.Iterations > MaxIterations:
+		return fmt.Errorf("%w: %d iterations; there can be 1 to %d", ErrLoad, l.Iterations, MaxIterations)
+	case l.Resolution < time.Millisecond || l.Resolution > time.Hour:
+		return fmt.Errorf("%w: a resolution of %v; it can be 1ms to 1h", ErrLoad, l.Resolution)
+	case l.Users < 1 || l.Users > MaxUsers || l.From < 0 || l.From > MaxUsers:
+		return fmt.Errorf("%w: %d users; there can be 1 to %d", ErrLoad, l.Users, MaxUsers)
+	case l.Delay < 0:
+		return fmt.Errorf("%w: a delay of %v", ErrLoad, l.Delay)
+	case !slices.Contains([]string{Constant, Ramp, Steps, Poisson}, l.Shape):
+		return fmt.Errorf("%w: shape %q; it can be constant, ramp, steps or poisson", ErrLoad, l.Shape)
+	case !slices.Contains([]string{Slice, Burst}, l.Spread):
+		return fmt.Errorf("%w: spread %q; it can be slice or burst", ErrLoad, l.Spread)
+	case l.Shape == Steps && (len(l.Steps) == 0 || len(l.Steps) > l.Iterations):
+		return fmt.Errorf("%w: %d steps in %d iterations", ErrLoad, len(l.Steps), l.Iterations)
+	case l.Shape == Steps && (slices.Min(l.Steps) < 0 || slices.Max(l.Steps) > MaxUsers):
+		return fmt.Errorf("%w: steps of %v users; there can be 0 to %d", ErrLoad, l.Steps, MaxUsers)
+	}
+	return nil
+}
+
+// Schedule is how long the iterations of a load take: a server that keeps up needs not much longer.
+func (l Load) Schedule() time.Duration { return l.Delay + time.Duration(l.Iterations)*l.Resolution }
+
+// usersOf returns how many users start in iteration i. The generator is used by Poisson only.
+func (l Load) usersOf(i int, random *rand.Rand) int {
+	switch l.Shape {
+	case Ramp:
+		if l.Iterations == 1 {
+			return l.Users
+		}
+		return l.From + int(math.Round(float64(l.Users-l.From)*float64(i)/float64(l.Iterations-1)))
+	case Steps:
+		return l.Steps[i*len(l.Steps)/l.Iterations]
+	case Poisson:
+		return poisson(random, float64(l.Users))
+	default:
+		return l.Users
+	}
+}
+
+// offsets returns the moments, from the beginning of iteration i, at which its users start. The same seed gives the same moments.
+func (l Load) offsets(i int, seed uint64) []time.Duration {
+	random := rand.New(rand.NewPCG(seed, uint64(i)))
+	out := make([]time.Duration, l.usersOf(i, random))
+	if l.Spread == Burst {
+		return out
+	}
+	for j := range out {
+		if l.Shape == Poisson {
+			out[j] = time.Duration(random.Int64N(int64(l.Resolution)))
+		} else {
+			out[j] = l.Resolution * time.Duration(j) / time.Duration(len(out))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// poisson draws a number of events of which there are mean on average: by counting the exponentially distributed waits that fit (Knuth, The Art
+// of Computer Programming, volume 2, 3.4.1), in parts, as the product of many is no number any more.
+func poisson(random *rand.Rand, mean float64) int {
+	n, left := 0, mean
+	for left > 0 {
+		part := min(left, 500)
+		left -= part
+		limit, product := math.Exp(-part), random.Float64()
+		for product > limit {
+			n++
+			product *= random.Float64()
+		}
+	}
+	return n
+}

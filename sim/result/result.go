@@ -1,0 +1,188 @@
+// Package result is what a run of the simulator has measured: as it is stored, read again and added up.
+//
+// A result is a JSON document with a version of its format; docs/simulator.md describes its fields. Times are in milliseconds, unless a name says
+// otherwise; histograms are in the text form of HdrHistogram (V2, compressed), in microseconds.
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Format is the version of the form of results. It changes when a program that reads the earlier form would misread the new one.
+const Format = 1
+
+// ErrFormat says that a file is not a result, or of a form that this version does not know.
+var ErrFormat = errors.New("sim: not a result")
+
+// Result is what a run has measured.
+type Result struct {
+	Format  int       `json:"format"`
+	Title   string    `json:"title"`
+	Started time.Time `json:"started"`
+	// RuntimeSeconds is from the first start to the last end; ScheduleSeconds what the load alone takes. Much more says that the server did not keep up.
+	RuntimeSeconds  float64 `json:"runtimeSeconds"`
+	ScheduleSeconds float64 `json:"scheduleSeconds"`
+	// Partial says why the run is not whole; empty if it is.
+	Partial     string      `json:"partial,omitempty"`
+	Environment Environment `json:"environment"`
+	Options     Options     `json:"options"`
+	Scenarios   []*Scenario `json:"scenarios"`
+	// Server has its counters over the run; nil where it does not tell.
+	Server *Server `json:"server,omitempty"`
+	// ClientCPUSeconds is the processor time of the load generators. With an embedded store it has the store's in it.
+	ClientCPUSeconds float64 `json:"clientCpuSeconds"`
+	Agents           []Agent `json:"agents,omitempty"`
+}
+
+// Environment is the facts of where a run took place.
+type Environment struct {
+	// Target is "embedded", "memory", or the URI without a password.
+	Target         string `json:"target"`
+	Server         string `json:"server"` // "Sheaf 0.1.0", "MongoDB 8.0.4"
+	ServerVersion  string `json:"serverVersion"`
+	Topology       string `json:"topology"` // "standalone", "replica set", "sharded cluster"
+	SimulatorBuild string `json:"simulatorBuild"`
+	GoVersion      string `json:"goVersion"`
+	OS             string `json:"os"`
+	Arch           string `json:"arch"`
+	CPU            string `json:"cpu"`
+	Cores          int    `json:"cores"`
+	MemoryBytes    uint64 `json:"memoryBytes"`
+	Host           string `json:"host,omitempty"`
+}
+
+// Options are the settings of the whole run.
+type Options struct {
+	PoolSize       int    `json:"poolSize"`
+	WriteConcern   string `json:"writeConcern,omitempty"`
+	ReadConcern    string `json:"readConcern,omitempty"`
+	ReadPreference string `json:"readPreference,omitempty"`
+	// WarmUp and CoolDown are how many iterations at the beginning and the end are not measured.
+	WarmUp      int    `json:"warmUp"`
+	CoolDown    int    `json:"coolDown"`
+	Seed        uint64 `json:"seed"`
+	MaxInFlight int    `json:"maxInFlight"`
+}
+
+// Load is the load of a scenario, as text and numbers.
+type Load struct {
+	Iterations        int    `json:"iterations"`
+	ResolutionMillis  int64  `json:"resolutionMillis"`
+	Users             int    `json:"users"`
+	Shape             string `json:"shape"`
+	From              int    `json:"from,omitempty"`
+	Steps             []int  `json:"steps,omitempty"`
+	Spread            string `json:"spread"`
+	DelayMillis       int64  `json:"delayMillis,omitempty"`
+	Resident          bool   `json:"resident,omitempty"`
+	MeasuredIteration int    `json:"measuredIterations"`
+}
+
+// Scenario is what was measured of a scenario.
+type Scenario struct {
+	// Name is the scenario's; Label tells several of the same apart.
+	Name     string            `json:"name"`
+	Label    string            `json:"label"`
+	Title    string            `json:"title"`
+	Group    string            `json:"group"`
+	Params   map[string]string `json:"params,omitempty"`
+	Load     Load              `json:"load"`
+	Database string            `json:"database"`
+	Measured
+	Check Check `json:"check"`
+}
+
+// Check is what the scenario's Check said.
+type Check struct {
+	Done bool `json:"done"`
+	// Violations are the first hundred; Total is how many there were.
+	Violations []string `json:"violations,omitempty"`
+	Total      int      `json:"total"`
+	Error      string   `json:"error,omitempty"`
+}
+
+// OK says that the check was made and found nothing.
+func (c Check) OK() bool { return c.Done && c.Total == 0 && c.Error == "" }
+
+// Server is the counters of the server over a run.
+type Server struct {
+	// CPUSeconds is the server's processor time, where it tells.
+	CPUSeconds float64          `json:"cpuSeconds,omitempty"`
+	Deltas     map[string]int64 `json:"deltas"` // "opcounters.insert": how many in the run
+	Samples    []ServerSample   `json:"samples,omitempty"`
+}
+
+// ServerSample is the server at one moment.
+type ServerSample struct {
+	Second float64 `json:"second"`
+	// Rates are per second since the sample before.
+	Rates         map[string]float64 `json:"rates"`
+	CPU           float64            `json:"cpu,omitempty"` // cores in use
+	ResidentBytes int64              `json:"residentBytes,omitempty"`
+	Connections   int64              `json:"connections,omitempty"`
+}
+
+// Agent is one of several load generators.
+type Agent struct {
+	Address string `json:"address"`
+	// Lost says why, and at which second, the monitor heard no more of it.
+	Lost       string  `json:"lost,omitempty"`
+	CPUSeconds float64 `json:"cpuSeconds"`
+}
+
+// Wrong lists what makes the run a wrong one, however fast it was: violated invariants, checks that could not be made.
+func (r *Result) Wrong() (out []string) {
+	for _, s := range r.Scenarios {
+		switch {
+		case s.Check.Error != "":
+			out = append(out, s.Label+": the check failed: "+s.Check.Error)
+		case s.Check.Total > 0:
+			out = append(out, fmt.Sprintf("%s: %d violations, the first: %s", s.Label, s.Check.Total, s.Check.Violations[0]))
+		}
+	}
+	return out
+}
+
+// Write writes the result as JSON.
+func (r *Result) Write(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	if err := e.Encode(r); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// Read reads a result.
+func Read(r io.Reader) (*Result, error) {
+	out := &Result{}
+	if err := json.NewDecoder(r).Decode(out); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	switch {
+	case out.Format == 0:
+		return nil, fmt.Errorf("%w: it has no format", ErrFormat)
+	case out.Format > Format:
+		return nil, fmt.Errorf("%w of this version: format %d, known are up to %d", ErrFormat, out.Format, Format)
+	}
+	return out, nil
+}
+
+// ReadFile reads the result in a file.
+func ReadFile(path string) (*Result, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a result: %w", err)
+	}
+	defer f.Close()
+	out, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,177 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The longest time that a histogram tells from longer ones: an hour, in microseconds.
+const longest = int64(time.Hour / time.Microsecond)
+
+// Timing is a distribution of times. Mean and deviation, least and greatest are exact; percentiles are to its number of digits. Not safe for
+// concurrent use.
+type Timing struct {
+	n         int64
+	sum       float64 // seconds
+	squares   float64 // of seconds
+	low, high time.Duration
+	digits    int
+	histogram *hdrhistogram.Histogram
+}
+
+// NewTiming returns an empty one whose percentiles have 1 to 5 significant digits. Two take a tenth of the memory of three.
+func NewTiming(digits int) *Timing { return &Timing{digits: digits} }
+
+// Add adds a time. A negative one is none.
+func (t *Timing) Add(d time.Duration) {
+	d = max(d, 0)
+	if t.n == 0 || d < t.low {
+		t.low = d
+	}
+	t.high = max(t.high, d)
+	t.n++
+	t.sum += d.Seconds()
+	t.squares += d.Seconds() * d.Seconds()
+	_ = t.hdr().RecordValue(min(d.Microseconds(), longest)) // within its bounds
+}
+
+func (t *Timing) hdr() *hdrhistogram.Histogram {
+	if t.histogram == nil {
+		t.histogram = hdrhistogram.New(1, longest, max(t.digits, 1))
+	}
+	return t.histogram
+}
+
+// Merge adds what another has.
+func (t *Timing) Merge(o *Timing) {
+	if o == nil || o.n == 0 {
+		return
+	}
+	if t.n == 0 || o.low < t.low {
+		t.low = o.low
+	}
+	t.high = max(t.high, o.high)
+	t.n += o.n
+	t.sum += o.sum
+	t.squares += o.squares
+	t.hdr().Merge(o.hdr())
+}
+
+// Count is how many times there are.
+func (t *Timing) Count() int64 { return t.n }
+
+// Mean returns the mean.
+func (t *Timing) Mean() time.Duration {
+	if t.n == 0 {
+		return 0
+	}
+	return seconds(t.sum / float64(t.n))
+}
+
+// StdDev returns the standard deviation of all (not of a sample).
+func (t *Timing) StdDev() time.Duration {
+	if t.n == 0 {
+		return 0
+	}
+	mean := t.sum / float64(t.n)
+	return seconds(math.Sqrt(max(0, t.squares/float64(t.n)-mean*mean)))
+}
+
+// Min returns the least time.
+func (t *Timing) Min() time.Duration { return t.low }
+
+// Max returns the greatest time.
+func (t *Timing) Max() time.Duration { return t.high }
+
+// Percentile returns the time that p percent do not exceed.
+func (t *Timing) Percentile(p float64) time.Duration {
+	if t.n == 0 {
+		return 0
+	}
+	d := time.Duration(t.hdr().ValueAtPercentile(p)) * time.Microsecond
+	return min(max(d, t.low), t.high)
+}
+
+// Bar is a part of a histogram.
+type Bar struct {
+	From, To time.Duration
+	Count    int64
+}
+
+// Bars returns how many times are in each of the ranges that the histogram tells apart; empty ones are left out.
+func (t *Timing) Bars() (out []Bar) {
+	if t.n == 0 {
+		return nil
+	}
+	for _, b := range t.hdr().Distribution() {
+		if b.Count > 0 {
+			out = append(out, Bar{From: time.Duration(b.From) * time.Microsecond, To: time.Duration(b.To) * time.Microsecond, Count: b.Count})
+		}
+	}
+	return out
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// stored is a Timing as it is stored: milliseconds for people, the histogram for programs.
+type stored struct {
+	Count     int64   `json:"count"`
+	Mean      float64 `json:"mean"`
+	StdDev    float64 `json:"stdDev"`
+	P50       float64 `json:"p50"`
+	P75       float64 `json:"p75"`
+	P95       float64 `json:"p95"`
+	P99       float64 `json:"p99"`
+	P999      float64 `json:"p999"`
+	Min       float64 `json:"min"`
+	Max       float64 `json:"max"`
+	Sum       float64 `json:"sumSeconds"`
+	Squares   float64 `json:"sumOfSquares"`
+	Digits    int     `json:"digits"`
+	Histogram string  `json:"histogram,omitempty"`
+}
+
+// Millis returns a duration in milliseconds.
+func Millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func millis(ms float64) time.Duration {
+	return time.Duration(math.Round(ms * float64(time.Millisecond)))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t *Timing) MarshalJSON() ([]byte, error) {
+	s := stored{
+		Count: t.n, Mean: Millis(t.Mean()), StdDev: Millis(t.StdDev()), Min: Millis(t.low), Max: Millis(t.high), Sum: t.sum, Squares: t.squares, Digits: t.digits,
+		P50: Millis(t.Percentile(50)), P75: Millis(t.Percentile(75)), P95: Millis(t.Percentile(95)), P99: Millis(t.Percentile(99)), P999: Millis(t.Percentile(99.9)),
+	}
+	if t.n > 0 {
+		text, err := t.hdr().Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		if err != nil {
+			return nil, fmt.Errorf("encode a histogram: %w", err)
+		}
+		s.Histogram = string(text)
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Timing) UnmarshalJSON(data []byte) error {
+	s := stored{}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*t = Timing{n: s.Count, sum: s.Sum, squares: s.Squares, low: millis(s.Min), high: millis(s.Max), digits: s.Digits}
+	if s.Histogram == "" {
+		return nil
+	}
+	h, err := hdrhistogram.Decode([]byte(s.Histogram))
+	if err != nil {
+		return fmt.Errorf("decode a histogram: %w", err)
+	}
+	t.histogram = h
+	return nil
+}

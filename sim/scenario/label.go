@@ -1,0 +1,47 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// Label names the kind of an error in few words, so that errors can be counted: the server's name of it, "timeout", "network", or the
+// first words of its text.
+func Label(err error) string {
+	var command mongo.CommandError
+	var write mongo.WriteException
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	case mongo.IsTimeout(err):
+		return "timeout"
+	case errors.As(err, &command) && command.Name != "":
+		return command.Name
+	case errors.As(err, &write) && len(write.WriteErrors) > 0:
+		return fmt.Sprintf("write error %d", write.WriteErrors[0].Code)
+	case mongo.IsNetworkError(err):
+		return "network"
+	}
+	return shortened(err.Error())
+}
+
+// shortened is a text without what differs from one error to the next: everything behind the second colon, and numbers.
+func shortened(text string) string {
+	parts := strings.SplitN(text, ":", 3)
+	text = strings.Join(parts[:min(2, len(parts))], ":")
+	text = strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return '#'
+		}
+		return r
+	}, text)
+	const limit = 80
+	if runes := []rune(text); len(runes) > limit {
+		text = string(runes[:limit]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// ErrUnknown says that there is no scenario of a name.
+var ErrUnknown = errors.New("scenario: unknown scenario")
+
+// Set is the scenarios that can be chosen from, in the order of their names.
+type Set []*Definition
+
+// NewSet returns the set of definitions. Two of one name, or one that is not complete, are a mistake of whoever wrote them.
+func NewSet(definitions ...*Definition) (Set, error) {
+	seen := map[string]bool{}
+	for _, d := range definitions {
+		if d.Name == "" || d.New == nil || d.Users <= 0 {
+			return nil, fmt.Errorf("scenario %q has no name, no New or no users", d.Name)
+		}
+		for _, name := range append([]string{d.Name}, d.Aliases...) {
+			if seen[name] {
+				return nil, fmt.Errorf("two scenarios have the name %q", name)
+			}
+			seen[name] = true
+		}
+		if _, err := d.defaults(); err != nil {
+			return nil, err
+		}
+	}
+	s := Set(slices.Clone(definitions))
+	slices.SortFunc(s, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
+	return s, nil
+}
+
+// defaults checks that the defaults are valid themselves.
+func (d *Definition) defaults() (Values, error) {
+	given := map[string]any{}
+	for _, p := range d.Params {
+		given[p.Name] = p.Default
+	}
+	return d.Values(given)
+}
+
+// Find returns the scenario of a name or an alias.
+func (s Set) Find(name string) (*Definition, error) {
+	names := make([]string, 0, len(s))
+	for _, d := range s {
+		if d.Name == name || slices.Contains(d.Aliases, name) {
+			return d, nil
+		}
+		names = append(names, d.Name)
+	}
+	return nil, fmt.Errorf("%w %q; did you mean %s?", ErrUnknown, name, strings.Join(nearest(name, names), " or "))
+}
+
+// Group returns the scenarios of a pattern.
+func (s Set) Group(group string) (out Set) {
+	for _, d := range s {
+		if d.Group == group {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// nearest returns up to three of names that are most like name.
+func nearest(name string, names []string) []string {
+	names = slices.Clone(names)
+	distance := func(other string) int {
+		n := 2 * levenshtein.ComputeDistance(name, other)
+		if strings.Contains(other, name) || strings.Contains(name, other) {
+			n /= 2
+		}
+		return n
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+	return names[:min(3, len(names))]
+}
