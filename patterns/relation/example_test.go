@@ -7,6 +7,7 @@ import (
 	"log"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/patterns/relation"
@@ -90,4 +91,38 @@ func ExampleAdvise() {
 	// Output:
 	// buckets the parent stays small, and a page is one read
 	// one-way only the side with few can have a list
+}
+
+// A user whose address was never stored, as the process died between the two inserts, is found.
+func ExampleOneToOne() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("people")
+	pairs, err := relation.NewOneToOne(db, relation.OneToOneConfig{Owners: "users", Parts: "addresses", Ref: "user_id"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := pairs.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	users, addresses := db.Collection("users"), db.Collection("addresses")
+	for _, id := range []string{"ann", "joe"} {
+		if _, err := users.InsertOne(ctx, bson.D{{Key: "_id", Value: id}}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for range 2 {
+		_, err := addresses.InsertOne(ctx, bson.D{{Key: "user_id", Value: "ann"}, {Key: "city", Value: "Nevermore"}})
+		fmt.Println("a second address:", mongo.IsDuplicateKeyError(err))
+	}
+	violations, err := pairs.Check(ctx)
+	fmt.Println(violations, err)
+	// Output:
+	// a second address: false
+	// a second address: true
+	// [a document has exactly one partner: users "joe": in addresses it has []] <nil>
 }

@@ -72,7 +72,7 @@
 //
 // # Source
 //
-// "The Little Mongo DB Schema Design Book", social inbox (S31); "50 Tips and Tricks", tip 6 (arrays that grow go into documents of their own,
+// "The Little MongoDB Schema Design Book", social inbox (S31); "50 Tips and Tricks", tip 6 (arrays that grow go into documents of their own,
 // S44); "MongoDB Applied Design Patterns" has a chapter of which only the heading is known (S29). The book counts a user's messages
 // in the user, and derives the bucket's number from the count: a crash between the two writes leaves a gap, a repetition sends twice, and the
 // first bucket has 49. Here the open bucket takes the item, its own count closes it, and a unique index knows what was delivered.

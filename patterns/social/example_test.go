@@ -51,3 +51,42 @@ func Example() {
 	// sam reads 1 <nil>
 	// unread: 0 2 <nil>
 }
+
+// A message is in the inboxes of all whom it was sent to, until its author deletes it.
+func ExampleNetwork_Send() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	n, err := social.New(store.Client().Database("network"), social.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := n.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	id, err := n.Send(ctx, social.Message{From: "ann", To: []string{"joe", "sam"}, Text: "See you at eight"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := n.MarkRead(ctx, "joe"); err != nil {
+		log.Fatal(err)
+	}
+	for _, reader := range []string{"joe", "sam"} {
+		items, err := n.Inbox(ctx, reader)
+		if err != nil {
+			log.Fatal(err)
+		}
+		unread, _, err := n.Unread(ctx, reader)
+		fmt.Println(reader, "has", items[0].Text, "- unread:", unread, err)
+	}
+	err = n.DeleteMessage(ctx, "ann", id)
+	items, _ := n.Inbox(ctx, "sam")
+	fmt.Println("deleted:", len(items), err)
+	// Output:
+	// joe has See you at eight - unread: 0 <nil>
+	// sam has See you at eight - unread: 1 <nil>
+	// deleted: 0 <nil>
+}
