@@ -103,7 +103,8 @@ func inCart(t testing.TB, s *cart.Shop, id, sku string) int64 {
 	return 0
 }
 
-// TestApplied is the inventory of the Applied Design Patterns: 19 pieces, of which carts 42 and 43 hold 1 and 2.
+// TestApplied is the inventory of the Applied Design Patterns: 19 pieces, of which carts 42 and 43 hold 1 and 2
+// (W100 to W104).
 func TestApplied(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -146,7 +147,7 @@ func TestApplied(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestLittle is the cart and the order of the Little book.
+// TestLittle is the cart and the order of the Little book (W105, W106, W108).
 func TestLittle(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
@@ -190,7 +191,7 @@ func TestLittle(t *testing.T) {
 	})
 }
 
-// TestShort has a checkout of two products of which there is one only: nothing is sold, and the cart stays.
+// TestShort has a checkout of two products of which there is one only: nothing is sold, and the cart stays (W107).
 func TestShort(t *testing.T) {
 	t.Parallel()
 	s, ctx := openShop(t, patterntest.Open(t), cart.AtCheckout, nil), t.Context()

@@ -182,6 +182,7 @@ func equal(t *testing.T, what, got, want string) {
 	}
 }
 
+// TestReads has the sample of the book, W086 and W087.
 func TestReads(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -214,6 +215,7 @@ func TestSiblingPrefix(t *testing.T) {
 	})
 }
 
+// TestChanges moves and renames Bop, as W088 to W090 do.
 func TestChanges(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)

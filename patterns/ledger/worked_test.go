@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// TestAccountTransfer is the example of the Little book: Joe pays Peter 100. What has been reserved is not yet Peter's: the
+// TestAccountTransfer is the example of the Little book: Joe pays Peter 100 (W094, W098). What has been reserved is not yet Peter's: the
 // book credits it before the decision.
 func TestAccountTransfer(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestAccountTransfer(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestInsufficientFunds is the example of the Applied Design Patterns, with its amounts in dollars and cents.
+// TestInsufficientFunds is the example of the Applied Design Patterns, with its amounts in dollars and cents (W095).
 func TestInsufficientFunds(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -73,7 +73,7 @@ func TestInsufficientFunds(t *testing.T) {
 }
 
 // TestTimeout is the clean-up of the Applied Design Patterns: what was not decided goes back, what was is ended; a second run
-// changes nothing.
+// changes nothing (W096, W097).
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -94,7 +94,7 @@ func TestTimeout(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestIsolation is the two applications of the Little book: exactly one gets the transfer.
+// TestIsolation is the two applications of the Little book: exactly one gets the transfer (W099).
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {

@@ -78,7 +78,7 @@ func wantState(t testing.TB, s *seating.Seating, cart string, want seating.State
 	}
 }
 
-// TestReserve is the example of the book: two seats of the second row are reserved, and released again.
+// TestReserve is the example of the book: two seats of the second row are reserved, and released again (W109, W110).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	s, ctx := openHouse(t, patterntest.Open(t), nil), t.Context()
@@ -114,7 +114,7 @@ func TestReserve(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestCart is the cart of the book: three seats at 10, given up.
+// TestCart is the cart of the book: three seats at 10, given up (W111).
 func TestCart(t *testing.T) {
 	t.Parallel()
 	s, ctx := openHouse(t, patterntest.Open(t), nil), t.Context()
