@@ -62,7 +62,7 @@ var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 // TestLinksLead: every relative link of the documents leads to a file.
 func TestLinksLead(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"*.md", "decisions/*.md", "../*.md", "../conformance/*.md", "../bench/*.md"} {
+	for _, pattern := range []string{"*.md", "decisions/*.md", "operations/*.md", "../*.md", "../conformance/*.md", "../bench/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -74,6 +74,33 @@ func TestLinksLead(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s links to %s, which does not exist", page, m[1])
 			}
+		}
+	}
+}
+
+// TestOperationsAreListed: the index of the operations leads to each of its pages, and each page says what is to be known.
+func TestOperationsAreListed(t *testing.T) {
+	index := read(t, "operations/README.md")
+	pages, err := filepath.Glob("operations/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if name == "README.md" {
+			continue
+		}
+		if !strings.Contains(index, "]("+name+")") {
+			t.Errorf("operations/README.md does not lead to %s", name)
+		}
+		text := read(t, page)
+		for _, part := range []string{"## The problem", "## On Sheaf today", "## The design", "## When not", "## Source"} {
+			if !strings.Contains(text, "\n"+part+"\n") {
+				t.Errorf("%s has no part %q", page, part)
+			}
+		}
+		if strings.Contains(text, "```js") && !strings.Contains(text, "not run here") {
+			t.Errorf("%s does not say that its commands for a cluster were not run", page)
 		}
 	}
 }

@@ -25,10 +25,11 @@ const (
 
 var update = flag.Bool("update", false, "write the answers of this run into the page")
 
-// block is a fenced block of the page: commands, each with its answer.
+// block is a fenced block of the page: commands, each with its answer, or text.
 type block struct {
-	kind  string // console, server or mongosh
+	kind  string // console, server or mongosh; js or text are not run
 	steps []step
+	body  string // of what is not run
 }
 
 type step struct {
@@ -40,6 +41,9 @@ type step struct {
 var prompts = map[string]string{"console": "$ ", "server": "$ ", "mongosh": "> "}
 
 const continued = "| "
+
+// shown are the kinds of blocks that are not run: commands for machines that are not here.
+var shown = map[string]bool{"js": true, "text": true}
 
 // parse splits the page into text and blocks: text[i] stands before blocks[i], the last text at the end.
 func parse(t *testing.T, content string) (text []string, blocks []block) {
@@ -54,6 +58,10 @@ func parse(t *testing.T, content string) (text []string, blocks []block) {
 			continue
 		}
 		kind, body, _ := strings.Cut(part, "\n")
+		if shown[kind] {
+			blocks = append(blocks, block{kind: kind, body: body})
+			continue
+		}
 		prompt, ok := prompts[kind]
 		if !ok {
 			t.Fatalf("unknown kind of block %q", kind)
@@ -83,7 +91,7 @@ func parse(t *testing.T, content string) (text []string, blocks []block) {
 func format(text []string, blocks []block) string {
 	var out strings.Builder
 	for i, b := range blocks {
-		out.WriteString(text[i] + "```" + b.kind + "\n")
+		out.WriteString(text[i] + "```" + b.kind + "\n" + b.body)
 		for _, s := range b.steps {
 			out.WriteString(prompts[b.kind] + strings.ReplaceAll(s.command, "\n", "\n"+continued) + "\n" + s.answer)
 		}
@@ -94,10 +102,11 @@ func format(text []string, blocks []block) string {
 
 // guide runs a page in a directory of its own.
 type guide struct {
-	t    *testing.T
-	dir  string
-	port string
-	mo   *shell
+	t      *testing.T
+	dir    string
+	port   string
+	server *exec.Cmd
+	mo     *shell
 }
 
 // TestPages runs every page with commands.
@@ -107,10 +116,17 @@ func TestPages(t *testing.T) {
 		t.Skip("set SHEAF_BIN to the sheaf program")
 	}
 	npm.Packages(t) // the pages need mongosh, and the tour npm for its data
+	pages, err := filepath.Glob(filepath.Join(docs, "operations", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages of operations: %v", err)
+	}
 	for _, page := range []string{"tour.md", "aggregation.md", "indexes.md"} {
-		t.Run(page, func(t *testing.T) {
+		pages = append(pages, filepath.Join(docs, page))
+	}
+	for _, page := range pages {
+		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
-			runPage(t, bin, filepath.Join(docs, page))
+			runPage(t, bin, page)
 		})
 	}
 }
@@ -169,12 +185,17 @@ func (g *guide) run(kind, command string) string {
 		if g.mo == nil {
 			g.mo = startShell(g.t, g.dir, "mongodb://127.0.0.1:"+g.port+"/?directConnection=true")
 		}
-		return g.mo.ask(strings.ReplaceAll(command, "\n", " "))
+		command = strings.ReplaceAll(command, "127.0.0.1:27017", "127.0.0.1:"+g.port)
+		answer := g.mo.ask(strings.ReplaceAll(command, "\n", " "))
+		if strings.Contains(command, "shutdownServer") {
+			_ = g.server.Wait() // what follows finds its directory free
+		}
+		return answer
 	}
 	if strings.HasPrefix(command, "go build ") {
 		return "" // the program is there already
 	}
-	if strings.HasPrefix(command, "bin/sheaf ") {
+	if strings.HasPrefix(command, "bin/sheaf ") && !strings.Contains(command, " --dir ") {
 		command += " --uri 'mongodb://127.0.0.1:" + g.port + "/?directConnection=true'"
 	}
 	if arguments, ok := strings.CutPrefix(command, "mongosh "); ok {
@@ -205,8 +226,9 @@ func withoutWarnings(out string) string {
 	return kept.String()
 }
 
-// serve starts the server of the page on a free port and waits until it is ready.
+// serve starts a server on a free port and waits until it is ready. The commands that follow go to it, and no more to the one before.
 func (g *guide) serve(command string) {
+	g.mo = nil
 	args := append(strings.Fields(command)[1:], "--port", "0", "--ready-json")
 	cmd := exec.Command(filepath.Join(g.dir, "bin", "sheaf"), args...)
 	cmd.Dir = g.dir
@@ -217,6 +239,7 @@ func (g *guide) serve(command string) {
 	if err := cmd.Start(); err != nil {
 		g.t.Fatal(err)
 	}
+	g.server = cmd
 	g.t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
