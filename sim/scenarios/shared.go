@@ -1,0 +1,87 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+// still is part of scenarios that have nothing to end.
+type still struct{}
+
+// Teardown implements scenario.Scenario.
+func (still) Teardown(context.Context) error { return nil }
+
+// whole is a parameter that is a whole number from low on. A high of 0 is no bound.
+func whole(name, doc string, value, low, high int) scenario.Param {
+	return scenario.Param{Name: name, Doc: doc, Default: value, Min: float64(low), Max: float64(high)}
+}
+
+// flag is a parameter that is true or false.
+func flag(name, doc string, value bool) scenario.Param {
+	return scenario.Param{Name: name, Doc: doc, Default: value}
+}
+
+// choice is a parameter that is one of several texts; the first is the default.
+func choice(name, doc string, values ...string) scenario.Param {
+	return scenario.Param{Name: name, Doc: doc, Default: values[0], OneOf: values}
+}
+
+// fillBatch is how many documents one insert of a Setup has at most.
+const fillBatch = 1000
+
+// fill inserts n documents.
+func fill(ctx context.Context, coll *mongo.Collection, n int, document func(i int) any) error {
+	docs := make([]any, 0, min(n, fillBatch))
+	for i := range n {
+		docs = append(docs, document(i))
+		if len(docs) < fillBatch && i < n-1 {
+			continue
+		}
+		if _, err := coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false)); err != nil {
+			return fmt.Errorf("fill %s: %w", coll.Name(), err)
+		}
+		docs = docs[:0]
+	}
+	return nil
+}
+
+// letters returns a text of n bytes.
+func letters(r *rand.Rand, n int) string {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = 'a' + byte(r.IntN(26))
+	}
+	return string(out)
+}
+
+// unsure returns how much of what users do, each of them so often, may be done or not: those that failed or were cut do not know.
+func unsure(t scenario.Tally, each int) int64 { return (t.Failed + t.Cut) * int64(each) }
+
+// counted compares a figure that was found with what users have counted. What is between that and as many more as they are unsure of is right.
+func counted(rule, where string, found, counted, unsure int64) []patterns.Violation {
+	if found >= counted && found <= counted+unsure {
+		return nil
+	}
+	detail := fmt.Sprintf("%d were found, and the users have counted %d", found, counted)
+	if unsure > 0 {
+		detail += fmt.Sprintf(" to %d", counted+unsure)
+	}
+	return []patterns.Violation{{Rule: rule, Collection: where, Detail: detail}}
+}
+
+// countOf counts the documents that a filter finds.
+func countOf(ctx context.Context, coll *mongo.Collection, filter bson.D) (int64, error) {
+	n, err := coll.CountDocuments(ctx, filter)
+	if err != nil {
+		return 0, fmt.Errorf("count %s: %w", coll.Name(), err)
+	}
+	return n, nil
+}
