@@ -166,7 +166,7 @@ func (r *running) measure(ctx context.Context) (*result.Result, error) {
 	}
 	for i := range r.entries {
 		r.Note("check " + r.entries[i].Label)
-		res.Scenarios[i].Check = r.check(context.WithoutCancel(ctx), i, res.Scenarios[i])
+		res.Scenarios[i].Check = r.check(context.WithoutCancel(ctx), i, res)
 	}
 	return res, nil
 }
@@ -213,11 +213,20 @@ func (r *running) job() Job {
 }
 
 // check asks the scenario whether its invariants hold.
-func (r *running) check(ctx context.Context, i int, s *result.Scenario) result.Check {
+func (r *running) check(ctx context.Context, i int, res *result.Result) result.Check {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
+	s, together := res.Scenarios[i], map[string]int64{}
+	for _, other := range res.Scenarios {
+		if other.Database != s.Database {
+			continue
+		}
+		for name, n := range other.Counts {
+			together[name] += n
+		}
+	}
 	violations, err := r.scenarios[i].Check(ctx, scenario.Tally{
-		Started: s.Started, Succeeded: s.Succeeded, Failed: s.Failed, Cut: s.Cut, Counts: s.Counts, Params: r.entries[i].values,
+		Started: s.Started, Succeeded: s.Succeeded, Failed: s.Failed, Cut: s.Cut, Counts: s.Counts, Together: together, Params: r.entries[i].values,
 	})
 	if err != nil {
 		return result.Check{Error: err.Error()}

@@ -37,6 +37,34 @@ type Result struct {
 	// ClientCPUSeconds is the processor time of the load generators. With an embedded store it has the store's in it.
 	ClientCPUSeconds float64 `json:"clientCpuSeconds"`
 	Agents           []Agent `json:"agents,omitempty"`
+	// Limit is set where the run is the last of a search for the greatest load.
+	Limit *Limit `json:"limit,omitempty"`
+}
+
+// Limit is what a search for the greatest load that a server keeps up with has found.
+type Limit struct {
+	// Users is the greatest number of users of an iteration with which every probe kept up, summed over the scenarios; 0: there is none. Over is the least
+	// with which one did not; 0: none was tried.
+	Users int `json:"users"`
+	Over  int `json:"over"`
+	// Confirmed is how many of the Repeats at Users kept up, the last of the search.
+	Confirmed int `json:"confirmed"`
+	Repeats   int `json:"repeats"`
+	// P99Millis is the bound of the latency's 99th percentile.
+	P99Millis float64 `json:"p99Millis"`
+	// Generator says that it was the load generator, not the server, that could not do more.
+	Generator bool    `json:"generator,omitempty"`
+	Probes    []Probe `json:"probes"`
+}
+
+// Probe is one run of a search.
+type Probe struct {
+	Users          int     `json:"users"`
+	RuntimeSeconds float64 `json:"runtimeSeconds"`
+	P99Millis      float64 `json:"p99Millis"`
+	KeptUp         bool    `json:"keptUp"`
+	// Why says what was exceeded.
+	Why string `json:"why,omitempty"`
 }
 
 // Environment is the facts of where a run took place.

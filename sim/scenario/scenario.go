@@ -104,6 +104,8 @@ type Tally struct {
 	// may be half of it.
 	Started, Succeeded, Failed, Cut int64
 	Counts                          map[string]int64
+	// Together are the counts of all scenarios of the same database, this one's with those beside it.
+	Together map[string]int64
 	// Params are those of the run.
 	Params Values
 }

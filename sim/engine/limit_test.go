@@ -1,0 +1,73 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/sim/engine"
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+// capacity drives nothing: it answers as a server would that keeps up with so many users an iteration.
+type capacity struct {
+	mu     sync.Mutex
+	users  int
+	drives int
+	shaky  int // the first so many drives at the very limit fail
+}
+
+func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job, _ func(load.Progress)) (engine.Driven, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drives++
+	m := result.NewMeasured()
+	users := job.Parts[0].Load.Users
+	m.RuntimeSeconds = job.Parts[0].Load.Schedule().Seconds()
+	took := time.Millisecond
+	if users > c.users {
+		took = time.Second
+	}
+	if users > c.users*9/10 && c.shaky > 0 {
+		c.shaky--
+		took = time.Second
+	}
+	for range 100 {
+		m.Latency.Add(took)
+	}
+	return engine.Driven{Parts: []*result.Measured{m}}, nil
+}
+
+// TestFindLimit finds what a server can do, to a tenth.
+func TestFindLimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		can, shaky int
+	}{"more than the plan": {777, 0}, "less": {7, 0}, "just it": {20, 0}, "shaky": {500, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			driver := &capacity{users: c.can, shaky: c.shaky}
+			r, err := engine.Runner{Set: set(t), Driver: driver}.FindLimit(t.Context(), plan(nil), engine.Search{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := r.Limit
+			if l.Users > c.can || float64(l.Users) < 0.8*float64(c.can) || l.Confirmed != 3 || len(l.Probes) != driver.drives {
+				t.Errorf("%d of %d: %+v", l.Users, c.can, l)
+			}
+		})
+	}
+	_, err := engine.Runner{Set: set(t), Driver: &capacity{}}.FindLimit(t.Context(), plan(nil), engine.Search{})
+	if !errors.Is(err, engine.ErrNoLimit) {
+		t.Error(err)
+	}
+	r, err := engine.Runner{Set: set(t), Driver: &capacity{users: 1 << 30}}.FindLimit(t.Context(), plan(nil), engine.Search{MaxUsers: 1000})
+	if err != nil || r.Limit.Users != 1000 || r.Limit.Over != 0 {
+		t.Errorf("%v %+v", err, r)
+	}
+}
