@@ -144,7 +144,7 @@ func TestNamedTestsExist(t *testing.T) {
 }
 
 var (
-	ruleConstant = regexp.MustCompile(`(?m)^\s*(?:const )?([Rr]ule[A-Z]\w*)\s+= ("[^"]+")`)
+	ruleConstant = regexp.MustCompile(`(?m)^\s*(?:const )?([Rr]ule[A-Z]\w*)\s+= "([^"]+)"`)
 	ruleName     = regexp.MustCompile("`(\\w+\\.[Rr]ule\\w+)`")
 )
 
@@ -176,6 +176,20 @@ func TestNamedRulesExist(t *testing.T) {
 		if texts[m[1]] == "" {
 			t.Errorf("there is no %s", m[1])
 		}
+	}
+}
+
+// TestEachRuleIsBroken: every rule that a Check of the patterns can report is named by a test of its package.
+func TestEachRuleIsBroken(t *testing.T) {
+	texts, tests := rules(t)
+	for name, text := range texts {
+		dir, _, _ := strings.Cut(name, ".")
+		if !strings.Contains(tests[dir], name) && !strings.Contains(tests[dir], text) {
+			t.Errorf("no test of %s expects %q", dir, text)
+		}
+	}
+	if len(texts) < 100 {
+		t.Errorf("only %d rules found: is the pattern wrong?", len(texts))
 	}
 }
 
