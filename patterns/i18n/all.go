@@ -89,7 +89,8 @@ func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 	return n, nil
 }
 
-// Repair ends the changes that a process has left, and returns how many those were. Changes that are under way are not disturbed.
+// Repair ends the changes that a process has left, and brings copies up to their texts that a process left when it added them; it returns
+// how many texts those were of. Changes that are under way are not disturbed. It reads all documents that have copies.
 func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 	found, err := t.coll.Find(ctx, bson.D{{Key: "pending", Value: true}})
 	if err != nil {
@@ -106,14 +107,32 @@ func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 		t.Logger.Info("a change of a text was ended", "id", texts[i].ID, "rev", texts[i].Rev)
 		n++
 	}
+	for _, c := range t.copies {
+		wrong, err := t.wrong(ctx, c)
+		if err != nil {
+			return n, err
+		}
+		done := map[string]bool{}
+		for _, w := range wrong {
+			if len(w.Text) == 0 || w.Copy.Rev >= w.Text[0].Rev || done[fmt.Sprint(w.Copy.ID)] {
+				continue
+			}
+			if err := t.spread(ctx, &w.Text[0]); err != nil {
+				return n, err
+			}
+			t.Logger.Info("copies of a text were brought up", "id", w.Copy.ID, "rev", w.Text[0].Rev)
+			done[fmt.Sprint(w.Copy.ID)] = true
+			n++
+		}
+	}
 	return n, nil
 }
 
 // Rules of Check.
 const (
-	ruleSame    = "each copy says what its text says"
-	ruleExists  = "each copy is one of a text"
-	rulePending = "every change has come to its end"
+	RuleSame    = "each copy says what its text says"
+	RuleExists  = "each copy is one of a text"
+	RulePending = "every change has come to its end"
 )
 
 // Check lists copies that do not say what their texts say, and changes that have not come to their end. It reads all documents; where
@@ -125,22 +144,36 @@ func (t *Texts) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	var out []patterns.Violation
 	for _, id := range ids {
-		out = append(out, patterns.Violation{Rule: rulePending, Collection: t.coll.Name(), ID: id, Detail: "a change is pending; Repair ends it"})
+		out = append(out, patterns.Violation{Rule: RulePending, Collection: t.coll.Name(), ID: id, Detail: "a change is pending; Repair ends it"})
 	}
 	for _, c := range t.copies {
-		found, err := t.checkCopies(ctx, c)
+		wrong, err := t.wrong(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, found...)
+		for _, w := range wrong {
+			v := patterns.Violation{Rule: RuleExists, Collection: c.Collection, ID: w.ID, Detail: fmt.Sprintf("there is no text %v", w.Copy.ID)}
+			if len(w.Text) > 0 {
+				v.Rule, v.Detail = RuleSame, fmt.Sprintf("text %v is %v, the copy %v", w.Copy.ID, w.Text[0].Names, w.Copy.Names)
+			}
+			out = append(out, v)
+		}
 	}
 	return out, nil
 }
 
-// checkCopies compares the copies of a collection with their texts.
-func (t *Texts) checkCopies(ctx context.Context, c Copy) (out []patterns.Violation, err error) {
+// wrongCopy is a copy in the document ID that does not say what its text says, if there is one.
+type wrongCopy struct {
+	ID   any `bson:"_id"`
+	Copy Text
+	Text []Text
+}
+
+// wrong compares the copies of a collection with their texts.
+func (t *Texts) wrong(ctx context.Context, c Copy) (out []wrongCopy, err error) {
 	copyNames, textNames := "$copy.names", bson.D{{Key: "$arrayElemAt", Value: bson.A{"$text.names", 0}}}
 	found, err := t.in(c).Aggregate(ctx, bson.A{
+		bson.D{{Key: "$match", Value: bson.D{{Key: c.Array + "._id", Value: bson.D{{Key: "$exists", Value: true}}}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "copy", Value: "$" + c.Array}}}},
 		bson.D{{Key: "$unwind", Value: "$copy"}},
 		bson.D{{Key: "$lookup", Value: bson.D{
@@ -151,20 +184,8 @@ func (t *Texts) checkCopies(ctx context.Context, c Copy) (out []patterns.Violati
 	if err != nil {
 		return nil, fmt.Errorf("i18n: check %s: %w", c.Collection, err)
 	}
-	var docs []struct {
-		ID   any `bson:"_id"`
-		Copy Text
-		Text []Text
-	}
-	if err := found.All(ctx, &docs); err != nil {
+	if err := found.All(ctx, &out); err != nil {
 		return nil, fmt.Errorf("i18n: check %s: %w", c.Collection, err)
-	}
-	for _, doc := range docs {
-		v := patterns.Violation{Rule: ruleExists, Collection: c.Collection, ID: doc.ID, Detail: fmt.Sprintf("there is no text %v", doc.Copy.ID)}
-		if len(doc.Text) > 0 {
-			v.Rule, v.Detail = ruleSame, fmt.Sprintf("text %v is %v, the copy %v", doc.Copy.ID, doc.Text[0].Names, doc.Copy.Names)
-		}
-		out = append(out, v)
 	}
 	return out, nil
 }

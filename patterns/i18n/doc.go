@@ -21,17 +21,28 @@
 // # Operations
 //
 //	Set, Unset    1 findAndModify of the text (2 for a new one), 1 update for each kind of copy, 1 update that ends the change
-//	Attach        1 find, 1 update that adds the copy, 1 find that sees whether the text has changed meanwhile
+//	Get           1 find
+//	Attach        1 find, 1 update that adds the copy, 1 find that sees whether the text has changed meanwhile; where it has, or the
+//	              document had a copy, the updates of Set behind its first
 //	Fill, Drop    Set and Unset for each text that lacks a locale, or has it
-//	Missing       1 aggregate for each locale
+//	Missing       1 find
+//	Repair        1 find, 1 aggregate for each kind of copy, and for each text that is pending or has older copies the updates as above
+//	Check         1 find, 1 aggregate for each kind of copy
 //
 // # Guarantees
 //
 //   - Once the operations are over, each copy says what its text says, in whatever order they ran side by side.
-//   - A process that dies leaves a text whose copies are old, and pending says so: Repair, which may run at any time, ends the change.
 //   - A text has a bounded number of locales (MaxLocales), so that documents do not grow without end.
 //
 // Between the first and the last update of a change readers of different products may see different texts.
+//
+// # Crashes
+//
+//	Set, Unset    before the first update nothing; behind it copies are old, and pending says so: Repair ends the change
+//	Attach        there is no copy, or one that may be older than its text, where that changed at the same time: Repair, or Attach again
+//	Fill, Drop    some texts are done, and others not: call it again, and it does the others
+//
+// Repair may run anywhere and at any time, also beside the changes that it looks for.
 //
 // # Scaling
 //
@@ -40,6 +51,6 @@
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", internationalisation. The book's update reaches the first product only, and names the
+// "The Little MongoDB Schema Design Book", internationalisation (S39). The book's update reaches the first product only, and names the
 // category's own field by an array's path; it has no index for the update of the copies, and nothing for a crash between them.
 package i18n

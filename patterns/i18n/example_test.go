@@ -49,3 +49,30 @@ func Example() {
 	fmt.Println(name)
 	// Output: Auto
 }
+
+// A shop opens in another country: all that lacks the language is translated, wherever it is shown.
+func ExampleTexts_Fill() {
+	ctx := context.Background()
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	texts, err := i18n.New(db.Client().Database("shop"), i18n.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for id, name := range map[string]string{"cars": "car", "bikes": "bicycle"} {
+		if err := texts.Set(ctx, id, "en", name); err != nil {
+			log.Fatal(err)
+		}
+	}
+	dictionary := map[string]string{"car": "voiture"}
+	n, err := texts.Fill(ctx, "fr", func(_ context.Context, text *i18n.Text) (string, error) { return dictionary[text.Names["en"]], nil })
+	if err != nil {
+		log.Fatal(err)
+	}
+	missing, err := texts.Missing(ctx, "fr", 10)
+	fmt.Println(n, missing, err)
+	// Output: 1 [bikes] <nil>
+}

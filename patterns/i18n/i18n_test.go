@@ -258,23 +258,53 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestLate has a copy that was added when its text had changed meanwhile, by a process that died then.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	for name, mend := range map[string]func(*i18n.Texts) error{
+		"repair": func(texts *i18n.Texts) error {
+			if n, err := texts.Repair(t.Context()); n != 1 || err != nil {
+				t.Errorf("%d texts: %v", n, err)
+			}
+			n, err := texts.Repair(t.Context())
+			if n != 0 {
+				t.Errorf("%d texts again", n)
+			}
+			return err
+		},
+		"attach": func(texts *i18n.Texts) error { return texts.Attach(t.Context(), 0, 1, 1) },
+	} {
+		db := patterntest.Open(t)
+		texts := newTexts(t, db)
+		products(t, db, 2)
+		must(t, texts.Set(t.Context(), 1, "en", "car"))
+		must(t, texts.Attach(t.Context(), 0, 0, 1))
+		old, err := texts.Get(t.Context(), 1)
+		must(t, err)
+		must(t, texts.Set(t.Context(), 1, "de", "Auto"))
+		add := bson.D{{Key: "$push", Value: bson.D{{Key: "categories", Value: old}}}}
+		_, err = db.Collection("products").UpdateByID(t.Context(), 1, add)
+		must(t, err)
+		must(t, mend(texts))
+		mustHold(t, texts)
+		if got := copies(t, db, 1, 1); got["de"] != "Auto" {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // TestBroken breaks each rule of Check.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	const (
-		same    = "each copy says what its text says"
-		exists  = "each copy is one of a text"
-		pending = "every change has come to its end"
-	)
 	for _, c := range []struct{ coll, change, want string }{
-		{"products", `{"$set": {"categories.0.names.en": "bar"}}`, same},
-		{"products", `{"$set": {"categories.0.names.de": "auto"}}`, same},
-		{"products", `{"$unset": {"categories.0.names.en": 1}}`, same},
-		{"products", `{"$unset": {"categories.0.names": 1}}`, same},
-		{"categories", `{"$set": {"names.de": "auto"}}`, same},
-		{"products", `{"$set": {"categories.0._id": 7}}`, exists},
-		{"categories", "", exists},
-		{"categories", `{"$set": {"pending": true}}`, pending},
+		{"products", `{"$set": {"categories.0.names.en": "bar"}}`, i18n.RuleSame},
+		{"products", `{"$set": {"categories.0.names.de": "auto"}}`, i18n.RuleSame},
+		{"products", `{"$unset": {"categories.0.names.en": 1}}`, i18n.RuleSame},
+		{"products", `{"$unset": {"categories.0.names": 1}}`, i18n.RuleSame},
+		{"categories", `{"$set": {"names.de": "auto"}}`, i18n.RuleSame},
+		{"products", `{"$set": {"categories.0._id": 7}}`, i18n.RuleExists},
+		{"categories", "", i18n.RuleExists},
+		{"categories", `{"$set": {"pending": true}}`, i18n.RulePending},
 	} {
 		db, ctx := patterntest.Open(t), t.Context()
 		texts := newTexts(t, db)

@@ -154,7 +154,7 @@ func (t *Texts) spread(ctx context.Context, text *Text) error {
 
 func (t *Texts) in(c Copy) *mongo.Collection { return t.coll.Database().Collection(c.Collection) }
 
-// Attach adds a copy of a text to the document doc of the i-th kind of copies, if it has none.
+// Attach adds a copy of a text to the document doc of the i-th kind of copies, if it has none. One that it has is brought up to the text.
 func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 	text, err := t.Get(ctx, id)
 	if err != nil {
@@ -162,12 +162,13 @@ func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 	}
 	c := t.copies[i]
 	without := bson.D{{Key: "_id", Value: doc}, {Key: c.Array + "._id", Value: bson.D{{Key: "$ne", Value: id}}}}
-	if _, err := t.in(c).UpdateOne(ctx, without, bson.D{{Key: "$push", Value: bson.D{{Key: c.Array, Value: text}}}}); err != nil {
+	res, err := t.in(c).UpdateOne(ctx, without, bson.D{{Key: "$push", Value: bson.D{{Key: c.Array, Value: text}}}})
+	if err != nil {
 		return fmt.Errorf("i18n: add a copy of %v to %v of %s: %w", id, doc, c.Collection, err)
 	}
 	// A change that ran between the first read and the update has not seen the copy.
 	newest, err := t.Get(ctx, id)
-	if err != nil || newest.Rev == text.Rev {
+	if err != nil || newest.Rev == text.Rev && res.MatchedCount == 1 {
 		return err
 	}
 	return t.spread(ctx, newest)
