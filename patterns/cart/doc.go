@@ -76,8 +76,8 @@
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 5, and "The Little MongoDB Schema Design Book", shopping cart with and without reservation;
-// "50 Tips and Tricks", tip 1 (an order keeps the prices of its time). The books' listings reserve for one cart what another one of the same
+// "MongoDB Applied Design Patterns", chapter 5 (S18), and "The Little MongoDB Schema Design Book", shopping cart with (S19) and without (S20) reservation;
+// "50 Tips and Tricks", tip 1 (S40: an order keeps the prices of its time). The books' listings reserve for one cart what another one of the same
 // user had, write status and read state, take stock from the wrong collection, and pull reservations from the wrong level. Their clean-up
 // gives back what a slow checkout goes on to sell. A quantity that is changed twice at once ends up reserved as the slower one says. Neither
 // book says what happens to a payment when the process dies.

@@ -75,7 +75,7 @@
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 5: the array of ancestors. There the rebuilding of a moved branch leaves out the moved category
+// "MongoDB Applied Design Patterns", chapter 5: the array of ancestors (S16). There the rebuilding of a moved branch leaves out the moved category
 // itself, stores arrays in arrays, and fails for a category without a parent; circles are not refused. "The Little MongoDB Schema Design
 // Book", category hierarchy: materialised paths. Its expression for a branch also finds siblings whose names begin alike, which the slash
 // at the end of paths prevents here; it has no renaming. Both are silent about crashes and about two changes at once.

@@ -23,9 +23,10 @@
 //	indexes:      {"metadata.site": 1, "metadata.page": 1, "metadata.date": 1} of both,
 //	              daily {"metadata.site": 1, "metadata.date": 1}; daily {"metadata.date": 1}, which expires, with Config.Keep
 //
-// All counters are longs. Keys are hours and minutes since the day's beginning, wherever Config.Location lets that be: a day on which
-// clocks change has 23 or 25 hours. With Config.Form Flat, minutes stand in one document: {"0": 3612, …, "1439": 2819}. A document of a
-// day has at most 1500 minutes, or 24 KiB, and 40 bytes for each process that wrote to it; one of a month less than 1 KiB.
+// All counters are longs. Keys are the hours and minutes since the day began in Config.Location: a day on which clocks change has 23 or 25
+// hours. With Config.Form Flat, minutes stand in one document: {"0": 3612, …, "1439": 2819}. writers has the number of the last batch of
+// each process that wrote to the day. A document of a day has at most 1500 minutes, or 24 KiB, and 40 bytes for each of those processes;
+// one of a month less than 1 KiB.
 //
 // # Operations
 //
@@ -35,13 +36,14 @@
 //	Preallocate      1 update ($setOnInsert, upsert)
 //	Chart            1 find: of a document for each day (minutes and hours), or each month (days and months)
 //	Top              1 aggregate
+//	Repair           1 aggregate of all days, 1 bulk for each day that its month has not, 1 update
 //
 // One Add with many hits costs as much as its documents, not as its hits: 1000 hits of a page in a minute are one $inc of 1000. Use a
 // Writer in each process, and hot pages need no splitting of their counters.
 //
 // # Guarantees
 //
-//   - The hours of a day, and its minutes, sum up to its total at all times: one update changes all three.
+//   - The minutes of a day sum up to its hours, and these to its total, at all times: one update changes all three.
 //   - A Writer counts each hit exactly once as long as its process lives, also where answers of the server are lost: each document has
 //     the number of the last batch of each writer, and takes none twice. Hits of a day that is over for more than 48 hours are an
 //     exception if Repair runs between the loss of an answer and the next flush.
@@ -72,8 +74,8 @@
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", pre-aggregated reports; "50 Tips and Tricks for MongoDB Developers", tip 12; "The Little MongoDB
-// Schema Design Book", the view counter of an auction. The book updates the day and the month by two increments, between which a crash
+// "MongoDB Applied Design Patterns", pre-aggregated reports (S13); "50 Tips and Tricks for MongoDB Developers", tip 12 (S50); "The Little
+// MongoDB Schema Design Book", the view counter of an auction (S63). The book updates the day and the month by two increments, between which a crash
 // parts them for ever; here the month takes the day's total, so that it may be told again. The book's prefilling of the next day's
 // document, on a hit with a small probability, is there (Config.Prefill); on today's storage engines it saves the burst of
 // inserts at midnight, not the moving of documents.

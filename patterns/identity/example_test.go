@@ -65,3 +65,31 @@ func ExampleIdentities_Merge() {
 	// u1 <nil>
 	// [{phone +44 20 7946 0000} {email ada@example.com} {oauth github/1815}] <nil>
 }
+
+// A user confirms a second address, and gives the first one up; somebody else may have that from then on.
+func ExampleIdentities_Claim() {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx := context.Background()
+	users, err := identity.New(db.Client().Database("site"), identity.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err1 := users.Register(ctx, "ada", nil, identity.Email("ada@example.com"))
+	_, err2 := users.Register(ctx, "eve", nil, identity.Name("eve"))
+	if err := errors.Join(err1, err2); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(errors.Is(users.Claim(ctx, "eve", identity.Email("Ada@example.com")), identity.ErrTaken))
+	fmt.Println(users.Claim(ctx, "ada", identity.Email("ada@example.org")))
+	fmt.Println(users.Release(ctx, "ada", identity.Email("ada@example.com")))
+	fmt.Println(users.Claim(ctx, "eve", identity.Email("Ada@example.com")))
+	// Output:
+	// true
+	// <nil>
+	// <nil>
+	// <nil>
+}

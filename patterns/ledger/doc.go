@@ -81,8 +81,8 @@
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 3 (states new, commit, rollback: here pending, committed, canceling) and "The Little MongoDB
-// Schema Design Book", account transactions (the other states). Both debit and credit the balances before the decision: what is credited
+// "MongoDB Applied Design Patterns", chapter 3 (S09; states new, commit, rollback: here pending, committed, canceling) and "The Little MongoDB
+// Schema Design Book", account transactions (S10; the other states). Both debit and credit the balances before the decision: what is credited
 // can be spent before it is rolled back, and the balance falls below zero. Both let a worker that was slow apply a transfer that has been
 // rolled back, or finished, meanwhile, because the id is no longer among the account's pending ones. The listings confuse the collections,
 // debit both sides, clean up one transaction of many, and compare ids with documents. Neither has idempotency keys, holds, limits other

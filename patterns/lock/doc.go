@@ -17,9 +17,12 @@
 //
 // # The documents
 //
-//	locks: {_id: "nightly-report", owner: "8f14…", token: NumberLong(7), expires: ISODate("2026-05-01T12:00:30Z")}
+//	locks:   {_id: "nightly-report", owner: "8f14…", token: NumberLong(7), expires: ISODate("2026-05-01T12:00:30Z")}
 //
-// A document stays when its lock is released, so that tokens never repeat. There is no index but that of _id.
+//	tallies: {_id: "basket-7", counts: {apples: NumberLong(3), pears: NumberLong(2)}, total: NumberLong(5), kinds: NumberLong(2)}
+//	lines:   {_id: "order-7", items: [{sku: "pen", qty: NumberLong(3)}, {sku: "ink", qty: NumberLong(1)}], total: NumberLong(4)}
+//
+// A lock's document stays when the lock is released, so that tokens never repeat. There is no index but that of _id.
 //
 // # Operations
 //
@@ -35,19 +38,28 @@
 //
 //   - One holder at a time, as far as the clocks of the processes agree: the lease should be much longer than they differ.
 //   - Tokens grow. With Guard the guarantee does not depend on clocks: a write with an old token has no effect.
-//   - Each operation is one write to one document: it has happened or not. A process that dies before it hears of its Acquire holds the
-//     lock unknowingly until the lease ends; nothing is left that needs Repair.
+//   - Each operation is one write to one document: it has happened or not.
 //   - The sums of Tallies and Lines follow from the rest of their documents at every moment. The driver repeats an update whose answer
-//     was lost without its effect being doubled; a process that died does not know whether its last one was done.
+//     was lost without its effect being doubled.
+//
+// # Crashes
+//
+//	Acquire       the lock is free, or held by nobody until the lease ends
+//	Renew         the lease ends as it would have, or one lease from now
+//	Release       the lock is free, or will be when the lease ends
+//	Tallies.Add   done or not, with its sums; a process that starts again does not know which, and looks at the tally
+//	Lines.Add     the same; of a new line the update that finds none changes nothing
+//
+// Nothing is left that needs a Repair of locks or lines. That of Tallies is for what others have written.
 //
 // # Scaling
 //
-// Locks are independent documents: shard by {_id: "hashed"}. Read nothing of them from secondaries.
+// Locks, tallies and lines are independent documents: shard them by {_id: "hashed"}. Read nothing of locks from secondaries.
 //
 // # Source
 //
-// "50 Tips and Tricks for MongoDB Developers", tip 1 (one lock document that many others refer to) and tip 10 (self-sufficient documents;
+// "50 Tips and Tricks for MongoDB Developers", tip 1 (S40: one lock document that many others refer to) and tip 10 (S48: self-sufficient documents;
 // the book counts distinct kinds under a lock, or guesses and mends later, as there were no updates by pipelines). It leaves open what
-// happens when a holder dies: the lease. "MongoDB Applied Design Patterns", chapter 3 (conditional updates with a fallback). Fencing tokens
+// happens when a holder dies: the lease. "MongoDB Applied Design Patterns", chapter 3 (S08: conditional updates with a fallback). Fencing tokens
 // are described in Martin Kleppmann's "How to do distributed locking" (2016).
 package lock

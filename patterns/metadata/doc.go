@@ -44,7 +44,10 @@
 //     key the last one wins.
 //   - What several conditions find is what each of them finds alone, intersected.
 //
-// Nothing is left to Repair. Check looks at the shape of what others have written.
+// # Crashes
+//
+// A process that dies in an operation has done it or not, and does it again: both are the same. There is nothing for a Repair. Check looks
+// at the shape of what others have written.
 //
 // # Scaling
 //
@@ -53,7 +56,7 @@
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", metadata; "MongoDB Applied Design Patterns", chapter 2, has the idea. The book's remark that the
+// "The Little MongoDB Schema Design Book", metadata (S36); "MongoDB Applied Design Patterns", chapter 2 (S06), has the idea. The book's remark that the
 // first condition should be the most selective one is from a time when the server took the first. Its single $elemMatch with several
 // keys cannot work, since a document has a field once. There were no wildcard indexes then.
 package metadata

@@ -32,7 +32,9 @@
 //   - A cursor of other sort fields is refused (ErrCursor). Cursors are not secret and not signed: whoever has one can read the values in
 //     it, and make others. They select a place in what Equal and Filter allow, no more.
 //
-// Nothing is written: there is nothing that a crash can leave.
+// # Crashes
+//
+// Nothing is written: there is nothing that a crash can leave. A cursor outlives its process, and its server.
 //
 // # Scaling
 //
@@ -40,6 +42,6 @@
 //
 // # Source
 //
-// "50 Tips and Tricks for MongoDB Developers", tip 3 (the photo thread). The source pages by the date alone and so loses documents of
+// "50 Tips and Tricks for MongoDB Developers", tip 3 (the photo thread, S42; a page of a blog, S41). The source pages by the date alone and so loses documents of
 // the same date at the border of a page; here _id decides between them.
 package paging

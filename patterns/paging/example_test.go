@@ -2,6 +2,7 @@ package paging_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -54,4 +55,42 @@ func Example() {
 	// second
 	// --
 	// third
+}
+
+// A web page gets cursors as text, in its links to the newer and the older posts, and brings one back.
+func ExamplePager_Parse() {
+	ctx := context.Background()
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	album := db.Client().Database("album")
+	if _, err := album.Collection("posts").InsertMany(ctx, []Post{{1, 7, 1, "first"}, {2, 7, 2, "second"}, {3, 7, 3, "third"}}); err != nil {
+		log.Fatal(err)
+	}
+	pages, err := paging.New[Post](album, paging.Config{Collection: "posts", Sort: bson.D{{Key: "date", Value: -1}}, Size: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	oldest, err := pages.Last(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	link := oldest.Prev.String() // to the client, and back
+
+	place, err := pages.Parse(link)
+	if err != nil {
+		log.Fatal(err)
+	}
+	newer, err := pages.Before(ctx, place)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(oldest.Items[0].Text, newer.Items[0].Text)
+	_, err = pages.Parse("page=17")
+	fmt.Println(errors.Is(err, paging.ErrCursor))
+	// Output:
+	// first second
+	// true
 }

@@ -62,7 +62,7 @@
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", hierarchical aggregation. The book adds what is new in the lower level to the higher one by mapReduce
+// "MongoDB Applied Design Patterns", hierarchical aggregation (S14). The book adds what is new in the lower level to the higher one by mapReduce
 // with out: {reduce}. A crash before last_run is stored then counts twice, and so does an hour that changes in two runs, as it goes into
 // its day as a whole each time. The conditions of time are by the processes' clocks there too.
 package rollup

@@ -65,7 +65,7 @@
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", theater reservation. The book holds the seats first and adds them to the cart then: who dies
+// "The Little MongoDB Schema Design Book", theater reservation (S21). The book holds the seats first and adds them to the cart then: who dies
 // in between keeps them taken for ever, as seats expire by way of the cart. It adds to seatsAvailable where it takes from it, and does
 // not give back what is released; expiry looks for a session by the id of the reservation, and writes another field than it reads. Seats
 // of a finished cart could no more be told from each other, so that none could be returned. It has no zones, aisles, payment, or check.

@@ -67,7 +67,7 @@
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", time series; "50 Tips and Tricks for MongoDB Developers", tips 7 and 8. The first leaves the
+// "The Little MongoDB Schema Design Book", time series (S37); "50 Tips and Tricks for MongoDB Developers", tips 7 (S45) and 8 (S46). The first leaves the
 // total out of its update and of its preallocation, and its increment makes documents of no unique key; the second increments another
 // path than its template has, and has room for one window of a page only. Filling documents with garbage that is removed again (tip 8)
 // served storage engines that kept a document's room; it is not offered.
