@@ -13,6 +13,7 @@ import (
 // All returns the definitions of all scenarios.
 func All() []*scenario.Definition {
 	return slices.Concat(
+		appScenarios(),
 		insertScenarios(),
 	)
 }

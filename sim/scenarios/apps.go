@@ -1,0 +1,16 @@
+package scenarios
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+// appScenarios returns the scenarios of applications: shops, accounts, theaters, and what else people build.
+func appScenarios() []*scenario.Definition {
+	return slices.Concat(
+		cartScenarios(),
+		ledgerScenarios(),
+		seatingScenarios(),
+	)
+}

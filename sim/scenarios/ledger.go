@@ -1,0 +1,283 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/ledger"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+const ledgerDocuments = `
+
+  accounts:  {_id: "account-3", currency: "USD", opening: …, balance: …, outgoing: …, incoming: …, floor: 0, ceiling: …, pending: […], fences: […]}
+  transfers: {_id: "transfer-17", state: "done", run, moves: [{from: "account-3", to: "account-8", amount: 100, currency: "USD"}], legs: […], …}`
+
+// The steps at which a transfer can come to nothing.
+const (
+	stepFunds       = "funds"
+	stepDestination = "destination"
+	stepCancel      = "cancel"
+	stepStore       = "store"
+	stepReserve     = "reserve"
+	stepAnywhere    = "anywhere"
+)
+
+func ledgerScenarios() []*scenario.Definition {
+	shared := func() []scenario.Param {
+		return []scenario.Param{
+			whole("initialAccountSum", "the balance of each account at first, in cents", 1_000_000, 0, 1_000_000_000_000),
+			whole("transactionSize", "what a user transfers, in cents", 100, 1, 1_000_000_000),
+			whole("numberOfAccounts", "how many accounts there are", 1000, 2, 1_000_000),
+			choice("design", "whether accounts are changed one by one, or in a transaction of the server", "twophase", "transaction"),
+		}
+	}
+	return []*scenario.Definition{{
+		Name: "transfer", Aliases: []string{"account_transaction_successful"}, Group: "ledger", Users: 1000, Title: "Transfer money between two accounts",
+		Doc: `A user transfers an amount from one account to another, both chosen at random. Who has not enough is refused, which is no failure. The sum of
+all accounts stays the same.` + ledgerDocuments,
+		Params: shared(), New: newTransfers,
+	}, {
+		Name: "transfer-failure", Group: "ledger", Users: 1000, Title: "Begin transfers that come to nothing",
+		Doc: `A user begins a transfer between two accounts chosen at random, which does not come to its end, by the parameter step:
+
+  funds        the account has not enough: the transfer is refused
+  destination  there is no such account to transfer to: the transfer is refused
+  cancel       the amount is held, and given back
+  store        the user is gone when the transfer is stored
+  reserve      the user is gone when the amounts are reserved
+  anywhere     the user is gone at a moment at random
+
+What the last three leave is ended by Repair: one user of 100 looks for it. In the end nothing is under way, and the sum of all accounts is the same.` +
+			ledgerDocuments,
+		Params: append(shared(),
+			choice("step", "where the transfer ends", stepReserve, stepStore, stepAnywhere, stepFunds, stepDestination, stepCancel),
+			scenario.Param{Name: "timeout", Doc: "how long a transfer is under way before others end it", Default: time.Second, Min: 0.001, Max: 3600},
+			scenario.Param{Name: "patience", Doc: "of step anywhere: a user is gone after less than this", Default: 5 * time.Millisecond, Min: 0.0001, Max: 3600},
+		), New: newTransfers,
+	}}
+}
+
+// transfers is the scenarios of package ledger.
+type transfers struct {
+	still
+	cfg      ledger.Config
+	ledger   *ledger.Ledger
+	db       *mongo.Database
+	env      scenario.Env
+	accounts int
+	initial  ledger.Amount
+	size     ledger.Amount
+	step     string // empty: transfers succeed
+	patience time.Duration
+}
+
+func newTransfers(env scenario.Env) (scenario.Scenario, error) {
+	p := env.Params
+	s := &transfers{
+		cfg: ledger.Config{Env: env.Patterns, Transactions: p.String("design") == "transaction"}, db: env.DB, env: env,
+		accounts: p.Int("numberOfAccounts"), initial: ledger.Amount(p.Int("initialAccountSum")), size: ledger.Amount(p.Int("transactionSize")),
+	}
+	if _, fails := p["step"]; fails {
+		s.step, s.cfg.Timeout, s.patience = p.String("step"), p.Duration("timeout"), p.Duration("patience")
+	}
+	var err error
+	s.ledger, err = ledger.New(env.DB, s.cfg)
+	return s, err
+}
+
+func accountName(i int) string { return fmt.Sprintf("account-%d", i) }
+
+// Setup implements scenario.Scenario.
+func (s *transfers) Setup(ctx context.Context) error {
+	if err := s.ledger.EnsureIndexes(ctx); err != nil {
+		return err
+	}
+	return fill(ctx, s.db.Collection("accounts"), s.accounts, func(i int) any {
+		return bson.D{
+			{Key: "_id", Value: accountName(i)},
+			{Key: "currency", Value: "USD"},
+			{Key: "opening", Value: int64(s.initial)},
+			{Key: "balance", Value: int64(s.initial)},
+			{Key: "outgoing", Value: int64(0)},
+			{Key: "incoming", Value: int64(0)},
+			{Key: "floor", Value: int64(0)},
+			{Key: "ceiling", Value: int64(ledger.NoCeiling)},
+			{Key: "closed", Value: false},
+			{Key: "pending", Value: bson.A{}},
+			{Key: "fences", Value: bson.A{}},
+		}
+	})
+}
+
+// Run implements scenario.Scenario.
+func (s *transfers) Run(ctx context.Context, u *scenario.User) error {
+	id := fmt.Sprintf("transfer-%d", u.Number)
+	from := u.Rand.IntN(s.accounts)
+	move := ledger.Move{
+		From: accountName(from), To: accountName((from + 1 + u.Rand.IntN(s.accounts-1)) % s.accounts), Amount: s.size, Currency: "USD",
+	}
+	if s.step == "" {
+		_, err := s.ledger.Transfer(ctx, id, move)
+		return s.outcome(u, err)
+	}
+	if u.Number%sweepers == sweepers-1 {
+		err := u.Time("repair", func() error {
+			_, err := s.ledger.Repair(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.fail(ctx, u, id, move)
+}
+
+// outcome counts what became of a transfer that was not interrupted.
+func (s *transfers) outcome(u *scenario.User, err error) error {
+	if anyOf(err, ledger.ErrInsufficientFunds, ledger.ErrNoAccount) {
+		u.Count("refused", 1)
+		return nil
+	}
+	if s.step != "" && anyOf(err, ledger.ErrInterrupted) { // it took so long that others have ended it
+		u.Count("interrupted", 1)
+		return nil
+	}
+	if err == nil {
+		u.Count("transferred", 1)
+	}
+	return err
+}
+
+// fail begins a transfer that comes to nothing at the configured step.
+func (s *transfers) fail(ctx context.Context, u *scenario.User, id string, move ledger.Move) error {
+	switch s.step {
+	case stepFunds:
+		move.Amount = s.initial*ledger.Amount(s.accounts) + 1
+	case stepDestination:
+		move.To = "nobody"
+	case stepCancel:
+		if _, err := s.ledger.Hold(ctx, id, 0, move); err != nil {
+			return s.outcome(u, err)
+		}
+		u.Count("canceled", 1)
+		return s.ledger.Cancel(ctx, id)
+	default:
+		return s.interrupt(ctx, u, id, move)
+	}
+	_, err := s.ledger.Transfer(ctx, id, move)
+	if err == nil {
+		return fmt.Errorf("transfer %s was not refused", id)
+	}
+	return s.outcome(u, err)
+}
+
+// interrupt executes a transfer whose user is gone before it ends.
+func (s *transfers) interrupt(ctx context.Context, u *scenario.User, id string, move ledger.Move) error {
+	alive, die := context.WithCancel(ctx)
+	defer die()
+	cfg := s.cfg
+	switch s.step {
+	case stepAnywhere:
+		clock := s.env.Patterns.WithDefaults().Clock
+		after := time.Duration(u.Rand.Int64N(int64(s.patience)) + 1)
+		go func() {
+			if clock.Sleep(alive, after) == nil {
+				die()
+			}
+		}()
+	case stepStore:
+		cfg.Clock = &fuse{Clock: s.env.Patterns.WithDefaults().Clock, left: looksStored, blow: die}
+	case stepReserve:
+		cfg.Clock = &fuse{Clock: s.env.Patterns.WithDefaults().Clock, left: looksReserved, blow: die}
+	}
+	l, err := ledger.New(s.db, cfg)
+	if err != nil {
+		return err
+	}
+	_, err = l.Transfer(alive, id, move)
+	if ctx.Err() == nil && alive.Err() != nil && err != nil {
+		u.Count("interrupted", 1)
+		return nil
+	}
+	return s.outcome(u, err)
+}
+
+// The ledger looks at the clock when it makes a transfer, when it has stored it, and when the amounts are reserved and the transfer is about to be committed.
+const (
+	looksStored   = 2
+	looksReserved = 3
+)
+
+// fuse is a clock by which a process dies when it looks at it for the last time.
+type fuse struct {
+	patterns.Clock
+	left int32
+	blow context.CancelFunc
+}
+
+// Now implements patterns.Clock.
+func (f *fuse) Now() time.Time {
+	if atomic.AddInt32(&f.left, -1) == 0 {
+		f.blow()
+	}
+	return f.Clock.Now()
+}
+
+// Check implements scenario.Scenario.
+func (s *transfers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
+	out, err := s.ledger.Check(ctx) // it holds before what is left is repaired, too
+	if err != nil {
+		return nil, err
+	}
+	err = settled(ctx, s.env.Patterns, func(ctx context.Context, env patterns.Env) (int64, error) {
+		cfg := s.cfg
+		cfg.Env = env
+		l, err := ledger.New(s.db, cfg)
+		if err != nil {
+			return 0, err
+		}
+		return l.Repair(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	repaired, err := s.ledger.Check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, repaired...)
+	var sum ledger.Amount
+	err = patterns.EachOf(ctx, s.db.Collection("accounts"), func(a *ledger.Account) { sum += a.Balance })
+	if err != nil {
+		return nil, err
+	}
+	states := map[ledger.State]int64{}
+	if err := patterns.EachOf(ctx, s.db.Collection("transfers"), func(r *ledger.Record) { states[r.State]++ }); err != nil {
+		return nil, err
+	}
+	out = append(out, counted("the sum of all accounts stays the same", "accounts", int64(sum), int64(s.initial)*int64(s.accounts), 0)...)
+	done, canceled := states[ledger.Done], states[ledger.Canceled]
+	maybe := unsure(t, 1)
+	if s.step == stepAnywhere {
+		maybe += t.Counts["interrupted"]
+	}
+	out = append(out, counted("what was transferred is done", "transfers", done, t.Counts["transferred"], maybe)...)
+	gone := t.Counts["refused"] + t.Counts["canceled"]
+	if s.step != stepAnywhere {
+		gone += t.Counts["interrupted"]
+	}
+	out = append(out, counted("what came to nothing is canceled", "transfers", canceled, gone, maybe)...)
+	delete(states, ledger.Done)
+	delete(states, ledger.Canceled)
+	for state, n := range states {
+		out = append(out, patterns.Violation{Rule: "nothing stays under way", Collection: "transfers", Detail: fmt.Sprintf("%d are %s", n, state)})
+	}
+	return out, nil
+}

@@ -1,0 +1,198 @@
+package scenarios_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/patterntest"
+	"github.com/sheafdb/sheaf/sim/scenario"
+	"github.com/sheafdb/sheaf/sim/scenarios"
+)
+
+// counts is a sink that keeps what is counted.
+type counts struct {
+	mu sync.Mutex
+	of map[string]int64
+}
+
+// Step implements scenario.Sink.
+func (c *counts) Step(string, time.Duration) {}
+
+// Count implements scenario.Sink.
+func (c *counts) Count(name string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of[name] += n
+}
+
+// played is a scenario whose users have been there.
+type played struct {
+	db    *mongo.Database
+	s     scenario.Scenario
+	tally scenario.Tally
+}
+
+// check returns the rules that Check finds violated.
+func (p *played) check(t *testing.T) (rules []string) {
+	t.Helper()
+	found, err := p.s.Check(t.Context(), p.tally)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range found {
+		rules = append(rules, v.Rule+" | "+v.String())
+	}
+	return rules
+}
+
+// play runs a scenario with some users, eight at a time.
+func play(t *testing.T, name string, given map[string]any, users int) *played {
+	t.Helper()
+	set, err := scenario.NewSet(scenarios.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := set.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := d.Values(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &played{db: patterntest.Open(t), tally: scenario.Tally{Params: values}}
+	if p.s, err = d.New(scenario.Env{DB: p.db, Params: values, Seed: 7}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.s.Teardown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := p.s.Setup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sink, places := &counts{of: map[string]int64{}}, make(chan struct{}, 8)
+	var wg sync.WaitGroup
+	for n := range users {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			if err := p.s.Run(t.Context(), scenario.NewUser(int64(n), 7, patterns.SystemClock{}, sink)); err != nil {
+				t.Errorf("user %d: %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
+	p.tally.Started, p.tally.Succeeded, p.tally.Counts = int64(users), int64(users), sink.of
+	t.Log(sink.of)
+	return p
+}
+
+// sabotage is a scenario, and a write behind its back that its Check must see.
+type sabotage struct {
+	name, scenario string
+	params         map[string]any
+	coll           string
+	filter, update bson.D // no update: the document is removed
+	rule           string
+}
+
+func field(key string, value any) bson.D { return bson.D{{Key: key, Value: value}} }
+
+func add(key string, n any) bson.D { return field("$inc", field(key, n)) }
+
+func small(params ...any) map[string]any {
+	out := map[string]any{}
+	for i := 0; i < len(params); i += 2 {
+		out[params[i].(string)] = params[i+1]
+	}
+	return out
+}
+
+// TestSabotage damages a document behind a scenario's back: its Check, which has found nothing before, says so.
+func TestSabotage(t *testing.T) {
+	t.Parallel()
+	for _, c := range sabotages() {
+		name := c.scenario
+		if c.name != "" {
+			name += " " + c.name
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := play(t, c.scenario, c.params, 60)
+			if found := p.check(t); len(found) > 0 {
+				t.Fatalf("before: %q", found)
+			}
+			coll := p.db.Collection(c.coll)
+			var n int64
+			if c.update == nil {
+				res, err := coll.DeleteOne(t.Context(), c.filter)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n = res.DeletedCount
+			} else {
+				res, err := coll.UpdateOne(t.Context(), c.filter, c.update)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n = res.ModifiedCount
+			}
+			if n != 1 {
+				t.Fatalf("%d documents were damaged", n)
+			}
+			found := p.check(t)
+			if !slices.ContainsFunc(found, func(s string) bool { return len(s) >= len(c.rule) && s[:len(c.rule)] == c.rule }) {
+				t.Errorf("%q is not among %q", c.rule, found)
+			}
+		})
+	}
+}
+
+func sabotages() []sabotage {
+	stock := small("numberOfProducts", 10, "sizeOfProductsInBytes", 16)
+	scarce := small("numberOfProducts", 10, "sizeOfProductsInBytes", 16, "stock", 10)
+	house := small("numberOfTheaters", 2, "numberOfSessions", 2, "rows", 20, "seats", 10)
+	bank := small("numberOfAccounts", 20)
+	failing := func(step string) map[string]any {
+		return small("numberOfAccounts", 20, "step", step, "timeout", "50ms")
+	}
+	done := field("state", "done")
+	return []sabotage{
+		{"an order is lost", "cart-reserve", stock, "orders", bson.D{}, nil, "what was paid is an order"},
+		{"", "cart-checkout", stock, "inventories", bson.D{}, add("sold", 1), "the stock is what is there, reserved and sold"},
+		{
+			"", "cart-reserve-failure", scarce, "inventories",
+			bson.D{},
+			field("$inc", bson.D{{Key: "stock", Value: -1}, {Key: "quantity", Value: -1}}),
+			"what nobody has bought is in stock",
+		},
+		{"", "cart-checkout-failure", scarce, "carts", done, field("$set", field("state", "canceled")), "a finished cart has its order"},
+		{"", "cart-reserve-expiry", small("numberOfProducts", 10, "holdTime", "1m"), "carts", field("state", "expired"), nil, "what was left has expired"},
+		{"", "cart-checkout-expiry", small("numberOfProducts", 10), "inventories", bson.D{}, add("quantity", 1), "what nobody has bought is in stock"},
+		{"", "theater", house, "sessions", bson.D{}, add("seatsAvailable", 5), "seats are sold or free"},
+		{"", "theater-failure", house, "receipts", bson.D{}, nil, "who has paid has a receipt"},
+		{
+			"", "theater-expiry", small("rows", 30, "seats", 30, "numberOfSessions", 3, "holdTime", "50ms"), "sessions",
+			bson.D{},
+			field("$set", field("seats.0.0", 1)),
+			"seatsAvailable is the number of free seats",
+		},
+		{"", "transfer", bank, "accounts", bson.D{}, add("balance", 1), "the sum of all accounts stays the same"},
+		{"in transactions", "transfer", small("numberOfAccounts", 50, "design", "transaction"), "transfers", done, nil, "what was transferred is done"},
+		{"funds", "transfer-failure", failing("funds"), "accounts", bson.D{}, add("outgoing", 5), "what is reserved is what transfers under way reserve"},
+		{"destination", "transfer-failure", failing("destination"), "transfers", bson.D{}, field("$set", field("state", "held")), "nothing stays under way"},
+		{"cancel", "transfer-failure", failing("cancel"), "transfers", bson.D{}, nil, "what came to nothing is canceled"},
+		{"store", "transfer-failure", failing("store"), "transfers", bson.D{}, nil, "what came to nothing is canceled"},
+		{"reserve", "transfer-failure", failing("reserve"), "accounts", bson.D{}, add("incoming", 5), "what is reserved is what transfers under way reserve"},
+		{"anywhere", "transfer-failure", failing("anywhere"), "accounts", bson.D{}, add("balance", 1), "the sum of all accounts stays the same"},
+	}
+}
