@@ -1,0 +1,218 @@
+package report
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+const (
+	leastSlots = 8 // with fewer, intervals of a bootstrap are too narrow
+	resamples  = 1000
+	confidence = 0.95
+)
+
+// sample is a scenario's slots, ready to be drawn many times.
+type sample struct {
+	values []float64 // the milliseconds of the histograms' bars, ascending
+	slots  []slot
+	second float64 // how long a slot is
+}
+
+// slot is what a sample keeps of one.
+type slot struct {
+	bars  []bar
+	n     int64
+	sum   float64 // milliseconds
+	ended int64
+}
+
+// bar is how often a value, by its number, was measured.
+type bar struct{ value, count int32 }
+
+// slotsOf are the slots that were measured: from the first that has a latency to the last of the schedule that has one.
+func slotsOf(s *result.Scenario) []*result.Slot {
+	slots := s.Series[:min(len(s.Series), s.Load.Iterations)]
+	for len(slots) > 0 && slots[0].Latency.Count() == 0 {
+		slots = slots[1:]
+	}
+	for len(slots) > 0 && slots[len(slots)-1].Latency.Count() == 0 {
+		slots = slots[:len(slots)-1]
+	}
+	return slots
+}
+
+func newSample(s *result.Scenario) *sample {
+	out := &sample{second: max(0.001, float64(s.Load.ResolutionMillis)/1000)}
+	places := map[float64]int{}
+	slots := slotsOf(s)
+	for _, from := range slots {
+		for _, b := range from.Latency.Bars() {
+			places[middle(b)] = 0
+		}
+	}
+	out.values = slices.Sorted(maps.Keys(places))
+	for i, v := range out.values {
+		places[v] = i
+	}
+	for _, from := range slots {
+		to := slot{n: from.Latency.Count(), ended: from.Ended}
+		to.sum = result.Millis(from.Latency.Mean()) * float64(to.n)
+		for _, b := range from.Latency.Bars() {
+			to.bars = append(to.bars, bar{int32(places[middle(b)]), int32(b.Count)})
+		}
+		out.slots = append(out.slots, to)
+	}
+	return out
+}
+
+func middle(b result.Bar) float64 { return (result.Millis(b.From) + result.Millis(b.To)) / 2 }
+
+// figures are what is compared, of a choice of slots.
+type figures struct{ mean, p50, p75, p95, p99, throughput float64 }
+
+func (f figures) list() []float64 {
+	return []float64{f.mean, f.p50, f.p75, f.p95, f.p99, f.throughput}
+}
+
+// of returns the figures of the slots of these numbers.
+func (s *sample) of(choice []int) (f figures) {
+	counts, n, ended := make([]int64, len(s.values)), int64(0), int64(0)
+	for _, i := range choice {
+		slot := &s.slots[i]
+		n += slot.n
+		ended += slot.ended
+		f.mean += slot.sum
+		for _, b := range slot.bars {
+			counts[b.value] += int64(b.count)
+		}
+	}
+	f.throughput = float64(ended) / (float64(len(choice)) * s.second)
+	f.mean /= float64(max(n, 1))
+	wanted := []struct {
+		share float64
+		to    *float64
+	}{{0.50, &f.p50}, {0.75, &f.p75}, {0.95, &f.p95}, {0.99, &f.p99}}
+	seen := int64(0)
+	for j, c := range counts {
+		seen += c
+		for len(wanted) > 0 && c > 0 && float64(seen) >= wanted[0].share*float64(n) {
+			*wanted[0].to = s.values[j]
+			wanted = wanted[1:]
+		}
+	}
+	return f
+}
+
+// draw chooses as many slots as there are, in circular blocks.
+func draw(random *rand.Rand, n int) []int {
+	length := max(1, int(math.Round(math.Cbrt(float64(n)))))
+	out := make([]int, 0, n+length)
+	for len(out) < n {
+		at := random.IntN(n)
+		for i := range length {
+			out = append(out, (at+i)%n)
+		}
+	}
+	return out[:n]
+}
+
+// ratios compares what two scenarios have measured, with an interval for what there are slots of.
+func ratios(a, b *result.Scenario) (out []Ratio) {
+	if a.Latency.Count() > 0 && b.Latency.Count() > 0 {
+		out = latencyRatios(a, b)
+	}
+	for _, f := range pairs(a.Steps) {
+		ta, tb := a.Steps[f.Name], b.Steps[f.Name]
+		if tb != nil && ta.Count() > 0 && tb.Count() > 0 {
+			out = append(out, newRatio(f.Name+", mean", "ms", result.Millis(ta.Mean()), result.Millis(tb.Mean())),
+				newRatio(f.Name+", p99", "ms", result.Millis(ta.Percentile(99)), result.Millis(tb.Percentile(99))))
+		}
+	}
+	return out
+}
+
+func newRatio(figure, unit string, a, b float64) Ratio {
+	r := Ratio{Figure: figure, Unit: unit, A: a, B: b, Verdict: None}
+	if a > 0 {
+		r.Ratio = b / a
+	}
+	return r
+}
+
+func latencyRatios(a, b *result.Scenario) (out []Ratio) {
+	sa, sb := newSample(a), newSample(b)
+	ta, tb := timesOf(a.Latency), timesOf(b.Latency)
+	median := func(s *result.Scenario) float64 { return result.Millis(s.Latency.Percentile(50)) }
+	whole := func(s *sample) float64 { return s.of(every(len(s.slots))).throughput }
+	out = []Ratio{
+		newRatio("mean", "ms", ta[0], tb[0]), newRatio("p50", "ms", median(a), median(b)), newRatio("p75", "ms", ta[2], tb[2]),
+		newRatio("p95", "ms", ta[3], tb[3]), newRatio("p99", "ms", ta[4], tb[4]), newRatio("throughput", "/s", whole(sa), whole(sb)),
+	}
+	drawn := bootstrap(sa, sb, a.Load.Shape == "ramp" || a.Load.Shape == "steps")
+	for i := range out {
+		if len(drawn) == 0 {
+			break
+		}
+		column := make([]float64, len(drawn))
+		for j := range drawn {
+			column[j] = drawn[j][i]
+		}
+		slices.Sort(column)
+		tail := int(float64(len(column)) * (1 - confidence) / 2)
+		out[i].Low, out[i].High = column[tail], column[len(column)-1-tail]
+		out[i].judge()
+	}
+	return out
+}
+
+// bootstrap draws the slots of both again and again, and returns the ratios of the figures of each draw. With paired, both get the same slots.
+func bootstrap(a, b *sample, paired bool) (out [][]float64) {
+	if len(a.slots) == 0 || len(b.slots) == 0 {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(1, uint64(len(a.slots)))) // the same results give the same intervals
+	for range resamples {
+		choice := draw(random, len(a.slots))
+		other := choice
+		if !paired || len(a.slots) != len(b.slots) {
+			other = draw(random, len(b.slots))
+		}
+		fa, fb := a.of(choice).list(), b.of(other).list()
+		ratios := make([]float64, len(fa))
+		for i := range fa {
+			ratios[i] = fb[i] / max(fa[i], math.SmallestNonzeroFloat64)
+		}
+		out = append(out, ratios)
+	}
+	return out
+}
+
+func every(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// judge says what the interval allows.
+func (r *Ratio) judge() {
+	less, more := Better, Worse
+	if r.Unit == "/s" {
+		less, more = Worse, Better
+	}
+	switch {
+	case r.Low >= 1/Margin && r.High <= Margin:
+		r.Verdict = Same
+	case r.High < 1:
+		r.Verdict = less
+	case r.Low > 1:
+		r.Verdict = more
+	default:
+		r.Verdict = Open
+	}
+}

@@ -1,0 +1,97 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/sim/report"
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+func verdicts(p report.Pair) map[string]report.Verdict {
+	out := map[string]report.Verdict{}
+	for _, r := range p.Ratios {
+		out[r.Figure] = r.Verdict
+	}
+	return out
+}
+
+// TestCompare has a run twice as fast as the other but for one stall, which is what its p99 shows; the same run; and one so little faster that nobody
+// can tell.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	a := synthetic(1, 1)
+	c := report.Compare(a, synthetic(100, 0.5))
+	if len(c.Pairs) != 2 || len(c.Differs)+len(c.Pairs[0].Doubts)+len(c.Pairs[0].Differs) > 0 {
+		t.Fatalf("%+v", c)
+	}
+	for figure, want := range map[string]report.Verdict{"mean": report.Better, "p50": report.Better, "p99": report.Open, "throughput": report.Same, "write, mean": report.None} {
+		if got := verdicts(c.Pairs[0])[figure]; got != want {
+			t.Errorf("%s is %s, want %s", figure, got, want)
+		}
+	}
+	for _, r := range c.Pairs[0].Ratios[:4] {
+		if r.Low > 0.5 || r.High < 0.5 {
+			t.Errorf("%s: %.3f to %.3f is not about 0.5", r.Figure, r.Low, r.High)
+		}
+	}
+	if got := verdicts(report.Compare(synthetic(100, 0.5), a).Pairs[0])["p50"]; got != report.Worse {
+		t.Errorf("the other way round it is %s", got)
+	}
+	if got := verdicts(report.Compare(a, a).Pairs[0])["p99"]; got != report.Open {
+		t.Errorf("the p99 of a run and itself, with a stall, is %s", got)
+	}
+	if got := verdicts(report.Compare(a, synthetic(1, 0.97)).Pairs[0])["mean"]; got == report.Better || got == report.Worse {
+		t.Errorf("three percent are %s", got)
+	}
+	text1 := text(t, func(b *strings.Builder) error { return c.Text(b) })
+	want(t, text1, "a: carts and queues", "b: ", "a is FAILURES", "scenario", "b/a", "95 % interval", "b is", "cart-reserve", "mean", "better", "queue-publish")
+	want(t, text(t, func(b *strings.Builder) error { return c.Markdown(b) }), "- a: ", "| cart-reserve | mean | ms |", "×0.5")
+	if again := text(t, func(b *strings.Builder) error { return report.Compare(a, synthetic(100, 0.5)).Text(b) }); again != text1 {
+		t.Error("the same results give another comparison")
+	}
+}
+
+// TestCompareRefuses compares what is not the same, and says so.
+func TestCompareRefuses(t *testing.T) {
+	t.Parallel()
+	a, b := synthetic(1, 1), synthetic(100, 0.5)
+	b.Scenarios[0].Params["products"] = "6"
+	b.Scenarios[0].Load.Users = 100
+	b.Scenarios[1].Label = "another"
+	b.Environment.ServerVersion = "0.4.0"
+	c := report.Compare(a, b)
+	if len(c.Pairs) != 1 || len(c.Pairs[0].Ratios) > 0 || len(c.OnlyA) != 1 || len(c.OnlyB) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	want(t, text(t, func(w *strings.Builder) error { return c.Text(w) }), "The runs differ in Server: Sheaf 0.3.0 (MongoDB 8.0.0), Sheaf 0.4.0",
+		"NOT COMPARED: cart-reserve differ in load: 25 iterations of 1000 ms, each with 200 users", "NOT COMPARED: cart-reserve differ in parameter products: 5, 6", "Only a has queue-publish", "Only b has another")
+	p := report.CompareScenarios(a.Scenarios[0], b.Scenarios[0])
+	if verdicts(p)["mean"] != report.Better || len(p.Differs) != 2 {
+		t.Errorf("two designs: %+v", p)
+	}
+	want(t, text(t, func(w *strings.Builder) error { return report.PairsText(w, p) }), "cart-reserve differ in load", "better")
+}
+
+// TestCompareDoubts has runs of which no verdict is honest.
+func TestCompareDoubts(t *testing.T) {
+	t.Parallel()
+	spoil := map[string]func(r *result.Result){
+		"is wrong": func(r *result.Result) {
+			r.Scenarios[0].Check.Total = 1
+			r.Scenarios[0].Check.Violations = []string{"x"}
+		},
+		"were cut":       func(r *result.Result) { r.Scenarios[0].Cut = 3 },
+		"users failed":   func(r *result.Result) { r.Scenarios[0].Failed = 400 },
+		"are too few":    func(r *result.Result) { r.Scenarios[0].Series = r.Scenarios[0].Series[:6] },
+		"runs are whole": func(r *result.Result) { r.Partial = "interrupted" },
+	}
+	for doubt, fn := range spoil {
+		b := synthetic(100, 0.5)
+		fn(b)
+		p := report.Compare(synthetic(1, 1), b).Pairs[0]
+		if len(p.Doubts) != 1 || !strings.Contains(p.Doubts[0], doubt) || verdicts(p)["mean"] != report.None {
+			t.Errorf("%s: %q, mean is %s", doubt, p.Doubts, verdicts(p)["mean"])
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+// Level is how bad a Note is.
+type Level string
+
+// The levels, the worst first.
+const (
+	Wrong      Level = "WRONG"      // the invariants do not hold: the figures say nothing
+	Partial    Level = "PARTIAL"    // the run is not whole
+	Unchecked  Level = "UNCHECKED"  // nobody has looked whether it was right
+	Overloaded Level = "OVERLOADED" // the server did not keep up
+	Late       Level = "LATE"       // the load generator did not keep up
+	Failures   Level = "FAILURES"   // users failed; latencies are those of the others
+)
+
+// Note is what a reader must know before the figures.
+type Note struct {
+	Level Level
+	Text  string
+}
+
+// lateness at p99 above this is said; a run of the generator alone stays below it.
+const lateness = time.Millisecond
+
+// Notes says what a reader must know before the figures of a run, the worst first.
+func Notes(r *result.Result) (out []Note) {
+	add := func(level Level, format string, a ...any) { out = append(out, Note{level, fmt.Sprintf(format, a...)}) }
+	for _, text := range r.Wrong() {
+		add(Wrong, "%s", text)
+	}
+	if r.Partial != "" {
+		add(Partial, "%s", r.Partial)
+	}
+	for _, a := range r.Agents {
+		if a.Lost != "" {
+			add(Partial, "agent %s: %s", a.Address, a.Lost)
+		}
+	}
+	for _, s := range r.Scenarios {
+		if !s.Check.Done && s.Check.Error == "" {
+			add(Unchecked, "%s: the invariants were not checked", s.Label)
+		}
+	}
+	for _, s := range r.Scenarios {
+		if IsOverloaded(s) {
+			after := endedAfter(s)
+			add(Overloaded, "%s took %.1f s for a schedule of %.1f s; %d of %d users (%s) ended after it. Fewer users for each iteration, until the two are the same, is what this server sustains",
+				s.Label, s.RuntimeSeconds, Schedule(s).Seconds(), after, s.Started, percent(after, s.Started))
+		}
+	}
+	for _, s := range r.Scenarios {
+		if late := s.Lateness.Percentile(99); late > lateness {
+			add(Late, "%s: users started %s later than intended at p99 (%s at most). Latencies have that in them; a load generator on a machine of its own, or several agents, are on time",
+				s.Label, span(late), span(s.Lateness.Max()))
+		}
+	}
+	for _, s := range r.Scenarios {
+		if s.Failed > 0 {
+			add(Failures, "%s: %d of %d users (%s) failed. Latencies are those of the users who succeeded", s.Label, s.Failed, s.Started, percent(s.Failed, s.Started))
+		}
+	}
+	return out
+}
+
+// Schedule is how long the load of a scenario takes by itself.
+func Schedule(s *result.Scenario) time.Duration {
+	return time.Duration(s.Load.DelayMillis+int64(s.Load.Iterations)*s.Load.ResolutionMillis) * time.Millisecond
+}
+
+// IsOverloaded says that the server did not keep up with a scenario: its users took longer than the schedule. A twentieth, and the time of the
+// median user who comes last, is let pass.
+func IsOverloaded(s *result.Scenario) bool {
+	schedule := Schedule(s).Seconds()
+	return !s.Load.Resident && s.RuntimeSeconds > 1.05*schedule+s.Latency.Percentile(50).Seconds()
+}
+
+// endedAfter is how many users ended after the schedule.
+func endedAfter(s *result.Scenario) (n int64) {
+	for i, slot := range s.Series {
+		if i >= s.Load.Iterations {
+			n += slot.Ended
+		}
+	}
+	return n
+}
+
+func percent(n, of int64) string {
+	if of == 0 {
+		return "0 %"
+	}
+	p := 100 * float64(n) / float64(of)
+	if n > 0 && p < 0.1 {
+		return "under 0.1 %"
+	}
+	return fmt.Sprintf("%.1f %%", p)
+}
+
+// span is a duration for people, in three digits and a unit.
+func span(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 ms"
+	case d < time.Millisecond:
+		return digits3(float64(d)/1e3) + " µs"
+	case d < time.Second:
+		return digits3(float64(d)/1e6) + " ms"
+	case d < 10*time.Minute:
+		return digits3(d.Seconds()) + " s"
+	default:
+		return digits3(d.Minutes()) + " min"
+	}
+}
+
+// digits3 is a number in three digits, or all those before the point.
+func digits3(x float64) string {
+	switch {
+	case x >= 99.95 || x == 0:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 9.995:
+		return fmt.Sprintf("%.1f", x)
+	default:
+		return fmt.Sprintf("%.2f", x)
+	}
+}
