@@ -63,7 +63,7 @@ func (m *Measured) Step(name string) *Timing {
 	return t
 }
 
-// Merge adds what another process has measured.
+// Merge adds what another process has measured. What is nil in it counts as empty.
 func (m *Measured) Merge(o *Measured) {
 	m.RuntimeSeconds = max(m.RuntimeSeconds, o.RuntimeSeconds)
 	m.Started += o.Started
@@ -82,10 +82,23 @@ func (m *Measured) Merge(o *Measured) {
 		m.Step(name).Merge(t)
 	}
 	for i, from := range o.Series {
-		to := m.Slot(i)
-		to.Started += from.Started
-		to.Ended += from.Ended
-		to.Failed += from.Failed
-		to.Latency.Merge(from.Latency)
+		m.Slot(i).merge(from)
 	}
+}
+
+func (s *Slot) merge(o *Slot) {
+	if o == nil {
+		return
+	}
+	s.Started += o.Started
+	s.Ended += o.Ended
+	s.Failed += o.Failed
+	s.Latency.Merge(o.Latency)
+}
+
+// whole returns m with nothing left nil, as what was read from a file can be.
+func (m *Measured) whole() Measured {
+	out := NewMeasured()
+	out.Merge(m)
+	return *out
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -134,6 +135,13 @@ type Check struct {
 	Error      string   `json:"error,omitempty"`
 }
 
+func (c Check) first() string {
+	if len(c.Violations) == 0 {
+		return "not known"
+	}
+	return c.Violations[0]
+}
+
 // OK says that the check was made and found nothing.
 func (c Check) OK() bool { return c.Done && c.Total == 0 && c.Error == "" }
 
@@ -170,7 +178,7 @@ func (r *Result) Wrong() (out []string) {
 		case s.Check.Error != "":
 			out = append(out, s.Label+": the check failed: "+s.Check.Error)
 		case s.Check.Total > 0:
-			out = append(out, fmt.Sprintf("%s: %d violations, the first: %s", s.Label, s.Check.Total, s.Check.Violations[0]))
+			out = append(out, fmt.Sprintf("%s: %d violations, the first: %s", s.Label, s.Check.Total, s.Check.first()))
 		}
 	}
 	return out
@@ -197,6 +205,11 @@ func Read(r io.Reader) (*Result, error) {
 		return nil, fmt.Errorf("%w: it has no format", ErrFormat)
 	case out.Format > Format:
 		return nil, fmt.Errorf("%w of this version: format %d, known are up to %d", ErrFormat, out.Format, Format)
+	case out.Format < 0 || slices.Contains(out.Scenarios, nil):
+		return nil, fmt.Errorf("%w: format %d, %d scenarios", ErrFormat, out.Format, len(out.Scenarios))
+	}
+	for _, s := range out.Scenarios {
+		s.Measured = s.whole()
 	}
 	return out, nil
 }
@@ -207,7 +220,7 @@ func ReadFile(path string) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a result: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	out, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

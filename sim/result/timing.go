@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -12,19 +13,27 @@ import (
 // The longest time that a histogram tells from longer ones: an hour, in microseconds.
 const longest = int64(time.Hour / time.Microsecond)
 
-// Timing is a distribution of times. Mean and deviation, least and greatest are exact; percentiles are to its number of digits. Not safe for
-// concurrent use.
+// Timing is a distribution of times. Mean and deviation, least and greatest are exact; percentiles are to its number of digits. It keeps what it has
+// seen only, so that a run can have thousands. Not safe for concurrent use.
 type Timing struct {
 	n         int64
 	sum       float64 // seconds
 	squares   float64 // of seconds
 	low, high time.Duration
 	digits    int
-	histogram *hdrhistogram.Histogram
+	histogram *hdrhistogram.PackedHistogram
 }
 
-// NewTiming returns an empty one whose percentiles have 1 to 5 significant digits. Two take a tenth of the memory of three.
-func NewTiming(digits int) *Timing { return &Timing{digits: digits} }
+// The digits that a Timing can have.
+const (
+	minDigits = 1
+	maxDigits = 5
+)
+
+// NewTiming returns an empty one whose percentiles have 1 to 5 significant digits.
+func NewTiming(digits int) *Timing {
+	return &Timing{digits: min(max(digits, minDigits), maxDigits)}
+}
 
 // Add adds a time. A negative one is none.
 func (t *Timing) Add(d time.Duration) {
@@ -39,14 +48,15 @@ func (t *Timing) Add(d time.Duration) {
 	_ = t.hdr().RecordValue(min(d.Microseconds(), longest)) // within its bounds
 }
 
-func (t *Timing) hdr() *hdrhistogram.Histogram {
+func (t *Timing) hdr() *hdrhistogram.PackedHistogram {
 	if t.histogram == nil {
-		t.histogram = hdrhistogram.New(1, longest, max(t.digits, 1))
+		t.digits = max(t.digits, minDigits) // of one that NewTiming did not make
+		t.histogram = hdrhistogram.NewPacked(1, longest, t.digits)
 	}
 	return t.histogram
 }
 
-// Merge adds what another has.
+// Merge adds what another has. Its digits may be others.
 func (t *Timing) Merge(o *Timing) {
 	if o == nil || o.n == 0 {
 		return
@@ -107,7 +117,9 @@ func (t *Timing) Bars() (out []Bar) {
 	if t.n == 0 {
 		return nil
 	}
-	for _, b := range t.hdr().Distribution() {
+	dense := hdrhistogram.New(1, longest, t.digits)
+	t.hdr().MergeInto(dense)
+	for _, b := range dense.Distribution() {
 		if b.Count > 0 {
 			out = append(out, Bar{From: time.Duration(b.From) * time.Microsecond, To: time.Duration(b.To) * time.Microsecond, Count: b.Count})
 		}
@@ -149,7 +161,7 @@ func (t *Timing) MarshalJSON() ([]byte, error) {
 		P50: Millis(t.Percentile(50)), P75: Millis(t.Percentile(75)), P95: Millis(t.Percentile(95)), P99: Millis(t.Percentile(99)), P999: Millis(t.Percentile(99.9)),
 	}
 	if t.n > 0 {
-		text, err := t.hdr().Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		text, err := t.hdr().Encode()
 		if err != nil {
 			return nil, fmt.Errorf("encode a histogram: %w", err)
 		}
@@ -164,14 +176,49 @@ func (t *Timing) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	*t = Timing{n: s.Count, sum: s.Sum, squares: s.Squares, low: millis(s.Min), high: millis(s.Max), digits: s.Digits}
-	if s.Histogram == "" {
-		return nil
+	out := NewTiming(s.Digits)
+	out.n, out.sum, out.squares, out.low, out.high = s.Count, s.Sum, s.Squares, millis(s.Min), millis(s.Max)
+	if err := s.valid(); err != nil {
+		return err
 	}
-	h, err := hdrhistogram.Decode([]byte(s.Histogram))
-	if err != nil {
-		return fmt.Errorf("decode a histogram: %w", err)
+	if s.Count > 0 {
+		h, err := s.decode()
+		if err != nil {
+			return fmt.Errorf("decode a histogram: %w", err)
+		}
+		out.histogram = h
 	}
-	t.histogram = h
+	*t = *out
 	return nil
+}
+
+// errTiming says that the figures of a stored Timing cannot be those of any.
+var errTiming = errors.New("not a distribution of times")
+
+func (s *stored) valid() error {
+	switch {
+	case s.Count == 0 && s.Histogram == "":
+		return nil
+	case s.Count <= 0 || s.Min < 0 || s.Max < s.Min || s.Max > Millis(math.MaxInt64) || s.Sum < 0 || s.Squares < 0:
+		return fmt.Errorf("%w: count %d, min %v, max %v, sum %v, sum of squares %v", errTiming, s.Count, s.Min, s.Max, s.Sum, s.Squares)
+	case s.Digits < minDigits || s.Digits > maxDigits:
+		return fmt.Errorf("%w: percentiles of %d digits", errTiming, s.Digits)
+	}
+	return nil
+}
+
+// decode reads the histogram, which has to be of the form that NewTiming gives it: others would lose counts when they are added up.
+func (s *stored) decode() (*hdrhistogram.PackedHistogram, error) {
+	h, err := hdrhistogram.DecodePacked([]byte(s.Histogram))
+	if err != nil {
+		return nil, err
+	}
+	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != longest || h.SignificantFigures() != int64(s.Digits) {
+		return nil, fmt.Errorf("%w: from %d to %d µs with %d digits, not 1 to %d with %d",
+			errTiming, h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures(), longest, s.Digits)
+	}
+	if h.TotalCount() != s.Count {
+		return nil, fmt.Errorf("%w: the histogram has %d times, not %d", errTiming, h.TotalCount(), s.Count)
+	}
+	return h, nil
 }
