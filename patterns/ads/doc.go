@@ -44,9 +44,15 @@
 //
 // # After a crash
 //
-// Serve notes what the user sees, then has it paid, then returns. A process that dies in between has shown nothing: the user may have seen
-// it once less than the cap allows, or the campaign has paid for an impression that nobody saw. It is never the other way round. Stop
-// that dies behind its first write leaves advertisements in zones, which are not served; Repair, or Run, takes them out.
+//	Serve, before the profile     nothing has happened
+//	Serve, behind the profile     the user may have seen it once less than the cap allows
+//	Serve, behind the campaign    it has paid for an impression that nobody saw
+//	Stop, behind the campaign     advertisements stand in zones, and are not served; Repair, or Run, takes them out
+//	Put                           before its write nothing has happened
+//	Book, Extend, Remove, Click   one write: it has happened or not
+//
+// Serve notes what the user sees, then has it paid, then returns: so a budget or a cap is never exceeded, and may be used a little less. Book
+// and Click may be repeated with the same ID; a Put that is repeated says ErrPlaced where it had happened.
 //
 // # Scaling
 //

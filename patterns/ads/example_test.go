@@ -60,3 +60,77 @@ func Example() {
 	// cyd sees nothing
 	// 2 impressions, 200 spent <nil>
 }
+
+// openExample returns a network with a campaign of a day, and the place "news front".
+func openExample() (network *ads.Ads, campaign bson.ObjectID, end func()) {
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	network, err = ads.New(store.Client().Database("ads"), ads.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, now := context.Background(), time.Now()
+	campaign, err = network.Book(ctx, ads.Campaign{Name: "Spring", Budget: 1000, From: now.Add(-time.Minute), To: now.Add(24 * time.Hour)})
+	if err := errors.Join(err, network.EnsureIndexes(ctx)); err != nil {
+		log.Fatal(err)
+	}
+	return network, campaign, func() { _ = store.Close() }
+}
+
+// The dearest advertisement is shown that is for what the user looks for.
+func ExampleAds_Serve_keywords() {
+	network, campaign, end := openExample()
+	defer end()
+	ctx := context.Background()
+	place := ads.Place{Site: "news", Zone: "front"}
+	for _, ad := range []ads.Ad{
+		{Cost: 10, Content: "Anything you want"},
+		{Cost: 50, Content: "Running shoes", Keywords: []string{"shoes", "sport"}},
+		{Cost: 80, Content: "Fast cars", Keywords: []string{"cars"}},
+	} {
+		ad.ID, ad.Campaign = bson.NewObjectID(), campaign
+		if err := network.Put(ctx, place, ad); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, words := range [][]string{{"Shoes"}, {"cars", "shoes"}, {"cheese"}} {
+		shown, err := network.Serve(ctx, ads.Request{Place: place, User: "ada", Keywords: words})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(words, shown.Ad.Content)
+	}
+	// Output:
+	// [Shoes] Running shoes
+	// [cars shoes] Fast cars
+	// [cheese] Anything you want
+}
+
+// A click is counted once, and a campaign that is stopped is not shown any more.
+func ExampleAds_Stop() {
+	network, campaign, end := openExample()
+	defer end()
+	ctx := context.Background()
+	place := ads.Place{Site: "news", Zone: "front"}
+	ad := bson.NewObjectID()
+	if err := network.Put(ctx, place, ads.Ad{ID: ad, Campaign: campaign, Cost: 10, Content: "New shoes!"}); err != nil {
+		log.Fatal(err)
+	}
+	shown, err := network.Serve(ctx, ads.Request{Place: place, User: "ada"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(network.Click(ctx, *shown, "ada"), network.Click(ctx, *shown, "ada"))
+	clicks, err := network.Clicks(ctx, campaign)
+	fmt.Println(clicks[ad], "click", err)
+	fmt.Println(network.Stop(ctx, campaign))
+	_, err = network.Serve(ctx, ads.Request{Place: place, User: "bob"})
+	fmt.Println(err)
+	// Output:
+	// <nil> <nil>
+	// 1 click <nil>
+	// <nil>
+	// ads: nothing to show here
+}

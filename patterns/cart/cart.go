@@ -53,7 +53,9 @@ type Policy int
 
 // The designs.
 const (
+	// OnAdd reserves what is put into a cart, for as long as the cart is kept.
 	OnAdd Policy = iota
+	// AtCheckout reserves what is in a cart when it is paid.
 	AtCheckout
 )
 

@@ -62,12 +62,18 @@
 //     is never sold, and freed by Repair.
 //   - A cart has at most MaxLines lines, a product at most MaxReservations reservations at a time.
 //
-// # Crashes
+// # After a crash
 //
-// The cart is changed before the stock. Who dies in between leaves a line of which too little, or too much, is reserved, as two do who change
-// the same line at once: the next change of the line, the checkout, or the expiry mends that. Who dies behind the decision of a Checkout or
-// Cancel leaves a cart with a deadline: Repair ends it. Who dies during the payment leaves a cart that nobody can say of whether it is paid:
-// Repair asks Config.Paid when Config.Timeout is over, and gives the cart back to the customer if there is no such function.
+//	Add, SetQuantity, Remove     behind the cart, before the stock: too little or too much is reserved for a line. The next change of the
+//	                             line, the checkout, or the expiry mends it
+//	Checkout, to the payment     nobody can say whether the cart is paid: Repair asks Config.Paid when Config.Timeout is over, and gives
+//	                             the cart back to the customer if it is not, or if there is no such function
+//	Checkout, behind it          what was decided is done: Repair writes the order and sells what was reserved
+//	Cancel, expiry               what was decided is done: Repair gives back what is reserved
+//	Adjust                       one write: it has happened or not
+//
+// The cart is changed before the stock, always. What two processes leave who change one line at once is what a crash leaves, and is mended
+// in the same way.
 //
 // # Scaling
 //

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/patterns/cart"
+	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
 // Two customers want the last lamp: who puts it into the cart has it.
@@ -66,4 +69,34 @@ func openExample(reserve cart.Policy) (*cart.Shop, func()) {
 		log.Fatal(err)
 	}
 	return shop, func() { _ = db.Close() }
+}
+
+// What is left in a cart comes back when its time is over: Repair, or Run, looks after that.
+func ExampleShop_Repair() {
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	clock := patterntest.NewClock()
+	shop, err := cart.New(db.Client().Database("shop"), cart.Config{Env: patterns.Env{Clock: clock}, HoldTime: time.Hour})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	err = errors.Join(shop.EnsureIndexes(ctx), shop.Adjust(ctx, "lamp", 1), shop.Add(ctx, "anna", cart.Item{SKU: "lamp", Price: 39_90}, 1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	clock.Advance(2 * time.Hour)
+	n, err := shop.Repair(ctx)
+	fmt.Println(n, "ended", err)
+	stock, err := shop.Stock(ctx, "lamp")
+	fmt.Println(stock.Quantity, "in stock", err)
+	c, err := shop.Cart(ctx, "anna")
+	fmt.Println(c.State, err)
+	// Output:
+	// 1 ended <nil>
+	// 1 in stock <nil>
+	// expired <nil>
 }

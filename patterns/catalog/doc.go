@@ -59,9 +59,12 @@
 //
 // # What a crash leaves
 //
-// Each operation but Import is one write. A process that died does not know of its last one: a repeated Save of a new product says
-// ErrExists, and one of a revision ErrConflict, where it was done. An Import that died has stored some of its products, each as a whole;
-// repeat it. There is nothing to repair.
+//	Save, SetRule, Delete   one write: it has happened or not. A repeated Save of a new product says ErrExists, and one of a revision
+//	                        ErrConflict, where it had
+//	SetPrice                one write, behind the migration of a product of an older form
+//	Import                  some of the products, each as a whole; repeat it
+//
+// There is nothing to repair.
 //
 // # Metrics
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -68,4 +69,72 @@ func Example() {
 	// Persuasion 1817 5 % off
 	// Emma 1815 25 % off
 	// 2 [{novel 2} {comedy 1}]
+}
+
+// Prices that depend on the time and on how many are bought: the rules are read once for a page or a cart.
+func ExamplePrice() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	c, err := catalog.New(store.Client().Database("shop"), catalog.Config{Types: []catalog.Type{catalog.TypeOf[Book]("")}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	may := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	err = errors.Join(c.EnsureIndexes(ctx),
+		c.SetRule(ctx, catalog.Rule{Name: "spring", Type: "Book", From: may, Until: may.AddDate(0, 1, 0), Percent: 10}),
+		c.SetRule(ctx, catalog.Rule{Name: "a box", SKU: "b1", MinQuantity: 12, From: may, Until: may.AddDate(1, 0, 0), Price: 700}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	emma := &catalog.Product[Book]{SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900}, Details: Book{Author: "Jane Austen"}}
+	if err := catalog.Save(ctx, c, emma); err != nil {
+		log.Fatal(err)
+	}
+	for _, month := range []int{0, 1} {
+		rules, err := c.Rules(ctx, may.AddDate(0, month, 7))
+		if err != nil {
+			log.Fatal(err)
+		}
+		one, why := catalog.Price(rules, emma, catalog.Sale{})
+		dozen, whyDozen := catalog.Price(rules, emma, catalog.Sale{Quantity: 12})
+		fmt.Printf("one: %d %q, of twelve: %d %q\n", one, why, dozen, whyDozen)
+	}
+	// Output:
+	// one: 810 "spring", of twelve: 700 "a box"
+	// one: 900 "", of twelve: 700 "a box"
+}
+
+// Two people edit a product: the second one is told, and nothing is lost. A price is set without asking.
+func ExampleSave_conflict() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	c, err := catalog.New(store.Client().Database("shop"), catalog.Config{Types: []catalog.Type{catalog.TypeOf[Book]("")}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	emma := catalog.Product[Book]{SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900}, Details: Book{Author: "Jane Austen"}}
+	if err := errors.Join(c.EnsureIndexes(ctx), catalog.Save(ctx, c, &emma)); err != nil {
+		log.Fatal(err)
+	}
+	anna, bob := emma, emma
+	anna.Description = "A comedy"
+	bob.Title = "Emma. A novel"
+	fmt.Println("Anna:", catalog.Save(ctx, c, &anna))
+	fmt.Println("Bob:", errors.Is(catalog.Save(ctx, c, &bob), catalog.ErrConflict))
+	fmt.Println("price:", c.SetPrice(ctx, "b1", 1200, 600))
+	now, err := catalog.Get[Book](ctx, c, "b1")
+	fmt.Println(now.Title, now.Description, now.Pricing.PctSavings, err)
+	// Output:
+	// Anna: <nil>
+	// Bob: true
+	// price: <nil>
+	// Emma A comedy 50 <nil>
 }

@@ -64,9 +64,12 @@
 //
 // # After a crash
 //
-// Before the state is written: nothing has happened. After it, at any step: the change is finished by others, as above. Between the steps
-// of Assign: a product may hold the path that a category had a moment ago, if that very category was moved at the same time; Check
-// tells and Repair mends it.
+//	before the state is written        nothing has happened
+//	Add, Move, Rename, Remove behind   the change is done by the next one, or by Repair, once Config.Lease has passed; until then some crumbs
+//	                                   are new and some old
+//	Assign, between its steps          the product may hold the path that a category had a moment ago, if that very category was moved at
+//	                                   the same time; Check tells and Repair mends it
+//	Reorder                            some children have their new rank; repeat it
 //
 // # Scaling
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -65,4 +66,46 @@ func Example() {
 	// Do it yourself > Embedded > Arduino
 	// products below Do it yourself: 1 <nil>
 	// category: a category cannot be moved below itself
+}
+
+// A menu: the categories at the top, and those below one, in the order of the shop.
+func ExampleTree_Children() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	tree, err := category.New(store.Client().Database("shop"), category.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := tree.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	var styles []bson.ObjectID
+	for _, name := range []string{"Bop", "Ragtime", "Swing"} {
+		c, err := tree.Add(ctx, category.Top, strings.ToLower(name), name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		styles = append(styles, c.ID)
+	}
+	if err := tree.Reorder(ctx, category.Top, styles[1], styles[2], styles[0]); err != nil {
+		log.Fatal(err)
+	}
+	if err := tree.Rename(ctx, styles[0], "bebop", "Bebop"); err != nil {
+		log.Fatal(err)
+	}
+	menu, err := tree.Children(ctx, category.Top)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range menu {
+		fmt.Println(c.Name, c.Slug)
+	}
+	// Output:
+	// Ragtime ragtime
+	// Swing swing
+	// Bebop bebop
 }

@@ -53,9 +53,12 @@
 //
 // # After a crash
 //
-// Edit, Revert, Create: one write; it was done or not. A process that did not hear the answer reads the node again. Upload: before the last write,
-// the node is as before; a registration, chunks and perhaps a file without an owner stay, which sweeps remove when Config.Lease and then
-// Config.Grace have passed. Delete: after its first write the node is gone, and its files are without an owner. Sweep can be repeated.
+//	Create, Edit, Revert   one write: it was done or not. A process that did not hear the answer reads the node again
+//	Upload                 before the last write the node is as before. A registration, chunks and perhaps a file without an owner stay;
+//	                       sweeps remove them when Config.Lease and then Config.Grace have passed
+//	Delete                 behind its first write the node is gone, and its files are without an owner until a sweep
+//	Checkout               the lease ends by itself
+//	Sweep                  can be repeated
 //
 // # Scaling
 //

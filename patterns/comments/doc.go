@@ -50,6 +50,13 @@
 //   - The replies to a comment come after it in a thread, and in the order of the clocks of those who wrote them.
 //   - Of two edits at once the last one wins. An edit never brings a deleted text back.
 //
+// # After a crash
+//
+//	Post, Reply    one write, behind reads: the comment is there or not; the driver's repetition does not double it
+//	Edit, Delete   one write: it has happened or not, and may be repeated
+//
+// There is nothing to repair. A process that did not hear the answer to a Post looks at the last comments before it posts again.
+//
 // # Limits
 //
 // Texts have at most Config.MaxText bytes, replies at most Config.MaxDepth levels; New refuses numbers with which a document could grow

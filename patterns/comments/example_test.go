@@ -58,3 +58,46 @@ func Example() {
 	// bob: Well written.
 	// 2 <nil>
 }
+
+// A list is read in parts: the next one begins after the last comment of the one before.
+func ExampleComments_Page() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	c, err := comments.New(store.Client().Database("blog"), comments.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := c.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	on := comments.Target{Kind: "photos", ID: 7}
+	for _, text := range []string{"one", "two", "three", "four", "five"} {
+		if _, err := c.Post(ctx, on, "ada", text); err != nil {
+			log.Fatal(err)
+		}
+	}
+	part := comments.Range{Limit: 2}
+	for {
+		page, err := c.Page(ctx, on, part)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		var texts []string
+		for _, one := range page {
+			texts = append(texts, one.Text)
+		}
+		fmt.Println(strings.Join(texts, ", "))
+		part.After = page[len(page)-1].ID
+	}
+	// Output:
+	// one, two
+	// three, four
+	// five
+}

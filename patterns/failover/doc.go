@@ -12,8 +12,11 @@
 //
 // # The documents
 //
-// None: what is remembered is outside of the deployment, in a Store: {value: …, at: ISODate("2026-05-01T12:00:00Z")} by key, in memory or in a
-// directory (Dir) that another server can serve while this one is down.
+// None in the database: what is remembered is outside of the deployment, in a Store, by a key that the program chooses:
+//
+//	"front-page": {value: "<html>…", at: ISODate("2026-05-01T12:00:00Z")}
+//
+// A Store is in memory, or a directory (Dir) that another server can serve while this one is down.
 //
 // # The modes
 //
@@ -50,8 +53,11 @@
 //
 // # After a crash
 //
-// Nothing is left in the database. A process that dies has executed its last write or not; for Ask, whoever goes on can ask Done. Dir
-// has the old answer or the new one of each key, and perhaps a file "new-…" that may be deleted. A process that begins is Normal, and finds out.
+//	Write, in an attempt   it was executed or not; for Ask, whoever goes on can ask Done
+//	Answer, in a Save      Dir has the old answer or the new one of the key, and perhaps a file "new-…" that may be deleted
+//	Session                its token still names what was written, in whichever process goes on with it
+//
+// Nothing is left in the database. A process that begins is Normal, and finds out.
 //
 // # Scaling
 //

@@ -54,7 +54,7 @@
 //
 // The server's clock of a battle is Env.Clock: clients tell no times.
 //
-// # Crashes
+// # After a crash
 //
 //	deal, 1–3   both sides keep what they have; Repair gives back what is in escrow when the deadline has passed
 //	deal, 4–7   it has happened; Repair hands out what is not handed out yet
