@@ -14,9 +14,9 @@ import (
 
 // Rules of Check.
 const (
-	ruleTime  = "an event has a time"
-	rulePlace = "an event is in the collection of its time"
-	ruleGone  = "what is too old is removed"
+	RuleTime  = "an event has a time"
+	RulePlace = "an event is in the collection of its time"
+	RuleGone  = "what is too old is removed"
 )
 
 // Check lists what contradicts the rules, at most a hundred events of each collection for each rule. It reads all events.
@@ -28,7 +28,7 @@ func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	c, rotates := rotation(l.keeps)
 	for _, coll := range places {
 		wrong := bson.D{{Key: "time", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$type", Value: "date"}}}}}}
-		if out, err = list(ctx, coll, ruleTime, wrong, out); err != nil {
+		if out, err = list(ctx, coll, RuleTime, wrong, out); err != nil {
 			return nil, err
 		}
 		if !rotates {
@@ -42,12 +42,12 @@ func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 			bson.D{{Key: "time", Value: bson.D{{Key: "$lt", Value: start}}}},
 			bson.D{{Key: "time", Value: bson.D{{Key: "$gte", Value: start.Add(c.Period)}}}},
 		}
-		if out, err = list(ctx, coll, rulePlace, bson.D{{Key: "$or", Value: other}}, out); err != nil {
+		if out, err = list(ctx, coll, RulePlace, bson.D{{Key: "$or", Value: other}}, out); err != nil {
 			return nil, err
 		}
 		if start.Add(c.Period).Before(c.over(l)) { // Maintain has had a period's time
 			detail := fmt.Sprintf("it begins at %v", start)
-			out = append(out, patterns.Violation{Rule: ruleGone, Collection: coll.Name(), ID: coll.Database().Name(), Detail: detail})
+			out = append(out, patterns.Violation{Rule: RuleGone, Collection: coll.Name(), ID: coll.Database().Name(), Detail: detail})
 		}
 	}
 	return out, nil

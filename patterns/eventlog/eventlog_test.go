@@ -473,12 +473,12 @@ func TestBroken(t *testing.T) {
 		coll, want string
 		time       any
 	}{
-		{"forever", "events", "an event has a time", "noon"},
-		{"forever", "events", "an event has a time", nil},
-		{"collections", "events_202605011200", "an event is in the collection of its time", time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)},
-		{"collections", "events_202605011200", "an event is in the collection of its time", time.Date(2026, 5, 1, 11, 59, 0, 0, time.UTC)},
-		{"collections", "events_202604011200", "what is too old is removed", time.Date(2026, 4, 1, 12, 59, 0, 0, time.UTC)},
-		{"databases", "", "an event is in the collection of its time", time.Date(2026, 5, 1, 11, 59, 0, 0, time.UTC)},
+		{"forever", "events", eventlog.RuleTime, "noon"},
+		{"forever", "events", eventlog.RuleTime, nil},
+		{"collections", "events_202605011200", eventlog.RulePlace, time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)},
+		{"collections", "events_202605011200", eventlog.RulePlace, time.Date(2026, 5, 1, 11, 59, 0, 0, time.UTC)},
+		{"collections", "events_202604011200", eventlog.RuleGone, time.Date(2026, 4, 1, 12, 59, 0, 0, time.UTC)},
+		{"databases", "", eventlog.RulePlace, time.Date(2026, 5, 1, 11, 59, 0, 0, time.UTC)},
 	} {
 		db := patterntest.Open(t)
 		l, clock := open(t, db, retentions[tt.keep])

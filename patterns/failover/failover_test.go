@@ -473,7 +473,7 @@ func TestSession(t *testing.T) {
 // TestW140 has two users write at the same time: their writes mix, but those of each keep their order.
 func TestW140(t *testing.T) {
 	t.Parallel()
-	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second}) // nothing is away, but all may be slow
+	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second})                                       // nothing is away, but all may be slow
 	s.must(s.db.CreateCollection(t.Context(), "c", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<16))) // it has an order
 	users := []string{"ABC", "DEF"}
 	var wg sync.WaitGroup

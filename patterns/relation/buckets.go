@@ -60,6 +60,11 @@ func (b *Bucketed) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: b.coll.Name(), Key: bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: 1}}}}
 }
 
+// Shard distributes the buckets over the shards of a cluster.
+func (b *Bucketed) Shard(ctx context.Context) error {
+	return patterns.Shard(ctx, b.coll.Database(), b.ShardKeys())
+}
+
 // bucket is what Add and Check read of one.
 type bucket struct {
 	Owner bson.RawValue   `bson:"owner"`

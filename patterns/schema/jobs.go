@@ -248,7 +248,7 @@ func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 	return nil
 }
 
-// The rules of Check.
+// The rules of Jobs.Check.
 const (
 	RuleDue    = "jobs are executed when they are due"
 	RuleFailed = "jobs do not fail"

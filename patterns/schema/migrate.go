@@ -112,7 +112,7 @@ func (s *Schema) write(ctx context.Context, writes []mongo.WriteModel) (int64, e
 	return res.MatchedCount, nil
 }
 
-// The rules of Check.
+// The rules of Schema.Check.
 const (
 	RuleVersion = "a version is a whole number from zero to the current one"
 	RuleUpgrade = "each document can be brought to the current form"

@@ -185,8 +185,8 @@ func (c *Cache[T]) remove(ctx context.Context, filter bson.D) error {
 
 // Rules of Cache.Check.
 const (
-	ruleExpires = "an entry expires, and not while its value is fresh"
-	ruleLoader  = "who loads a value has a lease that ends"
+	RuleExpires = "an entry expires, and not while its value is fresh"
+	RuleLoader  = "who loads a value has a lease that ends"
 )
 
 // Check lists what contradicts the rules. It reads all entries.
@@ -199,13 +199,13 @@ func (c *Cache[T]) Check(ctx context.Context) (out []patterns.Violation, err err
 	}
 	not := func(e bson.D) bson.D { return bson.D{{Key: "$not", Value: bson.A{e}}} }
 	for rule, wrong := range map[string]bson.A{
-		ruleExpires: {
+		RuleExpires: {
 			not(isDate("$expires")),
 			bson.D{{Key: "$and", Value: bson.A{has("$value"), bson.D{{Key: "$or", Value: bson.A{
 				not(isDate("$fresh")), bson.D{{Key: "$gt", Value: bson.A{"$fresh", "$expires"}}},
 			}}}}}},
 		},
-		ruleLoader: {bson.D{{Key: "$and", Value: bson.A{has("$loader"), bson.D{{Key: "$or", Value: bson.A{
+		RuleLoader: {bson.D{{Key: "$and", Value: bson.A{has("$loader"), bson.D{{Key: "$or", Value: bson.A{
 			not(isDate("$loader.until")), bson.D{{Key: "$gt", Value: bson.A{"$loader.until", c.Now().Add(c.cfg.Lease)}}},
 		}}}}}}},
 	} {

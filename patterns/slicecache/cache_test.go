@@ -250,16 +250,12 @@ func TestCrashGet(t *testing.T) {
 // TestCacheBroken breaks each rule by what others have written.
 func TestCacheBroken(t *testing.T) {
 	t.Parallel()
-	const (
-		expires = "an entry expires, and not while its value is fresh"
-		loader  = "who loads a value has a lease that ends"
-	)
 	for _, tt := range []struct{ change, want string }{
-		{`{"$unset": {"expires": 1}}`, expires},
-		{`{"$unset": {"fresh": 1}}`, expires},
-		{`{"$set": {"fresh": {"$date": "2999-01-01T00:00:00Z"}}}`, expires},
-		{`{"$set": {"loader": {"token": 1}}}`, loader},
-		{`{"$set": {"loader": {"until": {"$date": "2999-01-01T00:00:00Z"}}}}`, loader},
+		{`{"$unset": {"expires": 1}}`, slicecache.RuleExpires},
+		{`{"$unset": {"fresh": 1}}`, slicecache.RuleExpires},
+		{`{"$set": {"fresh": {"$date": "2999-01-01T00:00:00Z"}}}`, slicecache.RuleExpires},
+		{`{"$set": {"loader": {"token": 1}}}`, slicecache.RuleLoader},
+		{`{"$set": {"loader": {"until": {"$date": "2999-01-01T00:00:00Z"}}}}`, slicecache.RuleLoader},
 	} {
 		db := patterntest.Open(t)
 		c := newCache(t, db, slicecache.CacheConfig{})

@@ -12,9 +12,9 @@ import (
 
 // Rules of Latest.Check.
 const (
-	ruleSize   = "a parent shows no more than so many items"
-	ruleLatest = "a parent shows its latest items"
-	ruleParent = "an item has a parent"
+	RuleSize   = "a parent shows no more than so many items"
+	RuleLatest = "a parent shows its latest items"
+	RuleParent = "an item has a parent"
 )
 
 // Check lists what contradicts the rules. It reads all parents and the latest items of each; while items are added, it also lists
@@ -30,7 +30,7 @@ func (l *Latest[T]) Check(ctx context.Context) (out []patterns.Violation, err er
 	}
 	orphans, err := l.orphans(ctx)
 	for _, o := range orphans {
-		out = append(out, patterns.Violation{Rule: ruleParent, Collection: l.items.Name(), ID: o.ID, Detail: fmt.Sprintf("%v does not exist", o.Parent)})
+		out = append(out, patterns.Violation{Rule: RuleParent, Collection: l.items.Name(), ID: o.ID, Detail: fmt.Sprintf("%v does not exist", o.Parent)})
 	}
 	return out, err
 }
@@ -104,9 +104,9 @@ func (l *Latest[T]) wrong(ctx context.Context, f func(parent bson.RawValue, show
 		return fmt.Errorf("slicecache: compare caches with items: %w", err)
 	}
 	for _, doc := range docs {
-		rule := ruleLatest
+		rule := RuleLatest
 		if doc.TooMany {
-			rule = ruleSize
+			rule = RuleSize
 		}
 		if err := f(doc.ID, doc.Shown, doc.Latest, rule); err != nil {
 			return err

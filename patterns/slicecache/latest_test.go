@@ -312,18 +312,13 @@ func TestCrash(t *testing.T) {
 // TestBroken breaks each rule by what others have written, and mends it.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	const (
-		size   = "a parent shows no more than so many items"
-		newest = "a parent shows its latest items"
-		parent = "an item has a parent"
-	)
 	for _, tt := range []struct{ coll, change, want string }{
-		{"posts", `{"$push": {"latest": {"$each": [{"_id": 8}, {"_id": 9}]}}}`, size},
-		{"posts", `{"$pop": {"latest": 1}}`, newest},
-		{"posts", `{"$set": {"latest.0.body": "x"}}`, newest},
-		{"posts", `{"$unset": {"latest": 1}}`, newest},
-		{"comments", `{"$set": {"body": "x"}}`, newest},
-		{"posts", "", parent},
+		{"posts", `{"$push": {"latest": {"$each": [{"_id": 8}, {"_id": 9}]}}}`, slicecache.RuleSize},
+		{"posts", `{"$pop": {"latest": 1}}`, slicecache.RuleLatest},
+		{"posts", `{"$set": {"latest.0.body": "x"}}`, slicecache.RuleLatest},
+		{"posts", `{"$unset": {"latest": 1}}`, slicecache.RuleLatest},
+		{"comments", `{"$set": {"body": "x"}}`, slicecache.RuleLatest},
+		{"posts", "", slicecache.RuleParent},
 	} {
 		db := patterntest.Open(t)
 		insertParents(t, db, 1)

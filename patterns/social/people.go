@@ -96,7 +96,7 @@ func (n *Network) notBlocked(ctx context.Context, a, b string) error {
 	return ErrBlocked
 }
 
-// Unfollow ends that. What is in the feed already is not shown any more.
+// Unfollow lets a user no longer read what another one writes; what is in the feed already is not shown any more.
 func (n *Network) Unfollow(ctx context.Context, from, to string) error {
 	if _, err := n.follows.DeleteOne(ctx, pair(from, to)); err != nil {
 		return fmt.Errorf("social: unfollow %s: %w", to, err)

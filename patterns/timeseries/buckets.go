@@ -121,6 +121,7 @@ func lastError(tag string, err error) error {
 	return nil
 }
 
+// RuleTotal is a rule of Buckets.Check.
 const RuleTotal = "the slots of a bucket are its own, and sum up to its total"
 
 // Check implements Series. It reads all documents.

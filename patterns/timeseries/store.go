@@ -155,7 +155,7 @@ func (s *store) last(ctx context.Context, tag string, condition bson.E, doc any)
 	return lastError(tag, s.coll.FindOne(ctx, bson.D{{Key: tagField, Value: tag}, condition}, opts).Decode(doc))
 }
 
-// Rules of Check that Buckets and Windows share.
+// RuleOne is a rule of Check of both Buckets and Windows.
 const RuleOne = "a tag has one document for each span of time, which begins with it"
 
 // check lists the documents that wrong is true of, by the rule it breaks, and those that break RuleOne.

@@ -131,6 +131,7 @@ func (w *Windows) Last(ctx context.Context, tag string) (Point, error) {
 	return Point{}, ErrNone
 }
 
+// RuleHours is a rule of Windows.Check.
 const RuleHours = "a window has six hours of sixty minutes, which sum up to the hours' sums"
 
 // Check implements Series. It reads all documents.
