@@ -14,6 +14,8 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 # The packages whose work is concurrency: they are tested again under the race detector.
 RACE_DIRS := internal/storage internal/table internal/catalog internal/session internal/server internal/concurrencytest sheaftest
 PATTERNS ?= ./patterns/...
+# Of the patterns, those tests in which several are at work.
+RACE_PATTERNS := Together|Concurrent|Model|One|Once|Stampede|Worker|Everyone|Moats|Moving|Run
 # Modules of their own, so that what only tests need stays out of the main go.mod.
 NESTED := conformance bench
 
@@ -23,7 +25,7 @@ RACE_PKGS = $(addsuffix /...,$(addprefix ./,$(wildcard $(RACE_DIRS))))
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/sheaf
@@ -43,6 +45,10 @@ test: ## run all tests of the main module
 .PHONY: test-race
 test-race: ## run the concurrent packages' tests in short form under the race detector
 	$(GO) test -race -short $(RACE_PKGS)
+
+.PHONY: race-patterns
+race-patterns: ## run the patterns' tests of concurrency under the race detector
+	$(GO) test -race -short -run '$(RACE_PATTERNS)' -skip Crash $(PATTERNS)
 
 .PHONY: lint
 lint: ## check the code: golangci-lint as configured in .golangci.yml
@@ -96,12 +102,12 @@ torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) eac
 	$(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
 
 .PHONY: crashpoints
-crashpoints: ## run the patterns' tests and count the points at which their operations were stopped, on SHEAF_TEST_URI if set
-	@$(GO) test -v -count 1 -timeout 15m $(PATTERNS) | awk -f patterns/patterntest/points.awk
+crashpoints: ## stop the patterns' operations at every point, and count those; on SHEAF_TEST_URI if set
+	@$(GO) test -v -run Crash -count 1 -timeout 15m -parallel 16 $(PATTERNS) | awk -f patterns/patterntest/points.awk
 
 .PHONY: conformance
 conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/sheaf (conformance/README.md)
 	cd conformance && SHEAF_BIN=$(CURDIR)/bin/sheaf $(GO) test -count=1 -v ./...
 
 .PHONY: ci
-ci: build fmt-check lint cross test test-race fuzz generate-check ## everything that a change must pass
+ci: build fmt-check lint cross test test-race race-patterns fuzz generate-check ## everything that a change must pass
