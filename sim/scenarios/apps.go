@@ -9,7 +9,11 @@ import (
 // appScenarios returns the scenarios of applications: shops, accounts, theaters, and what else people build.
 func appScenarios() []*scenario.Definition {
 	return slices.Concat(
+		adsScenarios(),
 		cartScenarios(),
+		catalogScenarios(),
+		cmsScenarios(),
+		commentsScenarios(),
 		ledgerScenarios(),
 		seatingScenarios(),
 	)

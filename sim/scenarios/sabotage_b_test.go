@@ -194,5 +194,17 @@ func sabotages() []sabotage {
 		{"store", "transfer-failure", failing("store"), "transfers", bson.D{}, nil, "what came to nothing is canceled"},
 		{"reserve", "transfer-failure", failing("reserve"), "accounts", bson.D{}, add("incoming", 5), "what is reserved is what transfers under way reserve"},
 		{"anywhere", "transfer-failure", failing("anywhere"), "accounts", bson.D{}, add("balance", 1), "the sum of all accounts stays the same"},
+		{"", "ads-serve", small("numberOfCampaigns", 3, "numberOfZones", 3, "adsPerZone", 3), "campaigns", bson.D{}, add("impressions", 1), "what was shown is counted"},
+		{"", "catalog-search", small("numberOfProducts", 50), "products", bson.D{}, nil, "all products are there"},
+		{"", "catalog-lookup", small("numberOfProducts", 50), "products", bson.D{}, add("pricing.savings", 1), "savings follow from the list price and the retail price"},
+		{"", "cms-edit", small("numberOfPages", 4, "sizeOfTextInBytes", 50), "nodes", bson.D{}, add("revision", -1), "each save is a revision"},
+		{"documents", "comments-post", small("numberOfPosts", 5), "comments", field("parent", ""), nil, "what was posted is there"},
+		{"embedded", "comments-post", small("numberOfPosts", 5, "design", "embedded"), "discussions", bson.D{}, field("$pop", field("comments", 1)),
+			"a document's count is the number of its comments"},
+		{"pages", "comments-post", small("numberOfPosts", 5, "design", "pages"), "comment_pages", bson.D{}, field("$set", field("page", 7)),
+			"pages are numbered from 1"},
+		{"documents", "comments-read", small("numberOfPosts", 5), "comments", bson.D{}, nil, "what was posted is there"},
+		{"embedded", "comments-read", small("numberOfPosts", 5, "design", "embedded"), "discussions", bson.D{}, nil, "what was posted is there"},
+		{"pages", "comments-read", small("numberOfPosts", 5, "commentsPerPost", 150, "design", "pages"), "comment_pages", bson.D{}, nil, "what was posted is there"},
 	}
 }
