@@ -14,7 +14,14 @@ func appScenarios() []*scenario.Definition {
 		catalogScenarios(),
 		cmsScenarios(),
 		commentsScenarios(),
+		failoverScenarios(),
+		gameScenarios(),
+		identityScenarios(),
 		ledgerScenarios(),
+		pagingScenarios(),
+		relationScenarios(),
+		schemaScenarios(),
 		seatingScenarios(),
+		socialScenarios(),
 	)
 }
