@@ -15,5 +15,8 @@ func All() []*scenario.Definition {
 	return slices.Concat(
 		appScenarios(),
 		insertScenarios(),
+		metadataScenarios(),
+		queueScenarios(),
+		topicScenarios(),
 	)
 }

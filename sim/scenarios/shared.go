@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/sim/scenario"
@@ -84,4 +85,41 @@ func countOf(ctx context.Context, coll *mongo.Collection, filter bson.D) (int64,
 		return 0, fmt.Errorf("count %s: %w", coll.Name(), err)
 	}
 	return n, nil
+}
+
+// set is a set of small numbers, such as those of users.
+type set []uint64
+
+// add adds a number, and reports whether it is new.
+func (s *set) add(n int64) bool {
+	word, bit := int(n/64), uint64(1)<<(n%64)
+	if word >= len(*s) {
+		*s = append(*s, make([]uint64, word+1-len(*s))...)
+	}
+	if (*s)[word]&bit != 0 {
+		return false
+	}
+	(*s)[word] |= bit
+	return true
+}
+
+// popular picks one of n, of which the first are picked more often than the others.
+func popular(r *rand.Rand, n int) int {
+	if n == 1 {
+		return 0
+	}
+	return int(rand.NewZipf(r, 1.1, 1, uint64(n-1)).Uint64())
+}
+
+// setupWorkers is how many goroutines a Setup has.
+const setupWorkers = 8
+
+// eachOf calls fn for 0 to n-1, several at a time.
+func eachOf(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(setupWorkers)
+	for i := range n {
+		g.Go(func() error { return fn(ctx, i) })
+	}
+	return g.Wait()
 }

@@ -1,0 +1,212 @@
+package scenarios_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/sim/engine"
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/result"
+	"github.com/sheafdb/sheaf/sim/scenario"
+	"github.com/sheafdb/sheaf/sim/scenarios"
+)
+
+// small are the values of parameters in tests, where a scenario has them.
+var small = map[string]any{
+	"documentSize": 300, "jobs": 3, "topics": 2, "numberOfObjects": 50, "depth": 3, "width": 3, "level": 2, "numberOfProducts": 40,
+	"numberOfCategories": 10, "numberOfTimeSeries": 10, "numberOfCacheObjects": 10, "initialCacheSize": 5, "settle": "20ms", "loading": "1ms",
+	"pages": 20, "keys": 10, "locks": 2,
+}
+
+// damage breaks something that a scenario's Check must notice.
+type damage struct {
+	// rule is a part of the rule that is then broken.
+	rule  string
+	apply func(ctx context.Context, db *mongo.Database) error
+}
+
+// sabotaged is a scenario whose Check, when it has found nothing, finds out what the next one finds behind each damage.
+type sabotaged struct {
+	scenario.Scenario
+	db      *mongo.Database
+	damages []damage
+}
+
+// Check implements scenario.Scenario.
+func (s *sabotaged) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
+	out, err := s.Scenario.Check(ctx, t)
+	if err != nil || len(out) > 0 {
+		return out, err
+	}
+	for _, d := range s.damages {
+		if err := d.apply(ctx, s.db); err != nil {
+			return nil, fmt.Errorf("damage %q: %w", d.rule, err)
+		}
+		found, err := s.Scenario.Check(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found, func(v patterns.Violation) bool { return strings.Contains(v.Rule, d.rule) }) {
+			out = append(out, patterns.Violation{Rule: "a damage is noticed", Detail: fmt.Sprintf("%q; there is %v", d.rule, found)})
+		}
+	}
+	return out, nil
+}
+
+// with returns the scenarios, of which one is sabotaged.
+func with(t *testing.T, name string, damages []damage) scenario.Set {
+	t.Helper()
+	all := scenarios.All()
+	for i, d := range all {
+		if d.Name != name {
+			continue
+		}
+		changed := *d
+		changed.New = func(env scenario.Env) (scenario.Scenario, error) {
+			s, err := d.New(env)
+			return &sabotaged{s, env.DB, damages}, err
+		}
+		all[i] = &changed
+	}
+	set, err := scenario.NewSet(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// entry is a scenario with a small load.
+func entry(d *scenario.Definition, params map[string]any) engine.Entry {
+	given := map[string]any{}
+	for _, p := range d.Params {
+		for _, values := range []map[string]any{small, params} {
+			if v, ok := values[p.Name]; ok {
+				given[p.Name] = v
+			}
+		}
+	}
+	return engine.Entry{
+		Scenario: d.Name, Database: "sim_test", Parameters: given,
+		Load: load.Load{Iterations: 3, Resolution: 50 * time.Millisecond, Users: 5},
+	}
+}
+
+// run runs a scenario with its companions.
+func run(t *testing.T, set scenario.Set, name string, params map[string]any) *result.Result {
+	t.Helper()
+	d, err := set.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &engine.Plan{Target: engine.Memory, PoolSize: 20, Seed: 7}
+	for _, other := range append(d.Companion, name) {
+		d, err := set.Find(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Scenarios = append(p.Scenarios, entry(d, params))
+	}
+	r, err := engine.Runner{Set: set}.Run(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Scenarios {
+		if !s.Check.OK() {
+			t.Errorf("%s: %+v", s.Name, s.Check)
+		}
+		if s.Failed+s.Cut > 0 || s.Started == 0 || s.Succeeded != s.Started {
+			t.Errorf("%s: started %d, succeeded %d, failed %d, cut %d: %v", s.Name, s.Started, s.Succeeded, s.Failed, s.Cut, s.Errors)
+		}
+	}
+	return r
+}
+
+// gate lets some runs go at a time: they wait most of the time, and so more than there are processors.
+var gate = make(chan struct{}, 8)
+
+// TestAll runs every scenario with its companions; its Check finds nothing, and then what was damaged.
+func TestAll(t *testing.T) {
+	t.Parallel()
+	damages := damages()
+	var wg sync.WaitGroup
+	for _, d := range scenarios.All() {
+		wg.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			t.Run(d.Name, func(t *testing.T) { run(t, with(t, d.Name, damages[d.Name]), d.Name, nil) })
+		})
+	}
+	wg.Wait()
+}
+
+// one changes a document that a filter finds.
+func one(coll string, filter, update bson.D) func(context.Context, *mongo.Database) error {
+	return func(ctx context.Context, db *mongo.Database) error {
+		res, err := db.Collection(coll).UpdateOne(ctx, filter, update)
+		if err == nil && res.ModifiedCount == 0 {
+			err = fmt.Errorf("nothing was changed in %s", coll)
+		}
+		return err
+	}
+}
+
+// gone removes a document that a filter finds.
+func gone(coll string, filter bson.D) func(context.Context, *mongo.Database) error {
+	return func(ctx context.Context, db *mongo.Database) error {
+		res, err := db.Collection(coll).DeleteOne(ctx, filter)
+		if err == nil && res.DeletedCount == 0 {
+			err = fmt.Errorf("nothing was removed from %s", coll)
+		}
+		return err
+	}
+}
+
+// put inserts a document.
+func put(coll string, doc bson.D) func(context.Context, *mongo.Database) error {
+	return func(ctx context.Context, db *mongo.Database) error {
+		_, err := db.Collection(coll).InsertOne(ctx, doc)
+		return err
+	}
+}
+
+func set(field string, value any) bson.D {
+	return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
+}
+
+func where(field string, value any) bson.D { return bson.D{{Key: field, Value: value}} }
+
+// TestTexts looks at what people read of the scenarios.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	groups := map[string]bool{}
+	for _, d := range scenarios.All() {
+		groups[d.Group] = true
+		if d.Title == "" || strings.HasSuffix(d.Title, ".") || len(d.Title) > 90 || strings.Contains(d.Title, "\n") {
+			t.Errorf("%s: the title %q", d.Name, d.Title)
+		}
+		if len(d.Doc) < 80 || d.Name != d.Group && !strings.HasPrefix(d.Name, d.Group) && d.Group != "slicecache" {
+			t.Errorf("%s of %s: %q", d.Name, d.Group, d.Doc)
+		}
+		for _, p := range d.Params {
+			if p.Doc == "" || strings.HasSuffix(p.Doc, ".") || p.Default == nil {
+				t.Errorf("%s: the parameter %+v", d.Name, p)
+			}
+		}
+		for _, other := range d.Companion {
+			if _, err := scenario.Set(scenarios.All()).Find(other); err != nil {
+				t.Errorf("%s: %v", d.Name, err)
+			}
+		}
+	}
+	t.Log(slices.Sorted(maps.Keys(groups)))
+}

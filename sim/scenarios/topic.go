@@ -1,0 +1,275 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/topic"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+// topicDoc says what the documents of both topic scenarios are.
+const topicDoc = `
+
+  topics: {_id: "6632…", topic: "topic-0", at: ISODate("…"), seq: Timestamp(…), data: {by: 17, sent: NumberLong(…), text: "…"}}
+
+With form "tail" this is a capped collection that listeners follow by tailable cursors, with "stream" an ordinary one that they follow by
+change streams.`
+
+func topicScenarios() []*scenario.Definition {
+	params := []scenario.Param{
+		whole("sizeInBytes", "how many bytes of messages are kept, with form tail", 1<<30, 4096, 0),
+		whole("payloadSize", "how many bytes of text a message has", 128, 0, 1<<20),
+		whole("topics", "how many topics there are", 1, 1, 1000),
+		choice("form", "how messages are stored and followed", "tail", "stream"),
+	}
+	return []*scenario.Definition{
+		{
+			Name: "topic-publish", Aliases: []string{"publish_to_topics"}, Group: "topic", Users: 1000, Params: params,
+			Title: "Publish a message to everyone who listens",
+			Doc:   `A publisher publishes one message to one of the topics: 1 insert.` + topicDoc,
+			New: func(env scenario.Env) (scenario.Scenario, error) {
+				m, err := newMessages(env)
+				return &publishing{m}, err
+			},
+		},
+		{
+			Name: "topic-listen", Aliases: []string{"fetch_from_topics"}, Group: "topic", Users: 40, Resident: true, Companion: []string{"topic-publish"}, Params: params,
+			Title: "Listen to messages as long as the run lasts",
+			Doc: `A listener subscribes to one of the topics and receives what is published from then on. The step "delivered" is the time from a message's
+publishing to its delivery, by the publisher's clock and the listener's. A listener that was too slow for the ring is told, counts an
+"overrun", and goes on from the oldest message. At its end it notes what it has received, for the check: each message once, and none left
+out.` + topicDoc,
+			New: func(env scenario.Env) (scenario.Scenario, error) {
+				m, err := newMessages(env)
+				return &listening{m}, err
+			},
+		},
+	}
+}
+
+// messages is what both scenarios have in common.
+type messages struct {
+	still
+	*topic.Topics
+	ring, listeners *mongo.Collection
+	form            topic.Form
+	topics, payload int
+	size            int64
+}
+
+func newMessages(env scenario.Env) (*messages, error) {
+	p := env.Params
+	m := &messages{
+		ring: env.DB.Collection(topic.DefaultName), listeners: env.DB.Collection("listeners"),
+		topics: p.Int("topics"), payload: p.Int("payloadSize"), size: int64(p.Int("sizeInBytes")),
+	}
+	if p.String("form") == "stream" {
+		m.form = topic.ByStream
+	}
+	var err error
+	m.Topics, err = topic.New(env.DB, topic.Config{Env: env.Patterns, Form: m.form, Size: m.size})
+	return m, err
+}
+
+// Setup implements scenario.Scenario.
+func (m *messages) Setup(ctx context.Context) error { return m.EnsureIndexes(ctx) }
+
+// message is the data of a message. A publisher publishes one.
+type message struct {
+	By   int64  `bson:"by"`
+	Sent int64  `bson:"sent"` // in nanoseconds since 1970
+	Text string `bson:"text"`
+}
+
+// publishing is the scenario topic-publish.
+type publishing struct{ *messages }
+
+// Run implements scenario.Scenario.
+func (s *publishing) Run(ctx context.Context, u *scenario.User) error {
+	m := message{By: u.Number, Text: letters(u.Rand, s.payload)}
+	m.Sent = u.Now().UnixNano()
+	if err := s.Publish(ctx, nameOfTopic(int(u.Number%int64(s.topics))), m); err != nil {
+		return err
+	}
+	u.Count("published", 1)
+	return nil
+}
+
+func nameOfTopic(n int) string { return fmt.Sprintf("topic-%d", n) }
+
+// Check implements scenario.Scenario.
+func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
+	out, err := s.Topics.Check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := countOf(ctx, s.ring, bson.D{})
+	if err != nil {
+		return nil, err
+	}
+	published := t.Counts["published"]
+	if found < published && s.form == topic.ByTail {
+		full, err := s.full(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if full { // the oldest messages are gone, as they should be
+			published = found
+		}
+	}
+	return append(out, counted("a message that was published is there", s.ring.Name(), found, published, unsure(t, 1))...), nil
+}
+
+// full reports whether there is hardly room for another message without an older one going.
+func (s *publishing) full(ctx context.Context) (bool, error) {
+	var stats struct{ Size, AvgObjSize int64 }
+	if err := s.ring.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: s.ring.Name()}}).Decode(&stats); err != nil {
+		return false, fmt.Errorf("ask for the size of %s: %w", s.ring.Name(), err)
+	}
+	return stats.Size+2*stats.AvgObjSize > s.size, nil
+}
+
+// listening is the scenario topic-listen.
+type listening struct{ *messages }
+
+// heard is what a listener notes at its end. First and Last are publishers.
+type heard struct {
+	Listener int64 `bson:"_id"`
+	Received int64 `bson:"received"`
+	Twice    int64 `bson:"twice"`
+	Overruns int64 `bson:"overruns"`
+	First    int64 `bson:"first"`
+	Last     int64 `bson:"last"`
+	from     set
+}
+
+// Run implements scenario.Scenario.
+func (s *listening) Run(ctx context.Context, u *scenario.User) error {
+	h := &heard{Listener: u.Number}
+	defer func() { u.Count("received", h.Received) }()
+	in := topic.Interest{Topics: []string{nameOfTopic(int(u.Number % int64(s.topics)))}}
+	for {
+		err := s.listen(ctx, u, in, h)
+		switch {
+		case ctx.Err() != nil:
+			return s.note(context.WithoutCancel(ctx), h)
+		case errors.Is(err, topic.ErrOverrun):
+			u.Count("overruns", 1)
+			h.Overruns++
+			in.From = topic.Beginning()
+		default:
+			return err
+		}
+	}
+}
+
+// listen receives messages until something fails.
+func (s *listening) listen(ctx context.Context, u *scenario.User, in topic.Interest, h *heard) error {
+	sub, err := s.Subscribe(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer sub.Close(ctx)
+	for {
+		m, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		data := message{}
+		if err := m.Decode(&data); err != nil {
+			return err
+		}
+		u.Record("delivered", time.Duration(u.Now().UnixNano()-data.Sent))
+		h.hear(data.By)
+	}
+}
+
+func (h *heard) hear(publisher int64) {
+	if h.Received == 0 {
+		h.First = publisher
+	}
+	if !h.from.add(publisher) && h.Overruns == 0 { // behind an overrun it begins with the oldest, which it may know
+		h.Twice++
+	}
+	h.Received++
+	h.Last = publisher
+}
+
+// note stores what a listener has received.
+func (s *listening) note(ctx context.Context, h *heard) error {
+	_, err := s.listeners.ReplaceOne(ctx, bson.D{{Key: "_id", Value: h.Listener}}, h, options.Replace().SetUpsert(true))
+	if err != nil {
+		return fmt.Errorf("note what listener %d has received: %w", h.Listener, err)
+	}
+	return nil
+}
+
+// Check implements scenario.Scenario.
+func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
+	out, err := s.Topics.Check(ctx)
+	if err != nil || len(out) > 0 { // such messages may not even be read
+		return out, err
+	}
+	places, err := s.places(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var total int64
+	err = patterns.EachOf(ctx, s.listeners, func(h *heard) {
+		total += h.Received
+		for _, v := range h.check(places[nameOfTopic(int(h.Listener%int64(s.topics)))]) {
+			v.Collection, v.ID = s.listeners.Name(), h.Listener
+			out = append(out, v)
+		}
+	})
+	if err != nil || t.Failed > 0 { // those that failed have noted nothing
+		return out, err
+	}
+	return append(out, counted("what was received is noted", s.listeners.Name(), total, t.Counts["received"], 0)...), nil
+}
+
+// places returns the places of the messages that are there, for each topic by their publishers.
+func (s *listening) places(ctx context.Context) (map[string]map[int64]int64, error) {
+	order := bson.D{{Key: "$natural", Value: 1}}
+	if s.form == topic.ByStream {
+		order = bson.D{{Key: "seq", Value: 1}}
+	}
+	out := map[string]map[int64]int64{}
+	err := patterns.Each(ctx, s.ring, bson.D{}, func(m *topic.Message) error {
+		data := message{}
+		if err := m.Decode(&data); err != nil {
+			return err
+		}
+		if out[m.Topic] == nil {
+			out[m.Topic] = map[int64]int64{}
+		}
+		out[m.Topic][data.By] = int64(len(out[m.Topic]))
+		return nil
+	}, options.Find().SetSort(order))
+	return out, err
+}
+
+// check compares what a listener has received with the messages between the first and the last of it.
+func (h *heard) check(places map[int64]int64) (out []patterns.Violation) {
+	if h.Twice > 0 {
+		out = append(out, patterns.Violation{Rule: "a message is delivered once", Detail: fmt.Sprintf("%d were delivered again", h.Twice)})
+	}
+	first, there := places[h.First]
+	last, alsoThere := places[h.Last]
+	if h.Received == 0 || h.Overruns > 0 || !there || !alsoThere {
+		return out // the ring does not have them any more
+	}
+	if n := last - first + 1; n != h.Received {
+		detail := fmt.Sprintf("%d were received of %d between the first and the last of them", h.Received, n)
+		out = append(out, patterns.Violation{Rule: "no message is left out", Detail: detail})
+	}
+	return out
+}
