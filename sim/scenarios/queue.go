@@ -162,7 +162,7 @@ func (s *publish) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return nil, err
 	}
 	n, err := s.count(ctx, bson.D{{Key: "kind", Value: kindUser}})
-	return append(out, counted("a job that was put is there", queue.DefaultName, n, t.Counts["published"], unsure(t, 1))...), err
+	return append(out, counted("a job that was put is there", queue.DefaultName, n, t.Together["published"], unsure(t, 1))...), err
 }
 
 // fetch is a scenario of readers who take one job each.

@@ -115,7 +115,7 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 	if err != nil {
 		return nil, err
 	}
-	published := t.Counts["published"]
+	published := t.Together["published"]
 	if found < published && s.form == topic.ByTail {
 		full, err := s.full(ctx)
 		if err != nil {
