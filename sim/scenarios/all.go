@@ -14,6 +14,7 @@ import (
 func All() []*scenario.Definition {
 	return slices.Concat(
 		appScenarios(),
+		categoryScenarios(),
 		insertScenarios(),
 		metadataScenarios(),
 		queueScenarios(),

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -122,4 +123,15 @@ func eachOf(ctx context.Context, n int, fn func(ctx context.Context, i int) erro
 		g.Go(func() error { return fn(ctx, i) })
 	}
 	return g.Wait()
+}
+
+// drain reads what a cursor has, and returns how many documents that were.
+func drain(ctx context.Context, cur *mongo.Cursor) (n int, err error) {
+	for cur.Next(ctx) {
+		n++
+	}
+	if err := errors.Join(cur.Err(), cur.Close(ctx)); err != nil {
+		return n, fmt.Errorf("read to the end: %w", err)
+	}
+	return n, nil
 }
