@@ -2,10 +2,15 @@ module github.com/sheafdb/sheaf/conformance
 
 go 1.26
 
-require go.mongodb.org/mongo-driver v1.17.10
+require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
+	go.mongodb.org/mongo-driver v1.17.10
+)
 
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/golang/snappy v0.0.4 // indirect
 	github.com/klauspost/compress v1.16.7 // indirect
 	github.com/montanaflynn/stats v0.7.1 // indirect

@@ -107,8 +107,8 @@ func (s *sample) of(choice []int) (f figures) {
 	return f
 }
 
-// draw chooses as many slots as there are, in circular blocks.
-func draw(random *rand.Rand, n int) []int {
+// drawSlots chooses as many slots as there are, in circular blocks.
+func drawSlots(random *rand.Rand, n int) []int {
 	length := max(1, int(math.Round(math.Cbrt(float64(n)))))
 	out := make([]int, 0, n+length)
 	for len(out) < n {
@@ -176,10 +176,10 @@ func bootstrap(a, b *sample, paired bool) (out [][]float64) {
 	}
 	random := rand.New(rand.NewPCG(1, uint64(len(a.slots)))) // the same results give the same intervals
 	for range resamples {
-		choice := draw(random, len(a.slots))
+		choice := drawSlots(random, len(a.slots))
 		other := choice
 		if !paired || len(a.slots) != len(b.slots) {
-			other = draw(random, len(b.slots))
+			other = drawSlots(random, len(b.slots))
 		}
 		fa, fb := a.of(choice).list(), b.of(other).list()
 		ratios := make([]float64, len(fa))

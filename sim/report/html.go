@@ -1,10 +1,23 @@
 package report
 
 import (
+	_ "embed" // the page's parts
+	"fmt"
+	"html/template"
 	"io"
+	"strings"
 
 	"github.com/sheafdb/sheaf/sim/result"
 )
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
 
 // Page is an HTML report. The zero value works.
 type Page struct {
@@ -14,10 +27,215 @@ type Page struct {
 	Book bool
 }
 
-// HTML writes results as one HTML file that needs nothing else. With several, each is compared with the first.
+// HTML writes results as one HTML file that needs nothing else: no network, no fonts, no scripts of others. With several, each is compared with the first.
 func HTML(w io.Writer, results ...*result.Result) error { return Page{}.HTML(w, results...) }
 
 // HTML writes results as HTML does.
 func (p Page) HTML(w io.Writer, results ...*result.Result) error {
-	return Markdown(w, results...)
+	v := view{Title: p.Title, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Columns: columns, Texts: len(columns) - 2}
+	if v.Title == "" && len(results) > 0 {
+		v.Title = titleOf(results[0])
+	}
+	several := len(results) > 1
+	for i, r := range results {
+		run, err := newRunView(r, i, several, p.Book)
+		if err != nil {
+			return err
+		}
+		v.Runs = append(v.Runs, run)
+	}
+	for i := 1; i < len(results); i++ {
+		c, err := newComparisonView(Compare(results[0], results[i]), 0, i)
+		if err != nil {
+			return err
+		}
+		v.Comparisons = append(v.Comparisons, c)
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{"numeric": func(i, texts int) bool { return i > 0 && i < texts }}).Parse(pageHTML)
+	if err != nil {
+		return fmt.Errorf("the page of the report: %w", err)
+	}
+	if err := t.Execute(w, v); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// view is what the page shows.
+type view struct {
+	Title       string
+	CSS         template.CSS
+	JS          template.JS
+	Columns     []string
+	Texts       int // the column from which on there are texts
+	Runs        []runView
+	Comparisons []comparisonView
+}
+
+type runView struct {
+	ID, Letter, Title string
+	Summary           []string
+	Badges            []badge
+	Notes             []Note
+	Facts             []Fact
+	Rows              []rowView
+	Overview          *chart
+	Scenarios         []scenarioView
+	Server            []*chart
+	Deltas            []Fact
+	BookColumns       []string
+	Book              []rowView
+	BookLabel         string
+}
+
+type badge struct{ Class, Text string }
+
+type rowView struct {
+	Step  bool
+	Color template.CSS // of the scenario; empty: none
+	Cells []string
+}
+
+type scenarioView struct {
+	ID                     string
+	Color                  template.CSS
+	S                      *result.Scenario
+	Load, Check            string
+	CheckOK                bool
+	Tiles                  []Fact
+	Params, Counts, Errors []Fact
+	Charts                 []*chart
+}
+
+type comparisonView struct {
+	A, B      string
+	Sentences []string
+	Columns   []string
+	Lines     [][]string
+	Pairs     []pairView
+}
+
+type pairView struct {
+	Label  string
+	Charts []*chart
+}
+
+// letter names a run: a, b, c and so on.
+func letter(i int) string { return string(rune('a' + i%26)) }
+
+func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
+	v := runView{ID: "run-" + letter(i), Title: titleOf(r), Summary: summary(r), Notes: Notes(r), Facts: Facts(r), Badges: badges(r)}
+	if several {
+		v.Letter = letter(i)
+	}
+	colors := map[string]template.CSS{}
+	var ones []one
+	for j, s := range r.Scenarios {
+		color := ink{inkSeries, 100, uint8(j)}
+		colors[s.Label] = template.CSS(color.css())
+		o := one{name: s.Label, color: color, s: s, warm: r.Options.WarmUp, cool: r.Options.CoolDown}
+		sv, err := newScenarioView(o, fmt.Sprintf("%s-%d", v.ID, j))
+		if err != nil {
+			return v, err
+		}
+		v.Scenarios = append(v.Scenarios, sv)
+		if s.Latency.Count() > 0 {
+			ones = append(ones, o)
+		}
+	}
+	for _, row := range rows(r) {
+		rv := rowView{Step: row.step, Cells: row.cells}
+		if !row.step {
+			rv.Color = colors[row.cells[0]]
+		}
+		v.Rows = append(v.Rows, rv)
+	}
+	if len(ones) > 1 {
+		v.Overview = percentileChart("Percentiles of all scenarios", ones)
+		if err := v.Overview.draw(); err != nil {
+			return v, err
+		}
+	}
+	v.Server = serverCharts(r)
+	if r.Server != nil {
+		v.Deltas = pairs(r.Server.Deltas)
+	}
+	if book {
+		v.BookColumns, v.BookLabel = bookColumns, BookLabel
+		for _, row := range bookLines(r) {
+			v.Book = append(v.Book, rowView{Step: row.step, Cells: row.cells})
+		}
+	}
+	return v, drawAll(v.Server)
+}
+
+func badges(r *result.Result) (out []badge) {
+	seen := map[Level]bool{}
+	for _, n := range Notes(r) {
+		if !seen[n.Level] {
+			seen[n.Level] = true
+			out = append(out, badge{strings.ToLower(string(n.Level)), string(n.Level)})
+		}
+	}
+	if !seen[Wrong] && !seen[Unchecked] {
+		out = append(out, badge{"good", "CHECKED"})
+	}
+	return out
+}
+
+func newScenarioView(o one, id string) (scenarioView, error) {
+	s := o.s
+	v := scenarioView{
+		ID: id, Color: template.CSS(o.color.css()), S: s, Load: loadText(s.Load), Check: checkOf(s.Check), CheckOK: s.Check.OK(),
+		Params: pairs(s.Params), Counts: pairs(s.Counts), Errors: pairs(s.Errors),
+	}
+	if s.Latency.Count() > 0 {
+		for _, p := range []float64{50, 95, 99} {
+			v.Tiles = append(v.Tiles, Fact{fmt.Sprintf("p%g", p), span(s.Latency.Percentile(p))})
+		}
+		v.Tiles = append(v.Tiles, Fact{"max", span(s.Latency.Max())})
+		v.Charts = []*chart{latencyChart(o), percentileChart("Percentiles", []one{{name: "latency", color: ink{inkAccent, 100, 0}, s: s}}), throughputChart(s), histogramChart(s)}
+	}
+	v.Tiles = append(v.Tiles, Fact{"succeeded", plain(float64(s.Succeeded))}, Fact{"failed", plain(float64(s.Failed))})
+	if s.Lateness.Count() > 0 {
+		v.Tiles = append(v.Tiles, Fact{"late start, p99", span(s.Lateness.Percentile(99))})
+	}
+	return v, drawAll(v.Charts)
+}
+
+func newComparisonView(c *Comparison, a, b int) (comparisonView, error) {
+	v := comparisonView{A: letter(a), B: letter(b), Sentences: c.sentences(), Columns: append([]string{}, ratioColumns...)}
+	for i, name := range v.Columns {
+		v.Columns[i] = map[string]string{"a": v.A, "b": v.B, "b/a": v.B + "/" + v.A, "b is": v.B + " is"}[name]
+		if v.Columns[i] == "" {
+			v.Columns[i] = name
+		}
+	}
+	for _, p := range c.Pairs {
+		v.Lines = append(v.Lines, p.lines()...)
+		pv := pairView{Label: p.A.Label}
+		if forest := forestChart(p); forest != nil {
+			pv.Charts = append(pv.Charts, forest)
+		}
+		if len(p.Ratios) > 0 && p.A.Latency.Count() > 0 && p.B.Latency.Count() > 0 {
+			ones := []one{{name: v.A, color: ink{inkSeries, 100, uint8(a)}, s: p.A}, {name: v.B, color: ink{inkSeries, 100, uint8(b)}, s: p.B}}
+			pv.Charts = append(pv.Charts, compareCharts(ones)...)
+		}
+		if len(pv.Charts) > 0 {
+			v.Pairs = append(v.Pairs, pv)
+		}
+		if err := drawAll(pv.Charts); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+func drawAll(charts []*chart) error {
+	for _, c := range charts {
+		if err := c.draw(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

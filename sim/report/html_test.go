@@ -1,0 +1,92 @@
+package report_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/sim/report"
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+// pages are the reports that the tests look at; those in a browser (conformance/report), too.
+func pages() map[string]func(w io.Writer) error {
+	spoilt := synthetic(3, 1)
+	spoilt.Partial = "interrupted after 20 iterations"
+	bad, slow := spoilt.Scenarios[0], spoilt.Scenarios[1]
+	bad.Check = result.Check{Done: true, Total: 2, Violations: []string{"stock adds up: product 7 has 3, not 4", "<script>alert(1)</script>"}}
+	bad.Errors["<b>not markup</b>"] = 3
+	slow.RuntimeSeconds = 40.2
+	for i := range 14 {
+		slow.Slot(25 + i).Ended = 60
+		slow.Slot(24 - i).Ended -= 60
+	}
+	resident := synthetic(5, 1)
+	resident.Server = nil
+	resident.Scenarios[0].Load.Resident = true
+	resident.Scenarios[0].Latency, resident.Scenarios[0].Series = result.NewTiming(3), nil
+	other := synthetic(100, 0.5)
+	other.Title, other.Environment.ServerVersion = "carts and queues, after", "0.4.0 (MongoDB 8.0.0)"
+	empty := &result.Result{Format: result.Format, Title: "nothing", Started: time.Unix(0, 0), Scenarios: []*result.Scenario{
+		{Name: "x", Label: "x", Measured: *result.NewMeasured(), Load: result.Load{Iterations: 5, ResolutionMillis: 1000, Users: 1}},
+	}}
+	return map[string]func(w io.Writer) error{
+		"one":      func(w io.Writer) error { return report.Page{Book: true}.HTML(w, synthetic(1, 1)) },
+		"two":      func(w io.Writer) error { return report.HTML(w, synthetic(1, 1), other) },
+		"spoilt":   func(w io.Writer) error { return report.HTML(w, spoilt) },
+		"resident": func(w io.Writer) error { return report.HTML(w, resident) },
+		"empty":    func(w io.Writer) error { return report.HTML(w, empty) },
+	}
+}
+
+// TestHTML writes reports, whole and odd ones. SHEAF_REPORTS names a folder that keeps them.
+func TestHTML(t *testing.T) {
+	t.Parallel()
+	outside := regexp.MustCompile(`(?i)(src|href|url)\s*[=(]\s*"?\s*(https?:|//|file:)|@import`)
+	for name, write := range pages() {
+		got := text(t, func(b *strings.Builder) error { return write(b) })
+		if dir := os.Getenv("SHEAF_REPORTS"); dir != "" {
+			if err := os.WriteFile(filepath.Join(dir, name+".html"), []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m := outside.FindString(got); m != "" {
+			t.Errorf("%s: it refers to something outside: %s", name, m)
+		}
+		if strings.Contains(got, "ZgotmplZ") || strings.Contains(got, "NaN") || strings.Contains(got, "+Inf") {
+			t.Errorf("%s: a value is not fit for the page", name)
+		}
+		if m := regexp.MustCompile(`(fill|stroke):#[0-9A-F]{6}`).FindString(got); m != "" {
+			t.Errorf("%s: %s is the same in light and dark", name, m)
+		}
+		for _, svg := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(got, -1) {
+			wellFormed(t, name, svg)
+		}
+	}
+	p := pages()
+	want(t, text(t, func(b *strings.Builder) error { return p["one"](b) }), "<title>carts and queues", "CHECKED", "cart-reserve", "Latency over time", "<path", "warm-up", "Histogram", "Server", "Beside the books", "88.241")
+	want(t, text(t, func(b *strings.Builder) error { return p["two"](b) }), "b beside a", "b/a", "better", "Ratios", "p99 over time", "0.4.0")
+	spoilt := text(t, func(b *strings.Builder) error { return p["spoilt"](b) })
+	want(t, spoilt, "badge wrong", "WRONG", "PARTIAL", "OVERLOADED", "2 violations", "&lt;script&gt;alert", "&lt;b&gt;not markup", "end of the schedule")
+	if strings.Contains(spoilt, "<script>alert") {
+		t.Error("a violation became a script")
+	}
+}
+
+func wellFormed(t *testing.T, name, svg string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%s: a chart is not well formed: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+)
+
+// timeTicks are the ticks of an axis of milliseconds on a logarithmic scale: 1, 2 and 5 of each decade, or fewer if there are many.
+type timeTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (timeTicks) Ticks(low, high float64) (out []plot.Tick) {
+	decades := math.Log10(high / low)
+	for exponent := math.Floor(math.Log10(low)); exponent <= math.Ceil(math.Log10(high)); exponent++ {
+		for digit := 1.0; digit < 10; digit++ {
+			tick := plot.Tick{Value: digit * math.Pow(10, exponent)}
+			if tick.Value < low*0.999 || tick.Value > high*1.001 {
+				continue
+			}
+			switch {
+			case digit == 1 && (decades <= 6 || math.Mod(exponent, 2) == 0), decades < 2.2 && (digit == 2 || digit == 5):
+				tick.Label = milliText(tick.Value)
+			case decades > 4:
+				continue
+			}
+			out = append(out, tick)
+		}
+	}
+	return out
+}
+
+// milliText is a round time: 20 ms, 5 s.
+func milliText(ms float64) string {
+	switch {
+	case ms < 0.9995:
+		return fmt.Sprintf("%.3g µs", ms*1000)
+	case ms < 999.5:
+		return fmt.Sprintf("%.3g ms", ms)
+	default:
+		return fmt.Sprintf("%.4g s", ms/1000)
+	}
+}
+
+// roundDown and roundUp return 1, 2 or 5 of a decade.
+func roundDown(x float64) float64 {
+	if x <= 0 {
+		return 0.001
+	}
+	base := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, digit := range []float64{5, 2} {
+		if x >= digit*base {
+			return digit * base
+		}
+	}
+	return base
+}
+
+func roundUp(x float64) float64 {
+	if x <= 0 {
+		return 0.01
+	}
+	base := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, digit := range []float64{1, 2, 5, 10} {
+		if x <= digit*base*1.000001 {
+			return digit * base
+		}
+	}
+	return 10 * base
+}
+
+// nines places a percentile on the axis of an HdrHistogram's plot: each further nine takes as much room as the one before.
+func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
+
+// nineTicks are the ticks of such an axis.
+type nineTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (nineTicks) Ticks(low, high float64) (out []plot.Tick) {
+	for _, p := range []float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999} {
+		if x := nines(p); x >= low-1e-9 && x <= high+1e-9 {
+			out = append(out, plot.Tick{Value: x, Label: fmt.Sprintf("%g %%", p)})
+		}
+	}
+	return out
+}
+
+// plainTicks are round numbers, with thousands set apart.
+type plainTicks struct{ unit string }
+
+// Ticks implements plot.Ticker.
+func (t plainTicks) Ticks(low, high float64) (out []plot.Tick) {
+	const most = 7
+	step := roundUp((high - low) / most)
+	for i := math.Ceil(low/step - 1e-9); i*step <= high*1.000001; i++ {
+		out = append(out, plot.Tick{Value: i * step, Label: plain(i*step) + t.unit})
+	}
+	return out
+}
+
+// plain is a number without more digits than it needs, with thin spaces between thousands.
+func plain(x float64) string {
+	if math.Abs(x) < 1000 {
+		return fmt.Sprintf("%.4g", x)
+	}
+	text := fmt.Sprintf("%.0f", x)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return text
+}
+
+// ratioTicks are those of a logarithmic axis of ratios.
+type ratioTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (ratioTicks) Ticks(low, high float64) (out []plot.Tick) {
+	for _, r := range []float64{0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000} {
+		wide := math.Log10(high / low)
+		between := r > 0.5 && r < 2 && r != 1
+		if r < low || r > high || between && wide > 0.9 || (r == 0.9 || r == 1.1) && wide > 0.35 {
+			continue
+		}
+		out = append(out, plot.Tick{Value: r, Label: fmt.Sprintf("×%g", r)})
+	}
+	return out
+}
