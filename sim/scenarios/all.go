@@ -15,9 +15,16 @@ func All() []*scenario.Definition {
 	return slices.Concat(
 		appScenarios(),
 		categoryScenarios(),
+		eventlogScenarios(),
+		hitsScenarios(),
+		i18nScenarios(),
 		insertScenarios(),
+		lockScenarios(),
 		metadataScenarios(),
 		queueScenarios(),
+		rollupScenarios(),
+		slicecacheScenarios(),
+		timeseriesScenarios(),
 		topicScenarios(),
 	)
 }

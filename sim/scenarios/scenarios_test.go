@@ -27,6 +27,8 @@ var few = map[string]any{
 	"documentSize": 300, "jobs": 3, "topics": 2, "numberOfObjects": 50, "depth": 3, "width": 3, "level": 2, "numberOfProducts": 40,
 	"numberOfCategories": 10, "numberOfTimeSeries": 10, "numberOfCacheObjects": 10, "initialCacheSize": 5, "settle": "20ms", "loading": "1ms",
 	"pages": 20, "keys": 10, "locks": 2, "numberOfTheaters": 2, "numberOfSessions": 2, "rows": 20, "seats": 20, "numberOfAccounts": 20,
+	"numberOfMembers": 20, "followers": 3, "postsAtFirst": 5, "numberOfCampaigns": 3, "numberOfZones": 3, "commentsPerPost": 5, "numberOfPages": 5,
+	"numberOfPlayers": 10, "numberOfThreads": 3, "entriesPerThread": 20, "numberOfAuthors": 20, "numberOfDocuments": 20, "numberOfGenres": 5,
 }
 
 // damage breaks something that a scenario's Check must notice.
@@ -150,6 +152,56 @@ func TestAll(t *testing.T) {
 	wg.Wait()
 }
 
+// TestVariants runs scenarios with other parameters than their defaults.
+func TestVariants(t *testing.T) {
+	t.Parallel()
+	plain, err := scenario.NewSet(scenarios.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for _, v := range []struct {
+		scenario string
+		params   map[string]any
+	}{
+		{"cache-get", map[string]any{"ttl": "20ms", "stale": "20ms", "keys": 1}},
+		{"category-children", map[string]any{"design": "paths", "level": 0}},
+		{"category-subtree", map[string]any{"design": "paths", "level": 1}},
+		{"category-products", map[string]any{"design": "paths", "level": 3}},
+		{"category-products-children", map[string]any{"design": "paths", "width": 1}},
+		{"category-products-subtree", map[string]any{"design": "paths", "depth": 1, "level": 1}},
+		{"eventlog", map[string]any{"class": "sent", "retention": "collections"}},
+		{"eventlog", map[string]any{"class": "journaled", "retention": "capped", "cappedSize": 8192}},
+		{"eventlog", map[string]any{"class": "replicated"}},
+		{"eventlog", map[string]any{"class": "replicatedJournaled", "batch": 1}},
+		{"hits", map[string]any{"writer": "gather", "form": "flat"}},
+		{"hits", map[string]any{"months": false, "pages": 1}},
+		{"i18n-add", map[string]any{"locales": 1, "categoriesPerProduct": 3}},
+		{"insert", map[string]any{"batchSize": 7, "ordered": false, "documentSize": 5000, "indexes": 3}},
+		{"lock", map[string]any{"locks": 1, "patience": "0s"}},
+		{"lock-lines", map[string]any{"locks": 1}},
+		{"metadata-find", map[string]any{"design": "wildcard", "groupSize": 7}},
+		{"queue-work", map[string]any{"order": "priority", "failing": 50, "work": "1ms", "lease": "60ms", "spread": 2}},
+		{"queue-fetch-priority", map[string]any{"spread": 3, "jobs": 2000}},
+		{"rollup-update", map[string]any{"interval": "10ms", "batch": 3, "days": 40}},
+		{"slice", map[string]any{"reads": 50}},
+		{"slice-plain", map[string]any{"preAllocate": true, "initialCacheSize": 1}},
+		{"timeseries", map[string]any{"resolution": "hour"}},
+		{"timeseries", map[string]any{"resolution": "day", "preAllocate": false}},
+		{"timeseries", map[string]any{"design": "windows"}},
+		{"timeseries", map[string]any{"design": "native"}},
+		{"topic-listen", map[string]any{"form": "stream"}},
+		{"topic-listen", map[string]any{"sizeInBytes": 4096, "topics": 1}},
+	} {
+		wg.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			t.Run(fmt.Sprint(v.scenario, v.params), func(t *testing.T) { run(t, plain, v.scenario, v.params) })
+		})
+	}
+	wg.Wait()
+}
+
 // one changes a document that a filter finds.
 func one(coll string, filter, update bson.D) func(context.Context, *mongo.Database) error {
 	return func(ctx context.Context, db *mongo.Database) error {
@@ -168,14 +220,6 @@ func gone(coll string, filter bson.D) func(context.Context, *mongo.Database) err
 		if err == nil && res.DeletedCount == 0 {
 			err = fmt.Errorf("nothing was removed from %s", coll)
 		}
-		return err
-	}
-}
-
-// put inserts a document.
-func put(coll string, doc bson.D) func(context.Context, *mongo.Database) error {
-	return func(ctx context.Context, db *mongo.Database) error {
-		_, err := db.Collection(coll).InsertOne(ctx, doc)
 		return err
 	}
 }

@@ -135,3 +135,34 @@ func drain(ctx context.Context, cur *mongo.Cursor) (n int, err error) {
 	}
 	return n, nil
 }
+
+// sumOf sums up an expression over all documents of a collection.
+func sumOf(ctx context.Context, coll *mongo.Collection, of any) (int64, error) {
+	found, err := coll.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: bson.D{{Key: "$sum", Value: of}}}}}},
+		{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$toLong", Value: "$n"}}}}}},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sum up %s: %w", coll.Name(), err)
+	}
+	var sums []struct{ N int64 }
+	if err := found.All(ctx, &sums); err != nil {
+		return 0, fmt.Errorf("sum up %s: %w", coll.Name(), err)
+	}
+	if len(sums) == 0 {
+		return 0, nil
+	}
+	return sums[0].N, nil
+}
+
+// isFull reports whether a capped collection has hardly room for another document without an older one going.
+func isFull(ctx context.Context, coll *mongo.Collection, size int64) (bool, error) {
+	var stats struct {
+		Size       int64 `bson:"size"`
+		AvgObjSize int64 `bson:"avgObjSize"`
+	}
+	if err := coll.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: coll.Name()}}).Decode(&stats); err != nil {
+		return false, fmt.Errorf("ask for the size of %s: %w", coll.Name(), err)
+	}
+	return stats.Size+2*stats.AvgObjSize > size, nil
+}

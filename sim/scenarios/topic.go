@@ -117,7 +117,7 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 	}
 	published := t.Together["published"]
 	if found < published && s.form == topic.ByTail {
-		full, err := s.full(ctx)
+		full, err := isFull(ctx, s.ring, s.size)
 		if err != nil {
 			return nil, err
 		}
@@ -126,15 +126,6 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 		}
 	}
 	return append(out, counted("a message that was published is there", s.ring.Name(), found, published, unsure(t, 1))...), nil
-}
-
-// full reports whether there is hardly room for another message without an older one going.
-func (s *publishing) full(ctx context.Context) (bool, error) {
-	var stats struct{ Size, AvgObjSize int64 }
-	if err := s.ring.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: s.ring.Name()}}).Decode(&stats); err != nil {
-		return false, fmt.Errorf("ask for the size of %s: %w", s.ring.Name(), err)
-	}
-	return stats.Size+2*stats.AvgObjSize > s.size, nil
 }
 
 // listening is the scenario topic-listen.
