@@ -11,6 +11,7 @@ $1 == "ok" && operations {
 	operations = points = 0
 }
 /^ *--- FAIL|^FAIL|^panic:/ { print > "/dev/stderr"; failed = 1 }
+$1 == "FAIL" && NF > 1 { operations = points = 0 }
 END {
 	printf "| %d packages | %d | %d |\n", packages, all, total
 	exit failed

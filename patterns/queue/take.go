@@ -128,6 +128,9 @@ func (t *Taken) DoneWith(ctx context.Context, fn func(ctx context.Context) error
 	}
 	defer session.EndSession(ctx)
 	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		if ctx.Err() != nil { // the driver repeats a transaction for two minutes where no server can be reached, whatever becomes of ctx
+			return nil, ctx.Err()
+		}
 		if err := fn(ctx); err != nil {
 			return nil, err
 		}

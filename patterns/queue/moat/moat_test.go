@@ -344,6 +344,13 @@ func TestLateReplayer(t *testing.T) {
 	}
 }
 
+// now is a clock that stands at the server's time or behind it: what an earlier one says is over, the server removes.
+func now(later time.Duration) *patterntest.Clock {
+	clock := patterntest.NewClock()
+	clock.Advance(time.Since(clock.Now()) + later)
+	return clock
+}
+
 // TestCrash lets the process die at every point of keeping and making writes.
 func TestCrash(t *testing.T) {
 	t.Parallel()
@@ -354,21 +361,19 @@ func TestCrash(t *testing.T) {
 	}
 	patterntest.Crash(t, patterntest.Scenario{
 		Setup: func(t *testing.T, db *mongo.Database) {
-			m := newMoat(t, db, db, patterntest.NewClock())
+			m := newMoat(t, db, db, now(0))
 			must(t, m.EnsureIndexes(t.Context()))
 			must(t, m.Write(t.Context(), first))
 		},
 		Operation: func(ctx context.Context, db *mongo.Database) error {
-			m := newMoat(t, db, db, patterntest.NewClock())
+			m := newMoat(t, db, db, now(0))
 			if err := m.Write(ctx, others...); err != nil {
 				return err
 			}
 			return m.Replay(ctx)
 		},
 		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
-			clock := patterntest.NewClock()
-			clock.Advance(time.Hour)
-			m := newMoat(t, db, db, clock)
+			m := newMoat(t, db, db, now(30*time.Minute))
 			must(t, m.Write(t.Context(), others...)) // whoever writes does not know whether it was kept
 			must(t, m.Replay(t.Context()))
 			if got := contents(t, db.Collection("orders")); got != "[map[_id:1 n:3] map[_id:2 n:7]]" {
