@@ -32,7 +32,7 @@ type Part struct {
 type Config struct {
 	// WarmUp and CoolDown are how many iterations at the beginning and at the end are not measured.
 	WarmUp, CoolDown int
-	// Grace is how long users may go on after the last has started, before they are cut.
+	// Grace is how long users of a part may go on after the last of them has started, before they are cut.
 	Grace time.Duration
 	// MaxInFlight is how many users of a part are under way at most; those that are due meanwhile wait, and their time runs.
 	MaxInFlight int
@@ -42,6 +42,9 @@ type Config struct {
 	Clock         patterns.Clock
 	// Report is called about four times a second, and at the end, with what has been measured so far, part by part; nil: never.
 	Report func(Progress)
+	// Stay is called where there are residents, when the last visitor of this process has left: it returns when those of the others have, or when ctx ends.
+	// Nil: there are no other processes.
+	Stay func(ctx context.Context)
 }
 
 // Progress is how far a drive is.
@@ -72,6 +75,9 @@ func (c Config) withDefaults() Config {
 	if c.Clock == nil {
 		c.Clock = patterns.SystemClock{}
 	}
+	if c.Stay == nil {
+		c.Stay = func(context.Context) {}
+	}
 	return c
 }
 
@@ -80,7 +86,6 @@ type driver struct {
 	Config
 	begin  time.Time
 	meters []*meter
-	cut    context.CancelFunc // ends every user
 }
 
 // Drive starts the users of all parts when they are due, and returns what was measured when the last has ended. When ctx ends nobody starts any more,
@@ -88,31 +93,30 @@ type driver struct {
 func Drive(ctx context.Context, cfg Config, parts []Part) []*result.Measured {
 	d := &driver{Config: cfg.withDefaults()}
 	d.begin = d.Clock.Now()
-	users, cut := context.WithCancel(ctx)
-	defer cut()
-	guests, leave := context.WithCancel(users) // the residents
+	guests, leave := context.WithCancel(ctx) // the residents
 	defer leave()
-	d.cut = cut
 	var visitors, residents sync.WaitGroup
-	schedule, open := time.Duration(0), false
+	schedule, open, housed := time.Duration(0), false, false
 	for _, p := range parts {
 		m := newMeter(d, p)
 		d.meters = append(d.meters, m)
 		schedule = max(schedule, p.Load.Schedule())
 		if p.Resident {
+			housed = true
 			residents.Go(func() { d.house(guests, m) })
 			continue
 		}
 		open = true
-		visitors.Go(func() { d.dispatch(users, m) })
+		visitors.Go(func() { d.dispatch(ctx, m) })
 	}
 	stop := d.report(schedule)
 	if !open {
-		_ = d.Clock.Sleep(users, schedule)
+		_ = d.Clock.Sleep(ctx, schedule)
 	}
 	visitors.Wait()
-	if open && len(parts) > 1 {
-		_ = d.Clock.Sleep(users, linger)
+	if open && housed {
+		d.Stay(ctx)
+		_ = d.Clock.Sleep(ctx, linger)
 	}
 	leave()
 	residents.Wait()
@@ -120,8 +124,10 @@ func Drive(ctx context.Context, cfg Config, parts []Part) []*result.Measured {
 	return d.snapshot()
 }
 
-// dispatch starts the users of a part, each when it is due, and waits for them.
+// dispatch starts the users of a part, each when it is due, and waits for them: until ctx ends, or their grace. Then they are cut.
 func (d *driver) dispatch(ctx context.Context, m *meter) {
+	ctx, cut := context.WithCancel(ctx)
+	defer cut()
 	var users sync.WaitGroup
 	places := make(chan struct{}, d.MaxInFlight)
 	d.start(ctx, m, func(u due) bool {
@@ -142,13 +148,13 @@ func (d *driver) dispatch(ctx context.Context, m *meter) {
 		close(ended)
 	}()
 	grace, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	go func() {
 		if d.Clock.Sleep(grace, d.Grace) == nil {
-			d.cut()
+			cut()
 		}
 	}()
 	<-ended
-	stop()
 }
 
 // due is a user that is to start.

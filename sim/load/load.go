@@ -101,6 +101,18 @@ func (l Load) Validate() error {
 // Schedule is how long the iterations of a load take: a server that keeps up needs not much longer.
 func (l Load) Schedule() time.Duration { return l.Delay + time.Duration(l.Iterations)*l.Resolution }
 
+// Total returns how many users a load starts, or a share of shares of them.
+func (l Load) Total(seed uint64, share, shares int) int64 {
+	n := int64(0)
+	for i := range l.Iterations {
+		n += int64(l.usersOf(i, l.random(i, seed)))
+	}
+	return (n + int64(shares-1-share)) / int64(shares)
+}
+
+// random is the randomness of iteration i.
+func (l Load) random(i int, seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i))) }
+
 // usersOf returns how many users start in iteration i. The generator is used by Poisson only.
 func (l Load) usersOf(i int, random *rand.Rand) int {
 	switch l.Shape {
@@ -120,7 +132,7 @@ func (l Load) usersOf(i int, random *rand.Rand) int {
 
 // offsets returns the moments, from the beginning of iteration i, at which its users start. The same seed gives the same moments.
 func (l Load) offsets(i int, seed uint64) []time.Duration {
-	random := rand.New(rand.NewPCG(seed, uint64(i)))
+	random := l.random(i, seed)
 	out := make([]time.Duration, l.usersOf(i, random))
 	if l.Spread == Burst {
 		return out

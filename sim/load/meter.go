@@ -19,12 +19,18 @@ type meter struct {
 	ended int64
 	// from and to bound the time that is measured.
 	from, to time.Time
+	// Where users report to who are due in that time, who are not, and residents.
+	inside, outside, resident sink
 }
 
 func newMeter(d *driver, p Part) *meter {
 	begin := d.begin.Add(p.Load.Delay)
 	at := func(iteration int) time.Time { return begin.Add(time.Duration(iteration) * p.Load.Resolution) }
-	return &meter{d: d, part: &p, m: result.NewMeasured(), from: at(d.WarmUp), to: at(p.Load.Iterations - d.CoolDown)}
+	m := &meter{d: d, part: &p, m: result.NewMeasured(), from: at(d.WarmUp), to: at(p.Load.Iterations - d.CoolDown)}
+	m.inside = sink{m, func() bool { return true }}
+	m.outside = sink{m, func() bool { return false }}
+	m.resident = sink{m, m.inTime}
+	return m
 }
 
 // visit lets a user do its work, and notes how long that took since it was due.
@@ -32,7 +38,11 @@ func (m *meter) visit(ctx context.Context, u due) {
 	started := m.d.Clock.Now()
 	measured := !u.at.Before(m.from) && u.at.Before(m.to)
 	m.begin(u, started.Sub(u.at), measured)
-	err := run(ctx, m.part, scenario.NewUser(u.number, m.d.Seed, m.d.Clock, &sink{m, func() bool { return measured }}))
+	to := &m.outside
+	if measured {
+		to = &m.inside
+	}
+	err := run(ctx, m.part, scenario.NewUser(u.number, m.d.Seed, m.d.Clock, to))
 	m.end(ctx, u, measured, err)
 }
 
@@ -75,7 +85,7 @@ func (m *meter) reside(ctx context.Context, number int64) {
 	m.mu.Lock()
 	m.m.Started++
 	m.mu.Unlock()
-	err := run(ctx, m.part, scenario.NewUser(number, m.d.Seed, m.d.Clock, &sink{m, m.inTime}))
+	err := run(ctx, m.part, scenario.NewUser(number, m.d.Seed, m.d.Clock, &m.resident))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended++

@@ -66,6 +66,9 @@ type User struct {
 
 	clock patterns.Clock
 	sink  Sink
+	// What Rand is made of, here that a user is one piece of memory.
+	random rand.Rand
+	source rand.PCG
 }
 
 // Sink takes what users measure. It is safe for concurrent use.
@@ -76,7 +79,11 @@ type Sink interface {
 
 // NewUser returns a user who reports to sink.
 func NewUser(number int64, seed uint64, clock patterns.Clock, sink Sink) *User {
-	return &User{Number: number, Rand: rand.New(rand.NewPCG(seed, uint64(number)+1)), clock: clock, sink: sink}
+	u := &User{Number: number, clock: clock, sink: sink}
+	u.source.Seed(seed, uint64(number)+1)
+	u.random = *rand.New(&u.source)
+	u.Rand = &u.random
+	return u
 }
 
 // Time measures fn as a step of the user's work. Of one that fails the time is not noted.

@@ -1,0 +1,104 @@
+package load_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/result"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+// nothing is what a user does who costs the generator itself only.
+func nothing(context.Context, *scenario.User) error { return nil }
+
+// command returns what a user does who sends a command to the server that does nothing.
+func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
+	tb.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(stub(tb)).SetMaxPoolSize(200))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	if err := client.Ping(tb.Context(), nil); err != nil {
+		tb.Fatal(err)
+	}
+	docs := client.Database("sim").Collection("docs")
+	return func(ctx context.Context, u *scenario.User) error {
+		_, err := docs.InsertOne(ctx, bson.D{{Key: "_id", Value: u.Number}})
+		return err
+	}
+}
+
+// drive drives a part and fails if its users do.
+func drive(b *testing.B, l load.Load, run func(ctx context.Context, u *scenario.User) error) *result.Measured {
+	b.Helper()
+	m := load.Drive(b.Context(), load.Config{Report: func(load.Progress) {}}, []load.Part{{Label: "bench", Load: l.WithDefaults(1), Run: run}})[0]
+	if m.Succeeded != m.Started || m.Started == 0 {
+		b.Fatalf("%d of %d: %v", m.Succeeded, m.Started, m.Errors)
+	}
+	return m
+}
+
+// BenchmarkStarts starts users who are all due at once: how many the generator can start, and bring to their end, in a second.
+func BenchmarkStarts(b *testing.B) {
+	for name, run := range map[string]func(ctx context.Context, u *scenario.User) error{"nothing": nothing, "insert": command(b)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			l := load.Load{Iterations: (b.N + load.MaxUsers - 1) / load.MaxUsers, Resolution: time.Millisecond, Spread: load.Burst}
+			l.Users = b.N / l.Iterations
+			m := drive(b, l, run)
+			b.ReportMetric(float64(m.Started)/m.RuntimeSeconds, "starts/s")
+		})
+	}
+}
+
+// BenchmarkRate starts users at a rate for five seconds: how late they are, by the generator's own fault, and what they cost the processors.
+func BenchmarkRate(b *testing.B) {
+	insert := command(b)
+	for _, c := range []struct {
+		name  string
+		users int
+		run   func(ctx context.Context, u *scenario.User) error
+	}{{"nothing/1000", 1000, nothing}, {"nothing/30000", 30_000, nothing}, {"insert/1000", 1000, insert}, {"insert/10000", 10_000, insert}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				m := drive(b, load.Load{Iterations: 5, Users: c.users}, c.run)
+				b.ReportMetric(float64(m.Started)/m.RuntimeSeconds, "starts/s")
+				b.ReportMetric(float64(m.Lateness.Percentile(50).Nanoseconds())/1e6, "late-p50-ms")
+				b.ReportMetric(float64(m.Lateness.Percentile(99).Nanoseconds())/1e6, "late-p99-ms")
+				b.ReportMetric(float64(m.Latency.Percentile(99).Nanoseconds())/1e6, "p99-ms")
+			}
+		})
+	}
+}
+
+// BenchmarkMemory measures what a result of some slots holds, each with 1,000 users whose latencies are from 0.1 to 13 ms.
+func BenchmarkMemory(b *testing.B) {
+	for name, slots := range map[string]int{"25": 25, "3600": 3600} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				var before, after runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				m := result.NewMeasured()
+				for i := range slots * 1000 {
+					d := time.Duration(100+i*7919%997*i%13) * time.Microsecond
+					m.Latency.Add(d)
+					m.Lateness.Add(d / 100)
+					m.Slot(i / 1000).Latency.Add(d)
+				}
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1024, "KiB")
+				runtime.KeepAlive(m)
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package load_test
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// stub serves MongoDB's protocol and does nothing: it answers every message alike, with what a server says of itself and ok. What a load generator
+// reaches beside it is what it can do itself, with the driver and TCP.
+func stub(tb testing.TB) (uri string) {
+	tb.Helper()
+	reply, err := bson.Marshal(bson.D{
+		{Key: "helloOk", Value: true}, {Key: "ismaster", Value: true}, {Key: "isWritablePrimary", Value: true},
+		{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)}, {Key: "maxWriteBatchSize", Value: int32(100_000)},
+		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)},
+		{Key: "n", Value: int32(1)}, {Key: "ok", Value: 1.0},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go answer(conn, reply)
+		}
+	}()
+	return "mongodb://" + l.Addr().String() + "/?directConnection=true"
+}
+
+// answer answers the messages of a connection: as OP_REPLY what came as OP_QUERY, else as OP_MSG.
+func answer(conn net.Conn, reply []byte) {
+	defer conn.Close()
+	const head, query = 16, 2004
+	legacy := frame(1, append(append(make([]byte, 16), 1, 0, 0, 0), reply...))
+	msg := frame(2013, append(make([]byte, 5), reply...))
+	in := make([]byte, 64<<10)
+	for {
+		if _, err := io.ReadFull(conn, in[:head]); err != nil {
+			return
+		}
+		size, op := int(binary.LittleEndian.Uint32(in)), binary.LittleEndian.Uint32(in[12:])
+		if size < head || size > len(in) {
+			return
+		}
+		if _, err := io.ReadFull(conn, in[head:size]); err != nil {
+			return
+		}
+		out := msg
+		if op == query {
+			out = legacy
+		}
+		copy(out[8:12], in[4:8])
+		if _, err := conn.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+func frame(opcode uint32, body []byte) []byte {
+	m := make([]byte, 16, 16+len(body))
+	binary.LittleEndian.PutUint32(m[12:], opcode)
+	m = append(m, body...)
+	binary.LittleEndian.PutUint32(m, uint32(len(m)))
+	return m
+}
