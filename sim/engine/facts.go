@@ -19,7 +19,7 @@ import (
 
 // environment gathers the facts of where a run takes place. What cannot be learnt is left out.
 func environment(ctx context.Context, client *mongo.Client, s Settings) result.Environment {
-	e := result.Environment{Target: s.Name(), GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), SimulatorBuild: build()}
+	e := result.Environment{Target: s.Name(), GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), SimulatorBuild: Build()}
 	if infos, err := cpu.InfoWithContext(ctx); err == nil && len(infos) > 0 {
 		e.CPU = infos[0].ModelName
 	}
@@ -63,8 +63,8 @@ func server(ctx context.Context, client *mongo.Client) (name, version, topology 
 	return name, version, topology
 }
 
-// build is the version of this program.
-func build() string {
+// Build is the version of this program.
+func Build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
@@ -77,8 +77,8 @@ func build() string {
 	return info.Main.Version
 }
 
-// cpuSeconds is the processor time that this process has used.
-func cpuSeconds() float64 {
+// CPUSeconds is the processor time that this process has used.
+func CPUSeconds() float64 {
 	p, err := process.NewProcess(int32(os.Getpid()))
 	if err != nil {
 		return 0

@@ -16,6 +16,9 @@ type Local struct {
 	Set   scenario.Set
 	Clock patterns.Clock
 	Env   patterns.Env
+	// Ready is called when all is made, before the load begins; Stay as load.Config has it. Nil: nothing is to wait for.
+	Ready func(ctx context.Context) error
+	Stay  func(ctx context.Context)
 }
 
 // Drive implements Driver.
@@ -50,10 +53,15 @@ func (l *Local) Drive(ctx context.Context, client *mongo.Client, job Job, report
 		made = append(made, s)
 		parts = append(parts, load.Part{Label: p.Label, Load: p.Load, Resident: d.Resident, Run: s.Run})
 	}
-	before := cpuSeconds()
+	if l.Ready != nil {
+		if err := l.Ready(ctx); err != nil {
+			return Driven{}, err
+		}
+	}
+	before := CPUSeconds()
 	cfg := load.Config{
 		WarmUp: job.WarmUp, CoolDown: job.CoolDown, Grace: job.Grace, MaxInFlight: job.MaxInFlight, Seed: job.Seed, Share: job.Share, Shares: job.Shares,
-		Clock: l.Clock, Report: report,
+		Clock: l.Clock, Report: report, Stay: l.Stay,
 	}
-	return Driven{Parts: load.Drive(ctx, cfg, parts), CPUSeconds: cpuSeconds() - before}, nil
+	return Driven{Parts: load.Drive(ctx, cfg, parts), CPUSeconds: CPUSeconds() - before}, nil
 }

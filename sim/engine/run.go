@@ -51,11 +51,18 @@ type Driven struct {
 	Partial    string
 	CPUSeconds float64
 	Agents     []result.Agent
+	// Unheard is, for each part, how many users agents may have started of whom nothing was heard any more; nil: none. What they have done is not known.
+	Unheard []int64
 }
 
 // Driver drives a job. When ctx ends it returns what was measured until then. The client is that of this process.
 type Driver interface {
 	Drive(ctx context.Context, client *mongo.Client, job Job, report func(load.Progress)) (Driven, error)
+}
+
+// Preparer is a Driver that can say, before anything happens, that it cannot drive a job.
+type Preparer interface {
+	Prepare(ctx context.Context, job Job) error
 }
 
 // Runner runs plans. The zero value with a Set works.
@@ -93,13 +100,18 @@ func (r Runner) Run(ctx context.Context, p *Plan) (res *result.Result, err error
 	if err != nil {
 		return nil, err
 	}
-	settings := p.Settings()
-	client, disconnect, err := settings.Connect(ctx)
+	run := &running{Runner: r, plan: p, entries: entries, settings: p.Settings()}
+	if d, ok := r.Driver.(Preparer); ok {
+		if err := d.Prepare(ctx, run.job()); err != nil {
+			return nil, err
+		}
+	}
+	client, disconnect, err := run.settings.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, disconnect()) }()
-	run := &running{Runner: r, plan: p, entries: entries, settings: settings, client: client}
+	run.client = client
 	if err := run.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -166,7 +178,7 @@ func (r *running) measure(ctx context.Context) (*result.Result, error) {
 	}
 	for i := range r.entries {
 		r.Note("check " + r.entries[i].Label)
-		res.Scenarios[i].Check = r.check(context.WithoutCancel(ctx), i, res)
+		res.Scenarios[i].Check = r.check(context.WithoutCancel(ctx), i, res, driven.Unheard)
 	}
 	return res, nil
 }
@@ -212,8 +224,8 @@ func (r *running) job() Job {
 	return j
 }
 
-// check asks the scenario whether its invariants hold.
-func (r *running) check(ctx context.Context, i int, res *result.Result) result.Check {
+// check asks the scenario whether its invariants hold. Users of whom nothing was heard may have done all, half or nothing of their work, as those who were cut.
+func (r *running) check(ctx context.Context, i int, res *result.Result, unheard []int64) result.Check {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	s, together := res.Scenarios[i], map[string]int64{}
@@ -225,8 +237,12 @@ func (r *running) check(ctx context.Context, i int, res *result.Result) result.C
 			together[name] += n
 		}
 	}
+	cut := s.Cut
+	if i < len(unheard) {
+		cut += unheard[i]
+	}
 	violations, err := r.scenarios[i].Check(ctx, scenario.Tally{
-		Started: s.Started, Succeeded: s.Succeeded, Failed: s.Failed, Cut: s.Cut, Counts: s.Counts, Together: together, Params: r.entries[i].values,
+		Started: s.Started, Succeeded: s.Succeeded, Failed: s.Failed, Cut: cut, Counts: s.Counts, Together: together, Params: r.entries[i].values,
 	})
 	if err != nil {
 		return result.Check{Error: err.Error()}

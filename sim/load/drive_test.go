@@ -326,7 +326,7 @@ func TestMerged(t *testing.T) {
 	within(t, func(t *testing.T) {
 		run := func(ctx context.Context, u *scenario.User) error {
 			u.Count("sum", u.Number)
-			return u.Time("rest", func() error { return rest(time.Duration(u.Number%7) * 100 * time.Millisecond)(ctx, u) })
+			return u.Time("rest", func() error { return rest(time.Duration(u.Number%7)*100*time.Millisecond)(ctx, u) })
 		}
 		driven := func(share, shares int) *result.Measured {
 			return load.Drive(t.Context(), load.Config{Share: share, Shares: shares}, []load.Part{{Load: load.Load{Iterations: 5, Users: 20}.WithDefaults(1), Run: run}})[0]

@@ -14,10 +14,17 @@ import (
 func stub(tb testing.TB) (uri string) {
 	tb.Helper()
 	reply, err := bson.Marshal(bson.D{
-		{Key: "helloOk", Value: true}, {Key: "ismaster", Value: true}, {Key: "isWritablePrimary", Value: true},
-		{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)}, {Key: "maxWriteBatchSize", Value: int32(100_000)},
-		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)},
-		{Key: "n", Value: int32(1)}, {Key: "ok", Value: 1.0},
+		{Key: "helloOk", Value: true},
+		{Key: "ismaster", Value: true},
+		{Key: "isWritablePrimary", Value: true},
+		{Key: "maxBsonObjectSize", Value: int32(16 << 20)},
+		{Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
+		{Key: "maxWriteBatchSize", Value: int32(100_000)},
+		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
+		{Key: "minWireVersion", Value: int32(0)},
+		{Key: "maxWireVersion", Value: int32(25)},
+		{Key: "n", Value: int32(1)},
+		{Key: "ok", Value: 1.0},
 	})
 	if err != nil {
 		tb.Fatal(err)

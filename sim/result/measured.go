@@ -8,7 +8,7 @@ type Measured struct {
 	Started   int64 `json:"started"`
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
-	// Cut users were ended by the simulator, because the run was, or its grace.
+	// Cut users were ended by the simulator, because the run was, or its grace; or they were under way when an agent was last heard of.
 	Cut int64 `json:"cut,omitempty"`
 	// Errors counts failures by kind.
 	Errors map[string]int64 `json:"errors,omitempty"`

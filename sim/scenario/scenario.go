@@ -107,8 +107,8 @@ func (u *User) Count(name string, n int64) { u.sink.Count(name, n) }
 
 // Tally is what the users of a run have done, warm-up and all.
 type Tally struct {
-	// Started is how many users began, Succeeded and Failed how many came to an end, Cut how many were ended by the simulator: what those have done
-	// may be half of it.
+	// Started is how many users began, Succeeded and Failed how many came to an end, Cut how many were ended by the simulator or lost
+	// with an agent: what those have done may be half of it. With a lost agent Cut has users, too, who may never have started.
 	Started, Succeeded, Failed, Cut int64
 	Counts                          map[string]int64
 	// Together are the counts of all scenarios of the same database, this one's with those beside it.

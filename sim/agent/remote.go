@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/sheafdb/sheaf/sim/engine"
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+// errSilent says that an agent was not heard of for too long.
+var errSilent = errors.New("it was silent")
+
+// remote is an agent as its monitor sees it.
+type remote struct {
+	f       *Fleet
+	number  int
+	address string
+	client  *http.Client
+
+	id     string // of its job
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	// What is below belongs to the loop of the drive.
+	state    state
+	measured []*result.Measured
+	heard    time.Duration // when measured was
+	cpu      float64
+	lost     string
+}
+
+// state is how far an agent is.
+type state int
+
+const (
+	preparing state = iota
+	waiting         // for the start
+	running
+	visited // its visitors have left
+	ended   // done, or lost
+)
+
+// event is what an agent has said, or how its stream has ended.
+type event struct {
+	from *remote
+	said message
+	err  error
+}
+
+// at returns the URL of a path.
+func (r *remote) at(path string) string {
+	host := r.address
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(host, DefaultPort)
+	}
+	return "http://" + host + path
+}
+
+// do sends a request. A refusal is an error.
+func (r *remote) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var text bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&text).Encode(body); err != nil {
+			return nil, err
+		}
+	}
+	q, err := http.NewRequestWithContext(ctx, method, r.at(path), &text)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Authorization", "Bearer "+r.f.Token)
+	a, err := r.client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	if a.StatusCode < 300 {
+		return a, nil
+	}
+	defer func() { _ = a.Body.Close() }() // only read
+	why := refusal{}
+	if err := json.NewDecoder(io.LimitReader(a.Body, maxHeader)).Decode(&why); err != nil || why.Error == "" {
+		why.Error = "it is no agent, or not one of this version"
+	}
+	if a.StatusCode == http.StatusUnauthorized {
+		return nil, fmt.Errorf("%w: %s", ErrToken, why.Error)
+	}
+	return nil, fmt.Errorf("it answers %s: %s", a.Status, why.Error)
+}
+
+// about asks the agent what it is.
+func (r *remote) about(ctx context.Context) (out About, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	a, err := r.do(ctx, http.MethodGet, "/v1/about", nil)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = a.Body.Close() }() // only read
+	if err := json.NewDecoder(io.LimitReader(a.Body, maxBody)).Decode(&out); err != nil {
+		return out, fmt.Errorf("it is no agent: %w", err)
+	}
+	return out, nil
+}
+
+// control tells the agent to start, leave or stop.
+func (r *remote) control(what string) error {
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
+	defer cancel()
+	a, err := r.do(ctx, http.MethodPost, "/v1/job/"+r.id+"/"+what, nil)
+	if err != nil {
+		return err
+	}
+	return a.Body.Close()
+}
+
+// run asks for the job, and tells all that the agent says, until it is done or no longer heard.
+func (r *remote) run(job engine.Job, tell func(event)) {
+	alarm := time.AfterFunc(r.f.silence(), func() { r.cancel(fmt.Errorf("%w for %v", errSilent, r.f.silence())) })
+	defer alarm.Stop()
+	a, err := r.do(r.ctx, http.MethodPost, "/v1/job", request{ID: r.id, Job: job})
+	if err != nil {
+		tell(event{from: r, err: r.why(err)})
+		return
+	}
+	defer func() { _ = a.Body.Close() }() // only read
+	for in := json.NewDecoder(a.Body); ; {
+		said := message{}
+		if err := in.Decode(&said); err != nil {
+			tell(event{from: r, err: r.why(fmt.Errorf("the connection broke: %w", err))})
+			return
+		}
+		alarm.Reset(r.f.silence())
+		tell(event{from: r, said: said})
+		if said.Type == typeDone || said.Type == typeFailed {
+			return
+		}
+	}
+}
+
+// why is the cause of an error.
+func (r *remote) why(err error) error {
+	if cause := context.Cause(r.ctx); cause != nil {
+		return cause
+	}
+	return err
+}
