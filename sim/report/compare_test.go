@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("three percent are %s", got)
 	}
 	text1 := text(t, func(b *strings.Builder) error { return c.Text(b) })
-	want(t, text1, "a: carts and queues", "b: ", "a is FAILURES", "scenario", "b/a", "95 % interval", "b is", "cart-reserve", "mean", "better", "queue-publish")
+	want(t, text1, "a: carts and queues", "b: ", "a: FAILURES, cart-reserve", "scenario", "b/a", "95 % interval", "b is", "cart-reserve", "mean", "better", "queue-publish")
 	want(t, text(t, func(b *strings.Builder) error { return c.Markdown(b) }), "- a: ", "| cart-reserve | mean | ms |", "×0.5")
 	if again := text(t, func(b *strings.Builder) error { return report.Compare(a, synthetic(100, 0.5)).Text(b) }); again != text1 {
 		t.Error("the same results give another comparison")

@@ -39,7 +39,7 @@ func interval(r Ratio) string {
 func (c *Comparison) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "a: %s · %s\nb: %s · %s\n", titleOf(c.A), strings.Join(summary(c.A), " · "), titleOf(c.B), strings.Join(summary(c.B), " · "))
-	for _, s := range c.sentences() {
+	for _, s := range c.sentences("a", "b") {
 		b.WriteString(s + "\n")
 	}
 	b.WriteByte('\n')
@@ -76,7 +76,7 @@ func (c *Comparison) Markdown(w io.Writer) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "### %s (a) and %s (b)\n\n", escape(titleOf(c.A)), escape(titleOf(c.B)))
 	fmt.Fprintf(b, "- a: %s\n- b: %s\n", escape(strings.Join(summary(c.A), " · ")), escape(strings.Join(summary(c.B), " · ")))
-	for _, s := range c.sentences() {
+	for _, s := range c.sentences("a", "b") {
 		fmt.Fprintf(b, "- %s\n", escape(s))
 	}
 	b.WriteByte('\n')
@@ -110,12 +110,12 @@ func markdownPairs(b *strings.Builder, pairs []Pair) {
 }
 
 // sentences say what is to be known before the ratios of a comparison.
-func (c *Comparison) sentences() (out []string) {
+func (c *Comparison) sentences(a, b string) (out []string) {
 	for _, n := range Notes(c.A) {
-		out = append(out, fmt.Sprintf("a is %s: %s", n.Level, n.Text))
+		out = append(out, fmt.Sprintf("%s: %s, %s", a, n.Level, n.Text))
 	}
 	for _, n := range Notes(c.B) {
-		out = append(out, fmt.Sprintf("b is %s: %s", n.Level, n.Text))
+		out = append(out, fmt.Sprintf("%s: %s, %s", b, n.Level, n.Text))
 	}
 	for _, d := range c.Differs {
 		out = append(out, "The runs differ in "+d)
@@ -124,10 +124,10 @@ func (c *Comparison) sentences() (out []string) {
 		out = append(out, p.sentences()...)
 	}
 	for _, label := range c.OnlyA {
-		out = append(out, "Only a has "+label)
+		out = append(out, "Only "+a+" has "+label)
 	}
 	for _, label := range c.OnlyB {
-		out = append(out, "Only b has "+label)
+		out = append(out, "Only "+b+" has "+label)
 	}
 	return out
 }

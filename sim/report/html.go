@@ -25,6 +25,8 @@ type Page struct {
 	Title string
 	// Book puts the figures of the books beside the results.
 	Book bool
+	// Designs compares the scenarios of each result with the first of it: designs for one problem.
+	Designs bool
 }
 
 // HTML writes results as one HTML file that needs nothing else: no network, no fonts, no scripts of others. With several, each is compared with the first.
@@ -45,11 +47,22 @@ func (p Page) HTML(w io.Writer, results ...*result.Result) error {
 		v.Runs = append(v.Runs, run)
 	}
 	for i := 1; i < len(results); i++ {
-		c, err := newComparisonView(Compare(results[0], results[i]), 0, i)
+		c := Compare(results[0], results[i])
+		cv, err := newComparisonView(c.Pairs, 0, i, [2]string{letter(0), letter(i)})
 		if err != nil {
 			return err
 		}
-		v.Comparisons = append(v.Comparisons, c)
+		cv.Title, cv.Sentences = letter(i)+" beside "+letter(0), c.sentences(letter(0), letter(i))
+		v.Comparisons = append(v.Comparisons, cv)
+	}
+	if p.Designs {
+		for _, r := range results {
+			cv, err := designs(r)
+			if err != nil {
+				return err
+			}
+			v.Comparisons = append(v.Comparisons, cv)
+		}
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{"numeric": func(i, texts int) bool { return i > 0 && i < texts }}).Parse(pageHTML)
 	if err != nil {
@@ -79,6 +92,9 @@ type runView struct {
 	Notes             []Note
 	Facts             []Fact
 	Rows              []rowView
+	Limit             string
+	ProbeColumns      []string
+	Probes            [][]string
 	Overview          *chart
 	Scenarios         []scenarioView
 	Server            []*chart
@@ -108,7 +124,7 @@ type scenarioView struct {
 }
 
 type comparisonView struct {
-	A, B      string
+	Title     string
 	Sentences []string
 	Columns   []string
 	Lines     [][]string
@@ -155,6 +171,9 @@ func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
 		if err := v.Overview.draw(); err != nil {
 			return v, err
 		}
+	}
+	if r.Limit != nil {
+		v.Limit, v.ProbeColumns, v.Probes = limitText(r.Limit), probeColumns, probeLines(r.Limit)
 	}
 	v.Server = serverCharts(r)
 	if r.Server != nil {
@@ -203,27 +222,42 @@ func newScenarioView(o one, id string) (scenarioView, error) {
 	return v, drawAll(v.Charts)
 }
 
-func newComparisonView(c *Comparison, a, b int) (comparisonView, error) {
-	v := comparisonView{A: letter(a), B: letter(b), Sentences: c.sentences(), Columns: append([]string{}, ratioColumns...)}
+// designs compares the scenarios of a result with its first.
+func designs(r *result.Result) (v comparisonView, err error) {
+	for i := 1; i < len(r.Scenarios); i++ {
+		p := CompareScenarios(r.Scenarios[0], r.Scenarios[i])
+		pv, err := newComparisonView([]Pair{p}, 0, i, [2]string{p.A.Label, p.B.Label})
+		if err != nil {
+			return v, err
+		}
+		pv.Pairs[0].Label = p.B.Label + " (b) beside " + p.A.Label + " (a)"
+		v.Columns, v.Lines, v.Pairs = ratioColumns, append(v.Lines, pv.Lines...), append(v.Pairs, pv.Pairs...)
+		v.Sentences = append(v.Sentences, p.sentences()...)
+	}
+	v.Title = titleOf(r) + ": the designs"
+	return v, nil
+}
+
+// newComparisonView shows pairs; a and b choose the colours.
+func newComparisonView(pairs []Pair, a, b int, names [2]string) (comparisonView, error) {
+	v := comparisonView{Columns: append([]string{}, ratioColumns...)}
 	for i, name := range v.Columns {
-		v.Columns[i] = map[string]string{"a": v.A, "b": v.B, "b/a": v.B + "/" + v.A, "b is": v.B + " is"}[name]
+		v.Columns[i] = map[string]string{"a": names[0], "b": names[1], "b/a": names[1] + "/" + names[0], "b is": names[1] + " is"}[name]
 		if v.Columns[i] == "" {
 			v.Columns[i] = name
 		}
 	}
-	for _, p := range c.Pairs {
+	for _, p := range pairs {
 		v.Lines = append(v.Lines, p.lines()...)
 		pv := pairView{Label: p.A.Label}
-		if forest := forestChart(p); forest != nil {
+		if forest := forestChart(p, names); forest != nil {
 			pv.Charts = append(pv.Charts, forest)
 		}
 		if len(p.Ratios) > 0 && p.A.Latency.Count() > 0 && p.B.Latency.Count() > 0 {
-			ones := []one{{name: v.A, color: ink{inkSeries, 100, uint8(a)}, s: p.A}, {name: v.B, color: ink{inkSeries, 100, uint8(b)}, s: p.B}}
+			ones := []one{{name: names[0], color: ink{inkSeries, 100, uint8(a)}, s: p.A}, {name: names[1], color: ink{inkSeries, 100, uint8(b)}, s: p.B}}
 			pv.Charts = append(pv.Charts, compareCharts(ones)...)
 		}
-		if len(pv.Charts) > 0 {
-			v.Pairs = append(v.Pairs, pv)
-		}
+		v.Pairs = append(v.Pairs, pv)
 		if err := drawAll(pv.Charts); err != nil {
 			return v, err
 		}

@@ -28,6 +28,10 @@ func Markdown(w io.Writer, results ...*result.Result) error {
 			lines = append(lines, row.cells)
 		}
 		pipes(b, lines, len(columns)-2)
+		if r.Limit != nil {
+			fmt.Fprintf(b, "\n**Greatest load**: %s\n\n", escape(limitText(r.Limit)))
+			pipes(b, append([][]string{probeColumns}, probeLines(r.Limit)...), len(probeColumns)-1)
+		}
 		b.WriteString("\n<details><summary>Facts</summary>\n\n")
 		for _, f := range Facts(r) {
 			fmt.Fprintf(b, "- %s: %s\n", f.Name, escape(f.Value))

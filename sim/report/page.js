@@ -3,7 +3,7 @@ for (const chart of document.querySelectorAll(".chart")) {
   const plot = chart.querySelector(".plot"), svg = plot.querySelector("svg");
   const names = [...chart.querySelectorAll("thead th")].map((th) => th.textContent);
   const rows = [...chart.querySelectorAll("tbody tr")].map((tr) => ({ x: +tr.dataset.x, cells: [...tr.children].map((c) => c.textContent) }));
-  if (!rows.length || names[0] === "figure") continue;
+  if (!rows.length) continue;
   const tip = document.createElement("div"), line = document.createElementNS(svg.namespaceURI, "line");
   tip.className = "tip";
   tip.hidden = true;

@@ -74,6 +74,14 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	r := synthetic(1, 1)
+	r.Limit = &result.Limit{Over: 100, Probes: []result.Probe{{Users: 100, RuntimeSeconds: 30, P99Millis: 5000, Why: "p99 is 5000.0 ms"}}}
+	want(t, text(t, func(b *strings.Builder) error { return report.Table(b, r) }), "Greatest load: Even 100 users", "kept up", "30.000", "no: p99 is")
+	want(t, text(t, func(b *strings.Builder) error { return report.Markdown(b, r) }), "**Greatest load**: Even 100 users", "| 100 | 30.000 |")
+}
+
 func TestBook(t *testing.T) {
 	t.Parallel()
 	names := []string{

@@ -93,8 +93,9 @@ type plainTicks struct{ unit string }
 func (t plainTicks) Ticks(low, high float64) (out []plot.Tick) {
 	const most = 7
 	step := roundUp((high - low) / most)
-	for i := math.Ceil(low/step - 1e-9); i*step <= high*1.000001; i++ {
-		out = append(out, plot.Tick{Value: i * step, Label: plain(i*step) + t.unit})
+	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ { // whole: there is no -0 among them
+		value := float64(i) * step
+		out = append(out, plot.Tick{Value: value, Label: plain(value) + t.unit})
 	}
 	return out
 }

@@ -118,9 +118,9 @@ func compareCharts(ones []one) []*chart {
 }
 
 // forestChart is the ratios of a pair with their intervals; nil if there are none.
-func forestChart(p Pair) *chart {
+func forestChart(p Pair, names [2]string) *chart {
 	c := &chart{
-		Title: "Ratios", Note: "b divided by a, with 95 % intervals; left of ×1 b has less", x: axis{log: true, ticks: ratioTicks{}}, Header: []string{"figure", "b/a", "95 % interval", "b is"},
+		Title: "Ratios", Note: fmt.Sprintf("%s divided by %s, with 95 %% intervals; left of ×1 %s has less", names[1], names[0], names[1]), x: axis{log: true, ticks: ratioTicks{}},
 		marks: []mark{{at: 1}},
 	}
 	var ticks plot.ConstantTicks

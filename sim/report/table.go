@@ -108,6 +108,10 @@ func Table(w io.Writer, r *result.Result) error {
 		lines = append(lines, row.cells)
 	}
 	grid(b, lines, len(columns)-2)
+	if r.Limit != nil {
+		fmt.Fprintf(b, "\nGreatest load: %s\n\n", limitText(r.Limit))
+		grid(b, append([][]string{probeColumns}, probeLines(r.Limit)...), len(probeColumns)-1)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
