@@ -48,16 +48,17 @@ func pageSlug(i int) string { return fmt.Sprintf("page-%d", i) }
 
 // Setup implements scenario.Scenario.
 func (s *editors) Setup(ctx context.Context) error {
-	if err := s.cms.EnsureIndexes(ctx); err != nil {
-		return err
-	}
 	random, now := s.env.Rand(), s.env.Patterns.WithDefaults().Now()
-	return fill(ctx, s.env.DB.Collection("nodes"), s.pages, func(i int) any {
+	err := fill(ctx, s.env.DB.Collection("nodes"), s.pages, func(i int) any {
 		return cms.Node{ID: bson.NewObjectID(), Nonce: bson.NewObjectID(), Revision: 1, Created: now, Edited: now, Metadata: cms.Metadata{
 			Kind: cms.Page, Section: section, Slug: pageSlug(i), Title: fmt.Sprintf("Page %d", i), Author: "somebody", Tags: []string{"a", "b"},
 			Detail: cms.Detail{Text: letters(random, s.size), PublishOn: now},
 		}}
 	})
+	if err != nil {
+		return err
+	}
+	return s.cms.EnsureIndexes(ctx)
 }
 
 // maxSaves is how often a user saves a page that others save, too.

@@ -87,9 +87,16 @@ func postOf(i int) comments.Target { return comments.Target{Kind: "posts", ID: i
 
 // Setup implements scenario.Scenario.
 func (s *discussions) Setup(ctx context.Context) error {
-	if err := s.comments.EnsureIndexes(ctx); err != nil || s.each == 0 {
-		return err
+	if s.each > 0 {
+		if err := s.discuss(ctx); err != nil {
+			return err
+		}
 	}
+	return s.comments.EnsureIndexes(ctx)
+}
+
+// discuss inserts the comments that there are at first.
+func (s *discussions) discuss(ctx context.Context) error {
 	random, first := s.env.Rand(), s.env.Patterns.WithDefaults().Now().Add(-24*time.Hour)
 	comment := func(i int) comments.Comment {
 		at := first.Add(time.Duration(i) * time.Millisecond)

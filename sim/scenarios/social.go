@@ -62,9 +62,6 @@ func memberName(i int) string { return fmt.Sprintf("member-%d", i) }
 
 // Setup implements scenario.Scenario. The followers of a member are those who are numbered behind it.
 func (s *members) Setup(ctx context.Context) error {
-	if err := s.network.EnsureIndexes(ctx); err != nil {
-		return err
-	}
 	err := fill(ctx, s.env.DB.Collection("users"), s.members, func(i int) any {
 		return social.Profile{ID: memberName(i), Name: fmt.Sprintf("Member %d", i), About: "a member"}
 	})
@@ -78,6 +75,9 @@ func (s *members) Setup(ctx context.Context) error {
 		}
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.network.EnsureIndexes(ctx); err != nil {
 		return err
 	}
 	random := s.env.Rand()
