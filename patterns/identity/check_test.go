@@ -31,7 +31,7 @@ func TestBroken(t *testing.T) {
 		"mark":         {"identities", doc("login:x", "name", "x", "mary", mark), identity.RuleClaim, false},
 		"unborn":       {"users", bson.D{{Key: "_id", Value: "x"}, mark}, identity.RuleClaim, false},
 		"claim":        {"claims", bson.D{{Key: "_id", Value: mark.Value}, {Key: "ids", Value: bson.A{"x"}}, {Key: "state", Value: "open"}, {Key: "deadline", Value: patterntest.NewClock().Now()}}, identity.RuleClaim, false},
-		"merged":       {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "gone"}}, identity.RuleMerge, true},
+		"merged":       {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "gone"}}, identity.RuleMerge, false},
 		"merging":      {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "mary"}, {Key: "merging", Value: "decided"}}, identity.RuleMerge, false},
 		"merging none": {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "gone"}, {Key: "merging", Value: "begun"}}, identity.RuleMerge, false},
 	} {

@@ -45,7 +45,7 @@ var operations = map[string]operation{
 		behind: map[identity.Identity]string{
 			identity.Name("mary"): "peter", identity.Email("mary@example.com"): "peter", identity.Name("peter"): "peter",
 		},
-		points: 12,
+		points: 14,
 	},
 	"delete": {
 		do:     func(ctx context.Context, s *identity.Identities) error { return s.Delete(ctx, "mary") },
@@ -63,7 +63,7 @@ var operations = map[string]operation{
 			_, err = s.Repair(ctx)
 			return err
 		},
-		before: map[identity.Identity]string{phone: "", oauth: ""}, behind: map[identity.Identity]string{phone: "peter", oauth: "peter"}, points: 26,
+		before: map[identity.Identity]string{phone: "", oauth: ""}, behind: map[identity.Identity]string{phone: "peter", oauth: "peter"}, points: 28,
 	},
 	"release": {
 		do: func(ctx context.Context, s *identity.Identities) error {

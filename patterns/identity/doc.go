@@ -34,8 +34,8 @@
 //	Register  8 commands: a claim that also makes the user
 //	Release   1 delete each
 //	List      1 find by user, which asks all shards
-//	Merge     6: 2 updates that begin and decide, a find of the other user before and after the update of all identities, 1 update
-//	Delete    1 update, 3 deletes
+//	Merge     7: 2 updates that begin and decide, a find of the other user before and after the update of all identities, 1 update, 1 find
+//	Delete    1 update, 2 deletes, 1 find of the users merged into this one; 1 find and 1 delete for each of them
 //
 // A claim of several: (1) the claim is written down, open; (2) the identities are inserted in the order of their _ids, marked with the claim;
 // (3) the user is looked at; (4) the claim's state becomes done; (5) the marks are removed; (6) the claim is removed. Step 4 is one write to
@@ -46,7 +46,8 @@
 // Register is the same with the user's document, which carries the mark too. Merge is decided by one write as well: (1) the document of the user
 // that is merged says mergedInto, merging: "begun"; (2) the other user is looked at, and the merge is taken back where that one is gone or
 // about to be merged too, so that there are no circles; (3) merging becomes "decided": from then on Owner and Find follow mergedInto; (4) the
-// identities are moved; (5) the other user is looked at again, as it may have been deleted or merged meanwhile; (6) merging is removed.
+// identities are moved; (5) the other user is looked at again, as it may have been deleted or merged meanwhile; (6) merging is removed;
+// (7) the other user is looked at once more, as whoever deletes it leaves those with merging alone.
 //
 // # Guarantees
 //
@@ -67,11 +68,11 @@
 //	Claim, 1–3    nobody owns anything; the claim is ended when its deadline has passed, by who meets it or by Repair
 //	Claim, 4–6    everything is owned; marks are removed by who meets them or by Repair
 //	Merge, 1–2    nothing has happened; Repair decides it, or takes it back. Until then the user can claim nothing (ErrBusy)
-//	Merge, 3–6    it has happened; Repair moves what is left
+//	Merge, 3–7    it has happened; Repair moves what is left
 //	Delete        before the first write nothing; afterwards Repair goes on
 //
-// Run does the part of Repair that has indexes, again and again. Repair also reads all identities for those without a user: once a
-// day is plenty. A process that sleeps past the deadline of its claim finds it gone and is told ErrExpired.
+// Run does the part of Repair that has indexes, again and again. Repair also reads all identities for those without a user, and all
+// merged users for those whose user is deleted: once a day is plenty. A process that sleeps past the deadline of its claim finds it gone and is told ErrExpired.
 //
 // # Scaling
 //

@@ -140,6 +140,27 @@ func TestMerge(t *testing.T) {
 	mustHold(t, s)
 }
 
+// TestMergeChain deletes a user into which one was merged that another was merged into: neither stays.
+func TestMergeChain(t *testing.T) {
+	t.Parallel()
+	db := patterntest.Open(t)
+	s, ctx := open(t, db, patterntest.NewClock()), t.Context()
+	for _, name := range []string{"first", "second"} {
+		_, err := s.Register(ctx, name, nil, identity.Name(name))
+		wantErr(t, err, nil)
+	}
+	wantErr(t, s.Merge(ctx, "second", "first"), nil)
+	wantErr(t, s.Merge(ctx, "peter", "second"), nil)
+	wantOwner(t, s, identity.Name("first"), "peter")
+	mustHold(t, s)
+	wantErr(t, s.Delete(ctx, "peter"), nil)
+	mustHold(t, s)
+	n, err := db.Collection("users").CountDocuments(ctx, bson.D{{Key: "mergedInto", Value: bson.D{{Key: "$exists", Value: true}}}})
+	if n != 0 || err != nil {
+		t.Errorf("%d users are left, %v", n, err)
+	}
+}
+
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

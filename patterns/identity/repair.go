@@ -19,7 +19,8 @@ const sweepBatch = 1000
 func (s *Identities) Repair(ctx context.Context) (int64, error) {
 	n, err := s.recover(ctx)
 	m, err2 := s.sweep(ctx)
-	return n + m, errors.Join(err, err2)
+	k, err3 := s.sweepMerged(ctx)
+	return n + m + k, errors.Join(err, err2, err3)
 }
 
 // Run does the part of Repair that needs no look at all identities, again and again, until ctx ends.
@@ -118,6 +119,21 @@ func (s *Identities) sweep(ctx context.Context) (n int64, err error) {
 		return nil
 	}, options.Find().SetBatchSize(sweepBatch))
 	return n, errors.Join(err, flush())
+}
+
+// sweepMerged removes the documents of users that were merged into one that is deleted.
+func (s *Identities) sweepMerged(ctx context.Context) (n int64, err error) {
+	merged := bson.D{{Key: "mergedInto", Value: exists(true)}, {Key: "merging", Value: exists(false)}}
+	err = patterns.Each(ctx, s.users, merged, func(u *user) error {
+		to, err := s.user(ctx, u.MergedInto)
+		if err != nil || to != nil {
+			return err
+		}
+		n++
+		s.Logger.Warn("a user was merged into one that is deleted", "user", u.ID, "into", u.MergedInto)
+		return s.forget(ctx, u.ID, u.MergedInto)
+	})
+	return n, err
 }
 
 func (s *Identities) sweepSome(ctx context.Context, batch []document) (n int64, err error) {

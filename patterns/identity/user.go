@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns"
 )
 
 // Release takes identities from a user. ErrNotFound says that the user does not have one; those before it are released then.
@@ -124,15 +126,36 @@ func (s *Identities) move(ctx context.Context, from, into string) error {
 		if err := s.delete(ctx, into); err != nil {
 			return err
 		}
-		_, err = s.users.DeleteOne(ctx, this)
-		return wrap(err, "delete user "+from)
+		return s.forget(ctx, from, into)
 	case to.merged():
 		if err := s.move(ctx, into, to.MergedInto); err != nil {
 			return err
 		}
 	}
-	_, err = s.users.UpdateOne(ctx, this, unset("merging"))
-	return wrap(err, "finish the merge of user "+from)
+	if _, err := s.users.UpdateOne(ctx, this, unset("merging")); err != nil {
+		return wrap(err, "finish the merge of user "+from)
+	}
+	// Who has deleted the other one since has left this one to us.
+	if to, err = s.user(ctx, into); err != nil || to != nil && !to.Leaving {
+		return err
+	}
+	return s.forget(ctx, from, into)
+}
+
+// forget removes the document of a user that was merged into one that is deleted, and those that were merged into it.
+func (s *Identities) forget(ctx context.Context, from, into string) error {
+	if err := s.forgetMerged(ctx, from); err != nil {
+		return err
+	}
+	_, err := s.users.DeleteOne(ctx, append(byID(from), bson.E{Key: "mergedInto", Value: into}))
+	return wrap(err, "delete user "+from)
+}
+
+// forgetMerged removes the documents of users that were merged into one, and into those, the last of a chain first. Those whose merge is not finished are
+// left to who finishes it.
+func (s *Identities) forgetMerged(ctx context.Context, into string) error {
+	merged := bson.D{{Key: "mergedInto", Value: into}, {Key: "merging", Value: exists(false)}}
+	return patterns.Each(ctx, s.users, merged, func(u *user) error { return s.forget(ctx, u.ID, into) })
 }
 
 // Delete removes a user, all identities, and the documents of users that were merged into this one.
@@ -152,8 +175,7 @@ func (s *Identities) Delete(ctx context.Context, user string) error {
 func (s *Identities) delete(ctx context.Context, user string) error {
 	_, err := s.coll.DeleteMany(ctx, ownedBy(user))
 	if err == nil {
-		// Those whose merge is not finished are left to who finishes it.
-		_, err = s.users.DeleteMany(ctx, bson.D{{Key: "mergedInto", Value: user}, {Key: "merging", Value: exists(false)}})
+		err = s.forgetMerged(ctx, user)
 	}
 	if err == nil {
 		_, err = s.users.DeleteOne(ctx, append(byID(user), bson.E{Key: "leaving", Value: true}))
