@@ -19,6 +19,7 @@ func appScenarios() []*scenario.Definition {
 		identityScenarios(),
 		ledgerScenarios(),
 		pagingScenarios(),
+		plainScenarios(),
 		relationScenarios(),
 		schemaScenarios(),
 		seatingScenarios(),

@@ -147,8 +147,12 @@ func (s *categories) path(n int) string {
 // document makes a category as the pattern stores it: to add thousands of them one by one would take longer than a run.
 func (s *categories) document(n int) bson.D {
 	doc := bson.D{
-		{Key: "_id", Value: idOf(n)}, {Key: "slug", Value: s.slug(n)}, {Key: "name", Value: "Category " + s.label(n)[1:]}, {Key: "parent", Value: nil},
-		{Key: "rank", Value: (n-1)%s.width + 1}, {Key: "change", Value: int64(0)},
+		{Key: "_id", Value: idOf(n)},
+		{Key: "slug", Value: s.slug(n)},
+		{Key: "name", Value: "Category " + s.label(n)[1:]},
+		{Key: "parent", Value: nil},
+		{Key: "rank", Value: (n-1)%s.width + 1},
+		{Key: "change", Value: int64(0)},
 	}
 	above := s.chain(n)[1:]
 	if len(above) > 0 {
@@ -177,7 +181,9 @@ func (s *categories) product(i int) any {
 		tag = bson.D{{Key: "_id", Value: idOf(n)}, {Key: "path", Value: s.path(n)}}
 	}
 	return bson.D{
-		{Key: "_id", Value: i}, {Key: "name", Value: fmt.Sprint("Product ", i)}, {Key: "price", Value: i * 100},
+		{Key: "_id", Value: i},
+		{Key: "name", Value: fmt.Sprint("Product ", i)},
+		{Key: "price", Value: i * 100},
 		{Key: category.DefaultField, Value: bson.A{tag}},
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 	"github.com/sheafdb/sheaf/sim/scenario"
-	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
 // counts is a sink that keeps what is counted.
@@ -55,11 +54,7 @@ func (p *played) check(t *testing.T) (rules []string) {
 // play runs a scenario with some users, eight at a time.
 func play(t *testing.T, name string, given map[string]any, users int) *played {
 	t.Helper()
-	set, err := scenario.NewSet(scenarios.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := set.Find(name)
+	d, err := allOf(t).Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +212,45 @@ func sabotages() []sabotage {
 		{"", "failover-read", small("numberOfArticles", 5), "orders", bson.D{}, nil, "what was confirmed is there"},
 		{"", "game-trade", small("numberOfPlayers", 10), "players", bson.D{}, add("gold", 1), "no gold is lost"},
 		{"", "game-board", small("numberOfPlayers", 10), "scores", bson.D{}, add("score", 1), "what was won is in the scores"},
+		{"", "hits-plain", small("pages", 10), "counters", bson.D{}, add("n", 1), "every hit is counted once"},
 		{"", "identity-signup", small("numberOfNames", 30), "identities", field("kind", "email"), nil, "each user has both identities"},
 		{"", "paging-walk", small("numberOfThreads", 3, "entriesPerThread", 25, "pageSize", 10), "entries", bson.D{}, nil, "all entries are there"},
 		{"", "relation-load", small("numberOfAuthors", 20), "books", bson.D{}, field("$pop", field("authors", 1)), "a refers to b exactly if b refers to a"},
 		{"", "schema-read", small("numberOfDocuments", 10), "documents", bson.D{}, add("visits", 1), "each change is there"},
 		{"", "social-post", small("numberOfMembers", 10, "followers", 3, "postsAtFirst", 5), "feeds", bson.D{}, field("$pop", field("items", 1)), "a bucket has as many items as it says"},
 		{"", "social-feed", small("numberOfMembers", 10, "followers", 3, "postsAtFirst", 20), "feeds", bson.D{}, add("unread", 60), "unread items are among those of the bucket"},
+	}
+}
+
+// TestInterruptedTransfers looks at what interrupted users leave: a transfer that is stored, and reserves nothing yet; one whose amounts are reserved.
+func TestInterruptedTransfers(t *testing.T) {
+	t.Parallel()
+	for step, reserved := range map[string]int64{"store": 0, "reserve": 10} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			p := play(t, "transfer-failure", small("numberOfAccounts", 20, "step", step, "timeout", "1h"), 10)
+			pending, err := p.db.Collection("transfers").CountDocuments(t.Context(), field("state", "pending"))
+			if err != nil || pending != 10 {
+				t.Errorf("%d are pending, %v", pending, err)
+			}
+			cur, err := p.db.Collection("accounts").Find(t.Context(), bson.D{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var accounts []struct{ Outgoing, Incoming int64 }
+			if err := cur.All(t.Context(), &accounts); err != nil {
+				t.Fatal(err)
+			}
+			var outgoing, incoming int64
+			for _, a := range accounts {
+				outgoing, incoming = outgoing+a.Outgoing, incoming+a.Incoming
+			}
+			if outgoing != reserved*100 || incoming != reserved*100 {
+				t.Errorf("%d and %d are reserved, not %d", outgoing, incoming, reserved*100)
+			}
+			if found := p.check(t); len(found) > 0 {
+				t.Errorf("%q", found)
+			}
+		})
 	}
 }
