@@ -182,7 +182,7 @@ func TestVariants(t *testing.T) {
 		{"lock-lines", map[string]any{"locks": 1}},
 		{"metadata-find", map[string]any{"design": "wildcard", "groupSize": 7}},
 		{"queue-work", map[string]any{"order": "priority", "failing": 50, "work": "1ms", "lease": "60ms", "spread": 2}},
-		{"queue-fetch-priority", map[string]any{"spread": 3, "jobs": 2000}},
+		{"queue-fetch-priority", map[string]any{"spread": 3, "jobs": 200}},
 		{"rollup-update", map[string]any{"interval": "10ms", "batch": 3, "days": 40}},
 		{"slice", map[string]any{"reads": 50}},
 		{"slice-plain", map[string]any{"preAllocate": true, "initialCacheSize": 1}},
