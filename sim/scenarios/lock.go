@@ -30,7 +30,7 @@ goes away, and is counted as "held". No change may be lost. Compare lock-tally a
 				locks,
 				{Name: "lease", Doc: "how long a lock is held without being renewed", Default: lock.DefaultLease, Min: 0.01, Max: 3600},
 				{Name: "patience", Doc: "how long a user tries to acquire the lock", Default: 5 * time.Second, Max: 3600},
-				{Name: "pace", Doc: "how long a user waits before it tries again", Default: 5 * time.Millisecond, Min: 0.0001, Max: 60},
+				{Name: "pace", Doc: "how long a user waits before it tries again; twice as long each time", Default: 5 * time.Millisecond, Min: 0.0001, Max: 60},
 			},
 			New: newLocking,
 		},
@@ -116,15 +116,16 @@ func (s *locking) Run(ctx context.Context, u *scenario.User) error {
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-// acquire tries to acquire a lock until the patience ends.
+// acquire tries to acquire a lock until the patience ends. It waits longer each time: many who try again at a steady pace would keep the holders
+// themselves from coming to an end.
 func (s *locking) acquire(ctx context.Context, u *scenario.User, name string) (*lock.Lease, error) {
 	end := u.Now().Add(s.patience)
-	for {
+	for wait := s.pace; ; wait *= 2 {
 		lease, err := s.Acquire(ctx, name)
 		if !errors.Is(err, lock.ErrHeld) || u.Now().After(end) {
 			return lease, err
 		}
-		if err := s.patterns.Clock.Sleep(ctx, s.pace); err != nil {
+		if err := s.patterns.Clock.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
