@@ -14,7 +14,7 @@ import (
 
 func eventlogScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
-		Name: "eventlog", Group: "eventlog", Users: 1000,
+		Name: "eventlog", Group: "eventlog", Users: 300,
 		Title: "Append requests of a web server to a log",
 		Doc: `A user appends some events to the log: 1 unordered insert, with as much waiting as the events are worth. The retention says how old events go:
 when a capped collection is full, by a TTL index, or with the collection of their minute.

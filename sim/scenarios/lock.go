@@ -15,10 +15,10 @@ import (
 )
 
 func lockScenarios() []*scenario.Definition {
-	locks := whole("locks", "how many documents there are, each with a lock of its own", 100, 1, 1_000_000)
+	locks := whole("locks", "how many documents there are; with the scenario lock, each has one", 100, 1, 1_000_000)
 	return []*scenario.Definition{
 		{
-			Name: "lock", Group: "lock", Users: 1000,
+			Name: "lock", Group: "lock", Users: 300,
 			Title: "Change a document under a lock, by reading and writing it",
 			Doc: `A user acquires the lock of a document (step "acquire": 1 findAndModify, again while another one holds it), reads a number, writes the next one on the
 condition that no later holder has written (step "change"), and releases the lock: 4 commands. Who does not get the lock within the patience
@@ -35,7 +35,7 @@ goes away, and is counted as "held". No change may be lost. Compare lock-tally a
 			New: newLocking,
 		},
 		{
-			Name: "lock-tally", Group: "lock", Users: 1000,
+			Name: "lock-tally", Group: "lock", Users: 300,
 			Title: "Change a document with its sums, by an update that computes them",
 			Doc: `A user adds to one of the kinds that a document counts, or takes from it: 1 findAndModify with a pipeline, which also computes the sums. Where nothing
 is left to take, the user is refused, and counted as "refused".
@@ -45,7 +45,7 @@ is left to take, the user is refused, and counted as "refused".
 			New:    newTallying,
 		},
 		{
-			Name: "lock-lines", Group: "lock", Users: 1000,
+			Name: "lock-lines", Group: "lock", Users: 300,
 			Title: "Change a line of a document with its sum, by an update with a condition",
 			Doc: `A user adds to one of the lines of a document: 1 update that takes for granted that there is the line, and another one that adds it where there is not.
 
