@@ -6,12 +6,16 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
 const (
 	leastSlots = 8 // with fewer, intervals of a bootstrap are too narrow
 	resamples  = 1000
+	least      = 1e-6 // stands for a figure of nothing
 	confidence = 0.95
 )
 
@@ -109,7 +113,7 @@ func (s *sample) of(choice []int) (f figures) {
 
 // drawSlots chooses as many slots as there are, in circular blocks.
 func drawSlots(random *rand.Rand, n int) []int {
-	length := max(1, int(math.Round(math.Cbrt(float64(n)))))
+	length := blockLength(n)
 	out := make([]int, 0, n+length)
 	for len(out) < n {
 		at := random.IntN(n)
@@ -152,7 +156,8 @@ func latencyRatios(a, b *result.Scenario) (out []Ratio) {
 		newRatio("mean", "ms", ta[0], tb[0]), newRatio("p50", "ms", median(a), median(b)), newRatio("p75", "ms", ta[2], tb[2]),
 		newRatio("p95", "ms", ta[3], tb[3]), newRatio("p99", "ms", ta[4], tb[4]), newRatio("throughput", "/s", whole(sa), whole(sb)),
 	}
-	drawn := bootstrap(sa, sb, a.Load.Shape == "ramp" || a.Load.Shape == "steps")
+	paired := (a.Load.Shape == "ramp" || a.Load.Shape == "steps") && len(sa.slots) == len(sb.slots)
+	drawn := bootstrap(sa, sb, paired)
 	for i := range out {
 		if len(drawn) == 0 {
 			break
@@ -161,34 +166,47 @@ func latencyRatios(a, b *result.Scenario) (out []Ratio) {
 		for j := range drawn {
 			column[j] = drawn[j][i]
 		}
-		slices.Sort(column)
-		tail := int(float64(len(column)) * (1 - confidence) / 2)
-		out[i].Low, out[i].High = column[tail], column[len(column)-1-tail]
+		width := margin(column, len(sa.slots), len(sb.slots), paired)
+		out[i].Low, out[i].High = out[i].Ratio*math.Exp(-width), out[i].Ratio*math.Exp(width)
 		out[i].judge()
 	}
 	return out
 }
 
-// bootstrap draws the slots of both again and again, and returns the ratios of the figures of each draw. With paired, both get the same slots.
+// bootstrap draws the slots of both again and again, and returns the logarithms of the ratios of the figures of each draw. With paired, both get the same slots.
 func bootstrap(a, b *sample, paired bool) (out [][]float64) {
-	if len(a.slots) == 0 || len(b.slots) == 0 {
+	if min(len(a.slots), len(b.slots)) < leastSlots {
 		return nil
 	}
 	random := rand.New(rand.NewPCG(1, uint64(len(a.slots)))) // the same results give the same intervals
 	for range resamples {
 		choice := drawSlots(random, len(a.slots))
 		other := choice
-		if !paired || len(a.slots) != len(b.slots) {
+		if !paired {
 			other = drawSlots(random, len(b.slots))
 		}
 		fa, fb := a.of(choice).list(), b.of(other).list()
 		ratios := make([]float64, len(fa))
 		for i := range fa {
-			ratios[i] = fb[i] / max(fa[i], math.SmallestNonzeroFloat64)
+			ratios[i] = math.Log(max(fb[i], least) / max(fa[i], least))
 		}
 		out = append(out, ratios)
 	}
 	return out
+}
+
+// blockLength is how many of n slots that follow each other are drawn together.
+func blockLength(n int) int { return max(1, int(math.Round(math.Sqrt(float64(n))))) }
+
+// margin is how far the logarithm of a ratio may be from what was measured, from those of the draws and the numbers of slots.
+func margin(drawn []float64, a, b int, paired bool) float64 {
+	blocks := func(n int) float64 { return float64(n) / float64(blockLength(n)) }
+	fewest := min(blocks(a), blocks(b))
+	t := distuv.StudentsT{Sigma: 1, Nu: blocks(a) + blocks(b) - 2}
+	if paired {
+		t.Nu = blocks(a) - 1
+	}
+	return t.Quantile(1-(1-confidence)/2) * stat.StdDev(drawn, nil) * math.Sqrt(fewest/(fewest-1))
 }
 
 func every(n int) []int {

@@ -11,15 +11,6 @@ import (
 
 var none = math.NaN()
 
-// one is a scenario of a run under a name, for charts of several.
-type one struct {
-	name  string
-	color ink
-	s     *result.Scenario
-	warm  int // iterations of warm-up
-	cool  int
-}
-
 // second is when slot i of a scenario begins; the middle of what it measures is half a slot later.
 func second(s *result.Scenario, i float64) float64 {
 	return (float64(s.Load.DelayMillis) + i*float64(s.Load.ResolutionMillis)) / 1000
@@ -66,10 +57,10 @@ func latencyChart(o one) *chart {
 		},
 	}
 	if o.warm > 0 {
-		c.marks = append(c.marks, mark{0, second(s, float64(o.warm)), "warm-up"})
+		c.marks = append(c.marks, mark{0, second(s, o.warm), "warm-up"})
 	}
 	if o.cool > 0 {
-		c.marks = append(c.marks, mark{second(s, float64(n-o.cool)), second(s, float64(n)), "cool-down"})
+		c.marks = append(c.marks, mark{second(s, float64(n)-o.cool), second(s, float64(n)), "cool-down"})
 	}
 	for i, slot := range s.Series[:min(n, len(s.Series))] {
 		cells := []string{digits3(second(s, float64(i))), fmt.Sprint(slot.Started)}

@@ -1,8 +1,11 @@
 package report_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sheafdb/sheaf/sim/report"
 	"github.com/sheafdb/sheaf/sim/result"
@@ -67,10 +70,15 @@ func TestCompareRefuses(t *testing.T) {
 	want(t, text(t, func(w *strings.Builder) error { return c.Text(w) }), "The runs differ in Server: Sheaf 0.3.0 (MongoDB 8.0.0), Sheaf 0.4.0",
 		"NOT COMPARED: cart-reserve differ in load: 25 iterations of 1000 ms, each with 200 users", "NOT COMPARED: cart-reserve differ in parameter products: 5, 6", "Only a has queue-publish", "Only b has another")
 	p := report.CompareScenarios(a.Scenarios[0], b.Scenarios[0])
-	if verdicts(p)["mean"] != report.Better || len(p.Differs) != 2 {
+	if verdicts(p)["mean"] != report.None || len(p.Differs) != 2 || len(p.Ratios) == 0 || len(p.Doubts) != 1 {
+		t.Errorf("two designs under different loads: %+v", p)
+	}
+	b.Scenarios[0].Load.Users = 200
+	p = report.CompareScenarios(a.Scenarios[0], b.Scenarios[0])
+	if verdicts(p)["mean"] != report.Better || len(p.Differs) != 1 {
 		t.Errorf("two designs: %+v", p)
 	}
-	want(t, text(t, func(w *strings.Builder) error { return report.PairsText(w, p) }), "cart-reserve differ in load", "better")
+	want(t, text(t, func(w *strings.Builder) error { return report.PairsText(w, p) }), "cart-reserve differ in parameter", "better")
 }
 
 // TestCompareDoubts has runs of which no verdict is honest.
@@ -93,5 +101,46 @@ func TestCompareDoubts(t *testing.T) {
 		if len(p.Doubts) != 1 || !strings.Contains(p.Doubts[0], doubt) || verdicts(p)["mean"] != report.None {
 			t.Errorf("%s: %q, mean is %s", doubt, p.Doubts, verdicts(p)["mean"])
 		}
+		if r := p.Ratios[0]; doubt == "are too few" && (r.Low != 0 || r.High != 0) {
+			t.Errorf("six slots have an interval: %+v", r)
+		}
 	}
+}
+
+// TestCompareIsHonest compares runs of the same kind, in which what slows a slot slows the next, too: few may be called better or worse.
+func TestCompareIsHonest(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	wrong := map[string]int{}
+	for i := range uint64(n) {
+		for figure, verdict := range verdicts(report.CompareScenarios(sluggish(2*i), sluggish(2*i+1))) {
+			if verdict == report.Better || verdict == report.Worse {
+				wrong[figure]++
+			}
+		}
+	}
+	for figure, of := range wrong {
+		if of > n/8 {
+			t.Errorf("%s: %d of %d comparisons of the same are not open", figure, of, n)
+		}
+	}
+}
+
+// sluggish returns a run whose slots are slower or faster together: each has a third of the one before.
+func sluggish(seed uint64) *result.Scenario {
+	random, slow := rand.New(rand.NewPCG(seed, 99)), 0.0
+	s := &result.Scenario{Measured: *result.NewMeasured(), Check: result.Check{Done: true}, Load: result.Load{Iterations: 25, ResolutionMillis: 1000, Users: 100}}
+	for i := range 25 {
+		slow = 0.33*slow + 0.94*random.NormFloat64()
+		slot := s.Slot(i)
+		for range 100 {
+			d := time.Duration(4e6 * math.Exp(0.2*slow+0.5*random.NormFloat64()))
+			slot.Latency.Add(d)
+			s.Latency.Add(d)
+		}
+		slot.Ended += 100
+		s.Started += 100
+		s.Succeeded += 100
+	}
+	return s
 }

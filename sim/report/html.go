@@ -149,8 +149,8 @@ func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
 	for j, s := range r.Scenarios {
 		color := ink{inkSeries, 100, uint8(j)}
 		colors[s.Label] = template.CSS(color.css())
-		o := one{name: s.Label, color: color, s: s, warm: r.Options.WarmUp, cool: r.Options.CoolDown}
-		sv, err := newScenarioView(o, fmt.Sprintf("%s-%d", v.ID, j))
+		o := newOne(s.Label, color, s, r.Options)
+		sv, err := newScenarioView(s, o, fmt.Sprintf("%s-%d", v.ID, j))
 		if err != nil {
 			return v, err
 		}
@@ -202,8 +202,7 @@ func badges(r *result.Result) (out []badge) {
 	return out
 }
 
-func newScenarioView(o one, id string) (scenarioView, error) {
-	s := o.s
+func newScenarioView(s *result.Scenario, o one, id string) (scenarioView, error) {
 	v := scenarioView{
 		ID: id, Color: template.CSS(o.color.css()), S: s, Load: loadText(s.Load), Check: checkOf(s.Check), CheckOK: s.Check.OK(),
 		Params: pairs(s.Params), Counts: pairs(s.Counts), Errors: pairs(s.Errors),
@@ -213,7 +212,7 @@ func newScenarioView(o one, id string) (scenarioView, error) {
 			v.Tiles = append(v.Tiles, Fact{fmt.Sprintf("p%g", p), span(s.Latency.Percentile(p))})
 		}
 		v.Tiles = append(v.Tiles, Fact{"max", span(s.Latency.Max())})
-		v.Charts = []*chart{latencyChart(o), percentileChart("Percentiles", []one{{name: "latency", color: ink{inkAccent, 100, 0}, s: s}}), throughputChart(s), histogramChart(s)}
+		v.Charts = []*chart{latencyChart(o), percentileChart("Percentiles", []one{{name: "latency", color: ink{inkAccent, 100, 0}, s: s}}), throughputChart(o.s), histogramChart(s)}
 	}
 	v.Tiles = append(v.Tiles, Fact{"succeeded", plain(float64(s.Succeeded))}, Fact{"failed", plain(float64(s.Failed))})
 	if s.Lateness.Count() > 0 {
@@ -254,7 +253,9 @@ func newComparisonView(pairs []Pair, a, b int, names [2]string) (comparisonView,
 			pv.Charts = append(pv.Charts, forest)
 		}
 		if len(p.Ratios) > 0 && p.A.Latency.Count() > 0 && p.B.Latency.Count() > 0 {
-			ones := []one{{name: names[0], color: ink{inkSeries, 100, uint8(a)}, s: p.A}, {name: names[1], color: ink{inkSeries, 100, uint8(b)}, s: p.B}}
+			ones := []one{
+				newOne(names[0], ink{inkSeries, 100, uint8(a)}, p.A, result.Options{}), newOne(names[1], ink{inkSeries, 100, uint8(b)}, p.B, result.Options{}),
+			}
 			pv.Charts = append(pv.Charts, compareCharts(ones)...)
 		}
 		v.Pairs = append(v.Pairs, pv)

@@ -40,11 +40,22 @@ func pages() map[string]func(w io.Writer) error {
 	searched.Limit = &result.Limit{Users: 500, Over: 550, Confirmed: 2, Repeats: 3, P99Millis: 50, Generator: true, Probes: []result.Probe{
 		{Users: 500, RuntimeSeconds: 25.1, P99Millis: 21, KeptUp: true}, {Users: 1000, RuntimeSeconds: 61.5, P99Millis: 20100, Why: "it took 61.5 s, not 25.0 s"},
 	}}
+	searched.Scenarios[1] = users(8, "cart-checkout", "Check out a cart", "cart", 200, 2)
+	long := synthetic(9, 1)
+	for _, s := range long.Scenarios {
+		s.Load.Iterations = 5000
+		for i := range 5000 {
+			slot := s.Slot(i)
+			slot.Started, slot.Ended = 10, 10
+			slot.Latency.Add(time.Duration(5+i%7) * time.Millisecond)
+		}
+	}
 	return map[string]func(w io.Writer) error{
 		"one":      func(w io.Writer) error { return report.Page{Book: true}.HTML(w, synthetic(1, 1)) },
 		"two":      func(w io.Writer) error { return report.HTML(w, synthetic(1, 1), other) },
 		"spoilt":   func(w io.Writer) error { return report.HTML(w, spoilt) },
 		"designs":  func(w io.Writer) error { return report.Page{Designs: true}.HTML(w, searched) },
+		"long":     func(w io.Writer) error { return report.HTML(w, long) },
 		"resident": func(w io.Writer) error { return report.HTML(w, resident) },
 		"empty":    func(w io.Writer) error { return report.HTML(w, empty) },
 	}
@@ -77,8 +88,11 @@ func TestHTML(t *testing.T) {
 	p := pages()
 	want(t, text(t, func(b *strings.Builder) error { return p["one"](b) }), "<title>carts and queues", "CHECKED", "cart-reserve", "Latency over time", "<path", "warm-up", "Histogram", "Server", "Beside the books", "88.241")
 	want(t, text(t, func(b *strings.Builder) error { return p["two"](b) }), "b beside a", "b/a", "better", "Ratios", "p99 over time", "0.4.0")
-	want(t, text(t, func(b *strings.Builder) error { return p["designs"](b) }), "the designs", "cart-reserve and queue-publish differ in load", "better",
+	want(t, text(t, func(b *strings.Builder) error { return p["designs"](b) }), "the designs", "cart-reserve and cart-checkout differ in parameter", "better",
 		"500 users for each iteration were kept up with, 550 were too many; 2 of 3 repeats confirm it; the bound was a p99 of 50 ms; it was the LOAD GENERATOR", "no: it took 61.5 s")
+	if n := strings.Count(text(t, func(b *strings.Builder) error { return p["long"](b) }), "<tr data-x"); n > 3000 {
+		t.Errorf("a run of 5000 slots has %d rows", n)
+	}
 	spoilt := text(t, func(b *strings.Builder) error { return p["spoilt"](b) })
 	want(t, spoilt, "badge wrong", "WRONG", "PARTIAL", "OVERLOADED", "2 violations", "&lt;script&gt;alert", "&lt;b&gt;not markup", "end of the schedule")
 	if strings.Contains(spoilt, "<script>alert") {

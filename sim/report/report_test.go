@@ -126,3 +126,28 @@ func TestLive(t *testing.T) {
 		t.Errorf("%d lines:\n%s", n, got)
 	}
 }
+
+// TestLiveTerminal draws the view anew each time, no wider than the terminal, and takes it away at the end.
+func TestLiveTerminal(t *testing.T) {
+	t.Parallel()
+	got := text(t, func(b *strings.Builder) error {
+		l := report.NewLiveTerminal(b, 50)
+		for i := range 14 {
+			n := int64(i * 250)
+			l.Show(load.Progress{Elapsed: time.Duration(i) * 250 * time.Millisecond, Schedule: 3 * time.Second, Parts: []load.PartProgress{
+				{Label: "cart", Started: n, Ended: n / 2, P50: time.Millisecond, P99: time.Second}, {Label: "a-scenario-with-a-long-name", Started: n, Ended: n},
+			}})
+		}
+		l.Finish()
+		return nil
+	})
+	want(t, got, "0 s of 3 s, 3 s left", "started", "cart", "\x1b[4A\x1b[J", "50%", "1 s left", "0.2 s over the schedule of 3 s: 1625 users")
+	if !strings.HasSuffix(got, "\r\x1b[4A\x1b[J") {
+		t.Errorf("the view is still there: %q", got[len(got)-40:])
+	}
+	for line := range strings.SplitSeq(got, "\n") {
+		if line = strings.TrimPrefix(line, "\r\x1b[4A\x1b[J"); len([]rune(line)) > 50 {
+			t.Errorf("%q is too wide", line)
+		}
+	}
+}

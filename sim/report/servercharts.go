@@ -17,7 +17,7 @@ func serverCharts(r *result.Result) (out []*chart) {
 	if r.Server == nil || len(r.Server.Samples) == 0 {
 		return nil
 	}
-	samples := r.Server.Samples
+	samples := thinned(r.Server.Samples)
 	has := func(value func(result.ServerSample) float64) bool {
 		return slices.ContainsFunc(samples, func(s result.ServerSample) bool { return value(s) > 0 })
 	}
@@ -132,10 +132,12 @@ func forestChart(p Pair, names [2]string) *chart {
 		y := -float64(len(ticks))
 		ticks = append(ticks, plot.Tick{Value: y, Label: r.Figure})
 		color := ink{inkMuted, 100, 0}
-		if r.Verdict == Better {
+		switch r.Verdict {
+		case Better:
 			color = ink{inkGood, 100, 0}
-		} else if r.Verdict == Worse {
+		case Worse:
 			color = ink{inkBad, 100, 0}
+		default: // nothing is said
 		}
 		c.lines = append(c.lines, line{color: color, width: 2.5, points: plotter.XYs{{X: r.Low, Y: y}, {X: r.High, Y: y}}},
 			line{color: color, width: 4, points: plotter.XYs{{X: r.Ratio, Y: y}}})

@@ -1,0 +1,8 @@
+package report
+
+import "io"
+
+// NewLiveTerminal returns one that takes out for a terminal of a width.
+func NewLiveTerminal(out io.Writer, width int) *Live {
+	return &Live{out: out, width: func() int { return width }}
+}
