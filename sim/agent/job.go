@@ -32,13 +32,13 @@ type job struct {
 	mu       sync.Mutex
 	to       *json.Encoder
 	stream   *http.ResponseController
-	sent     [][]result.Slot
+	sent     [][]*result.Slot
 	reported time.Duration
 	before   float64 // processor time
 }
 
 func newJob(s *server, w http.ResponseWriter, r *http.Request, in request) *job {
-	j := &job{server: s, id: in.ID, job: in.Job, to: json.NewEncoder(w), stream: http.NewResponseController(w), sent: make([][]result.Slot, len(in.Job.Parts))}
+	j := &job{server: s, id: in.ID, job: in.Job, to: json.NewEncoder(w), stream: http.NewResponseController(w), sent: make([][]*result.Slot, len(in.Job.Parts))}
 	j.ctx, j.cancel = context.WithCancelCause(r.Context())
 	j.starts, j.started = context.WithCancel(context.Background())
 	j.leaves, j.left = context.WithCancel(context.Background())

@@ -72,7 +72,7 @@ type part struct {
 }
 
 // pack makes the parts of a message. Sent is what those before it had of the series, and is brought up to date.
-func pack(measured []*result.Measured, sent [][]result.Slot) []part {
+func pack(measured []*result.Measured, sent [][]*result.Slot) []part {
 	out := make([]part, len(measured))
 	for i, m := range measured {
 		whole := *m
@@ -80,19 +80,15 @@ func pack(measured []*result.Measured, sent [][]result.Slot) []part {
 		out[i] = part{Measured: &whole, Slots: map[int]*result.Slot{}}
 		for j, slot := range m.Series {
 			if j >= len(sent[i]) {
-				sent[i] = append(sent[i], result.Slot{})
+				sent[i] = append(sent[i], nil)
 			}
-			if old := &sent[i][j]; changed(old, slot) {
-				*old = *slot
+			if sent[i][j] == nil || !slot.Same(sent[i][j]) {
+				sent[i][j] = slot
 				out[i].Slots[j] = slot
 			}
 		}
 	}
 	return out
-}
-
-func changed(old, slot *result.Slot) bool {
-	return old.Latency == nil || old.Started != slot.Started || old.Ended != slot.Ended || old.Failed != slot.Failed || old.Latency.Count() != slot.Latency.Count()
 }
 
 // unpack makes of a message, and of what those before it had, what was measured so far. It changes none of them.

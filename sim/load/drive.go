@@ -51,7 +51,7 @@ type Config struct {
 type Progress struct {
 	Elapsed, Schedule time.Duration
 	Parts             []PartProgress
-	// Snapshot copies everything that was measured so far. It takes its time.
+	// Snapshot returns everything that was measured so far, which is not to be changed. It takes its time.
 	Snapshot func() []*result.Measured
 }
 
@@ -166,6 +166,8 @@ type due struct {
 
 // start calls fn for every user of this process when it is due, until fn returns false or ctx ends.
 func (d *driver) start(ctx context.Context, m *meter, fn func(due) bool) {
+	wait := newWaiter(d.Clock)
+	defer wait.close()
 	number := int64(-1)
 	for i := range m.part.Load.Iterations {
 		from := d.begin.Add(m.part.Load.Delay + time.Duration(i)*m.part.Load.Resolution)
@@ -175,7 +177,7 @@ func (d *driver) start(ctx context.Context, m *meter, fn func(due) bool) {
 				continue
 			}
 			u := due{number: number, iteration: i, at: from.Add(offset)}
-			if wait := u.at.Sub(d.Clock.Now()); wait > 0 && d.Clock.Sleep(ctx, wait) != nil || ctx.Err() != nil || !fn(u) {
+			if wait.until(ctx, u.at) != nil || !fn(u) {
 				return
 			}
 		}

@@ -22,6 +22,15 @@ func within(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 }
 
+// bubble is the clock of such a time: the kernel's timers, which the system's clock brings, do not know of it.
+type bubble struct{ patterns.SystemClock }
+
+// driveAll drives parts by that clock.
+func driveAll(ctx context.Context, cfg load.Config, parts []load.Part) []*result.Measured {
+	cfg.Clock = bubble{}
+	return load.Drive(ctx, cfg, parts)
+}
+
 // rest is a user who does nothing for d.
 func rest(d time.Duration) func(context.Context, *scenario.User) error {
 	return func(ctx context.Context, _ *scenario.User) error { return patterns.SystemClock{}.Sleep(ctx, d) }
@@ -40,7 +49,7 @@ func starts(t *testing.T, cfg load.Config, l load.Load) []start {
 	var mu sync.Mutex
 	var out []start
 	begin := time.Now()
-	m := load.Drive(t.Context(), cfg, []load.Part{{Load: l.WithDefaults(10), Run: func(_ context.Context, u *scenario.User) error {
+	m := driveAll(t.Context(), cfg, []load.Part{{Load: l.WithDefaults(10), Run: func(_ context.Context, u *scenario.User) error {
 		mu.Lock()
 		defer mu.Unlock()
 		out = append(out, start{time.Since(begin), u.Number, u.Rand.Uint64()})
@@ -160,7 +169,7 @@ func TestShares(t *testing.T) {
 // TestWarmUp measures the iterations between warm-up and cool-down only, but counts all.
 func TestWarmUp(t *testing.T) {
 	within(t, func(t *testing.T) {
-		m := load.Drive(t.Context(), load.Config{WarmUp: 2, CoolDown: 1}, []load.Part{{Load: load.Load{Iterations: 10, Users: 4}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
+		m := driveAll(t.Context(), load.Config{WarmUp: 2, CoolDown: 1}, []load.Part{{Load: load.Load{Iterations: 10, Users: 4}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
 			u.Count("all", 1)
 			u.Record("step", time.Second)
 			return nil
@@ -179,7 +188,7 @@ func TestWarmUp(t *testing.T) {
 // TestLatency counts from the moment at which a user was due, and in that slot; its end counts where it ends.
 func TestLatency(t *testing.T) {
 	within(t, func(t *testing.T) {
-		m := load.Drive(t.Context(), load.Config{MaxInFlight: 1}, []load.Part{{Load: load.Load{Iterations: 2, Users: 2}.WithDefaults(1), Run: rest(2 * time.Second)}})[0]
+		m := driveAll(t.Context(), load.Config{MaxInFlight: 1}, []load.Part{{Load: load.Load{Iterations: 2, Users: 2}.WithDefaults(1), Run: rest(2 * time.Second)}})[0]
 		// Due at 0, 0.5, 1 and 1.5 s, they end at 2, 4, 6 and 8 s.
 		if m.Latency.Min() != 2*time.Second || m.Latency.Max() != 6500*time.Millisecond || m.Latency.Mean() != 4250*time.Millisecond || m.RuntimeSeconds != 8 {
 			t.Errorf("from %v to %v, %v, runtime %v", m.Latency.Min(), m.Latency.Max(), m.Latency.Mean(), m.RuntimeSeconds)
@@ -208,7 +217,7 @@ func TestInFlight(t *testing.T) {
 				return rest(time.Second)(ctx, nil)
 			}}
 		}
-		for _, m := range load.Drive(t.Context(), load.Config{MaxInFlight: 3}, []load.Part{part(0), part(1)}) {
+		for _, m := range driveAll(t.Context(), load.Config{MaxInFlight: 3}, []load.Part{part(0), part(1)}) {
 			if m.Succeeded != 60 || m.RuntimeSeconds < 20 {
 				t.Errorf("%+v", m)
 			}
@@ -224,7 +233,7 @@ func TestGrace(t *testing.T) {
 	within(t, func(t *testing.T) {
 		short := load.Load{Iterations: 1, Users: 3}.WithDefaults(1)
 		long := load.Load{Iterations: 60, Users: 2}.WithDefaults(1)
-		m := load.Drive(t.Context(), load.Config{Grace: 10 * time.Second}, []load.Part{{Load: short, Run: rest(time.Hour)}, {Load: long, Run: rest(time.Second)}})
+		m := driveAll(t.Context(), load.Config{Grace: 10 * time.Second}, []load.Part{{Load: short, Run: rest(time.Hour)}, {Load: long, Run: rest(time.Second)}})
 		if m[0].Cut != 3 || m[0].Started != 3 || m[0].Latency.Count() != 0 || m[0].RuntimeSeconds < 10 || m[0].RuntimeSeconds > 12 {
 			t.Errorf("%+v", m[0])
 		}
@@ -239,7 +248,7 @@ func TestCanceled(t *testing.T) {
 	within(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 		defer cancel()
-		m := load.Drive(ctx, load.Config{}, []load.Part{{Load: load.Load{Iterations: 100, Users: 1}.WithDefaults(1), Run: rest(2200 * time.Millisecond)}})[0]
+		m := driveAll(ctx, load.Config{}, []load.Part{{Load: load.Load{Iterations: 100, Users: 1}.WithDefaults(1), Run: rest(2200 * time.Millisecond)}})[0]
 		if m.Started != 4 || m.Succeeded != 2 || m.Cut != 2 || m.Failed != 0 || m.RuntimeSeconds != 3.5 {
 			t.Errorf("%+v", m)
 		}
@@ -249,7 +258,7 @@ func TestCanceled(t *testing.T) {
 // TestErrors counts failures by kind, and a panic as one.
 func TestErrors(t *testing.T) {
 	within(t, func(t *testing.T) {
-		m := load.Drive(t.Context(), load.Config{}, []load.Part{{Load: load.Load{Iterations: 3, Users: 10}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
+		m := driveAll(t.Context(), load.Config{}, []load.Part{{Load: load.Load{Iterations: 3, Users: 10}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
 			switch u.Number % 10 {
 			case 0:
 				panic("out of luck")
@@ -280,7 +289,7 @@ func TestResidents(t *testing.T) {
 			_ = rest(stayed)(ctx, nil)
 		}}
 		visits := load.Load{Iterations: 10, Users: 1}.WithDefaults(1)
-		m := load.Drive(t.Context(), cfg, []load.Part{{Load: load.Load{Iterations: 10, Users: 3}.WithDefaults(1), Resident: true, Run: listener}, {Load: visits, Run: rest(2100 * time.Millisecond)}})
+		m := driveAll(t.Context(), cfg, []load.Part{{Load: load.Load{Iterations: 10, Users: 3}.WithDefaults(1), Resident: true, Run: listener}, {Load: visits, Run: rest(2100 * time.Millisecond)}})
 		// The last visitor leaves at 11.1 s, those of the others 5 s later.
 		if r := m[0]; r.Started != 3 || r.Succeeded != 3 || r.Counts["messages"] != 3*16 || r.Steps["message"].Count() != 3*8 || r.RuntimeSeconds != 16.6 || r.Cut != 0 {
 			t.Errorf("%+v, %d steps", r, r.Steps["message"].Count())
@@ -288,7 +297,7 @@ func TestResidents(t *testing.T) {
 		if m[1].Succeeded != 10 || m[1].RuntimeSeconds != 11.1 || stayed == 0 {
 			t.Errorf("%+v", m[1])
 		}
-		alone := load.Drive(t.Context(), load.Config{Share: 1, Shares: 2}, []load.Part{{Load: load.Load{Iterations: 4, Users: 3}.WithDefaults(1), Resident: true, Run: listener}})[0]
+		alone := driveAll(t.Context(), load.Config{Share: 1, Shares: 2}, []load.Part{{Load: load.Load{Iterations: 4, Users: 3}.WithDefaults(1), Resident: true, Run: listener}})[0]
 		if alone.Started != 1 || alone.RuntimeSeconds != 4 {
 			t.Errorf("%+v", alone)
 		}
@@ -300,7 +309,7 @@ func TestProgress(t *testing.T) {
 	within(t, func(t *testing.T) {
 		var all []load.Progress
 		var last []*result.Measured
-		m := load.Drive(t.Context(), load.Config{Report: func(p load.Progress) {
+		m := driveAll(t.Context(), load.Config{Report: func(p load.Progress) {
 			all = append(all, p)
 			last = p.Snapshot()
 			if s := last[0]; s.Started != p.Parts[0].Started || s.Succeeded != p.Parts[0].Succeeded {
@@ -329,7 +338,7 @@ func TestMerged(t *testing.T) {
 			return u.Time("rest", func() error { return rest(time.Duration(u.Number%7)*100*time.Millisecond)(ctx, u) })
 		}
 		driven := func(share, shares int) *result.Measured {
-			return load.Drive(t.Context(), load.Config{Share: share, Shares: shares}, []load.Part{{Load: load.Load{Iterations: 5, Users: 20}.WithDefaults(1), Run: run}})[0]
+			return driveAll(t.Context(), load.Config{Share: share, Shares: shares}, []load.Part{{Load: load.Load{Iterations: 5, Users: 20}.WithDefaults(1), Run: run}})[0]
 		}
 		want, sum := driven(0, 1), result.NewMeasured()
 		for share := range 3 {
@@ -363,5 +372,20 @@ func TestValidate(t *testing.T) {
 	}
 	if l := (load.Load{}).WithDefaults(7); l.Validate() != nil || l.Users != 7 || l.Schedule() != 25*time.Second {
 		t.Errorf("%+v", l)
+	}
+}
+
+// TestNeverEarly starts users by the system's clock, and its finest timer: each when it is due, or later.
+func TestNeverEarly(t *testing.T) {
+	t.Parallel()
+	before := time.Now()
+	m := load.Drive(t.Context(), load.Config{}, []load.Part{{Load: load.Load{Iterations: 4, Resolution: 25 * time.Millisecond, Users: 10}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
+		if due := time.Duration(u.Number) * 2500 * time.Microsecond; time.Since(before) < due {
+			return errors.New("too early")
+		}
+		return nil
+	}}})[0]
+	if m.Succeeded != 40 {
+		t.Errorf("%+v", m)
 	}
 }

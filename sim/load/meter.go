@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ type meter struct {
 	mu    sync.Mutex
 	m     *result.Measured
 	ended int64
+	// copied are the slots as they were copied last.
+	copied []*result.Slot
 	// from and to bound the time that is measured.
 	from, to time.Time
 	// Where users report to who are due in that time, who are not, and residents.
@@ -103,11 +106,23 @@ func (m *meter) inTime() bool {
 	return !now.Before(m.from) && now.Before(m.to)
 }
 
+// copy returns what was measured so far. Nobody may change it: slots that are as they were are those of the copy before, as a long run has thousands.
 func (m *meter) copy() *result.Measured {
 	out := result.NewMeasured()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out.Merge(m.m)
+	whole := *m.m
+	whole.Series = nil
+	out.Merge(&whole)
+	for i, s := range m.m.Series {
+		switch {
+		case i == len(m.copied):
+			m.copied = append(m.copied, s.Clone())
+		case !s.Same(m.copied[i]):
+			m.copied[i] = s.Clone()
+		}
+	}
+	out.Series = slices.Clone(m.copied)
 	return out
 }
 

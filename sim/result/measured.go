@@ -86,6 +86,18 @@ func (m *Measured) Merge(o *Measured) {
 	}
 }
 
+// Same says whether two states of a slot are the same: it only ever counts more.
+func (s *Slot) Same(o *Slot) bool {
+	return s.Started == o.Started && s.Ended == o.Ended && s.Failed == o.Failed && s.Latency.Count() == o.Latency.Count()
+}
+
+// Clone returns a copy.
+func (s *Slot) Clone() *Slot {
+	out := &Slot{Latency: NewTiming(slotDigits)}
+	out.merge(s)
+	return out
+}
+
 func (s *Slot) merge(o *Slot) {
 	if o == nil {
 		return
