@@ -23,9 +23,12 @@ func newWrites() *btree.BTreeG[write] {
 	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
 }
 
-// apply makes changes in a tree.
-func apply(t *tree, writes *btree.BTreeG[write]) {
-	writes.Scan(func(w write) bool {
+// apply makes the changes of keys from lower to upper in a tree; no upper is no bound.
+func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) {
+	writes.Ascend(write{item: item{key: lower}}, func(w write) bool {
+		if upper != nil && bytes.Compare(w.key, upper) >= 0 {
+			return false
+		}
 		if w.deleted {
 			t.Delete(w.item)
 		} else {
@@ -114,7 +117,7 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	if err != nil {
 		return nil, err
 	}
-	apply(view, t.writes)
+	apply(view, t.writes, lower, upper) // what a batch has written elsewhere is not looked at
 	return newIterator(view, lower, upper), nil
 }
 
@@ -225,7 +228,7 @@ func (t *txn) Commit(durability storage.Durability) error {
 	if err := applyCounters(e.tree, t.counters); err != nil {
 		return err
 	}
-	apply(e.tree, t.writes)
+	apply(e.tree, t.writes, nil, nil)
 	t.putStamped()
 	e.commits++
 	if e.snapTxns > 0 {
