@@ -19,6 +19,21 @@ type BookRow struct {
 	Runtime, Mean, StdDev, P75, P95, P99, Min, Max float64
 }
 
+// listeners are the residents among the scenarios of the books.
+const listeners = "topic-listen"
+
+// Users is how many users each iteration had; of listeners, how many there were.
+func (r BookRow) Users() int {
+	switch r.Scenario {
+	case "queue-fetch-fifo":
+		return 300
+	case listeners:
+		return 40
+	default:
+		return 1000
+	}
+}
+
 // BookRows are the published results of a scenario: of MMAP and of WiredTiger. None: the books have none.
 func BookRows(scenario string) (out []BookRow) {
 	for _, r := range published() {
@@ -47,9 +62,9 @@ func published() []BookRow {
 		{"queue-publish", "Queue", "publish_to_queues", tiger, 31.113, 32.455, 44.732, 51.322, 127.275, 188.452, 0.412, 312.698},
 		{"queue-fetch-fifo", "Queue", "fetch_from_queue_by_fifo", tiger, 31.113, 48.493, 718.43, 5.873, 10.658, 29.38, 1.329, 19499.33},
 		{"topic-publish", "Topics", "publish_to_topics", mmap, 44.39, 2.616, 7.824, 2.318, 5.523, 21.792, 0.703, 420.747},
-		{"topic-listen", "Topics", "fetch_from_topics", mmap, 44.39, 0.001, 0.003, 0.002, 0.004, 0.02, 0, 0.323},
+		{listeners, "Topics", "fetch_from_topics", mmap, 44.39, 0.001, 0.003, 0.002, 0.004, 0.02, 0, 0.323},
 		{"topic-publish", "Topics", "publish_to_topics", tiger, 45.39, 2.848, 11.15, 2.432, 5.699, 22.597, 0.740, 522.21},
-		{"topic-listen", "Topics", "fetch_from_topics", tiger, 45.39, 0.001, 0.004, 0.002, 0.004, 0.020, 0, 0.363},
+		{listeners, "Topics", "fetch_from_topics", tiger, 45.39, 0.001, 0.004, 0.002, 0.004, 0.020, 0, 0.363},
 		{"metadata-find", "Metadata", "metadata", mmap, 40.874, 0.954, 0.291, 1.187, 1.367, 1.619, 0.441, 4.885},
 		{"metadata-find", "Metadata", "metadata", tiger, 40.01, 0.992, 0.318, 1.232, 1.431, 1.706, 0.484, 9.827},
 		{"category-children", path, "direct children", mmap, 31.773, 0.954, 0.357, 1.162, 1.630, 1.998, 0.394, 7.196},
@@ -77,10 +92,13 @@ func published() []BookRow {
 	}
 }
 
-var bookColumns = []string{"scenario", "measured by", "runtime s", "mean", "std dev", "p75", "p95", "p99", "min", "max"}
+var bookColumns = []string{"scenario", "measured by", "load", "runtime s", "mean", "std dev", "p75", "p95", "p99", "min", "max"}
 
 func (r BookRow) cells() []string {
-	out := []string{r.Chapter + ": " + r.Title, "book, " + r.Engine}
+	out := []string{r.Chapter + ": " + r.Title, "book, " + r.Engine, fmt.Sprintf("%d × 25", r.Users())}
+	if r.Scenario == listeners {
+		out[2] = fmt.Sprint(r.Users())
+	}
 	for _, v := range []float64{r.Runtime, r.Mean, r.StdDev, r.P75, r.P95, r.P99, r.Min, r.Max} {
 		out = append(out, fixed(v))
 	}
@@ -98,7 +116,7 @@ func bookLines(r *result.Result) (out []row) {
 		if !s.Check.OK() {
 			mark = " (" + checkOf(s.Check) + ")"
 		}
-		cells := append([]string{s.Label + mark, "this run", fixed(s.RuntimeSeconds)}, times(mainTiming(s))...)
+		cells := append([]string{s.Label + mark, "this run", shortLoad(s.Load), fixed(s.RuntimeSeconds)}, times(mainTiming(s))...)
 		out = append(out, row{cells: cells})
 		for _, p := range published {
 			out = append(out, row{step: true, cells: p.cells()})

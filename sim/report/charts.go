@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/plotter"
 
@@ -107,6 +109,26 @@ func percentileChart(title string, ones []one) *chart {
 			cells = append(cells, fixed(quantile(o.s.Latency, p)))
 		}
 		c.Lines = append(c.Lines, chartLine{Cells: cells, at: nines(p)})
+	}
+	return c
+}
+
+// stepsChart is the distributions of the steps of a scenario; nil if it has none.
+func stepsChart(s *result.Scenario) *chart {
+	var ones []one
+	for _, name := range slices.Sorted(maps.Keys(s.Steps)) {
+		if t := s.Steps[name]; t.Count() > 0 {
+			step := &result.Scenario{Measured: result.Measured{Latency: t}}
+			ones = append(ones, one{name: name, color: ink{inkSeries, 100, uint8(len(ones))}, s: step})
+		}
+	}
+	if len(ones) == 0 {
+		return nil
+	}
+	c := percentileChart("Steps", ones)
+	c.Note = "parts of the users' time, so many percent of which were not longer"
+	if len(ones) == 1 {
+		c.lines[0].name = ones[0].name
 	}
 	return c
 }

@@ -79,6 +79,21 @@ func cpuTime(seconds, runtime float64) string {
 	return fmt.Sprintf("%.1f s, %.2f cores", seconds, seconds/runtime)
 }
 
+// shortLoad is users × iterations, and how long those are if it is not a second.
+func shortLoad(l result.Load) string {
+	text := fmt.Sprintf("%d × %d", l.Users, l.Iterations)
+	switch {
+	case l.Resident:
+		return fmt.Sprint(l.Users)
+	case l.Shape != "constant" && l.Shape != "":
+		text = l.Shape + ", " + text
+	}
+	if l.ResolutionMillis != 1000 {
+		text += fmt.Sprintf(" of %d ms", l.ResolutionMillis)
+	}
+	return text
+}
+
 // loadText says in words what load a scenario had.
 func loadText(l result.Load) string {
 	if l.Resident {

@@ -25,7 +25,7 @@ type Page struct {
 	Title string
 	// Book puts the figures of the books beside the results.
 	Book bool
-	// Designs compares the scenarios of each result with the first of it: designs for one problem.
+	// Designs compares all scenarios with the first, instead of the results: designs for one problem, which ran together or one after the other.
 	Designs bool
 }
 
@@ -46,23 +46,13 @@ func (p Page) HTML(w io.Writer, results ...*result.Result) error {
 		}
 		v.Runs = append(v.Runs, run)
 	}
-	for i := 1; i < len(results); i++ {
-		c := Compare(results[0], results[i])
-		cv, err := newComparisonView(c.Pairs, 0, i, [2]string{letter(0), letter(i)})
-		if err != nil {
-			return err
-		}
-		cv.Title, cv.Sentences = letter(i)+" beside "+letter(0), c.sentences(letter(0), letter(i))
-		v.Comparisons = append(v.Comparisons, cv)
-	}
+	compare := comparisons
 	if p.Designs {
-		for _, r := range results {
-			cv, err := designs(r)
-			if err != nil {
-				return err
-			}
-			v.Comparisons = append(v.Comparisons, cv)
-		}
+		compare = designs
+	}
+	var err error
+	if v.Comparisons, err = compare(results); err != nil {
+		return err
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{"numeric": func(i, texts int) bool { return i > 0 && i < texts }}).Parse(pageHTML)
 	if err != nil {
@@ -214,6 +204,9 @@ func newScenarioView(s *result.Scenario, o one, id string) (scenarioView, error)
 		v.Tiles = append(v.Tiles, Fact{"max", span(s.Latency.Max())})
 		v.Charts = []*chart{latencyChart(o), percentileChart("Percentiles", []one{{name: "latency", color: ink{inkAccent, 100, 0}, s: s}}), throughputChart(o.s), histogramChart(s)}
 	}
+	if c := stepsChart(s); c != nil {
+		v.Charts = append(v.Charts, c)
+	}
 	v.Tiles = append(v.Tiles, Fact{"succeeded", plain(float64(s.Succeeded))}, Fact{"failed", plain(float64(s.Failed))})
 	if s.Lateness.Count() > 0 {
 		v.Tiles = append(v.Tiles, Fact{"late start, p99", span(s.Lateness.Percentile(99))})
@@ -221,20 +214,40 @@ func newScenarioView(s *result.Scenario, o one, id string) (scenarioView, error)
 	return v, drawAll(v.Charts)
 }
 
-// designs compares the scenarios of a result with its first.
-func designs(r *result.Result) (v comparisonView, err error) {
-	for i := 1; i < len(r.Scenarios); i++ {
-		p := CompareScenarios(r.Scenarios[0], r.Scenarios[i])
-		pv, err := newComparisonView([]Pair{p}, 0, i, [2]string{p.A.Label, p.B.Label})
+// comparisons compares results with the first of them.
+func comparisons(results []*result.Result) (out []comparisonView, err error) {
+	for i := 1; i < len(results); i++ {
+		c := Compare(results[0], results[i])
+		v, err := newComparisonView(c.Pairs, 0, i, [2]string{letter(0), letter(i)})
 		if err != nil {
-			return v, err
+			return nil, err
 		}
-		pv.Pairs[0].Label = p.B.Label + " (b) beside " + p.A.Label + " (a)"
-		v.Columns, v.Lines, v.Pairs = ratioColumns, append(v.Lines, pv.Lines...), append(v.Pairs, pv.Pairs...)
-		v.Sentences = append(v.Sentences, p.sentences()...)
+		v.Title, v.Sentences = letter(i)+" beside "+letter(0), c.sentences(letter(0), letter(i))
+		out = append(out, v)
 	}
-	v.Title = titleOf(r) + ": the designs"
-	return v, nil
+	return out, nil
+}
+
+// designs compares all scenarios with the first.
+func designs(results []*result.Result) ([]comparisonView, error) {
+	var all []*result.Scenario
+	for _, r := range results {
+		all = append(all, r.Scenarios...)
+	}
+	out := comparisonView{Title: "The designs", Columns: ratioColumns}
+	for i := 1; i < len(all); i++ {
+		p := CompareScenarios(all[0], all[i])
+		v, err := newComparisonView([]Pair{p}, 0, i, [2]string{p.A.Label, p.B.Label})
+		if err != nil {
+			return nil, err
+		}
+		v.Pairs[0].Label = p.B.Label + " (b) beside " + p.A.Label + " (a)"
+		out.Lines, out.Pairs, out.Sentences = append(out.Lines, v.Lines...), append(out.Pairs, v.Pairs...), append(out.Sentences, p.sentences()...)
+	}
+	if len(out.Pairs) == 0 {
+		return nil, nil
+	}
+	return []comparisonView{out}, nil
 }
 
 // newComparisonView shows pairs; a and b choose the colours.

@@ -88,7 +88,7 @@ func TestHTML(t *testing.T) {
 	p := pages()
 	want(t, text(t, func(b *strings.Builder) error { return p["one"](b) }), "<title>carts and queues", "CHECKED", "cart-reserve", "Latency over time", "<path", "warm-up", "Histogram", "Server", "Beside the books", "88.241")
 	want(t, text(t, func(b *strings.Builder) error { return p["two"](b) }), "b beside a", "b/a", "better", "Ratios", "p99 over time", "0.4.0")
-	want(t, text(t, func(b *strings.Builder) error { return p["designs"](b) }), "the designs", "cart-reserve and cart-checkout differ in parameter", "better",
+	want(t, text(t, func(b *strings.Builder) error { return p["designs"](b) }), "The designs", "cart-reserve and cart-checkout differ in parameter", "better",
 		"500 users for each iteration were kept up with, 550 were too many; 2 of 3 repeats confirm it; the bound was a p99 of 50 ms; it was the LOAD GENERATOR", "no: it took 61.5 s")
 	if n := strings.Count(text(t, func(b *strings.Builder) error { return p["long"](b) }), "<tr data-x"); n > 3000 {
 		t.Errorf("a run of 5000 slots has %d rows", n)

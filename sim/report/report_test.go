@@ -99,7 +99,7 @@ func TestBook(t *testing.T) {
 			}
 		}
 	}
-	order := []string{"another machine and era", "3.0.1", "cart-reserve", "this run", "successfully checkout cart", "book, MMAP", "88.241", "book, WiredTiger", "93681.381", "publish_to_queues"}
+	order := []string{"another machine and era", "3.0.1", "cart-reserve", "this run", "200 × 25", "successfully checkout cart", "book, MMAP", "1000 × 25", "88.241", "book, WiredTiger", "93681.381", "publish_to_queues"}
 	want(t, text(t, func(b *strings.Builder) error { return report.BookTable(b, synthetic(1, 1)) }), order...)
 	want(t, text(t, func(b *strings.Builder) error { return report.BookMarkdown(b, synthetic(1, 1)) }), "another machine", "| 88.241 |")
 	none := synthetic(1, 1)

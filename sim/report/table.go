@@ -108,6 +108,7 @@ func Table(w io.Writer, r *result.Result) error {
 		lines = append(lines, row.cells)
 	}
 	grid(b, lines, len(columns)-2)
+	b.WriteString("\nRuntime in seconds, all other times in milliseconds.\n")
 	if r.Limit != nil {
 		fmt.Fprintf(b, "\nGreatest load: %s\n\n", limitText(r.Limit))
 		grid(b, append([][]string{probeColumns}, probeLines(r.Limit)...), len(probeColumns)-1)
