@@ -88,20 +88,26 @@ func countOf(ctx context.Context, coll *mongo.Collection, filter bson.D) (int64,
 	return n, nil
 }
 
-// set is a set of small numbers, such as those of users.
-type set []uint64
+// set is a set of small numbers, such as those of users, as its bits.
+type set []byte
 
 // add adds a number, and reports whether it is new.
 func (s *set) add(n int64) bool {
-	word, bit := int(n/64), uint64(1)<<(n%64)
-	if word >= len(*s) {
-		*s = append(*s, make([]uint64, word+1-len(*s))...)
-	}
-	if (*s)[word]&bit != 0 {
+	if s.has(n) {
 		return false
 	}
-	(*s)[word] |= bit
+	at := int(n / 8)
+	if at >= len(*s) {
+		*s = append(*s, make([]byte, at+1-len(*s))...)
+	}
+	(*s)[at] |= 1 << (n % 8)
 	return true
+}
+
+// has reports whether a number is in the set.
+func (s *set) has(n int64) bool {
+	at := int(n / 8)
+	return at < len(*s) && (*s)[at]&(1<<(n%8)) != 0
 }
 
 // popular picks one of n, of which the first are picked more often than the others.

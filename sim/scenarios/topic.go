@@ -131,7 +131,7 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 // listening is the scenario topic-listen.
 type listening struct{ *messages }
 
-// heard is what a listener notes at its end. First and Last are publishers.
+// heard is what a listener notes at its end. First and Last are publishers, and From all of them.
 type heard struct {
 	Listener int64 `bson:"_id"`
 	Received int64 `bson:"received"`
@@ -139,7 +139,7 @@ type heard struct {
 	Overruns int64 `bson:"overruns"`
 	First    int64 `bson:"first"`
 	Last     int64 `bson:"last"`
-	from     set
+	From     set   `bson:"from"`
 }
 
 // Run implements scenario.Scenario.
@@ -187,7 +187,7 @@ func (h *heard) hear(publisher int64) {
 	if h.Received == 0 {
 		h.First = publisher
 	}
-	if !h.from.add(publisher) && h.Overruns == 0 { // behind an overrun it begins with the oldest, which it may know
+	if !h.From.add(publisher) && h.Overruns == 0 { // behind an overrun it begins with the oldest, which it may know
 		h.Twice++
 	}
 	h.Received++
@@ -216,7 +216,7 @@ func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 	var total int64
 	err = patterns.EachOf(ctx, s.listeners, func(h *heard) {
 		total += h.Received
-		for _, v := range h.check(places[nameOfTopic(int(h.Listener%int64(s.topics)))]) {
+		for _, v := range s.check(h, places[nameOfTopic(int(h.Listener%int64(s.topics)))]) {
 			v.Collection, v.ID = s.listeners.Name(), h.Listener
 			out = append(out, v)
 		}
@@ -227,29 +227,35 @@ func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 	return append(out, counted("what was received is noted", s.listeners.Name(), total, t.Counts["received"], 0)...), nil
 }
 
+// place is that of a message among those of its topic.
+type place struct {
+	index  int64
+	second uint32 // of the server's time
+}
+
 // places returns the places of the messages that are there, for each topic by their publishers.
-func (s *listening) places(ctx context.Context) (map[string]map[int64]int64, error) {
+func (s *listening) places(ctx context.Context) (map[string]map[int64]place, error) {
 	order := bson.D{{Key: "$natural", Value: 1}}
 	if s.form == topic.ByStream {
 		order = bson.D{{Key: "seq", Value: 1}}
 	}
-	out := map[string]map[int64]int64{}
+	out := map[string]map[int64]place{}
 	err := patterns.Each(ctx, s.ring, bson.D{}, func(m *topic.Message) error {
 		data := message{}
 		if err := m.Decode(&data); err != nil {
 			return err
 		}
 		if out[m.Topic] == nil {
-			out[m.Topic] = map[int64]int64{}
+			out[m.Topic] = map[int64]place{}
 		}
-		out[m.Topic][data.By] = int64(len(out[m.Topic]))
+		out[m.Topic][data.By] = place{int64(len(out[m.Topic])), m.Seq.T}
 		return nil
 	}, options.Find().SetSort(order))
 	return out, err
 }
 
-// check compares what a listener has received with the messages between the first and the last of it.
-func (h *heard) check(places map[int64]int64) (out []patterns.Violation) {
+// check looks for messages between the first and the last that a listener has received, which it has not.
+func (s *listening) check(h *heard, places map[int64]place) (out []patterns.Violation) {
 	if h.Twice > 0 {
 		out = append(out, patterns.Violation{Rule: "a message is delivered once", Detail: fmt.Sprintf("%d were delivered again", h.Twice)})
 	}
@@ -258,8 +264,18 @@ func (h *heard) check(places map[int64]int64) (out []patterns.Violation) {
 	if h.Received == 0 || h.Overruns > 0 || !there || !alsoThere {
 		return out // the ring does not have them any more
 	}
-	if n := last - first + 1; n != h.Received {
-		detail := fmt.Sprintf("%d were received of %d between the first and the last of them", h.Received, n)
+	missing := 0
+	for publisher, p := range places {
+		between := first.index < p.index && p.index < last.index
+		if s.form == topic.ByStream { // delivered in the order of commits, which that of the timestamps follows but for a moment
+			between = first.second+1 < p.second && p.second+1 < last.second
+		}
+		if between && !h.From.has(publisher) {
+			missing++
+		}
+	}
+	if missing > 0 {
+		detail := fmt.Sprintf("of those between the first and the last of %d that were received, %d are missing", h.Received, missing)
 		out = append(out, patterns.Violation{Rule: "no message is left out", Detail: detail})
 	}
 	return out
