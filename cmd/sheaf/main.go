@@ -9,6 +9,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sheafdb/sheaf/sim"
+	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
 func main() {
@@ -29,6 +32,6 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newServe(), newImport(), newExport(), newVersion())
+	root.AddCommand(newServe(), newImport(), newExport(), newVersion(), sim.Command(scenarios.All()...))
 	return root
 }

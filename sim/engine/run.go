@@ -17,6 +17,9 @@ import (
 // checkTime is how long a scenario's Check may take.
 const checkTime = 5 * time.Minute
 
+// DefaultSilence is how long a server may give no answer.
+const DefaultSilence = 15 * time.Second
+
 // MaxViolations is how many violations a result keeps.
 const MaxViolations = 100
 
@@ -75,9 +78,14 @@ type Runner struct {
 	Progress func(load.Progress)
 	Clock    patterns.Clock
 	Env      patterns.Env
+	// Silence is how long a server may give no answer before the run ends; zero: 15 s.
+	Silence time.Duration
 }
 
 func (r Runner) withDefaults() Runner {
+	if r.Silence == 0 {
+		r.Silence = DefaultSilence
+	}
 	if r.Clock == nil {
 		r.Clock = patterns.SystemClock{}
 	}

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/sim/engine"
 	"github.com/sheafdb/sheaf/sim/load"
@@ -207,4 +211,36 @@ func TestBadPlans(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestServerLost ends the server in the middle of a run: the result has what was measured, and says why there is no more.
+func TestServerLost(t *testing.T) {
+	t.Parallel()
+	db, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- db.Serve(t.Context(), l) }()
+	var once sync.Once
+	p := plan(nil)
+	p.Target = "mongodb://" + l.Addr().String() + "/?directConnection=true&serverSelectionTimeoutMS=300"
+	p.Scenarios[0].Iterations = 2000
+	r, err := engine.Runner{Set: set(t), Silence: 500 * time.Millisecond, Progress: func(p load.Progress) {
+		if p.Parts[0].Succeeded > 50 {
+			once.Do(func() { _ = db.Close() })
+		}
+	}}.Run(t.Context(), p)
+	if r == nil || err == nil { // the database could not be removed
+		t.Fatalf("%v, %v", r, err)
+	}
+	s := r.Scenarios[0]
+	if !strings.Contains(r.Partial, "not answered") || s.Succeeded < 50 || s.Started >= 40_000 || s.Check.Error == "" || len(r.Wrong()) != 1 {
+		t.Errorf("%q %+v %+v", r.Partial, s.Measured, s.Check)
+	}
+	<-served
 }

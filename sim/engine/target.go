@@ -102,7 +102,7 @@ func (s Settings) options() (*options.ClientOptions, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	o.SetMaxPoolSize(uint64(s.PoolSize)).SetServerSelectionTimeout(answerTime).SetAppName("sheaf sim")
+	o.SetMaxPoolSize(uint64(s.PoolSize)).SetAppName("sheaf sim")
 	if s.WriteConcern != "" || s.Journal {
 		o.SetWriteConcern(s.writeConcern())
 	}
@@ -139,7 +139,7 @@ func (s Settings) writeConcern() *writeconcern.WriteConcern {
 // base opens the store of an embedded target, or reads the URI.
 func (s Settings) base() (*options.ClientOptions, func() error, error) {
 	if s.IsURI() {
-		return options.Client().ApplyURI(s.Target), func() error { return nil }, nil
+		return options.Client().SetServerSelectionTimeout(answerTime).ApplyURI(s.Target), func() error { return nil }, nil
 	}
 	dir, remove := s.Target, func() error { return nil }
 	switch s.Target {

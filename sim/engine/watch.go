@@ -12,11 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// The pace at which the server is looked at, and after how long without an answer a run ends.
-const (
-	watchPace  = time.Second
-	watchLimit = 15 * time.Second
-)
+// watchPace is how often the server is looked at.
+const watchPace = time.Second
 
 var errEnded = errors.New("sim: the load has ended")
 
@@ -54,15 +51,13 @@ func (r *running) watch(ctx context.Context) *watch {
 // look takes a sample every watchPace.
 func (w *watch) look() {
 	answered := w.began
-	for w.Clock.Sleep(w.ctx, watchPace) == nil {
-		ctx, cancel := context.WithTimeout(w.ctx, watchLimit)
-		now, err := w.status(ctx)
-		cancel()
+	for w.Clock.Sleep(w.ctx, min(watchPace, w.Silence)) == nil {
+		now, err := w.status(w.ctx)
 		at := w.Clock.Now()
 		if err == nil {
 			answered = at
 			w.sample(now, at)
-		} else if silent := at.Sub(answered); silent >= watchLimit && w.ctx.Err() == nil {
+		} else if silent := at.Sub(answered); silent >= w.Silence && w.ctx.Err() == nil {
 			w.cancel(fmt.Errorf("the server has not answered for %.0f s: %w", silent.Seconds(), err))
 		}
 	}
@@ -100,7 +95,7 @@ func (w *watch) end() *result.Server {
 
 // status asks the server for its counters.
 func (r *running) status(ctx context.Context) (*status, error) {
-	ctx, cancel := context.WithTimeout(ctx, watchLimit)
+	ctx, cancel := context.WithTimeout(ctx, r.Silence)
 	defer cancel()
 	var doc struct {
 		Opcounters map[string]any `bson:"opcounters"`

@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sheafdb/sheaf/sim/report"
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+// output is where results go.
+type output struct {
+	out, html, markdown string
+	json, quiet, book   bool
+}
+
+func (o *output) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&o.out, "out", "o", "", "store the result in this file, as JSON (docs/simulator.md); several, in this directory")
+	flags.StringVar(&o.html, "html", "", "write a report with charts to this file")
+	flags.StringVar(&o.markdown, "markdown", "", "write a report for a pull request to this file")
+	flags.BoolVar(&o.json, "json", false, "print the result as JSON in place of a table")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
+	flags.BoolVar(&o.book, "book", false, "put the books' figures beside: of another machine and era")
+}
+
+// write shows results, and stores them where it was asked for.
+func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
+	stdout := cmd.OutOrStdout()
+	for _, r := range results {
+		if o.json {
+			if err := r.Write(stdout); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := report.Table(stdout, r); err != nil {
+			return err
+		}
+		if o.book {
+			if err := report.BookTable(stdout, r); err != nil {
+				return err
+			}
+		}
+	}
+	if o.out != "" {
+		if err := o.store(results); err != nil {
+			return err
+		}
+	}
+	if o.html != "" {
+		if err := toFile(o.html, func(w io.Writer) error { return report.Page{Book: o.book}.HTML(w, results...) }); err != nil {
+			return err
+		}
+	}
+	if o.markdown != "" {
+		return toFile(o.markdown, func(w io.Writer) error {
+			if err := report.Markdown(w, results...); err != nil || !o.book {
+				return err
+			}
+			for _, r := range results {
+				if err := report.BookMarkdown(w, r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+// store writes one result to a file, several to a directory, each under its scenarios' names.
+func (o *output) store(results []*result.Result) error {
+	if len(results) == 1 {
+		return toFile(o.out, results[0].Write)
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return fmt.Errorf("store the results: %w", err)
+	}
+	for _, r := range results {
+		labels := make([]string, len(r.Scenarios))
+		for i, s := range r.Scenarios {
+			labels[i] = strings.ReplaceAll(s.Label, string(os.PathSeparator), "-")
+		}
+		if err := toFile(filepath.Join(o.out, strings.Join(labels, "+")+".json"), r.Write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toFile writes a file; one that cannot be written whole is said.
+func toFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func readAll(paths []string) (out []*result.Result, err error) {
+	for _, path := range paths {
+		r, err := result.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func newReport() *cobra.Command {
+	o := &output{}
+	cmd := &cobra.Command{
+		Use:   "report RESULT.json…",
+		Short: "Show results that were stored: as a table, HTML with charts, Markdown",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			results, err := readAll(args)
+			if err != nil {
+				return err
+			}
+			if err := o.write(cmd, results...); err != nil {
+				return err
+			}
+			return verdict(results...)
+		},
+	}
+	o.register(cmd)
+	return cmd
+}
+
+func newCompare() *cobra.Command {
+	html, markdown, book := "", "", false
+	cmd := &cobra.Command{
+		Use:   "compare A.json [B.json]",
+		Short: "Compare two results; with --book, one with the books' figures",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			results, err := readAll(args)
+			if err != nil {
+				return err
+			}
+			if len(results) == 1 && !book {
+				return errors.New("compare needs a second result, or --book")
+			}
+			if len(results) == 1 {
+				return report.BookTable(cmd.OutOrStdout(), results[0])
+			}
+			c := report.Compare(results[0], results[1])
+			if err := c.Text(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if html != "" {
+				if err := toFile(html, func(w io.Writer) error { return report.Page{Book: book}.HTML(w, results...) }); err != nil {
+					return err
+				}
+			}
+			if markdown != "" {
+				return toFile(markdown, c.Markdown)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&html, "html", "", "write a report with charts to this file")
+	cmd.Flags().StringVar(&markdown, "markdown", "", "write the comparison for a pull request to this file")
+	cmd.Flags().BoolVar(&book, "book", false, "compare with the books' figures: of another machine and era")
+	return cmd
+}

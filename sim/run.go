@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sheafdb/sheaf/sim/engine"
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/report"
+	"github.com/sheafdb/sheaf/sim/result"
+	"github.com/sheafdb/sheaf/sim/scenario"
+)
+
+func newRun(with withSet) *cobra.Command {
+	f, search, find, each := &runFlags{}, engine.Search{}, false, false
+	cmd := &cobra.Command{
+		Use:   "run FILE.yaml|NAME…",
+		Short: "Run scenarios, or a plan that a file describes",
+		Long: "Run scenarios, or a plan that a file describes. Users start whether or not the server keeps up; their time counts from the moment at which they\n" +
+			"should have started. Behind the run the invariants of the pattern are checked: a run that violates them is reported as wrong, and fails.",
+		Example: "  sheaf sim run cart-reserve --users 200 --iterations 10\n" +
+			"  sheaf sim run queue-publish queue-fetch-fifo --out queue.json --html queue.html\n" +
+			"  sheaf sim run theater -p numberOfTickets=3 --uri mongodb://127.0.0.1:27017 --find-limit --p99 50ms",
+		Args: cobra.MinimumNArgs(1),
+		RunE: with(func(set scenario.Set, cmd *cobra.Command, args []string) error {
+			runs := [][]string{args}
+			if each {
+				runs = runs[:0]
+				for _, arg := range args {
+					runs = append(runs, strings.Split(arg, "+"))
+				}
+			}
+			var results []*result.Result
+			for _, names := range runs {
+				p, err := f.makePlan(set, names)
+				if err != nil {
+					return err
+				}
+				r, err := f.runOrSearch(cmd, set, p, find, search)
+				if r != nil {
+					results = append(results, r)
+				}
+				if err != nil {
+					return errors.Join(f.write(cmd, results...), err)
+				}
+			}
+			if err := f.write(cmd, results...); err != nil {
+				return err
+			}
+			return verdict(results...)
+		}),
+	}
+	f.register(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&each, "each", false, "run the arguments one after the other, not together; NAME+NAME run together")
+	flags.BoolVar(&find, "find-limit", false, "search the greatest number of users that the server keeps up with")
+	flags.DurationVar(&search.P99, "p99", engine.DefaultP99, "the bound of the 99th percentile in the search")
+	flags.IntVar(&search.Repeats, "repeats", engine.DefaultRepeats, "how many runs at the limit must keep up")
+	flags.IntVar(&search.MaxUsers, "max-users", 0, "end the search here (default: 1000000)")
+	return cmd
+}
+
+// runner returns what runs plans, with what shows them.
+func (f *runFlags) runner(cmd *cobra.Command, set scenario.Set) engine.Runner {
+	r := engine.Runner{Set: set}
+	if !f.quiet {
+		var live *report.Live // one for each load
+		r.Note = func(line string) {
+			if live != nil {
+				live.Finish()
+			}
+			live = report.NewLive(cmd.ErrOrStderr())
+			fmt.Fprintln(cmd.ErrOrStderr(), line)
+		}
+		r.Progress = func(p load.Progress) { live.Show(p) }
+	}
+	if len(f.agents) > 0 {
+		r.Driver = f.fleet()
+	}
+	return r
+}
+
+func (f *runFlags) run(cmd *cobra.Command, set scenario.Set, p *engine.Plan) (*result.Result, error) {
+	return f.runner(cmd, set).Run(cmd.Context(), p)
+}
+
+// runOrSearch runs a plan, or searches its limit.
+func (f *runFlags) runOrSearch(cmd *cobra.Command, set scenario.Set, p *engine.Plan, find bool, search engine.Search) (*result.Result, error) {
+	if find {
+		return f.runner(cmd, set).FindLimit(cmd.Context(), p, search)
+	}
+	return f.run(cmd, set, p)
+}
+
+// verdict is an error if a result is not whole or not right.
+func verdict(results ...*result.Result) error {
+	for _, r := range results {
+		if wrong := r.Wrong(); len(wrong) > 0 {
+			return fmt.Errorf("%w: %s", ErrWrong, strings.Join(wrong, "; "))
+		}
+		if r.Partial != "" {
+			return fmt.Errorf("%w: %s", ErrPartial, r.Partial)
+		}
+	}
+	return nil
+}
