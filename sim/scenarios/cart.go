@@ -27,7 +27,7 @@ func cartScenarios() []*scenario.Definition {
 	stock := func(n int) scenario.Param {
 		return whole("stock", "how many pieces there are of each product", n, 0, 1e9)
 	}
-	hold := scenario.Param{Name: "holdTime", Doc: "when a cart expires that is left", Default: time.Second, Min: 0.001, Max: 86400}
+	hold := scenario.Param{Name: "holdTime", Doc: "when a cart expires that is left", Default: 5 * time.Second, Min: 0.001, Max: 86400}
 	var out []*scenario.Definition
 	for _, d := range []struct {
 		name, alias, how, when string

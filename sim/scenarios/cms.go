@@ -21,7 +21,7 @@ versions, and saves again, up to ten times. No save may be lost: a page's revisi
   nodes: {_id, nonce, revision: NumberLong(4), created, edited, metadata: {nodetype: "page", section: "news", slug: "page-7", title: "Page 7",
           author: "user-12", tags: ["a", "b"], detail: {text: "…", publish_on: ISODate("…")}}}`,
 		Params: []scenario.Param{
-			whole("numberOfPages", "how many pages there are", 100, 1, 100_000),
+			whole("numberOfPages", "how many pages there are", 20, 1, 100_000),
 			whole("sizeOfTextInBytes", "how long a page is", 2048, 1, 100_000),
 		},
 		New: func(env scenario.Env) (scenario.Scenario, error) {

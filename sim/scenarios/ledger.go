@@ -54,7 +54,8 @@ all accounts stays the same.` + ledgerDocuments,
   reserve      the user is gone when the amounts are reserved
   anywhere     the user is gone at a moment at random
 
-What the last three leave is ended by Repair: one user of 100 looks for it. In the end nothing is under way, and the sum of all accounts is the same.` +
+What the last three leave is ended by Repair: one user of 100 looks for it. In the end nothing is under way, and the sum of all accounts is the same.
+With design transaction a user who is gone anywhere can leave a transaction that the server ends after a minute; until then others wait for its accounts.` +
 			ledgerDocuments,
 		Params: append(shared(),
 			choice("step", "where the transfer ends", stepReserve, stepStore, stepAnywhere, stepFunds, stepDestination, stepCancel),

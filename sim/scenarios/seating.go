@@ -31,7 +31,7 @@ func seatingScenarios() []*scenario.Definition {
 			whole("numberOfTickets", "how many seats next to each other a user wants", 5, 1, 50),
 		}
 	}
-	hold := scenario.Param{Name: "holdTime", Doc: "when a cart expires that is left", Default: time.Second, Min: 0.001, Max: 86400}
+	hold := scenario.Param{Name: "holdTime", Doc: "when a cart expires that is left", Default: 5 * time.Second, Min: 0.001, Max: 86400}
 	define := func(name, title, doc string, mode theaterMode, params []scenario.Param) *scenario.Definition {
 		return &scenario.Definition{
 			Name: name, Group: "seating", Users: 1000, Title: title, Doc: doc + theaterDocuments, Params: params,
