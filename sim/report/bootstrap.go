@@ -37,9 +37,12 @@ type slot struct {
 // bar is how often a value, by its number, was measured.
 type bar struct{ value, count int32 }
 
+// scheduled is how many of the slots are in the schedule; those behind have only ends.
+func scheduled(s *result.Scenario) int { return min(max(s.Load.Iterations, 0), len(s.Series)) }
+
 // slotsOf are the slots that were measured: from the first that has a latency to the last of the schedule that has one.
 func slotsOf(s *result.Scenario) []*result.Slot {
-	slots := s.Series[:min(len(s.Series), s.Load.Iterations)]
+	slots := s.Series[:scheduled(s)]
 	for len(slots) > 0 && slots[0].Latency.Count() == 0 {
 		slots = slots[1:]
 	}
@@ -94,7 +97,7 @@ func (s *sample) of(choice []int) (f figures) {
 			counts[b.value] += int64(b.count)
 		}
 	}
-	f.throughput = float64(ended) / (float64(len(choice)) * s.second)
+	f.throughput = float64(ended) / (float64(max(1, len(choice))) * s.second)
 	f.mean /= float64(max(n, 1))
 	wanted := []struct {
 		share float64

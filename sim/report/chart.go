@@ -223,6 +223,7 @@ func (c *chart) addMarks(p *plot.Plot) {
 // Plot implements plot.Plotter.
 func (m mark) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, _ := p.Transforms(&c)
+	m.at, m.to = min(max(m.at, p.X.Min), p.X.Max), min(m.to, p.X.Max)
 	x := toX(m.at)
 	style := p.X.Tick.Label
 	style.XAlign, style.YAlign = draw.XLeft, draw.YTop

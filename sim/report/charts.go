@@ -20,7 +20,7 @@ func second(s *result.Scenario, i float64) float64 {
 
 // over makes the points of a figure of the slots.
 func over(s *result.Scenario, slots int, value func(*result.Slot) float64) (out plotter.XYs) {
-	for i, slot := range s.Series[:min(slots, len(s.Series))] {
+	for i, slot := range s.Series[:slots] {
 		out = append(out, plotter.XY{X: second(s, float64(i)+0.5), Y: value(slot)})
 	}
 	return out
@@ -52,10 +52,10 @@ func latencyChart(o one) *chart {
 		y:      axis{log: true, ticks: timeTicks{}},
 		Header: []string{"second", "users", "p50 ms", "p95 ms", "p99 ms", "max ms"},
 		lines: []line{
-			{name: "max", color: ink{inkMuted, 100, 0}, width: 1.2, dashes: dotted, points: over(s, n, greatest)},
-			{name: "p99", color: ink{inkAccent, 85, 0}, width: 1.6, dashes: dashed, points: over(s, n, at(99))},
-			{name: "p95", color: ink{inkAccent, 55, 0}, width: 1.8, points: over(s, n, at(95))},
-			{name: "p50", color: ink{inkAccent, 100, 0}, width: 2.4, points: over(s, n, at(50))},
+			{name: "max", color: ink{inkMuted, 100, 0}, width: 1.2, dashes: dotted, points: over(s, scheduled(s), greatest)},
+			{name: "p99", color: ink{inkAccent, 85, 0}, width: 1.6, dashes: dashed, points: over(s, scheduled(s), at(99))},
+			{name: "p95", color: ink{inkAccent, 55, 0}, width: 1.8, points: over(s, scheduled(s), at(95))},
+			{name: "p50", color: ink{inkAccent, 100, 0}, width: 2.4, points: over(s, scheduled(s), at(50))},
 		},
 	}
 	if o.warm > 0 {
@@ -64,7 +64,7 @@ func latencyChart(o one) *chart {
 	if o.cool > 0 {
 		c.marks = append(c.marks, mark{second(s, float64(n)-o.cool), second(s, float64(n)), "cool-down"})
 	}
-	for i, slot := range s.Series[:min(n, len(s.Series))] {
+	for i, slot := range s.Series[:scheduled(s)] {
 		cells := []string{digits3(second(s, float64(i))), fmt.Sprint(slot.Started)}
 		for _, f := range []func(*result.Slot) float64{at(50), at(95), at(99), greatest} {
 			cells = append(cells, orNone(f(slot)))

@@ -100,6 +100,17 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// TestHTMLOfOddities shows loads that no run has, but a file may.
+func TestHTMLOfOddities(t *testing.T) {
+	t.Parallel()
+	odd := synthetic(11, 1)
+	odd.Scenarios[0].Load.Iterations, odd.Scenarios[1].Load.ResolutionMillis, odd.Options.WarmUp = -1, 0, 1000
+	got := text(t, func(b *strings.Builder) error { return report.Page{Book: true}.HTML(b, odd, odd) })
+	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
+		t.Error("a value is not fit for the page")
+	}
+}
+
 func wellFormed(t *testing.T, name, svg string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))

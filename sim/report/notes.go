@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sheafdb/sheaf/sim/result"
@@ -55,11 +56,8 @@ func Notes(r *result.Result) (out []Note) {
 				s.Label, s.RuntimeSeconds, Schedule(s).Seconds(), after, s.Started, percent(after, s.Started))
 		}
 	}
-	for _, s := range r.Scenarios {
-		if late := s.Lateness.Percentile(99); late > lateness {
-			add(Late, "%s: users started %s later than intended at p99 (%s at most). Latencies have that in them; a load generator on a machine of its own, or several agents, are on time",
-				s.Label, span(late), span(s.Lateness.Max()))
-		}
+	if late := lateText(r); late != "" {
+		add(Late, "users started later than intended: at p99 %s. Latencies have that in them; a load generator on a machine of its own, or several agents, are on time", late)
 	}
 	for _, s := range r.Scenarios {
 		if s.Failed > 0 {
@@ -67,6 +65,17 @@ func Notes(r *result.Result) (out []Note) {
 		}
 	}
 	return out
+}
+
+// lateText says how late the users of which scenarios were; empty: those of none.
+func lateText(r *result.Result) string {
+	var out []string
+	for _, s := range r.Scenarios {
+		if late := s.Lateness.Percentile(99); late > lateness {
+			out = append(out, fmt.Sprintf("%s by %s (%s at most)", s.Label, span(late), span(s.Lateness.Max())))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // Schedule is how long the load of a scenario takes by itself.

@@ -63,7 +63,7 @@ func TestNotes(t *testing.T) {
 	slow.Check = result.Check{}
 	order := []string{
 		"WRONG", "cart-reserve: 3 violations", "PARTIAL", "interrupted", "PARTIAL", "agent b:1", "UNCHECKED", "OVERLOADED", "queue-publish took 61.9 s for a schedule of 25.0 s; 900 of 7500 users (12.0 %)",
-		"LATE", "3.00 ms later", "FAILURES",
+		"LATE", "queue-publish by 3.00 ms (3.00 ms at most)", "FAILURES",
 	}
 	want(t, text(t, func(b *strings.Builder) error { return report.Table(b, r) }), append(order, "WRONG: 3", "not done")...)
 	got := text(t, func(b *strings.Builder) error { return report.Markdown(b, r, r) })

@@ -98,9 +98,9 @@ func compareCharts(ones []one) []*chart {
 	longest := 0
 	for _, o := range ones {
 		n := o.s.Load.Iterations
-		longest = max(longest, min(n, len(o.s.Series)))
+		longest = max(longest, scheduled(o.s))
 		c.x.max = max(c.x.max, second(o.s, float64(n)))
-		c.lines = append(c.lines, line{name: o.name, color: o.color, width: 2, points: over(o.s, n, at(99))})
+		c.lines = append(c.lines, line{name: o.name, color: o.color, width: 2, points: over(o.s, scheduled(o.s), at(99))})
 		c.Header = append(c.Header, o.name+" ms")
 	}
 	for i := range longest {
