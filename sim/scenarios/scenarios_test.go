@@ -202,6 +202,49 @@ func TestVariants(t *testing.T) {
 	wg.Wait()
 }
 
+// TestInterrupted ends runs in their middle, at whatever moment that is: what users leave half done is no violation.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	plain, err := scenario.NewSet(scenarios.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for name := range damages() {
+		wg.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			d, err := plain.Find(name)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Run(name, func(t *testing.T) { interrupt(t, plain, d) })
+		})
+	}
+	wg.Wait()
+}
+
+// interrupt runs a scenario and ends it when some of its users have come to their end.
+func interrupt(t *testing.T, all scenario.Set, d *scenario.Definition) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	e := entry(d, map[string]any{"batchSize": 10, "batch": 10})
+	e.Users, e.Spread = 100, load.Burst
+	r, err := engine.Runner{Set: all, Note: func(line string) {
+		if strings.HasPrefix(line, "drive") {
+			time.AfterFunc(20*time.Millisecond, cancel)
+		}
+	}}.Run(ctx, &engine.Plan{Target: engine.Memory, PoolSize: 20, Scenarios: []engine.Entry{e}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Scenarios[0]; !s.Check.OK() || s.Failed > 0 {
+		t.Errorf("%+v; succeeded %d, failed %d, cut %d: %v", s.Check, s.Succeeded, s.Failed, s.Cut, s.Errors)
+	}
+}
+
 // one changes a document that a filter finds.
 func one(coll string, filter, update bson.D) func(context.Context, *mongo.Database) error {
 	return func(ctx context.Context, db *mongo.Database) error {
@@ -233,9 +276,19 @@ func where(field string, value any) bson.D { return bson.D{{Key: field, Value: v
 // TestTexts looks at what people read of the scenarios.
 func TestTexts(t *testing.T) {
 	t.Parallel()
+	damaged := map[string]bool{}
+	for name := range damages() {
+		damaged[name] = true
+	}
+	for _, s := range sabotages() {
+		damaged[s.scenario] = true
+	}
 	for _, d := range scenarios.All() {
 		if d.Title == "" || strings.HasSuffix(d.Title, ".") || len(d.Title) > 90 || strings.Contains(d.Title, "\n") {
 			t.Errorf("%s: the title %q", d.Name, d.Title)
+		}
+		if !damaged[d.Name] {
+			t.Errorf("nothing of %s is damaged", d.Name)
 		}
 		if len(d.Doc) < 80 {
 			t.Errorf("%s: %q", d.Name, d.Doc)
