@@ -17,13 +17,16 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
+// connections is the size of the driver's pool, which is that of a plan by default.
+const connections = 200
+
 // nothing is what a user does who costs the generator itself only.
 func nothing(context.Context, *scenario.User) error { return nil }
 
 // command returns what a user does who sends a command to the server that does nothing.
 func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
 	tb.Helper()
-	client, err := mongo.Connect(options.Client().ApplyURI(stub(tb)).SetMaxPoolSize(200))
+	client, err := mongo.Connect(options.Client().ApplyURI(stub(tb)).SetMaxPoolSize(connections))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -39,23 +42,29 @@ func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
 }
 
 // drive drives a part and fails if its users do.
-func drive(b *testing.B, l load.Load, run func(ctx context.Context, u *scenario.User) error) *result.Measured {
+func drive(b *testing.B, inFlight int, l load.Load, run func(ctx context.Context, u *scenario.User) error) *result.Measured {
 	b.Helper()
-	m := load.Drive(b.Context(), load.Config{Report: func(load.Progress) {}}, []load.Part{{Label: "bench", Load: l.WithDefaults(1), Run: run}})[0]
+	m := load.Drive(b.Context(), load.Config{MaxInFlight: inFlight, Report: func(load.Progress) {}}, []load.Part{{Label: "bench", Load: l.WithDefaults(1), Run: run}})[0]
 	if m.Succeeded != m.Started || m.Started == 0 {
 		b.Fatalf("%d of %d: %v", m.Succeeded, m.Started, m.Errors)
 	}
 	return m
 }
 
-// BenchmarkStarts starts users who are all due at once: how many the generator can start, and bring to their end, in a second.
+// BenchmarkStarts starts users who are all due at once: how many the generator can start, and bring to their end, in a second. With as many under way as
+// there are connections, and with a crowd of them.
 func BenchmarkStarts(b *testing.B) {
-	for name, run := range map[string]func(ctx context.Context, u *scenario.User) error{"nothing": nothing, "insert": command(b)} {
-		b.Run(name, func(b *testing.B) {
+	insert := command(b)
+	for _, c := range []struct {
+		name     string
+		inFlight int
+		run      func(ctx context.Context, u *scenario.User) error
+	}{{"nothing", load.DefaultMaxInFlight, nothing}, {"insert", connections, insert}, {"insert-crowd", load.DefaultMaxInFlight, insert}} {
+		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			l := load.Load{Iterations: (b.N + load.MaxUsers - 1) / load.MaxUsers, Resolution: time.Millisecond, Spread: load.Burst}
 			l.Users = b.N / l.Iterations
-			m := drive(b, l, run)
+			m := drive(b, c.inFlight, l, c.run)
 			b.ReportMetric(float64(m.Started)/m.RuntimeSeconds, "starts/s")
 		})
 	}
@@ -71,7 +80,7 @@ func BenchmarkRate(b *testing.B) {
 	}{{"nothing/1000", 1000, nothing}, {"nothing/30000", 30_000, nothing}, {"insert/1000", 1000, insert}, {"insert/10000", 10_000, insert}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				m := drive(b, load.Load{Iterations: 5, Users: c.users}, c.run)
+				m := drive(b, 0, load.Load{Iterations: 5, Users: c.users}, c.run)
 				b.ReportMetric(float64(m.Started)/m.RuntimeSeconds, "starts/s")
 				b.ReportMetric(float64(m.Lateness.Percentile(50).Nanoseconds())/1e6, "late-p50-ms")
 				b.ReportMetric(float64(m.Lateness.Percentile(99).Nanoseconds())/1e6, "late-p99-ms")

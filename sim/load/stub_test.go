@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"bufio"
 	"encoding/binary"
 	"io"
 	"net"
@@ -52,16 +53,16 @@ func answer(conn net.Conn, reply []byte) {
 	const head, query = 16, 2004
 	legacy := frame(1, append(append(make([]byte, 16), 1, 0, 0, 0), reply...))
 	msg := frame(2013, append(make([]byte, 5), reply...))
-	in := make([]byte, 64<<10)
+	from, in := bufio.NewReader(conn), make([]byte, 64<<10)
 	for {
-		if _, err := io.ReadFull(conn, in[:head]); err != nil {
+		if _, err := io.ReadFull(from, in[:head]); err != nil {
 			return
 		}
 		size, op := int(binary.LittleEndian.Uint32(in)), binary.LittleEndian.Uint32(in[12:])
 		if size < head || size > len(in) {
 			return
 		}
-		if _, err := io.ReadFull(conn, in[head:size]); err != nil {
+		if _, err := io.ReadFull(from, in[head:size]); err != nil {
 			return
 		}
 		out := msg
