@@ -202,7 +202,7 @@ func testCloseLeaks(t *testing.T, e storage.Engine) {
 func testCloseWakesWaiters(t *testing.T, e storage.Engine) {
 	holder, waiter := e.Begin(), e.Begin()
 	lockKey(t, holder, "a")
-	result := lockLater(context.Background(), waiter, "a")
+	result := lockLater(context.Background(), t, e, waiter, "a")
 	waits(t, result)
 	_ = e.Close()
 	wantError(t, result1(t, result), storage.ErrClosed)

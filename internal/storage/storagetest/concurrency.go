@@ -11,10 +11,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// lockLater locks a key in another goroutine.
-func lockLater(ctx context.Context, txn storage.Txn, key string) <-chan error {
-	result := make(chan error, 1)
+// lockLater locks a key in another goroutine, and returns when that waits for the lock, or has its result.
+func lockLater(ctx context.Context, t *testing.T, e storage.Engine, txn storage.Txn, key string) <-chan error {
+	t.Helper()
+	result, before := make(chan error, 1), e.Stats().LockWaits
 	go func() { result <- txn.Lock(ctx, []byte(key)) }()
+	for late := time.After(patience); e.Stats().LockWaits == before && len(result) == 0; {
+		select {
+		case <-late:
+			t.Fatal("Lock neither waits nor returns")
+		case <-time.After(time.Millisecond):
+		}
+	}
 	return result
 }
 
@@ -49,7 +57,7 @@ func testLockWaits(t *testing.T, e storage.Engine) {
 	for _, commit := range []bool{true, false} {
 		first, second := e.Begin(), e.Begin()
 		lockKey(t, first, "a")
-		result := lockLater(context.Background(), second, "a")
+		result := lockLater(context.Background(), t, e, second, "a")
 		waits(t, result)
 		lockKey(t, e.Begin(), strconv.FormatBool(commit))
 		noError(t, first.Put([]byte("a"), []byte(strconv.FormatBool(commit))))
@@ -73,7 +81,7 @@ func testLockIsFair(t *testing.T, e storage.Engine) {
 	for range waiters {
 		txn := e.Begin()
 		txns = append(txns, txn)
-		result := lockLater(context.Background(), txn, "a")
+		result := lockLater(context.Background(), t, e, txn, "a")
 		waits(t, result)
 		results = append(results, result)
 	}
@@ -104,9 +112,9 @@ func testLockDeadline(t *testing.T, e storage.Engine) {
 	holder, waiter, next := e.Begin(), e.Begin(), e.Begin()
 	lockKey(t, holder, "a")
 	ctx, cancel := context.WithCancel(context.Background())
-	result := lockLater(ctx, waiter, "a")
+	result := lockLater(ctx, t, e, waiter, "a")
 	waits(t, result)
-	behind := lockLater(context.Background(), next, "a")
+	behind := lockLater(context.Background(), t, e, next, "a")
 	waits(t, behind)
 	cancel()
 	wantError(t, result1(t, result), context.Canceled)
@@ -132,7 +140,7 @@ func testDeadlock(t *testing.T, e storage.Engine) {
 	}
 	var results []<-chan error
 	for i := range n - 1 {
-		result := lockLater(context.Background(), txns[i], number(i+1))
+		result := lockLater(context.Background(), t, e, txns[i], number(i+1))
 		waits(t, result)
 		results = append(results, result)
 	}
@@ -273,7 +281,7 @@ func testFirstCommitterWins(t *testing.T, e storage.Engine) {
 	// Statement transactions wait for a snapshot transaction as for any other.
 	holder, waiter := e.BeginSnapshot(), e.Begin()
 	lockKey(t, holder, "a")
-	result := lockLater(context.Background(), waiter, "a")
+	result := lockLater(context.Background(), t, e, waiter, "a")
 	waits(t, result)
 	noError(t, holder.Put([]byte("a"), []byte("fourth")))
 	noError(t, holder.Commit(storage.Buffered))
