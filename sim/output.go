@@ -18,6 +18,7 @@ import (
 type output struct {
 	out, html, markdown string
 	json, quiet, book   bool
+	designs             bool // the results are of designs for one problem
 }
 
 func (o *output) register(cmd *cobra.Command) {
@@ -55,7 +56,7 @@ func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
 		}
 	}
 	if o.html != "" {
-		if err := toFile(o.html, func(w io.Writer) error { return report.Page{Book: o.book}.HTML(w, results...) }); err != nil {
+		if err := toFile(o.html, func(w io.Writer) error { return report.Page{Book: o.book, Designs: o.designs}.HTML(w, results...) }); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,7 @@ func newVersus(with withSet) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			f.output.designs = true
 			if err := f.output.write(cmd, results...); err != nil {
 				return err
 			}

@@ -25,7 +25,8 @@ type Page struct {
 	Title string
 	// Book puts the figures of the books beside the results.
 	Book bool
-	// Designs compares all scenarios with the first, instead of the results: designs for one problem, which ran together or one after the other.
+	// Designs compares all scenarios with the first, instead of the results: designs for one problem, which ran together or one after the other. Of
+	// several results only the first scenarios are taken: the others are companions.
 	Designs bool
 }
 
@@ -232,7 +233,11 @@ func comparisons(results []*result.Result) (out []comparisonView, err error) {
 func designs(results []*result.Result) ([]comparisonView, error) {
 	var all []*result.Scenario
 	for _, r := range results {
-		all = append(all, r.Scenarios...)
+		if len(results) > 1 { // the others are companions
+			all = append(all, r.Scenarios[:min(1, len(r.Scenarios))]...)
+		} else {
+			all = append(all, r.Scenarios...)
+		}
 	}
 	out := comparisonView{Title: "The designs", Columns: ratioColumns}
 	for i := 1; i < len(all); i++ {
