@@ -85,7 +85,22 @@ func (f *runFlags) makePlan(set scenario.Set, args []string) (*engine.Plan, erro
 		}
 	}
 	f.apply(p)
+	if p.Title == "" {
+		p.Title = titleOf(p)
+	}
 	return p, f.addParams(set, p)
+}
+
+// titleOf names a plan that has no title by its scenarios.
+func titleOf(p *engine.Plan) string {
+	names := make([]string, len(p.Scenarios))
+	for i, e := range p.Scenarios {
+		names[i] = e.Scenario
+		if e.Label != "" {
+			names[i] = e.Label
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // isFile tells a plan file from the name of a scenario.

@@ -56,7 +56,7 @@ func contestList() string {
 	var b strings.Builder
 	b.WriteString("Contests:\n")
 	for _, c := range scenarios.Contests() {
-		fmt.Fprintf(&b, "  %-12s %s\n", c.Name, c.Title)
+		fmt.Fprintf(&b, "  %-18s %s\n", c.Name, c.Title)
 	}
 	return b.String()
 }

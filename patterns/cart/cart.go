@@ -111,7 +111,7 @@ func (s *Shop) Indexes() []patterns.Index {
 	return []patterns.Index{
 		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{Key: "deadline", Value: 1}}, Options: due}},
 		{Collection: s.cfg.Inventories, Model: mongo.IndexModel{
-			Keys: bson.D{{Key: "reservations.at", Value: 1}}, Options: options.Index().SetSparse(true),
+			Keys: bson.D{{Key: "reservations.0.at", Value: 1}}, Options: options.Index().SetSparse(true),
 		}},
 	}
 }

@@ -106,7 +106,11 @@ func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 	if len(c.Lines) == 0 {
 		return ErrEmpty
 	}
-	n, err := s.change(ctx, c, c.Lines, s.reserve)
+	quick := s.reserveNew
+	if s.cfg.Reserve == OnAdd {
+		quick = s.reserveSame
+	}
+	n, err := s.changeBy(ctx, c, c.Lines, quick, s.reserve)
 	if err == nil && n < len(c.Lines) {
 		err = ErrInsufficientStock
 	}
@@ -117,7 +121,7 @@ func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 // checkout may have reserved it anew.
 func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 	if s.cfg.Reserve == AtCheckout {
-		if _, err := s.change(ctx, c, c.Lines, s.free); err != nil {
+		if _, err := s.changeBy(ctx, c, c.Lines, s.freeSame, s.free); err != nil {
 			return err
 		}
 	}
@@ -147,14 +151,14 @@ func (s *Shop) finish(ctx context.Context, c *Cart) error {
 	if c.Deadline.IsZero() {
 		return nil
 	}
-	model := s.free
+	quick, model := s.freeSame, s.free
 	if c.State == Done {
-		model = s.sell
+		quick, model = s.sellSame, s.sell
 		if _, err := s.orders.InsertOne(ctx, orderOf(c)); err != nil && !mongo.IsDuplicateKeyError(err) {
 			return wrap(err, "write the order of cart %s", c.ID)
 		}
 	}
-	if _, err := s.change(ctx, c, c.Lines, model); err != nil {
+	if _, err := s.changeBy(ctx, c, c.Lines, quick, model); err != nil {
 		return err
 	}
 	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}})

@@ -28,7 +28,7 @@
 //	carts:       {_id: "c7", state: "active", rev: NumberLong(3), created: …, modified: …, deadline: …,
 //	              lines: [{hold: ObjectId("…"), sku: "111445GB3", name: "Simsong Mobile", price: NumberLong(100000), quantity: NumberLong(1)}]}
 //	orders:      {_id: "c7", created: …, lines: […], total: NumberLong(100000), shipping: {…}, payment: {…}}
-//	indexes:     carts {deadline: 1}, partial; inventories {"reservations.at": 1}, sparse
+//	indexes:     carts {deadline: 1}, partial; inventories {"reservations.0.at": 1}, sparse
 //
 // Of each product stock = quantity + what is reserved + sold, at every moment. A line has the price of the time when it was added, and the order
 // that of the line: a later price changes neither. rev counts the changes of a cart; a reservation has that of the change that made it, and
@@ -52,6 +52,9 @@
 //	              1 insert of the order, 1 update command for all products, 1 update of the cart
 //	Cancel        1 findAndModify of the cart, 1 update command for all products, 1 update of the cart; so does a cart that expires
 //	Adjust        1 update of the stock
+//
+// The stock takes a second command where it is not what the cart expects: there is not enough, the quantity of a line was changed, or another process
+// was at it before. The first looks for one reservation, and appends or removes it; the second computes all of them anew, whatever they are.
 //
 // # Guarantees
 //

@@ -202,7 +202,11 @@ func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error
 		return nil
 	}
 	l := *c.line(sku)
-	n, err := s.change(ctx, c, []Line{l}, s.reserve)
+	quick := s.reserveNew
+	if was > 0 {
+		quick = s.reserve
+	}
+	n, err := s.changeBy(ctx, c, []Line{l}, quick, s.reserve)
 	if n > 0 || err != nil {
 		s.Metrics.Add("cart.reserved", int64(n))
 		return err
@@ -278,6 +282,6 @@ func (s *Shop) Remove(ctx context.Context, cart, sku string) error {
 		}
 		return nil
 	}
-	_, err = s.change(ctx, c, []Line{*l}, s.free)
+	_, err = s.changeBy(ctx, c, []Line{*l}, s.freeSame, s.free)
 	return err
 }

@@ -69,7 +69,8 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 // that is done, one that does not will not.
 func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	old := s.Now().Add(-s.cfg.HoldTime)
-	found, err := s.inventories.Find(ctx, bson.D{{Key: "reservations.at", Value: bson.D{{Key: "$lte", Value: old}}}})
+	// The first reservation is the oldest: new ones are appended. An index of that one has an entry for a product, not one for each reservation.
+	found, err := s.inventories.Find(ctx, bson.D{{Key: "reservations.0.at", Value: bson.D{{Key: "$lte", Value: old}}}})
 	if err != nil {
 		return 0, wrap(err, "look for stock that is reserved for nobody")
 	}

@@ -79,7 +79,11 @@ func sum(hold bson.ObjectID, field string) bson.D {
 	}}}}}
 }
 
-// reserve makes the reservation of a line what the line says, if there is as much, and if no later change has made it something else.
+// way is how the stock of a line is changed, under which condition.
+type way func(*Cart, Line) mongo.WriteModel
+
+// reserve makes the reservation of a line what the line says, if there is as much, and if no later change has made it something else. It looks at all
+// reservations of the product several times, and writes them anew: the others below do most of what is to be done with less.
 func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
 	all := bson.D{{Key: "$add", Value: bson.A{"$quantity", sum(l.Hold, "quantity")}}}
 	can := bson.D{{Key: "_id", Value: l.SKU}, {Key: "$expr", Value: bson.D{{Key: "$and", Value: bson.A{
@@ -87,24 +91,52 @@ func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
 		bson.D{{Key: "$lte", Value: bson.A{sum(l.Hold, "rev"), c.Rev}}},
 		bson.D{{Key: "$lt", Value: bson.A{bson.D{{Key: "$size", Value: others(l.Hold)}}, MaxReservations}}},
 	}}}}}
-	r := Reservation{ID: l.Hold, Cart: c.ID, Quantity: l.Quantity, Rev: c.Rev, At: s.Now()}
 	return mongo.NewUpdateOneModel().SetFilter(can).SetUpdate(mongo.Pipeline{{{Key: "$set", Value: bson.D{
 		{Key: "quantity", Value: bson.D{{Key: "$subtract", Value: bson.A{all, l.Quantity}}}},
 		{Key: "reservations", Value: bson.D{{Key: "$concatArrays", Value: bson.A{
-			others(l.Hold), bson.A{bson.D{{Key: "$literal", Value: r}}},
+			others(l.Hold), bson.A{bson.D{{Key: "$literal", Value: s.reservation(c, l)}}},
 		}}}},
 	}}}})
 }
 
-// free gives back what is reserved for a line, unless a later change than c has reserved it.
-func (*Shop) free(c *Cart, l Line) mongo.WriteModel {
-	return taken(c, l, "quantity")
+func (s *Shop) reservation(c *Cart, l Line) Reservation {
+	return Reservation{ID: l.Hold, Cart: c.ID, Quantity: l.Quantity, Rev: c.Rev, At: s.Now()}
 }
 
-// sell takes what is reserved for a line out of the shop.
-func (*Shop) sell(c *Cart, l Line) mongo.WriteModel {
-	return taken(c, l, "sold")
+// reserveNew is reserve for a line that has no reservation yet.
+func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
+	can := bson.D{
+		{Key: "_id", Value: l.SKU}, {Key: "quantity", Value: bson.D{{Key: "$gte", Value: l.Quantity}}},
+		{Key: fmt.Sprintf("reservations.%d", MaxReservations-1), Value: bson.D{{Key: "$exists", Value: false}}},
+		{Key: "reservations._id", Value: bson.D{{Key: "$ne", Value: l.Hold}}},
+	}
+	return mongo.NewUpdateOneModel().SetFilter(can).SetUpdate(bson.D{
+		{Key: "$inc", Value: bson.D{{Key: "quantity", Value: -l.Quantity}}}, {Key: "$push", Value: bson.D{{Key: "reservations", Value: s.reservation(c, l)}}},
+	})
 }
+
+// reserveSame is reserve for a line whose reservation is what it says. Its time stays, so that the oldest reservation is the first.
+func (*Shop) reserveSame(c *Cart, l Line) mongo.WriteModel {
+	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).SetUpdate(bson.D{{Key: "$set", Value: bson.D{{Key: "reservations.$.rev", Value: c.Rev}}}})
+}
+
+// exactly selects the product whose reservation of a line is what the line says, and no later than c.
+func exactly(c *Cart, l Line) bson.D {
+	this := bson.D{
+		{Key: "_id", Value: l.Hold}, {Key: "cart", Value: c.ID}, {Key: "quantity", Value: l.Quantity}, {Key: "rev", Value: bson.D{{Key: "$lte", Value: c.Rev}}},
+	}
+	return bson.D{{Key: "_id", Value: l.SKU}, {Key: "reservations", Value: bson.D{{Key: "$elemMatch", Value: this}}}}
+}
+
+// free gives back what is reserved for a line, unless a later change than c has reserved it.
+func (*Shop) free(c *Cart, l Line) mongo.WriteModel { return taken(c, l, "quantity") }
+
+// sell takes what is reserved for a line out of the shop.
+func (*Shop) sell(c *Cart, l Line) mongo.WriteModel { return taken(c, l, "sold") }
+
+// freeSame and sellSame are free and sell for a line whose reservation is what it says.
+func (*Shop) freeSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "quantity") }
+func (*Shop) sellSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "sold") }
 
 // taken ends a reservation, unless it was made by a later change than c, and adds what it had to a field.
 func taken(c *Cart, l Line, field string) mongo.WriteModel {
@@ -116,8 +148,22 @@ func taken(c *Cart, l Line, field string) mongo.WriteModel {
 	}}}})
 }
 
+func takenSame(c *Cart, l Line, field string) mongo.WriteModel {
+	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).SetUpdate(bson.D{
+		{Key: "$inc", Value: bson.D{{Key: field, Value: l.Quantity}}}, {Key: "$pull", Value: bson.D{{Key: "reservations", Value: bson.D{{Key: "_id", Value: l.Hold}}}}},
+	})
+}
+
+// changeBy changes the stock of lines, in one command where all are as quick expects, and else in a second one that changes any.
+func (s *Shop) changeBy(ctx context.Context, c *Cart, lines []Line, quick, any way) (int, error) {
+	if n, err := s.change(ctx, c, lines, quick); n == len(lines) || err != nil {
+		return n, err
+	}
+	return s.change(ctx, c, lines, any)
+}
+
 // change updates the stock of lines in one command and returns for how many that was possible.
-func (s *Shop) change(ctx context.Context, c *Cart, lines []Line, model func(*Cart, Line) mongo.WriteModel) (int, error) {
+func (s *Shop) change(ctx context.Context, c *Cart, lines []Line, model way) (int, error) {
 	if len(lines) == 0 {
 		return 0, nil
 	}

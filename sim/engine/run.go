@@ -114,12 +114,12 @@ func (r Runner) Run(ctx context.Context, p *Plan) (res *result.Result, err error
 			return nil, err
 		}
 	}
-	client, disconnect, err := run.settings.Connect(ctx)
+	target, err := run.settings.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, disconnect()) }()
-	run.client = client
+	defer func() { err = errors.Join(err, target.close()) }()
+	run.client, run.watcher = target.client, target.watcher
 	if err := run.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -130,11 +130,12 @@ func (r Runner) Run(ctx context.Context, p *Plan) (res *result.Result, err error
 // running is a run under way.
 type running struct {
 	Runner
-	plan      *Plan
-	entries   []resolved
-	settings  Settings
-	client    *mongo.Client
-	scenarios []scenario.Scenario
+	plan     *Plan
+	entries  []resolved
+	settings Settings
+	// client is that of the users; watcher has connections of its own.
+	client, watcher *mongo.Client
+	scenarios       []scenario.Scenario
 }
 
 // prepare empties the databases and sets the scenarios up.

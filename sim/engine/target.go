@@ -66,25 +66,52 @@ func (s Settings) Name() string {
 
 // Connect opens the target. The second result ends the connection, and removes what was temporary.
 func (s Settings) Connect(ctx context.Context) (*mongo.Client, func() error, error) {
-	o, end, err := s.options()
+	t, err := s.open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := mongo.Connect(o)
+	return t.client, t.close, nil
+}
+
+// target is a target that is open.
+type target struct {
+	// client is the users', whose connections they wait for; watcher has one of its own, to see that the server is there.
+	client, watcher *mongo.Client
+	end             func() error
+}
+
+// open opens the target, and sees that it may be used.
+func (s Settings) open(ctx context.Context) (*target, error) {
+	o, end, err := s.options()
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("sim: the target %s is not valid: %w", s.Name(), err), end())
+		return nil, err
 	}
-	closeAll := func() error {
-		return errors.Join(client.Disconnect(context.WithoutCancel(ctx)), end())
+	t := &target{end: end}
+	if t.client, err = mongo.Connect(o); err == nil {
+		t.watcher, err = mongo.Connect(o, options.Client().SetMaxPoolSize(1))
 	}
-	if err := client.Ping(ctx, nil); err != nil {
-		return nil, nil, errors.Join(s.explain(err), closeAll())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sim: the target %s is not valid: %w", s.Name(), err), t.close())
+	}
+	if err := t.client.Ping(ctx, nil); err != nil {
+		return nil, errors.Join(s.explain(err), t.close())
 	}
 	// Ping needs no rights; this does.
-	if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}}).Err(); err != nil {
-		return nil, nil, errors.Join(s.explain(err), closeAll())
+	if err := t.client.Database("admin").RunCommand(ctx, bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}}).Err(); err != nil {
+		return nil, errors.Join(s.explain(err), t.close())
 	}
-	return client, closeAll, nil
+	return t, nil
+}
+
+// close ends the connections, and an embedded store.
+func (t *target) close() error {
+	var errs []error
+	for _, client := range []*mongo.Client{t.client, t.watcher} {
+		if client != nil {
+			errs = append(errs, client.Disconnect(context.Background()))
+		}
+	}
+	return errors.Join(append(errs, t.end())...)
 }
 
 // explain says what to do when a server cannot be used.
