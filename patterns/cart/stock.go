@@ -106,7 +106,8 @@ func (s *Shop) reservation(c *Cart, l Line) Reservation {
 // reserveNew is reserve for a line that has no reservation yet.
 func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
 	can := bson.D{
-		{Key: "_id", Value: l.SKU}, {Key: "quantity", Value: bson.D{{Key: "$gte", Value: l.Quantity}}},
+		{Key: "_id", Value: l.SKU},
+		{Key: "quantity", Value: bson.D{{Key: "$gte", Value: l.Quantity}}},
 		{Key: fmt.Sprintf("reservations.%d", MaxReservations-1), Value: bson.D{{Key: "$exists", Value: false}}},
 		{Key: "reservations._id", Value: bson.D{{Key: "$ne", Value: l.Hold}}},
 	}
