@@ -117,24 +117,24 @@ func TestListAndShow(t *testing.T) {
 // TestMistakes say what would be right.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	for args, want := range map[string]string{
-		"show gest-book":                                            `did you mean guest-book`,
-		"list cart":                                                 `no pattern "cart"`,
-		"run guest-book -p los=true":                                `did you mean lose`,
-		"run guest-book -p lose=perhaps":                            "true or false",
-		"run guest-book -p lose":                                    "NAME=VALUE",
-		"run guest-book -p other.lose=true":                         `no scenario "other"`,
-		"run guest-book --users 2000000":                            "1 to 1000000",
-		"run guest-book --shape square":                             "constant, ramp, steps or poisson",
-		"run guest-book --uri mongodb://127.0.0.1:1/?timeoutMS=300": "no server answers",
-		"run missing.yaml":                                          "read the plan",
-		"versus chess":                                              "there are",
-		"report missing.json":                                       "read a result",
-		"run guest-book --agents 127.0.0.1:1 --token 0123456789abcdef": "agent",
+	for _, c := range []struct{ args, want string }{
+		{"show gest-book", `did you mean guest-book`},
+		{"list cart", `no pattern "cart"`},
+		{"run guest-book -p los=true", `did you mean lose`},
+		{"run guest-book -p lose=perhaps", "true or false"},
+		{"run guest-book -p lose", "NAME=VALUE"},
+		{"run guest-book -p other.lose=true", `no scenario "other"`},
+		{"run guest-book --users 2000000", "1 to 1000000"},
+		{"run guest-book --shape square", "constant, ramp, steps or poisson"},
+		{"run guest-book --uri mongodb://127.0.0.1:1/?timeoutMS=300", "no server answers"},
+		{"run missing.yaml", "read the plan"},
+		{"versus chess", "there are"},
+		{"report missing.json", "read a result"},
+		{"run guest-book --agents 127.0.0.1:1 --token 0123456789abcdef", "agent"},
 	} {
-		out, _, err := run(t, strings.Fields(args)...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q\n%s", args, err, want, out)
+		out, _, err := run(t, strings.Fields(c.args)...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q\n%s", c.args, err, c.want, out)
 		}
 	}
 }
