@@ -25,6 +25,8 @@
 //  7. A retryable write or commit that was sent again was done once, and answered as at first.
 //  8. The log of changes, and a change stream of everything that is resumed each time, make exactly the collections (follower).
 //  9. After a loss of power everything durable is there, and of the rest a prefix.
+//  10. A store with a missing, cut, changed or exchanged file has all documents, or an error names the file and nothing was lost
+//     yet: who puts the file back has everything (damagematrix_test.go).
 //
 // The flags of package torture repeat and lengthen the tests:
 //

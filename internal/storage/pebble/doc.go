@@ -44,14 +44,14 @@
 //     recorded for snapshot transactions.
 //  4. A counter is loaded before the first commit in this process that adds to it, so that loading never races adding.
 //  5. Nothing of Pebble is called after its Close: every call holds a pin, and Close waits for the pins.
-//  6. A manifest with a readable record after an unreadable one is refused: Pebble would forget what comes after.
+//  6. Before anything is written or removed, the manifest is compared with its seal (seal.go) and the tables with the manifest
+//     (inspect.go, tables.go). What Pebble would forget or remove because of a lost or damaged file is refused, or made again.
 //  7. A value from the record cache is what Pebble would give in the reader's view: see the rules in records.go.
 //  8. In the view of a reader that leaps over a gap there is no key in it: see the rules in gaps.go.
 //  9. The store's directory has a format file before anything else; without it a non-empty directory is refused.
 //
 // What it does not do: no range keys, no encryption, no WAL on another disk. A damaged byte in the unsynced part of the
-// newest WAL, or in the last record of the manifest, cannot be told from a torn write and ends the recovery there, as usual
-// for logs.
+// newest WAL cannot be told from a torn write and ends the recovery there, as usual for logs.
 //
 // To change an option of Pebble, see options.go: each has its reason beside it. A new kind of file that must be treated
 // like the WAL or the manifest is added to diskFS.kind.

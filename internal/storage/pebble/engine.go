@@ -173,6 +173,9 @@ func (e *Engine) checkpointTo(dir string) error {
 	if err := e.guard.failure(); err != nil {
 		return err
 	}
+	if err := sealCopy(e.options.FS, dir); err != nil {
+		return err
+	}
 	// With this file the copy is a store; without it an interrupted one is not.
 	return writeFormat(e.options.FS, dir)
 }
@@ -224,7 +227,7 @@ func (e *Engine) durableNow() (err error) {
 func (e *Engine) finish() (err error) {
 	defer func() {
 		e.guard.close()
-		err = errors.Join(err, e.lockFile.Close())
+		err = errors.Join(err, e.fs.seals.file.Close(), e.lockFile.Close())
 	}()
 	defer e.contain(&err)
 	e.guard.durable.Add(1)

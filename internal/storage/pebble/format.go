@@ -2,7 +2,7 @@ package pebble
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -13,84 +13,71 @@ import (
 const (
 	// formatFile names the file that makes a directory a store. It is one line: "sheaf <version>".
 	formatFile = "SHEAF_FORMAT"
-	// formatVersion is the version of the files that this program writes and reads. It grows with every change that an
-	// older program would misread; numbers are never used again.
-	formatVersion = 1
+	// formatVersion is the version of the files that this program writes. It grows with every change that an older program
+	// would misread; numbers are never used again. Format 1 has no seal; see sealFile.
+	formatVersion = sealedFormat
+	sealedFormat  = 2
+	// oldestFormat is the oldest version that this program reads. The store is of formatVersion afterwards.
+	oldestFormat = 1
+	// tempSuffix ends the name of a file that is still being written.
+	tempSuffix = ".tmp"
 	// maxFormatFile bounds what is read of the format file.
 	maxFormatFile = 256
 )
 
-// prepareDirectory makes sure that dir is a store of a known format, or empty, and then makes it a store.
-func prepareDirectory(fs vfs.FS, dir string) error {
+// prepareDirectory makes sure that dir is a store of a known format, which it returns, or empty, and then makes it a store.
+func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
-		return fmt.Errorf("storage/pebble: %w", err)
+		return 0, fmt.Errorf("storage/pebble: %w", err)
 	}
 	var strange string
 	for _, name := range names {
 		switch name {
 		case formatFile:
 			return checkFormat(fs, dir)
-		case "LOCK", "lost+found", formatFile + ".tmp":
-			// The first is ours already; the second is what a fresh volume has.
+		case "LOCK", "lost+found", formatFile + tempSuffix, sealFile, sealFile + tempSuffix:
+			// The first is ours already; the second is what a fresh volume has; the others are made before the format file.
 		default:
 			strange = name
 		}
 	}
 	if strange != "" {
-		return fmt.Errorf("%w: directory %s is not empty (%q) and is not a Sheaf store, since it has no file %s; "+
+		if slices.Contains(names, sealFile) {
+			return 0, fmt.Errorf("%w: file %s is missing; make it again with the line \"sheaf %d\"",
+				storage.ErrCorrupt, fs.PathJoin(dir, formatFile), formatVersion)
+		}
+		return 0, fmt.Errorf("%w: directory %s is not empty (%q) and is not a Sheaf store, since it has no file %s; "+
 			"name an empty or a new directory", storage.ErrFormat, dir, strange, formatFile)
 	}
-	return writeFormat(fs, dir)
+	if err := createSeal(fs, dir, seal{}); err != nil {
+		return 0, err
+	}
+	return formatVersion, writeFormat(fs, dir)
 }
 
 // checkFormat reads the format file.
-func checkFormat(fs vfs.FS, dir string) error {
+func checkFormat(fs vfs.FS, dir string) (format int, err error) {
 	path := fs.PathJoin(dir, formatFile)
-	f, err := fs.Open(path)
+	content, err := readAll(fs, path, maxFormatFile)
 	if err != nil {
-		return fmt.Errorf("storage/pebble: %w", err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFormatFile))
-	if err != nil {
-		return fmt.Errorf("storage/pebble: reading %s: %w", path, err)
+		return 0, fmt.Errorf("storage/pebble: %w", err)
 	}
 	line := strings.TrimSpace(string(content))
-	if line == fmt.Sprintf("sheaf %d", formatVersion) {
-		return nil
+	n, _ := fmt.Sscanf(line, "sheaf %d", &format)
+	if n == 1 && format >= oldestFormat && format <= formatVersion && line == fmt.Sprintf("sheaf %d", format) {
+		return format, nil
 	}
-	var version int
-	if n, _ := fmt.Sscanf(line, "sheaf %d", &version); n == 1 && version > formatVersion {
-		return fmt.Errorf("%w: %s was written in format %d, this program knows format %d; use a newer Sheaf",
-			storage.ErrFormat, dir, version, formatVersion)
+	if n == 1 && format > formatVersion {
+		return 0, fmt.Errorf("%w: %s was written in format %d, this program knows format %d; use a newer Sheaf",
+			storage.ErrFormat, dir, format, formatVersion)
 	}
-	return fmt.Errorf("%w: %s says %q, this program knows \"sheaf %d\"", storage.ErrFormat, path, line, formatVersion)
+	return 0, fmt.Errorf("%w: %s says %q, this program knows \"sheaf %d\"", storage.ErrFormat, path, line, formatVersion)
 }
 
 // writeFormat writes the format file; it is there whole or not at all.
 func writeFormat(fs vfs.FS, dir string) error {
-	path := fs.PathJoin(dir, formatFile)
-	f, err := fs.Create(path+".tmp", "sheaf-format")
-	if err == nil {
-		_, err = fmt.Fprintf(f, "sheaf %d\n", formatVersion)
-		if err == nil {
-			err = f.Sync()
-		}
-		if closeErr := f.Close(); err == nil {
-			err = closeErr
-		}
-	}
-	if err == nil {
-		err = fs.Rename(path+".tmp", path)
-	}
-	if err == nil {
-		err = syncDirectory(fs, dir)
-	}
-	if err != nil {
-		return fmt.Errorf("storage/pebble: writing %s: %w", path, err)
-	}
-	return nil
+	return writeWhole(fs, dir, formatFile, fmt.Appendf(nil, "sheaf %d\n", formatVersion))
 }
 
 func syncDirectory(fs vfs.FS, dir string) error {

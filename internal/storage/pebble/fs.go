@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,6 +30,10 @@ type diskFS struct {
 	guard *guard
 	dir   string
 	stall time.Duration
+	// seals are written with the manifest, from when the store is opened.
+	seals *sealer
+	// tables are those that were there when the store was opened, to be checked when they are first read.
+	tables tableChecks
 }
 
 // kind tells how a file is treated. Only the store's own directory has special files: a checkpoint elsewhere is synced
@@ -52,7 +57,16 @@ func (fs *diskFS) kind(name string) fileKind {
 // Create implements vfs.FS.
 func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	kind := fs.kind(name)
-	return fs.open(kind, func() (vfs.File, error) { return fs.FS.Create(name, category) })
+	file, err := fs.open(kind, func() (vfs.File, error) { return fs.FS.Create(name, category) })
+	inner, ok := file.(*diskFile)
+	if err != nil || !ok || kind != metaFile {
+		return file, err
+	}
+	var number uint64
+	if n, _ := fmt.Sscanf(fs.PathBase(name), "MANIFEST-%d", &number); n == 1 {
+		return &manifestFile{diskFile: inner, number: number}, nil
+	}
+	return file, nil
 }
 
 // ReuseForWrite implements vfs.FS.

@@ -2,16 +2,7 @@ package pebble
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash/crc32"
-	"io"
-	iofs "io/fs"
-
-	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // The manifest is a log of records in blocks of 32 KiB. A record is one chunk, or a first, middle ones and a last:
@@ -27,47 +18,28 @@ const (
 	chunkLast      = 4
 )
 
-// verifyManifest looks for damage that Pebble would pass over. It takes an unreadable record for the torn end of the
+// wholeRecords returns where the readable chunks of a manifest end. Pebble takes an unreadable record for the torn end of the
 // manifest, and what came after it never happened: tables are forgotten, and removed. But each record is synced before the
-// next is written, so that a record after an unreadable one proves damage. (Of the last record it cannot be told.)
-func verifyManifest(fs vfs.FS, dir string) error {
-	desc, err := pebble.Peek(dir, fs)
-	if err != nil || !desc.Exists {
-		// Opening says more of what is wrong.
-		return nil
-	}
-	path := fs.PathJoin(dir, fs.PathBase(desc.ManifestFilename))
-	f, err := fs.Open(path)
-	if errors.Is(err, iofs.ErrNotExist) {
-		return fmt.Errorf("%w: file %s is missing", storage.ErrCorrupt, path)
-	}
-	if err != nil {
-		return fmt.Errorf("storage/pebble: %w", err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(f)
-	if err != nil {
-		return fmt.Errorf("storage/pebble: reading %s: %w", path, err)
-	}
-	at := 0
-	for at < len(content) {
-		if rest := manifestBlock - at%manifestBlock; rest < manifestHeader {
-			at += rest
+// next is written, so that a record after an unreadable one proves damage.
+func wholeRecords(content []byte) (end int, damaged bool) {
+	for end < len(content) {
+		if rest := manifestBlock - end%manifestBlock; rest < manifestHeader {
+			end += rest
 			continue
 		}
-		length, _, ok := manifestChunk(content, at)
+		length, _, ok := manifestChunk(content, end)
 		if !ok {
 			break
 		}
-		at += length
+		end += length
 	}
-	for next := at + 1; next < len(content); next++ {
+	end = min(end, len(content))
+	for next := end + 1; next < len(content); next++ {
 		if _, kind, ok := manifestChunk(content, next); ok && (kind == chunkFull || kind == chunkFirst) {
-			return fmt.Errorf("%w in file %s: the record at byte %d is damaged, there are others after it",
-				storage.ErrCorrupt, path, at)
+			return end, true
 		}
 	}
-	return nil
+	return end, false
 }
 
 // manifestChunk checks the chunk at an offset and returns its length with the header.
@@ -82,7 +54,7 @@ func manifestChunk(content []byte, at int) (length int, kind byte, ok bool) {
 	if kind < chunkFull || kind > chunkLast || at+length > end {
 		return 0, 0, false
 	}
-	sum := crc32.Checksum(content[at+6:at+length], crc32.MakeTable(crc32.Castagnoli))
+	sum := crc32.Checksum(content[at+6:at+length], castagnoli)
 	masked := (sum>>15 | sum<<17) + 0xa282ead8
 	return length, kind, masked == binary.LittleEndian.Uint32(header)
 }

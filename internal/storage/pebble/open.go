@@ -35,7 +35,8 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = prepareDirectory(fs, dir); err != nil {
+	format, err := prepareDirectory(fs, dir)
+	if err != nil {
 		return nil, errors.Join(err, lockFile.Close())
 	}
 	e := &Engine{
@@ -48,34 +49,41 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	e.records = newRecords(options.Keep, kept)
 	e.guard = newGuard(options.Logger, func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }, options.Reserve)
 	e.fs = &diskFS{FS: fs, guard: e.guard, dir: dir, stall: options.stall}
-	if err = e.open(); err != nil {
+	if err = e.open(format); err != nil {
 		e.guard.close()
 		return nil, errors.Join(err, lockFile.Close())
 	}
 	return e, nil
 }
 
-// open opens Pebble. What Pebble gives up with a panic is an error here.
-func (e *Engine) open() (err error) {
-	defer func() {
-		r := recover()
-		if r == nil {
-			return
+// open opens Pebble, after a look for damage.
+func (e *Engine) open(format int) (err error) {
+	defer contained(e.dir, &err)
+	in, err := e.inspect(format)
+	if err != nil {
+		return err
+	}
+	if err := e.repair(in); err != nil {
+		return err
+	}
+	if format < formatVersion {
+		if err := writeFormat(e.options.FS, e.dir); err != nil {
+			return err
 		}
-		cause, ok := r.(error)
-		if !ok {
-			panic(r)
-		}
-		err = fmt.Errorf("storage/pebble: opening %s: %w", e.dir, cause)
-	}()
+	}
 	if err := removeLeftovers(e.fs, e.dir); err != nil {
 		return e.wrap(err)
 	}
-	if err := verifyManifest(e.fs, e.dir); err != nil {
+	seals, _, _, err := readSeals(e.options.FS, e.dir)
+	if err != nil {
+		return fmt.Errorf("storage/pebble: %w", err)
+	}
+	if e.fs.seals, err = openSealer(e.options.FS, e.dir, seals); err != nil {
 		return err
 	}
 	e.pebbleOpts = e.pebbleOptions()
 	e.pebbleOpts.Lock = e.lockFile
+	e.fs.tables.bounds, e.fs.tables.options = in.bounds, e.pebbleOpts.MakeReaderOptions()
 	db, err := pebble.Open(e.dir, e.pebbleOpts)
 	if err != nil {
 		return e.openError(err)
@@ -84,6 +92,19 @@ func (e *Engine) open() (err error) {
 	e.background = newCompactor(db, e.options.Logger)
 	e.guard.open.Store(true)
 	return nil
+}
+
+// contained turns a panic with which Pebble gives up opening a store into an error.
+func contained(dir string, err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	cause, ok := r.(error)
+	if !ok {
+		panic(r)
+	}
+	*err = fmt.Errorf("storage/pebble: opening %s: %w", dir, cause)
 }
 
 // openError sorts an error of Pebble's Open. Pebble does not mark all damage that it finds then.
@@ -131,7 +152,8 @@ func refuseForeign(fs vfs.FS, dir string) error {
 	}
 	for _, name := range names {
 		if name != "lost+found" && name != formatFile+".tmp" {
-			return prepareDirectory(fs, dir)
+			_, err = prepareDirectory(fs, dir)
+			return err
 		}
 	}
 	return nil

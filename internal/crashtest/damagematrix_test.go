@@ -1,0 +1,322 @@
+package crashtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/torture"
+)
+
+// A fileKind is a kind of file of a store. Each file of a store must be of one of them, so that a new kind gets its cases.
+type fileKind struct {
+	name           string
+	prefix, suffix string
+	// harmless says that whatever happens to such a file, all data is there.
+	harmless bool
+}
+
+var fileKinds = []fileKind{
+	{name: "table", suffix: ".sst"},
+	{name: "manifest", prefix: "MANIFEST-"},
+	{name: "manifest marker", prefix: "marker.manifest.", harmless: true},
+	{name: "format marker", prefix: "marker.format-version.", harmless: true},
+	{name: "options", prefix: "OPTIONS-", harmless: true},
+	{name: "seal", prefix: "SHEAF_MANIFEST"},
+	{name: "format", prefix: "SHEAF_FORMAT"},
+	{name: "lock", prefix: "LOCK", harmless: true},
+	{name: "log", suffix: ".log"},
+}
+
+// A damage is something that happens to a file. It reports whether it changed anything.
+type damage struct {
+	name string
+	do   func(t *testing.T, rng *rand.Rand, dir, name string) bool
+}
+
+var damages = []damage{
+	{"missing", func(t *testing.T, _ *rand.Rand, dir, name string) bool {
+		must(t, os.Remove(filepath.Join(dir, name)))
+		return true
+	}},
+	{"empty", func(t *testing.T, _ *rand.Rand, dir, name string) bool {
+		return rewrite(t, dir, name, func(content []byte) []byte { return nil })
+	}},
+	{"cut", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
+		return rewrite(t, dir, name, func(content []byte) []byte { return content[:rng.IntN(len(content)+1)] })
+	}},
+	{"cut to two thirds", func(t *testing.T, _ *rand.Rand, dir, name string) bool {
+		return rewrite(t, dir, name, func(content []byte) []byte { return content[:len(content)*2/3] })
+	}},
+	{"cut by a byte", func(t *testing.T, _ *rand.Rand, dir, name string) bool {
+		return rewrite(t, dir, name, func(content []byte) []byte { return content[:max(len(content)-1, 0)] })
+	}},
+	{"flipped", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
+		return rewrite(t, dir, name, func(content []byte) []byte {
+			if len(content) > 0 {
+				content[rng.IntN(len(content))] ^= 1 << rng.IntN(8)
+			}
+			return content
+		})
+	}},
+	{"zeroed", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
+		return rewrite(t, dir, name, func(content []byte) []byte {
+			clear(content[rng.IntN(len(content)+1):])
+			return content
+		})
+	}},
+	{"longer", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
+		return rewrite(t, dir, name, func(content []byte) []byte { return append(content, newNoise(rng.Uint64()).bytes(100)...) })
+	}},
+	{"swapped with its kind", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
+		return exchange(t, rng, dir, name, func(other string) bool { return kindOf(t, other) == kindOf(t, name) })
+	}},
+	{"swapped with another kind", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
+		return exchange(t, rng, dir, name, func(other string) bool {
+			return kindOf(t, other) != kindOf(t, name) && kindOf(t, other).name != "log"
+		})
+	}},
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewrite replaces a file's content.
+func rewrite(t *testing.T, dir, name string, change func([]byte) []byte) bool {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	content, err := os.ReadFile(path)
+	must(t, err)
+	changed := change(bytes.Clone(content))
+	must(t, os.WriteFile(path, changed, 0o600))
+	return !bytes.Equal(content, changed)
+}
+
+// exchange lets a file and another one have each other's names.
+func exchange(t *testing.T, rng *rand.Rand, dir, name string, candidate func(string) bool) bool {
+	t.Helper()
+	others := slices.DeleteFunc(fileNames(t, dir), func(other string) bool { return other == name || !candidate(other) })
+	if len(others) == 0 {
+		return false
+	}
+	a, b := filepath.Join(dir, name), filepath.Join(dir, others[rng.IntN(len(others))])
+	must(t, os.Rename(a, a+".x"))
+	must(t, os.Rename(b, a))
+	must(t, os.Rename(a+".x", b))
+	return true
+}
+
+func fileNames(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// kindOf returns a file's kind.
+func kindOf(t *testing.T, name string) fileKind {
+	t.Helper()
+	for _, k := range fileKinds {
+		if strings.HasPrefix(name, k.prefix) && strings.HasSuffix(name, k.suffix) {
+			return k
+		}
+	}
+	t.Fatalf("file %s is of no known kind: it needs cases here", name)
+	return fileKind{}
+}
+
+// TestDamagedFiles does to every kind of file of a store everything that can happen to a file. The store is as it was, or an error names
+// the file and leaves the directory alone, or reading does; never are there fewer documents in silence.
+func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
+	run := torture.Begin(t)
+	whole := newDamageable(t, run.Rand(0))
+	outcomes := map[string]map[string]int{}
+	for round := 0; run.Next(1, 0); round++ {
+		rng := run.Rand(round + 1)
+		for _, kind := range fileKinds {
+			for _, d := range damages {
+				files := slices.DeleteFunc(fileNames(t, whole.dir), func(name string) bool { return kindOf(t, name) != kind })
+				if len(files) == 0 || kind.name == "log" {
+					continue
+				}
+				name := files[rng.IntN(len(files))]
+				outcome := whole.try(t, rng, kind, d, name)
+				cell := kind.name + ", " + d.name
+				if outcomes[cell] == nil {
+					outcomes[cell] = map[string]int{}
+				}
+				outcomes[cell][outcome]++
+				if t.Failed() {
+					t.Fatalf("seed and case: %s of %s in round %d", d.name, name, round)
+				}
+			}
+		}
+	}
+	for _, cell := range slices.Sorted(maps.Keys(outcomes)) {
+		t.Logf("%-45s %v", cell, outcomes[cell])
+	}
+}
+
+// damageable is a store whose copies are damaged.
+type damageable struct {
+	dir  string
+	docs map[string]uint32
+}
+
+// newDamageable makes a store with several tables, an ingested index, dropped data and a collection whose documents were changed.
+func newDamageable(t *testing.T, rng *rand.Rand) *damageable {
+	t.Helper()
+	d := &damageable{dir: t.TempDir(), docs: map[string]uint32{}}
+	noise := newNoise(rng.Uint64())
+	for round := range 3 {
+		db, err := sheaf.Open(d.dir, &sheaf.Options{MemoryBudget: 8 << 20})
+		must(t, err)
+		coll := db.Client().Database("test").Collection("c")
+		var docs []any
+		for i := range 250 {
+			docs = append(docs, bson.D{{Key: "_id", Value: round*1000 + i}, {Key: "a", Value: i}, {Key: "noise", Value: noise.bytes(3000)}})
+		}
+		_, err = coll.InsertMany(t.Context(), docs)
+		must(t, err)
+		_, err = coll.UpdateMany(t.Context(), bson.D{{Key: "a", Value: bson.D{{Key: "$lt", Value: 20}}}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
+		must(t, err)
+		_, err = coll.DeleteMany(t.Context(), bson.D{{Key: "a", Value: 200 + round}})
+		must(t, err)
+		_, err = coll.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}})
+		must(t, err)
+		dropped := db.Client().Database("test").Collection("dropped")
+		_, err = dropped.InsertMany(t.Context(), docs)
+		must(t, err)
+		must(t, dropped.Drop(t.Context()))
+		must(t, db.Close())
+	}
+	db, err := sheaf.Open(d.dir, nil)
+	must(t, err)
+	d.docs, err = readDocs(t, db, bson.D{})
+	must(t, errors.Join(err, db.Close()))
+	return d
+}
+
+// readDocs returns a checksum of each document.
+func readDocs(t *testing.T, db *sheaf.DB, filter bson.D) (map[string]uint32, error) {
+	t.Helper()
+	cursor, err := db.Client().Database("test").Collection("c").Find(t.Context(), filter)
+	if err != nil {
+		return nil, err
+	}
+	defer cursor.Close(t.Context())
+	docs := map[string]uint32{}
+	for cursor.Next(t.Context()) {
+		docs[cursor.Current.Lookup("_id").String()] = crc32.ChecksumIEEE(cursor.Current)
+	}
+	return docs, cursor.Err()
+}
+
+// try damages a file of a copy and says what came of it.
+func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damage, name string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	must(t, err)
+	defer os.RemoveAll(dir)
+	must(t, os.CopyFS(dir, os.DirFS(d.dir)))
+	if !what.do(t, rng, dir, name) {
+		return "no change"
+	}
+	before := contents(t, dir)
+	outcome := d.read(t, dir)
+	if outcome == "whole" {
+		return outcome
+	}
+	if kind.harmless && !strings.HasPrefix(what.name, "swapped") {
+		t.Errorf("refused for a file without which all is known")
+	}
+	if after := contents(t, dir); kind.name != "table" && !maps.Equal(before, after) {
+		t.Error("a store that was refused was changed")
+	}
+	// Who puts the file back has everything.
+	for name, sum := range contents(t, d.dir) {
+		if before[name] != sum {
+			content, err := os.ReadFile(filepath.Join(d.dir, name))
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+		}
+	}
+	if again := d.read(t, dir); again != "whole" {
+		t.Errorf("%s after the file was put back", again)
+	}
+	return outcome
+}
+
+// read opens a store and reads everything in it.
+func (d *damageable) read(t *testing.T, dir string) (outcome string) {
+	t.Helper()
+	db, err := sheaf.Open(dir, nil)
+	if err != nil {
+		d.judge(t, err, dir)
+		return "refused"
+	}
+	outcome = "whole"
+	for _, filter := range []bson.D{{}, {{Key: "a", Value: bson.D{{Key: "$gte", Value: 0}}}}} {
+		docs, err := readDocs(t, db, filter)
+		switch {
+		case err != nil:
+			d.judge(t, err, dir)
+			outcome = "reported"
+		case !maps.Equal(docs, d.docs):
+			t.Errorf("%d documents, %d are wanted, or they are wrong", len(docs), len(d.docs))
+		}
+	}
+	if err := db.Close(); err != nil && outcome == "whole" {
+		t.Errorf("Close: %v", err)
+	}
+	return outcome
+}
+
+// judge checks that an error tells of damage and names a file.
+func (d *damageable) judge(t *testing.T, err error, dir string) {
+	t.Helper()
+	var s mongo.ServerError
+	known := errors.Is(err, storage.ErrCorrupt) || errors.Is(err, storage.ErrFormat) || errors.As(err, &s) && s.HasErrorCode(dataCorruptionDetected)
+	named := false
+	for _, kind := range fileKinds {
+		named = named || strings.Contains(err.Error(), fmt.Sprint(kind.prefix, kind.suffix))
+	}
+	if !known || !named || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the error does not tell of damage, or names no file: %v", err)
+	}
+}
+
+// contents returns a checksum of each file but the lock.
+func contents(t *testing.T, dir string) map[string]uint32 {
+	t.Helper()
+	sums := map[string]uint32{}
+	for _, name := range fileNames(t, dir) {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		must(t, err)
+		if name != "LOCK" {
+			sums[name] = crc32.ChecksumIEEE(content)
+		}
+	}
+	return sums
+}

@@ -1,0 +1,220 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// adviceRestore ends the messages about damage that nothing in the directory can mend.
+const adviceRestore = "restore the directory from a backup"
+
+// inspection is what is known of a store's directory before anything in it is changed. Pebble takes what it does not find for what never
+// was, and removes the rest; so what is lost is looked for here.
+type inspection struct {
+	fs   vfs.FS
+	dir  string
+	path string // of the manifest
+	// names are the files of the directory; with markers, those that are made again.
+	names, markers []string
+	// manifest is the number of the current one, 0 for none: the store is new.
+	manifest uint64
+	// seals are the newest first.
+	seals []seal
+	// proven says that a seal proves the manifest whole.
+	proven bool
+	// sealLost says that the file of the seals is to be made again, with the seal current.
+	sealLost bool
+	current  seal
+	// optionsDamaged is what is wrong with the file of Pebble's options, nil for nothing.
+	optionsDamaged error
+	// bounds are what the manifest says of its tables.
+	bounds map[uint64]tableBounds
+}
+
+// inspect looks for damage, and returns an error that names the file and says what to do. It writes nothing.
+func (e *Engine) inspect(format int) (*inspection, error) {
+	fs := e.options.FS
+	in := &inspection{fs: fs, dir: e.dir}
+	var err error
+	if in.names, err = fs.List(e.dir); err != nil {
+		return nil, fmt.Errorf("storage/pebble: %w", err)
+	}
+	var intact, blank bool
+	if in.seals, intact, blank, err = readSeals(fs, e.dir); err != nil {
+		return nil, fmt.Errorf("storage/pebble: %w", err)
+	}
+	in.sealLost = !intact
+	if err := in.findManifest(blank); err != nil || in.manifest == 0 {
+		return in, err
+	}
+	if err := in.checkManifest(); err != nil {
+		return nil, err
+	}
+	if err := in.findFormatMarker(); err != nil {
+		return nil, err
+	}
+	if err := in.checkTables(e); err != nil {
+		return nil, err
+	}
+	if !in.proven {
+		return in, in.acceptUnproven(format)
+	}
+	return in, nil
+}
+
+// damaged returns an error about a file.
+func (in *inspection) damaged(name, format string, args ...any) error {
+	return fmt.Errorf("%w: file %s %s", storage.ErrCorrupt, in.fs.PathJoin(in.dir, name), fmt.Sprintf(format, args...))
+}
+
+// has reports whether there is a file whose name ends so.
+func (in *inspection) has(suffix string) bool {
+	return slices.ContainsFunc(in.names, func(name string) bool { return strings.HasSuffix(name, suffix) })
+}
+
+// findManifest finds the current manifest: the marker names it. The marker is an empty file, easily left out by who copies a directory;
+// a seal is as good.
+func (in *inspection) findManifest(blank bool) error {
+	name, err := in.marker("manifest")
+	if err != nil {
+		return err
+	}
+	switch {
+	case name != "":
+		if n, _ := fmt.Sscanf(name, "MANIFEST-%d", &in.manifest); n != 1 || in.manifest == 0 {
+			return in.damaged("marker.manifest.*", "names %q, which is no manifest; %s", name, adviceRestore)
+		}
+	case len(in.seals) > 0:
+		in.manifest = in.seals[0].manifest
+		name = fmt.Sprintf("MANIFEST-%06d", in.manifest)
+		in.markers = append(in.markers, "marker.manifest.000001."+name)
+	case in.has(".sst") || in.has(".log"):
+		return in.damaged("marker.manifest.*", "is missing, but there are tables or logs; %s", adviceRestore)
+	default:
+		in.sealLost = !blank
+		return nil
+	}
+	in.path = in.fs.PathJoin(in.dir, name)
+	if !slices.Contains(in.names, name) {
+		return in.damaged(name, "is missing; %s", adviceRestore)
+	}
+	return nil
+}
+
+// marker returns what one of Pebble's markers says, "" where there is none.
+func (in *inspection) marker(name string) (string, error) {
+	value, err := atomicfs.ReadMarker(in.fs, in.dir, name)
+	if err != nil {
+		return "", fmt.Errorf("%w in directory %s: %w; a file marker.* that Sheaf did not make must be removed",
+			storage.ErrCorrupt, in.dir, err)
+	}
+	return value, nil
+}
+
+// findFormatMarker makes Pebble's marker of its format again. A store that was killed while it was made may have none, but has no data.
+func (in *inspection) findFormatMarker() error {
+	value, err := in.marker("format-version")
+	if err == nil && value == "" && in.has(".sst") {
+		in.markers = append(in.markers, "marker.format-version.000001."+formatMajorVersion.String())
+	}
+	return err
+}
+
+// checkManifest compares the manifest with its seal. Without one it can be judged by its records only.
+func (in *inspection) checkManifest() error {
+	content, err := readAll(in.fs, in.path, math.MaxInt64)
+	if err != nil {
+		return fmt.Errorf("storage/pebble: %w", err)
+	}
+	name := in.fs.PathBase(in.path)
+	end, damaged := wholeRecords(content)
+	in.current = seal{sequence: 1, manifest: in.manifest, length: uint64(end), sum: crc32.Checksum(content[:end], castagnoli)}
+	if len(in.seals) > 0 {
+		in.current.sequence = in.seals[0].sequence + 1
+	}
+	for _, s := range in.seals {
+		if s.manifest != in.manifest {
+			continue
+		}
+		if uint64(len(content)) < s.length {
+			return in.damaged(name, "was cut: it has %d bytes, %d were synced; %s", len(content), s.length, adviceRestore)
+		}
+		if crc32.Checksum(content[:s.length], castagnoli) != s.sum {
+			return in.damaged(name, "is damaged within its first %d bytes; %s", s.length, adviceRestore)
+		}
+		in.proven = true
+		return nil
+	}
+	if damaged {
+		return in.damaged(name, "is damaged: the record at byte %d, there are others after it; %s", end, adviceRestore)
+	}
+	if end == 0 {
+		return in.damaged(name, "has no records; %s", adviceRestore)
+	}
+	return nil
+}
+
+// acceptUnproven decides about a store whose manifest no seal proves: the file of the seals was lost, or the store is of a format before it.
+// Where all tables of the manifest are there and no others, nothing speaks against it. A table that the manifest does not know
+// is the work of a flush that a crash interrupted, or what a lost record of the manifest was about.
+func (in *inspection) acceptUnproven(format int) error {
+	in.sealLost = true
+	var strange []string
+	for _, name := range in.names {
+		if number, ok := tableNumber(name); ok {
+			if _, known := in.bounds[number]; !known {
+				strange = append(strange, name)
+			}
+		}
+	}
+	if len(strange) == 0 {
+		return nil
+	}
+	slices.Sort(strange)
+	const advice = "if the store was killed before this, move them to another directory and start again; otherwise " + adviceRestore
+	if format < sealedFormat {
+		return in.damaged(in.fs.PathBase(in.path), "does not know the tables %s; %s", strings.Join(strange, ", "), advice)
+	}
+	return in.damaged(sealFile, "is missing or damaged, and the manifest does not know the tables %s; %s", strings.Join(strange, ", "), advice)
+}
+
+// repair makes again what the inspection found to be missing and to be known.
+func (e *Engine) repair(in *inspection) error {
+	fs := e.options.FS
+	for _, name := range in.markers {
+		e.options.Logger.Warn("storage: a file was missing and was made again", "file", fs.PathJoin(e.dir, name))
+		f, err := fs.Create(fs.PathJoin(e.dir, name), vfs.WriteCategoryUnspecified)
+		if err == nil {
+			err = errors.Join(f.Close(), syncDirectory(fs, e.dir))
+		}
+		if err != nil {
+			return fmt.Errorf("storage/pebble: %w", err)
+		}
+	}
+	if in.optionsDamaged != nil {
+		for _, name := range in.names {
+			if isOptions(name) {
+				e.options.Logger.Warn("storage: a file was damaged and is made again", "file", fs.PathJoin(e.dir, name), "error", in.optionsDamaged)
+				if err := fs.Remove(fs.PathJoin(e.dir, name)); err != nil {
+					return fmt.Errorf("storage/pebble: %w", err)
+				}
+			}
+		}
+	}
+	if !in.sealLost {
+		return nil
+	}
+	if in.manifest > 0 {
+		e.options.Logger.Warn("storage: the manifest was sealed anew", "file", fs.PathJoin(e.dir, sealFile))
+	}
+	return createSeal(fs, e.dir, in.current)
+}

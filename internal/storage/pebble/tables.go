@@ -1,0 +1,238 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// tableBounds are the first and the last key of a table, as the manifest has them. No two tables have the same: keys have sequence numbers.
+type tableBounds struct{ smallest, largest pebble.InternalKey }
+
+// tableNumber returns the number in the name of a table.
+func tableNumber(name string) (number uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, ".sst")
+	if !ok {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(digits, 10, 64)
+	return number, err == nil
+}
+
+// previewFS is a store without its logs, and with markers that are to be made again. Pebble reads it to tell what the manifest says.
+type previewFS struct {
+	vfs.FS
+	dir   string
+	names []string
+}
+
+// List implements vfs.FS.
+func (fs previewFS) List(dir string) ([]string, error) {
+	if dir != fs.dir {
+		return fs.FS.List(dir)
+	}
+	return fs.names, nil
+}
+
+// Unwrap implements vfs.FS.
+func (fs previewFS) Unwrap() vfs.FS { return fs.FS }
+
+// checkTables has Pebble read the manifest, for reading only, and checks that each table is there with its size. Where Pebble does not like
+// the file of its options, which only repeats what the format says, the file is left out, and made again when the store is opened.
+func (in *inspection) checkTables(e *Engine) (err error) {
+	defer contained(e.dir, &err)
+	db, err := in.preview(e, true)
+	if err != nil {
+		var again error
+		if db, again = in.preview(e, false); again != nil {
+			return in.openError(e, again)
+		}
+		in.optionsDamaged = err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	levels, err := db.SSTables()
+	if err != nil {
+		return e.wrap(err)
+	}
+	in.bounds = map[uint64]tableBounds{}
+	for _, level := range levels {
+		for _, t := range level {
+			in.bounds[uint64(t.BackingSSTNum)] = tableBounds{t.Smallest, t.Largest}
+			if t.Virtual {
+				in.bounds[uint64(t.BackingSSTNum)] = tableBounds{}
+			}
+		}
+	}
+	return nil
+}
+
+// preview opens the store for reading only, without its logs.
+func (in *inspection) preview(e *Engine, withOptions bool) (*pebble.DB, error) {
+	fs := previewFS{FS: in.fs, dir: in.dir, names: slices.Clone(in.markers)}
+	for _, name := range in.names {
+		if !strings.HasSuffix(name, ".log") && (withOptions || !isOptions(name)) {
+			fs.names = append(fs.names, name)
+		}
+	}
+	return pebble.Open(e.dir, &pebble.Options{
+		FS: fs, Lock: e.lockFile, ReadOnly: true, Merger: counterMerger(), CacheSize: 1 << 10, MaxOpenFiles: 100,
+		Logger:        &logger{logger: e.options.Logger, guard: e.guard},
+		EventListener: &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}},
+	})
+}
+
+// isOptions reports whether a file has Pebble's options.
+func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
+
+// openError explains why Pebble does not open the store. Of missing tables, and of those that have another size, it returns a line each,
+// which begins with level and number.
+func (in *inspection) openError(e *Engine, err error) error {
+	for line := range strings.Lines(err.Error()) {
+		var level int
+		var number uint64
+		if n, _ := fmt.Sscanf(line, "L%d: %d:", &level, &number); n < 2 {
+			continue
+		}
+		name := fmt.Sprintf("%06d.sst", number)
+		info, statErr := in.fs.Stat(in.fs.PathJoin(in.dir, name))
+		switch {
+		case errors.Is(statErr, iofs.ErrNotExist):
+			return in.damaged(name, "is missing; %s", adviceRestore)
+		case statErr != nil:
+			return fmt.Errorf("storage/pebble: %w", statErr)
+		}
+		return in.damaged(name, "has %d bytes, which is not what was written; %s", info.Size(), adviceRestore)
+	}
+	return e.openError(err)
+}
+
+// tableChecks compares tables with the manifest when they are first opened: two tables of one size that were exchanged have right
+// checksums, and would answer for each other.
+type tableChecks struct {
+	mu      sync.Mutex
+	bounds  map[uint64]tableBounds
+	options sstable.ReaderOptions
+}
+
+// Open implements vfs.FS.
+func (fs *diskFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	file, err := fs.FS.Open(name, opts...)
+	if err != nil || !strings.HasSuffix(name, ".sst") || filepath.Dir(name) != fs.dir {
+		return file, err
+	}
+	if err := fs.checkTable(name); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// checkTable checks a table that was there when the store was opened, once.
+func (fs *diskFS) checkTable(name string) error {
+	number, ok := tableNumber(fs.PathBase(name))
+	if !ok {
+		return nil
+	}
+	c := &fs.tables
+	c.mu.Lock()
+	want, ok := c.bounds[number]
+	c.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	if want.smallest.UserKey != nil {
+		if err := want.check(fs.FS, name, c.options); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	delete(c.bounds, number)
+	c.mu.Unlock()
+	return nil
+}
+
+// check reads the bounds of a table and compares them.
+func (b tableBounds) check(fs vfs.FS, name string, options sstable.ReaderOptions) (err error) {
+	file, err := fs.Open(name)
+	if err != nil {
+		return err
+	}
+	readable, err := sstable.NewSimpleReadable(file)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	reader, err := sstable.NewReader(context.Background(), readable, options)
+	if err != nil {
+		return fmt.Errorf("file %s: %w", name, errors.Join(err, readable.Close()))
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	first, last, err := readBounds(reader)
+	if err != nil {
+		return fmt.Errorf("file %s: %w", name, err)
+	}
+	if !sameKey(b.smallest, first) || !sameKey(b.largest, last) {
+		return fmt.Errorf("%w: %w: file %s has other keys than the manifest says, as if another table had its name; %s",
+			pebble.ErrCorruption, storage.ErrCorrupt, name, adviceRestore)
+	}
+	return nil
+}
+
+// readBounds returns a table's first and last key, copied.
+func readBounds(r *sstable.Reader) (first, last pebble.InternalKey, err error) {
+	it, err := r.NewIter(sstable.IterTransforms{}, nil, nil, sstable.AssertNoBlobHandles)
+	if err != nil {
+		return first, last, err
+	}
+	if kv := it.First(); kv != nil {
+		first = kv.K.Clone()
+	}
+	if kv := it.Last(); kv != nil {
+		last = kv.K.Clone()
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return first, last, err
+	}
+	spans, err := r.NewRawRangeDelIter(context.Background(), sstable.FragmentIterTransforms{}, sstable.ReadEnv{})
+	if err != nil || spans == nil {
+		return first, last, err
+	}
+	defer spans.Close()
+	if s, err := spans.First(); err != nil {
+		return first, last, err
+	} else if s != nil && before(s.SmallestKey(), first, first.UserKey == nil) {
+		first = s.SmallestKey().Clone()
+	}
+	if s, err := spans.Last(); err != nil {
+		return first, last, err
+	} else if s != nil && before(last, s.LargestKey(), last.UserKey == nil) {
+		last = s.LargestKey().Clone()
+	}
+	return first, last, nil
+}
+
+// before reports whether a comes before b, or b is missing.
+func before(a, b pebble.InternalKey, missing bool) bool {
+	if missing {
+		return true
+	}
+	c := bytes.Compare(a.UserKey, b.UserKey)
+	return c < 0 || c == 0 && a.Trailer > b.Trailer
+}
+
+// sameKey compares a key of the manifest with one of a table. Keys of a table that was ingested have no sequence number in the file.
+func sameKey(manifest, table pebble.InternalKey) bool {
+	return bytes.Equal(manifest.UserKey, table.UserKey) && manifest.Kind() == table.Kind() &&
+		(table.SeqNum() == 0 || manifest.SeqNum() == table.SeqNum())
+}
