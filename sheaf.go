@@ -169,7 +169,7 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 		ReplicaSet:  replicaSet(o),
 		SlowMillis:  slowMillis(o.SlowOperation),
 		CommandLine: command.CommandLine{Args: os.Args},
-		Build:       command.Build{Version: Version, Revision: revision()},
+		Build:       command.Build{Version: Version, Revision: Revision()},
 		Shutdown:    o.OnShutdown,
 		RotateLog:   o.RotateLog,
 	})

@@ -5,8 +5,8 @@ import "runtime/debug"
 // Version is Sheaf's version.
 const Version = "0.1.0"
 
-// revision returns the commit that the program was built from, where the build recorded it.
-func revision() string {
+// Revision returns the commit that the program was built from, or "unknown" if the build did not record it.
+func Revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/server"
 )
 
 // logFile is a file that the log is appended to. It can be begun anew while it is written.
@@ -90,4 +92,40 @@ func (f *serveFlags) logWriter(stderr io.Writer) (w io.Writer, rotate func() err
 		return nil, nil, nil, err
 	}
 	return l, l.rotate, func() { _ = l.Close() }, nil
+}
+
+// logger returns the logger of the flags. People read text on a terminal; programs read mongod's lines.
+func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, fmt.Errorf("--log-level %s: it must be debug, info, warn or error", f.logLevel)
+	}
+	if f.quiet {
+		level = max(level, slog.LevelWarn)
+	}
+	format := f.logFormat
+	if format == "" {
+		format = defaultLogFormat(w)
+	}
+	switch format {
+	case logJSON:
+		return slog.New(server.NewLogHandler(w, level)), nil
+	case logText:
+		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+	default:
+		return nil, fmt.Errorf("--log-format %s: it must be json or text", f.logFormat)
+	}
+}
+
+// The values of --log-format.
+const (
+	logJSON = "json"
+	logText = "text"
+)
+
+func defaultLogFormat(w io.Writer) string {
+	if isTerminal(w) {
+		return logText
+	}
+	return logJSON
 }

@@ -14,13 +14,17 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
+// exitFailure is the exit status after an error.
+const exitFailure = 1
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	// The first signal ends the work in good order. From then on signals act as usual, so that the second one ends the
+	// process even if something hangs.
+	context.AfterFunc(ctx, stop)
 	if err := newRoot().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "sheaf:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
+		os.Exit(exitFailure)
 	}
 }
 
@@ -31,7 +35,9 @@ func newRoot() *cobra.Command {
 		Short:         "A document database that speaks MongoDB",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       versionText(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newServe(), newImport(), newExport(), newVersion(), sim.Command(scenarios.All()...))
 	return root
 }

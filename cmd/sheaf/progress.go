@@ -16,8 +16,7 @@ type progress struct {
 
 // newProgress returns a bar of so many steps, of an unknown number if negative, on out if that is a terminal.
 func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *progress {
-	f, ok := out.(*os.File)
-	if quiet || !ok || !term.IsTerminal(int(f.Fd())) {
+	if quiet || !isTerminal(out) {
 		return &progress{}
 	}
 	return &progress{bar: progressbar.NewOptions64(steps,
@@ -30,6 +29,12 @@ func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *prog
 		progressbar.OptionThrottle(100_000_000),
 		progressbar.OptionClearOnFinish(),
 	)}
+}
+
+// isTerminal reports whether a person reads what is written.
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // documents says how many documents have passed.

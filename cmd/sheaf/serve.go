@@ -12,10 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,6 +49,7 @@ type serveFlags struct {
 	oplogSize      string
 	advertise      string
 	config         string
+	quiet          bool
 }
 
 func newServe() *cobra.Command {
@@ -61,10 +60,13 @@ func newServe() *cobra.Command {
 		Long: "Run the server until it is interrupted.\n\nEvery flag can also be set in the environment (SHEAF_PORT for --port)" +
 			" and in a YAML file\n(--config) whose keys are the flags' names. The command line wins over the environment, and that" +
 			" over the file.",
-		Example: "  sheaf serve --dir ~/data --port 27018\n  sheaf serve --memory-budget 256MiB --bind 0.0.0.0",
+		Example: "  sheaf serve --dir ~/data --port 27018\n  sheaf serve --memory-budget 256MiB --bind '*'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := applyConfig(cmd); err != nil {
+				return err
+			}
+			if err := f.check(cmd.Flags().Changed); err != nil {
 				return err
 			}
 			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -77,7 +79,7 @@ func newServe() *cobra.Command {
 func (f *serveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "dir", "sheaf-data", "directory of the data, made where there is none")
-	flags.StringVar(&f.bind, "bind", "127.0.0.1", "addresses to listen on, separated by commas; 0.0.0.0 for all")
+	flags.StringVar(&f.bind, "bind", "127.0.0.1", "addresses to listen on, separated by commas; * for all")
 	flags.IntVar(&f.port, "port", 27017, "TCP port; 0 for a free one, -1 for none")
 	flags.StringVar(&f.unixSocket, "unix-socket", "", "path of a Unix socket to listen on too")
 	flags.BoolVar(&f.memory, "memory", false, "keep the data in memory only and lose it at the end")
@@ -85,7 +87,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 		"memory for cache and writes, such as 512MiB (default: a quarter of the available memory, at most 1 GiB)")
 	flags.BoolVar(&f.readyJSON, "ready-json", false, "print one line of JSON with address and uri when ready")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", "json", "json (mongod's lines) or text")
+	flags.StringVar(&f.logFormat, "log-format", "", "json (mongod's lines) or text (default: text on a terminal, else json)")
 	flags.StringVar(&f.logFile, "log-file", "", "file to append the log to (default: standard error)")
 	flags.StringVar(&f.logRotate, "log-rotate", rotateByRename, "what the command logRotate does with the log file: rename it, or reopen its path")
 	flags.IntVar(&f.maxConnections, "max-connections", server.DefaultMaxConnections, "largest number of connections")
@@ -100,12 +102,13 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.advertise, "advertise", "",
 		"host:port by which clients reach the server, where it is not the address that their connections come to")
 	flags.StringVar(&f.config, "config", "", "YAML file with settings")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no greeting, and log warnings and errors only")
 }
 
 // serve opens the store, listens, and returns after a graceful shutdown.
 func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	log, rotate, closeLog, err := f.logWriter(stderr)
 	if err != nil {
 		return err
@@ -120,7 +123,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	opts.RotateLog = rotate
 	opts.OnShutdown = func(d time.Duration) {
 		patience.Store(int64(d))
-		stop()
+		stop(errShutdownCommand)
 	}
 	listeners, err := f.listen(ctx)
 	if err != nil {
@@ -137,19 +140,45 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		wg.Go(func() {
 			if err := db.Serve(ctx, l); err != nil && ctx.Err() == nil && !errors.Is(err, sheaf.ErrClosed) {
 				failed <- err
-				stop()
+				stop(err)
 			}
 		})
 	}
 	f.announce(listeners, opts.Logger, stdout, stderr)
 	<-ctx.Done()
-	opts.Logger.Info("Shutting down; running commands may finish", "c", "CONTROL", "id", 23377)
+	opts.Logger.Info("Shutting down; running commands may finish", "c", "CONTROL", "id", 23377, "reason", reasonOf(ctx))
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(patience.Load()))
 	defer cancel()
 	err = db.Shutdown(ending)
 	wg.Wait()
 	close(failed)
-	return errors.Join(err, <-failed)
+	err = errors.Join(err, <-failed)
+	f.farewell(opts.Logger, stderr, reasonOf(ctx), err)
+	return err
+}
+
+// errShutdownCommand says that a client stopped the server.
+var errShutdownCommand = errors.New("a client sent the shutdown command")
+
+// reasonOf says why a server stops: which signal came, that a client asked for it, or what failed.
+func reasonOf(ctx context.Context) string {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return "its caller ended it"
+	}
+	return cause.Error()
+}
+
+// farewell is the last line of the log: why the server stopped, and whether its data is whole.
+func (f *serveFlags) farewell(log *slog.Logger, stderr io.Writer, reason string, err error) {
+	if err != nil {
+		log.Error("Now exiting", "c", "CONTROL", "id", 23138, "exitCode", exitFailure, "reason", reason, "error", err)
+		return
+	}
+	log.Info("Now exiting", "c", "CONTROL", "id", 23138, "exitCode", 0, "reason", reason)
+	if !f.quiet && !f.readyJSON {
+		fmt.Fprintf(stderr, "Sheaf stopped (%s). All data is on disk.\n", reason)
+	}
 }
 
 func (f *serveFlags) directory() string {
@@ -161,7 +190,7 @@ func (f *serveFlags) directory() string {
 
 // options turns the flags into the library's options.
 func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
-	log, err := newLogger(logTo, f.logLevel, f.logFormat)
+	log, err := f.logger(logTo)
 	if err != nil {
 		return nil, err
 	}
@@ -191,21 +220,6 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	return o, nil
 }
 
-func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("--log-level %s: it must be debug, info, warn or error", level)
-	}
-	switch format {
-	case "json":
-		return slog.New(server.NewLogHandler(w, l)), nil
-	case "text":
-		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})), nil
-	default:
-		return nil, fmt.Errorf("--log-format %s: it must be json or text", format)
-	}
-}
-
 // The served budget is a share of what the process may use, within bounds.
 const (
 	budgetShare   = 4
@@ -229,95 +243,6 @@ func memoryBudget(text string) (int64, error) {
 	return n, nil
 }
 
-// parseSize reads a number of bytes with an optional unit.
-func parseSize(text string) (int64, error) {
-	units := []struct {
-		suffix string
-		factor int64
-	}{
-		{"kib", 1 << 10},
-		{"mib", 1 << 20},
-		{"gib", 1 << 30},
-		{"kb", 1000},
-		{"mb", 1000_000},
-		{"gb", 1000_000_000},
-		{"k", 1 << 10},
-		{"m", 1 << 20},
-		{"g", 1 << 30},
-		{"b", 1},
-		{"", 1},
-	}
-	lower := strings.ToLower(strings.TrimSpace(text))
-	for _, u := range units {
-		digits, ok := strings.CutSuffix(lower, u.suffix)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err != nil || n <= 0 || n*float64(u.factor) > 1<<50 {
-			break
-		}
-		return int64(n * float64(u.factor)), nil
-	}
-	return 0, errors.New("it must be a size such as 512MiB or 1GB")
-}
-
-// listen opens all listeners, before the store is opened: a port that is taken costs nothing.
-func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
-	var out []net.Listener
-	var lc net.ListenConfig
-	if f.port >= 0 {
-		port := f.port
-		for host := range strings.SplitSeq(f.bind, ",") {
-			l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(strings.Trim(strings.TrimSpace(host), "[]"), strconv.Itoa(port)))
-			if err != nil {
-				closeAll(out)
-				return nil, explainListen(host, f.port, err)
-			}
-			if tcp, ok := l.Addr().(*net.TCPAddr); ok {
-				port = tcp.Port // a free port is the same one on every address
-			}
-			out = append(out, l)
-		}
-	}
-	if f.unixSocket != "" {
-		l, err := listenUnix(ctx, f.unixSocket)
-		if err != nil {
-			closeAll(out)
-			return nil, err
-		}
-		out = append(out, l)
-	}
-	if len(out) == 0 {
-		return nil, errors.New("nothing to listen on: give a --port or a --unix-socket")
-	}
-	return out, nil
-}
-
-// listenUnix listens on a socket file; one that a dead server left behind is replaced.
-func listenUnix(ctx context.Context, path string) (net.Listener, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "unix", path)
-	if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
-		return l, err
-	}
-	var d net.Dialer
-	if c, dialErr := d.DialContext(ctx, "unix", path); dialErr == nil {
-		_ = c.Close()
-		return nil, fmt.Errorf("another server listens on %s; give another --unix-socket", path)
-	}
-	if err := os.Remove(path); err != nil {
-		return nil, fmt.Errorf("cannot remove the old socket: %w", err)
-	}
-	return lc.Listen(ctx, "unix", path)
-}
-
-func closeAll(ls []net.Listener) {
-	for _, l := range ls {
-		_ = l.Close()
-	}
-}
-
 // ready is the line of --ready-json.
 type ready struct {
 	Address   string   `json:"address"`
@@ -337,6 +262,9 @@ func (f *serveFlags) announce(ls []net.Listener, log *slog.Logger, stdout, stder
 	}
 	if f.readyJSON {
 		_ = json.NewEncoder(stdout).Encode(r)
+		return
+	}
+	if f.quiet {
 		return
 	}
 	where := f.dir
@@ -361,20 +289,6 @@ func uriOf(a net.Addr) string {
 		}
 	}
 	return "mongodb://" + host + "/?directConnection=true"
-}
-
-// explainListen says what to do about an address that cannot be had.
-func explainListen(host string, port int, err error) error {
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("port %d on %s is in use, perhaps by another server; give another --port (0 picks a free one)", port, host)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("no permission to listen on port %d; give a --port above 1023", port)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("this machine has no address %s; give another --bind", host)
-	default:
-		return fmt.Errorf("cannot listen on %s: %w", host, err)
-	}
 }
 
 // explainOpen says what to do about a store that cannot be opened.

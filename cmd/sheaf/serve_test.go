@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,164 @@ func TestURI(t *testing.T) {
 	} {
 		if got := uriOf(a); got != want {
 			t.Errorf("%s instead of %s", got, want)
+		}
+	}
+}
+
+func TestFlagsOutOfRangeAreRefused(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--port 65536: it must be":                          {"--port", "65536"},
+		"--port -2: it must be":                             {"--port", "-2"},
+		"--max-connections -3: it must be at least 1":       {"--max-connections", "-3"},
+		"--max-connections 0: it must be at least 1":        {"--max-connections", "0"},
+		"--slow-ms -2: it must be":                          {"--slow-ms", "-2"},
+		"--memory-budget 1KiB: it must be at least 16MiB":   {"--memory-budget", "1KiB"},
+		"--oplog-size 1MiB: it must be at least 64MiB":      {"--oplog-size", "1MiB"},
+		"leave out --memory or --dir":                       {"--memory", "--dir", "data"},
+		"--dir is empty":                                    {"--dir", ""},
+		"leave out --standalone or --replSet":               {"--standalone", "--replSet", "rs1"},
+		"--replSet is empty":                                {"--replSet", ""},
+		"--log-rotate needs a --log-file":                   {"--log-rotate", "rename"},
+		"--log-format xml: it must be json or text":         {"--log-format", "xml"},
+		"--advertise here: it must be a host and a port":    {"--advertise", "here"},
+		"--advertise h:70000: it must be a host and a port": {"--advertise", "h:70000"},
+		`--bind "127.0.0.1," has an empty address`:          {"--bind", "127.0.0.1,"},
+		"this machine does not know the name":               {"--bind", "no-such-host.invalid"},
+	} {
+		if !slices.Contains(args, "--dir") {
+			args = append(args, "--memory")
+		}
+		if !slices.Contains(args, "--port") {
+			args = append(args, "--port", "0")
+		}
+		cmd := newRoot()
+		cmd.SetArgs(append([]string{"serve"}, args...))
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := cmd.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+		cancel()
+	}
+}
+
+func TestUnixSocketReplacesOnlyADeadSocket(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := listenUnix(t.Context(), file); err == nil {
+		_ = l.Close()
+		t.Error("a regular file was taken for a socket")
+	} else if !strings.Contains(err.Error(), "is not a socket") {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "precious" {
+		t.Errorf("the file: %q, %v", data, err)
+	}
+	socket := filepath.Join(dir, "s.sock")
+	l, err := listenUnix(t.Context(), socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != socketMode {
+		t.Errorf("mode of the socket: %v, %v", info.Mode(), err)
+	}
+	if _, err := listenUnix(t.Context(), socket); err == nil || !strings.Contains(err.Error(), "another server listens") {
+		t.Errorf("a socket in use: %v", err)
+	}
+	if unix, ok := l.(*net.UnixListener); ok {
+		unix.SetUnlinkOnClose(false) // as a server that was killed
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = listenUnix(t.Context(), socket); err != nil {
+		t.Fatalf("a dead server's socket: %v", err)
+	}
+	_ = l.Close()
+}
+
+func TestBindSeveralAddresses(t *testing.T) {
+	if l, err := net.Listen("tcp6", "[::1]:0"); err != nil {
+		t.Skip("this machine has no IPv6:", err)
+	} else if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for bind, want := range map[string]int{"0.0.0.0,::": 2, "*": 2, "::": 1, "127.0.0.1,::": 2, "127.0.0.1,127.0.0.1": 1, "127.0.0.1,[::1]": 2} {
+		ls, err := listenTCP(t.Context(), bind, 0)
+		if err != nil {
+			t.Errorf("--bind %s: %v", bind, err)
+			continue
+		}
+		ports := map[int]bool{}
+		for _, l := range ls {
+			ports[l.Addr().(*net.TCPAddr).Port] = true
+		}
+		if len(ls) != want || len(ports) != 1 {
+			t.Errorf("--bind %s: %d listeners on the ports %v", bind, len(ls), ports)
+		}
+		closeAll(ls)
+	}
+}
+
+func TestExposedServerWarns(t *testing.T) {
+	for bind, want := range map[string]int{"127.0.0.1": 0, "0.0.0.0": 1} {
+		r, _, _ := start(t, "--memory", "--bind", bind)
+		client, err := mongo.Connect(options.Client().ApplyURI(r.URI).SetServerMonitoringMode(options.ServerMonitoringModePoll))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply struct {
+			Total int      `bson:"totalLinesWritten"`
+			Log   []string `bson:"log"`
+		}
+		err = client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "getLog", Value: "startupWarnings"}}).Decode(&reply)
+		if err != nil || reply.Total != want || len(reply.Log) != want {
+			t.Errorf("--bind %s: %+v, %v", bind, reply, err)
+		}
+		for _, line := range reply.Log {
+			if !strings.Contains(line, "Access control is not enabled") {
+				t.Error(line)
+			}
+		}
+		if err := client.Disconnect(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestFarewellSaysWhy(t *testing.T) {
+	logFile := filepath.Join(t.TempDir(), "log")
+	_, stop, done := start(t, "--memory", "--log-file", logFile)
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(logFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	last := lines[len(lines)-1]
+	if !strings.Contains(last, `"Now exiting"`) || !strings.Contains(last, `"reason":"its caller ended it"`) {
+		t.Errorf("the last line: %s", last)
+	}
+}
+
+func TestVersionNamesTheCommit(t *testing.T) {
+	for _, arg := range []string{"--version", "version"} {
+		var out strings.Builder
+		cmd := newRoot()
+		cmd.SetArgs([]string{arg})
+		cmd.SetOut(&out)
+		if err := cmd.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), "sheaf ") || !strings.Contains(out.String(), "(commit ") {
+			t.Errorf("%s prints %q", arg, out.String())
 		}
 	}
 }

@@ -15,9 +15,14 @@ func newVersion() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "sheaf %s (MongoDB 8.0 compatible, %s, %s/%s)\n",
-				sheaf.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}
+}
+
+// versionText names the version, and the commit that the program was built from.
+func versionText() string {
+	return fmt.Sprintf("sheaf %s (commit %s, MongoDB 8.0 compatible, %s, %s/%s)",
+		sheaf.Version, sheaf.Revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

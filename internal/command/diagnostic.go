@@ -203,15 +203,16 @@ func runGetLog(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	case "*":
 		reply.StartArrayField("names")
 		reply.Elem(bsonx.String("global"))
-		reply.Elem(bsonx.String("startupWarnings"))
+		reply.Elem(bsonx.String(StartupWarning))
 		reply.End()
 		return nil
 	case "global":
 		lines, total := req.Service.Log.Lines()
 		appendLines(reply, lines, total)
 		return nil
-	case "startupWarnings":
-		appendLines(reply, nil, 0)
+	case StartupWarning:
+		lines, total := req.Service.Log.StartupWarnings()
+		appendLines(reply, lines, total)
 		return nil
 	default:
 		return mongoerr.New(mongoerr.OperationFailed, "No log named '%s'", name)

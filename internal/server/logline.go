@@ -13,7 +13,7 @@ import (
 //
 //	{"t":{"$date":"2026-01-02T03:04:05.678+00:00"},"s":"I","c":"NETWORK","id":22943,"ctx":"listener","msg":"…","attr":{…}}
 //
-// The attributes c, id and ctx move to the top; all others stand under attr.
+// The attributes c, id, ctx and tags move to the top; all others stand under attr.
 type LogHandler struct {
 	level slog.Leveler
 	attrs []slog.Attr
@@ -50,6 +50,7 @@ type line struct {
 	Ctx  string            `json:"ctx"`
 	Msg  string            `json:"msg"`
 	Attr attributes        `json:"attr,omitempty"`
+	Tags []string          `json:"tags,omitempty"` // last: see command.LogBuffer
 }
 
 // Handle implements slog.Handler.
@@ -100,6 +101,8 @@ func (l *line) add(a slog.Attr) {
 		l.Ctx = v.String()
 	case a.Key == "id" && v.Kind() == slog.KindInt64:
 		l.ID = v.Int64()
+	case a.Key == "tags":
+		l.Tags = append(l.Tags, v.String())
 	default:
 		l.Attr = append(l.Attr, slog.Attr{Key: a.Key, Value: v})
 	}

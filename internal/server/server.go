@@ -88,6 +88,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return ErrClosed
 	}
 	defer s.removeListener(l)
+	s.warnIfExposed(l)
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	for {
@@ -114,6 +115,17 @@ const acceptRetry = 50 * time.Millisecond
 func isTemporary(err error) bool {
 	var ne net.Error
 	return errors.As(err, &ne) && !errors.Is(err, net.ErrClosed) && !ne.Timeout()
+}
+
+// warnIfExposed warns of a listener that other machines reach, because the server asks nobody who he is.
+func (s *Server) warnIfExposed(l net.Listener) {
+	tcp, ok := l.Addr().(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return
+	}
+	s.log.Warn("Access control is not enabled: everyone who reaches this address can read and change all data. "+
+		"Listen on 127.0.0.1, or let a firewall decide who connects", "c", "CONTROL", "id", 22120, "ctx", "listener",
+		"address", l.Addr().String(), "tags", command.StartupWarning)
 }
 
 func (s *Server) addListener(l net.Listener) bool {

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+const (
+	maxPort = 1<<16 - 1
+	// minMemoryBudget is the least with which caches and memtables work.
+	minMemoryBudget = 16 << 20
+	// minOplogSize holds a few of the largest entries.
+	minOplogSize = 64 << 20
+)
+
+// check refuses values that no server can run with. given reports whether a flag was set on the command line, in the
+// environment or in the file.
+func (f *serveFlags) check(given func(flag string) bool) error {
+	switch {
+	case f.port < -1 || f.port > maxPort:
+		return fmt.Errorf("--port %d: it must be between 1 and %d, 0 for a free one, or -1 for none", f.port, maxPort)
+	case f.maxConnections < 1:
+		return fmt.Errorf("--max-connections %d: it must be at least 1", f.maxConnections)
+	case f.slowMillis < -1:
+		return fmt.Errorf("--slow-ms %d: it must be 0 or more milliseconds, or -1 for none", f.slowMillis)
+	case f.memory && given("dir"):
+		return errors.New("--memory keeps nothing in a directory: leave out --memory or --dir")
+	case !f.memory && f.dir == "":
+		return errors.New("--dir is empty: name a directory, or give --memory")
+	case f.standalone && given("replSet"):
+		return errors.New("--standalone is no member of a replica set: leave out --standalone or --replSet")
+	case f.replSet == "":
+		return errors.New("--replSet is empty: name the set, or give --standalone")
+	case given("log-rotate") && f.logFile == "":
+		return errors.New("--log-rotate needs a --log-file")
+	}
+	return errors.Join(
+		checkSize("memory-budget", f.memoryBudget, minMemoryBudget),
+		checkSize("oplog-size", f.oplogSize, minOplogSize),
+		checkAdvertise(f.advertise),
+	)
+}
+
+// checkSize refuses a size that is too small to work with. An empty text stands for the default.
+func checkSize(flag, text string, least int64) error {
+	if text == "" {
+		return nil
+	}
+	n, err := parseSize(text)
+	if err != nil {
+		return fmt.Errorf("--%s %s: %w", flag, text, err)
+	}
+	if n < least {
+		return fmt.Errorf("--%s %s: it must be at least %dMiB", flag, text, least>>20)
+	}
+	return nil
+}
+
+func checkAdvertise(address string) error {
+	if address == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	n, portErr := strconv.Atoi(port)
+	if err != nil || host == "" || portErr != nil || n < 1 || n > maxPort {
+		return fmt.Errorf("--advertise %s: it must be a host and a port, such as db.example.com:27017", address)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// allAddresses is what --bind takes for every address of the machine, as mongod does.
+const allAddresses = "*"
+
+// listen opens all listeners before the store is opened: a port that is taken costs nothing.
+func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
+	var out []net.Listener
+	if f.port >= 0 {
+		tcp, err := listenTCP(ctx, f.bind, f.port)
+		if err != nil {
+			return nil, err
+		}
+		out = tcp
+	}
+	if f.unixSocket != "" {
+		l, err := listenUnix(ctx, f.unixSocket)
+		if err != nil {
+			closeAll(out)
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("nothing to listen on: give a --port or a --unix-socket")
+	}
+	return out, nil
+}
+
+// bindAddress is an address to listen on.
+type bindAddress struct {
+	net.IPAddr
+	// oneOfMany marks an address of a name, or of all. The machine may lack it, as long as it has another.
+	oneOfMany bool
+}
+
+func (a bindAddress) isIPv4() bool { return a.IP.To4() != nil }
+
+// listenTCP listens on one port of each address. A port of 0 becomes the same free port on all of them.
+func listenTCP(ctx context.Context, bind string, port int) ([]net.Listener, error) {
+	addresses, err := resolveBind(ctx, bind)
+	if err != nil {
+		return nil, err
+	}
+	var out []net.Listener
+	var lc net.ListenConfig
+	var absent error
+	for _, a := range addresses {
+		l, err := lc.Listen(ctx, networkOf(a, addresses), net.JoinHostPort(a.String(), strconv.Itoa(port)))
+		if a.oneOfMany && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)) {
+			absent = explainListen(a.String(), port, err)
+			continue
+		}
+		if err != nil {
+			closeAll(out)
+			return nil, explainListen(a.String(), port, err)
+		}
+		if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+			port = tcp.Port
+		}
+		out = append(out, l)
+	}
+	if len(out) == 0 {
+		return nil, absent
+	}
+	return out, nil
+}
+
+// resolveBind turns --bind into addresses. A name stands for all of its addresses, and each address counts once.
+func resolveBind(ctx context.Context, bind string) ([]bindAddress, error) {
+	var out []bindAddress
+	add := func(oneOfMany bool, ips ...net.IPAddr) {
+		for _, ip := range ips {
+			same := func(o bindAddress) bool { return o.IP.Equal(ip.IP) && o.Zone == ip.Zone }
+			if !slices.ContainsFunc(out, same) {
+				out = append(out, bindAddress{ip, oneOfMany})
+			}
+		}
+	}
+	for entry := range strings.SplitSeq(bind, ",") {
+		host := strings.Trim(strings.TrimSpace(entry), "[]")
+		switch host {
+		case "":
+			return nil, fmt.Errorf("--bind %q has an empty address; give addresses separated by commas, such as 127.0.0.1,::1", bind)
+		case allAddresses:
+			add(true, net.IPAddr{IP: net.IPv4zero}, net.IPAddr{IP: net.IPv6unspecified})
+			continue
+		}
+		found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+		if err != nil {
+			return nil, fmt.Errorf("--bind %s: this machine does not know the name; give an address such as 127.0.0.1: %w", host, err)
+		}
+		add(len(found) > 1, found...)
+	}
+	return out, nil
+}
+
+// networkOf returns the network to listen on. The IPv6 wildcard alone also takes IPv4 connections, as usual; beside an
+// IPv4 address it must not, because both would then claim the same port.
+func networkOf(a bindAddress, all []bindAddress) string {
+	switch {
+	case a.isIPv4():
+		return "tcp4"
+	case slices.ContainsFunc(all, bindAddress.isIPv4):
+		return "tcp6"
+	default:
+		return "tcp"
+	}
+}
+
+// listenUnix listens on a socket file that only its owner may use. It replaces the socket that a dead server left behind,
+// and no other kind of file.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	lc := net.ListenConfig{Control: ownerOnly}
+	l, err := lc.Listen(ctx, "unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		if err := removeDeadSocket(ctx, path); err != nil {
+			return nil, err
+		}
+		l, err = lc.Listen(ctx, "unix", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on --unix-socket %s: %w", path, err)
+	}
+	if err := os.Chmod(path, socketMode); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot protect the socket %s: %w", path, err), l.Close())
+	}
+	return l, nil
+}
+
+// socketMode lets the owner connect, and nobody else.
+const socketMode = 0o700
+
+// removeDeadSocket removes the socket of a server that has ended.
+func removeDeadSocket(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("cannot look at --unix-socket %s: %w", path, err)
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		return fmt.Errorf("%s exists and is not a socket; give another --unix-socket, or remove it yourself", path)
+	}
+	var d net.Dialer
+	if c, dialErr := d.DialContext(ctx, "unix", path); dialErr == nil {
+		_ = c.Close()
+		return fmt.Errorf("another server listens on %s; give another --unix-socket", path)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("cannot remove the old socket: %w", err)
+	}
+	return nil
+}
+
+func closeAll(ls []net.Listener) {
+	for _, l := range ls {
+		_ = l.Close()
+	}
+}
+
+// explainListen says what to do about an address that cannot be had.
+func explainListen(host string, port int, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("port %d on %s is in use, perhaps by another server; give another --port (0 picks a free one)", port, host)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("no permission to listen on port %d; give a --port above 1023", port)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("this machine has no address %s; give another --bind", host)
+	default:
+		return fmt.Errorf("cannot listen on %s: %w", host, err)
+	}
+}

@@ -1,0 +1,63 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asSheaf in the environment makes the test's program run main.
+const asSheaf = "SHEAF_TEST_RUNS_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSheaf) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestSecondInterruptEndsTheProcess interrupts an import that waits for its input, which the first signal cannot end.
+func TestSecondInterruptEndsTheProcess(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.CommandContext(t.Context(), self, "import", "-", "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
+	cmd.Env = append(os.Environ(), asSheaf+"=1")
+	cmd.Stdin = in
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-done:
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) {
+				t.Fatalf("the process ended with %v", err)
+			}
+			if status, ok := exit.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+				t.Errorf("the process ended with %v", err)
+			}
+			return
+		case <-time.After(200 * time.Millisecond):
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
