@@ -315,7 +315,8 @@ func (n *GeoNear) measure(doc bsonx.Doc) (distance float64, place bsonx.Value, f
 		if g.ParseStored(v) != nil {
 			return false
 		}
-		if d, ok := g.Distance(&n.opts.Near.Center); ok && (!found || d < distance) {
+		d, ok := g.Distance(&n.opts.Near.Center)
+		if ok && (!found || d < distance) && n.opts.Space.Reaches(&g, d) {
 			distance, place, found = d, v, true
 		}
 		return true

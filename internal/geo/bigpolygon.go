@@ -46,16 +46,13 @@ func (b *bigPolygon) intersects(p *s2.Polygon) bool {
 	return b.border.Intersects(p)
 }
 
+// containsLine reports whether nothing of a line lies outside.
 func (b *bigPolygon) containsLine(line *s2.Polyline) bool {
-	if b.inverted {
-		return !areaIntersectsLine(b.border, line)
-	}
-	return ringContainsLine(b.border, line)
+	return clip(b.border, line, !b.inverted).pieces == 0
 }
 
+// intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to a big polygon in both
+// directions.
 func (b *bigPolygon) intersectsLine(line *s2.Polyline) bool {
-	if b.inverted {
-		return !ringContainsLine(b.border, line)
-	}
-	return areaIntersectsLine(b.border, line)
+	return meets(b.border, line) || b.border.ContainsPoint((*line)[0]) != b.inverted
 }

@@ -211,3 +211,6 @@ func (s sphereSpace) Farthest(c Cell) float64 {
 	d := s2.CellFromCellID(s2.CellID(c.ID)).MaxDistance(s.center).Angle()
 	return float64(d+chordError) * EarthRadius
 }
+
+// Reaches implements Space: an index of the sphere has all of it.
+func (sphereSpace) Reaches(*Geometry, float64) bool { return true }

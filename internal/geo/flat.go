@@ -20,9 +20,18 @@ type circle struct {
 	radius float64
 }
 
+// contains includes the circle's line. A point straight above or beside the center is compared by sums, as MongoDB does: 1000.1 is
+// 0.1 away from 1000 though their difference is more.
 func (c circle) contains(p flatPoint) bool {
 	dx, dy := c.center.x-p.x, c.center.y-p.y
-	return dx*dx+dy*dy <= c.radius*c.radius
+	switch {
+	case dx == 0:
+		return min(c.center.y, p.y)+c.radius >= max(c.center.y, p.y)
+	case dy == 0:
+		return min(c.center.x, p.x)+c.radius >= max(c.center.x, p.x)
+	default:
+		return math.Sqrt(dx*dx+dy*dy) <= c.radius
+	}
 }
 
 func (c circle) bounds() Box {

@@ -13,7 +13,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-func value(t testing.TB, text string) bsonx.Value {
+// failer is a test or an attempt of rapid.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func value(t failer, text string) bsonx.Value {
 	t.Helper()
 	var raw bson.Raw
 	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+text+`}`), false, &raw); err != nil {

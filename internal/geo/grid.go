@@ -185,4 +185,17 @@ func (s gridSpace) Farthest(c Cell) float64 {
 	return math.Hypot(dx, dy) * (1 + 1e-12)
 }
 
+// Reaches implements Space. A 2d index is a map whose edges do not meet: a search around a point of the sphere looks at a box of
+// the map that is as high as the distance and wide enough for it, and misses what is near only across longitude 180.
+func (s gridSpace) Reaches(g *Geometry, distance float64) bool {
+	apart := math.Abs(g.point.X - s.center.x)
+	if !s.spherical || apart < 180 {
+		return true
+	}
+	const highest = 89 // degrees; the box at a pole would have no end
+	height := distance / EarthRadius * (180 / math.Pi)
+	north, south := min(s.center.y+height, highest), max(s.center.y-height, -highest)
+	return apart <= height/min(math.Cos(radians(north)), math.Cos(radians(south)))
+}
+
 func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }

@@ -22,6 +22,8 @@ type Space interface {
 	Distance(c Cell) float64
 	// Farthest is at least that.
 	Farthest(c Cell) float64
+	// Reaches reports whether the search finds a geometry at a distance that Geometry.Distance measured.
+	Reaches(g *Geometry, distance float64) bool
 }
 
 // Around returns the space of a 2dsphere index around a point of the sphere.

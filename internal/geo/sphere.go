@@ -95,32 +95,23 @@ func (r *Region) containsLine(line *s2.Polyline) bool {
 	case r.geometry.big != nil:
 		return r.geometry.big.containsLine(line)
 	}
-	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return ringContainsLine(own, line) })
+	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return areaContainsLine(own, line) })
 }
 
-// ringContainsLine reports whether a polygon contains all vertices of a line and the middles of its edges, and no edge of the
-// line crosses its boundary.
-func ringContainsLine(a *s2.Polygon, line *s2.Polyline) bool {
-	touches := func(p s2.Point) bool { return a.ContainsPoint(p) || a.IntersectsCell(s2.CellFromPoint(p)) }
-	for i, v := range *line {
-		if !touches(v) {
-			return false
-		}
-		if i > 0 && !touches(s2.Interpolate(0.5, (*line)[i-1], v)) {
-			return false
-		}
-	}
-	return !crosses(a, line, s2.CrossingTypeInterior)
+// areaContainsLine reports whether a line lies within a polygon in one piece.
+func areaContainsLine(a *s2.Polygon, line *s2.Polyline) bool {
+	c := clip(a, line, false)
+	return c.pieces == 1 && c.lost <= lostLength
 }
 
-// crosses reports whether an edge of a line crosses one of a shape, or, with CrossingTypeAll, shares a vertex with it.
-func crosses(shape, line s2.Shape, how s2.CrossingType) bool {
+// meets reports whether an edge of a line crosses one of a shape or shares a vertex with it.
+func meets(shape, line s2.Shape) bool {
 	index := s2.NewShapeIndex()
 	index.Add(shape)
 	query := s2.NewCrossingEdgeQuery(index)
 	for i := range line.NumEdges() {
 		e := line.Edge(i)
-		if len(query.Crossings(e.V0, e.V1, shape, how)) > 0 {
+		if len(query.Crossings(e.V0, e.V1, shape, s2.CrossingTypeAll)) > 0 {
 			return true
 		}
 	}
@@ -136,25 +127,13 @@ func (r *Region) intersectsLine(line *s2.Polyline) bool {
 		return g.big.intersectsLine(line)
 	}
 	return g.anyPoint(func(own s2.Point) bool { return line.IntersectsCell(s2.CellFromPoint(own)) }) ||
-		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return crosses(own, line, s2.CrossingTypeAll) }) ||
+		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return meets(own, line) }) ||
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line) })
 }
 
-// areaIntersectsLine reports whether a line goes through a polygon: to touch it with a common vertex is not enough.
+// areaIntersectsLine reports whether a part of a line lies within a polygon: to touch it in a point is not enough.
 func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline) bool {
-	for i, v := range *line {
-		if a.ContainsPoint(v) && !hasVertex(a, v) {
-			return true
-		}
-		if i > 0 && a.ContainsPoint(s2.Interpolate(0.5, (*line)[i-1], v)) {
-			return true
-		}
-	}
-	return crosses(a, line, s2.CrossingTypeInterior)
-}
-
-func hasVertex(a *s2.Polygon, p s2.Point) bool {
-	return slices.ContainsFunc(a.Loops(), func(l *s2.Loop) bool { return slices.Contains(l.Vertices(), p) })
+	return clip(a, line, false).pieces > 0
 }
 
 func (r *Region) containsPolygon(p *s2.Polygon) bool {

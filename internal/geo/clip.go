@@ -1,0 +1,95 @@
+package geo
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/golang/geo/s1"
+	"github.com/golang/geo/s2"
+)
+
+const (
+	// mergeGap is the rounding error of a crossing point: two pieces of a line that are no farther apart are one.
+	mergeGap = s1.Angle(1.5e-15)
+	// lostLength is how much of a line may lie outside of a polygon that contains it: 1e-10 degrees.
+	lostLength = s1.Angle(1e-10) * s1.Degree
+)
+
+// clipped says how much of a line lies on one side of a polygon's boundary.
+type clipped struct {
+	pieces int      // connected parts of the line on that side
+	lost   s1.Angle // length of the longest part on the other side
+}
+
+// crossing is a point where a line crosses a boundary; at runs from 0 to 1 along the line's edge.
+type crossing struct {
+	at    float64
+	point s2.Point
+}
+
+// clip cuts a line at the boundary of a polygon and reports on the parts inside, or outside if outside is set.
+//
+// The boundary belongs to the polygon in one direction: an edge that the line shares with the polygon is inside if
+// the line runs along it as the polygon does, with the area to its left, and outside if it runs the other way. A
+// line that only touches the boundary in a point has no part inside. The crossings at shared vertices are counted as
+// s2 counts them for its test whether a point is inside, so that their number always agrees with the two ends.
+func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool) clipped {
+	if !outside && !polygon.RectBound().Intersects(line.RectBound()) {
+		return clipped{lost: s1.InfAngle()}
+	}
+	index := s2.NewShapeIndex()
+	index.Add(polygon)
+	query := s2.NewCrossingEdgeQuery(index)
+	var out clipped
+	var last *s2.Point // where the last piece ended
+	inside := polygon.ContainsPoint((*line)[0]) != outside
+	for i := range line.NumEdges() {
+		edge := line.Edge(i)
+		cuts := crossings(query, polygon, edge)
+		if inside {
+			cuts = append(cuts, crossing{0, edge.V0})
+		}
+		if inside = len(cuts)%2 == 1; inside {
+			cuts = append(cuts, crossing{1, edge.V1})
+		}
+		slices.SortFunc(cuts, compareCrossings)
+		end := edge.V0
+		for c := 0; c < len(cuts); c += 2 {
+			from, to := cuts[c], cuts[c+1]
+			if from == to {
+				continue
+			}
+			out.lost = max(out.lost, end.Distance(from.point))
+			if last == nil || last.Distance(from.point) > mergeGap {
+				out.pieces++
+			}
+			end = to.point
+			last = &cuts[c+1].point
+		}
+		out.lost = max(out.lost, end.Distance(edge.V1))
+	}
+	return out
+}
+
+// crossings returns where an edge of a line crosses a polygon's boundary. A shared edge counts at both ends.
+func crossings(query *s2.CrossingEdgeQuery, polygon *s2.Polygon, edge s2.Edge) []crossing {
+	var cuts []crossing
+	for _, e := range query.Crossings(edge.V0, edge.V1, polygon, s2.CrossingTypeAll) {
+		other := polygon.Edge(e)
+		switch {
+		case s2.CrossingSign(edge.V0, edge.V1, other.V0, other.V1) == s2.Cross:
+			x := s2.Intersection(edge.V0, edge.V1, other.V0, other.V1)
+			cuts = append(cuts, crossing{s2.DistanceFraction(x, edge.V0, edge.V1), x})
+		case !s2.VertexCrossing(edge.V0, edge.V1, other.V0, other.V1):
+		case edge.V0 == other.V0 || edge.V0 == other.V1:
+			cuts = append(cuts, crossing{0, edge.V0})
+		default:
+			cuts = append(cuts, crossing{1, edge.V1})
+		}
+	}
+	return cuts
+}
+
+func compareCrossings(a, b crossing) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), a.point.Cmp(b.point.Vector))
+}

@@ -1,0 +1,14 @@
+// Package recorded compares Sheaf with answers that were recorded from a MongoDB server. It has tests only.
+//
+// Concepts:
+//
+//   - A case is a name and a question: a few commands, and what is kept of their replies as one line of text.
+//   - A generator lists the cases of one class. It is deterministic.
+//   - A file under testdata holds the server's answers, one case a line: its name, a tab, the answer.
+//
+// A case without an answer fails, and so does an answer without a case: whoever changes a generator records again:
+//
+//	go test ./internal/recorded -run SharedEdges -record 'mongodb://127.0.0.1:27017/?directConnection=true'
+//
+// To add a class, write a generator and a test that passes its cases to check.
+package recorded

@@ -1,0 +1,193 @@
+package recorded
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// shape is a GeoJSON geometry with a short name.
+type shape struct {
+	name string
+	doc  bson.D
+}
+
+func geojson(kind string, coordinates any) bson.D {
+	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
+}
+
+// at returns the coordinates of places of a bent lattice, each named by its column and row: "00 10 11". No three of them lie on
+// a great circle but for rounding, which would decide on which side of a line the third is.
+func at(places string, base [2]float64) bson.A {
+	var out bson.A
+	for p := range strings.FieldsSeq(places) {
+		column, row := float64(p[0]-'0'), float64(p[1]-'0')
+		lng, lat := base[0]+column+row*row/16, base[1]+row+column*column/32
+		if lng > 180 {
+			lng -= 360
+		}
+		out = append(out, bson.A{lng, lat})
+	}
+	return out
+}
+
+// rings are polygons on the lattice, closed; behind a slash stand the holes.
+var rings = []string{
+	"00 10 11 00", "00 11 10 00", "00 01 11 00", "00 20 22 02 00", "00 02 22 20 00", "00 10 20 21 22 12 02 01 00",
+	"00 20 21 11 12 00", "10 21 12 01 10", "00 30 33 03 00/11 21 22 12 11", "00 30 33 03 00/11 12 22 21 11",
+	"00 30 33 03 00/00 21 12 00", "20 30 31 20", "11 21 22 12 11", "00 20 11 22 02 00", "20 22 11 20", "01 23 03 01",
+}
+
+// lines run along edges of the polygons, in both directions, touch them in points, or cross them.
+func lines() []string {
+	var out []string
+	places := strings.Fields("00 10 20 30 01 11 21 02 12 22 03 33")
+	for _, from := range places {
+		for _, to := range places {
+			if from != to {
+				out = append(out, from+" "+to)
+			}
+		}
+	}
+	return append(out, "00 10 11", "11 10 00", "00 20 22 02 00", "00 02 22 20 00", "00 20 00", "20 00 20", "01 11 10", "10 11 01",
+		"11 21 22 12 11", "11 12 22 21 11", "00 11 22 33", "33 22 11 00", "10 11 12 22", "03 00 30", "30 00 03", "20 11 22", "22 11 20")
+}
+
+func shapes(base [2]float64) []shape {
+	var out []shape
+	for _, ring := range rings {
+		var coordinates bson.A
+		for r := range strings.SplitSeq(ring, "/") {
+			coordinates = append(coordinates, at(r, base))
+		}
+		out = append(out, shape{"polygon " + ring, geojson("Polygon", coordinates)})
+		if !strings.Contains(ring, "/") {
+			strict := append(geojson("Polygon", coordinates), bson.E{Key: "crs", Value: bson.D{
+				{Key: "type", Value: "name"},
+				{Key: "properties", Value: bson.D{{Key: "name", Value: "urn:x-mongodb:crs:strictwinding:EPSG:4326"}}},
+			}})
+			out = append(out, shape{"strict " + ring, strict})
+		}
+	}
+	for _, l := range lines() {
+		out = append(out, shape{"line " + l, geojson("LineString", at(l, base))})
+	}
+	for p := range strings.FieldsSeq("00 10 11 22 12 30 02") {
+		out = append(out, shape{"point " + p, geojson("Point", at(p, base)[0])})
+	}
+	two := bson.A{bson.A{at(rings[0], base)}, bson.A{at(rings[2], base)}}
+	return append(out, shape{"polygons", geojson("MultiPolygon", two)},
+		shape{"lines", geojson("MultiLineString", bson.A{at("00 10", base), at("11 10", base)})},
+		shape{"points", geojson("MultiPoint", at("00 10 21", base))},
+		shape{"collection", bson.D{{Key: "type", Value: "GeometryCollection"}, {Key: "geometries", Value: bson.A{
+			geojson("LineString", at("10 00", base)), geojson("Point", at("11", base)[0]),
+		}}}})
+}
+
+// stored are the shapes that can be in a document: one with strict winding is only asked about.
+func stored(base [2]float64) []shape {
+	return slices.DeleteFunc(shapes(base), func(s shape) bool { return strings.HasPrefix(s.name, "strict") })
+}
+
+// isArea reports whether something can lie within the shape.
+func (s shape) isArea() bool {
+	return strings.HasPrefix(s.name, "polygon") || strings.HasPrefix(s.name, "strict")
+}
+
+// bases are where the lattice lies: anywhere, across the equator and the antimeridian, near a pole.
+var bases = map[string][2]float64{"land": {40, 5}, "date": {178, -2}, "pole": {10, 86}}
+
+// TestSharedEdges asks for lines and polygons that share edges and vertices, each with each. An edge belongs to a polygon in one
+// direction: with the area to the left.
+func TestSharedEdges(t *testing.T) {
+	t.Parallel()
+	c := class{file: "edges.txt", explain: differentShapes, setup: func(t *testing.T, db *mongo.Database) {
+		for name, base := range bases {
+			var docs bson.A
+			for i, s := range stored(base) {
+				docs = append(docs, bson.D{{Key: "_id", Value: int32(i)}, {Key: "g", Value: s.doc}})
+			}
+			must(t, db, bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs}})
+			must(t, db, bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: bson.A{
+				bson.D{{Key: "key", Value: bson.D{{Key: "g", Value: "2dsphere"}}}, {Key: "name", Value: "g"}},
+			}}})
+		}
+	}}
+	for name, base := range bases {
+		for _, s := range shapes(base) {
+			for _, operator := range []string{"$geoIntersects", "$geoWithin"} {
+				if operator == "$geoWithin" && !s.isArea() {
+					continue
+				}
+				filter := bson.D{{Key: "g", Value: bson.D{{Key: operator, Value: bson.D{{Key: "$geometry", Value: s.doc}}}}}}
+				c.cases = append(c.cases, question{
+					name: fmt.Sprintf("%s %s %s", name, operator, s.name),
+					ask:  func(ctx context.Context, db *mongo.Database) string { return sameByPlan(ctx, db, name, filter) },
+				})
+			}
+		}
+	}
+	check(t, c)
+}
+
+// sameByPlan returns which documents a filter finds by a scan, as bits, and fails if an index finds others. The server that was
+// recorded does not find some points on a boundary by its index: its scan is taken.
+func sameByPlan(ctx context.Context, db *mongo.Database, coll string, filter bson.D) string {
+	byScan := found(ctx, db, coll, filter, bson.D{{Key: "$natural", Value: 1}})
+	if *record != "" {
+		return byScan
+	}
+	if byIndex := found(ctx, db, coll, filter, "g"); byIndex != byScan {
+		return fmt.Sprintf("by index: %s; by scan: %s", byIndex, byScan)
+	}
+	return byScan
+}
+
+// found returns the documents that a filter finds: the digits are the bits of the _ids, four each.
+func found(ctx context.Context, db *mongo.Database, coll string, filter bson.D, hint any) string {
+	reply, failed := run(ctx, db, bson.D{
+		{Key: "find", Value: coll},
+		{Key: "filter", Value: filter},
+		{Key: "projection", Value: bson.D{{Key: "_id", Value: 1}}},
+		{Key: "hint", Value: hint},
+		{Key: "batchSize", Value: 100_000},
+	})
+	if failed != "" {
+		return failed
+	}
+	var digits [48]byte
+	docs, _ := reply.Lookup("cursor", "firstBatch").Array().Values()
+	for _, doc := range docs {
+		id := doc.Document().Lookup("_id").Int32()
+		digits[id/4] |= 1 << (id % 4)
+	}
+	var text strings.Builder
+	for _, d := range digits {
+		fmt.Fprintf(&text, "%x", d)
+	}
+	return text.String()
+}
+
+// differentShapes names the shapes in which two answers of found differ.
+func differentShapes(got, want string) string {
+	var out []string
+	for i, s := range stored([2]float64{}) {
+		bit := byte(1) << (i % 4)
+		if g, w := digit(got, i/4), digit(want, i/4); g&bit != w&bit {
+			out = append(out, s.name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func digit(text string, at int) byte {
+	if at >= len(text) {
+		return 0
+	}
+	return byte(strings.IndexByte("0123456789abcdef", text[at]))
+}

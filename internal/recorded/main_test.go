@@ -1,0 +1,146 @@
+package recorded
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+var record = flag.String("record", "", "URI of a MongoDB server whose answers are written to testdata")
+
+// question is a case: what is asked, and what is kept of the answer.
+type question struct {
+	name string
+	ask  func(ctx context.Context, db *mongo.Database) string
+}
+
+// class is a generator with the file of its answers.
+type class struct {
+	file  string
+	setup func(t *testing.T, db *mongo.Database)
+	cases []question
+	// agrees reports whether an answer may stand beside the recorded one; nil asks for the same text.
+	agrees func(got, want string) bool
+	// explain says how two answers differ; nil shows both.
+	explain func(got, want string) string
+}
+
+// check asks Sheaf every question and compares the answers with the file, or records those of a MongoDB server.
+func check(t *testing.T, c class) {
+	t.Helper()
+	path := filepath.Join("testdata", c.file)
+	if *record != "" {
+		writeAnswers(t, path, answers(t, c, connect(t)))
+		return
+	}
+	got, want := answers(t, c, sheaftest.New(t)), readAnswers(t, path)
+	wrong := 0
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		recorded, ok := want[name]
+		delete(want, name)
+		if ok && (got[name] == recorded || c.agrees != nil && c.agrees(got[name], recorded)) {
+			continue
+		}
+		if wrong++; wrong <= 40 {
+			t.Errorf("%s:\n got %s\nwant %s", name, got[name], recorded)
+			if c.explain != nil {
+				t.Log(c.explain(got[name], recorded))
+			}
+		}
+	}
+	for name := range want {
+		t.Errorf("%s: the answer has no case: record again", name)
+	}
+	if wrong > 0 {
+		t.Errorf("%d of %d answers are wrong", wrong, len(got))
+	}
+}
+
+func answers(t *testing.T, c class, client *mongo.Client) map[string]string {
+	t.Helper()
+	db := client.Database("recorded")
+	if err := db.Drop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c.setup != nil {
+		c.setup(t, db)
+	}
+	out := make(map[string]string, len(c.cases))
+	for _, q := range c.cases {
+		if _, twice := out[q.name]; twice {
+			t.Fatalf("two cases are called %s", q.name)
+		}
+		out[q.name] = q.ask(t.Context(), db)
+	}
+	return out
+}
+
+func connect(t *testing.T) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(*record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+func readAnswers(t *testing.T, path string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, answer, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !ok {
+			t.Fatalf("%s: not an answer: %s", path, line)
+		}
+		out[name] = answer
+	}
+	return out
+}
+
+func writeAnswers(t *testing.T, path string, all map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "%s\t%s\n", name, all[name])
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run returns the reply to a command, or its error as text.
+func run(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.Raw, string) {
+	reply, err := db.RunCommand(ctx, cmd).Raw()
+	if err == nil {
+		return reply, ""
+	}
+	if command, ok := err.(mongo.CommandError); ok { //nolint:errorlint // the driver returns it unwrapped
+		return nil, fmt.Sprintf("error %d", command.Code)
+	}
+	return nil, err.Error()
+}
+
+// must runs a command that prepares a case.
+func must(t *testing.T, db *mongo.Database, cmd bson.D) {
+	t.Helper()
+	if _, failed := run(t.Context(), db, cmd); failed != "" {
+		t.Fatalf("%v: %s", cmd, failed)
+	}
+}
