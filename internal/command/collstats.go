@@ -22,43 +22,6 @@ func collStatsCommands() []Definition {
 	}
 }
 
-// sizes are what a collection holds and takes, in bytes.
-type sizes struct {
-	count, data, storage, indexes int64
-	idIndex                       int64
-	perIndex                      []int64 // of collection.Indexes
-}
-
-// collectionSizes measures a collection; a view has no sizes.
-func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
-	if c == nil || c.Kind != catalog.KindCollection {
-		return sizes{}, nil
-	}
-	counter, err := s.Store.Count(c)
-	if err != nil {
-		return sizes{}, err
-	}
-	out := sizes{count: counter.Count, data: counter.Bytes}
-	if out.storage, err = s.Store.DiskUsage(c); err != nil {
-		return sizes{}, err
-	}
-	if c.IDIndex != nil {
-		if out.idIndex, err = s.Store.IndexDiskUsage(c.IDIndex); err != nil {
-			return sizes{}, err
-		}
-		out.indexes += out.idIndex
-	}
-	for _, ix := range c.Indexes {
-		n, err := s.Store.IndexDiskUsage(ix)
-		if err != nil {
-			return sizes{}, err
-		}
-		out.indexes += n
-		out.perIndex = append(out.perIndex, n)
-	}
-	return out, nil
-}
-
 func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	name, err := req.Collection()
 	if err != nil {
@@ -92,7 +55,11 @@ func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, 
 	}
 	reply.Int32("numOrphanDocs", 0)
 	appendNumber(reply, "storageSize", sz.storage/scale)
-	reply.Int32("freeStorageSize", 0)
+	free, err := s.freeSpace(c)
+	if err != nil {
+		return err
+	}
+	appendNumber(reply, "freeStorageSize", free.data/scale)
 	appendCappedStats(reply, c, scale)
 	appendIndexStats(reply, c, sz, scale)
 	reply.Int32("scaleFactor", int32(scale))
@@ -155,43 +122,4 @@ func appendNumber(b *bsonx.Builder, key string, n int64) {
 	} else {
 		b.Int64(key, n)
 	}
-}
-
-func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	var total sizes
-	var collections, views, indexes int64
-	for _, e := range req.Service.Store.Catalog().Collections(req.DB) {
-		if e.Kind != catalog.KindCollection {
-			views++
-			continue
-		}
-		c := req.Service.Store.Lookup(req.DB, e.Name)
-		sz, err := req.Service.collectionSizes(c)
-		if err != nil {
-			return err
-		}
-		collections++
-		indexes += int64(len(e.Indexes)) + 1
-		total.count += sz.count
-		total.data += sz.data
-		total.storage += sz.storage
-		total.indexes += sz.indexes
-	}
-	scale := req.Int64("scale", 1)
-	average := 0.0
-	if total.count > 0 {
-		average = float64(total.data) / float64(total.count)
-	}
-	reply.String("db", req.DB)
-	reply.Int64("collections", collections)
-	reply.Int64("views", views)
-	reply.Int64("objects", total.count)
-	reply.Double("avgObjSize", average)
-	reply.Double("dataSize", float64(total.data)/float64(scale))
-	reply.Double("storageSize", float64(total.storage)/float64(scale))
-	reply.Int64("indexes", indexes)
-	reply.Double("indexSize", float64(total.indexes)/float64(scale))
-	reply.Double("totalSize", float64(total.storage+total.indexes)/float64(scale))
-	reply.Int64("scaleFactor", scale)
-	return nil
 }

@@ -121,16 +121,3 @@ func runListDatabases(_ context.Context, req *Request, reply *bsonx.Builder) err
 	}
 	return nil
 }
-
-// databaseSize estimates the bytes on disk of a database; at least one, so that it does not look empty.
-func (s *Service) databaseSize(db string) (int64, error) {
-	total := int64(0)
-	for _, e := range s.Store.Catalog().Collections(db) {
-		sizes, err := s.collectionSizes(s.Store.Lookup(db, e.Name))
-		if err != nil {
-			return 0, err
-		}
-		total += sizes.storage + sizes.indexes
-	}
-	return max(total, 1), nil
-}

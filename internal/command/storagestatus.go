@@ -14,7 +14,16 @@ func (s *Service) statusEngine(b *bsonx.Builder) {
 	b.Bool("supportsSnapshotReadConcern", true)
 	b.Bool("supportsPendingDrops", false)
 	b.Bool("readOnly", false)
-	b.Bool("persistent", s.Store != nil && s.Store.Engine().Stats().DiskBytes > 0)
+	b.Bool("persistent", s.persistent())
+}
+
+// persistent reports whether the data has a directory.
+func (s *Service) persistent() bool {
+	if s.Store == nil {
+		return false
+	}
+	disk, err := s.Store.Engine().Disk()
+	return err == nil && disk.Total > 0
 }
 
 // statusStorage is what the storage engine tells of itself, in a section of Sheaf's own.
@@ -23,6 +32,10 @@ func (s *Service) statusStorage(b *bsonx.Builder) {
 		return
 	}
 	st := s.Store.Engine().Stats()
+	disk, err := s.Store.Engine().Disk()
+	if err != nil {
+		return
+	}
 	for _, part := range []struct {
 		name   string
 		fields []any
@@ -32,7 +45,8 @@ func (s *Service) statusStorage(b *bsonx.Builder) {
 			"recordBytes", st.RecordBytes, "recordHits", st.RecordHits, "recordMisses", st.RecordMisses,
 		}},
 		{"disk", []any{
-			"bytes", st.DiskBytes, "logBytes", st.WALBytes, "memtableBytes", st.MemtableBytes, "fsyncs", st.Fsyncs,
+			"bytes", disk.Total, "tableBytes", disk.Tables, "logBytes", disk.Log, "freeBytes", disk.Free, "otherBytes", disk.Other,
+			"memtableBytes", st.MemtableBytes, "unflushedBytes", st.UnflushedBytes, "fsyncs", st.Fsyncs, "flushes", st.Flushes,
 			"flushedBytes", st.BytesFlushed, "compactedBytes", st.BytesCompacted, "compactions", st.Compactions,
 			"readAmplification", int64(st.ReadAmplification),
 		}},

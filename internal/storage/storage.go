@@ -88,8 +88,12 @@ type Engine interface {
 	// Checkpoint makes everything committed durable. dir, where not empty, names a new directory for a
 	// consistent copy of the store.
 	Checkpoint(dir string) error
-	// DiskUsage estimates the bytes on disk of the keys in [start, end).
-	DiskUsage(start, end []byte) (int64, error)
+	// DiskUsage measures the space of the keys in [start, end). It is cheap.
+	DiskUsage(start, end []byte) (Usage, error)
+	// Contents counts what [start, end) holds, garbage included. It is not cheap.
+	Contents(start, end []byte) (Contents, error)
+	// Disk measures the space of the whole store; zeros for one that has no directory.
+	Disk() (Disk, error)
 	// Stats describes the engine for serverStatus.
 	Stats() Stats
 	// Close makes everything durable and ends the engine. It waits for the calls in progress, the open iterators and
@@ -189,18 +193,19 @@ const (
 
 // Stats are counters of an engine; zero where it has none.
 type Stats struct {
-	DiskBytes     int64
 	CacheBytes    int64
 	CacheBytesMax int64
-	MemtableBytes int64
-	CacheHits     int64
-	CacheMisses   int64
+	// MemtableBytes is the memory of the memtables, UnflushedBytes what was put into them.
+	MemtableBytes  int64
+	UnflushedBytes int64
+	CacheHits      int64
+	CacheMisses    int64
 	// RecordBytes are the part of CacheBytes that are single values; RecordHits and RecordMisses count the gets for them.
 	RecordBytes        int64
 	RecordHits         int64
 	RecordMisses       int64
-	WALBytes           int64
 	Fsyncs             int64
+	Flushes            int64
 	Compactions        int64
 	OpenSnapshots      int64
 	CommitsDurable     int64

@@ -123,18 +123,6 @@ func (s *Store) Count(c *Collection) (storage.Counter, error) {
 	return s.engine.Counter(c.shared.counter)
 }
 
-// DiskUsage estimates the bytes on disk of a collection's records.
-func (s *Store) DiskUsage(c *Collection) (int64, error) {
-	p := c.RecordPrefix()
-	return s.engine.DiskUsage(p, PrefixEnd(p))
-}
-
-// IndexDiskUsage estimates the bytes on disk of an index.
-func (s *Store) IndexDiskUsage(ix *Index) (int64, error) {
-	p := ix.Prefix()
-	return s.engine.DiskUsage(p, PrefixEnd(p))
-}
-
 // attach compiles an entry; it is the catalog's Attach hook.
 func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 	c := &Collection{Collection: entry, namespace: entry.Namespace(), activity: s.activities.of(entry.DB, entry.Name)}

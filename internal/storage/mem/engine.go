@@ -208,21 +208,39 @@ func (e *Engine) Checkpoint(dir string) error {
 }
 
 // DiskUsage implements storage.Engine with the length of the keys and values.
-func (e *Engine) DiskUsage(start, end []byte) (int64, error) {
+func (e *Engine) DiskUsage(start, end []byte) (storage.Usage, error) {
+	c, err := e.Contents(start, end)
+	return c.Usage, err
+}
+
+// Contents implements storage.Engine. There is no garbage.
+func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.closed {
-		return 0, storage.ErrClosed
+		return storage.Contents{}, storage.ErrClosed
 	}
-	var n int64
+	var c storage.Contents
 	e.tree.Ascend(item{key: start}, func(it item) bool {
 		if bytes.Compare(it.key, end) >= 0 {
 			return false
 		}
-		n += int64(len(it.key) + len(it.value))
+		c.Entries++
+		c.ValueBytes += int64(len(it.value))
+		c.Usage.Unflushed += int64(len(it.key) + len(it.value))
 		return true
 	})
-	return n, nil
+	return c, nil
+}
+
+// Disk implements storage.Engine. The store takes nothing of a disk.
+func (e *Engine) Disk() (storage.Disk, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed {
+		return storage.Disk{}, storage.ErrClosed
+	}
+	return storage.Disk{}, nil
 }
 
 // Stats implements storage.Engine.

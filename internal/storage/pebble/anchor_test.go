@@ -121,7 +121,7 @@ func TestAnchorKeepsVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return n / size
+		return n.Tables / size
 	}
 	replace()
 	use(t, e)

@@ -260,7 +260,7 @@ func BenchmarkLargeStore(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("%d MB on disk", size>>20)
+	b.Logf("%d MB on disk", size.Total()>>20)
 }
 
 func BenchmarkIngest(b *testing.B) {

@@ -113,6 +113,7 @@ func (s *txnState) apply(durability storage.Durability) (first, last storage.Sta
 		}()
 	}
 	s.cutGaps()
+	s.countUnflushed()
 	if durability == storage.Durable {
 		err = e.db.ApplyNoSyncWait(s.batch, pebble.Sync)
 	} else {

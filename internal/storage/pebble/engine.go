@@ -28,6 +28,7 @@ type Engine struct {
 	counters   counters
 	records    *records
 	gaps       gaps
+	unflushed  unflushed
 	background *compactor
 	pins       pins
 	// ingests numbers the temporary files of Ingest.
@@ -178,17 +179,6 @@ func (e *Engine) checkpointTo(dir string) error {
 	}
 	// With this file the copy is a store; without it an interrupted one is not.
 	return writeFormat(e.options.FS, dir)
-}
-
-// DiskUsage implements storage.Engine.
-func (e *Engine) DiskUsage(start, end []byte) (int64, error) {
-	p, ok := e.pins.acquire()
-	if !ok {
-		return 0, storage.ErrClosed
-	}
-	defer e.pins.release(p)
-	n, err := e.db.EstimateDiskUsage(start, end)
-	return int64(n), e.wrap(err)
 }
 
 // Close implements storage.Engine.

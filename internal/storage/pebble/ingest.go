@@ -123,6 +123,7 @@ func (in *ingestion) commit(batch *pebble.Batch) error {
 	generation := e.gaps.commits.enter()
 	defer e.gaps.commits.leave(generation)
 	e.gaps.cutRange(in.first, in.last)
+	e.unflushed.countBatch(batch)
 	e.guard.durable.Add(1)
 	err := e.db.Apply(batch, pebble.Sync)
 	e.guard.durable.Add(-1)

@@ -35,6 +35,8 @@ func (l *logger) Fatalf(format string, args ...any) {
 func (e *Engine) listener() *pebble.EventListener {
 	log := e.options.Logger
 	return &pebble.EventListener{
+		// Each memtable has a log of its own.
+		WALCreated: func(pebble.WALCreateInfo) { e.unflushed.rotate() },
 		BackgroundError: func(err error) {
 			if vfs.IsNoSpaceError(err) {
 				e.guard.noSpace()

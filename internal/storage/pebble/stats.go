@@ -25,11 +25,12 @@ func (e *Engine) Stats() storage.Stats {
 	}
 	defer e.pins.release(p)
 	m := e.db.Metrics()
-	s.DiskBytes = int64(m.DiskSpaceUsage())
+	e.unflushed.keep(int(m.MemTable.Count))
+	s.UnflushedBytes, _ = e.unflushed.usage(nil, nil)
 	s.CacheBytes = m.BlockCache.Size + recordBytes
 	s.MemtableBytes = int64(m.MemTable.Size)
 	s.CacheHits, s.CacheMisses = m.BlockCache.Hits, m.BlockCache.Misses
-	s.WALBytes = int64(m.WAL.Size)
+	s.Flushes = m.Flush.Count
 	s.Compactions = m.Compact.Count
 	s.ReadAmplification = m.ReadAmp()
 	for i := range m.Levels {

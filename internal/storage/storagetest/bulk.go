@@ -141,6 +141,8 @@ func testClose(t *testing.T, e storage.Engine) {
 		"Ingest":      e.Ingest(context.Background(), pairsUpTo(1, 1)),
 		"Checkpoint":  e.Checkpoint(""),
 		"DiskUsage":   first(e.DiskUsage([]byte("a"), []byte("b"))),
+		"Contents":    first(e.Contents([]byte("a"), []byte("b"))),
+		"Disk":        first(e.Disk()),
 		"Commit":      txn.Commit(storage.Durable),
 		"CommitSnap":  snapTxn.Commit(storage.Durable),
 		"Snapshot":    second(e.NewSnapshot().Get([]byte("a"))),

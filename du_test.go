@@ -1,0 +1,89 @@
+package sheaf_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// TestSizesAddUpToTheDirectory compares the sum of the sizes of all databases, with the log and free space that
+// serverStatus reports apart, with the blocks that the directory's files take.
+func TestSizesAddUpToTheDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := mustOpen(t, dir, nil)
+	random := rand.NewChaCha8([32]byte{})
+	for i := range 6 {
+		c := db.Client().Database(fmt.Sprint("d", i%2)).Collection(fmt.Sprint("c", i))
+		var docs []any
+		for n := range 2000 {
+			pad := make([]byte, 200+i*200)
+			_, _ = random.Read(pad)
+			docs = append(docs, bson.D{{Key: "n", Value: n}, {Key: "pad", Value: pad}})
+		}
+		if _, err := c.InsertMany(t.Context(), docs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkDirectory(t, db, dir, "after the inserts")
+	if err := db.Client().Database("d1").Drop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkDirectory(t, mustOpen(t, dir, nil), dir, "opened again")
+}
+
+func checkDirectory(t *testing.T, db *sheaf.DB, dir, state string) {
+	t.Helper()
+	admin := db.Client().Database("admin")
+	var list struct{ TotalSize int64 }
+	if err := admin.RunCommand(t.Context(), bson.D{{Key: "listDatabases", Value: 1}}).Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	var status struct {
+		Storage struct {
+			Disk struct{ Bytes, TableBytes, LogBytes, FreeBytes, OtherBytes, UnflushedBytes int64 }
+		}
+	}
+	if err := admin.RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+		t.Fatal(err)
+	}
+	disk := status.Storage.Disk
+	// The log has what is not flushed a second time.
+	sum := list.TotalSize - disk.UnflushedBytes + disk.LogBytes + disk.FreeBytes + disk.OtherBytes
+	used := allocated(t, dir)
+	if sum < used*9/10 || sum > used*11/10 {
+		t.Errorf("%s: the sizes add up to %d bytes, the directory takes %d; databases %d, %+v", state, sum, used, list.TotalSize, disk)
+	}
+	if disk.Bytes < used*9/10 || disk.Bytes > used*11/10 {
+		t.Errorf("%s: the directory takes %d bytes, serverStatus says %d", state, used, disk.Bytes)
+	}
+}
+
+// allocated adds up the blocks of a directory's files as du does.
+func allocated(t *testing.T, dir string) int64 {
+	t.Helper()
+	total := int64(0)
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			total += blocks(info)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total
+}

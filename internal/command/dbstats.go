@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+)
+
+// databaseTotals add up the collections of a database.
+type databaseTotals struct {
+	sizes                       sizes
+	free                        freeSizes
+	collections, views, indexes int64
+}
+
+func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
+	withFree := req.Int64("freeStorage", 0) != 0
+	total, err := req.Service.totals(req.DB, withFree)
+	if err != nil {
+		return err
+	}
+	disk, err := req.Service.Store.Engine().Disk()
+	if err != nil {
+		return err
+	}
+	scale := req.Int64("scale", 1)
+	scaled := func(name string, n int64) { reply.Double(name, float64(n)/float64(scale)) }
+	average := 0.0
+	if total.sizes.count > 0 {
+		average = float64(total.sizes.data) / float64(total.sizes.count)
+	}
+	reply.String("db", req.DB)
+	reply.Int64("collections", total.collections)
+	reply.Int64("views", total.views)
+	reply.Int64("objects", total.sizes.count)
+	reply.Double("avgObjSize", average)
+	scaled("dataSize", total.sizes.data)
+	scaled("storageSize", total.sizes.storage)
+	if withFree {
+		scaled("freeStorageSize", total.free.data)
+	}
+	reply.Int64("indexes", total.indexes)
+	scaled("indexSize", total.sizes.indexes)
+	if withFree {
+		scaled("indexFreeStorageSize", total.free.indexes)
+	}
+	scaled("totalSize", total.sizes.storage+total.sizes.indexes)
+	if withFree {
+		scaled("totalFreeStorageSize", total.free.data+total.free.indexes)
+	}
+	reply.Int64("scaleFactor", scale)
+	if disk.FileSystem > 0 {
+		scaled("fsUsedSize", disk.FileSystemUsed)
+		scaled("fsTotalSize", disk.FileSystem)
+	}
+	return nil
+}
+
+// totals adds up a database's collections, with the free space where it is asked for.
+func (s *Service) totals(db string, withFree bool) (databaseTotals, error) {
+	var total databaseTotals
+	for _, e := range s.Store.Catalog().Collections(db) {
+		if e.Kind != catalog.KindCollection {
+			total.views++
+			continue
+		}
+		c := s.Store.Lookup(db, e.Name)
+		sz, err := s.collectionSizes(c)
+		if err != nil {
+			return total, err
+		}
+		total.sizes = total.sizes.plus(sz)
+		total.collections++
+		total.indexes += int64(len(e.Indexes)) + 1
+		if !withFree {
+			continue
+		}
+		free, err := s.freeSpace(c)
+		if err != nil {
+			return total, err
+		}
+		total.free.data += free.data
+		total.free.indexes += free.indexes
+	}
+	return total, nil
+}

@@ -1,0 +1,95 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// sizes are what a collection holds and takes, in bytes.
+type sizes struct {
+	count, data, storage, indexes int64
+	idIndex                       int64
+	perIndex                      []int64 // of collection.Indexes
+}
+
+// plus returns the sums without those of single indexes.
+func (s sizes) plus(t sizes) sizes {
+	return sizes{
+		count: s.count + t.count, data: s.data + t.data, storage: s.storage + t.storage, indexes: s.indexes + t.indexes,
+	}
+}
+
+// collectionSizes measures a collection; a view has no sizes.
+func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
+	if c == nil || c.Kind != catalog.KindCollection {
+		return sizes{}, nil
+	}
+	counter, err := s.Store.Count(c)
+	if err != nil {
+		return sizes{}, err
+	}
+	out := sizes{count: counter.Count, data: counter.Bytes}
+	records, err := s.Store.DiskUsage(c)
+	if err != nil {
+		return sizes{}, err
+	}
+	out.storage = records.Total()
+	if c.IDIndex != nil {
+		if out.idIndex, err = s.indexSize(c.IDIndex); err != nil {
+			return sizes{}, err
+		}
+		out.indexes += out.idIndex
+	}
+	for _, ix := range c.Indexes {
+		n, err := s.indexSize(ix)
+		if err != nil {
+			return sizes{}, err
+		}
+		out.indexes += n
+		out.perIndex = append(out.perIndex, n)
+	}
+	return out, nil
+}
+
+func (s *Service) indexSize(ix *table.Index) (int64, error) {
+	u, err := s.Store.IndexDiskUsage(ix)
+	return u.Total(), err
+}
+
+// freeSizes are what deleted and replaced documents and their index entries still take, in bytes.
+type freeSizes struct{ data, indexes int64 }
+
+// freeSpace measures what of a collection's space would be free after a compaction.
+func (s *Service) freeSpace(c *table.Collection) (free freeSizes, err error) {
+	if c == nil || c.Kind != catalog.KindCollection {
+		return freeSizes{}, nil
+	}
+	if free.data, err = s.Store.FreeSpace(c); err != nil {
+		return freeSizes{}, err
+	}
+	indexes := c.Indexes
+	if c.IDIndex != nil {
+		indexes = append(indexes[:len(indexes):len(indexes)], c.IDIndex)
+	}
+	for _, ix := range indexes {
+		n, err := s.Store.IndexFreeSpace(ix)
+		if err != nil {
+			return freeSizes{}, err
+		}
+		free.indexes += n
+	}
+	return free, nil
+}
+
+// databaseSize measures the space of a database: its collections and their indexes.
+func (s *Service) databaseSize(db string) (int64, error) {
+	total := int64(0)
+	for _, e := range s.Store.Catalog().Collections(db) {
+		sizes, err := s.collectionSizes(s.Store.Lookup(db, e.Name))
+		if err != nil {
+			return 0, err
+		}
+		total += sizes.storage + sizes.indexes
+	}
+	return total, nil
+}

@@ -1,0 +1,16 @@
+//go:build unix
+
+package pebble
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// allocated returns the bytes of the disk that a file takes. Pebble allocates logs ahead, beyond their length.
+func allocated(info fs.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int64(st.Blocks) * 512
+	}
+	return info.Size()
+}

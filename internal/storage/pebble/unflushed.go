@@ -1,0 +1,176 @@
+package pebble
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	// entryOverhead is what a memtable takes for an entry beside its key and value.
+	entryOverhead = 16
+	// maxMemtables is more memtables than can wait for a flush: writers stop at four.
+	maxMemtables = 8
+	// usagePrefix is how many bytes of a key name the range that it is counted for.
+	usagePrefix = 5
+)
+
+// prefixOf is the range that a key is counted for; shorter keys are filled up with zeros.
+type prefixOf [usagePrefix]byte
+
+// unflushed counts the bytes that commits put into the memtables, by ranges of keys: Pebble tells the size of a range in
+// tables only. The zero value is ready for use.
+type unflushed struct {
+	mu sync.RWMutex
+	// memtables are counts of one memtable each, the newest one last.
+	memtables []*memtableBytes
+}
+
+// memtableBytes counts what one memtable was given.
+type memtableBytes struct {
+	mu     sync.RWMutex
+	ranges map[prefixOf]*rangeBytes
+}
+
+// rangeBytes is what a range has in a memtable: everything, and the part that is values.
+type rangeBytes struct{ all, values atomic.Int64 }
+
+// rotate begins the count of a new memtable.
+func (u *unflushed) rotate() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.memtables = append(u.memtables, &memtableBytes{ranges: map[prefixOf]*rangeBytes{}})
+	if n := len(u.memtables) - maxMemtables; n > 0 {
+		u.memtables = append(u.memtables[:0:0], u.memtables[n:]...)
+	}
+}
+
+// keep forgets all but the n newest memtables: the others are flushed.
+func (u *unflushed) keep(n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if old := len(u.memtables) - max(n, 1); old > 0 {
+		u.memtables = append(u.memtables[:0:0], u.memtables[old:]...)
+	}
+}
+
+// newest returns the count of the memtable that commits go to.
+func (u *unflushed) newest() *memtableBytes {
+	u.mu.RLock()
+	if n := len(u.memtables); n > 0 {
+		m := u.memtables[n-1]
+		u.mu.RUnlock()
+		return m
+	}
+	u.mu.RUnlock()
+	u.rotate()
+	return u.newest()
+}
+
+// add counts an entry.
+func (m *memtableBytes) add(key []byte, value int) {
+	var p prefixOf
+	copy(p[:], key)
+	m.mu.RLock()
+	r := m.ranges[p]
+	m.mu.RUnlock()
+	if r == nil {
+		m.mu.Lock()
+		if r = m.ranges[p]; r == nil {
+			r = new(rangeBytes)
+			m.ranges[p] = r
+		}
+		m.mu.Unlock()
+	}
+	r.all.Add(int64(len(key) + value + entryOverhead))
+	r.values.Add(int64(value))
+}
+
+// usage returns what a range has in the memtables, and how much of it are values.
+func (u *unflushed) usage(start, end []byte) (all, values int64) {
+	u.mu.RLock()
+	memtables := u.memtables
+	u.mu.RUnlock()
+	for _, m := range memtables {
+		a, v := m.usage(start, end)
+		all, values = all+a, values+v
+	}
+	return all, values
+}
+
+func (m *memtableBytes) usage(start, end []byte) (all, values int64) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if onePrefix(start, end) {
+		if r := m.ranges[prefixOf(start)]; r != nil {
+			return r.all.Load(), r.values.Load()
+		}
+		return 0, 0
+	}
+	for p, r := range m.ranges {
+		if within(p[:], start, end) {
+			all, values = all+r.all.Load(), values+r.values.Load()
+		}
+	}
+	return all, values
+}
+
+// forget drops the counts of a range whose keys were deleted.
+func (u *unflushed) forget(start, end []byte) {
+	u.mu.RLock()
+	memtables := u.memtables
+	u.mu.RUnlock()
+	for _, m := range memtables {
+		m.mu.Lock()
+		for p := range m.ranges {
+			if within(p[:], start, end) {
+				delete(m.ranges, p)
+			}
+		}
+		m.mu.Unlock()
+	}
+}
+
+// within reports whether a prefix lies in [start, end).
+func within(p, start, end []byte) bool {
+	return bytes.Compare(p, start) >= 0 && (end == nil || bytes.Compare(p, end) < 0)
+}
+
+// onePrefix reports whether [start, end) has the keys of one prefix.
+func onePrefix(start, end []byte) bool {
+	if len(start) != usagePrefix || len(end) != usagePrefix || start[0] != end[0] {
+		return false
+	}
+	return uint64(binary.BigEndian.Uint32(start[1:]))+1 == uint64(binary.BigEndian.Uint32(end[1:]))
+}
+
+// countUnflushed counts what a commit puts into the memtable.
+func (s *txnState) countUnflushed() {
+	m := s.engine.unflushed.newest()
+	for _, w := range s.writes {
+		m.add(s.key(w), max(w.valueLn, 0))
+	}
+	for _, w := range s.stamped {
+		key := w.key(s.committed)
+		value, _ := binary.Uvarint(s.committed[w.keyAt+len(key)-w.prefix:])
+		m.add(key, int(value))
+	}
+	for i := range s.counters {
+		m.add(s.counters[i].entry.key, len(s.encoded))
+	}
+}
+
+// countBatch counts the entries of a batch.
+func (u *unflushed) countBatch(batch *pebble.Batch) {
+	m := u.newest()
+	for reader := batch.Reader(); ; {
+		_, key, value, ok, err := reader.Next()
+		if err != nil || !ok {
+			return
+		}
+		m.add(key, len(value))
+	}
+}

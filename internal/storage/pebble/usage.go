@@ -1,0 +1,133 @@
+package pebble
+
+import (
+	"path"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// smallUsage is the size in tables up to which a range is read to be measured. Pebble counts whole blocks, and neighbours
+// share a block: ten thousand small collections would each take one.
+const smallUsage = 8 * dataBlock
+
+// DiskUsage implements storage.Engine.
+func (e *Engine) DiskUsage(start, end []byte) (storage.Usage, error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return storage.Usage{}, storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	e.trimUnflushed()
+	return e.usage(start, end)
+}
+
+func (e *Engine) usage(start, end []byte) (storage.Usage, error) {
+	n, err := e.db.EstimateDiskUsage(start, end)
+	if err != nil {
+		return storage.Usage{}, e.wrap(err)
+	}
+	u := storage.Usage{Tables: int64(n)}
+	u.Unflushed, _ = e.unflushed.usage(start, end)
+	if 0 < n && n <= smallUsage {
+		read, err := e.flushedBytes(start, end)
+		if err != nil {
+			return storage.Usage{}, err
+		}
+		u.Tables = min(u.Tables, read)
+	}
+	return u, nil
+}
+
+// flushedBytes adds up the keys and values of a range that are in tables.
+func (e *Engine) flushedBytes(start, end []byte) (int64, error) {
+	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: start, UpperBound: end, OnlyReadGuaranteedDurable: true})
+	if err != nil {
+		return 0, e.wrap(err)
+	}
+	n := int64(0)
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			_ = it.Close()
+			return 0, e.wrap(err)
+		}
+		n += int64(len(it.Key()) + len(value))
+	}
+	return n, e.wrap(it.Close())
+}
+
+// Contents implements storage.Engine. It reads the properties of every table in the range.
+func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return storage.Contents{}, storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	e.trimUnflushed()
+	u, err := e.usage(start, end)
+	if err != nil {
+		return storage.Contents{}, err
+	}
+	c := storage.Contents{Usage: u}
+	_, c.ValueBytes = e.unflushed.usage(start, end)
+	levels, err := e.db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(start, end), pebble.WithApproximateSpanBytes())
+	if err != nil {
+		return storage.Contents{}, e.wrap(err)
+	}
+	for _, tables := range levels {
+		for i := range tables {
+			t := &tables[i]
+			share := float64(t.ApproximateSpanBytes) / float64(max(t.Size, 1))
+			c.Entries += int64(share * float64(t.Properties.NumEntries))
+			c.Deletions += int64(share * float64(t.Properties.NumDeletions))
+			c.ValueBytes += int64(share * float64(t.Properties.RawValueSize))
+		}
+	}
+	return c, nil
+}
+
+// trimUnflushed forgets what is flushed. The caller holds a pin.
+func (e *Engine) trimUnflushed() { e.unflushed.keep(int(e.db.Metrics().MemTable.Count)) }
+
+// Disk implements storage.Engine. It looks at every file of the directory.
+func (e *Engine) Disk() (storage.Disk, error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return storage.Disk{}, storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	names, err := e.options.FS.List(e.dir)
+	if err != nil {
+		return storage.Disk{}, e.wrap(err)
+	}
+	var d storage.Disk
+	var tables, logs int64
+	for _, name := range names {
+		info, err := e.options.FS.Stat(e.options.FS.PathJoin(e.dir, name))
+		if err != nil {
+			continue // removed meanwhile
+		}
+		n := allocated(info)
+		d.Total += n
+		switch path.Ext(name) {
+		case ".sst":
+			tables += n
+		case ".log":
+			logs += n
+		default:
+			d.Other += n
+		}
+	}
+	m := e.db.Metrics()
+	// A dropped collection is in its tables until a compaction.
+	dropped := int64(m.Table.Garbage.RangeDeletionsBytesEstimate)
+	d.Tables = max(min(tables, int64(m.Table.Local.LiveSize))-dropped, 0)
+	d.Log = min(logs, int64(m.WAL.Size))
+	d.Free = tables - d.Tables + logs - d.Log
+	if u, err := e.options.FS.GetDiskUsage(e.dir); err == nil {
+		d.FileSystem, d.FileSystemUsed = int64(u.TotalBytes), int64(u.UsedBytes)
+	}
+	return d, nil
+}

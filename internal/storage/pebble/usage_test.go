@@ -1,0 +1,139 @@
+package pebble
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// rangeOf returns the bounds of a range as package table lays keys out.
+func rangeOf(id uint32) (start, end []byte) {
+	start = binary.BigEndian.AppendUint32([]byte{0x10}, id)
+	return start, binary.BigEndian.AppendUint32([]byte{0x10}, id+1)
+}
+
+// fill puts n values that do not compress, and returns the length of the keys and values.
+func fill(t *testing.T, e storage.Engine, id uint32, n, size int) int64 {
+	t.Helper()
+	start, _ := rangeOf(id)
+	random := rand.New(rand.NewPCG(uint64(id), 1))
+	total := int64(0)
+	for done := 0; done < n; {
+		txn := e.Begin()
+		for range min(n-done, 100) {
+			key, value := fmt.Appendf(start[:5:5], "%016d", done), make([]byte, size)
+			for i := range value {
+				value[i] = byte(random.Uint32())
+			}
+			noError(t, txn.Put(key, value))
+			total += int64(len(key) + len(value))
+			done++
+		}
+		noError(t, txn.Commit(storage.Buffered))
+	}
+	return total
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUsageIsMeasured compares the space of ranges with the length of their keys and values, before a flush, after it,
+// half flushed, and after a reopening.
+func TestUsageIsMeasured(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := open(t, dir, Options{})
+	want := map[uint32]int64{1: fill(t, e, 1, 3000, 900), 2: fill(t, e, 2, 4, 300), 3: fill(t, e, 3, 20_000, 60)}
+	check := func(state string) {
+		t.Helper()
+		for id, n := range want {
+			start, end := rangeOf(id)
+			u, err := e.DiskUsage(start, end)
+			noError(t, err)
+			// Tables share the beginnings of keys, which are a large part of range 3. A memtable has a header for each entry.
+			low, high := int64(90), int64(110)
+			if id == 3 {
+				low, high = 80, 125
+			}
+			if got := u.Total(); got < n*low/100 || got > n*high/100 {
+				t.Errorf("%s: range %d: %+v, its keys and values are %d bytes", state, id, u, n)
+			}
+		}
+		disk, err := e.Disk()
+		noError(t, err)
+		if disk.Total != disk.Tables+disk.Log+disk.Free+disk.Other || disk.Total == 0 {
+			t.Errorf("%s: the parts of %+v are not the whole", state, disk)
+		}
+	}
+	check("in memory")
+	noError(t, e.db.Flush())
+	check("flushed")
+	for id, more := range map[uint32]int{1: 1000, 2: 2} {
+		start, _ := rangeOf(id)
+		txn := e.Begin()
+		for i := range more {
+			key, value := fmt.Appendf(start[:5:5], "x%016d", i), make([]byte, 900)
+			noError(t, txn.Put(key, value))
+			want[id] += int64(len(key) + len(value))
+		}
+		noError(t, txn.Commit(storage.Buffered))
+	}
+	check("half flushed")
+	noError(t, e.DeleteRange(rangeOf(3)))
+	delete(want, 3)
+	if start, end := rangeOf(3); true {
+		if all, _ := e.unflushed.usage(start, end); all != 0 {
+			t.Errorf("a deleted range has %d bytes in memory", all)
+		}
+	}
+	noError(t, e.Close())
+	e = open(t, dir, Options{NoCompression: true})
+	check("opened again")
+}
+
+// TestContentsCountGarbage: versions and deletions that nobody sees are counted until a compaction removes them.
+func TestContentsCountGarbage(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir(), Options{anchorAge: 10 * time.Millisecond})
+	fill(t, e, 1, 1000, 500)
+	noError(t, e.db.Flush())
+	old := e.NewSnapshot() // keeps the first version from a compaction that begins by itself
+	fill(t, e, 1, 1000, 500)
+	noError(t, e.db.Flush())
+	start, end := rangeOf(1)
+	c, err := e.Contents(start, end)
+	noError(t, err)
+	if c.Entries < 1900 || c.ValueBytes < 950_000 {
+		t.Errorf("two versions of 1,000 values of 500 bytes: %+v", c)
+	}
+	noError(t, old.Close())
+	for e.anchor.held.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	noError(t, e.db.Compact(t.Context(), start, end, false))
+	c, err = e.Contents(start, end)
+	if noError(t, err); c.Entries > 1100 || c.ValueBytes > 550_000 {
+		t.Errorf("compacted: %+v", c)
+	}
+}
+
+// TestUnflushedFollowsMemtables: what Pebble flushes by itself is forgotten.
+func TestUnflushedFollowsMemtables(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir(), Options{MemoryBudget: minMemoryBudget})
+	want := fill(t, e, 1, 10_000, 1000)
+	start, end := rangeOf(1)
+	u, err := e.DiskUsage(start, end)
+	noError(t, err)
+	if u.Unflushed > 3<<20 || u.Total() < want*8/10 || u.Total() > want*12/10 {
+		t.Errorf("%+v of %d bytes, with memtables of 1 MiB", u, want)
+	}
+}

@@ -1,0 +1,46 @@
+package table
+
+import "github.com/sheafdb/sheaf/internal/storage"
+
+// DiskUsage measures the space of a collection's records.
+func (s *Store) DiskUsage(c *Collection) (storage.Usage, error) {
+	p := c.RecordPrefix()
+	return s.engine.DiskUsage(p, PrefixEnd(p))
+}
+
+// IndexDiskUsage measures the space of an index.
+func (s *Store) IndexDiskUsage(ix *Index) (storage.Usage, error) {
+	p := ix.Prefix()
+	return s.engine.DiskUsage(p, PrefixEnd(p))
+}
+
+// FreeSpace estimates the part of a collection's space that deleted and replaced documents still take: the values that
+// the engine has, less those that the collection counts.
+func (s *Store) FreeSpace(c *Collection) (int64, error) {
+	live, err := s.Count(c)
+	if err != nil {
+		return 0, err
+	}
+	p := c.RecordPrefix()
+	all, err := s.engine.Contents(p, PrefixEnd(p))
+	if err != nil {
+		return 0, err
+	}
+	dead := all.ValueBytes - live.Bytes
+	if dead <= 0 {
+		return 0, nil
+	}
+	return int64(float64(all.Usage.Total()) * float64(dead) / float64(all.ValueBytes)), nil
+}
+
+// IndexFreeSpace estimates the part of an index's space that removed entries still take. An entry is put once and
+// deleted once, so a deletion in the tables stands beside an entry that is dead.
+func (s *Store) IndexFreeSpace(ix *Index) (int64, error) {
+	p := ix.Prefix()
+	all, err := s.engine.Contents(p, PrefixEnd(p))
+	if err != nil || all.Entries == 0 {
+		return 0, err
+	}
+	dead := min(2*all.Deletions, all.Entries)
+	return int64(float64(all.Usage.Tables) * float64(dead) / float64(all.Entries)), nil
+}
