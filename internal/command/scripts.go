@@ -2,13 +2,14 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
 // scripting is the scope of expressions without a command's let. It tells the JavaScript in them for which operation it
 // runs. The commands of a connection share one; a cursor that stays open takes it along.
 type scripting struct {
-	running js.Running
+	running interrupt.Running
 	vars    *expr.Vars
 }
 

@@ -2,7 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -83,7 +83,7 @@ type callN struct {
 	fn   funcN
 	lazy *laziness // nil where all operands are evaluated before the first is looked at
 
-	running *js.Running // the operation; nil never ends
+	running *interrupt.Running // the operation; nil never ends
 }
 
 // laziness says that an operator looks at its operands one after the other: what is wrong with one, or null, counts before

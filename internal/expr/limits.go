@@ -2,7 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -57,7 +57,7 @@ func totalBytes(values []bsonx.Value) int {
 }
 
 // worked counts work, and now and then returns the error of an operation that has ended.
-func (c *Context) worked(n int, running *js.Running) error {
+func (c *Context) worked(n int, running *interrupt.Running) error {
 	if c.work += n; c.work < maxUnchecked {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -52,7 +53,7 @@ func TestLoopsEndWithTheirOperation(t *testing.T) {
 	for range 6 {
 		loop = `{"$size": {"$map": {"input": {"$range": ["$zero", 1000]}, "in": ` + loop + `}}}`
 	}
-	running := &js.Running{}
+	running := &interrupt.Running{}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	running.Set(ctx)

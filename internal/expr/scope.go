@@ -2,7 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -21,7 +21,7 @@ type letExpr struct {
 	slots   []int
 	values  []Expr
 	in      Expr
-	running *js.Running
+	running *interrupt.Running
 }
 
 func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -123,7 +123,7 @@ func (v *Vars) above(other *Vars) *Vars {
 type iterate struct {
 	input, body Expr
 	slot        int
-	running     *js.Running
+	running     *interrupt.Running
 }
 
 func (m *iterate) children() []Expr { return []Expr{m.input, m.body} }

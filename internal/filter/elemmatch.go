@@ -2,6 +2,7 @@ package filter
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -33,23 +34,25 @@ func (n *ElemMatchObject) matchElem(v bsonx.Value, st *state) bool {
 }
 
 // anyElement reports whether v is an array with an element that matches, and records which.
-func anyElement(v bsonx.Value, st *state, match func(bsonx.Value) bool) bool {
+func anyElement(v bsonx.Value, st *state, match func(bsonx.Value, *state) bool) bool {
 	if v.Type != bsonx.TypeArray {
 		return false
 	}
-	i := 0
-	for it := v.Doc().Iter(); it.Next(); i++ {
-		if match(it.Value()) {
-			st.record(i)
-			return true
-		}
+	d := st.silence()
+	i, found := 0, false
+	for it := v.Doc().Iter(); !found && !st.stopped(interrupt.Step) && it.Next(); i++ {
+		found = match(it.Value(), st)
 	}
-	return false
+	st.restore(d)
+	if found {
+		st.record(i - 1)
+	}
+	return found
 }
 
 // matchElement matches one element; what happens within it leaves no details.
-func (n *ElemMatchObject) matchElement(v bsonx.Value) bool {
-	return (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && n.Child.matchDoc(v.Doc(), nil)
+func (n *ElemMatchObject) matchElement(v bsonx.Value, st *state) bool {
+	return (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && n.Child.matchDoc(v.Doc(), st)
 }
 
 func (n *ElemMatchValue) matchDoc(doc bsonx.Doc, st *state) bool {
@@ -60,9 +63,9 @@ func (n *ElemMatchValue) matchElem(v bsonx.Value, st *state) bool {
 	return anyElement(v, st, n.matchElement)
 }
 
-func (n *ElemMatchValue) matchElement(v bsonx.Value) bool {
+func (n *ElemMatchValue) matchElement(v bsonx.Value, st *state) bool {
 	for _, child := range n.Children {
-		if !child.matchElem(v, nil) {
+		if st.stopped(interrupt.Step) || !child.matchElem(v, st) {
 			return false
 		}
 	}

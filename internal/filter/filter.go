@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Options say in which context a filter is parsed. The zero Options allow neither $expr, $where nor $text.
@@ -53,7 +54,9 @@ type Filter struct {
 
 	opts     Options
 	spec     bsonx.Doc
+	running  *interrupt.Running
 	stateful bool
+	weight   int // the work that a byte of a document may make; 0 is next to nothing
 	text     bool
 	states   sync.Pool // of *state
 }
@@ -76,6 +79,19 @@ type state struct {
 	details *Details
 	ctx     expr.Context
 	err     error
+	meter   interrupt.Meter
+	running *interrupt.Running
+}
+
+// stopped counts work, and reports whether the evaluation has failed or its operation has ended.
+func (st *state) stopped(work int) bool {
+	if st == nil {
+		return false
+	}
+	if st.err == nil {
+		st.err = st.meter.Did(work, st.running)
+	}
+	return st.err != nil
 }
 
 func (st *state) record(index int) {
@@ -119,7 +135,7 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 	if f := parseEquality(doc, &opts); f != nil {
 		return f, nil
 	}
-	p := &parser{opts: opts, reg: operatorTable}
+	p := &parser{opts: opts, reg: operatorTable, running: opts.Vars.Scripts().Running}
 	p.failures.Copied = !opts.Stage
 	root, err := p.parseDoc(doc, levelTop, 0)
 	if err == nil {
@@ -137,7 +153,8 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 }
 
 func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
-	return &Filter{Root: root, spec: spec, opts: opts, stateful: mayFail(root)}
+	fails, weight := judge(root)
+	return &Filter{Root: root, spec: spec, opts: opts, stateful: fails, weight: weight, running: opts.Vars.Scripts().Running}
 }
 
 // equality is a filter of the most frequent form, { path: value }, in one piece of memory.
@@ -168,28 +185,43 @@ func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 }
 
 func (f *Filter) newState() *state {
-	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}}
+	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}, running: f.running}
 }
 
-// mayFail reports whether matching can fail, which needs a state to keep the error in.
-func mayFail(n Node) bool {
-	fails := false
+const (
+	// lightWork is how much work a match may do without a look at its operation.
+	lightWork = 1 << 24
+	// regexWeight is the work of a regular expression for a byte.
+	regexWeight = 64
+)
+
+// judge reports whether matching can fail, which needs a state to keep the error in, and how much work it does for a byte of a
+// document.
+func judge(n Node) (fails bool, weight int) {
 	WalkNodes(n, func(n Node) bool {
+		weight++
 		switch n := n.(type) {
 		case *Expr, *Where:
 			fails = true
 		case *Regex:
+			weight += regexWeight
 			fails = fails || n.re.MayFail()
 		case *In:
+			weight += regexWeight * len(n.Regexes)
 			for _, re := range n.Regexes {
 				fails = fails || re.re.MayFail()
 			}
+		case *JSONSchema:
+			weight += len(n.Spec)
 		default:
 		}
-		return !fails
+		return true
 	})
-	return fails
+	return fails, weight
 }
+
+// isLight reports whether a document is matched so quickly that nobody needs to interrupt it.
+func (f *Filter) isLight(size int) bool { return !f.stateful && f.weight*size < lightWork }
 
 // HasText reports whether there is a $text in the filter, which may be nil.
 func (f *Filter) HasText() bool { return f != nil && f.text }
@@ -210,7 +242,7 @@ func (f *Filter) Collation() *collation.Collator { return f.opts.Collation }
 
 // Match reports whether a document satisfies the filter.
 func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
-	if !f.stateful {
+	if f.isLight(len(doc)) {
 		return f.Root.matchDoc(doc, nil), nil
 	}
 	return f.MatchDetails(doc, nil)
@@ -219,18 +251,23 @@ func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
 // MatchDetails is Match and, for a document that matches, fills in d, which may be nil. Which predicate is the last one
 // to match, and so decides, is MongoDB's choice on a canonical filter: see Normalize.
 func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
-	if d == nil && !f.stateful {
+	if d == nil && f.isLight(len(doc)) {
 		return f.Root.matchDoc(doc, nil), nil
-	}
-	st, ok := f.states.Get().(*state)
-	if !ok {
-		st = f.newState()
 	}
 	if d != nil {
 		d.Reset()
 	}
+	return f.withState(d, func(st *state) bool { return f.Root.matchDoc(doc, st) })
+}
+
+// withState runs a match with a state.
+func (f *Filter) withState(d *Details, match func(*state) bool) (bool, error) {
+	st, ok := f.states.Get().(*state)
+	if !ok {
+		st = f.newState()
+	}
 	st.details, st.err = d, nil
-	ok = f.Root.matchDoc(doc, st)
+	ok = match(st)
 	err := st.err
 	st.details, st.ctx.Root = nil, bsonx.Missing
 	f.states.Put(st)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -49,6 +50,9 @@ func (n *In) matchElem(v bsonx.Value, st *state) bool {
 		return true
 	}
 	for _, re := range n.Regexes {
+		if st.stopped(interrupt.Step) {
+			return false
+		}
 		if re.matchElem(v, st) {
 			return true
 		}
@@ -96,6 +100,9 @@ func parseIn(p *parser, f field) (Node, error) {
 	var regexes []*Regex
 	for it := f.value.Doc().Iter(); it.Next(); {
 		v := it.Value()
+		if err := p.meter.Did(interrupt.Step, p.running); err != nil {
+			return nil, err
+		}
 		switch {
 		case isOperatorDoc(v, false):
 			return nil, mongoerr.New(mongoerr.BadValue, "cannot nest $ under %s", f.name)

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -34,12 +35,15 @@ func (*Nor) Kind() Kind { return KindNor }
 func (*Not) Kind() Kind { return KindNot }
 
 func (n *And) matchDoc(doc bsonx.Doc, st *state) bool {
-	if st == nil && len(n.fields) > 0 {
+	if (st == nil || st.details == nil) && len(n.fields) > 0 {
 		if matched, done := n.matchFields(doc); done {
 			return matched
 		}
 	}
 	for _, child := range n.Children {
+		if st.stopped(interrupt.Step) {
+			return false
+		}
 		if !child.matchDoc(doc, st) {
 			if st != nil && st.details != nil {
 				st.details.Reset()
@@ -52,7 +56,7 @@ func (n *And) matchDoc(doc bsonx.Doc, st *state) bool {
 
 func (n *And) matchElem(v bsonx.Value, st *state) bool {
 	for _, child := range n.Children {
-		if !child.matchElem(v, st) {
+		if st.stopped(interrupt.Step) || !child.matchElem(v, st) {
 			return false
 		}
 	}
@@ -65,6 +69,9 @@ func (n *Or) matchDoc(doc bsonx.Doc, st *state) bool {
 	d := st.silence()
 	ok := false
 	for _, child := range n.Children {
+		if st.stopped(interrupt.Step) {
+			break
+		}
 		if child.matchDoc(doc, st) {
 			ok = true
 			break
@@ -76,6 +83,9 @@ func (n *Or) matchDoc(doc bsonx.Doc, st *state) bool {
 
 func (n *Or) matchElem(v bsonx.Value, st *state) bool {
 	for _, child := range n.Children {
+		if st.stopped(interrupt.Step) {
+			return false
+		}
 		if child.matchElem(v, st) {
 			return true
 		}

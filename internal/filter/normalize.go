@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -9,14 +8,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened, constants and
 // duplicates removed, single children in place of their parents, equalities of one path joined to $in, children sorted.
-// It matches the same documents. A filter that is in that form already is returned as it is.
+// It matches the same documents. A filter that is in that form already is returned as it is, and so is one whose operation ended
+// meanwhile.
 func (f *Filter) Normalize() *Filter {
-	root := normalize(f.Root)
-	if root == f.Root {
+	z := normalizer{running: f.running}
+	root := z.normalize(f.Root)
+	if root == f.Root || z.ended {
 		return f
 	}
 	out := newFilter(root, f.spec, f.opts)
@@ -24,30 +26,43 @@ func (f *Filter) Normalize() *Filter {
 	return out
 }
 
+// normalizer makes trees canonical. Once its operation has ended what it returns is of no use.
+type normalizer struct {
+	running *interrupt.Running
+	meter   interrupt.Meter
+	ended   bool
+}
+
+// stopped counts work, and reports whether the operation has ended.
+func (z *normalizer) stopped(work int) bool {
+	z.ended = z.ended || z.meter.Did(work, z.running) != nil
+	return z.ended
+}
+
 // usualChildren is how many children a node has at most in most filters: so many are looked at without an allocation.
 const usualChildren = 8
 
 // normalize returns n itself where it is canonical, as most filters are and all are that were normalised before.
-func normalize(n Node) Node {
+func (z *normalizer) normalize(n Node) Node {
 	switch n := n.(type) {
 	case *And:
-		return normalizeAnd(n)
+		return z.normalizeAnd(n)
 	case *Or:
-		return normalizeOr(n)
+		return z.normalizeOr(n)
 	case *Nor:
-		return normalizeNor(n)
+		return z.normalizeNor(n)
 	case *Not:
-		return normalizeNot(n)
+		return z.normalizeNot(n)
 	case *In:
 		return normalizeIn(n)
 	case *ElemMatchObject:
-		child := normalize(n.Child)
+		child := z.normalize(n.Child)
 		if child == n.Child {
 			return n
 		}
 		return &ElemMatchObject{n.leaf, child}
 	case *ElemMatchValue:
-		return normalizeElemMatchValue(n)
+		return z.normalizeElemMatchValue(n)
 	case *Expr:
 		if v, ok := expr.ConstValue(n.Expr); ok && !v.Truthy() {
 			return &AlwaysFalse{}
@@ -58,11 +73,11 @@ func normalize(n Node) Node {
 	}
 }
 
-func normalizeAnd(n *And) Node {
+func (z *normalizer) normalizeAnd(n *And) Node {
 	var room [usualChildren]Node
 	nodes := room[:0]
 	for _, child := range n.Children {
-		switch child := normalize(child).(type) {
+		switch child := z.normalize(child).(type) {
 		case *And:
 			nodes = append(nodes, child.Children...)
 		case *Nor:
@@ -80,7 +95,7 @@ func normalizeAnd(n *And) Node {
 	if len(nodes) == 0 && len(n.Children) == 1 {
 		return normalizedTrue(n.Children[0])
 	}
-	nodes = sortAndDedupe(nodes)
+	nodes = z.sortAndDedupe(nodes)
 	switch {
 	case len(nodes) == 1:
 		return nodes[0]
@@ -98,11 +113,11 @@ func normalizedTrue(n Node) Node {
 	return &And{}
 }
 
-func normalizeOr(n *Or) Node {
+func (z *normalizer) normalizeOr(n *Or) Node {
 	var room [usualChildren]Node
 	nodes := room[:0]
 	for _, child := range n.Children {
-		switch child := normalize(child).(type) {
+		switch child := z.normalize(child).(type) {
 		case *Or:
 			nodes = append(nodes, child.Children...)
 		case *AlwaysFalse:
@@ -115,7 +130,7 @@ func normalizeOr(n *Or) Node {
 			nodes = append(nodes, child)
 		}
 	}
-	nodes = joinEqualities(sortAndDedupe(nodes))
+	nodes = z.joinEqualities(z.sortAndDedupe(nodes))
 	switch len(nodes) {
 	case 0:
 		return &AlwaysFalse{}
@@ -128,11 +143,11 @@ func normalizeOr(n *Or) Node {
 	return &Or{slices.Clone(nodes)}
 }
 
-func normalizeNor(n *Nor) Node {
+func (z *normalizer) normalizeNor(n *Nor) Node {
 	var room [usualChildren]Node
 	nodes := room[:0]
 	for _, child := range n.Children {
-		switch child := normalize(child).(type) {
+		switch child := z.normalize(child).(type) {
 		case *AlwaysFalse:
 		case *AlwaysTrue:
 			return &AlwaysFalse{}
@@ -140,7 +155,7 @@ func normalizeNor(n *Nor) Node {
 			nodes = append(nodes, child)
 		}
 	}
-	nodes = sortAndDedupe(nodes)
+	nodes = z.sortAndDedupe(nodes)
 	switch len(nodes) {
 	case 0:
 		return &And{}
@@ -153,8 +168,8 @@ func normalizeNor(n *Nor) Node {
 	return &Nor{slices.Clone(nodes)}
 }
 
-func normalizeNot(n *Not) Node {
-	child := normalize(n.Child)
+func (z *normalizer) normalizeNot(n *Not) Node {
+	child := z.normalize(n.Child)
 	if child == n.Child && negatedConstant(child) == nil {
 		return n
 	}
@@ -200,7 +215,7 @@ func normalizeIn(n *In) Node {
 }
 
 // joinEqualities replaces equalities, and regular expressions beside them, of one path by an $in.
-func joinEqualities(nodes []Node) []Node {
+func (z *normalizer) joinEqualities(nodes []Node) []Node {
 	if !slices.ContainsFunc(nodes, isRegex) && !hasPair(nodes) {
 		return nodes
 	}
@@ -225,7 +240,7 @@ func joinEqualities(nodes []Node) []Node {
 			rest = append(rest, joinToIn(path, groups[path]))
 		}
 	}
-	return sortAndDedupe(rest)
+	return z.sortAndDedupe(rest)
 }
 
 func isRegex(n Node) bool { return n.Kind() == KindRegex }
@@ -271,11 +286,11 @@ func joinToIn(path string, nodes []Node) Node {
 	return NewIn(path, values, regexes, c)
 }
 
-func normalizeElemMatchValue(n *ElemMatchValue) Node {
+func (z *normalizer) normalizeElemMatchValue(n *ElemMatchValue) Node {
 	var room [usualChildren]Node
 	nodes := room[:0]
 	for _, child := range n.Children {
-		switch child := normalize(child).(type) {
+		switch child := z.normalize(child).(type) {
 		case *And:
 			nodes = append(nodes, child.Children...)
 		case *AlwaysFalse:
@@ -284,7 +299,7 @@ func normalizeElemMatchValue(n *ElemMatchValue) Node {
 			nodes = append(nodes, child)
 		}
 	}
-	nodes = sortAndDedupe(nodes)
+	nodes = z.sortAndDedupe(nodes)
 	if slices.Equal(nodes, n.Children) {
 		return n
 	}
@@ -293,27 +308,44 @@ func normalizeElemMatchValue(n *ElemMatchValue) Node {
 
 // sortAndDedupe sorts in place by kind, path and children; nodes that are equal in all that keep their order. Of nodes
 // that are the same one remains.
-func sortAndDedupe(nodes []Node) []Node {
-	slices.SortStableFunc(nodes, compareNodes)
+func (z *normalizer) sortAndDedupe(nodes []Node) []Node {
+	if err := interrupt.Sort(nodes, interrupt.Step, compareNodes, &z.meter, z.running); err != nil {
+		z.ended = true
+		return nodes
+	}
 	out := nodes[:0]
-	start := 0 // where in out the nodes begin that compare equal to the current one
-	for _, n := range nodes {
-		if len(out) > start && compareNodes(out[start], n) != 0 {
-			start = len(out)
+	for i := 0; i < len(nodes); {
+		end := i + 1
+		for end < len(nodes) && compareNodes(nodes[i], nodes[end]) == 0 {
+			end++
 		}
-		if !slices.ContainsFunc(out[start:], func(other Node) bool { return sameNode(n, other) }) {
-			out = append(out, n)
-		}
+		out = z.appendDistinct(out, nodes[i:end])
+		i = end
 	}
 	return out
 }
 
-// sameNode compares how two nodes are spelled out. Functions and expressions are never taken for the same.
-func sameNode(a, b Node) bool {
-	if hasKind(a, KindExpr, KindWhere, KindSampleRate) {
-		return false
+// appendDistinct appends the first of each of the nodes that are spelled alike. Functions and expressions are never taken for
+// the same.
+func (z *normalizer) appendDistinct(out, nodes []Node) []Node {
+	if len(nodes) == 1 {
+		return append(out, nodes[0])
 	}
-	return bytes.Equal(Serialize(a), Serialize(b))
+	seen := make(map[string]struct{}, len(nodes))
+	for _, n := range nodes {
+		if z.stopped(nodeWork) {
+			break
+		}
+		if !hasKind(n, KindExpr, KindWhere, KindSampleRate) {
+			spelled := Serialize(n)
+			if _, ok := seen[string(spelled)]; ok {
+				continue
+			}
+			seen[string(spelled)] = struct{}{}
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 func compareNodes(a, b Node) int {

@@ -5,11 +5,15 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // maxDepth bounds the nesting of a filter, as MongoDB's kMaximumTreeDepth does.
 const maxDepth = 100
+
+// nodeWork is the work of compiling a predicate.
+const nodeWork = 16 * interrupt.Step
 
 // level tells where in a filter the parser is.
 type level uint8
@@ -33,6 +37,8 @@ type parser struct {
 
 	failures expr.Failures // of $expr
 	texts    int           // how many $text there are
+	running  *interrupt.Running
+	meter    interrupt.Meter
 }
 
 // field is an operator under a path: { path: { $op: value } }.
@@ -69,6 +75,9 @@ func (p *parser) parseDoc(doc bsonx.Doc, level level, depth int) (Node, error) {
 }
 
 func (p *parser) parseEntry(nodes []Node, key string, v bsonx.Value, level level, depth int) ([]Node, error) {
+	if err := p.meter.Did(nodeWork, p.running); err != nil {
+		return nil, err
+	}
 	if strings.HasPrefix(key, "$") {
 		def := p.reg.top[key]
 		if def == nil {
@@ -113,6 +122,9 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 	for it := doc.Iter(); it.Next(); {
 		name := string(it.Key())
 		def := p.reg.field[name]
+		if err := p.meter.Did(nodeWork, p.running); err != nil {
+			return nil, err
+		}
 		switch {
 		case def == nil && name == "$where":
 			return nil, mongoerr.New(mongoerr.BadValue, "$where cannot be applied to a field")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Path is a compiled dotted path.
@@ -129,6 +130,9 @@ func walkArray(array bsonx.Value, rest []part, mode LeafMode, m visitor, st *sta
 	if mode != Whole {
 		i := 0
 		for it := array.Doc().Iter(); it.Next(); i++ {
+			if st.stopped(interrupt.Step) {
+				return false
+			}
 			if visitOne(it.Value(), m, st, outermost(outer, i)) {
 				return true
 			}
@@ -146,6 +150,9 @@ func walkArray(array bsonx.Value, rest []part, mode LeafMode, m visitor, st *sta
 func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	i := 0
 	for it := array.Iter(); it.Next(); i++ {
+		if st.stopped(interrupt.Step) {
+			return false
+		}
 		v := it.Value()
 		if v.Type == bsonx.TypeDocument && walkDoc(v.Doc(), rest, mode, m, st, outermost(outer, i)) {
 			return true

@@ -4,9 +4,13 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
+
+// regexWork is the work of compiling a regular expression.
+const regexWork = 256 * interrupt.Step
 
 // Regex is $regex: a string contains a match of a Perl-compatible regular expression, or a stored regular expression
 // is the same.
@@ -58,6 +62,9 @@ func (n *Regex) serializeOperator(b *bsonx.Builder) {
 
 // regexValue makes a node of a literal regular expression.
 func (p *parser) regexValue(path string, v bsonx.Value) (Node, error) {
+	if err := p.meter.Did(regexWork, p.running); err != nil {
+		return nil, err
+	}
 	pattern, options := v.Regex()
 	return newRegexNode(path, pattern, options)
 }

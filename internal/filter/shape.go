@@ -11,7 +11,7 @@ import (
 // whether an index can be used stays in it: the options and the anchor of a regular expression, null and regular
 // expressions among the members of an $in, an expression as a whole.
 func (f *Filter) AppendShapeKey(dst []byte) []byte {
-	dst = appendShape(dst, normalize(f.Root))
+	dst = appendShape(dst, f.Normalize().Root)
 	if c := f.opts.Collation; c != nil {
 		dst = append(dst, 0xFF)
 		dst = append(dst, c.Spec()...)

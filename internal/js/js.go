@@ -11,6 +11,7 @@ import (
 	"github.com/dop251/goja/parser"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -35,7 +36,7 @@ type Options struct {
 	// Timeout bounds one call; zero means DefaultTimeout.
 	Timeout time.Duration
 	// Running, where set, is the operation that the function serves: see Func.Call.
-	Running *Running
+	Running *interrupt.Running
 	// Disabled refuses every function, as a server without scripting does.
 	Disabled bool
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -169,7 +170,7 @@ func TestContextEndsCall(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
-	running := &Running{}
+	running := &interrupt.Running{}
 	running.Set(ctx)
 	f, err := New("while (true) {}", Options{Running: running})
 	if err != nil {

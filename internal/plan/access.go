@@ -2,10 +2,14 @@ package plan
 
 import (
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // maxCandidates bounds how many candidates are made for a query (internalQueryPlannerMaxIndexedSolutions).
 const maxCandidates = 64
+
+// branchWork is the work of planning a branch of an $or without what stands beside it.
+const branchWork = 16 * interrupt.Step
 
 // access is a way to the records that match a conjunction: a tree whose rows hold every match.
 type access struct {
@@ -38,6 +42,9 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 		return out
 	}
 	for _, x := range cq.indexes {
+		if cq.stopped(len(c.predicates) * interrupt.Step) {
+			return out
+		}
 		if !cq.mayUse(x) || !x.isWildcard() && !c.bounds(x.fields[0]) || !cq.holds(x, c) {
 			continue
 		}
@@ -51,7 +58,7 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 		}
 	}
 	for _, o := range c.ors {
-		if len(out) >= maxCandidates {
+		if len(out) >= maxCandidates || cq.stopped(len(c.conjuncts)*interrupt.Step) {
 			break
 		}
 		if a, ok := cq.orAccess(o, c); ok {
@@ -65,7 +72,7 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 func (cq *canonical) indexAccesses(out []access, x *indexInfo, c, need *conjunction) []access {
 	cq.assignments(x, c, func(asg assignment) bool {
 		if need == nil || asg.usesOneOf(need) {
-			out = append(out, asg.access(x, c))
+			out = append(out, cq.access(asg, x, c))
 		}
 		return len(out) < maxCandidates
 	})
@@ -96,6 +103,9 @@ func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
 	union := &or{in: make([]node, 0, len(o.Children))}
 	score := 0
 	for i, child := range o.Children {
+		if cq.stopped(branchWork + len(outer.predicates)*interrupt.Step) {
+			return access{}, false
+		}
 		branch := conjunctionOf(child)
 		best, ok := cq.bestAccess(branch, &outer)
 		if !ok {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // assigned is a predicate that bounds a field of an index.
@@ -37,14 +38,17 @@ func (cq *canonical) assignments(x *indexInfo, c *conjunction, use func(assignme
 	lead := x.lead()
 	w.leading = cq.servable(w.leading, x, lead, c)
 	for i, first := range w.leading {
+		if cq.stopped((i + 1) * interrupt.Step) {
+			return
+		}
 		if alreadyTogether(w.leading[:i], first, x.bits(lead)) {
 			continue
 		}
 		w.chosen = append(w.chosen[:0], first)
-		w.chosen = w.chosen.extend(x, w.leading)
+		w.chosen = cq.extend(w.chosen, x, w.leading)
 		for f := lead + 1; f < len(x.fields); f++ {
 			w.servable = cq.servable(w.servable[:0], x, f, c)
-			w.chosen = w.chosen.extend(x, w.servable)
+			w.chosen = cq.extend(w.chosen, x, w.servable)
 		}
 		if w.chosen.isComplete(x) && !use(w.chosen) {
 			return
@@ -71,6 +75,9 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 	for _, points := range [...]bool{true, false} {
 		for i := range c.predicates {
 			p := &c.predicates[i]
+			if cq.stopped(interrupt.Step) {
+				return dst
+			}
 			if !isBoundBy(x.fields[field], p.path) {
 				continue
 			}
@@ -90,13 +97,32 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 }
 
 // extend adds every predicate of one field that can be combined with all that were chosen before.
-func (a assignment) extend(x *indexInfo, from assignment) assignment {
-	for _, next := range from {
-		if a.fits(x, next) {
+func (cq *canonical) extend(a assignment, x *indexInfo, from assignment) assignment {
+	first := len(a) // predicates of one path and one $elemMatch follow each other, and are judged alike
+	fitted := false
+	for i, next := range from {
+		switch {
+		case len(a) > 0 && next.pred == a[0].pred: // began the assignment
+			fitted = false
+			continue
+		case i > 0 && len(a) > first && fitted && next.pred.standsBeside(from[i-1].pred):
+			fitted = combine(a[len(a)-1].pred, next.pred, x.bits(next.field))
+		default:
+			fitted = a.fits(x, next)
+			if cq.stopped(len(a) * interrupt.Step) {
+				return a
+			}
+		}
+		if fitted {
 			a = append(a, next)
 		}
 	}
 	return a
+}
+
+// standsBeside reports whether two predicates are about one path, in the same $elemMatch if they are in any.
+func (p *predicate) standsBeside(q *predicate) bool {
+	return p.path == q.path && len(p.elems) == len(q.elems) && (len(p.elems) == 0 || p.elems[len(p.elems)-1] == q.elems[len(q.elems)-1])
 }
 
 func (a assignment) fits(x *indexInfo, next assigned) bool {
@@ -142,22 +168,26 @@ func (a assignment) usesOneOf(c *conjunction) bool {
 }
 
 // access makes the index scan of an assignment, and the residual that it leaves of a conjunction.
-func (a assignment) access(x *indexInfo, c *conjunction) access {
+func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 	scan := x.scan()
 	out := access{node: scan, scan: scan}
-	for i, have := range a {
-		bounds := &scan.bounds[have.field]
-		*bounds = bounds.intersect(have.bounds.ivs)
-		if i+1 == len(a) || a[i+1].field != have.field {
-			out.score += fieldScore(*bounds, have.field)
+	for rest := a; len(rest) > 0; {
+		field, n := rest[0].field, 1
+		for n < len(rest) && rest[n].field == field {
+			n++
 		}
+		bounds := &scan.bounds[field]
+		*bounds = bounds.intersect(cq.common(rest[:n]))
+		out.score += fieldScore(*bounds, field)
+		rest = rest[n:]
 	}
 	if x.wild != nil {
 		scan.boundPaths()
 	}
 	var onEntry []filter.Node
+	settled := a.settled()
 	for i, n := range c.conjuncts {
-		t, ok := a.settles(n)
+		t, ok := a.settles(n, settled)
 		switch {
 		case !ok || t == inexactFetch || t == inexactCovered && scan.dedup:
 			if out.residual == nil {
@@ -173,14 +203,44 @@ func (a assignment) access(x *indexInfo, c *conjunction) access {
 	return out
 }
 
+// settled returns what the bounds leave to check of each conjunct that they concern; nil where there are so few that it is quicker
+// to look through them.
+func (a assignment) settled() map[filter.Node]tightness {
+	if len(a) <= usualAssigned {
+		return nil
+	}
+	settled := make(map[filter.Node]tightness, len(a))
+	for _, have := range a {
+		settled[have.pred.conjunct] = max(settled[have.pred.conjunct], have.bounds.tight)
+	}
+	return settled
+}
+
+// usualAssigned is how many predicates bound an index at most as a rule.
+const usualAssigned = 8
+
 // settles returns what the bounds leave to check of a conjunct; false where they do not concern it.
-func (a assignment) settles(conjunct filter.Node) (t tightness, ok bool) {
+func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]tightness) (t tightness, ok bool) {
+	if settled != nil {
+		t, ok = settled[conjunct]
+		return t, ok
+	}
 	for _, have := range a {
 		if have.pred.conjunct == conjunct {
 			t, ok = max(t, have.bounds.tight), true
 		}
 	}
 	return t, ok
+}
+
+// common returns the values that all bounds of an assignment of one field hold. Pairs are intersected first: one by one the bounds
+// of many negations would be copied again and again.
+func (cq *canonical) common(a assignment) intervals {
+	if len(a) == 1 || cq.stopped(len(a)*interrupt.Step) {
+		return a[0].bounds.ivs
+	}
+	half := len(a) / 2
+	return cq.common(a[:half]).intersect(cq.common(a[half:]))
 }
 
 // pathOf returns the path of a predicate that bounds an index.

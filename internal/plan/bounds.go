@@ -153,6 +153,7 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 	var room [1]interval // of each value in turn
 	out := fieldBounds{nil, exact}
 	points := make(intervals, 0, len(n.Values))
+	var others []intervals
 	for _, v := range n.Values {
 		if c.mismatch && collation.Concerns(v) {
 			return fieldBounds{}, false
@@ -164,18 +165,19 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 		if len(b.ivs) == 1 {
 			points = append(points, b.ivs[0])
 		} else {
-			out.ivs = out.ivs.union(b.ivs)
+			others = append(others, b.ivs)
 		}
 	}
 	// The values are sorted: joining the points at once keeps a long list linear.
-	out.ivs = out.ivs.union(points)
+	others = append(others, points)
 	for _, re := range n.Regexes {
 		if c.mismatch || c.collation != nil {
 			return fieldBounds{}, false
 		}
 		b := regexBounds(re)
-		out.ivs, out.tight = out.ivs.union(b.ivs), max(out.tight, b.tight)
+		others, out.tight = append(others, b.ivs), max(out.tight, b.tight)
 	}
+	out.ivs = intervals(nil).union(fold(others, intervals.union))
 	return out, true
 }
 
@@ -246,6 +248,7 @@ func btoi(b bool) int {
 // document tells.
 func elemMatchBounds(n *filter.ElemMatchValue, c boundsContext) (fieldBounds, bool) {
 	out, found := fieldBounds{allValues, inexactFetch}, false
+	var all []intervals
 	if c.numeric {
 		return out, false // an array at a position in another one is a value as a whole to the index
 	}
@@ -259,7 +262,10 @@ func elemMatchBounds(n *filter.ElemMatchValue, c boundsContext) (fieldBounds, bo
 			continue
 		}
 		found = true
-		out.ivs = out.ivs.intersect(b.ivs)
+		all = append(all, b.ivs)
+	}
+	if found {
+		out.ivs = fold(all, intervals.intersect)
 	}
 	return out, found
 }

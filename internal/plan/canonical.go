@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -9,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -25,6 +27,10 @@ type canonical struct {
 	near    *filter.GeoNear // taken out of whole; nil: none
 	text    *textSearch     // nil: no $text
 	nearest []*solution     // the searches by distance that near is answered by
+
+	running interrupt.Running // the operation that the query is planned for
+	meter   interrupt.Meter
+	ended   error // why the operation ended while the query was planned
 
 	// The rest is what planning works in: one piece of memory for all.
 	whole conjunction // root
@@ -57,10 +63,14 @@ type sortField struct {
 }
 
 // canonicalize checks a query against its collection, which exists.
-func (p *Planner) canonicalize(q *Query, pu purpose) (*canonical, error) {
+func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*canonical, error) {
 	cq := &canonical{q: q, purpose: pu}
+	cq.running.Set(ctx)
 	if q.Filter != nil {
 		cq.filter = q.Filter.Normalize()
+		if err := cq.running.Err(); err != nil {
+			return nil, err
+		}
 		cq.root = cq.filter.Root
 		if isTrue(cq.root) {
 			cq.root = nil
@@ -94,6 +104,14 @@ func (p *Planner) canonicalize(q *Query, pu purpose) (*canonical, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
 	}
 	return cq, nil
+}
+
+// stopped counts work, and reports whether the operation has ended. What was planned is of no use then.
+func (cq *canonical) stopped(work int) bool {
+	if cq.ended == nil {
+		cq.ended = cq.meter.Did(work, &cq.running)
+	}
+	return cq.ended != nil
 }
 
 func isTrue(n filter.Node) bool {

@@ -47,7 +47,7 @@ func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpo
 		return p.single(cq, cq.idPlan(id), r, nil), nil
 	}
 	exec.Pin(r)
-	cq, solutions, err := p.enumerate(q, pu)
+	cq, solutions, err := p.enumerate(ctx, q, pu)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records C
 }
 
 // enumerate makes the candidate plans of a query.
-func (p *Planner) enumerate(q *Query, pu purpose) (*canonical, []*solution, error) {
-	cq, err := p.canonicalize(q, pu)
+func (p *Planner) enumerate(ctx context.Context, q *Query, pu purpose) (*canonical, []*solution, error) {
+	cq, err := p.canonicalize(ctx, q, pu)
 	if err != nil {
 		return nil, nil, err
 	}

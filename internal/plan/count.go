@@ -50,7 +50,7 @@ func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, rec
 		return one(cq.idPlan(id)), nil
 	}
 	exec.Pin(r)
-	cq, err := p.canonicalize(q, purposeCount)
+	cq, err := p.canonicalize(ctx, q, purposeCount)
 	if err != nil {
 		return nil, err
 	}

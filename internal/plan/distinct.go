@@ -43,7 +43,7 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 		return p.only(cq, s, r, nil), nil
 	}
 	exec.Pin(r)
-	cq, err := p.canonicalize(&d, purposeDistinct)
+	cq, err := p.canonicalize(ctx, &d, purposeDistinct)
 	if err != nil {
 		return nil, err
 	}

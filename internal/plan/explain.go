@@ -119,7 +119,7 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 		cq := &canonical{q: &q, filter: q.Filter, root: q.Filter.Root, purpose: pu}
 		return one(cq, cq.asExpress(cq.idPlan(id))), nil
 	}
-	cq, solutions, err := p.enumerate(&q, pu)
+	cq, solutions, err := p.enumerate(ctx, &q, pu)
 	if err != nil {
 		return nil, err
 	}

@@ -102,6 +102,16 @@ func (ivs intervals) union(other intervals) intervals {
 	return out
 }
 
+// fold joins lists, of which there is one at least. It joins pairs first: one by one, the result of many would be copied again and
+// again.
+func fold(lists []intervals, join func(a, b intervals) intervals) intervals {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	half := len(lists) / 2
+	return join(fold(lists[:half], join), fold(lists[half:], join))
+}
+
 // areApart reports whether there are values between all neighbours.
 func (ivs intervals) areApart() bool {
 	for i := 1; i < len(ivs); i++ {

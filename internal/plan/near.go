@@ -87,7 +87,7 @@ func (cq *canonical) nearSolutions(c *conjunction) []*solution {
 		if !ok {
 			continue
 		}
-		a := asg.access(x, c)
+		a := cq.access(asg, x, c)
 		n := &geoNear{near: cq.near, field: f, scan: a.scan, filter: allOf(a.residual)}
 		if a.scan.filter != nil {
 			n.filter = allOf(append(slices.Clip(a.residual), a.scan.filter))
@@ -105,7 +105,7 @@ func (cq *canonical) beside(x *indexInfo, near int, c *conjunction) (assignment,
 		if f == near {
 			continue
 		}
-		chosen = chosen.extend(x, cq.servable(nil, x, f, c))
+		chosen = cq.extend(chosen, x, cq.servable(nil, x, f, c))
 		if f == 0 && len(chosen) == 0 {
 			return nil, false
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -18,10 +19,20 @@ type solution struct {
 	signature []byte
 	hasSort   bool
 	hasFetch  bool
+
+	described string // see bounds; empty before it is asked for
 }
 
 // solutions enumerates the candidate plans of a query, at least one, in the order in which ties are settled.
 func (cq *canonical) solutions() ([]*solution, error) {
+	out, err := cq.candidates()
+	if cq.ended != nil {
+		return nil, cq.ended
+	}
+	return out, err
+}
+
+func (cq *canonical) candidates() ([]*solution, error) {
 	if cq.root != nil && alwaysFalse(cq.root) {
 		return []*solution{newSolution(&eof{eofAlwaysFalse})}, nil
 	}
@@ -104,6 +115,9 @@ func (cq *canonical) unique(in []*solution) []*solution {
 	}
 	out := in[:0]
 	for _, s := range in {
+		if cq.stopped(len(in) * interrupt.Step) {
+			break
+		}
 		cq.sign(s)
 		if !slices.ContainsFunc(out, s.equals) {
 			out = append(out, s)
@@ -119,6 +133,9 @@ func (s *solution) equals(other *solution) bool {
 
 // bounds describes the bounds of all scans.
 func (s *solution) bounds() string {
+	if s.described != "" {
+		return s.described
+	}
 	var b strings.Builder
 	walk(s.root, func(n node) {
 		var bounds []intervals
@@ -133,7 +150,8 @@ func (s *solution) bounds() string {
 			b.WriteString(strings.Join(ivs.strings(false, false), ","))
 		}
 	})
-	return b.String()
+	s.described = b.String()
+	return s.described
 }
 
 func alwaysFalse(n filter.Node) bool {

@@ -1,0 +1,20 @@
+package interrupt
+
+const (
+	// Interval is how much work is done between two looks at the operation.
+	Interval = 1 << 18
+	// Step is the work of one step of a loop without the bytes that it copies.
+	Step = 64
+)
+
+// Meter counts work. The zero Meter is ready. A Meter belongs to one goroutine.
+type Meter struct{ work int }
+
+// Did counts work and returns, once per Interval, why the operation ended.
+func (m *Meter) Did(work int, r *Running) error {
+	if m.work += work; m.work < Interval {
+		return nil
+	}
+	m.work = 0
+	return r.Err()
+}

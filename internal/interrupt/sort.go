@@ -1,0 +1,58 @@
+package interrupt
+
+import "slices"
+
+// run is how many values are sorted between two looks at the operation.
+const run = 1 << 10
+
+// Sort sorts values like slices.SortStableFunc. It fails where the operation ends; then the order is undefined. cost is the work
+// of one comparison.
+func Sort[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
+	for start := 0; start < len(values); start += run {
+		part := values[start:min(start+run, len(values))]
+		slices.SortStableFunc(part, compare)
+		if err := m.Did(len(part)*10*cost, r); err != nil {
+			return err
+		}
+	}
+	if len(values) <= run {
+		return nil
+	}
+	return merge(values, cost, compare, m, r)
+}
+
+// merge joins sorted runs pair by pair.
+func merge[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
+	from, to := values, make([]T, len(values))
+	for size := run; size < len(values); size *= 2 {
+		for start := 0; start < len(values); start += 2 * size {
+			mid, end := min(start+size, len(values)), min(start+2*size, len(values))
+			if err := join(to[start:end], from[start:mid], from[mid:end], cost, compare, m, r); err != nil {
+				return err
+			}
+		}
+		from, to = to, from
+	}
+	if &from[0] != &values[0] {
+		copy(values, from)
+	}
+	return nil
+}
+
+// join merges two sorted parts into dst. Of equal values those of a come first.
+func join[T any](dst, a, b []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
+	for n := 0; len(a) > 0 && len(b) > 0; n++ {
+		if compare(a[0], b[0]) <= 0 {
+			dst[n], a = a[0], a[1:]
+		} else {
+			dst[n], b = b[0], b[1:]
+		}
+		if err := m.Did(cost, r); err != nil {
+			return err
+		}
+	}
+	rest := len(a) + len(b)
+	copy(dst[len(dst)-rest:], a)
+	copy(dst[len(dst)-len(b):], b)
+	return nil
+}

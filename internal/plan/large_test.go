@@ -1,0 +1,138 @@
+package plan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// largeFilters are filters of many predicates: %[1]d is the number of each, %[2]d the number after it.
+var largeFilters = map[string][2]string{
+	"ranges":          {"$or", `{"x": {"$gt": %[1]d}}`},
+	"equalities":      {"$or", `{"x": %[1]d}`},
+	"paths":           {"$or", `{"x%[1]d": 1}`},
+	"conjunctions":    {"$or", `{"x": %[1]d, "y": %[1]d}`},
+	"indexed":         {"$or", `{"a": %[1]d, "b": {"$gt": %[1]d}}`},
+	"ids":             {"$or", `{"_id": {"$gt": %[1]d, "$lt": %[2]d}}`},
+	"regexes":         {"$or", `{"a": {"$regex": "^a%[1]d"}}`},
+	"elements":        {"$or", `{"a": {"$elemMatch": {"$gt": %[1]d, "$lt": %[2]d}}}`},
+	"multikey":        {"$or", `{"m": {"$elemMatch": {"$gt": %[1]d, "$lt": %[2]d}}}`},
+	"all of ranges":   {"$and", `{"a": {"$gt": %[1]d}}`},
+	"all on arrays":   {"$and", `{"m": {"$gt": %[1]d}}`},
+	"all but":         {"$and", `{"a": {"$ne": %[1]d}}`},
+	"none of":         {"$nor", `{"a": {"$gt": %[1]d}}`},
+	"arrays of an in": {"$or", `{"a": [%[1]d]}`},
+}
+
+// largeFilter compiles a filter of n predicates, which serves an operation.
+func largeFilter(t *testing.T, form [2]string, n int, running *interrupt.Running) *filter.Filter {
+	t.Helper()
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = fmt.Sprintf(form[1]+"%[3]s", i, i+1, "")
+	}
+	spec := doc(fmt.Sprintf(`{"%s": [%s]}`, form[0], strings.Join(parts, ",")))
+	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+	f, err := filter.Parse(spec, filter.FindOptions(vars, time.Time{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func largeFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := newFixture(t)
+	f.index("a_1_b_1", doc(`{"a": 1, "b": 1}`))
+	f.index("b_1", doc(`{"b": 1}`))
+	f.index("m_1", doc(`{"m": 1}`))
+	f.insert(doc(`{"_id": 1, "a": 1, "m": [1, 2]}`))
+	return f
+}
+
+func (f *fixture) open(ctx context.Context, q *plan.Query) error {
+	r := exec.NewReader(f.engine)
+	defer r.Close()
+	e, err := f.planner.Find(ctx, q, r)
+	if err == nil {
+		e.Close()
+	}
+	return err
+}
+
+// TestPlanningIsQuick compares the time for n predicates with the time for 16n: 16 times as long and some more, not 256 times.
+func TestPlanningIsQuick(t *testing.T) {
+	const small, factor = 250, 16
+	f := largeFixture(t)
+	for name, form := range largeFilters {
+		t.Run(name, func(t *testing.T) {
+			least := func(n int) time.Duration {
+				best := time.Duration(1 << 62)
+				for range 3 {
+					q := f.query(`{}`)
+					q.Filter = largeFilter(t, form, n, nil)
+					start := time.Now()
+					if err := f.open(t.Context(), q); err != nil {
+						t.Fatal(err)
+					}
+					best = min(best, time.Since(start))
+				}
+				return best
+			}
+			one := least(small)
+			if many := least(small * factor); many > 6*factor*max(one, time.Millisecond) {
+				t.Errorf("%d predicates take %v, %d take %v", small, one, small*factor, many)
+			}
+		})
+	}
+}
+
+// endsAfter is an operation that ends when it is looked at for the n-th time.
+type endsAfter struct {
+	context.Context
+	looks, most int
+}
+
+func (c *endsAfter) Err() error {
+	if c.looks++; c.looks <= c.most {
+		return nil
+	}
+	return errEnded
+}
+
+var errEnded = errors.New("ended")
+
+func TestPlanningStops(t *testing.T) {
+	t.Parallel()
+	f := largeFixture(t)
+	for name, form := range largeFilters {
+		q := f.query(`{}`)
+		running := &interrupt.Running{}
+		q.Filter = largeFilter(t, form, 5000, running)
+		all := &endsAfter{Context: t.Context(), most: 1 << 30}
+		running.Set(all)
+		if err := f.open(all, q); err != nil {
+			t.Fatal(err)
+		}
+		if all.looks < 5 {
+			t.Errorf("%s: the operation was looked at %d times", name, all.looks)
+		}
+		for most := 0; most < all.looks; most += all.looks/5 + 1 {
+			ends := &endsAfter{Context: t.Context(), most: most}
+			running.Set(ends)
+			if err := f.open(ends, q); !errors.Is(err, errEnded) {
+				t.Errorf("%s: ended at the look %d of %d: %v", name, most, all.looks, err)
+			}
+		}
+	}
+}
