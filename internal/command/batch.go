@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// maxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients accept.
+// maxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients
+// accept. A document that is alone in its batch may be larger with what stands around it.
 const maxBatchBytes = 16 << 20
 
 // ender is a source that may know its end before it is asked for a document that is not there.
@@ -47,7 +48,7 @@ func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 	}
 	reply.StartDocField("cursor")
 	end, err := b.fill(ctx, reply)
-	if err == nil && b.staysOpen != nil {
+	if err == nil && b.staysOpen != nil && !b.cursor.Stashed() {
 		end, err = b.ends()
 	}
 	if err != nil || end || b.single || b.finished() {
@@ -67,10 +68,15 @@ func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 	return nil
 }
 
-func (b *batch) finished() bool { return b.size != 0 && b.source != nil && b.source.done() }
+// finished reports whether the cursor is known to have no further document: neither its source nor
+// itself, which keeps the document that was too large for this batch.
+func (b *batch) finished() bool {
+	return b.size != 0 && !b.cursor.Stashed() && b.source != nil && b.source.done()
+}
 
 // fill appends the array of documents. It reports whether the cursor has ended.
 func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err error) {
+	b.req.reply.batch = true
 	reply.StartArrayField(b.field)
 	start := reply.Len()
 	n := int64(0)
@@ -83,7 +89,7 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 			end = true
 			break
 		}
-		if n > 0 && reply.Len()-start+len(doc) > maxBatchBytes {
+		if n > 0 && reply.Len()-start+b.adds(doc) > b.req.Service.batchBytes {
 			b.cursor.PutBack(doc)
 			break
 		}
@@ -96,6 +102,15 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 	b.req.Op.Debug.NReturned = n
 	b.req.Op.Debug.CursorExhausted = end
 	return end, nil
+}
+
+// adds returns by how much a document makes the reply longer: with the last event of a change stream
+// its token is repeated.
+func (b *batch) adds(doc bsonx.Doc) int {
+	if _, ok := b.source.(resumable); ok {
+		return len(doc) + len(doc.Lookup("_id").Data)
+	}
+	return len(doc)
 }
 
 // ends reports whether a tailable cursor ends with its first batch.

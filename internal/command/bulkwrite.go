@@ -260,7 +260,8 @@ func bulkFailure(i int, op *bulkOp, err error) bsonx.Doc {
 	b.StartDoc()
 	b.Double("ok", 0)
 	b.Int32("idx", int32(i))
-	appendWriteError(b, err)
+	e := userError(err)
+	appendWriteError(b, e, e.Message)
 	b.Int32("n", 0)
 	if op.kind == bulkUpdate {
 		b.Int32("nModified", 0)

@@ -176,27 +176,44 @@ func (r *Request) appendWriteErrors(reply *bsonx.Builder, e *writeErrors) {
 	e.append(reply)
 }
 
+// The limits of what write errors tell. Beyond them an error is only its index and its code.
+const (
+	// maxErrorText is from when on messages are left out, where there are several.
+	maxErrorText = 1 << 20
+	// maxErrorInfo is from when on details are left out, such as the keys of duplicates.
+	maxErrorInfo = 16 << 20
+)
+
 // append writes the field writeErrors, if there are any.
 func (e *writeErrors) append(reply *bsonx.Builder) {
 	if len(e.items) == 0 {
 		return
 	}
+	text, info := 0, 0
 	reply.StartArrayField("writeErrors")
-	for _, item := range e.items {
+	for i, item := range e.items {
+		u := userError(item.err)
+		if info += len(u.Info); i > 0 && info > maxErrorInfo {
+			u = mongoerr.New(u.Code, "%s", u.Message)
+		}
+		message := u.Message
+		if i > 1 && text >= maxErrorText {
+			message = ""
+		}
+		text += len(message)
 		reply.StartDocElem()
 		reply.Int32("index", int32(item.index))
-		appendWriteError(reply, item.err)
+		appendWriteError(reply, u, message)
 		reply.End()
 	}
 	reply.End()
 }
 
 // appendWriteError appends code, details and message of an error.
-func appendWriteError(reply *bsonx.Builder, err error) {
-	e := userError(err)
+func appendWriteError(reply *bsonx.Builder, e *mongoerr.Error, message string) {
 	reply.Int32("code", int32(e.Code))
 	reply.Fields(e.Info)
-	reply.String("errmsg", e.Message)
+	reply.String("errmsg", message)
 }
 
 // endsCommand tells errors that end a whole write command from those of a single document or statement.

@@ -74,8 +74,15 @@ func runExplain(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	return nil
 }
 
+// maxExplained is how large an explanation may grow before what is left of it is omitted.
+const maxExplained = 16<<20 - 64<<10
+
 // appendCommand appends the command that is explained.
 func (r *Request) appendCommand(reply *bsonx.Builder, body bsonx.Doc) {
+	if reply.Len()+len(body) > maxExplained {
+		reply.String("warning", "'command' has been omitted due to BSON size limit")
+		return
+	}
 	reply.StartDocField("command")
 	reply.Fields(body)
 	if body.Lookup("$db").IsMissing() {

@@ -60,10 +60,22 @@ func (r *Request) explainStages(ctx context.Context, sc scope, name string, stag
 		r.Service.appendServer(reply)
 		return nil
 	}
-	reply.Value("stages", bsonx.ValueOf(answer.stages))
+	appendStages(reply, answer.stages)
 	r.Service.appendServer(reply)
 	r.appendCommand(reply, r.Body)
 	return nil
+}
+
+// appendStages appends the stages of an explanation. One that is too large is only named.
+func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
+	reply.StartArrayField("stages")
+	for _, stage := range stages {
+		if reply.Len()+len(stage) > maxExplained {
+			stage = bsonx.NewDoc(string(stage.First().Key), bsonx.Empty, "warning", "stage omitted due to BSON size limit for explain")
+		}
+		reply.Elem(bsonx.Document(stage))
+	}
+	reply.End()
 }
 
 // explainView explains a find, count or distinct on a view, which are pipelines. It reports whether the command was one.

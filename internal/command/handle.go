@@ -36,6 +36,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 	req.reply.exhaustAllowed = msg.Flags&wire.FlagExhaustAllowed != 0
 
 	w := beginReply(&c.builder, conn, msg, out)
+	req.reply.start = w.body
 	e, err := s.resolve(req, msg)
 	var fp failure
 	if err == nil {
@@ -162,7 +163,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	if req.Generic.HasTxnNumber {
 		err = s.runNumbered(e, req, reply)
 	} else {
-		err = e.Run(op, req, reply)
+		err = e.run(op, req, reply)
 	}
 	if wc := &req.Generic.WriteConcern; wc.Given && s.replicates() && req.reply.writeConcernError == nil {
 		req.reply.writeConcernError = wc.unmet()

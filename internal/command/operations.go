@@ -123,7 +123,7 @@ func (s *Service) idleCursorDocs() []bsonx.Doc {
 		b.Bool("tailable", c.Tailable)
 		b.Bool("awaitData", c.AwaitData)
 		if len(c.Command) > 0 {
-			b.Doc("originatingCommand", c.Command)
+			b.Doc("originatingCommand", shownCommand(c.Command))
 		}
 		b.End()
 		b.End()
@@ -174,7 +174,7 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	b.String("op", op.Kind)
 	b.String("ns", op.Namespace())
 	if len(op.Command) > 0 {
-		b.Doc("command", op.Command)
+		b.Doc("command", shownCommand(op.Command))
 	} else {
 		b.Doc("command", bsonx.Empty)
 	}
@@ -183,7 +183,7 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	}
 	if len(op.Origin) > 0 {
 		b.StartDocField("cursor")
-		b.Doc("originatingCommand", op.Origin)
+		b.Doc("originatingCommand", shownCommand(op.Origin))
 		b.End()
 	}
 	b.Int32("numYields", 0)
@@ -193,6 +193,28 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	b.Bool("waitingForFlowControl", false)
 	b.Doc("flowControlStats", bsonx.Empty)
 }
+
+// maxShownCommand is the largest command that the document of an operation has whole. Such a document
+// has up to two of them.
+const maxShownCommand = 7 << 20
+
+// shownCommand returns how the document of an operation shows a command: of a very large one only the
+// first fields, as text.
+func shownCommand(cmd bsonx.Doc) bsonx.Doc {
+	if len(cmd) <= maxShownCommand {
+		return cmd
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := cmd.Iter(); it.Next() && b.Len()+len(it.Value().Data) <= maxTruncated; {
+		b.ValueBytes(it.Key(), it.Value())
+	}
+	b.End()
+	return bsonx.NewDoc("$truncated", bsonx.FormatShell(bsonx.Document(b.Bytes())))
+}
+
+// maxTruncated bounds the fields that are shown of a command that is not shown whole.
+const maxTruncated = 1000
 
 // connName names a connection in logs as mongod does.
 func connName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }

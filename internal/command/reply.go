@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"syscall"
 
@@ -28,6 +29,33 @@ func beginReply(b *bsonx.Builder, conn *Conn, msg *wire.Message, out []byte) rep
 	b.Reset(out)
 	b.StartDoc()
 	return w
+}
+
+// replyRoom is more than the framework adds to what a command answers: ok, times, a write concern's
+// error.
+const replyRoom = 64 << 10
+
+// run runs a command and refuses a reply that is too large to be sent.
+func (e *entry) run(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	if err := e.Run(ctx, req, reply); err != nil {
+		return err
+	}
+	return e.checkSize(req, reply.Len()-req.reply.start)
+}
+
+// checkSize refuses a reply of size bytes that is no document that clients accept. A batch may be
+// larger by what stands around its only document. The reply to a write may be as large as a message:
+// the write is done, and the client has to learn of it.
+func (e *entry) checkSize(req *Request, size int) error {
+	most := bsonx.MaxResultBytes
+	if e.Write || req.reply.batch {
+		most = wire.MaxMessageSize - replyRoom
+	}
+	if size <= most {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BSONObjectTooLarge, "BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(%dMB)",
+		size, size, most, most>>20)
 }
 
 // finishReply completes the reply, or replaces it by an error's.

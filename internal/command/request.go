@@ -48,6 +48,8 @@ type Request struct {
 
 // replyState is what Run can ask of the reply beside its fields.
 type replyState struct {
+	start             int  // of the reply's document in its buffer
+	batch             bool // the reply has a batch of a cursor
 	exhaustAllowed    bool
 	closeConn         bool
 	lost              bool // it is not sent, and the connection is closed

@@ -88,7 +88,7 @@ func (s *Service) runRetryable(e *entry, req *Request, reply *bsonx.Builder) err
 		}
 	}
 	req.retry = state
-	if err := e.Run(req.Op, req, reply); err != nil {
+	if err := e.run(req.Op, req, reply); err != nil {
 		return err
 	}
 	if n := len(state.retried); n > 0 {

@@ -66,6 +66,7 @@ type Service struct {
 	snapshots  snapshots
 	stats      stats
 	slow       atomic.Int64
+	batchBytes int // of the documents of one batch; maxBatchBytes except in tests
 	// transactionSize is how many bytes a transaction may change.
 	transactionSize atomic.Int64
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
@@ -135,6 +136,7 @@ func (s *Service) setDefaults() {
 		s.SlowMillis = defaultSlowMillis
 	}
 	s.slow.Store(s.SlowMillis)
+	s.batchBytes = maxBatchBytes
 	s.transactionSize.Store(defaultTransactionSize)
 	s.maxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {

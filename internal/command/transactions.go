@@ -91,7 +91,7 @@ func (s *Service) runStatement(e *entry, req *Request, reply *bsonx.Builder) err
 			s.Transactions.Abort(t)
 		}
 	}()
-	err := e.Run(req.Op, req, reply)
+	err := e.run(req.Op, req, reply)
 	done = err == nil && !req.failed
 	return err
 }

@@ -82,15 +82,16 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 		// What the trial was like is noted before the winner goes on.
 		trials = e.noteTrials()
 	}
-	var stats bsonx.Doc
-	if req.Verbosity != QueryPlanner {
-		begin := p.opts.Clock.Now()
-		if err := e.run(ctx); err != nil {
-			return nil, err
-		}
-		stats = e.executionStats(p.opts.Clock.Now().Sub(begin)+e.planning, trials)
+	if req.Verbosity == QueryPlanner {
+		return &Explanation{QueryPlanner: e.queryPlanner()}, nil
 	}
-	return &Explanation{QueryPlanner: e.queryPlanner(), ExecutionStats: stats}, nil
+	begin := p.opts.Clock.Now()
+	if err := e.run(ctx); err != nil {
+		return nil, err
+	}
+	took := p.opts.Clock.Now().Sub(begin) + e.planning
+	planner := e.queryPlanner()
+	return &Explanation{QueryPlanner: planner, ExecutionStats: e.executionStats(took, trials, len(planner))}, nil
 }
 
 // explainChoice plans as the command would.
@@ -222,7 +223,11 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("namespace", q.Namespace())
-	b.Doc("parsedQuery", e.parsedQuery())
+	if parsed := e.parsedQuery(); len(parsed) <= maxExplainedQuery {
+		b.Doc("parsedQuery", parsed)
+	} else {
+		b.String("warning", "'parsedQuery' has been omitted due to BSON size limit")
+	}
 	b.Bool("indexFilterSet", false)
 	b.String("queryHash", hash8(e.choice.cq.shape()))
 	b.String("planCacheShapeHash", hash8(e.choice.cq.shape()))
@@ -235,17 +240,18 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.Bool("maxIndexedAndSolutionsReached", len(e.choice.candidates) >= maxCandidates)
 	b.Bool("maxScansToExplodeReached", false)
 	b.Bool("prunedSimilarIndexes", false)
-	w := stageWriter{b: b, q: q}
+	w := newStageWriter(b, q, 0)
 	b.StartDocField("winningPlan")
 	b.Bool("isCached", e.choice.cached)
 	root, _ := e.plan(t)
-	e.wrap(&w, t, func() { w.node(root, nil) })
+	e.wrap(w, t, func() { w.node(root, nil) })
 	b.End()
 	b.StartArrayField("rejectedPlans")
 	for _, l := range e.choice.candidates[1:] {
 		b.StartDocElem()
 		b.Bool("isCached", false)
 		root, _ = e.plan(l)
+		w.start = b.Len()
 		w.node(root, nil)
 		b.End()
 	}
@@ -329,7 +335,8 @@ func (e *explainer) writeStage() string {
 	}
 }
 
-func (e *explainer) executionStats(took time.Duration, trials []trialStats) bsonx.Doc {
+// executionStats writes what the run was like, for a reply that already has used bytes.
+func (e *explainer) executionStats(took time.Duration, trials []trialStats, used int) bsonx.Doc {
 	t := e.choice.winner()
 	keys, docs := examined(t.root)
 	b := bsonx.NewBuilder(nil)
@@ -343,16 +350,20 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats) bson
 	b.Int32("executionTimeMillis", int32(took.Milliseconds()))
 	b.Int32("totalKeysExamined", int32(keys))
 	b.Int32("totalDocsExamined", int32(docs))
-	w := stageWriter{b: b, q: e.req.Query}
+	w := newStageWriter(b, e.req.Query, used)
 	b.StartDocField("executionStages")
 	b.Bool("isCached", e.choice.cached)
-	e.executionStages(&w, t)
+	e.executionStages(w, t)
 	b.End()
 	if e.req.Verbosity == AllPlansExecution {
 		b.StartArrayField("allPlansExecution")
 		for _, tr := range trials {
 			b.StartDocElem()
-			b.Fields(tr.doc)
+			if w.fits(len(tr.doc)) {
+				b.Fields(tr.doc)
+			} else {
+				b.String("warning", treeTooLarge)
+			}
 			b.End()
 		}
 		b.End()
@@ -412,6 +423,7 @@ type trialStats struct{ doc bsonx.Doc }
 
 func (e *explainer) noteTrials() []trialStats {
 	var out []trialStats
+	used := 0
 	for _, t := range e.choice.candidates {
 		keys, docs := examined(t.root)
 		b := bsonx.NewBuilder(nil)
@@ -423,11 +435,11 @@ func (e *explainer) noteTrials() []trialStats {
 		b.Double("score", t.score())
 		b.StartDocField("executionStages")
 		b.Bool("isCached", false)
-		w := stageWriter{b: b, q: e.req.Query}
-		w.node(e.plan(t))
+		newStageWriter(b, e.req.Query, used).node(e.plan(t))
 		b.End()
 		b.End()
 		out = append(out, trialStats{bsonx.Doc(b.Bytes())})
+		used += len(b.Bytes())
 	}
 	return out
 }

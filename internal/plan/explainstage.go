@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/text"
 )
 
 // stageWriter writes the stages of a plan into an open document, with the counters of its operators where it ran.
@@ -15,10 +16,50 @@ type stageWriter struct {
 	q *Query
 	// inDistinct is true below the projection that stands above a DISTINCT_SCAN.
 	inDistinct bool
+	// start is where the tree begins in b, used the size of the reply's other parts.
+	start, used int
+}
+
+// What an explanation shows is cut so that the reply stays a document that clients accept.
+const (
+	// maxExplainedTree bounds one tree of stages (internalQueryExplainSizeThresholdBytes).
+	maxExplainedTree = 10 << 20
+	// maxExplainedQuery bounds the query that is shown.
+	maxExplainedQuery = 12 << 20
+	// maxExplained bounds all parts together, without what is certain to be short.
+	maxExplained = 16<<20 - 64<<10
+
+	treeTooLarge = "stats tree exceeded BSON size limit for explain"
+)
+
+// newStageWriter returns a writer of a tree at the end of b, for a reply that has used bytes elsewhere.
+func newStageWriter(b *bsonx.Builder, q *Query, used int) *stageWriter {
+	return &stageWriter{b: b, q: q, start: b.Len(), used: used}
+}
+
+// fits reports whether n more bytes leave the reply small enough.
+func (w *stageWriter) fits(n int) bool {
+	return w.b.Len()-w.start+n <= maxExplainedTree && w.used+w.b.Len()+n <= maxExplained
+}
+
+// doc writes a field of a stage that may be large.
+func (w *stageWriter) doc(name string, doc bsonx.Doc) { w.value(name, bsonx.Document(doc)) }
+
+// value is doc for a value of any type.
+func (w *stageWriter) value(name string, v bsonx.Value) {
+	if w.fits(len(v.Data)) {
+		w.b.Value(name, v)
+		return
+	}
+	w.b.String("warning", name+" omitted due to BSON size limit for explain")
 }
 
 // node writes a plan node; run is its operator or nil.
 func (w *stageWriter) node(n node, run exec.Node) {
+	if !w.fits(0) {
+		w.b.String("warning", treeTooLarge)
+		return
+	}
 	switch n := n.(type) {
 	case *recordID:
 		// MongoDB adds $recordId without a stage.
@@ -67,7 +108,7 @@ func (w *stageWriter) filter(n node) {
 	default: // the others need nothing here
 	}
 	if f != nil {
-		w.b.Doc("filter", filter.Serialize(f))
+		w.doc("filter", filter.Serialize(f))
 	}
 }
 
@@ -106,8 +147,8 @@ func (w *stageWriter) properties(n node) {
 	case *collScan:
 		b.String("direction", direction(n.backward))
 		if n.hasIDs {
-			b.Value("minRecord", n.ids.low)
-			b.Value("maxRecord", n.ids.high)
+			w.value("minRecord", n.ids.low)
+			w.value("maxRecord", n.ids.high)
 		}
 	case *indexScan:
 		w.index(n.index)
@@ -141,7 +182,7 @@ func (w *stageWriter) properties(n node) {
 	case *skip:
 		b.Int64("skipAmount", n.n)
 	case *project:
-		b.Doc("transformBy", n.spec)
+		w.doc("transformBy", n.spec)
 	case *eof:
 		b.String("type", n.why)
 	default: // the others need nothing here
@@ -230,9 +271,16 @@ func (w *stageWriter) union(n node, run exec.Node) {
 // textMatch writes what a search asks for.
 func (w *stageWriter) textMatch(n *textMatch) {
 	b, q := w.b, n.search.query
-	b.Doc("indexPrefix", n.prefix)
+	w.doc("indexPrefix", n.prefix)
 	b.String("indexName", n.search.index.name)
-	b.StartDocField("parsedTextQuery")
+	w.doc("parsedTextQuery", parsedText(q))
+	b.Int32("textIndexVersion", 3)
+}
+
+// parsedText shows what a search looks for.
+func parsedText(q *text.Query) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
 	for _, list := range []struct {
 		name  string
 		words []string
@@ -244,7 +292,7 @@ func (w *stageWriter) textMatch(n *textMatch) {
 		b.End()
 	}
 	b.End()
-	b.Int32("textIndexVersion", 3)
+	return b.Bytes()
 }
 
 // sortType tells sorts whose rows carry metadata.
@@ -265,7 +313,7 @@ func (w *stageWriter) express(n *express, run exec.Node) {
 	}
 	walk(n.in, func(in node) {
 		if p, ok := in.(*project); ok {
-			b.Doc("projection", p.spec)
+			w.doc("projection", p.spec)
 			b.Bool("projectionCovered", p.covered != nil)
 		}
 	})
@@ -339,8 +387,8 @@ func (w *stageWriter) indexFlags(x *indexInfo) {
 
 // bounds writes the bounds of each field in the direction of the scan.
 func (w *stageWriter) bounds(n *indexScan) {
-	b := w.b
-	b.StartDocField("indexBounds")
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
 	if n.min == nil && n.max == nil && n.index.kind != index.Text {
 		for i, f := range n.index.fields {
 			b.StartArrayField(f.Path)
@@ -351,6 +399,11 @@ func (w *stageWriter) bounds(n *indexScan) {
 		}
 	}
 	b.End()
+	if !w.fits(b.Len()) {
+		w.b.String("warning", "index bounds omitted due to BSON size limit for explain")
+		return
+	}
+	w.b.Doc("indexBounds", b.Bytes())
 }
 
 // countScan writes the range of a COUNT_SCAN by its ends.
@@ -378,9 +431,9 @@ func (w *stageWriter) countScan(n *countScan) {
 	low.End()
 	high.End()
 	b.StartDocField("indexBounds")
-	b.Doc("startKey", bsonx.Doc(low.Bytes()))
+	w.doc("startKey", bsonx.Doc(low.Bytes()))
 	b.Bool("startKeyInclusive", lowIncl)
-	b.Doc("endKey", bsonx.Doc(high.Bytes()))
+	w.doc("endKey", bsonx.Doc(high.Bytes()))
 	b.Bool("endKeyInclusive", highIncl)
 	b.End()
 }
