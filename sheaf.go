@@ -223,7 +223,8 @@ const (
 	clientURI  = "mongodb://" + memoryHost + "/?directConnection=true"
 )
 
-// Client returns the client of this process: the same one at each call. It ends with Close; it must not be disconnected.
+// Client returns the client of this process: the same one at each call. Close disconnects it. From then on its operations
+// fail at once with mongo.ErrClientDisconnected.
 func (db *DB) Client() *mongo.Client {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -232,9 +233,20 @@ func (db *DB) Client() *mongo.Client {
 		if err != nil {
 			panic("sheaf: the embedded client's options are invalid: " + err.Error())
 		}
+		if db.closed {
+			_ = disconnect(context.Background(), client) // it has no connection that could fail to close
+		}
 		db.client = client
 	}
 	return db.client
+}
+
+// disconnect ends a client. A client that the program has disconnected itself is no error.
+func disconnect(ctx context.Context, client *mongo.Client) error {
+	if err := client.Disconnect(ctx); !errors.Is(err, mongo.ErrClientDisconnected) {
+		return err
+	}
+	return nil
 }
 
 // ClientOptions returns options for a further client over connections in memory, for programs that need other settings
@@ -274,7 +286,7 @@ func (db *DB) Shutdown(ctx context.Context) error {
 			disconnected <- nil
 			return
 		}
-		disconnected <- client.Disconnect(ctx)
+		disconnected <- disconnect(ctx, client)
 	}()
 	errs := []error{db.server.Shutdown(ctx), <-disconnected}
 	db.service.Close()

@@ -50,6 +50,39 @@ func TestReopen(t *testing.T) {
 	}
 }
 
+func TestDisconnectBeforeCloseIsNoError(t *testing.T) {
+	t.Parallel()
+	db := mustOpen(t, sheaf.Memory, nil)
+	if err := db.Client().Ping(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Client().Disconnect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Errorf("Close after Disconnect: %v", err)
+	}
+}
+
+func TestClientFailsAtOnceAfterClose(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]bool{"a client from before": true, "a client from after": false} {
+		db := mustOpen(t, sheaf.Memory, nil)
+		if early {
+			db.Client()
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err := db.Client().Database("d").Collection("c").InsertOne(ctx, bson.D{})
+		if !errors.Is(err, mongo.ErrClientDisconnected) || ctx.Err() != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
+}
+
 func TestSecondOpenIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
