@@ -61,6 +61,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.agents, "agents", nil, "load generators, host:port,…, started by 'sheaf sim agent'")
 	flags.StringVar(&f.token, "token", "", "the agents' token (default: $SHEAF_SIM_TOKEN)")
 	f.output.register(cmd)
+	flags.Lookup("book").Usage = "run the books' load, and put their figures beside: of another machine and era"
 	f.changed = flags.Changed
 }
 
@@ -89,6 +90,14 @@ func (f *runFlags) makePlan(set scenario.Set, args []string) (*engine.Plan, erro
 		p.Title = titleOf(p)
 	}
 	return p, f.addParams(set, p)
+}
+
+// loadFlags are the flags that choose a load.
+var loadFlags = []string{"book", "users", "iterations", "resolution", "shape", "from", "steps", "spread", "delay", "warm-up", "cool-down"}
+
+// loadIsOpen reports whether nobody has chosen a load: neither the flags nor a plan file.
+func (f *runFlags) loadIsOpen(args []string) bool {
+	return !slices.ContainsFunc(loadFlags, f.changed) && !slices.ContainsFunc(args, isFile)
 }
 
 // titleOf names a plan that has no title by its scenarios.

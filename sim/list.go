@@ -3,8 +3,11 @@ package sim
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -30,17 +33,27 @@ func newList(with withSet) *cobra.Command {
 	}
 }
 
+// list writes the scenarios under the names of their patterns.
 func list(out io.Writer, set scenario.Set) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SCENARIO\tUSERS\tTITLE\tPARAMETERS")
+	width := 0
+	groups := map[string]scenario.Set{}
 	for _, d := range set {
-		names := make([]string, len(d.Params))
-		for i, p := range d.Params {
-			names[i] = fmt.Sprintf("%s=%v", p.Name, p.Default)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, users(d), d.Title, strings.Join(names, " "))
+		width = max(width, utf8.RuneCountInString(d.Name))
+		groups[d.Group] = append(groups[d.Group], d)
 	}
-	return w.Flush()
+	var b strings.Builder
+	for i, group := range slices.Sorted(maps.Keys(groups)) {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintln(&b, group)
+		for _, d := range groups[group] {
+			fmt.Fprintf(&b, "  %-*s  %8s  %s\n", width, d.Name, users(d), d.Title)
+		}
+	}
+	b.WriteString("\nsheaf sim show NAME tells more of one and names its parameters; sheaf sim run NAME runs it.\n")
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 func users(d *scenario.Definition) string {

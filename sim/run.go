@@ -20,7 +20,10 @@ func newRun(with withSet) *cobra.Command {
 		Use:   "run FILE.yaml|NAME…",
 		Short: "Run scenarios, or a plan that a file describes",
 		Long: "Run scenarios, or a plan that a file describes. Users start whether or not the server keeps up; their time counts from the moment at which they\n" +
-			"should have started. Behind the run the invariants of the pattern are checked: a run that violates them is reported as wrong, and fails.",
+			"should have started. Behind the run the invariants of the pattern are checked: a run that violates them is reported as wrong, and fails.\n\n" +
+			"Without a load (--users, --iterations and the like) the run first finds out what the machine bears, takes less than half a minute, and\n" +
+			"says so beforehand. --book runs the whole load of each scenario, which is that of the books, however long it takes.\n\n" +
+			"The exit code is 1 if users failed or an invariant does not hold.",
 		Example: "  sheaf sim run cart-reserve --users 200 --iterations 10\n" +
 			"  sheaf sim run queue-publish queue-fetch-fifo --out queue.json --html queue.html\n" +
 			"  sheaf sim run theater -p numberOfTickets=3 --uri mongodb://127.0.0.1:27017 --find-limit --p99 50ms",
@@ -38,6 +41,11 @@ func newRun(with withSet) *cobra.Command {
 				p, err := f.makePlan(set, names)
 				if err != nil {
 					return err
+				}
+				if !find && f.loadIsOpen(names) {
+					if p, err = f.runner(cmd, set).Size(cmd.Context(), p); err != nil {
+						return err
+					}
 				}
 				r, err := f.runOrSearch(cmd, set, p, find, search)
 				if r != nil {
@@ -103,6 +111,22 @@ func verdict(results ...*result.Result) error {
 		}
 		if r.Partial != "" {
 			return fmt.Errorf("%w: %s", ErrPartial, r.Partial)
+		}
+		if err := failures(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failures is an error if users failed. Residents are cut at the end of every run: that is no failure.
+func failures(r *result.Result) error {
+	for _, s := range r.Scenarios {
+		if s.Failed > 0 {
+			return fmt.Errorf("%w: %d of %d users of %s; see the column errors", ErrFailed, s.Failed, s.Started, s.Label)
+		}
+		if s.Cut > 0 && !s.Load.Resident {
+			return fmt.Errorf("%w: %d of %d users of %s did not end within the grace", ErrFailed, s.Cut, s.Started, s.Label)
 		}
 	}
 	return nil

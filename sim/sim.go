@@ -10,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sheafdb/sheaf/sim/engine"
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// Main runs the simulator with these scenarios and ends the program. Its exit code is 0 where the run was whole and its invariants held.
+// Main runs the simulator with these scenarios and ends the program. Its exit code is 0 if the run was whole,
+// no user failed, and the invariants held.
 func Main(definitions ...*scenario.Definition) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	cmd := Command(definitions...)
@@ -31,7 +33,9 @@ var (
 	// ErrPartial says that the run is not whole.
 	ErrPartial = errors.New("the run is partial")
 	// ErrWrong says that invariants do not hold behind the run: whatever it has measured, the design is not right.
-	ErrWrong = errors.New("the run is wrong")
+	ErrWrong = engine.ErrWrong
+	// ErrFailed says that users failed, or did not come to an end in time.
+	ErrFailed = errors.New("users failed")
 )
 
 // Command returns the command "sim" with its subcommands.

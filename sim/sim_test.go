@@ -27,11 +27,15 @@ import (
 type visits struct {
 	book *mongo.Collection
 	lose bool
+	fail bool
 }
 
 func (v *visits) Setup(context.Context) error { return nil }
 
 func (v *visits) Run(ctx context.Context, u *scenario.User) error {
+	if v.fail && u.Number == 3 {
+		return errors.New("the pen is empty")
+	}
 	u.Count("signed", 1)
 	if v.lose && u.Number%2 == 0 {
 		return nil
@@ -52,11 +56,15 @@ func (v *visits) Teardown(context.Context) error { return nil }
 
 func definitions() []*scenario.Definition {
 	open := func(env scenario.Env) (scenario.Scenario, error) {
-		return &visits{book: env.DB.Collection("book"), lose: env.Params.Bool("lose")}, nil
+		return &visits{book: env.DB.Collection("book"), lose: env.Params.Bool("lose"), fail: env.Params.Bool("fail")}, nil
 	}
 	lose := scenario.Param{Name: "lose", Doc: "lose every second signature", Default: false}
+	fail := scenario.Param{Name: "fail", Doc: "one user fails", Default: false}
 	return []*scenario.Definition{
-		{Name: "guest-book", Aliases: []string{"visitors"}, Title: "sign a guest book", Doc: "A user signs.", Group: "guests", Users: 10, Params: []scenario.Param{lose}, New: open},
+		{
+			Name: "guest-book", Aliases: []string{"visitors"}, Title: "sign a guest book", Doc: "A user signs.", Group: "guests", Users: 10,
+			Params: []scenario.Param{lose, fail}, New: open,
+		},
 		{
 			Name: "guest-host", Title: "a host", Doc: "Stays.", Group: "guests", Users: 1, Resident: true, Companion: []string{"guest-book"}, Params: []scenario.Param{lose},
 			New: func(env scenario.Env) (scenario.Scenario, error) { return &host{book: env.DB.Collection("book")}, nil },
@@ -173,6 +181,33 @@ func TestWrong(t *testing.T) {
 	t.Parallel()
 	out, _, err := run(t, short("guest-book", "-p", "guest-book.lose=true")...)
 	if !errors.Is(err, sim.ErrWrong) || !strings.Contains(out, "everybody who signed is in the book") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestFailedUsers makes the exit code say that users failed.
+func TestFailedUsers(t *testing.T) {
+	t.Parallel()
+	out, _, err := run(t, short("guest-book", "-p", "fail=true")...)
+	if !errors.Is(err, sim.ErrFailed) || !strings.Contains(out, "the pen is empty") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestDefaultRun chooses its load, says how long it takes, and has the whole load only if asked for it.
+func TestDefaultRun(t *testing.T) {
+	t.Parallel()
+	out, notes, err := run(t, "run", "guest-book", "--memory")
+	if err != nil || !strings.Contains(notes, "the run takes about 12 s") || !strings.Contains(out, "for a schedule of 10.0 s") {
+		t.Errorf("%v\n%s\n%s", err, notes, out)
+	}
+}
+
+// TestContestsAreListed by versus without a name.
+func TestContestsAreListed(t *testing.T) {
+	t.Parallel()
+	out, _, err := run(t, "versus")
+	if err != nil || !strings.Contains(out, "Contests:") || !strings.Contains(out, "cart") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -22,13 +22,18 @@ import (
 func newVersus(with withSet) *cobra.Command {
 	f, rounds := &runFlags{}, 0
 	cmd := &cobra.Command{
-		Use:   "versus CONTEST",
-		Short: "Run the designs of one problem under the same load, and tell which wins where",
-		Long: "Run the designs of one problem under the same load, one after the other, in several rounds whose order turns, and tell which wins where.\n\n" +
+		Use:   "versus [CONTEST]",
+		Short: "Run the designs of one problem under the same load, and tell which wins where; without a name, list the contests",
+		Long: "Run the designs of one problem under the same load, one after the other, in several rounds whose order turns, and tell which wins where.\n" +
+			"Without a load (--users, --iterations and the like) all get the load that the slowest of them bears.\n\n" +
 			contestList(),
 		Example: "  sheaf sim versus cart --users 300\n  sheaf sim versus comments --uri mongodb://127.0.0.1:27017 --html comments.html",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MaximumNArgs(1),
 		RunE: with(func(set scenario.Set, cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), contestList())
+				return err
+			}
 			c, err := findContest(args[0])
 			if err != nil {
 				return err
@@ -74,6 +79,10 @@ func findContest(name string) (scenarios.Contest, error) {
 
 // contest runs the variants, in rounds, and returns a result for each.
 func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Contest, rounds int) ([]*result.Result, error) {
+	plans, err := f.plans(cmd, set, c)
+	if err != nil {
+		return nil, err
+	}
 	results := make([]*result.Result, len(c.Variants))
 	for round := range max(rounds, 1) {
 		for k := range c.Variants {
@@ -81,7 +90,7 @@ func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 			if err := rest(cmd.Context()); err != nil {
 				return nil, err
 			}
-			r, err := f.variant(cmd, set, c, i)
+			r, err := f.run(cmd, set, plans[i])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.Variants[i].Label, err)
 			}
@@ -98,7 +107,33 @@ func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 // rest lets what the run before has left behind (compactions, closed connections) come to an end.
 func rest(ctx context.Context) error { return patterns.SystemClock{}.Sleep(ctx, time.Second) }
 
-func (f *runFlags) variant(cmd *cobra.Command, set scenario.Set, c scenarios.Contest, i int) (*result.Result, error) {
+// plans returns the plans of the variants. If nobody has chosen a load, all get the least of those that they bear.
+func (f *runFlags) plans(cmd *cobra.Command, set scenario.Set, c scenarios.Contest) ([]*engine.Plan, error) {
+	plans, least := make([]*engine.Plan, len(c.Variants)), 0
+	for i := range c.Variants {
+		p, err := f.variant(set, c, i)
+		if err != nil {
+			return nil, err
+		}
+		if plans[i] = p; !f.loadIsOpen(nil) {
+			continue
+		}
+		if plans[i], err = f.runner(cmd, set).Size(cmd.Context(), p); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Variants[i].Label, err)
+		}
+		if users := plans[i].Scenarios[0].Users; least == 0 || users < least {
+			least = users
+		}
+	}
+	for _, p := range plans {
+		if least > 0 {
+			p.Scenarios[0].Users = least
+		}
+	}
+	return plans, nil
+}
+
+func (f *runFlags) variant(set scenario.Set, c scenarios.Contest, i int) (*engine.Plan, error) {
 	v := c.Variants[i]
 	p, err := f.makePlan(set, []string{v.Scenario})
 	if err != nil {
@@ -110,7 +145,7 @@ func (f *runFlags) variant(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 	maps.Copy(params, e.Parameters)
 	maps.Copy(params, v.Params)
 	e.Parameters, e.Label, e.Database = params, v.Label, ""
-	return f.run(cmd, set, p)
+	return p, nil
 }
 
 // addRound adds what a further round has measured.
@@ -166,7 +201,7 @@ func measures() []measure {
 // standing tells which design wins where, and what the overlap test says about each pair with the winner.
 func standing(out io.Writer, results []*result.Result) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprint(w, "\nms")
+	fmt.Fprint(w, "\n")
 	for _, r := range results {
 		fmt.Fprintf(w, "\t%s", r.Scenarios[0].Label)
 	}
@@ -176,7 +211,7 @@ func standing(out io.Writer, results []*result.Result) error {
 		fmt.Fprint(w, m.name)
 		best := results[0]
 		for _, r := range results {
-			fmt.Fprintf(w, "\t%.3f", result.Millis(m.of(r)))
+			fmt.Fprintf(w, "\t%s", report.Readable(m.of(r)))
 			if m.of(r) < m.of(best) {
 				best = r
 			}

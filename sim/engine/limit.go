@@ -30,6 +30,9 @@ type Search struct {
 // ErrNoLimit says that not even the least load was kept up with.
 var ErrNoLimit = errors.New("sim: the server does not keep up with one user an iteration")
 
+// errNoRate says that a plan has no users whose number could be searched.
+var errNoRate = fmt.Errorf("%w: all its scenarios are residents, which have no rate", ErrPlan)
+
 // searching is a search under way. Loads are measured in the users of the first scenario that is no resident; the others keep their share.
 type searching struct {
 	Runner
@@ -99,7 +102,7 @@ func (r Runner) search(p *Plan, search Search) (*searching, error) {
 		s.base = append(s.base, users)
 	}
 	if s.total(1) == 0 {
-		return nil, fmt.Errorf("%w: all its scenarios are residents, which have no rate", ErrPlan)
+		return nil, errNoRate
 	}
 	return s, nil
 }
@@ -160,14 +163,7 @@ func (s *searching) probe(ctx context.Context, n int) (bool, error) {
 	if len(s.limit.Probes) >= maxProbes {
 		return false, fmt.Errorf("sim: no limit was found in %d probes: the server is not steady enough", maxProbes)
 	}
-	p := *s.plan
-	p.Scenarios = append([]Entry(nil), s.plan.Scenarios...)
-	for i := range p.Scenarios {
-		if users := s.scaled(i, n); users > 0 {
-			p.Scenarios[i].Users = users
-		}
-	}
-	r, err := s.Run(ctx, &p)
+	r, err := s.Run(ctx, s.with(n))
 	if err != nil {
 		return false, err
 	}
@@ -187,6 +183,18 @@ func (s *searching) probe(ctx context.Context, n int) (bool, error) {
 		s.last = r
 	}
 	return probe.KeptUp, nil
+}
+
+// with returns the plan with n users of the first scenario.
+func (s *searching) with(n int) *Plan {
+	p := *s.plan
+	p.Scenarios = append([]Entry(nil), s.plan.Scenarios...)
+	for i := range p.Scenarios {
+		if users := s.scaled(i, n); users > 0 {
+			p.Scenarios[i].Users = users
+		}
+	}
+	return &p
 }
 
 // judge says whether a run kept up, and whether what did not was the generator.

@@ -71,3 +71,33 @@ func TestFindLimit(t *testing.T) {
 		t.Errorf("%v %+v", err, r)
 	}
 }
+
+// TestSize chooses a load that the server bears, at most the scenario's own, without more than a few probes.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ own, can, low, high int }{
+		"all of it":        {1000, 5000, 1000, 1000},
+		"a part":           {1000, 100, 30, 100},
+		"hardly any":       {1000, 3, 1, 3},
+		"the least, badly": {1000, 0, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			driver := &capacity{users: c.can}
+			p := plan(nil)
+			p.Scenarios[0].Users = c.own
+			var notes []string
+			sized, err := engine.Runner{Set: set(t), Driver: driver, Note: func(n string) { notes = append(notes, n) }}.Size(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := sized.Scenarios[0]
+			if e.Users < c.low || e.Users > c.high || e.Iterations != 10 || e.Resolution != time.Second || driver.drives > 12 {
+				t.Errorf("%d users for %d x %v after %d probes", e.Users, e.Iterations, e.Resolution, driver.drives)
+			}
+			if len(notes) != 2 || p.Scenarios[0].Users != c.own {
+				t.Errorf("notes %q; the plan given has %d users now", notes, p.Scenarios[0].Users)
+			}
+		})
+	}
+}

@@ -14,6 +14,9 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
+// ErrWrong says that invariants do not hold behind the run: whatever it has measured, the design is not right.
+var ErrWrong = errors.New("the run is wrong")
+
 // checkTime is how long a scenario's Check may take.
 const checkTime = 5 * time.Minute
 

@@ -116,7 +116,7 @@ func bookLines(r *result.Result) (out []row) {
 		if !s.Check.OK() {
 			mark = " (" + checkOf(s.Check) + ")"
 		}
-		cells := append([]string{s.Label + mark, "this run", shortLoad(s.Load), fixed(s.RuntimeSeconds)}, times(mainTiming(s))...)
+		cells := append([]string{s.Label + mark, "this run", shortLoad(s.Load), fixed(s.RuntimeSeconds)}, times(mainTiming(s), fixedTimes)...)
 		out = append(out, row{cells: cells})
 		for _, p := range published {
 			out = append(out, row{step: true, cells: p.cells()})

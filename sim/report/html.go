@@ -150,7 +150,7 @@ func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
 			ones = append(ones, o)
 		}
 	}
-	for _, row := range rows(r) {
+	for _, row := range rows(r, fixedTimes) {
 		rv := rowView{Step: row.step, Cells: row.cells}
 		if !row.step {
 			rv.Color = colors[row.cells[0]]

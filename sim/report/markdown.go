@@ -21,7 +21,7 @@ func Markdown(w io.Writer, results ...*result.Result) error {
 		}
 		b.WriteString("\nRuntime in seconds, all other times in milliseconds.\n\n")
 		lines := [][]string{columns}
-		for _, row := range rows(r) {
+		for _, row := range rows(r, fixedTimes) {
 			if row.step {
 				row.cells[0] = "· " + row.cells[0]
 			}

@@ -37,13 +37,26 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	r := synthetic(1, 1)
 	got := text(t, func(b *strings.Builder) error { return report.Table(b, r) })
-	want(t, got, "carts and queues · Sheaf 0.3.0", "embedded", "FAILURES: cart-reserve", "scenario", "runtime s", "mean", "std dev", "p75", "p95", "p99", "min", "max", "users",
-		"ok", "failed", "errors", "check", "cart-reserve", "25.100", "5000", "no stock: product #", "ok", "  write", "queue-publish", "7500")
+	want(t, got, "carts and queues · Sheaf 0.3.0", "embedded", "FAILURES: cart-reserve", "scenario", "runtime", "mean", "std dev", "p75", "p95", "p99", "min", "max", "users",
+		"ok", "failed", "errors", "check", "cart-reserve", "25.1 s", "5000", "no stock: product #", "ok", "  write", "queue-publish", "7500")
 	lines := strings.Split(got, "\n")
 	header := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "scenario") })
 	end := strings.Index(lines[header], "mean") + len("mean")
-	if row := []rune(lines[header+1]); row[end-4] != '.' {
+	if row := []rune(lines[header+1]); string(row[end-3:end]) != " ms" {
 		t.Errorf("the columns are not in line:\n%s", got)
+	}
+}
+
+// TestReadable gives each time the unit that people read.
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0", 65600 * time.Nanosecond: "65.6 µs", 812 * time.Microsecond: "812 µs", 1234 * time.Microsecond: "1.23 ms", 45600 * time.Microsecond: "45.6 ms",
+		507 * time.Second: "8.45 min", 90 * time.Second: "90.0 s", 1500 * time.Millisecond: "1.50 s", 3 * time.Hour: "180 min",
+	} {
+		if got := report.Readable(d); got != want {
+			t.Errorf("%d ns is %q, want %q", d.Nanoseconds(), got, want)
+		}
 	}
 }
 

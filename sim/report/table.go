@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/sim/result"
@@ -14,7 +15,52 @@ import (
 
 // columns are those of the books, and what tells whether the figures count.
 var columns = []string{
-	"scenario", "runtime s", "mean", "std dev", "p75", "p95", "p99", "min", "max", "users", "ok", "failed", "errors", "check",
+	"scenario", runtimeColumn, "mean", "std dev", "p75", "p95", "p99", "min", "max", "users", "ok", "failed", "errors", "check",
+}
+
+const runtimeColumn = "runtime s"
+
+// spelling is how the times of a table are written.
+type spelling struct {
+	// millis writes a time in milliseconds, seconds one in seconds.
+	millis, seconds func(float64) string
+}
+
+var (
+	// fixedTimes are numbers without units, for reports that say the units and for programs.
+	fixedTimes = spelling{millis: fixed, seconds: fixed}
+	// readTimes have the unit that suits each time, for people.
+	readTimes = spelling{millis: readable, seconds: func(s float64) string { return readable(1000 * s) }}
+)
+
+// Readable writes a time as the tables for a terminal do: with three digits and a unit.
+func Readable(d time.Duration) string { return readable(result.Millis(d)) }
+
+// readable writes milliseconds with three digits and a unit: 812 µs, 1.23 ms, 45.6 s, 8.5 min.
+func readable(millis float64) string {
+	const second, minute = 1000, 60_000
+	digits := func(x float64, unit string) string {
+		switch {
+		case x < 10:
+			return strconv.FormatFloat(x, 'f', 2, 64) + unit
+		case x < 100:
+			return strconv.FormatFloat(x, 'f', 1, 64) + unit
+		default:
+			return strconv.FormatFloat(x, 'f', 0, 64) + unit
+		}
+	}
+	switch {
+	case millis == 0:
+		return "0"
+	case millis < 1:
+		return digits(1000*millis, " µs")
+	case millis < second:
+		return digits(millis, " ms")
+	case millis < 2*minute:
+		return digits(millis/second, " s")
+	default:
+		return digits(millis/minute, " min")
+	}
 }
 
 // row is a line of a table: a scenario, or a step of one.
@@ -23,29 +69,29 @@ type row struct {
 	cells []string
 }
 
-// rows are the lines of a result in the order of columns. Times are milliseconds. Steps follow their scenario.
-func rows(r *result.Result) (out []row) {
+// rows are the lines of a result in the order of columns. Steps follow their scenario.
+func rows(r *result.Result, as spelling) (out []row) {
 	for _, s := range r.Scenarios {
-		cells := append([]string{s.Label, fixed(s.RuntimeSeconds)}, times(s.Latency)...)
+		cells := append([]string{s.Label, as.seconds(s.RuntimeSeconds)}, times(s.Latency, as)...)
 		out = append(out, row{cells: append(cells,
 			strconv.FormatInt(s.Started, 10), strconv.FormatInt(s.Succeeded, 10), strconv.FormatInt(s.Failed, 10), errorsOf(s), checkOf(s.Check))})
 		for _, name := range slices.Sorted(maps.Keys(s.Steps)) {
 			t := s.Steps[name]
-			cells := append([]string{name, ""}, times(t)...)
+			cells := append([]string{name, ""}, times(t, as)...)
 			out = append(out, row{step: true, cells: append(cells, "", strconv.FormatInt(t.Count(), 10), "", "", "")})
 		}
 	}
 	return out
 }
 
-// times are mean to max, in milliseconds.
-func times(t *result.Timing) []string {
+// times are mean to max.
+func times(t *result.Timing, as spelling) []string {
 	if t == nil || t.Count() == 0 {
 		return slices.Repeat([]string{"–"}, 7)
 	}
 	out := []string{}
 	for _, v := range timesOf(t) {
-		out = append(out, fixed(v))
+		out = append(out, as.millis(v))
 	}
 	return out
 }
@@ -91,8 +137,7 @@ func checkOf(c result.Check) string {
 	}
 }
 
-// Table writes a result for a terminal: what must be known first, then the columns of the books (runtime in seconds, all else in milliseconds), users,
-// errors and the check. Steps of a scenario stand below it, indented.
+// Table writes a result for a terminal: what must be known first, then the columns of the books, users, errors and the check. Each time has its unit. Steps of a scenario stand below it, indented.
 func Table(w io.Writer, r *result.Result) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "%s · %s\n", titleOf(r), strings.Join(summary(r), " · "))
@@ -100,15 +145,16 @@ func Table(w io.Writer, r *result.Result) error {
 		fmt.Fprintf(b, "%s: %s\n", n.Level, n.Text)
 	}
 	b.WriteByte('\n')
-	lines := [][]string{columns}
-	for _, row := range rows(r) {
+	head := slices.Clone(columns)
+	head[slices.Index(head, runtimeColumn)] = "runtime"
+	lines := [][]string{head}
+	for _, row := range rows(r, readTimes) {
 		if row.step {
 			row.cells[0] = "  " + row.cells[0]
 		}
 		lines = append(lines, row.cells)
 	}
 	grid(b, lines, len(columns)-2)
-	b.WriteString("\nRuntime in seconds, all other times in milliseconds.\n")
 	if r.Limit != nil {
 		fmt.Fprintf(b, "\nGreatest load: %s\n\n", limitText(r.Limit))
 		grid(b, append([][]string{probeColumns}, probeLines(r.Limit)...), len(probeColumns)-1)

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sheafdb/sheaf/sim/load"
+	"github.com/sheafdb/sheaf/sim/result"
+)
+
+// The load of a run that nobody has chosen a load for. With them a run takes under half a minute, and little memory.
+const (
+	sizedIterations = 10
+	sizedInFlight   = 1000
+	sizedGrace      = 5 * time.Second
+	probeGrace      = 2 * time.Second
+	// sizingTime is for how long new probes begin.
+	sizingTime = 7 * time.Second
+	// sizingSpread is by how much the first probe is below the scenario's own load.
+	sizingSpread = 64
+	// sizingP99 is how long 99 of 100 users may take in a probe that the server keeps up with.
+	sizingP99 = 250 * time.Millisecond
+	// headroom is the share of what the server kept up with that the run uses.
+	headroom = 0.7
+)
+
+// Size returns the plan with a load that the server keeps up with: at most that of the scenarios, in fewer iterations. It finds the load by
+// probes of a second each, which double the users until the server does not keep up. A probe whose invariants do not hold is an error.
+func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
+	r = r.withDefaults()
+	sized := *p
+	if sized.MaxInFlight == 0 {
+		sized.MaxInFlight = sizedInFlight
+	}
+	if sized.Grace == 0 {
+		sized.Grace = sizedGrace
+	}
+	probes := sized.withLoad(1, nil)
+	probes.Grace = min(sized.Grace, probeGrace)
+	users, own, err := r.probeUsers(ctx, probes)
+	if err != nil {
+		return nil, err
+	}
+	out := sized.withLoad(sizedIterations, users)
+	r.Note(fmt.Sprintf("this machine bears %s of the scenario's own load of %d users/s; the run takes about %d s (--book: the whole load)",
+		percent(out.users(), own), own, sizedIterations+2))
+	return out, nil
+}
+
+// probeUsers returns how many users each scenario may have, and how many start in each second by the scenarios' own load.
+func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, err error) {
+	quiet := r
+	quiet.Note, quiet.Progress = func(string) {}, func(load.Progress) {}
+	s, err := quiet.search(p, Search{P99: sizingP99})
+	if errors.Is(err, errNoRate) {
+		return nil, 0, nil // residents only: they are as many as they are
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	r.Note(fmt.Sprintf("find out what this machine bears: about %d s", int(sizingTime.Seconds())))
+	kept, err := s.climb(ctx, r.Clock.Now().Add(sizingTime))
+	if err != nil {
+		return nil, 0, err
+	}
+	if kept < s.first() {
+		kept = max(1, int(headroom*float64(kept)))
+	}
+	users = make([]int, len(s.base))
+	for i := range users {
+		users[i] = s.scaled(i, kept)
+	}
+	return users, s.total(s.first()), nil
+}
+
+// climb doubles the users until the server does not keep up or the time is over, and returns the greatest number that it kept up with. A machine
+// that is busy otherwise may miss a probe, so a missed one is repeated once.
+func (s *searching) climb(ctx context.Context, end time.Time) (kept int, err error) {
+	n, missed := max(1, s.first()/sizingSpread), false
+	for {
+		probe, err := s.measure(ctx, n)
+		late := s.Clock.Now().After(end)
+		switch {
+		case err != nil:
+			return 0, err
+		case probe.KeptUp && (n == s.first() || late):
+			return n, nil
+		case probe.KeptUp:
+			kept, n, missed = n, min(2*n, s.first()), false
+		case kept == 0 && n > 1 && !late:
+			n = max(1, n/4)
+		case missed || late:
+			return kept, nil
+		default:
+			missed = true
+		}
+	}
+}
+
+// measure runs the plan with n users of the first scenario. Invariants that do not hold, and a run that is not whole, are errors.
+func (s *searching) measure(ctx context.Context, n int) (result.Probe, error) {
+	r, err := s.Run(ctx, s.with(n))
+	if err != nil {
+		return result.Probe{}, err
+	}
+	if wrong := r.Wrong(); len(wrong) > 0 {
+		return result.Probe{}, fmt.Errorf("%w: %s", ErrWrong, wrong[0])
+	}
+	if r.Partial != "" {
+		return result.Probe{}, fmt.Errorf("sim: a probe ended early: %s", r.Partial)
+	}
+	probe, _ := s.judge(r)
+	return probe, nil
+}
+
+// withLoad returns the plan with a load of so many iterations of a second. Users of 0 stay as they are.
+func (p *Plan) withLoad(iterations int, users []int) *Plan {
+	out := *p
+	out.Scenarios = append([]Entry(nil), p.Scenarios...)
+	for i := range out.Scenarios {
+		e := &out.Scenarios[i]
+		e.Iterations, e.Resolution = iterations, time.Second
+		if i < len(users) && users[i] > 0 {
+			e.Users = users[i]
+		}
+	}
+	return &out
+}
+
+// users is how many users start in each iteration, of the scenarios whose number was chosen.
+func (p *Plan) users() (sum int) {
+	for _, e := range p.Scenarios {
+		sum += e.Users
+	}
+	return sum
+}
+
+func percent(part, whole int) string {
+	if whole == 0 || part >= whole {
+		return "all"
+	}
+	if part*100 < whole {
+		return "less than 1 %"
+	}
+	return fmt.Sprintf("%d %%", part*100/whole)
+}
