@@ -71,6 +71,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Sync says which writes wait for the disk.
 	Sync SyncPolicy
+	// Salvage opens a store whose log of writes is damaged up to the damage, where Open returns an error otherwise. What comes after
+	// is lost; the damaged files are kept, with the ending ".damaged", and the Logger says what was cut.
+	Salvage bool
 	// MaxConnections bounds the connections of Serve; 1,000,000 if zero.
 	MaxConnections int
 	// SlowOperation is from when on an operation is logged as slow; 100 ms if zero, none if negative.
@@ -148,7 +151,9 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 	if o.MemoryBudget == 0 {
 		o.MemoryBudget = DefaultMemoryBudget
 	}
-	engine, err := pebble.Open(dir, pebble.Options{MemoryBudget: o.MemoryBudget, Keep: table.IsRecord, Logger: o.Logger})
+	engine, err := pebble.Open(dir, pebble.Options{
+		MemoryBudget: o.MemoryBudget, Keep: table.IsRecord, Logger: o.Logger, Salvage: o.Salvage,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: open %s: %w", dir, err)
 	}

@@ -42,6 +42,7 @@ type serveFlags struct {
 	maxConnections int
 	slowMillis     int
 	sync           string
+	salvage        bool
 	testCommands   bool
 	noScripting    bool
 	standalone     bool
@@ -93,6 +94,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.maxConnections, "max-connections", server.DefaultMaxConnections, "largest number of connections")
 	flags.IntVar(&f.slowMillis, "slow-ms", 100, "log operations that take at least so many milliseconds; -1 for none")
 	flags.StringVar(&f.sync, "sync", "on-request", "which writes wait for the disk: on-request (j: true or w: majority), always, never")
+	flags.BoolVar(&f.salvage, "salvage", false, "open a damaged store up to the damage, and lose what was written later")
 	flags.BoolVar(&f.testCommands, "enable-test-commands", false, "enable commands for tests of drivers, such as configureFailPoint")
 	flags.BoolVar(&f.noScripting, "no-scripting", false, "refuse JavaScript: $where, $function, $accumulator and mapReduce")
 	flags.StringVar(&f.replSet, "replSet", command.DefaultReplicaSet, "name of the replica set whose only member the server is")
@@ -200,7 +202,7 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	}
 	o := &sheaf.Options{
 		MemoryBudget: budget, Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
-		NoScripting: f.noScripting, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
+		NoScripting: f.noScripting, Salvage: f.salvage, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond,
 	}
 	if f.oplogSize != "" {

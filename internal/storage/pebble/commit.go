@@ -59,6 +59,11 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 			return 0, e.wrap(err)
 		}
 	}
+	if durability == storage.Durable {
+		if err := s.batch.LogData(e.fs.points.appendMark(s.encoded[:0]), nil); err != nil {
+			return 0, e.wrap(err)
+		}
+	}
 	defer e.contain(&err)
 	s.committed = s.batch.Repr()
 	s.beginRecords()

@@ -48,10 +48,14 @@
 //     (inspect.go, tables.go). What Pebble would forget or remove because of a lost or damaged file is refused, or made again.
 //  7. A value from the record cache is what Pebble would give in the reader's view: see the rules in records.go.
 //  8. In the view of a reader that leaps over a gap there is no key in it: see the rules in gaps.go.
-//  9. The store's directory has a format file before anything else; without it a non-empty directory is refused.
+//  9. The store's directory has a format file before its data; without it a non-empty directory is refused.
+//  10. A log that is not readable up to its sync point, or is missing, is refused: see syncpoints.go. What was not synced
+//     never moves the point, and is cut from the first unreadable record on.
+//  11. Close leaves no log that is needed: it flushes what only the logs have.
 //
 // What it does not do: no range keys, no encryption, no WAL on another disk. A damaged byte in the unsynced part of the
-// newest WAL cannot be told from a torn write and ends the recovery there, as usual for logs.
+// newest WAL cannot be told from a torn write and ends the recovery there, as usual for logs. After a loss of power the same
+// holds for the group of commits that was synced last: nothing that was synced after them tells of them.
 //
 // To change an option of Pebble, see options.go: each has its reason beside it. A new kind of file that must be treated
 // like the WAL or the manifest is added to diskFS.kind.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -45,6 +46,8 @@ type Engine struct {
 	snapshots       atomic.Int64
 	anchor          anchor
 	txns            atomic.Int64
+	// backgroundErrors counts the failures of flushes and compactions.
+	backgroundErrors atomic.Int64
 }
 
 var _ storage.Engine = (*Engine)(nil)
@@ -177,6 +180,9 @@ func (e *Engine) checkpointTo(dir string) error {
 	if err := sealCopy(e.options.FS, dir); err != nil {
 		return err
 	}
+	if err := noteCopiedLogs(e.options.FS, dir); err != nil {
+		return err
+	}
 	// With this file the copy is a store; without it an interrupted one is not.
 	return writeFormat(e.options.FS, dir)
 }
@@ -213,16 +219,42 @@ func (e *Engine) durableNow() (err error) {
 	return e.syncWAL()
 }
 
+// flush writes what only the logs have to tables, so that a store that was closed has no log to lose. Where tables cannot be
+// written the logs keep it.
+func (e *Engine) flush() {
+	if e.db.Metrics().WAL.Size == 0 || e.guard.failure() != nil || e.guard.full.Load() {
+		return
+	}
+	failed := e.backgroundErrors.Load()
+	done, err := e.db.AsyncFlush()
+	if err != nil {
+		return
+	}
+	ticker := time.NewTicker(retryDelay)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+			if e.guard.failure() != nil || e.backgroundErrors.Load() != failed {
+				return
+			}
+		}
+	}
+}
+
 // finish closes Pebble. Nothing uses it any more.
 func (e *Engine) finish() (err error) {
 	defer func() {
 		e.guard.close()
-		err = errors.Join(err, e.fs.seals.file.Close(), e.lockFile.Close())
+		err = errors.Join(err, e.fs.seals.file.Close(), e.fs.points.close(), e.lockFile.Close())
 	}()
 	defer e.contain(&err)
 	e.guard.durable.Add(1)
 	defer e.guard.durable.Add(-1)
 	e.anchor.release(e)
+	e.flush()
 	open := e.snapshots.Load()
 	err = e.db.Close()
 	if failure := e.guard.failure(); failure != nil {

@@ -13,6 +13,9 @@ type diskFile struct {
 	vfs.File
 	fs   *diskFS
 	kind fileKind
+	name string
+	// written is how many bytes were written, but for tables.
+	written int64
 	// dirty means that a WAL file has bytes that were not synced. Only the log flusher, and after its end who closes
 	// the log, use the file.
 	dirty bool
@@ -28,6 +31,7 @@ func (f *diskFile) Write(p []byte) (int, error) {
 		for len(rest) > 0 {
 			n, err := f.File.Write(rest)
 			rest = rest[n:]
+			f.written += int64(n)
 			if err != nil {
 				return err
 			}
@@ -83,7 +87,20 @@ func (f *diskFile) syncNow(do func() error) error {
 		return do()
 	}
 	f.dirty = false
-	return f.fs.essential(f.kind, do)
+	return f.fs.essential(f.kind, func() error {
+		if err := do(); err != nil {
+			return err
+		}
+		return f.advance()
+	})
+}
+
+// advance notes how far the file is synced. A log without records is none to miss.
+func (f *diskFile) advance() error {
+	if f.kind != logFile || f.fs.points == nil || f.written <= logHeader {
+		return nil
+	}
+	return f.fs.points.advance(f.name, f.written)
 }
 
 // Close implements vfs.File. A WAL file is durable before it is closed.

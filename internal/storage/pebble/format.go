@@ -14,9 +14,11 @@ const (
 	// formatFile names the file that makes a directory a store. It is one line: "sheaf <version>".
 	formatFile = "SHEAF_FORMAT"
 	// formatVersion is the version of the files that this program writes. It grows with every change that an older program
-	// would misread; numbers are never used again. Format 1 has no seal; see sealFile.
-	formatVersion = sealedFormat
-	sealedFormat  = 2
+	// would misread; numbers are never used again. Format 1 has no seal, see sealFile; format 2 has no sync points, see
+	// syncPointsFile.
+	formatVersion    = syncPointsFormat
+	sealedFormat     = 2
+	syncPointsFormat = 3
 	// oldestFormat is the oldest version that this program reads. The store is of formatVersion afterwards.
 	oldestFormat = 1
 	// tempSuffix ends the name of a file that is still being written.
@@ -24,6 +26,17 @@ const (
 	// maxFormatFile bounds what is read of the format file.
 	maxFormatFile = 256
 )
+
+// initialFile reports whether a file may be in a directory that is not a store yet: what a fresh volume has, and what is made before
+// the format file.
+func initialFile(name string) bool {
+	switch strings.TrimSuffix(name, tempSuffix) {
+	case "LOCK", "lost+found", formatFile, sealFile, syncPointsFile:
+		return true
+	default:
+		return false
+	}
+}
 
 // prepareDirectory makes sure that dir is a store of a known format, which it returns, or empty, and then makes it a store.
 func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
@@ -36,10 +49,10 @@ func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 		switch name {
 		case formatFile:
 			return checkFormat(fs, dir)
-		case "LOCK", "lost+found", formatFile + tempSuffix, sealFile, sealFile + tempSuffix:
-			// The first is ours already; the second is what a fresh volume has; the others are made before the format file.
 		default:
-			strange = name
+			if !initialFile(name) {
+				strange = name
+			}
 		}
 	}
 	if strange != "" {
@@ -51,6 +64,9 @@ func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 			"name an empty or a new directory", storage.ErrFormat, dir, strange, formatFile)
 	}
 	if err := createSeal(fs, dir, seal{}); err != nil {
+		return 0, err
+	}
+	if err := new(syncPoints).create(fs, dir); err != nil {
 		return 0, err
 	}
 	return formatVersion, writeFormat(fs, dir)

@@ -34,6 +34,8 @@ type diskFS struct {
 	seals *sealer
 	// tables are those that were there when the store was opened, to be checked when they are first read.
 	tables tableChecks
+	// points are nil until the logs were checked.
+	points *syncPoints
 }
 
 // kind tells how a file is treated. Only the store's own directory has special files: a checkpoint elsewhere is synced
@@ -57,7 +59,7 @@ func (fs *diskFS) kind(name string) fileKind {
 // Create implements vfs.FS.
 func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	kind := fs.kind(name)
-	file, err := fs.open(kind, func() (vfs.File, error) { return fs.FS.Create(name, category) })
+	file, err := fs.open(kind, name, func() (vfs.File, error) { return fs.FS.Create(name, category) })
 	inner, ok := file.(*diskFile)
 	if err != nil || !ok || kind != metaFile {
 		return file, err
@@ -71,12 +73,15 @@ func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 
 // ReuseForWrite implements vfs.FS.
 func (fs *diskFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return fs.open(fs.kind(newname), func() (vfs.File, error) { return fs.FS.ReuseForWrite(oldname, newname, category) })
+	fs.forget(oldname)
+	return fs.open(fs.kind(newname), newname, func() (vfs.File, error) {
+		return fs.FS.ReuseForWrite(oldname, newname, category)
+	})
 }
 
 // open makes a file for writing. In a frozen store, and where a file that Pebble cannot do without cannot be made, it
 // is a file that goes nowhere.
-func (fs *diskFS) open(kind fileKind, make func() (vfs.File, error)) (vfs.File, error) {
+func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)) (vfs.File, error) {
 	if err := fs.guard.failure(); err != nil {
 		if kind == dataFile {
 			time.Sleep(retryDelay)
@@ -92,7 +97,7 @@ func (fs *diskFS) open(kind fileKind, make func() (vfs.File, error)) (vfs.File, 
 	})
 	switch {
 	case err == nil:
-		return &diskFile{File: file, fs: fs, kind: kind}, nil
+		return &diskFile{File: file, fs: fs, kind: kind, name: fs.PathBase(name)}, nil
 	case kind != dataFile && fs.guard.open.Load():
 		fs.guard.fail(err)
 		return nullFile{}, nil
@@ -135,11 +140,19 @@ func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	return err
 }
 
+// forget drops the sync point of a log that is no longer needed.
+func (fs *diskFS) forget(name string) {
+	if fs.points != nil && fs.kind(name) == logFile {
+		fs.points.forget(fs.PathBase(name))
+	}
+}
+
 // Remove implements vfs.FS.
 func (fs *diskFS) Remove(name string) error {
 	if fs.guard.failure() != nil {
 		return nil
 	}
+	fs.forget(name)
 	return fs.FS.Remove(name)
 }
 

@@ -38,6 +38,7 @@ func (e *Engine) listener() *pebble.EventListener {
 		// Each memtable has a log of its own.
 		WALCreated: func(pebble.WALCreateInfo) { e.unflushed.rotate() },
 		BackgroundError: func(err error) {
+			e.backgroundErrors.Add(1)
 			if vfs.IsNoSpaceError(err) {
 				e.guard.noSpace()
 			}

@@ -51,7 +51,7 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	e.fs = &diskFS{FS: fs, guard: e.guard, dir: dir, stall: options.stall}
 	if err = e.open(format); err != nil {
 		e.guard.close()
-		return nil, errors.Join(err, lockFile.Close())
+		return nil, errors.Join(err, e.fs.points.close(), lockFile.Close())
 	}
 	return e, nil
 }
@@ -63,7 +63,14 @@ func (e *Engine) open(format int) (err error) {
 	if err != nil {
 		return err
 	}
+	points, err := e.checkLogs(format, in.path)
+	if err != nil {
+		return err
+	}
 	if err := e.repair(in); err != nil {
+		return err
+	}
+	if e.fs.points, err = openSyncPoints(e.options.FS, e.dir, points); err != nil {
 		return err
 	}
 	if format < formatVersion {

@@ -53,6 +53,9 @@ type Options struct {
 	NoCompression bool
 	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace; negative for none.
 	Reserve int64
+	// Salvage opens a store with a damaged log up to the damage, instead of refusing it. What is cut is kept beside, and the Logger
+	// says what it was.
+	Salvage bool
 	// FS is the file system, the operating system's by default. Others are for tests and for stores in memory.
 	FS vfs.FS
 

@@ -84,8 +84,8 @@ func TestUnsealed(t *testing.T) {
 	}{
 		{"old", "sheaf 1\n", false, ""},
 		{"oldWithOrphan", "sheaf 1\n", true, "does not know the tables 999999.sst"},
-		{"lost", "sheaf 2\n", false, ""},
-		{"lostWithOrphan", "sheaf 2\n", true, sealFile + " is missing or damaged"},
+		{"lost", fmt.Sprintf("sheaf %d\n", formatVersion), false, ""},
+		{"lostWithOrphan", fmt.Sprintf("sheaf %d\n", formatVersion), true, sealFile + " is missing or damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +115,7 @@ func TestUnsealed(t *testing.T) {
 			if err := e.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if got := string(readFile(t, disk, "store/"+formatFile)); got != "sheaf 2\n" {
+			if got := string(readFile(t, disk, "store/"+formatFile)); got != fmt.Sprintf("sheaf %d\n", formatVersion) {
 				t.Errorf("the format is %q", got)
 			}
 			if seals, intact, _, err := readSeals(disk, "store"); err != nil || !intact || len(seals) == 0 {

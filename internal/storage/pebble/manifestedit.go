@@ -1,0 +1,142 @@
+package pebble
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Each record of the manifest is an edit: fields, each with a tag before it. The numbers are
+// Pebble's.
+const (
+	editComparator     = 1
+	editLogNumber      = 2
+	editNextFile       = 3
+	editLastSequence   = 4
+	editCompactPointer = 5
+	editDeletedTable   = 6
+	editNewTable       = 7
+	editPreviousLog    = 9
+	editNewTable2      = 100
+	editNewTable3      = 102
+	editNewTable4      = 103
+	editNewTable5      = 104
+	editCreatedBacking = 105
+	editRemovedBacking = 106
+	editNewBlob        = 107
+	editDeletedBlob    = 108
+
+	tableEnd            = 1
+	tableVirtual        = 66
+	tableBlobReferences = 69
+)
+
+// edit is what this package needs to know of an edit.
+type edit struct {
+	// logNumber is the first log that the tables do not hold yet; 0 where the edit leaves it.
+	logNumber uint64
+}
+
+// editReader reads the fields of an edit. The first error stays.
+type editReader struct {
+	*bytes.Reader
+	err error
+}
+
+// number reads a number.
+func (r *editReader) number() uint64 {
+	if r.err != nil {
+		return 0
+	}
+	n, err := binary.ReadUvarint(r)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	r.err = err
+	return n
+}
+
+// numbers passes over some numbers.
+func (r *editReader) numbers(count int) {
+	for range count {
+		r.number()
+	}
+}
+
+// text passes over some bytes with their length before them.
+func (r *editReader) text() {
+	n := r.number()
+	if r.err == nil && n > uint64(r.Len()) {
+		r.err = io.ErrUnexpectedEOF
+	}
+	if r.err == nil {
+		_, r.err = r.Seek(int64(n), io.SeekCurrent)
+	}
+}
+
+// readEdit decodes an edit.
+func readEdit(record []byte) (e edit, err error) {
+	r := &editReader{Reader: bytes.NewReader(record)}
+	for r.Len() > 0 && r.err == nil {
+		switch tag := r.number(); tag {
+		case editLogNumber:
+			e.logNumber = r.number()
+		case editComparator:
+			r.text()
+		case editNextFile, editLastSequence, editPreviousLog, editRemovedBacking:
+			r.number()
+		case editDeletedTable, editCreatedBacking, editDeletedBlob:
+			r.numbers(2)
+		case editNewBlob:
+			r.numbers(5)
+		case editCompactPointer:
+			r.number()
+			r.text()
+		case editNewTable, editNewTable2, editNewTable3, editNewTable4, editNewTable5:
+			r.newTable(tag)
+		default:
+			return e, fmt.Errorf("an edit has the unknown field %d", tag)
+		}
+	}
+	return e, r.err
+}
+
+// newTable passes over a table: level, number, size, bounds, sequence numbers, and more.
+func (r *editReader) newTable(tag uint64) {
+	r.numbers(2)
+	if tag == editNewTable3 {
+		r.number()
+	}
+	r.number()
+	texts := 2
+	if tag == editNewTable5 {
+		// The marker tells whether there are bounds of points before those of ranges.
+		if r.number()&1 != 0 {
+			texts = 4
+		}
+	}
+	for range texts {
+		r.text()
+	}
+	if tag != editNewTable {
+		r.numbers(2)
+	}
+	if tag != editNewTable4 && tag != editNewTable5 {
+		return
+	}
+	for r.err == nil {
+		switch r.number() {
+		case tableEnd:
+			return
+		case tableVirtual:
+			r.number()
+		case tableBlobReferences:
+			r.number()
+			r.numbers(2 * int(min(r.number(), uint64(r.Len()))))
+		default:
+			r.text()
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package pebble
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	iofs "io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// The file of sync points says how far each log is synced. An unreadable record
+// before that point is damage; after it, the record may be what a loss of power left.
+//
+// The same travels with the next durable commit, as a mark in the log, which a loss of power leaves.
+// The file tells what the log cannot: that the end of the log, or all of it, is missing.
+//
+// The file has pages of text, each with a checksum. The first page is written when the store is
+// opened, and is synced. The others are written in turn after each sync of a log, and are never
+// synced: they survive the death of the process, and a loss of power leaves an older page. An older
+// page only knows less. Where both are lost, the first page is left.
+const (
+	syncPointsFile = "SHEAF_SYNCED"
+	// syncPage is the distance of the pages. The text of a page is shorter than a sector mostly,
+	// which a disk writes whole or not at all.
+	syncPage = 4096
+	// syncPages is how many pages there are.
+	syncPages = 3
+)
+
+// syncPoint is how far a file is synced.
+type syncPoint struct {
+	name   string
+	offset int64
+}
+
+// syncPoints keeps the file of sync points.
+type syncPoints struct {
+	mu     sync.Mutex
+	file   vfs.File
+	points []syncPoint
+	// number counts the pages written; the readable page with the greatest number is the newest.
+	number uint64
+	page   []byte
+	// log and offset are the newest sync point of a log.
+	log    uint64
+	offset int64
+}
+
+// create replaces the file of a directory. It is there whole or not at all.
+func (s *syncPoints) create(fs vfs.FS, dir string) error {
+	content := make([]byte, syncPages*syncPage)
+	copy(content, s.encode())
+	return writeWhole(fs, dir, syncPointsFile, content)
+}
+
+// openSyncPoints replaces the file of a directory, and opens it.
+func openSyncPoints(fs vfs.FS, dir string, points []syncPoint) (*syncPoints, error) {
+	s := &syncPoints{points: points}
+	if err := s.create(fs, dir); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.file, err = fs.OpenReadWrite(fs.PathJoin(dir, syncPointsFile), "sheaf-format"); err != nil {
+		return nil, fmt.Errorf("storage/pebble: %w", err)
+	}
+	return s, nil
+}
+
+// noteCopiedLogs makes the file of a copy of a store, all of which is synced.
+func noteCopiedLogs(fs vfs.FS, dir string) error {
+	var s syncPoints
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("storage/pebble: %w", err)
+	}
+	for _, name := range names {
+		if n, ok := logNumber(name); ok {
+			l := walLog{number: n, path: fs.PathJoin(dir, name)}
+			if err := l.read(fs, map[uint64]int64{}); err != nil {
+				return err
+			}
+			s.points = append(s.points, syncPoint{name: name, offset: l.end.readable})
+		}
+	}
+	return s.create(fs, dir)
+}
+
+// encode makes the next page.
+func (s *syncPoints) encode() []byte {
+	s.number++
+	p := fmt.Appendf(s.page[:0], "synced %d\n", s.number)
+	// A page has room for a hundred files, and a store has about ten. The newest ones count.
+	for i := max(0, len(s.points)-100); i < len(s.points); i++ {
+		p = fmt.Appendf(p, "%s %d\n", s.points[i].name, s.points[i].offset)
+	}
+	s.page = fmt.Appendf(p, "end %08x\n", crc32.Checksum(p, castagnoli))
+	return s.page
+}
+
+// advance notes that a log is synced up to an offset.
+func (s *syncPoints) advance(name string, offset int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.points, func(p syncPoint) bool { return p.name == name })
+	if i < 0 {
+		i = len(s.points)
+		s.points = append(s.points, syncPoint{name: name})
+	}
+	s.points[i].offset = offset
+	s.log, _ = logNumber(name)
+	s.offset = offset
+	_, err := s.file.WriteAt(s.encode(), int64(1+s.number%(syncPages-1))*syncPage)
+	return err
+}
+
+// appendMark appends the newest sync point of a log.
+func (s *syncPoints) appendMark(dst []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return binary.AppendUvarint(binary.AppendUvarint(dst, s.log), uint64(s.offset))
+}
+
+// forget drops a log that is no longer needed. The next page shows it: until then, the manifest
+// tells that the log is not needed.
+func (s *syncPoints) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.points = slices.DeleteFunc(s.points, func(p syncPoint) bool { return p.name == name })
+}
+
+// close closes the file, if it was opened.
+func (s *syncPoints) close() error {
+	if s == nil || s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// readSyncPoints reads the newest page, in the order of the names.
+func readSyncPoints(fs vfs.FS, dir string) ([]syncPoint, error) {
+	path := fs.PathJoin(dir, syncPointsFile)
+	content, err := readAll(fs, path, syncPages*syncPage)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: file %s is missing, which says how far the logs are synced", storage.ErrCorrupt, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("storage/pebble: %w", err)
+	}
+	var newest []syncPoint
+	last := uint64(0)
+	for at := 0; at < syncPages*syncPage; at += syncPage {
+		number, points, ok := decodeSyncPage(content[min(at, len(content)):min(at+syncPage, len(content))])
+		switch {
+		case !ok && at == 0:
+			return nil, fmt.Errorf("%w in file %s: its first page is not readable", storage.ErrCorrupt, path)
+		case ok && number > last:
+			last, newest = number, points
+		}
+	}
+	slices.SortFunc(newest, func(a, b syncPoint) int { return cmp.Compare(a.name, b.name) })
+	return newest, nil
+}
+
+// decodeSyncPage reads a page.
+func decodeSyncPage(page []byte) (number uint64, points []syncPoint, ok bool) {
+	// What follows the end is the rest of an older, longer page.
+	end := bytes.Index(page, []byte("\nend "))
+	if end < 0 {
+		return 0, nil, false
+	}
+	body, tail := page[:end+1], page[end+1:]
+	sum := fmt.Sprintf("end %08x\n", crc32.Checksum(body, castagnoli))
+	if !bytes.HasPrefix(tail, []byte(sum)) {
+		return 0, nil, false
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(string(body), "\n"), "\n") {
+		name, value, _ := strings.Cut(line, " ")
+		n, err := strconv.ParseUint(value, 10, 63)
+		if err != nil {
+			return 0, nil, false
+		}
+		if i == 0 {
+			number = n
+			continue
+		}
+		points = append(points, syncPoint{name: name, offset: int64(n)})
+	}
+	return number, points, true
+}
