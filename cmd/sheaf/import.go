@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +23,7 @@ type importFlags struct {
 	target       targetFlags
 	format       string
 	columns      []string
+	delimiter    string
 	ignoreBlanks bool
 	drop         bool
 	upsertFields []string
@@ -35,7 +38,7 @@ func newImport() *cobra.Command {
 		Long: "Put the documents of a file (- for the standard input) into a collection: JSON lines, a JSON array or CSV, in\n" +
 			"MongoDB Extended JSON v2. A bad record is reported with its line, and the rest goes in.\n\n" +
 			"The first line of a CSV file names the columns, each with a type if you like: name,pop.int32(),born.date(2006-01-02),\n" +
-			"address.city. Types: auto, string, int32, int64, double, decimal, boolean, date(layout), objectid, binary(hex), json.",
+			"address.city. A cell of type auto becomes a number if the number keeps all of it: 007 stays text. Types: auto, string, int32, int64, double, decimal, boolean, date(layout), objectid, binary(hex), json.",
 		Example: "  sheaf import cities.json --db geo --collection cities --drop\n" +
 			"  sheaf import people.csv --dir ~/data -d app -c people --upsert-fields email",
 		Args: cobra.ExactArgs(1),
@@ -47,6 +50,7 @@ func newImport() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "", "json or csv (default: told by the file's name)")
 	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file that has no header line")
+	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a CSV file, such as ; or tab (default: told by the header line)")
 	flags.BoolVar(&f.ignoreBlanks, "ignore-blanks", false, "leave out the fields of empty CSV cells")
 	flags.BoolVar(&f.drop, "drop", false, "drop the collection first")
 	flags.StringSliceVar(&f.upsertFields, "upsert-fields", nil, "replace the document that is equal in these fields, if there is one")
@@ -56,6 +60,10 @@ func newImport() *cobra.Command {
 
 func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	format, err := transfer.ParseFormat(f.format, path)
+	if err != nil {
+		return err
+	}
+	delimiter, err := parseDelimiter(f.delimiter)
 	if err != nil {
 		return err
 	}
@@ -75,7 +83,9 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 		}
 	}
 	bar := newProgress(stderr, f.quiet, size, true)
-	records, err := transfer.NewReader(bar.reader(in), format, transfer.ReaderOptions{Columns: f.columns, IgnoreBlanks: f.ignoreBlanks})
+	records, err := transfer.NewReader(bar.reader(in), format, transfer.ReaderOptions{
+		Columns: f.columns, IgnoreBlanks: f.ignoreBlanks, Delimiter: delimiter,
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -100,6 +110,21 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 		return fmt.Errorf("%s: %d of %d records did not go in", path, res.Failed, res.Inserted+res.Replaced+res.Failed)
 	}
 	return nil
+}
+
+// parseDelimiter reads --delimiter: one character, or the word tab.
+func parseDelimiter(text string) (rune, error) {
+	if text == "tab" || text == `\t` {
+		return '\t', nil
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	switch {
+	case text == "":
+		return 0, nil
+	case size != len(text) || r == utf8.RuneError || strings.ContainsRune("\"\r\n", r):
+		return 0, fmt.Errorf("--delimiter %q: it must be one character other than a quote, or tab", text)
+	}
+	return r, nil
 }
 
 func printImport(out io.Writer, path string, res transfer.Result, took time.Duration) {

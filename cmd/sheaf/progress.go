@@ -21,14 +21,23 @@ func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *prog
 	}
 	return &progress{bar: progressbar.NewOptions64(steps,
 		progressbar.OptionSetWriter(out),
-		progressbar.OptionShowBytes(countsBytes),
+		progressbar.OptionShowBytes(countsBytes), // with a rate in bytes
 		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
+		progressbar.OptionSetItsString("documents"),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionFullWidth(),
 		progressbar.OptionThrottle(100_000_000),
 		progressbar.OptionClearOnFinish(),
+		showRate(!countsBytes),
 	)}
+}
+
+// showRate shows the documents of a second. A bar of bytes has a rate of its own.
+func showRate(documents bool) progressbar.Option {
+	if documents {
+		return progressbar.OptionShowIts()
+	}
+	return func(*progressbar.ProgressBar) {}
 }
 
 // isTerminal reports whether a person reads what is written.

@@ -96,8 +96,16 @@ func (c *Column) parse(cell string) (any, error) {
 	return v, nil
 }
 
-// guess reads a cell as the number that it looks like, or as text.
+// maxDigits is how many digits a double always keeps.
+const maxDigits = 15
+
+// guess reads a cell as the number that it looks like, or as text. What a number would not keep stays text: leading zeros (007 is a code, not a
+// number) and more digits than the type has.
 func guess(cell string) any {
+	digits := strings.TrimLeft(cell, "+-")
+	if cell == "" || strings.HasPrefix(cell, "+") || len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
+		return cell
+	}
 	if n, err := strconv.ParseInt(cell, 10, 32); err == nil {
 		return int32(n)
 	}
@@ -105,12 +113,19 @@ func guess(cell string) any {
 		return n
 	}
 	// Words that ParseFloat knows, such as "nan" and "inf", are words here.
-	if cell != "" && strings.IndexByte("+-.0123456789", cell[0]) >= 0 {
-		if f, err := strconv.ParseFloat(cell, 64); err == nil && !strings.ContainsAny(cell, "xXiInN") {
-			return f
-		}
+	if strings.IndexByte("-.0123456789", cell[0]) < 0 || strings.ContainsAny(cell, "xXiInN_") || significant(digits) > maxDigits {
+		return cell
+	}
+	if f, err := strconv.ParseFloat(cell, 64); err == nil {
+		return f
 	}
 	return cell
+}
+
+// significant counts the digits of a number before its exponent, without leading zeros.
+func significant(number string) int {
+	mantissa, _, _ := strings.Cut(strings.ToLower(number), "e")
+	return len(strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""), "0"))
 }
 
 func parseBoolean(cell string) (bool, error) {

@@ -1,10 +1,13 @@
 package transfer
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -16,14 +19,17 @@ type csvReader struct {
 	ignore  bool
 }
 
-func newCSVReader(in io.Reader, opts ReaderOptions) (Reader, error) {
+func newCSVReader(in *bufio.Reader, opts ReaderOptions) (Reader, error) {
+	delimiter, err := delimiterOf(in, opts)
+	if err != nil {
+		return nil, err
+	}
 	r := csv.NewReader(in)
+	r.Comma = delimiter
 	r.FieldsPerRecord = -1 // checked here, so that a bad record does not end the file
 	r.ReuseRecord = true
-	r.LazyQuotes = true
 	header := opts.Columns
 	if header == nil {
-		var err error
 		if header, err = r.Read(); errors.Is(err, io.EOF) {
 			return nil, errors.New("the CSV file is empty: its first line must name the columns")
 		} else if err != nil {
@@ -34,7 +40,78 @@ func newCSVReader(in io.Reader, opts ReaderOptions) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := distinctColumns(columns); err != nil {
+		return nil, err
+	}
 	return &csvReader{in: r, columns: columns, ignore: opts.IgnoreBlanks}, nil
+}
+
+// delimiters are what separates the cells of CSV files, the usual one first.
+const delimiters = ",;\t|"
+
+// delimiterOf returns what separates the cells: the option, or what stands in the header line. Two candidates there are an error.
+func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
+	if opts.Delimiter != 0 {
+		return opts.Delimiter, nil
+	}
+	if opts.Columns != nil {
+		return ',', nil
+	}
+	head, err := in.Peek(in.Size())
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	var found []rune
+	for _, d := range delimiters {
+		if bytes.ContainsRune(unquoted(head), d) {
+			found = append(found, d)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return ',', nil
+	case 1:
+		return found[0], nil
+	default:
+		return 0, fmt.Errorf("the header line has %q and %q: say which of them separates the columns with --delimiter", found[0], found[1])
+	}
+}
+
+// unquoted returns the first line without what stands in quotes or in the parentheses of a type.
+func unquoted(text []byte) (out []byte) {
+	quoted, depth := false, 0
+	for _, b := range text {
+		switch {
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '\n':
+			return out
+		case b == '(':
+			depth++
+		case b == ')':
+			depth--
+		case depth == 0:
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// distinctColumns refuses a field that two columns name, or that one names as a value and another as a document.
+func distinctColumns(columns []Column) error {
+	for i := range columns {
+		for j := range columns[:i] {
+			a, b := columns[j].name(), columns[i].name()
+			if a == b {
+				return fmt.Errorf("two columns have the name %q: each needs its own", a)
+			}
+			if strings.HasPrefix(b, a+".") || strings.HasPrefix(a, b+".") {
+				return fmt.Errorf("the columns %q and %q cannot both be: one makes the field a value, the other a document", a, b)
+			}
+		}
+	}
+	return nil
 }
 
 func (r *csvReader) Next() (bson.Raw, int, error) {
@@ -42,7 +119,7 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 	var bad *csv.ParseError
 	switch {
 	case errors.As(err, &bad):
-		return nil, bad.StartLine, &RecordError{bad.StartLine, bad.Err}
+		return nil, bad.StartLine, &RecordError{bad.StartLine, explainQuote(bad)}
 	case err != nil:
 		return nil, 0, err
 	}
@@ -70,6 +147,14 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 		return nil, line, &RecordError{line, err}
 	}
 	return raw, line, nil
+}
+
+// explainQuote says which lines a quote has taken that is not closed. Whatever stands in them was not read.
+func explainQuote(e *csv.ParseError) error {
+	if errors.Is(e.Err, csv.ErrQuote) && e.Line > e.StartLine {
+		return fmt.Errorf("a quote opens in this record and is not closed properly: the lines %d to %d were not read", e.StartLine, e.Line)
+	}
+	return e.Err
 }
 
 // put sets the value at a path and makes the documents on the way.

@@ -75,6 +75,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 type ReaderOptions struct {
 	Columns      []string // of a CSV file without a header line
 	IgnoreBlanks bool     // leave out the fields of empty CSV cells
+	Delimiter    rune     // between the cells of a CSV file; 0: what the header line has
 }
 
 // NewReader returns a reader of a file's documents.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -178,11 +180,42 @@ func parseDocument(text []byte) (bson.Raw, error) {
 		}
 		return nil, fmt.Errorf("invalid JSON: %w", err)
 	}
+	if n := tooLong(text); n != "" {
+		return nil, fmt.Errorf("the integer %s does not fit into 64 bits: write {\"$numberDecimal\": \"%s\"}, or a string", n, n)
+	}
 	var doc bson.Raw
 	if err := bson.UnmarshalExtJSON(text, false, &doc); err != nil {
 		return nil, fmt.Errorf("invalid Extended JSON: %w", err)
 	}
 	return doc, nil
+}
+
+// tooLong returns the first integer of valid JSON that no integer type holds. As a double it would lose digits in silence.
+func tooLong(text []byte) string {
+	const shortest = len("9223372036854775808")
+	for i := 0; i < len(text); i++ {
+		switch b := text[i]; {
+		case b == '"':
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case b == '-' || b >= '0' && b <= '9':
+			from := i
+			for i+1 < len(text) && strings.IndexByte("+-.eE0123456789", text[i+1]) >= 0 {
+				i++
+			}
+			number := text[from : i+1]
+			if len(number) < shortest || bytes.ContainsAny(number, ".eE") {
+				continue
+			}
+			if _, err := strconv.ParseInt(string(number), 10, 64); err != nil {
+				return string(number)
+			}
+		}
+	}
+	return ""
 }
 
 // jsonWriter writes one document a line, or an array with one element a line.

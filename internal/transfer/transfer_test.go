@@ -59,6 +59,12 @@ func TestReadJSON(t *testing.T) {
 			"array with bad elements", "[\n{\"a\":\"x\"},\n5,\n{\"a\":{\"$date\":\"never\"}},\n{}\n]",
 			"2 {\"a\":\"x\"}\n3 bad: not a JSON document\n4 bad: invalid Extended JSON: invalid $date value string: never\n5 {}\n",
 		},
+		{
+			"long integers", "{\"n\":9223372036854775807}\n{\"n\":[-9223372036854775808, 12345678901234567890]}\n{\"n\":\"12345678901234567890\",\"\\\"\":1e30}\n",
+			"1 {\"n\":{\"$numberLong\":\"9223372036854775807\"}}\n" +
+				"2 bad: the integer 12345678901234567890 does not fit into 64 bits: write {\"$numberDecimal\": \"12345678901234567890\"}, or a string\n" +
+				"3 {\"n\":\"12345678901234567890\",\"\\\"\":{\"$numberDouble\":\"1E+30\"}}\n",
+		},
 		{"array that breaks off", "[\n{}\n", "2 {}\nend: line 2: the array breaks off: unexpected EOF\n"},
 	}
 	for _, c := range cases {
@@ -82,6 +88,23 @@ func TestReadCSV(t *testing.T) {
 			ReaderOptions{},
 		},
 		{"guesses", "n\n5000000000\n1.5\nnan\n0x10\n1e3\n-\n", "2 {\"n\":{\"$numberLong\":\"5000000000\"}}\n3 {\"n\":{\"$numberDouble\":\"1.5\"}}\n4 {\"n\":\"nan\"}\n5 {\"n\":\"0x10\"}\n6 {\"n\":{\"$numberDouble\":\"1000.0\"}}\n7 {\"n\":\"-\"}\n", ReaderOptions{}},
+		{"zeros are kept", "n\n007\n0\n-0.5\n00\n+7\n0.25\n", "2 {\"n\":\"007\"}\n3 {\"n\":{\"$numberInt\":\"0\"}}\n4 {\"n\":{\"$numberDouble\":\"-0.5\"}}\n5 {\"n\":\"00\"}\n6 {\"n\":\"+7\"}\n7 {\"n\":{\"$numberDouble\":\"0.25\"}}\n", ReaderOptions{}},
+		{
+			"digits are kept", "n\n9223372036854775807\n9223372036854775808\n0.12345678901234567\n1_000\n",
+			"2 {\"n\":{\"$numberLong\":\"9223372036854775807\"}}\n3 {\"n\":\"9223372036854775808\"}\n4 {\"n\":\"0.12345678901234567\"}\n5 {\"n\":\"1_000\"}\n",
+			ReaderOptions{},
+		},
+		{"semicolons", "a;b.date(2006-01-02,15:04);\"c,d\"\n1;;x,y\n", "2 {\"a\":{\"$numberInt\":\"1\"},\"c,d\":\"x,y\"}\n", ReaderOptions{}},
+		{"tabs", "a\tb\n1\tx\n", "2 {\"a\":{\"$numberInt\":\"1\"},\"b\":\"x\"}\n", ReaderOptions{}},
+		{"two delimiters", "a;b,c\n1;2,3\n", "error: the header line has ',' and ';': say which of them separates the columns with --delimiter\n", ReaderOptions{}},
+		{"a chosen delimiter", "a;b,c\n1;2,3\n", "2 {\"a\":{\"$numberInt\":\"1\"},\"b,c\":\"2,3\"}\n", ReaderOptions{Delimiter: ';'}},
+		{
+			"unterminated quote", "a,b\n1,\"x\n2,y\n3,z\n", "2 bad: a quote opens in this record and is not closed properly: the lines 2 to 4 were not read\n",
+			ReaderOptions{},
+		},
+		{"quote within a cell", "a,b\n1,x\"y\n2,y\n", "2 bad: bare \" in non-quoted-field\n3 {\"a\":{\"$numberInt\":\"2\"},\"b\":\"y\"}\n", ReaderOptions{}},
+		{"a column twice", "a,b,a\n1,2,3\n", "error: two columns have the name \"a\": each needs its own\n", ReaderOptions{}},
+		{"a value and a document", "a.b,a\n1,2\n", "error: the columns \"a.b\" and \"a\" cannot both be: one makes the field a value, the other a document\n", ReaderOptions{}},
 		{"bad cells", "a.int32(),b\nx,1\n1,2,3\n7\n", "2 bad: column a: \"x\" is no int32: strconv.ParseInt: parsing \"x\": invalid syntax\n3 bad: 3 cells, but the header names 2 columns\n4 {\"a\":{\"$numberInt\":\"7\"}}\n", ReaderOptions{}},
 		{"blanks", "a,b.int32()\n,\n", "2 {\"a\":\"\"}\n", ReaderOptions{}},
 		{"blanks ignored", "a,b\n,x\n", "2 {\"b\":\"x\"}\n", ReaderOptions{IgnoreBlanks: true}},
