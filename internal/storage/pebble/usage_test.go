@@ -49,7 +49,7 @@ func noError(t *testing.T, err error) {
 func TestUsageIsMeasured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := open(t, dir, Options{})
+	e := open(t, dir, Options{NoCompression: true})
 	want := map[uint32]int64{1: fill(t, e, 1, 3000, 900), 2: fill(t, e, 2, 4, 300), 3: fill(t, e, 3, 20_000, 60)}
 	check := func(state string) {
 		t.Helper()
