@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
@@ -34,6 +35,7 @@ type regexExpr struct {
 	run                   func(e *regexExpr, re *pcre.Regexp, text []byte) (bsonx.Value, error)
 	none                  bsonx.Value // without input or pattern
 
+	running *interrupt.Running
 	// last is the pattern of the last document, which mostly is that of the next.
 	last *atomic.Pointer[compiledRegex]
 }
@@ -59,7 +61,7 @@ func parseRegex(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, 
 	if args[1] == nil {
 		return nil, mongoerr.New(31023, "%s requires 'regex' parameter", def.name)
 	}
-	e := &regexExpr{name: def.name, input: args[0], regex: args[1], options: args[2], last: &atomic.Pointer[compiledRegex]{}}
+	e := &regexExpr{name: def.name, input: args[0], regex: args[1], options: args[2], running: vars.Scripts().Running, last: &atomic.Pointer[compiledRegex]{}}
 	switch def.name {
 	case "$regexFind":
 		e.run, e.none = (*regexExpr).find, bsonx.Null
@@ -159,12 +161,12 @@ func (e *regexExpr) compilePattern(pattern, letters string) (*pcre.Regexp, error
 }
 
 func (e *regexExpr) match(re *pcre.Regexp, text []byte) (bsonx.Value, error) {
-	ok, err := re.Match(text)
+	ok, err := re.Match(text, e.running)
 	return bsonx.Bool(ok), err
 }
 
 func (e *regexExpr) find(re *pcre.Regexp, text []byte) (bsonx.Value, error) {
-	m, err := re.Find(text)
+	m, err := re.Find(text, e.running)
 	if err != nil || m == nil {
 		return bsonx.Null, err
 	}
@@ -179,7 +181,7 @@ func (e *regexExpr) findAll(re *pcre.Regexp, text []byte) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	runes, counted := 0, 0
-	err := re.FindAll(text, func(m pcre.Match) error {
+	err := re.FindAll(text, e.running, func(m pcre.Match) error {
 		runes += utf8.RuneCount(text[counted:m[0].Start])
 		counted = m[0].Start
 		b.StartDocElem()

@@ -83,6 +83,14 @@ type state struct {
 	running *interrupt.Running
 }
 
+// operation returns what the evaluation serves.
+func (st *state) operation() *interrupt.Running {
+	if st == nil {
+		return nil
+	}
+	return st.running
+}
+
 // stopped counts work, and reports whether the evaluation has failed or its operation has ended.
 func (st *state) stopped(work int) bool {
 	if st == nil {

@@ -38,7 +38,7 @@ func (n *Regex) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(do
 func (n *Regex) matchElem(v bsonx.Value, st *state) bool {
 	switch v.Type {
 	case bsonx.TypeString, bsonx.TypeSymbol:
-		ok, err := n.re.Match(v.StrBytes())
+		ok, err := n.re.Match(v.StrBytes(), st.operation())
 		if err != nil && st != nil {
 			return st.fail(err)
 		}

@@ -101,7 +101,7 @@ type patternProperty struct {
 }
 
 func (p *patternProperty) covers(name []byte) bool {
-	ok, err := p.re.Match(name)
+	ok, err := p.re.Match(name, nil)
 	return ok && err == nil
 }
 

@@ -122,7 +122,7 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 			if v.Type != bsonx.TypeString {
 				return true
 			}
-			ok, err := re.Match(v.StrBytes())
+			ok, err := re.Match(v.StrBytes(), nil)
 			return ok && err == nil
 		},
 	})

@@ -147,6 +147,7 @@ func (t *translator) class() error {
 		if t.src[t.pos] == ']' && !first {
 			t.pos++
 			t.emit(set.text(negated))
+			t.size += set.size() - sizeOp
 			return nil
 		}
 		if err := t.classItem(&set); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Span is a part of a text in bytes, from Start to before End. Start is -1 where a group took no part.
@@ -23,9 +24,9 @@ const findAllTimeout = 5 * time.Second
 func (r *Regexp) Captures() int { return r.captures }
 
 // Find returns the first match, or nil.
-func (r *Regexp) Find(text []byte) (Match, error) {
+func (r *Regexp) Find(text []byte, running *interrupt.Running) (Match, error) {
 	var first Match
-	err := r.each(text, func(m Match) (bool, error) {
+	err := r.each(text, running, func(m Match) (bool, error) {
 		first = m
 		return false, nil
 	})
@@ -34,18 +35,20 @@ func (r *Regexp) Find(text []byte) (Match, error) {
 
 // FindAll calls f for the matches that do not overlap, from left to right, until f returns an error. After an empty match
 // the search goes on one character later; a match that is empty at the end of the text is found only if the text is empty.
-func (r *Regexp) FindAll(text []byte, f func(Match) error) error {
-	return r.each(text, func(m Match) (bool, error) { return true, f(m) })
+func (r *Regexp) FindAll(text []byte, running *interrupt.Running, f func(Match) error) error {
+	return r.each(text, running, func(m Match) (bool, error) { return true, f(m) })
 }
 
-func (r *Regexp) each(text []byte, f func(Match) (more bool, err error)) error {
+func (r *Regexp) each(text []byte, running *interrupt.Running, f func(Match) (more bool, err error)) error {
 	switch {
 	case r.isLiteral:
 		return r.eachLiteral(text, f)
-	case r.runsLinear(text):
-		return r.eachLinear(text, f)
+	case !r.runsLinear(text):
+		return r.eachBacktracking(text, 0, running, f)
+	case r.isLong(text):
+		return r.eachLong(text, running, f)
 	}
-	return r.eachBacktracking(text, 0, f)
+	return r.eachLinear(text, running, f)
 }
 
 func (r *Regexp) eachLiteral(text []byte, f func(Match) (bool, error)) error {
@@ -74,7 +77,7 @@ func after(text []byte, m Match) int {
 
 // eachLinear gives way to the other engine after the first match of a pattern that may match nothing, because Go's engine
 // cannot start in the middle of a text and leaves out empty matches that touch the match before.
-func (r *Regexp) eachLinear(text []byte, f func(Match) (bool, error)) error {
+func (r *Regexp) eachLinear(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
 	loc := r.linear.FindSubmatchIndex(text)
 	if loc == nil {
 		return nil
@@ -85,7 +88,7 @@ func (r *Regexp) eachLinear(text []byte, f func(Match) (bool, error)) error {
 		return err
 	}
 	if r.mayBeEmpty() {
-		return r.eachBacktracking(text, after(text, m), f)
+		return r.eachBacktracking(text, after(text, m), running, f)
 	}
 	for _, loc := range r.linear.FindAllSubmatchIndex(text, -1)[1:] {
 		if more, err := f(spans(loc)); err != nil || !more {
@@ -93,6 +96,38 @@ func (r *Regexp) eachLinear(text []byte, f func(Match) (bool, error)) error {
 		}
 	}
 	return nil
+}
+
+// eachLong finds the matches one by one, each in the text that follows the match before and with the character before it, which
+// boundaries look at.
+func (r *Regexp) eachLong(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
+	reader := &runeReader{text: text, running: running}
+	loc, shift := r.linear.FindReaderSubmatchIndex(reader), 0
+	for {
+		switch {
+		case reader.err != nil:
+			return reader.err
+		case loc == nil:
+			return nil
+		}
+		m := spans(loc)
+		for i := range m {
+			if m[i].Start >= 0 {
+				m[i] = Span{m[i].Start + shift, m[i].End + shift}
+			}
+		}
+		more, err := f(m)
+		next := after(text, m)
+		if err != nil || !more || next >= len(text) {
+			return err
+		}
+		_, size := utf8.DecodeLastRune(text[:next])
+		shift = next - size
+		*reader = runeReader{text: text[shift:], running: running, count: reader.count}
+		if loc = r.later().FindReaderSubmatchIndex(reader); loc != nil {
+			loc = loc[2:]
+		}
+	}
 }
 
 func spans(loc []int) Match {
@@ -104,24 +139,25 @@ func spans(loc []int) Match {
 }
 
 // eachBacktracking finds the matches from a position in bytes on.
-func (r *Regexp) eachBacktracking(text []byte, start int, f func(Match) (bool, error)) error {
-	re, err := r.backtracking()
-	if err != nil {
-		return invalid(err.Error())
-	}
+func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running, f func(Match) (bool, error)) error {
 	now := clock.System{}.Now
 	deadline := now().Add(findAllTimeout)
 	runes := bytes.Runes(text)
 	at := runeOffsets{text: text}
 	for pos := utf8.RuneCount(text[:start]); pos == 0 || pos < len(runes); {
-		found, err := re.FindRunesMatchStartingAt(runes, pos)
-		if err != nil || now().After(deadline) {
+		found, err := backtrack(r, running, func(re *regexp2.Regexp) (*regexp2.Match, error) { return re.FindRunesMatchStartingAt(runes, pos) })
+		switch {
+		case err != nil:
+			return err
+		case now().After(deadline):
 			return matchFailed()
-		}
-		if found == nil {
+		case found == nil:
 			return nil
 		}
 		if more, err := f(at.match(found)); err != nil || !more {
+			return err
+		}
+		if err := running.Err(); err != nil {
 			return err
 		}
 		pos = found.Index + max(found.Length, 1)

@@ -35,11 +35,11 @@ func TestFindAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		var all []string
-		first, err := re.Find([]byte(c.text))
+		first, err := re.Find([]byte(c.text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = re.FindAll([]byte(c.text), func(m Match) error {
+		err = re.FindAll([]byte(c.text), nil, func(m Match) error {
 			all = append(all, showMatch(m))
 			return nil
 		})
@@ -66,7 +66,7 @@ func TestFindIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := re.Find([]byte(strings.Repeat("x", 5000))); mongoerr.CodeOf(err) != codeMatchFailed {
+	if _, err := re.Find([]byte(strings.Repeat("x", 5000)), nil); mongoerr.CodeOf(err) != codeMatchFailed {
 		t.Error(err)
 	}
 }

@@ -155,11 +155,13 @@ func (t *translator) setFlags(fl flags) {
 // capture opens a capturing group. Its number is explicit for regexp2, which counts named groups last.
 func (t *translator) capture() {
 	t.captures++
+	defer func() { t.size += sizeCapture }()
 	t.push("(", fmt.Sprintf("(?<%d>", t.captures))
 }
 
 func (t *translator) push(linear, backtracking string) {
-	t.groups = append(t.groups, group{saved: t.fl, linear: t.linear.Len(), backtracking: t.backtracking.Len()})
+	t.groups = append(t.groups, group{saved: t.fl, linear: t.linear.Len(), backtracking: t.backtracking.Len(), size: t.size})
+	t.size += sizeBranch
 	t.linear.WriteString(linear)
 	t.backtracking.WriteString(backtracking)
 	t.hasAtom = false
@@ -175,6 +177,8 @@ func (t *translator) close() error {
 	t.linear.WriteString(")")
 	t.backtracking.WriteString(")")
 	t.fl = g.saved
+	t.size += sizeBranch
+	t.atomSize, t.atomIsGroup = g.size, true
 	t.atomLinear, t.atomBacktracking, t.hasAtom = g.linear, g.backtracking, true
 	return nil
 }

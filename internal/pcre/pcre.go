@@ -23,18 +23,16 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/dlclark/regexp2"
 
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 const (
 	// MaxPatternLength is the limit of a pattern in bytes.
-	MaxPatternLength = 16384
-	// matchTimeout bounds one match of the backtracking engine.
-	matchTimeout = time.Second
+	MaxPatternLength = 32764
 )
 
 // The codes of MongoDB's regular expression errors.
@@ -54,8 +52,12 @@ type Regexp struct {
 	// newlineMatters says that the linear engine would be wrong about texts that end with a newline.
 	newlineMatters bool
 	backtracking   func() (*regexp2.Regexp, error)
+	source         string      // for the backtracking engine
 	captures       int         // groups that capture
 	mayBeEmpty     func() bool // a match of the linear engine may be empty
+	program        func() int  // the instructions of the linear engine
+	// later finds a match of the linear engine behind the first character of a text.
+	later func() *regexp.Regexp
 }
 
 // Compile compiles a pattern with MongoDB's option letters: i, m, s, x, u.
@@ -93,15 +95,11 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 		// What Go refuses, such as very large repetitions, is left to the other engine.
 		r.linear, _ = regexp.Compile(inline + string(t.linear))
 		r.mayBeEmpty = sync.OnceValue(func() bool { return mayBeEmpty(r.linear.String()) })
+		r.program = sync.OnceValue(func() int { return programSize(r.linear.String()) })
+		r.later = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + r.linear.String() + `)`) })
 	}
-	source := inline + string(t.backtracking)
-	r.backtracking = sync.OnceValues(func() (*regexp2.Regexp, error) {
-		re, err := regexp2.Compile(source, regexp2.None)
-		if err == nil {
-			re.MatchTimeout = matchTimeout
-		}
-		return re, err
-	})
+	r.source = inline + string(t.backtracking)
+	r.backtracking = sync.OnceValues(func() (*regexp2.Regexp, error) { return r.newBacktracking(briefTimeout) })
 	if r.linear == nil {
 		if _, err := r.backtracking(); err != nil {
 			return nil, invalid(err.Error())
@@ -113,25 +111,23 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 // MayFail reports whether Match can return an error: whether the backtracking engine may be asked.
 func (r *Regexp) MayFail() bool { return !r.isLiteral && (r.linear == nil || r.newlineMatters) }
 
-// Match reports whether text contains a match. It fails where the backtracking engine runs out of time.
-func (r *Regexp) Match(text []byte) (bool, error) {
+// Match reports whether text contains a match. It fails where the backtracking engine runs out of time, and where the operation
+// ends, which is nil for none.
+func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 	switch {
 	case r.isLiteral && r.anchored:
 		return bytes.HasPrefix(text, r.literal), nil
 	case r.isLiteral:
 		return bytes.Contains(text, r.literal), nil
-	case r.runsLinear(text):
-		return r.linear.Match(text), nil
+	case !r.runsLinear(text):
+		whole := string(text)
+		return backtrack(r, running, func(re *regexp2.Regexp) (bool, error) { return re.MatchString(whole) })
+	case r.isLong(text):
+		reader := &runeReader{text: text, running: running}
+		ok := r.linear.MatchReader(reader)
+		return ok, reader.err
 	}
-	re, err := r.backtracking()
-	if err != nil {
-		return false, invalid(err.Error())
-	}
-	ok, err := re.MatchString(string(text))
-	if err != nil {
-		return false, matchFailed()
-	}
-	return ok, nil
+	return r.linear.Match(text), nil
 }
 
 // runsLinear reports whether the linear engine gives the right answer for a text.

@@ -86,7 +86,7 @@ func TestMatch(t *testing.T) {
 		}
 		for want, texts := range map[bool][]string{true: c.yes, false: c.no} {
 			for _, text := range texts {
-				if got, err := re.Match([]byte(text)); got != want || err != nil {
+				if got, err := re.Match([]byte(text), nil); got != want || err != nil {
 					t.Errorf("%q %q on %q: %v, %v", c.pattern, c.options, text, got, err)
 				}
 			}
@@ -133,7 +133,7 @@ func TestTimeLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := re.Match([]byte(strings.Repeat("a", 5000) + "!")); mongoerr.CodeOf(err) != codeMatchFailed {
+	if _, err := re.Match([]byte(strings.Repeat("a", 5000)+"!"), nil); mongoerr.CodeOf(err) != codeMatchFailed {
 		t.Fatal(err)
 	}
 }
@@ -158,7 +158,7 @@ func FuzzEngines(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, _ := re.Match([]byte(text)); got != want && text == strings.ToLower(text) && isASCII(text+pattern) {
+		if got, _ := re.Match([]byte(text), nil); got != want && text == strings.ToLower(text) && isASCII(text+pattern) {
 			t.Fatalf("%q on %q: linear %v, backtracking %v", pattern, text, got, want)
 		}
 	})

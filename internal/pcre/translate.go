@@ -49,6 +49,9 @@ type translator struct {
 	// The last atom, for quantifiers: where it starts in both outputs.
 	atomLinear, atomBacktracking int
 	hasAtom                      bool
+	// What the pattern takes compiled by PCRE2, as far as it was read, and where the last atom begins in that.
+	size, atomSize int
+	atomIsGroup    bool
 
 	literal             []byte
 	isLiteral, anchored bool
@@ -72,6 +75,7 @@ func (o *output) wrap(from int, before, after string) {
 type group struct {
 	saved                flags
 	linear, backtracking int
+	size                 int
 }
 
 // maxGroups bounds the nesting of groups, as PCRE2 does.
@@ -88,6 +92,9 @@ func translate(pattern string, fl flags) (*translator, error) {
 	}
 	if len(t.groups) > 0 {
 		return nil, invalid("missing closing parenthesis")
+	}
+	if t.size+sizeAround > maxCompiled {
+		return nil, invalid("regular expression is too large")
 	}
 	return t, nil
 }
@@ -195,12 +202,15 @@ func (t *translator) emitBacktracking(s string) {
 }
 
 func (t *translator) startAtom() {
+	t.atomSize, t.atomIsGroup = t.size, false
+	t.size += sizeOp
 	t.atomLinear, t.atomBacktracking, t.hasAtom = t.linear.Len(), t.backtracking.Len(), true
 }
 
 // char writes a character that stands for itself.
 func (t *translator) char(r rune) {
 	t.emit(quote(r))
+	t.size += utf8.RuneLen(r)
 	t.literal = utf8.AppendRune(t.literal, r)
 }
 
@@ -223,6 +233,7 @@ func (t *translator) item() error {
 		return t.escape()
 	case '*', '+', '?':
 		t.pos++
+		t.repeat(map[byte]repeat{'*': {0, many}, '+': {1, many}, '?': {0, 1}}[c])
 		return t.quantifier(string(c))
 	case '{':
 		return t.braces()
@@ -250,6 +261,7 @@ func (t *translator) item() error {
 		t.linear.WriteString("|")
 		t.backtracking.WriteString("|")
 		t.hasAtom = false
+		t.size += sizeBranch
 	case '.':
 		t.dot()
 	case '^':
@@ -320,6 +332,7 @@ func (t *translator) braces() error {
 	}
 	low, high, ranged := strings.Cut(t.src[t.pos+1:t.pos+end], ",")
 	lowCount, err := strconv.Atoi(low)
+	counts := repeat{lowCount, lowCount}
 	if err != nil || lowCount > 65535 {
 		return invalid("number too big in {} quantifier")
 	}
@@ -331,7 +344,11 @@ func (t *translator) braces() error {
 		if highCount < lowCount {
 			return invalid("numbers out of order in {} quantifier")
 		}
+		counts.high = highCount
+	} else if ranged {
+		counts.high = many
 	}
+	t.repeat(counts)
 	text := t.src[t.pos : t.pos+end+1]
 	t.pos += end + 1
 	return t.quantifier(text)
@@ -378,6 +395,7 @@ func (t *translator) reference(n int) error {
 		return invalid("reference to non-existent subpattern")
 	}
 	t.emitBacktracking(fmt.Sprintf(`\k<%d>`, n))
+	t.size += sizeReference - sizeOp
 	return nil
 }
 

@@ -1,0 +1,134 @@
+package pcre
+
+import (
+	"context"
+	"io"
+	"regexp/syntax"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
+
+const (
+	// matchTimeout bounds one match of the backtracking engine.
+	matchTimeout = time.Second
+	// briefTimeout bounds its first attempt. Most matches take microseconds; one that takes longer is begun again where its
+	// operation is heard.
+	briefTimeout = 20 * time.Millisecond
+	// timeoutPeriod is how exact the timeouts of the engine are.
+	timeoutPeriod = 10 * time.Millisecond
+
+	// maxUnheard bounds the length of a text times the size of a program that the linear engine runs without a look at the
+	// operation: about 50 ms.
+	maxUnheard = 1 << 23
+	// lookInterval is how many characters of a long text are read between two looks.
+	lookInterval = 1 << 10
+)
+
+// isLong reports whether the linear engine may take long for a text.
+func (r *Regexp) isLong(text []byte) bool {
+	return len(text) > 1<<16 && len(text)*r.program() > maxUnheard
+}
+
+// programSize returns how many instructions the linear engine has for a pattern.
+func programSize(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
+}
+
+// runeReader gives the linear engine a text, which ends early where the operation does.
+type runeReader struct {
+	text    []byte
+	read    int
+	count   int
+	running *interrupt.Running
+	err     error
+}
+
+// ReadRune implements io.RuneReader.
+func (r *runeReader) ReadRune() (rune, int, error) {
+	if r.count++; r.count%lookInterval == 0 {
+		r.err = r.running.Err()
+	}
+	if r.err != nil || r.read >= len(r.text) {
+		return 0, 0, io.EOF
+	}
+	c, size := rune(r.text[r.read]), 1
+	if c >= utf8.RuneSelf {
+		c, size = utf8.DecodeRune(r.text[r.read:])
+	}
+	r.read += size
+	return c, size, nil
+}
+
+// setTimeoutPeriod is called before anything is matched.
+var setTimeoutPeriod = sync.OnceFunc(func() { regexp2.SetTimeoutCheckPeriod(timeoutPeriod) })
+
+func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error) {
+	setTimeoutPeriod()
+	re, err := regexp2.Compile(r.source, regexp2.None)
+	if err == nil {
+		re.MatchTimeout = timeout
+	}
+	return re, err
+}
+
+// backtrack runs a match of the backtracking engine. Nothing stops the engine but its timeout: a match that takes long goes on
+// beside the operation, which leaves it behind when it ends, until the operation's deadline at the latest.
+func backtrack[T any](r *Regexp, running *interrupt.Running, match func(*regexp2.Regexp) (T, error)) (T, error) {
+	var none T
+	re, err := r.backtracking()
+	if err != nil {
+		return none, invalid(err.Error())
+	}
+	if found, err := match(re); err == nil {
+		return found, nil
+	}
+	ctx := running.Context()
+	slow, err := r.newBacktracking(timeLeft(ctx))
+	if err != nil {
+		return none, invalid(err.Error())
+	}
+	type outcome struct {
+		found T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		found, err := match(slow)
+		done <- outcome{found, err}
+	}()
+	select {
+	case out := <-done:
+		if out.err == nil {
+			return out.found, nil
+		}
+		if err := running.Err(); err != nil {
+			return none, err
+		}
+		return none, matchFailed()
+	case <-ctx.Done():
+		return none, running.Err()
+	}
+}
+
+// timeLeft returns how long a match may take.
+func timeLeft(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return matchTimeout
+	}
+	return min(matchTimeout, max(deadline.Sub(clock.System{}.Now()), timeoutPeriod))
+}

@@ -1,0 +1,137 @@
+package pcre
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestCompiledSize has the first count of each form that PCRE2 refuses with links of two bytes.
+func TestCompiledSize(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		form  string
+		first int
+	}{
+		{"(aa){3,%d}", 3451},
+		{"(aa){%d}", 5461},
+		{"(aa){%d,}", 5461},
+		{"(?:aa){%d}", 6553},
+		{"(?:aa){3,%d}", 3857},
+		{"([ab]){%d}", 1599},
+		{"(?:a|b){%d}", 5041},
+		{"(aa){0,%d}", 3450},
+		{"(?:aa){0,%d}", 3856},
+		{"(é){%d}", 5958},
+		{`(\d){%d}`, 7282},
+		{"([é]){%d}", 5958},
+		{"((a){10}){%d}", 607},
+		{"((a){0,10}){0,%d}", 367},
+		{"(?=aa){%d}", 6553},
+		{"(?i:a){%d}", 8192},
+		{"(.){%d}", 7282},
+		{"(a+){%d}", 6553},
+		{"(a{2,5}){%d}", 4096},
+		{"([a-zé]){%d}", 1599},
+		{"(^a){%d}", 5958},
+		{`(\w+){%d}`, 6553},
+		{"(a?b){1,%d}", 3450},
+		{"a{%d}", 65536},
+		{"[ab]{%d}", 65536},
+		{"a{1,%d}", 65536},
+	} {
+		for count, want := range map[int]mongoerr.Code{tt.first - 1: 0, tt.first: codeInvalidPattern} {
+			err := checkPattern(fmt.Sprintf(tt.form, count))
+			if mongoerr.CodeOf(err) != want && (want != 0 || err != nil) {
+				t.Errorf(tt.form+": %v, want code %d", count, err, want)
+			}
+		}
+	}
+}
+
+// checkPattern reads a pattern without the engines, which take long for large ones.
+func checkPattern(pattern string) error {
+	_, err := translate(pattern, flags{})
+	return err
+}
+
+func TestLongPattern(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{16385, MaxPatternLength} {
+		if re, err := Compile(strings.Repeat("a", n), ""); err != nil {
+			t.Errorf("%d characters: %v", n, err)
+		} else if ok, err := re.Match([]byte(strings.Repeat("a", n)), nil); err != nil || !ok {
+			t.Errorf("%d characters: %v, %v", n, ok, err)
+		}
+	}
+}
+
+// TestLongTextsMatchAlike compares the way that long texts go with the usual one.
+func TestLongTextsMatchAlike(t *testing.T) {
+	t.Parallel()
+	text := []byte("\nab é\xffb  aXaab\n\nba" + strings.Repeat("xa é", 50) + "\n")
+	for _, pattern := range []string{"a|b", "(a)(b)?", `\bx|a\b`, "(?m)^.", "a*", "[^a]+", "é", "(?s).", "x*?", "(?m)$", `\Aa?`, "q", "(a|ab)(c|bcd)?"} {
+		re, err := Compile(pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if re.linear == nil || !re.runsLinear(text) {
+			continue
+		}
+		var want, got []string
+		collect := func(into *[]string) func(Match) (bool, error) {
+			return func(m Match) (bool, error) {
+				*into = append(*into, fmt.Sprint(m))
+				return true, nil
+			}
+		}
+		if err := re.eachLinear(text, nil, collect(&want)); err != nil {
+			t.Fatal(err)
+		}
+		if err := re.eachLong(text, nil, collect(&got)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v (%v)", pattern, got, want, err)
+		}
+	}
+}
+
+func TestMatchStops(t *testing.T) {
+	t.Parallel()
+	long := []byte(strings.Repeat("a", 4<<20) + "!")
+	for _, tt := range []struct {
+		pattern string
+		text    []byte
+	}{
+		{"(.*a){25}$", long},
+		{"([ab]*[ac]*)*d", long},
+		{`(a+)+\1$`, []byte(strings.Repeat("a", 40) + "!")},
+		{`(?=(a|aa)+$)x?`, []byte(strings.Repeat("a", 40) + "!")},
+	} {
+		re, err := Compile(tt.pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, match := range map[string]func(*interrupt.Running) error{
+			"match": func(r *interrupt.Running) error { _, err := re.Match(tt.text, r); return err },
+			"find":  func(r *interrupt.Running) error { _, err := re.Find(tt.text, r); return err },
+			"all":   func(r *interrupt.Running) error { return re.FindAll(tt.text, r, func(Match) error { return nil }) },
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			var r interrupt.Running
+			r.Set(ctx)
+			start := time.Now()
+			if err := match(&r); err == nil || ctx.Err() == nil {
+				t.Errorf("%s of %s: %v", name, tt.pattern, err)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("%s of %s ended after %v", name, tt.pattern, took)
+			}
+			cancel()
+		}
+	}
+}
