@@ -23,6 +23,8 @@ type engine struct {
 	// What conversions need, looked up once.
 	classes map[string]*goja.Object
 	// The process's memory when it was measured.
+	ctx          context.Context // the operation of the call
+	deadline     time.Time       // of the call
 	measured     time.Time
 	heap, stacks uint64
 }
@@ -64,6 +66,7 @@ func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this
 	use func(*engine, goja.Value) error,
 ) error {
 	g := e.guard(ctx, opts.timeout())
+	e.ctx, e.deadline = ctx, g.deadline
 	err := e.run(func() error {
 		receiver := e.toJS(this)
 		if err := e.rt.Set("obj", receiver); err != nil {

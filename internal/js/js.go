@@ -97,7 +97,7 @@ func functionSource(code string) (string, error) {
 	default:
 		return "(function() { return (" + trimmed + "\n); })", nil
 	}
-	source := "(function() {" + code + "\n})"
+	source := "(function() {" + withLastValue(code) + "\n})"
 	if _, ok := onlyExpression(source).(*ast.FunctionLiteral); ok {
 		return source, nil
 	}

@@ -20,7 +20,7 @@ var limitsSource string
 const (
 	// regexTimeout ends one match of a regular expression that goja leaves to regexp2, which backtracks and would not notice
 	// an interrupt.
-	regexTimeout = time.Second
+	regexTimeout = 150 * time.Millisecond
 	// maxSource bounds the text of a function, maxNesting how deep what the parser may recurse into nests in it, which
 	// takes up to 4 KiB of stack a level.
 	maxSource  = 1 << 20
@@ -29,7 +29,7 @@ const (
 	maxListLength = 10_000_000
 	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes their length.
 	maxTextNesting = 1000
-	maxTextBytes   = 128 << 20
+	maxTextBytes   = 16 << 20
 )
 
 // limits is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
@@ -58,10 +58,17 @@ func (e *engine) setArrayLimits() error {
 			continue
 		}
 		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+			length := 0.0
 			if list, ok := call.This.(*goja.Object); ok {
-				if n := list.Get("length"); n != nil && n.ToFloat() > maxListLength {
-					panic(e.rt.NewGoError(failure("RangeError: Invalid array length")))
+				if n := list.Get("length"); n != nil {
+					length = n.ToFloat()
 				}
+			}
+			if length > maxListLength {
+				panic(e.rt.NewGoError(failure("RangeError: Invalid array length")))
+			}
+			if name == "sort" || name == "toSorted" {
+				call = e.sortCall(call, length)
 			}
 			return method(call)
 		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
@@ -223,7 +230,7 @@ func (e *engine) checkTextSize(v goja.Value, size *int, depth int) error {
 		if s, ok := v.(goja.String); ok {
 			*size += s.Length()
 		}
-		*size += 2
+		*size += 8 // the time that even an empty one takes
 	} else if err := e.checkObjectSize(object, size, depth); err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, maxChars = 1 << 27, maxPattern = 1 << 15, maxCall = 1e5, maxFlat = 100, maxNative = natives.regexTimeout;
+  const maxLength = natives.maxLength, maxChars = 1 << 25, maxPattern = 1 << 15, maxCall = 1e5, maxFlat = 100, maxNative = natives.regexTimeout;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);

@@ -3,8 +3,12 @@ package js
 import (
 	"crypto/md5" // what scripts call hex_md5
 	"encoding/hex"
+	"errors"
+	"time"
 
 	"github.com/dop251/goja"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 // setNatives defines the functions that the prelude builds on. It takes them away from user code again.
@@ -29,8 +33,19 @@ func (e *engine) setNatives() error {
 			return e.rt.ToValue(a.Identical(b))
 		},
 		"hex_md5": func(call goja.FunctionCall) goja.Value {
+			if _, ok := call.Argument(0).(goja.String); !ok || len(call.Arguments) != 1 {
+				panic(e.rt.NewGoError(errors.New("hex_md5 takes a single string argument")))
+			}
 			sum := md5.Sum([]byte(call.Argument(0).String()))
 			return e.rt.ToValue(hex.EncodeToString(sum[:]))
+		},
+		"sleep": e.sleep,
+		// The collector is the process's, and scripts have no say in it.
+		"gc":      func(goja.FunctionCall) goja.Value { return goja.Undefined() },
+		"version": func(goja.FunctionCall) goja.Value { return e.rt.ToValue("goja") },
+		// A mapReduce replaces it.
+		"emit": func(goja.FunctionCall) goja.Value {
+			panic(e.rt.NewGoError(errors.New("emit() is only available in the map function of a mapReduce")))
 		},
 	}
 	for name, fn := range natives {
@@ -39,4 +54,28 @@ func (e *engine) setNatives() error {
 		}
 	}
 	return nil
+}
+
+// sleep waits for so many milliseconds, or until the call ends.
+func (e *engine) sleep(call goja.FunctionCall) goja.Value {
+	if len(call.Arguments) != 1 || !isNumber(call.Argument(0)) {
+		panic(e.rt.NewGoError(errors.New("sleep takes a single numeric argument")))
+	}
+	millis := min(max(call.Argument(0).ToFloat(), 0), float64(e.deadline.Sub(clock.System{}.Now()).Milliseconds()+1))
+	timer := time.NewTimer(time.Duration(millis * float64(time.Millisecond)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.ctx.Done():
+	}
+	return goja.Undefined()
+}
+
+func isNumber(v goja.Value) bool {
+	switch v.Export().(type) {
+	case int64, float64:
+		return true
+	default:
+		return false
+	}
 }

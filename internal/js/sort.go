@@ -1,0 +1,42 @@
+package js
+
+import "github.com/dop251/goja"
+
+const (
+	// longSort is the length from which a sort without a comparator is watched.
+	longSort = 10_000
+	// sortInterval is how many comparisons such a sort does between two looks at its operation.
+	sortInterval = 1 << 10
+)
+
+// sortCall changes a call of sort in two ways. A comparator is only asked whether an element belongs behind one that follows it,
+// as by MongoDB's engine: one that returns true and false then sorts too. Without a comparator a long sort can be ended.
+func (e *engine) sortCall(call goja.FunctionCall, length float64) goja.FunctionCall {
+	comparator := call.Argument(0)
+	compare, ok := goja.AssertFunction(comparator)
+	switch {
+	case ok:
+		call.Arguments = []goja.Value{e.rt.ToValue(func(c goja.FunctionCall) goja.Value {
+			v, err := compare(goja.Undefined(), c.Argument(1), c.Argument(0))
+			if err != nil {
+				panic(err)
+			}
+			return e.rt.ToValue(-v.ToFloat())
+		})}
+	case goja.IsUndefined(comparator) && length > longSort:
+		compared := 0
+		call.Arguments = []goja.Value{e.rt.ToValue(func(c goja.FunctionCall) goja.Value {
+			if compared++; compared%sortInterval == 0 && e.ctx.Err() != nil {
+				panic(e.rt.NewGoError(e.ctx.Err()))
+			}
+			return e.rt.ToValue(text(c.Argument(0)).CompareTo(text(c.Argument(1))))
+		})}
+	}
+	return call
+}
+
+// text converts a value as the language does.
+func text(v goja.Value) goja.String {
+	s, _ := v.ToString().(goja.String)
+	return s
+}
