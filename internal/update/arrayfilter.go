@@ -19,13 +19,13 @@ type arrayFilter struct {
 func parseArrayFilters(opts *Options) ([]*arrayFilter, error) {
 	var out []*arrayFilter
 	for _, doc := range opts.ArrayFilters {
-		id, err := filterIdentifier(doc)
-		if err != nil {
-			return nil, err
-		}
 		match, err := opts.parseFilter(doc)
 		if err != nil {
 			return nil, inArrayFilter(err)
+		}
+		id, err := filterIdentifier(doc)
+		if err != nil {
+			return nil, err
 		}
 		if findFilter(out, id) != nil {
 			return nil, mongoerr.New(mongoerr.FailedToParse,
@@ -70,28 +70,37 @@ func checkUsed(filters []*arrayFilter, u bsonx.Value) error {
 
 // filterIdentifier returns the one top-level field name of an array filter.
 func filterIdentifier(doc bsonx.Doc) (string, error) {
-	id, err := topLevelName(doc, "", 0)
-	if err != nil {
+	var seen []string
+	if err := topLevelName(doc, &seen, 0); err != nil {
 		return "", err
 	}
-	if id == "" {
+	if len(seen) == 0 {
 		return "", mongoerr.New(mongoerr.FailedToParse, "Cannot use an expression without a top-level field name in arrayFilters")
 	}
-	for i := range len(id) {
-		c := id[i]
-		lower, digit, upper := c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 'A' && c <= 'Z'
-		if !lower && (i == 0 || !digit && !upper) {
-			return "", mongoerr.New(mongoerr.BadValue,
-				arrayFilterContext+"The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '%s'", id)
-		}
+	id := seen[0]
+	if !isIdentifier(id) {
+		return "", mongoerr.New(mongoerr.BadValue,
+			arrayFilterContext+"The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '%s'", id)
 	}
 	return id, nil
 }
 
-// topLevelName looks through logical operators; seen is the name found so far.
-func topLevelName(doc bsonx.Doc, seen string, depth int) (string, error) {
+// isIdentifier reports whether a name begins with a lowercase letter and has letters and digits only.
+func isIdentifier(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		lower, digit, upper := c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 'A' && c <= 'Z'
+		if !lower && (i == 0 || !digit && !upper) {
+			return false
+		}
+	}
+	return id != ""
+}
+
+// topLevelName looks through logical operators for the first component of all paths; seen has it once it was found.
+func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	if depth > maxLogicalDepth {
-		return "", mongoerr.New(mongoerr.FailedToParse, "array filter is nested too deeply")
+		return mongoerr.New(mongoerr.FailedToParse, "array filter is nested too deeply")
 	}
 	for it := doc.Iter(); it.Next(); {
 		key, v := string(it.Key()), it.Value()
@@ -103,9 +112,8 @@ func topLevelName(doc bsonx.Doc, seen string, depth int) (string, error) {
 				if branch.Type != bsonx.TypeDocument {
 					continue
 				}
-				var err error
-				if seen, err = topLevelName(branch.Doc(), seen, depth+1); err != nil {
-					return "", err
+				if err := topLevelName(branch.Doc(), seen, depth+1); err != nil {
+					return err
 				}
 			}
 			continue
@@ -114,13 +122,13 @@ func topLevelName(doc bsonx.Doc, seen string, depth int) (string, error) {
 			continue
 		}
 		name, _, _ := strings.Cut(key, ".")
-		if seen != "" && seen != name {
-			return "", mongoerr.New(mongoerr.FailedToParse,
-				arrayFilterContext+"Expected a single top-level field name, found '%s' and '%s'", seen, name)
+		if len(*seen) > 0 && (*seen)[0] != name {
+			return mongoerr.New(mongoerr.FailedToParse,
+				arrayFilterContext+"Expected a single top-level field name, found '%s' and '%s'", (*seen)[0], name)
 		}
-		seen = name
+		*seen = append((*seen)[:0], name)
 	}
-	return seen, nil
+	return nil
 }
 
 // maxLogicalDepth bounds the nesting of $and, $or and $nor.
