@@ -8,7 +8,7 @@ TORTURETIME ?= 1m
 SEED ?= 0
 TORTURE ?=
 # What attacks the guarantees of docs/guarantees.md.
-ATTACKS := ./internal/crashtest ./internal/concurrencytest ./internal/table ./internal/metamorphic
+ATTACKS := ./internal/storage/pebble ./internal/crashtest ./internal/concurrencytest ./internal/table ./internal/metamorphic
 # The platforms that a release is built for, and those that `make cross` compiles: each system and each processor once, beside this machine's own.
 # `make cross CROSS='$(PLATFORMS)'` compiles all.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64

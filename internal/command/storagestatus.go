@@ -32,6 +32,9 @@ func (s *Service) statusStorage(b *bsonx.Builder) {
 		return
 	}
 	st := s.Store.Engine().Stats()
+	if st.WritesStopped != "" {
+		b.String("writesStopped", st.WritesStopped)
+	}
 	disk, err := s.Store.Engine().Disk()
 	if err != nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -133,6 +134,13 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 		if !isOutOfSpace(err) {
 			t.Errorf("%s on a full disk: %v", what, err)
 		}
+	}
+	status, err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why, _ := status.Lookup("storage", "writesStopped").StringValueOK(); !strings.Contains(why, "no space") {
+		t.Errorf("serverStatus says of a full disk: %q", why)
 	}
 }
 

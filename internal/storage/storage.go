@@ -201,10 +201,12 @@ type Stats struct {
 	CacheHits      int64
 	CacheMisses    int64
 	// RecordBytes are the part of CacheBytes that are single values; RecordHits and RecordMisses count the gets for them.
-	RecordBytes        int64
-	RecordHits         int64
-	RecordMisses       int64
-	Fsyncs             int64
+	RecordBytes  int64
+	RecordHits   int64
+	RecordMisses int64
+	Fsyncs       int64
+	// WritesStopped says why no writes are taken: a full disk, or one that failed. It is "" where they are.
+	WritesStopped      string
 	Flushes            int64
 	Compactions        int64
 	OpenSnapshots      int64

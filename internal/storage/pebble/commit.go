@@ -47,12 +47,14 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 	if len(s.writes) == 0 && len(s.counters) == 0 && len(s.stamped) == 0 {
 		return 0, nil
 	}
-	if err := e.guard.admit(s.shrinks()); err != nil {
-		return 0, err
-	}
 	if s.batch == nil {
 		s.batch = e.newBatch()
 	}
+	size := int64(s.batch.Len())
+	if err := e.guard.admit(size, s.shrinks()); err != nil {
+		return 0, err
+	}
+	defer e.guard.done(size)
 	for i := range s.counters {
 		c := &s.counters[i]
 		if err := s.batch.Merge(c.entry.key, c.delta.Append(s.encoded[:0]), nil); err != nil {

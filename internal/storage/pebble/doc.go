@@ -33,7 +33,8 @@
 // writes to these files and whatever it wants to remove. What is on disk is then what a crash at this moment would
 // leave, and reads go on. A disk that is full is not a failure: commits are refused while free space is below a
 // reserve, early enough for the writes that are under way; if another program takes the reserve too, writes of the WAL
-// and the manifest wait a while for space before the store is frozen.
+// and the manifest wait for space. A failed sync is a failure in any case: what it left is not known. While the store is opened,
+// and while it is closed with flushes that fail, it is frozen too, where Pebble would try for ever; writes go nowhere then.
 //
 // Invariants:
 //

@@ -165,9 +165,10 @@ func (e *Engine) syncWAL() error {
 }
 
 func (e *Engine) checkpointTo(dir string) error {
-	if err := e.guard.admit(false); err != nil {
+	if err := e.guard.admit(smallWrite, false); err != nil {
 		return err
 	}
+	defer e.guard.done(smallWrite)
 	e.guard.durable.Add(1)
 	err := e.db.Checkpoint(dir, pebble.WithFlushedWAL())
 	e.guard.durable.Add(-1)
@@ -192,6 +193,7 @@ func (e *Engine) Close() error {
 	if !e.pins.close() {
 		return storage.ErrClosed
 	}
+	e.guard.closing.Store(true)
 	e.locks.Close()
 	e.background.close()
 	if e.pins.wait(e.options.closeGrace) {
@@ -222,7 +224,7 @@ func (e *Engine) durableNow() (err error) {
 // flush writes what only the logs have to tables, so that a store that was closed has no log to lose. Where tables cannot be
 // written the logs keep it.
 func (e *Engine) flush() {
-	if e.db.Metrics().WAL.Size == 0 || e.guard.failure() != nil || e.guard.full.Load() {
+	if e.db.Metrics().WAL.Size == 0 || e.guard.failure() != nil || e.guard.space.full.Load() {
 		return
 	}
 	failed := e.backgroundErrors.Load()

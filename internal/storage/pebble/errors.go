@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -21,7 +20,7 @@ func (e *Engine) wrap(err error) error {
 		return storage.ErrClosed
 	case pebble.IsCorruptionError(err):
 		return e.corruption(err)
-	case vfs.IsNoSpaceError(err):
+	case isNoSpace(err):
 		return fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
 	default:
 		return fmt.Errorf("storage/pebble: %w", err)

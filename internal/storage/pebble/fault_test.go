@@ -203,7 +203,7 @@ func TestReserve(t *testing.T) {
 	put(t, e, "a", "1")
 	set := func(free int64) {
 		disk.free.Store(free)
-		e.guard.check()
+		e.guard.space.check()
 	}
 	set(64<<20 - 1)
 	for _, durability := range []storage.Durability{storage.Buffered, storage.Durable} {
@@ -289,7 +289,7 @@ func TestStall(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantValue(t, e, "a", "1")
-	e.guard.check()
+	e.guard.space.check()
 	put(t, e, "c", "1")
 }
 

@@ -42,7 +42,7 @@ func (f *diskFile) Write(p []byte) (int, error) {
 	if err != nil {
 		return len(p) - len(rest), err
 	}
-	f.fs.guard.written(len(p))
+	f.fs.guard.space.written(len(p))
 	return len(p), nil
 }
 
@@ -51,11 +51,12 @@ func (f *diskFile) writeData(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := f.File.Write(p)
-	if vfs.IsNoSpaceError(err) {
-		f.fs.guard.noSpace()
+	if isNoSpace(err) {
+		f.fs.guard.space.missed()
 		time.Sleep(retryDelay)
 	}
-	f.fs.guard.written(n)
+	f.fs.giveUp(err)
+	f.fs.guard.space.written(n)
 	return n, err
 }
 
@@ -84,15 +85,15 @@ func (f *diskFile) sync(do func() error) error {
 func (f *diskFile) syncNow(do func() error) error {
 	f.fs.guard.fsyncs.Add(1)
 	if f.kind == dataFile {
-		return do()
+		err := do()
+		f.fs.giveUp(err)
+		return err
 	}
 	f.dirty = false
-	return f.fs.essential(f.kind, func() error {
-		if err := do(); err != nil {
-			return err
-		}
-		return f.advance()
-	})
+	if err := f.fs.essentialOnce(do); err != nil {
+		return err
+	}
+	return f.advance()
 }
 
 // advance notes how far the file is synced. A log without records is none to miss.
@@ -100,22 +101,41 @@ func (f *diskFile) advance() error {
 	if f.kind != logFile || f.fs.points == nil || f.written <= logHeader {
 		return nil
 	}
-	return f.fs.points.advance(f.name, f.written)
+	return f.fs.essential(f.kind, func() error { return f.fs.points.advance(f.name, f.written) })
 }
 
 // Close implements vfs.File. A WAL file is durable before it is closed.
 func (f *diskFile) Close() error {
+	switch f.kind {
+	case dataFile:
+		err := f.File.Close()
+		f.fs.giveUp(err)
+		return err
+	case logFile:
+		if f.dirty {
+			_ = f.syncNow(f.File.SyncData) // freezes the store where it fails
+		}
+	case metaFile:
+	}
+	if err := f.File.Close(); err != nil {
+		f.fs.guard.fail(err)
+	}
+	return nil
+}
+
+// Stat implements vfs.File. Pebble asks for the size of a WAL file that is written again, and could not bear an error.
+func (f *diskFile) Stat() (info vfs.FileInfo, err error) {
 	if f.kind != logFile {
-		return f.File.Close()
+		return f.File.Stat()
 	}
-	var err error
-	if f.dirty {
-		err = f.syncNow(f.File.SyncData)
+	err = f.fs.essentialOnce(func() error {
+		info, err = f.File.Stat()
+		return err
+	})
+	if info == nil {
+		return nullFile{}.Stat()
 	}
-	if closeErr := f.File.Close(); err == nil && f.fs.guard.failure() == nil {
-		err = closeErr
-	}
-	return err
+	return info, err
 }
 
 // nullFile takes the writes of a frozen store.
@@ -127,7 +147,7 @@ func (nullFile) ReadAt([]byte, int64) (int, error)         { return 0, io.EOF }
 func (nullFile) Write(p []byte) (int, error)               { return len(p), nil }
 func (nullFile) WriteAt(p []byte, _ int64) (int, error)    { return len(p), nil }
 func (nullFile) Preallocate(int64, int64) error            { return nil }
-func (nullFile) Stat() (vfs.FileInfo, error)               { return nil, os.ErrInvalid }
+func (nullFile) Stat() (vfs.FileInfo, error)               { return nullInfo{}, nil }
 func (nullFile) Sync() error                               { return nil }
 func (nullFile) SyncTo(int64) (fullSync bool, err error)   { return false, nil }
 func (nullFile) SyncData() error                           { return nil }
@@ -135,3 +155,14 @@ func (nullFile) Prefetch(offset int64, length int64) error { return nil }
 func (nullFile) Fd() uintptr                               { return vfs.InvalidFd }
 
 var _ vfs.File = nullFile{}
+
+// nullInfo tells of a nullFile.
+type nullInfo struct{}
+
+func (nullInfo) Name() string           { return "" }
+func (nullInfo) Size() int64            { return 0 }
+func (nullInfo) Mode() os.FileMode      { return 0 }
+func (nullInfo) ModTime() time.Time     { return time.Time{} }
+func (nullInfo) IsDir() bool            { return false }
+func (nullInfo) Sys() any               { return nil }
+func (nullInfo) DeviceID() vfs.DeviceID { return vfs.DeviceID{} }

@@ -83,7 +83,8 @@ func (fs *diskFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 // is a file that goes nowhere.
 func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)) (vfs.File, error) {
 	if err := fs.guard.failure(); err != nil {
-		if kind == dataFile {
+		// While the store is opened or closed, flushes must end, wherever they go.
+		if kind == dataFile && fs.guard.open.Load() && !fs.guard.closing.Load() {
 			time.Sleep(retryDelay)
 			return nil, err
 		}
@@ -98,46 +99,72 @@ func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)
 	switch {
 	case err == nil:
 		return &diskFile{File: file, fs: fs, kind: kind, name: fs.PathBase(name)}, nil
-	case kind != dataFile && fs.guard.open.Load():
+	case kind != dataFile || fs.giveUp(err):
 		fs.guard.fail(err)
 		return nullFile{}, nil
-	case kind == dataFile && fs.guard.open.Load():
-		time.Sleep(retryDelay)
 	}
+	time.Sleep(retryDelay)
 	return nil, err
 }
 
-// retry does something again while the disk is full, where Pebble could not bear its failure.
+// giveUp freezes a store that is being opened, or closed while its flushes fail: Pebble would try for ever to write a table. It reports
+// whether it did.
+func (fs *diskFS) giveUp(err error) bool {
+	g := fs.guard
+	if err == nil || g.open.Load() && (!g.closing.Load() || g.flushErrors.Load() < maxFlushErrors) {
+		return false
+	}
+	g.fail(err)
+	return true
+}
+
+// retry does something again while there is no space, where Pebble could not bear its failure. It waits until there is some, or the store
+// is closed: what has begun is done when there is space again, and what comes meanwhile is refused.
 func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	err := do()
-	if err == nil || !vfs.IsNoSpaceError(err) {
+	if err == nil || !isNoSpace(err) {
 		return err
 	}
-	fs.guard.noSpace()
+	space := &fs.guard.space
+	space.missed()
 	if kind == dataFile || !fs.guard.open.Load() {
 		return err
 	}
-	for end := time.Now().Add(fs.stall); time.Now().Before(end) && fs.guard.open.Load(); {
-		time.Sleep(20 * time.Millisecond)
-		if err = do(); err == nil || !vfs.IsNoSpaceError(err) {
+	fs.guard.log.Error("storage: no space left on the disk, writes wait for it", "error", err)
+	space.waiting.Add(1)
+	defer space.waiting.Add(-1)
+	begin := time.Now()
+	for !fs.guard.closing.Load() && (fs.stall == 0 || time.Since(begin) < fs.stall) {
+		time.Sleep(waitStep)
+		if err = do(); err == nil || !isNoSpace(err) {
+			fs.guard.log.Warn("storage: writes go on", "waited", time.Since(begin))
 			return err
 		}
 	}
 	return err
 }
 
-// essential does what Pebble could not bear to fail at: in a frozen store nothing, and where it fails, the store
-// is frozen. While the store is being opened, errors are Pebble's business.
+// essential does what Pebble could not bear to fail at: in a frozen store nothing, and where it fails, the store is frozen.
 func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	if fs.guard.failure() != nil {
 		return nil
 	}
-	err := fs.retry(kind, do)
-	if err != nil && fs.guard.open.Load() {
+	if err := fs.retry(kind, do); err != nil {
 		fs.guard.fail(err)
+	}
+	return nil
+}
+
+// essentialOnce is essential for a sync. After one that failed nobody knows what is on the disk, and the next one may succeed without
+// having written it; so it is not tried again.
+func (fs *diskFS) essentialOnce(do func() error) error {
+	if fs.guard.failure() != nil {
 		return nil
 	}
-	return err
+	if err := do(); err != nil {
+		fs.guard.fail(err)
+	}
+	return nil
 }
 
 // forget drops the sync point of a log that is no longer needed.

@@ -117,9 +117,11 @@ func (in *ingestion) commit(batch *pebble.Batch) error {
 	if batch.Empty() {
 		return nil
 	}
-	if err := e.guard.admit(false); err != nil {
+	size := int64(batch.Len())
+	if err := e.guard.admit(size, false); err != nil {
 		return err
 	}
+	defer e.guard.done(size)
 	generation := e.gaps.commits.enter()
 	defer e.gaps.commits.leave(generation)
 	e.gaps.cutRange(in.first, in.last)
@@ -180,9 +182,10 @@ func (in *ingestion) write(key, value []byte) error {
 
 func (in *ingestion) startTable() error {
 	e := in.engine
-	if err := e.guard.admit(false); err != nil {
+	if err := e.guard.admit(ingestTable, false); err != nil {
 		return err
 	}
+	defer e.guard.done(ingestTable)
 	path := e.fs.PathJoin(e.dir, fmt.Sprintf("%s%d.tmp", ingestPrefix, e.ingests.Add(1)))
 	file, err := e.fs.Create(path, "sheaf-ingest")
 	if err != nil {

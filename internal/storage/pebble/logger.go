@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // logger passes Pebble's messages to log/slog. Its Fatalf panics with a fatalError rather than end the process.
@@ -39,11 +38,12 @@ func (e *Engine) listener() *pebble.EventListener {
 		WALCreated: func(pebble.WALCreateInfo) { e.unflushed.rotate() },
 		BackgroundError: func(err error) {
 			e.backgroundErrors.Add(1)
-			if vfs.IsNoSpaceError(err) {
-				e.guard.noSpace()
+			if isNoSpace(err) {
+				e.guard.space.missed()
 			}
 			log.Error("storage: background work failed, it will be tried again", "error", err)
 		},
+		FlushEnd: func(info pebble.FlushInfo) { e.guard.flushed(info.Err) },
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			log.Error("storage: corrupt data", "file", info.Path, "error", info.Details)
 		},

@@ -95,9 +95,27 @@ func (e *Engine) open(format int) (err error) {
 	if err != nil {
 		return e.openError(err)
 	}
+	if failure := e.guard.failure(); failure != nil {
+		return errors.Join(e.failedOpen(failure), e.closeFailed(db))
+	}
 	e.db = db
 	e.background = newCompactor(db, e.options.Logger)
 	e.guard.open.Store(true)
+	return nil
+}
+
+// failedOpen explains a write that failed while the store was opened.
+func (e *Engine) failedOpen(err error) error {
+	if isNoSpace(err) {
+		return fmt.Errorf("%w: opening %s: %w; make space and start again", storage.ErrNoSpace, e.dir, err)
+	}
+	return fmt.Errorf("storage/pebble: opening %s: %w", e.dir, err)
+}
+
+// closeFailed closes Pebble on a store that was frozen while it was opened. What it says of its state is of no use.
+func (e *Engine) closeFailed(db *pebble.DB) (err error) {
+	defer e.contain(&err)
+	_ = db.Close()
 	return nil
 }
 
@@ -116,7 +134,7 @@ func contained(dir string, err *error) {
 
 // openError sorts an error of Pebble's Open. Pebble does not mark all damage that it finds then.
 func (e *Engine) openError(err error) error {
-	if pebble.IsCorruptionError(err) || vfs.IsNoSpaceError(err) {
+	if pebble.IsCorruptionError(err) || isNoSpace(err) {
 		return e.wrap(err)
 	}
 	for _, sign := range []string{"format major version", "comparer name", "merger name"} {
@@ -173,7 +191,7 @@ func lockDirectory(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EAGAIN):
-	case errors.Is(err, iofs.ErrPermission), errors.Is(err, syscall.EROFS), vfs.IsNoSpaceError(err):
+	case errors.Is(err, iofs.ErrPermission), errors.Is(err, syscall.EROFS), isNoSpace(err):
 		return nil, fmt.Errorf("storage/pebble: cannot make the lock file in %s: %w", dir, err)
 	}
 	return nil, fmt.Errorf("%w: %s; stop the other process or name another directory (%w)", storage.ErrLocked, dir, err)

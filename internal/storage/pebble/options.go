@@ -16,10 +16,10 @@ const (
 	DefaultMemoryBudget = 64 << 20
 	// minMemoryBudget is the least that Pebble works well with.
 	minMemoryBudget = 8 << 20
+	// minMemtable is the smallest memtable, on small disks.
+	minMemtable = 256 << 10
 	// DefaultReserve is the free space below which commits are refused. On a small disk it is less; see newGuard.
 	DefaultReserve = 64 << 20
-	// defaultStall is how long a write of the WAL waits on a disk that is full to the last byte.
-	defaultStall = 30 * time.Second
 	// defaultCloseGrace is how long Close waits for iterators and borrowed values.
 	defaultCloseGrace = 5 * time.Second
 )
@@ -59,8 +59,9 @@ type Options struct {
 	// FS is the file system, the operating system's by default. Others are for tests and for stores in memory.
 	FS vfs.FS
 
+	// stall bounds, in tests, how long a write of the WAL waits for space.
+	stall time.Duration
 	// These replace the defaults in tests.
-	stall      time.Duration
 	closeGrace time.Duration
 	anchorAge  time.Duration
 }
@@ -79,9 +80,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.FS == nil {
 		o.FS = vfs.Default
-	}
-	if o.stall == 0 {
-		o.stall = defaultStall
 	}
 	if o.closeGrace == 0 {
 		o.closeGrace = defaultCloseGrace
@@ -106,6 +104,10 @@ func (o Options) memory() (memtable, records, blocks int64) {
 func (e *Engine) pebbleOptions() *pebble.Options {
 	o := e.options
 	memtable, _, cacheSize := o.memory()
+	if total := e.guard.space.total.Load(); total > 0 {
+		// A memtable is in the log, and a second time in a table before the log goes: on a small disk that must be little.
+		memtable = min(memtable, max(total/32, minMemtable))
+	}
 	opts := &pebble.Options{
 		FS:                 e.fs,
 		FormatMajorVersion: formatMajorVersion,

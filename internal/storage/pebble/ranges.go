@@ -22,9 +22,10 @@ func (e *Engine) DeleteRange(start, end []byte) (err error) {
 	if bytes.Compare(start, end) >= 0 {
 		return nil
 	}
-	if err := e.guard.admit(true); err != nil {
+	if err := e.guard.admit(smallWrite, true); err != nil {
 		return err
 	}
+	defer e.guard.done(smallWrite)
 	defer e.contain(&err)
 	size, err := e.db.EstimateDiskUsage(start, end)
 	if err != nil {

@@ -12,6 +12,7 @@ func (e *Engine) Stats() storage.Stats {
 		RecordHits:         recordHits,
 		RecordMisses:       recordMisses,
 		Fsyncs:             e.guard.fsyncs.Load(),
+		WritesStopped:      e.guard.stopped(),
 		OpenSnapshots:      e.snapshots.Load(),
 		CommitsDurable:     e.commitsDurable.Load(),
 		CommitsBuffered:    e.commitsBuffered.Load(),

@@ -1,0 +1,190 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+const (
+	// checkEvery is how often free space is looked at, besides after every few megabytes written.
+	checkEvery = time.Second
+	// checkFullEvery is how often a refused commit looks at it again.
+	checkFullEvery = 50 * time.Millisecond
+	// maxStep is after how many bytes written free space is looked at again at the latest.
+	maxStep = 16 << 20
+	// minStep is after how many bytes it is looked at again at the earliest.
+	minStep = 64 << 10
+	// smallWrite is how many bytes a transaction that deletes may put, to pass while the disk is nearly full.
+	smallWrite = 1 << 10
+	// waitStep is how long a write that found no space waits before it is tried again.
+	waitStep = 20 * time.Millisecond
+)
+
+// space watches free space, and refuses commits early enough that the writes under way find some: those are written to the WAL and
+// again to a table.
+type space struct {
+	log   *slog.Logger
+	usage func() (vfs.DiskUsage, error)
+	// wanted is the reserve on a large disk; reserve is what it is on this one, 0 for none.
+	wanted        int64
+	reserve, free atomic.Int64
+	// total is the size of the disk, 0 where it is not known.
+	total atomic.Int64
+	// budget is how many bytes may be written before free space is looked at again.
+	budget atomic.Int64
+	// pending are the bytes of admitted commits that are not written yet.
+	pending atomic.Int64
+	// waiting counts the writes that found no space and wait for it. Meanwhile commits are refused, whatever the file system says of
+	// its free space: there may be a quota.
+	waiting atomic.Int64
+	// full means that commits are refused, critical that those which shrink the store are refused too.
+	full, critical atomic.Bool
+
+	mu      sync.Mutex
+	checked time.Time
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+// isNoSpace reports whether an error says that there is no space, or no more of it for this user.
+func isNoSpace(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
+
+// start begins the watch.
+func (s *space) start(log *slog.Logger, usage func() (vfs.DiskUsage, error), reserve int64) {
+	s.log, s.usage, s.wanted = log, usage, max(reserve, 0)
+	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
+	s.reserve.Store(s.wanted)
+	s.check()
+	go s.watch()
+}
+
+// watch looks at free space from time to time, since other programs use the disk too.
+func (s *space) watch() {
+	defer close(s.stopped)
+	if s.wanted == 0 {
+		return
+	}
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+			s.check()
+		}
+	}
+}
+
+// close ends watch.
+func (s *space) close() {
+	close(s.stop)
+	<-s.stopped
+}
+
+// check looks at free space. Space counts as back only when there is a quarter more than the reserve.
+func (s *space) check() {
+	if s.wanted == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checked = time.Now()
+	usage, err := s.usage()
+	if err != nil {
+		// A file system that cannot tell, such as one in memory, is never full.
+		s.free.Store(1 << 62)
+		s.budget.Store(maxStep)
+		return
+	}
+	// On a disk of 64 MiB a reserve of 64 MiB would leave nothing.
+	total, free := int64(min(usage.TotalBytes, 1<<62)), int64(min(usage.AvailBytes, 1<<62))
+	reserve := min(s.wanted, total/8)
+	s.total.Store(total)
+	s.reserve.Store(reserve)
+	s.free.Store(free)
+	s.budget.Store(max(min(maxStep, (free-reserve)/4), minStep))
+	s.critical.Store(free < reserve/4)
+	was := s.full.Load()
+	switch {
+	case free < reserve:
+		s.full.Store(true)
+	case free >= reserve+reserve/4:
+		s.full.Store(false)
+	}
+	if is := s.full.Load(); is != was {
+		s.log.Warn("storage: free space", "refusingWrites", is, "freeBytes", free, "reserveBytes", reserve)
+	}
+}
+
+// missed notes that the file system had no space.
+func (s *space) missed() {
+	if s.wanted > 0 {
+		s.full.Store(true)
+	}
+}
+
+// written counts bytes that went to the disk.
+func (s *space) written(n int) {
+	if n > 0 && s.budget.Add(-int64(n)) < 0 {
+		s.check()
+	}
+}
+
+// admit decides whether a change of so many bytes may go to the disk, and counts it as pending if so.
+func (s *space) admit(bytes int64, shrinks bool) error {
+	if s.wanted == 0 {
+		s.pending.Add(bytes)
+		return nil
+	}
+	if s.refusing() {
+		s.mu.Lock()
+		stale := time.Since(s.checked) > checkFullEvery
+		s.mu.Unlock()
+		if stale {
+			s.check()
+		}
+		if s.refusing() && (!shrinks || s.critical.Load() || s.waiting.Load() > 0) {
+			return s.refusal()
+		}
+	}
+	pending := s.pending.Add(bytes)
+	if pending <= s.budget.Load() || shrinks {
+		return nil
+	}
+	// Much is under way: each byte takes space in the WAL and, before that goes, in a table.
+	s.check()
+	if 2*pending <= s.free.Load()-s.reserve.Load()/2 {
+		return nil
+	}
+	s.pending.Add(-bytes)
+	return s.refusal()
+}
+
+func (s *space) refusing() bool { return s.full.Load() || s.waiting.Load() > 0 }
+
+// refusal is the error of a refused commit.
+func (s *space) refusal() error {
+	return fmt.Errorf("%w: %d MiB are free, %d MiB are kept for what is under way", storage.ErrNoSpace,
+		s.free.Load()>>20, max(s.reserve.Load()>>20, 1))
+}
+
+// why says why commits are refused, "" where they are not.
+func (s *space) why() string {
+	switch n := s.waiting.Load(); {
+	case n > 0:
+		return fmt.Sprintf("no space left on the disk: %d writes wait for it", n)
+	case s.full.Load():
+		return s.refusal().Error()
+	}
+	return ""
+}
