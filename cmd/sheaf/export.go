@@ -28,6 +28,7 @@ type exportFlags struct {
 	projection string
 	skip       int64
 	limit      int64
+	replace    bool
 	quiet      bool
 }
 
@@ -37,7 +38,8 @@ func newExport() *cobra.Command {
 		Use:   "export FILE",
 		Short: "Write the documents of a collection into a file",
 		Long: "Write the documents of a collection into a file (- for the standard output): JSON lines, a JSON array or CSV, in\n" +
-			"MongoDB Extended JSON v2. With --canonical every type is kept exactly.",
+			"MongoDB Extended JSON v2. With --canonical every type is kept exactly. JSON cannot hold text\n" +
+			"that is not UTF-8: the export stops and names the document, or with --replace-invalid replaces the bytes. CSV keeps them.",
 		Example: "  sheaf export cities.json --db geo --collection cities --query '{\"country\": \"NO\"}'\n" +
 			"  sheaf export people.csv --dir ~/data -d app -c people --columns 'name,born.date(2006-01-02),address.city'",
 		Args: cobra.ExactArgs(1),
@@ -55,6 +57,7 @@ func newExport() *cobra.Command {
 	flags.StringVar(&f.projection, "projection", "", "which fields, in Extended JSON")
 	flags.Int64Var(&f.skip, "skip", 0, "leave out so many documents first")
 	flags.Int64Var(&f.limit, "limit", 0, "write at most so many documents")
+	flags.BoolVar(&f.replace, "replace-invalid", false, "in JSON, write U+FFFD in place of bytes that are not UTF-8, rather than stop")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but errors")
 	return cmd
 }
@@ -115,7 +118,7 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	started := time.Now()
 	var n int64
 	err = toFile(path, stdout, func(out io.Writer) error {
-		w, err := transfer.NewWriter(out, format, transfer.WriterOptions{Canonical: f.canonical, Columns: f.columns})
+		w, err := transfer.NewWriter(out, format, transfer.WriterOptions{Canonical: f.canonical, Columns: f.columns, Replace: f.replace})
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package bsonx
 import (
 	"bytes"
 	"encoding/binary"
-	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -16,13 +15,12 @@ const DefaultMaxDepth = 200
 type Limits struct {
 	// MaxDepth is the deepest nesting, DefaultMaxDepth if zero.
 	MaxDepth int
-	// AnyText lets field names and strings be any bytes instead of UTF-8.
-	AnyText bool
 }
 
-// Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types, booleans, UTF-8 and
+// Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types, booleans and
 // nesting. Errors are InvalidBSON, or Overflow for the nesting. It never panics, and it allocates for errors only.
 //
+// Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it came, as MongoDB does.
 // Names of array elements are not checked: nothing in this package reads them.
 func Validate(b []byte, limits Limits) error {
 	if limits.MaxDepth <= 0 || limits.MaxDepth > DefaultMaxDepth {
@@ -50,7 +48,6 @@ const (
 	badTerminator = "BSON object not terminated with EOO"
 	badName       = "field name is not terminated by a zero byte"
 	badString     = "Not null terminated string"
-	badText       = "string is not valid UTF-8"
 	badBool       = "BSON bool is neither false nor true"
 	badType       = "Unrecognized BSON type"
 	tooDeep       = "BSONObj exceeds maximum nested object depth"
@@ -77,9 +74,6 @@ func (v *validator) run() string {
 			return badName
 		}
 		v.name = name
-		if !v.limits.AnyText && !validText(name) {
-			return badText
-		}
 		v.pos += 2 + len(name)
 		if msg := v.value(t, end); msg != "" {
 			return msg
@@ -174,9 +168,6 @@ func (v *validator) text(end int) string {
 	if body[n-1] != 0 {
 		return badString
 	}
-	if !v.limits.AnyText && !utf8.Valid(body[:n-1]) {
-		return badText
-	}
 	v.pos += 4 + n
 	return ""
 }
@@ -198,9 +189,6 @@ func (v *validator) regex(end int) string {
 		s, ok := v.cstring(v.pos, end)
 		if !ok {
 			return badString
-		}
-		if !v.limits.AnyText && !validText(s) {
-			return badText
 		}
 		v.pos += len(s) + 1
 	}
@@ -244,16 +232,6 @@ func (v *validator) cstring(from, end int) ([]byte, bool) {
 		return nil, false
 	}
 	return rest[:i], true
-}
-
-// validText is utf8.Valid with a fast path for short ASCII names.
-func validText(b []byte) bool {
-	for i, c := range b {
-		if c >= utf8.RuneSelf {
-			return utf8.Valid(b[i:])
-		}
-	}
-	return true
 }
 
 // error words the message as MongoDB does, with the field's name.

@@ -3,7 +3,9 @@ package command
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -134,7 +136,7 @@ func userError(err error) *mongoerr.Error {
 	case storage.IsCorruption(err):
 		code = mongoerr.DataCorruptionDetected // whatever else was wrong because of it
 	case errors.As(err, &e):
-		return e
+		return legible(e)
 	case errors.Is(err, storage.ErrConflict):
 		return errWriteConflict
 	case errors.Is(err, storage.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
@@ -143,6 +145,16 @@ func userError(err error) *mongoerr.Error {
 		code = mongoerr.InterruptedAtShutdown
 	}
 	return mongoerr.New(code, "%s", err.Error())
+}
+
+// legible makes a message UTF-8 that quotes data which is not: drivers refuse a reply with such a message.
+func legible(e *mongoerr.Error) *mongoerr.Error {
+	if utf8.ValidString(e.Message) {
+		return e
+	}
+	out := *e
+	out.Message = strings.ToValidUTF8(e.Message, "\uFFFD")
+	return &out
 }
 
 // logInternal logs an error that is no user error: the client sees its text only.

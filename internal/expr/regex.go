@@ -26,6 +26,7 @@ const maxRegexOutput = 64 << 20
 const (
 	codePatternInvalid = mongoerr.Code(51091)
 	codeRegexInvalid   = mongoerr.Code(51111)
+	codeMatchFailed    = mongoerr.Code(51156)
 )
 
 // regexExpr is $regexFind, $regexFindAll or $regexMatch.
@@ -109,6 +110,9 @@ func (e *regexExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	if nullish(input) || re == nil {
 		return e.none, nil
+	}
+	if !utf8.Valid(input.StrBytes()) {
+		return bsonx.Missing, mongoerr.New(codeMatchFailed, "Error occurred while executing the regular expression in %s: the input is not UTF-8", e.name)
 	}
 	return e.run(e, re, input.StrBytes())
 }

@@ -197,8 +197,15 @@ func substrCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	if start < 0 {
 		return bsonx.Missing, mongoerr.New(34455, "$substrCP: the starting index must be nonnegative integer.")
 	}
-	from := skipCodePoints(text, start)
-	return textIn(out, text[from:from+skipCodePoints(text[from:], length)]), nil
+	from, ok := skipCodePoints(text, start)
+	if !ok {
+		return bsonx.Missing, mongoerr.New(34456, "$substrCP: invalid UTF-8 string")
+	}
+	size, ok := skipCodePoints(text[from:], length)
+	if !ok {
+		return bsonx.Missing, mongoerr.New(34458, "$substrCP: invalid UTF-8 string")
+	}
+	return textIn(out, text[from:from+size]), nil
 }
 
 // textIn makes a string of a copy of text.
@@ -219,14 +226,36 @@ func codePoints(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	return n, nil
 }
 
-// skipCodePoints returns the byte position after n code points, or the end.
-func skipCodePoints(text []byte, n int) int {
+// skipCodePoints returns the byte position after n code points, or the end; false if a byte on the way begins none. As in MongoDB, the
+// bytes behind the first of a code point are not looked at.
+func skipCodePoints(text []byte, n int) (int, bool) {
 	i := 0
 	for ; n > 0 && i < len(text); n-- {
-		_, size := utf8.DecodeRune(text[i:])
-		i += size
+		switch c := text[i]; {
+		case c < utf8.RuneSelf:
+			i++
+		case c < 0xC0 || c >= 0xF8:
+			return 0, false
+		case c < 0xE0:
+			i += 2
+		case c < 0xF0:
+			i += 3
+		default:
+			i += 4
+		}
 	}
-	return i
+	return min(i, len(text)), true
+}
+
+// countCodePoints counts the bytes that do not continue a code point.
+func countCodePoints(text []byte) int {
+	n := 0
+	for _, c := range text {
+		if utf8.RuneStart(c) {
+			n++
+		}
+	}
+	return n
 }
 
 func strLenBytes(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
@@ -240,7 +269,7 @@ func strLenCP(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeString {
 		return bsonx.Missing, mongoerr.New(34471, "$strLenCP requires a string argument, found: %s", v.Type)
 	}
-	return out.Int32(int32(utf8.RuneCount(v.StrBytes()))), nil
+	return out.Int32(int32(countCodePoints(v.StrBytes()))), nil
 }
 
 func split(text, separator bsonx.Value) (bsonx.Value, error) {
@@ -273,7 +302,7 @@ func indexOfBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 }
 
 func indexOfCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
-	return indexOf(out, "$indexOfCP", 40093, args, utf8.RuneCount, indexOfCodePoints)
+	return indexOf(out, "$indexOfCP", 40093, args, countCodePoints, indexOfCodePoints)
 }
 
 // indexWithin searches bytes between two places: what is found ends before the second.
@@ -290,12 +319,15 @@ func indexOfCodePoints(text, sought []byte, from, to int) int {
 	if len(text) == 0 && len(sought) == 0 {
 		return 0
 	}
-	start := skipCodePoints(text, from)
+	start, ok := skipCodePoints(text, from)
+	if !ok {
+		return -1
+	}
 	i := bytes.Index(text[start:], sought)
 	if i < 0 {
 		return -1
 	}
-	if at := from + utf8.RuneCount(text[start:start+i]); at < to {
+	if at := from + countCodePoints(text[start:start+i]); at < to {
 		return at
 	}
 	return -1

@@ -74,6 +74,9 @@ func Compile(pattern, options string) (*Regexp, error) {
 	if len(pattern) > MaxPatternLength {
 		return nil, invalid("pattern string is longer than the limit set by the application")
 	}
+	if why := badUTF8(pattern); why != "" {
+		return nil, invalid("UTF-8 error: " + why)
+	}
 	t, err := translate(pattern, fl)
 	if err != nil {
 		return nil, err

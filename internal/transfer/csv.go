@@ -198,6 +198,9 @@ func (w *csvWriter) Write(doc bson.Raw) error {
 		if err != nil {
 			continue
 		}
+		if (v.Type != bson.TypeString || c.Type == "json") && !isDeepText(v) {
+			return fmt.Errorf("the document with _id %s has text that is not UTF-8 in the column %s, whose cells are JSON", doc.Lookup("_id"), strings.Join(c.Path, "."))
+		}
 		text, ok := c.kind.format(v, c.Arg)
 		if !ok {
 			text, _ = formatAuto(v, "")

@@ -102,6 +102,7 @@ func skipMark(in *bufio.Reader) {
 type WriterOptions struct {
 	Canonical bool     // Extended JSON that keeps every type
 	Columns   []string // of a CSV file
+	Replace   bool     // JSON that has U+FFFD in place of bytes that are not UTF-8
 }
 
 // NewWriter returns a writer of documents.
@@ -110,9 +111,9 @@ func NewWriter(w io.Writer, f Format, opts WriterOptions) (Writer, error) {
 	case CSV:
 		return newCSVWriter(w, opts.Columns)
 	case JSON:
-		return &jsonWriter{out: w, canonical: opts.Canonical}, nil
+		return &jsonWriter{out: w, canonical: opts.Canonical, replace: opts.Replace}, nil
 	case JSONArray:
-		return &jsonWriter{out: w, canonical: opts.Canonical, array: true}, nil
+		return &jsonWriter{out: w, canonical: opts.Canonical, replace: opts.Replace, array: true}, nil
 	}
 	return nil, fmt.Errorf("unknown format %q", f)
 }

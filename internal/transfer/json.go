@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -170,6 +171,9 @@ func parseDocument(text []byte) (bson.Raw, error) {
 	if len(text) == 0 || text[0] != '{' {
 		return nil, errors.New("not a JSON document")
 	}
+	if !utf8.Valid(text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
 	if !json.Valid(text) {
 		// The syntax error of encoding/json says what and where.
 		var v any
@@ -222,12 +226,17 @@ func tooLong(text []byte) string {
 type jsonWriter struct {
 	out       io.Writer
 	canonical bool
+	replace   bool // what is not UTF-8
 	array     bool
 	written   bool
 	buf       []byte
 }
 
 func (w *jsonWriter) Write(doc bson.Raw) error {
+	if field := notText(doc); field != "" && !w.replace {
+		return fmt.Errorf("the document with _id %s has text that is not UTF-8, which JSON cannot hold, in the field %s: "+
+			"export CSV, or let it be replaced", doc.Lookup("_id"), field)
+	}
 	text, err := bson.MarshalExtJSON(doc, w.canonical, false)
 	if err != nil {
 		return err
