@@ -141,7 +141,7 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 	if id.IsMissing() {
 		return mongoerr.New(40271, "Documents in the '%s.%s' namespace must contain an _id for de-duplication in $graphLookup", s.graph.db, s.graph.from)
 	}
-	s.key = appendGroupKey(s.key[:0], s.graph.opts.Collation.Fold(id))
+	s.key = appendGroupKey(s.key[:0], id) // whatever the collation says, these are documents
 	fresh, err := s.visited.add(s.key)
 	if err != nil || !fresh {
 		return err

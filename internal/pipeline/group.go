@@ -68,7 +68,15 @@ func parseGroupID(v bsonx.Value, opts Options) (expr.Expr, error) {
 			}
 		}
 	}
-	return expr.Parse(v, opts.Vars)
+	id, err := expr.Parse(v, opts.Vars)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := expr.ConstValue(id); ok && c.Type == bsonx.TypeDocument && c.Doc().IsEmpty() && v.Type == bsonx.TypeDocument && v.Doc().Len() == 1 && !isOperatorCall(v.Doc()) {
+		// The only field is a constant that is missing: it is null, as in idPart.
+		return expr.Parse(bsonx.Document(bsonx.NewDoc(string(v.Doc().First().Key), bsonx.Null)), opts.Vars)
+	}
+	return id, nil
 }
 
 // isOperatorCall reports whether a document is {$operator: …}.
@@ -306,12 +314,12 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 	n := s.group.idParts()
 	s.key = s.key[:0]
 	for i := range n {
-		v, err := r.value(i)
+		v, err := s.idPart(r, i)
 		if err != nil {
 			return err
 		}
-		if v.IsMissing() && s.group.parts == nil {
-			v = bsonx.Null
+		if v.Type == bsonx.TypeUndefined && n > 1 {
+			v = bsonx.Missing // they compare equal; the first of a group gives its _id
 		}
 		s.key = appendGroupKey(s.key, s.group.opts.Collation.Fold(v))
 	}
@@ -360,16 +368,13 @@ const groupEntryBytes = 128
 // id returns the _id of the document that is being read, which owns its bytes.
 func (s *groupSource) id(r *reading) (bsonx.Value, error) {
 	if s.group.parts == nil {
-		v, err := r.value(0)
-		if v.IsMissing() {
-			v = bsonx.Null
-		}
+		v, err := s.idPart(r, 0)
 		return v.Clone(), err
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for i, name := range s.group.parts {
-		v, err := r.value(i)
+		v, err := s.idPart(r, i)
 		if err != nil {
 			return bsonx.Missing, err
 		}
@@ -377,6 +382,16 @@ func (s *groupSource) id(r *reading) (bsonx.Value, error) {
 	}
 	b.End()
 	return bsonx.Document(b.Bytes()), nil
+}
+
+// idPart returns one of the values that identify the group of the document that is being read. A value that stands alone, also as the
+// only field of an object, is null where it is missing; of several fields, the missing ones are left out of the _id.
+func (s *groupSource) idPart(r *reading, i int) (bsonx.Value, error) {
+	v, err := r.value(i)
+	if v.IsMissing() && s.group.idParts() == 1 {
+		v = bsonx.Null
+	}
+	return v, err
 }
 
 // writeRun writes all groups to the disk, in the order of their keys, and forgets them. An entry's payload is a document

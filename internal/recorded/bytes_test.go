@@ -193,6 +193,9 @@ func rendered(v bson.RawValue) string {
 			return "[" + strings.Join(out, ",") + "]"
 		}
 		return "{" + strings.Join(out, ",") + "}"
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble: // equal numbers may stand for one another
+		f, _ := v.AsFloat64OK()
+		return fmt.Sprint(f)
 	default:
 		return fmt.Sprintf("%s %+q", v.Type, v.Value)
 	}
