@@ -79,7 +79,7 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 		if err != nil {
 			return err
 		}
-		options = bsonx.NewDoc("timeseries", spec.stored(true))
+		options = bsonx.NewDoc("timeseries", spec.stored())
 	}
 	var indexes []bsonx.Doc
 	if old := r.Service.Store.Buckets(existing); old != nil {

@@ -112,8 +112,8 @@ func (s *seriesSpec) completeSpan() error {
 	return nil
 }
 
-// stored returns the option as listCollections shows it. fixed says that the span was never changed.
-func (s *seriesSpec) stored(fixed bool) bsonx.Doc {
+// stored returns the option as listCollections shows it.
+func (s *seriesSpec) stored() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("timeField", s.time)
@@ -126,7 +126,6 @@ func (s *seriesSpec) stored(fixed bool) bsonx.Doc {
 		b.Int32("bucketRoundingSeconds", int32(s.rounding))
 	}
 	b.Int32("bucketMaxSpanSeconds", int32(s.span))
-	b.Bool("fixedBucketing", fixed)
 	b.End()
 	return b.Bytes()
 }
@@ -164,7 +163,7 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 	case v.Type == bsonx.TypeDocument && v.Doc().Len() > 1:
 		b.Value("collation", v)
 	}
-	b.Doc("timeseries", spec.stored(true))
+	b.Doc("timeseries", spec.stored())
 	b.End()
 	return b.Bytes(), nil
 }

@@ -160,7 +160,7 @@ func modifiedSeries(req *Request, options bsonx.Doc) (bsonx.Doc, bool, error) {
 	if next.granularity == current && next.span == now.Span {
 		return options, false, nil
 	}
-	return options.With("timeseries", bsonx.Document(next.stored(false))), true, nil
+	return options.With("timeseries", bsonx.Document(next.stored())), true, nil
 }
 
 // granularityStep returns how many steps coarser a granularity is than another one.
