@@ -84,14 +84,6 @@ var knownDifferences = []known{
 		},
 	},
 	{
-		Name:   "which of several documents comes first",
-		Reason: "without a sort, or with equal sort keys, MongoDB's order is that of insertion and Sheaf's that of _id",
-		Match: func(_ bool, cmd bson.D, d *difference) bool {
-			first := cmd[0].Key == "findAndModify" && !namesOne(cmd) || !hasField(cmd, "sort") && (lookup(cmd, "skip") != nil || lookup(cmd, "limit") != nil)
-			return first && isOK(d.A) && isOK(d.B) && sameCount(d.A, d.B)
-		},
-	},
-	{
 		Name:   "order of times that one update made",
 		Reason: "an update of several documents gives each the next timestamp, and the millisecond may change meanwhile, in the order in which it comes to them",
 		Match: func(_ bool, cmd bson.D, d *difference) bool {

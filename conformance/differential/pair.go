@@ -113,8 +113,14 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	}
 	p.past = append(p.past, cmd)
 	d, err := p.compare(ctx, cmd)
-	if err != nil || !d.equal(isOrdered(cmd, d)) {
-		return d, err
+	if err != nil {
+		return nil, err
+	}
+	if whole := withoutPart(cmd); whole != nil && isOK(d.A) && isOK(d.B) {
+		return p.comparePart(ctx, whole, d)
+	}
+	if !d.equal(isOrdered(cmd, d)) {
+		return d, nil
 	}
 	target := written(cmd)
 	if target == "" {
