@@ -328,7 +328,7 @@ func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	s.Count(CountInsert, r.inserted)
 	s.Count(CountUpdate, r.matched)
 	s.Count(CountDelete, r.deleted)
-	if err := replyList(ctx, r.req, reply, "$cmd.bulkWrite", r.results); err != nil {
+	if err := replyList(ctx, r.req, reply, bulkWriteCursor, r.results); err != nil {
 		return err
 	}
 	reply.Int32("nErrors", int32(r.errors))

@@ -98,7 +98,7 @@ func notInTransaction(format string, args ...any) error {
 }
 
 func (r *Request) checkTransactionNamespace(d *Definition) error {
-	if d.AdminOnly {
+	if d.AdminOnly || r.continuesBulkWrite(d) {
 		return nil // the database is not what they work on
 	}
 	if err := checkTransactionDatabase(r.DB); err != nil {
@@ -111,6 +111,23 @@ func (r *Request) checkTransactionNamespace(d *Definition) error {
 		}
 	}
 	return nil
+}
+
+// bulkWriteCursor is the name of the collection, of admin, that the cursor of a bulkWrite has.
+const bulkWriteCursor = "$cmd.bulkWrite"
+
+// continuesBulkWrite reports whether a command is about the cursor with the results of a bulkWrite.
+func (r *Request) continuesBulkWrite(d *Definition) bool {
+	switch {
+	case r.DB != "admin":
+		return false
+	case d.Name == "getMore":
+		return r.String("collection") == bulkWriteCursor
+	case d.Name == "killCursors":
+		return r.commandValue.Type == bsonx.TypeString && r.commandValue.Str() == bulkWriteCursor
+	default:
+		return false
+	}
 }
 
 func checkTransactionDatabase(db string) error {
