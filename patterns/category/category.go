@@ -104,6 +104,7 @@ type Tree struct {
 	categories *mongo.Collection
 	products   *mongo.Collection
 	state      *mongo.Collection
+	prepared   patterns.Prepared
 }
 
 // New returns the tree of a database.
@@ -205,7 +206,12 @@ func (t *Tree) Indexes() []patterns.Index {
 
 // EnsureIndexes creates the indexes.
 func (t *Tree) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, t.categories.Database(), t.Indexes())
+	return t.prepared.Ensure(ctx, t.categories.Database(), t.Indexes())
+}
+
+// ready fails before the first use without the indexes: two categories could have one slug.
+func (t *Tree) ready(ctx context.Context) error {
+	return t.prepared.Check(ctx, t.categories.Database(), t.Logger, t.Indexes)
 }
 
 // ShardKeys returns how the categories are distributed over shards, if they are so many that it is worth it.

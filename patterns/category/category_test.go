@@ -560,9 +560,11 @@ func TestViolations(t *testing.T) {
 // TestSlugAndDepthViolations breaks the rules that Repair leaves to people.
 func TestSlugAndDepthViolations(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
-		s := open(t, patterntest.Open(t), d) // without the unique index
+		s := open(t, patterntest.Open(t), d)
+		s.must(s.EnsureIndexes(t.Context()))
 		s.add("", "a", "A")
 		s.add("a", "b", "B")
+		s.must(s.db.Collection("categories").Indexes().DropOne(t.Context(), "slug_1"))
 		_, err := s.db.Collection("categories").UpdateByID(t.Context(), s.id["b"], bson.D{{Key: "$set", Value: bson.D{{Key: "slug", Value: "a"}}}})
 		s.must(err)
 		if got := rules(t, s); !slices.Contains(got, category.RuleSlug) {

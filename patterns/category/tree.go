@@ -18,6 +18,9 @@ func (t *Tree) Add(ctx context.Context, parent bson.ObjectID, slug, name string)
 	if err := checkSlug(slug); err != nil {
 		return Category{}, err
 	}
+	if err := t.ready(ctx); err != nil {
+		return Category{}, err
+	}
 	c := change{Op: opAdd, ID: bson.NewObjectID(), Slug: slug, Name: name, Parent: ref(parent)}
 	if _, err := t.do(ctx, c); err != nil {
 		return Category{}, err

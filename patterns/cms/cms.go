@@ -64,6 +64,8 @@ type CMS struct {
 	files  *mongo.Collection
 	chunks *mongo.Collection
 	locks  *lock.Locks
+
+	prepared patterns.Prepared
 }
 
 // New returns the content of a database.
@@ -126,7 +128,12 @@ func (c *CMS) Indexes() []patterns.Index {
 
 // EnsureIndexes creates them.
 func (c *CMS) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, c.db, c.Indexes())
+	return c.prepared.Ensure(ctx, c.db, c.Indexes())
+}
+
+// ready fails before the first use without the indexes: two pages could have one address.
+func (c *CMS) ready(ctx context.Context) error {
+	return c.prepared.Check(ctx, c.db, c.Logger, c.Indexes)
 }
 
 // ShardKeys returns how content is distributed over shards.

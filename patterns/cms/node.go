@@ -85,6 +85,9 @@ func (c *CMS) Create(ctx context.Context, m Metadata) (Node, error) {
 	if err := m.valid(); err != nil {
 		return Node{}, err
 	}
+	if err := c.ready(ctx); err != nil {
+		return Node{}, err
+	}
 	now := c.Now()
 	n := Node{ID: bson.NewObjectID(), Nonce: bson.NewObjectID(), Revision: 1, Created: now, Edited: now, Metadata: m}
 	for try := 2; ; try++ {

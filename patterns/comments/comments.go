@@ -133,6 +133,8 @@ type Comments struct {
 	coll   *mongo.Collection
 	store  store
 	lastID atomic.Int64
+
+	prepared patterns.Prepared
 }
 
 // store is what differs between the designs. Methods that look for a comment return ErrNotFound where there is none.
@@ -191,6 +193,9 @@ func (c *Comments) Reply(ctx context.Context, on Target, to ID, author, text str
 
 func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author, text string) (Comment, error) {
 	if err := c.checkText(text); err != nil {
+		return Comment{}, err
+	}
+	if err := c.ready(ctx); err != nil {
 		return Comment{}, err
 	}
 	now := c.Now()
@@ -330,7 +335,12 @@ func (c *Comments) Indexes() []patterns.Index { return c.store.indexes() }
 
 // EnsureIndexes creates the indexes.
 func (c *Comments) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, c.coll.Database(), c.Indexes())
+	return c.prepared.Ensure(ctx, c.coll.Database(), c.Indexes())
+}
+
+// ready fails before the first use without the indexes: a target could have two pages of one number.
+func (c *Comments) ready(ctx context.Context) error {
+	return c.prepared.Check(ctx, c.coll.Database(), c.Logger, c.Indexes)
 }
 
 // ShardKeys returns how the comments are distributed over shards.

@@ -68,6 +68,9 @@ func ExampleQueue_Take() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if err := jobs.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
 	for _, spec := range []queue.Spec{
 		{ID: "newsletter", Priority: 1},
 		{ID: "password", Priority: 5},
@@ -101,6 +104,9 @@ func ExampleTaken_DoneWith() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if err := jobs.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
 	if _, err := jobs.Put(ctx, queue.Spec{ID: "invoice-7"}); err != nil {
 		log.Fatal(err)
 	}
@@ -125,6 +131,9 @@ func ExampleQueue_PutBatch() {
 	defer end()
 	jobs, err := queue.New(db, queue.Config{})
 	if err != nil {
+		log.Fatal(err)
+	}
+	if err := jobs.EnsureIndexes(ctx); err != nil {
 		log.Fatal(err)
 	}
 	err = jobs.PutBatch(ctx, queue.Batch{
@@ -156,6 +165,9 @@ func ExampleQueue_RequeueDead() {
 	defer end()
 	jobs, err := queue.New(db, queue.Config{MaxAttempts: 1})
 	if err != nil {
+		log.Fatal(err)
+	}
+	if err := jobs.EnsureIndexes(ctx); err != nil {
 		log.Fatal(err)
 	}
 	if _, err := jobs.Put(ctx, queue.Spec{ID: "mail-3"}); err != nil {

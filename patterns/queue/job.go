@@ -134,6 +134,9 @@ func (q *Queue) Put(ctx context.Context, s Spec) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := q.ready(ctx); err != nil {
+		return "", err
+	}
 	_, err = q.laneOf(job).InsertOne(ctx, job)
 	if mongo.IsDuplicateKeyError(err) {
 		return "", ErrExists
@@ -171,6 +174,9 @@ func (q *Queue) PutMany(ctx context.Context, specs []Spec) (int, error) {
 
 // insert puts jobs that belong to one collection.
 func (q *Queue) insert(ctx context.Context, lane *mongo.Collection, jobs []*Job) (int, error) {
+	if err := q.ready(ctx); err != nil {
+		return 0, err
+	}
 	_, err := lane.InsertMany(ctx, jobs, options.InsertMany().SetOrdered(false))
 	put := len(jobs)
 	var refused mongo.BulkWriteException

@@ -76,6 +76,8 @@ type Queue struct {
 	lanes []*mongo.Collection
 	owner string
 	turn  atomic.Uint64 // which lane is asked first
+
+	prepared patterns.Prepared
 }
 
 // New returns the queue of a database.
@@ -163,7 +165,12 @@ func (q *Queue) Indexes() (out []patterns.Index) {
 
 // EnsureIndexes creates the indexes that do not exist.
 func (q *Queue) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, q.db, q.Indexes())
+	return q.prepared.Ensure(ctx, q.db, q.Indexes())
+}
+
+// ready fails before the first use without the indexes: Unique would not hold.
+func (q *Queue) ready(ctx context.Context) error {
+	return q.prepared.Check(ctx, q.db, q.Logger, q.Indexes)
 }
 
 // ShardKeys returns none: a job is taken by one update of the first of all that are due, which no key distributes. The collections of

@@ -31,6 +31,9 @@ type Taken struct {
 // Take takes the first job that is due, and holds it for a lease. It fails with ErrEmpty where there is none. A job whose attempts are
 // used up because its workers died goes to the dead letters on the way.
 func (q *Queue) Take(ctx context.Context) (*Taken, error) {
+	if err := q.ready(ctx); err != nil {
+		return nil, err
+	}
 	first := q.turn.Add(1)
 	for i := range uint64(len(q.lanes)) {
 		lane := q.lanes[(first+i)%uint64(len(q.lanes))]

@@ -53,6 +53,9 @@ func (n *Network) lease() *time.Time {
 
 // send writes a letter down, and then copies it.
 func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
+	if err := n.ready(ctx); err != nil {
+		return err
+	}
 	if l.ID.IsZero() {
 		l.ID = bson.NewObjectID()
 	}

@@ -72,6 +72,9 @@ func (n *Network) Follow(ctx context.Context, from, to string) error {
 	if from == to {
 		return ErrSelf
 	}
+	if err := n.ready(ctx); err != nil {
+		return err
+	}
 	if err := n.notBlocked(ctx, from, to); err != nil {
 		return err
 	}
@@ -125,6 +128,9 @@ func (n *Network) SetCircles(ctx context.Context, user, follower string, circles
 func (n *Network) Block(ctx context.Context, user, other string) error {
 	if user == other {
 		return ErrSelf
+	}
+	if err := n.ready(ctx); err != nil {
+		return err
 	}
 	if err := link(ctx, n.blocks, user, other, bson.D{{Key: "at", Value: n.Now()}}); err != nil {
 		return fmt.Errorf("social: block %s: %w", other, err)

@@ -51,6 +51,7 @@ type Network struct {
 	db                     *mongo.Database
 	users, follows, blocks *mongo.Collection
 	posts, messages        channel
+	prepared               patterns.Prepared
 }
 
 // channel is something that is written once and copied to many: its documents, and the buckets of the recipients.
@@ -103,7 +104,12 @@ func (n *Network) channels() []channel { return []channel{n.posts, n.messages} }
 
 // EnsureIndexes creates the indexes.
 func (n *Network) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, n.db, n.Indexes())
+	return n.prepared.Ensure(ctx, n.db, n.Indexes())
+}
+
+// ready fails before the first use without the indexes: pairs and letters would be there twice.
+func (n *Network) ready(ctx context.Context) error {
+	return n.prepared.Check(ctx, n.db, n.Logger, n.Indexes)
 }
 
 // ShardKeys returns how the collections are distributed over shards.

@@ -53,6 +53,9 @@ func New(db *mongo.Database, cfg Config) (*Buckets, error) {
 
 // Add implements Series: one update for each bucket, in one command. After an error some buckets may have their samples and others not.
 func (b *Buckets) Add(ctx context.Context, samples ...Sample) error {
+	if err := b.ready(ctx); err != nil {
+		return err
+	}
 	sums := map[key]map[int]int64{}
 	for _, s := range samples {
 		k := b.key(s)

@@ -19,6 +19,8 @@ type Native struct {
 	patterns.Env
 	coll *mongo.Collection
 	cfg  Config
+
+	prepared patterns.Prepared
 }
 
 var _ Series = (*Native)(nil)
@@ -59,7 +61,15 @@ func (s *Native) EnsureIndexes(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("timeseries: create %s: %w", s.coll.Name(), err)
 	}
-	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
+	if err := patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes()); err != nil {
+		return err
+	}
+	return s.ready(ctx)
+}
+
+// ready fails if the collection is an ordinary one, which an insert before EnsureIndexes makes.
+func (s *Native) ready(ctx context.Context) error {
+	return s.prepared.CheckKind(ctx, s.coll, patterns.TimeSeries)
 }
 
 // Indexes returns what samples are found by. Servers from 6.3 on have this index by themselves.
@@ -82,6 +92,9 @@ func (s *Native) Shard(ctx context.Context) error {
 func (s *Native) Add(ctx context.Context, samples ...Sample) error {
 	if len(samples) == 0 {
 		return nil
+	}
+	if err := s.ready(ctx); err != nil {
+		return err
 	}
 	docs := make([]bson.D, len(samples))
 	for i, sample := range samples {

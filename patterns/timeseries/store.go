@@ -22,6 +22,8 @@ type store struct {
 	span  time.Duration
 	ahead time.Duration // what is made beforehand in one go
 	zeros func() bson.D
+
+	prepared patterns.Prepared
 }
 
 // key names a document.
@@ -41,6 +43,9 @@ func (k key) filter() bson.D {
 // Preallocate makes the documents of a tag that begin in [from, to), with zeros, as far as they do not exist: what is counted already
 // stays. It returns how many documents there then are.
 func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time) (int64, error) {
+	if err := s.ready(ctx); err != nil {
+		return 0, err
+	}
 	var models []mongo.WriteModel
 	first := floor(from.Add(s.span-1), s.span)
 	for start := first; start.Before(to); start = start.Add(s.span) {
@@ -135,7 +140,12 @@ func seconds(d time.Duration) int32 { return int32(min(d/time.Second, 1<<31-1)) 
 
 // EnsureIndexes creates the indexes.
 func (s *store) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
+	return s.prepared.Ensure(ctx, s.coll.Database(), s.Indexes())
+}
+
+// ready fails before the first use without the indexes: a tag could have two documents of one time.
+func (s *store) ready(ctx context.Context) error {
+	return s.prepared.Check(ctx, s.coll.Database(), s.cfg.Logger, s.Indexes)
 }
 
 // ShardKeys returns how documents are distributed over shards: a tag's stay together until they are many.

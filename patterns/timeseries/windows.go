@@ -44,6 +44,9 @@ func NewWindows(db *mongo.Database, cfg Config) (*Windows, error) {
 // Add implements Series: one update for each window; where that does not exist, it is made, and the update tried again. After an error
 // some windows may have their samples and others not.
 func (w *Windows) Add(ctx context.Context, samples ...Sample) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
 	sums := map[key]map[string]int64{}
 	for _, s := range samples {
 		k := w.key(s)

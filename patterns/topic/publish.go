@@ -27,6 +27,9 @@ func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int,
 		}
 		messages = append(messages, m)
 	}
+	if err := t.ready(ctx); err != nil {
+		return 0, err
+	}
 	for len(messages) > 0 {
 		_, err := t.coll.InsertMany(ctx, messages)
 		if err == nil {

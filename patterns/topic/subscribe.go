@@ -104,6 +104,9 @@ const idleTime = 10 * time.Second
 
 // Subscribe begins to deliver messages.
 func (t *Topics) Subscribe(ctx context.Context, in Interest) (*Subscription, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
 	s := &Subscription{topics: t, asked: t.Now()}
 	if in.From.kind == fromTime {
 		s.since = in.From.time

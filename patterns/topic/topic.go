@@ -71,6 +71,7 @@ type Topics struct {
 	coll        *mongo.Collection
 	subscribers *mongo.Collection
 	locks       *lock.Locks
+	prepared    patterns.Prepared
 }
 
 // New returns the topics of a database.
@@ -133,7 +134,18 @@ func (t *Topics) EnsureIndexes(ctx context.Context) error {
 			return fmt.Errorf("topic: create %s: %w", t.cfg.Name, err)
 		}
 	}
-	return patterns.EnsureIndexes(ctx, t.coll.Database(), t.Indexes())
+	if err := patterns.EnsureIndexes(ctx, t.coll.Database(), t.Indexes()); err != nil {
+		return err
+	}
+	return t.ready(ctx)
+}
+
+// ready fails before the first use without EnsureIndexes: a collection that is not capped keeps all messages, and cannot be followed.
+func (t *Topics) ready(ctx context.Context) error {
+	if t.cfg.Form == ByTail {
+		return t.prepared.CheckKind(ctx, t.coll, patterns.Capped)
+	}
+	return t.prepared.Check(ctx, t.coll.Database(), t.Logger, t.Indexes)
 }
 
 // ShardKeys returns how an ordinary collection is distributed over shards. A capped one cannot be.

@@ -1,0 +1,161 @@
+package patterns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// ErrNotPrepared is returned at the first use of a pattern whose EnsureIndexes was never called for the database.
+var ErrNotPrepared = errors.New("patterns: EnsureIndexes was not called for this database")
+
+// Prepared notices at the first use of a pattern that its indexes are missing. Without its unique indexes a pattern would
+// break its promises in silence. The zero value is ready. It is safe for concurrent use.
+type Prepared struct{ seen atomic.Bool }
+
+// Ensure creates the indexes that do not exist, and remembers that they do.
+func (p *Prepared) Ensure(ctx context.Context, db *mongo.Database, indexes []Index) error {
+	if err := EnsureIndexes(ctx, db, indexes); err != nil {
+		return err
+	}
+	p.seen.Store(true)
+	return nil
+}
+
+// Check returns ErrNotPrepared if a unique index is missing, and logs other indexes that are. It asks the server until it has once
+// found all unique indexes: one listIndexes for each collection. Where the user may not list indexes, they count as present.
+func (p *Prepared) Check(ctx context.Context, db *mongo.Database, log *slog.Logger, indexes func() []Index) error {
+	if p.seen.Load() {
+		return nil
+	}
+	ctx = mongo.NewSessionContext(ctx, nil) // transactions do not list indexes
+	found := map[string][]bson.Raw{}
+	for _, ix := range indexes() {
+		if _, ok := found[ix.Collection]; !ok {
+			keys, err := keysOf(ctx, db.Collection(ix.Collection))
+			if isUnauthorized(err) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("patterns: look for the indexes of %s: %w", ix.Collection, err)
+			}
+			found[ix.Collection] = keys
+		}
+		switch has, err := contains(found[ix.Collection], ix.Model.Keys); {
+		case err != nil:
+			return err
+		case has:
+		case isUnique(ix.Model):
+			return fmt.Errorf("%w: %s.%s has no unique index on %v", ErrNotPrepared, db.Name(), ix.Collection, ix.Model.Keys)
+		default:
+			log.Warn("an index is missing, so operations are slow: call EnsureIndexes", "collection", ix.Collection, "keys", ix.Model.Keys)
+		}
+	}
+	p.seen.Store(true)
+	return nil
+}
+
+// Kind is a kind of collection that must be created before its first document.
+type Kind string
+
+// The kinds.
+const (
+	Capped     Kind = "capped"
+	TimeSeries Kind = "timeseries"
+)
+
+// CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. It asks the server until it has once found that it is.
+func (p *Prepared) CheckKind(ctx context.Context, coll *mongo.Collection, kind Kind) error {
+	if p.seen.Load() {
+		return nil
+	}
+	ctx = mongo.NewSessionContext(ctx, nil)
+	specs, err := coll.Database().ListCollectionSpecifications(ctx, bson.D{{Key: "name", Value: coll.Name()}})
+	switch {
+	case isUnauthorized(err):
+	case err != nil:
+		return fmt.Errorf("patterns: look for the collection %s: %w", coll.Name(), err)
+	case len(specs) == 0 || !isKind(&specs[0], kind):
+		return fmt.Errorf("%w: %s.%s is not a %s collection", ErrNotPrepared, coll.Database().Name(), coll.Name(), kind)
+	}
+	p.seen.Store(true)
+	return nil
+}
+
+func isKind(s *mongo.CollectionSpecification, kind Kind) bool {
+	if kind == Capped {
+		capped, ok := s.Options.Lookup("capped").BooleanOK()
+		return ok && capped
+	}
+	return s.Type == string(kind)
+}
+
+// keysOf returns the key patterns of a collection's indexes; none if there is no such collection.
+func keysOf(ctx context.Context, coll *mongo.Collection) ([]bson.Raw, error) {
+	specs, err := coll.Indexes().ListSpecifications(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]bson.Raw, len(specs))
+	for i, s := range specs {
+		keys[i] = s.KeysDocument
+	}
+	return keys, nil
+}
+
+func contains(keys []bson.Raw, want any) (bool, error) {
+	raw, err := bson.Marshal(want)
+	if err != nil {
+		return false, fmt.Errorf("patterns: the keys of an index: %w", err)
+	}
+	for _, k := range keys {
+		if sameKeys(k, raw) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// sameKeys compares key patterns by names and numbers, not by the numbers' types.
+func sameKeys(a, b bson.Raw) bool {
+	x, errX := a.Elements()
+	y, errY := b.Elements()
+	if errX != nil || errY != nil || len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		p, numeric := x[i].Value().AsInt64OK()
+		q, alsoNumeric := y[i].Value().AsInt64OK()
+		same := x[i].Value().Equal(y[i].Value()) || numeric && alsoNumeric && p == q
+		if !same || x[i].Key() != y[i].Key() {
+			return false
+		}
+	}
+	return true
+}
+
+func isUnique(m mongo.IndexModel) bool {
+	if m.Options == nil {
+		return false
+	}
+	var o options.IndexOptions
+	for _, set := range m.Options.List() {
+		if err := set(&o); err != nil {
+			return false
+		}
+	}
+	return o.Unique != nil && *o.Unique
+}
+
+// isUnauthorized reports whether the server refused because of the user's rights.
+func isUnauthorized(err error) bool {
+	const unauthorized = 13
+	var server mongo.ServerError
+	return errors.As(err, &server) && server.HasErrorCode(unauthorized)
+}

@@ -1,0 +1,110 @@
+package patterns_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/category"
+	"github.com/sheafdb/sheaf/patterns/cms"
+	"github.com/sheafdb/sheaf/patterns/comments"
+	"github.com/sheafdb/sheaf/patterns/queue"
+	"github.com/sheafdb/sheaf/patterns/social"
+	"github.com/sheafdb/sheaf/patterns/timeseries"
+	"github.com/sheafdb/sheaf/patterns/topic"
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// unprepared is a first use of a pattern, and its EnsureIndexes.
+type unprepared struct {
+	ensure func(context.Context) error
+	use    func(context.Context) error
+}
+
+// uses lists the patterns whose promises rest on unique indexes or on a kind of collection.
+func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	q, err := queue.New(db, queue.Config{})
+	must(err)
+	byTail, err := topic.New(db, topic.Config{})
+	must(err)
+	network, err := social.New(db, social.Config{})
+	must(err)
+	pages, err := comments.New(db, comments.Config{Design: comments.Pages})
+	must(err)
+	content, err := cms.New(db, cms.Config{})
+	must(err)
+	tree, err := category.New(db, category.Config{})
+	must(err)
+	native, err := timeseries.NewNative(db, timeseries.Config{Collection: "native"})
+	must(err)
+	buckets, err := timeseries.New(db, timeseries.Config{Collection: "buckets"})
+	must(err)
+	sample := timeseries.Sample{Tag: "a", At: time.Unix(1, 0), N: 1}
+	return map[string]unprepared{
+		"queue put":  {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Put(ctx, queue.Spec{Kind: "k", Unique: "u"}); return err }},
+		"queue take": {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Take(ctx); return ignore(err, queue.ErrEmpty) }},
+		"topic":      {byTail.EnsureIndexes, func(ctx context.Context) error { return byTail.Publish(ctx, "t", 1) }},
+		"social":     {network.EnsureIndexes, func(ctx context.Context) error { return network.Follow(ctx, "a", "b") }},
+		"comments": {pages.EnsureIndexes, func(ctx context.Context) error {
+			_, err := pages.Post(ctx, comments.Target{}, "a", "text")
+			return err
+		}},
+		"cms": {content.EnsureIndexes, func(ctx context.Context) error {
+			_, err := content.Create(ctx, cms.Metadata{Kind: cms.Page, Section: "s", Title: "A title"})
+			return err
+		}},
+		"category": {tree.EnsureIndexes, func(ctx context.Context) error {
+			_, err := tree.Add(ctx, bson.NilObjectID, "s", "n")
+			return err
+		}},
+		"native series":   {native.EnsureIndexes, func(ctx context.Context) error { return native.Add(ctx, sample) }},
+		"bucketed series": {buckets.EnsureIndexes, func(ctx context.Context) error { return buckets.Add(ctx, sample) }},
+	}
+}
+
+func ignore(err, fine error) error {
+	if errors.Is(err, fine) {
+		return nil
+	}
+	return err
+}
+
+// TestUseWithoutEnsureIndexes fails with an error that says what to do, writes nothing, and works afterwards.
+func TestUseWithoutEnsureIndexes(t *testing.T) {
+	t.Parallel()
+	client := sheaftest.New(t)
+	for name := range uses(t, client.Database("names")) {
+		t.Run(name, func(t *testing.T) {
+			db := sheaftest.New(t).Database("app")
+			u := uses(t, db)[name]
+			if err := u.use(t.Context()); !errors.Is(err, patterns.ErrNotPrepared) {
+				t.Fatalf("the first use without indexes: %v", err)
+			}
+			names, err := db.ListCollectionNames(t.Context(), bson.D{{Key: "name", Value: bson.D{{Key: "$not", Value: bson.Regex{Pattern: "^system|state$"}}}}})
+			if err != nil || len(names) > 0 {
+				t.Errorf("the refused use has made %v, %v", names, err)
+			}
+			if err := u.ensure(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := u.use(t.Context()); err != nil {
+				t.Errorf("after EnsureIndexes: %v", err)
+			}
+			if err := uses(t, db)[name].use(t.Context()); errors.Is(err, patterns.ErrNotPrepared) {
+				t.Errorf("another process, on the same database: %v", err)
+			}
+		})
+	}
+}
