@@ -1,0 +1,166 @@
+package driver2
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/conformance/internal/target"
+)
+
+// packages are those of the driver whose tests need a server.
+var packages = []string{"internal/integration/unified", "internal/integration", "internal/docexamples", "mongo"}
+
+// patience is how long the tests of a package may take.
+const patience = 15 * time.Minute
+
+func TestDriverSuites(t *testing.T) {
+	found, stop, err := target.Find()
+	if errors.Is(err, target.ErrNone) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	// The tests of a replica set do not expect a direct connection to its member.
+	uri := strings.Replace(found, "directConnection=true", "replicaSet=rs0", 1)
+	dir := t.TempDir()
+	missing, err := layOut(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, err := download(driverVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range exclusions() {
+		left = append(left, e.test)
+		fmt.Printf("  excluded: %s: %s\n", e.test, e.reason)
+	}
+	for _, spec := range missing {
+		left = append(left, "TestUnifiedSpec/"+spec, "TestUnifiedSpecs/"+spec)
+		fmt.Printf("  no files: %s: they come with SHEAF_SPECIFICATIONS\n", spec)
+	}
+	for _, pkg := range packages {
+		t.Run(pkg, func(t *testing.T) {
+			r := runPackage(t, driver, pkg, skipPattern(left), "MONGODB_URI="+uri, "PROJECT_DIRECTORY="+dir)
+			fmt.Printf("driver v2: %-32s %4d passed, %d failed, %d not for this server\n", pkg, r.passed, len(r.failed), r.skipped)
+			for _, name := range r.failed {
+				t.Errorf("%s\n%s", name, r.output[name])
+			}
+			if r.passed == 0 {
+				t.Error("no test passed")
+			}
+		})
+	}
+}
+
+// skipPattern turns names of tests into the pattern of `go test -skip`, whose parts between slashes are matched one by one.
+func skipPattern(names []string) string {
+	var patterns []string
+	for _, name := range names {
+		parts := strings.Split(name, "/")
+		for i, part := range parts {
+			parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+		}
+		patterns = append(patterns, strings.Join(parts, "/"))
+	}
+	return strings.Join(patterns, "|")
+}
+
+// report is what a package's tests did. Only tests without subtests are counted.
+type report struct {
+	passed, skipped int
+	failed          []string
+	output          map[string]string
+}
+
+// runPackage runs the tests of a package in the driver's own module, whose go.sum knows what its tests need.
+func runPackage(t *testing.T, driver, pkg, skip string, env ...string) report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-count=1", "-timeout", patience.String(), "-skip", skip, "./"+pkg)
+	cmd.Dir = driver
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly"), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || stderr.Len() > 0) {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	r := readEvents(t, out)
+	if err != nil && len(r.failed) == 0 {
+		r.failed = append(r.failed, pkg)
+	}
+	return r
+}
+
+// readEvents counts the events of `go test -json`.
+func readEvents(t *testing.T, out []byte) report {
+	t.Helper()
+	r := report{output: map[string]string{}}
+	results := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e struct{ Action, Test, Output string }
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		switch e.Action {
+		case "output":
+			if len(r.output[e.Test]) < 4096 {
+				r.output[e.Test] += e.Output
+			}
+		case "pass", "fail", "skip":
+			results[e.Test] = e.Action
+		}
+	}
+	delete(results, "") // the package itself
+	for name, result := range results {
+		if hasSubtest(results, name, result) {
+			continue
+		}
+		switch result {
+		case "pass":
+			r.passed++
+		case "skip":
+			r.skipped++
+		default:
+			r.failed = append(r.failed, name)
+		}
+	}
+	slices.Sort(r.failed)
+	return r
+}
+
+// hasSubtest reports whether a test is a group whose result follows from a test within it.
+func hasSubtest(results map[string]string, name, result string) bool {
+	for other, its := range results {
+		if strings.HasPrefix(other, name+"/") && (result != "fail" || its == "fail") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestSkipPattern(t *testing.T) {
+	got := skipPattern([]string{"TestA/b.json/c_(d)", "TestE"})
+	if want := `^TestA$/^b\.json$/^c_\(d\)$|^TestE$`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
