@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,7 +88,7 @@ func TestSecondOpenIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mustOpen(t, dir, nil)
-	if _, err := sheaf.Open(dir, nil); !errors.Is(err, sheaf.ErrLocked) {
+	if _, err := sheaf.Open(dir, nil); !errors.Is(err, sheaf.ErrLocked) || !strings.Contains(err.Error(), "this process has "+dir) {
 		t.Errorf("the second opening: %v", err)
 	}
 	if _, err := sheaf.Open("", nil); err == nil {

@@ -297,7 +297,7 @@ func uriOf(a net.Addr) string {
 func explainOpen(dir string, err error) error {
 	switch {
 	case errors.Is(err, sheaf.ErrLocked):
-		return fmt.Errorf("%s is in use by another process: stop that one, or give another --dir", dir)
+		return fmt.Errorf("%w; or give another --dir", err)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("no permission to use %s: give another --dir (%w)", dir, err)
 	default:

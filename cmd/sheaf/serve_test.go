@@ -123,7 +123,7 @@ func TestFriendlyErrors(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"is in use, perhaps by another server": {"--memory", "--port", port},
-		"is in use by another process":         {"--dir", dir, "--port", "0"},
+		"directory is in use":                  {"--dir", dir, "--port", "0"},
 		"--log-level loud":                     {"--log-level", "loud"},
 		"--memory-budget lots":                 {"--memory-budget", "lots"},
 		"--sync maybe":                         {"--sync", "maybe"},

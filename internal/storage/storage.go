@@ -36,8 +36,8 @@ var (
 	ErrNotFound = errors.New("storage: not found")
 	// ErrConflict means that another transaction changed or holds a key that a snapshot transaction wants.
 	ErrConflict = errors.New("storage: write conflict")
-	// ErrLocked means that another process has the directory open.
-	ErrLocked = errors.New("storage: directory is in use by another process")
+	// ErrLocked means that the directory is open already, here or in another process; the message says which.
+	ErrLocked = errors.New("storage: directory is in use")
 	// ErrEnded means that a transaction was used after its Commit or Rollback.
 	ErrEnded = errors.New("storage: transaction has ended")
 	// ErrScratch means that a transaction was committed that is for reading only.

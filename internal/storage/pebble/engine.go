@@ -20,7 +20,7 @@ type Engine struct {
 	options    Options
 	fs         *diskFS
 	guard      *guard
-	lockFile   *pebble.Lock
+	lockFile   *dirLock
 	db         *pebble.DB
 	pebbleOpts *pebble.Options
 	locks      *lock.Table
@@ -169,6 +169,12 @@ func (e *Engine) checkpointTo(dir string) error {
 		return err
 	}
 	defer e.guard.done(smallWrite)
+	if !e.fs.seals.used.Load() {
+		// Pebble copies the manifest that it writes. Where there was nothing to write since the store was opened, it would copy none.
+		if err := e.db.Flush(); err != nil {
+			return e.wrap(err)
+		}
+	}
 	e.guard.durable.Add(1)
 	err := e.db.Checkpoint(dir, pebble.WithFlushedWAL())
 	e.guard.durable.Add(-1)

@@ -6,7 +6,6 @@ import (
 	iofs "io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -20,7 +19,7 @@ import (
 func Open(dir string, options Options) (storage.Engine, error) {
 	options = options.withDefaults()
 	fs := options.FS
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+	if err := fs.MkdirAll(dir, privateDir); err != nil {
 		return nil, fmt.Errorf("storage/pebble: %w", err)
 	}
 	dir, err := cleanPath(fs, dir)
@@ -31,18 +30,19 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	if err = refuseForeign(fs, dir); err != nil {
 		return nil, err
 	}
-	lockFile, err := lockDirectory(fs, dir)
+	locked, err := lockDirectory(fs, dir)
 	if err != nil {
 		return nil, err
 	}
+	tighten(fs, dir, options.Logger)
 	format, err := prepareDirectory(fs, dir)
 	if err != nil {
-		return nil, errors.Join(err, lockFile.Close())
+		return nil, errors.Join(err, locked.Close())
 	}
 	e := &Engine{
 		dir:      dir,
 		options:  options,
-		lockFile: lockFile,
+		lockFile: locked,
 		locks:    lock.NewTable(),
 	}
 	_, kept, _ := options.memory()
@@ -51,7 +51,7 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	e.fs = &diskFS{FS: fs, guard: e.guard, dir: dir, stall: options.stall}
 	if err = e.open(format); err != nil {
 		e.guard.close()
-		return nil, errors.Join(err, e.fs.points.close(), lockFile.Close())
+		return nil, errors.Join(err, e.fs.points.close(), locked.Close())
 	}
 	return e, nil
 }
@@ -89,7 +89,7 @@ func (e *Engine) open(format int) (err error) {
 		return err
 	}
 	e.pebbleOpts = e.pebbleOptions()
-	e.pebbleOpts.Lock = e.lockFile
+	e.pebbleOpts.Lock = e.lockFile.file
 	e.fs.tables.bounds, e.fs.tables.options = in.bounds, e.pebbleOpts.MakeReaderOptions()
 	db, err := pebble.Open(e.dir, e.pebbleOpts)
 	if err != nil {
@@ -162,7 +162,7 @@ func cleanPath(fs vfs.FS, dir string) (string, error) {
 
 // refuseForeign returns an error for a directory that is neither empty nor a store.
 func refuseForeign(fs vfs.FS, dir string) error {
-	if _, err := fs.Stat(fs.PathJoin(dir, "LOCK")); err == nil {
+	if _, err := fs.Stat(fs.PathJoin(dir, lockFile)); err == nil {
 		return nil
 	}
 	names, err := fs.List(dir)
@@ -182,17 +182,4 @@ func refuseForeign(fs vfs.FS, dir string) error {
 		}
 	}
 	return nil
-}
-
-// lockDirectory takes the lock file, so that a store is open once.
-func lockDirectory(fs vfs.FS, dir string) (*pebble.Lock, error) {
-	l, err := pebble.LockDirectory(dir, fs)
-	switch {
-	case err == nil:
-		return l, nil
-	case errors.Is(err, syscall.EAGAIN):
-	case errors.Is(err, iofs.ErrPermission), errors.Is(err, syscall.EROFS), isNoSpace(err):
-		return nil, fmt.Errorf("storage/pebble: cannot make the lock file in %s: %w", dir, err)
-	}
-	return nil, fmt.Errorf("%w: %s; stop the other process or name another directory (%w)", storage.ErrLocked, dir, err)
 }

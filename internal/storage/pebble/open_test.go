@@ -52,11 +52,32 @@ func TestLocked(t *testing.T) {
 			t.Fatalf("opening %s again: %v", name, err)
 		}
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
-	cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, crashBaseEnv+"=0")
-	out, _ := cmd.CombinedOutput()
-	if !strings.Contains(string(out), storage.ErrLocked.Error()) || !strings.Contains(string(out), dir) {
-		t.Fatalf("another process: %s", out)
+	if _, err := Open(dir, Options{}); !strings.Contains(err.Error(), "this process has") {
+		t.Fatalf("opening twice in a process: %v", err)
+	}
+	another := func(want string) {
+		t.Helper()
+		cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
+		cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, crashBaseEnv+"=0")
+		out, _ := cmd.CombinedOutput()
+		if !strings.Contains(string(out), storage.ErrLocked.Error()) || !strings.Contains(string(out), dir) || !strings.Contains(string(out), want) {
+			t.Fatalf("another process: %s", out)
+		}
+	}
+	another("is open in another process")
+	if runtime.GOOS == "linux" {
+		another(fmt.Sprintf("(process %d)", os.Getpid()))
+	}
+	if runtime.GOOS != "windows" {
+		// Whoever removes the lock file does not open the way for others.
+		if err := os.Remove(filepath.Join(dir, lockFile)); err != nil {
+			t.Fatal(err)
+		}
+		another("was removed")
+		another("was removed")
+		if _, err := Open(dir, Options{}); !errors.Is(err, storage.ErrLocked) {
+			t.Fatalf("opening again without the lock file: %v", err)
+		}
 	}
 	put(t, e, "a", "1")
 	if err := e.Close(); err != nil {
@@ -240,4 +261,91 @@ func TestFootprint(t *testing.T) {
 	if limit := 36 << 10; values["rssKB"] == 0 || values["rssKB"] > limit && !raceEnabled {
 		t.Errorf("an idle store takes %d KB, at most %d are wanted", values["rssKB"], limit)
 	}
+}
+
+// TestPrivate looks at the modes of all that a store makes, also in a directory that was open to others, and under any umask.
+func TestPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "store")
+	copied := filepath.Join(t.TempDir(), "copies", "copy")
+	check := func() {
+		t.Helper()
+		for _, root := range []string{dir, filepath.Dir(copied)} {
+			if err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				info, err := entry.Info()
+				want := os.FileMode(privateFile)
+				if entry.IsDir() {
+					want = privateDir
+				}
+				if err == nil && info.Mode().Perm() != want {
+					t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	e := open(t, dir, Options{MemoryBudget: 8 << 20})
+	for n := range uint64(2000) {
+		if err := insert(e, n, storage.Buffered); err != nil {
+			t.Fatal(err)
+		}
+		if n%500 == 0 {
+			if err := e.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := e.Checkpoint(copied); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// What an earlier version made.
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := os.Chmod(filepath.Join(dir, name.Name()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir, Options{})
+	check()
+}
+
+// TestCheckpointAfterOpen copies a store that was closed and opened again, before anything is written to it.
+func TestCheckpointAfterOpen(t *testing.T) {
+	t.Parallel()
+	dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	e := open(t, dir, Options{})
+	put(t, e, "a", "1")
+	if err := errors.Join(e.db.Flush(), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	// Without a log to replay, opening writes no manifest.
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+	for _, log := range logs {
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e = open(t, dir, Options{})
+	if err := e.Checkpoint(copied); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, open(t, copied, Options{}), "a", "1")
 }

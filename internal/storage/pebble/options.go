@@ -79,7 +79,7 @@ func (o Options) withDefaults() Options {
 		o.Reserve = DefaultReserve
 	}
 	if o.FS == nil {
-		o.FS = vfs.Default
+		o.FS = privateFS{vfs.Default}
 	}
 	if o.closeGrace == 0 {
 		o.closeGrace = defaultCloseGrace

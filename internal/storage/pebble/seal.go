@@ -8,6 +8,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"math"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
@@ -161,6 +162,9 @@ func sealCopy(fs vfs.FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("storage/pebble: %w", err)
 	}
+	if len(content) == 0 {
+		return fmt.Errorf("storage/pebble: the copy in %s has an empty manifest", dir)
+	}
 	s.length, s.sum = uint64(len(content)), crc32.Checksum(content, castagnoli)
 	return createSeal(fs, dir, s)
 }
@@ -169,6 +173,8 @@ func sealCopy(fs vfs.FS, dir string) error {
 type sealer struct {
 	file vfs.File
 	last seal
+	// used says that a seal was written, and so a manifest since the store was opened.
+	used atomic.Bool
 }
 
 // openSealer opens the file of the seals for writing behind the newest one.
@@ -194,6 +200,7 @@ func (s *sealer) write(manifest, length uint64, sum uint32) error {
 		return err
 	}
 	s.last = next
+	s.used.Store(true)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (in *inspection) preview(e *Engine, withOptions bool) (*pebble.DB, error) {
 		}
 	}
 	return pebble.Open(e.dir, &pebble.Options{
-		FS: fs, Lock: e.lockFile, ReadOnly: true, Merger: counterMerger(), CacheSize: 1 << 10, MaxOpenFiles: 100,
+		FS: fs, Lock: e.lockFile.file, ReadOnly: true, Merger: counterMerger(), CacheSize: 1 << 10, MaxOpenFiles: 100,
 		Logger:        &logger{logger: e.options.Logger, guard: e.guard},
 		EventListener: &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}},
 	})

@@ -1,0 +1,41 @@
+//go:build unix && !aix && !solaris
+
+package pebble
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// flockDirectory locks a directory itself. A file system that cannot do that leaves it at the file LOCK.
+func flockDirectory(dir string) (io.Closer, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(errHeld, d.Close())
+	}
+	return nopLock{}, d.Close()
+}
+
+// lockHolder returns the process that has the file LOCK locked, 0 if that is not known.
+func lockHolder(dir string) int {
+	f, err := os.Open(filepath.Join(dir, lockFile))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	spec := syscall.Flock_t{Type: syscall.F_RDLCK}
+	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &spec); err != nil || spec.Type == syscall.F_UNLCK {
+		return 0
+	}
+	return int(spec.Pid)
+}
