@@ -309,7 +309,7 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 	}
 	r.opts.Retry.At(nil, i)
 	defer r.opts.Retry.At(nil, 0)
-	doc, err := update.PrepareInsert(op.doc, nil, r.req.Service.nextTime)
+	doc, err := update.PrepareInsert(op.doc, nil, r.req.insertTime())
 	if err != nil {
 		return err
 	}

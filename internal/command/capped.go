@@ -126,14 +126,16 @@ func runConvertToCapped(ctx context.Context, req *Request, _ *bsonx.Builder) err
 	if err != nil {
 		return err
 	}
-	c, err := req.cappedSource(name)
-	if err != nil {
-		return err
-	}
-	if isClusteredCollection(c) {
-		return mongoerr.New(mongoerr.InvalidOptions, "Cannot convert the clustered collection %s to a capped one", c.Namespace())
-	}
-	return req.Service.Store.Convert(ctx, c, cappedCopy(c.Options, req))
+	return req.onNewest(req.DB, name, func(*table.Collection) error {
+		c, err := req.cappedSource(name)
+		if err != nil {
+			return err
+		}
+		if isClusteredCollection(c) {
+			return mongoerr.New(mongoerr.InvalidOptions, "Cannot convert the clustered collection %s to a capped one", c.Namespace())
+		}
+		return req.Service.Store.Convert(ctx, c, cappedCopy(c.Options, req))
+	})
 }
 
 func runCloneAsCapped(ctx context.Context, req *Request, _ *bsonx.Builder) error {

@@ -36,7 +36,10 @@ func runCollMod(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	c := req.Service.Store.Lookup(req.DB, name)
+	return req.onNewest(req.DB, name, func(c *table.Collection) error { return modifyCollection(ctx, req, name, c, reply) })
+}
+
+func modifyCollection(ctx context.Context, req *Request, name string, c *table.Collection, reply *bsonx.Builder) error {
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
@@ -51,11 +54,13 @@ func runCollMod(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 			return err
 		}
 	}
-	options, changed := modifiedOptions(req, c.Options)
-	if req.Bool("dryRun") || !changed && req.Has("index") {
+	if _, changed := modifiedOptions(req, c.Options); req.Bool("dryRun") || !changed && req.Has("index") {
 		return nil
 	}
-	return req.Service.Store.SetOptions(c, options)
+	return req.Service.Store.ChangeOptions(c, func(options bsonx.Doc) bsonx.Doc {
+		options, _ = modifiedOptions(req, options)
+		return options
+	})
 }
 
 func checkCollMod(req *Request, c *table.Collection) error {

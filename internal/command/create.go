@@ -70,22 +70,35 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 			return err
 		}
 	}
-	c, err := req.lookup(name)
-	if err != nil {
+	if txn := req.txn(); txn != nil {
+		_, err := txn.Create(req.DB, name, options)
 		return err
 	}
-	if c != nil {
-		if c.Kind == kind && options.Equal(c.Options) {
-			return nil // the same collection once more is no error
+	return createOnce(req, name, kind, options, func() error {
+		_, err := req.Service.Store.Create(req.DB, name, kind, options)
+		return err
+	})
+}
+
+// maxCreateAttempts bounds how often a create begins again: what is in the way may have another name, as
+// the buckets of a time series have.
+const maxCreateAttempts = 10
+
+// createOnce calls create unless the collection is there. To make the same collection once more is no
+// error, be it made before or by another client at the same time.
+func createOnce(req *Request, name string, kind catalog.Kind, options bsonx.Doc, create func() error) error {
+	for attempt := 1; ; attempt++ {
+		if c := req.Service.Store.Lookup(req.DB, name); c != nil {
+			if c.Kind == kind && options.Equal(c.Options) {
+				return nil
+			}
+			return alreadyExists(c)
 		}
-		return alreadyExists(c)
+		err := create()
+		if mongoerr.CodeOf(err) != mongoerr.NamespaceExists || attempt == maxCreateAttempts {
+			return err
+		}
 	}
-	if txn := req.txn(); txn != nil {
-		_, err = txn.Create(req.DB, name, options)
-	} else {
-		_, err = req.Service.Store.Create(req.DB, name, kind, options)
-	}
-	return err
 }
 
 // createTimeseries makes a time-series collection.
@@ -98,14 +111,10 @@ func createTimeseries(req *Request, name string) error {
 	if err != nil {
 		return err
 	}
-	if c := req.Service.Store.Lookup(req.DB, name); c != nil {
-		if c.Kind == catalog.KindTimeseries && options.Equal(c.Options) {
-			return nil
-		}
-		return alreadyExists(c)
-	}
-	_, err = req.Service.createSeries(req.DB, name, options)
-	return err
+	return createOnce(req, name, catalog.KindTimeseries, options, func() error {
+		_, err := req.Service.createSeries(req.DB, name, options)
+		return err
+	})
 }
 
 func alreadyExists(c *table.Collection) error {

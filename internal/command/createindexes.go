@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -44,7 +45,10 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if req.work != nil {
 		build = createMissing
 	}
-	before, missing, err := build(ctx, req, name, specs)
+	before, missing, err := build(ctx, req, name, specs, existed != nil && existed.Timeseries != nil)
+	if errors.Is(err, errBecameSeries) {
+		return runCreateIndexes(ctx, req, reply)
+	}
 	if err != nil {
 		return err
 	}
@@ -60,7 +64,7 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 
 // buildMissing builds the indexes that do not exist yet. Those that someone else is building are waited for: who is told that
 // an index exists may rely on it. It returns how many indexes there were, and the specifications of those that it built.
-func buildMissing(ctx context.Context, req *Request, name string, specs []*indexSpec) (before int, missing []bsonx.Doc, err error) {
+func buildMissing(ctx context.Context, req *Request, name string, specs []*indexSpec, onSeries bool) (before int, missing []bsonx.Doc, err error) {
 	store := req.Service.Store
 	names := make([]string, len(specs))
 	for i, s := range specs {
@@ -74,23 +78,27 @@ func buildMissing(ctx context.Context, req *Request, name string, specs []*index
 		if err := store.WaitIndexes(ctx, c, names...); err != nil {
 			return 0, nil, err
 		}
-		if !store.IsCurrent(c) {
-			continue
+		if c = store.Current(c); c == nil {
+			continue // dropped just now
+		}
+		if c.Timeseries != nil && !onSeries {
+			return 0, nil, errBecameSeries
 		}
 		before = indexCount(c)
 		missing, err = newIndexes(c, specs)
 		if err != nil || len(missing) == 0 {
 			return before, nil, err
 		}
-		err = store.CreateIndexes(ctx, c, missing)
-		if mongoerr.CodeOf(err) != mongoerr.IndexBuildAlreadyInProgress {
+		switch err = store.CreateIndexes(ctx, c, missing); mongoerr.CodeOf(err) {
+		case mongoerr.IndexBuildAlreadyInProgress, mongoerr.NamespaceNotFound: // begun or dropped just now
+		default:
 			return before, missing, err
 		}
 	}
 }
 
 // createMissing is buildMissing in a transaction, which makes indexes on new collections only.
-func createMissing(_ context.Context, req *Request, name string, specs []*indexSpec) (before int, missing []bsonx.Doc, err error) {
+func createMissing(_ context.Context, req *Request, name string, specs []*indexSpec, _ bool) (before int, missing []bsonx.Doc, err error) {
 	c, err := req.ensure(req.DB, name)
 	if err != nil {
 		return 0, nil, err

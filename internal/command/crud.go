@@ -122,18 +122,19 @@ func (r *Request) writable(db, name string) (*table.Collection, error) {
 
 // ensure returns a collection to insert into, made where there is none.
 func (r *Request) ensure(db, name string) (*table.Collection, error) {
-	c, err := r.writable(db, name)
-	if err != nil || c != nil {
-		return c, err
+	for {
+		c, err := r.writable(db, name)
+		if err != nil || c != nil {
+			return c, err
+		}
+		if txn := r.txn(); txn != nil {
+			return txn.Ensure(db, name)
+		}
+		// Another client may be first, and make a view or a time series.
+		if _, err := r.Service.Store.Ensure(db, name); err != nil {
+			return nil, err
+		}
 	}
-	if txn := r.txn(); txn != nil {
-		return txn.Ensure(db, name)
-	}
-	c, err = r.Service.Store.Ensure(db, name)
-	if c != nil && c.Kind == catalog.KindTimeseries { // made just now
-		c = r.Service.Store.Buckets(c)
-	}
-	return c, err
 }
 
 // lookup returns a collection or view of the request's database, or nil.
@@ -234,7 +235,20 @@ func (s *scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) 
 }
 
 // env is what applying an update depends on.
-func (r *Request) env() update.Env { return update.Env{Now: r.Now, Timestamp: r.Service.nextTime} }
+func (r *Request) env() update.Env {
+	return update.Env{Now: r.Now, Timestamp: r.Service.nextTime, KeepTimestamps: r.Bool(keepTimestamps)}
+}
+
+// keepTimestamps is the argument by which Timestamp(0, 0) in a new document is stored as it is.
+const keepTimestamps = "bypassEmptyTsReplacement"
+
+// insertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
+func (r *Request) insertTime() func() (t, i uint32) {
+	if r.Bool(keepTimestamps) {
+		return nil
+	}
+	return r.Service.nextTime
+}
 
 // docsOf returns the documents of an array; element names path for the error of one that is no document.
 func docsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {

@@ -37,11 +37,8 @@ func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	c := req.Service.Store.Lookup(req.DB, name)
-	if c == nil {
-		return nil // since 7.0 no error
-	}
-	if err := req.Service.Store.Drop(c); err != nil {
+	c, err := dropByName(req, name)
+	if err != nil || c == nil {
 		return err
 	}
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
@@ -52,6 +49,20 @@ func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	reply.String("ns", c.Namespace())
 	return nil
+}
+
+// dropByName drops what has a name and returns it; nil, and since MongoDB 7.0 no error, where nothing has.
+func dropByName(req *Request, name string) (*table.Collection, error) {
+	for {
+		c := req.Service.Store.Lookup(req.DB, name)
+		if c == nil {
+			return nil, nil
+		}
+		err := req.Service.Store.Drop(c)
+		if mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound { // dropped or renamed just now
+			return c, err
+		}
+	}
 }
 
 func runDropDatabase(_ context.Context, req *Request, reply *bsonx.Builder) error {
@@ -81,14 +92,27 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	c := req.Service.Store.Lookup(fromDB, fromName)
-	if c == nil {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from.Str())
+	return req.onNewest(fromDB, fromName, func(c *table.Collection) error {
+		if c == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from.Str())
+		}
+		if err := checkRename(req, c, toDB, toName); err != nil {
+			return err
+		}
+		return req.Service.Store.Rename(c, toDB, toName, req.Bool("dropTarget"))
+	})
+}
+
+// onNewest runs fn on what has a name, nil for nothing, and again where that was replaced meanwhile, as
+// convertToCapped and $out do.
+func (r *Request) onNewest(db, name string, fn func(c *table.Collection) error) error {
+	for {
+		c := r.Service.Store.Lookup(db, name)
+		err := fn(c)
+		if c == nil || mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound || r.Service.Store.Current(c) != nil || r.Service.Store.Lookup(db, name) == nil {
+			return err
+		}
 	}
-	if err := checkRename(req, c, toDB, toName); err != nil {
-		return err
-	}
-	return req.Service.Store.Rename(c, toDB, toName, req.Bool("dropTarget"))
 }
 
 func checkRename(req *Request, c *table.Collection, toDB, toName string) error {

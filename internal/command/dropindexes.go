@@ -21,6 +21,10 @@ func runDropIndexes(_ context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
+	return req.onNewest(req.DB, name, func(*table.Collection) error { return dropIndexes(req, name, reply) })
+}
+
+func dropIndexes(req *Request, name string, reply *bsonx.Builder) error {
 	c, err := req.existing(name)
 	if err != nil {
 		return err

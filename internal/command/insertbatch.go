@@ -28,6 +28,7 @@ func newInsertBatch(req *Request) *insertBatch {
 
 // prepare gives each document its _id and checks it.
 func (b *insertBatch) prepare() error {
+	timestamp := b.req.insertTime()
 	bad := false // whether a document before is not in docs
 	return b.req.Documents("documents", func(i int, doc bsonx.Doc) error {
 		if b.refused != nil {
@@ -38,7 +39,7 @@ func (b *insertBatch) prepare() error {
 			bad = true
 			return nil
 		}
-		prepared, err := update.PrepareInsert(doc, nil, b.req.Service.nextTime)
+		prepared, err := update.PrepareInsert(doc, nil, timestamp)
 		if err != nil {
 			bad = true
 			if b.opts.Ordered {

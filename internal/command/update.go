@@ -218,8 +218,15 @@ func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, 
 	if err := r.compileUpdate(sc, db, name, spec, st); err != nil {
 		return write.UpdateResult{}, err
 	}
-	return r.runUpdateStatement(ctx, db, name, st, opts)
+	res, err := r.runUpdateStatement(ctx, db, name, st, opts)
+	if errors.Is(err, errBecameSeries) {
+		return r.runUpdateSpec(ctx, sc, db, name, spec, opts)
+	}
+	return res, err
 }
+
+// errBecameSeries ends a statement on a collection that is, by now, the buckets of a time series.
+var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by a time series")
 
 // runUpdateStatement runs a statement on a collection that may not exist yet, or not any more.
 func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *write.UpdateStatement, opts write.Options) (write.UpdateResult, error) {
@@ -235,6 +242,9 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 			if c, err = r.ensure(db, name); err != nil {
 				return write.UpdateResult{}, err
 			}
+		}
+		if c.Timeseries != nil {
+			return write.UpdateResult{}, errBecameSeries
 		}
 		st.Coll = c
 		res, err := r.Service.Writes.Update(ctx, st, opts)
@@ -289,7 +299,7 @@ func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st 
 		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(),
 	}
 	if spec.supplied {
-		st.Supplied, err = spec.suppliedDoc(r.Service.nextTime)
+		st.Supplied, err = spec.suppliedDoc(r.insertTime())
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 		return err
 	}
 	if req.Bool("repair") {
-		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; use reIndex to rebuild indexes")
+		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; drop and create the indexes that are named in its errors")
 	}
 	c, err := req.writable(req.DB, name)
 	if err != nil {
@@ -176,28 +176,23 @@ func keyNames(doc bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
+// runReIndex builds all indexes anew. Until that is done the collection keeps those that it has.
 func runReIndex(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	name, err := req.Collection()
 	if err != nil {
 		return err
 	}
+	if req.Service.replicates() {
+		return mongoerr.New(mongoerr.IllegalOperation,
+			"reIndex is only allowed on a standalone mongod instance. Cannot reIndex '%s.%s' while replication is active", req.DB, name)
+	}
 	c, err := req.existing(name)
 	if err != nil {
 		return err
 	}
-	var names []string
-	specs := []bsonx.Doc{}
-	for _, ix := range c.Indexes {
-		names = append(names, ix.Name)
-		specs = append(specs, ix.Spec)
-	}
-	if len(names) > 0 {
-		if err := req.Service.Store.DropIndexes(c, names...); err != nil {
-			return err
-		}
-		if err := req.Service.Store.CreateIndexes(ctx, c, specs); err != nil {
-			return err
-		}
+	specs, err := req.Service.Store.RebuildIndexes(ctx, c)
+	if err != nil {
+		return err
 	}
 	reply.Int32("nIndexesWas", int32(len(specs)+1))
 	reply.Int32("nIndexes", int32(len(specs)+1))

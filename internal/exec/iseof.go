@@ -15,7 +15,7 @@ func IsEOF(n Node) bool {
 		return n.loaded && n.spill == nil && n.buf.pos == len(n.buf.entries)
 	case *Replay:
 		return n.next == len(n.rows) && (n.done || IsEOF(n.inputs[0]))
-	case *Pass, *Project, *ProjectCovered, *ReturnKey, *Skip, *Fetch:
+	case *Pass, *Project, *ProjectCovered, *Skip, *Fetch:
 		return IsEOF(n.Inputs()[0])
 	default:
 		return false

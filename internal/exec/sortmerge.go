@@ -87,6 +87,7 @@ func (n *SortMerge) Save() {
 	for _, in := range n.heap {
 		if in.row != &in.held {
 			in.held.copyFrom(in.row)
+			in.held.Held = true
 			in.row = &in.held
 		}
 	}

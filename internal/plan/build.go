@@ -47,7 +47,7 @@ func (b *builder) build(n node) exec.Node {
 	case *project:
 		return b.project(n)
 	case *returnKey:
-		return exec.NewReturnKey(b.env, b.build(n.in))
+		return b.returnKey(n)
 	case *recordID:
 		return exec.NewProject(b.env, b.build(n.in), recordIDs(b.q.Coll))
 	case *express:
@@ -151,6 +151,24 @@ func (b *builder) sort(n *sortNode) *exec.Sort {
 		s.Ranked(n.pattern.Len() == 1)
 	}
 	return s
+}
+
+// returnKey builds the option returnKey. A sort keeps documents only: it is to keep the keys in their place.
+func (b *builder) returnKey(n *returnKey) exec.Node {
+	in, skipped := n.in, int64(0)
+	if s, ok := in.(*skip); ok {
+		in, skipped = s.in, s.n
+	}
+	s, ok := in.(*sortNode)
+	if !ok {
+		return exec.NewReturnKey(b.env, b.build(n.in))
+	}
+	sort := b.sort(s)
+	sort.Keep(exec.ReturnedKey())
+	if skipped > 0 {
+		return exec.NewPass(b.env, exec.NewSkip(b.env, sort, skipped))
+	}
+	return exec.NewPass(b.env, sort)
 }
 
 func (b *builder) project(n *project) exec.Node {

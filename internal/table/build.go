@@ -36,6 +36,14 @@ const buildBatch = 256
 // build completes indexes that the catalog has as not ready. They are named by their identifiers: one that was dropped
 // meanwhile may have been followed by another of its name.
 func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
+	if err := s.fillIndexes(ctx, c, ids); err != nil {
+		return err
+	}
+	return s.setState(c, ids, markReady, s.logCreateIndexes)
+}
+
+// fillIndexes makes indexes complete that the catalog has as not ready, all but that mark.
+func (s *Store) fillIndexes(ctx context.Context, c *Collection, ids []uint32) error {
 	if err := s.addExisting(ctx, c, ids); err != nil {
 		return err
 	}
@@ -47,7 +55,7 @@ func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
 			return err
 		}
 	}
-	return s.setState(c, ids, markReady, s.logCreateIndexes)
+	return nil
 }
 
 // markReady makes an index a complete one.
@@ -316,6 +324,21 @@ func (s *Store) resumeBuilds() {
 			s.resumeBuild(c, ids, names)
 		}()
 	}
+}
+
+// dropRebuilds removes the indexes of rebuilds that were interrupted: those that they were to replace are
+// complete.
+func (s *Store) dropRebuilds() error {
+	for _, e := range s.catalog.All() {
+		c := e.Attached.(*Collection)
+		if !slices.ContainsFunc(c.Indexes, func(ix *Index) bool { return isRebuild(ix.Name) }) {
+			continue
+		}
+		if err := s.dropIndexes(c, func(ix *Index) bool { return isRebuild(ix.Name) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {

@@ -381,7 +381,7 @@ func TestCappedTrim(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.SetOptions(c, bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)); err != nil {
+	if err := s.ChangeOptions(c, func(bsonx.Doc) bsonx.Doc { return bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2) }); err != nil {
 		t.Fatal(err)
 	}
 	c = s.Current(c)

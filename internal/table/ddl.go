@@ -199,8 +199,20 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	if err := checkNew(db, name); err != nil {
 		return err
 	}
+	for {
+		err := s.rename(c, s.Lookup(db, name), db, name, dropTarget)
+		if !errors.Is(err, errTargetChanged) {
+			return err
+		}
+	}
+}
+
+// errTargetChanged means that a name came to mean another collection while it was about to be taken.
+var errTargetChanged = errors.New("the target has changed")
+
+// rename is Rename to a name that target has, which may be nil.
+func (s *Store) rename(c, target *Collection, db, name string, dropTarget bool) error {
 	colls := []*Collection{c}
-	target := s.Lookup(db, name)
 	if target != nil && target.ID != c.ID {
 		colls = append(colls, target)
 	}
@@ -214,8 +226,11 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 		}
 		old := ch.Lookup(db, name)
 		if old != nil {
-			if !dropTarget || target == nil || old.ID != target.ID {
+			if !dropTarget {
 				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
+			}
+			if target == nil || old.ID != target.ID {
+				return nil, errTargetChanged
 			}
 			ch.Remove(old)
 			garbage = old.Attached.(*Collection).ranges()
@@ -230,11 +245,11 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	})
 }
 
-// SetOptions replaces a collection's options.
-func (s *Store) SetOptions(c *Collection, options bsonx.Doc) error {
+// ChangeOptions replaces a collection's options by what change makes of the newest ones.
+func (s *Store) ChangeOptions(c *Collection, change func(options bsonx.Doc) bsonx.Doc) error {
 	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
 		old := entry.Options
-		entry.Options = options.Clone()
+		entry.Options = change(old).Clone()
 		return s.logCollMod(ch, entry, old, entry.Options)
 	})
 }

@@ -107,7 +107,7 @@ func TestOplog(t *testing.T) {
 	must(err)
 	must(w.Insert(ctx, bsonx.NewDoc("_id", 3)))
 	w.Close() // not committed, and not logged
-	must(s.SetOptions(s.Current(c), bsonx.NewDoc("validationLevel", "off")))
+	must(s.ChangeOptions(s.Current(c), func(bsonx.Doc) bsonx.Doc { return bsonx.NewDoc("validationLevel", "off") }))
 	must(s.DropIndexes(s.Current(c), "a_1"))
 	must(s.Rename(s.Current(c), "d", "e", false))
 	must(s.Drop(s.Lookup("d", "e")))

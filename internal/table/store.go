@@ -66,6 +66,10 @@ func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOp
 		s.Close()
 		return nil, fmt.Errorf("indexes of kinds that are new: %w", err)
 	}
+	if err := s.dropRebuilds(); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("rebuilds of indexes that were interrupted: %w", err)
+	}
 	s.resumeBuilds()
 	return s, nil
 }

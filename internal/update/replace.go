@@ -71,10 +71,10 @@ func withID(id bsonx.Value, doc bsonx.Doc) bsonx.Doc {
 }
 
 // FixTimestamps replaces the Timestamp(0, 0) values of top-level fields other than _id by the next cluster
-// time. It returns doc itself where there are none.
+// time; a timestamp of nil leaves them. It returns doc itself where there are none.
 func FixTimestamps(doc bsonx.Doc, timestamp func() (t, i uint32)) bsonx.Doc {
 	fix := false
-	for it := doc.Iter(); it.Next() && !fix; {
+	for it := doc.Iter(); timestamp != nil && it.Next() && !fix; {
 		fix = isZeroTimestamp(it.Key(), it.Value())
 	}
 	if !fix {

@@ -45,6 +45,8 @@ type Env struct {
 	// Timestamp returns the next cluster time, for $currentDate with timestamps and for replacements
 	// with Timestamp(0, 0). Without it both take the time from Now.
 	Timestamp func() (t, i uint32)
+	// KeepTimestamps leaves Timestamp(0, 0) in replacements.
+	KeepTimestamps bool
 	// NewID returns an _id for an upserted document that has none; nil means a new ObjectId.
 	NewID func() bsonx.Value
 	// MatchedIndex is the array element that the query matched, for the positional $; it counts only
@@ -129,7 +131,10 @@ func checkSize(doc, out bsonx.Doc) (bsonx.Doc, bool, error) {
 func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	switch u.kind {
 	case KindReplacement:
-		made := FixTimestamps(u.replacement, env.timestamp)
+		made := u.replacement
+		if !env.KeepTimestamps {
+			made = FixTimestamps(made, env.timestamp)
+		}
 		out, err := replace(doc, made, env.Insert)
 		return out, err == nil && replaces(doc, made, out), err
 	case KindPipeline:
