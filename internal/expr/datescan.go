@@ -14,11 +14,18 @@ type relativeText struct {
 	firstDay, lastDay     bool  // of the month
 }
 
+// maxDateText bounds the text of a date. Each of its tokens is looked for in all that follows: a longer text would take minutes.
+const maxDateText = 4 << 10
+
 // scan reads a date without a format: it takes the longest token at each position, the first of those of a length.
 func (d *dateText) scan() {
 	text := strings.Trim(d.text, " \t\n\v\f\r")
 	if d.text == "" {
 		d.fail(0, "Empty string")
+		return
+	}
+	if len(text) > maxDateText {
+		d.fail(0, "Unexpected character")
 		return
 	}
 	start := strings.Index(d.text, text)

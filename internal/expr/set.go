@@ -5,15 +5,18 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func setOperators(c *collation.Collator) []definition {
-	s := sets{c}
+	s := sets{collation: c}
 	return []definition{
-		lazily(opAssociative("$setUnion", "set", commutable, plainN(s.union)), 1),
-		lazily(opAssociative("$setIntersection", "set", commutable, plainN(s.intersection)), 1),
-		op2("$setDifference", "set", s.difference),
+		lazily(s.watched(opAssociative("$setUnion", "set", commutable, plainN(s.union)), sets.union), 1),
+		lazily(s.watched(opAssociative("$setIntersection", "set", commutable, plainN(s.intersection)), sets.intersection), 1),
+		s.watched(op2("$setDifference", "set", s.difference), func(s sets, args []bsonx.Value) (bsonx.Value, error) {
+			return s.difference(args[0], args[1])
+		}),
 		{name: "$setEquals", family: "set", min: 2, max: -1, parse: s.parseEquals},
 		lazily(s.isSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
 		op1("$allElementsTrue", "set", allElementsTrue),
@@ -22,15 +25,42 @@ func setOperators(c *collation.Collator) []definition {
 }
 
 // sets computes with arrays as sets, whose elements are compared by a collation.
-type sets struct{ collation *collation.Collator }
+type sets struct {
+	collation *collation.Collator
+	running   *interrupt.Running // the operation; nil never ends
+}
+
+// watched makes an operator notice that its operation has ended, which is known where the operator is compiled.
+func (s sets) watched(def definition, fn func(s sets, args []bsonx.Value) (bsonx.Value, error)) definition {
+	parse := def.parse
+	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		serving := sets{s.collation, vars.Scripts().Running}
+		switch call := e.(type) {
+		case *callN:
+			call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(serving, args) })
+		case *call2:
+			call.fn = plain2(func(a, b bsonx.Value) (bsonx.Value, error) { return fn(serving, []bsonx.Value{a, b}) })
+		}
+		return e, err
+	}
+	return def
+}
 
 func (s sets) equal(a, b bsonx.Value) bool { return s.collation.CompareValues(a, b) == 0 }
 
 // sorted returns the distinct elements of an array in order.
-func (s sets) sorted(array bsonx.Value) []bsonx.Value {
-	values := array.Doc().Values()
-	slices.SortStableFunc(values, s.collation.CompareValues)
-	return slices.CompactFunc(values, s.equal)
+func (s sets) sorted(array bsonx.Value) ([]bsonx.Value, error) {
+	return s.distinct(array.Doc().Values())
+}
+
+// distinct sorts values in place.
+func (s sets) distinct(values []bsonx.Value) ([]bsonx.Value, error) {
+	var meter interrupt.Meter
+	if err := interrupt.Sort(values, interrupt.Step, s.collation.CompareValues, &meter, s.running); err != nil {
+		return nil, err
+	}
+	return slices.CompactFunc(values, s.equal), nil
 }
 
 func (s sets) contains(set []bsonx.Value, v bsonx.Value) bool {
@@ -54,7 +84,8 @@ func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 	if err := checkBytes("$setUnion", totalBytes(args)); err != nil {
 		return bsonx.Missing, err
 	}
-	return arrayOf(s.sorted(arrayOf(all))), nil
+	all, err := s.distinct(all)
+	return arrayOf(all), err
 }
 
 func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
@@ -66,7 +97,10 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 		if v.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s", v.Type)
 		}
-		set := s.sorted(v)
+		set, err := s.sorted(v)
+		if err != nil {
+			return bsonx.Missing, err
+		}
 		if i == 0 {
 			common = set
 			continue
@@ -90,13 +124,30 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	if b.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17049, "both operands of $setDifference must be arrays. Second argument is of type: %s", b.Type)
 	}
-	seen := s.sorted(b)
+	others, err := s.sorted(b)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	var meter interrupt.Meter
+	values := a.Doc().Values()
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	byValue := func(i, j int) int { return s.collation.CompareValues(values[i], values[j]) }
+	if err := interrupt.Sort(order, interrupt.Step, byValue, &meter, s.running); err != nil {
+		return bsonx.Missing, err
+	}
+	// Of equal values the first in the array remains, in its place.
+	order = slices.CompactFunc(order, func(i, j int) bool { return byValue(i, j) == 0 })
+	slices.Sort(order)
 	out := []bsonx.Value{}
-	for it := a.Doc().Iter(); it.Next(); {
-		at, found := slices.BinarySearchFunc(seen, it.Value(), s.collation.CompareValues)
-		if !found {
-			out = append(out, it.Value())
-			seen = slices.Insert(seen, at, it.Value())
+	for _, i := range order {
+		if err := meter.Did(interrupt.Step, s.running); err != nil {
+			return bsonx.Missing, err
+		}
+		if !s.contains(others, values[i]) {
+			out = append(out, values[i])
 		}
 	}
 	return arrayOf(out), nil
@@ -120,7 +171,7 @@ func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Var
 		moved = constantFirst(args)
 	}
 	return &callN{
-		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(s.equals(moved)), lazy: &laziness{from: 1, refutes: true},
+		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(sets{s.collation, vars.Scripts().Running}.equals(moved)), lazy: &laziness{from: 1, refutes: true},
 	}, nil
 }
 
@@ -147,7 +198,10 @@ func (s sets) allEqual(args []bsonx.Value, moved int) (bsonx.Value, error) {
 		if v.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", placeBefore(i, moved)+1, v.Type)
 		}
-		set := s.sorted(v)
+		set, err := s.sorted(v)
+		if err != nil {
+			return bsonx.Missing, err
+		}
 		if i == 0 {
 			first = set
 		}
@@ -172,7 +226,8 @@ func placeBefore(i, moved int) int {
 
 // isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
 func (s sets) isSubsetOperator() definition {
-	def := opN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value) (bsonx.Value, error) { return s.isSubset(args[0], args[1]) })
+	subset := func(s sets, args []bsonx.Value) (bsonx.Value, error) { return s.isSubset(args[0], args[1]) }
+	def := s.watched(opN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value) (bsonx.Value, error) { return subset(s, args) }), subset)
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
@@ -194,8 +249,15 @@ func (s sets) isSubset(a, b bsonx.Value) (bsonx.Value, error) {
 	if b.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17042, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", b.Type)
 	}
-	set := s.sorted(b)
+	set, err := s.sorted(b)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	var meter interrupt.Meter
 	for it := a.Doc().Iter(); it.Next(); {
+		if err := meter.Did(interrupt.Step, s.running); err != nil {
+			return bsonx.Missing, err
+		}
 		if !s.contains(set, it.Value()) {
 			return bsonx.False, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -18,6 +19,7 @@ type sortArray struct {
 	by      []sortField
 	descend bool // where by is empty
 	compare func(a, b bsonx.Value) int
+	running *interrupt.Running
 }
 
 type sortField struct {
@@ -31,7 +33,7 @@ func parseSortArray(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 	}
 	names := []string{"input", "sortBy"}
 	raw, order, unknown := orderedArgs(arg, 2942501, def.name, names)
-	s := &sortArray{compare: vars.Collation().CompareValues}
+	s := &sortArray{compare: vars.Collation().CompareValues, running: vars.Scripts().Running}
 	for _, i := range order {
 		var err error
 		if i == 1 {
@@ -105,10 +107,11 @@ func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	values := v.Doc().Values()
 	if len(s.by) == 0 {
-		slices.SortStableFunc(values, directed(s.compare, s.descend))
-		return arrayOf(values), nil
+		var meter interrupt.Meter
+		err := interrupt.Sort(values, interrupt.Step, directed(s.compare, s.descend), &meter, s.running)
+		return arrayOf(values), err
 	}
-	return s.byFields(values), nil
+	return s.byFields(values)
 }
 
 func directed(cmp func(a, b bsonx.Value) int, descend bool) func(a, b bsonx.Value) int {
@@ -119,7 +122,7 @@ func directed(cmp func(a, b bsonx.Value) int, descend bool) func(a, b bsonx.Valu
 }
 
 // byFields looks the keys up once per element.
-func (s *sortArray) byFields(values []bsonx.Value) bsonx.Value {
+func (s *sortArray) byFields(values []bsonx.Value) (bsonx.Value, error) {
 	n := len(s.by)
 	keys := make([]bsonx.Value, 0, n*len(values))
 	order := make([]int, len(values))
@@ -129,19 +132,23 @@ func (s *sortArray) byFields(values []bsonx.Value) bsonx.Value {
 			keys = append(keys, elementAtPath(v, f.path))
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	var meter interrupt.Meter
+	err := interrupt.Sort(order, n*interrupt.Step, func(a, b int) int {
 		for i, f := range s.by {
 			if c := directed(s.compare, f.descend)(keys[a*n+i], keys[b*n+i]); c != 0 {
 				return c
 			}
 		}
 		return 0
-	})
+	}, &meter, s.running)
+	if err != nil {
+		return bsonx.Missing, err
+	}
 	out := make([]bsonx.Value, len(values))
 	for i, at := range order {
 		out[i] = values[at]
 	}
-	return arrayOf(out)
+	return arrayOf(out), nil
 }
 
 // elementAtPath follows a path through documents, and through arrays by position only. What is absent is null, and so

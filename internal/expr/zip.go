@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -13,6 +14,7 @@ func zipOperators() []definition {
 type zip struct {
 	inputs, defaults []Expr
 	longest          bool
+	running          *interrupt.Running
 }
 
 func (z *zip) children() []Expr { return append(append([]Expr(nil), z.inputs...), z.defaults...) }
@@ -22,7 +24,7 @@ func parseZip(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 		return nil, mongoerr.New(34460, "$zip only supports an object as an argument, found %s", arg.Type)
 	}
 	raw, order, unknown := orderedArgs(arg, 34464, def.name, []string{"inputs", "defaults", "useLongestLength"})
-	z := &zip{}
+	z := &zip{running: vars.Scripts().Running}
 	for _, i := range order {
 		if err := z.argument(p, i, raw[i], vars); err != nil {
 			return nil, err
@@ -93,14 +95,17 @@ func (z *zip) Eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 	}
-	return zipRows(arrays, defaults, rows)
+	return z.rows(ctx, arrays, defaults, rows)
 }
 
-// zipRows takes one element of each array per row; an array that is at its end gives its default.
-func zipRows(arrays []*bsonx.Iter, defaults []bsonx.Value, rows int) (bsonx.Value, error) {
+// rows takes one element of each array per row; an array that is at its end gives its default.
+func (z *zip) rows(ctx *Context, arrays []*bsonx.Iter, defaults []bsonx.Value, rows int) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for range rows {
+		if err := ctx.worked(len(arrays)*stepWork, z.running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.StartArrayElem()
 		for i, it := range arrays {
 			if it.Next() {

@@ -33,6 +33,7 @@ type node struct {
 	fields   []field
 	sought   []int          // the fields that are looked for in a document
 	index    map[string]int // of sought where they are many
+	named    map[string]int // of fields, while they are added and many
 	branches bool           // a field is a branch
 	computes bool           // a field here or below is computed
 	kept     int            // how many fields are kept
@@ -40,7 +41,7 @@ type node struct {
 
 // finish computes what the evaluation needs to know of the tree.
 func (n *node) finish(k kind) {
-	n.sought, n.index = nil, nil
+	n.sought, n.index, n.named = nil, nil, nil
 	n.branches, n.computes, n.kept = false, false, 0
 	for i := range n.fields {
 		f := &n.fields[i]

@@ -226,6 +226,18 @@ func (n *node) add(path string, parts []string, leaf field) error {
 }
 
 func (n *node) position(name string) int {
+	if len(n.fields) > manyFields {
+		if n.named == nil {
+			n.named = make(map[string]int, 2*len(n.fields))
+		}
+		for i := len(n.named); i < len(n.fields); i++ {
+			n.named[n.fields[i].name] = i
+		}
+		if i, ok := n.named[name]; ok {
+			return i
+		}
+		return -1
+	}
 	for i := range n.fields {
 		if n.fields[i].name == name {
 			return i

@@ -48,6 +48,7 @@ type specNode struct {
 	action   action
 	value    bsonx.Value // of compute
 	children []*specNode
+	named    map[string]*specNode // of children
 }
 
 // read puts the fields of a specification into the tree.
@@ -71,16 +72,16 @@ func (n *specNode) read(spec bsonx.Doc, prefix string, k kind) {
 
 // at returns the node of a path, which it makes.
 func (n *specNode) at(path string) *specNode {
-next:
 	for part := range strings.SplitSeq(path, ".") {
-		for _, child := range n.children {
-			if child.name == part {
-				n = child
-				continue next
+		child := n.named[part]
+		if child == nil {
+			if n.named == nil {
+				n.named = map[string]*specNode{}
 			}
+			child = &specNode{name: part}
+			n.named[part] = child
+			n.children = append(n.children, child)
 		}
-		child := &specNode{name: part}
-		n.children = append(n.children, child)
 		n = child
 	}
 	return n

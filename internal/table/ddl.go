@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -146,6 +147,7 @@ func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog
 		if garbage, err = fn(ch); err != nil {
 			return err
 		}
+		garbage = joined(garbage)
 		return remember(ch, garbage)
 	})
 	if err != nil {
@@ -169,6 +171,20 @@ func (ix *Index) ranges() []catalog.Range {
 }
 
 func rangeOf(p []byte) catalog.Range { return catalog.Range{Start: p, End: PrefixEnd(p)} }
+
+// joined returns ranges with those that touch as one: what a database of many collections leaves behind is deleted together.
+func joined(ranges []catalog.Range) []catalog.Range {
+	slices.SortFunc(ranges, func(a, b catalog.Range) int { return bytes.Compare(a.Start, b.Start) })
+	out := ranges[:0]
+	for _, r := range ranges {
+		if n := len(out); n > 0 && bytes.Equal(out[n-1].End, r.Start) {
+			out[n-1].End = r.End
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
 
 func remember(ch *catalog.Change, garbage []catalog.Range) error {
 	for _, r := range garbage {
