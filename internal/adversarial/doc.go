@@ -4,10 +4,16 @@
 // What is checked:
 //
 //  1. Each such command fails with MongoDB's code, and the database answers afterwards.
+//
 //  2. The process's memory stays bounded.
+//
 //  3. Every stage that gathers its input stops soon after the deadline of its command, after killOp, and after its client
 //     went away.
+//
 //  4. A cursor over very many documents runs in constant memory (with -adversarial.long: ten million).
+//
+//  5. Every expression over a large value, and large expressions, end soon after the time limit of their command, measured in
+//     processor time.
 //
 // Without -adversarial.long only what is quick runs, over TCP.
 //

@@ -1,0 +1,146 @@
+package adversarial
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// generic are the arguments of operators without names, with a large value wherever one may stand.
+var generic = []string{`"$v"`, `["$v", "$v"]`, `["$v", 1]`, `[1, "$v"]`, `["$v", "$v", "$v"]`, `["$v", 1, 2]`, `{"input": "$v"}`}
+
+// named are the arguments of operators that have names for them.
+var named = map[string][]string{
+	"$accumulator":      nil, // of $group
+	"$convert":          {`{"input": "$v", "to": "string"}`, `{"input": "$v", "to": "int"}`},
+	"$dateAdd":          {`{"startDate": "$v", "unit": "day", "amount": "$v"}`},
+	"$dateDiff":         {`{"startDate": "$v", "endDate": "$v", "unit": "day"}`},
+	"$dateFromParts":    {`{"year": "$v"}`},
+	"$dateFromString":   {`{"dateString": "$v"}`, `{"dateString": "$v", "format": "$v"}`, `{"dateString": "2020-01-01", "timezone": "$v"}`},
+	"$dateSubtract":     {`{"startDate": "$v", "unit": "day", "amount": "$v"}`},
+	"$dateToParts":      {`{"date": "$v"}`},
+	"$dateToString":     {`{"date": "$v", "format": "%Y"}`, `{"date": "$v", "timezone": "$v"}`},
+	"$dateTrunc":        {`{"date": "$v", "unit": "day"}`},
+	"$filter":           {`{"input": "$v", "cond": {"$gt": ["$$this", 5]}}`, `{"input": "$v", "cond": {"$in": ["$$this", "$v"]}}`},
+	"$firstN":           {`{"input": "$v", "n": 100000}`},
+	"$function":         {`{"body": "function(v) { return Object.keys(v).length }", "args": ["$v"], "lang": "js"}`},
+	"$getField":         {`{"field": "nosuch", "input": "$v"}`},
+	"$lastN":            {`{"input": "$v", "n": 100000}`},
+	"$let":              {`{"vars": {"x": "$v"}, "in": {"$concatArrays": ["$$x", "$$x", "$$x"]}}`},
+	"$ltrim":            {`{"input": "$v", "chars": "$v"}`},
+	"$map":              {`{"input": "$v", "in": {"$add": ["$$this", 1]}}`, `{"input": "$v", "in": ["$$this"]}`},
+	"$maxN":             {`{"input": "$v", "n": 100000}`},
+	"$median":           {`{"input": "$v", "method": "approximate"}`},
+	"$meta":             {`"indexKey"`},
+	"$minN":             {`{"input": "$v", "n": 100000}`},
+	"$percentile":       {`{"input": "$v", "p": [0.1, 0.5, 0.9], "method": "approximate"}`},
+	"$rand":             {`{}`},
+	"$range":            {`[0, 9000000]`, `["$v", 1]`},
+	"$reduce":           {`{"input": "$v", "initialValue": 0, "in": {"$add": ["$$value", 1]}}`, `{"input": "$v", "initialValue": [], "in": {"$concatArrays": ["$$value", ["$$this"]]}}`},
+	"$regexFind":        {`{"input": "$v", "regex": "(.*7){25}$"}`},
+	"$regexFindAll":     {`{"input": "$v", "regex": "(.*7){25}$"}`, `{"input": "$v", "regex": "o?"}`, `{"input": "$v", "regex": "(?=(w|o)*$)x"}`},
+	"$regexMatch":       {`{"input": "$v", "regex": "(.*7){25}$"}`},
+	"$replaceAll":       {`{"input": "$v", "find": "w", "replacement": "xyz"}`, `{"input": "$v", "find": "$v", "replacement": "$v"}`},
+	"$replaceOne":       {`{"input": "$v", "find": "nosuch", "replacement": "xyz"}`},
+	"$rtrim":            {`{"input": "$v", "chars": "$v"}`},
+	"$setField":         {`{"field": "new", "input": "$v", "value": 1}`},
+	"$sortArray":        {`{"input": "$v", "sortBy": 1}`, `{"input": "$v", "sortBy": {"v": -1}}`},
+	"$split":            {`["$v", "o"]`, `["$v", "$v"]`},
+	"$switch":           {`{"branches": [{"case": {"$eq": ["$v", 1]}, "then": 1}], "default": "$v"}`},
+	"$trim":             {`{"input": "$v", "chars": "$v"}`},
+	"$unsetField":       {`{"field": "f5", "input": "$v"}`},
+	"$zip":              {`{"inputs": ["$v", "$v", "$v", "$v"]}`, `{"inputs": ["$v", "$v"], "useLongestLength": true}`},
+	"$literal":          {`"$v"`},
+	"$sampleRate":       nil,
+	"$setEquals":        {`["$v", "$v"]`, `[{"$reverseArray": "$v"}, "$v"]`},
+	"$setIsSubset":      {`["$v", {"$reverseArray": "$v"}]`},
+	"$setDifference":    {`["$v", [1]]`, `["$v", {"$map": {"input": "$v", "in": ["$$this"]}}]`},
+	"$indexOfArray":     {`["$v", "nosuch"]`, `["$v", "$v"]`},
+	"$mergeObjects":     {`["$v", "$v", "$v"]`, `"$v"`},
+	"$arrayToObject":    {`"$v"`, `{"$map": {"input": "$v", "in": [{"$toString": "$$this"}, 1]}}`},
+	"$toHashedIndexKey": {`"$v"`},
+	"$cond":             {`["$v", "$v", "$v"]`},
+	"$tsSecond":         {`"$v"`},
+	"$expr":             nil,
+}
+
+// TestInterruptExpressions computes each expression of large values with a time limit.
+func TestInterruptExpressions(t *testing.T) {
+	db := newLarge(t)
+	kinds := []string{"numbers", "texts", "object", "pairs", "text"}
+	for n, op := range expr.Operators() {
+		if op.Status == expr.Known {
+			continue
+		}
+		args, isNamed := named[op.Name]
+		if isNamed && args == nil {
+			continue
+		}
+		forms := args
+		if !isNamed {
+			forms = generic
+		}
+		compiled := false
+		for i, arg := range forms {
+			e := fmt.Sprintf(`{"%s": %s}`, op.Name, arg)
+			if !compiles(t, db.RunCommand(t.Context(), parse(t, `{"explain": `+over("none", typed(e))+`}`)).Err()) {
+				continue
+			}
+			compiled = true
+			for k, kind := range kinds {
+				if !*long && (i+k+n)%8 != 0 { // one of eight in the short form
+					continue
+				}
+				checkOvershoot(t, db, kind+" "+e, parse(t, over(kind, typed(e))))
+			}
+		}
+		if !compiled {
+			t.Errorf("%s has no case: write its arguments into the table", op.Name)
+		}
+	}
+}
+
+// compiles reports whether an error is not about how an expression is written.
+func compiles(t *testing.T, err error) bool {
+	t.Helper()
+	return err == nil || strings.Contains(err.Error(), "PlanExecutor")
+}
+
+// TestInterruptLargeExpressions has expressions that are large themselves.
+func TestInterruptLargeExpressions(t *testing.T) {
+	needsLong(t)
+	db := newLarge(t)
+	list := func(n int, form string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(form, "#", fmt.Sprint(i))
+		}
+		return strings.Join(parts, ", ")
+	}
+	for name, stage := range map[string]string{
+		"$set of many fields":     `{"$set": {` + list(100_000, `"f#": "$_id"`) + `}}`,
+		"$project of many fields": `{"$project": {` + list(100_000, `"f#": 1`) + `}}`,
+		"$project of many parts":  `{"$project": {` + list(100_000, `"a.f#": 1`) + `}}`,
+		"exclusion of many":       `{"$project": {` + list(100_000, `"f#": 0`) + `}}`,
+		"$unset of many":          `{"$unset": [` + list(100_000, `"f#"`) + `]}`,
+		"$switch of many":         `{"$set": {"x": {"$switch": {"branches": [` + list(50_000, `{"case": {"$eq": ["$v", #]}, "then": #}`) + `], "default": 0}}}}`,
+		"$group of many":          `{"$group": {"_id": null, ` + list(20_000, `"f#": {"$sum": "$v"}`) + `}}`,
+		"$in of a large list":     `{"$set": {"x": {"$map": {"input": "$v", "in": {"$in": ["$$this", [` + list(20_000, `"x#"`) + `]]}}}}}`,
+		"$match of many":          `{"$match": {"$or": [` + list(20_000, `{"v": "x#"}`) + `]}}`,
+		"$in of many regexes":     `{"$match": {"v": {"$in": [` + list(100_000, `{"$regularExpression": {"pattern": "x#$", "options": ""}}`) + `]}}}`,
+		"$sort of many":           `{"$sort": {` + list(30, `"f#": 1`) + `}}`,
+		"$expr of many":           `{"$match": {"$expr": {"$or": [` + list(50_000, `{"$eq": ["$v", #]}`) + `]}}}`,
+		"$concat of many":         `{"$set": {"x": {"$concat": [` + list(200_000, `"$_id"`) + `]}}}`,
+		"$setUnion of many":       `{"$set": {"x": {"$setUnion": [` + list(30, `"$v"`) + `]}}}`,
+		"999 stages":              list(999, `{"$set": {"f#": {"$concatArrays": ["$v", ["$f0"]]}}}`),
+		"999 sets of fields":      list(999, `{"$set": {"f#": "$v.f#"}}`),
+		"999 stages in turn":      list(333, `{"$set": {"f#": 1}}, {"$match": {"f#": 1}}, {"$unset": "f#"}`),
+		"999 matches":             list(999, `{"$match": {"f#": {"$ne": 1}}}`),
+	} {
+		for _, kind := range []string{"numbers", "object"} {
+			checkOvershoot(t, db, name+" over "+kind, parse(t, over(kind, stage, `{"$project": {"v": 0}}`, `{"$match": {"nosuch": 1}}`)))
+		}
+	}
+}
