@@ -16,15 +16,15 @@ func aggregateCommands() []Definition {
 		InTransaction: true, Run: runAggregate, Read: true, Snapshot: true, Write: true, API1: true,
 		Fields: []Field{
 			{Name: "pipeline", Type: Array, Required: true},
-			{Name: "cursor", Type: Object},
+			{Name: "cursor", Type: Object, Fields: cursorFields},
 			{Name: "explain", Type: Any, Check: checkExplainOption},
-			{Name: "allowDiskUse", Type: SafeBool},
+			{Name: "allowDiskUse", Type: OptionalBool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
 			{Name: "hint", Type: Any},
 			{Name: "let", Type: Object},
 			{Name: "collation", Type: Object},
-			{Name: "fromRouter", Type: SafeBool},
-			{Name: "needsMerge", Type: SafeBool},
+			{Name: "fromRouter", Type: OptionalBool},
+			{Name: "needsMerge", Type: OptionalBool},
 		},
 	}}
 }
@@ -104,7 +104,7 @@ func (r *Request) aggregated() (string, error) {
 		return r.Collection()
 	}
 	if n, ok := v.AsExactInt64(); !ok || n != 1 {
-		return "", mongoerr.New(mongoerr.FailedToParse, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+		return "", mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
 	}
 	return "", nil
 }
@@ -146,7 +146,7 @@ func (r *Request) runStages(ctx context.Context, sc scope, name string, stages [
 	r.Op.SetPlan(src.plan, nil)
 	r.Op.Debug.PlanSummary = src.plan
 	b := batch{
-		req: r, field: "firstBatch", size: size, single: r.Bool("singleBatch"), source: src,
+		req: r, field: "firstBatch", during: duringAggregate, size: size, single: r.Bool("singleBatch"), source: src,
 		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.plan},
 	}
 	return b.first(ctx, reply)

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
 )
 
 const codeAPIWithoutVersion = mongoerr.Code(4886600)
@@ -23,6 +24,19 @@ func checkAPI(d *Definition, g *Generic) error {
 		return mongoerr.New(mongoerr.APIStrictError,
 			"Provided apiStrict:true, but the command %s is not in API Version 1. Information on supported commands and "+
 				"migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api.", d.Name)
+	}
+	return nil
+}
+
+// api returns what the request says of the stable API.
+func (g *Generic) api() session.API {
+	return session.API{Version: g.APIVersion, Strict: g.APIStrict.String(), Deprecation: g.APIDeprecation.String()}
+}
+
+// checkSameAPI refuses a later command of a cursor or transaction that says something else than the first.
+func (r *Request) checkSameAPI(first session.API, what string) error {
+	if got := r.Generic.api(); got != first {
+		return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
 	}
 	return nil
 }

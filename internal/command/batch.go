@@ -31,6 +31,8 @@ type batch struct {
 	field string
 	// size is how many documents the batch has at most; unlimited where negative.
 	size int64
+	// during is what an error says that it happened in; see executing. It is empty for what is no plan.
+	during string
 	// single closes the cursor after this batch.
 	single bool
 	// source, where not nil, knows whether the cursor has no further document.
@@ -123,12 +125,27 @@ func (b *batch) ends() (bool, error) {
 func (b *batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
 	for {
 		doc, err := b.cursor.Next(ctx)
-		if err != nil || doc != nil || !first || b.await == nil {
-			return doc, err
+		if err != nil {
+			return nil, b.failed(err)
+		}
+		if doc != nil || !first || b.await == nil {
+			return doc, nil
 		}
 		if again, err := b.await(ctx); err != nil || !again {
 			return nil, err
 		}
+	}
+}
+
+// failed says in which command an error of the cursor's source happened.
+func (b *batch) failed(err error) error {
+	switch {
+	case b.during == "":
+		return err
+	case b.field == "nextBatch":
+		return executingIn("Executor error during ", "getMore", err)
+	default:
+		return executing(b.during, b.cursor.DB, b.cursor.Collection, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -16,14 +17,14 @@ func bulkWriteCommands() []Definition {
 		Name: "bulkWrite", Help: "Runs inserts, updates and deletes on several collections.",
 		InTransaction: true, Run: runBulkWrite, Write: true, Retryable: true, AdminOnly: true, API1: true, Counter: CountNone,
 		Fields: []Field{
-			{Name: "ops", Type: Array, Required: true, Sequence: true},
-			{Name: "nsInfo", Type: Array, Required: true, Sequence: true},
-			{Name: "ordered", Type: SafeBool},
+			{Name: "ops", Type: Array, Required: true, Sequence: true, Fields: slices.Concat(bulkInsertFields, bulkUpdateFields, bulkDeleteFields)},
+			{Name: "nsInfo", Type: Array, Required: true, Sequence: true, Fields: nsInfoFields},
+			{Name: "ordered", Type: Bool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
-			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
-			{Name: "errorsOnly", Type: SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: OptionalBool},
+			{Name: "errorsOnly", Type: Bool},
 			{Name: "let", Type: Object},
-			{Name: "cursor", Type: Object},
+			{Name: "cursor", Type: Object, Fields: cursorFields},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
 		},
@@ -58,10 +59,10 @@ var (
 	bulkUpdateFields = []Field{
 		{Name: "update", Type: SafeInt, Required: true},
 		{Name: "filter", Type: Object, Required: true},
-		{Name: "updateMods", Type: OneOf(bsonx.TypeDocument, bsonx.TypeArray), Required: true},
-		{Name: "multi", Type: SafeBool},
-		{Name: "upsert", Type: SafeBool},
-		{Name: "upsertSupplied", Type: SafeBool},
+		{Name: "updateMods", Required: true, Check: checkMods},
+		{Name: "multi", Type: Bool},
+		{Name: "upsert", Type: Bool},
+		{Name: "upsertSupplied", Type: OptionalBool},
 		{Name: "arrayFilters", Type: Array},
 		{Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
 		{Name: "constants", Type: Object},
@@ -72,7 +73,7 @@ var (
 	bulkDeleteFields = []Field{
 		{Name: "delete", Type: SafeInt, Required: true},
 		{Name: "filter", Type: Object, Required: true},
-		{Name: "multi", Type: SafeBool},
+		{Name: "multi", Type: Bool},
 		{Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
 		{Name: "collation", Type: Object},
 		{Name: "sampleId", Type: BinData},

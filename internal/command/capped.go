@@ -26,7 +26,7 @@ func cappedCommands() []Definition {
 			Fields: []Field{{Name: "size", Type: SafeInt, Required: true, Check: checkCappedSize}},
 		},
 		{
-			Name: "cloneCollectionAsCapped", Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped, Write: true,
+			Name: "cloneCollectionAsCapped", Loose: true, Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped, Write: true,
 			Fields: []Field{
 				{Name: "toCollection", Type: String, Required: true},
 				{Name: "size", Type: SafeInt, Required: true, Check: checkCappedSize},

@@ -13,11 +13,11 @@ func collStatsCommands() []Definition {
 	return []Definition{
 		{
 			Name: "collStats", Aliases: []string{"collstats"}, Help: "Shows the size of a collection and its indexes.",
-			Run: runCollStats, Fields: []Field{{Name: "scale", Type: SafeInt, Check: AtLeast(1)}, {Name: "verbose", Type: SafeBool}},
+			Run: runCollStats, Fields: []Field{{Name: "scale", Type: SafeInt, Check: AtLeast(1)}, {Name: "verbose", Type: OptionalBool}},
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Help: "Shows the size of a database.",
-			Run: runDBStats, Fields: []Field{{Name: "scale", Type: SafeInt, Check: AtLeast(1)}, {Name: "freeStorage", Type: SafeInt}},
+			Run: runDBStats, Fields: []Field{{Name: "scale", Type: SafeInt, Check: AtLeast(1)}, {Name: "freeStorage", Type: SafeBool}},
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -14,15 +15,23 @@ func countCommands() []Definition {
 		Run: runCount, Read: true, API1: true,
 		Fields: []Field{
 			{Name: "query", Type: Object},
-			{Name: "limit", Type: SafeInt},
+			{Name: "limit", Check: checkCountLimit},
 			{Name: "skip", Type: SafeInt, Check: AtLeast(0)},
 			{Name: "hint", Type: Any},
 			{Name: "collation", Type: Object},
-			{Name: "fields", Type: Object},
+			{Name: "fields", Type: Any},
 			{Name: "queryOptions", Type: Object},
 			{Name: "encryptionInformation", Type: Object},
 		},
 	}}
+}
+
+// checkCountLimit requires a number.
+func checkCountLimit(_ string, v bsonx.Value) error {
+	if !v.Type.IsNumber() {
+		return mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
+	}
+	return nil
 }
 
 func runCount(ctx context.Context, req *Request, reply *bsonx.Builder) error {
@@ -52,7 +61,8 @@ func countCollection(ctx context.Context, req *Request, name string, c *table.Co
 	if err != nil {
 		return 0, err
 	}
-	return req.reads().countMatches(ctx, q)
+	n, err := req.reads().countMatches(ctx, q)
+	return n, executing(duringCount, req.DB, name, err)
 }
 
 func countQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {

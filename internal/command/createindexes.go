@@ -18,7 +18,7 @@ func createIndexesCommands() []Definition {
 			{Name: "indexes", Type: Array, Required: true},
 			{Name: "ignoreUnknownIndexOptions", Type: SafeBool, Unstable: true},
 			{Name: "commitQuorum", Type: Any, Unstable: true},
-			{Name: "returnOnStart", Type: SafeBool},
+			{Name: "returnOnStart", Type: OptionalBool},
 		},
 	}}
 }

@@ -29,12 +29,24 @@ type scope struct {
 	collation *collation.Collator
 	// collations are those that were used before.
 	collations *collation.Cache
+	// mistake is what is wrong with let, where that is an error of the statements; see newStatementScope.
+	mistake error
 }
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
 	base := req.baseVars()
 	return scope{now: req.Now, base: base, vars: base, collations: &req.Service.collations}.with(req.Doc("let"))
+}
+
+// newStatementScope is newScope for a command of statements: a mistake in let is each statement's.
+func newStatementScope(req *Request) (scope, error) {
+	sc, err := newScope(req)
+	if err == nil || endsCommand(err) {
+		return sc, err
+	}
+	sc.mistake = err
+	return sc, nil
 }
 
 // with returns the scope with more variables.

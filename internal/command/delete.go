@@ -16,8 +16,8 @@ func deleteCommands() []Definition {
 		Name: "delete", Help: "Removes documents.",
 		InTransaction: true, Run: runDelete, Write: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
 		Fields: []Field{
-			{Name: "deletes", Type: Array, Required: true, Sequence: true},
-			{Name: "ordered", Type: SafeBool},
+			{Name: "deletes", Type: Array, Required: true, Sequence: true, Fields: deleteFields},
+			{Name: "ordered", Type: Bool},
 			{Name: "let", Type: Object},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
 			{Name: "stmtId", Type: Int},
@@ -65,10 +65,10 @@ func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
 	return s, err
 }
 
-// setLimit accepts 0 (all documents) and 1.
+// setLimit accepts 0 (all documents) and 1. What is no number counts as 0, as in MongoDB.
 func (s *deleteSpec) setLimit(v bsonx.Value) error {
 	n, ok := v.AsExactInt64()
-	if !ok || n != 0 && n != 1 {
+	if v.Type.IsNumber() && (!ok || n != 0 && n != 1) {
 		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", bsonx.FormatShell(v))
 	}
 	s.multi = n == 0
@@ -84,7 +84,7 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	sc, err := newScope(req)
+	sc, err := newStatementScope(req)
 	if err != nil {
 		return err
 	}
@@ -126,6 +126,9 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 	if err := r.checkRetryOfMany(spec.multi); err != nil {
 		return 0, err
 	}
+	if sc.mistake != nil {
+		return 0, sc.mistake
+	}
 	sc, err := sc.collated(spec.collation, r.Service.Store.Lookup(db, name))
 	if err != nil {
 		return 0, err
@@ -153,7 +156,7 @@ func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *w
 			n, err = r.Service.Writes.Delete(ctx, st, opts)
 		}
 		if !errors.Is(err, table.ErrDropped) {
-			return n, err
+			return n, executingWrite(r.writeKind("delete"), err)
 		}
 	}
 }

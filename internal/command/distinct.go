@@ -65,5 +65,6 @@ func distinctOf(ctx context.Context, req *Request) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
+	values, err := req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
+	return values, executing(duringDistinct, req.DB, name, err)
 }

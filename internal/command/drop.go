@@ -26,7 +26,7 @@ func dropCommands() []Definition {
 			Fields: []Field{
 				{Name: "to", Type: String, Required: true},
 				{Name: "dropTarget", Type: OneOf(bsonx.TypeBool, bsonx.TypeBinary)},
-				{Name: "stayTemp", Type: SafeBool},
+				{Name: "stayTemp", Type: Bool},
 			},
 		},
 	}

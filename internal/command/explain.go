@@ -130,6 +130,9 @@ func (r *Request) inner(body bsonx.Doc) (*Request, error) {
 	if !ok || e.Status == Absent {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", first.Key)
 	}
+	if db := body.Lookup("$db"); db.Type == bsonx.TypeString && db.Str() != r.DB {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", r.DB, db.Str())
+	}
 	inner := &Request{
 		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
 		commandValue: first.Value, memory: new(memory),
@@ -208,6 +211,9 @@ func explainDelete(req *Request) (*plan.ExplainRequest, error) {
 }
 
 func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
+	if len(req.Service.Store.Catalog().Collections(req.DB)) == 0 {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s does not exist", req.DB)
+	}
 	if err := checkFindAndModify(req); err != nil {
 		return nil, err
 	}

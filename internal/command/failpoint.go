@@ -2,6 +2,8 @@ package command
 
 import (
 	"context"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +17,10 @@ type failPoints struct {
 	active atomic.Int32
 	mu     sync.Mutex
 	points map[string]*failPoint
+	// counts says how often fail points fired that are off now.
+	counts map[string]int64
+	// changed is closed when one fires; nil where nobody waits for that.
+	changed chan struct{}
 }
 
 type failPoint struct {
@@ -22,6 +28,8 @@ type failPoint struct {
 	times    int64 // how often it still fires, where not always on
 	skip     int64
 	entered  int64
+	// chance, where not 0, is the probability with which an always-on fail point fires.
+	chance float64
 	data     failData
 }
 
@@ -82,7 +90,13 @@ const (
 	failGetMore = "failGetMoreAfterCursorCheckout"
 	// disableOptimization switches the optimiser of pipelines off.
 	disableOptimization = "disablePipelineOptimization"
+	// alwaysTimeOut makes commands with maxTimeMS fail, neverTimeOut lets them take longer.
+	alwaysTimeOut = "maxTimeAlwaysTimeOut"
+	neverTimeOut  = "maxTimeNeverTimeOut"
 )
+
+// failPointNames are the fail points that there are.
+var failPointNames = []string{failCommand, failWrite, failGetMore, disableOptimization, alwaysTimeOut, neverTimeOut}
 
 // isOn reports whether a fail point without data is on, and counts it.
 func (f *failPoints) isOn(name string) bool {
@@ -104,12 +118,19 @@ func (f *failPoints) fires(name string) bool {
 		p.skip--
 		return false
 	}
+	if p.chance > 0 && rand.Float64() >= p.chance {
+		return false
+	}
 	if !p.alwaysOn {
 		if p.times--; p.times <= 0 {
 			f.remove(name)
 		}
 	}
 	p.entered++
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
+	}
 	return true
 }
 
@@ -155,7 +176,7 @@ func (f *failPoints) take(req *Request) (failData, bool) {
 	if p == nil || req.Def.TestOnly || !p.data.commands[req.Def.Name] && !p.data.commands[req.Name] {
 		return failData{}, false
 	}
-	if p.data.appName != "" && p.data.appName != req.Conn.appName {
+	if p.data.appName != "" && p.data.appName != req.clientName() {
 		return failData{}, false
 	}
 	if p.data.namespace != "" {
@@ -203,34 +224,108 @@ func (f *failPoints) getMore(req *Request) error {
 
 // remove needs the lock.
 func (f *failPoints) remove(name string) {
-	if _, ok := f.points[name]; ok {
+	if p, ok := f.points[name]; ok {
+		if f.counts == nil {
+			f.counts = make(map[string]int64)
+		}
+		f.counts[name] += p.entered
 		delete(f.points, name)
 		f.active.Add(-1)
 	}
 }
 
-func (f *failPoints) set(name string, p *failPoint) {
+// set puts a fail point on, or off where p is nil. It returns how often it has fired before.
+func (f *failPoints) set(name string, p *failPoint) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.remove(name)
 	if p == nil {
-		return
+		return f.counts[name]
 	}
 	if f.points == nil {
 		f.points = make(map[string]*failPoint)
 	}
 	f.points[name] = p
 	f.active.Add(1)
+	return f.counts[name]
+}
+
+// entered returns how often a fail point has fired, and a channel that is closed when one fires next.
+func (f *failPoints) entered(name string) (int64, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.counts[name]
+	if p := f.points[name]; p != nil {
+		n += p.entered
+	}
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
+	return n, f.changed
+}
+
+// timeLimit applies the fail points of maxTimeMS, and reports whether the command's limit counts.
+func (f *failPoints) timeLimit() (counts bool, err error) {
+	switch {
+	case f.active.Load() == 0:
+		return true, nil
+	case f.isOn(alwaysTimeOut):
+		return true, mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
+	default:
+		return !f.isOn(neverTimeOut), nil
+	}
+}
+
+// clientName returns the name of the client's application. The first hello of a connection brings it along.
+func (r *Request) clientName() string {
+	if r.Conn.appName == "" && isHello(r.Def) {
+		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
+			return name.Str()
+		}
+	}
+	return r.Conn.appName
 }
 
 // failPointCommands returns configureFailPoint.
 func failPointCommands() []Definition {
 	return []Definition{{
-		Name: "configureFailPoint", Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
+		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
 		Fields: []Field{{Name: "mode", Required: true}, {Name: "data", Type: Object}},
 		Run:    runConfigureFailPoint,
+	}, {
+		Name: "waitForFailPoint", Help: "Waits until a fail point has fired, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
+		NoSlowLog: true, CommandField: String, Fields: []Field{{Name: "timesEntered", Type: SafeInt, Required: true, Check: AtLeast(0)}},
+		Run: runWaitForFailPoint,
+	}, {
+		Name: "testVersion2", Help: "Belongs to version 2 of the stable API, which there is not, for tests.", TestOnly: true, Hidden: true, NoAuth: true,
+		Run: func(context.Context, *Request, *bsonx.Builder) error { return nil },
 	}}
 }
+
+// runWaitForFailPoint waits as long as maxTimeMS allows.
+func runWaitForFailPoint(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+	name := req.CommandValue().Str()
+	if !slices.Contains(failPointNames, name) {
+		return mongoerr.New(codeNoFailPoint, "%s not found", name)
+	}
+	if !req.Generic.HasMaxTime {
+		return mongoerr.New(codeMissingField, "BSON field 'waitForFailPoint.maxTimeMS' is missing but a required field")
+	}
+	for {
+		n, changed := req.Service.failPoints.entered(name)
+		if n >= req.Int64("timesEntered", 0) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// codeNoFailPoint is FailPointSetFailed.
+const codeNoFailPoint = mongoerr.Code(233)
 
 func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	name := req.CommandValue()
@@ -242,15 +337,14 @@ func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder
 		return err
 	}
 	if p != nil {
-		if n := name.Str(); n != failCommand && n != failWrite && n != failGetMore && n != disableOptimization {
+		if !slices.Contains(failPointNames, name.Str()) {
 			return mongoerr.New(mongoerr.BadValue, "%s not found", name.Str())
 		}
 		if p.data, err = parseFailData(req.Doc("data")); err != nil {
 			return err
 		}
 	}
-	req.Service.failPoints.set(name.Str(), p)
-	reply.Int64("count", 0)
+	reply.Int64("count", req.Service.failPoints.set(name.Str(), p))
 	return nil
 }
 
@@ -267,6 +361,16 @@ func parseFailPoint(mode bsonx.Value) (*failPoint, error) {
 		}
 		if v := mode.Doc().Lookup("skip"); v.Type.IsNumber() {
 			return &failPoint{alwaysOn: true, skip: saturatingInt64(v)}, nil
+		}
+		if v := mode.Doc().Lookup("activationProbability"); v.Type.IsNumber() {
+			chance, _ := v.AsFloat64()
+			if chance < 0 || chance > 1 {
+				return nil, mongoerr.New(mongoerr.BadValue, "activationProbability must be between 0.0 and 1.0; found %g", chance)
+			}
+			if chance == 0 {
+				return nil, nil
+			}
+			return &failPoint{alwaysOn: true, chance: chance}, nil
 		}
 	}
 	return nil, mongoerr.New(mongoerr.BadValue, "unknown mode of fail point")

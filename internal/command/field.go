@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -26,31 +27,44 @@ type Field struct {
 	Unstable bool
 	// Check judges a value whose type is right; see AtLeast.
 	Check func(name string, v bsonx.Value) error
+	// Fields are those of the document that the value is, or of the documents in its array. They tell
+	// tests what there is; the command itself parses them with ParseFields.
+	Fields []Field
 }
 
 // FieldType is the set of BSON types that a field accepts. The zero value accepts any, null included.
 type FieldType struct {
 	types []bsonx.Type
+	// wrong is the message for other types where it is not the parser's own, with the field's name and
+	// the type for %s. MongoDB's code reads such a field itself, so null and undefined are wrong too.
+	wrong string
 }
 
 // The types of MongoDB's IDL, in the order in which its messages list them.
 var (
 	Any        = FieldType{}
-	Bool       = FieldType{[]bsonx.Type{bsonx.TypeBool}}
-	String     = FieldType{[]bsonx.Type{bsonx.TypeString}}
-	Object     = FieldType{[]bsonx.Type{bsonx.TypeDocument}}
-	Array      = FieldType{[]bsonx.Type{bsonx.TypeArray}}
-	Long       = FieldType{[]bsonx.Type{bsonx.TypeInt64}}
-	Int        = FieldType{[]bsonx.Type{bsonx.TypeInt32}}
-	BinData    = FieldType{[]bsonx.Type{bsonx.TypeBinary}}
-	Timestamp  = FieldType{[]bsonx.Type{bsonx.TypeTimestamp}}
-	ObjectID   = FieldType{[]bsonx.Type{bsonx.TypeObjectID}}
-	SafeBool   = FieldType{[]bsonx.Type{bsonx.TypeBool, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble}}
-	SafeInt    = FieldType{[]bsonx.Type{bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble}}
-	StringOr   = func(other bsonx.Type) FieldType { return FieldType{[]bsonx.Type{bsonx.TypeString, other}} }
-	OneOf      = func(types ...bsonx.Type) FieldType { return FieldType{types} }
-	ObjectOrID = FieldType{[]bsonx.Type{bsonx.TypeDocument, bsonx.TypeString}}
+	Bool       = OneOf(bsonx.TypeBool)
+	String     = OneOf(bsonx.TypeString)
+	Object     = OneOf(bsonx.TypeDocument)
+	Array      = OneOf(bsonx.TypeArray)
+	Long       = OneOf(bsonx.TypeInt64)
+	Int        = OneOf(bsonx.TypeInt32)
+	BinData    = OneOf(bsonx.TypeBinary)
+	Timestamp  = OneOf(bsonx.TypeTimestamp)
+	ObjectID   = OneOf(bsonx.TypeObjectID)
+	SafeBool   = OneOf(bsonx.TypeBool, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
+	SafeInt    = OneOf(bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
+	ObjectOrID = OneOf(bsonx.TypeDocument, bsonx.TypeString)
+	// OptionalBool and OwnedObject are the types of the fields that say themselves what is wrong.
+	OptionalBool = FieldType{[]bsonx.Type{bsonx.TypeBool}, "Field '%s' should be a boolean value, but found: %s"}
+	OwnedObject  = FieldType{[]bsonx.Type{bsonx.TypeDocument}, "Expected field %s to be of type object"}
 )
+
+// OneOf returns the set of several types.
+func OneOf(types ...bsonx.Type) FieldType { return FieldType{types: types} }
+
+// StringOr is a string or one other type.
+func StringOr(other bsonx.Type) FieldType { return OneOf(bsonx.TypeString, other) }
 
 // Accepts reports whether a value of type t is allowed.
 func (f FieldType) Accepts(t bsonx.Type) bool {
@@ -64,6 +78,9 @@ func (f FieldType) Accepts(t bsonx.Type) bool {
 	}
 	return false
 }
+
+// Is reports whether f and g are the same types.
+func (f FieldType) Is(g FieldType) bool { return slices.Equal(f.types, g.types) }
 
 // IsAny reports whether every type is allowed.
 func (f FieldType) IsAny() bool { return len(f.types) == 0 }
@@ -157,7 +174,12 @@ func ParseFields(path string, doc bsonx.Doc, fields []Field, set func(i int, v b
 // checkField reports whether the field counts as present and whether its value is allowed.
 func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
 	if !f.Type.Accepts(v.Type) {
-		if v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined {
+		switch {
+		case f.Type.wrong != "" && strings.Count(f.Type.wrong, "%s") == 1:
+			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name)
+		case f.Type.wrong != "":
+			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name, v.Type)
+		case v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined:
 			return false, nil
 		}
 		return false, WrongType(path+"."+f.Name, v.Type, f.Type)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -18,7 +19,7 @@ func findAndModifyCommands() []Definition {
 			{Name: "query", Type: Object},
 			{Name: "sort", Type: Object},
 			{Name: "remove", Type: SafeBool},
-			{Name: "update", Type: OneOf(bsonx.TypeDocument, bsonx.TypeArray)},
+			{Name: "update", Check: checkMods},
 			{Name: "new", Type: SafeBool},
 			{Name: "fields", Type: Object},
 			{Name: "upsert", Type: SafeBool},
@@ -32,7 +33,7 @@ func findAndModifyCommands() []Definition {
 			{Name: "originalQuery", Type: Object},
 			{Name: "originalCollation", Type: Object},
 			{Name: "sampleId", Type: BinData},
-			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: OptionalBool},
 		},
 	}}
 }
@@ -70,7 +71,7 @@ func checkFindAndModify(req *Request) error {
 	case !remove && !hasUpdate:
 		return mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
 	case remove && hasUpdate:
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an 'update' and 'remove'=true")
 	case remove && req.Bool("upsert"):
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true ")
 	case remove && req.Bool("new"):
@@ -84,6 +85,16 @@ func checkFindAndModify(req *Request) error {
 		return err
 	}
 	return checkSort(req.Doc("sort"))
+}
+
+// compileFields compiles the projection of the document in the reply.
+func (m *modification) compileFields(sc scope, f *filter.Filter) error {
+	var err error
+	m.proj, err = sc.projection(m.req.Doc("fields"), f)
+	if err == nil && m.proj != nil && slices.Contains(m.proj.MetaKinds(), "sortKey") {
+		err = mongoerr.New(mongoerr.BadValue, "Cannot use a $meta sortKey projection in findAndModify commands.")
+	}
+	return err
 }
 
 // modification is one findAndModify.
@@ -131,7 +142,7 @@ func (m *modification) project() error {
 	}
 	var err error
 	m.value, err = m.proj.Apply(nil, m.value, &m.meta)
-	return err
+	return executingWrite(m.req.Def.Name, err)
 }
 
 func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builder) error {
@@ -146,7 +157,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if err != nil {
 		return err
 	}
-	if m.proj, err = sc.projection(m.req.Doc("fields"), f); err != nil {
+	if err := m.compileFields(sc, f); err != nil {
 		return err
 	}
 	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), One: true}
@@ -183,7 +194,7 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	if sc, err = sc.collated(m.req.Get("collation"), m.req.Service.Store.Lookup(m.req.DB, m.name)); err != nil {
 		return err
 	}
-	if m.proj, err = sc.projection(m.req.Doc("fields"), st.Filter); err != nil {
+	if err := m.compileFields(sc, st.Filter); err != nil {
 		return err
 	}
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {

@@ -20,11 +20,11 @@ func fsyncCommands() []Definition {
 			Name: "fsync", Help: "Makes all writes durable; with lock: true, keeps further writes out.", AdminOnly: true, Run: runFsync,
 			Fields: []Field{
 				{Name: "lock", Type: SafeBool},
-				{Name: "fsyncLockAcquisitionTimeoutMillis", Type: SafeInt, Check: AtLeast(1)},
+				{Name: "fsyncLockAcquisitionTimeoutMillis", Type: Int, Check: AtLeast(1)},
 				{Name: "forBackup", Type: SafeBool},
 			},
 		},
-		{Name: "fsyncUnlock", Help: "Lets writes in again.", AdminOnly: true, Run: runFsyncUnlock},
+		{Name: "fsyncUnlock", Loose: true, Help: "Lets writes in again.", AdminOnly: true, Run: runFsyncUnlock},
 	}
 }
 

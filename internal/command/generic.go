@@ -1,6 +1,8 @@
 package command
 
 import (
+	"errors"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -39,6 +41,9 @@ const (
 	boolTrue
 )
 
+// String returns "" where the argument is absent.
+func (b optionalBool) String() string { return [...]string{"", "false", "true"}[b] }
+
 func optional(b bool) optionalBool {
 	if b {
 		return boolTrue
@@ -75,8 +80,8 @@ var genericFields = []genericField{
 	{"autocommit", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.Autocommit = optional(v.Bool()); return nil }},
 	{"startTransaction", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.StartTxn = optional(v.Bool()); return nil }},
 	{"apiVersion", String, func(g *Generic, _ string, v bsonx.Value) error { g.APIVersion = v.Str(); return nil }},
-	{"apiStrict", SafeBool, func(g *Generic, _ string, v bsonx.Value) error { g.APIStrict = optional(v.Truthy()); return nil }},
-	{"apiDeprecationErrors", SafeBool, func(g *Generic, _ string, v bsonx.Value) error {
+	{"apiStrict", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.APIStrict = optional(v.Truthy()); return nil }},
+	{"apiDeprecationErrors", Bool, func(g *Generic, _ string, v bsonx.Value) error {
 		g.APIDeprecation = optional(v.Truthy())
 		return nil
 	}},
@@ -95,14 +100,36 @@ var genericFields = []genericField{
 	{"databaseVersion", Object, nil},
 	{"shardVersion", Any, nil},
 	{"allowImplicitCollectionCreation", SafeBool, nil},
-	{"coordinator", SafeBool, nil},
+	{"coordinator", Bool, nil},
 	{"tracking_info", Object, nil},
-	{"mayBypassWriteBlocking", SafeBool, nil},
+	{"mayBypassWriteBlocking", Bool, nil},
 	{"clientOperationKey", BinData, nil},
 	{"requestGossipRoutingCache", Array, nil},
 	{"rawData", SafeBool, nil},
 	{"traceCtx", Object, nil},
 	{"isTimeseriesNamespace", SafeBool, nil},
+	{"help", Bool, func(_ *Generic, _ string, v bsonx.Value) error {
+		if v.Bool() {
+			return errHelp
+		}
+		return nil
+	}},
+}
+
+// errHelp ends the parsing of a command that is asked for its description.
+var errHelp = errors.New("help is wanted")
+
+// GenericFields returns the arguments that every command takes.
+func GenericFields() []Field {
+	within := map[string][]Field{
+		"lsid": sessionFields, "readConcern": readConcernFields, "writeConcern": writeConcernFields,
+		"$readPreference": readPreferenceFields,
+	}
+	fields := make([]Field, len(genericFields))
+	for i, g := range genericFields {
+		fields[i] = Field{Name: g.name, Type: g.typ, Fields: within[g.name]}
+	}
+	return fields
 }
 
 func findGeneric(key []byte) int {

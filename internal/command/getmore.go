@@ -15,9 +15,9 @@ func getMoreCommands() []Definition {
 		Fields: []Field{
 			{Name: "collection", Type: String, Required: true},
 			{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)},
-			{Name: "term", Type: SafeInt, Unstable: true},
+			{Name: "term", Type: Long, Unstable: true},
 			{Name: "lastKnownCommittedOpTime", Type: Object, Unstable: true},
-			{Name: "includeQueryStatsMetrics", Type: SafeBool, Unstable: true},
+			{Name: "includeQueryStatsMetrics", Type: OptionalBool, Unstable: true},
 		},
 	}}
 }
@@ -41,6 +41,10 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	if err := req.checkSameAPI(cursor.API, "cursor-creating command"); err != nil {
+		cursors.Unpin(cursor)
+		return err
+	}
 	if req.Generic.HasMaxTime && !cursor.AwaitData {
 		cursors.Unpin(cursor)
 		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
@@ -49,7 +53,7 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if size == 0 {
 		size = -1 // as many as fit
 	}
-	b := batch{req: req, cursor: cursor, field: "nextBatch", size: size}
+	b := batch{req: req, cursor: cursor, field: "nextBatch", during: duringFind, size: size}
 	src, _ := underSnapshot(cursor.Source).(moreSource)
 	if src != nil {
 		b.source = src

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -122,6 +123,10 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		}
 	}()
 	if err := s.parse(e, req); err != nil {
+		if errors.Is(err, errHelp) {
+			reply.String("help", "help for: "+e.Name+" "+e.Help)
+			return nil
+		}
 		return err
 	}
 	if req.Generic.HasSession {
@@ -131,7 +136,13 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	info := s.opInfo(e, req)
 	op.SetInfo(&info)
 	if ms := req.Generic.MaxTimeMillis; ms > 0 && !e.OwnMaxTime {
-		op.LimitTime(time.Duration(ms) * time.Millisecond)
+		counts, err := s.failPoints.timeLimit()
+		if err != nil {
+			return err
+		}
+		if counts {
+			op.LimitTime(time.Duration(ms) * time.Millisecond)
+		}
 	}
 	if e.Status == Known {
 		return mongoerr.New(mongoerr.NotImplemented, "Command %s is not implemented by Sheaf yet", e.Name)

@@ -35,7 +35,7 @@ var indexOptions = map[string]FieldType{
 	"key": Object, "name": String, "v": SafeInt, "ns": String,
 	"unique": SafeBool, "sparse": SafeBool, "background": SafeBool, "hidden": Bool, "prepareUnique": SafeBool,
 	"clustered": SafeBool, "expireAfterSeconds": Any, "partialFilterExpression": Object, "collation": Object,
-	"storageEngine": Object, "weights": {[]bsonx.Type{bsonx.TypeDocument, bsonx.TypeString}},
+	"storageEngine": Object, "weights": ObjectOrID,
 	"default_language": String, "language_override": String, "textIndexVersion": SafeInt, "2dsphereIndexVersion": SafeInt,
 	"bits": SafeInt, "min": SafeInt, "max": SafeInt, "coarsestIndexedLevel": SafeInt, "finestIndexedLevel": SafeInt,
 	"wildcardProjection": Object, "dropDups": Any, "originalSpec": Object, "bucketSize": SafeInt,

@@ -17,9 +17,9 @@ func insertCommands() []Definition {
 		InTransaction: true, Run: runInsert, Write: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
 		Fields: []Field{
 			{Name: "documents", Type: Array, Required: true, Sequence: true},
-			{Name: "ordered", Type: SafeBool},
+			{Name: "ordered", Type: Bool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
-			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: OptionalBool},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
 			{Name: "encryptionInformation", Type: Object},

@@ -14,10 +14,10 @@ func listCollectionsCommands() []Definition {
 			Name: "listCollections", Help: "Lists the collections and views of a database.",
 			Run: runListCollections, API1: true,
 			Fields: []Field{
-				{Name: "cursor", Type: Object},
+				{Name: "cursor", Type: Object, Fields: cursorFields},
 				{Name: "filter", Type: Object},
-				{Name: "nameOnly", Type: SafeBool},
-				{Name: "authorizedCollections", Type: SafeBool},
+				{Name: "nameOnly", Type: Bool},
+				{Name: "authorizedCollections", Type: Bool},
 				{Name: "includePendingDrops", Type: SafeBool},
 			},
 		},
@@ -27,7 +27,7 @@ func listCollectionsCommands() []Definition {
 			Fields: []Field{
 				{Name: "filter", Type: Object},
 				{Name: "nameOnly", Type: SafeBool},
-				{Name: "authorizedDatabases", Type: SafeBool},
+				{Name: "authorizedDatabases", Type: Bool},
 			},
 		},
 	}

@@ -13,7 +13,7 @@ func listIndexesCommands() []Definition {
 		Name: "listIndexes", Help: "Lists the indexes of a collection.",
 		Run: runListIndexes, API1: true,
 		Fields: []Field{
-			{Name: "cursor", Type: Object},
+			{Name: "cursor", Type: Object, Fields: cursorFields},
 			{Name: "includeIndexBuildInfo", Type: SafeBool},
 			{Name: "includeBuildUUIDs", Type: SafeBool},
 		},

@@ -16,7 +16,7 @@ func operationCommands() []Definition {
 	return []Definition{
 		{Name: "currentOp", Help: "Lists running operations.", AdminOnly: true, Loose: true, Run: runCurrentOp},
 		{
-			Name: "killOp", Help: "Ends an operation.", AdminOnly: true,
+			Name: "killOp", Loose: true, Help: "Ends an operation.", AdminOnly: true,
 			Fields: []Field{{Name: "op", Type: SafeInt, Required: true}}, Run: runKillOp,
 		},
 	}

@@ -9,12 +9,12 @@ import (
 func planCacheCommands() []Definition {
 	return []Definition{
 		{
-			Name: "planCacheClear", Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
+			Name: "planCacheClear", Loose: true, Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
 			Fields: []Field{
 				{Name: "query", Type: Object}, {Name: "sort", Type: Object}, {Name: "projection", Type: Object}, {Name: "collation", Type: Object},
 			},
 		},
-		{Name: "planCacheListFilters", Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters},
+		{Name: "planCacheListFilters", Loose: true, Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters},
 	}
 }
 

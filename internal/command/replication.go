@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -97,10 +98,13 @@ func always(code mongoerr.Code, message string) func(*Request) error {
 	return func(*Request) error { return mongoerr.New(code, "%s", message) }
 }
 
-// refuseStepDown answers as a primary without secondaries does.
+// refuseStepDown answers as a primary without secondaries does. With force the only member steps
+// down and is elected again at once: its transactions end, and drivers hear of a new topology.
 func refuseStepDown(req *Request) error {
-	if req.Bool("force") || req.Body.Lookup("force").Truthy() {
-		return mongoerr.New(mongoerr.IllegalOperation, "the only member of a set cannot step down")
+	if req.Body.Lookup("force").Truthy() {
+		req.Service.Transactions.KillSession(func(session.SessionID) bool { return true })
+		req.Service.topology.bump()
+		return nil
 	}
 	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up as of %s. Please use the replSetStepDown "+
 		"command with the argument {force: true} to force node to step down.", req.Now.UTC().Format("2006-01-02T15:04:05.000-0700"))

@@ -179,7 +179,7 @@ func (r *Request) RetainCursor(c *session.Cursor) {
 	if r.snapshot != nil {
 		c.Source = r.Service.snapshots.source(r.snapshot, c.Source)
 	}
-	c.Owner, c.Command = r.Owner(), r.Body
+	c.Owner, c.Command, c.API = r.Owner(), r.Body, r.Generic.api()
 	if r.work != nil {
 		r.work.cursors = true
 	}

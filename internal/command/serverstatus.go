@@ -11,7 +11,7 @@ import (
 func serverStatusCommands() []Definition {
 	return []Definition{
 		{Name: "serverStatus", Help: "Returns the server's counters.", Loose: true, Run: runServerStatus},
-		{Name: "connPoolStats", Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats},
+		{Name: "connPoolStats", Loose: true, Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats},
 		getLogCommand(),
 	}
 }

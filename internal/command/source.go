@@ -66,6 +66,7 @@ func (s *planSource) open(ctx context.Context, from reads, q *plan.Query) error 
 		return err
 	}
 	s.run, s.coll = run, q.Coll
+	s.meta.Searched = q.Scores
 	if q.Limit > 0 {
 		s.left = q.Limit
 	}

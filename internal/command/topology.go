@@ -45,6 +45,17 @@ func (t *topology) version() topologyVersion {
 	return topologyVersion{t.process, t.counter}
 }
 
+// bump announces a change to the hellos that wait for one.
+func (t *topology) bump() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.stopped {
+		t.counter++
+		close(t.changed)
+		t.changed = make(chan struct{})
+	}
+}
+
 // stop announces the end of the server.
 func (t *topology) stop() {
 	t.mu.Lock()

@@ -101,7 +101,11 @@ func (s *Service) runStatement(e *entry, req *Request, reply *bsonx.Builder) err
 func (s *Service) transaction(req *Request) (*session.Transaction, error) {
 	g := &req.Generic
 	if g.StartTxn != boolTrue {
-		return req.Session.ContinueTransaction(g.TxnNumber, req.Def.Name == "commitTransaction")
+		t, err := req.Session.ContinueTransaction(g.TxnNumber, req.Def.Name == "commitTransaction")
+		if err != nil || t == nil {
+			return nil, err
+		}
+		return t, req.checkSameAPI(t.API, "transaction's first command")
 	}
 	t, err := req.Session.BeginTransaction(s.Transactions, g.TxnNumber, g.ReadConcern.Level, req.Now)
 	if err != nil {
@@ -112,7 +116,7 @@ func (s *Service) transaction(req *Request) (*session.Transaction, error) {
 		s.Transactions.Abort(t)
 		return nil, err
 	}
-	t.Work = &work{Txn: txn, service: s, open: t}
+	t.Work, t.API = &work{Txn: txn, service: s, open: t}, g.api()
 	return t, nil
 }
 

@@ -20,10 +20,10 @@ func updateCommands() []Definition {
 		Name: "update", Help: "Changes, replaces or upserts documents.",
 		InTransaction: true, Run: runUpdate, Write: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
 		Fields: []Field{
-			{Name: "updates", Type: Array, Required: true, Sequence: true},
-			{Name: "ordered", Type: SafeBool},
+			{Name: "updates", Type: Array, Required: true, Sequence: true, Fields: updateFields},
+			{Name: "ordered", Type: Bool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
-			{Name: "bypassEmptyTsReplacement", Type: SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: OptionalBool},
 			{Name: "let", Type: Object},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
@@ -35,17 +35,25 @@ func updateCommands() []Definition {
 // updateFields are the fields of one statement of update.
 var updateFields = []Field{
 	{Name: "q", Type: Object, Required: true},
-	{Name: "u", Type: OneOf(bsonx.TypeDocument, bsonx.TypeArray), Required: true},
+	{Name: "u", Required: true, Check: checkMods},
 	{Name: "c", Type: Object},
 	{Name: "arrayFilters", Type: Array},
 	{Name: "hint", Type: Any},
-	{Name: "multi", Type: SafeBool},
-	{Name: "upsert", Type: SafeBool},
-	{Name: "upsertSupplied", Type: SafeBool},
+	{Name: "multi", Type: Bool},
+	{Name: "upsert", Type: Bool},
+	{Name: "upsertSupplied", Type: OptionalBool},
 	{Name: "collation", Type: Object},
 	{Name: "sampleId", Type: BinData},
 	{Name: "sort", Type: Object},
 	{Name: "allowShardKeyUpdatesWithoutFullShardKeyInQuery", Type: SafeBool},
+}
+
+// checkMods requires a document or a pipeline of an update's modifications.
+func checkMods(_ string, v bsonx.Value) error {
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+	}
+	return nil
 }
 
 // updateSpec is one parsed, not yet compiled statement of update or bulkWrite.
@@ -94,8 +102,13 @@ func parseUpdateSpec(doc bsonx.Doc) (updateSpec, error) {
 		}
 		return nil
 	})
+	if err == nil && s.multi && s.sort != nil {
+		err = errSortedMulti
+	}
 	return s, err
 }
+
+var errSortedMulti = mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
 
 func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	name, err := req.Collection()
@@ -107,7 +120,7 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	sc, err := newScope(req)
+	sc, err := newStatementScope(req)
 	if err != nil {
 		return err
 	}
@@ -249,13 +262,16 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 		st.Coll = c
 		res, err := r.Service.Writes.Update(ctx, st, opts)
 		if !errors.Is(err, table.ErrDropped) {
-			return res, err
+			return res, executingWrite(r.writeKind("update"), err)
 		}
 	}
 }
 
 // compileUpdate turns a specification into a statement.
 func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st *write.UpdateStatement) error {
+	if sc.mistake != nil {
+		return sc.mistake
+	}
 	if err := checkSort(spec.sort); err != nil {
 		return err
 	}
@@ -351,7 +367,7 @@ func (s *updateSpec) check(u *update.Update) error {
 		return mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
 	}
 	if s.multi && !s.sort.IsEmpty() {
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
+		return errSortedMulti
 	}
 	return nil
 }

@@ -15,15 +15,15 @@ import (
 func validateCommands() []Definition {
 	return []Definition{
 		{
-			Name: "validate", Help: "Checks that a collection and its indexes agree.", Run: runValidate,
+			Name: "validate", Loose: true, Help: "Checks that a collection and its indexes agree.", Run: runValidate,
 			Fields: []Field{
-				{Name: "full", Type: SafeBool},
-				{Name: "repair", Type: SafeBool},
-				{Name: "metadata", Type: SafeBool},
-				{Name: "background", Type: SafeBool},
-				{Name: "fixMultikey", Type: SafeBool},
-				{Name: "checkBSONConformance", Type: SafeBool},
-				{Name: "enforceFastCount", Type: SafeBool},
+				{Name: "full", Type: Any},
+				{Name: "repair", Type: Any},
+				{Name: "metadata", Type: Any},
+				{Name: "background", Type: Any},
+				{Name: "fixMultikey", Type: Any},
+				{Name: "checkBSONConformance", Type: Any},
+				{Name: "enforceFastCount", Type: Any},
 			},
 		},
 		{
@@ -32,7 +32,7 @@ func validateCommands() []Definition {
 				{Name: "keyPattern", Type: Object}, {Name: "min", Type: Object}, {Name: "max", Type: Object}, {Name: "estimate", Type: SafeBool},
 			},
 		},
-		{Name: "reIndex", Help: "Builds the indexes of a collection anew.", Run: runReIndex, Write: true},
+		{Name: "reIndex", Loose: true, Help: "Builds the indexes of a collection anew.", Run: runReIndex, Write: true},
 	}
 }
 

@@ -85,7 +85,7 @@ func countOnView(ctx context.Context, req *Request, name string) (int64, error) 
 	defer src.Close()
 	doc, err := src.Next(ctx)
 	if err != nil || doc == nil {
-		return 0, err
+		return 0, executing(duringAggregate, req.DB, name, err)
 	}
 	n, _ := doc.Lookup("n").AsInt64()
 	return n, nil
@@ -128,7 +128,7 @@ func distinctOnView(ctx context.Context, req *Request, name string) (bsonx.Value
 	defer src.Close()
 	doc, err := src.Next(ctx)
 	if err != nil || doc == nil {
-		return bsonx.NewArray(), err
+		return bsonx.NewArray(), executing(duringAggregate, req.DB, name, err)
 	}
 	return doc.Lookup("distinct").Clone(), nil
 }

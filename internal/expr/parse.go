@@ -86,7 +86,7 @@ func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 	first := d.First()
 	if len(first.Key) > 0 && first.Key[0] == '$' {
 		if d.Len() != 1 {
-			return nil, mongoerr.New(15983, "an object representing an expression must have exactly one field: %s", show(d))
+			return nil, mongoerr.New(15983, "An object representing an expression must have exactly one field: %s", bsonx.FormatShell(bsonx.Document(d)))
 		}
 		return p.operator(string(first.Key), first.Value, vars)
 	}

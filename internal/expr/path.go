@@ -138,16 +138,19 @@ func SplitFieldPath(path string) ([]string, error) {
 	return parts, nil
 }
 
+// badName is what MongoDB says before it says what is wrong with the name of a field.
+const badName = "Consider using $getField or $setField for a field path with '.' or '$'. :: caused by :: "
+
 func checkFieldName(name string) error {
 	switch {
 	case name == "":
-		return mongoerr.New(15998, "FieldPath field names may not be empty strings.")
-	case name[0] == '$':
-		return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+		return mongoerr.New(15998, badName+"FieldPath field names may not be empty strings.")
+	case name[0] == '$' && name != "$id" && name != "$ref" && name != "$db": // the fields of a DBRef
+		return mongoerr.New(16410, badName+"FieldPath field names may not start with '$', given '%s'.", name)
 	case strings.IndexByte(name, 0) >= 0:
-		return mongoerr.New(16411, "FieldPath field names may not contain '\\0'.")
+		return mongoerr.New(16411, badName+"FieldPath field names may not contain '\\0'.")
 	case strings.IndexByte(name, '.') >= 0:
-		return mongoerr.New(16412, "FieldPath field names may not contain '.'. Consider using $getField or $setField.")
+		return mongoerr.New(16412, badName+"FieldPath field names may not contain '.', given '%s'.", name)
 	}
 	return nil
 }

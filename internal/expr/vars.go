@@ -41,7 +41,7 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 	for it := let.Iter(); it.Next(); {
 		name := string(it.Key())
 		if err := CheckVariableName(name); err != nil {
-			return nil, err
+			return nil, mongoerr.Within("Invalid 'let' parameter", err)
 		}
 		e, err := Parse(it.Value(), v)
 		if err != nil {

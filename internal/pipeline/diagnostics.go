@@ -56,7 +56,7 @@ func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 // The codes of MongoDB's checks of arguments.
 const (
 	codeUnknownArgument = mongoerr.Code(40415)
-	codeCollStats       = mongoerr.Code(40166)
+	codeCollStats       = mongoerr.Code(5447000)
 	codeIndexStats      = mongoerr.Code(28803)
 )
 

@@ -6,7 +6,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // parseFill compiles $fill into what it stands for: $setWindowFields for the fields with a method, then $addFields for
@@ -41,7 +40,7 @@ func parseFill(arg bsonx.Value, opts Options) ([]stage, error) {
 	if err != nil || values.IsEmpty() {
 		return stages, err
 	}
-	add, err := projectStage(projection.ParseAddFields(values, opts.projection()))
+	add, err := addFieldsStage(values, opts)
 	return append(stages, add...), err
 }
 

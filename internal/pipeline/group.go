@@ -61,7 +61,7 @@ func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 func parseGroupID(v bsonx.Value, opts Options) (expr.Expr, error) {
-	if v.Type == bsonx.TypeDocument && !isOperatorCall(v.Doc()) {
+	if v.Type == bsonx.TypeDocument && !strings.HasPrefix(string(v.Doc().First().Key), "$") {
 		for it := v.Doc().Iter(); it.Next(); {
 			if t := it.Value().Type; strings.HasPrefix(string(it.Key()), "$") || t.IsNumber() || t == bsonx.TypeBool {
 				return nil, mongoerr.New(17390, "$group does not support inclusion-style expressions")

@@ -33,10 +33,19 @@ func (s *sharedRows) Meta() *expr.Meta { return metaOf(s.Source) }
 func (c *counted) Meta() *expr.Meta { return metaOf(c.Source) }
 
 // Meta implements MetaSource: a group has none.
-func (s *groupSource) Meta() *expr.Meta { return nil }
+func (s *groupSource) Meta() *expr.Meta { return withoutScore(s.src) }
 
 // Meta implements MetaSource: a bucket has none.
-func (s *bucketAutoSource) Meta() *expr.Meta { return nil }
+func (s *bucketAutoSource) Meta() *expr.Meta { return withoutScore(s.src) }
+
+// withoutScore returns the metadata of a document that was made of many documents of src. After a
+// text search its score is missing, which is no error.
+func withoutScore(src Source) *expr.Meta {
+	if m := metaOf(src); m != nil && m.Searched {
+		return &expr.Meta{Searched: true}
+	}
+	return nil
+}
 
 // Meta implements MetaSource: a number has none.
 func (s *countSource) Meta() *expr.Meta { return nil }

@@ -15,23 +15,39 @@ func parseProject(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15969, "$project specification must be an object")
 	}
-	return projectStage(projection.ParseStage(arg.Doc().Clone(), opts.projection()))
+	p, err := projection.ParseStage(arg.Doc().Clone(), opts.projection())
+	return projectStage("$project", p, err)
 }
 
-func parseAddFields(arg bsonx.Value, opts Options) ([]stage, error) {
-	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(40272, "$addFields specification stage must be an object, got %s", arg.Type)
+// parseAddFields returns the parser of $addFields under one of its two names, which its errors repeat.
+func parseAddFields(name string) func(arg bsonx.Value, opts Options) ([]stage, error) {
+	return func(arg bsonx.Value, opts Options) ([]stage, error) {
+		if arg.Type != bsonx.TypeDocument {
+			return nil, mongoerr.New(40272, "%s specification stage must be an object, got %s", name, arg.Type)
+		}
+		p, err := projection.ParseAddFields(arg.Doc().Clone(), opts.projection())
+		return projectStage(name, p, err)
 	}
-	return projectStage(projection.ParseAddFields(arg.Doc().Clone(), opts.projection()))
+}
+
+// addFieldsStage returns the stage that adds the fields of a specification for another stage.
+func addFieldsStage(spec bsonx.Doc, opts Options) ([]stage, error) {
+	p, err := projection.ParseAddFields(spec, opts.projection())
+	return projectStage("$addFields", p, err)
 }
 
 func parseUnset(arg bsonx.Value, _ Options) ([]stage, error) {
-	return projectStage(projection.ParseUnset(arg))
-}
-
-func projectStage(p *projection.Projection, err error) ([]stage, error) {
+	paths, err := projection.UnsetPaths(arg)
 	if err != nil {
 		return nil, err
+	}
+	p, err := projection.ParseUnset(paths)
+	return projectStage("$unset", p, err)
+}
+
+func projectStage(name string, p *projection.Projection, err error) ([]stage, error) {
+	if err != nil {
+		return nil, mongoerr.Within("Invalid "+name, err)
 	}
 	return []stage{&project{p}}, nil
 }

@@ -97,7 +97,7 @@ func (s *redactSource) verdict(doc bsonx.Doc) (string, error) {
 			return redactKeep, nil
 		}
 	}
-	return "", mongoerr.New(17053, "PlanExecutor error during aggregation :: caused by :: $redact's expression should not return anything "+
+	return "", mongoerr.New(17053, "$redact's expression should not return anything "+
 		"aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but returned %s", expr.Show(v))
 }
 

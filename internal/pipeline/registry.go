@@ -34,7 +34,7 @@ var registry = sync.OnceValue(func() map[string]*definition {
 
 func supported() []definition {
 	return []definition{
-		{name: "$addFields", parse: parseAddFields, inUpdate: true},
+		{name: "$addFields", parse: parseAddFields("$addFields"), inUpdate: true},
 		{name: "$bucket", parse: parseBucket},
 		{name: "$bucketAuto", parse: parseBucketAuto},
 		{name: "$changeStream", parse: parseChangeStream},
@@ -63,7 +63,7 @@ func supported() []definition {
 		{name: "$replaceRoot", parse: parseReplaceRoot, inUpdate: true},
 		{name: "$replaceWith", parse: parseReplaceWith, inUpdate: true},
 		{name: "$sample", parse: parseSample},
-		{name: "$set", parse: parseAddFields, inUpdate: true, note: "alias of $addFields"},
+		{name: "$set", parse: parseAddFields("$set"), inUpdate: true, note: "alias of $addFields"},
 		{name: "$setWindowFields", parse: parseSetWindowFields},
 		{name: "$skip", parse: parseSkip},
 		{name: "$sort", parse: parseSort},

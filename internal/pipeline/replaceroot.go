@@ -52,7 +52,7 @@ func (r *replaceRoot) replace(ctx *expr.Context, doc bsonx.Doc) (bsonx.Doc, erro
 		return nil, err
 	}
 	if v.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(40228, "PlanExecutor error during aggregation :: caused by :: %smust evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. Input document: %s",
+		return nil, mongoerr.New(40228, "%smust evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. Input document: %s",
 			r.name, expr.Show(v), v.Type, expr.Show(bsonx.Document(doc)))
 	}
 	return v.Doc(), nil

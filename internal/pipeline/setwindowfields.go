@@ -5,7 +5,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // partitionField holds the value of a partition that is no plain field while documents are sorted.
@@ -180,7 +179,7 @@ func (w *setWindowFields) stages(partition, sortBy bsonx.Value) ([]stage, error)
 	pattern := bsonx.NewBuilder(nil)
 	pattern.StartDoc()
 	if w.computed {
-		add, err := projectStage(projection.ParseAddFields(bsonx.NewDoc(partitionField, wrapped(partition)), w.opts.projection()))
+		add, err := addFieldsStage(bsonx.NewDoc(partitionField, wrapped(partition)), w.opts)
 		if err != nil {
 			return nil, err
 		}

@@ -121,7 +121,7 @@ func (s *sorter) alloc(n int) []byte {
 func (s *sorter) flush() error {
 	if s.spill == nil {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-			"PlanExecutor error during aggregation :: caused by :: Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.memory)
+			"Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.memory)
 	}
 	slices.SortFunc(s.entries, compareSorterEntries)
 	for i := range s.entries {

@@ -154,6 +154,8 @@ func (b *windowBounds) check(base bsonx.Value) error {
 	switch {
 	case b.unit != noUnit && base.Type != bsonx.TypeDate:
 		return mongoerr.New(5429513, "Invalid range: Expected the sortBy field to be a Date, but it was %s", base.Type)
+	case b.unit == noUnit && base.Type == bsonx.TypeDate:
+		return mongoerr.New(5429413, "Invalid range: For windows that involve date or time ranges, a unit must be provided.")
 	case b.unit == noUnit && !base.Type.IsNumber():
 		return mongoerr.New(5429414, "Invalid range: Expected the sortBy field to be a number, but it was %s", base.Type)
 	}

@@ -70,8 +70,16 @@ func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records C
 	return t.execution()
 }
 
-// enumerate makes the candidate plans of a query.
+// enumerate makes the candidate plans of a query. Its errors are Refused.
 func (p *Planner) enumerate(ctx context.Context, q *Query, pu purpose) (*canonical, []*solution, error) {
+	cq, solutions, err := p.candidates(ctx, q, pu)
+	if err != nil {
+		return nil, nil, refuse(q, err)
+	}
+	return cq, solutions, nil
+}
+
+func (p *Planner) candidates(ctx context.Context, q *Query, pu purpose) (*canonical, []*solution, error) {
 	cq, err := p.canonicalize(ctx, q, pu)
 	if err != nil {
 		return nil, nil, err

@@ -12,20 +12,29 @@ import (
 // that is no expression adds to the document at its path.
 func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
 	// Mistakes in the paths count before those in the expressions.
-	if err := (&node{}).additions(spec, &opts, true); err != nil {
+	paths := adder{spec: spec, opts: &opts, root: &node{}, pathsOnly: true}
+	if err := paths.all(); err != nil {
 		return nil, err
 	}
-	root := &node{}
-	if err := root.additions(spec, &opts, false); err != nil {
+	a := adder{spec: spec, opts: &opts, root: &node{}}
+	if err := a.all(); err != nil {
 		return nil, err
 	}
-	return newProjection(addition, spec, root, opts.Now), nil
+	return newProjection(addition, spec, a.root, opts.Now), nil
 }
 
-// additions adds all fields of a specification; for the paths alone, without their expressions.
-func (n *node) additions(spec bsonx.Doc, opts *Options, pathsOnly bool) error {
-	for it := spec.Iter(); it.Next(); {
-		if err := n.addition(string(it.Key()), it.Value(), opts, 0, pathsOnly); err != nil {
+// adder adds the fields of a specification to root, or their paths alone, without the expressions.
+type adder struct {
+	spec      bsonx.Doc
+	opts      *Options
+	root      *node
+	pathsOnly bool
+	added     []string // the paths so far
+}
+
+func (a *adder) all() error {
+	for it := a.spec.Iter(); it.Next(); {
+		if err := a.add(string(it.Key()), it.Value(), 0); err != nil {
 			return err
 		}
 	}
@@ -35,35 +44,22 @@ func (n *node) additions(spec bsonx.Doc, opts *Options, pathsOnly bool) error {
 // maxNesting bounds nested specifications; BSON from a client cannot be deeper.
 const maxNesting = 200
 
-func (n *node) addition(path string, v bsonx.Value, opts *Options, depth int, pathsOnly bool) error {
+func (a *adder) add(path string, v bsonx.Value, depth int) error {
 	if depth > maxNesting {
 		return mongoerr.New(mongoerr.Overflow, "specification exceeds the maximum nesting depth of %d", maxNesting)
 	}
 	if strings.HasPrefix(path, "$") {
-		return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
-	}
-	if v.Type == bsonx.TypeDocument && isOperatorDoc(v.Doc()) && v.Doc().Len() > 1 {
-		return mongoerr.New(40181, "Invalid $addFields :: caused by :: an expression specification must contain exactly one field, found %d", v.Doc().Len())
-	}
-	if v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && !isOperatorDoc(v.Doc()) {
-		for it := v.Doc().Iter(); it.Next(); {
-			name := string(it.Key())
-			if strings.HasPrefix(name, "$") {
-				return mongoerr.New(40181, "Invalid $addFields :: caused by :: an expression specification must contain exactly one field, found %d", v.Doc().Len())
-			}
-			if strings.Contains(name, ".") {
-				return mongoerr.New(40183, "cannot use dotted field name '%s' in a sub object", name)
-			}
-			if err := n.addition(path+"."+name, it.Value(), opts, depth+1, pathsOnly); err != nil {
-				return err
-			}
+		if _, err := expr.SplitFieldPath(path); err != nil {
+			return err
 		}
-		return nil
+	}
+	if v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && (!isOperatorDoc(v.Doc()) || v.Doc().Len() > 1) {
+		return a.nested(path, v.Doc(), depth)
 	}
 	var e expr.Expr
-	if !pathsOnly {
+	if !a.pathsOnly {
 		var err error
-		if e, err = expr.Parse(v, opts.Vars); err != nil {
+		if e, err = expr.Parse(v, a.opts.Vars); err != nil {
 			return err
 		}
 	}
@@ -71,39 +67,78 @@ func (n *node) addition(path string, v bsonx.Value, opts *Options, depth int, pa
 	if err != nil {
 		return err
 	}
-	if err := n.add(path, parts, field{action: compute, value: e}); err != nil {
-		return mongoerr.New(40176, "Invalid $addFields :: caused by :: specification contains two conflicting paths: %s", path)
+	if err := a.root.add(path, parts, field{action: compute, value: e}); err != nil {
+		return mongoerr.New(40176, "specification contains two conflicting paths. Cannot specify both '%s' and '%s': %s",
+			path, a.conflicting(path), bsonx.FormatShell(bsonx.Document(a.spec)))
+	}
+	a.added = append(a.added, path)
+	return nil
+}
+
+// nested adds the fields of a document within the specification.
+func (a *adder) nested(path string, d bsonx.Doc, depth int) error {
+	for it := d.Iter(); it.Next(); {
+		name := string(it.Key())
+		if strings.HasPrefix(name, "$") {
+			return mongoerr.New(40181, "an expression specification must contain exactly one field, the name of the expression. "+
+				"Found %d fields in %s, while parsing object %s", d.Len(), bsonx.FormatShell(bsonx.Document(d)), bsonx.FormatShell(bsonx.Document(a.spec)))
+		}
+		if strings.Contains(name, ".") {
+			return mongoerr.New(40183, "cannot use dotted field name '%s' in a sub object: %s", name, bsonx.FormatShell(bsonx.Document(a.spec)))
+		}
+		if err := a.add(path+"."+name, it.Value(), depth+1); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// conflicting returns the earlier path that a path is in, or that is in it.
+func (a *adder) conflicting(path string) string {
+	for _, earlier := range a.added {
+		if path == earlier || strings.HasPrefix(path, earlier+".") || strings.HasPrefix(earlier, path+".") {
+			return earlier
+		}
+	}
+	return ""
+}
+
 func isOperatorDoc(d bsonx.Doc) bool { return len(d.First().Key) > 0 && d.First().Key[0] == '$' }
 
-// ParseUnset compiles the argument of $unset: a field path or an array of them.
-func ParseUnset(arg bsonx.Value) (*Projection, error) {
-	var paths []bsonx.Value
+// UnsetPaths returns the paths of the argument of $unset: a field path or an array of them.
+func UnsetPaths(arg bsonx.Value) ([]string, error) {
+	var values []bsonx.Value
 	switch arg.Type {
 	case bsonx.TypeString:
-		paths = []bsonx.Value{arg}
+		values = []bsonx.Value{arg}
 	case bsonx.TypeArray:
-		paths = arg.Doc().Values()
+		values = arg.Doc().Values()
 	default:
 		return nil, mongoerr.New(31002, "$unset specification must be a string or an array")
 	}
-	if len(paths) == 0 {
+	if len(values) == 0 {
 		return nil, mongoerr.New(31119, "$unset specification must be a string or an array with at least one field")
 	}
+	var paths []string
+	for _, v := range values {
+		if v.Type != bsonx.TypeString {
+			return nil, mongoerr.New(31120, "$unset specification must be a string or an array containing only string values")
+		}
+		paths = append(paths, v.Str())
+	}
+	return paths, nil
+}
+
+// ParseUnset compiles the paths of $unset.
+func ParseUnset(paths []string) (*Projection, error) {
 	p := &parser{root: &node{}}
 	spec := bsonx.NewBuilder(nil)
 	spec.StartDoc()
 	for _, path := range paths {
-		if path.Type != bsonx.TypeString {
-			return nil, mongoerr.New(31120, "$unset specification must be a string or an array containing only string values")
-		}
-		if err := p.exclude(path.Str()); err != nil {
+		if err := p.exclude(path); err != nil {
 			return nil, err
 		}
-		spec.Bool(path.Str(), false)
+		spec.Bool(path, false)
 	}
 	spec.End()
 	return newProjection(exclusion, spec.Bytes(), p.root, p.opts.Now), nil

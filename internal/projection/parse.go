@@ -41,7 +41,7 @@ func Parse(spec bsonx.Doc, opts Options) (*Projection, error) {
 // ParseStage compiles the specification of $project, which has no operators of its own.
 func ParseStage(spec bsonx.Doc, opts Options) (*Projection, error) {
 	if spec.IsEmpty() {
-		return nil, mongoerr.New(51272, "Invalid $project :: caused by :: projection specification must have at least one field")
+		return nil, mongoerr.New(51272, "projection specification must have at least one field")
 	}
 	p := &parser{opts: opts, root: &node{}}
 	out, err := p.parse(spec)
@@ -100,7 +100,7 @@ func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 		}
 		return p.document(path, v.Doc())
 	}
-	if p.find && !atPosition && (strings.Contains(name, ".$.") || strings.HasPrefix(name, "$.")) {
+	if p.find && strings.Contains(name, ".$.") {
 		return mongoerr.New(31394, "As of 4.4, it's illegal to specify positional operator in the middle of a path."+
 			"Positional projection may only be used at the end, for example: a.b.$. If the query previously used a form "+
 			"like a.b.$.d, remove the parts following the '$' and the results will be equivalent.")

@@ -60,7 +60,10 @@ func project(t *testing.T, kind, line string, query bsonx.Doc, docs []bsonx.Doc)
 	case "addFields":
 		p, err = projection.ParseAddFields(spec.Doc(), projection.Options{})
 	case "unset":
-		p, err = projection.ParseUnset(spec)
+		var paths []string
+		if paths, err = projection.UnsetPaths(spec); err == nil {
+			p, err = projection.ParseUnset(paths)
+		}
 	default:
 		t.Fatalf("unknown command %q", kind)
 	}

@@ -101,7 +101,7 @@ func (p *positional) apply(dst []byte, before, projected bsonx.Doc, meta *Meta) 
 		var details filter.Details
 		matched, err := p.query.MatchDetails(before, &details)
 		if err == nil && (!matched || !details.HasIndex) {
-			err = mongoerr.New(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array")
+			err = mongoerr.New(51246, "positional operator '.$' couldn't find a matching element in the array")
 		}
 		return details.ArrayIndex, err
 	}
@@ -142,7 +142,7 @@ func oneElement(dst []byte, array bsonx.Doc, index func() (int, error)) ([]byte,
 	}
 	v := array.Index(i)
 	if v.IsMissing() {
-		return dst, mongoerr.New(51247, "Executor error during find command :: caused by :: positional operator '.$' element mismatch")
+		return dst, mongoerr.New(51247, "positional operator '.$' element mismatch")
 	}
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)

@@ -46,6 +46,8 @@ type Cursor struct {
 	Running interface{ Set(ctx context.Context) }
 	// Plan is shown by currentOp, nil for none.
 	Plan PlanSummary
+	// API is what the command that opened the cursor said of the stable API.
+	API API
 	// ReadConcern is the level of the command that opened the cursor.
 	ReadConcern string
 	// AtClusterTime is the time of the snapshot that all batches are read from, 0 for none.

@@ -61,6 +61,8 @@ type Transaction struct {
 	Expires time.Time
 	// ReadConcern is the level that the first command gave, empty for none.
 	ReadConcern string
+	// API is what the first command said of the stable API.
+	API API
 	// Work is set by the first command. Only who has the session checked out looks at it.
 	Work Work
 

@@ -1,0 +1,239 @@
+package command_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/command/argtest"
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+var (
+	argumentsURI  = flag.String("arguments.uri", "", "server that TestArguments asks instead of a new one")
+	argumentsFile = flag.String("arguments.write", "", "file that TestArguments writes its answers to")
+)
+
+// argumentsTable is what MongoDB 8.0 answers. The answers of the commands that a free-standing engine
+// has were recorded from one and compared with the manual of 8.0; the others rest on the manual.
+const argumentsTable = "testdata/arguments.txt"
+
+// TestArguments gives every argument of every command a value of each type of BSON, and compares the
+// answers with argumentsTable. Arguments with the same answers share a block of it.
+//
+//	go test ./internal/command -run TestArguments -arguments.write testdata/arguments.txt
+//	go test ./internal/command -run TestArguments -arguments.uri mongodb://… -arguments.write /tmp/theirs
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	arguments, err := argtest.Arguments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep := &sweep{t: t, client: argumentsClient(t)}
+	var names, answers []string
+	for _, a := range arguments {
+		names = append(names, a.String())
+		answers = append(answers, sweep.argument(a))
+	}
+	if *argumentsFile != "" {
+		if err := os.WriteFile(*argumentsFile, []byte(blocks(names, answers)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want := readBlocks(t, argumentsTable)
+	for i, name := range names {
+		if want[name] != answers[i] {
+			t.Errorf("%s: got\n%swant\n%s", name, answers[i], want[name])
+		}
+		delete(want, name)
+	}
+	for name := range want {
+		t.Errorf("%s is in %s and nowhere else", name, argumentsTable)
+	}
+}
+
+// blocks writes a table: the names of arguments, a line for each command, then their answers, indented.
+func blocks(names, answers []string) string {
+	same := map[string]string{}
+	last := map[string]string{}
+	for i, name := range names {
+		command, path, _ := strings.Cut(name, " ")
+		if last[answers[i]] != command {
+			same[answers[i]] += "\n" + command + ":"
+			last[answers[i]] = command
+		}
+		same[answers[i]] += " " + path
+	}
+	var out strings.Builder
+	for _, answer := range answers {
+		if same[answer] != "" {
+			out.WriteString(same[answer][1:] + "\n" + answer)
+			same[answer] = ""
+		}
+	}
+	return out.String()
+}
+
+// readBlocks reads what blocks wrote. Lines that begin with # are notes.
+func readBlocks(t *testing.T, path string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	var names []string
+	var inAnswer bool
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case line[0] == '#':
+		case line[0] == ' ':
+			inAnswer = true
+			for _, name := range names {
+				out[name] += line
+			}
+		default:
+			if inAnswer {
+				names, inAnswer = nil, false
+			}
+			command, paths, _ := strings.Cut(strings.TrimSpace(line), ":")
+			for path := range strings.FieldsSeq(paths) {
+				names = append(names, command+" "+path)
+			}
+		}
+	}
+	return out
+}
+
+func argumentsClient(t *testing.T) *mongo.Client {
+	t.Helper()
+	if *argumentsURI == "" {
+		return sheaftest.Open(t, &sheaf.Options{TestCommands: true}).Client()
+	}
+	client, err := mongo.Connect(options.Client().ApplyURI(*argumentsURI).SetRetryWrites(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(t.Context()) })
+	return client
+}
+
+// sweep runs the cases one after another. The collections are made anew after a command that may
+// have changed them.
+type sweep struct {
+	t      *testing.T
+	client *mongo.Client
+	clean  bool // the collections are as reset makes them
+	data   bool // only documents have changed
+}
+
+// argument returns the answers to the values of an argument, each with the types that get it.
+func (s *sweep) argument(a argtest.Argument) string {
+	var answers []string
+	types := map[string][]string{}
+	for _, v := range argtest.Values() {
+		text := s.run(a, v)
+		if types[text] == nil {
+			answers = append(answers, text)
+		}
+		types[text] = append(types[text], v.Type)
+	}
+	var out string
+	for _, text := range answers {
+		out += "  " + text + "\n    " + strings.Join(types[text], " ") + "\n"
+	}
+	return out
+}
+
+var writes = regexp.MustCompile("^(insert|update|delete|findAndModify|bulkWrite)$")
+
+var reads = regexp.MustCompile("^(find|getMore|count|distinct|explain|list.*|collStats|dbStats|dataSize|ping|hello|isMaster|get.*|repl.*|kill.*)$")
+
+func (s *sweep) run(a argtest.Argument, v argtest.Value) string {
+	if !s.clean {
+		s.reset()
+	}
+	raw, err := s.client.Database(a.Base.DB).RunCommand(s.t.Context(), a.With(v.Value)).Raw()
+	name, _, _ := strings.Cut(a.Base.Name, "/")
+	var refused mongo.CommandError
+	var failed mongo.WriteException
+	if !errors.As(err, &refused) {
+		s.data = writes.MatchString(name)
+		s.clean = reads.MatchString(name)
+	}
+	switch {
+	case errors.As(err, &refused):
+		return fmt.Sprintf("%d %s: %s", refused.Code, refused.Name, plain(refused.Message, a, v.Type))
+	case errors.As(err, &failed) && len(failed.WriteErrors) > 0:
+		e := failed.WriteErrors[0]
+		return fmt.Sprintf("write error %d: %s", e.Code, plain(e.Message, a, v.Type))
+	case errors.As(err, &failed) && failed.WriteConcernError != nil:
+		e := failed.WriteConcernError
+		return fmt.Sprintf("write concern error %d: %s", e.Code, plain(e.Message, a, v.Type))
+	case err != nil:
+		return "unreadable: " + err.Error()
+	}
+	if name == "fsync" {
+		_ = s.client.Database("admin").RunCommand(s.t.Context(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err()
+	}
+	if first, ok := raw.Lookup("cursor", "firstBatch", "0").DocumentOK(); ok && name == "bulkWrite" {
+		if text, ok := first.Lookup("errmsg").StringValueOK(); ok {
+			return fmt.Sprintf("operation %d: %s", first.Lookup("code").Int32(), plain(text, a, v.Type))
+		}
+	}
+	return "ok"
+}
+
+// What differs from run to run.
+var volatile = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[0-9:.+]+|Write command: .*|Timestamp\(\d{5,}, \d+\)|ObjectId\('[0-9a-f]{24}'\)`)
+
+// plain returns a message on one line, with % for the type that it complains about and @ for the argument.
+func plain(message string, a argtest.Argument, typ string) string {
+	command, _, _ := strings.Cut(a.Base.Name, "/")
+	path := strings.ReplaceAll(a.Path, ".0", "")
+	last := path[strings.LastIndexByte(path, '.')+1:]
+	for _, r := range [][2]string{
+		{"'" + command + "." + path + "'", "'@'"}, {"'" + last + "'", "'@'"}, {"'" + typ + "'", "'%'"},
+		{": " + typ, ": %"}, {"type " + typ, "type %"}, {"got " + typ, "got %"}, {"\n", " "},
+	} {
+		message = strings.ReplaceAll(message, r[0], r[1])
+	}
+	return volatile.ReplaceAllString(message, "…")
+}
+
+func (s *sweep) reset() {
+	db := s.client.Database("args")
+	documents := bson.A{bson.M{"_id": 1, "a": 1}, bson.M{"_id": 2, "a": "x"}}
+	if s.data {
+		_, err := db.Collection("c").DeleteMany(s.t.Context(), bson.D{})
+		if err == nil {
+			_, err = db.Collection("c").InsertMany(s.t.Context(), documents)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.clean, s.data = true, false
+		return
+	}
+	for _, cmd := range []bson.D{
+		{{Key: "dropDatabase", Value: 1}},
+		{{Key: "insert", Value: "c"}, {Key: "documents", Value: documents}},
+		{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{bson.M{"key": bson.M{"a": 1}, "name": "a_1"}}}},
+		{{Key: "create", Value: "v"}, {Key: "viewOn", Value: "c"}, {Key: "pipeline", Value: bson.A{}}},
+	} {
+		if err := db.RunCommand(s.t.Context(), cmd).Err(); err != nil {
+			s.t.Fatalf("%v: %v", cmd, err)
+		}
+	}
+	s.clean = true
+}

@@ -1,0 +1,51 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// The errors of running plans say so, as in MongoDB; those of parsing and planning do not.
+
+// executing returns an error of a command that reads: kind is "find command: " and the like, which
+// the namespace follows.
+func executing(kind, db, coll string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return executingIn("Executor error during ", kind+db+"."+coll, err)
+}
+
+// executingWrite returns an error of a statement that finds and changes documents.
+func executingWrite(kind string, err error) error {
+	if err == nil {
+		return nil // without the memory of what follows: it is so for nearly all
+	}
+	return executingIn("Plan executor error during ", kind, err)
+}
+
+func executingIn(prefix, kind string, err error) error {
+	var refused *plan.Refused
+	if errors.As(err, &refused) {
+		return err
+	}
+	return mongoerr.Within(prefix+kind, err)
+}
+
+// What follows "Executor error during ".
+const (
+	duringFind      = "find command: "
+	duringAggregate = "aggregate command on namespace: "
+	duringCount     = "count command on namespace: "
+	duringDistinct  = "distinct command on namespace: "
+)
+
+// writeKind returns what an error says that a statement is: findAndModify, or what its own kind is.
+func (r *Request) writeKind(kind string) string {
+	if r.Def != nil && r.Def.Name == "findAndModify" {
+		return r.Def.Name
+	}
+	return kind
+}
