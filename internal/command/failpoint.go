@@ -30,7 +30,7 @@ type failPoint struct {
 	entered  int64
 	// chance, where not 0, is the probability with which an always-on fail point fires.
 	chance float64
-	data     failData
+	data   failData
 }
 
 // failData is the data of the failCommand fail point.
