@@ -37,7 +37,7 @@ var fileKinds = []fileKind{
 	{name: "options", prefix: "OPTIONS-", harmless: true},
 	{name: "seal", prefix: "SHEAF_MANIFEST"},
 	{name: "format", prefix: "SHEAF_FORMAT"},
-	{name: "lock", prefix: "LOCK", harmless: true},
+	{name: "lock", prefix: "LOCK"},
 	{name: "sync points", prefix: "SHEAF_SYNCED"},
 	// A store that was closed needs no log; TestLogDamage of the storage damages those of stores that were killed.
 	{name: "log", suffix: ".log", harmless: true},
@@ -309,16 +309,14 @@ func (d *damageable) judge(t *testing.T, err error, dir string) {
 	}
 }
 
-// contents returns a checksum of each file but the lock.
+// contents returns a checksum of each file.
 func contents(t *testing.T, dir string) map[string]uint32 {
 	t.Helper()
 	sums := map[string]uint32{}
 	for _, name := range fileNames(t, dir) {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		must(t, err)
-		if name != "LOCK" {
-			sums[name] = crc32.ChecksumIEEE(content)
-		}
+		sums[name] = crc32.ChecksumIEEE(content)
 	}
 	return sums
 }

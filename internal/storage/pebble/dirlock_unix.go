@@ -32,7 +32,7 @@ func lockHolder(dir string) int {
 	if err != nil {
 		return 0
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	spec := syscall.Flock_t{Type: syscall.F_RDLCK}
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &spec); err != nil || spec.Type == syscall.F_UNLCK {
 		return 0
