@@ -18,6 +18,9 @@ func (p *Pipeline) OneOf(lead Leading) (field string, last bool) {
 		return "", false
 	}
 	id := p.steps[0].spec.Doc().Lookup("_id")
+	if id.Type == bsonx.TypeDocument && id.Doc().Len() == 1 && !isOperatorCall(id.Doc()) {
+		id = id.Doc().First().Value // a field that stands alone groups as its value does
+	}
 	if id.Type != bsonx.TypeString {
 		return "", false
 	}

@@ -17,7 +17,7 @@ var groupIDs = []string{
 	`{"a":"$a.x"}`, `{"a":{"$ifNull":["$a","$$REMOVE"]}}`, `{"a":"$$REMOVE"}`, `{"a":"$a","b":{"$literal":1}}`, `{"a":"$a","b":"$$REMOVE"}`, `{"a":{},"b":"$a"}`,
 	`{"a":{"$literal":1}}`, `{"a":{"$add":["$a.x",1]}}`, `{"x":{"y":{"z":"$a"}}}`, `{"a":["$a","$b"]}`, `"$a.x"`, `{"$ifNull":["$b","$$REMOVE"]}`,
 	`{"a":"$$ROOT.a"}`, `{"a":{"$getField":"a"}}`, `{"a":{"b":["$a"]}}`, `{"a":"$a","b":{}}`, `{"$mergeObjects":[{"a":"$a"}]}`, `{}`, `[]`,
-	`{"a":{"$first":["$a"]}}`, `{"a":{"b":"$a"},"c":"$b"}`, `{"a":{"b":"$a"},"c":{"d":"$b"}}`, `null`, `1`, `"$$REMOVE"`, `{"_id":"$a"}`, `{"a":{}}`,
+	`{"a":{"$first":["$a"]}}`, `{"a":{"b":"$a"},"c":"$b"}`, `{"a":{"b":"$a"},"c":{"d":"$b"}}`, `null`, `1`, `"$$REMOVE"`, `{"_id":"$a"}`, `{"a":{}}`, `{"$type":"$a"}`, `{"k":{"$isArray":"$a"}}`,
 }
 
 // TestGroupIDs groups by each form of an _id: with and without an index, sorted, behind a $project, with what reads one document a group.
