@@ -88,6 +88,10 @@ type Engine interface {
 	// Checkpoint makes everything committed durable. dir, where not empty, names a new directory for a
 	// consistent copy of the store.
 	Checkpoint(dir string) error
+	// Sync waits until the Deferred commits that returned before are durable.
+	Sync() error
+	// Durable returns the stamp up to which every commit was synced: a loss of power takes none of them.
+	Durable() Stamp
 	// DiskUsage measures the space of the keys in [start, end). It is cheap.
 	DiskUsage(start, end []byte) (Usage, error)
 	// Contents counts what [start, end) holds, garbage included. It is not cheap.
@@ -189,6 +193,9 @@ const (
 	Buffered Durability = iota
 	// Durable commits survive the loss of power.
 	Durable
+	// Deferred commits survive the loss of power after the next Sync of the engine; Order counts them as safe then. They are for
+	// commands of many commits, which wait for one fsync at their end.
+	Deferred
 )
 
 // Stats are counters of an engine; zero where it has none.

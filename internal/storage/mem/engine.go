@@ -194,6 +194,12 @@ func (e *Engine) Ingest(ctx context.Context, next func() (key, value []byte, err
 // cloneValue copies a value; an empty one is not nil.
 func cloneValue(v []byte) []byte { return append(make([]byte, 0, len(v)), v...) }
 
+// Sync implements storage.Engine.
+func (e *Engine) Sync() error { return nil }
+
+// Durable implements storage.Engine. No power is lost here.
+func (e *Engine) Durable() storage.Stamp { return e.order.Safe() }
+
 // Checkpoint implements storage.Engine. There is nothing to make durable, and no copy on disk.
 func (e *Engine) Checkpoint(dir string) error {
 	e.mu.RLock()

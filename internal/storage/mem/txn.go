@@ -216,7 +216,7 @@ func (t *txn) Commit(durability storage.Durability) error {
 	if e.closed {
 		return storage.ErrClosed
 	}
-	if durability == storage.Durable {
+	if durability != storage.Buffered {
 		e.stats.CommitsDurable++
 	} else {
 		e.stats.CommitsBuffered++

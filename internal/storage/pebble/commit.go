@@ -29,7 +29,7 @@ func (t *txn) Commit(durability storage.Durability) error {
 		return err
 	}
 	t.stamp = stamp
-	if durability == storage.Durable {
+	if durability != storage.Buffered {
 		e.commitsDurable.Add(1)
 	} else {
 		e.commitsBuffered.Add(1)
@@ -96,7 +96,10 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 	if err := e.guard.failure(); err != nil {
 		return stamp, err
 	}
-	if first > 0 {
+	if durability != storage.Durable {
+		e.unsynced.add(first, durability)
+	}
+	if first > 0 && durability != storage.Deferred {
 		e.order.End(first)
 	}
 	return stamp, nil
@@ -114,7 +117,7 @@ func (s *txnState) apply(durability storage.Durability) (first, last storage.Sta
 			switch {
 			case err != nil:
 				e.order.End(first)
-			case !returned || durability == storage.Durable || e.guard.failure() != nil:
+			case !returned || durability != storage.Buffered || e.guard.failure() != nil:
 				e.order.Reveal(first)
 			}
 		}()

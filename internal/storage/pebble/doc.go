@@ -25,6 +25,9 @@
 //	                                                                        │
 //	                               diskFS: fsync where guard.durable > 0, else nothing
 //
+// A command of many commits makes them Deferred: they return when they are written, and Sync at the command's end waits for one
+// fsync. See unsynced.go.
+//
 // Since Pebble believes that the WAL is synced, it must not write that belief into the WAL: formats from
 // FormatWALSyncChunks on do, and would take the loss of an unsynced tail for corruption. See formatMajorVersion.
 //

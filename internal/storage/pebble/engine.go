@@ -26,6 +26,7 @@ type Engine struct {
 	locks      *lock.Table
 	history    lock.History
 	order      storage.Order
+	unsynced   unsynced
 	counters   counters
 	records    *records
 	gaps       gaps
@@ -158,7 +159,7 @@ func (e *Engine) Checkpoint(dir string) (err error) {
 func (e *Engine) syncWAL() error {
 	e.guard.durable.Add(1)
 	defer e.guard.durable.Add(-1)
-	if err := e.db.LogData(nil, pebble.Sync); err != nil {
+	if err := e.db.LogData(e.fs.points.appendMark(nil), pebble.Sync); err != nil {
 		return e.wrap(err)
 	}
 	return e.guard.failure()

@@ -90,15 +90,23 @@ func (f *diskFile) syncNow(do func() error) error {
 		return err
 	}
 	f.dirty = false
+	if f.kind == metaFile {
+		return f.fs.essentialOnce(do)
+	}
+	f.fs.unsynced.begin()
 	if err := f.fs.essentialOnce(do); err != nil {
 		return err
 	}
-	return f.advance()
+	if err := f.advance(); err != nil || f.fs.guard.failure() != nil {
+		return err
+	}
+	f.fs.unsynced.end(f.fs.order)
+	return nil
 }
 
 // advance notes how far the file is synced. A log without records is none to miss.
 func (f *diskFile) advance() error {
-	if f.kind != logFile || f.fs.points == nil || f.written <= logHeader {
+	if f.fs.points == nil || f.written <= logHeader {
 		return nil
 	}
 	return f.fs.essential(f.kind, func() error { return f.fs.points.advance(f.name, f.written) })

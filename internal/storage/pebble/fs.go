@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // fileKind is how diskFS treats a file.
@@ -36,6 +38,9 @@ type diskFS struct {
 	tables tableChecks
 	// points are nil until the logs were checked.
 	points *syncPoints
+	// unsynced are the engine's, with its order.
+	unsynced *unsynced
+	order    *storage.Order
 }
 
 // kind tells how a file is treated. Only the store's own directory has special files: a checkpoint elsewhere is synced

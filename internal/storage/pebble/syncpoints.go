@@ -98,13 +98,18 @@ func noteCopiedLogs(fs vfs.FS, dir string) error {
 // encode makes the next page.
 func (s *syncPoints) encode() []byte {
 	s.number++
-	p := fmt.Appendf(s.page[:0], "synced %d\n", s.number)
+	p := appendLine(s.page[:0], "synced", s.number)
 	// A page has room for a hundred files, and a store has about ten. The newest ones count.
-	for i := max(0, len(s.points)-100); i < len(s.points); i++ {
-		p = fmt.Appendf(p, "%s %d\n", s.points[i].name, s.points[i].offset)
+	for _, point := range s.points[max(0, len(s.points)-100):] {
+		p = appendLine(p, point.name, uint64(point.offset))
 	}
-	s.page = fmt.Appendf(p, "end %08x\n", crc32.Checksum(p, castagnoli))
+	s.page = appendLine(p, "end", uint64(crc32.Checksum(p, castagnoli)))
 	return s.page
+}
+
+func appendLine(p []byte, name string, value uint64) []byte {
+	p = append(append(p, name...), ' ')
+	return append(strconv.AppendUint(p, value, 10), '\n')
 }
 
 // advance notes that a log is synced up to an offset.
@@ -179,8 +184,7 @@ func decodeSyncPage(page []byte) (number uint64, points []syncPoint, ok bool) {
 		return 0, nil, false
 	}
 	body, tail := page[:end+1], page[end+1:]
-	sum := fmt.Sprintf("end %08x\n", crc32.Checksum(body, castagnoli))
-	if !bytes.HasPrefix(tail, []byte(sum)) {
+	if !bytes.HasPrefix(tail, appendLine(nil, "end", uint64(crc32.Checksum(body, castagnoli)))) {
 		return 0, nil, false
 	}
 	for i, line := range strings.Split(strings.TrimSuffix(string(body), "\n"), "\n") {

@@ -1,0 +1,93 @@
+package pebble
+
+import (
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// unsynced are the commits that are in the log and were not synced. A commit is added
+// when its bytes were written, so that an fsync that begins later covers it.
+type unsynced struct {
+	mu sync.Mutex
+	// deferred are the first stamps of Deferred commits, 0 for those without; buffered is the least
+	// stamp of commits that nobody waits for, 0 for none.
+	deferred []storage.Stamp
+	buffered storage.Stamp
+	// These are the same of the fsync under way.
+	syncingDeferred []storage.Stamp
+	syncingBuffered storage.Stamp
+}
+
+// add notes a commit by its first stamp.
+func (u *unsynced) add(first storage.Stamp, durability storage.Durability) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if durability == storage.Deferred {
+		u.deferred = append(u.deferred, first)
+		return
+	}
+	u.buffered = least(u.buffered, first)
+}
+
+// least returns the smaller one of two stamps that are not 0.
+func least(a, b storage.Stamp) storage.Stamp {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// begin is called before an fsync of a log.
+func (u *unsynced) begin() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.syncingDeferred, u.deferred = append(u.syncingDeferred, u.deferred...), u.deferred[:0]
+	u.syncingBuffered, u.buffered = least(u.syncingBuffered, u.buffered), 0
+}
+
+// end is called after the fsync, if it succeeded. The deferred commits are safe now.
+func (u *unsynced) end(order *storage.Order) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, first := range u.syncingDeferred {
+		if first != 0 {
+			order.End(first)
+		}
+	}
+	u.syncingDeferred, u.syncingBuffered = u.syncingDeferred[:0], 0
+}
+
+// waiting reports whether there are Deferred commits that were not synced.
+func (u *unsynced) waiting() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.deferred)+len(u.syncingDeferred) > 0
+}
+
+// Sync implements storage.Engine.
+func (e *Engine) Sync() (err error) {
+	if !e.unsynced.waiting() {
+		return e.guard.failure()
+	}
+	p, ok := e.pins.acquire()
+	if !ok {
+		return storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	defer e.contain(&err)
+	return e.syncWAL()
+}
+
+// Durable implements storage.Engine.
+func (e *Engine) Durable() storage.Stamp {
+	// A commit is noted before it counts as safe.
+	durable := e.order.Safe()
+	u := &e.unsynced
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if s := least(u.buffered, u.syncingBuffered); s != 0 {
+		durable = min(durable, s-1)
+	}
+	return durable
+}
