@@ -51,7 +51,7 @@ func TestDefaultConcerns(t *testing.T) {
 	if err := set(bson.E{Key: "defaultWriteConcern", Value: bson.D{}}); err != nil {
 		t.Error(err)
 	}
-	if n := durableCommits(t, db); n != 0 {
+	if n := durableCommits(t, db); n != 1 {
 		t.Errorf("%d writes by the implied concern were durable", n)
 	}
 	for name, c := range map[string]struct {

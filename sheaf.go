@@ -55,8 +55,11 @@ var ErrClosed = server.ErrClosed
 type SyncPolicy int
 
 const (
-	// SyncOnRequest waits for writes with j: true or w: "majority".
-	SyncOnRequest SyncPolicy = iota
+	// SyncDefault waits for writes without a write concern, and for those with j: true or w: "majority", as MongoDB's default does. With
+	// Standalone it is SyncOnRequest.
+	SyncDefault SyncPolicy = iota
+	// SyncOnRequest waits for writes with j: true or w: "majority" only: w: 1 is the write concern of those without one.
+	SyncOnRequest
 	// SyncAlways waits for every write.
 	SyncAlways
 	// SyncNever waits for none.
@@ -172,6 +175,7 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 		Log:          lines,
 		TestCommands: o.TestCommands, NoScripting: o.NoScripting,
 		ReplicaSet:  replicaSet(o),
+		ImpliedOne:  o.Sync == SyncOnRequest || o.Sync == SyncNever,
 		SlowMillis:  slowMillis(o.SlowOperation),
 		CommandLine: command.CommandLine{Args: os.Args},
 		Build:       command.Build{Version: Version, Revision: Revision()},

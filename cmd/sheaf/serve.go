@@ -93,7 +93,9 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.logRotate, "log-rotate", rotateByRename, "what the command logRotate does with the log file: rename it, or reopen its path")
 	flags.IntVar(&f.maxConnections, "max-connections", server.DefaultMaxConnections, "largest number of connections")
 	flags.IntVar(&f.slowMillis, "slow-ms", 100, "log operations that take at least so many milliseconds; -1 for none")
-	flags.StringVar(&f.sync, "sync", "on-request", "which writes wait for the disk: on-request (j: true or w: majority), always, never")
+	flags.StringVar(&f.sync, "sync", "default",
+		"which writes wait for the disk: default (those without a write concern, with j: true or w: majority), on-request (j: true or w: majority), "+
+			"always, never")
 	flags.BoolVar(&f.salvage, "salvage", false, "open a damaged store up to the damage, and lose what was written later")
 	flags.BoolVar(&f.testCommands, "enable-test-commands", false, "enable commands for tests of drivers, such as configureFailPoint")
 	flags.BoolVar(&f.noScripting, "no-scripting", false, "refuse JavaScript: $where, $function, $accumulator and mapReduce")
@@ -211,13 +213,15 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 		}
 	}
 	switch f.sync {
+	case "default":
 	case "on-request":
+		o.Sync = sheaf.SyncOnRequest
 	case "always":
 		o.Sync = sheaf.SyncAlways
 	case "never":
 		o.Sync = sheaf.SyncNever
 	default:
-		return nil, fmt.Errorf("--sync %s: it must be on-request, always or never", f.sync)
+		return nil, fmt.Errorf("--sync %s: it must be default, on-request, always or never", f.sync)
 	}
 	return o, nil
 }

@@ -23,7 +23,12 @@ import (
 func start(t *testing.T, args ...string) (ready, context.CancelFunc, <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
+	ended := make(chan struct{})
+	// The server uses its directory until its end.
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
 	r, w := io.Pipe()
 	cmd := newRoot()
 	cmd.SetArgs(append([]string{"serve", "--ready-json", "--port", "0"}, args...))
@@ -34,6 +39,7 @@ func start(t *testing.T, args ...string) (ready, context.CancelFunc, <-chan erro
 		err := cmd.ExecuteContext(ctx)
 		_ = w.CloseWithError(io.ErrUnexpectedEOF)
 		done <- err
+		close(ended)
 	}()
 	line, err := bufio.NewReader(r).ReadBytes('\n')
 	if err != nil {

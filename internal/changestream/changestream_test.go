@@ -102,7 +102,7 @@ func bothImages(when options.FullDocument) *options.ChangeStreamOptionsBuilder {
 
 func open(t *testing.T, dir string) *sheaf.DB {
 	t.Helper()
-	db, err := sheaf.Open(dir, nil)
+	db, err := sheaf.Open(dir, &sheaf.Options{Sync: sheaf.SyncOnRequest})
 	if err != nil {
 		t.Fatal(err)
 	}

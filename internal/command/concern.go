@@ -45,17 +45,21 @@ type WriteConcern struct {
 	W    int
 	Mode string
 	Tags bsonx.Doc
-	// Journal is j: true, Majority is w: "majority"; both make acknowledged writes survive the loss of power.
-	Journal  bool
-	Majority bool
-	Timeout  int64
+	// Journal is j: true, Majority is w: "majority"; both make acknowledged writes survive the loss of power. NoJournal is j: false,
+	// with which a majority does not.
+	Journal   bool
+	Majority  bool
+	NoJournal bool
+	Timeout   int64
+	// noW says that a concern was given without w: that of the default is taken.
+	noW bool
 }
 
 // Unacknowledged reports w: 0.
 func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 }
 
 // Durable reports whether writes must survive the loss of power before they are acknowledged.
-func (w *WriteConcern) Durable() bool { return w.Journal || w.Majority }
+func (w *WriteConcern) Durable() bool { return w.Journal || w.Majority && !w.NoJournal }
 
 const modeMajority = "majority"
 
@@ -208,7 +212,7 @@ const maxMembers = 50
 
 func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
 	wc := &g.WriteConcern
-	*wc = WriteConcern{Given: true, W: 1}
+	*wc = WriteConcern{Given: true, W: 1, noW: true}
 	fsync := false
 	err := ParseFields("WriteConcernOptions", v.Doc(), writeConcernFields, func(i int, v bsonx.Value) error {
 		switch writeConcernFields[i].Name {
@@ -216,6 +220,7 @@ func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
 			return wc.setW(v)
 		case "j":
 			wc.Journal = v.Truthy()
+			wc.NoJournal = !wc.Journal && !v.IsNull()
 		case "fsync":
 			fsync = v.Truthy()
 		case "wtimeout":
@@ -231,6 +236,7 @@ func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
 }
 
 func (w *WriteConcern) setW(v bsonx.Value) error {
+	w.noW = v.IsNull() || v.Type == bsonx.TypeUndefined
 	switch {
 	case v.Type.IsNumber():
 		n := saturatingInt64(v)
@@ -245,7 +251,7 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 	case v.Type == bsonx.TypeDocument:
 		w.W, w.Tags = -1, v.Doc() // a server outside a replica set takes them as w: 1
 		return checkTags(w.Tags)
-	case v.IsNull() || v.Type == bsonx.TypeUndefined:
+	case w.noW:
 	default:
 		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
 	}

@@ -152,23 +152,41 @@ func (r *Request) ensure(db, name string) (*table.Collection, error) {
 // lookup returns a collection or view of the request's database, or nil.
 func (r *Request) lookup(name string) (*table.Collection, error) { return r.reads().lookup(r.DB, name) }
 
-// writeOptions are the options that all statements of a write command share.
+// writeOptions are the options that all statements of a write command share. Those of a command that asks for durability wait for one
+// sync at its end.
 func (r *Request) writeOptions() write.Options {
 	return write.Options{
 		Ordered:          r.BoolOr("ordered", true) || r.work != nil,
 		BypassValidation: r.Bool("bypassDocumentValidation"),
-		Durability:       r.durability(),
+		Durability:       r.durability(storage.Deferred),
+		Deferred:         &r.deferred,
 		Txn:              r.txn(),
 		Retry:            r.retries(),
 	}
 }
 
-// durability turns the write concern into what a commit waits for: j or a majority survive the loss of power.
-func (r *Request) durability() storage.Durability {
+// single returns the options for the only commit of a command, which waits for its own sync where there is one, if once says that it is.
+func (r *Request) single(opts write.Options, once bool) write.Options {
+	if once {
+		opts.Durability = r.durability(storage.Durable)
+	}
+	return opts
+}
+
+// durability turns the write concern into what a commit waits for: with j or a majority it survives the loss of power.
+func (r *Request) durability(durable storage.Durability) storage.Durability {
 	if r.Generic.WriteConcern.Durable() {
-		return storage.Durable
+		return durable
 	}
 	return storage.Buffered
+}
+
+// sync waits until what the command has committed is as durable as was asked.
+func (r *Request) sync() error {
+	if !r.deferred {
+		return nil
+	}
+	return r.Service.Store.Engine().Sync()
 }
 
 // writeErrors collects the errors of single documents or statements.

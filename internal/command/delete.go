@@ -91,7 +91,7 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err := req.readStatements(len(specs)); err != nil {
 		return err
 	}
-	opts := req.writeOptions()
+	opts := req.single(req.writeOptions(), len(specs) == 1 && !specs[0].multi)
 	opts.Retry.Of(retryable.Delete)
 	var total int64
 	var failures writeErrors

@@ -53,7 +53,7 @@ func runFindAndModify(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err := req.readStatements(1); err != nil {
 		return err
 	}
-	m := &modification{req: req, name: name, opts: req.writeOptions()}
+	m := &modification{req: req, name: name, opts: req.single(req.writeOptions(), true)}
 	if rec := req.executed(0); rec != nil {
 		return m.answerRetry(sc, rec, reply)
 	}

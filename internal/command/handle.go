@@ -176,6 +176,9 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	} else {
 		err = e.run(op, req, reply)
 	}
+	if synced := req.sync(); err == nil {
+		err = synced
+	}
 	if wc := &req.Generic.WriteConcern; wc.Given && s.replicates() && req.reply.writeConcernError == nil {
 		req.reply.writeConcernError = wc.unmet()
 	}

@@ -23,7 +23,7 @@ type insertBatch struct {
 }
 
 func newInsertBatch(req *Request) *insertBatch {
-	return &insertBatch{req: req, opts: req.writeOptions(), docs: req.memory.docs[:0]}
+	return &insertBatch{req: req, opts: req.single(req.writeOptions(), req.DocumentCount("documents") == 1), docs: req.memory.docs[:0]}
 }
 
 // prepare gives each document its _id and checks it.

@@ -147,6 +147,14 @@ func (s *Service) appendMember(b *bsonx.Builder, conn *Conn, primaryField string
 	b.End()
 }
 
+// durable returns the place in the log up to which everything is synced, not behind at.
+func (s *Service) durable(at storage.Stamp) storage.Stamp {
+	if s.Store == nil {
+		return at
+	}
+	return min(at, s.Store.Engine().Durable())
+}
+
 // heartbeatMillis is how often members of a set would ask each other.
 const heartbeatMillis = 2000
 
@@ -166,12 +174,14 @@ func runReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) err
 	reply.StartDocField("optimes")
 	appendOptime(reply, "lastCommittedOpTime", at)
 	reply.Date("lastCommittedWallTime", millisOf(at))
-	for _, name := range [...]string{"readConcernMajorityOpTime", "appliedOpTime", "durableOpTime", "writtenOpTime"} {
-		appendOptime(reply, name, at)
-	}
-	for _, name := range [...]string{"lastAppliedWallTime", "lastDurableWallTime", "lastWrittenWallTime"} {
-		reply.Date(name, millisOf(at))
-	}
+	durable := s.durable(at)
+	appendOptime(reply, "readConcernMajorityOpTime", at)
+	appendOptime(reply, "appliedOpTime", at)
+	appendOptime(reply, "durableOpTime", durable)
+	appendOptime(reply, "writtenOpTime", at)
+	reply.Date("lastAppliedWallTime", millisOf(at))
+	reply.Date("lastDurableWallTime", millisOf(durable))
+	reply.Date("lastWrittenWallTime", millisOf(at))
 	reply.End()
 	reply.Value("lastStableRecoveryTimestamp", timestamp(at))
 	reply.StartArrayField("members")
@@ -193,9 +203,9 @@ func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.
 	b.Date("optimeDate", millisOf(at))
 	appendOptime(b, "optimeWritten", at)
 	b.Date("optimeWrittenDate", millisOf(at))
-	for _, name := range [...]string{"lastAppliedWallTime", "lastDurableWallTime", "lastWrittenWallTime"} {
-		b.Date(name, millisOf(at))
-	}
+	b.Date("lastAppliedWallTime", millisOf(at))
+	b.Date("lastDurableWallTime", millisOf(s.durable(at)))
+	b.Date("lastWrittenWallTime", millisOf(at))
 	b.String("syncSourceHost", "")
 	b.Int32("syncSourceId", -1)
 	b.String("infoMessage", "")

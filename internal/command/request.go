@@ -35,6 +35,8 @@ type Request struct {
 	retry *retryState
 	// work is what the request's transaction has done so far; nil outside of transactions.
 	work *work
+	// deferred says that the command has made commits that wait for a sync.
+	deferred bool
 	// failed says that a statement of the command has failed, though the command has not.
 	failed bool
 

@@ -33,7 +33,17 @@ type rwDefaults struct {
 var (
 	impliedRead  = bsonx.NewDoc("level", levelLocal)
 	impliedWrite = bsonx.NewDoc("w", modeMajority, "wtimeout", 0)
+	impliedOne   = bsonx.NewDoc("w", 1, "wtimeout", 0)
 )
+
+// impliedConcern returns the write concern of commands without one where nothing was set: a majority, unless the server was started with
+// less, or is no member of a set.
+func (s *Service) impliedConcern() (WriteConcern, bsonx.Doc) {
+	if s.ImpliedOne || !s.replicates() {
+		return WriteConcern{W: 1}, impliedOne
+	}
+	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
+}
 
 func rwDefaultsCommands() []Definition {
 	return []Definition{
@@ -60,21 +70,22 @@ func runGetDefaultRWConcern(_ context.Context, req *Request, reply *bsonx.Builde
 	if err := req.Service.checkReplicated(req.Name); err != nil {
 		return err
 	}
-	req.Service.rwDefaults.Load().append(reply)
+	req.Service.rwDefaults.Load().append(req.Service, reply)
 	if req.Bool("inMemory") {
 		reply.Bool("inMemory", true)
 	}
 	return nil
 }
 
-func (d *rwDefaults) append(b *bsonx.Builder) {
+func (d *rwDefaults) append(s *Service, b *bsonx.Builder) {
 	read, readSource := d.read, "global"
 	if read == nil {
 		read, readSource = impliedRead, "implicit"
 	}
 	write, writeSource := d.write, "global"
 	if write == nil {
-		write, writeSource = impliedWrite, "implicit"
+		_, write = s.impliedConcern()
+		writeSource = "implicit"
 	}
 	b.Doc("defaultReadConcern", read)
 	b.Doc("defaultWriteConcern", write)
@@ -109,7 +120,7 @@ func runSetDefaultRWConcern(ctx context.Context, req *Request, reply *bsonx.Buil
 		return err
 	}
 	s.rwDefaults.Store(&next)
-	next.append(reply)
+	next.append(s, reply)
 	return nil
 }
 
@@ -173,9 +184,25 @@ func (s *Service) applyDefaults(d *Definition, g *Generic) {
 	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == boolTrue) {
 		g.ReadConcern.Level, g.ReadConcern.Default = defaults.level, true
 	}
-	if defaults.write != nil && d.Write && !g.WriteConcern.Given && (!inTransaction || endsTransaction(d)) {
-		g.WriteConcern = defaults.writeConcern
+	if d.Write && (!inTransaction || endsTransaction(d)) {
+		s.applyDefaultConcern(defaults, &g.WriteConcern)
 	}
+}
+
+// applyDefaultConcern fills in a write concern, or its w.
+func (s *Service) applyDefaultConcern(defaults *rwDefaults, wc *WriteConcern) {
+	if wc.Given && !wc.noW {
+		return
+	}
+	preset := defaults.writeConcern
+	if defaults.write == nil {
+		preset, _ = s.impliedConcern()
+	}
+	if !wc.Given {
+		*wc = preset
+		return
+	}
+	wc.W, wc.Mode, wc.Tags, wc.Majority, wc.noW = preset.W, preset.Mode, preset.Tags, preset.Majority, false
 }
 
 // document returns the defaults as they are kept.

@@ -35,6 +35,8 @@ type Deps struct {
 	// ReplicaSet is the name of the replica set that the server presents itself as the only member of; empty for a standalone
 	// server.
 	ReplicaSet string
+	// ImpliedOne makes w: 1 the write concern of commands without one, where nothing was set; else it is a majority.
+	ImpliedOne bool
 	// SlowMillis is from when on an operation is logged as slow; a negative number logs none, 0 stands for 100.
 	SlowMillis int64
 	// CommandLine is shown by getCmdLineOpts.

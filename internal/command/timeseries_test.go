@@ -226,7 +226,7 @@ func TestTimeseriesModel(t *testing.T) {
 	for run := range uint64(2) {
 		rng := rand.New(rand.NewPCG(seed, run))
 		dir := t.TempDir()
-		db, err := sheaf.Open(dir, nil)
+		db, err := sheaf.Open(dir, &sheaf.Options{Sync: sheaf.SyncOnRequest})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestTimeseriesModel(t *testing.T) {
 				if err := db.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if db, err = sheaf.Open(dir, nil); err != nil {
+				if db, err = sheaf.Open(dir, &sheaf.Options{Sync: sheaf.SyncOnRequest}); err != nil {
 					t.Fatal(err)
 				}
 				m.series, m.plain = db.Client().Database("d").Collection("series"), db.Client().Database("d").Collection("plain")

@@ -145,7 +145,7 @@ func runCommitTransaction(ctx context.Context, req *Request, _ *bsonx.Builder) e
 	if err := req.rememberCommit(); err != nil {
 		return err
 	}
-	if err := req.work.Commit(req.durability()); err != nil {
+	if err := req.work.Commit(req.durability(storage.Durable)); err != nil {
 		return err
 	}
 	storage.ReportStamp(ctx, req.work.Stamp())

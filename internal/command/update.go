@@ -128,6 +128,7 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	run := updateRun{req: req, scope: sc, name: name, opts: req.writeOptions()}
+	run.opts = req.single(run.opts, len(specs) == 1 && !specs[0].multi)
 	run.opts.Retry.Of(retryable.Update)
 	for i := range specs {
 		run.one(ctx, i, &specs[i])

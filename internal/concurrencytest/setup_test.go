@@ -34,7 +34,7 @@ func onEngine(t *testing.T, engine string, test func(t *testing.T, db *mongo.Dat
 	if engine == "pebble" {
 		dir = t.TempDir()
 	}
-	db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1})
+	db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1, Sync: sheaf.SyncOnRequest})
 	if err != nil {
 		t.Fatal(err)
 	}

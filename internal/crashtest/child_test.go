@@ -88,7 +88,10 @@ func launch(t *testing.T, dir string) (*child, io.Reader) {
 	}
 	c := &child{t: t, log: &logBuffer{}, exited: make(chan error, 1)}
 	// A small budget, so that memtables are flushed and logs rotated meanwhile.
-	c.cmd = exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json", "--memory-budget", "16MiB", "--slow-ms", "-1")
+	c.cmd = exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json",
+		"--memory-budget", "16MiB", "--slow-ms", "-1",
+		// A kill is no loss of power: writes without a concern survive it without a sync.
+		"--sync", "on-request")
 	c.cmd.Stderr = c.log
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {

@@ -48,7 +48,7 @@ func boot(t *testing.T, disk *vfs.MemFS) *machine {
 	planner := plan.New(plan.Options{})
 	m.service, err = command.NewService(command.Deps{
 		Data: command.Data{Store: m.store, Planner: planner, Writes: write.New(m.store, planner)}, Logger: logger,
-		ReplicaSet: command.DefaultReplicaSet, SlowMillis: -1,
+		ReplicaSet: command.DefaultReplicaSet, SlowMillis: -1, ImpliedOne: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func closeAll(vs []*variant) {
 
 func embedded(t testing.TB, dir string) *sheaf.DB {
 	t.Helper()
-	db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1})
+	db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1, Sync: sheaf.SyncOnRequest})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,8 @@ type Options struct {
 	Ordered bool
 	// Durability is what each transaction waits for.
 	Durability storage.Durability
+	// Deferred, where not nil, is set when a transaction was committed that waits for a Sync of the storage.
+	Deferred *bool
 	// BypassValidation lets documents in that the collection's validator refuses.
 	BypassValidation bool
 	// Txn is the multi-document transaction that the statements belong to; nil where each is one of its own, or several. In

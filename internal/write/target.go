@@ -122,6 +122,9 @@ func changeIn(ctx context.Context, w *table.Writer, q Query, t *scratch, seen bs
 // commit ends a transaction and tells whoever asks which place in the log it has.
 func commit(ctx context.Context, w *table.Writer, opts Options) error {
 	err := w.Commit(opts.Durability)
+	if opts.Deferred != nil && opts.Durability == storage.Deferred {
+		*opts.Deferred = true
+	}
 	storage.ReportStamp(ctx, w.Stamp())
 	return err
 }
