@@ -86,6 +86,7 @@ func (r *Request) checkAggregate() (string, scope, error) {
 	if _, err = sc.parsePipeline(r.DB, r.Get("pipeline"), top); err != nil {
 		return "", scope{}, err
 	}
+	r.Service.stats.operators.pipeline(r.Get("pipeline"))
 	return name, sc, r.checkConcerns(r.Get("pipeline"))
 }
 

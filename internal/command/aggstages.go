@@ -54,7 +54,7 @@ func (r *reports) collStats(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("ns", r.db+"."+r.name)
-	b.String("host", r.service.hostname)
+	b.String("host", r.service.hostAndPort())
 	b.Date("localTime", r.now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
 		appendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
@@ -135,7 +135,7 @@ func (r *reports) indexStat(spec bsonx.Doc, uses *table.Uses, ready bool) bsonx.
 	b.StartDoc()
 	b.Value("name", spec.Lookup("name"))
 	b.Value("key", spec.Lookup("key"))
-	b.String("host", r.service.hostname)
+	b.String("host", r.service.hostAndPort())
 	b.StartDocField("accesses")
 	b.Int64("ops", n)
 	b.Date("since", since.UnixMilli())
@@ -183,7 +183,7 @@ func (r *reports) cachedPlan(e *plan.CacheEntry) bsonx.Doc {
 	}
 	b.Bool("indexFilterSet", false)
 	b.Int64("estimatedSizeBytes", int64(e.Bytes))
-	b.String("host", r.service.hostname)
+	b.String("host", r.service.hostAndPort())
 	b.End()
 	return bsonx.Doc(b.Bytes())
 }

@@ -31,12 +31,16 @@ type scope struct {
 	collations *collation.Cache
 	// mistake is what is wrong with let, where that is an error of the statements; see newStatementScope.
 	mistake error
+	// operators counts what queries are made of; nil counts nothing.
+	operators *operatorCounts
 }
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
 	base := req.baseVars()
-	return scope{now: req.Now, base: base, vars: base, collations: &req.Service.collations}.with(req.Doc("let"))
+	return scope{
+		now: req.Now, base: base, vars: base, collations: &req.Service.collations, operators: &req.Service.stats.operators,
+	}.with(req.Doc("let"))
 }
 
 // newStatementScope is newScope for a command of statements: a mistake in let is each statement's.
@@ -61,7 +65,16 @@ func (s scope) with(let bsonx.Doc) (scope, error) {
 }
 
 func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, s.filterOptions())
+	return s.counted(doc, s.filterOptions())
+}
+
+// counted compiles a query and counts its operators.
+func (s scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, error) {
+	f, err := filter.Parse(doc, opts)
+	if err == nil && s.operators != nil {
+		s.operators.filter(doc)
+	}
+	return f, err
 }
 
 // filterOptions are the options of queries. The request's bytes outlive them; a cursor retains them.
@@ -81,7 +94,7 @@ func (s scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
 func (s scope) filterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
 	opts := s.filterOptions()
 	opts.AllowExpr = false
-	return filter.Parse(doc, opts)
+	return s.counted(doc, opts)
 }
 
 // checkHint accepts an index name or a key pattern.

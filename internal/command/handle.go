@@ -21,6 +21,8 @@ type Result struct {
 	Close bool
 	// Next, where set, is the body that the connection runs next without reading a request: an exhaust stream.
 	Next bsonx.Doc
+	// Packed is how many bytes compression took off the reply.
+	Packed int
 	// Retained reports that the request's buffer must not be used again.
 	Retained bool
 }
@@ -164,6 +166,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		defer s.snapshots.done(req.snapshot)
 	}
 	s.applyDefaults(e.Definition, &req.Generic)
+	s.stats.readConcerns.count(e.Definition, &req.Generic)
 	if req.mayWrite() {
 		if err := s.writes.enter(op, op.SetWaiting); err != nil {
 			return err
@@ -197,13 +200,14 @@ func (s *Service) session(req *Request) (*session.Session, error) {
 }
 
 func (s *Service) panicked(req *Request, p any) error {
+	s.stats.panics.Add(1)
 	s.Logger.Error("Unhandled panic in a command", "command", req.Name, "connection", req.Conn.ID, "panic", p,
 		"stack", string(debug.Stack()))
 	return mongoerr.New(mongoerr.InternalError, "internal error in command %s; the server's log has the details", req.Name)
 }
 
 func (s *Service) opInfo(e *entry, req *Request) session.OpInfo {
-	info := session.OpInfo{Kind: e.Kind, Command: req.Body, EndsWithClient: e.Read || e.Kind == "getmore"}
+	info := session.OpInfo{Kind: e.Kind, Command: req.Body, EndsWithClient: e.Read || e.Kind == "getmore", Writes: e.Write}
 	info.DB, info.Collection = req.target()
 	if e.Kind == "" {
 		info.Kind = "command"

@@ -21,6 +21,8 @@ func latencyKind(command string) table.LatencyKind {
 
 // countLatency counts a command on a collection for its $collStats.
 func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
+	kind := latencyKind(e.Name)
+	s.stats.latencies.Add(kind, took)
 	if s.Store == nil || e.AdminOnly {
 		return
 	}
@@ -29,23 +31,31 @@ func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 		return
 	}
 	if c := s.Store.Lookup(db, req.Conn.collection(name)); c != nil {
-		c.Latencies().Add(latencyKind(e.Name), took)
+		c.Latencies().Add(kind, took)
 	}
 }
 
 // appendLatencyStats writes the counters of a collection, which may be nil.
 func appendLatencyStats(b *bsonx.Builder, c *table.Collection, histograms bool) {
-	none := new(table.Latencies)
-	counted := none
+	counted := new(table.Latencies)
 	if c != nil {
 		counted = c.Latencies()
 	}
 	b.StartDocField("latencyStats")
-	appendLatency(b, "reads", counted, table.LatencyReads, histograms)
-	appendLatency(b, "writes", counted, table.LatencyWrites, histograms)
-	appendLatency(b, "commands", counted, table.LatencyCommands, histograms)
-	appendLatency(b, "transactions", none, table.LatencyCommands, histograms)
+	appendLatencies(b, counted, histograms)
 	b.End()
+}
+
+func appendLatencies(b *bsonx.Builder, l *table.Latencies, histograms bool) {
+	appendLatency(b, "reads", l, table.LatencyReads, histograms)
+	appendLatency(b, "writes", l, table.LatencyWrites, histograms)
+	appendLatency(b, "commands", l, table.LatencyCommands, histograms)
+	appendLatency(b, "transactions", l, table.LatencyTransactions, histograms)
+}
+
+// statusLatencies is serverStatus's opLatencies: all commands together.
+func (s *Service) statusLatencies(req *Request, b *bsonx.Builder) {
+	appendLatencies(b, &s.stats.latencies, req.Body.LookupPath("opLatencies", "histograms").Truthy())
 }
 
 func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table.LatencyKind, histograms bool) {

@@ -91,6 +91,7 @@ func (s *Service) runRetryable(e *entry, req *Request, reply *bsonx.Builder) err
 	if err := e.run(req.Op, req, reply); err != nil {
 		return err
 	}
+	s.stats.sessionRecords.Add(w.Records)
 	if n := len(state.retried); n > 0 {
 		s.stats.retriedCommands.Add(1)
 		s.stats.retriedStatements.Add(int64(n))
@@ -255,6 +256,7 @@ func (m *modification) retryImage() bsonx.Doc {
 // rememberCommit puts the record by which the commit of a transaction can be sent again after the server was started anew.
 func (r *Request) rememberCommit() error {
 	name := retrySession(r.Session.ID)
+	r.Service.stats.sessionRecords.Add(1)
 	rec := retryable.Record{
 		TxnNumber: r.Generic.TxnNumber, Statement: retryable.Whole, Count: 1, Kind: retryable.Commit, Time: r.Now.UnixMilli(),
 	}

@@ -2,9 +2,9 @@ package command
 
 import (
 	"context"
-	"runtime"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // serverStatusCommands returns serverStatus and its relatives.
@@ -26,7 +26,7 @@ type StatusSection struct {
 func runServerStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	s := req.Service
 	up := req.Now.Sub(s.started)
-	reply.String("host", s.hostname)
+	reply.String("host", s.hostAndPort())
 	reply.String("version", CompatibleVersion)
 	reply.String("process", "sheaf")
 	reply.Int64("pid", int64(s.pid))
@@ -37,7 +37,7 @@ func runServerStatus(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	if v := req.Body.Lookup("repl"); s.replicates() && (v.IsMissing() || v.Truthy()) {
 		s.appendRepl(reply, req.Conn)
 	}
-	for _, section := range append(builtinSections(s), s.StatusSections...) {
+	for _, section := range append(builtinSections(s, req), s.StatusSections...) {
 		if v := req.Body.Lookup(section.Name); !v.IsMissing() && !v.Truthy() {
 			continue
 		}
@@ -48,9 +48,11 @@ func runServerStatus(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	return nil
 }
 
-func builtinSections(s *Service) []StatusSection {
+func builtinSections(s *Service, req *Request) []StatusSection {
 	return []StatusSection{
 		{"asserts", s.statusAsserts},
+		{"backgroundFlushing", s.statusFlushes},
+		{"catalogStats", s.statusCatalog},
 		{"connections", s.statusConnections},
 		{"extra_info", statusExtraInfo},
 		{"globalLock", s.statusGlobalLock},
@@ -58,21 +60,39 @@ func builtinSections(s *Service) []StatusSection {
 		{"mem", statusMemory},
 		{"metrics", s.statusMetrics},
 		{"network", s.statusNetwork},
+		{"opLatencies", func(b *bsonx.Builder) { s.statusLatencies(req, b) }},
 		{"opcounters", s.statusOpcounters},
+		{"opcountersRepl", statusOpcountersRepl},
 		{"oplog", s.statusOplog},
+		{"planCache", s.statusPlanCache},
+		{"readConcernCounters", s.statusReadConcerns},
 		{"storage", s.statusStorage},
 		{"storageEngine", s.statusEngine},
 		{"transactions", s.statusTransactions},
 	}
 }
 
-func (s *Service) statusAsserts(b *bsonx.Builder) {
-	for _, name := range [...]string{"regular", "warning", "msg"} {
-		b.Int32(name, 0)
+// rollover is after how many errors the counters of asserts begin anew, as in MongoDB.
+const rollover = 1 << 30
+
+func (s *Service) countError(err error) {
+	if mongoerr.CodeOf(err) == mongoerr.InternalError {
+		s.stats.internalErrors.Add(1)
+		return
 	}
-	b.Int64("user", s.stats.userErrors.Load())
+	s.stats.userErrors.Add(1)
+}
+
+// statusAsserts counts errors: regular ones are the server's own, msg those that ended in a panic. MongoDB raises no warnings and
+// no tripwires outside of its tests either.
+func (s *Service) statusAsserts(b *bsonx.Builder) {
+	user := s.stats.userErrors.Load()
+	b.Int64("regular", s.stats.internalErrors.Load())
+	b.Int32("warning", 0)
+	b.Int64("msg", s.stats.panics.Load())
+	b.Int64("user", user%rollover)
 	b.Int32("tripwire", 0)
-	b.Int32("rollovers", 0)
+	b.Int64("rollovers", user/rollover)
 }
 
 func (s *Service) statusConnections(b *bsonx.Builder) {
@@ -81,87 +101,18 @@ func (s *Service) statusConnections(b *bsonx.Builder) {
 	b.Int64("available", max(0, s.stats.connsMax.Load()-current))
 	b.Int64("totalCreated", s.stats.connsTotal.Load())
 	b.Int64("rejected", s.stats.connsRejected.Load())
-	b.Int64("active", int64(len(s.Ops.Snapshots(false))))
+	ops := s.Ops.Counts()
+	b.Int64("active", int64(ops.Active))
 	b.Int64("threaded", current)
-}
-
-func statusExtraInfo(b *bsonx.Builder) {
-	b.String("note", "fields vary by platform")
-	if user, system, ok := processorTime(); ok {
-		b.Int64("user_time_us", user.Microseconds())
-		b.Int64("system_time_us", system.Microseconds())
-	}
-	b.Int64("threads", int64(runtime.NumGoroutine()))
-}
-
-func (s *Service) statusGlobalLock(b *bsonx.Builder) {
-	b.Int64("totalTime", s.Clock.Now().Sub(s.started).Microseconds())
-	for _, name := range [...]string{"currentQueue", "activeClients"} {
-		b.StartDocField(name)
-		b.Int32("total", 0)
-		b.Int32("readers", 0)
-		b.Int32("writers", 0)
-		b.End()
-	}
-}
-
-func (s *Service) statusSessions(b *bsonx.Builder) {
-	st := s.Sessions.Stats()
-	b.Int32("activeSessionsCount", int32(s.Sessions.Len()))
-	b.Int32("sessionsCollectionJobCount", int32(st.Jobs))
-	b.Int32("lastSessionsCollectionJobDurationMillis", 0)
-	b.Date("lastSessionsCollectionJobTimestamp", st.LastJob.UnixMilli())
-	b.Int32("lastSessionsCollectionJobEntriesRefreshed", 0)
-	b.Int32("lastSessionsCollectionJobEntriesEnded", int32(st.LastEnded))
-	b.Int32("lastSessionsCollectionJobCursorsClosed", 0)
-}
-
-func statusMemory(b *bsonx.Builder) {
-	b.Int32("bits", 64)
-	resident, virtual := processMemory()
-	b.Int64("resident", resident>>20)
-	b.Int64("virtual", virtual>>20)
-	b.Bool("supported", true)
-}
-
-// processMemory returns the process's memory in bytes as the Go runtime knows it.
-func processMemory() (resident, virtual int64) {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.Sys - m.HeapReleased), int64(m.Sys)
-}
-
-func (s *Service) statusMetrics(b *bsonx.Builder) {
-	b.StartDocField("commands")
-	b.Int64("<UNKNOWN>", s.stats.unknownCommands.Load())
-	for _, e := range s.registry.all {
-		if e.Status != Supported || e.Hidden {
-			continue
-		}
-		b.StartDocField(e.Name)
-		b.Int64("failed", e.failures.Load())
-		b.Int64("total", e.runs.Load())
-		b.End()
-	}
-	b.End()
-	c := s.Cursors.Stats()
-	b.StartDocField("cursor")
-	b.Int64("moreThanOneBatch", c.MoreThanOneBatch)
-	b.Int64("timedOut", c.TimedOut)
-	b.Int64("totalOpened", c.Opened)
-	b.StartDocField("open")
-	b.Int64("noTimeout", int64(c.NoTimeout))
-	b.Int64("pinned", int64(c.Pinned))
-	b.Int64("total", int64(c.Open))
-	b.End()
-	b.End()
-	s.statusWork(b)
-	s.statusTTL(b)
+	b.Int64("awaitingTopologyChanges", s.topology.waiting.Load())
 }
 
 func (s *Service) statusNetwork(b *bsonx.Builder) {
-	b.Int64("bytesIn", s.stats.bytesIn.Load())
-	b.Int64("bytesOut", s.stats.bytesOut.Load())
+	in, out := s.stats.bytesIn.Load(), s.stats.bytesOut.Load()
+	b.Int64("bytesIn", in+s.stats.packedIn.Load())
+	b.Int64("bytesOut", out+s.stats.packedOut.Load())
+	b.Int64("physicalBytesIn", in)
+	b.Int64("physicalBytesOut", out)
 	b.Int64("numRequests", s.stats.requests.Load())
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
@@ -79,6 +82,7 @@ type Service struct {
 	recordsReaped time.Time // see reapRecords
 	pid           int
 	hostname      string
+	port          atomic.Int64 // TCP port that is served, 0 for none
 }
 
 // NewService checks the table of commands and returns a service.
@@ -137,6 +141,10 @@ func (s *Service) setDefaults() {
 	if s.SlowMillis == 0 {
 		s.SlowMillis = defaultSlowMillis
 	}
+	s.Transactions.Ended = func(t *session.Transaction) {
+		s.stats.latencies.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
+	}
+	s.stats.operators.init()
 	s.slow.Store(s.SlowMillis)
 	s.batchBytes = maxBatchBytes
 	s.transactionSize.Store(defaultTransactionSize)
@@ -151,6 +159,17 @@ func (s *Service) setDefaults() {
 		return stamp.Seconds(), stamp.Number()
 	}
 	s.pid, s.hostname = processID(), hostName()
+}
+
+// SetPort tells the service which TCP port is served.
+func (s *Service) SetPort(port int) { s.port.Store(int64(port)) }
+
+// hostAndPort is how MongoDB names the server in figures: by host and port, where a port is served.
+func (s *Service) hostAndPort() string {
+	if port := s.port.Load(); port > 0 {
+		return net.JoinHostPort(s.hostname, strconv.FormatInt(port, 10))
+	}
+	return s.hostname
 }
 
 // Registry returns the commands.
@@ -181,7 +200,8 @@ func (s *Service) endSessions(ids []session.SessionID) {
 		set[id] = true
 	}
 	match := func(id session.SessionID) bool { return set[id] }
-	s.Cursors.KillSession(match)
+	closed := s.Cursors.KillSession(match)
+	s.Sessions.CursorsClosed(closed)
 	s.Transactions.KillSession(match)
 	s.snapshots.endSessions(match)
 }

@@ -27,7 +27,7 @@ func (s *Service) afterRun(e *entry, req *Request, err error) {
 		s.stats.opcounters[e.Counter].Add(1)
 	}
 	if err != nil {
-		s.stats.userErrors.Add(1)
+		s.countError(err)
 	}
 	s.stats.countWork(&req.Conn.Op.Debug)
 	took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited

@@ -2,6 +2,8 @@ package command
 
 import (
 	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // stats are the counters of serverStatus.
@@ -14,6 +16,15 @@ type stats struct {
 	bytesOut        atomic.Int64
 	requests        atomic.Int64
 
+	// internalErrors and panics are errors of the server's own.
+	internalErrors, panics atomic.Int64
+	readConcerns           readConcernCounts
+	latencies              table.Latencies
+	operators              operatorCounts
+	// packedIn and packedOut are how much shorter messages were than what they carry.
+	packedIn, packedOut atomic.Int64
+	// sessionRecords counts the records that make writes retryable.
+	sessionRecords    atomic.Int64
 	retriedCommands   atomic.Int64
 	retriedStatements atomic.Int64
 
@@ -34,6 +45,12 @@ func (s *Service) CountTraffic(in, out int) {
 	s.stats.requests.Add(1)
 	s.stats.bytesIn.Add(int64(in))
 	s.stats.bytesOut.Add(int64(out))
+}
+
+// CountCompression is called by the server for a compressed message and its reply, with what compression saved.
+func (s *Service) CountCompression(in, out int) {
+	s.stats.packedIn.Add(int64(in))
+	s.stats.packedOut.Add(int64(out))
 }
 
 // ConnectionOpened and its relatives are called by the server.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // statusEngine is serverStatus's storageEngine.
@@ -81,10 +82,44 @@ func (c *stats) countWork(d *session.OpDebug) {
 	}
 }
 
+// statusFlushes is serverStatus's backgroundFlushing, where mongostat looks for flushes: of memtables to tables.
+func (s *Service) statusFlushes(b *bsonx.Builder) {
+	if s.Store == nil {
+		return
+	}
+	st := s.Store.Engine().Stats()
+	average := 0.0
+	if st.Flushes > 0 {
+		average = float64(st.FlushTime.Microseconds()) / 1000 / float64(st.Flushes)
+	}
+	b.Int64("flushes", st.Flushes)
+	b.Int64("total_ms", st.FlushTime.Milliseconds())
+	b.Double("average_ms", average)
+	b.Int64("last_ms", st.LastFlush.Milliseconds())
+	if !st.LastFlushed.IsZero() {
+		b.Date("last_finished", st.LastFlushed.UnixMilli())
+	}
+}
+
 // statusWork appends metrics.document and metrics.queryExecutor.
 func (s *Service) statusWork(b *bsonx.Builder) {
 	c := &s.stats
 	b.Doc("document", bsonx.NewDoc("deleted", c.deleted.Load(), "inserted", c.inserted.Load(), "returned", c.returned.Load(),
 		"updated", c.updated.Load()))
-	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.scannedKeys.Load(), "scannedObjects", c.scannedDocs.Load()))
+	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.scannedKeys.Load(), "scannedObjects", c.scannedDocs.Load(),
+		"collectionScans", s.collectionScans()))
+}
+
+// collectionScans adds up how often plans read whole collections, of those that exist.
+func (s *Service) collectionScans() bsonx.Doc {
+	var total, tailable int64
+	if s.Store != nil {
+		for _, e := range s.Store.Catalog().All() {
+			if c, ok := e.Attached.(*table.Collection); ok {
+				n, t := c.Scans().Count()
+				total, tailable = total+n, tailable+t
+			}
+		}
+	}
+	return bsonx.NewDoc("total", total, "nonTailable", total-tailable)
 }

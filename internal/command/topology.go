@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -18,6 +19,7 @@ type topology struct {
 	counter int64
 	changed chan struct{}
 	stopped bool
+	waiting atomic.Int64 // hellos that wait for a change
 }
 
 // topologyVersion orders the states of one process.
@@ -98,6 +100,8 @@ func (s *Service) awaitTopology(ctx context.Context, req *Request) error {
 	if known.counter < now.counter {
 		return nil
 	}
+	t.waiting.Add(1)
+	defer t.waiting.Add(-1)
 	return waitFor(ctx, req, changed, time.Duration(saturatingInt64(wait))*time.Millisecond)
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -19,6 +20,8 @@ type cache struct {
 	entries map[cacheKey]*list.Element
 	order   *list.List // of *cacheEntry, the most recently used first
 	debug   int        // bytes of the entries' debug
+
+	hits, misses, replans atomic.Int64
 }
 
 type cacheKey struct {
@@ -70,14 +73,21 @@ func (c *cache) get(collection uint32, shape []byte, version uint64) (signature 
 	defer c.mu.Unlock()
 	el := c.entries[cacheKey{collection, string(shape)}]
 	if el == nil {
+		c.misses.Add(1)
 		return "", 0, false
 	}
 	e := el.Value.(*cacheEntry)
 	if e.version != version {
+		c.misses.Add(1)
 		c.remove(el)
 		return "", 0, false
 	}
 	c.order.MoveToFront(el)
+	if e.active {
+		c.hits.Add(1)
+	} else {
+		c.misses.Add(1)
+	}
 	return e.signature, e.works, e.active
 }
 
@@ -182,7 +192,7 @@ func (c *cache) list(collection uint32) []CacheEntry {
 		if e := el.Value.(*cacheEntry); e.key.collection == collection {
 			entry := CacheEntry{
 				QueryHash: e.queryHash, PlanCacheKey: hash8([]byte(e.key.shape)), IsActive: e.active, Works: e.works, Reads: e.reads,
-				Made: e.made, Bytes: len(e.key.shape) + len(e.signature) + entryOverhead + e.debug.bytes(),
+				Made: e.made, Bytes: e.bytes(),
 			}
 			if d := e.debug; d != nil {
 				entry.Query, entry.Plan, entry.CreationStats, entry.Scores = d.query, d.plan, d.stats, d.scores
@@ -191,6 +201,10 @@ func (c *cache) list(collection uint32) []CacheEntry {
 		}
 	}
 	return out
+}
+
+func (e *cacheEntry) bytes() int {
+	return len(e.key.shape) + len(e.signature) + entryOverhead + e.debug.bytes()
 }
 
 // entryOverhead is about what an entry takes beside its shape and signature.

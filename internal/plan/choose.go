@@ -156,6 +156,7 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solu
 		}
 		break
 	}
+	p.cache.replans.Add(1)
 	p.cache.deactivate(cq.q.Coll.ID, key)
 	return nil, nil
 }

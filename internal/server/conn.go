@@ -98,6 +98,9 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 		c.replySize = nextReplySize(c.replySize, len(res.Out))
 		retained = retained || res.Retained
 		c.srv.service.CountTraffic(size, len(res.Out))
+		if c.msg.Compressor != wire.CompressorNone && size > 0 {
+			c.srv.service.CountCompression(c.msg.Unpacked-size, res.Packed)
+		}
 		if len(res.Out) > 0 {
 			if _, err := c.nc.Write(res.Out); err != nil {
 				return retained, err

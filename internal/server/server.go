@@ -89,6 +89,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	defer s.removeListener(l)
 	s.warnIfExposed(l)
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+		s.service.SetPort(tcp.Port)
+	}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	for {

@@ -66,6 +66,7 @@ type Cursor struct {
 	lastUse  time.Time
 	pinned   bool
 	pinnedOp *Op
+	again    bool // a getMore has read it
 	killed   *mongoerr.Error
 }
 

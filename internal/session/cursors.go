@@ -94,6 +94,10 @@ func (r *Cursors) Pin(id int64, namespace string, owner Owner, op *Op) (*Cursor,
 	}
 	c.pinned, c.pinnedOp = true, op
 	r.pinned++
+	if !c.again {
+		c.again = true
+		r.stats.MoreThanOneBatch++
+	}
 	return c, nil
 }
 

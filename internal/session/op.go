@@ -67,6 +67,8 @@ type OpInfo struct {
 	SessionID  SessionID
 	// EndsWithClient says that nobody needs the operation once its client is gone, as a read.
 	EndsWithClient bool
+	// Writes says that the operation may change data.
+	Writes bool
 	// Plan is what runs, nil where there is no plan. It is asked by other goroutines.
 	Plan PlanSummary
 	// Origin is the command that opened the cursor that is read, nil for none.

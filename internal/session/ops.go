@@ -61,6 +61,46 @@ func (o *Ops) Each(fn func(*Op)) {
 	}
 }
 
+// OpCounts tells how many operations run, and what they do.
+type OpCounts struct {
+	Active int
+	// Readers and Writers are those that neither wait nor do something else.
+	Readers, Writers int
+	// WaitingReaders and WaitingWriters wait until they may go on.
+	WaitingReaders, WaitingWriters int
+	// AwaitingNews only wait for something to happen.
+	AwaitingNews int
+}
+
+// Counts counts the running operations. It copies nothing of them.
+func (o *Ops) Counts() OpCounts {
+	var n OpCounts
+	for _, op := range o.list() {
+		op.mu.Lock()
+		if op.active {
+			n.add(op)
+		}
+		op.mu.Unlock()
+	}
+	return n
+}
+
+func (n *OpCounts) add(op *Op) {
+	n.Active++
+	switch {
+	case op.waiting && op.info.Writes:
+		n.WaitingWriters++
+	case op.waiting:
+		n.WaitingReaders++
+	case op.awaiting:
+		n.AwaitingNews++
+	case op.info.Writes:
+		n.Writers++
+	case op.info.EndsWithClient:
+		n.Readers++
+	}
+}
+
 // Snapshots describes the running operations, oldest first; with idle, connections without one too.
 func (o *Ops) Snapshots(idle bool) []Snapshot {
 	var out []Snapshot

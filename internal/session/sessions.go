@@ -199,11 +199,16 @@ func (s *Session) LastUse() time.Time {
 func (s *Sessions) Reap() []SessionID {
 	now := s.clock.Now()
 	limit := now.Add(-Timeout).UnixMilli()
+	before := s.Stats().LastJob.UnixMilli()
+	refreshed := 0
 	var out []SessionID
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		for id, ses := range sh.m {
+			if ses.lastUse.Load() > before {
+				refreshed++
+			}
 			if last := ses.lastUse.Load(); last <= limit && ses.lastUse.CompareAndSwap(last, ended) {
 				sh.end(ses)
 				s.count.Add(-1)
@@ -220,16 +225,27 @@ func (s *Sessions) Reap() []SessionID {
 	s.jobsMu.Lock()
 	s.jobs.Jobs++
 	s.jobs.LastJob = now
-	s.jobs.LastEnded = len(out)
+	s.jobs.LastTook = s.clock.Now().Sub(now)
+	s.jobs.LastRefreshed, s.jobs.LastEnded, s.jobs.LastCursors = refreshed, len(out), 0
 	s.jobsMu.Unlock()
 	return out
 }
 
 // SessionStats is what serverStatus shows of the reaper.
 type SessionStats struct {
-	Jobs      int
-	LastJob   time.Time
-	LastEnded int
+	Jobs    int
+	LastJob time.Time
+	// LastTook is how long the last run was. It found LastRefreshed sessions that were used since the run before, ended
+	// LastEnded, and closed LastCursors cursors.
+	LastTook                              time.Duration
+	LastRefreshed, LastEnded, LastCursors int
+}
+
+// CursorsClosed notes how many cursors the last run closed with their sessions.
+func (s *Sessions) CursorsClosed(n int) {
+	s.jobsMu.Lock()
+	s.jobs.LastCursors = n
+	s.jobsMu.Unlock()
 }
 
 // Stats describes the reaper's last run.

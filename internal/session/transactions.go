@@ -24,6 +24,9 @@ var (
 type Transactions struct {
 	lifetime atomic.Int64 // nanoseconds
 
+	// Ended, where set, is called with a transaction that was committed or aborted.
+	Ended func(t *Transaction)
+
 	mu    sync.Mutex
 	open  map[*Transaction]struct{}
 	stats TransactionStats
@@ -91,6 +94,9 @@ func (r *Transactions) remove(t *Transaction, count func(*TransactionStats)) {
 	delete(r.open, t)
 	count(&r.stats)
 	r.mu.Unlock()
+	if r.Ended != nil {
+		r.Ended(t)
+	}
 }
 
 // kill aborts a transaction that may be in use: then its operation is ended, and it is aborted when that gives it back.

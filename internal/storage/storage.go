@@ -29,6 +29,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 )
 
 var (
@@ -215,6 +216,9 @@ type Stats struct {
 	// WritesStopped says why no writes are taken: a full disk, or one that failed. It is "" where they are.
 	WritesStopped      string
 	Flushes            int64
+	FlushTime          time.Duration // of all of them
+	LastFlush          time.Duration
+	LastFlushed        time.Time // when the last one ended
 	Compactions        int64
 	OpenSnapshots      int64
 	CommitsDurable     int64

@@ -14,6 +14,7 @@ const (
 	LatencyReads LatencyKind = iota
 	LatencyWrites
 	LatencyCommands
+	LatencyTransactions // whole ones, from their first command to their end
 	latencyKinds
 )
 

@@ -84,6 +84,7 @@ func (m *Message) decompress(b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: decompressed to %d bytes instead of %d", ErrMalformed, len(out), size)
 	}
 	m.OpCode, m.Compressor, m.Owned = op, id, true
+	m.Unpacked = HeaderLen + len(out)
 	return out, nil
 }
 

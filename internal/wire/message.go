@@ -129,6 +129,8 @@ type Message struct {
 	Sequences []Sequence
 	// Compressor is how the message was compressed, CompressorNone for a plain one: the reply is sent likewise.
 	Compressor Compressor
+	// Unpacked is the length of a compressed message before it was compressed.
+	Unpacked int
 	// Owned reports that the message borrows no bytes of the buffer it was parsed from, because it was compressed.
 	Owned bool
 	// Legacy is set for an OP_QUERY, which is answered by an OP_REPLY; Namespace is its collection.

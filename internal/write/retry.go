@@ -27,6 +27,8 @@ type Retry struct {
 	Value func() bsonx.Doc
 	// Before, where not nil, is asked before each transaction's commit; an error undoes it. It is for tests.
 	Before func() error
+	// Records is how many records were put.
+	Records int64
 
 	key, value []byte
 }
@@ -90,6 +92,7 @@ func (r *Retry) inserted(w *table.Writer, from, n int) error {
 }
 
 func (r *Retry) put(w *table.Writer, rec *retryable.Record) error {
+	r.Records++
 	rec.TxnNumber, rec.Time = r.By.TxnNumber, r.Now
 	r.key = rec.AppendKey(r.key[:0], &r.Session)
 	r.value = rec.AppendValue(r.value[:0])

@@ -31,6 +31,7 @@ type Engine struct {
 	records    *records
 	gaps       gaps
 	unflushed  unflushed
+	flushes    flushes
 	background *compactor
 	pins       pins
 	// ingests numbers the temporary files of Ingest.

@@ -34,6 +34,7 @@ func (l *logger) Fatalf(format string, args ...any) {
 func (e *Engine) listener() *pebble.EventListener {
 	log := e.options.Logger
 	return &pebble.EventListener{
+		FlushEnd: func(info pebble.FlushInfo) { e.flushes.add(info) },
 		// Each memtable has a log of its own.
 		WALCreated: func(pebble.WALCreateInfo) { e.unflushed.rotate() },
 		BackgroundError: func(err error) {

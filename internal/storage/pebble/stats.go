@@ -1,6 +1,38 @@
 package pebble
 
-import "github.com/sheafdb/sheaf/internal/storage"
+import (
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// flushes counts the flushes of memtables.
+type flushes struct {
+	mu          sync.Mutex
+	count       int64
+	total, last time.Duration
+	ended       time.Time
+}
+
+func (f *flushes) add(info pebble.FlushInfo) {
+	if info.Err != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count++
+	f.total += info.TotalDuration
+	f.last, f.ended = info.TotalDuration, time.Now()
+}
+
+func (f *flushes) fill(s *storage.Stats) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.Flushes, s.FlushTime, s.LastFlush, s.LastFlushed = f.count, f.total, f.last, f.ended
+}
 
 // Stats implements storage.Engine.
 func (e *Engine) Stats() storage.Stats {
@@ -31,7 +63,7 @@ func (e *Engine) Stats() storage.Stats {
 	s.CacheBytes = m.BlockCache.Size + recordBytes
 	s.MemtableBytes = int64(m.MemTable.Size)
 	s.CacheHits, s.CacheMisses = m.BlockCache.Hits, m.BlockCache.Misses
-	s.Flushes = m.Flush.Count
+	e.flushes.fill(&s)
 	s.Compactions = m.Compact.Count
 	s.ReadAmplification = m.ReadAmp()
 	for i := range m.Levels {

@@ -1,0 +1,198 @@
+package command
+
+import (
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// nameCounts counts by name. The names are known from the start, so that counting takes no lock.
+type nameCounts map[string]*atomic.Int64
+
+func (c nameCounts) add(name string) bool {
+	n, ok := c[name]
+	if ok {
+		n.Add(1)
+	}
+	return ok
+}
+
+func (c nameCounts) append(b *bsonx.Builder, field string) {
+	b.StartDocField(field)
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		b.Int64(name, c[name].Load())
+	}
+	b.End()
+}
+
+// operatorCounts counts the operators and stages that commands have: metrics.operatorCounters and aggStageCounters.
+type operatorCounts struct {
+	expressions, groups, windows, match, stages nameCounts
+	equal                                       *atomic.Int64 // $eq of match
+}
+
+func (c *operatorCounts) init() {
+	c.expressions = namesOf(expr.Operators())
+	c.groups = namesOf(expr.Accumulators())
+	c.windows = namesOf(pipeline.WindowFunctions())
+	c.stages = namesOf(pipeline.Stages())
+	c.match = nameCounts{}
+	for _, o := range filter.Operators() {
+		if o.Status == filter.Supported {
+			c.match[o.Name] = new(atomic.Int64)
+		}
+	}
+	c.equal = c.match["$eq"]
+}
+
+func namesOf(operators []expr.OperatorInfo) nameCounts {
+	c := nameCounts{}
+	for _, o := range operators {
+		if o.Status == expr.Supported {
+			c[o.Name] = new(atomic.Int64)
+		}
+	}
+	return c
+}
+
+// filter counts the operators of a query that was accepted.
+func (c *operatorCounts) filter(query bsonx.Doc) {
+	for it := query.Iter(); it.Next(); {
+		key, v := it.Key(), it.Value()
+		if len(key) > 0 && key[0] == '$' {
+			c.predicate(string(key), v)
+			continue
+		}
+		if v.Type != bsonx.TypeDocument {
+			c.equal.Add(1)
+			continue
+		}
+		c.operand(v.Doc())
+	}
+}
+
+// operand counts what a path is compared with: a document of operators, or a value.
+func (c *operatorCounts) operand(doc bsonx.Doc) {
+	if first := doc.First().Key; len(first) == 0 || first[0] != '$' || string(first) == "$ref" || string(first) == "$id" {
+		c.equal.Add(1)
+		return
+	}
+	for it := doc.Iter(); it.Next(); {
+		c.predicate(string(it.Key()), it.Value())
+	}
+}
+
+// predicate counts an operator of a query and those in its operand.
+func (c *operatorCounts) predicate(name string, v bsonx.Value) {
+	c.match.add(name)
+	switch name {
+	case "$and", "$or", "$nor":
+		for _, e := range v.Doc().Values() {
+			c.filter(e.Doc())
+		}
+	case "$expr":
+		c.expression(v)
+	case "$not":
+		if v.Type == bsonx.TypeDocument {
+			c.operand(v.Doc())
+		}
+	case "$elemMatch":
+		if doc := v.Doc(); v.Type == bsonx.TypeDocument && len(doc.First().Key) > 0 && doc.First().Key[0] == '$' {
+			c.operand(doc)
+		} else if v.Type == bsonx.TypeDocument {
+			c.filter(doc)
+		}
+	}
+}
+
+// expression counts the operators of an expression, or of a document of expressions.
+func (c *operatorCounts) expression(v bsonx.Value) {
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if key := it.Key(); v.Type == bsonx.TypeDocument && len(key) > 0 && key[0] == '$' {
+			name := string(key)
+			c.expressions.add(name)
+			if name == "$literal" || name == "$const" {
+				continue
+			}
+		}
+		c.expression(it.Value())
+	}
+}
+
+// pipeline counts the stages of a pipeline that was accepted, with those in them.
+func (c *operatorCounts) pipeline(stages bsonx.Value) {
+	for _, v := range stages.Doc().Values() {
+		if first := v.Doc().First(); first.Key != nil {
+			c.stage(string(first.Key), first.Value)
+		}
+	}
+}
+
+func (c *operatorCounts) stage(name string, arg bsonx.Value) {
+	c.stages.add(name)
+	switch name {
+	case "$match":
+		c.filter(arg.Doc())
+	case "$geoNear":
+		c.filter(arg.Doc().Lookup("query").Doc())
+	case "$facet":
+		for it := arg.Doc().Iter(); it.Next(); {
+			c.pipeline(it.Value())
+		}
+	case "$lookup", "$unionWith":
+		if arg.Type == bsonx.TypeDocument {
+			c.pipeline(arg.Doc().Lookup("pipeline"))
+			c.expression(arg.Doc().Lookup("let"))
+		}
+	case "$graphLookup":
+		c.expression(arg.Doc().Lookup("startWith"))
+		c.filter(arg.Doc().Lookup("restrictSearchWithMatch").Doc())
+	case "$group":
+		c.fields(arg.Doc(), c.groups)
+	case "$bucket", "$bucketAuto":
+		c.fields(arg.Doc().Lookup("output").Doc(), c.groups)
+		c.expression(arg.Doc().Lookup("groupBy"))
+	case "$setWindowFields":
+		c.fields(arg.Doc().Lookup("output").Doc(), c.windows)
+		c.expression(arg.Doc().Lookup("partitionBy"))
+	case "$sort", "$documents", "$out", "$merge", "$sample", "$collStats", "$currentOp", "$changeStream":
+	default:
+		c.expression(arg)
+	}
+}
+
+// fields counts fields that are each computed by an accumulator.
+func (c *operatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
+	for it := doc.Iter(); it.Next(); {
+		v := it.Value()
+		if v.Type != bsonx.TypeDocument {
+			continue
+		}
+		first := v.Doc().First()
+		if string(it.Key()) == "_id" || !accumulators.add(string(first.Key)) {
+			c.expression(v)
+			continue
+		}
+		c.expression(first.Value)
+	}
+}
+
+// statusOperators appends metrics.aggStageCounters and metrics.operatorCounters.
+func (s *Service) statusOperators(b *bsonx.Builder) {
+	c := &s.stats.operators
+	c.stages.append(b, "aggStageCounters")
+	b.StartDocField("operatorCounters")
+	c.expressions.append(b, "expressions")
+	c.groups.append(b, "groupAccumulators")
+	c.match.append(b, "match")
+	c.windows.append(b, "windowAccumulators")
+	b.End()
+}

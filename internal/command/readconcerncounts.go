@@ -1,0 +1,90 @@
+package command
+
+import (
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// readConcernKind is how a read came by its read concern.
+type readConcernKind int
+
+const (
+	readImplicit readConcernKind = iota // neither given nor set as the default
+	readDefaultLocal
+	readDefaultAvailable
+	readDefaultMajority
+	readLocal
+	readAvailable
+	readMajority
+	readSnapshotAt
+	readSnapshot
+	readLinearizable
+	readConcernKinds
+)
+
+// readConcernCounts counts reads by their read concerns, outside of transactions and transactions themselves.
+type readConcernCounts struct {
+	outside, transactions [readConcernKinds]atomic.Int64
+}
+
+// count counts a read, or a transaction by its first command.
+func (c *readConcernCounts) count(d *Definition, g *Generic) {
+	switch {
+	case g.StartTxn == boolTrue:
+		c.transactions[kindOfReadConcern(&g.ReadConcern)].Add(1)
+	case d.Read && d.Kind != "getmore" && !g.inTransaction():
+		c.outside[kindOfReadConcern(&g.ReadConcern)].Add(1)
+	}
+}
+
+func kindOfReadConcern(rc *ReadConcern) readConcernKind {
+	switch {
+	case rc.Level == levelAvailable && rc.Default:
+		return readDefaultAvailable
+	case rc.Level == levelMajority && rc.Default:
+		return readDefaultMajority
+	case rc.Level == levelLocal && rc.Default:
+		return readDefaultLocal
+	case rc.Level == levelAvailable:
+		return readAvailable
+	case rc.Level == levelMajority:
+		return readMajority
+	case rc.Level == levelLinearizable:
+		return readLinearizable
+	case rc.Level == levelSnapshot && rc.AtClusterTime != 0:
+		return readSnapshotAt
+	case rc.Level == levelSnapshot:
+		return readSnapshot
+	case rc.Level == levelLocal:
+		return readLocal
+	default:
+		return readImplicit
+	}
+}
+
+// statusReadConcerns is serverStatus's readConcernCounters.
+func (s *Service) statusReadConcerns(b *bsonx.Builder) {
+	for _, part := range [...]struct {
+		name   string
+		counts *[readConcernKinds]atomic.Int64
+	}{{"nonTransactionOps", &s.stats.readConcerns.outside}, {"transactionOps", &s.stats.readConcerns.transactions}} {
+		n := func(k readConcernKind) int64 { return part.counts[k].Load() }
+		b.StartDocField(part.name)
+		b.Int64("none", n(readImplicit)+n(readDefaultLocal)+n(readDefaultAvailable)+n(readDefaultMajority))
+		b.Doc("noneInfo", bsonx.NewDoc(
+			"CWRC", bsonx.NewDoc("local", n(readDefaultLocal), "available", n(readDefaultAvailable), "majority", n(readDefaultMajority)),
+			"implicitDefault", bsonx.NewDoc("local", n(readImplicit)),
+		))
+		b.Int64("local", n(readLocal))
+		if part.name == "nonTransactionOps" {
+			b.Int64("available", n(readAvailable))
+		}
+		b.Int64("majority", n(readMajority))
+		b.Doc("snapshot", bsonx.NewDoc("withClusterTime", n(readSnapshotAt), "withoutClusterTime", n(readSnapshot)))
+		if part.name == "nonTransactionOps" {
+			b.Int64("linearizable", n(readLinearizable))
+		}
+		b.End()
+	}
+}

@@ -1,0 +1,76 @@
+package command
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// resources is what the process has used, as the operating system counts it.
+type resources struct {
+	user, system             time.Duration
+	maxResidentKB            int64
+	pageFaults, pageReclaims int64 // with and without reading a disk
+	blocksIn, blocksOut      int64
+	voluntary, preempted     int64 // switches to another process
+}
+
+func statusExtraInfo(b *bsonx.Builder) {
+	b.String("note", "fields vary by platform")
+	if r, ok := processResources(); ok {
+		b.Int64("user_time_us", r.user.Microseconds())
+		b.Int64("system_time_us", r.system.Microseconds())
+		b.Int64("maximum_resident_set_kb", r.maxResidentKB)
+		b.Int64("input_blocks", r.blocksIn)
+		b.Int64("output_blocks", r.blocksOut)
+		b.Int64("page_reclaims", r.pageReclaims)
+		b.Int64("page_faults", r.pageFaults)
+		b.Int64("voluntary_context_switches", r.voluntary)
+		b.Int64("involuntary_context_switches", r.preempted)
+	}
+	b.Int64("threads", int64(runtime.NumGoroutine()))
+}
+
+// statusMemory is serverStatus's mem, in MiB. Where the operating system does not tell, supported is false, as in MongoDB.
+func statusMemory(b *bsonx.Builder) {
+	b.Int32("bits", 64)
+	resident, virtual, ok := processMemory()
+	if ok {
+		b.Int64("resident", resident>>20)
+		b.Int64("virtual", virtual>>20)
+	}
+	b.Bool("supported", ok)
+}
+
+// statusGlobalLock counts operations as MongoDB does by the global lock: readers and writers that work, and those that wait until
+// they may.
+func (s *Service) statusGlobalLock(b *bsonx.Builder) {
+	n := s.Ops.Counts()
+	b.Int64("totalTime", s.Clock.Now().Sub(s.started).Microseconds())
+	for _, part := range [...]struct {
+		name             string
+		readers, writers int
+	}{{"currentQueue", n.WaitingReaders, n.WaitingWriters}, {"activeClients", n.Readers, n.Writers}} {
+		b.StartDocField(part.name)
+		b.Int32("total", int32(part.readers+part.writers))
+		b.Int32("readers", int32(part.readers))
+		b.Int32("writers", int32(part.writers))
+		b.End()
+	}
+}
+
+func (s *Service) statusSessions(b *bsonx.Builder) {
+	st := s.Sessions.Stats()
+	last := st.LastJob
+	if last.IsZero() {
+		last = s.started
+	}
+	b.Int32("activeSessionsCount", int32(s.Sessions.Len()))
+	b.Int32("sessionsCollectionJobCount", int32(st.Jobs))
+	b.Int32("lastSessionsCollectionJobDurationMillis", int32(st.LastTook.Milliseconds()))
+	b.Date("lastSessionsCollectionJobTimestamp", last.UnixMilli())
+	b.Int32("lastSessionsCollectionJobEntriesRefreshed", int32(st.LastRefreshed))
+	b.Int32("lastSessionsCollectionJobEntriesEnded", int32(st.LastEnded))
+	b.Int32("lastSessionsCollectionJobCursorsClosed", int32(st.LastCursors))
+}
