@@ -18,10 +18,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -101,6 +101,10 @@ type Options struct {
 	OnShutdown func(patience time.Duration)
 	// RotateLog begins the log anew for the command logRotate; without it the command does nothing.
 	RotateLog func() error
+	// CommandLine and Settings are what the command getCmdLineOpts shows: the program's arguments, and what they say by the names
+	// of MongoDB's configuration. Without them it shows nothing, because an embedding program's arguments are not for clients.
+	CommandLine []string
+	Settings    bson.D
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -123,12 +127,13 @@ func Open(dir string, opts *Options) (*DB, error) {
 		o = *opts
 	}
 	lines := &command.LogBuffer{}
-	o.Logger = logger(o.Logger, lines)
+	verbosity := command.NewVerbosity()
+	o.Logger = logger(o.Logger, lines, verbosity)
 	engine, err := openEngine(dir, &o)
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(engine, &o, lines)
+	db, err := open(engine, &o, lines, verbosity)
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
@@ -136,12 +141,12 @@ func Open(dir string, opts *Options) (*DB, error) {
 }
 
 // logger also keeps the newest lines for getLog.
-func logger(to *slog.Logger, lines *command.LogBuffer) *slog.Logger {
-	keep := server.NewLogHandler(lines, slog.LevelInfo)
+func logger(to *slog.Logger, lines *command.LogBuffer, verbosity *command.Verbosity) *slog.Logger {
+	keep := verbosity.Handler(server.NewLogHandler(lines, slog.LevelInfo))
 	if to == nil {
 		return slog.New(keep)
 	}
-	return slog.New(slog.NewMultiHandler(to.Handler(), keep))
+	return slog.New(slog.NewMultiHandler(verbosity.Handler(to.Handler()), keep))
 }
 
 func openEngine(dir string, o *Options) (storage.Engine, error) {
@@ -163,7 +168,11 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 	return withSync(engine, o.Sync), nil
 }
 
-func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, error) {
+func open(engine storage.Engine, o *Options, lines *command.LogBuffer, verbosity *command.Verbosity) (*DB, error) {
+	parsed, err := bson.Marshal(append(bson.D{}, o.Settings...))
+	if err != nil {
+		return nil, fmt.Errorf("sheaf: Options.Settings: %w", err)
+	}
 	store, err := openStore(engine, o)
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: open the catalog: %w", err)
@@ -173,11 +182,12 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer) (*DB, err
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
 		Logger:       o.Logger,
 		Log:          lines,
+		Verbosity:    verbosity,
 		TestCommands: o.TestCommands, NoScripting: o.NoScripting,
 		ReplicaSet:  replicaSet(o),
 		ImpliedOne:  o.Sync == SyncOnRequest || o.Sync == SyncNever,
 		SlowMillis:  slowMillis(o.SlowOperation),
-		CommandLine: command.CommandLine{Args: os.Args},
+		CommandLine: command.CommandLine{Args: o.CommandLine, Parsed: parsed},
 		Build:       command.Build{Version: Version, Revision: Revision()},
 		Shutdown:    o.OnShutdown,
 		RotateLog:   o.RotateLog,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
@@ -51,6 +52,8 @@ type serveFlags struct {
 	advertise      string
 	config         string
 	quiet          bool
+
+	settings bson.D // for getCmdLineOpts
 }
 
 func newServe() *cobra.Command {
@@ -70,6 +73,7 @@ func newServe() *cobra.Command {
 			if err := f.check(cmd.Flags().Changed); err != nil {
 				return err
 			}
+			f.settings = parsedOptions(cmd.Flags())
 			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -205,7 +209,7 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	o := &sheaf.Options{
 		MemoryBudget: budget, Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
 		NoScripting: f.noScripting, Salvage: f.salvage, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
-		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond,
+		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond, CommandLine: os.Args, Settings: f.settings,
 	}
 	if f.oplogSize != "" {
 		if o.OplogSize, err = parseSize(f.oplogSize); err != nil {

@@ -83,31 +83,6 @@ func runLogRotate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	return nil
 }
 
-// maxProfileLevel is the profiler's highest level.
-const maxProfileLevel = 2
-
-func runProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	v := req.CommandValue()
-	if !v.Type.IsNumber() {
-		return WrongType("profile.profile", v.Type, SafeInt)
-	}
-	level := saturatingInt64(v)
-	if level > 0 && level <= maxProfileLevel {
-		return mongoerr.New(mongoerr.NotImplemented, "the profiler is not implemented by Sheaf yet; slow operations are logged")
-	}
-	if level > maxProfileLevel {
-		return mongoerr.New(mongoerr.BadValue, "profiling level must be one of -1, 0, 1, 2")
-	}
-	s := req.Service
-	reply.Int32("was", 0)
-	reply.Int32("slowms", int32(s.slow.Load()))
-	reply.Double("sampleRate", 1)
-	if req.Has("slowms") {
-		s.SetSlowMillis(req.Int64("slowms", defaultSlowMillis))
-	}
-	return nil
-}
-
 func runSetFCV(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if version := req.CommandValue().Str(); version != featureVersion {
 		return mongoerr.New(codeFCV, "Invalid feature compatibility version value '%s'; expected '%s'", version, featureVersion)

@@ -168,7 +168,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	s.applyDefaults(e.Definition, &req.Generic)
 	s.stats.readConcerns.count(e.Definition, &req.Generic)
 	if req.mayWrite() {
-		if err := s.writes.enter(op, op.SetWaiting); err != nil {
+		if err := s.enterWrites(req); err != nil {
 			return err
 		}
 		defer s.writes.leave()
@@ -317,6 +317,9 @@ func (r *Request) finishParse(e *entry, seen uint64) error {
 		}
 	}
 	if err := r.Service.learnTime(r); err != nil {
+		return err
+	}
+	if err := r.Service.checkRequiredAPI(&r.Generic); err != nil {
 		return err
 	}
 	if err := r.checkTransaction(e.Definition); err != nil {

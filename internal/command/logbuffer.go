@@ -12,8 +12,6 @@ import (
 type CommandLine struct {
 	Args   []string
 	Parsed bsonx.Doc
-	// Port is the TCP port that is served, 0 where there is none.
-	Port int
 }
 
 // Build identifies the program, for buildInfo and the logs.

@@ -117,25 +117,20 @@ func (s *Service) builtinParams() []Param {
 	fcv := bsonx.Document(bsonx.NewDoc("version", featureVersion))
 	return []Param{
 		Constant("featureCompatibilityVersion", fcv),
-		Constant("authenticationMechanisms", bsonx.NewArray("SCRAM-SHA-1", "SCRAM-SHA-256")),
+		Constant("authenticationMechanisms", bsonx.NewArray()),
 		Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
 		Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
 		Constant("maxSessions", bsonx.Int32(1_000_000)),
-		Constant("quiet", bsonx.False),
-		Constant("requireApiVersion", bsonx.False),
-		Constant("notablescan", bsonx.False),
 		IntParam("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
 			s.Transactions.SetLifetime(time.Duration(n) * time.Second)
 		}),
 		IntParam("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.transactionSize.Store),
-		Constant("maxTransactionLockRequestTimeoutMillis", bsonx.Int32(5)),
 		IntParam("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),
 		IntParam("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
 		IntParam("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
 		IntParam("minSnapshotHistoryWindowInSeconds", snapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
-		IntParam("logLevel", 0, 0, 5, func(int64) {}),
 	}
 }
 

@@ -29,6 +29,8 @@ type Deps struct {
 	// Transactions are the open ones.
 	Transactions *session.Transactions
 	Params       *Params
+	// Verbosity is what setParameter changes of the log; the Logger's handler asks it.
+	Verbosity *Verbosity
 	// Log keeps recent lines for getLog; nil keeps none.
 	Log *LogBuffer
 	// TestCommands enables configureFailPoint and its like.
@@ -72,6 +74,8 @@ type Service struct {
 	stats      stats
 	slow       atomic.Int64
 	batchBytes int // of the documents of one batch; maxBatchBytes except in tests
+	slowPolicy atomic.Pointer[slowPolicy]
+	switches   switches
 	// transactionSize is how many bytes a transaction may change.
 	transactionSize atomic.Int64
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
@@ -100,6 +104,8 @@ func NewService(deps Deps) (*Service, error) {
 	}
 	s.Params.Add(s.builtinParams()...)
 	s.Params.Add(s.budgetParams()...)
+	s.Params.Add(s.switchParams()...)
+	s.Params.Add(s.Verbosity.params()...)
 	s.started = s.Clock.Now()
 	s.topology.init(s.started)
 	s.writes.init()
@@ -145,6 +151,11 @@ func (s *Service) setDefaults() {
 		s.stats.latencies.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
 	}
 	s.stats.operators.init()
+	s.slowPolicy.Store(&slowPolicy{sampleRate: 1})
+	s.switches.lockMillis.Store(defaultLockMillis)
+	if s.Verbosity == nil {
+		s.Verbosity = NewVerbosity()
+	}
 	s.slow.Store(s.SlowMillis)
 	s.batchBytes = maxBatchBytes
 	s.transactionSize.Store(defaultTransactionSize)

@@ -32,11 +32,11 @@ func (s *Service) afterRun(e *entry, req *Request, err error) {
 	s.stats.countWork(&req.Conn.Op.Debug)
 	took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited
 	s.countLatency(e, req, took)
-	slow := s.slow.Load()
-	if slow < 0 || e.NoSlowLog {
+	if e.NoSlowLog {
 		return
 	}
-	if took >= time.Duration(slow)*time.Millisecond {
+	entry := func() bsonx.Doc { return slowEntry(req, took, err) }
+	if s.Verbosity.of("command") > 0 || s.slowPolicy.Load().logs(took, s.slow.Load(), entry) {
 		s.logSlow(req, took, err)
 	}
 }
@@ -44,22 +44,18 @@ func (s *Service) afterRun(e *entry, req *Request, err error) {
 // logSlow writes mongod's "Slow query" line; its attributes have mongod's names.
 func (s *Service) logSlow(req *Request, took time.Duration, err error) {
 	d := &req.Conn.Op.Debug
-	kind := req.Def.Kind
-	if kind == "" {
-		kind = "command"
-	}
 	attrs := make([]slog.Attr, 0, 24)
 	attrs = append(attrs,
 		slog.Int("id", slowQueryID),
 		slog.String("c", "COMMAND"),
 		slog.String("ctx", connName(req.Conn.ID)),
-		slog.String("type", kind),
+		slog.String("type", kindOf(req)),
 		slog.String("ns", req.namespace()),
 	)
 	if req.Conn.appName != "" {
 		attrs = append(attrs, slog.String("appName", req.Conn.appName))
 	}
-	attrs = append(attrs, slog.String("command", loggedCommand(req)))
+	attrs = append(attrs, slog.Any("command", loggedCommand(req)))
 	attrs = appendDebug(attrs, d)
 	if err != nil {
 		e := mongoerr.CodeOf(err)
@@ -85,23 +81,9 @@ func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
 	if d.CursorID != 0 {
 		attrs = append(attrs, slog.Int64("cursorid", d.CursorID))
 	}
-	for _, n := range [...]struct {
-		name  string
-		value int64
-	}{
-		{"keysExamined", d.KeysExamined},
-		{"docsExamined", d.DocsExamined},
-		{"nMatched", d.NMatched},
-		{"nModified", d.NModified},
-		{"ninserted", d.NInserted},
-		{"ndeleted", d.NDeleted},
-		{"nUpserted", d.NUpserted},
-		{"keysInserted", d.KeysInserted},
-		{"keysDeleted", d.KeysDeleted},
-		{"nreturned", d.NReturned},
-	} {
-		if n.value >= 0 {
-			attrs = append(attrs, slog.Int64(n.name, n.value))
+	for _, n := range d.Counts() {
+		if n.Value >= 0 {
+			attrs = append(attrs, slog.Int64(n.Name, n.Value))
 		}
 	}
 	for _, f := range [...]struct {
@@ -123,13 +105,36 @@ func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
 	return append(attrs, slog.Int64("numYields", d.NumYields))
 }
 
-// loggedCommand prints a command for a log line, cut where it is long.
-func loggedCommand(req *Request) string {
-	if req.Def.Secret {
-		return "{ " + req.Name + ": \"xxx\" }"
+// kindOf is how logs name the kind of an operation.
+func kindOf(req *Request) string {
+	if req.Def.Kind == "" {
+		return "command"
 	}
-	if len(req.Body) > maxLoggedCommand {
-		return "{ " + req.Name + ": … } (" + bsonx.IndexKey(len(req.Body)) + " bytes)"
+	return req.Def.Kind
+}
+
+// loggedDoc is a document in a log: an object in JSON, else text as the shell prints it.
+type loggedDoc bsonx.Doc
+
+// MarshalJSON implements json.Marshaler.
+func (d loggedDoc) MarshalJSON() ([]byte, error) {
+	return bsonx.AppendExtJSON(nil, bsonx.Document(bsonx.Doc(d)), false)
+}
+
+// String implements fmt.Stringer.
+func (d loggedDoc) String() string { return formatDoc(bsonx.Doc(d)) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (d loggedDoc) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// loggedCommand is a command for a log line. Of a long one
+// stands its name, and how long it is.
+func loggedCommand(req *Request) loggedDoc {
+	switch {
+	case req.Def.Secret:
+		return loggedDoc(bsonx.NewDoc(req.Name, "xxx"))
+	case len(req.Body) > maxLoggedCommand:
+		return loggedDoc(bsonx.NewDoc(req.Name, req.CommandValue(), "truncatedBytes", len(req.Body)))
 	}
-	return formatDoc(req.Body)
+	return loggedDoc(req.Body)
 }

@@ -89,6 +89,11 @@ func (p *Planner) candidates(ctx context.Context, q *Query, pu purpose) (*canoni
 		if err != nil {
 			return nil, nil, err
 		}
+		if p.noScans.Load() {
+			if solutions, err = cq.withoutScans(solutions); err != nil {
+				return nil, nil, err
+			}
+		}
 		if s := cq.groupScan(solutions); s != nil {
 			solutions = []*solution{s}
 		}

@@ -29,6 +29,7 @@ type Options struct {
 type Planner struct {
 	opts       Options
 	sortMemory atomic.Int64
+	noScans    atomic.Bool
 	cache      *cache
 	processors *exec.Processors
 	catalog    catalogCache
@@ -55,6 +56,10 @@ func New(opts Options) *Planner {
 
 // SetSortMemory changes the budget of a blocking sort, for queries that are planned from now on.
 func (p *Planner) SetSortMemory(bytes int) { p.sortMemory.Store(int64(bytes)) }
+
+// RefuseTableScans makes queries fail that only a scan of the whole collection could answer: the parameter notablescan.
+// Queries without a predicate, and those of system collections, are excepted.
+func (p *Planner) RefuseTableScans(on bool) { p.noScans.Store(on) }
 
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
 // the caller's; it is used until the Execution is saved or closed.

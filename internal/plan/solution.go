@@ -86,6 +86,31 @@ func (cq *canonical) enumerate() ([]*solution, error) {
 	return cq.unique(out), nil
 }
 
+// withoutScans drops the plans that scan a whole collection, where notablescan forbids them.
+func (cq *canonical) withoutScans(solutions []*solution) ([]*solution, error) {
+	c := cq.q.Coll
+	if cq.root == nil || isTrue(cq.root) || c == nil || strings.HasPrefix(c.Name, "system.") ||
+		c.DB == "admin" || c.DB == "config" || c.DB == "local" {
+		return solutions, nil
+	}
+	var kept []*solution
+	for _, s := range solutions {
+		whole := false
+		walk(s.root, func(n node) {
+			scan, ok := n.(*collScan)
+			whole = whole || ok && !scan.hasIDs
+		})
+		if !whole {
+			kept = append(kept, s)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: ns=%s planner returned error :: caused by :: "+
+			"No indexed plans available, and running with 'notablescan' 1", cq.q.Namespace())
+	}
+	return kept, nil
+}
+
 // cluster makes a scan of the index of a collection that was created with a clusteredIndex what MongoDB makes of it: a scan of
 // the collection, bounded where the index's is. Several ranges stay what they are: nothing between them is read.
 func (cq *canonical) cluster(n node) node {

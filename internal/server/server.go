@@ -171,7 +171,7 @@ func (s *Server) start(nc net.Conn) {
 	s.conns[c] = struct{}{}
 	s.running.Add(1)
 	s.mu.Unlock()
-	if s.opts.LogConnections {
+	if s.opts.LogConnections && !s.service.Quiet() {
 		s.log.Info("Connection accepted", "c", "NETWORK", "id", 22943, "ctx", "listener", "remote", remote,
 			"connectionId", c.state.ID, "connectionCount", current)
 	}
@@ -182,7 +182,7 @@ func (s *Server) start(nc net.Conn) {
 		delete(s.conns, c)
 		s.mu.Unlock()
 		left := s.finish(c)
-		if s.opts.LogConnections {
+		if s.opts.LogConnections && !s.service.Quiet() {
 			s.log.Info("Connection ended", "c", "NETWORK", "id", 22944, "ctx", c.name(), "remote", remote,
 				"connectionId", c.state.ID, "connectionCount", left)
 		}

@@ -115,6 +115,28 @@ type OpDebug struct {
 	Waited time.Duration
 }
 
+// Count is a figure of an operation by its name in MongoDB's log.
+type Count struct {
+	Name  string
+	Value int64
+}
+
+// Counts lists what the operation did to keys and documents. A negative number is one that it did not set.
+func (d *OpDebug) Counts() [10]Count {
+	return [...]Count{
+		{"keysExamined", d.KeysExamined},
+		{"docsExamined", d.DocsExamined},
+		{"nMatched", d.NMatched},
+		{"nModified", d.NModified},
+		{"ninserted", d.NInserted},
+		{"ndeleted", d.NDeleted},
+		{"nUpserted", d.NUpserted},
+		{"keysInserted", d.KeysInserted},
+		{"keysDeleted", d.KeysDeleted},
+		{"nreturned", d.NReturned},
+	}
+}
+
 func (d *OpDebug) reset() {
 	*d = OpDebug{
 		KeysExamined: -1, DocsExamined: -1, NReturned: -1, NMatched: -1, NModified: -1, NInserted: -1, NDeleted: -1,

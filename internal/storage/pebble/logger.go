@@ -34,7 +34,6 @@ func (l *logger) Fatalf(format string, args ...any) {
 func (e *Engine) listener() *pebble.EventListener {
 	log := e.options.Logger
 	return &pebble.EventListener{
-		FlushEnd: func(info pebble.FlushInfo) { e.flushes.add(info) },
 		// Each memtable has a log of its own.
 		WALCreated: func(pebble.WALCreateInfo) { e.unflushed.rotate() },
 		BackgroundError: func(err error) {
@@ -44,7 +43,10 @@ func (e *Engine) listener() *pebble.EventListener {
 			}
 			log.Error("storage: background work failed, it will be tried again", "error", err)
 		},
-		FlushEnd: func(info pebble.FlushInfo) { e.guard.flushed(info.Err) },
+		FlushEnd: func(info pebble.FlushInfo) {
+			e.flushes.add(info)
+			e.guard.flushed(info.Err)
+		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			log.Error("storage: corrupt data", "file", info.Path, "error", info.Details)
 		},

@@ -1,0 +1,149 @@
+package sheaf_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+)
+
+func run(t *testing.T, db *mongo.Database, cmd ...any) (bson.Raw, error) {
+	t.Helper()
+	doc := bson.D{}
+	for i := 0; i < len(cmd); i += 2 {
+		doc = append(doc, bson.E{Key: cmd[i].(string), Value: cmd[i+1]})
+	}
+	return db.RunCommand(t.Context(), doc).Raw()
+}
+
+func mustRun(t *testing.T, db *mongo.Database, cmd ...any) bson.Raw {
+	t.Helper()
+	raw, err := run(t, db, cmd...)
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	return raw
+}
+
+func wantCode(t *testing.T, err error, code int32) {
+	t.Helper()
+	e, ok := err.(mongo.CommandError)
+	if !ok || e.Code != code {
+		t.Errorf("got %v, want code %d", err, code)
+	}
+}
+
+// TestParametersTakeEffect sets each parameter that changes what commands do, and looks for the change.
+func TestParametersTakeEffect(t *testing.T) {
+	t.Parallel()
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{SlowOperation: time.Hour})
+	admin, d := db.Client().Database("admin"), db.Client().Database("d")
+	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{Key: "a", Value: 1}}})
+	set := func(name string, v any) { t.Helper(); mustRun(t, admin, "setParameter", 1, name, v) }
+
+	set("notablescan", true)
+	_, err := run(t, d, "find", "c", "filter", bson.D{{Key: "a", Value: 1}})
+	wantCode(t, err, 291)
+	mustRun(t, d, "find", "c")
+	mustRun(t, d, "find", "c", "filter", bson.D{{Key: "_id", Value: 1}})
+	set("notablescan", false)
+	mustRun(t, d, "find", "c", "filter", bson.D{{Key: "a", Value: 1}})
+
+	set("requireApiVersion", true)
+	_, err = run(t, d, "find", "c")
+	wantCode(t, err, 498870)
+	mustRun(t, d, "find", "c", "apiVersion", "1")
+	mustRun(t, admin, "setParameter", 1, "requireApiVersion", false, "apiVersion", "1")
+	mustRun(t, d, "find", "c")
+
+	logged := func(mark string) bool {
+		mustRun(t, d, "find", "c", "comment", mark)
+		raw := mustRun(t, admin, "getLog", "global")
+		return strings.Contains(raw.Lookup("log").String(), mark)
+	}
+	if logged("not-verbose") {
+		t.Error("a fast operation is logged at verbosity 0")
+	}
+	set("logLevel", 1)
+	if !logged("log-level-1") {
+		t.Error("logLevel 1 does not log operations")
+	}
+	set("logLevel", 0)
+	set("logComponentVerbosity", bson.D{{Key: "command", Value: bson.D{{Key: "verbosity", Value: 2}}}})
+	if !logged("component-2") {
+		t.Error("logComponentVerbosity does not log operations")
+	}
+	set("logComponentVerbosity", bson.D{{Key: "command", Value: bson.D{{Key: "verbosity", Value: -1}}}})
+	if logged("inherited") {
+		t.Error("a component without a verbosity of its own is verbose")
+	}
+	for _, bad := range []any{bson.D{{Key: "none", Value: 1}}, bson.D{{Key: "command", Value: 6}}, 1} {
+		if _, err := run(t, admin, "setParameter", 1, "logComponentVerbosity", bad); err == nil {
+			t.Errorf("logComponentVerbosity %v is accepted", bad)
+		}
+	}
+
+	mustRun(t, admin, "profile", 0, "filter", bson.D{{Key: "command.comment", Value: "by-filter"}})
+	if logged("other") || !logged("by-filter") {
+		t.Error("the filter of profile does not choose what is logged")
+	}
+	if got := mustRun(t, admin, "profile", -1).Lookup("filter", "command.comment").StringValue(); got != "by-filter" {
+		t.Errorf("profile tells the filter %q", got)
+	}
+	mustRun(t, admin, "profile", 0, "filter", "unset", "slowms", 0, "sampleRate", 0)
+	if logged("unsampled") {
+		t.Error("sampleRate 0 logs")
+	}
+	mustRun(t, admin, "profile", 0, "sampleRate", 1)
+	if !logged("sampled") {
+		t.Error("sampleRate 1 with slowms 0 does not log")
+	}
+	_, err = run(t, admin, "profile", 0, "sampleRate", 2)
+	wantCode(t, err, 2)
+}
+
+// TestLockTimeoutOfTransactions: a transaction that waits for fsyncUnlock gives up after
+// maxTransactionLockRequestTimeoutMillis, other writes wait.
+func TestLockTimeoutOfTransactions(t *testing.T) {
+	t.Parallel()
+	db := mustOpen(t, t.TempDir(), nil)
+	admin, c := db.Client().Database("admin"), db.Client().Database("d").Collection("c")
+	mustRun(t, admin, "fsync", 1, "lock", true)
+	s, err := db.Client().StartSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.EndSession(t.Context())
+	if err := s.StartTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{})
+	if e, ok := err.(mongo.ServerError); !ok || !e.HasErrorCode(24) || !e.HasErrorLabel("TransientTransactionError") {
+		t.Errorf("the transaction waited: %v", err)
+	}
+	mustRun(t, admin, "fsyncUnlock", 1)
+	_ = s.AbortTransaction(t.Context())
+	if _, err := c.InsertOne(t.Context(), bson.D{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCommandLineIsTheServers: an embedding program's arguments are its own.
+func TestCommandLineIsTheServers(t *testing.T) {
+	t.Parallel()
+	embedded := mustRun(t, mustOpen(t, sheaf.Memory, nil).Client().Database("admin"), "getCmdLineOpts", 1)
+	if argv, parsed := embedded.Lookup("argv").String(), embedded.Lookup("parsed").String(); argv != "[]" || parsed != "{}" {
+		t.Errorf("embedded: argv %s, parsed %s", argv, parsed)
+	}
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{
+		CommandLine: []string{"sheaf", "serve"}, Settings: bson.D{{Key: "net", Value: bson.D{{Key: "port", Value: 1}}}},
+	})
+	served := mustRun(t, db.Client().Database("admin"), "getCmdLineOpts", 1)
+	if got := served.Lookup("parsed", "net", "port").AsInt64(); got != 1 || !strings.Contains(served.Lookup("argv").String(), "serve") {
+		t.Errorf("served: %v", served)
+	}
+}
