@@ -50,6 +50,7 @@ func (s *Service) budgetParams() []Param {
 	})
 	return []Param{
 		sort,
+		stage("internalQueryFacetMaxOutputDocSizeBytes", "$facet", 1),
 		stage("internalDocumentSourceGroupMaxMemoryBytes", "$group", 1),
 		stage("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", 1),
 		stage("internalDocumentSourceBucketAutoMaxMemoryBytes", "$bucketAuto", 1),

@@ -7,7 +7,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -95,28 +94,20 @@ func (r *Request) appendCommand(reply *bsonx.Builder, body bsonx.Doc) {
 func (s *Service) appendServer(reply *bsonx.Builder) {
 	reply.StartDocField("serverInfo")
 	reply.String("host", s.hostname)
+	if port := s.port.Load(); port > 0 {
+		reply.Int32("port", int32(port))
+	}
 	reply.String("version", s.Build.Version)
 	reply.String("gitVersion", s.Build.Revision)
 	reply.End()
 	reply.StartDocField("serverParameters")
-	budgets := s.budgets.get()
-	for _, p := range [...]struct {
-		name, stage string // the stage whose budget it is, if any
-		value       int64
-	}{
-		{"internalQueryFacetBufferSizeBytes", "", pipeline.DefaultMemoryLimit},
-		{"internalQueryFacetMaxOutputDocSizeBytes", "", pipeline.DefaultMemoryLimit},
-		{"internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", pipeline.DefaultMemoryLimit},
-		{"internalDocumentSourceGroupMaxMemoryBytes", "$group", pipeline.DefaultMemoryLimit},
-		{sortMemoryParam, "$sort", exec.DefaultSortMemory},
-		{"internalQueryProhibitBlockingMergeOnMongoS", "", 0},
-		{"internalQueryMaxAddToSetBytes", "", pipeline.DefaultMemoryLimit},
-		{"internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", pipeline.DefaultMemoryLimit},
+	for _, name := range [...]string{
+		"internalQueryFacetMaxOutputDocSizeBytes", "internalLookupStageIntermediateDocumentMaxSizeBytes",
+		"internalDocumentSourceGroupMaxMemoryBytes", sortMemoryParam, "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
 	} {
-		if n, ok := budgets[p.stage]; ok {
-			p.value = int64(n)
+		if p, ok := s.Params.lookup(name); ok {
+			appendNumber(reply, name, saturatingInt64(p.Get()))
 		}
-		appendNumber(reply, p.name, p.value)
 	}
 	reply.String("internalQueryFrameworkControl", "forceClassicEngine")
 	reply.Int32("internalQueryPlannerIgnoreIndexWithCollationForRegex", 1)

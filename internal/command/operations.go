@@ -186,12 +186,7 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 		b.Doc("originatingCommand", shownCommand(op.Origin))
 		b.End()
 	}
-	b.Int32("numYields", 0)
-	b.Doc("locks", bsonx.Empty)
 	b.Bool("waitingForLock", op.Waiting)
-	b.Doc("lockStats", bsonx.Empty)
-	b.Bool("waitingForFlowControl", false)
-	b.Doc("flowControlStats", bsonx.Empty)
 }
 
 // maxShownCommand is the largest command that the document of an operation has whole. Such a document

@@ -102,7 +102,7 @@ func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
 	if d.WriteConflicts > 0 {
 		attrs = append(attrs, slog.Int64("writeConflicts", d.WriteConflicts))
 	}
-	return append(attrs, slog.Int64("numYields", d.NumYields))
+	return attrs
 }
 
 // kindOf is how logs name the kind of an operation.

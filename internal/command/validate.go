@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
@@ -62,22 +64,35 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	reply.String("ns", c.Namespace())
 	reply.Value("uuid", bsonx.Binary(4, c.UUID[:]))
 	reply.Int32("nInvalidDocuments", int32(v.InvalidRecords))
-	reply.Int32("nNonCompliantDocuments", 0)
+	reply.Int32("nNonCompliantDocuments", int32(v.NonCompliant))
 	appendNumber(reply, "nrecords", v.Records)
 	reply.Int32("nIndexes", int32(len(c.Indexes)+1))
-	appendKeysPerIndex(reply, c, v, valid)
+	appendKeysPerIndex(reply, c, v)
 	reply.Bool("valid", valid)
 	reply.Bool("repaired", false)
 	reply.StartArrayField("warnings")
 	reply.End()
 	reply.Value("errors", stringsOf(v.Errors))
-	for _, empty := range []string{"extraIndexEntries", "missingIndexEntries", "corruptRecords"} {
-		reply.Array(empty, bsonx.Empty)
-	}
+	appendFaults(reply, v)
 	return nil
 }
 
-func appendKeysPerIndex(reply *bsonx.Builder, c *table.Collection, v *table.Validation, valid bool) {
+// appendFaults lists entries that indexes lack or have too many, and records that cannot be read.
+func appendFaults(reply *bsonx.Builder, v *table.Validation) {
+	reply.StartArrayField("extraIndexEntries")
+	for _, name := range slices.Sorted(maps.Keys(v.Extra)) {
+		reply.Elem(bsonx.Document(bsonx.NewDoc("indexName", name, "count", v.Extra[name])))
+	}
+	reply.End()
+	reply.StartArrayField("missingIndexEntries")
+	for _, m := range v.Missing {
+		reply.Elem(bsonx.Document(bsonx.NewDoc("indexName", m.Index, "idKey", m.ID)))
+	}
+	reply.End()
+	reply.Value("corruptRecords", stringsOf(v.Corrupt))
+}
+
+func appendKeysPerIndex(reply *bsonx.Builder, c *table.Collection, v *table.Validation) {
 	names := []string{"_id_"}
 	for _, ix := range c.Indexes {
 		names = append(names, ix.Name)
@@ -89,7 +104,7 @@ func appendKeysPerIndex(reply *bsonx.Builder, c *table.Collection, v *table.Vali
 	reply.End()
 	reply.StartDocField("indexDetails")
 	for _, name := range names {
-		reply.Doc(name, bsonx.NewDoc("valid", valid))
+		reply.Doc(name, bsonx.NewDoc("valid", !v.Broken[name]))
 	}
 	reply.End()
 }

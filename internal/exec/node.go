@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -97,6 +98,9 @@ type Stats struct {
 	Spills         uint64
 	SpilledRecords uint64
 	SpilledBytes   uint64
+
+	// Elapsed is the time in Next, that of the inputs included, of a node that is Timed.
+	Elapsed time.Duration
 }
 
 // base is what every node embeds.

@@ -51,7 +51,7 @@ func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
 func (s *Sort) Ranked(whole bool) {
 	s.ranked, s.whole = true, whole
 	for in := s.inputs[0]; s.source == nil; in = in.Inputs()[0] {
-		s.source, _ = in.(*TextOr)
+		s.source, _ = Bare(in).(*TextOr)
 		if len(in.Inputs()) == 0 {
 			return
 		}

@@ -150,7 +150,7 @@ func (n *TextOr) load(ctx context.Context) error {
 // nextKey returns the following key of the current input, with the id of the record behind it.
 func (n *TextOr) nextKey(ctx context.Context) ([]byte, error) {
 	in := n.inputs[n.current]
-	if scan, ok := in.(*IndexScan); ok && scan.filter == nil {
+	if scan, ok := Bare(in).(*IndexScan); ok && scan.filter == nil {
 		return scan.nextKey(ctx)
 	}
 	row, err := in.Next(ctx)

@@ -151,6 +151,7 @@ type facetRun struct {
 
 func newFacetRun(ctx context.Context, p *Pipeline, env *Env, total *int) *facetRun {
 	run := &facetRun{out: bsonx.NewBuilder(nil)}
+	limit := env.facetLimit()
 	run.out.StartArray()
 	run.next, run.stop = iter.Pull(func(yield func(struct{}) bool) {
 		run.wait = yield
@@ -158,8 +159,8 @@ func newFacetRun(ctx context.Context, p *Pipeline, env *Env, total *int) *facetR
 		defer src.Close()
 		run.err = Drain(ctx, src, func(doc bsonx.Doc) error {
 			*total += len(doc)
-			if *total > DefaultMemoryLimit {
-				return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", *total, DefaultMemoryLimit)
+			if *total > limit {
+				return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", *total, limit)
 			}
 			run.out.Elem(bsonx.Document(doc))
 			return nil

@@ -158,3 +158,13 @@ func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
 		}
 	}
 }
+
+// facetLimit returns how large the document of a $facet may be.
+func (e *Env) facetLimit() int {
+	if e != nil {
+		if n, ok := e.Budgets["$facet"]; ok {
+			return n
+		}
+	}
+	return DefaultMemoryLimit
+}

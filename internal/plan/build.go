@@ -23,6 +23,16 @@ type builder struct {
 }
 
 func (b *builder) build(n node) exec.Node {
+	made := b.bare(n)
+	if b.q.timed {
+		if _, named := n.(*express); !named {
+			return exec.Timed(made)
+		}
+	}
+	return made
+}
+
+func (b *builder) bare(n node) exec.Node {
 	switch n := n.(type) {
 	case *collScan:
 		return b.collScan(n)

@@ -24,7 +24,7 @@ func (c *choice) describe() *cacheDebug {
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	(&stageWriter{b: b, q: c.cq.q}).node(c.winner().sol.root, nil)
+	newStageWriter(b, c.cq.q, 0, c.winner().env.SortMemory).node(c.winner().sol.root, nil)
 	b.End()
 	d.plan = bsonx.Doc(b.Bytes())
 	return d

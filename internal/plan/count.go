@@ -24,6 +24,7 @@ func (p *Planner) count(ctx context.Context, q *Query, r storage.Reader, records
 	t.closeLosers()
 	t.winner().env.Unlimited()
 	countUses(q, t.winner().sol.root)
+	announce(ctx, t.winner().execution())
 	if c, ok := root.(*exec.Count); ok {
 		c.Share(p.processors)
 	}

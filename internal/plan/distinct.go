@@ -107,6 +107,7 @@ type distinctRun struct {
 
 func (d *distinctRun) run(ctx context.Context, t *candidate) error {
 	e := t.execution()
+	announce(ctx, e)
 	for {
 		row, err := e.Next(ctx)
 		if err != nil || row == nil {

@@ -97,6 +97,7 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 // explainChoice plans as the command would.
 func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r storage.Reader) (*choice, error) {
 	q := *req.Query
+	q.timed = req.Verbosity != QueryPlanner
 	exec.Pin(r)
 	switch req.Command {
 	case ExplainCount, ExplainMatches:
@@ -240,7 +241,7 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.Bool("maxIndexedAndSolutionsReached", len(e.choice.candidates) >= maxCandidates)
 	b.Bool("maxScansToExplodeReached", false)
 	b.Bool("prunedSimilarIndexes", false)
-	w := newStageWriter(b, q, 0)
+	w := newStageWriter(b, q, 0, t.env.SortMemory)
 	b.StartDocField("winningPlan")
 	b.Bool("isCached", e.choice.cached)
 	root, _ := e.plan(t)
@@ -350,7 +351,7 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats, used
 	b.Int32("executionTimeMillis", int32(took.Milliseconds()))
 	b.Int32("totalKeysExamined", int32(keys))
 	b.Int32("totalDocsExamined", int32(docs))
-	w := newStageWriter(b, e.req.Query, used)
+	w := newStageWriter(b, e.req.Query, used, t.env.SortMemory)
 	b.StartDocField("executionStages")
 	b.Bool("isCached", e.choice.cached)
 	e.executionStages(w, t)
@@ -406,7 +407,7 @@ func (e *explainer) expressWriteStats(w *stageWriter, t *candidate) {
 	keys, docs := examined(t.root)
 	found, b := int64(e.returned), w.b
 	b.Int32("nReturned", 0)
-	b.Int32("executionTimeMillisEstimate", 0)
+	b.Int32("executionTimeMillisEstimate", int32(t.root.Stats().Elapsed.Milliseconds()))
 	b.Int32("keysExamined", int32(keys))
 	b.Int32("docsExamined", int32(docs))
 	modified, deleted := found, int64(0)
@@ -429,13 +430,13 @@ func (e *explainer) noteTrials() []trialStats {
 		b := bsonx.NewBuilder(nil)
 		b.StartDoc()
 		b.Int32("nReturned", int32(len(t.rows)))
-		b.Int32("executionTimeMillisEstimate", 0)
+		b.Int32("executionTimeMillisEstimate", int32(t.root.Stats().Elapsed.Milliseconds()))
 		b.Int32("totalKeysExamined", int32(keys))
 		b.Int32("totalDocsExamined", int32(docs))
 		b.Double("score", t.score())
 		b.StartDocField("executionStages")
 		b.Bool("isCached", false)
-		newStageWriter(b, e.req.Query, used).node(e.plan(t))
+		newStageWriter(b, e.req.Query, used, t.env.SortMemory).node(e.plan(t))
 		b.End()
 		b.End()
 		out = append(out, trialStats{bsonx.Doc(b.Bytes())})

@@ -14,6 +14,8 @@ import (
 type stageWriter struct {
 	b *bsonx.Builder
 	q *Query
+	// sortMemory is the budget of a blocking sort when the plan was made.
+	sortMemory int
 	// inDistinct is true below the projection that stands above a DISTINCT_SCAN.
 	inDistinct bool
 	// start is where the tree begins in b, used the size of the reply's other parts.
@@ -33,8 +35,8 @@ const (
 )
 
 // newStageWriter returns a writer of a tree at the end of b, for a reply that has used bytes elsewhere.
-func newStageWriter(b *bsonx.Builder, q *Query, used int) *stageWriter {
-	return &stageWriter{b: b, q: q, start: b.Len(), used: used}
+func newStageWriter(b *bsonx.Builder, q *Query, used, sortMemory int) *stageWriter {
+	return &stageWriter{b: b, q: q, start: b.Len(), used: used, sortMemory: sortMemory}
 }
 
 // fits reports whether n more bytes leave the reply small enough.
@@ -121,6 +123,9 @@ func works(n node, run exec.Node) uint64 {
 			own += works(n.input(i), r)
 		}
 	}
+	if _, ok := n.(*limit); ok && run.Stats().IsEOF && run.Stats().Advanced > 0 && !run.Inputs()[0].Stats().IsEOF {
+		own++ // a limit that is reached has an end of its own
+	}
 	return own
 }
 
@@ -130,7 +135,7 @@ func (w *stageWriter) counters(s *exec.Stats, works uint64) {
 	works = max(works, s.Advanced+eof)
 	b := w.b
 	b.Int32("nReturned", int32(s.Advanced))
-	b.Int32("executionTimeMillisEstimate", 0)
+	b.Int32("executionTimeMillisEstimate", int32(s.Elapsed.Milliseconds()))
 	b.Int32("works", int32(works))
 	b.Int32("advanced", int32(s.Advanced))
 	b.Int32("needTime", int32(works-s.Advanced-eof))
@@ -170,7 +175,7 @@ func (w *stageWriter) properties(n node) {
 		b.Int32("indexVersion", 2)
 	case *sortNode:
 		b.Doc("sortPattern", shownPattern(n.pattern))
-		b.Int64("memLimit", exec.DefaultSortMemory)
+		b.Int64("memLimit", int64(w.sortMemory))
 		if n.limit > 0 {
 			b.Int64("limitAmount", n.limit)
 		}
@@ -322,7 +327,7 @@ func (w *stageWriter) express(n *express, run exec.Node) {
 	}
 	keys, docs := examined(run)
 	b.Int32("nReturned", int32(run.Stats().Advanced))
-	b.Int32("executionTimeMillisEstimate", 0)
+	b.Int32("executionTimeMillisEstimate", int32(run.Stats().Elapsed.Milliseconds()))
 	b.Int32("keysExamined", int32(keys))
 	b.Int32("docsExamined", int32(docs))
 }

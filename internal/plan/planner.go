@@ -67,6 +67,7 @@ func (p *Planner) Find(ctx context.Context, q *Query, r storage.Reader) (*Execut
 	run, err := p.open(ctx, q, r, purposeFind)
 	if err == nil {
 		run.processors = p.processors
+		announce(ctx, run)
 	}
 	return run, err
 }
@@ -75,7 +76,11 @@ func (p *Planner) Find(ctx context.Context, q *Query, r storage.Reader) (*Execut
 // with their record keys; the projection is ignored. Between planning and writing a document may change: the writer
 // locks the record and asks the filter again.
 func (p *Planner) Targets(ctx context.Context, q *Query, r storage.Reader) (*Execution, error) {
-	return p.open(ctx, q, r, purposeTargets)
+	run, err := p.open(ctx, q, r, purposeTargets)
+	if err == nil {
+		announce(ctx, run)
+	}
+	return run, err
 }
 
 // Counter tells how many records a collection has without a scan; nil where that is not known, as inside a

@@ -12,6 +12,8 @@ import (
 // Query is what find, count, distinct, update, delete and findAndModify ask of a collection. The planner does not
 // change it.
 type Query struct {
+	timed bool // operators measure their time, for explain
+
 	// DB and Name are the namespace, for explain.
 	DB, Name string
 	// Coll is nil where the collection does not exist: the query then has no result.

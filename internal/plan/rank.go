@@ -12,7 +12,7 @@ import (
 func (t *candidate) score() float64 {
 	works := max(t.env.Works(), 1)
 	advanced := uint64(len(t.rows))
-	if c, ok := t.root.(*exec.Count); ok {
+	if c, ok := exec.Bare(t.root).(*exec.Count); ok {
 		advanced = c.Inputs()[0].Stats().Advanced
 	}
 	productivity := float64(advanced) / float64(works)

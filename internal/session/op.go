@@ -86,6 +86,12 @@ func (i *OpInfo) Namespace() string {
 // PlanSummary describes a plan in one line. It is only asked for where the line is written: most operations are not slow.
 type PlanSummary interface{ Summary() string }
 
+// summary is a plan's summary that was written.
+type summary string
+
+// Summary implements PlanSummary.
+func (s summary) Summary() string { return string(s) }
+
 // OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A negative number is
 // one that the operation did not set.
 type OpDebug struct {
@@ -105,7 +111,6 @@ type OpDebug struct {
 	KeysInserted    int64
 	KeysDeleted     int64
 	WriteConflicts  int64
-	NumYields       int64
 	HasSortStage    bool
 	UsedDisk        bool
 	FromPlanCache   bool
@@ -175,6 +180,19 @@ func (o *Op) SetPlan(plan PlanSummary, origin bsonx.Doc) {
 	o.mu.Lock()
 	o.info.Plan, o.info.Origin = plan, origin
 	o.mu.Unlock()
+}
+
+// Planned implements storage.PlanObserver. The first plan is the operation's own; what follows are parts of it.
+func (o *Op) Planned(plan interface{ Summary() string }) {
+	o.mu.Lock()
+	first := o.info.Plan == nil
+	if first {
+		o.info.Plan = plan
+	}
+	o.mu.Unlock()
+	if first {
+		o.Debug.PlanSummary = plan
+	}
 }
 
 // LimitTime ends the operation with MaxTimeMSExpired after d.
@@ -304,7 +322,8 @@ func (o *Op) Stamp() storage.Stamp { return o.stamp }
 
 // Value implements context.Context.
 func (o *Op) Value(key any) any {
-	if _, ok := key.(storage.StampKey); ok {
+	switch key.(type) {
+	case storage.StampKey, storage.PlanKey:
 		return o
 	}
 	if o.parent == nil {
@@ -343,6 +362,9 @@ func (o *Op) Snapshot() Snapshot {
 	s := Snapshot{OpInfo: o.info, Client: o.Client, ID: o.id, Started: o.started, Active: o.active, Waiting: o.waiting}
 	s.Command, s.Collection = s.Command.Clone(), bytes.Clone(s.Collection)
 	s.Killed = o.active && o.cause.Load() != nil
+	if s.Plan != nil {
+		s.Plan = summary(s.Plan.Summary()) // the plan is the operation's: it may be gone when the copy is read
+	}
 	return s
 }
 

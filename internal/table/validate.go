@@ -16,11 +16,32 @@ type Validation struct {
 	Records        int64
 	InvalidRecords int64
 	KeysPerIndex   map[string]int64
+	// NonCompliant counts the records with a field name that stands twice; full looks for them.
+	NonCompliant int64
+	// Corrupt names records that are not BSON by their keys, Missing the entries that records should have, Extra the number
+	// of entries too many, by index: at most maxValidationErrors of each.
+	Corrupt []string
+	Missing []MissingEntry
+	Extra   map[string]int64
+	// Broken are the indexes that an error is about.
+	Broken map[string]bool
 	// Errors describes what is wrong, at most maxValidationErrors of them; empty means valid.
 	Errors []string
 }
 
+// MissingEntry is an entry that an index lacks.
+type MissingEntry struct {
+	Index string
+	ID    bsonx.Value // of the record
+}
+
 const maxValidationErrors = 20
+
+// failIndex is fail for an error of an index.
+func (v *Validation) failIndex(name, format string, args ...any) {
+	v.Broken[name] = true
+	v.fail("index "+name+": "+format, args...)
+}
 
 func (v *Validation) fail(format string, args ...any) {
 	if len(v.Errors) < maxValidationErrors {
@@ -45,7 +66,7 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 	if err != nil {
 		return nil, err
 	}
-	v := &Validation{KeysPerIndex: map[string]int64{}}
+	v := &Validation{KeysPerIndex: map[string]int64{}, Extra: map[string]int64{}, Broken: map[string]bool{}}
 	expected, err := v.records(ctx, current, snap, full, counter)
 	if err != nil {
 		return nil, err
@@ -87,7 +108,13 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 			if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 				v.InvalidRecords++
 				v.fail("record %x is not valid BSON: %v", it.Key()[prefixLen:], err)
+				if len(v.Corrupt) < maxValidationErrors {
+					v.Corrupt = append(v.Corrupt, fmt.Sprintf("%x", it.Key()[prefixLen:]))
+				}
 				continue
+			}
+			if repeatsName(value) {
+				v.NonCompliant++
 			}
 		}
 		doc := bsonx.Doc(value)
@@ -136,23 +163,26 @@ func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID
 	var id idBits
 	c.setID(&id, doc)
 	if err := ix.generate(doc, keys); err != nil {
-		v.fail("index %s: record %x: %v", ix.Name, recordID, err)
+		v.failIndex(ix.Name, "record %x: %v", recordID, err)
 		return 0, nil
 	}
 	if !ix.coversPaths(keys) {
-		v.fail("index %s: multikey paths do not cover record %x", ix.Name, recordID)
+		v.failIndex(ix.Name, "multikey paths do not cover record %x", recordID)
 	}
 	for i := range keys.Len() {
 		bits, closer, err := snap.Get(ix.entryKey(nil, keys.Key(i), recordID))
 		if errors.Is(err, storage.ErrNotFound) {
-			v.fail("index %s: entry of record %x is missing", ix.Name, recordID)
+			v.failIndex(ix.Name, "entry of record %x is missing", recordID)
+			if len(v.Missing) < maxValidationErrors {
+				v.Missing = append(v.Missing, MissingEntry{ix.Name, doc.Lookup("_id").Clone()})
+			}
 			continue
 		}
 		if err != nil {
 			return 0, err
 		}
 		if !bytes.Equal(bits, id.join(keys.TypeBits(i))) {
-			v.fail("index %s: entry of record %x has other type bits", ix.Name, recordID)
+			v.failIndex(ix.Name, "entry of record %x has other type bits", recordID)
 		}
 		if err := closer.Close(); err != nil {
 			return 0, err
@@ -177,7 +207,25 @@ func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapsh
 	}
 	v.KeysPerIndex[ix.Name] = n
 	if n != expected {
-		v.fail("index %s has %d entries, its records give %d", ix.Name, n, expected)
+		v.failIndex(ix.Name, "it has %d entries, its records give %d", n, expected)
+		if n > expected && len(v.Extra) < maxValidationErrors {
+			v.Extra[ix.Name] = n - expected
+		}
 	}
 	return it.Err()
+}
+
+// repeatsName reports whether a name stands twice in a document or in one inside it.
+func repeatsName(doc bsonx.Doc) bool {
+	seen := map[string]bool{}
+	for it := doc.Iter(); it.Next(); {
+		if seen[string(it.Key())] {
+			return true
+		}
+		seen[string(it.Key())] = true
+		if v := it.Value(); v.Type == bsonx.TypeDocument && repeatsName(v.Doc()) {
+			return true
+		}
+	}
+	return false
 }
