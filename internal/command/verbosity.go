@@ -135,8 +135,11 @@ func (v *Verbosity) params() []Param {
 }
 
 func verbosityOf(name string, v bsonx.Value, least int64) (int64, error) {
+	if !v.Type.IsNumber() {
+		return 0, mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to integral type", name)
+	}
 	n := saturatingInt64(v)
-	if !v.Type.IsNumber() || n < least || n > maxVerbosity {
+	if n < least || n > maxVerbosity {
 		return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for %s: %s; it must be a number from %d to %d",
 			name, bsonx.FormatShell(v), least, maxVerbosity)
 	}
