@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -18,7 +19,11 @@ type parser struct {
 	// collated are those of them that compare values, by the collation; nil before there is one.
 	collated map[string]*definition
 	depth    int
+	meter    interrupt.Meter
 }
+
+// operandWork is the work of compiling an operand.
+const operandWork = 16 * interrupt.Step
 
 // Parse compiles an expression: a field path or variable in a string, an operator or an object expression in a document,
 // an array, or a literal. vars may be nil.
@@ -34,6 +39,9 @@ func ParseOperator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
 }
 
 func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
+	if err := p.meter.Did(operandWork, vars.Scripts().Running); err != nil {
+		return nil, err
+	}
 	switch v.Type {
 	case bsonx.TypeString:
 		if s := v.StrBytes(); len(s) > 0 && s[0] == '$' {

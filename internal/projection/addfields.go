@@ -56,6 +56,9 @@ func (a *adder) add(path string, v bsonx.Value, depth int) error {
 	if v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty() && (!isOperatorDoc(v.Doc()) || v.Doc().Len() > 1) {
 		return a.nested(path, v.Doc(), depth)
 	}
+	if err := a.opts.Vars.Scripts().Running.Err(); err != nil {
+		return err
+	}
 	var e expr.Expr
 	if !a.pathsOnly {
 		var err error
