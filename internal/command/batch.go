@@ -95,6 +95,13 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 			b.cursor.PutBack(doc)
 			break
 		}
+		if err := b.hold(reply, len(doc)+maxElemFrame); err != nil {
+			if n == 0 || b.single {
+				return false, err
+			}
+			b.cursor.PutBack(doc) // a batch may always be shorter
+			break
+		}
 		reply.Grow(len(doc) + maxElemFrame)
 		reply.Elem(bsonx.Document(doc))
 	}
@@ -113,6 +120,15 @@ func (b *batch) adds(doc bsonx.Doc) int {
 		return len(doc) + len(doc.Lookup("_id").Data)
 	}
 	return len(doc)
+}
+
+// hold takes the share of the server's memory that the reply needs to grow by n bytes. It fails where there is no room.
+func (b *batch) hold(reply *bsonx.Builder, n int) error {
+	have, need := cap(reply.Bytes()), reply.Len()+n
+	if need <= have {
+		return nil
+	}
+	return b.req.Conn.Reply.Hold(int64(max(need, 2*have)))
 }
 
 // ends reports whether a tailable cursor ends with its first batch.

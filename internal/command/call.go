@@ -14,12 +14,12 @@ type call struct {
 	req     Request
 	builder bsonx.Builder
 	args    [24]bsonx.Elem
-	memory  memory
+	memory  workspace
 }
 
-// memory is what the most frequent commands work with. Nothing of it may be reachable after the command has ended, but by
+// workspace is what the most frequent commands work with. Nothing of it may be reachable after the command has ended, but by
 // a cursor that took it along; see Request.takeFind.
-type memory struct {
+type workspace struct {
 	find      *findRun
 	updates   []updateSpec
 	scope     scope
@@ -59,7 +59,7 @@ func (p *callPool) put(c *call) {
 }
 
 // forget lets go of what the memory refers to.
-func (m *memory) forget() {
+func (m *workspace) forget() {
 	if len(m.updates) > 0 {
 		clear(m.updates)
 		m.updates = keep(m.updates, maxKeptUpdates)
@@ -85,7 +85,7 @@ func keep[T any](s []T, limit int) []T {
 }
 
 // takeFind returns the memory of a find. It is the caller's: giveFind gives it back, unless a cursor lives on in it.
-func (m *memory) takeFind() *findRun {
+func (m *workspace) takeFind() *findRun {
 	run := m.find
 	if m.find = nil; run == nil {
 		run = new(findRun)
@@ -93,7 +93,7 @@ func (m *memory) takeFind() *findRun {
 	return run
 }
 
-func (m *memory) giveFind(run *findRun) {
+func (m *workspace) giveFind(run *findRun) {
 	*run = findRun{}
 	m.find = run
 }

@@ -38,7 +38,7 @@ func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, ar
 	if err != nil {
 		return err
 	}
-	src := &changeSource{Source: parsed.Run(stream, &pipeline.Env{}), stream: stream}
+	src := &changeSource{Source: parsed.Run(stream, &pipeline.Env{Memory: r.Service.Memory}), stream: stream}
 	if parsed.SplitsLargeEvents() {
 		src.splitter = changestream.NewSplitter(spec)
 	}

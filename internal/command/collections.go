@@ -142,7 +142,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	}
 	env := &pipeline.Env{
 		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, base},
-		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(),
+		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory,
 	}
 	if name == "" {
 		return parsed, env, nil, nil

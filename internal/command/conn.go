@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -20,6 +21,8 @@ type Conn struct {
 	// User is the authenticated user, "" while there are none.
 	User string
 	Op   session.Op
+	// Reply is what the reply that is being built or sent holds of the server's memory. The server releases it.
+	Reply memory.Holding
 
 	// digest stands for the user in session ids.
 	digest [32]byte
@@ -38,7 +41,7 @@ type Conn struct {
 
 // NewConn returns the state of a new connection and lists its operations until Release.
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
-	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, digest: userDigest("")}
+	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, digest: userDigest(""), Reply: s.Memory.Hold()}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	s.Ops.Add(&c.Op)
 	return c

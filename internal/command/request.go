@@ -42,7 +42,7 @@ type Request struct {
 
 	commandValue bsonx.Value // of the command's own field
 	args         []bsonx.Elem
-	memory       *memory
+	memory       *workspace
 	snapshot     *heldSnapshot // nil where the read concern is not "snapshot"
 	reply        replyState
 	retain       bool

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -33,6 +34,8 @@ type Deps struct {
 	Verbosity *Verbosity
 	// Log keeps recent lines for getLog; nil keeps none.
 	Log *LogBuffer
+	// Memory is what all requests hold together; nil where nobody counts.
+	Memory *memory.Budget
 	// TestCommands enables configureFailPoint and its like.
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
@@ -138,6 +141,7 @@ func (s *Service) setDefaults() {
 	if s.Cursors == nil {
 		s.Cursors = session.NewCursors(s.Clock)
 	}
+	s.Cursors.LimitMemory(s.Memory)
 	if s.Transactions == nil {
 		s.Transactions = session.NewTransactions()
 	}

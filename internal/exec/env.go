@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -25,6 +26,8 @@ type Env struct {
 	TempDir string
 	// SortMemory is the budget of one blocking node in bytes.
 	SortMemory int
+	// Memory is what all requests of the server hold together; nil where nobody counts.
+	Memory *memory.Budget
 	// AllowDiskUse lets blocking nodes spill.
 	AllowDiskUse bool
 

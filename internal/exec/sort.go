@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -25,6 +26,7 @@ type Sort struct {
 	least  float64
 
 	buf   sortBuffer
+	held  memory.Holding
 	spill *spill
 	out   sortSource
 	row   Row
@@ -37,7 +39,7 @@ type sortSource interface {
 
 // NewSort returns a sort; a limit of 0 is none.
 func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
-	s := &Sort{base: base{env: env, inputs: []Node{in}}, key: key}
+	s := &Sort{base: base{env: env, inputs: []Node{in}}, key: key, held: env.Memory.Hold()}
 	// A limit beyond what memory can hold is no help: the plain sort spills.
 	if limit > 0 && limit < 1<<24 {
 		s.limit = int(limit)
@@ -145,11 +147,26 @@ func (s *Sort) add(row *Row) error {
 	s.stats.SortedBytes += uint64(row.size())
 	s.stats.PeakBytes = max(s.stats.PeakBytes, uint64(s.buf.bytes))
 	if s.buf.bytes <= s.env.SortMemory {
-		return nil
+		return s.hold()
 	}
 	if !s.env.AllowDiskUse {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 			"Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.env.SortMemory)
+	}
+	s.buf.sort()
+	return s.flush()
+}
+
+// minRun is the smallest run that is written because the server has no memory left.
+const minRun = 1 << 20
+
+// hold takes the buffer's share of the server's memory. Where that has no room, the buffer becomes a run.
+func (s *Sort) hold() error {
+	if !s.env.AllowDiskUse {
+		return s.held.Hold(int64(s.buf.bytes))
+	}
+	if s.buf.bytes < minRun || s.held.Fits(int64(s.buf.bytes)) {
+		return nil
 	}
 	s.buf.sort()
 	return s.flush()
@@ -175,6 +192,7 @@ func (s *Sort) flush() error {
 	s.stats.SpilledRecords += uint64(len(s.buf.entries))
 	s.stats.SpilledBytes += uint64(n)
 	s.buf.reset()
+	s.held.Release()
 	return nil
 }
 
@@ -186,6 +204,7 @@ func (s *Sort) Close() {
 		s.spill = nil
 	}
 	s.buf = sortBuffer{}
+	s.held.Release()
 	s.row, s.out = Row{}, nil
 	s.loaded, s.stats.IsEOF = true, true
 }

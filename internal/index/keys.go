@@ -38,6 +38,12 @@ func (k *Keys) Reset() {
 	}
 }
 
+// Size returns how many bytes of memory the keys take.
+func (k *Keys) Size() int { return cap(k.buf) + cap(k.spans)*spanBytes }
+
+// spanBytes is the size of a span.
+const spanBytes = 24
+
 // Len returns how many keys there are.
 func (k *Keys) Len() int { return len(k.spans) }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -146,7 +147,7 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 
 func (b *bucketAuto) open(src Source, env *Env) Source {
 	return &bucketAutoSource{
-		input: input{src}, stage: b, env: env, limit: env.memoryLimit(), sorter: newSorter(env, 0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
+		input: input{src}, stage: b, env: env, limit: env.memoryLimit(), held: env.hold(), sorter: newSorter(env, 0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}
 }
 
@@ -155,6 +156,7 @@ type bucketAutoSource struct {
 	stage  *bucketAuto
 	env    *Env
 	limit  int
+	held   memory.Holding // of the buckets' accumulators
 	ctx    expr.Context
 	sorter *sorter
 	loaded bool
@@ -171,6 +173,7 @@ type bucketAutoSource struct {
 // Close implements Source.
 func (s *bucketAutoSource) Close() {
 	s.sorter.close()
+	s.held.Release()
 	s.input.Close()
 }
 
@@ -377,7 +380,7 @@ func (f *bucketFiller) accumulate(r *bucketReading, doc bsonx.Doc) error {
 	if f.bytes += grown; f.bytes > f.s.limit {
 		return mongoerr.New(mongoerr.ExceededMemoryLimit, "Exceeded memory limit for $bucketAuto. Memory limit: %d bytes", f.s.limit)
 	}
-	return nil
+	return f.s.held.Hold(int64(f.bytes))
 }
 
 // finish accumulates the documents that were brought back into order.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -74,7 +75,8 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, nil
 	}
 	s.done = true
-	total := 0
+	total := facetTotal{limit: s.env.facetLimit(), held: s.env.hold()}
+	defer total.held.Release()
 	runs := make([]*facetRun, len(s.facet.pipelines))
 	for i, p := range s.facet.pipelines {
 		runs[i] = newFacetRun(ctx, p, s.env, &total)
@@ -83,7 +85,7 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err := s.feed(ctx, runs); err != nil {
 		return nil, err
 	}
-	out := bsonx.NewBuilder(make([]byte, 0, total+64*len(runs)))
+	out := bsonx.NewBuilder(make([]byte, 0, total.bytes+64*len(runs)))
 	out.StartDoc()
 	for i, run := range runs {
 		run.out.End()
@@ -91,6 +93,19 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	out.End()
 	return out.Bytes(), nil
+}
+
+// facetTotal counts the documents of all pipelines, which are in memory twice when the result is put together.
+type facetTotal struct {
+	bytes, limit int
+	held         memory.Holding
+}
+
+func (t *facetTotal) add(n int) error {
+	if t.bytes += n; t.bytes > t.limit {
+		return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", t.bytes, t.limit)
+	}
+	return t.held.Hold(2 * int64(t.bytes))
 }
 
 // A batch of the input that all pipelines read before the next one has about so many documents or bytes.
@@ -149,18 +164,16 @@ type facetRun struct {
 	stop  func()
 }
 
-func newFacetRun(ctx context.Context, p *Pipeline, env *Env, total *int) *facetRun {
+func newFacetRun(ctx context.Context, p *Pipeline, env *Env, total *facetTotal) *facetRun {
 	run := &facetRun{out: bsonx.NewBuilder(nil)}
-	limit := env.facetLimit()
 	run.out.StartArray()
 	run.next, run.stop = iter.Pull(func(yield func(struct{}) bool) {
 		run.wait = yield
 		src := env.run(p, run)
 		defer src.Close()
 		run.err = Drain(ctx, src, func(doc bsonx.Doc) error {
-			*total += len(doc)
-			if *total > limit {
-				return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", *total, limit)
+			if err := total.add(len(doc)); err != nil {
+				return err
 			}
 			run.out.Elem(bsonx.Document(doc))
 			return nil

@@ -173,20 +173,22 @@ func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 		return nil, err
 	}
 	defer src.Close()
-	t := &memoryTable{foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull}, heads: map[uint64]int32{}}
+	t := &memoryTable{foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull}, heads: map[uint64]int32{}, held: f.env.hold()}
 	limit := f.env.memoryLimit()
-	for t.bytes <= limit {
+	for t.bytes <= limit && (t.bytes < minSpill || t.held.Fits(int64(t.bytes))) {
 		doc, err := src.Next(ctx)
+		if err == nil && doc != nil {
+			err = t.add(doc.Clone())
+		}
 		if err != nil {
+			t.close()
 			return nil, err
 		}
 		if doc == nil {
 			return t, nil
 		}
-		if err := t.add(doc.Clone()); err != nil {
-			return nil, err
-		}
 	}
+	t.close()
 	if !f.env.AllowDiskUse {
 		return nil, nil
 	}

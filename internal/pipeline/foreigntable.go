@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // foreignKeys tells by which values documents are found: those that an equality on a path is compared with.
@@ -57,6 +58,7 @@ type memoryTable struct {
 	heads   map[uint64]int32 // the newest entry of a hash, counted from 1
 	nulls   []int64          // the documents that a search for null finds
 	bytes   int
+	held    memory.Holding
 }
 
 type foreignEntry struct {
@@ -85,7 +87,7 @@ func (t *memoryTable) enter(at int32, v bsonx.Value) {
 
 func (t *memoryTable) doc(at int64, _ []byte) (bsonx.Doc, error) { return t.docs[at], nil }
 
-func (*memoryTable) close() {}
+func (t *memoryTable) close() { t.held.Release() }
 
 // find implements foreignTable.
 func (t *memoryTable) find(dst []int64, values []bsonx.Value) ([]int64, error) {

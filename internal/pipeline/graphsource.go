@@ -5,12 +5,13 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func (g *graphLookup) open(src Source, env *Env) Source {
 	s := &graphSource{
-		input: input{src}, graph: g, env: env, limit: env.memoryLimit(), ctx: expr.Context{Now: g.opts.Now},
+		input: input{src}, graph: g, env: env, limit: env.memoryLimit(), held: env.hold(), ctx: expr.Context{Now: g.opts.Now},
 		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: newSplicer(g.as, nil),
 	}
 	// Null finds documents with a null, not those without the field.
@@ -35,6 +36,7 @@ type graphSource struct {
 	graph   *graphLookup
 	env     *Env
 	limit   int
+	held    memory.Holding
 	ctx     expr.Context
 	foreign foreignField
 	doc     splicer
@@ -180,16 +182,20 @@ func (s *graphSource) fit() error {
 	array := s.array.Len()
 	spillable := s.visited.bytes() + s.seen.bytes() + s.frontier.bytes + s.found.bytes
 	if array+spillable <= s.limit {
-		return nil
+		spills := s.env != nil && s.env.AllowDiskUse && spillable > array
+		if ok, err := fits(&s.held, array+spillable, spills); ok || err != nil {
+			return err
+		}
 	}
 	if array > s.limit || s.env == nil || !s.env.AllowDiskUse {
 		return mongoerr.New(40099, "$graphLookup reached maximum memory consumption")
 	}
 	// Beside a long array the rest may take some more, so that it is not spilled in small pieces.
 	const piece = 4
-	if spillable < s.limit/piece {
+	if array+spillable > s.limit && spillable < s.limit/piece {
 		return nil
 	}
+	s.held.Shrink(int64(array))
 	for _, spill := range []func(string) error{s.visited.spill, s.seen.spill, s.frontier.spill, s.found.spill} {
 		if err := spill(s.env.TempDir); err != nil {
 			return err
@@ -211,5 +217,6 @@ func (s *graphSource) Close() {
 	s.frontier.close()
 	s.found.close()
 	s.foreign.close()
+	s.held.Release()
 	s.input.Close()
 }

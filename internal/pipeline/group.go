@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -201,7 +202,7 @@ func (g *group) open(src Source, env *Env) Source {
 // source returns a source without an input.
 func (g *group) source(env *Env, memory *groupMemory) *groupSource {
 	return &groupSource{
-		group: g, env: env, memory: memory, spill: env.newSpill(), index: map[string]*groupEntry{},
+		group: g, env: env, memory: memory, held: env.hold(), spill: env.newSpill(), index: map[string]*groupEntry{},
 		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now}, used: env.memoryUse(),
 	}
 }
@@ -224,6 +225,7 @@ type groupSource struct {
 	group   *group
 	env     *Env
 	memory  *groupMemory
+	held    memory.Holding
 	parts   []*groupSource // of other goroutines
 	ctx     expr.Context
 	loaded  bool
@@ -343,7 +345,10 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 	if s.memory.used.Add(int64(grown)) > s.memory.limit {
 		return s.writeRun()
 	}
-	return nil
+	if ok, err := fits(&s.held, int(s.bytes), s.spill != nil); ok || err != nil {
+		return err
+	}
+	return s.writeRun()
 }
 
 // entry makes the group of the document that is being read, and tells how much memory it takes.
@@ -421,6 +426,7 @@ func (s *groupSource) writeRun() error {
 	clear(s.entries)
 	s.memory.used.Add(-s.bytes)
 	s.entries, s.bytes = s.entries[:0], 0
+	s.held.Release()
 	return s.spill.endRun()
 }
 

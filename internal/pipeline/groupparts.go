@@ -91,9 +91,12 @@ func (s *groupSource) reset() {
 	s.memory.used.Store(0)
 }
 
+// closeSpills lets go of what the groups take.
 func (s *groupSource) closeSpills() {
 	s.spill.close()
+	s.held.Release()
 	for _, part := range s.parts {
 		part.spill.close()
+		part.held.Release()
 	}
 }

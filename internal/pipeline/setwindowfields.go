@@ -225,7 +225,7 @@ func (w *setWindowFields) open(src Source, env *Env) Source {
 		input: input{src}, stage: w, out: bsonx.NewBuilder(nil),
 		execs: make([]windowExec, len(w.functions)), values: make([]bsonx.Value, len(w.functions)),
 	}
-	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit()}
+	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold()}
 	s.part.ctx.Now = w.opts.Now
 	return s
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -18,6 +19,7 @@ import (
 type sorter struct {
 	limit   int // how many documents it yields; 0 means all
 	memory  int
+	held    memory.Holding
 	spill   *spill
 	entries []sorterEntry
 	chunk   []byte // rest of the current piece of memory
@@ -43,7 +45,7 @@ const (
 )
 
 func newSorter(env *Env, limit int64) *sorter {
-	s := &sorter{memory: env.memoryLimit(), spill: env.newSpill()}
+	s := &sorter{memory: env.memoryLimit(), held: env.hold(), spill: env.newSpill()}
 	if limit > 0 && limit < maxSorterLimit {
 		s.limit = int(limit)
 	}
@@ -79,7 +81,9 @@ func (s *sorter) add(key []byte, doc bsonx.Doc) error {
 		s.bytes += n + sorterEntryBytes
 	}
 	if s.bytes <= s.memory {
-		return nil
+		if ok, err := fits(&s.held, s.bytes, s.spill != nil); ok || err != nil {
+			return err
+		}
 	}
 	return s.flush()
 }
@@ -130,6 +134,7 @@ func (s *sorter) flush() error {
 	}
 	clear(s.entries)
 	s.entries, s.chunk, s.bytes = s.entries[:0], nil, 0
+	s.held.Release()
 	return s.spill.endRun()
 }
 
@@ -171,6 +176,7 @@ func (s *sorter) next() (bsonx.Doc, error) {
 func (s *sorter) close() {
 	s.spill.close()
 	s.entries, s.chunk = nil, nil
+	s.held.Release()
 }
 
 // Len implements heap.Interface: with a limit the entries are a heap whose first is the last in order.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // Source yields documents. It is used by one goroutine, and closed once.
@@ -30,6 +31,8 @@ type Env struct {
 	MemoryLimit int
 	// Budgets are other limits for some stages, by name. $sort and $group count for what is made of them too.
 	Budgets map[string]int
+	// Memory is what all requests of the server hold together; nil where nobody counts.
+	Memory *memory.Budget
 	// AllowDiskUse lets stages that reach the limit write to temporary files in TempDir, the system's where empty.
 	AllowDiskUse bool
 	TempDir      string
@@ -69,14 +72,6 @@ func (e *Env) of(s step) *Env {
 	own := *e
 	own.MemoryLimit = n
 	return &own
-}
-
-// memoryLimit returns what one stage may keep.
-func (e *Env) memoryLimit() int {
-	if e != nil && e.MemoryLimit > 0 {
-		return e.MemoryLimit
-	}
-	return DefaultMemoryLimit
 }
 
 // input is what a source reads; embedded, it passes on what the source does not do itself.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -73,6 +74,7 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 // Close implements Source.
 func (s *windowSource) Close() {
 	s.part.docs.close()
+	s.part.held.Release()
 	s.input.Close()
 }
 
@@ -101,6 +103,7 @@ type windowPartition struct {
 	ctx   expr.Context
 	env   *Env
 	limit int
+	held  memory.Holding
 
 	key     bsonx.Value // of the partition
 	started bool
@@ -181,7 +184,10 @@ func (p *windowPartition) keep(doc bsonx.Doc) error {
 func (p *windowPartition) grow(n int) error {
 	p.bytes += n
 	if p.bytes+p.docs.bytes <= p.limit {
-		return nil
+		ok, err := fits(&p.held, p.bytes+p.docs.bytes, p.env != nil && p.env.AllowDiskUse && p.docs.bytes > p.bytes)
+		if ok || err != nil {
+			return err
+		}
 	}
 	if p.env == nil || !p.env.AllowDiskUse {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
@@ -190,6 +196,7 @@ func (p *windowPartition) grow(n int) error {
 	if p.bytes > p.limit {
 		return mongoerr.New(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d", p.bytes, p.limit)
 	}
+	p.held.Shrink(int64(p.bytes))
 	return p.docs.spill(p.env.TempDir)
 }
 
@@ -210,6 +217,7 @@ func (p *windowPartition) advance() bool {
 	}
 	p.key, p.ended, p.bytes = p.pendKey, false, 0
 	p.docs.reset()
+	p.held.Release()
 	p.docs.push(p.pending)
 	p.pending = nil
 	return true

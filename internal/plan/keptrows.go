@@ -13,6 +13,7 @@ const (
 type keptRows struct {
 	rows  []exec.Row
 	bytes []byte
+	total int
 }
 
 // keep returns a copy of a row that stays what it is.
@@ -21,6 +22,7 @@ func (k *keptRows) keep(row *exec.Row) *exec.Row {
 		k.rows = make([]exec.Row, 0, min(max(1, 2*cap(k.rows)), maxRowsPerPiece))
 	}
 	size := len(row.RecordKey) + len(row.Doc) + len(row.Key) + len(row.Bits) + len(row.SortKey)
+	k.total += size
 	if size > cap(k.bytes)-len(k.bytes) {
 		k.bytes = make([]byte, 0, max(size, min(2*cap(k.bytes), maxBytesPerPiece)))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -17,6 +18,8 @@ type Options struct {
 	TempDir string
 	// SortMemory is the budget of one blocking sort; exec.DefaultSortMemory where zero.
 	SortMemory int
+	// Memory is what all requests of the server hold together; nil where nobody counts.
+	Memory *memory.Budget
 	// Clock measures what explain reports; the system's where nil.
 	Clock clock.Clock
 	// Processors is how many goroutines scans may keep busy at once beyond one for each query; GOMAXPROCS where zero.

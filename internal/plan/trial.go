@@ -15,6 +15,8 @@ const (
 	// replanFactor is how many times the works of its trial a cached plan may take before others are tried again
 	// (internalQueryCacheEvictionRatio).
 	replanFactor = 10
+	// trialBytes is how much a candidate's rows take at most, if they are several: they stay in memory until they were given out.
+	trialBytes = 4 << 20
 )
 
 // candidate is a plan under trial.
@@ -32,6 +34,7 @@ type candidate struct {
 func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) candidate {
 	env := exec.NewEnv(r)
 	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, int(p.sortMemory.Load()), cq.q.AllowDiskUse
+	env.Memory = p.opts.Memory
 	b := builder{env: env, q: cq.q, whole: cq.filter, records: records}
 	return candidate{sol: s, env: env, root: b.build(s.root)}
 }
@@ -40,7 +43,7 @@ func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Co
 // reports whether the trial is decided: the candidate has enough rows or is at its end.
 func (t *candidate) run(ctx context.Context, works uint64, results int) bool {
 	t.env.SetLimit(works)
-	for t.err == nil && !t.done && len(t.rows) < results {
+	for t.err == nil && !t.done && len(t.rows) < results && t.kept.total < trialBytes {
 		row, err := t.root.Next(ctx)
 		switch {
 		case errors.Is(err, exec.ErrPaused):

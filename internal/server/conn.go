@@ -7,10 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -24,6 +26,11 @@ type conn struct {
 	state *command.Conn
 	msg   wire.Message
 	watch watch
+
+	// request is what the message that is being read or run holds of the server's memory.
+	request memory.Holding
+	// timed says that reads have a deadline; see readInside.
+	timed bool
 
 	// buf[r:w] was read and is not yet handled.
 	buf  []byte
@@ -48,30 +55,41 @@ var errCloseRequested = errors.New("the command asked to close the connection")
 
 // step reads one message, runs it and writes the reply.
 func (c *conn) step(ctx context.Context) error {
-	raw, large, err := c.next()
+	defer c.request.Release()
+	in, err := c.next(ctx)
+	if errors.Is(err, errRefused) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	if large != nil {
-		defer func() {
-			if large != nil {
-				c.srv.buffers.put(large)
-			}
-		}()
+	err = wire.Parse(&c.msg, in.raw)
+	size := len(in.raw)
+	if c.msg.Owned || err != nil {
+		c.giveBack(&in)
 	}
-	if err := wire.Parse(&c.msg, raw); err != nil {
+	if err != nil {
 		return c.refuse(err)
 	}
-	retained, err := c.run(ctx, len(raw))
-	if retained && !c.msg.Owned {
-		if large != nil {
-			large = nil
-		} else {
-			c.replaceBuffer()
-		}
+	retained, err := c.run(ctx, size)
+	switch {
+	case !retained || c.msg.Owned:
+		c.giveBack(&in)
+	case in.large == nil:
+		c.replaceBuffer()
 	}
 	c.msg.Body = nil
 	return err
+}
+
+// giveBack returns a message's buffer, and its share of the server's memory.
+func (c *conn) giveBack(in *received) {
+	if in.large == nil {
+		return
+	}
+	c.srv.buffers.put(in.large)
+	in.large = nil
+	c.request.Shrink(c.request.Held() - int64(len(in.raw)))
 }
 
 // refuse answers a message that cannot be parsed, if it can be answered.
@@ -80,21 +98,22 @@ func (c *conn) refuse(cause error) error {
 		return cause
 	}
 	out := c.srv.service.ErrorReply(c.state, &c.msg, nil, cause)
-	if _, err := c.nc.Write(out); err != nil {
-		return err
-	}
-	return nil
+	return c.send(out)
 }
 
 // run handles the parsed message and, for an exhaust stream, the ones that follow from it.
 func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
-	out := c.srv.buffers.get(c.replySize)
-	defer func() { c.srv.buffers.put(out) }()
+	out := c.replyBuffer()
+	defer func() {
+		c.srv.buffers.put(out)
+		c.state.Reply.Release()
+	}()
 	for {
 		c.watch.begin()
 		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*out)[:0])
 		c.end()
 		*out = res.Out
+		c.state.Reply.Force(int64(cap(*out)))
 		c.replySize = nextReplySize(c.replySize, len(res.Out))
 		retained = retained || res.Retained
 		c.srv.service.CountTraffic(size, len(res.Out))
@@ -102,7 +121,7 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 			c.srv.service.CountCompression(c.msg.Unpacked-size, res.Packed)
 		}
 		if len(res.Out) > 0 {
-			if _, err := c.nc.Write(res.Out); err != nil {
+			if err := c.send(res.Out); err != nil {
 				return retained, err
 			}
 		}
@@ -139,72 +158,6 @@ func (c *conn) continueStream(res command.Result) {
 	c.msg.Sequences = nil
 }
 
-// next reads a whole message. It stands in the connection's buffer, or in a pooled one, which is returned too.
-func (c *conn) next() (raw []byte, large *[]byte, err error) {
-	if err := c.fill(wire.HeaderLen); err != nil {
-		return nil, nil, err
-	}
-	h, err := wire.ParseHeader(c.buf[c.r:c.w])
-	if err != nil {
-		return nil, nil, err
-	}
-	n := int(h.Length)
-	if n <= len(c.buf) {
-		if err := c.fill(n); err != nil {
-			return nil, nil, unexpected(err)
-		}
-		raw = c.buf[c.r : c.r+n : c.r+n]
-		c.r += n
-		return raw, nil, nil
-	}
-	large = c.srv.buffers.get(min(n, firstRead))
-	raw, err = c.readLarge(*large, n)
-	*large = raw
-	if err != nil {
-		c.srv.buffers.put(large)
-		return nil, nil, unexpected(err)
-	}
-	return raw, large, nil
-}
-
-// firstRead bounds what is allocated for a message before its bytes have come.
-const firstRead = 1 << 20
-
-func (c *conn) readLarge(buf []byte, n int) ([]byte, error) {
-	buf = append(buf[:0], c.buf[c.r:c.w]...)
-	c.r, c.w = 0, 0
-	return wire.ReadRest(c, buf, n)
-}
-
-// fill reads until n bytes are in the buffer. It returns io.EOF at the end of the connection between two messages.
-func (c *conn) fill(n int) error {
-	if c.r == c.w {
-		c.r, c.w = 0, 0
-	}
-	for c.w-c.r < n {
-		if c.r > 0 && c.r+n > len(c.buf) {
-			copy(c.buf, c.buf[c.r:c.w])
-			c.r, c.w = 0, c.w-c.r
-		}
-		m, err := c.Read(c.buf[c.w:])
-		c.w += m
-		if err != nil && c.w-c.r < n {
-			if c.w > c.r {
-				return unexpected(err)
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
 // replaceBuffer leaves the buffer to whoever retained it.
 func (c *conn) replaceBuffer() {
 	fresh := make([]byte, idleBuffer)
@@ -220,6 +173,9 @@ func (c *conn) logEnd(err error) {
 	case errors.Is(err, wire.ErrMalformed), wire.IsFatal(err) && !isNetwork(err):
 		c.srv.log.Warn("Terminating connection: the message is malformed", slog.String("c", "NETWORK"),
 			slog.String("ctx", c.name()), slog.String("remote", c.state.Remote), slog.String("error", err.Error()))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.srv.log.Info("Closing a connection that stands still inside a message", slog.String("c", "NETWORK"),
+			slog.String("ctx", c.name()), slog.String("remote", c.state.Remote))
 	default:
 		c.srv.log.Debug("Connection lost", slog.String("c", "NETWORK"), slog.String("ctx", c.name()),
 			slog.String("remote", c.state.Remote), slog.String("error", err.Error()))

@@ -32,6 +32,8 @@ type Options struct {
 	// Advertise, where set, is the address by which clients reach the TCP listeners: not the one that their connections come to
 	// where a port is forwarded.
 	Advertise string
+	// Stall is how long a client may send no byte inside a message; DefaultStall if zero.
+	Stall time.Duration
 	// LogConnections logs the beginning and the end of each connection, as mongod does.
 	LogConnections bool
 }
@@ -61,6 +63,9 @@ func New(opts Options) *Server {
 	}
 	if opts.ReapInterval <= 0 {
 		opts.ReapInterval = DefaultReapInterval
+	}
+	if opts.Stall <= 0 {
+		opts.Stall = DefaultStall
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -160,7 +165,7 @@ func (s *Server) start(nc net.Conn) {
 		_ = nc.Close()
 		return
 	}
-	c := &conn{srv: s, nc: nc, buf: make([]byte, idleBuffer)}
+	c := &conn{srv: s, nc: nc, buf: make([]byte, idleBuffer), request: s.service.Memory.Hold()}
 	c.state = s.service.NewConn(s.nextID.Add(1), remote, local, isLocal(nc.RemoteAddr()))
 	s.mu.Lock()
 	if s.closed {

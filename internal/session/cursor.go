@@ -58,6 +58,7 @@ type Cursor struct {
 	Batches  int64
 
 	id      int64
+	bytes   int64 // what the registry has counted
 	stash   bsonx.Doc
 	saved   bool
 	created time.Time

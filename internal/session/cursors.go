@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -25,6 +26,8 @@ type Cursors struct {
 	closed  bool
 	stats   CursorStats
 	newID   func() int64
+	held    memory.Holding
+	bytes   int64 // what the open cursors take
 	pinned  int
 	noLimit int
 }
@@ -45,6 +48,9 @@ func NewCursors(c clock.Clock) *Cursors {
 	return &Cursors{clock: c, open: make(map[int64]*Cursor), idle: IdleTimeout, newID: rand.Int64}
 }
 
+// LimitMemory makes the cursors part of what requests hold together. It is called before the first cursor is opened.
+func (r *Cursors) LimitMemory(b *memory.Budget) { r.held = b.Hold() }
+
 // SetIdleTimeout changes how long idle cursors live.
 func (r *Cursors) SetIdleTimeout(d time.Duration) {
 	r.mu.Lock()
@@ -63,6 +69,10 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 		return 0, errShutdown
 	}
 	defer r.mu.Unlock()
+	if err := r.weigh(c); err != nil {
+		c.Source.Close()
+		return 0, err
+	}
 	for {
 		c.id = r.newID()
 		if _, taken := r.open[c.id]; c.id > 0 && !taken {
@@ -76,6 +86,36 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 		r.noLimit++
 	}
 	return c.id, nil
+}
+
+// What a cursor takes: for itself with its plan, and for each byte of the command that opened it, of which the filter is made.
+const (
+	cursorBytes  = 6 << 10
+	commandShare = 4
+)
+
+// weigh counts what a new cursor takes. It needs the lock, and fails where the server has no memory left.
+func (r *Cursors) weigh(c *Cursor) error {
+	n := c.weight()
+	if err := r.held.Hold(r.bytes + n); err != nil {
+		return err
+	}
+	r.bytes += n
+	c.bytes = n
+	return nil
+}
+
+// reweigh counts again what a cursor takes, which has a document in its stash or none. It needs the lock.
+func (r *Cursors) reweigh(c *Cursor) {
+	n := c.weight()
+	r.bytes += n - c.bytes
+	c.bytes = n
+	r.held.Force(r.bytes)
+	r.held.Shrink(r.bytes + memory.Step)
+}
+
+func (c *Cursor) weight() int64 {
+	return int64(cursorBytes + commandShare*len(c.Command) + len(c.stash))
 }
 
 // Pin takes the cursor for one command. namespace must be the one that it was opened on.
@@ -169,6 +209,7 @@ func (r *Cursors) Unpin(c *Cursor) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	c.pinned, c.pinnedOp, c.lastUse = false, nil, now
+	r.reweigh(c)
 	r.pinned--
 	killed := c.killed != nil
 	if killed {
@@ -195,6 +236,11 @@ func (r *Cursors) forget(c *Cursor) {
 		return
 	}
 	delete(r.open, c.id)
+	r.bytes -= c.bytes
+	r.held.Shrink(r.bytes + memory.Step)
+	if len(r.open) == 0 {
+		r.held.Release()
+	}
 	if c.NoTimeout {
 		r.noLimit--
 	}

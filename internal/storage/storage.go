@@ -180,6 +180,8 @@ type Txn interface {
 	// Len returns how many changes there are, Bytes how large they are.
 	Len() int
 	Bytes() int
+	// Memory returns about how many bytes of memory the transaction takes.
+	Memory() int64
 	// Commit makes the changes visible and ends the transaction. On an error nothing was written, except that ErrFailed
 	// leaves it open. ErrNoSpace refuses what would grow the store; a transaction that mostly deletes may pass.
 	Commit(durability Durability) error

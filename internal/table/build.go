@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,6 +33,9 @@ import (
 
 // buildBatch is how many records a step locks at once. A writer that wants one of them waits for the step.
 const buildBatch = 256
+
+// buildBatchBytes is how large the records of a step are, at most, if they are several.
+const buildBatchBytes = 4 << 20
 
 // build completes indexes that the catalog has as not ready. They are named by their identifiers: one that was dropped
 // meanwhile may have been followed by another of its name.
@@ -273,10 +277,13 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[prefixLen:]), w.id.join(w.keys.TypeBits(i)))
 		}
 	}
-	if batch.isFull() {
-		return batch.write(w.txn)
+	if !batch.isFull() {
+		return nil
 	}
-	return nil
+	if err := w.hold(w.keys.Size() + 2*batch.size()); err != nil {
+		return err
+	}
+	return batch.write(w.txn)
 }
 
 // lockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,
@@ -290,11 +297,17 @@ func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte,
 		return nil, nil, err
 	}
 	defer iter.Close()
+	size := 0
 	for ok := iter.First(); ok; ok = iter.Next() {
 		key := bytes.Clone(iter.Key())
-		if len(locked) == buildBatch {
+		if len(locked) == buildBatch || size > buildBatchBytes {
 			return locked, key, nil
 		}
+		value, err := iter.Value()
+		if err != nil {
+			return nil, nil, err
+		}
+		size += len(value)
 		if err := w.txn.Lock(ctx, key); err != nil {
 			return nil, nil, err
 		}
@@ -341,9 +354,25 @@ func (s *Store) dropRebuilds() error {
 	return nil
 }
 
+// pauseForMemory is how long a build that was resumed waits for memory that requests hold.
+const pauseForMemory = time.Second
+
+// pause waits a little. It reports false at the end of the store.
+func (s *Store) pause() bool {
+	select {
+	case <-time.After(pauseForMemory):
+		return true
+	case <-s.stop:
+		return false
+	}
+}
+
 func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {
 	s.log.Info("index build resumed", "ns", c.Namespace(), "indexes", names)
 	err := s.build(context.Background(), c, ids)
+	for mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit && s.pause() {
+		err = s.build(context.Background(), c, ids)
+	}
 	switch code := mongoerr.CodeOf(err); {
 	case err == nil:
 		s.log.Info("index build complete", "ns", c.Namespace(), "indexes", names)

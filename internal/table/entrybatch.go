@@ -29,6 +29,12 @@ func (b *entryBatch) add(key, value []byte) {
 	b.entries = append(b.entries, e)
 }
 
+// size returns what the entries take in memory.
+func (b *entryBatch) size() int { return cap(b.buf) + builtEntryBytes*cap(b.entries) }
+
+// builtEntryBytes is the size of a builtEntry.
+const builtEntryBytes = 24
+
 func (b *entryBatch) isFull() bool { return len(b.buf) >= maxEntryBatch }
 
 // write writes the entries and forgets them.

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
@@ -33,6 +34,7 @@ type Store struct {
 
 	oplog      *changeLog // nil for a store that does not log its changes
 	activities *activities
+	memory     *memory.Budget // nil where nobody counts
 
 	builds     sync.WaitGroup // index builds that Open resumed
 	background sync.WaitGroup
@@ -92,6 +94,9 @@ func (s *Store) dropUnfinished() error {
 	}
 	return nil
 }
+
+// LimitMemory makes transactions and index entries part of what requests hold together. It is called before the first request.
+func (s *Store) LimitMemory(b *memory.Budget) { s.memory = b }
 
 // Close ends the background work. The engine stays open.
 func (s *Store) Close() {

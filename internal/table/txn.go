@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -34,6 +35,8 @@ type Txn struct {
 	written map[uint32]*Collection
 	created map[string]*Collection
 
+	held memory.Holding
+
 	past *past // of one that BeginPast has started
 }
 
@@ -53,7 +56,7 @@ func (s *Store) BeginTxn(opts TxnOptions) *Txn {
 		// A form of a collection is only good for snapshots from its time: what was dropped before may be swept in the
 		// snapshot, and an index that was completed after it may lack entries there.
 		if s.catalog.View() == view {
-			return &Txn{store: s, txn: txn, view: view, limit: opts.Limit, log: txnLog{by: opts.By}}
+			return &Txn{store: s, txn: txn, view: view, limit: opts.Limit, log: txnLog{by: opts.By}, held: s.memory.Hold()}
 		}
 		txn.Rollback()
 	}
@@ -211,6 +214,12 @@ func (t *Txn) keep(w *Writer) error {
 	return nil
 }
 
+// hold takes the share of the server's memory that the transaction needs with more bytes. It fails where there is no room.
+func (t *Txn) hold(more int) error { return t.held.Hold(t.memory() + int64(more)) }
+
+// memory returns what the transaction takes: its changes, and the operations for the log.
+func (t *Txn) memory() int64 { return t.txn.Memory() + int64(cap(t.log.ops)) }
+
 // Bytes returns the size of what the transaction has changed.
 func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.size }
 
@@ -239,6 +248,7 @@ func (t *Txn) growMultikey(ix *Index, keys *index.Keys) error {
 // Abort ends the transaction without its changes. After a Commit it does nothing.
 func (t *Txn) Abort() {
 	t.txn.Rollback()
+	t.held.Release()
 	if t.past != nil && t.past.point != nil {
 		t.store.oplog.history.release(t.past.point)
 		t.past.point = nil
@@ -248,6 +258,7 @@ func (t *Txn) Abort() {
 // Commit makes the changes visible together, and ends the transaction. On an error nothing was changed, but for
 // storage.ErrFailed, which leaves that open.
 func (t *Txn) Commit(durability storage.Durability) error {
+	defer t.held.Release()
 	defer t.txn.Rollback()
 	if t.past != nil {
 		t.Abort()
@@ -261,6 +272,8 @@ func (t *Txn) Commit(durability storage.Durability) error {
 		return err
 	}
 	defer unlock()
+	// A commit is not refused for want of memory: it is how memory becomes free. Its entries are the operations once more.
+	t.held.Force(t.memory() + 2*int64(t.log.size))
 	if err := t.log.put(t.store, t.txn); err != nil {
 		return err
 	}

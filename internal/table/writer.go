@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/timeseries"
@@ -41,10 +42,15 @@ type Writer struct {
 	// Buffers of keys.
 	record, entry, bound []byte
 	id                   idBits
+
+	held memory.Holding // of a transaction of its own; that of multi has its own
 }
 
 // maxKeptDoc is the largest buffer of a document that a Writer keeps for the following transaction.
 const maxKeptDoc = 64 << 10
+
+// maxKeptKeys is the largest list of index keys that it keeps.
+const maxKeptKeys = 1 << 20
 
 var writers = sync.Pool{New: func() any { return new(Writer) }}
 
@@ -75,6 +81,7 @@ func newWriter(s *Store, c *Collection, txn storage.Txn, multi *Txn) *Writer {
 	w := writers.Get().(*Writer)
 	w.store, w.coll, w.txn, w.multi, w.delta = s, c, txn, multi, storage.Counter{}
 	w.arrived, w.evictFrom = false, 0
+	w.held = s.memory.Hold()
 	return w
 }
 
@@ -92,8 +99,38 @@ func (w *Writer) Close() {
 	if cap(w.oldDoc) > maxKeptDoc {
 		w.oldDoc = nil
 	}
+	w.dropLargeKeys()
+	w.held.Release()
 	w.store, w.coll, w.txn, w.multi, w.replays = nil, nil, nil, nil, false
 	writers.Put(w)
+}
+
+func (w *Writer) dropLargeKeys() {
+	for _, keys := range []*index.Keys{&w.keys, &w.oldKeys} {
+		if keys.Size() > maxKeptKeys {
+			*keys = index.Keys{}
+		}
+	}
+}
+
+// hold takes the share of the server's memory that the transaction needs with more bytes. It fails where there is no room.
+func (w *Writer) hold(more int) error {
+	if w.multi != nil {
+		return w.multi.hold(more)
+	}
+	return w.held.Hold(w.txn.Memory() + int64(more))
+}
+
+// entryBytes is about what an entry takes in a transaction beside its keys.
+const entryBytes = 128
+
+// holdKeys takes the share of index keys and of the entries that are made of them.
+func (w *Writer) holdKeys() error {
+	n := w.keys.Size() + w.oldKeys.Size()
+	if n < memory.Step {
+		return nil
+	}
+	return w.hold(2*n + entryBytes*(w.keys.Len()+w.oldKeys.Len()))
 }
 
 // Commit makes the changes visible; those that belong to a Txn become so with its commit.
@@ -174,6 +211,9 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	}
 	w.delta.Count++
 	w.delta.Bytes += int64(len(doc))
+	if err := w.hold(2 * len(doc)); err != nil { // the document and its entry in the log
+		return err
+	}
 	if err := w.txn.Put(key, doc); err != nil {
 		return err
 	}
@@ -246,6 +286,9 @@ func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bs
 		}
 	}
 	w.delta.Bytes += int64(len(doc) - len(old))
+	if err := w.hold(2 * len(doc)); err != nil {
+		return err
+	}
 	if err := w.txn.Put(recordKey, doc); err != nil {
 		return err
 	}
@@ -324,6 +367,9 @@ func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, re
 
 // putEntries writes the entries of w.keys.
 func (w *Writer) putEntries(ix *Index, recordID []byte) error {
+	if err := w.holdKeys(); err != nil {
+		return err
+	}
 	if err := w.growMultikey(ix); err != nil {
 		return err
 	}
@@ -352,6 +398,9 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 		return err
 	}
 	if err := ix.generate(doc, &w.keys); err != nil {
+		return err
+	}
+	if err := w.holdKeys(); err != nil {
 		return err
 	}
 	if err := w.growMultikey(ix); err != nil {

@@ -57,14 +57,24 @@ func CompressorByName(name string) (Compressor, bool) {
 	return 0, false
 }
 
-// OP_COMPRESSED after the header:
+// CompressedPrefix is what an OP_COMPRESSED has between its header and the compressed bytes:
 //
 //	original operation code (4) | uncompressed size (4) | compressor (1) | compressed bytes
-const compressedPrefix = 9
+const CompressedPrefix = 9
+
+// PlainSize returns how many bytes an OP_COMPRESSED states for its message, 0 where it states what cannot be. b begins after
+// the header and has CompressedPrefix bytes.
+func PlainSize(b []byte) int {
+	size := int32(binary.LittleEndian.Uint32(b[4:]))
+	if size < 0 || size > MaxMessageSize {
+		return 0
+	}
+	return int(size)
+}
 
 // decompress replaces m's operation code by the original one and returns the original bytes after the header.
 func (m *Message) decompress(b []byte) ([]byte, error) {
-	if len(b) < compressedPrefix {
+	if len(b) < CompressedPrefix {
 		return nil, ErrMalformed
 	}
 	op := OpCode(binary.LittleEndian.Uint32(b))
@@ -73,7 +83,7 @@ func (m *Message) decompress(b []byte) ([]byte, error) {
 	if size < 0 || size > MaxMessageSize-HeaderLen || op == OpCompressed || int(id) >= len(codecs) {
 		return nil, fmt.Errorf("%w: OP_COMPRESSED of %d bytes, operation code %d, %s", ErrMalformed, size, op, id)
 	}
-	src := b[compressedPrefix:]
+	src := b[CompressedPrefix:]
 	// The stated size is trusted only as far as the compressed bytes make it likely; appending grows the rest.
 	dst := make([]byte, 0, min(int(size), likelyRatio*len(src)+512))
 	out, err := codecs[id].decompress(dst, src, int(size))

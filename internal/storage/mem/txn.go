@@ -201,6 +201,12 @@ func (t *txn) Len() int { return t.changes }
 // Bytes implements storage.Txn.
 func (t *txn) Bytes() int { return t.bytes }
 
+// memOverhead is about what a change takes beside its key and value: a node of the tree, slices.
+const memOverhead = 128
+
+// Memory implements storage.Txn.
+func (t *txn) Memory() int64 { return int64(t.bytes + memOverhead*t.Len()) }
+
 // Commit implements storage.Txn.
 func (t *txn) Commit(durability storage.Durability) error {
 	if t.ended {

@@ -469,6 +469,22 @@ func (t *txn) Bytes() int {
 	return t.state.bytes
 }
 
+// What the bookkeeping of a transaction takes: for each write, for each write that a map finds, for each lock.
+const (
+	ownWriteBytes = 48
+	latestBytes   = 32
+	lockBytes     = 96
+)
+
+// Memory implements storage.Txn.
+func (t *txn) Memory() int64 {
+	s := t.state
+	if s == nil || s.batch == nil || s.committed != nil {
+		return 0
+	}
+	return int64(cap(s.batch.Repr()) + ownWriteBytes*cap(s.writes) + latestBytes*len(s.latest) + lockBytes*len(s.owner.Held()))
+}
+
 // Rollback implements storage.Txn.
 func (t *txn) Rollback() {
 	if t.state != nil {

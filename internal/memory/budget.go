@@ -1,0 +1,172 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Budget bounds what all holdings take together. It is safe for concurrent use.
+type Budget struct {
+	limit int64
+	used  atomic.Int64
+	peak  atomic.Int64
+	// waiting is looked at without the lock by whoever gives bytes back.
+	waiting atomic.Int32
+	refused atomic.Int64
+
+	mu      sync.Mutex
+	waiters []*waiter // first come, first served
+	// admitted is how many holdings that Admit has filled are not released.
+	admitted int
+}
+
+// waiter is a request that waits for n bytes.
+type waiter struct {
+	n       int64
+	granted chan struct{}
+}
+
+// New returns a budget of limit bytes.
+func New(limit int64) *Budget { return &Budget{limit: limit} }
+
+// Stats describes a budget.
+type Stats struct {
+	Limit, Used, Peak int64
+	// Refused counts the requests that got ExceededMemoryLimit, Waiting is how many wait for their share.
+	Refused int64
+	Waiting int
+}
+
+// Stats returns the current figures; zeros for a nil budget.
+func (b *Budget) Stats() Stats {
+	if b == nil {
+		return Stats{}
+	}
+	return Stats{
+		Limit: b.limit, Used: b.used.Load(), Peak: b.peak.Load(), Refused: b.refused.Load(), Waiting: int(b.waiting.Load()),
+	}
+}
+
+// Limit returns the limit in bytes, 0 for none.
+func (b *Budget) Limit() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.limit
+}
+
+// Share returns the n-th part of the budget, but not more than most; most where there is no budget.
+func (b *Budget) Share(n int, most int64) int64 {
+	if b == nil {
+		return most
+	}
+	return min(b.limit/int64(n), most)
+}
+
+// take adds n bytes where they fit under the limit.
+func (b *Budget) take(n, limit int64) bool {
+	for {
+		used := b.used.Load()
+		if used+n > limit {
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			b.notePeak(used + n)
+			return true
+		}
+	}
+}
+
+// force adds n bytes, whatever the limit.
+func (b *Budget) force(n int64) { b.notePeak(b.used.Add(n)) }
+
+func (b *Budget) notePeak(used int64) {
+	for {
+		peak := b.peak.Load()
+		if used <= peak || b.peak.CompareAndSwap(peak, used) {
+			return
+		}
+	}
+}
+
+// give takes n bytes back and lets waiters go on.
+func (b *Budget) give(n int64) {
+	b.used.Add(-n)
+	if b.waiting.Load() > 0 {
+		b.mu.Lock()
+		b.serve()
+		b.mu.Unlock()
+	}
+}
+
+// serve grants waiters their bytes, in order. It needs the lock.
+func (b *Budget) serve() {
+	for len(b.waiters) > 0 && b.admits(b.waiters[0].n) {
+		close(b.waiters[0].granted)
+		b.waiters[0] = nil
+		b.waiters = b.waiters[1:]
+		b.waiting.Add(-1)
+	}
+}
+
+// admits takes n bytes for a request that holds nothing. It needs the lock. One request is admitted whatever half of the
+// budget it takes: its message may be larger than that.
+func (b *Budget) admits(n int64) bool {
+	if !b.take(n, b.limit/2) && (b.admitted > 0 || !b.take(n, b.limit)) {
+		return false
+	}
+	b.admitted++
+	return true
+}
+
+// admit waits until the budget has n bytes for a request that holds nothing.
+func (b *Budget) admit(ctx context.Context, n int64) error {
+	w := &waiter{n: n, granted: make(chan struct{})}
+	b.mu.Lock()
+	b.waiters = append(b.waiters, w)
+	b.waiting.Add(1)
+	b.serve()
+	b.mu.Unlock()
+	select {
+	case <-w.granted:
+		return nil
+	case <-ctx.Done():
+		return b.leave(ctx, w)
+	}
+}
+
+// leave ends a wait whose context has ended.
+func (b *Budget) leave(ctx context.Context, w *waiter) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.Index(b.waiters, w)
+	if i < 0 {
+		return nil // it was granted at the same time
+	}
+	b.waiters = slices.Delete(b.waiters, i, i+1)
+	b.waiting.Add(-1)
+	b.serve()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return b.exceeded(w.n)
+	}
+	return context.Cause(ctx)
+}
+
+// readmit says that an admitted request has ended.
+func (b *Budget) readmit() {
+	b.mu.Lock()
+	b.admitted--
+	b.serve()
+	b.mu.Unlock()
+}
+
+func (b *Budget) exceeded(n int64) error {
+	b.refused.Add(1)
+	return mongoerr.New(mongoerr.ExceededMemoryLimit,
+		"the requests of this server hold %d of %d bytes of memory; this one cannot have %d more", b.used.Load(), b.limit, n)
+}

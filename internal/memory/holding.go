@@ -1,0 +1,98 @@
+package memory
+
+import "context"
+
+// Step is the smallest share that a holding takes.
+const Step = 64 << 10
+
+// Holding is what one holder has of a budget. The zero Holding has no budget. It is used by one goroutine at a time.
+type Holding struct {
+	budget *Budget
+	held   int64
+	// admitted says that Admit gave the first bytes.
+	admitted bool
+}
+
+// Hold returns an empty holding of the budget, which may be nil.
+func (b *Budget) Hold() Holding { return Holding{budget: b} }
+
+// Admit waits for a share of n bytes, until ctx ends; the end of its time is ExceededMemoryLimit. Only a request that holds
+// nothing may call it. A share larger than the budget is cut to three quarters of it.
+func (h *Holding) Admit(ctx context.Context, n int64) error {
+	if h.budget == nil || n < Step {
+		return nil
+	}
+	n = min(n, h.budget.limit/4*3)
+	if err := h.budget.admit(ctx, n); err != nil {
+		return err
+	}
+	h.held, h.admitted = n, true
+	return nil
+}
+
+// Hold makes the holding cover n bytes. It keeps what it has where that is more, and fails where the budget has too little.
+func (h *Holding) Hold(n int64) error {
+	if n <= h.held || h.budget == nil {
+		return nil
+	}
+	more := roundUp(n - h.held)
+	switch {
+	case more == 0:
+		return nil
+	case !h.budget.take(more, h.budget.limit):
+		return h.budget.exceeded(more)
+	}
+	h.held += more
+	return nil
+}
+
+// Fits is Hold for a holder that can do with less memory, such as a sort that spills. It reports whether n bytes are covered.
+func (h *Holding) Fits(n int64) bool {
+	if n <= h.held || h.budget == nil {
+		return true
+	}
+	more := roundUp(n - h.held)
+	if more > 0 && !h.budget.take(more, h.budget.limit) {
+		return false
+	}
+	h.held += more
+	return true
+}
+
+// Force makes the holding cover n bytes, whatever the limit: for memory that is there already, and for what must not fail.
+func (h *Holding) Force(n int64) {
+	if n <= h.held || h.budget == nil {
+		return
+	}
+	more := roundUp(n - h.held)
+	h.budget.force(more)
+	h.held += more
+}
+
+// Shrink gives back what the holding has beyond n bytes.
+func (h *Holding) Shrink(n int64) {
+	if n = max(n, 0); h.held > n {
+		h.budget.give(h.held - n)
+		h.held = n
+	}
+}
+
+// Release gives everything back. The holding may be used again.
+func (h *Holding) Release() {
+	h.Shrink(0)
+	if h.admitted {
+		h.admitted = false
+		h.budget.readmit()
+	}
+}
+
+// Held returns how many bytes the holding has.
+func (h *Holding) Held() int64 { return h.held }
+
+// roundUp returns how much is taken for n more bytes: nothing for less than a step, then whole steps.
+func roundUp(n int64) int64 {
+	if n < Step {
+		return 0
+	}
+	return (n + Step - 1) / Step * Step
+}

@@ -1,0 +1,39 @@
+package pipeline
+
+import "github.com/sheafdb/sheaf/internal/memory"
+
+const (
+	// memoryShare is which part of the server's memory one stage may keep at most.
+	memoryShare = 2
+	// minSpill is the least that is written to the disk because the server has no memory left.
+	minSpill = 1 << 20
+)
+
+// memoryLimit returns what one stage may keep.
+func (e *Env) memoryLimit() int {
+	limit := DefaultMemoryLimit
+	if e == nil {
+		return limit
+	}
+	if e.MemoryLimit > 0 {
+		limit = e.MemoryLimit
+	}
+	return int(e.Memory.Share(memoryShare, int64(limit)))
+}
+
+// hold returns a stage's part of the server's memory.
+func (e *Env) hold() memory.Holding {
+	if e == nil {
+		return memory.Holding{}
+	}
+	return e.Memory.Hold()
+}
+
+// fits makes a stage's holding cover n bytes. Where the server has no room, it reports false if the stage can write what it
+// keeps to the disk, and fails if not.
+func fits(held *memory.Holding, n int, spills bool) (bool, error) {
+	if !spills {
+		return true, held.Hold(int64(n))
+	}
+	return n < minSpill || held.Fits(int64(n)), nil
+}

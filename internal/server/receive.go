@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+const (
+	// firstRead bounds what is allocated for a message before its bytes have come.
+	firstRead = 1 << 20
+	// DefaultStall is how long a client may send no byte inside a message.
+	DefaultStall = 30 * time.Second
+	// admitWait is how long a message waits for its share of the memory; then its command is refused.
+	admitWait = 30 * time.Second
+)
+
+// received is a message that was read whole.
+type received struct {
+	raw []byte
+	// large is the pooled buffer that raw stands in; nil where it stands in the connection's own.
+	large *[]byte
+}
+
+// errRefused says that a message was read away and answered.
+var errRefused = errors.New("the message was refused")
+
+// next reads a whole message. A large one waits until its share of the server's memory is free; nothing of it is read before.
+func (c *conn) next(ctx context.Context) (received, error) {
+	if err := c.fill(wire.HeaderLen); err != nil {
+		return received{}, err
+	}
+	h, err := wire.ParseHeader(c.buf[c.r:c.w])
+	if err != nil {
+		return received{}, err
+	}
+	n := int(h.Length)
+	if err := c.admit(ctx, h); err != nil {
+		return received{}, err
+	}
+	if n <= len(c.buf) {
+		if err := c.fill(n); err != nil {
+			return received{}, unexpected(err)
+		}
+		raw := c.buf[c.r : c.r+n : c.r+n]
+		c.r += n
+		return received{raw: raw}, nil
+	}
+	large := c.srv.buffers.get(min(n, firstRead))
+	*large, err = c.readLarge(*large, n)
+	if err != nil {
+		c.srv.buffers.put(large)
+		return received{}, unexpected(err)
+	}
+	return received{raw: *large, large: large}, nil
+}
+
+// admit takes the share of the server's memory that a message needs, with the one that it is after decompression.
+func (c *conn) admit(ctx context.Context, h wire.Header) error {
+	need := int64(h.Length)
+	if h.OpCode == wire.OpCompressed && h.Length >= wire.HeaderLen+wire.CompressedPrefix {
+		if err := c.fill(wire.HeaderLen + wire.CompressedPrefix); err != nil {
+			return unexpected(err)
+		}
+		need += int64(wire.PlainSize(c.buf[c.r+wire.HeaderLen : c.w]))
+	}
+	if need <= int64(len(c.buf)) {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, admitWait)
+	defer cancel()
+	err := c.request.Admit(waiting, need)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return c.refuseUnread(h, err)
+}
+
+// refuseUnread reads a message away and answers it with an error. One whose flags are compressed may want no answer: its
+// connection is closed.
+func (c *conn) refuseUnread(h wire.Header, cause error) error {
+	if h.OpCode != wire.OpMsg || h.Length < wire.HeaderLen+4 {
+		return cause
+	}
+	if err := c.fill(wire.HeaderLen + 4); err != nil {
+		return unexpected(err)
+	}
+	flags := wire.Flags(binary.LittleEndian.Uint32(c.buf[c.r+wire.HeaderLen:]))
+	if err := c.discard(int(h.Length)); err != nil {
+		return unexpected(err)
+	}
+	if flags&wire.FlagMoreToCome != 0 {
+		return errRefused
+	}
+	c.msg = wire.Message{Header: h, Sequences: c.msg.Sequences[:0]}
+	if err := c.refuse(cause); err != nil {
+		return err
+	}
+	return errRefused
+}
+
+// discard reads n bytes away.
+func (c *conn) discard(n int) error {
+	for n > 0 {
+		if c.r == c.w {
+			c.r, c.w = 0, 0
+			m, err := c.readInside(c.buf)
+			c.w = m
+			if m == 0 && err != nil {
+				return err
+			}
+		}
+		skip := min(n, c.w-c.r)
+		c.r += skip
+		n -= skip
+	}
+	return c.endMessage()
+}
+
+func (c *conn) readLarge(buf []byte, n int) ([]byte, error) {
+	buf = append(buf[:0], c.buf[c.r:c.w]...)
+	c.r, c.w = 0, 0
+	buf, err := wire.ReadRest(insideReader{c}, buf, n)
+	return buf, errors.Join(err, c.endMessage())
+}
+
+// fill reads until n bytes are in the buffer. It returns io.EOF at the end of the connection between two messages.
+func (c *conn) fill(n int) error {
+	if c.r == c.w {
+		c.r, c.w = 0, 0
+	}
+	for c.w-c.r < n {
+		if c.r > 0 && c.r+n > len(c.buf) {
+			copy(c.buf, c.buf[c.r:c.w])
+			c.r, c.w = 0, c.w-c.r
+		}
+		read := c.Read
+		if c.w > c.r {
+			read = c.readInside
+		}
+		m, err := read(c.buf[c.w:])
+		c.w += m
+		if err != nil && c.w-c.r < n {
+			if c.w > c.r {
+				return unexpected(err)
+			}
+			return err
+		}
+	}
+	return c.endMessage()
+}
+
+// insideReader reads the rest of a message.
+type insideReader struct{ c *conn }
+
+// Read implements io.Reader.
+func (r insideReader) Read(p []byte) (int, error) { return r.c.readInside(p) }
+
+// readInside is Read inside a message: it fails where no byte comes for too long. The client's half of a message holds memory
+// that others wait for.
+func (c *conn) readInside(p []byte) (int, error) {
+	if len(c.watch.early) > 0 {
+		return c.Read(p)
+	}
+	if err := c.nc.SetReadDeadline(time.Now().Add(c.srv.opts.Stall)); err != nil {
+		return 0, err
+	}
+	c.timed = true
+	if c.srv.draining.Load() {
+		c.wake() // a shutdown has ended the reads of all connections before the deadline was set
+	}
+	return c.nc.Read(p)
+}
+
+// endMessage takes the limit of readInside away.
+func (c *conn) endMessage() error {
+	if !c.timed {
+		return nil
+	}
+	c.timed = false
+	return c.nc.SetReadDeadline(time.Time{})
+}
+
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

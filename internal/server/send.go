@@ -1,0 +1,41 @@
+package server
+
+import (
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/memory"
+)
+
+const (
+	// sendPiece is how much of a large reply is written at once.
+	sendPiece = 1 << 20
+	// sendStall is how long a client may take no byte of a large reply, which holds memory that others wait for.
+	sendStall = 2 * time.Minute
+)
+
+// send writes a reply.
+func (c *conn) send(out []byte) error {
+	if len(out) <= memory.Step {
+		_, err := c.nc.Write(out)
+		return err
+	}
+	for len(out) > 0 {
+		if err := c.nc.SetWriteDeadline(time.Now().Add(sendStall)); err != nil {
+			return err
+		}
+		n, err := c.nc.Write(out[:min(len(out), sendPiece)])
+		if err != nil {
+			return err
+		}
+		out = out[n:]
+	}
+	return c.nc.SetWriteDeadline(time.Time{})
+}
+
+// replyBuffer returns a buffer for a reply of the expected size, where the server has so much memory left.
+func (c *conn) replyBuffer() *[]byte {
+	if !c.state.Reply.Fits(int64(c.replySize)) {
+		c.replySize = 0
+	}
+	return c.srv.buffers.get(c.replySize)
+}
