@@ -26,6 +26,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -40,6 +41,9 @@ const Memory = ":memory:"
 
 // DefaultMemoryBudget is what an embedded store takes for its cache and unsorted writes.
 const DefaultMemoryBudget = 64 << 20
+
+// DefaultRequestMemory is what all requests of a database may hold together.
+const DefaultRequestMemory = 512 << 20
 
 // closeTimeout is how long Close lets running commands finish.
 const closeTimeout = 30 * time.Second
@@ -70,6 +74,12 @@ const (
 type Options struct {
 	// MemoryBudget bounds cache and memtables in bytes; DefaultMemoryBudget if zero.
 	MemoryBudget int64
+	// RequestMemory bounds what all requests hold together in bytes: messages, replies, sorts, cursors, transactions and the like.
+	// One that finds no room fails with ExceededMemoryLimit. DefaultRequestMemory if zero, no bound if negative.
+	RequestMemory int64
+	// ProcessMemory is for a process that does nothing but serve the database: where Go's memory comes to exceed it, in bytes,
+	// requests are ended. Zero is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
+	ProcessMemory int64
 	// Logger gets what happens; nil discards it.
 	Logger *slog.Logger
 	// Sync says which writes wait for the disk.
@@ -79,6 +89,8 @@ type Options struct {
 	Salvage bool
 	// MaxConnections bounds the connections of Serve; 1,000,000 if zero.
 	MaxConnections int
+	// MaxOpenFiles is how many data files are kept open, 1,000 if zero. Connections need descriptors beside them.
+	MaxOpenFiles int
 	// SlowOperation is from when on an operation is logged as slow; 100 ms if zero, none if negative.
 	SlowOperation time.Duration
 	// Standalone lets the server present itself without a replica set: it has no log of changes, and refuses what needs one, such
@@ -160,7 +172,8 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 		o.MemoryBudget = DefaultMemoryBudget
 	}
 	engine, err := pebble.Open(dir, pebble.Options{
-		MemoryBudget: o.MemoryBudget, Keep: table.IsRecord, Logger: o.Logger, Salvage: o.Salvage,
+		MemoryBudget: o.MemoryBudget, Frugal: o.ProcessMemory > 0, Keep: table.IsRecord, MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
+		Salvage: o.Salvage,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: open %s: %w", dir, err)
@@ -177,9 +190,12 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer, verbosity
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: open the catalog: %w", err)
 	}
-	planner := plan.New(plan.Options{})
+	budget := requestBudget(o.RequestMemory)
+	store.LimitMemory(budget)
+	planner := plan.New(plan.Options{Memory: budget})
 	service, err := command.NewService(command.Deps{
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
+		Memory:       budget,
 		Logger:       o.Logger,
 		Log:          lines,
 		Verbosity:    verbosity,
@@ -199,12 +215,23 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer, verbosity
 	db := &DB{
 		engine: engine, store: store, service: service,
 		server: server.New(server.Options{
-			Service: service, Logger: o.Logger, MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
+			Service: service, Logger: o.Logger, ProcessMemory: o.ProcessMemory, MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
 		}),
 		memory: server.NewMemoryListener(memoryHost),
 	}
 	go func() { _ = db.server.Serve(context.Background(), db.memory) }()
 	return db, nil
+}
+
+// requestBudget returns what bounds the requests, nil for nothing.
+func requestBudget(limit int64) *memory.Budget {
+	switch {
+	case limit < 0:
+		return nil
+	case limit == 0:
+		limit = DefaultRequestMemory
+	}
+	return memory.New(limit)
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {

@@ -89,7 +89,8 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.unixSocket, "unix-socket", "", "path of a Unix socket to listen on too")
 	flags.BoolVar(&f.memory, "memory", false, "keep the data in memory only and lose it at the end")
 	flags.StringVar(&f.memoryBudget, "memory-budget", "",
-		"memory for cache and writes, such as 512MiB (default: a quarter of the available memory, at most 1 GiB)")
+		"memory for caches, writes and requests together, such as 512MiB (default: GOMEMLIMIT, or half of a container's"+
+			" memory, or a quarter of the machine's, at most 1 GiB)")
 	flags.BoolVar(&f.readyJSON, "ready-json", false, "print one line of JSON with address and uri when ready")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "", "json (mongod's lines) or text (default: text on a terminal, else json)")
@@ -207,9 +208,13 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 		return nil, err
 	}
 	o := &sheaf.Options{
-		MemoryBudget: budget, Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
+		Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
 		NoScripting: f.noScripting, Salvage: f.salvage, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond, CommandLine: os.Args, Settings: f.settings,
+	}
+	f.limitMemory(o, budget)
+	if err := limitFiles(o, fileLimit()); err != nil {
+		return nil, err
 	}
 	if f.oplogSize != "" {
 		if o.OplogSize, err = parseSize(f.oplogSize); err != nil {
@@ -228,29 +233,6 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 		return nil, fmt.Errorf("--sync %s: it must be default, on-request, always or never", f.sync)
 	}
 	return o, nil
-}
-
-// The served budget is a share of what the process may use, within bounds.
-const (
-	budgetShare   = 4
-	maxBudget     = 1 << 30
-	unknownBudget = 256 << 20
-)
-
-// memoryBudget parses --memory-budget; without it the budget is a quarter of the memory that the process may use.
-func memoryBudget(text string) (int64, error) {
-	if text == "" {
-		available := command.AvailableMemory()
-		if available <= 0 {
-			return unknownBudget, nil
-		}
-		return min(available/budgetShare, maxBudget), nil
-	}
-	n, err := parseSize(text)
-	if err != nil {
-		return 0, fmt.Errorf("--memory-budget %s: %w", text, err)
-	}
-	return n, nil
 }
 
 // ready is the line of --ready-json.

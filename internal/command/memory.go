@@ -4,11 +4,23 @@ import "github.com/KimMachineGun/automemlimit/memlimit"
 
 // totalMemory returns the memory in bytes that the process may use, 0 where it is not known.
 func totalMemory() int64 {
-	if n, err := memlimit.FromCgroup(); err == nil && n > 0 && n < 1<<60 {
-		return int64(n)
+	if n := GroupMemory(); n > 0 {
+		return n
 	}
 	n, err := memlimit.FromSystem()
 	if err != nil {
+		return 0
+	}
+	return int64(n)
+}
+
+// GroupMemory returns the limit of the process's control group in bytes, 0 where it has none below the machine's memory.
+func GroupMemory() int64 {
+	n, err := memlimit.FromCgroup()
+	if err != nil || n == 0 || n >= 1<<60 {
+		return 0
+	}
+	if machine, err := memlimit.FromSystem(); err == nil && n >= machine {
 		return 0
 	}
 	return int64(n)

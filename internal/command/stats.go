@@ -34,6 +34,7 @@ type stats struct {
 	connsCurrent  atomic.Int64
 	connsTotal    atomic.Int64
 	connsRejected atomic.Int64
+	relieved      atomic.Int64 // operations that were ended for want of memory
 	connsMax      atomic.Int64
 }
 

@@ -2,7 +2,9 @@ package js
 
 import (
 	"context"
+	"math"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"time"
@@ -19,6 +21,8 @@ type guard struct {
 	deadline time.Time
 	heap     uint64
 	stacks   uint64
+	// growth is by how much the heap may grow, most what it may be.
+	growth, most uint64
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -30,10 +34,24 @@ func (e *engine) guard(ctx context.Context, timeout time.Duration) *guard {
 	now := clock.System{}.Now()
 	e.measure(now)
 	g := &guard{ctx: ctx, rt: e.rt, deadline: now.Add(timeout), heap: e.heap, stacks: e.stacks}
+	g.growth, g.most = heapLimits()
 	g.mu.Lock()
 	g.timer = time.AfterFunc(min(guardInterval, timeout), g.tick)
 	g.mu.Unlock()
 	return g
+}
+
+// processShare is which part of the process's memory limit a call may take.
+const processShare = 8
+
+// heapLimits returns by how much a call may let the heap grow, and how large it may be: a process with a memory limit of Go has
+// less for a call than another.
+func heapLimits() (growth, most uint64) {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return maxHeapGrowth, math.MaxUint64
+	}
+	return min(maxHeapGrowth, uint64(limit)/processShare), uint64(limit)
 }
 
 // measure knows the process's memory before a call. It is looked at now and then: most calls take microseconds.
@@ -56,7 +74,7 @@ func (g *guard) tick() {
 		g.rt.Interrupt("the operation ended")
 	case !clock.System{}.Now().Before(g.deadline):
 		g.rt.Interrupt("JavaScript ran for too long")
-	case heap > g.heap+min(g.heap, maxHeapGrowth)+maxHeapGrowth, stacks > g.stacks+maxStackGrowth:
+	case heap > g.heap+min(g.heap, maxHeapGrowth)+g.growth, heap > g.most, stacks > g.stacks+maxStackGrowth:
 		g.greedy = true
 		g.rt.Interrupt("JavaScript used too much memory")
 	default:

@@ -26,7 +26,7 @@ const (
 	// maxStackGrowth bounds by how much its stacks may.
 	maxStackGrowth = 128 << 20
 	// guardInterval is how often a call that takes long is looked at.
-	guardInterval = 10 * time.Millisecond
+	guardInterval = 2 * time.Millisecond
 	// measureInterval is how old what is known of the memory before a call may be.
 	measureInterval = 50 * time.Millisecond
 )

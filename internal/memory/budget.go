@@ -19,6 +19,9 @@ type Budget struct {
 	waiting atomic.Int32
 	refused atomic.Int64
 
+	// pressed says that the process has no memory for a new share, though the budget has; see Press.
+	pressed atomic.Bool
+
 	mu      sync.Mutex
 	waiters []*waiter // first come, first served
 	// admitted is how many holdings that Admit has filled are not released.
@@ -117,6 +120,9 @@ func (b *Budget) serve() {
 // admits takes n bytes for a request that holds nothing. It needs the lock. One request is admitted whatever half of the
 // budget it takes: its message may be larger than that.
 func (b *Budget) admits(n int64) bool {
+	if b.pressed.Load() {
+		return false
+	}
 	if !b.take(n, b.limit/2) && (b.admitted > 0 || !b.take(n, b.limit)) {
 		return false
 	}
@@ -155,6 +161,20 @@ func (b *Budget) leave(ctx context.Context, w *waiter) error {
 		return b.exceeded(w.n)
 	}
 	return context.Cause(ctx)
+}
+
+// Press holds new requests back, or lets them go on: what is not counted, such as the buffers of a compaction, takes the
+// memory that they would need.
+func (b *Budget) Press(on bool) {
+	if b == nil {
+		return
+	}
+	b.pressed.Store(on)
+	if !on && b.waiting.Load() > 0 {
+		b.mu.Lock()
+		b.serve()
+		b.mu.Unlock()
+	}
 }
 
 // readmit says that an admitted request has ended.

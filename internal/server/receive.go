@@ -16,7 +16,7 @@ const (
 	// DefaultStall is how long a client may send no byte inside a message.
 	DefaultStall = 30 * time.Second
 	// admitWait is how long a message waits for its share of the memory; then its command is refused.
-	admitWait = 30 * time.Second
+	admitWait = 2 * time.Minute
 )
 
 // received is a message that was read whole.

@@ -34,6 +34,8 @@ type Options struct {
 	Advertise string
 	// Stall is how long a client may send no byte inside a message; DefaultStall if zero.
 	Stall time.Duration
+	// ProcessMemory is how much memory Go may take before commands are ended; zero is no bound.
+	ProcessMemory int64
 	// LogConnections logs the beginning and the end of each connection, as mongod does.
 	LogConnections bool
 }
@@ -53,6 +55,7 @@ type Server struct {
 	conns     map[*conn]struct{}
 	listeners map[net.Listener]struct{}
 	closed    bool
+	refused   refusals
 	running   sync.WaitGroup // connections and monitors
 }
 
@@ -77,6 +80,9 @@ func New(opts Options) *Server {
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.service.SetMaxConnections(opts.MaxConnections)
 	s.running.Go(func() { s.service.Expire(s.base) })
+	if opts.ProcessMemory > 0 {
+		s.running.Go(func() { s.service.RelieveMemory(s.base, opts.ProcessMemory) })
+	}
 	s.running.Add(2)
 	go s.monitor()
 	go s.watchConnections()
@@ -99,26 +105,38 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+	var b backoff
 	for {
 		nc, err := l.Accept()
 		switch {
 		case err == nil:
+			b.succeeded()
 			s.start(nc)
 		case s.draining.Load():
 			return ErrClosed
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case isTemporary(err):
-			s.log.Warn("Could not accept a connection", "c", "NETWORK", "error", err)
-			time.Sleep(acceptRetry)
+			s.pause(ctx, &b, err)
 		default:
 			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 		}
 	}
 }
 
-// acceptRetry is the pause after an accept that failed for want of descriptors or memory.
-const acceptRetry = 50 * time.Millisecond
+// pause waits after an accept that failed.
+func (s *Server) pause(ctx context.Context, b *backoff, cause error) {
+	d, log := b.failed(time.Now())
+	if log {
+		s.log.Warn("Could not accept a connection", "c", "NETWORK", "error", cause, "failuresNotLogged", b.silent)
+		b.silent = 0
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	case <-s.base.Done():
+	}
+}
 
 func isTemporary(err error) bool {
 	var ne net.Error
@@ -160,8 +178,13 @@ func (s *Server) start(nc net.Conn) {
 	if current > int64(s.opts.MaxConnections) {
 		s.service.ConnectionClosed()
 		s.service.ConnectionRejected()
-		s.log.Warn("Connection refused because there are too many open connections", "c", "NETWORK", "remote", remote,
-			"connectionCount", current)
+		s.mu.Lock()
+		silent, log := s.refused.note(time.Now())
+		s.mu.Unlock()
+		if log {
+			s.log.Warn("Connection refused because there are too many open connections", "c", "NETWORK", "remote", remote,
+				"connectionCount", current, "refusalsNotLogged", silent)
+		}
 		_ = nc.Close()
 		return
 	}

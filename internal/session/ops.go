@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // Ops lists the operations of all connections. It is safe for concurrent use. Running a command takes no lock of it:
@@ -39,6 +41,16 @@ func (o *Ops) Remove(op *Op) {
 func (o *Ops) Kill(id int64) bool {
 	for _, op := range o.list() {
 		if op.Kill(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// End ends the operation of that number with an error, and reports whether it was running.
+func (o *Ops) End(id int64, cause *mongoerr.Error) bool {
+	for _, op := range o.list() {
+		if op.kill(id, cause) {
 			return true
 		}
 	}

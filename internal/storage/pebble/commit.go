@@ -109,6 +109,7 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 // has one. Where it is not written yet, it is visible to them, but not safe.
 func (s *txnState) apply(durability storage.Durability) (first, last storage.Stamp, err error) {
 	e, returned := s.engine, false
+	defer e.admitLarge(len(s.committed))()
 	generation := e.gaps.commits.enter()
 	defer e.gaps.commits.leave(generation)
 	if len(s.stamped) > 0 {

@@ -16,6 +16,8 @@ import (
 
 // Engine implements storage.Engine.
 type Engine struct {
+	// large is full while a large batch is not flushed.
+	large      chan struct{}
 	dir        string
 	options    Options
 	fs         *diskFS

@@ -44,6 +44,7 @@ func Open(dir string, options Options) (storage.Engine, error) {
 		options:  options,
 		lockFile: locked,
 		locks:    lock.NewTable(),
+		large:    make(chan struct{}, 1),
 	}
 	_, kept, _ := options.memory()
 	e.records = newRecords(options.Keep, kept)

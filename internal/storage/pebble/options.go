@@ -18,6 +18,8 @@ const (
 	minMemoryBudget = 8 << 20
 	// minMemtable is the smallest memtable, on small disks.
 	minMemtable = 256 << 10
+	// defaultOpenFiles is how many tables are kept open.
+	defaultOpenFiles = 1000
 	// DefaultReserve is the free space below which commits are refused. On a small disk it is less; see newGuard.
 	DefaultReserve = 64 << 20
 	// defaultCloseGrace is how long Close waits for iterators and borrowed values.
@@ -47,6 +49,10 @@ type Options struct {
 	// Keep tells of a key whether its value stays in memory, ready to be lent, once Get has read it: a quarter of the budget is
 	// for them. It is not for counters. Nil keeps none.
 	Keep func(key []byte) bool
+	// Frugal says that what a store with a small budget takes beside it counts, too: in a process with a limit.
+	Frugal bool
+	// MaxOpenFiles is how many tables are kept open, 1,000 if zero.
+	MaxOpenFiles int
 	// Logger gets what happens in the background. Nil discards it.
 	Logger *slog.Logger
 	// NoCompression stores blocks as they are.
@@ -75,6 +81,9 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.MaxOpenFiles == 0 {
+		o.MaxOpenFiles = defaultOpenFiles
+	}
 	if o.Reserve == 0 {
 		o.Reserve = DefaultReserve
 	}
@@ -100,6 +109,27 @@ func (o Options) memory() (memtable, records, blocks int64) {
 	return memtable, records, o.MemoryBudget - 2*memtable - records
 }
 
+// smallBudget is up to which budget a store takes care that little is in memory beside it.
+const smallBudget = 128 << 20
+
+// memtables returns how many memtables there may be before writers wait for a flush. Writers are slowed down by that wait, not by
+// the number of memtables. A document of 16 MB is a memtable of its own.
+func (o Options) memtables() int {
+	if o.Frugal && o.MemoryBudget <= smallBudget {
+		return 2
+	}
+	return 4
+}
+
+// compactions returns how many compactions run: one at most times; two where they fall behind and there is a processor for it. One
+// that meets documents of 16 MB takes 100 MB.
+func (o Options) compactions() (lower, upper int) {
+	if o.Frugal && o.MemoryBudget <= smallBudget {
+		return 1, 1
+	}
+	return 1, min(2, runtime.GOMAXPROCS(0))
+}
+
 // pebbleOptions returns Pebble's options for an engine.
 func (e *Engine) pebbleOptions() *pebble.Options {
 	o := e.options
@@ -109,20 +139,18 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		memtable = min(memtable, max(total/32, minMemtable))
 	}
 	opts := &pebble.Options{
-		FS:                 e.fs,
-		FormatMajorVersion: formatMajorVersion,
-		Logger:             &logger{logger: o.Logger, guard: e.guard},
-		Merger:             counterMerger(),
-		CacheSize:          cacheSize,
-		MemTableSize:       uint64(memtable),
-		// Writers are slowed down by waiting for a flush, not by the number of memtables.
-		MemTableStopWritesThreshold: 4,
+		FS:                          e.fs,
+		FormatMajorVersion:          formatMajorVersion,
+		Logger:                      &logger{logger: o.Logger, guard: e.guard},
+		Merger:                      counterMerger(),
+		CacheSize:                   cacheSize,
+		MemTableSize:                uint64(memtable),
+		MemTableStopWritesThreshold: o.memtables(),
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
-		// One compaction at most times; two where they fall behind and there is a processor for it.
-		CompactionConcurrencyRange: func() (int, int) { return 1, min(2, runtime.GOMAXPROCS(0)) },
-		MaxOpenFiles:               1000,
+		CompactionConcurrencyRange:  o.compactions,
+		MaxOpenFiles:                o.MaxOpenFiles,
 		// A dropped collection's space comes back soon, even if nothing is written any more.
 		FlushDelayDeleteRange: 10 * time.Second,
 		// The check compares file sizes in the background and ends the process where one is wrong. Reading such a file

@@ -345,7 +345,7 @@ func (t *txn) Lock(ctx context.Context, key []byte) error {
 
 // Put implements storage.Txn.
 func (t *txn) Put(key, value []byte) error {
-	s, err := t.writable()
+	s, err := t.writableFor(len(value))
 	if err != nil {
 		return err
 	}
@@ -412,6 +412,24 @@ func uvarintLen(n int) int {
 		length++
 	}
 	return length
+}
+
+// largeValue is from which size on a value makes its batch: a batch that grows doubles, and keeps both halves meanwhile.
+const largeValue = 1 << 20
+
+// writableFor is writable before a put of a value of n bytes. A document goes to its record and to the oplog.
+func (t *txn) writableFor(n int) (*txnState, error) {
+	s := t.state
+	if s == nil || s.batch != nil || n < largeValue {
+		return t.writable()
+	}
+	p, ok := s.engine.pins.acquire()
+	if !ok {
+		return nil, storage.ErrClosed
+	}
+	s.batch = s.engine.db.NewBatch(pebble.WithInitialSizeBytes(2*n+64<<10), pebble.WithMaxRetainedSizeBytes(keepBatch))
+	s.engine.pins.release(p)
+	return s, nil
 }
 
 // writable returns the state with a batch.

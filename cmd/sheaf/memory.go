@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/storage/pebble"
+)
+
+// The served budget is a share of what the process may use. A container is the server's own, a machine is shared.
+const (
+	machineShare  = 4
+	maxBudget     = 1 << 30
+	unknownBudget = 256 << 20
+)
+
+// What a budget is divided into, in eighths: the store's caches and memtables, and what requests hold. The rest is for
+// garbage, and for what flushes and compactions take.
+const (
+	storeEighths   = 2
+	requestEighths = 3
+	// minRequests lets a document of 16 MB in, whatever the budget.
+	minRequests = 64 << 20
+)
+
+// memoryBudget parses --memory-budget. Without it the budget is GOMEMLIMIT, or half of the limit of the control
+// group, or a quarter of the machine's memory.
+func memoryBudget(text string) (int64, error) {
+	if text != "" {
+		n, err := parseSize(text)
+		if err != nil {
+			return 0, fmt.Errorf("--memory-budget %s: %w", text, err)
+		}
+		return n, nil
+	}
+	if n := debug.SetMemoryLimit(-1); n != math.MaxInt64 {
+		return max(n, minMemoryBudget), nil
+	}
+	if n := command.GroupMemory(); n > 0 {
+		return max(n/2, minMemoryBudget), nil
+	}
+	available := command.AvailableMemory()
+	if available <= 0 {
+		return unknownBudget, nil
+	}
+	return min(available/machineShare, maxBudget), nil
+}
+
+// limitMemory divides a budget among the parts of the server, and makes Go's collector keep to it. A store in memory only
+// grows with its data: its budget is for requests.
+func (f *serveFlags) limitMemory(o *sheaf.Options, budget int64) {
+	o.MemoryBudget = budget / 8 * storeEighths
+	o.RequestMemory = max(budget/8*requestEighths, minRequests)
+	if f.memory {
+		return
+	}
+	limit := budget
+	if pebble.OutsideGo {
+		limit -= o.MemoryBudget
+	}
+	o.ProcessMemory = min(limit, debug.SetMemoryLimit(-1))
+	debug.SetMemoryLimit(o.ProcessMemory)
+}

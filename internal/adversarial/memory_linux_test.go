@@ -1,0 +1,459 @@
+package adversarial
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+const (
+	// containerBytes is the memory that the server under attack may use.
+	containerBytes = 512 << 20
+	// attackers is how many connections attack at once.
+	attackers = 16
+	// pingBound is how long a ping may take during an attack, on a busy machine.
+	pingBound = 10 * time.Second
+)
+
+// container is a server in a process of its own, in a control group where one can be made.
+type container struct {
+	uri string
+	pid int
+	cmd *exec.Cmd
+}
+
+// buildServer builds the program once for all tests.
+var buildServer = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sheaf-adversarial")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "sheaf")
+	cmd := exec.Command("go", "build", "-o", bin, "github.com/sheafdb/sheaf/cmd/sheaf")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as a release is built
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return bin, nil
+})
+
+// startContainer serves a new directory with the budget that a container of containerBytes would have.
+func startContainer(t *testing.T) *container {
+	t.Helper()
+	bin, err := buildServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		bin, "serve", "--dir", filepath.Join(t.TempDir(), "data"), "--port", "0", "--ready-json", "--slow-ms", "-1",
+		"--log-level", "error", "--memory-budget", strconv.Itoa(containerBytes / 2),
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	if group := controlGroup(t); group != "" {
+		script := `echo $$ > "` + filepath.Join(group, "cgroup.procs") + `" && exec "$@"`
+		cmd = exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
+	}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := &container{pid: cmd.Process.Pid, cmd: cmd}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var ready struct{ URI string }
+	if err := errors.Join(err, json.Unmarshal(line, &ready)); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	c.uri = ready.URI
+	return c
+}
+
+// controlGroup makes a group with the container's memory, and returns its directory, or "" where that is not allowed.
+func controlGroup(t *testing.T) string {
+	t.Helper()
+	for parent, limit := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+		if _, err := os.Stat(filepath.Join(parent, "cgroup.procs")); err != nil {
+			continue
+		}
+		dir := filepath.Join(parent, fmt.Sprintf("sheaf-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+		if os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			for range 50 { // the kernel needs a moment to see the process go
+				if os.Remove(dir) == nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+		if os.WriteFile(filepath.Join(dir, limit), []byte(strconv.Itoa(containerBytes)), 0o644) == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// status returns a field of the server's process in bytes.
+func (c *container) status(t *testing.T, field string) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))
+	if err != nil {
+		t.Fatalf("the server is gone: %v", err)
+	}
+	_, rest, found := strings.Cut(string(b), field+":")
+	if !found {
+		t.Fatalf("the server is gone: its status has no %s", field)
+	}
+	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb << 10
+}
+
+func (c *container) client(t *testing.T) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(c.uri).SetMaxPoolSize(1000).SetRetryReads(false).SetRetryWrites(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+func (c *container) dial(t *testing.T) net.Conn {
+	t.Helper()
+	u, err := url.Parse(c.uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	return conn
+}
+
+// watchPings pings until the returned function is called, which reports the longest answer and fails where one took too long.
+func (c *container) watchPings(t *testing.T) (stop func()) {
+	t.Helper()
+	client := c.client(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	longest, done := time.Duration(0), make(chan error, 1)
+	go func() {
+		for {
+			start := time.Now()
+			err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+			if ctx.Err() != nil {
+				done <- nil
+				return
+			}
+			longest = max(longest, time.Since(start))
+			if err != nil {
+				done <- err
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	return func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("ping: %v", err)
+		}
+		t.Logf("longest ping %v, peak %d MiB", longest.Round(time.Millisecond), c.status(t, "VmHWM")>>20)
+		if longest > pingBound {
+			t.Errorf("a ping took %v", longest)
+		}
+	}
+}
+
+// together runs fn on n goroutines.
+func together(n int, fn func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { fn(i) })
+	}
+	wg.Wait()
+}
+
+// memoryAttack is something that takes much memory. It gets a client, and a collection of its own.
+type memoryAttack struct {
+	name string
+	run  func(t *testing.T, c *container, coll *mongo.Collection)
+}
+
+// insertMessage is an insert of n documents of a size.
+func insertMessage(n, size int) []byte {
+	out, start := wire.BeginMsg(nil, 1, 0, 0)
+	out = append(out, bsonx.NewDoc("insert", "messages", "$db", "d")...)
+	docs := make([]bsonx.Doc, n)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", bsonx.ObjectID(bson.NewObjectID()), "p", strings.Repeat("x", size))
+	}
+	return wire.FinishMsg(wire.AppendSequence(out, "documents", docs...), start)
+}
+
+// sendEach writes messages of 47 MB to attackers connections at once and reads each answer.
+func sendEach(t *testing.T, c *container, compressor wire.Compressor) {
+	t.Helper()
+	var done atomic.Int64
+	together(attackers, func(int) {
+		conn := c.dial(t)
+		if conn == nil {
+			return
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(3 * time.Minute))
+		msg, err := wire.Compress(nil, insertMessage(46, 1_000_000), compressor)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := conn.Write(msg); err != nil {
+			t.Errorf("write: %v", err)
+			return
+		}
+		reply, err := wire.ReadMessage(conn, nil)
+		if err != nil {
+			t.Errorf("read: %v", err)
+			return
+		}
+		var m wire.Message
+		if err := wire.Parse(&m, reply); err != nil {
+			t.Error(err)
+		} else if ok, _ := m.Body.Lookup("ok").AsFloat64(); ok == 1 && m.Body.Lookup("writeErrors").IsMissing() {
+			done.Add(1)
+		}
+	})
+	if t.Logf("%d of %d were done", done.Load(), attackers); done.Load() == 0 {
+		t.Error("a message that waits its turn must be done")
+	}
+}
+
+func stalled(t *testing.T, c *container, _ *mongo.Collection) {
+	msg := insertMessage(46, 1_000_000)
+	conns := make(chan net.Conn, attackers)
+	// Those that wait for their share do not read: their writes stand still, too.
+	together(attackers, func(int) {
+		conn := c.dial(t)
+		if conn == nil {
+			return
+		}
+		_ = conn.SetWriteDeadline(time.Now().Add(3 * time.Second))
+		_, _ = conn.Write(msg[:40_000_000])
+		conns <- conn
+	})
+	close(conns)
+	for conn := range conns {
+		_ = conn.Close()
+	}
+}
+
+func fetchLarge(t *testing.T, _ *container, coll *mongo.Collection) {
+	doc := bson.D{{Key: "p", Value: strings.Repeat("x", 1_000_000)}}
+	for range 20 {
+		if _, err := coll.InsertOne(t.Context(), doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	together(2*attackers, func(int) {
+		for range 5 {
+			cur, err := coll.Find(t.Context(), bson.D{})
+			if err != nil {
+				continue
+			}
+			var raw []bson.Raw
+			_ = cur.All(t.Context(), &raw)
+		}
+	})
+}
+
+func commandEach(cmds ...string) func(*testing.T, *container, *mongo.Collection) {
+	return func(t *testing.T, _ *container, coll *mongo.Collection) {
+		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "a", Value: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		together(attackers, func(i int) {
+			cmd := parse(t, strings.ReplaceAll(cmds[i%len(cmds)], "COLL", coll.Name()))
+			_ = coll.Database().RunCommand(t.Context(), append(cmd, bson.E{Key: "maxTimeMS", Value: 20_000})).Err()
+		})
+	}
+}
+
+func manyKeys(t *testing.T, _ *container, coll *mongo.Collection) {
+	elements := make(bson.A, 1_000_000)
+	for i := range elements {
+		elements[i] = int32(i)
+	}
+	raw, err := bson.Marshal(bson.D{{Key: "a", Value: elements}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = coll.Indexes().CreateMany(t.Context(), []mongo.IndexModel{
+		{Keys: bson.D{{Key: "a", Value: 1}}}, {Keys: bson.D{{Key: "a", Value: -1}}}, {Keys: bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	together(attackers/4, func(int) { _, _ = coll.InsertOne(t.Context(), bson.Raw(raw)) })
+}
+
+func nestedUnions(t *testing.T, _ *container, coll *mongo.Collection) {
+	db := coll.Database()
+	if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "a", Value: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	below := coll.Name()
+	for i := range 18 {
+		name := fmt.Sprintf("union%d", i)
+		union := mongo.Pipeline{{{Key: "$unionWith", Value: below}}}
+		if err := db.CreateView(t.Context(), name, below, union); err != nil {
+			t.Fatal(err)
+		}
+		below = name
+	}
+	together(attackers, func(int) {
+		cur, err := db.Collection(below).Find(t.Context(), bson.D{}, options.Find().SetSort(bson.D{{Key: "a", Value: 1}}))
+		if err == nil {
+			_ = cur.Close(t.Context())
+		}
+	})
+}
+
+func manyStreams(t *testing.T, _ *container, coll *mongo.Collection) {
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	go func() {
+		doc := bson.D{{Key: "p", Value: strings.Repeat("x", 1_000_000)}}
+		for range 40 {
+			_, _ = coll.InsertOne(ctx, doc)
+		}
+	}()
+	together(400, func(int) {
+		stream, err := coll.Watch(ctx, mongo.Pipeline{})
+		if err != nil {
+			return
+		}
+		defer stream.Close(context.Background())
+		for stream.Next(ctx) {
+		}
+	})
+}
+
+func manyCursors(t *testing.T, _ *container, coll *mongo.Collection) {
+	if _, err := coll.InsertMany(t.Context(), []any{bson.D{}, bson.D{}, bson.D{}}); err != nil {
+		t.Fatal(err)
+	}
+	opened := 0
+	var mu sync.Mutex
+	together(attackers, func(int) {
+		for range 50_000 / attackers {
+			cmd := bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 1}, {Key: "noCursorTimeout", Value: true}}
+			if coll.Database().RunCommand(t.Context(), cmd).Err() != nil {
+				return
+			}
+			mu.Lock()
+			opened++
+			mu.Unlock()
+		}
+	})
+	t.Logf("%d cursors", opened)
+	_ = coll.Drop(t.Context())
+}
+
+func largeTransactions(t *testing.T, c *container, coll *mongo.Collection) {
+	if err := coll.Database().CreateCollection(t.Context(), coll.Name()); err != nil {
+		t.Fatal(err)
+	}
+	doc := bson.D{{Key: "p", Value: strings.Repeat("x", 1_000_000)}}
+	together(attackers, func(int) {
+		session, err := coll.Database().Client().StartSession()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer session.EndSession(context.Background())
+		_ = session.StartTransaction()
+		ctx := mongo.NewSessionContext(t.Context(), session)
+		for range 200 {
+			if _, err := coll.InsertOne(ctx, doc); err != nil {
+				break
+			}
+		}
+		_ = session.AbortTransaction(t.Context())
+	})
+}
+
+// memoryAttacks are the requests that once took a server's memory.
+func memoryAttacks() []memoryAttack {
+	return []memoryAttack{
+		{"messages", func(t *testing.T, c *container, _ *mongo.Collection) { sendEach(t, c, wire.CompressorNone) }},
+		{"compressed messages", func(t *testing.T, c *container, _ *mongo.Collection) {
+			for _, name := range []string{"snappy", "zlib", "zstd"} {
+				id, _ := wire.CompressorByName(name)
+				sendEach(t, c, id)
+			}
+		}},
+		{"stalled messages", stalled},
+		{"large replies", fetchLarge},
+		{"where that doubles", commandEach(`{"find": "COLL", "filter": {"$where": "var s = 'xxxxxxxxxxxxxxxx'; for (;;) { s += s; }"}}`)},
+		{"many keys", manyKeys},
+		{"nested unions", nestedUnions},
+		{"change streams", manyStreams},
+		{"cursors", manyCursors},
+		{"transactions", largeTransactions},
+	}
+}
+
+// TestMemoryOfAttacks runs each attack in a container: the server lives, stays within its memory, and answers a ping.
+func TestMemoryOfAttacks(t *testing.T) {
+	needsLong(t)
+	for _, a := range memoryAttacks() {
+		t.Run(a.name, func(t *testing.T) {
+			c := startContainer(t)
+			coll := c.client(t).Database("d").Collection("c")
+			stop := c.watchPings(t)
+			a.run(t, c, coll)
+			stop()
+			if peak := c.status(t, "VmHWM"); peak > containerBytes {
+				t.Errorf("the server took %d MiB", peak>>20)
+			}
+			if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "after", Value: true}}); err != nil {
+				t.Errorf("after the attack: %v", err)
+			}
+		})
+	}
+}

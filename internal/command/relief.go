@@ -1,0 +1,109 @@
+package command
+
+import (
+	"context"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+const (
+	// A process that is near its limit is looked at so often, another one so rarely.
+	reliefInterval = 20 * time.Millisecond
+	calmInterval   = 200 * time.Millisecond
+	// reliefAge is how long an operation runs, at least, before it is ended for want of memory.
+	reliefAge = 20 * time.Millisecond
+	// Go's memory comes near to its limit before each collection: what exceeds it by this part of it is not garbage.
+	reliefMargin = 2
+	// Large messages wait while less than this part of the memory is free.
+	pressShare = 4
+)
+
+// unrelieved are the commands that are never ended for want of memory: they hold none, and some of them free it.
+var unrelieved = map[string]bool{
+	"ping": true, "hello": true, "isMaster": true, "ismaster": true, "killOp": true, "killCursors": true, "endSessions": true,
+	"commitTransaction": true, "abortTransaction": true, "currentOp": true, "serverStatus": true, "shutdown": true, "dropDatabase": true,
+	"drop": true,
+}
+
+var errRelief = mongoerr.New(mongoerr.ExceededMemoryLimit, "operation was interrupted because the server has no memory left")
+
+// RelieveMemory ends operations while Go's memory exceeds limit bytes though its collector does all it can, until ctx ends.
+// The budget of requests counts what is worth counting, and not every value that an expression makes.
+func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
+	timer := time.NewTimer(calmInterval)
+	defer timer.Stop()
+	over, stale := 0, 0
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		used, live := goMemory()
+		s.Memory.Press(live > limit/pressShare*(pressShare-1))
+		if used <= limit+limit/reliefMargin {
+			over = 0
+		} else if over++; over > 1 {
+			s.relieve()
+		}
+		if stale = s.collect(stale); used < limit/2 {
+			timer.Reset(calmInterval)
+		} else {
+			timer.Reset(reliefInterval)
+		}
+	}
+}
+
+// staleAfter is for how many looks requests wait before a collection finds out whether they still must.
+const staleAfter = 10
+
+// collect runs a collection where requests have waited for a while, and returns for how many looks they have.
+func (s *Service) collect(looks int) int {
+	if s.Memory.Stats().Waiting == 0 {
+		return 0
+	}
+	if looks++; looks < staleAfter {
+		return looks
+	}
+	runtime.GC()
+	return 0
+}
+
+// relieve ends the older half of the operations that have run for a while and do not only wait.
+func (s *Service) relieve() {
+	var running []session.Snapshot
+	now := s.Clock.Now()
+	s.Ops.Each(func(op *session.Op) {
+		o := op.Snapshot()
+		if o.Active && !o.Killed && !o.Waiting && !unrelieved[string(o.Command.First().Key)] && now.Sub(o.Started) >= reliefAge {
+			running = append(running, o)
+		}
+	})
+	slices.SortFunc(running, func(a, b session.Snapshot) int { return a.Started.Compare(b.Started) })
+	for _, o := range running[:(len(running)+1)/2] {
+		if s.Ops.End(o.ID, errRelief) {
+			s.stats.relieved.Add(1)
+			s.Logger.Warn("Operation ended because the server has no memory left", "c", "COMMAND", "opid", o.ID, "ns", o.Namespace())
+		}
+	}
+}
+
+// goMemory returns what Go's memory limit counts: all that is mapped and was not given back.
+//
+// live is what the last collection found alive. If nothing has been allocated since, it is old.
+func goMemory() (used, live int64) {
+	sample := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+	}
+	metrics.Read(sample)
+	n := func(i int) int64 { return int64(sample[i].Value.Uint64()) }
+	return n(0) - n(1), min(n(2), n(3))
+}
