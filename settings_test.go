@@ -1,6 +1,7 @@
 package sheaf_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +32,8 @@ func mustRun(t *testing.T, db *mongo.Database, cmd ...any) bson.Raw {
 
 func wantCode(t *testing.T, err error, code int32) {
 	t.Helper()
-	e, ok := err.(mongo.CommandError)
-	if !ok || e.Code != code {
+	var e mongo.CommandError
+	if !errors.As(err, &e) || e.Code != code {
 		t.Errorf("got %v, want code %d", err, code)
 	}
 }
@@ -122,7 +123,8 @@ func TestLockTimeoutOfTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{})
-	if e, ok := err.(mongo.ServerError); !ok || !e.HasErrorCode(24) || !e.HasErrorLabel("TransientTransactionError") {
+	var e mongo.ServerError
+	if !errors.As(err, &e) || !e.HasErrorCode(24) || !e.HasErrorLabel("TransientTransactionError") {
 		t.Errorf("the transaction waited: %v", err)
 	}
 	mustRun(t, admin, "fsyncUnlock", 1)

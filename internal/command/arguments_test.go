@@ -95,9 +95,9 @@ func readBlocks(t *testing.T, path string) map[string]string {
 	var names []string
 	var inAnswer bool
 	for line := range strings.Lines(string(text)) {
-		switch {
-		case line[0] == '#':
-		case line[0] == ' ':
+		switch line[0] {
+		case '#':
+		case ' ':
 			inAnswer = true
 			for _, name := range names {
 				out[name] += line
@@ -203,8 +203,13 @@ func plain(message string, a argtest.Argument, typ string) string {
 	path := strings.ReplaceAll(a.Path, ".0", "")
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	for _, r := range [][2]string{
-		{"'" + command + "." + path + "'", "'@'"}, {"'" + last + "'", "'@'"}, {"'" + typ + "'", "'%'"},
-		{": " + typ, ": %"}, {"type " + typ, "type %"}, {"got " + typ, "got %"}, {"\n", " "},
+		{"'" + command + "." + path + "'", "'@'"},
+		{"'" + last + "'", "'@'"},
+		{"'" + typ + "'", "'%'"},
+		{": " + typ, ": %"},
+		{"type " + typ, "type %"},
+		{"got " + typ, "got %"},
+		{"\n", " "},
 	} {
 		message = strings.ReplaceAll(message, r[0], r[1])
 	}

@@ -122,7 +122,6 @@ type ddlRace struct {
 	client *mongo.Client
 	fill   func(db *mongo.Database) error
 	a, b   ddlCommand
-	n      int
 }
 
 // begin makes the state anew.

@@ -45,10 +45,10 @@ func (t *translator) repeat(r repeat) {
 }
 
 func (r repeat) ofGroup(size int) int {
-	switch {
-	case r.high == many:
+	switch r.high {
+	case many:
 		return max(r.low, 1)*size + sizeOp
-	case r.high == r.low:
+	case r.low:
 		return max(r.low, 1) * size
 	default:
 		return r.low*size + (r.high-r.low)*(size+sizeOptional) - (sizeOptional - sizeOp)
