@@ -89,9 +89,14 @@ func TestPlanningIsQuick(t *testing.T) {
 				}
 				return best
 			}
-			one := least(small)
-			if many := least(small * factor); many > 6*factor*max(one, time.Millisecond) {
-				t.Errorf("%d predicates take %v, %d take %v", small, one, small*factor, many)
+			for try := 1; ; try++ { // other tests may take the processor meanwhile
+				one, many := least(small), least(small*factor)
+				if many <= 6*factor*max(one, time.Millisecond) {
+					return
+				}
+				if try == 5 {
+					t.Fatalf("%d predicates take %v, %d take %v", small, one, small*factor, many)
+				}
 			}
 		})
 	}
