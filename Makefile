@@ -109,7 +109,7 @@ crashpoints: ## stop the patterns' operations at every point, and count those; o
 
 .PHONY: conformance
 conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/sheaf (conformance/README.md)
-	cd conformance && SHEAF_BIN=$(CURDIR)/bin/sheaf $(GO) test -count=1 -timeout 30m -v ./...
+	cd conformance && SHEAF_BIN=$(CURDIR)/bin/sheaf $(GO) test -p 1 -count=1 -timeout 30m -v ./...
 
 .PHONY: ci
 ci: build fmt-check lint cross test test-race race-patterns fuzz generate-check ## everything that a change must pass

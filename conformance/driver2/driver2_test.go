@@ -25,7 +25,7 @@ var packages = []string{"internal/integration/unified", "internal/integration", 
 const patience = 15 * time.Minute
 
 func TestDriverSuites(t *testing.T) {
-	found, stop, err := target.Find()
+	found, stop, err := target.Own()
 	if errors.Is(err, target.ErrNone) {
 		t.Skip(err)
 	}

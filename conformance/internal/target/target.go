@@ -35,6 +35,14 @@ func Find() (uri string, stop func(), err error) {
 	return "", nil, ErrNone
 }
 
+// Own returns a server that nobody else uses, for tests that make commands fail, if SHEAF_BIN names the program; else that of Find.
+func Own() (uri string, stop func(), err error) {
+	if bin := os.Getenv("SHEAF_BIN"); bin != "" {
+		return start(bin)
+	}
+	return Find()
+}
+
 // start runs the program on a free port and an empty directory, and waits for the line that names its URI.
 func start(bin string) (string, func(), error) {
 	dir, err := os.MkdirTemp("", "sheaf-conformance-*")
