@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -213,9 +214,10 @@ type manifestFile struct {
 
 // Write implements vfs.File.
 func (f *manifestFile) Write(p []byte) (int, error) {
+	content := bytes.Clone(p) // a file may change what it was given, as Pebble's do under the race detector
 	n, err := f.diskFile.Write(p)
 	f.length += uint64(n)
-	f.sum = crc32.Update(f.sum, castagnoli, p[:n])
+	f.sum = crc32.Update(f.sum, castagnoli, content[:n])
 	return n, err
 }
 
