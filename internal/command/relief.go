@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A process that is near its limit is looked at so often, another one so rarely.
+	// reliefInterval is the pace of the checks near the memory limit, calmInterval the pace otherwise.
 	reliefInterval = 20 * time.Millisecond
 	calmInterval   = 200 * time.Millisecond
 	// reliefAge is how long an operation runs, at least, before it is ended for want of memory.
@@ -32,7 +32,7 @@ var unrelieved = map[string]bool{
 
 var errRelief = mongoerr.New(mongoerr.ExceededMemoryLimit, "operation was interrupted because the server has no memory left")
 
-// RelieveMemory ends operations while Go's memory exceeds limit bytes though its collector does all it can, until ctx ends.
+// RelieveMemory runs until ctx ends. While Go's memory exceeds limit bytes in spite of garbage collection, it ends operations.
 // The budget of requests counts what is worth counting, and not every value that an expression makes.
 func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 	timer := time.NewTimer(calmInterval)

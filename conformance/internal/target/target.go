@@ -35,7 +35,8 @@ func Find() (uri string, stop func(), err error) {
 	return "", nil, ErrNone
 }
 
-// Own returns a server that nobody else uses, for tests that make commands fail, if SHEAF_BIN names the program; else that of Find.
+// Own starts a server for the caller alone if SHEAF_BIN names the program, and otherwise returns Find's server. Tests that set fail
+// points use it, because fail points concern every client.
 func Own() (uri string, stop func(), err error) {
 	if bin := os.Getenv("SHEAF_BIN"); bin != "" {
 		return start(bin)

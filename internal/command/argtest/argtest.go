@@ -145,7 +145,7 @@ func nested(prefix string, fields []command.Field) []string {
 	return out
 }
 
-// With returns the base's command with the value at the argument's place.
+// With returns the base's command with value as the argument.
 func (a Argument) With(v any) bson.D {
 	if a.Path == "" {
 		cmd := slices.Clone(a.Base.Command)

@@ -161,7 +161,7 @@ func (s *space) admit(bytes int64, shrinks bool) error {
 	if pending <= s.budget.Load() || shrinks {
 		return nil
 	}
-	// Much is under way: each byte takes space in the WAL and, before that goes, in a table.
+	// Each pending byte takes space twice: in the WAL, and in a table before the WAL is removed.
 	s.check()
 	if 2*pending <= s.free.Load()-s.reserve.Load()/2 {
 		return nil
