@@ -19,11 +19,20 @@ func flockDirectory(dir string) (io.Closer, error) {
 	err = syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case err == nil:
-		return d, nil
+		return flock{d}, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return nil, errors.Join(errHeld, d.Close())
 	}
 	return nopLock{}, d.Close()
+}
+
+// flock is a locked directory.
+type flock struct{ dir *os.File }
+
+// Close unlocks the directory. To close it is not enough: a child process shares the open file from its fork to its exec, and the lock lasts until
+// nobody has the file open.
+func (l flock) Close() error {
+	return errors.Join(syscall.Flock(int(l.dir.Fd()), syscall.LOCK_UN), l.dir.Close())
 }
 
 // lockHolder returns the process that has the file LOCK locked, 0 if that is not known.
