@@ -36,7 +36,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 		Service: s, Conn: conn, Op: &conn.Op, Body: msg.Body, Sequences: msg.Sequences, Now: s.Clock.Now(), args: c.args[:0],
 		memory: &c.memory,
 	}
-	req.reply.exhaustAllowed = msg.Flags&wire.FlagExhaustAllowed != 0
+	req.reply.exhaustAllowed = msg.Flags&(wire.FlagExhaustAllowed|wire.FlagMoreToCome) == wire.FlagExhaustAllowed
 
 	w := beginReply(&c.builder, conn, msg, out)
 	req.reply.start = w.body
@@ -85,6 +85,7 @@ func (s *Service) resolve(req *Request, msg *wire.Message) (*entry, error) {
 		req.Name = string(first.Key)
 	}
 	if msg.Legacy && !isHello(e.Definition) {
+		s.CountLegacy(wire.OpQuery)
 		return nil, mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
 			"Unsupported OP_QUERY command: %s. The client driver may require an upgrade. For more details see "+
 				"https://dochub.mongodb.org/core/legacy-opcode-removal", req.Name)
@@ -94,14 +95,9 @@ func (s *Service) resolve(req *Request, msg *wire.Message) (*entry, error) {
 
 func (s *Service) setDatabase(req *Request, msg *wire.Message) error {
 	if msg.Legacy {
-		db, coll, ok := strings.Cut(msg.Namespace, ".")
-		if !ok || coll != "$cmd" {
-			return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
-				"Unsupported OP_QUERY command: find. The client driver may require an upgrade. For more details see "+
-					"https://dochub.mongodb.org/core/legacy-opcode-removal")
-		}
-		req.DB = db
-		return nil
+		var err error
+		req.DB, err = req.Conn.database([]byte(strings.TrimSuffix(msg.Namespace, ".$cmd")))
+		return err
 	}
 	v := msg.Body.Lookup("$db")
 	switch {

@@ -66,6 +66,8 @@ type Definition struct {
 	NoSlowLog bool
 	// OwnMaxTime commands give maxTimeMS a meaning of their own: it does not end them.
 	OwnMaxTime bool
+	// Silent commands answer ok and nothing else to w: 0.
+	Silent bool
 	// Secret commands carry credentials: their bodies are not logged or shown.
 	Secret bool
 	// CommandField replaces the check of the command's own field (getMore: a long). The zero value accepts anything.

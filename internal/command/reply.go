@@ -73,6 +73,10 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 		for b.Depth() > 1 {
 			b.End()
 		}
+		if req.Def.Silent && req.Generic.WriteConcern.Unacknowledged() {
+			b.Reset(b.Bytes()[:w.body])
+			b.StartDoc()
+		}
 		req.appendWriteConcernErrors(b, fp)
 		b.Double("ok", 1)
 	}
@@ -127,6 +131,14 @@ func (s *Service) appendError(b *bsonx.Builder, err error) {
 	if len(e.Labels) > 0 {
 		appendLabels(b, e.Labels)
 	}
+}
+
+// appendRemoved is appendError for a legacy read: its client looks for $err.
+func appendRemoved(b *bsonx.Builder, err error) {
+	e := userError(err)
+	b.String("$err", e.Message)
+	b.Int32("code", int32(e.Code))
+	b.Double("ok", 0)
 }
 
 // userError turns any error into one with a code. What is no user error was logged with its context.
@@ -191,8 +203,16 @@ func (r *Request) appendWriteConcernError(b *bsonx.Builder) {
 func (s *Service) ErrorReply(conn *Conn, msg *wire.Message, out []byte, err error) []byte {
 	var b bsonx.Builder
 	w := beginReply(&b, conn, msg, out)
-	s.appendError(&b, err)
+	removed := msg.Legacy && mongoerr.CodeOf(err) == wire.CodeRemoved
+	if removed {
+		appendRemoved(&b, err)
+	} else {
+		s.appendError(&b, err)
+	}
 	b.End()
+	if removed {
+		wire.FailReply(b.Bytes(), w.start)
+	}
 	if msg.Legacy {
 		return wire.FinishReply(b.Bytes(), w.start)
 	}

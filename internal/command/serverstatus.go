@@ -123,6 +123,26 @@ func (s *Service) statusOpcounters(b *bsonx.Builder) {
 	} {
 		b.Int64(name, s.stats.opcounters[c].Load())
 	}
+	s.statusLegacy(b)
+}
+
+// statusLegacy tells which removed operations clients have sent. It is absent while there were none.
+func (s *Service) statusLegacy(b *bsonx.Builder) {
+	var counts [len(legacyOps)]int64
+	total := int64(0)
+	for i := range counts {
+		counts[i] = s.stats.legacy[i].Load()
+		total += counts[i]
+	}
+	if total == 0 {
+		return
+	}
+	b.StartDocField("deprecated")
+	b.Int64("total", total)
+	for i, n := range counts {
+		b.Int64(legacyOps[i].name, n)
+	}
+	b.End()
 }
 
 // statusOplog tells how far the log of changes goes back, how large it is and may be.

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/wire"
 )
 
 // stats are the counters of serverStatus.
@@ -11,6 +12,7 @@ type stats struct {
 	calls           callPool
 	unknownCommands atomic.Int64
 	opcounters      [counters]atomic.Int64
+	legacy          [len(legacyOps)]atomic.Int64
 	userErrors      atomic.Int64
 	bytesIn         atomic.Int64
 	bytesOut        atomic.Int64
@@ -40,6 +42,28 @@ type stats struct {
 
 // Count adds to an opcounter, for commands that stand for several operations (insert counts documents).
 func (s *Service) Count(c Counter, n int64) { s.stats.opcounters[c].Add(n) }
+
+// legacyOps are the operation codes that opcounters.deprecated counts, in its order.
+var legacyOps = [...]struct {
+	op   wire.OpCode
+	name string
+}{
+	{wire.OpInsert, "insert"},
+	{wire.OpQuery, "query"},
+	{wire.OpUpdate, "update"},
+	{wire.OpDelete, "delete"},
+	{wire.OpGetMore, "getmore"},
+	{wire.OpKillCursors, "killcursors"},
+}
+
+// CountLegacy counts a message with a removed operation code, and an OP_QUERY that is no hello.
+func (s *Service) CountLegacy(op wire.OpCode) {
+	for i := range legacyOps {
+		if legacyOps[i].op == op {
+			s.stats.legacy[i].Add(1)
+		}
+	}
+}
 
 // CountTraffic is called by the server for each message.
 func (s *Service) CountTraffic(in, out int) {

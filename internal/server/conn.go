@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -94,6 +95,9 @@ func (c *conn) giveBack(in *received) {
 
 // refuse answers a message that cannot be parsed, if it can be answered.
 func (c *conn) refuse(cause error) error {
+	if errors.Is(cause, wire.ErrUnanswered) || mongoerr.CodeOf(cause) == wire.CodeRemoved {
+		c.srv.service.CountLegacy(c.msg.OpCode)
+	}
 	if wire.IsFatal(cause) {
 		return cause
 	}
@@ -170,6 +174,10 @@ func (c *conn) replaceBuffer() {
 func (c *conn) logEnd(err error) {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, errCloseRequested), c.srv.draining.Load():
+	case errors.Is(err, wire.ErrUnanswered):
+		c.srv.log.Info("Closing a connection whose client sends operations that were removed. It needs a newer driver",
+			slog.String("c", "NETWORK"), slog.String("ctx", c.name()), slog.String("remote", c.state.Remote),
+			slog.Int("opCode", int(c.msg.OpCode)))
 	case errors.Is(err, wire.ErrMalformed), wire.IsFatal(err) && !isNetwork(err):
 		c.srv.log.Warn("Terminating connection: the message is malformed", slog.String("c", "NETWORK"),
 			slog.String("ctx", c.name()), slog.String("remote", c.state.Remote), slog.String("error", err.Error()))

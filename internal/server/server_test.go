@@ -249,14 +249,6 @@ func TestLegacyHandshake(t *testing.T) {
 	if m.ResponseTo != 9 || !m.Body.Lookup("helloOk").Truthy() || m.Body.Lookup("maxWireVersion").Int32() != 25 {
 		t.Errorf("%+v", m)
 	}
-	for _, q := range [][]byte{
-		legacyQuery("admin.$cmd", bsonx.NewDoc("ping", 1)), legacyQuery("test.c", bsonx.NewDoc("a", 1)),
-	} {
-		c.send(q)
-		if m := c.receive(); m.Body.Lookup("code").Int32() != 352 {
-			t.Errorf("%+v", m)
-		}
-	}
 	c.ping()
 }
 

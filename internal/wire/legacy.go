@@ -3,9 +3,19 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+// CodeRemoved is the code of a legacy read. Its reply has the form that clients of that time expect; see FailReply.
+const CodeRemoved = mongoerr.Code(5739101)
+
+// errRemoved answers a legacy read.
+func errRemoved(op string) error {
+	return mongoerr.New(CodeRemoved, "%s is no longer supported. The client driver may require an upgrade.", op)
+}
 
 // OP_QUERY after the header:
 //
@@ -21,6 +31,9 @@ func (m *Message) parseQuery(b []byte) error {
 		return ErrMalformed
 	}
 	m.Namespace = string(b[:end])
+	if !strings.HasSuffix(m.Namespace, ".$cmd") {
+		return errRemoved("OP_QUERY")
+	}
 	doc, rest, err := cutDoc(b[end+9:])
 	if err != nil {
 		return err
@@ -53,6 +66,12 @@ func BeginReply(dst []byte, requestID, responseTo int32) (out []byte, start int)
 	dst = binary.LittleEndian.AppendUint64(dst, 0) // cursor id
 	dst = binary.LittleEndian.AppendUint32(dst, 0) // starting from
 	return binary.LittleEndian.AppendUint32(dst, 1), start
+}
+
+// FailReply marks the OP_REPLY that begins at start as the failure of a read: its document is {$err, code}.
+func FailReply(dst []byte, start int) {
+	const queryFailure = 2
+	binary.LittleEndian.PutUint32(dst[start+HeaderLen:], queryFailure)
 }
 
 // FinishReply completes the OP_REPLY that begins at start.

@@ -13,7 +13,8 @@ import (
 // OpCode tells the kinds of messages apart.
 type OpCode int32
 
-// The operation codes. The legacy ones between OpReply and OpKillCursors are known only to be refused.
+// The operation codes. Of the legacy ones between OpReply and OpKillCursors only OpQuery carries commands, and only the
+// first hello of a connection.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001
@@ -59,6 +60,10 @@ const (
 
 // ErrMalformed marks framing that cannot be answered: the connection is closed.
 var ErrMalformed = errors.New("malformed message")
+
+// ErrUnanswered marks a legacy write: its client reads no reply, and would take one for the reply to its next request. The
+// connection is closed.
+var ErrUnanswered = errors.New("removed operation code")
 
 // IsFatal reports whether an error of this package leaves nothing to do but close the connection.
 func IsFatal(err error) bool {
@@ -133,7 +138,8 @@ type Message struct {
 	Unpacked int
 	// Owned reports that the message borrows no bytes of the buffer it was parsed from, because it was compressed.
 	Owned bool
-	// Legacy is set for an OP_QUERY, which is answered by an OP_REPLY; Namespace is its collection.
+	// Legacy is set for an OP_QUERY and an OP_GET_MORE, which are answered by an OP_REPLY; Namespace is the collection of an
+	// OP_QUERY.
 	Legacy    bool
 	Namespace string
 }
@@ -169,10 +175,11 @@ func Parse(m *Message, buf []byte) error {
 		return m.parseMsg(body, buf)
 	case OpQuery:
 		return m.parseQuery(body)
-	case OpUpdate, OpInsert, OpGetMore, OpDelete, OpKillCursors:
-		return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
-			"Unsupported OP_QUERY command. The client driver may require an upgrade. For more details see "+
-				"https://dochub.mongodb.org/core/legacy-opcode-removal")
+	case OpGetMore:
+		m.Legacy = true
+		return errRemoved("OP_GET_MORE")
+	case OpUpdate, OpInsert, OpDelete, OpKillCursors:
+		return fmt.Errorf("%w %d", ErrUnanswered, m.OpCode)
 	default:
 		return fmt.Errorf("%w: operation code %d", ErrMalformed, m.OpCode)
 	}
