@@ -516,3 +516,23 @@ func BenchmarkHandlePing(b *testing.B) {
 		out = svc.Handle(ctx, conn, msg, out[:0]).Out
 	}
 }
+
+// TestExhaustStreams: hello and getMore alone stream their replies; every other command that may answers once.
+func TestExhaustStreams(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	for _, d := range h.svc.registry.Definitions() {
+		if d.Status != Supported || d.Name == "shutdown" || d.Name == "fsync" {
+			continue
+		}
+		for _, flags := range []wire.Flags{wire.FlagExhaustAllowed, wire.FlagExhaustAllowed | wire.FlagMoreToCome} {
+			res := h.send("admin", bsonx.NewDoc(d.Name, 1), flags)
+			if res.Next != nil {
+				t.Errorf("%s streams", d.Name)
+			}
+			if answered := len(res.Out) > 0; answered != (flags&wire.FlagMoreToCome == 0) {
+				t.Errorf("%s, flags %x: %d bytes of reply", d.Name, flags, len(res.Out))
+			}
+		}
+	}
+}

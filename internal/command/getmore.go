@@ -84,7 +84,20 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	id := cursor.ID()
+	streams := req.mayStream(cursor)
 	cursors.Unpin(cursor)
 	b.close(reply, id)
+	if streams {
+		req.Exhaust(nil)
+	}
 	return nil
+}
+
+// mayStream reports whether the getMore may run again at once, where the client allows that. A cursor that neither has
+// documents nor waits for some would send empty batches without end.
+func (r *Request) mayStream(c *session.Cursor) bool {
+	if r.Op.Debug.NReturned > 0 {
+		return true
+	}
+	return c.AwaitData && (!r.Generic.HasMaxTime || r.Generic.MaxTimeMillis > 0)
 }
