@@ -114,6 +114,9 @@ func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error
 			break
 		}
 	}
+	if req.Generic.WriteConcern.Unacknowledged() {
+		run.results = nil
+	}
 	return run.report(ctx, reply)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -14,7 +15,7 @@ import (
 func deleteCommands() []Definition {
 	return []Definition{{
 		Name: "delete", Help: "Removes documents.",
-		InTransaction: true, Run: runDelete, Write: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
+		InTransaction: true, Run: runDelete, Write: true, Silent: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
 		Fields: []Field{
 			{Name: "deletes", Type: Array, Required: true, Sequence: true, Fields: deleteFields},
 			{Name: "ordered", Type: Bool},
@@ -78,6 +79,9 @@ func (s *deleteSpec) setLimit(v bsonx.Value) error {
 func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	name, err := req.Collection()
 	if err != nil {
+		return err
+	}
+	if err := catalog.CheckNewCollection(req.DB, name); err != nil {
 		return err
 	}
 	specs, err := parseStatements(req, "deletes", nil, parseDeleteSpec)

@@ -22,7 +22,7 @@ func distinctCommands() []Definition {
 }
 
 func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.Collection()
+	name, err := req.readCollection()
 	if err != nil {
 		return err
 	}

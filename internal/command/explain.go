@@ -132,6 +132,9 @@ func (r *Request) inner(body bsonx.Doc) (*Request, error) {
 }
 
 func explainFind(req *Request) (*plan.ExplainRequest, error) {
+	if _, err := req.readCollection(); err != nil {
+		return nil, err
+	}
 	name, c, err := req.readable()
 	if err != nil {
 		return nil, err
@@ -151,6 +154,9 @@ func explainCount(req *Request) (*plan.ExplainRequest, error) {
 }
 
 func explainDistinct(req *Request) (*plan.ExplainRequest, error) {
+	if _, err := req.readCollection(); err != nil {
+		return nil, err
+	}
 	name, c, err := req.readable()
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ var findFields = []Field{
 }
 
 func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.Collection()
+	name, err := req.readCollection()
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ const maxWriteBatch = 100_000
 func insertCommands() []Definition {
 	return []Definition{{
 		Name: "insert", Help: "Adds documents to a collection.",
-		InTransaction: true, Run: runInsert, Write: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
+		InTransaction: true, Run: runInsert, Write: true, Silent: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
 		Fields: []Field{
 			{Name: "documents", Type: Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: Bool},

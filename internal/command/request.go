@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -168,6 +169,15 @@ func (r *Request) Collection() (string, error) {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", r.DB, name)
 	}
 	return r.Conn.collection(name), nil
+}
+
+// readCollection is Collection for a find or distinct, which also refuse names that no collection can have.
+func (r *Request) readCollection() (string, error) {
+	name, err := r.Collection()
+	if err == nil && strings.IndexByte(name, '$') >= 0 {
+		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s.%s'", r.DB, name)
+	}
+	return name, err
 }
 
 // Retain lets the request's bytes live on after Run: the connection reads its next message into another buffer. It is

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -18,7 +19,7 @@ import (
 func updateCommands() []Definition {
 	return []Definition{{
 		Name: "update", Help: "Changes, replaces or upserts documents.",
-		InTransaction: true, Run: runUpdate, Write: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
+		InTransaction: true, Run: runUpdate, Write: true, Silent: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
 		Fields: []Field{
 			{Name: "updates", Type: Array, Required: true, Sequence: true, Fields: updateFields},
 			{Name: "ordered", Type: Bool},
@@ -113,6 +114,9 @@ var errSortedMulti = mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort w
 func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	name, err := req.Collection()
 	if err != nil {
+		return err
+	}
+	if err := catalog.CheckNewCollection(req.DB, name); err != nil {
 		return err
 	}
 	specs, err := parseStatements(req, "updates", req.memory.updates, parseUpdateSpec)

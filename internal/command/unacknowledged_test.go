@@ -1,0 +1,122 @@
+package command_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// fields returns the names of a reply's fields without the times.
+func fields(t *testing.T, raw bson.Raw) []string {
+	t.Helper()
+	elems, err := raw.Elements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range elems {
+		if e.Key() != "$clusterTime" && e.Key() != "operationTime" {
+			names = append(names, e.Key())
+		}
+	}
+	return names
+}
+
+// TestUnacknowledged: insert, update and delete with w: 0 answer ok alone when the client waits for a reply, also where a
+// statement failed. An error of the command is told.
+func TestUnacknowledged(t *testing.T) {
+	t.Parallel()
+	c := sheaftest.New(t).Database("d").Collection("c")
+	for _, test := range []struct {
+		name, cmd string
+		fields    []string
+		code      int32
+	}{
+		{"insert", `{"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]}`, []string{"ok"}, 0},
+		{"insert, duplicate", `{"insert": "c", "documents": [{"_id": 1}]}`, []string{"ok"}, 0},
+		{"insert, unknown field", `{"insert": "c", "documents": [{}], "nosuch": 1}`, nil, 40415},
+		{"insert, no documents", `{"insert": "c", "documents": []}`, nil, 16},
+		{"update", `{"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}]}`, []string{"ok"}, 0},
+		{"update, unknown operator", `{"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$nosuch": {"a": 1}}}]}`, []string{"ok"}, 0},
+		{"upsert", `{"update": "c", "updates": [{"q": {"_id": 3}, "u": {"$set": {"a": 1}}, "upsert": true}]}`, []string{"ok"}, 0},
+		{"delete", `{"delete": "c", "deletes": [{"q": {"_id": 2}, "limit": 1}]}`, []string{"ok"}, 0},
+		{"delete, unknown operator", `{"delete": "c", "deletes": [{"q": {"$x": 2}, "limit": 1}]}`, []string{"ok"}, 0},
+		{
+			"findAndModify", `{"findAndModify": "c", "query": {"_id": 1}, "update": {"$set": {"a": 2}}}`, []string{"lastErrorObject", "value", "ok"}, 0,
+		},
+	} {
+		var cmd bson.D
+		if err := bson.UnmarshalExtJSON([]byte(test.cmd), false, &cmd); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := run(t, c, append(cmd, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: 0}}}))
+		if code := errorCode(t, err); code != test.code {
+			t.Errorf("%s: %v", test.name, err)
+		} else if code == 0 && !slices.Equal(fields(t, raw), test.fields) {
+			t.Errorf("%s: %v", test.name, raw)
+		}
+	}
+	if n, err := c.CountDocuments(t.Context(), bson.D{}); n != 2 || err != nil {
+		t.Errorf("%d documents, %v", n, err)
+	}
+}
+
+// TestUnacknowledgedBulkWrite: bulkWrite with w: 0 answers its totals and no results.
+func TestUnacknowledgedBulkWrite(t *testing.T) {
+	t.Parallel()
+	admin := sheaftest.New(t).Database("admin").Collection("c")
+	insert := bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: 1}}}}
+	raw, err := run(t, admin, bson.D{
+		{Key: "bulkWrite", Value: 1},
+		{Key: "ops", Value: bson.A{insert, insert}},
+		{Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}}},
+		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: 0}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := raw.Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil || len(results) != 0 || raw.Lookup("nInserted").AsInt64() != 1 || raw.Lookup("nErrors").AsInt64() != 1 {
+		t.Errorf("%v", raw)
+	}
+}
+
+// TestNamesOfCommands: no collection has a name with a dollar sign. Commands that read documents, change or make them say so.
+func TestNamesOfCommands(t *testing.T) {
+	t.Parallel()
+	c := sheaftest.New(t).Database("d").Collection("c")
+	for _, name := range []string{"$cmd", "$cmd.aggregate", "a$b"} {
+		for format, want := range map[string]int32{
+			`{"find": "N"}`:                                                         73,
+			`{"explain": {"find": "N"}}`:                                            73,
+			`{"distinct": "N", "key": "a"}`:                                         73,
+			`{"explain": {"distinct": "N", "key": "a"}}`:                            73,
+			`{"insert": "N", "documents": [{}]}`:                                    73,
+			`{"update": "N", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]}`:      73,
+			`{"delete": "N", "deletes": [{"q": {}, "limit": 1}]}`:                   73,
+			`{"findAndModify": "N", "query": {}, "update": {}}`:                     73,
+			`{"create": "N"}`:                                                       73,
+			`{"createIndexes": "N", "indexes": [{"key": {"a": 1}, "name": "a_1"}]}`: 73,
+			`{"aggregate": "N", "pipeline": [], "cursor": {}}`:                      0,
+			`{"count": "N"}`:                                                        0,
+			`{"drop": "N"}`:                                                         0,
+			`{"listIndexes": "N"}`:                                                  26,
+		} {
+			var cmd bson.D
+			if err := bson.UnmarshalExtJSON(replaceName(format, name), false, &cmd); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := run(t, c, cmd); errorCode(t, err) != want {
+				t.Errorf("%v: %v, want code %d", cmd, err, want)
+			}
+		}
+	}
+}
+
+func replaceName(format, name string) []byte {
+	return []byte(strings.ReplaceAll(format, `"N"`, `"`+name+`"`))
+}
