@@ -260,6 +260,7 @@ var statusMayStay = map[string]string{
 	"metrics/commands/*/*":         "a command counts its own runs; the load has few of all commands",
 	"metrics/cursor/open/*":        "the load closes its cursors",
 	"metrics/cursor/timedOut":      rare,
+	"metrics/operation/*":          "counted where an operation sorts, conflicts or is ended",
 	"metrics/record/moves":         "a document keeps its place by its key",
 	"metrics/repl/*/*":             alone,
 	"metrics/repl/*/*/*":           alone,
@@ -327,20 +328,22 @@ func diagnostics() []diagnostic {
 		command("serverStatus", "admin", 1, statusMayStay),
 		command("collStats", "d", "c", map[string]string{
 			"indexSizes/_id_": "records are clustered by _id", "nindexes": same, "numOrphanDocs": "orphans need several shards",
+			"indexDetails/_id_/*": "records are clustered by _id", "indexDetails/*/tableBytes": "the load may fit into a memtable",
 			"scaleFactor": limit,
 		}),
 		command("dbStats", "d", 1, map[string]string{
 			"fsTotalSize": machineF, "fsUsedSize": machineF, "indexFreeStorageSize": "counted in tables: the load may fit into a memtable",
 			"scaleFactor": limit, "views": same,
 		}, bson.E{Key: "freeStorage", Value: 1}),
-		command("listDatabases", "admin", 1, nil),
+		command("listDatabases", "admin", 1, map[string]string{"databases/admin/sizeOnDisk": "admin has nothing that is stored"}),
 		command("replSetGetStatus", "admin", 1, memberMayStay),
 		command("explain", "d", bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: 3}}}}, explainMayStay),
 		command("connPoolStats", "admin", 1, map[string]string{"num*": "the server connects to nobody", "total*": "the server connects to nobody"}),
 		command("hostInfo", "admin", 1, map[string]string{"system/mem*": machineF, "system/num*": machineF, "system/cpuAddrSize": machineF}),
 		command("validate", "d", "c", map[string]string{"nIndexes": same, "nInvalidDocuments": rare, "nNonCompliantDocuments": rare}),
 		command("getLog", "admin", "global", nil),
-		command("dataSize", "d", "d.c", nil),
+		command("dataSize", "d", "d.c", map[string]string{"millis": "the counters are read in less than a millisecond"}),
+		command("top", "admin", 1, map[string]string{"totals/d.t/*/*": "made by the load"}),
 	}
 }
 
@@ -349,12 +352,12 @@ const withoutFigures = `
 abortTransaction aggregate authenticate buildInfo bulkWrite cloneCollectionAsCapped collMod
 commitTransaction connectionStatus convertToCapped count create createIndexes currentOp delete
 distinct drop dropDatabase dropIndexes endSessions find findAndModify fsync fsyncUnlock
-getClusterParameter getCmdLineOpts getDefaultRWConcern getMore getParameter hello insert
+getClusterParameter getCmdLineOpts getDefaultRWConcern getDiagnosticData getMore getParameter hello insert
 isMaster killAllSessions killAllSessionsByPattern killCursors killOp killSessions
-listCollections listCommands listIndexes logRotate logout mapReduce ping planCacheClear
+listCollections listCommands listIndexes lockInfo logRotate logout mapReduce ping planCacheClear
 planCacheListFilters profile reIndex refreshSessions renameCollection saslContinue saslStart
 setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion setParameter shutdown
-startSession update whatsmysni whatsmyuri
+startSession update validateDBMetadata whatsmysni whatsmyuri
 `
 
 // TestCommandsAreDiagnosticOrNot: a new command has a case in diagnostics, or stands in withoutFigures.

@@ -76,11 +76,16 @@ func (r *reports) collStatsPart(b *bsonx.Builder, c *table.Collection, part stri
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.db, r.name)
 	}
-	if isView(c) {
+	if isView(c) && !isVirtual(c) {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
 	}
 	switch part {
 	case "count":
+		if isVirtual(c) {
+			sz, err := r.service.virtualSizes(c)
+			appendNumber(b, part, sz.count)
+			return err
+		}
 		counter, err := r.service.Store.Count(c)
 		if err != nil {
 			return err
@@ -218,8 +223,13 @@ func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 	}
 	all := arg.Lookup("allUsers").Truthy()
 	registry := r.service.Sessions
+	return sessionDocs(registry, registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }))
+}
+
+// sessionDocs describes sessions as config.system.sessions has them.
+func sessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Doc {
 	var docs []bsonx.Doc
-	for _, id := range registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }) {
+	for _, id := range ids {
 		s := registry.Lookup(id)
 		if s == nil {
 			continue

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -85,6 +86,9 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 	if q == nil {
 		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
 	}
+	if isVirtual(q.Coll) {
+		return &stageSource{Source: rest.Run(p.service.readVirtual(q.Coll), env)}, nil
+	}
 	if rest.OnlyCounts() {
 		n, err := p.countMatches(ctx, q)
 		if err != nil {
@@ -118,6 +122,10 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 // compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
 // query is nil where there is no name, so that the first stage makes the documents.
 func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
+	reported := name
+	if p.statsOfView(db, name, stages) {
+		name = ""
+	}
 	base, c, stages, err := p.resolveView(db, name, stages)
 	if err != nil {
 		return nil, nil, nil, err
@@ -141,11 +149,14 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 		return nil, nil, nil, err
 	}
 	env := &pipeline.Env{
-		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, base},
+		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, cmp.Or(base, reported)},
 		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory,
 	}
 	if name == "" {
 		return parsed, env, nil, nil
+	}
+	if isVirtual(c) {
+		return parsed, env, &plan.Query{DB: db, Name: base, Coll: c}, checkVirtualHint(hint)
 	}
 	lead, rest := parsed.Split()
 	q := &plan.Query{
@@ -167,6 +178,15 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	q.OneOf, q.LastOf = rest.OneOf(lead)
 	q.Scores = q.Filter.HasText() && namesScore(stages)
 	return rest, env, q, nil
+}
+
+// statsOfView reports whether stages ask for the figures of a view, which are not its collection's.
+func (p *pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
+	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument || string(stages[0].Doc().First().Key) != "$collStats" {
+		return false
+	}
+	c, err := p.lookup(db, name)
+	return err == nil && c != nil && c.Kind == catalog.KindView
 }
 
 // namesScore reports whether a stage may read the scores of a text search.

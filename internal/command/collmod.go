@@ -43,6 +43,9 @@ func modifyCollection(ctx context.Context, req *Request, name string, c *table.C
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
+	if isVirtual(c) {
+		return notStored(c)
+	}
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
 		return modifySeries(ctx, req, c, buckets, reply)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -107,12 +108,31 @@ func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz sizes, scale
 	appendNumber(reply, "totalSize", (sz.storage+sz.indexes)/scale)
 	reply.StartDocField("indexSizes")
 	if c != nil {
-		appendNumber(reply, "_id_", sz.idIndex/scale) // 0 where records are clustered by _id
+		appendNumber(reply, "_id_", sz.idIndex.Total()/scale) // 0 where records are clustered by _id
 	}
 	for i, ix := range indexes {
-		appendNumber(reply, ix.Name, sz.perIndex[i]/scale)
+		appendNumber(reply, ix.Name, sz.perIndex[i].Total()/scale)
 	}
 	reply.End()
+	reply.StartDocField("indexDetails")
+	if c != nil {
+		appendIndexDetails(reply, "_id_", c.IDUses(), sz.idIndex)
+	}
+	for i, ix := range indexes {
+		appendIndexDetails(reply, ix.Name, ix.Uses(), sz.perIndex[i])
+	}
+	reply.End()
+}
+
+// appendIndexDetails appends what the storage engine knows of an index: the bytes of its entries in tables and in memory, and how
+// often plans used it.
+func appendIndexDetails(b *bsonx.Builder, name string, uses *table.Uses, u storage.Usage) {
+	b.StartDocField(name)
+	b.Int64("tableBytes", u.Tables)
+	b.Int64("unflushedBytes", u.Unflushed)
+	n, _ := uses.Count()
+	b.Int64("accesses", n)
+	b.End()
 }
 
 // appendNumber appends an int32 where the number fits, else an int64, as mongod does for sizes.

@@ -136,10 +136,14 @@ func (r *Request) writable(db, name string) (*table.Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c != nil && c.Kind == catalog.KindTimeseries {
+	switch {
+	case c == nil:
+		return nil, nil
+	case c.Kind == catalog.KindTimeseries:
 		return r.reads().buckets(c)
-	}
-	if c != nil && c.Kind == catalog.KindView {
+	case isVirtual(c):
+		return nil, notStored(c)
+	case c.Kind == catalog.KindView:
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", db, name)
 	}
 	return c, nil

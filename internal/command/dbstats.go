@@ -60,8 +60,8 @@ func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 // totals adds up a database's collections, with the free space where it is asked for.
 func (s *Service) totals(db string, withFree bool) (databaseTotals, error) {
 	var total databaseTotals
-	for _, e := range s.Store.Catalog().Collections(db) {
-		if e.Kind != catalog.KindCollection {
+	for _, e := range s.entries(db) {
+		if e.Kind != catalog.KindCollection && e.Kind != catalog.KindVirtual {
 			total.views++
 			continue
 		}

@@ -39,7 +39,11 @@ func diagnosticCommands() []Definition {
 func runPing(context.Context, *Request, *bsonx.Builder) error { return nil }
 
 func runBuildInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	build := req.Service.Build
+	appendBuild(reply, req.Service.Build)
+	return nil
+}
+
+func appendBuild(reply *bsonx.Builder, build Build) {
 	reply.String("version", CompatibleVersion)
 	reply.String("gitVersion", build.Revision)
 	reply.StartArrayField("modules")
@@ -72,7 +76,6 @@ func runBuildInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	reply.StartDocField("sheaf")
 	reply.String("version", build.Version)
 	reply.End()
-	return nil
 }
 
 // machine names the processor as uname does.

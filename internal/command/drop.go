@@ -58,6 +58,9 @@ func dropByName(req *Request, name string) (*table.Collection, error) {
 		if c == nil {
 			return nil, nil
 		}
+		if isVirtual(c) {
+			return nil, notStored(c)
+		}
 		err := req.Service.Store.Drop(c)
 		if mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound { // dropped or renamed just now
 			return c, err
@@ -116,6 +119,9 @@ func (r *Request) onNewest(db, name string, fn func(c *table.Collection) error) 
 }
 
 func checkRename(req *Request, c *table.Collection, toDB, toName string) error {
+	if isVirtual(c) {
+		return notStored(c)
+	}
 	if c.Kind != catalog.KindCollection {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename view: %s", c.Namespace())
 	}

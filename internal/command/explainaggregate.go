@@ -116,8 +116,11 @@ func (p *pipelines) explain(ctx context.Context, db, name string, stages []bsonx
 	if err := p.checkExplain(rest); err != nil {
 		return nil, err
 	}
-	if q == nil || rest.MakesDocuments() {
-		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock))
+	switch {
+	case q == nil || rest.MakesDocuments():
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), &pipeline.EmptyDocs{})
+	case isVirtual(q.Coll):
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), p.service.readVirtual(q.Coll))
 	}
 	ask := &plan.ExplainRequest{Query: q, Verbosity: p.verbosity}
 	switch pushed, left := rest.SplitProject(q.Skip > 0 || q.Limit > 0); {
@@ -148,10 +151,10 @@ func (p *pipelines) checkExplain(rest *pipeline.Pipeline) error {
 	return mongoerr.New(code, "%s cannot be explained with verbosity '%s': it would write", last, p.verbosity)
 }
 
-// explainWithoutQuery explains a pipeline whose first stage makes the documents.
-func (p *pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained) (*explained, error) {
+// explainWithoutQuery explains a pipeline over documents that no plan reads.
+func (p *pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in pipeline.Source) (*explained, error) {
 	if p.verbosity != plan.QueryPlanner {
-		src := x.Run(&pipeline.EmptyDocs{})
+		src := x.Run(in)
 		defer src.Close()
 		if err := pipeline.Drain(ctx, src, ignore); err != nil {
 			return nil, err

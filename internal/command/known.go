@@ -21,7 +21,7 @@ var (
 		"setUserWriteBlockMode", "rotateCertificates", "dropConnections",
 		"getAuditConfig", "setAuditConfig", "logApplicationMessage",
 		// diagnostics
-		"dbHash", "validateDBMetadata", "top", "lockInfo", "getDiagnosticData", "driverOIDTest",
+		"dbHash", "driverOIDTest",
 		// replication, queries
 		"applyOps",
 	}

@@ -32,6 +32,25 @@ func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 	}
 	if c := s.Store.Lookup(db, req.Conn.collection(name)); c != nil {
 		c.Latencies().Add(kind, took)
+		c.Traffic().Add(trafficKind(e.Name), e.Write && !e.Read, took)
+	}
+}
+
+// trafficKind returns as what top counts a command.
+func trafficKind(command string) table.TrafficKind {
+	switch command {
+	case "find":
+		return table.TrafficQueries
+	case "getMore":
+		return table.TrafficGetMore
+	case "insert":
+		return table.TrafficInsert
+	case "update":
+		return table.TrafficUpdate
+	case "delete":
+		return table.TrafficRemove
+	default:
+		return table.TrafficCommands
 	}
 }
 

@@ -40,7 +40,7 @@ func runListCollections(ctx context.Context, req *Request, reply *bsonx.Builder)
 	}
 	nameOnly := req.Bool("nameOnly")
 	var docs []bsonx.Doc
-	for _, e := range req.Service.Store.Catalog().Collections(req.DB) {
+	for _, e := range req.Service.entries(req.DB) {
 		ok, err := accept(collectionInfo(e, false))
 		if err != nil {
 			return err
@@ -69,17 +69,21 @@ func listFilter(req *Request) (func(bsonx.Doc) (bool, error), error) {
 func collectionInfo(e *catalog.Collection, nameOnly bool) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
+	kind := e.Kind
+	if kind == catalog.KindVirtual {
+		kind = catalog.KindCollection // as MongoDB has it
+	}
 	b.String("name", e.Name)
-	b.String("type", string(e.Kind))
+	b.String("type", string(kind))
 	if !nameOnly {
 		b.Doc("options", e.Options)
 		b.StartDocField("info")
-		b.Bool("readOnly", e.Kind == catalog.KindView)
-		if e.Kind == catalog.KindCollection {
+		b.Bool("readOnly", e.Kind == catalog.KindView || e.Kind == catalog.KindVirtual)
+		if kind == catalog.KindCollection {
 			b.Value("uuid", bsonx.Binary(4, e.UUID[:]))
 		}
 		b.End()
-		if e.Kind == catalog.KindCollection && clusteredOption(e.Options) == nil {
+		if kind == catalog.KindCollection && clusteredOption(e.Options) == nil {
 			b.Doc("idIndex", idIndexSpec)
 		}
 	}
@@ -95,7 +99,7 @@ func runListDatabases(_ context.Context, req *Request, reply *bsonx.Builder) err
 	nameOnly := req.Bool("nameOnly")
 	var total int64
 	reply.StartArrayField("databases")
-	for _, name := range req.Service.Store.Catalog().Databases() {
+	for _, name := range req.Service.databases() {
 		size, err := req.Service.databaseSize(name)
 		if err != nil {
 			return err

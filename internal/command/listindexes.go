@@ -29,6 +29,9 @@ func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) err
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
+	if isVirtual(c) {
+		return replyList(ctx, req, reply, name, []bsonx.Doc{idIndexSpec})
+	}
 	if _, err := req.existing(name); err != nil {
 		return err
 	}

@@ -147,6 +147,7 @@ func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo)
 	if len(op.Client.Metadata) > 0 {
 		b.Doc("clientMetadata", op.Client.Metadata)
 	}
+	b.Bool("isFromUserConnection", true)
 	b.Bool("active", op.Active)
 	b.String("currentOpTime", s.Clock.Now().Format(wallFormat))
 	if op.Active {

@@ -36,13 +36,23 @@ func (v reads) isFixed() bool { return v.txn != nil || v.snapshot != nil }
 
 // lookup returns a collection or view by name, or nil.
 func (v reads) lookup(db, name string) (*table.Collection, error) {
-	if v.txn != nil {
-		return v.txn.Lookup(db, name)
+	newest := func() *table.Collection { return v.service.Store.Lookup(db, name) }
+	var c *table.Collection
+	var err error
+	switch {
+	case v.txn != nil:
+		c, err = v.txn.Lookup(db, name)
+	case v.snapshot != nil:
+		c, err = v.snapshot.Lookup(db, name)
+	default:
+		return newest(), nil
 	}
-	if v.snapshot != nil {
-		return v.snapshot.Lookup(db, name)
+	if c == nil && err == nil {
+		if now := newest(); isVirtual(now) {
+			return now, nil
+		}
 	}
-	return v.service.Store.Lookup(db, name), nil
+	return c, err
 }
 
 // buckets returns the collection that a time-series collection keeps its buckets in, or nil.

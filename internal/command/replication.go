@@ -220,13 +220,23 @@ func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.
 func runReplSetConfig(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	s := req.Service
 	reply.StartDocField("config")
+	s.appendConfig(reply, s.member(req.Conn))
+	reply.End()
+	if req.Body.Lookup("commitmentStatus").Truthy() {
+		reply.Bool("commitmentStatus", true)
+	}
+	return nil
+}
+
+// appendConfig appends the configuration of the set whose only member has a name.
+func (s *Service) appendConfig(reply *bsonx.Builder, member string) {
 	reply.String("_id", s.ReplicaSet)
 	reply.Int32("version", setVersion)
 	reply.Int64("term", setTerm)
 	reply.StartArrayField("members")
 	reply.StartDocElem()
 	reply.Int32("_id", 0)
-	reply.String("host", s.member(req.Conn))
+	reply.String("host", member)
 	reply.Bool("arbiterOnly", false)
 	reply.Bool("buildIndexes", true)
 	reply.Bool("hidden", false)
@@ -249,11 +259,6 @@ func runReplSetConfig(_ context.Context, req *Request, reply *bsonx.Builder) err
 	reply.Doc("getLastErrorDefaults", bsonx.NewDoc("w", 1, "wtimeout", 0))
 	reply.Value("replicaSetId", bsonx.ObjectID(electionID))
 	reply.End()
-	reply.End()
-	if req.Body.Lookup("commitmentStatus").Truthy() {
-		reply.Bool("commitmentStatus", true)
-	}
-	return nil
 }
 
 // The limits of replSetResizeOplog: megabytes.

@@ -2,9 +2,11 @@ package command
 
 import (
 	"context"
+	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // serverStatusCommands returns serverStatus and its relatives.
@@ -37,7 +39,7 @@ func runServerStatus(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	if v := req.Body.Lookup("repl"); s.replicates() && (v.IsMissing() || v.Truthy()) {
 		s.appendRepl(reply, req.Conn)
 	}
-	for _, section := range append(builtinSections(s, req), s.StatusSections...) {
+	for _, section := range append(s.sample(req).sections(), s.StatusSections...) {
 		if v := req.Body.Lookup(section.Name); !v.IsMissing() && !v.Truthy() {
 			continue
 		}
@@ -48,27 +50,44 @@ func runServerStatus(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	return nil
 }
 
-func builtinSections(s *Service, req *Request) []StatusSection {
+// statusSample is what one serverStatus measures. What takes long is measured once, and only for a section that is wanted.
+type statusSample struct {
+	*Service
+	req    *Request
+	engine func() storage.Stats
+	disk   func() (storage.Disk, error)
+	walk   func() catalogCounts
+}
+
+func (s *Service) sample(req *Request) *statusSample {
+	x := &statusSample{Service: s, req: req, walk: sync.OnceValue(s.countCatalog)}
+	if s.Store != nil {
+		x.engine, x.disk = sync.OnceValue(s.Store.Engine().Stats), sync.OnceValues(s.Store.Engine().Disk)
+	}
+	return x
+}
+
+func (x *statusSample) sections() []StatusSection {
 	return []StatusSection{
-		{"asserts", s.statusAsserts},
-		{"backgroundFlushing", s.statusFlushes},
-		{"catalogStats", s.statusCatalog},
-		{"connections", s.statusConnections},
+		{"asserts", x.statusAsserts},
+		{"backgroundFlushing", x.statusFlushes},
+		{"catalogStats", x.statusCatalog},
+		{"connections", x.statusConnections},
 		{"extra_info", statusExtraInfo},
-		{"globalLock", s.statusGlobalLock},
-		{"logicalSessionRecordCache", s.statusSessions},
+		{"globalLock", x.statusGlobalLock},
+		{"logicalSessionRecordCache", x.statusSessions},
 		{"mem", statusMemory},
-		{"metrics", s.statusMetrics},
-		{"network", s.statusNetwork},
-		{"opLatencies", func(b *bsonx.Builder) { s.statusLatencies(req, b) }},
-		{"opcounters", s.statusOpcounters},
+		{"metrics", x.statusMetrics},
+		{"network", x.statusNetwork},
+		{"opLatencies", func(b *bsonx.Builder) { x.statusLatencies(x.req, b) }},
+		{"opcounters", x.statusOpcounters},
 		{"opcountersRepl", statusOpcountersRepl},
-		{"oplog", s.statusOplog},
-		{"planCache", s.statusPlanCache},
-		{"readConcernCounters", s.statusReadConcerns},
-		{"storage", s.statusStorage},
-		{"storageEngine", s.statusEngine},
-		{"transactions", s.statusTransactions},
+		{"oplog", x.statusOplog},
+		{"planCache", x.statusPlanCache},
+		{"readConcernCounters", x.statusReadConcerns},
+		{"storage", x.statusStorage},
+		{"storageEngine", x.statusEngine},
+		{"transactions", x.statusTransactions},
 	}
 }
 
@@ -81,6 +100,13 @@ func (s *Service) countError(err error) {
 		return
 	}
 	s.stats.userErrors.Add(1)
+	switch mongoerr.CodeOf(err) {
+	case mongoerr.MaxTimeMSExpired:
+		s.stats.timesExpired.Add(1)
+	case mongoerr.ClientDisconnect:
+		s.stats.clientsGone.Add(1)
+	default:
+	}
 }
 
 // statusAsserts counts errors: regular ones are the server's own, msg those that ended in a panic. MongoDB raises no warnings and

@@ -90,6 +90,7 @@ type Service struct {
 	pid           int
 	hostname      string
 	port          atomic.Int64 // TCP port that is served, 0 for none
+	virtual       []*virtualCollection
 }
 
 // NewService checks the table of commands and returns a service.
@@ -110,6 +111,9 @@ func NewService(deps Deps) (*Service, error) {
 	s.Params.Add(s.switchParams()...)
 	s.Params.Add(s.Verbosity.params()...)
 	s.started = s.Clock.Now()
+	if err := s.addVirtual(); err != nil {
+		return nil, err
+	}
 	s.topology.init(s.started)
 	s.writes.init()
 	s.snapshots.init()
@@ -121,6 +125,9 @@ func NewService(deps Deps) (*Service, error) {
 	}
 	if err := s.loadClusterParameters(); err != nil {
 		return nil, fmt.Errorf("cluster parameters: %w", err)
+	}
+	if err := s.logStart(); err != nil {
+		return nil, fmt.Errorf("the log of starts: %w", err)
 	}
 	return s, nil
 }

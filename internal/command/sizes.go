@@ -2,14 +2,15 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // sizes are what a collection holds and takes, in bytes.
 type sizes struct {
 	count, data, storage, indexes int64
-	idIndex                       int64
-	perIndex                      []int64 // of collection.Indexes
+	idIndex                       storage.Usage
+	perIndex                      []storage.Usage // of collection.Indexes
 }
 
 // plus returns the sums without those of single indexes.
@@ -21,6 +22,9 @@ func (s sizes) plus(t sizes) sizes {
 
 // collectionSizes measures a collection; a view has no sizes.
 func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
+	if isVirtual(c) {
+		return s.virtualSizes(c)
+	}
 	if c == nil || c.Kind != catalog.KindCollection {
 		return sizes{}, nil
 	}
@@ -35,25 +39,20 @@ func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
 	}
 	out.storage = records.Total()
 	if c.IDIndex != nil {
-		if out.idIndex, err = s.indexSize(c.IDIndex); err != nil {
+		if out.idIndex, err = s.Store.IndexDiskUsage(c.IDIndex); err != nil {
 			return sizes{}, err
 		}
-		out.indexes += out.idIndex
+		out.indexes += out.idIndex.Total()
 	}
 	for _, ix := range c.Indexes {
-		n, err := s.indexSize(ix)
+		u, err := s.Store.IndexDiskUsage(ix)
 		if err != nil {
 			return sizes{}, err
 		}
-		out.indexes += n
-		out.perIndex = append(out.perIndex, n)
+		out.indexes += u.Total()
+		out.perIndex = append(out.perIndex, u)
 	}
 	return out, nil
-}
-
-func (s *Service) indexSize(ix *table.Index) (int64, error) {
-	u, err := s.Store.IndexDiskUsage(ix)
-	return u.Total(), err
 }
 
 // freeSizes are what deleted and replaced documents and their index entries still take, in bytes.
@@ -84,6 +83,16 @@ func (s *Service) freeSpace(c *table.Collection) (free freeSizes, err error) {
 // databaseSize measures the space of a database: its collections and their indexes.
 func (s *Service) databaseSize(db string) (int64, error) {
 	total := int64(0)
+	for _, v := range s.virtual {
+		if v.db != db {
+			continue
+		}
+		n, err := s.virtualSpace(v)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
 	for _, e := range s.Store.Catalog().Collections(db) {
 		sizes, err := s.collectionSizes(s.Store.Lookup(db, e.Name))
 		if err != nil {

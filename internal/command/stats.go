@@ -32,6 +32,8 @@ type stats struct {
 
 	// What commands did to documents.
 	returned, inserted, updated, deleted, scannedKeys, scannedDocs atomic.Int64
+	// Of metrics.operation: sorts in memory, write conflicts, and operations that were ended.
+	sorted, conflicts, clientsGone, timesExpired atomic.Int64
 
 	connsCurrent  atomic.Int64
 	connsTotal    atomic.Int64

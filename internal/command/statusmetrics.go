@@ -5,12 +5,13 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
-func (s *Service) statusMetrics(b *bsonx.Builder) {
+func (x *statusSample) statusMetrics(b *bsonx.Builder) {
 	b.StartDocField("commands")
-	b.Int64("<UNKNOWN>", s.stats.unknownCommands.Load())
-	for _, e := range s.registry.all {
+	b.Int64("<UNKNOWN>", x.stats.unknownCommands.Load())
+	for _, e := range x.registry.all {
 		if e.Status != Supported || e.Hidden {
 			continue
 		}
@@ -20,8 +21,8 @@ func (s *Service) statusMetrics(b *bsonx.Builder) {
 		b.End()
 	}
 	b.End()
-	s.statusOperators(b)
-	c := s.Cursors.Stats()
+	x.statusOperators(b)
+	c := x.Cursors.Stats()
 	b.StartDocField("cursor")
 	b.Int64("moreThanOneBatch", c.MoreThanOneBatch)
 	b.Int64("timedOut", c.TimedOut)
@@ -32,13 +33,13 @@ func (s *Service) statusMetrics(b *bsonx.Builder) {
 	b.Int64("total", int64(c.Open))
 	b.End()
 	b.End()
-	s.statusWork(b)
+	x.statusWork(b)
 	// A document keeps its place by its key: none was ever moved.
 	b.Doc("record", bsonx.NewDoc("moves", int64(0)))
-	if s.replicates() {
+	if x.replicates() {
 		appendReplMetrics(b)
 	}
-	s.statusTTL(b)
+	x.statusTTL(b)
 }
 
 // appendReplMetrics appends metrics.repl: what the member applied and fetched from others. It has no others.
@@ -71,6 +72,7 @@ func (s *Service) statusPlanCache(b *bsonx.Builder) {
 // catalogCounts are the numbers of serverStatus's catalogStats.
 type catalogCounts struct {
 	collections, capped, clustered, timeseries, views, internalCollections, internalViews int64
+	scans, tailableScans                                                                  int64 // of whole collections that exist
 }
 
 func (c *catalogCounts) add(e *catalog.Collection) {
@@ -98,13 +100,24 @@ func (c *catalogCounts) add(e *catalog.Collection) {
 	}
 }
 
-func (s *Service) statusCatalog(b *bsonx.Builder) {
-	var c catalogCounts
-	if s.Store != nil {
-		for _, e := range s.Store.Catalog().All() {
-			c.add(e)
+// countCatalog counts collections and views, and how often plans read whole ones.
+func (s *Service) countCatalog() (c catalogCounts) {
+	if s.Store == nil {
+		return c
+	}
+	for _, e := range s.Store.Catalog().All() {
+		c.add(e)
+		if t, ok := e.Attached.(*table.Collection); ok {
+			n, tailable := t.Scans().Count()
+			c.scans, c.tailableScans = c.scans+n, c.tailableScans+tailable
 		}
 	}
+	c.internalCollections += int64(len(s.virtual))
+	return c
+}
+
+func (x *statusSample) statusCatalog(b *bsonx.Builder) {
+	c := x.walk()
 	b.Int64("collections", c.collections)
 	b.Int64("capped", c.capped)
 	b.Int64("clustered", c.clustered)

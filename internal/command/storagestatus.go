@@ -5,38 +5,37 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/session"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // statusEngine is serverStatus's storageEngine.
-func (s *Service) statusEngine(b *bsonx.Builder) {
+func (x *statusSample) statusEngine(b *bsonx.Builder) {
 	b.String("name", storageEngineName)
 	b.Bool("supportsCommittedReads", true)
 	b.Bool("supportsSnapshotReadConcern", true)
 	b.Bool("supportsPendingDrops", false)
 	b.Bool("readOnly", false)
-	b.Bool("persistent", s.persistent())
+	b.Bool("persistent", x.persistent())
 }
 
 // persistent reports whether the data has a directory.
-func (s *Service) persistent() bool {
-	if s.Store == nil {
+func (x *statusSample) persistent() bool {
+	if x.Store == nil {
 		return false
 	}
-	disk, err := s.Store.Engine().Disk()
+	disk, err := x.disk()
 	return err == nil && disk.Total > 0
 }
 
 // statusStorage is what the storage engine tells of itself, in a section of Sheaf's own.
-func (s *Service) statusStorage(b *bsonx.Builder) {
-	if s.Store == nil {
+func (x *statusSample) statusStorage(b *bsonx.Builder) {
+	if x.Store == nil {
 		return
 	}
-	st := s.Store.Engine().Stats()
+	st := x.engine()
 	if st.WritesStopped != "" {
 		b.String("writesStopped", st.WritesStopped)
 	}
-	disk, err := s.Store.Engine().Disk()
+	disk, err := x.disk()
 	if err != nil {
 		return
 	}
@@ -75,19 +74,23 @@ func (c *stats) countWork(d *session.OpDebug) {
 		{&c.inserted, d.NInserted},
 		{&c.deleted, d.NDeleted},
 		{&c.updated, d.NModified},
+		{&c.conflicts, d.WriteConflicts},
 	} {
 		if part.n > 0 {
 			part.to.Add(part.n)
 		}
 	}
+	if d.HasSortStage {
+		c.sorted.Add(1)
+	}
 }
 
 // statusFlushes is serverStatus's backgroundFlushing, where mongostat looks for flushes: of memtables to tables.
-func (s *Service) statusFlushes(b *bsonx.Builder) {
-	if s.Store == nil {
+func (x *statusSample) statusFlushes(b *bsonx.Builder) {
+	if x.Store == nil {
 		return
 	}
-	st := s.Store.Engine().Stats()
+	st := x.engine()
 	average := 0.0
 	if st.Flushes > 0 {
 		average = float64(st.FlushTime.Microseconds()) / 1000 / float64(st.Flushes)
@@ -101,25 +104,13 @@ func (s *Service) statusFlushes(b *bsonx.Builder) {
 	}
 }
 
-// statusWork appends metrics.document and metrics.queryExecutor.
-func (s *Service) statusWork(b *bsonx.Builder) {
-	c := &s.stats
+// statusWork appends metrics.document, metrics.operation and metrics.queryExecutor.
+func (x *statusSample) statusWork(b *bsonx.Builder) {
+	c, scans := &x.stats, x.walk()
 	b.Doc("document", bsonx.NewDoc("deleted", c.deleted.Load(), "inserted", c.inserted.Load(), "returned", c.returned.Load(),
 		"updated", c.updated.Load()))
-	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.scannedKeys.Load(), "scannedObjects", c.scannedDocs.Load(),
-		"collectionScans", s.collectionScans()))
-}
-
-// collectionScans adds up how often plans read whole collections, of those that exist.
-func (s *Service) collectionScans() bsonx.Doc {
-	var total, tailable int64
-	if s.Store != nil {
-		for _, e := range s.Store.Catalog().All() {
-			if c, ok := e.Attached.(*table.Collection); ok {
-				n, t := c.Scans().Count()
-				total, tailable = total+n, tailable+t
-			}
-		}
-	}
-	return bsonx.NewDoc("total", total, "nonTailable", total-tailable)
+	b.Doc("operation", bsonx.NewDoc("killedDueToClientDisconnect", c.clientsGone.Load(), "killedDueToMaxTimeMSExpired", c.timesExpired.Load(),
+		"scanAndOrder", c.sorted.Load(), "writeConflicts", c.conflicts.Load()))
+	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.scannedKeys.Load(), "scannedObjects", c.scannedDocs.Load(), "collectionScans",
+		bsonx.NewDoc("total", scans.scans, "nonTailable", scans.scans-scans.tailableScans)))
 }

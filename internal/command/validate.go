@@ -46,6 +46,11 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	if req.Bool("repair") {
 		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; drop and create the indexes that are named in its errors")
 	}
+	if c := req.Service.Store.Lookup(req.DB, name); isVirtual(c) {
+		sz, err := req.Service.virtualSizes(c)
+		appendValidation(reply, c, &table.Validation{Records: sz.count, KeysPerIndex: map[string]int64{"_id_": sz.count}})
+		return err
+	}
 	c, err := req.writable(req.DB, name)
 	if err != nil {
 		return err
@@ -60,6 +65,11 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	if err != nil {
 		return err
 	}
+	appendValidation(reply, c, v)
+	return nil
+}
+
+func appendValidation(reply *bsonx.Builder, c *table.Collection, v *table.Validation) {
 	valid := len(v.Errors) == 0
 	reply.String("ns", c.Namespace())
 	reply.Value("uuid", bsonx.Binary(4, c.UUID[:]))
@@ -74,7 +84,6 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	reply.End()
 	reply.Value("errors", stringsOf(v.Errors))
 	appendFaults(reply, v)
-	return nil
 }
 
 // appendFaults lists entries that indexes lack or have too many, and records that cannot be read.
@@ -134,6 +143,12 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	var size, count int64
 	switch {
 	case c == nil:
+	case isVirtual(c):
+		sz, err := req.Service.virtualSizes(c)
+		if err != nil {
+			return err
+		}
+		size, count = sz.data, sz.count
 	case lower == nil:
 		counter, err := req.Service.Store.Count(c)
 		if err != nil {
@@ -148,6 +163,7 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	reply.Bool("estimate", req.Bool("estimate"))
 	appendNumber(reply, "size", size)
 	appendNumber(reply, "numObjects", count)
+	reply.Int32("millis", int32(req.Service.Clock.Now().Sub(req.Now).Milliseconds()))
 	return nil
 }
 

@@ -30,7 +30,11 @@ func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Bui
 
 // findStages returns the stages that a find command on a view is.
 func findStages(req *Request, name string) (scope, []bsonx.Value, error) {
+	virtual := isVirtual(req.Service.Store.Lookup(req.DB, name))
 	for _, option := range []string{"min", "max", "returnKey", "showRecordId", "tailable", "awaitData", "noCursorTimeout"} {
+		if virtual && option == "noCursorTimeout" { // export tools set it
+			continue
+		}
 		if v := req.Get(option); v.Type == bsonx.TypeDocument || v.Truthy() {
 			return scope{}, nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Option %s is not supported on views", option)
 		}

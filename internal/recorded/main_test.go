@@ -89,7 +89,12 @@ func answers(t *testing.T, c class, client *mongo.Client) map[string]string {
 
 func connect(t *testing.T) *mongo.Client {
 	t.Helper()
-	client, err := mongo.Connect(options.Client().ApplyURI(*record))
+	return connectTo(t, *record)
+}
+
+func connectTo(t *testing.T, uri string) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(uri))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,15 +142,20 @@ func (h *History) Find(statement int32) *Record {
 func Load(engine storage.Engine, s *Session) (History, error) {
 	h := History{TxnNumber: -1}
 	err := scan(engine, append([]byte{Space}, s[:]...), func(_ []byte, r *Record) error {
-		if r.TxnNumber > h.TxnNumber {
-			h.TxnNumber, h.Records = r.TxnNumber, h.Records[:0]
-		}
-		if r.TxnNumber == h.TxnNumber {
-			h.Records = append(h.Records, *r)
-		}
+		h.add(r)
 		return nil
 	})
 	return h, err
+}
+
+// add keeps the record unless it is of an older number than those that are known.
+func (h *History) add(r *Record) {
+	if r.TxnNumber > h.TxnNumber {
+		h.TxnNumber, h.Records = r.TxnNumber, h.Records[:0]
+	}
+	if r.TxnNumber == h.TxnNumber {
+		h.Records = append(h.Records, *r)
+	}
 }
 
 // Old returns the sessions whose records are all from before a time, in milliseconds since 1970.
@@ -202,9 +207,18 @@ func scan(engine storage.Engine, prefix []byte, fn func(key []byte, r *Record) e
 	for len(upper) < keySize+1 {
 		upper = append(upper, 0xFF)
 	}
+	return scanRange(engine, prefix, upper, fn)
+}
+
+// scanFrom is scan for all records from a key on.
+func scanFrom(engine storage.Engine, from []byte, fn func(key []byte, r *Record) error) error {
+	return scanRange(engine, from, []byte{Space + 1}, fn)
+}
+
+func scanRange(engine storage.Engine, lower, upper []byte, fn func(key []byte, r *Record) error) error {
 	snap := engine.NewSnapshot()
 	defer snap.Close()
-	return storage.Scan(snap, prefix, upper, func(key, value []byte) error {
+	return storage.Scan(snap, lower, upper, func(key, value []byte) error {
 		r, err := decode(key, value)
 		if err != nil {
 			return err

@@ -90,6 +90,7 @@ type shared struct {
 	scans   Scans
 
 	latencies Latencies
+	traffic   Traffic
 
 	mu       sync.Mutex
 	watchers chan struct{} // closed at the next change; nil where no one watches

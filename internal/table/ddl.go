@@ -14,7 +14,7 @@ import (
 
 // Create makes a collection or a view. It fails with NamespaceExists where the name is taken.
 func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*Collection, error) {
-	if err := checkNew(db, name); err != nil {
+	if err := s.checkNew(db, name); err != nil {
 		return nil, err
 	}
 	var entry *catalog.Collection
@@ -47,13 +47,6 @@ func (s *Store) Ensure(db, name string) (*Collection, error) {
 		}
 		return c, err
 	}
-}
-
-func checkNew(db, name string) error {
-	if err := catalog.CheckDatabaseName(db); err != nil {
-		return err
-	}
-	return catalog.CheckNewCollection(db, name)
 }
 
 func newEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
@@ -212,7 +205,7 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	if s.isLive(c) {
 		return errLiveOplog("rename")
 	}
-	if err := checkNew(db, name); err != nil {
+	if err := s.checkNew(db, name); err != nil {
 		return err
 	}
 	for {

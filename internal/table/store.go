@@ -39,6 +39,7 @@ type Store struct {
 	builds     sync.WaitGroup // index builds that Open resumed
 	background sync.WaitGroup
 	stop       chan struct{}
+	virtual    map[namespace]*Collection // see AddVirtual; nil for none
 }
 
 // Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
@@ -115,7 +116,7 @@ func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
 func (s *Store) Lookup(db, name string) *Collection {
 	entry := s.catalog.Lookup(db, name)
 	if entry == nil {
-		return nil
+		return s.virtual[namespace{db, name}]
 	}
 	return entry.Attached.(*Collection)
 }

@@ -15,7 +15,7 @@ import (
 // CreateTimeseries makes a time-series collection and returns its buckets. indexes are the specifications of the first indexes on
 // these. It fails with NamespaceExists where the name is taken.
 func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...bsonx.Doc) (*Collection, error) {
-	if err := checkNew(db, name); err != nil {
+	if err := s.checkNew(db, name); err != nil {
 		return nil, err
 	}
 	if n := len(db) + 1 + len(timeseries.BucketsName(name)); n > catalog.MaxNamespace {
@@ -113,7 +113,7 @@ func (s *Store) SetTimeseriesOptions(c *Collection, options bsonx.Doc) error {
 
 // RenameTimeseries gives a time-series collection another name; what has that name is dropped with dropTarget.
 func (s *Store) RenameTimeseries(c *Collection, db, name string, dropTarget bool) error {
-	if err := checkNew(db, name); err != nil {
+	if err := s.checkNew(db, name); err != nil {
 		return err
 	}
 	halves := s.withBuckets(c)

@@ -96,7 +96,7 @@ func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 	if t.past != nil {
 		return nil, errReadsPast()
 	}
-	if err := checkNew(db, name); err != nil {
+	if err := t.store.checkNew(db, name); err != nil {
 		return nil, err
 	}
 	old, err := t.Lookup(db, name)

@@ -61,6 +61,9 @@ func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (name
 	for _, info := range infos {
 		doc := bsonx.Doc(info)
 		name := doc.Lookup("name").Str()
+		if doc.Lookup("type").Str() == "collection" && doc.LookupPath("info", "readOnly").Truthy() {
+			continue // it shows the server's state, and is in no log
+		}
 		names = append(names, name)
 		c := r.collections[db.Name()+"."+name]
 		switch kind := doc.Lookup("type").Str(); {

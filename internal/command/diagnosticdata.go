@@ -1,0 +1,57 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/oplog"
+)
+
+func diagnosticDataCommands() []Definition {
+	return []Definition{{
+		Name: "getDiagnosticData", Help: "Returns what monitoring collects, in one document.", AdminOnly: true, Loose: true, Run: runDiagnosticData,
+	}}
+}
+
+// runDiagnosticData answers with the parts that MongoDB samples each second; here they are sampled by the command.
+func runDiagnosticData(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	s := req.Service
+	reply.StartDocField("data")
+	reply.Date("start", s.Clock.Now().UnixMilli())
+	if err := appendSampled(req, reply, "serverStatus", func() error { return runServerStatus(ctx, req, reply) }); err != nil {
+		return err
+	}
+	if s.replicates() {
+		if err := appendSampled(req, reply, "replSetGetStatus", func() error { return runReplSetStatus(ctx, req, reply) }); err != nil {
+			return err
+		}
+		for _, ns := range [...][2]string{{oplog.DB, oplog.Collection}, {"config", "transactions"}, {"config", "image_collection"}} {
+			err := appendSampled(req, reply, ns[0]+"."+ns[1]+".stats", func() error {
+				reply.String("ns", ns[0]+"."+ns[1])
+				return s.appendStorageStats(reply, s.Store.Lookup(ns[0], ns[1]), 1)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	err := appendSampled(req, reply, "systemMetrics", func() error {
+		appendSystemMetrics(reply)
+		return nil
+	})
+	reply.Date("end", s.Clock.Now().UnixMilli())
+	reply.End()
+	return err
+}
+
+// appendSampled appends a part with the times between which it was taken.
+func appendSampled(req *Request, b *bsonx.Builder, name string, fields func() error) error {
+	now := func() time.Time { return req.Service.Clock.Now() }
+	b.StartDocField(name)
+	b.Date("start", now().UnixMilli())
+	err := fields()
+	b.Date("end", now().UnixMilli())
+	b.End()
+	return err
+}

@@ -1,0 +1,246 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Virtual collections show what the server keeps in another form, where MongoDB has collections: their documents are made
+// when they are read. Nobody can write to them.
+
+// virtualCollection is one of them.
+type virtualCollection struct {
+	db, name string
+	member   bool // only the member of a replica set has it
+	// page makes the next documents, and returns where the following ones begin, nil after the last.
+	page func(v *virtualReader, after *retryable.Session) ([]bsonx.Doc, *retryable.Session, error)
+	// space measures what is stored of the documents; nil where nothing is.
+	space func(storage.Engine) (storage.Usage, error)
+}
+
+var virtualCollections = []virtualCollection{
+	{db: "admin", name: "system.version", page: whole((*virtualReader).versions)},
+	{db: "config", name: "image_collection", member: true, page: (*virtualReader).images},
+	{db: "config", name: "system.sessions", page: whole((*virtualReader).sessions)},
+	{db: "config", name: "transactions", member: true, page: (*virtualReader).transactions, space: retryable.Usage},
+	{db: "local", name: "system.replset", member: true, page: whole((*virtualReader).configuration)},
+}
+
+// virtualPage is of how many sessions documents are made at a time.
+const virtualPage = 1000
+
+// whole is a page that has all documents.
+func whole(docs func(*virtualReader) []bsonx.Doc) func(*virtualReader, *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
+	return func(v *virtualReader, _ *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
+		return docs(v), nil, nil
+	}
+}
+
+// addVirtual makes the virtual collections visible.
+func (s *Service) addVirtual() error {
+	if s.Store == nil {
+		return nil
+	}
+	for i := range virtualCollections {
+		v := &virtualCollections[i]
+		if v.member && !s.replicates() {
+			continue
+		}
+		if err := s.Store.AddVirtual(v.db, v.name, bsonx.Empty); err != nil {
+			return err
+		}
+		s.virtual = append(s.virtual, v)
+	}
+	return nil
+}
+
+// isVirtual reports whether the documents of c, which may be nil, are made when they are read.
+func isVirtual(c *table.Collection) bool { return c != nil && c.Kind == catalog.KindVirtual }
+
+// notStored refuses a write to a virtual collection.
+func notStored(c *table.Collection) error {
+	return mongoerr.New(mongoerr.IllegalOperation, "%s shows the state of the server and cannot be written to", c.Namespace())
+}
+
+// entries returns the catalog's entries of a database with its virtual collections, by name.
+func (s *Service) entries(db string) []*catalog.Collection {
+	out := s.Store.Catalog().Collections(db)
+	for _, v := range s.virtual {
+		if c := s.Store.Lookup(db, v.name); v.db == db && isVirtual(c) {
+			out = append(out, c.Collection)
+		}
+	}
+	slices.SortFunc(out, func(a, b *catalog.Collection) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// databases returns the names of all databases, in order.
+func (s *Service) databases() []string {
+	out := s.Store.Catalog().Databases()
+	for _, v := range s.virtual {
+		if i, found := slices.BinarySearch(out, v.db); !found {
+			out = slices.Insert(out, i, v.db)
+		}
+	}
+	return out
+}
+
+// virtualReader makes the documents of a virtual collection.
+type virtualReader struct {
+	pipeline.SliceSource
+	collection *virtualCollection
+	service    *Service
+	after      *retryable.Session
+	begun      bool
+}
+
+// readVirtual returns a source of the documents of a virtual collection.
+func (s *Service) readVirtual(c *table.Collection) *virtualReader {
+	for _, v := range s.virtual {
+		if v.db == c.DB && v.name == c.Name {
+			return &virtualReader{collection: v, service: s}
+		}
+	}
+	panic(fmt.Sprintf("command: %s is no virtual collection", c.Namespace()))
+}
+
+// Next implements pipeline.Source.
+func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
+	for {
+		doc, err := v.SliceSource.Next(ctx)
+		if doc != nil || err != nil || v.begun && v.after == nil {
+			return doc, err
+		}
+		v.begun = true
+		if v.Docs, v.after, err = v.collection.page(v, v.after); err != nil {
+			return nil, err
+		}
+		v.SliceSource = pipeline.SliceSource{Docs: v.Docs}
+	}
+}
+
+// virtualSizes measures a virtual collection; only the records of retryable writes are stored.
+func (s *Service) virtualSizes(c *table.Collection) (out sizes, err error) {
+	v := s.readVirtual(c)
+	if out.storage, err = s.virtualSpace(v.collection); err != nil {
+		return sizes{}, err
+	}
+	err = pipeline.Drain(context.Background(), v, func(doc bsonx.Doc) error {
+		out.count++
+		out.data += int64(len(doc))
+		return nil
+	})
+	return out, err
+}
+
+func (s *Service) virtualSpace(v *virtualCollection) (int64, error) {
+	if v.space == nil {
+		return 0, nil
+	}
+	u, err := v.space(s.Store.Engine())
+	return u.Total(), err
+}
+
+// versions are the documents of admin.system.version.
+func (v *virtualReader) versions() []bsonx.Doc {
+	return []bsonx.Doc{bsonx.NewDoc("_id", "featureCompatibilityVersion", "version", featureVersion)}
+}
+
+// configuration is that of the set, in local.system.replset.
+func (v *virtualReader) configuration() []bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	v.service.appendConfig(b, v.service.hostAndPort())
+	b.End()
+	return []bsonx.Doc{b.Bytes()}
+}
+
+// sessions are those of config.system.sessions. They are in memory only: a restart ends them all.
+func (v *virtualReader) sessions() []bsonx.Doc {
+	registry := v.service.Sessions
+	return sessionDocs(registry, registry.All(func(session.SessionID) bool { return true }))
+}
+
+// transactions are those of config.transactions: what the newest transaction number of each session was.
+func (v *virtualReader) transactions(after *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
+	return v.histories(after, func(docs []bsonx.Doc, h *retryable.SessionHistory) []bsonx.Doc {
+		last := int64(0)
+		for i := range h.Records {
+			last = max(last, h.Records[i].Time)
+		}
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		b.Doc("_id", recordedSession(&h.Session))
+		b.Int64("txnNum", h.TxnNumber)
+		b.Date("lastWriteDate", last)
+		if h.Committed() {
+			b.String("state", "committed")
+		}
+		b.End()
+		return append(docs, b.Bytes())
+	})
+}
+
+// images are the documents of config.image_collection: what findAndModify returned, for a retry of it.
+func (v *virtualReader) images(after *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
+	return v.histories(after, func(docs []bsonx.Doc, h *retryable.SessionHistory) []bsonx.Doc {
+		for i := range h.Records {
+			r := &h.Records[i]
+			if r.Value == nil {
+				continue
+			}
+			b := bsonx.NewBuilder(nil)
+			b.StartDoc()
+			b.Doc("_id", recordedSession(&h.Session))
+			b.Int64("txnNum", h.TxnNumber)
+			if r.Kind == retryable.ModifyDelete {
+				b.String("imageKind", "preImage")
+			}
+			b.Doc("image", r.Value)
+			b.Bool("invalidated", false)
+			b.End()
+			docs = append(docs, b.Bytes())
+		}
+		return docs
+	})
+}
+
+func (v *virtualReader) histories(
+	after *retryable.Session, add func([]bsonx.Doc, *retryable.SessionHistory) []bsonx.Doc,
+) ([]bsonx.Doc, *retryable.Session, error) {
+	page, next, err := retryable.Page(v.service.Store.Engine(), after, virtualPage)
+	var docs []bsonx.Doc
+	for i := range page {
+		docs = add(docs, &page[i])
+	}
+	return docs, next, err
+}
+
+// recordedSession is how MongoDB names a session whose user is known.
+func recordedSession(s *retryable.Session) bsonx.Doc {
+	return bsonx.NewDoc("id", bsonx.Binary(uuidSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
+}
+
+// checkVirtualHint accepts the order of a virtual collection's documents: by _id.
+func checkVirtualHint(hint bsonx.Value) error {
+	switch {
+	case hint.IsMissing(), hint.Type == bsonx.TypeString && hint.Str() == "_id_":
+		return nil
+	case hint.Type == bsonx.TypeDocument:
+		if first := hint.Doc().First(); first.Key == nil || string(first.Key) == "_id" || string(first.Key) == "$natural" {
+			return nil
+		}
+	}
+	return mongoerr.New(mongoerr.BadValue, "hint provided does not correspond to an existing index")
+}

@@ -1,0 +1,39 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// namespace is a database and a name in it.
+type namespace struct{ db, name string }
+
+// AddVirtual lets a name stand for a collection that is not stored: its documents are made by the caller. Lookup finds it
+// where the catalog has nothing of that name, and nothing can be made under the name. It is called before the first request.
+func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
+	entry := &catalog.Collection{DB: db, Name: name, UUID: NewUUID(), Kind: catalog.KindVirtual, Options: options}
+	attached, err := s.attach(entry, nil)
+	if err != nil {
+		return fmt.Errorf("virtual collection %s: %w", entry.Namespace(), err)
+	}
+	entry.Attached = attached
+	if s.virtual == nil {
+		s.virtual = map[namespace]*Collection{}
+	}
+	s.virtual[namespace{db, name}] = attached.(*Collection)
+	return nil
+}
+
+// checkNew refuses names that a new collection cannot have.
+func (s *Store) checkNew(db, name string) error {
+	if err := catalog.CheckDatabaseName(db); err != nil {
+		return err
+	}
+	if s.virtual[namespace{db, name}] != nil {
+		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
+	}
+	return catalog.CheckNewCollection(db, name)
+}
