@@ -99,16 +99,16 @@ func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResul
 
 // start adds the sides and returns PostgreSQL's version, or why there is none.
 func (r *aggRunner) start(ctx context.Context, cfg *config, at *workplace) (string, error) {
-	p, err := startSheaf(at.binary, filepath.Join(at.dir, "served"))
+	p, err := startSheaf(at.binary, filepath.Join(at.dir, "served"), cfg.budget)
 	if err != nil {
 		return "", err
 	}
-	served, err := servedSide(sideSheaf, p)
+	served, err := servedSide(sideSheaf, p, concernUnsynced)
 	if err != nil {
 		return "", err
 	}
 	r.sides = append(r.sides, served)
-	embedded, err := embeddedSide(filepath.Join(at.dir, "embedded"))
+	embedded, err := embeddedSide(filepath.Join(at.dir, "embedded"), concernUnsynced)
 	if err != nil {
 		return "", err
 	}

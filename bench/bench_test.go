@@ -1,9 +1,11 @@
 package main
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 func TestSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), duration: 10 * time.Millisecond, rounds: 1, documents: 2000, connections: 20,
-		resources: true, postgres: true, patience: 100 * time.Millisecond,
+		resources: true, postgres: true, patience: 100 * time.Millisecond, budget: serveBudget,
 	}
 	res, err := bench(t.Context(), cfg, t.Output())
 	if err != nil {
@@ -36,6 +38,15 @@ func TestSmoke(t *testing.T) {
 			if f.Error != "" || f.Rate <= 0 {
 				t.Errorf("%s on %s: rate %v, error %q", w.Name, name, f.Rate, f.Error)
 			}
+			if l := f.Latencies; l.P50 <= 0 || l.P50 > l.P99 || l.P99 > l.P999 {
+				t.Errorf("%s on %s: latencies %+v", w.Name, name, l)
+			}
+			if runtime.GOOS == "linux" && f.PeakMB <= 0 {
+				t.Errorf("%s on %s: no peak of memory", w.Name, name)
+			}
+		}
+		if _, policy, _ := strings.Cut(string(w.Concern), ", "); !strings.HasSuffix(string(w.Op), policy) {
+			t.Errorf("%s: the write concern is %q, the operation %q", w.Name, w.Concern, w.Op)
 		}
 		if w.Sides[sideSheaf] == nil {
 			t.Errorf("%s was not measured on Sheaf", w.Name)
@@ -64,7 +75,7 @@ func TestSmoke(t *testing.T) {
 // TestPatternsSmoke does every pattern on all sides for a moment.
 func TestPatternsSmoke(t *testing.T) {
 	cfg := &config{
-		run: regexp.MustCompile(""), duration: 20 * time.Millisecond, rounds: 1, documents: 1000, postgres: true, patience: 10 * time.Millisecond,
+		run: regexp.MustCompile(""), duration: 20 * time.Millisecond, rounds: 1, documents: 1000, postgres: true, patience: 10 * time.Millisecond, budget: serveBudget, writes: concernSynced,
 	}
 	res, err := benchPatterns(t.Context(), cfg, t.Output())
 	if err != nil {
@@ -98,7 +109,7 @@ func TestPatternsSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before\n", "(patterns.svg)", "\n| queue-publish | 8 |", "\n- transfer-2: a transaction of two updates.\n", "after\n"} {
+	for _, want := range []string{"before\n", "(patterns.svg)", "\n| queue-publish | majority, synced | 8 |", "\n- transfer-2: a transaction of two updates.\n", "after\n"} {
 		if strings.Count(string(page), want) != 1 {
 			t.Errorf("not once on the page: %q\n%s", want, page)
 		}
@@ -113,7 +124,7 @@ func TestPatternsSmoke(t *testing.T) {
 
 // TestAggSmoke asks every question of tiny data: whoever answers must answer alike.
 func TestAggSmoke(t *testing.T) {
-	cfg := &config{run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true, patience: 10 * time.Millisecond}
+	cfg := &config{run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true, patience: 10 * time.Millisecond, budget: serveBudget}
 	res, err := benchAgg(t.Context(), cfg, t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -265,5 +276,56 @@ func TestWritePage(t *testing.T) {
 	text := string(page)
 	if !strings.HasPrefix(text, "before\n") || !strings.HasSuffix(text, "\nafter\n") || strings.Contains(text, "old") || strings.Count(text, "| claim |") != 1 {
 		t.Errorf("the page is\n%s", text)
+	}
+}
+
+// TestHistogram: a quantile is at most a bucket above what was recorded.
+func TestHistogram(t *testing.T) {
+	t.Parallel()
+	for _, ns := range []int64{0, 1, 31, 32, 63, 64, 1000, 123_456, 1 << 40} {
+		b := bucketOf(ns)
+		if upperEnd(b) < ns || (b > 0 && upperEnd(b-1) >= ns) {
+			t.Errorf("%d ns are in bucket %d, which ends at %d and begins after %d", ns, b, upperEnd(b), upperEnd(b-1))
+		}
+	}
+	var h, other histogram
+	for i := 1; i <= 1000; i++ {
+		h.record(time.Duration(i) * time.Microsecond)
+	}
+	other.add(&h)
+	for q, want := range map[float64]float64{0.5: 500, 0.99: 990, 0.999: 999} {
+		if got := other.quantile(q); got < want || got > want*1.04 {
+			t.Errorf("quantile %v is %v µs, not %v", q, got, want)
+		}
+	}
+}
+
+// TestZipf: the numbers are in range, and few of them are drawn often.
+func TestZipf(t *testing.T) {
+	t.Parallel()
+	z, rng, often := newZipf(1000), rand.New(rand.NewPCG(1, 2)), 0
+	for range 10_000 {
+		n := z.draw(rng)
+		if n < 0 || n >= 1000 {
+			t.Fatalf("%d was drawn of 1000", n)
+		}
+		if n < 10 {
+			often++
+		}
+	}
+	if often < 3000 || often > 5000 {
+		t.Errorf("a hundredth of the numbers was drawn %d times of 10000", often)
+	}
+}
+
+func TestScanDocument(t *testing.T) {
+	t.Parallel()
+	doc, err := scanDocument(3, scanKey(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(doc[scanKeyOffset:], scanKey(4))
+	if got := doc.Lookup("_id").StringValue(); got != scanKey(4) {
+		t.Errorf("the key is %q after it was set to %q", got, scanKey(4))
 	}
 }

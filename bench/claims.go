@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // claim is a figure with a target.
 type claim struct {
@@ -38,16 +41,19 @@ const (
 	groupResources = "Resources"
 	groupPostgres  = "Beside PostgreSQL"
 	groupPeer      = "Beside another MongoDB"
+	groupBefore    = "Beside the build before"
 )
 
 // claims are those of the project, in the order of the report.
 var claims = []claim{
 	{"TCP, 16 clients: find by _id ÷ floor", groupFloor, 0.70, false, "x", ratio("find-id-16", sideSheaf, "find-id-16", sideFloor)},
-	{"TCP, 16 clients: insert w:1 ÷ floor", groupFloor, 0.60, false, "x", ratio("insert-16", sideSheaf, "insert-16", sideFloor)},
-	{"TCP, 16 clients: update {$inc} by _id ÷ floor", groupFloor, 0.55, false, "x", ratio("update-inc-16", sideSheaf, "update-inc-16", sideFloor)},
-	{"TCP, 64 clients: insert j:true ÷ raw Pebble's group commit", groupFloor, 0.50, false, "x", ratio("insert-journaled-64", sideSheaf, "insert-journaled-64", sidePebble)},
+	{"TCP, 16 clients: insert, unsynced ÷ floor", groupFloor, 0.60, false, "x", ratio("insert-16", sideSheaf, "insert-16", sideFloor)},
+	{"TCP, 16 clients: update {$inc} by _id, unsynced ÷ floor", groupFloor, 0.55, false, "x", ratio("update-inc-16", sideSheaf, "update-inc-16", sideFloor)},
+	{"TCP, 64 clients: synced insert ÷ raw Pebble's group commit", groupFloor, 0.50, false, "x", ratio("insert-synced-64", sideSheaf, "insert-synced-64", sidePebble)},
 	{"embedded, 1 goroutine: find by _id ÷ in-memory floor", groupFloor, 0.60, false, "x", ratio("find-id-1", sideEmbedded, "find-id-1", sideFloorMemory)},
 	{"embedded, 1 goroutine: insert ÷ in-memory floor", groupFloor, 0.50, false, "x", ratio("insert-1", sideEmbedded, "insert-1", sideFloorMemory)},
+	{"server CPU per ping, 16 clients ÷ floor", groupFloor, 1.05, true, "x", cpuRatio("ping-16")},
+	{"server CPU per ping, 1 client ÷ floor", groupFloor, 1.10, true, "x", cpuRatio("ping-1")},
 	{"equality on a secondary index ÷ find by _id", groupFloor, 0.75, false, "x", ratio("index-equal-16", sideSheaf, "find-id-16", sideSheaf)},
 
 	{"embedded insertMany of 1,000, documents/s", groupAlone, 150_000, false, "/s", rate("insert-many-1000", sideEmbedded)},
@@ -61,13 +67,16 @@ var claims = []claim{
 
 	{"resident memory of an idle server", groupResources, 40, true, "MB", resource(resIdle)},
 	{"10,000 idle connections in all", groupResources, 250, true, "MB", tenThousand},
+	{"peak memory ÷ budget, served, worst workload", groupResources, 1.25, true, "x", worstPeak},
 	{"start on an empty directory", groupResources, 50, true, "ms", resource(resStartEmpty)},
 	{"start on 1 GB", groupResources, 150, true, "ms", resource(resStartFull)},
 	{"binary", groupResources, 40, true, "MB", resource(resBinary)},
 
 	{"find by _id, 16 clients ÷ PostgreSQL", groupPostgres, 0.9, false, "x", ratio("find-id-16", sideSheaf, "find-id-16", sidePostgres)},
-	{"insert ÷ PostgreSQL", groupPostgres, 3, false, "x", ratio("insert-16", sideSheaf, "insert-16", sidePostgres)},
-	{"update {$inc} ÷ PostgreSQL", groupPostgres, 2.5, false, "x", ratio("update-inc-16", sideSheaf, "update-inc-16", sidePostgres)},
+	{"insert, unsynced ÷ PostgreSQL, unsynced", groupPostgres, 1, false, "x", ratio("insert-16", sideSheaf, "insert-16", sidePostgres)},
+	{"insert, synced ÷ PostgreSQL, synced", groupPostgres, 1, false, "x", ratio("insert-synced-16", sideSheaf, "insert-synced-16", sidePostgres)},
+	{"update {$inc}, unsynced ÷ PostgreSQL, unsynced", groupPostgres, 1, false, "x", ratio("update-inc-16", sideSheaf, "update-inc-16", sidePostgres)},
+	{"update {$inc}, synced ÷ PostgreSQL, synced", groupPostgres, 1, false, "x", ratio("update-inc-synced-16", sideSheaf, "update-inc-synced-16", sidePostgres)},
 	{"equality on a secondary index ÷ PostgreSQL", groupPostgres, 0.9, false, "x", ratio("index-equal-16", sideSheaf, "index-equal-16", sidePostgres)},
 	{"range of 100 documents ÷ PostgreSQL", groupPostgres, 1.2, false, "x", ratio("index-range-100", sideSheaf, "index-range-100", sidePostgres)},
 	{"compound equality + sort + limit 20 ÷ PostgreSQL", groupPostgres, 0.8, false, "x", ratio("compound-sort-limit-20", sideSheaf, "compound-sort-limit-20", sidePostgres)},
@@ -77,9 +86,21 @@ var claims = []claim{
 	{"distinct by index ÷ PostgreSQL", groupPostgres, 20, false, "x", ratio("distinct", sideSheaf, "distinct", sidePostgres)},
 }
 
-// judge compares the claims with the results. Claims about a peer are made for every workload that it did.
+// beforeClaims are about workload E beside an earlier build.
+var beforeClaims = []claim{
+	{"YCSB-E, unsynced ÷ before", groupBefore, 1.3, false, "x", ratio("ycsb-e-16", sideSheaf, "ycsb-e-16", sideBefore)},
+	{"p99 of YCSB-E, unsynced ÷ before", groupBefore, 0.5, true, "x", slowestRatio("ycsb-e-16", sideBefore)},
+	{"YCSB-E, synced ÷ before", groupBefore, 1.3, false, "x", ratio("ycsb-e-synced-16", sideSheaf, "ycsb-e-synced-16", sideBefore)},
+	{"p99 of YCSB-E, synced ÷ before", groupBefore, 0.5, true, "x", slowestRatio("ycsb-e-synced-16", sideBefore)},
+}
+
+// judge compares the claims with the results. Claims about a peer are made for every workload that it did, those about an earlier
+// build where there was one.
 func judge(r *results) []verdict {
 	all := claims
+	if slices.Contains(r.sides(), sideBefore) {
+		all = append(all[:len(all):len(all)], beforeClaims...)
+	}
 	for _, w := range workloads {
 		if _, ok := rate(w.Name, sidePeer)(r); ok {
 			all = append(all[:len(all):len(all)], claim{
@@ -148,6 +169,40 @@ func cpu(workload, side string) func(*results) (float64, bool) {
 		}
 		return *f.CPUMicros, true
 	}
+}
+
+// cpuRatio divides the server's processor time for a workload by that of the server that does nothing.
+func cpuRatio(workload string) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) {
+		own, ok := cpu(workload, sideSheaf)(r)
+		floor, okFloor := cpu(workload, sideFloor)(r)
+		if !ok || !okFloor || floor == 0 {
+			return 0, false
+		}
+		return own / floor, true
+	}
+}
+
+// slowestRatio divides the 99th percentile of the latency by that of another side.
+func slowestRatio(workload, toSide string) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) {
+		own, other := r.figure(workload, sideSheaf), r.figure(workload, toSide)
+		if own == nil || other == nil || other.Latencies.P99 == 0 {
+			return 0, false
+		}
+		return own.Latencies.P99 / other.Latencies.P99, true
+	}
+}
+
+// worstPeak is the largest peak of the served side's memory in its budget.
+func worstPeak(r *results) (float64, bool) {
+	worst := 0.0
+	for _, w := range r.Workloads {
+		if f := w.Sides[sideSheaf]; f != nil && f.BudgetMB > 0 {
+			worst = max(worst, f.PeakMB/f.BudgetMB)
+		}
+	}
+	return worst, worst > 0
 }
 
 // allocs is what the embedded server allocates: the floor has the same client and transport and allocates nothing itself.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ type floorServer struct {
 	legacy  []byte            // hello as OP_REPLY
 	ok      []byte            // for every command that has no own reply
 	replies map[string][]byte // by command, as OP_MSG
+	scan    []byte            // for a find in the collection of the scans
 }
 
 func newFloorServer(d dataset) (*floorServer, error) {
@@ -57,6 +59,13 @@ func newFloorServer(d dataset) (*floorServer, error) {
 		{Key: "id", Value: int64(0)},
 		{Key: "ns", Value: "bench.docs"},
 	}
+	batch := make(bson.A, scanMean)
+	for i := range batch {
+		if batch[i], err = scanDocument(i, scanKey(int64(i))); err != nil {
+			return nil, err
+		}
+	}
+	scan := bson.D{{Key: "firstBatch", Value: batch}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: database + "." + scanTable}}
 	s := &floorServer{
 		hello:  message(hello),
 		legacy: legacyReply(hello),
@@ -66,6 +75,7 @@ func newFloorServer(d dataset) (*floorServer, error) {
 			"update": message(bson.D{one, {Key: "nModified", Value: int32(1)}, ok}),
 			"find":   message(bson.D{{Key: "cursor", Value: found}, ok}),
 		},
+		scan: message(bson.D{{Key: "cursor", Value: scan}, ok}),
 	}
 	s.replies["hello"], s.replies["isMaster"], s.replies["ismaster"] = s.hello, s.hello, s.hello
 	return s, nil
@@ -146,6 +156,9 @@ func (s *floorServer) converse(conn net.Conn) error {
 	}
 }
 
+// findScan is how the value of find begins where it names the collection of the scans: its length, then the text.
+var findScan = append(binary.LittleEndian.AppendUint32(nil, uint32(len(scanTable)+1)), scanTable...)
+
 // reply finds the canned message. An OP_MSG of the Go driver begins with its body: flags, kind 0, length, type, name.
 func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
 	const nameOffset = 4 + 1 + 4 + 1
@@ -155,12 +168,9 @@ func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
 	case opcode != opcodeMsg || len(body) < nameOffset || body[4] != 0:
 		return nil, errors.New("not a message of the driver")
 	}
-	name := body[nameOffset:]
-	for i, c := range name {
-		if c == 0 {
-			name = name[:i]
-			break
-		}
+	name, value, _ := bytes.Cut(body[nameOffset:], []byte{0})
+	if string(name) == "find" && bytes.HasPrefix(value, findScan) {
+		return s.scan, nil
 	}
 	if r, ok := s.replies[string(name)]; ok {
 		return r, nil

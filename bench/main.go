@@ -31,6 +31,14 @@ type config struct {
 	patience    time.Duration
 	agg         bool
 	patterns    bool
+	// sheaf is the build to be measured; empty for one of this source.
+	sheaf string
+	// before is another build of the server, to be measured beside; empty for none.
+	before string
+	// budget is the memory budget of the served sides in bytes.
+	budget int64
+	// writes is the write concern of the patterns.
+	writes concern
 }
 
 func main() {
@@ -94,6 +102,10 @@ func parseFlags(args []string) (*config, error) {
 	resources := flags.Bool("resources", true, "measure memory, start and size too")
 	agg := flags.Bool("agg", false, "measure aggregation pipelines over orders instead: 1,000,000 of them unless -documents says otherwise")
 	patterns := flags.Bool("patterns", false, "measure patterns of applications, transactions and the log instead")
+	sheaf := flags.String("sheaf", "", "measure this build of sheaf (default: build one of this source)")
+	before := flags.String("before", "", "another build of sheaf, such as an earlier version's, to measure beside as \"before\"")
+	budget := flags.Int64("budget", serveBudget>>20, "memory budget of the served sides in MiB")
+	unsynced := flags.Bool("unsynced", false, "with -patterns: no write waits for the disk, on no side")
 	quick := flags.Bool("quick", false, "a look in less than a minute: 20,000 documents, one short round, no directory of 1 GB")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -101,7 +113,10 @@ func parseFlags(args []string) (*config, error) {
 	cfg := &config{
 		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000, full: true, resources: *resources,
 		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second,
-		agg: *agg, patterns: *patterns,
+		agg: *agg, patterns: *patterns, sheaf: *sheaf, before: *before, budget: *budget << 20, writes: concernSynced,
+	}
+	if *unsynced {
+		cfg.writes = concernUnsynced
 	}
 	var err error
 	if cfg.run, err = regexp.Compile(*run); err != nil {
@@ -184,6 +199,7 @@ func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, r
 		if err != nil {
 			return err
 		}
+		w.Concern = w.concern()
 		row := workloadResult{workload: w, Unit: w.unit(), Sides: figures}
 		res.Workloads = append(res.Workloads, row)
 		printRow(r.progress, row)
@@ -194,25 +210,31 @@ func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, r
 // start adds the sides; r.sides holds those that run, also after an error.
 func (r *runner) start(ctx context.Context, cfg *config, at *workplace, res *results) error {
 	p, err := startFloor()
-	if err := r.addServed(sideFloor, p, err); err != nil {
+	if err := r.addServed(sideFloor, p, concernUnsynced, err); err != nil {
 		return err
 	}
-	p, err = startSheaf(at.binary, filepath.Join(at.dir, "served"))
-	if err := r.addServed(sideSheaf, p, err); err != nil {
+	p, err = startSheaf(at.binary, filepath.Join(at.dir, "served"), cfg.budget)
+	if err := r.addServed(sideSheaf, p, concernUnsynced, err); err != nil {
 		return err
+	}
+	if cfg.before != "" {
+		p, err = startSheaf(cfg.before, filepath.Join(at.dir, "served-before"), cfg.budget)
+		if err := r.addServed(sideBefore, p, concernUnsynced, err); err != nil {
+			return err
+		}
 	}
 	if res.Environment.Postgres, err = r.startPostgres(ctx, cfg, at.dir); err != nil {
 		return err
 	}
 	if cfg.mongoURI != "" {
-		if err := r.add(peerSide(cfg.mongoURI)); err != nil {
+		if err := r.add(peerSide(ctx, cfg.mongoURI, concernUnsynced)); err != nil {
 			return err
 		}
 	}
 	if err := r.add(floorMemorySide()); err != nil {
 		return err
 	}
-	if err := r.add(embeddedSide(filepath.Join(at.dir, "embedded"))); err != nil {
+	if err := r.add(embeddedSide(filepath.Join(at.dir, "embedded"), concernUnsynced)); err != nil {
 		return err
 	}
 	return r.add(newPebbleSide(filepath.Join(at.dir, "pebble")))
@@ -227,11 +249,11 @@ func (r *runner) add(s side, err error) error {
 }
 
 // addServed adds the side of a server that was started without an error.
-func (r *runner) addServed(label string, p *process, err error) error {
+func (r *runner) addServed(label string, p *process, writes concern, err error) error {
 	if err != nil {
 		return err
 	}
-	return r.add(servedSide(label, p))
+	return r.add(servedSide(label, p, writes))
 }
 
 // startPostgres adds PostgreSQL where it is installed and returns its version, or why there is none.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/server"
@@ -28,48 +29,48 @@ type mongoSide struct {
 	pids    []int
 	closers []func() error
 
-	docs, half, inserted, journaled *mongo.Collection
+	// limit is the server's memory budget in bytes, 0 where it has none.
+	limit int64
+
+	docs, half, inserted *mongo.Collection
 }
 
-func newMongoSide(label string, opts *options.ClientOptions) (*mongoSide, error) {
-	// The rows whose names say nothing else compare writes that wait for no sync.
-	client, err := mongo.Connect(opts.SetMaxPoolSize(256).SetWriteConcern(writeconcern.W1()))
+func newMongoSide(label string, opts *options.ClientOptions, writes concern) (*mongoSide, error) {
+	client, err := mongo.Connect(opts.SetMaxPoolSize(256).SetWriteConcern(writes.writeConcern()))
 	if err != nil {
 		return nil, err
 	}
 	s := &mongoSide{label: label, client: client}
 	db := client.Database(database)
-	journal := true
 	s.docs, s.half = db.Collection("docs"), db.Collection("half")
 	s.inserted = db.Collection("inserted")
-	s.journaled = db.Collection("inserted", options.Collection().SetWriteConcern(&writeconcern.WriteConcern{W: 1, Journal: &journal}))
 	s.closers = append(s.closers, func() error { return client.Disconnect(context.Background()) })
 	return s, nil
 }
 
 // servedSide is a side whose server is a process of ours.
-func servedSide(label string, p *process) (*mongoSide, error) {
-	s, err := newMongoSide(label, options.Client().ApplyURI(p.uri))
+func servedSide(label string, p *process, writes concern) (*mongoSide, error) {
+	s, err := newMongoSide(label, options.Client().ApplyURI(p.uri), writes)
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	s.canned = label == sideFloor
-	s.pids = []int{p.pid()}
+	s.pids, s.limit = []int{p.pid()}, p.budget
 	s.closers = append(s.closers, p.close)
 	return s, nil
 }
 
 // embeddedSide is Sheaf in this process.
-func embeddedSide(dir string) (*mongoSide, error) {
+func embeddedSide(dir string, writes concern) (*mongoSide, error) {
 	db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1})
 	if err != nil {
 		return nil, err
 	}
-	s, err := newMongoSide(sideEmbedded, db.ClientOptions())
+	s, err := newMongoSide(sideEmbedded, db.ClientOptions(), writes)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s.inside = true
+	s.inside, s.limit = true, embeddedBudget
 	s.closers = append(s.closers, db.Close)
 	return s, nil
 }
@@ -84,7 +85,7 @@ func floorMemorySide() (*mongoSide, error) {
 	go f.serve(l)
 	opts := options.Client().ApplyURI("mongodb://floor.memory/?directConnection=true").SetDialer(l).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll)
-	s, err := newMongoSide(sideFloorMemory, opts)
+	s, err := newMongoSide(sideFloorMemory, opts, concernUnsynced)
 	if err != nil {
 		return nil, err
 	}
@@ -93,17 +94,40 @@ func floorMemorySide() (*mongoSide, error) {
 	return s, nil
 }
 
-func peerSide(uri string) (*mongoSide, error) {
-	s, err := newMongoSide(sidePeer, options.Client().ApplyURI(uri))
-	if err == nil {
-		s.drop = true
+// peerSide is a MongoDB that somebody else started. Its processor time and memory are known where it runs on this machine.
+func peerSide(ctx context.Context, uri string, writes concern) (*mongoSide, error) {
+	s, err := newMongoSide(sidePeer, options.Client().ApplyURI(uri), writes)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.drop = true
+	if pid, ok := s.localPID(ctx, uri); ok {
+		s.pids = []int{pid}
+	}
+	return s, nil
 }
+
+// localPID returns the process of a server that is reached by a Unix socket or the loopback address.
+func (s *mongoSide) localPID(ctx context.Context, uri string) (int, bool) {
+	if !localURI.MatchString(uri) {
+		return 0, false
+	}
+	status, err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	if err != nil {
+		return 0, false
+	}
+	pid, ok := status.Lookup("pid").AsInt64OK()
+	_, known := residentBytes(int(pid))
+	return int(pid), ok && known
+}
+
+// localURI matches the addresses of servers on this machine.
+var localURI = regexp.MustCompile(`^mongodb://(localhost|127\.0\.0\.1|\[::1\]|%2[Ff])`)
 
 func (s *mongoSide) name() string     { return s.label }
 func (s *mongoSide) local() bool      { return s.inside }
 func (s *mongoSide) processes() []int { return s.pids }
+func (s *mongoSide) budget() int64    { return s.limit }
 
 func (s *mongoSide) close() error {
 	var errs []error
@@ -130,6 +154,9 @@ func (s *mongoSide) load(ctx context.Context, d dataset) error {
 		if err := s.fill(ctx, s.half, d, d.half()); err != nil {
 			return err
 		}
+		if err := s.loadScans(ctx, d); err != nil {
+			return err
+		}
 	}
 	_, err := s.docs.Indexes().CreateMany(ctx, []mongo.IndexModel{
 		{Keys: bson.D{{Key: "s", Value: 1}}},
@@ -141,10 +168,15 @@ func (s *mongoSide) load(ctx context.Context, d dataset) error {
 }
 
 func (s *mongoSide) fill(ctx context.Context, c *mongo.Collection, d dataset, size int) error {
+	return s.fillWith(ctx, c, size, d.document)
+}
+
+// fillWith inserts documents 0 to size into a collection.
+func (s *mongoSide) fillWith(ctx context.Context, c *mongo.Collection, size int, document func(int) (bson.Raw, error)) error {
 	for from := 0; from < size; from += insertBatch {
 		batch := make([]any, 0, insertBatch)
 		for i := from; i < min(from+insertBatch, size); i++ {
-			doc, err := d.document(i)
+			doc, err := document(i)
 			if err != nil {
 				return err
 			}
@@ -161,30 +193,36 @@ func (s *mongoSide) prepare(ctx context.Context, op operation) error {
 	switch {
 	case s.canned:
 		return nil
-	case op == opInsert, op == opInsertJournaled, op == opInsertMany:
+	case op == opInsert, op == opInsertSynced, op == opInsertMany:
 		return s.inserted.Drop(ctx)
 	default:
 		return nil
 	}
 }
 
+// cannedOperations are those that the server that does nothing has answers for.
+var cannedOperations = []operation{opPing, opFindID, opInsert, opInsertMany, opUpdateInc, opScans}
+
 func (s *mongoSide) do(op operation) func(context.Context, *worker) error {
 	table := map[operation]func(context.Context, *worker) error{
-		opPing:            s.ping,
-		opFindID:          s.findID,
-		opInsert:          s.insertInto(s.inserted),
-		opInsertJournaled: s.insertInto(s.journaled),
-		opInsertMany:      s.insertMany,
-		opUpdateInc:       s.updateInc,
-		opIndexEqual:      s.indexEqual,
-		opIndexRange:      s.indexRange,
-		opCompoundSort:    s.compoundSort,
-		opScanCount:       s.scanCount,
-		opSortTop:         s.sortTop,
-		opSortAll:         s.sortAll,
-		opDistinct:        s.distinct,
+		opPing:         s.ping,
+		opFindID:       s.findID,
+		opInsert:       s.insert(concernUnsynced),
+		opInsertSynced: s.insert(concernSynced),
+		opInsertMany:   s.insertMany,
+		opUpdateInc:    s.updateInc(concernUnsynced),
+		opUpdateSynced: s.updateInc(concernSynced),
+		opScans:        s.scans(concernUnsynced),
+		opScansSynced:  s.scans(concernSynced),
+		opIndexEqual:   s.indexEqual,
+		opIndexRange:   s.indexRange,
+		opCompoundSort: s.compoundSort,
+		opScanCount:    s.scanCount,
+		opSortTop:      s.sortTop,
+		opSortAll:      s.sortAll,
+		opDistinct:     s.distinct,
 	}
-	if s.canned && op != opPing && op != opFindID && op != opInsert && op != opInsertMany && op != opUpdateInc {
+	if s.canned && !slices.Contains(cannedOperations, op) {
 		return nil
 	}
 	return table[op]
@@ -198,7 +236,8 @@ func (s *mongoSide) findID(ctx context.Context, w *worker) error {
 	return s.docs.FindOne(ctx, bson.D{{Key: "_id", Value: w.anyID()}}).Err()
 }
 
-func (s *mongoSide) insertInto(c *mongo.Collection) func(context.Context, *worker) error {
+func (s *mongoSide) insert(of concern) func(context.Context, *worker) error {
+	c := s.inserted.Clone(options.Collection().SetWriteConcern(of.writeConcern()))
 	return func(ctx context.Context, w *worker) error {
 		_, err := c.InsertOne(ctx, w.nextDocument())
 		return err
@@ -215,12 +254,15 @@ func (s *mongoSide) insertMany(ctx context.Context, w *worker) error {
 	return err
 }
 
-func (s *mongoSide) updateInc(ctx context.Context, w *worker) error {
-	r, err := s.docs.UpdateOne(ctx, bson.D{{Key: "_id", Value: w.anyID()}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
-	if err == nil && r.MatchedCount != 1 {
-		return fmt.Errorf("%d documents updated", r.MatchedCount)
+func (s *mongoSide) updateInc(of concern) func(context.Context, *worker) error {
+	c := s.docs.Clone(options.Collection().SetWriteConcern(of.writeConcern()))
+	return func(ctx context.Context, w *worker) error {
+		r, err := c.UpdateOne(ctx, bson.D{{Key: "_id", Value: w.anyID()}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
+		if err == nil && r.MatchedCount != 1 {
+			return fmt.Errorf("%d documents updated", r.MatchedCount)
+		}
+		return err
 	}
-	return err
 }
 
 func (s *mongoSide) indexEqual(ctx context.Context, w *worker) error {
@@ -281,15 +323,8 @@ func (s *mongoSide) distinct(ctx context.Context, _ *worker) error {
 
 // expect reads a cursor to its end, which must come after so many documents.
 func expect(ctx context.Context, c *mongo.Collection, want int, filter bson.D, opts *options.FindOptionsBuilder) error {
-	cursor, err := c.Find(ctx, filter, opts)
+	n, err := countFound(ctx, c, filter, opts)
 	if err != nil {
-		return err
-	}
-	n := 0
-	for cursor.Next(ctx) {
-		n++
-	}
-	if err := errors.Join(cursor.Err(), cursor.Close(ctx)); err != nil {
 		return err
 	}
 	if n != want {

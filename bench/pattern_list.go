@@ -26,15 +26,15 @@ var patterns = []pattern{
 		What: "the same by 16 publishers at once", mongo: topic, postgres: pgTopic,
 	},
 	{
-		Name: "metadata-all-elemmatch", Clients: 8, Peer: 0.59, What: "of 10,000 pictures, those that have two of their five properties, about 50 (PostgreSQL: a GIN index)",
+		Name: "metadata-all-elemmatch", Reads: true, Clients: 8, Peer: 0.59, What: "of 10,000 pictures, those that have two of their five properties, about 50 (PostgreSQL: a GIN index)",
 		mongo: metadata, postgres: pgMetadata,
 	},
 	{
-		Name: "category-children", Clients: 8, Peer: 1.07, What: "the 20 children of a category by the path of their parent",
+		Name: "category-children", Reads: true, Clients: 8, Peer: 1.07, What: "the 20 children of a category by the path of their parent",
 		mongo: categoryTree("children"), postgres: pgCategories("children"),
 	},
 	{
-		Name: "category-subtree", Clients: 8, Peer: 0.76, What: "the 84 categories below one by an anchored regular expression (PostgreSQL: a range)",
+		Name: "category-subtree", Reads: true, Clients: 8, Peer: 0.76, What: "the 84 categories below one by an anchored regular expression (PostgreSQL: a range)",
 		mongo: categoryTree("subtree"), postgres: pgCategories("subtree"),
 	},
 	{
@@ -118,15 +118,15 @@ var patterns = []pattern{
 		mongo: insertPlain(insertBatch),
 	},
 	{
-		Name: "cities-find-id", Clients: 1, What: "one of 150,000 cities by _id",
+		Name: "cities-find-id", Reads: true, Clients: 1, What: "one of 150,000 cities by _id",
 		mongo: cityByID, postgres: pgCityByID,
 	},
 	{
-		Name: "cities-near-20", Clients: 1, What: "the 20 cities nearest to one (PostgreSQL: on a plane, by a GiST index)",
+		Name: "cities-near-20", Reads: true, Clients: 1, What: "the 20 cities nearest to one (PostgreSQL: on a plane, by a GiST index)",
 		mongo: citiesNear, postgres: pgCitiesNear,
 	},
 	{
-		Name: "cities-within-country", Clients: 1, What: "the cities in a polygon of 18 corners as large as France, counted; cities a second",
+		Name: "cities-within-country", Reads: true, Clients: 1, What: "the cities in a polygon of 18 corners as large as France, counted; cities a second",
 		mongo: citiesWithin, postgres: pgCitiesWithin,
 	},
 	{
@@ -134,11 +134,11 @@ var patterns = []pattern{
 		mongo: citiesIndex, postgres: pgCitiesIndex,
 	},
 	{
-		Name: "text-search-usual", Clients: 1, What: "of 100,000 texts of 100 words, the 20 best for one of two words that one in ten has (PostgreSQL: tsvector and GIN)",
+		Name: "text-search-usual", Reads: true, Clients: 1, What: "of 100,000 texts of 100 words, the 20 best for one of two words that one in ten has (PostgreSQL: tsvector and GIN)",
 		mongo: textSearch(usualWords), postgres: pgTextSearch(usualWords),
 	},
 	{
-		Name: "text-search-frequent", Clients: 1, What: "the same for two words that every second text has",
+		Name: "text-search-frequent", Reads: true, Clients: 1, What: "the same for two words that every second text has",
 		mongo: textSearch(frequentWords), postgres: pgTextSearch(frequentWords),
 	},
 	{

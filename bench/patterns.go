@@ -25,6 +25,8 @@ type pattern struct {
 	Peer float64
 	// Others are sides that take part besides Sheaf, PostgreSQL and a peer.
 	Others []string
+	// Reads says that nothing is written.
+	Reads bool
 
 	mongo    mongoPattern
 	postgres postgresPattern
@@ -56,7 +58,10 @@ func repeat(do func(ctx context.Context, w *worker) error) *routine { return &ro
 const patternDatabase = "sheaf_patterns"
 
 // patternRunner measures patterns.
-type patternRunner struct{ *runner }
+type patternRunner struct {
+	*runner
+	writes concern
+}
 
 // benchPatterns does the whole run.
 func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *results, err error) {
@@ -66,7 +71,7 @@ func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *res
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	r := &patternRunner{newRunner(cfg, progress)}
+	r := &patternRunner{runner: newRunner(cfg, progress), writes: cfg.writes}
 	res := &results{Environment: newEnvironment(ctx, r.runner), page: patternsPage}
 	defer func() {
 		for _, s := range r.sides {
@@ -81,7 +86,7 @@ func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *res
 		if !cfg.run.MatchString(p.Name) {
 			continue
 		}
-		row := workloadResult{workload: workload{Name: p.Name, Op: operation(p.What), Clients: p.Clients}, Unit: "operations"}
+		row := workloadResult{workload: workload{Name: p.Name, Op: operation(p.What), Clients: p.Clients, Concern: r.concern(p)}, Unit: "operations"}
 		if row.Sides, err = r.run(ctx, p); err != nil {
 			return nil, err
 		}
@@ -100,16 +105,16 @@ func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (
 		if label == sideStandalone {
 			flags = []string{"--standalone"}
 		}
-		p, err := startSheaf(at.binary, filepath.Join(at.dir, "served-"+label), flags...)
-		if err := r.addServed(label, p, err); err != nil {
+		p, err := startSheaf(at.binary, filepath.Join(at.dir, "served-"+label), cfg.budget, flags...)
+		if err := r.addServed(label, p, r.writes, err); err != nil {
 			return "", err
 		}
 	}
-	if err := r.add(embeddedSide(filepath.Join(at.dir, "embedded"))); err != nil {
+	if err := r.add(embeddedSide(filepath.Join(at.dir, "embedded"), r.writes)); err != nil {
 		return "", err
 	}
 	if cfg.mongoURI != "" {
-		if err := r.add(peerSide(cfg.mongoURI)); err != nil {
+		if err := r.add(peerSide(ctx, cfg.mongoURI, r.writes)); err != nil {
 			return "", err
 		}
 	}
@@ -128,13 +133,21 @@ func (p *pattern) takesPart(s side) bool {
 	}
 }
 
+// concern returns the write concern of a pattern.
+func (r *patternRunner) concern(p *pattern) concern {
+	if p.Reads {
+		return concernNone
+	}
+	return r.writes
+}
+
 // run measures a pattern on all sides that do it.
 func (r *patternRunner) run(ctx context.Context, p *pattern) (map[string]*figure, error) {
 	return r.inRounds(ctx, p.Name, p.takesPart, func(s side) (sample, error) { return r.measure(ctx, p, s) })
 }
 
 // prepare makes a pattern's data anew on a side.
-func (p *pattern) prepare(ctx context.Context, s side) (*routine, error) {
+func (p *pattern) prepare(ctx context.Context, s side, writes concern) (*routine, error) {
 	switch s := s.(type) {
 	case *mongoSide:
 		db := s.client.Database(patternDatabase)
@@ -146,8 +159,12 @@ func (p *pattern) prepare(ctx context.Context, s side) (*routine, error) {
 		if _, err := s.pool.Exec(ctx, "drop schema public cascade; create schema public"); err != nil {
 			return nil, err
 		}
-		s.pool.Reset() // statements that were prepared know tables that are gone
-		rt, err := p.postgres(ctx, s.pool)
+		pool := s.pool
+		if writes == concernUnsynced {
+			pool = s.relaxed
+		}
+		pool.Reset() // statements that were prepared know tables that are gone
+		rt, err := p.postgres(ctx, pool)
 		if err == nil {
 			_, err = s.pool.Exec(ctx, "vacuum analyze") // GIN indexes too are then as they will be
 		}
@@ -159,7 +176,7 @@ func (p *pattern) prepare(ctx context.Context, s side) (*routine, error) {
 
 // measure does a pattern on one side for the set time.
 func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ sample, err error) {
-	rt, err := p.prepare(ctx, s)
+	rt, err := p.prepare(ctx, s, r.writes)
 	if err != nil {
 		return sample{}, err
 	}
@@ -179,6 +196,7 @@ func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ samp
 	r.settle(ctx)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	resetPeak(peakOf(s))
 	cpu, hasCPU := cpuTime(s.processes())
 	ops, elapsed, err := r.drive(ctx, rt, workers, r.duration)
 	if err != nil {
@@ -187,7 +205,10 @@ func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ samp
 	cpuAfter, _ := cpuTime(s.processes())
 	runtime.ReadMemStats(&after)
 	units := float64(ops) * max(rt.units, 1)
-	one := sample{rate: units / elapsed.Seconds(), hasCPU: hasCPU, cpu: micros(cpuAfter-cpu) / units}
+	one := sample{
+		rate: units / elapsed.Seconds(), hasCPU: hasCPU, cpu: micros(cpuAfter-cpu) / units,
+		latencies: latenciesOf(workers), peak: peakBytes(peakOf(s)),
+	}
 	if s.local() {
 		one.allocs = float64(after.Mallocs-before.Mallocs) / units
 	}

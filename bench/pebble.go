@@ -50,6 +50,7 @@ func (silent) Fatalf(format string, args ...any) {
 func (s *pebbleSide) name() string     { return sidePebble }
 func (s *pebbleSide) local() bool      { return true }
 func (s *pebbleSide) processes() []int { return nil }
+func (s *pebbleSide) budget() int64    { return 0 }
 func (s *pebbleSide) close() error     { return s.db.Close() }
 
 func pebbleKey(dst []byte, kind byte, id int64) []byte {
@@ -79,7 +80,7 @@ func (s *pebbleSide) load(_ context.Context, d dataset) error {
 
 func (s *pebbleSide) prepare(_ context.Context, op operation) error {
 	switch op {
-	case opInsert, opInsertJournaled, opInsertMany:
+	case opInsert, opInsertSynced, opInsertMany:
 		return s.db.DeleteRange([]byte{keyInserted}, []byte{keyEnd}, pebble.Sync)
 	default:
 		return nil
@@ -92,7 +93,7 @@ func (s *pebbleSide) do(op operation) func(context.Context, *worker) error {
 		return s.get
 	case opInsert:
 		return s.insert(pebble.NoSync)
-	case opInsertJournaled:
+	case opInsertSynced:
 		return s.insert(pebble.Sync)
 	case opInsertMany:
 		return s.insertMany

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // tick is the unit of the times in /proc: USER_HZ, which is 100 on every platform of Go.
@@ -37,10 +39,16 @@ func cpuTime(pids []int) (time.Duration, bool) {
 		return 0, false
 	}
 	var ticks int64
+	var sum time.Duration
 	for _, pid := range pids {
 		fields := statFields(fmt.Sprintf("/proc/%d/stat", pid))
 		if fields == nil {
 			return 0, false
+		}
+		// A process's own time is known to the nanosecond, that of its ended children is not.
+		if own, ok := processClock(pid); ok {
+			sum += own
+			fields[11], fields[12] = "0", "0"
 		}
 		ticks += sumTicks(fields, 4)
 	}
@@ -53,11 +61,29 @@ func cpuTime(pids []int) (time.Duration, bool) {
 		if fields == nil {
 			continue
 		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil && slices.Contains(pids, parent) {
-			ticks += sumTicks(fields, 2)
+		parent, err := strconv.Atoi(fields[1])
+		if err != nil || !slices.Contains(pids, parent) {
+			continue
 		}
+		if child, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			if own, ok := processClock(child); ok {
+				sum += own
+				continue
+			}
+		}
+		ticks += sumTicks(fields, 2)
 	}
-	return time.Duration(ticks) * tick, true
+	return sum + time.Duration(ticks)*tick, true
+}
+
+// processClock reads the processor time of a process from its clock, whose number the kernel derives from the process's.
+func processClock(pid int) (time.Duration, bool) {
+	const scheduler = 2
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|scheduler), &t); err != nil {
+		return 0, false
+	}
+	return time.Duration(t.Nano()), true
 }
 
 // statFields are the fields of a process after its name, which may hold blanks; nil where there is no such process.
@@ -102,8 +128,17 @@ func residentBytes(pid int) (int64, bool) {
 
 // privateBytes is the resident memory of processes and their children that no file and no other process has.
 func privateBytes(pids []int) int64 {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	var sum int64
+	for _, pid := range withChildren(pids) {
+		sum += statusBytes(pid, "RssAnon:")
+	}
+	return sum
+}
+
+// withChildren returns processes and their living children.
+func withChildren(pids []int) []int {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	var all []int
 	for _, path := range stats {
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if err != nil {
@@ -115,10 +150,31 @@ func privateBytes(pids []int) int64 {
 		}
 		parent, err := strconv.Atoi(fields[1])
 		if err == nil && (slices.Contains(pids, pid) || slices.Contains(pids, parent)) {
-			sum += statusBytes(pid, "RssAnon:")
+			all = append(all, pid)
 		}
 	}
-	return sum
+	return all
+}
+
+// resetPeak makes the kernel count the peak of the resident memory of processes and their children from now on. Where it cannot,
+// the peak is that since their start.
+func resetPeak(pids []int) {
+	for _, pid := range withChildren(pids) {
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+	}
+}
+
+// peakBytes is the kernel's peak of the resident memory of processes and their children, since resetPeak. What they share counts
+// once, the largest share that one of them touched.
+func peakBytes(pids []int) int64 {
+	var own, shared int64
+	all := withChildren(pids)
+	for _, pid := range all {
+		inShared := statusBytes(pid, "RssShmem:")
+		shared = max(shared, inShared)
+		own += statusBytes(pid, "VmHWM:") - inShared
+	}
+	return own + shared
 }
 
 // statusBytes is a field of a process's status that the kernel gives in kB; 0 where there is none.

@@ -21,6 +21,10 @@ func residentBytes(int) (int64, bool) { return 0, false }
 
 func privateBytes([]int) int64 { return 0 }
 
+func resetPeak([]int) {}
+
+func peakBytes([]int) int64 { return 0 }
+
 func openFiles() int { return 0 }
 
 func machine() map[string]string { return map[string]string{} }

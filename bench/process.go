@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -26,7 +27,9 @@ type process struct {
 	uri  string
 	// started is how long it took until the line was read.
 	started time.Duration
-	done    chan error
+	// budget is the memory budget that the server was given, in bytes, 0 where it has none.
+	budget int64
+	done   chan error
 }
 
 const (
@@ -112,6 +115,9 @@ func newWorkplace(ctx context.Context, cfg *config) (*workplace, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
+	if w.binary = cfg.sheaf; w.binary != "" {
+		return w, nil
+	}
 	if w.binary, err = buildSheaf(ctx, dir); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -145,12 +151,19 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// startSheaf serves a directory.
-func startSheaf(binary, dir string, flags ...string) (*process, error) {
-	args := append([]string{"serve", "--dir", dir, "--port", "0", "--ready-json", "--log-level", "warn", "--slow-ms", "-1"}, flags...)
+// startSheaf serves a directory with a memory budget in bytes.
+func startSheaf(binary, dir string, budget int64, flags ...string) (*process, error) {
+	args := append([]string{
+		"serve", "--dir", dir, "--port", "0", "--ready-json", "--log-level", "warn", "--slow-ms", "-1",
+		"--memory-budget", strconv.FormatInt(budget>>20, 10) + "MiB",
+	}, flags...)
 	cmd := exec.Command(binary, args...)
 	cmd.Stderr = os.Stderr
-	return startReady(cmd)
+	p, err := startReady(cmd)
+	if err == nil {
+		p.budget = budget
+	}
+	return p, err
 }
 
 // startFloor starts this program again as the server that does nothing.

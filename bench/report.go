@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -172,6 +173,7 @@ func (r *results) markdown(w io.Writer) {
 	fmt.Fprintf(w, " · %d rounds of %s · load average %s before, %s after · took %s\n\n", e.Rounds, e.Duration, e.LoadStart, e.LoadEnd, e.Elapsed)
 	r.claimTable(w)
 	r.workloadTable(w)
+	r.latencyTable(w)
 	if r.page == patternsPage {
 		r.explain(w)
 	}
@@ -201,21 +203,46 @@ func (r *results) claimTable(w io.Writer) {
 // workloadTable has a column for each side: its rate and, for servers, the processor time in µs.
 func (r *results) workloadTable(w io.Writer) {
 	sides := r.sides()
-	fmt.Fprint(w, "| workload | c |")
-	rule := "|---|---|"
+	fmt.Fprint(w, "| workload | writes | c |")
+	rule := "|---|---|---|"
 	for _, s := range sides {
 		fmt.Fprintf(w, " %s /s |", s)
 		rule += "---|"
 	}
 	fmt.Fprintf(w, "\n%s\n", rule)
 	for _, row := range r.Workloads {
-		fmt.Fprintf(w, "| %s | %d |", row.Name, row.Clients)
+		fmt.Fprintf(w, "| %s | %s | %d |", row.Name, cmp.Or(row.Concern, "–"), row.Clients)
 		for _, s := range sides {
 			fmt.Fprintf(w, " %s |", cell(row.Sides[s]))
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
+}
+
+// latencyTable has a line for each workload on each side: how long operations took, and how much memory the side held at most.
+func (r *results) latencyTable(w io.Writer) {
+	fmt.Fprint(w, "| workload | writes | side | /s | p50 µs | p99 µs | p99.9 µs | peak MB | budget MB |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, row := range r.Workloads {
+		for _, name := range sideOrder {
+			f := row.Sides[name]
+			if f == nil || f.Error != "" {
+				continue
+			}
+			l := f.Latencies
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", row.Name, cmp.Or(row.Concern, "–"), name,
+				number(f.Rate), number(l.P50), number(l.P99), number(l.P999), known(f.PeakMB), known(f.BudgetMB))
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// known writes a number that is not 0.
+func known(v float64) string {
+	if v == 0 {
+		return "–"
+	}
+	return number(v)
 }
 
 // explain says what the workloads do.
@@ -230,7 +257,10 @@ func printRow(w io.Writer, row workloadResult) {
 	fmt.Fprintf(w, "%-30s", row.Name)
 	for _, name := range sideOrder {
 		if f := row.Sides[name]; f != nil {
-			fmt.Fprintf(w, "  %s %s", name, cell(f))
+			fmt.Fprintf(w, "  %s %s p99 %s", name, cell(f), number(f.Latencies.P99))
+			if f.BudgetMB > 0 {
+				fmt.Fprintf(w, " peak %s/%s MB", number(f.PeakMB), number(f.BudgetMB))
+			}
 		}
 	}
 	fmt.Fprintln(w)

@@ -79,7 +79,7 @@ func (r *resources) startEmpty(_ context.Context, values map[string]float64) err
 		if err != nil {
 			return err
 		}
-		p, err := startSheaf(r.binary, filepath.Join(dir, "data"))
+		p, err := startSheaf(r.binary, filepath.Join(dir, "data"), serveBudget)
 		if err != nil {
 			return err
 		}
@@ -99,12 +99,12 @@ func (r *resources) idle(ctx context.Context, values map[string]float64) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	p, err := startSheaf(r.binary, dir)
+	p, err := startSheaf(r.binary, dir, serveBudget)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	s, err := newMongoSide("idle", options.Client().ApplyURI(p.uri))
+	s, err := newMongoSide("idle", options.Client().ApplyURI(p.uri), concernUnsynced)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (r *resources) startFull(ctx context.Context, values map[string]float64) (e
 	}
 	var times []float64
 	for range startRounds {
-		p, err := startSheaf(r.binary, dir)
+		p, err := startSheaf(r.binary, dir, serveBudget)
 		if err != nil {
 			return err
 		}
@@ -191,11 +191,11 @@ func (r *resources) startFull(ctx context.Context, values map[string]float64) (e
 }
 
 func (r *resources) fillFull(ctx context.Context, dir string, values map[string]float64) (err error) {
-	p, err := startSheaf(r.binary, dir)
+	p, err := startSheaf(r.binary, dir, serveBudget)
 	if err != nil {
 		return err
 	}
-	s, err := servedSide(sideSheaf, p)
+	s, err := servedSide(sideSheaf, p, concernUnsynced)
 	if err != nil {
 		return err
 	}

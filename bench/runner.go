@@ -28,6 +28,9 @@ type sample struct {
 	cpu, settled float64
 	hasCPU       bool
 	allocs       float64
+	latencies    latencies
+	// peak is the most resident memory of the side's processes in bytes, 0 where it cannot be told.
+	peak int64
 }
 
 // figure is the median of a workload's samples on a side.
@@ -41,7 +44,12 @@ type figure struct {
 	SettledCPUMicros *float64 `json:"server_cpu_us_settled,omitempty"`
 	// Allocs are the allocations of the whole process per operation, of sides in this process.
 	Allocs *float64 `json:"allocs,omitempty"`
-	Error  string   `json:"error,omitempty"`
+	// Latencies are the medians of the rounds' quantiles.
+	Latencies latencies `json:"latencies"`
+	// PeakMB is the kernel's peak of resident memory in the worst round, BudgetMB what the server was told to keep to.
+	PeakMB   float64 `json:"peak_mb,omitempty"`
+	BudgetMB float64 `json:"budget_mb,omitempty"`
+	Error    string  `json:"error,omitempty"`
 }
 
 // runner measures workloads on sides.
@@ -54,11 +62,13 @@ type runner struct {
 	patience time.Duration
 	progress io.Writer
 	ids      atomic.Int64
+	popular  *zipf
 }
 
 func newRunner(cfg *config, progress io.Writer) *runner {
 	return &runner{
 		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
+		popular: newZipf(cfg.documents),
 	}
 }
 
@@ -84,6 +94,7 @@ func (r *runner) run(ctx context.Context, w workload) (map[string]*figure, error
 func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side) bool, measure func(side) (sample, error)) (map[string]*figure, error) {
 	samples := map[string][]sample{}
 	figures := map[string]*figure{}
+	budgets := map[string]int64{}
 	for round := range r.rounds {
 		for i := range r.sides {
 			// Each round begins with another side: who comes first has the coldest caches.
@@ -102,11 +113,13 @@ func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side)
 			}
 			figures[s.name()] = &figure{}
 			samples[s.name()] = append(samples[s.name()], one)
+			budgets[s.name()] = s.budget()
 		}
 	}
 	for name, f := range figures {
 		if f.Error == "" {
 			summarise(f, samples[name])
+			f.BudgetMB = float64(budgets[name]) / megabyte
 		}
 	}
 	return figures, nil
@@ -124,8 +137,10 @@ func summarise(f *figure, samples []sample) {
 		if s.allocs > 0 {
 			allocs = append(allocs, s.allocs)
 		}
+		f.PeakMB = max(f.PeakMB, float64(s.peak)/megabyte)
 	}
 	f.Rate = median(f.Rates)
+	f.Latencies = medianLatencies(samples)
 	f.CPUMicros, f.SettledCPUMicros, f.Allocs = medianOf(cpus), medianOf(settled), medianOf(allocs)
 }
 
@@ -164,12 +179,14 @@ func (r *runner) measure(ctx context.Context, w workload, s side, do func(contex
 	if s.local() {
 		runtime.ReadMemStats(&before)
 	}
+	resetPeak(peakOf(s))
 	cpu, hasCPU := cpuTime(s.processes())
 	ops, elapsed, err := drive(ctx, workers, r.duration, do)
 	if err != nil {
 		return sample{}, err
 	}
 	cpuAfter, _ := cpuTime(s.processes())
+	taken := latenciesOf(workers)
 	if s.local() {
 		runtime.ReadMemStats(&after)
 	}
@@ -182,6 +199,9 @@ func (r *runner) measure(ctx context.Context, w workload, s side, do func(contex
 		cpu:     micros(cpuAfter-cpu) / units,
 		settled: micros(cpuSettled-cpu) / units,
 		allocs:  float64(after.Mallocs-before.Mallocs) / float64(ops),
+
+		latencies: taken,
+		peak:      peakBytes(peakOf(s)),
 	}, nil
 }
 
@@ -197,14 +217,21 @@ func (r *runner) workers(n int, seed uint64) ([]*worker, error) {
 		if err != nil {
 			return nil, err
 		}
-		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), seed)), ids: &r.ids, doc: doc, json: text}
+		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), seed)), ids: &r.ids, doc: doc, json: text, popular: r.popular}
+		if workers[i].scanDoc, err = scanDocument(i, scanKey(0)); err != nil {
+			return nil, err
+		}
+		if workers[i].scanJSON, err = scanJSON(i); err != nil {
+			return nil, err
+		}
 	}
 	return workers, nil
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// drive lets all workers repeat an operation for a time, at least once each. It returns how often they did in all.
+// drive lets all workers repeat an operation for a time, at least once each. It returns how often they did in all, and leaves the
+// latencies with the workers.
 func drive(ctx context.Context, workers []*worker, d time.Duration, do func(context.Context, *worker) error) (int64, time.Duration, error) {
 	var (
 		wg     sync.WaitGroup
@@ -216,13 +243,16 @@ func drive(ctx context.Context, workers []*worker, d time.Duration, do func(cont
 		wg.Go(func() {
 			var n int64
 			defer func() { total.Add(n) }()
-			for failed.Load() == nil {
+			w.taken = histogram{}
+			for last := begin; failed.Load() == nil; {
 				if err := do(ctx, w); err != nil {
 					failed.CompareAndSwap(nil, &err)
 					return
 				}
 				n++
-				if time.Since(begin) >= d {
+				now := time.Now()
+				w.taken.record(now.Sub(last))
+				if last = now; now.Sub(begin) >= d {
 					return
 				}
 			}

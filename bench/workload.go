@@ -12,19 +12,22 @@ import (
 type operation string
 
 const (
-	opPing            operation = "ping"
-	opFindID          operation = "find by _id"
-	opInsert          operation = "insert w:1"
-	opInsertJournaled operation = "insert j:true"
-	opInsertMany      operation = "insertMany of 1,000, w:1"
-	opUpdateInc       operation = "update {$inc} by _id, w:1"
-	opIndexEqual      operation = "equality on a secondary index"
-	opIndexRange      operation = "range of 100 documents"
-	opCompoundSort    operation = "compound equality + sort + limit 20"
-	opScanCount       operation = "unindexed filter, count"
-	opSortTop         operation = "sort by an unindexed field, first 100"
-	opSortAll         operation = "sort by an unindexed field, all _ids"
-	opDistinct        operation = "distinct by index"
+	opPing         operation = "ping"
+	opFindID       operation = "find by _id"
+	opInsert       operation = "insert, unsynced"
+	opInsertSynced operation = "insert, synced"
+	opInsertMany   operation = "insertMany of 1,000, unsynced"
+	opUpdateInc    operation = "update {$inc} by _id, unsynced"
+	opUpdateSynced operation = "update {$inc} by _id, synced"
+	opScans        operation = "YCSB-E: scans of 1..100 documents, 5 % inserts, unsynced"
+	opScansSynced  operation = "YCSB-E: scans of 1..100 documents, 5 % inserts, synced"
+	opIndexEqual   operation = "equality on a secondary index"
+	opIndexRange   operation = "range of 100 documents"
+	opCompoundSort operation = "compound equality + sort + limit 20"
+	opScanCount    operation = "unindexed filter, count"
+	opSortTop      operation = "sort by an unindexed field, first 100"
+	opSortAll      operation = "sort by an unindexed field, all _ids"
+	opDistinct     operation = "distinct by index"
 )
 
 const (
@@ -39,6 +42,8 @@ type workload struct {
 	Name    string    `json:"name"`
 	Op      operation `json:"operation"`
 	Clients int       `json:"clients"`
+	// Concern is set where the operation does not tell it; see workload.concern.
+	Concern concern `json:"concern,omitempty"`
 	// Embedded says that the sides in this process take part where they can.
 	Embedded bool `json:"-"`
 }
@@ -50,9 +55,13 @@ var workloads = []workload{
 	{Name: "find-id-16", Op: opFindID, Clients: 16, Embedded: true},
 	{Name: "insert-1", Op: opInsert, Clients: 1, Embedded: true},
 	{Name: "insert-16", Op: opInsert, Clients: 16, Embedded: true},
-	{Name: "insert-journaled-64", Op: opInsertJournaled, Clients: 64, Embedded: true},
+	{Name: "insert-synced-16", Op: opInsertSynced, Clients: 16},
+	{Name: "insert-synced-64", Op: opInsertSynced, Clients: 64, Embedded: true},
 	{Name: "insert-many-1000", Op: opInsertMany, Clients: 1, Embedded: true},
 	{Name: "update-inc-16", Op: opUpdateInc, Clients: 16},
+	{Name: "update-inc-synced-16", Op: opUpdateSynced, Clients: 16},
+	{Name: "ycsb-e-16", Op: opScans, Clients: 16},
+	{Name: "ycsb-e-synced-16", Op: opScansSynced, Clients: 16},
 	{Name: "index-equal-16", Op: opIndexEqual, Clients: 16},
 	{Name: "index-range-100", Op: opIndexRange, Clients: 4},
 	{Name: "compound-sort-limit-20", Op: opCompoundSort, Clients: 4},
@@ -88,6 +97,7 @@ func (w workload) unit() string {
 const (
 	sideFloor       = "floor"
 	sideSheaf       = "sheaf"
+	sideBefore      = "before"
 	sideStandalone  = "standalone"
 	sidePostgres    = "postgres"
 	sidePeer        = "peer"
@@ -96,7 +106,7 @@ const (
 	sidePebble      = "pebble"
 )
 
-var sideOrder = []string{sideFloor, sideSheaf, sideStandalone, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
+var sideOrder = []string{sideFloor, sideSheaf, sideBefore, sideStandalone, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
 
 // side does workloads.
 type side interface {
@@ -111,6 +121,8 @@ type side interface {
 	do(op operation) func(ctx context.Context, w *worker) error
 	// processes returns the processes of the side, none where it is local or elsewhere.
 	processes() []int
+	// budget is the memory budget of the server in bytes, 0 where it has none.
+	budget() int64
 	close() error
 }
 
@@ -122,6 +134,13 @@ type worker struct {
 	doc  bson.Raw
 	json []byte
 	key  []byte
+
+	// scanDoc, scanJSON and popular are for the scans.
+	scanDoc  bson.Raw
+	scanJSON []byte
+	popular  *zipf
+	// taken has the latencies of the measurement.
+	taken histogram
 }
 
 // nextDocument returns a document with an _id that no other insert of the measurement has. It is reused.
