@@ -54,6 +54,9 @@ func (b *Builder) Grow(n int) {
 	}
 }
 
+// Move goes on in another buffer, which begins with what was appended so far.
+func (b *Builder) Move(buf []byte) { b.buf = buf }
+
 // Depth returns how many documents and arrays are open.
 func (b *Builder) Depth() int { return b.open }
 

@@ -20,6 +20,15 @@ type resumable interface {
 	token(stashed bool) bsonx.Doc
 }
 
+// limited is a source that knows how many documents are left at most.
+type limited interface {
+	// remaining is negative where that is not known.
+	remaining() int64
+}
+
+// batchFrame is about what follows a batch in its reply: the cursor's id, its namespace and the times.
+const batchFrame = 512
+
 // maxElemFrame is more than an element of an array takes beside its value: a type, a number as the key.
 const maxElemFrame = 16
 
@@ -95,14 +104,16 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 			b.cursor.PutBack(doc)
 			break
 		}
-		if err := b.hold(reply, len(doc)+maxElemFrame); err != nil {
+		if n == 0 {
+			b.expect(reply, len(doc)+maxElemFrame)
+		}
+		if err := b.makeRoom(reply, len(doc)+maxElemFrame); err != nil {
 			if n == 0 || b.single {
 				return false, err
 			}
 			b.cursor.PutBack(doc) // a batch may always be shorter
 			break
 		}
-		reply.Grow(len(doc) + maxElemFrame)
 		reply.Elem(bsonx.Document(doc))
 	}
 	reply.End()
@@ -122,13 +133,50 @@ func (b *batch) adds(doc bsonx.Doc) int {
 	return len(doc)
 }
 
-// hold takes the share of the server's memory that the reply needs to grow by n bytes. It fails where there is no room.
-func (b *batch) hold(reply *bsonx.Builder, n int) error {
+// makeRoom makes room in the reply for n more bytes. It fails where the server's memory has none.
+func (b *batch) makeRoom(reply *bsonx.Builder, n int) error {
 	have, need := cap(reply.Bytes()), reply.Len()+n
 	if need <= have {
 		return nil
 	}
-	return b.req.Conn.Reply.Hold(int64(max(need, 2*have)))
+	size := max(need, 2*have)
+	if err := b.req.Conn.Reply.Hold(int64(size)); err != nil {
+		return err
+	}
+	b.move(reply, size)
+	return nil
+}
+
+// move puts the reply into a buffer of size bytes.
+func (b *batch) move(reply *bsonx.Builder, size int) {
+	if room := b.req.Conn.Room; room != nil {
+		reply.Move(room(reply.Bytes(), size))
+		return
+	}
+	reply.Grow(size - reply.Len())
+}
+
+// maxExpected bounds the room that is made for documents that are not there yet.
+const maxExpected = 1 << 20
+
+// expect makes room for the whole batch where its number of documents is known and its first one has size bytes: a reply
+// that grows is copied again and again. Without the memory for it the reply grows.
+func (b *batch) expect(reply *bsonx.Builder, size int) {
+	src, ok := b.source.(limited)
+	if !ok {
+		return
+	}
+	left := src.remaining()
+	if b.size >= 0 {
+		left = min(left, b.size-1)
+	}
+	if left <= 0 || left > maxExpected {
+		return
+	}
+	expected := reply.Len() + min(size*int(left+1), maxExpected) + batchFrame
+	if expected > cap(reply.Bytes()) && b.req.Conn.Reply.Fits(int64(expected)) {
+		b.move(reply, expected)
+	}
 }
 
 // ends reports whether a tailable cursor ends with its first batch.

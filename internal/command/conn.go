@@ -23,6 +23,8 @@ type Conn struct {
 	Op   session.Op
 	// Reply is what the reply that is being built or sent holds of the server's memory. The server releases it.
 	Reply memory.Holding
+	// Room, where not nil, returns a buffer for size bytes or more that begins with reply. The reply must not be used again.
+	Room func(reply []byte, size int) []byte
 
 	// digest stands for the user in session ids.
 	digest [32]byte

@@ -144,6 +144,9 @@ func (s *planSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 // done reports whether it is known, without another look, that there is no further document.
 func (s *planSource) done() bool { return !s.tailable && (s.left == 0 || s.run.IsEOF()) }
 
+// remaining implements limited.
+func (s *planSource) remaining() int64 { return s.left }
+
 // Save implements session.Source.
 func (s *planSource) Save() {
 	s.run.Save()

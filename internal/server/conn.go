@@ -40,6 +40,8 @@ type conn struct {
 	// replySize is about how large the last replies were. The next one gets a buffer of that size, since growing one from the
 	// smallest touches twice the memory, most of it new.
 	replySize int
+	// out is the pooled buffer of the reply while a command runs.
+	out *[]byte
 }
 
 // serve runs messages until the connection ends.
@@ -107,17 +109,18 @@ func (c *conn) refuse(cause error) error {
 
 // run handles the parsed message and, for an exhaust stream, the ones that follow from it.
 func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
-	out := c.replyBuffer()
+	c.out = c.replyBuffer()
 	defer func() {
-		c.srv.buffers.put(out)
+		c.srv.buffers.put(c.out)
+		c.out = nil
 		c.state.Reply.Release()
 	}()
 	for {
 		c.watch.begin()
-		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*out)[:0])
+		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*c.out)[:0])
 		c.end()
-		*out = res.Out
-		c.state.Reply.Force(int64(cap(*out)))
+		*c.out = res.Out
+		c.state.Reply.Force(int64(cap(*c.out)))
 		c.replySize = nextReplySize(c.replySize, len(res.Out))
 		retained = retained || res.Retained
 		c.srv.service.CountTraffic(size, len(res.Out))

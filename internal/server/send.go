@@ -32,6 +32,15 @@ func (c *conn) send(out []byte) error {
 	return c.nc.SetWriteDeadline(time.Time{})
 }
 
+// room moves a reply that does not fit into its buffer to a larger one of the pool; see command.Conn.
+func (c *conn) room(reply []byte, size int) []byte {
+	larger := c.srv.buffers.get(size)
+	*larger = append((*larger)[:0], reply...)
+	c.srv.buffers.put(c.out)
+	c.out = larger
+	return *larger
+}
+
 // replyBuffer returns a buffer for a reply of the expected size, where the server has so much memory left.
 func (c *conn) replyBuffer() *[]byte {
 	if !c.state.Reply.Fits(int64(c.replySize)) {
