@@ -174,6 +174,17 @@ func (c *Catalog) Collections(db string) []*Collection {
 	return out
 }
 
+// ByUUID returns the collection with a UUID, or nil. It looks at every entry.
+func (c *Catalog) ByUUID(id [16]byte) (found *Collection) {
+	c.published.Load().Scan(func(e *Collection) bool {
+		if e.Kind == KindCollection && e.UUID == id {
+			found = e
+		}
+		return found == nil
+	})
+	return found
+}
+
 // All returns all entries by database and name.
 func (c *Catalog) All() []*Collection {
 	var out []*Collection

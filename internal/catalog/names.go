@@ -29,20 +29,47 @@ func CheckDatabaseName(db string) error {
 func CheckCollectionName(db, name string) error {
 	switch {
 	case name == "":
-		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.'", db)
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: %s", db)
 	case strings.HasPrefix(name, "."):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Collection names cannot start with '.': %s", name)
-	case strings.HasSuffix(name, "."):
-		return mongoerr.New(mongoerr.InvalidNamespace, "Collection names cannot end with '.': %s", name)
-	case strings.ContainsAny(name, "\x00"):
-		return mongoerr.New(mongoerr.InvalidNamespace, "Collection names cannot contain the null character")
+	case strings.IndexByte(name, 0) >= 0:
+		return mongoerr.New(mongoerr.InvalidNamespace, "namespaces cannot have embedded null characters")
 	}
 	return nil
 }
 
-// userSystemCollections are the names under "system." that users may write to.
+// ParseNamespace takes "db.collection" apart. It refuses what can be no part of a namespace; valid is false where the database or
+// the collection is missing or has characters that databases cannot have, for which each command has a message of its own.
+func ParseNamespace(ns string) (db, name string, valid bool, err error) {
+	db, name, _ = strings.Cut(ns, ".")
+	switch {
+	case strings.IndexByte(db, 0) >= 0:
+		return db, name, false, mongoerr.New(mongoerr.InvalidNamespace, "namespace cannot have embedded null characters")
+	case len(db) > MaxDatabaseName:
+		return db, name, false, mongoerr.New(mongoerr.InvalidNamespace, "db name must be at most %d characters, found: %d", MaxDatabaseName, len(db))
+	case db == "" || name == "" || strings.ContainsAny(db, "/\\ \""):
+		return db, name, false, nil
+	}
+	return db, name, true, CheckCollectionName(db, name)
+}
+
+// Views is the collection that has a document for each view of its database. The store writes it.
+const Views = "system.views"
+
+// IsSystem reports whether a name is one of those that the server has for itself.
+func IsSystem(name string) bool { return strings.HasPrefix(name, "system.") }
+
+// userSystemCollections are the names under "system." that users may make; they may write to those that are true.
 var userSystemCollections = map[string]bool{
-	"system.js": true, "system.views": false, "system.users": false, "system.profile": false,
+	"system.js": true, Views: false, "system.users": true, "system.profile": false,
+}
+
+// CheckWrite refuses names of collections that users cannot write to.
+func CheckWrite(db, name string) error {
+	if writable, ok := userSystemCollections[name]; ok && !writable {
+		return mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s.%s", db, name)
+	}
+	return CheckNewCollection(db, name)
 }
 
 // CheckNewCollection refuses names that a new collection cannot have.
@@ -55,8 +82,12 @@ func CheckNewCollection(db, name string) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name: %s", name)
 	case len(db)+1+len(name) > MaxNamespace:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s.%s Max: %d", db, name, MaxNamespace)
-	case strings.HasPrefix(name, "system.") && !userSystemCollections[name]:
-		return mongoerr.New(mongoerr.InvalidNamespace, "cannot write to '%s.%s'", db, name)
+	case IsSystem(name):
+		if _, ok := userSystemCollections[name]; !ok {
+			return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s.%s", db, name)
+		}
+	case strings.Contains(name, ".system."):
+		return mongoerr.New(mongoerr.BadValue, "Invalid namespace: %s.%s", db, name)
 	}
 	return nil
 }

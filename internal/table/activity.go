@@ -118,6 +118,9 @@ func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*
 		if err := fn(ch); err != nil {
 			return err
 		}
+		if err := s.mirrorViews(ch); err != nil {
+			return err
+		}
 		for _, c := range slices.Concat(ch.Added(), ch.Removed()) {
 			dbs[""], dbs[c.DB] = true, true
 		}

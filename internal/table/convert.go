@@ -64,7 +64,7 @@ func (s *Store) replace(c, by *Collection) error {
 		ch.Remove(c.Collection)
 		ch.Remove(newest.Collection)
 		ch.Put(&renamed)
-		if err := s.logRename(ch, newest.Collection, &renamed, c.Collection); err != nil {
+		if err := s.logRename(ch, newest.Collection, &renamed, c.Collection, false); err != nil {
 			return err
 		}
 		return remember(ch, garbage)

@@ -200,8 +200,20 @@ func (s *Store) sweep(garbage []catalog.Range) {
 }
 
 // Rename gives a collection another name. Where the name is taken it fails with NamespaceExists, or drops that
-// collection in the same change with dropTarget.
+// collection in the same change with dropTarget. A temporary collection is temporary no more.
 func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
+	return s.renameTo(c, db, name, renaming{dropTarget: dropTarget})
+}
+
+// RenameTemporary is Rename that leaves a temporary collection temporary.
+func (s *Store) RenameTemporary(c *Collection, db, name string, dropTarget bool) error {
+	return s.renameTo(c, db, name, renaming{dropTarget: dropTarget, stayTemp: true})
+}
+
+// renaming tells what a rename does beside it.
+type renaming struct{ dropTarget, stayTemp bool }
+
+func (s *Store) renameTo(c *Collection, db, name string, opts renaming) error {
 	if s.isLive(c) {
 		return errLiveOplog("rename")
 	}
@@ -209,7 +221,7 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 		return err
 	}
 	for {
-		err := s.rename(c, s.Lookup(db, name), db, name, dropTarget)
+		err := s.rename(c, s.Lookup(db, name), db, name, opts)
 		if !errors.Is(err, errTargetChanged) {
 			return err
 		}
@@ -220,7 +232,7 @@ func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 var errTargetChanged = errors.New("the target has changed")
 
 // rename is Rename to a name that target has, which may be nil.
-func (s *Store) rename(c, target *Collection, db, name string, dropTarget bool) error {
+func (s *Store) rename(c, target *Collection, db, name string, opts renaming) error {
 	colls := []*Collection{c}
 	if target != nil && target.ID != c.ID {
 		colls = append(colls, target)
@@ -235,7 +247,7 @@ func (s *Store) rename(c, target *Collection, db, name string, dropTarget bool) 
 		}
 		old := ch.Lookup(db, name)
 		if old != nil {
-			if !dropTarget {
+			if !opts.dropTarget {
 				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 			}
 			if target == nil || old.ID != target.ID {
@@ -248,9 +260,12 @@ func (s *Store) rename(c, target *Collection, db, name string, dropTarget bool) 
 		}
 		renamed := *source.Collection
 		renamed.DB, renamed.Name = db, name
+		if !opts.stayTemp {
+			renamed.Options = renamed.Options.Without("temp")
+		}
 		ch.Remove(source.Collection)
 		ch.Put(&renamed)
-		return garbage, s.logRename(ch, source.Collection, &renamed, old)
+		return garbage, s.logRename(ch, source.Collection, &renamed, old, opts.stayTemp)
 	})
 }
 

@@ -27,7 +27,7 @@ func createEntry(e *catalog.Collection) bsonx.Doc {
 	b.StartDoc()
 	b.String("create", e.Name)
 	b.Fields(e.Options)
-	if e.Kind == catalog.KindCollection && !e.Options.Lookup("clusteredIndex").Truthy() {
+	if e.Kind == catalog.KindCollection && !e.Options.Lookup("clusteredIndex").Truthy() && e.Options.Lookup("idIndex").IsMissing() {
 		b.Doc("idIndex", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
 	}
 	b.End()
@@ -47,12 +47,12 @@ func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
 }
 
 // logRename logs that a collection got a name, and which one it replaced, if any.
-func (s *Store) logRename(ch *catalog.Change, from, to, replaced *catalog.Collection) error {
+func (s *Store) logRename(ch *catalog.Change, from, to, replaced *catalog.Collection, stayTemp bool) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("renameCollection", from.Namespace())
 	b.String("to", to.Namespace())
-	b.Bool("stayTemp", false)
+	b.Bool("stayTemp", stayTemp)
 	if replaced != nil {
 		b.Value("dropTarget", bsonx.Binary(4, replaced.UUID[:]))
 	}

@@ -73,6 +73,10 @@ func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOp
 		s.Close()
 		return nil, fmt.Errorf("rebuilds of indexes that were interrupted: %w", err)
 	}
+	if err := s.completeViews(); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("documents of views: %w", err)
+	}
 	s.resumeBuilds()
 	return s, nil
 }

@@ -146,7 +146,7 @@ func (s *Store) RenameTimeseries(c *Collection, db, name string, dropTarget bool
 			}
 			ch.Put(&renamed)
 			if newest.Timeseries != nil {
-				if err := s.logRename(ch, newest.Collection, &renamed, old); err != nil {
+				if err := s.logRename(ch, newest.Collection, &renamed, old, false); err != nil {
 					return nil, err
 				}
 			}

@@ -69,7 +69,7 @@ func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	}
 	if s.isLive(current) {
 		c.shared.gate.RUnlock()
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "cannot write to '%s'", current.Namespace())
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s", current.Namespace())
 	}
 	w := newWriter(s, current, s.engine.Begin(), nil)
 	w.beginLog()

@@ -68,6 +68,7 @@ func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (name
 		c := r.collections[db.Name()+"."+name]
 		switch kind := doc.Lookup("type").Str(); {
 		case r.events && (kind == "timeseries" || strings.HasPrefix(name, bucketsPrefix)):
+		case name == "system.views": // its documents are the views
 		case kind == "timeseries": // it is what its buckets are
 			c = r.collections[db.Name()+"."+bucketsPrefix+name]
 			fallthrough

@@ -1,0 +1,186 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/timeseries"
+)
+
+// A database with views has a collection system.views, with a document for each. Clients read it; the catalog is what counts.
+// Only changes of the catalog write it, which run one after another.
+
+// mirrorViews makes the collections system.views follow a change of the catalog.
+func (s *Store) mirrorViews(ch *catalog.Change) error {
+	m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}}
+	for _, e := range ch.Removed() {
+		if e.Kind != catalog.KindCollection {
+			if err := m.remove(e); err != nil {
+				return fmt.Errorf("%s.%s: %w", e.DB, catalog.Views, err)
+			}
+		}
+	}
+	for _, e := range ch.Added()[:len(ch.Added()):len(ch.Added())] { // put adds to them
+		if e.Kind != catalog.KindCollection {
+			if err := m.put(e); err != nil {
+				return fmt.Errorf("%s.%s: %w", e.DB, catalog.Views, err)
+			}
+		}
+	}
+	return nil
+}
+
+// viewMirror is one change and the collections that it makes.
+type viewMirror struct {
+	ch   *catalog.Change
+	made map[string]*catalog.Collection
+}
+
+// collection returns the system.views of a database after the change, nil for none.
+func (m *viewMirror) collection(db string) *catalog.Collection {
+	if made := m.made[db]; made != nil {
+		return made
+	}
+	e := m.ch.Lookup(db, catalog.Views)
+	for _, removed := range m.ch.Removed() {
+		if e != nil && removed.ID == e.ID {
+			return nil
+		}
+	}
+	return e
+}
+
+func (m *viewMirror) remove(view *catalog.Collection) error {
+	c := m.collection(view.DB)
+	if c == nil {
+		return nil
+	}
+	key := viewKey(c, view)
+	old, err := m.stored(key)
+	if err != nil || old == 0 {
+		return err
+	}
+	if err := m.ch.Txn().Delete(key); err != nil {
+		return err
+	}
+	return m.count(c, storage.Counter{Count: -1, Bytes: -old})
+}
+
+func (m *viewMirror) put(view *catalog.Collection) error {
+	c := m.collection(view.DB)
+	if c == nil {
+		c = newEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
+		m.ch.Put(c)
+		m.made[view.DB] = c
+	}
+	key, doc := viewKey(c, view), viewDocument(view)
+	old, err := m.stored(key)
+	if err != nil {
+		return err
+	}
+	if err := m.ch.Txn().Put(key, doc); err != nil {
+		return err
+	}
+	delta := storage.Counter{Bytes: int64(len(doc)) - old}
+	if old == 0 {
+		delta.Count = 1
+	}
+	return m.count(c, delta)
+}
+
+// stored returns the size of a record, 0 for none.
+func (m *viewMirror) stored(key []byte) (int64, error) {
+	value, closer, err := m.ch.Txn().Get(key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(value)), closer.Close()
+}
+
+func (m *viewMirror) count(c *catalog.Collection, delta storage.Counter) error {
+	return m.ch.Txn().Add(prefix(counterSpace, c.ID), delta)
+}
+
+// viewKey is the key of a view's record in a collection system.views.
+func viewKey(c, view *catalog.Collection) []byte {
+	return keystring.Append(prefix(recordSpace, c.ID), bsonx.String(view.Namespace()), false)
+}
+
+// viewDocument is how system.views shows a view or a time-series collection.
+func viewDocument(view *catalog.Collection) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("_id", view.Namespace())
+	if o := timeseries.FromOptions(view.Options); o != nil && view.Kind == catalog.KindTimeseries {
+		unpack := bsonx.NewDoc("timeField", o.Time)
+		if o.Meta != "" {
+			unpack = unpack.With("metaField", bsonx.String(o.Meta))
+		}
+		unpack = unpack.With("bucketMaxSpanSeconds", bsonx.Int32(int32(o.Span)))
+		b.String("viewOn", timeseries.BucketsName(view.Name))
+		b.Value("pipeline", bsonx.ValueOf([]bsonx.Doc{bsonx.NewDoc("$_internalUnpackBucket", unpack)}))
+	} else {
+		b.Value("viewOn", view.Options.Lookup("viewOn"))
+		pipeline := view.Options.Lookup("pipeline")
+		if pipeline.IsMissing() {
+			pipeline = bsonx.NewArray()
+		}
+		b.Value("pipeline", pipeline)
+	}
+	if co := view.Options.Lookup("collation"); !co.IsMissing() {
+		b.Value("collation", co)
+	}
+	b.End()
+	return b.Bytes()
+}
+
+// DropViews drops a collection system.views, and with it all views of the database.
+func (s *Store) DropViews(c *Collection) error {
+	colls := []*Collection{c}
+	for _, e := range s.catalog.Collections(c.DB) {
+		switch e.Kind {
+		case catalog.KindTimeseries:
+			return mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection %s.%s when time-series collections are present in the database", c.DB, catalog.Views)
+		case catalog.KindView:
+			colls = append(colls, e.Attached.(*Collection))
+		case catalog.KindCollection:
+		}
+	}
+	check := func(newest *Collection) error {
+		if newest == nil || newest.DB != c.DB {
+			return errSkip // dropped meanwhile
+		}
+		return nil
+	}
+	return s.dropAll(colls, check, func(*catalog.Change) error { return nil })
+}
+
+// completeViews makes the documents of views from before there were any.
+func (s *Store) completeViews() error {
+	var views []*catalog.Collection
+	for _, e := range s.catalog.All() {
+		if e.Kind != catalog.KindCollection && s.catalog.Lookup(e.DB, catalog.Views) == nil {
+			views = append(views, e)
+		}
+	}
+	if len(views) == 0 {
+		return nil
+	}
+	return s.catalog.Update(func(ch *catalog.Change) error {
+		m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}}
+		for _, e := range views {
+			if err := m.put(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
