@@ -25,6 +25,7 @@ func aggregateCommands() []Definition {
 			{Name: "collation", Type: Object},
 			{Name: "fromRouter", Type: OptionalBool},
 			{Name: "needsMerge", Type: OptionalBool},
+			collectionUUID,
 		},
 	}}
 }
@@ -107,8 +108,13 @@ func (r *Request) aggregated() (string, error) {
 	if n, ok := v.AsExactInt64(); !ok || n != 1 {
 		return "", mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
 	}
+	if r.Has(collectionUUID.Name) {
+		return "", mongoerr.New(codeUUIDWithoutCollection, "collectionUUID is not supported for a collectionless aggregation")
+	}
 	return "", nil
 }
+
+const codeUUIDWithoutCollection = mongoerr.Code(4928901)
 
 func aggregateBatchSize(req *Request) (int64, error) {
 	cursor := req.Doc("cursor")

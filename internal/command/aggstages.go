@@ -123,11 +123,14 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 		}
 		return docs, nil
 	}
-	spec := idIndexSpec
+	spec := idIndexOf(c.Options)
 	if clustered := clusteredIndexSpec(c.Options); clustered != nil {
 		spec = clustered
 	}
-	docs := []bsonx.Doc{r.indexStat(spec, c.IDUses(), true)}
+	var docs []bsonx.Doc
+	if spec != nil {
+		docs = append(docs, r.indexStat(spec, c.IDUses(), true))
+	}
 	for _, ix := range c.Indexes {
 		docs = append(docs, r.indexStat(ix.Spec, ix.Uses(), ix.Ready))
 	}
@@ -216,7 +219,11 @@ func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 	wanted := map[[32]byte]bool{}
 	users := arg.Lookup("users").Doc().Values()
 	for _, v := range users {
-		wanted[userDigest(v.Doc().Lookup("user").Str()+"@"+v.Doc().Lookup("db").Str())] = true
+		name := v.Doc().Lookup("user").Str() + "@" + v.Doc().Lookup("db").Str()
+		if name == "@" {
+			name = "" // who has not logged in
+		}
+		wanted[userDigest(name)] = true
 	}
 	if len(users) == 0 {
 		wanted[r.user] = true

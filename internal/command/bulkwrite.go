@@ -2,9 +2,12 @@ package command
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -32,7 +35,10 @@ func bulkWriteCommands() []Definition {
 }
 
 // namespace is one entry of nsInfo.
-type namespace struct{ db, name string }
+type namespace struct {
+	db, name string
+	uuid     bsonx.Value // that the collection must have; missing where that is not said
+}
 
 // bulkOp is one parsed operation of a bulkWrite.
 type bulkOp struct {
@@ -125,11 +131,18 @@ func parseNSInfo(req *Request) ([]namespace, error) {
 	err := req.Documents("nsInfo", func(_ int, doc bsonx.Doc) error {
 		var ns namespace
 		err := ParseFields("bulkWrite.nsInfo", doc, nsInfoFields, func(i int, v bsonx.Value) error {
+			if nsInfoFields[i].Name == collectionUUID.Name {
+				ns.uuid = v
+			}
 			if nsInfoFields[i].Name != "ns" {
 				return nil
 			}
+			var valid bool
 			var err error
-			if ns.db, ns.name, err = splitNamespace(v.Str()); err == nil && req.work != nil {
+			if ns.db, ns.name, valid, err = catalog.ParseNamespace(v.Str()); err == nil && !valid {
+				err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified for bulkWrite: '%s'", strings.TrimSuffix(v.Str(), "."))
+			}
+			if err == nil && req.work != nil {
 				err = checkTransactionDatabase(ns.db)
 			}
 			return err
@@ -141,7 +154,7 @@ func parseNSInfo(req *Request) ([]namespace, error) {
 }
 
 var nsInfoFields = []Field{
-	{Name: "ns", Type: String, Required: true}, {Name: "collectionUUID", Type: BinData}, {Name: "encryptionInformation", Type: Object},
+	{Name: "ns", Type: String, Required: true}, collectionUUID, {Name: "encryptionInformation", Type: Object},
 }
 
 func parseBulkOp(doc bsonx.Doc, spaces []namespace) (bulkOp, error) {
@@ -219,6 +232,12 @@ func (op *bulkOp) setDelete(i int, v bsonx.Value) error {
 	return nil
 }
 
+// counter is the opcounter of operations of a kind.
+func (k bulkKind) counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
+
+// fatalError is an error of an operation that ends the command.
+type fatalError struct{ error }
+
 // bulkRun executes the operations of a bulkWrite.
 type bulkRun struct {
 	req        *Request
@@ -232,11 +251,15 @@ type bulkRun struct {
 
 // one runs an operation; the error that it returns ends the command.
 func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
+	r.req.Service.Count(op.kind.counter(), 1)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	n, err := r.run(ctx, i, op, b)
 	b.End()
+	var fatal *fatalError
 	switch {
+	case errors.As(err, &fatal):
+		return fatal.error
 	case err != nil && endsCommand(err):
 		return err
 	case err != nil:
@@ -276,6 +299,11 @@ func bulkFailure(i int, op *bulkOp, err error) bsonx.Doc {
 
 // run executes an operation, appends what is particular to its result, and returns n.
 func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Builder) (int64, error) {
+	if !op.ns.uuid.IsMissing() {
+		if err := r.req.Service.checkUUID(op.ns.db, op.ns.name, op.ns.uuid); err != nil {
+			return 0, err
+		}
+	}
 	switch op.kind {
 	case bulkInsert:
 		err := r.insert(ctx, i, op)
@@ -318,6 +346,9 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 		return err
 	}
 	var failure error
+	if err := catalog.CheckWrite(op.ns.db, op.ns.name); err != nil {
+		return &fatalError{err}
+	}
 	open := func() (*table.Collection, error) { return r.req.ensure(op.ns.db, op.ns.name) }
 	if _, err := r.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{doc}, r.opts, func(_ int, err error) { failure = err }); err != nil {
 		return err
@@ -328,10 +359,6 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 // report writes the totals and the results as a cursor.
 func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	r.req.failed = r.errors > 0
-	s := r.req.Service
-	s.Count(CountInsert, r.inserted)
-	s.Count(CountUpdate, r.matched)
-	s.Count(CountDelete, r.deleted)
 	if err := replyList(ctx, r.req, reply, bulkWriteCursor, r.results); err != nil {
 		return err
 	}

@@ -148,6 +148,9 @@ func runCloneAsCapped(ctx context.Context, req *Request, _ *bsonx.Builder) error
 		return err
 	}
 	to := req.String("toCollection")
+	if err := catalog.CheckWrite(req.DB, to); err != nil {
+		return err
+	}
 	if req.Service.Store.Lookup(req.DB, to) != nil {
 		return mongoerr.New(mongoerr.NamespaceExists, "cloneCollectionAsCapped failed - destination collection %s.%s already exists. "+
 			"source collection: %s", req.DB, to, c.Namespace())
@@ -157,6 +160,9 @@ func runCloneAsCapped(ctx context.Context, req *Request, _ *bsonx.Builder) error
 
 // cappedSource returns the collection whose documents become capped.
 func (r *Request) cappedSource(name string) (*table.Collection, error) {
+	if err := catalog.CheckWrite(r.DB, name); err != nil {
+		return nil, err
+	}
 	c := r.Service.Store.Lookup(r.DB, name)
 	switch {
 	case c == nil:

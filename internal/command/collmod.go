@@ -27,6 +27,7 @@ func collModCommands() []Definition {
 			{Name: "cappedSize", Type: SafeInt, Check: checkCappedSize},
 			{Name: "cappedMax", Type: SafeInt, Check: checkCappedMax},
 			{Name: "dryRun", Type: SafeBool},
+			collectionUUID,
 		},
 	}}
 }

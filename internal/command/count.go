@@ -11,7 +11,7 @@ import (
 
 func countCommands() []Definition {
 	return []Definition{{
-		Name: "count", Help: "Counts the documents that match a filter.",
+		Name: "count", ByUUID: true, Help: "Counts the documents that match a filter.",
 		Run: runCount, Read: true, API1: true,
 		Fields: []Field{
 			{Name: "query", Type: Object},

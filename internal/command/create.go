@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -44,6 +45,15 @@ var createFields = []Field{
 func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	name, err := req.Collection()
 	if err != nil {
+		return err
+	}
+	if err := checkCreateCollation(req); err != nil {
+		return err
+	}
+	if err := checkIDIndex(req); err != nil {
+		return err
+	}
+	if err := checkSystemCollection(req, name); err != nil {
 		return err
 	}
 	if req.Has("timeseries") {
@@ -147,7 +157,15 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 			} else if v.Doc().Len() > 1 { // the simple collation is the same as none
 				b.Value(name, v)
 			}
-		case "size", "max", "autoIndexId", "idIndex", "indexOptionDefaults", "flags":
+		case "idIndex":
+			if saturatingInt64(arg.Value.Doc().Lookup("v")) == 1 { // the version is all that a client can choose
+				b.Doc(name, oldIDIndexSpec)
+			}
+		case "autoIndexId":
+			if !arg.Value.Truthy() {
+				b.Bool(name, false)
+			}
+		case "size", "max", "indexOptionDefaults", "flags":
 		case "clusteredIndex":
 			if arg.Value.Type == bsonx.TypeDocument {
 				b.Doc(name, clusteredIndexOption(arg.Value.Doc()))
@@ -167,7 +185,7 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 }
 
 func checkCreate(req *Request) error {
-	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() {
+	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() && req.DB != "local" {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
 	}
 	for _, check := range []func(*Request) error{checkClustered, checkValidation, checkCapped, checkCreateTTL, checkImages} {
@@ -197,8 +215,16 @@ func (r *Request) checkView(name string, co *collation.Collator) error {
 	if err := catalog.CheckCollectionName(r.DB, on); err != nil {
 		return err
 	}
+	if strings.IndexByte(on, '$') >= 0 {
+		return mongoerr.New(mongoerr.InvalidNamespace, "invalid name for 'viewOn': %s", on)
+	}
 	stages := r.Get("pipeline")
 	if !stages.IsMissing() {
+		for it := stages.Doc().Iter(); it.Next(); {
+			if v := it.Value(); v.Type != bsonx.TypeDocument {
+				return WrongType(r.Def.Name+".pipeline."+string(it.Key()), v.Type, Object)
+			}
+		}
 		if err := r.checkViewPipeline(name, stages); err != nil {
 			return prefixError(err, "Invalid pipeline for view %s.%s :: caused by :: ", r.DB, name)
 		}

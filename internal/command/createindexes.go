@@ -19,6 +19,7 @@ func createIndexesCommands() []Definition {
 			{Name: "ignoreUnknownIndexOptions", Type: SafeBool, Unstable: true},
 			{Name: "commitQuorum", Type: Any, Unstable: true},
 			{Name: "returnOnStart", Type: OptionalBool},
+			collectionUUID,
 		},
 	}}
 }
@@ -170,8 +171,6 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	return missing, nil
 }
 
-// idIndexSpec is how listIndexes shows the implicit index on _id.
-var idIndexSpec = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_")
 
 func isText(key bsonx.Doc) bool {
 	for it := key.Iter(); it.Next(); {

@@ -43,9 +43,12 @@ func newScope(req *Request) (scope, error) {
 	}.with(req.Doc("let"))
 }
 
-// newStatementScope is newScope for a command of statements: a mistake in let is each statement's.
-func newStatementScope(req *Request) (scope, error) {
+// newStatementScope is newScope for a command of statements: a mistake in let is each statement's, and so is a wrong UUID.
+func newStatementScope(req *Request, name string) (scope, error) {
 	sc, err := newScope(req)
+	if err == nil {
+		err = req.checkUUID(name)
+	}
 	if err == nil || endsCommand(err) {
 		return sc, err
 	}
@@ -109,7 +112,9 @@ func checkHint(v bsonx.Value) error {
 
 // readable returns the collection that a command reads: nil where there is none, an error for a view.
 func (r *Request) readable() (name string, c *table.Collection, err error) {
-	name, err = r.Collection()
+	if name, err = r.Collection(); err == nil && (r.Def.Name == "find" || r.Def.Name == "distinct") {
+		name, err = r.readCollection()
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -129,9 +134,14 @@ func (r *Request) writable(db, name string) (*table.Collection, error) {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return nil, err
 	}
-	if err := catalog.CheckNewCollection(db, name); err != nil {
+	if err := catalog.CheckWrite(db, name); err != nil {
 		return nil, err
 	}
+	return r.existingTarget(db, name)
+}
+
+// existingTarget is writable for a name that a collection may have already.
+func (r *Request) existingTarget(db, name string) (*table.Collection, error) {
 	c, err := r.reads().lookup(db, name)
 	if err != nil {
 		return nil, err

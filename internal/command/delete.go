@@ -23,6 +23,7 @@ func deleteCommands() []Definition {
 			{Name: "bypassDocumentValidation", Type: SafeBool},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
+			collectionUUID,
 			{Name: "encryptionInformation", Type: Object},
 		},
 	}}
@@ -77,7 +78,7 @@ func (s *deleteSpec) setLimit(v bsonx.Value) error {
 }
 
 func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.Collection()
+	name, err := req.collectionName()
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,10 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	sc, err := newStatementScope(req)
+	if err := catalog.CheckWrite(req.DB, name); err != nil {
+		return err
+	}
+	sc, err := newStatementScope(req, name)
 	if err != nil {
 		return err
 	}
@@ -99,7 +103,9 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	opts.Retry.Of(retryable.Delete)
 	var total int64
 	var failures writeErrors
+	tried := 0
 	for i := range specs {
+		tried++
 		specs[i].position = i
 		n, err := req.runDeleteSpec(ctx, sc, req.DB, name, &specs[i], opts)
 		total += n
@@ -114,7 +120,7 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 			break
 		}
 	}
-	req.Service.Count(CountDelete, int64(len(specs)))
+	req.Service.Count(CountDelete, int64(tried))
 	req.Op.Debug.NDeleted = total
 	reply.Int32("n", int32(total))
 	req.appendWriteErrors(reply, &failures)

@@ -9,7 +9,7 @@ import (
 
 func distinctCommands() []Definition {
 	return []Definition{{
-		Name: "distinct", Help: "Returns the distinct values of a field.",
+		Name: "distinct", ByUUID: true, Help: "Returns the distinct values of a field.",
 		InTransaction: true, Run: runDistinct, Read: true, Snapshot: true,
 		Fields: []Field{
 			{Name: "key", Type: String, Required: true},

@@ -14,7 +14,7 @@ func dropCommands() []Definition {
 	return []Definition{
 		{
 			Name: "drop", Help: "Removes a collection or a view.",
-			Run: runDrop, Write: true, API1: true,
+			Run: runDrop, Write: true, API1: true, Fields: []Field{collectionUUID},
 		},
 		{
 			Name: "dropDatabase", Help: "Removes a database with all its collections.",
@@ -27,6 +27,7 @@ func dropCommands() []Definition {
 				{Name: "to", Type: String, Required: true},
 				{Name: "dropTarget", Type: OneOf(bsonx.TypeBool, bsonx.TypeBinary)},
 				{Name: "stayTemp", Type: Bool},
+				collectionUUID,
 			},
 		},
 	}
@@ -61,7 +62,11 @@ func dropByName(req *Request, name string) (*table.Collection, error) {
 		if isVirtual(c) {
 			return nil, notStored(c)
 		}
-		err := req.Service.Store.Drop(c)
+		drop := req.Service.Store.Drop
+		if name == catalog.Views {
+			drop = req.Service.Store.DropViews
+		}
+		err := drop(c)
 		if mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound { // dropped or renamed just now
 			return c, err
 		}
@@ -87,13 +92,21 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if from.Type != bsonx.TypeString {
 		return WrongType("renameCollection.renameCollection", from.Type, String)
 	}
-	fromDB, fromName, err := splitNamespace(from.Str())
+	fromDB, fromName, err := renamed("source", from.Str())
 	if err != nil {
 		return err
 	}
-	toDB, toName, err := splitNamespace(req.String("to"))
+	toDB, toName, err := renamed("target", req.String("to"))
 	if err != nil {
 		return err
+	}
+	if err := checkRenamable(fromName, toName); err != nil {
+		return err
+	}
+	if v := req.Get(collectionUUID.Name); !v.IsMissing() {
+		if err := req.Service.checkUUID(fromDB, fromName, v); err != nil {
+			return err
+		}
 	}
 	return req.onNewest(fromDB, fromName, func(c *table.Collection) error {
 		if c == nil {
@@ -102,7 +115,11 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		if err := checkRename(req, c, toDB, toName); err != nil {
 			return err
 		}
-		return req.Service.Store.Rename(c, toDB, toName, req.Bool("dropTarget"))
+		rename := req.Service.Store.Rename
+		if req.Bool("stayTemp") {
+			rename = req.Service.Store.RenameTemporary
+		}
+		return rename(c, toDB, toName, req.Bool("dropTarget"))
 	})
 }
 
@@ -137,11 +154,32 @@ func checkRename(req *Request, c *table.Collection, toDB, toName string) error {
 	return nil
 }
 
-// splitNamespace takes "db.collection" apart.
-func splitNamespace(ns string) (db, name string, err error) {
-	db, name, ok := strings.Cut(ns, ".")
-	if !ok || db == "" || name == "" {
-		return "", "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
+// renamed takes the source or the target of a rename apart.
+func renamed(which, ns string) (db, name string, err error) {
+	db, name, valid, err := catalog.ParseNamespace(ns)
+	if err == nil && !valid {
+		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid %s namespace: %s", which, strings.TrimSuffix(ns, "."))
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if catalog.CheckDatabaseName(db) != nil {
+		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace: %s", ns)
+	} else {
+		err = catalog.CheckWrite(db, name)
+	}
+	if err != nil {
+		return "", "", mongoerr.New(mongoerr.IllegalOperation, "error with %s namespace: %s", which, userError(err).Message)
 	}
 	return db, name, nil
+}
+
+// checkRenamable refuses the collections that the server knows by their names.
+func checkRenamable(names ...string) error {
+	for _, name := range names {
+		if catalog.IsSystem(name) {
+			return mongoerr.New(mongoerr.IllegalOperation, "renaming %s collection or renaming to %s is not allowed", name, name)
+		}
+	}
+	return nil
 }

@@ -12,7 +12,7 @@ func dropIndexesCommands() []Definition {
 	return []Definition{{
 		Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Help: "Removes indexes from a collection.",
 		Run: runDropIndexes, Write: true, API1: true,
-		Fields: []Field{{Name: "index", Type: OneOf(bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray), Required: true}},
+		Fields: []Field{{Name: "index", Type: OneOf(bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray), Required: true}, collectionUUID},
 	}}
 }
 
@@ -51,7 +51,7 @@ func dropIndexes(req *Request, name string, reply *bsonx.Builder) error {
 
 // existing returns a collection that must exist and be no view.
 func (r *Request) existing(name string) (*table.Collection, error) {
-	c, err := r.writable(r.DB, name)
+	c, err := r.existingTarget(r.DB, name)
 	if err != nil {
 		return nil, err
 	}

@@ -121,12 +121,14 @@ func (r *Request) inner(body bsonx.Doc) (*Request, error) {
 	if !ok || e.Status == Absent {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", first.Key)
 	}
-	if db := body.Lookup("$db"); db.Type == bsonx.TypeString && db.Str() != r.DB {
+	if db := body.Lookup("$db"); !db.IsMissing() && db.Type != bsonx.TypeString {
+		return nil, mongoerr.New(mongoerr.Code(13111), "wrong type for field ($db) %s != string", db.Type)
+	} else if db.Type == bsonx.TypeString && db.Str() != r.DB {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", r.DB, db.Str())
 	}
 	inner := &Request{
 		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
-		commandValue: first.Value, memory: new(workspace),
+		commandValue: first.Value, memory: new(workspace), explained: true,
 	}
 	return inner, r.Service.parse(e, inner)
 }

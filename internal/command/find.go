@@ -17,7 +17,7 @@ const defaultFirstBatch = 101
 
 func findCommands() []Definition {
 	return []Definition{{
-		Name: "find", Help: "Returns the documents that match a filter.",
+		Name: "find", ByUUID: true, Help: "Returns the documents that match a filter.",
 		InTransaction: true, Run: runFind, Read: true, Snapshot: true, API1: true, Kind: "query", Counter: CountQuery, Fields: findFields,
 	}}
 }
@@ -48,6 +48,7 @@ var findFields = []Field{
 	{Name: "readOnce", Type: OptionalBool, Unstable: true},
 	{Name: "collation", Type: OwnedObject},
 	{Name: "encryptionInformation", Type: Object},
+	collectionUUID,
 }
 
 func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
@@ -74,7 +75,7 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	b := batch{
 		req: req, cursor: cursor, field: "firstBatch", during: duringFind,
 		size:   req.Int64("batchSize", defaultFirstBatch),
-		single: req.Bool("singleBatch"),
+		single: req.Bool("singleBatch") || c == nil, // where nothing is, nothing more will come
 		source: &run.source,
 	}
 	if run.query.Tailable {

@@ -2,8 +2,10 @@ package command
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -33,8 +35,13 @@ type moreSource interface {
 
 func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	name := req.String("collection")
-	if name == "" {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.'", req.DB)
+	switch err := catalog.CheckCollectionName(req.DB, name); {
+	case name == "":
+		return mongoerr.New(mongoerr.InvalidNamespace, "Collection names cannot be empty")
+	case strings.IndexByte(name, 0) >= 0:
+		return mongoerr.New(mongoerr.InvalidNamespace, "Collection names cannot have embedded null characters")
+	case err != nil:
+		return err
 	}
 	cursors := req.Service.Cursors
 	cursor, err := cursors.Pin(req.CommandValue().Int64(), req.DB+"."+name, req.Owner(), req.Op)

@@ -130,6 +130,9 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 			return mongoerr.New(codeClusteredFalse, "Value 'false' for field 'clustered' is invalid")
 		}
 	case "collation":
+		if v.Type == bsonx.TypeDocument && v.Doc().IsEmpty() {
+			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
+		}
 		var err error
 		s.collation, err = normalizedCollation(v)
 		return err

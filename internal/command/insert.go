@@ -22,6 +22,7 @@ func insertCommands() []Definition {
 			{Name: "bypassEmptyTsReplacement", Type: OptionalBool},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
+			collectionUUID,
 			{Name: "encryptionInformation", Type: Object},
 		},
 	}}
@@ -37,7 +38,7 @@ func checkBatch(n int) error {
 }
 
 func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.Collection()
+	name, err := req.collectionName()
 	if err != nil {
 		return err
 	}
@@ -54,6 +55,9 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	if err := req.checkUUID(name); err != nil {
+		return refuseAll(err, req, size, reply)
+	}
 	if _, err := req.writable(req.DB, name); err != nil {
 		return refuseInsert(err, req, reply)
 	}
@@ -68,12 +72,29 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	} else if _, err := req.ensure(req.DB, name); err != nil {
 		return err
 	}
-	req.Service.Count(CountInsert, int64(n))
-	req.Op.Debug.NInserted = int64(n)
+		req.Op.Debug.NInserted = int64(n)
 	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
+	req.Service.Count(CountInsert, int64(n+len(batch.errors.items)))
 	req.appendWriteErrors(reply, &batch.errors)
 	req.appendRetried(reply)
+	return nil
+}
+
+// refuseAll answers a command whose statements all fail with an error, of which an ordered one tries the first.
+func refuseAll(err error, req *Request, size int, reply *bsonx.Builder) error {
+	if endsCommand(err) {
+		return err
+	}
+	if req.BoolOr("ordered", true) {
+		size = 1
+	}
+	var failures writeErrors
+	for i := range size {
+		failures.add(i, err)
+	}
+	reply.Int32("n", 0)
+	req.appendWriteErrors(reply, &failures)
 	return nil
 }
 

@@ -76,15 +76,15 @@ func collectionInfo(e *catalog.Collection, nameOnly bool) bsonx.Doc {
 	b.String("name", e.Name)
 	b.String("type", string(kind))
 	if !nameOnly {
-		b.Doc("options", e.Options)
+		b.Doc("options", shownOptions(e.Options))
 		b.StartDocField("info")
 		b.Bool("readOnly", e.Kind == catalog.KindView || e.Kind == catalog.KindVirtual)
 		if kind == catalog.KindCollection {
 			b.Value("uuid", bsonx.Binary(4, e.UUID[:]))
 		}
 		b.End()
-		if kind == catalog.KindCollection && clusteredOption(e.Options) == nil {
-			b.Doc("idIndex", idIndexSpec)
+		if spec := idIndexOf(e.Options); spec != nil && kind == catalog.KindCollection && clusteredOption(e.Options) == nil {
+			b.Doc("idIndex", spec)
 		}
 	}
 	b.End()

@@ -10,7 +10,7 @@ import (
 
 func listIndexesCommands() []Definition {
 	return []Definition{{
-		Name: "listIndexes", Help: "Lists the indexes of a collection.",
+		Name: "listIndexes", ByUUID: true, Help: "Lists the indexes of a collection.",
 		Run: runListIndexes, API1: true,
 		Fields: []Field{
 			{Name: "cursor", Type: Object, Fields: cursorFields},
@@ -38,9 +38,11 @@ func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) err
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
 		return replyList(ctx, req, reply, name, seriesIndexes(buckets))
 	}
-	docs := []bsonx.Doc{idIndexSpec}
+	var docs []bsonx.Doc
 	if spec := clusteredIndexSpec(c.Options); spec != nil {
-		docs[0] = spec
+		docs = append(docs, spec)
+	} else if spec := idIndexOf(c.Options); spec != nil {
+		docs = append(docs, spec)
 	}
 	for _, ix := range c.Indexes {
 		docs = append(docs, ix.Spec)
@@ -62,7 +64,7 @@ func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collecti
 	}
 	src := &listSource{docs: docs}
 	b := batch{
-		req: req, field: "firstBatch", size: size, source: src,
+		req: req, field: "firstBatch", size: size, source: src, single: len(docs) == 0,
 		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
 	return b.first(ctx, reply)

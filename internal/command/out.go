@@ -23,7 +23,7 @@ func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.
 	if target.Timeseries != nil || existing != nil && existing.Kind == catalog.KindTimeseries {
 		return p.request().replaceSeries(ctx, src, target, existing, p.writes)
 	}
-	return p.request().replaceBy(ctx, src, &namespace{target.DB, target.Coll}, p.writes)
+	return p.request().replaceBy(ctx, src, &namespace{db: target.DB, name: target.Coll}, p.writes)
 }
 
 // request returns a request for the writes of a pipeline.
@@ -37,6 +37,10 @@ func (r *Request) runOut(ctx context.Context, src pipeline.Source, target *names
 
 // replaceBy puts a collection of what src yields in the target's place.
 func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *namespace, opts write.Options) error {
+	if err := catalog.CheckWrite(target.db, target.name); err != nil {
+		return mongoerr.New(mongoerr.IllegalOperation, "Failed to rename temporary $out collection :: caused by :: error with target namespace: %s",
+			userError(err).Message)
+	}
 	old, err := r.writable(target.db, target.name)
 	if err != nil {
 		return err

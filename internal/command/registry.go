@@ -70,6 +70,8 @@ type Definition struct {
 	Silent bool
 	// Secret commands carry credentials: their bodies are not logged or shown.
 	Secret bool
+	// ByUUID commands take the UUID of a collection in place of its name.
+	ByUUID bool
 	// CommandField replaces the check of the command's own field (getMore: a long). The zero value accepts anything.
 	CommandField FieldType
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -38,6 +39,8 @@ type Request struct {
 	work *work
 	// deferred says that the command has made commits that wait for a sync.
 	deferred bool
+	// explained says that the command is not run.
+	explained bool
 	// failed says that a statement of the command has failed, though the command has not.
 	failed bool
 
@@ -157,16 +160,26 @@ func (r *Request) DocumentCount(name string) int {
 	return 0
 }
 
-// Collection returns the collection that the command's own field names. Only what every command refuses is checked;
-// rules of creation are the catalog's.
+// Collection returns the collection that the command's own field names, by its name or, where the command takes that, by its UUID.
+// Only what every command refuses is checked; rules of creation are the catalog's. The collection has the UUID that the command
+// may say.
 func (r *Request) Collection() (string, error) {
+	name, err := r.collectionName()
+	if err != nil {
+		return "", err
+	}
+	return name, r.checkUUID(name)
+}
+
+// collectionName is Collection for a command of statements, which each answer a wrong UUID.
+func (r *Request) collectionName() (string, error) {
 	v := r.CommandValue()
 	if v.Type != bsonx.TypeString && v.Type != bsonx.TypeSymbol {
-		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", v.Type)
+		return r.collectionByUUID(v)
 	}
 	name := v.StrBytes()
 	if len(name) == 0 || name[0] == '.' || bytes.IndexByte(name, 0) >= 0 {
-		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", r.DB, name)
+		return "", catalog.CheckCollectionName(r.DB, string(name))
 	}
 	return r.Conn.collection(name), nil
 }

@@ -13,7 +13,10 @@ func searchIndexCommands() []Definition {
 	for _, name := range []string{"createSearchIndexes", "updateSearchIndex", "dropSearchIndex"} {
 		defs = append(defs, Definition{
 			Name: name, Help: "Refused: there is no Atlas Search.", Loose: true, Hidden: true, CommandField: String,
-			Run: func(context.Context, *Request, *bsonx.Builder) error {
+			Run: func(_ context.Context, req *Request, _ *bsonx.Builder) error {
+				if _, err := req.Collection(); err != nil {
+					return err
+				}
 				return mongoerr.New(mongoerr.SearchNotEnabled, "Using Atlas Search Database Commands and the $listSearchIndexes aggregation "+
 					"stage requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment to enable. For more "+
 					"information on how to connect, see https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs.")

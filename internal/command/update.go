@@ -28,6 +28,7 @@ func updateCommands() []Definition {
 			{Name: "let", Type: Object},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
+			collectionUUID,
 			{Name: "encryptionInformation", Type: Object},
 		},
 	}}
@@ -112,7 +113,7 @@ func parseUpdateSpec(doc bsonx.Doc) (updateSpec, error) {
 var errSortedMulti = mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
 
 func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.Collection()
+	name, err := req.collectionName()
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,10 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	sc, err := newStatementScope(req)
+	if err := catalog.CheckWrite(req.DB, name); err != nil {
+		return err
+	}
+	sc, err := newStatementScope(req, name)
 	if err != nil {
 		return err
 	}
@@ -134,7 +138,9 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	run := updateRun{req: req, scope: sc, name: name, opts: req.writeOptions()}
 	run.opts = req.single(run.opts, len(specs) == 1 && !specs[0].multi)
 	run.opts.Retry.Of(retryable.Update)
+	tried := 0
 	for i := range specs {
+		tried++
 		run.one(ctx, i, &specs[i])
 		if run.fatal != nil {
 			return run.fatal
@@ -143,7 +149,7 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 			break
 		}
 	}
-	req.Service.Count(CountUpdate, int64(len(specs)))
+	req.Service.Count(CountUpdate, int64(tried))
 	run.report(reply)
 	return nil
 }

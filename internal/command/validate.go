@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -32,6 +33,7 @@ func validateCommands() []Definition {
 			Name: "dataSize", Aliases: []string{"datasize"}, Help: "Measures the documents of a collection or a range of _id.", Run: runDataSize,
 			Fields: []Field{
 				{Name: "keyPattern", Type: Object}, {Name: "min", Type: Object}, {Name: "max", Type: Object}, {Name: "estimate", Type: SafeBool},
+				{Name: "maxSize", Type: SafeInt}, {Name: "maxObjects", Type: SafeInt},
 			},
 		},
 		{Name: "reIndex", Loose: true, Help: "Builds the indexes of a collection anew.", Run: runReIndex, Write: true},
@@ -131,7 +133,10 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	if ns.Type != bsonx.TypeString {
 		return WrongType("dataSize.dataSize", ns.Type, String)
 	}
-	db, name, err := splitNamespace(ns.Str())
+	db, name, valid, err := catalog.ParseNamespace(ns.Str())
+	if err == nil && !valid {
+		err = mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is not a valid collection name", ns.Str())
+	}
 	if err != nil {
 		return err
 	}
@@ -141,6 +146,8 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 		return mongoerr.New(mongoerr.BadValue, "only one of min or max specified")
 	}
 	var size, count int64
+	reached := false
+	limit := dataLimit{size: req.Int64("maxSize", 0), objects: req.Int64("maxObjects", 0)}
 	switch {
 	case c == nil:
 	case isVirtual(c):
@@ -149,50 +156,70 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 			return err
 		}
 		size, count = sz.data, sz.count
-	case lower == nil:
+	case lower == nil && (!limit.given() || req.Bool("estimate")):
 		counter, err := req.Service.Store.Count(c)
 		if err != nil {
 			return err
 		}
 		size, count = counter.Bytes, counter.Count
 	default:
-		if size, count, err = req.measureRange(ctx, c, lower, upper); err != nil {
+		if size, count, reached, err = req.measureRange(ctx, c, lower, upper, limit); err != nil {
 			return err
 		}
 	}
-	reply.Bool("estimate", req.Bool("estimate"))
 	appendNumber(reply, "size", size)
 	appendNumber(reply, "numObjects", count)
-	reply.Int32("millis", int32(req.Service.Clock.Now().Sub(req.Now).Milliseconds()))
+	appendNumber(reply, "millis", req.Service.Clock.Now().Sub(req.Now).Milliseconds())
+	if c != nil {
+		reply.Bool("estimate", req.Bool("estimate"))
+	}
+	if reached {
+		reply.Bool("maxReached", true)
+	}
 	return nil
 }
 
-// measureRange adds up the documents between two keys of an index.
-func (r *Request) measureRange(ctx context.Context, c *table.Collection, lower, upper bsonx.Doc) (size, count int64, err error) {
-	pattern := r.Doc("keyPattern")
-	if pattern == nil {
-		pattern = keyNames(lower)
-	}
+// dataLimit is how far a dataSize counts; 0 is no limit.
+type dataLimit struct{ size, objects int64 }
+
+func (l dataLimit) given() bool { return l.size != 0 || l.objects != 0 }
+
+// reached reports whether so many bytes and documents are beyond the limit.
+func (l dataLimit) reached(size, count int64) bool {
+	return l.size != 0 && size > l.size || l.objects != 0 && count > l.objects
+}
+
+// measureRange adds up the documents between two keys of an index, all where these are nil, until a limit is reached.
+func (r *Request) measureRange(ctx context.Context, c *table.Collection, lower, upper bsonx.Doc, limit dataLimit) (size, count int64, reached bool, err error) {
 	all, err := filter.Parse(bsonx.Empty, filter.Options{})
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, false, err
+	}
+	q := &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: all, Min: lower, Max: upper}
+	if lower != nil {
+		pattern := r.Doc("keyPattern")
+		if pattern == nil {
+			pattern = keyNames(lower)
+		}
+		q.Hint = bsonx.Document(pattern)
 	}
 	reader := exec.NewReader(r.Service.Store.Engine())
 	defer reader.Close()
-	run, err := r.Service.Planner.Find(ctx, &plan.Query{
-		DB: c.DB, Name: c.Name, Coll: c, Filter: all, Hint: bsonx.Document(pattern), Min: lower, Max: upper,
-	}, reader)
+	run, err := r.Service.Planner.Find(ctx, q, reader)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, false, err
 	}
 	defer run.Close()
 	for {
 		row, err := run.Next(ctx)
 		if err != nil || row == nil {
-			return size, count, err
+			return size, count, false, err
 		}
 		size += int64(len(row.Doc))
 		count++
+		if limit.reached(size, count) {
+			return size, count, true, nil
+		}
 	}
 }
 

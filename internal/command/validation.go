@@ -26,11 +26,18 @@ func checkValidation(req *Request) error {
 		return badEnum(req, "validationAction", action)
 	}
 	if doc := req.Doc("validator"); doc != nil {
+		if !doc.IsEmpty() && isInternalDatabase(req.DB) {
+			return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on collection %s.%s in the %s internal database",
+				req.DB, req.CommandValue().Str(), req.DB)
+		}
 		_, err := parseValidator(doc, nil)
 		return err
 	}
 	return nil
 }
+
+// isInternalDatabase reports whether a database is the server's own.
+func isInternalDatabase(db string) bool { return db == "admin" || db == "local" || db == "config" }
 
 func badEnum(req *Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)

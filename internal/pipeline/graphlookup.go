@@ -36,6 +36,9 @@ func parseGraphLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 	if g.from == "" {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $graphLookup namespace: %s.", opts.DB)
 	}
+	if err := checkName(g.from); err != nil {
+		return nil, err
+	}
 	for it := arg.Doc().Iter(); it.Next(); {
 		if err := g.set(string(it.Key()), it.Value()); err != nil {
 			return nil, err

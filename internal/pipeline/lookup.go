@@ -56,6 +56,9 @@ func parseLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 		if l.from == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $lookup namespace: %s.", opts.DB)
 		}
+		if err := checkName(l.from); err != nil {
+			return nil, err
+		}
 	}
 	var err error
 	if l.as, err = expr.SplitFieldPath(args.as.Str()); err != nil {

@@ -41,6 +41,9 @@ func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
 	default:
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge only supports a string or object argument, but found %s", arg.Type)
 	}
+	if err := checkName(m.Coll); err != nil {
+		return nil, err
+	}
 	if err := m.check(); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,10 @@ func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
 		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", arg.Type)
 	}
 	if out.Coll == "" {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $out target namespace, %s.", out.DB)
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $out target namespace, %s", out.DB)
+	}
+	if err := checkName(out.Coll); err != nil {
+		return nil, err
 	}
 	if isInternal(out.DB) {
 		return nil, mongoerr.New(31321, "Can't $out to internal database: %s", out.DB)

@@ -19,15 +19,21 @@ func parseUnionWith(arg bsonx.Value, opts Options) ([]stage, error) {
 	u := &unionWith{db: opts.DB, opts: opts}
 	switch arg.Type {
 	case bsonx.TypeString:
-		if u.coll = arg.Str(); u.coll == "" {
-			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s. is not a valid collection name", opts.DB)
-		}
-		return []stage{u}, nil
+		u.coll = arg.Str()
+		return []stage{u}, u.checkColl()
 	case bsonx.TypeDocument:
 		return []stage{u}, u.read(arg.Doc())
 	default:
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $unionWith stage specification must be an object or string, but found %s", arg.Type)
 	}
+}
+
+// checkColl refuses a name that no collection can have.
+func (u *unionWith) checkColl() error {
+	if u.coll == "" {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is not a valid collection name", u.db)
+	}
+	return checkName(u.coll)
 }
 
 func (u *unionWith) read(spec bsonx.Doc) error {
@@ -51,8 +57,11 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 		if pipeline.IsMissing() || firstStage(pipeline.Doc()) != "$documents" {
 			return mongoerr.New(mongoerr.FailedToParse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage")
 		}
-	} else if u.coll = coll.Str(); u.coll == "" {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s. is not a valid collection name", u.db)
+	} else {
+		u.coll = coll.Str()
+		if err := u.checkColl(); err != nil {
+			return err
+		}
 	}
 	if pipeline.IsMissing() {
 		return nil

@@ -1,0 +1,143 @@
+package argtest
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+//go:embed names.jsonl
+var nameLines string
+
+// named are the names that commands of the bases give collections and namespaces.
+var named = []string{"c", "d", "v", "nothing", "args.c", "args.d"}
+
+// Names returns the places where commands have the name of a collection or a namespace: those of all bases, and of names.jsonl,
+// which has the commands whose stages and options name more.
+func Names() ([]Argument, error) {
+	bases, err := Bases()
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(nameLines) {
+		b := Base{DB: "args"}
+		if err := bson.UnmarshalExtJSON([]byte(line), false, &b); err != nil {
+			return nil, fmt.Errorf("%s: %w", line, err)
+		}
+		bases = append(bases, b)
+	}
+	var out []Argument
+	for i := range bases {
+		if b := &bases[i]; b.Skip == "" {
+			for _, path := range namesWithin(nil, b.Command) {
+				if path == b.Command[0].Key {
+					path = ""
+				}
+				out = append(out, Argument{b, path})
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(a Argument) bool { // a variant of a command with the same names
+		return a.Path == "" && strings.ContainsRune(a.Base.Name, '/') && slices.ContainsFunc(out, func(b Argument) bool {
+			return b.Path == "" && strings.HasPrefix(a.Base.Name, b.Base.Name+"/")
+		}) && !strings.HasPrefix(a.Base.Name, "create/")
+	}), nil
+}
+
+// namesWithin returns the paths of the names in a document.
+func namesWithin(prefix []string, doc bson.D) []string {
+	var out []string
+	for _, e := range doc {
+		path := append(slices.Clone(prefix), e.Key)
+		switch v := e.Value.(type) {
+		case string:
+			if slices.Contains(named, v) && !slices.Contains(notNames, e.Key) {
+				out = append(out, strings.Join(path, "."))
+			}
+		case bson.D:
+			out = append(out, namesWithin(path, v)...)
+		case bson.A:
+			for i, elem := range v {
+				if inner, ok := elem.(bson.D); ok {
+					out = append(out, namesWithin(append(path, strconv.Itoa(i)), inner)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// notNames are fields that have a name of something else.
+var notNames = []string{"key", "as", "name"}
+
+// IsNamespace reports whether the argument is the name of a database and a collection in one.
+func (a Argument) IsNamespace() bool {
+	path := strings.Split(a.Path, ".")
+	if a.Path == "" {
+		path = []string{a.Base.Command[0].Key}
+	}
+	var v any = a.Base.Command
+	for _, key := range path {
+		switch in := v.(type) {
+		case bson.D:
+			i := slices.IndexFunc(in, func(e bson.E) bool { return e.Key == key })
+			v = in[i].Value
+		case bson.A:
+			i, _ := strconv.Atoi(key)
+			v = in[i]
+		}
+	}
+	name, _ := v.(string)
+	return strings.HasPrefix(name, "args.")
+}
+
+// MaxNamespace is how long the name of a database and a collection may be together.
+const MaxNamespace = 255
+
+// BadNames returns names of collections that some or all commands refuse. The type says what is wrong.
+func BadNames() []Value {
+	return []Value{
+		{"nothing-wrong", "fine"},
+		{"empty", ""},
+		{"nul", "a\x00b"},
+		{"nul-first", "\x00"},
+		{"dot-first", ".a"},
+		{"dot-last", "a."},
+		{"dots", "a..b"},
+		{"dollar", "a$b"},
+		{"dollar-first", "$a"},
+		{"cmd", "$cmd"},
+		{"oplog-name", "oplog.$main"},
+		{"system", "system.a"},
+		{"system-alone", "system."},
+		{"system-inside", "a.system.b"},
+		{"system.views", "system.views"},
+		{"system.js", "system.js"},
+		{"system.profile", "system.profile"},
+		{"system.users", "system.users"},
+		{"longest", strings.Repeat("x", MaxNamespace-len("args."))},
+		{"too-long", strings.Repeat("x", MaxNamespace-len("args.")+1)},
+	}
+}
+
+// BadNamespaces returns names of databases and collections that some or all commands refuse.
+func BadNamespaces() []Value {
+	var out []Value
+	for _, v := range BadNames() {
+		out = append(out, Value{v.Type, "args." + v.Value.(string)})
+	}
+	return append(out,
+		Value{"no-dot", "args"},
+		Value{"nothing", ""},
+		Value{"no-database", ".c"},
+		Value{"database-nul", "ar\x00gs.c"},
+		Value{"database-dollar", "ar$gs.c"},
+		Value{"database-space", "ar gs.c"},
+		Value{"database-slash", "ar/gs.c"},
+		Value{"database-too-long", strings.Repeat("x", 64) + ".c"},
+	)
+}

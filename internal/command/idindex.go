@@ -1,0 +1,146 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// idIndexSpec is how listIndexes shows the index on _id, oldIDIndexSpec one of version 1.
+var (
+	idIndexSpec    = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
+	oldIDIndexSpec = bsonx.NewDoc("v", 1, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
+)
+
+const idIndexName = "_id_"
+
+// idIndexOf returns the specification of the index on _id of a collection with those options; nil where it has none.
+func idIndexOf(options bsonx.Doc) bsonx.Doc {
+	if v := options.Lookup("autoIndexId"); v.Type == bsonx.TypeBool && !v.Bool() {
+		return nil
+	}
+	spec := idIndexSpec
+	if v := options.Lookup("idIndex"); v.Type == bsonx.TypeDocument {
+		spec = v.Doc()
+	}
+	if v := options.Lookup("collation"); v.Type == bsonx.TypeDocument {
+		spec = spec.With("collation", v)
+	}
+	return spec
+}
+
+// shownOptions returns the options that listCollections shows as such.
+func shownOptions(options bsonx.Doc) bsonx.Doc {
+	if options.Lookup("idIndex").IsMissing() {
+		return options
+	}
+	return options.Without("idIndex")
+}
+
+// idIndexOptions are those that an index on _id may have.
+var idIndexOptions = []string{"key", "name", "ns", "v", "collation"}
+
+// checkIDIndex judges the option idIndex of create.
+func checkIDIndex(req *Request) error {
+	v := req.Get("idIndex")
+	if v.IsMissing() {
+		return nil
+	}
+	if req.Has("viewOn") {
+		return mongoerr.New(mongoerr.InvalidOptions, "'idIndex' is not allowed with 'viewOn': %s", bsonx.FormatShell(v))
+	}
+	if req.Has("timeseries") {
+		return invalidSeries("'timeseries' is not allowed with 'idIndex'")
+	}
+	s, err := parseIDIndex(v.Doc())
+	if err != nil {
+		return err
+	}
+	want, err := collationOption(req.Get("collation"))
+	if err != nil {
+		return err
+	}
+	if !s.collation.IsMissing() && !want.Same(s.collator) {
+		return mongoerr.New(mongoerr.BadValue, "'idIndex' must have the same collation as the collection.")
+	}
+	return nil
+}
+
+// idIndex is a specification of the index on _id.
+type idIndex struct {
+	collation bsonx.Value
+	collator  *collation.Collator
+}
+
+func parseIDIndex(spec bsonx.Doc) (*idIndex, error) {
+	s := &indexSpec{raw: spec}
+	for it := spec.Iter(); it.Next(); {
+		if err := s.option(string(it.Key()), it.Value()); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.key == nil:
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
+	case spec.Lookup("name").IsMissing():
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+	case !s.key.Equal(idIndexSpec.Lookup("key").Doc()) && !sameIDKey(s.key):
+		return nil, mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", bsonx.FormatShell(bsonx.Document(s.key)))
+	}
+	for it := spec.Iter(); it.Next(); {
+		if !slices.Contains(idIndexOptions, string(it.Key())) {
+			full := spec
+			if spec.Lookup("v").IsMissing() {
+				full = spec.With("v", bsonx.Int32(2))
+			}
+			return nil, mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+				"The field '%s' is not valid for an _id index specification. Specification: %s", it.Key(), bsonx.FormatShell(bsonx.Document(full)))
+		}
+	}
+	co, err := collationOption(spec.Lookup("collation"))
+	return &idIndex{collation: spec.Lookup("collation"), collator: co}, err
+}
+
+// sameIDKey reports whether a key pattern is {_id: 1}, with a number of any type.
+func sameIDKey(key bsonx.Doc) bool {
+	n, ok := key.Lookup("_id").AsExactInt64()
+	return key.Len() == 1 && ok && n == 1
+}
+
+// collationOption parses a collation, nil for the simple one.
+func collationOption(v bsonx.Value) (*collation.Collator, error) {
+	if v.Type != bsonx.TypeDocument {
+		return nil, nil
+	}
+	return collation.Parse(v.Doc())
+}
+
+// checkCreateCollation refuses a collation of create that names no locale.
+func checkCreateCollation(req *Request) error {
+	if v := req.Get("collation"); v.Type == bsonx.TypeDocument && v.Doc().Lookup("locale").IsMissing() {
+		return MissingField("create.collation.locale")
+	}
+	return nil
+}
+
+// checkSystemCollection refuses what a collection of the server's own cannot be.
+func checkSystemCollection(req *Request, name string) error {
+	if !catalog.IsSystem(name) {
+		return nil
+	}
+	view, series := req.Has("viewOn"), req.Has("timeseries")
+	switch {
+	case name == "system.profile" && view:
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot create system.profile as a view")
+	case name == "system.profile" && series:
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot create system.profile as a timeseries collection")
+	case view && catalog.CheckNewCollection(req.DB, name) == nil:
+		return mongoerr.New(mongoerr.InvalidNamespace, "View name cannot start with 'system.', which is reserved for system namespaces")
+	case name == catalog.Views && len(req.Args()) > 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "The collection %s.%s has no options", req.DB, name)
+	}
+	return nil
+}

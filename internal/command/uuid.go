@@ -1,0 +1,85 @@
+package command
+
+import (
+	"encoding/hex"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// collectionUUID is the argument by which a client says which collection it means by a name. It is checked before the command
+// runs; see checkUUID.
+var collectionUUID = Field{Name: "collectionUUID", Type: BinData, Check: isUUID}
+
+func isUUID(name string, v bsonx.Value) error {
+	if _, ok := uuidOf(v); ok {
+		return nil
+	}
+	subtype, _ := v.Binary()
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong binData type '%s', expected type 'UUID'", name, binaryName(subtype))
+}
+
+// uuidOf returns the UUID that a value is.
+func uuidOf(v bsonx.Value) (id [16]byte, ok bool) {
+	if v.Type != bsonx.TypeBinary {
+		return id, false
+	}
+	subtype, data := v.Binary()
+	if subtype != uuidSubtype || len(data) != len(id) {
+		return id, false
+	}
+	return [16]byte(data), true
+}
+
+func formatUUID(id [16]byte) string {
+	s := hex.EncodeToString(id[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}
+
+// collectionByUUID returns the name of the collection whose UUID the command has in place of a name.
+func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
+	id, ok := uuidOf(v)
+	switch {
+	case !ok:
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "Collection name has invalid type %s", v.Type)
+	case r.explained && r.Def.Name == "find":
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "Providing collection UUID for explain is forbidden")
+	case !r.Def.ByUUID || r.explained:
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "Collection name must be provided. UUID is not valid in this context")
+	case r.Has(collectionUUID.Name):
+		return "", mongoerr.New(mongoerr.InvalidOptions, "When using the find command by UUID, the collectionUUID parameter cannot also be specified")
+	}
+	e := r.Service.Store.Catalog().ByUUID(id)
+	switch {
+	case e == nil:
+		return "", mongoerr.New(mongoerr.NamespaceNotFound, "Unable to resolve %s", formatUUID(id))
+	case e.DB != r.DB:
+		return "", mongoerr.New(mongoerr.NamespaceNotFound,
+			"UUID: %s specified in provided db name: %s resolved to a collection in a different database, resolved nss: %s", formatUUID(id), r.DB, e.Namespace())
+	}
+	return e.Name, nil
+}
+
+// checkUUID refuses a command whose collectionUUID is not the UUID of the collection that it names.
+func (r *Request) checkUUID(name string) error {
+	v := r.Get(collectionUUID.Name)
+	if v.IsMissing() || r.Def.Loose || r.explained && r.Def.Name == "find" {
+		return nil
+	}
+	return r.Service.checkUUID(r.DB, name, v)
+}
+
+// checkUUID refuses a UUID that is not that of a collection. The error names the collection of the database that has it.
+func (s *Service) checkUUID(db, name string, v bsonx.Value) error {
+	id, _ := uuidOf(v)
+	if c := s.Store.Lookup(db, name); c != nil && c.Kind == catalog.KindCollection && c.UUID == id {
+		return nil
+	}
+	actual := bsonx.Null
+	if e := s.Store.Catalog().ByUUID(id); e != nil && e.DB == db {
+		actual = bsonx.String(e.Name)
+	}
+	info := bsonx.NewDoc("db", db, "collectionUUID", bsonx.Binary(uuidSubtype, id[:]), "expectedCollection", name, "actualCollection", actual)
+	return mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified").WithInfo(info)
+}
