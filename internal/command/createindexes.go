@@ -171,7 +171,6 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	return missing, nil
 }
 
-
 func isText(key bsonx.Doc) bool {
 	for it := key.Iter(); it.Next(); {
 		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == "text" {

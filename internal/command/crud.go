@@ -112,9 +112,7 @@ func checkHint(v bsonx.Value) error {
 
 // readable returns the collection that a command reads: nil where there is none, an error for a view.
 func (r *Request) readable() (name string, c *table.Collection, err error) {
-	if name, err = r.Collection(); err == nil && (r.Def.Name == "find" || r.Def.Name == "distinct") {
-		name, err = r.readCollection()
-	}
+	name, err = r.Collection()
 	if err != nil {
 		return "", nil, err
 	}

@@ -82,14 +82,11 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	if err := catalog.CheckNewCollection(req.DB, name); err != nil {
+	if err := catalog.CheckWrite(req.DB, name); err != nil {
 		return err
 	}
 	specs, err := parseStatements(req, "deletes", nil, parseDeleteSpec)
 	if err != nil {
-		return err
-	}
-	if err := catalog.CheckWrite(req.DB, name); err != nil {
 		return err
 	}
 	sc, err := newStatementScope(req, name)

@@ -72,7 +72,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	} else if _, err := req.ensure(req.DB, name); err != nil {
 		return err
 	}
-		req.Op.Debug.NInserted = int64(n)
+	req.Op.Debug.NInserted = int64(n)
 	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
 	req.Service.Count(CountInsert, int64(n+len(batch.errors.items)))

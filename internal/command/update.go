@@ -117,15 +117,12 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	if err := catalog.CheckNewCollection(req.DB, name); err != nil {
+	if err := catalog.CheckWrite(req.DB, name); err != nil {
 		return err
 	}
 	specs, err := parseStatements(req, "updates", req.memory.updates, parseUpdateSpec)
 	req.memory.updates = specs
 	if err != nil {
-		return err
-	}
-	if err := catalog.CheckWrite(req.DB, name); err != nil {
 		return err
 	}
 	sc, err := newStatementScope(req, name)

@@ -104,7 +104,8 @@ func TestBulkWriteUUID(t *testing.T) {
 		NErrors, NInserted int
 	}
 	cmd := bson.D{
-		{Key: "bulkWrite", Value: 1}, {Key: "ordered", Value: false},
+		{Key: "bulkWrite", Value: 1},
+		{Key: "ordered", Value: false},
 		{Key: "ops", Value: bson.A{
 			bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: 1}}}},
 			bson.D{{Key: "insert", Value: 1}, {Key: "document", Value: bson.D{{Key: "_id", Value: 2}}}},
@@ -203,7 +204,8 @@ func TestCountersOfFailures(t *testing.T) {
 		{"update", bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bad, bad}}, {Key: "ordered", Value: false}}, 0, 2, 0},
 		{"ordered delete", bson.D{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{badDelete, badDelete}}}, 0, 0, 1},
 		{"bulkWrite", bson.D{
-			{Key: "bulkWrite", Value: 1}, {Key: "ops", Value: bson.A{updateOp, insertOp, insertOp}},
+			{Key: "bulkWrite", Value: 1},
+			{Key: "ops", Value: bson.A{updateOp, insertOp, insertOp}},
 			{Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "args.c"}}}},
 		}, 1, 1, 0},
 	} {

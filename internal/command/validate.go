@@ -32,8 +32,12 @@ func validateCommands() []Definition {
 		{
 			Name: "dataSize", Aliases: []string{"datasize"}, Help: "Measures the documents of a collection or a range of _id.", Run: runDataSize,
 			Fields: []Field{
-				{Name: "keyPattern", Type: Object}, {Name: "min", Type: Object}, {Name: "max", Type: Object}, {Name: "estimate", Type: SafeBool},
-				{Name: "maxSize", Type: SafeInt}, {Name: "maxObjects", Type: SafeInt},
+				{Name: "keyPattern", Type: Object},
+				{Name: "min", Type: Object},
+				{Name: "max", Type: Object},
+				{Name: "estimate", Type: SafeBool},
+				{Name: "maxSize", Type: SafeInt},
+				{Name: "maxObjects", Type: SafeInt},
 			},
 		},
 		{Name: "reIndex", Loose: true, Help: "Builds the indexes of a collection anew.", Run: runReIndex, Write: true},

@@ -19,6 +19,9 @@ func errLiveOplog(what string) error {
 func (s *Store) isLive(c *Collection) bool { return s.oplog != nil && c.Oplog }
 
 func (s *Store) logCreate(ch *catalog.Change, e *catalog.Collection) error {
+	if e.Name == catalog.Views {
+		return nil
+	}
 	return s.logCommand(ch.Txn(), e.DB, &e.UUID, createEntry(e), nil)
 }
 
@@ -34,9 +37,10 @@ func createEntry(e *catalog.Collection) bsonx.Doc {
 	return b.Bytes()
 }
 
-// logDrop logs that a collection or view is gone; a time series is what its buckets are, which are logged.
+// logDrop logs that a collection or view is gone; a time series is what its buckets are, and system.views what the views are, which
+// are logged.
 func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
-	if c.Kind == catalog.KindTimeseries {
+	if c.Kind == catalog.KindTimeseries || c.Name == catalog.Views {
 		return nil
 	}
 	counter, err := s.Count(c)
