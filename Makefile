@@ -7,6 +7,8 @@ FUZZTIME ?= 5s
 TORTURETIME ?= 1m
 SEED ?= 0
 TORTURE ?=
+# How many random commands `make torture` gives.
+COMMANDS ?= 1000000
 # What attacks the guarantees of docs/guarantees.md.
 ATTACKS := ./internal/storage/pebble ./internal/crashtest ./internal/concurrencytest ./internal/table ./internal/metamorphic
 # The platforms that a release is built for, and those that `make cross` compiles: each system and each processor once, beside this machine's own.
@@ -101,6 +103,7 @@ fuzz: ## run every fuzz target for FUZZTIME (5s)
 torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) each, with SEED to repeat a run
 	$(GO) test -p 1 -count 1 -timeout 0 -v $(ATTACKS) -torture.time=$(TORTURETIME) -torture.seed=$(SEED) $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/oplog/oplogtest -rapid.checks=1000 $(TORTURE)
+	$(GO) test -count 1 -timeout 0 -v ./internal/metamorphic -run TestCommands -metamorphic.commands=$(COMMANDS) -torture.seed=$(SEED) $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
 
 .PHONY: crashpoints

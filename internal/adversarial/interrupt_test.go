@@ -9,6 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 const (
@@ -26,9 +28,9 @@ const (
 func overshoot(t *testing.T, db *mongo.Database, cmd bson.D) (over time.Duration, code int32) {
 	t.Helper()
 	var limit atomic.Int64
-	timer := time.AfterFunc(patience, func() { limit.Store(int64(processorTime())) })
+	timer := time.AfterFunc(patience, func() { limit.Store(int64(torture.ProcessorTime())) })
 	code, _ = run(t, db, append(cmd, bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()}))
-	end := processorTime()
+	end := torture.ProcessorTime()
 	timer.Stop()
 	if at := limit.Load(); at > 0 {
 		over = end - time.Duration(at)

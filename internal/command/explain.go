@@ -185,11 +185,15 @@ func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
+	name, err := req.Collection()
+	if err != nil {
+		return nil, err
+	}
 	sc, err := newScope(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := req.compileUpdate(sc, req.DB, req.CommandValue().Str(), &spec, new(write.UpdateStatement)); err != nil {
+	if err := req.compileUpdate(sc, req.DB, name, &spec, new(write.UpdateStatement)); err != nil {
 		return nil, err
 	}
 	q, err := req.writeQuery(sc, spec.query, spec.sort, spec.hint, spec.collation)

@@ -110,6 +110,9 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 		if s.name == "*" {
 			return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
 		}
+		if strings.Contains(s.name, "\x00") {
+			return cannotCreate("index name cannot contain NUL bytes")
+		}
 	case "unique":
 		s.unique = v.Truthy()
 	case "sparse":

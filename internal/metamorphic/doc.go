@@ -14,6 +14,9 @@
 //   - A relation ties the answers of one variant together: count and find, a predicate and its negation, what a delete
 //     removes.
 //
+//   - A command of TestCommands is one of any name, with arguments that are right, nearly right or of any type at any depth. It must
+//     not be an internal error, close its connection, outlive its time limit, or answer otherwise with indexes than without.
+//
 // Operations are such that a right answer does not depend on the order in which documents are found: writes are of all
 // matches or by _id, sorts end with _id, and no update fails for some of the documents only.
 //
@@ -22,8 +25,9 @@
 //	go test ./internal/metamorphic -metamorphic.seed=42 -metamorphic.runs=1
 //	go test ./internal/metamorphic -metamorphic.replay=/tmp/run.jsonl
 //	go test ./internal/metamorphic -metamorphic.runs=1000 -timeout 2h
+//	go test ./internal/metamorphic -run TestCommands -v -metamorphic.commands=1000000 -timeout 0
 //	go test ./internal/metamorphic -run Pipelines -metamorphic.seed=42 -metamorphic.runs=1
 //
 // To add a kind of operation, add a generator to the table in gen_test.go, or to a family as in places_test.go; to add a variant, one to the table in
-// variant_test.go; to add a stage to the random pipelines, a method to pipelineGen.stage in pipelinegen_test.go.
+// variant_test.go; to add a kind of random command, a case to commandGen.make in commandgen_test.go; to add a stage to the random pipelines, a method to pipelineGen.stage in pipelinegen_test.go.
 package metamorphic

@@ -1,14 +1,14 @@
 //go:build unix
 
-package adversarial
+package torture
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime returns what the process has used.
-func processorTime() time.Duration {
+// ProcessorTime returns how much processor time the process has used.
+func ProcessorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0
