@@ -4,13 +4,17 @@
 // Concepts:
 //
 //   - An operation is a MongoDB command, or the pseudo command {restart: 1}. A run is a list of them, made from a seed.
+//
 //   - A variant is a database: without indexes, with indexes, served over TCP in small batches, on disk and opened again in
 //     the middle, in transactions, with reads at times of the past, with a sort memory so small that it spills.
+//
 //   - A family is what the documents and operations of a run are about: scalars, places, words. A ranked read is one that needs an
 //     index, by distance or by score: the plain variant answers it with code of the test's own.
+//
 //   - A setting is a way to run pipelines: optimised or not, with indexes or without, embedded or over TCP, with much
 //     memory or little. TestFiles runs the data-driven tests of stages, accumulators and expressions as commands in all
 //     settings, TestPipelines random pipelines.
+//
 //   - A relation ties the answers of one variant together: count and find, a predicate and its negation, what a delete
 //     removes.
 //
