@@ -23,6 +23,7 @@ func TestBatchesAfterAMove(t *testing.T) {
 		"scan":            bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "ab"),
 		"index order":     bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "b"),
 		"merge multikey":  bsonx.NewDoc("filter", bsonx.NewDoc("m", both), "sort", byB, "hint", "mb"),
+		"sort of keys":    bsonx.NewDoc("filter", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 0)), "sort", byB, "hint", "ab", "limit", 11),
 		"collection scan": bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", bsonx.NewDoc("$natural", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestBatchesAfterAMove(t *testing.T) {
 				h.run(insertOne(bsonx.NewDoc("_id", i, "a", a, "b", i, "m", m)))
 			}
 			reply := h.run(with(bsonx.NewDoc("find", "c"), "batchSize", 2, "filter", find.Lookup("filter"), "sort", orEmpty(find.Lookup("sort")),
-				"hint", find.Lookup("hint"), "$db", "db"))
+				"hint", find.Lookup("hint"), "limit", find.Lookup("limit"), "$db", "db"))
 			cursor := reply.Lookup("cursor").Doc()
 			id := cursor.Lookup("id").Int64()
 			got := idsOf(cursor.Lookup("firstBatch"))

@@ -12,6 +12,12 @@ import (
 // with v: an inclusive end is Hi = enc(v) + 0xFF, an exclusive start is Lo = enc(v) + 0xFF.
 type Range struct{ Lo, Hi []byte }
 
+// isPoint reports whether the range is one value.
+func (r *Range) isPoint() bool {
+	end := len(r.Hi) - 1
+	return end == len(r.Lo) && r.Hi[end] == 0xFF && bytes.Equal(r.Hi[:end], r.Lo)
+}
+
 // Bounds say which entries of an index a scan gives: all whose fields lie in the ranges. They are immutable.
 type Bounds struct {
 	// Lower and Upper bound the whole scan, [Lower, Upper), without the index prefix; nil ones are open.
@@ -42,20 +48,21 @@ type checker struct {
 
 // forward checks the key of an entry. With seekTo, c.seek is the first key that can be in bounds.
 func (c *checker) forward(key []byte) (verdict, error) {
-	pos := 0
+	pos, last := 0, true // no greater value of the fields before this one is in bounds
 	for i, ranges := range c.bounds.Fields {
 		n, err := keystring.Skip(key[pos:], c.bounds.Desc[i])
 		if err != nil {
 			return 0, err
 		}
 		if ranges == nil {
+			last = false
 			pos += n
 			continue
 		}
 		value := key[pos : pos+n]
 		j := sort.Search(len(ranges), func(j int) bool { return bytes.Compare(value, ranges[j].Hi) < 0 })
 		if j == len(ranges) {
-			if i == 0 {
+			if last {
 				return outOfBounds, nil
 			}
 			c.seek = append(append(c.seek[:0], key[:pos]...), 0xFF)
@@ -66,6 +73,7 @@ func (c *checker) forward(key []byte) (verdict, error) {
 			c.appendStarts(i + 1)
 			return seekTo, nil
 		}
+		last = last && j == len(ranges)-1 && ranges[j].isPoint()
 		pos += n
 	}
 	return inBounds, nil
@@ -90,20 +98,21 @@ func (c *checker) appendStarts(field int) {
 
 // backward checks the key of an entry. With seekTo, every key that can be in bounds is less than c.seek.
 func (c *checker) backward(key []byte) (verdict, error) {
-	pos := 0
+	pos, last := 0, true // no lesser value of the fields before this one is in bounds
 	for i, ranges := range c.bounds.Fields {
 		n, err := keystring.Skip(key[pos:], c.bounds.Desc[i])
 		if err != nil {
 			return 0, err
 		}
 		if ranges == nil {
+			last = false
 			pos += n
 			continue
 		}
 		value := key[pos : pos+n]
 		j := sort.Search(len(ranges), func(j int) bool { return bytes.Compare(value, ranges[j].Lo) < 0 }) - 1
 		if j < 0 {
-			if i == 0 {
+			if last {
 				return outOfBounds, nil
 			}
 			c.seek = append(c.seek[:0], key[:pos]...)
@@ -113,6 +122,7 @@ func (c *checker) backward(key []byte) (verdict, error) {
 			c.seek = append(append(c.seek[:0], key[:pos]...), ranges[j].Hi...)
 			return seekTo, nil
 		}
+		last = last && j == 0 && ranges[0].isPoint()
 		pos += n
 	}
 	return inBounds, nil

@@ -86,6 +86,10 @@ func (n *ProjectCovered) Next(ctx context.Context) (*Row, error) {
 }
 
 func (n *ProjectCovered) shape(row *Row) (doc bsonx.Doc, found bool, err error) {
+	if row.Doc != nil && row.Index != nil {
+		n.buf, err = n.fetched(n.buf[:0], &n.row)
+		return n.buf, true, err
+	}
 	if n.layout.order == nil || n.layout.index != row.Index {
 		n.layout = newLayout(row.Index, n.paths)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // KeyFunc appends the sort key of a row: byte order is the wanted order.
@@ -24,6 +25,10 @@ type Sort struct {
 	source *TextOr // of the scores
 	taken  int
 	least  float64
+
+	// entries is the index whose keys are sorted instead of documents, nil for none; saved says that the tree was saved since.
+	entries *table.Index
+	saved   bool
 
 	buf   sortBuffer
 	held  memory.Holding
@@ -66,6 +71,13 @@ func (s *Sort) Scored() { s.buf.scored = true }
 // Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
 func (s *Sort) Keep(shape Projector) { s.buf.shape = shape }
 
+// Entries makes the sort keep the keys of its rows, which are entries of an index, instead of documents. Who reads the records
+// afterwards is told if they may have changed in between.
+func (s *Sort) Entries(ix *table.Index) {
+	s.entries = ix
+	s.buf.shape = func(dst []byte, row *Row) ([]byte, error) { return append(dst, row.Key...), nil }
+}
+
 // Next implements Node.
 func (s *Sort) Next(ctx context.Context) (*Row, error) {
 	if !s.loaded {
@@ -91,7 +103,16 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 	if s.buf.scored {
 		s.row.RecordKey, s.row.Score, s.row.Scored = splitScore(s.row.RecordKey)
 	}
+	if s.entries != nil {
+		s.row.Index, s.row.Key, s.row.Doc, s.row.Held = s.entries, s.row.Doc, nil, s.saved
+	}
 	return s.emit(&s.row)
+}
+
+// Save implements Node.
+func (s *Sort) Save() {
+	s.saved = true
+	s.base.Save()
 }
 
 func (s *Sort) load(ctx context.Context) error {

@@ -183,7 +183,7 @@ func (g *commandGen) begin() []step {
 // next makes the next command of a round.
 func (g *commandGen) next() step {
 	s := g.make()
-	for s.cmd == nil || len(s.cmd) == 0 {
+	for len(s.cmd) == 0 {
 		s = g.make()
 	}
 	if !s.compared && g.chance(2) {

@@ -1,6 +1,10 @@
 package metamorphic
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
 
 var paths = []string{"a", "b", "c", "a.x", "a.y", "o.p", "o.q", "_id", "a.0", "arr", "n", "o", "missing"}
 
@@ -21,6 +25,9 @@ func (g *gen) filter(depth int) bson.D {
 	if g.chance(12) {
 		return bson.D{}
 	}
+	if g.chance(8) {
+		return bson.D{{Key: "$expr", Value: g.comparison(depth)}}
+	}
 	out := bson.D{}
 	for range 1 + g.IntN(2) {
 		path := pick(g, paths)
@@ -34,6 +41,19 @@ func (g *gen) filter(depth int) bson.D {
 		return out[:1]
 	}
 	return out
+}
+
+// comparison returns an expression that compares a field with a value, or several.
+func (g *gen) comparison(depth int) bson.D {
+	if depth > 0 && g.chance(3) {
+		return bson.D{{Key: "$and", Value: bson.A{g.comparison(0), g.comparison(0)}}}
+	}
+	path := "$" + pick(g, paths)
+	operands := bson.A{path, bson.D{{Key: "$literal", Value: g.value(1)}}}
+	if g.chance(3) {
+		slices.Reverse(operands)
+	}
+	return bson.D{{Key: pick(g, []string{"$eq", "$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"}), Value: operands}}
 }
 
 // predicate returns what stands beside a path.
@@ -137,6 +157,8 @@ var indexKeys = []bson.D{
 	{{Key: "arr", Value: 1}},
 	{{Key: "arr", Value: -1}, {Key: "_id", Value: 1}},
 	{{Key: "b", Value: 1}, {Key: "_id", Value: -1}},
+	{{Key: "b", Value: 1}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}},
+	{{Key: "n", Value: -1}, {Key: "_id", Value: 1}, {Key: "b", Value: 1}},
 	{{Key: "n", Value: 1}, {Key: "b", Value: 1}, {Key: "c", Value: 1}},
 	{{Key: "a.0", Value: 1}},
 	{{Key: "missing", Value: 1}, {Key: "c", Value: -1}},

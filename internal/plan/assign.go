@@ -3,7 +3,9 @@ package plan
 import (
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -148,7 +150,7 @@ func (a assignment) isComplete(x *indexInfo) bool {
 		return true
 	}
 	for _, have := range a {
-		if impliesPresence(have.pred.node) {
+		if have.pred.impliesPresence() {
 			return true
 		}
 	}
@@ -188,6 +190,9 @@ func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 	settled := a.settled()
 	for i, n := range c.conjuncts {
 		t, ok := a.settles(n, settled)
+		if ok && t == inexactFetch && cq.purpose == purposeCount && a.countsNulls(x, n) {
+			t = exact
+		}
 		switch {
 		case !ok || t == inexactFetch || t == inexactCovered && scan.dedup:
 			if out.residual == nil {
@@ -201,6 +206,21 @@ func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 	}
 	scan.filter = allOf(onEntry)
 	return out
+}
+
+// countsNulls reports whether a conjunct asks for null, and the entries with null are those of its matches: no array is on the way.
+// An entry does not tell null from a missing field, which is nothing to a count.
+func (a assignment) countsNulls(x *indexInfo, conjunct filter.Node) bool {
+	eq, ok := conjunct.(*filter.Compare)
+	if !ok || eq.Op != filter.Eq || eq.Value.Type != bsonx.TypeNull {
+		return false
+	}
+	for _, have := range a {
+		if have.pred.conjunct == conjunct && (have.pred.node != conjunct || x.fields[have.field].Kind != index.Ordered || x.bits(have.field) != 0) {
+			return false
+		}
+	}
+	return x.wild == nil && x.kind == index.Ordered
 }
 
 // settled returns what the bounds leave to check of each conjunct that they concern; nil where there are so few that it is quicker

@@ -153,6 +153,11 @@ func (b *builder) distinctScan(n *distinctScan) exec.Node {
 }
 
 func (b *builder) sort(n *sortNode) *exec.Sort {
+	if n.entries != nil {
+		s := exec.NewSort(b.env, b.build(n.in), exec.EntryKey(sortPattern(n.pattern)), n.limit)
+		s.Entries(n.entries.index.ix)
+		return s
+	}
 	s := exec.NewSort(b.env, b.build(n.in), sortKey(n.pattern, b.q.Collation), n.limit)
 	if sumsScores(n.in) {
 		s.Scored()

@@ -65,12 +65,12 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 	}
 	for _, s := range solutions {
 		scan := soleScan(s.root)
-		if scan == nil || scan.index.ix == nil || scan.filter != nil || scan.index.isMultikey() || !scan.hasOnePath() {
+		if scan == nil || scan.index.ix == nil || scan.filter != nil || !scan.hasOnePath() {
 			continue
 		}
-		// In a wildcard index the path stands before the value.
-		if lead := scan.index.lead(); scan.index.fields[lead].Holds(field) {
-			return newSolution(&distinctScan{scan: scan, fields: lead + 1})
+		// An entry within bounds that leave nothing to check is of a match, and so is the value of a field that was no array.
+		if f := scan.distinctField(field); f >= 0 {
+			return newSolution(&distinctScan{scan: scan, fields: f + 1})
 		}
 	}
 	if cq.root != nil || hasNumber(field) {
@@ -85,6 +85,19 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		return newSolution(&distinctScan{scan: scan, fields: 1})
 	}
 	return nil
+}
+
+// distinctField returns the position of the index field whose values are those of the path in the records of the scan, or -1.
+func (n *indexScan) distinctField(path string) int {
+	x := n.index
+	f := x.fieldOf(path)
+	switch {
+	case f < 0 || x.bits(f) != 0 || x.isMultikey() && hasNumber(path) || x.collation != nil:
+		return -1
+	case x.wild != nil && (f != x.lead() || x.isMultikey()):
+		return -1 // in a wildcard index the path stands before the value
+	}
+	return f
 }
 
 // soleScan returns the scan of a plan that is nothing else but the fetch of its records.

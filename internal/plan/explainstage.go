@@ -300,9 +300,9 @@ func parsedText(q *text.Query) bsonx.Doc {
 	return b.Bytes()
 }
 
-// sortType tells sorts whose rows carry metadata.
+// sortType tells sorts whose rows are not documents alone.
 func sortType(n *sortNode) string {
-	if sumsScores(n) {
+	if n.entries != nil || sumsScores(n) {
 		return "default"
 	}
 	return "simple"

@@ -69,6 +69,8 @@ type (
 		in      node
 		pattern bsonx.Doc
 		limit   int64 // 0: none
+		// entries is the scan whose keys are sorted, before their records are read; nil for a sort of documents.
+		entries *indexScan
 	}
 	limit struct {
 		in node
@@ -78,12 +80,14 @@ type (
 		in node
 		n  int64
 	}
-	// project shapes documents; covered makes them from index entries.
+	// project shapes documents; covered makes them from index entries, where union is true from those of several scans or
+	// from documents that a branch has read.
 	project struct {
 		in      node
 		p       *projection.Projection
 		spec    bsonx.Doc
 		covered *indexScan
+		union   bool
 	}
 	returnKey struct{ in node }
 	// recordID adds $recordId.
@@ -134,7 +138,7 @@ func (*limit) stage() string     { return "LIMIT" }
 func (*skip) stage() string      { return "SKIP" }
 func (n *project) stage() string {
 	switch {
-	case !n.p.IsSimple():
+	case n.union, !n.p.IsSimple():
 		return "PROJECTION_DEFAULT"
 	case n.covered != nil:
 		return "PROJECTION_COVERED"

@@ -21,6 +21,8 @@ type predicate struct {
 	bounds   predicateBounds
 	onArrays *predicateBounds
 	covering covering
+	// expression says that the predicate is a comparison of an $expr, part that the $expr holds more.
+	expression, part bool
 }
 
 // predicateBounds are the bounds that a predicate gives to the field of its path.
@@ -36,6 +38,8 @@ type predicateBounds struct {
 // for all indexes that have the collation.
 func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *predicateBounds {
 	switch {
+	case p.expression:
+		return p.expressionBounds(x, field, c)
 	case x.fields[field].Kind == index.Hashed:
 		return p.hashedBounds(x, c)
 	case isGeo(x.fields[field]) || x.kind == index.Plane:
@@ -171,6 +175,8 @@ func (c *conjunction) collect(n, conjunct filter.Node, prefix string, elems []el
 		if l, ok := soleLeaf(n); ok {
 			c.addLeaf(&filter.Not{Child: l}, l, conjunct, prefix, elems)
 		}
+	case *filter.Expr:
+		c.addComparisons(n.Expr, conjunct, true)
 	case filter.Leaf:
 		c.addLeaf(n, n, conjunct, prefix, elems)
 	default: // the others need nothing here

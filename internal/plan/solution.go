@@ -224,7 +224,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 		if !ok || !cq.holds(x, c) {
 			continue
 		}
-		out = append(out, cq.above(scan, c.conjuncts, true))
+		out = append(out, cq.above(scan, cq.onEntries(scan, c), true))
 	}
 	return out
 }
@@ -232,7 +232,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 // wholeIndex scans all of a hinted index.
 func (cq *canonical) wholeIndex(x *indexInfo, c *conjunction) *solution {
 	scan := x.scan()
-	return cq.above(scan, c.conjuncts, false)
+	return cq.above(scan, cq.onEntries(scan, c), false)
 }
 
 // above puts above an access what it leaves to do. ordered is true where it provides the sort.
@@ -274,6 +274,10 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	if cq.q.Limit > 0 && cq.purpose != purposeCount {
 		s.limit = cq.q.Limit + cq.q.Skip
 	}
+	if scan := cq.sortableEntries(n, s.limit); scan != nil {
+		s.in, s.entries = scan, scan
+		return cq.finish(&fetch{in: s})
+	}
 	cq.rank(n, s.limit)
 	if s.limit == 0 && cq.projectsSorted() {
 		s.in = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
@@ -281,30 +285,13 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	return cq.finish(s)
 }
 
-// projectsSorted reports whether the projection can be done before the sort, so that less is sorted: it only picks
-// fields, and the sort's are among them.
-func (cq *canonical) projectsSorted() bool {
-	p := cq.q.Projection
-	if cq.purpose != purposeFind || p == nil || !p.IsSimple() || !p.IsInclusion() || cq.q.ReturnKey || cq.q.ShowRecordID {
-		return false
-	}
-	paths, _ := p.Fields()
-	for _, f := range cq.sort {
-		top, _, _ := strings.Cut(f.path, ".")
-		if !slices.Contains(paths, top) {
-			return false
-		}
-	}
-	return true
-}
-
 // withoutFetch finishes a plan whose results can be made from index entries, or returns nil.
 func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 	if len(residual) > 0 {
 		return nil
 	}
-	if cq.purpose == purposeCount && isUnionOfScans(n) {
-		return cq.finish(n)
+	if o, ok := n.(*or); ok {
+		return cq.unionWithoutFetch(o)
 	}
 	scan, ok := n.(*indexScan)
 	if !ok {
@@ -331,20 +318,6 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 		root = &skip{root, cq.q.Skip}
 	}
 	return cq.limited(&project{in: root, p: cq.q.Projection, spec: cq.q.projectionSpec(), covered: scan})
-}
-
-// isUnionOfScans reports whether a tree is a union of index scans, whose rows can be counted as they are.
-func isUnionOfScans(n node) bool {
-	o, ok := n.(*or)
-	if !ok {
-		return false
-	}
-	for _, in := range o.in {
-		if _, ok := in.(*indexScan); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // finish adds skip, projection and limit in MongoDB's order.

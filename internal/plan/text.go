@@ -203,7 +203,7 @@ func (s *textSearch) prefix(c *conjunction, cq *canonical) (prefix []bsonx.Elem,
 		for i := range c.predicates {
 			p := &c.predicates[i]
 			eq, isCompare := p.node.(*filter.Compare)
-			if p.path != string(e.Key) || !isCompare || eq.Op != filter.Eq || len(p.elems) > 0 {
+			if p.path != string(e.Key) || !isCompare || eq.Op != filter.Eq || p.expression || len(p.elems) > 0 {
 				continue
 			}
 			b := p.boundsOn(s.index, f, cq.q.Collation)

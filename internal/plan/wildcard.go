@@ -91,7 +91,7 @@ func (cq *canonical) wildcardAccesses(out []access, x *indexInfo, c, need *conju
 func (w *wildcard) serves(p *predicate) bool {
 	c, ok := p.node.(*filter.Compare)
 	present := impliesPresence(p.node) || ok && c.Op == filter.Eq // null has no keys
-	if !present || !w.paths.Has(p.path) || !hasWildcardKeys(p.node) {
+	if p.expression || !present || !w.paths.Has(p.path) || !hasWildcardKeys(p.node) {
 		return false
 	}
 	// A position in an array is no part of the paths in the index.

@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+)
+
+// onEntries gives a scan of a whole index the conjuncts that its entries can tell, and returns the others.
+func (cq *canonical) onEntries(scan *indexScan, c *conjunction) []filter.Node {
+	x := scan.index
+	if x.ix == nil || x.isMultikey() || x.wild != nil || x.collation != nil {
+		return c.conjuncts
+	}
+	var onEntry, rest []filter.Node
+	for _, n := range c.conjuncts {
+		if cq.entryTells(x, c, n) {
+			onEntry = append(onEntry, n)
+			scan.paths = append(scan.paths, pathOf(n))
+			continue
+		}
+		rest = append(rest, n)
+	}
+	scan.filter = allOf(onEntry)
+	return rest
+}
+
+// entryTells reports whether an entry of an index tells if a conjunct is true of the record.
+func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.Node) bool {
+	i := slices.IndexFunc(c.predicates, func(p predicate) bool { return p.node == conjunct && !p.expression && len(p.elems) == 0 })
+	if i < 0 || cq.stopped(len(c.predicates)) {
+		return false
+	}
+	p := &c.predicates[i]
+	f := slices.IndexFunc(x.fields, func(f index.Field) bool { return f.Kind == index.Ordered && f.Path == p.path })
+	if f < 0 {
+		return false
+	}
+	b := p.boundsOn(x, f, cq.q.Collation)
+	return b.ok && b.tight != inexactFetch
+}
+
+// sortableEntries returns the scan whose entries can be sorted before their records are read, so that only those within the limit
+// are, or nil.
+func (cq *canonical) sortableEntries(n node, limit int64) *indexScan {
+	f, ok := n.(*fetch)
+	if !ok || limit == 0 || f.filter != nil || cq.purpose != purposeFind || cq.q.ReturnKey || cq.q.ShowRecordID {
+		return nil
+	}
+	scan, ok := f.in.(*indexScan)
+	if !ok || scan.index.ix == nil || scan.index.wild != nil || scan.dedup || scan.index.collation != nil || cq.collated() {
+		return nil
+	}
+	for _, s := range cq.sort {
+		if i := scan.index.fieldOf(s.path); i < 0 || scan.index.bits(i) != 0 {
+			return nil
+		}
+	}
+	return scan
+}
+
+// unionWithoutFetch finishes a union of scans, some of which may have read their records, without reading others, or returns nil.
+func (cq *canonical) unionWithoutFetch(n *or) *solution {
+	first := cq.entriesOf(n)
+	p := cq.q.Projection
+	switch {
+	case first == nil:
+		return nil
+	case cq.purpose == purposeCount:
+		return cq.finish(n)
+	case cq.purpose != purposeFind || p == nil || cq.q.ShowRecordID || cq.q.ReturnKey || cq.q.Skip > 0:
+		return nil
+	}
+	return cq.limited(&project{in: n, p: p, spec: cq.q.projectionSpec(), covered: first, union: true})
+}
+
+// entriesOf returns the first scan of a union of which every row has what is asked for: the record, or an entry that has the
+// fields. It returns nil where a row might have neither.
+func (cq *canonical) entriesOf(n *or) (first *indexScan) {
+	var paths []string
+	if cq.purpose == purposeFind {
+		if cq.q.Projection == nil {
+			return nil
+		}
+		var simple bool
+		if paths, simple = cq.q.Projection.Fields(); !simple || len(paths) == 0 {
+			return nil
+		}
+	}
+	for _, in := range n.in {
+		scan, bare := in.(*indexScan)
+		if f, ok := in.(*fetch); ok {
+			scan, _ = f.in.(*indexScan)
+		}
+		if scan == nil || scan.index.ix == nil || bare && cq.purpose == purposeFind && (!scan.hasOnePath() || !coveredBy(scan.index, paths)) {
+			return nil
+		}
+		if first == nil || bare {
+			first = scan
+		}
+	}
+	return first
+}
+
+// projectsSorted reports whether the projection can be done before the sort, so that less is sorted: it only picks
+// fields, and the sort's are among them.
+func (cq *canonical) projectsSorted() bool {
+	p := cq.q.Projection
+	if cq.purpose != purposeFind || p == nil || !p.IsSimple() || !p.IsInclusion() || cq.q.ReturnKey || cq.q.ShowRecordID {
+		return false
+	}
+	paths, _ := p.Fields()
+	for _, f := range cq.sort {
+		top, _, _ := strings.Cut(f.path, ".")
+		if !slices.Contains(paths, top) {
+			return false
+		}
+	}
+	return true
+}
