@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
@@ -271,4 +272,55 @@ func (s *sweep) reset() {
 		}
 	}
 	s.clean = true
+}
+
+// needContext are commands that fail alone, though they work.
+var needContext = map[string]string{
+	"getMore":                     "needs a cursor",
+	"commitTransaction":           "needs a transaction",
+	"abortTransaction":            "needs a transaction",
+	"coordinateCommitTransaction": "needs a transaction",
+	"fsyncUnlock":                 "needs a lock",
+	"reIndex":                     "works on a standalone server",
+	"replSetStepDown":             "needs force",
+	"shutdown":                    "would stop the server",
+	"logRotate":                   "needs a log file",
+}
+
+// TestRefusedCommands: the commands whose definition says that they refuse every call do so, and no other does.
+func TestRefusedCommands(t *testing.T) {
+	t.Parallel()
+	bases, err := argtest.Bases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep := &sweep{t: t, client: argumentsClient(t)}
+	failures := map[string]error{}
+	worked := map[string]bool{}
+	for i := range bases {
+		b := &bases[i]
+		name, _, _ := strings.Cut(b.Name, "/")
+		if b.Skip != "" {
+			continue
+		}
+		sweep.reset()
+		if _, err := sweep.client.Database(b.DB).RunCommand(t.Context(), b.Command).Raw(); err != nil {
+			failures[name] = err
+		} else {
+			worked[name] = true
+		}
+		if name == "fsync" {
+			_ = sweep.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err()
+		}
+	}
+	for _, d := range command.Definitions() {
+		refuses := d.Refuse != nil
+		switch {
+		case d.Status != command.Supported || needContext[d.Name] != "":
+		case refuses && worked[d.Name]:
+			t.Errorf("%s works and is said to refuse", d.Name)
+		case !refuses && !worked[d.Name]:
+			t.Errorf("%s is said to work: %v", d.Name, failures[d.Name])
+		}
+	}
 }

@@ -22,20 +22,20 @@ var (
 		"getAuditConfig", "setAuditConfig", "logApplicationMessage",
 		// diagnostics
 		"dbHash", "driverOIDTest",
-		// replication, queries
-		"applyOps",
+		// replication, queries, sharding
+		"applyOps", "splitVector",
 	}
 
 	// shardingNames exist on mongos and config servers; a mongod knows them by no name.
 	shardingNames = []string{
 		"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
 		"balancerCollectionStatus", "balancerStart", "balancerStatus", "balancerStop", "cleanupReshardCollection",
-		"clearJumboFlag", "commitReshardCollection", "configureCollectionBalancing", "enableSharding", "flushRouterConfig",
-		"getShardMap", "getShardVersion", "listShards", "mergeAllChunksOnShard", "mergeChunks", "moveChunk", "moveCollection",
+		"clearJumboFlag", "commitReshardCollection", "configureCollectionBalancing", "enableSharding",
+		"listShards", "mergeAllChunksOnShard", "mergeChunks", "moveChunk", "moveCollection",
 		"movePrimary", "moveRange", "refineCollectionShardKey", "removeShard", "removeShardFromZone", "reshardCollection",
-		"setAllowMigrations", "setShardVersion", "shardCollection", "shardingState", "split", "splitVector",
+		"setAllowMigrations", "setShardVersion", "shardCollection", "split",
 		"transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer", "unshardCollection", "updateZoneKeyRange",
-		"checkMetadataConsistency", "cleanupOrphaned", "analyzeShardKey", "configureQueryAnalyzer", "shardConnPoolStats",
+		"checkMetadataConsistency", "analyzeShardKey", "configureQueryAnalyzer", "shardConnPoolStats",
 	}
 )
 

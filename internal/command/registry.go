@@ -34,6 +34,9 @@ type Definition struct {
 	Status  Status
 	// Run executes the command: it appends the reply's fields, without ok, to the open document of reply.
 	Run func(ctx context.Context, req *Request, reply *bsonx.Builder) error
+	// Refuse stands in the place of Run for a command that a server of this kind answers with an error in any case, as a MongoDB
+	// server of this kind does.
+	Refuse func(req *Request) error
 	// Fields are the arguments beside the generic ones.
 	Fields []Field
 	// Loose commands ignore unknown fields, as those MongoDB commands do that are not parsed by its IDL.
@@ -114,7 +117,7 @@ func NewRegistry(defs []Definition) (*Registry, error) {
 	r := &Registry{byName: make(map[string]*entry, len(defs))}
 	for i := range defs {
 		d := &defs[i]
-		if len(d.Fields) > maxFields || d.Status == Supported && d.Run == nil {
+		if len(d.Fields) > maxFields || d.Status == Supported && (d.Run == nil) == (d.Refuse == nil) {
 			return nil, fmt.Errorf("command %s: invalid definition", d.Name)
 		}
 		e := &entry{Definition: d}

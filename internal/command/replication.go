@@ -47,6 +47,7 @@ func replicationCommands() []Definition {
 		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *Request, *bsonx.Builder) error {
 			return nil
 		}},
+		{Name: "replSetStepDown", Help: "Makes the primary step down. The only member is elected again at once.", Run: runStepDown},
 		{
 			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
 			Fields: []Field{{Name: "size", Type: SafeInt}, {Name: "minRetentionHours", Type: SafeInt}},
@@ -56,51 +57,56 @@ func replicationCommands() []Definition {
 			Fields: []Field{{Name: "data", Type: Any}, {Name: "maxClusterTime", Type: Timestamp}},
 		},
 	}
-	for _, r := range replicationRefusals {
-		defs = append(defs, Definition{
-			Name: r.name, Help: "Refused: the set has one member.", Run: func(_ context.Context, req *Request, _ *bsonx.Builder) error {
-				return r.refuse(req)
-			},
-		})
-	}
 	for i := range defs {
-		d := &defs[i]
-		d.AdminOnly, d.Loose, d.Hidden = true, true, true
-		run := d.Run
-		d.Run = func(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-			if !req.Service.replicates() {
-				return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
+		run := defs[i].Run
+		defs[i].Run = func(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+			if err := req.checkReplicates(); err != nil {
+				return err
 			}
 			return run(ctx, req, reply)
 		}
 	}
+	for _, r := range replicationRefusals {
+		defs = append(defs, Definition{Name: r.name, Help: "Refused: the set has one member.", Refuse: func(req *Request) error {
+			if err := req.checkReplicates(); err != nil {
+				return err
+			}
+			return mongoerr.New(r.code, "%s", r.message)
+		}})
+	}
+	for i := range defs {
+		defs[i].AdminOnly, defs[i].Loose, defs[i].Hidden = true, true, true
+	}
 	return defs
+}
+
+func (r *Request) checkReplicates() error {
+	if !r.Service.replicates() {
+		return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
+	}
+	return nil
 }
 
 // replicationRefusals are the commands that have no place in a set of one member.
 var replicationRefusals = []struct {
-	name   string
-	refuse func(*Request) error
+	name    string
+	code    mongoerr.Code
+	message string
 }{
-	{"replSetInitiate", always(mongoerr.AlreadyInitialized, "already initialized")},
-	{"replSetReconfig", always(mongoerr.NewReplicaSetConfigurationIncompatible, "the set has this server as its only member, and its configuration cannot be changed")},
-	{"replSetStepDown", refuseStepDown},
-	{"replSetFreeze", always(mongoerr.NotSecondary, "cannot freeze node when primary or running for election. state: Primary")},
-	{"replSetMaintenance", always(mongoerr.NotSecondary, "primaries can't modify maintenance mode")},
-	{"replSetSyncFrom", always(mongoerr.NotSecondary, "primaries don't sync")},
-	{"replSetAbortPrimaryCatchUp", always(mongoerr.IllegalOperation, "The node is not in catch-up mode.")},
-	{"replSetHeartbeat", always(mongoerr.IllegalOperation, "the set has no other member")},
-	{"replSetRequestVotes", always(mongoerr.IllegalOperation, "the set has no other member")},
-	{"replSetUpdatePosition", always(mongoerr.IllegalOperation, "the set has no other member")},
+	{"replSetInitiate", mongoerr.AlreadyInitialized, "already initialized"},
+	{"replSetReconfig", mongoerr.NewReplicaSetConfigurationIncompatible, "the set has this server as its only member, and its configuration cannot be changed"},
+	{"replSetFreeze", mongoerr.NotSecondary, "cannot freeze node when primary or running for election. state: Primary"},
+	{"replSetMaintenance", mongoerr.NotSecondary, "primaries can't modify maintenance mode"},
+	{"replSetSyncFrom", mongoerr.NotSecondary, "primaries don't sync"},
+	{"replSetAbortPrimaryCatchUp", mongoerr.IllegalOperation, "The node is not in catch-up mode."},
+	{"replSetHeartbeat", mongoerr.IllegalOperation, "the set has no other member"},
+	{"replSetRequestVotes", mongoerr.IllegalOperation, "the set has no other member"},
+	{"replSetUpdatePosition", mongoerr.IllegalOperation, "the set has no other member"},
 }
 
-func always(code mongoerr.Code, message string) func(*Request) error {
-	return func(*Request) error { return mongoerr.New(code, "%s", message) }
-}
-
-// refuseStepDown answers as a primary without secondaries does. With force the only member steps
+// runStepDown answers as a primary without secondaries does. With force the only member steps
 // down and is elected again at once: its transactions end, and drivers hear of a new topology.
-func refuseStepDown(req *Request) error {
+func runStepDown(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if req.Body.Lookup("force").Truthy() {
 		req.Service.Transactions.KillSession(func(session.SessionID) bool { return true })
 		req.Service.topology.bump()

@@ -39,6 +39,9 @@ const replyRoom = 64 << 10
 
 // run runs a command and refuses a reply that is too large to be sent.
 func (e *entry) run(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	if e.Refuse != nil {
+		return e.Refuse(req)
+	}
 	if err := e.Run(ctx, req, reply); err != nil {
 		return err
 	}

@@ -1,11 +1,6 @@
 package command
 
-import (
-	"context"
-
-	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
-)
+import "github.com/sheafdb/sheaf/internal/mongoerr"
 
 // searchIndexCommands returns the commands of Atlas Search, as a server without it answers them.
 func searchIndexCommands() []Definition {
@@ -13,7 +8,7 @@ func searchIndexCommands() []Definition {
 	for _, name := range []string{"createSearchIndexes", "updateSearchIndex", "dropSearchIndex"} {
 		defs = append(defs, Definition{
 			Name: name, Help: "Refused: there is no Atlas Search.", Loose: true, Hidden: true, CommandField: String,
-			Run: func(_ context.Context, req *Request, _ *bsonx.Builder) error {
+			Refuse: func(req *Request) error {
 				if _, err := req.Collection(); err != nil {
 					return err
 				}

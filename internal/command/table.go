@@ -25,6 +25,7 @@ func Definitions() []Definition {
 		authCommands(),
 		replicationCommands(),
 		searchIndexCommands(),
+		shardingCommands(),
 		dataCommands(),
 		knownCommands(),
 	)

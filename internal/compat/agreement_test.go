@@ -161,7 +161,7 @@ func TestPageListsNames(t *testing.T) {
 }
 
 var (
-	pageLine = regexp.MustCompile(`^\*\*(supported|known|absent)(?:, (.*))?\*\*: (.*)\.$`)
+	pageLine = regexp.MustCompile(`^\*\*(supported|refused|known|absent)(?:, (.*))?\*\*: (.*)\.$`)
 	pageName = regexp.MustCompile("`([^`]+)`(?: \\(([^()]*|\\([^()]*\\))*\\))?")
 )
 

@@ -21,9 +21,12 @@ import (
 type entry struct {
 	name   string
 	family string
-	status string // "supported", "known" or "absent"
+	status string // one of statuses
 	note   string
 }
+
+// statuses are what a name can be, in the order of the page.
+var statuses = []string{"supported", "refused", "known", "absent"}
 
 // section is a kind of names.
 type section struct {
@@ -54,6 +57,9 @@ func commands() []entry {
 		switch d.Status {
 		case command.Supported:
 			e.status = "supported"
+			if d.Refuse != nil {
+				e.status = "refused"
+			}
 		case command.Known:
 			e.status = "known"
 		case command.Absent:
@@ -125,6 +131,8 @@ const introduction = `# Compatibility
 What of MongoDB 8.0 Sheaf supports. This page is generated from the registries that the server itself reads (` + "`make generate`" + `).
 
 - **supported**: answers as MongoDB does; differences known to us are bugs.
+- **refused**: a MongoDB server of this kind (the only member of a replica set, outside of a cluster, without users) answers every call with an error,
+  and so does Sheaf.
 - **known**: MongoDB has it, Sheaf does not yet. A use of it is answered with an error, never with silence or a wrong result.
 - **absent**: it exists in other kinds of MongoDB servers only (sharded clusters, Atlas), and is answered as a standalone mongod answers it.
 `
@@ -134,13 +142,13 @@ func Write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(introduction)
 	all := sections()
-	b.WriteString("\n| | supported | known | absent |\n|---|---|---|---|\n")
+	b.WriteString("\n| | supported | refused | known | absent |\n|---|---|---|---|---|\n")
 	for _, s := range all {
 		n := map[string]int{}
 		for _, e := range s.entries {
 			n[e.status]++
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", s.title, n["supported"], n["known"], n["absent"])
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", s.title, n["supported"], n["refused"], n["known"], n["absent"])
 	}
 	for _, s := range all {
 		writeSection(&b, s)
@@ -158,7 +166,7 @@ func writeSection(b *strings.Builder, s section) {
 	slices.SortStableFunc(entries, func(x, y entry) int {
 		return cmp.Or(cmp.Compare(x.family, y.family), cmp.Compare(strings.ToLower(x.name), strings.ToLower(y.name)))
 	})
-	for _, status := range []string{"supported", "known", "absent"} {
+	for _, status := range statuses {
 		var names []string
 		family := ""
 		flush := func() {

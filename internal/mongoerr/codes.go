@@ -94,6 +94,7 @@ const (
 	ClientMetadataCannotBeMutated             Code = 186
 	LinearizableReadConcernError              Code = 187
 	PrimarySteppedDown                        Code = 189
+	NoShardingEnabled                         Code = 193
 	ViewPipelineMaxSizeExceeded               Code = 195
 	InvalidIndexSpecificationOption           Code = 197
 	ShardingStateNotInitialized               Code = 203
@@ -283,6 +284,7 @@ var names = map[Code]string{
 	ClientMetadataCannotBeMutated:             "ClientMetadataCannotBeMutated",
 	LinearizableReadConcernError:              "LinearizableReadConcernError",
 	PrimarySteppedDown:                        "PrimarySteppedDown",
+	NoShardingEnabled:                         "NoShardingEnabled",
 	ViewPipelineMaxSizeExceeded:               "ViewPipelineMaxSizeExceeded",
 	InvalidIndexSpecificationOption:           "InvalidIndexSpecificationOption",
 	ShardingStateNotInitialized:               "ShardingStateNotInitialized",

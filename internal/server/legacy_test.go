@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -235,11 +236,9 @@ func FuzzOperations(f *testing.F) {
 		}
 		defer nc.Close()
 		got := exchange(t, nc, message)
-		switch wire.OpCode(op) {
-		case wire.OpInsert, wire.OpUpdate, wire.OpDelete, wire.OpKillCursors:
-			if got != (outcome{closed: true}) {
-				t.Errorf("%+v", got)
-			}
+		unanswered := []wire.OpCode{wire.OpInsert, wire.OpUpdate, wire.OpDelete, wire.OpKillCursors}
+		if slices.Contains(unanswered, wire.OpCode(op)) && got != (outcome{closed: true}) {
+			t.Errorf("%+v", got)
 		}
 		if got.replies > 1 {
 			t.Errorf("%d replies", got.replies)
