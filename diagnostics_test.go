@@ -251,6 +251,8 @@ var statusMayStay = map[string]string{
 	"catalogStats/capped":  same, "catalogStats/clustered": same, "catalogStats/internal*": same, "catalogStats/timeseries": same,
 	"catalogStats/views":           same,
 	"connections/*":                "the driver may use the connections that it has",
+	"connections/*/*":              "connections are not limited",
+	"queues/*/*":                   "connections are not limited",
 	"extra_info/*":                 "what the process took may be too little to be counted",
 	"globalLock/*/*":               "a gauge of what runs at the moment",
 	"logicalSessionRecordCache/*":  "the job runs once in minutes",

@@ -94,6 +94,33 @@ func IntParam(name string, value, min, max int64, changed func(int64)) Param {
 	}
 }
 
+// DoubleParam returns a parameter that holds a number of at least min and calls changed when it is set.
+func DoubleParam(name string, value, min float64, changed func(float64)) Param {
+	var mu sync.Mutex
+	return Param{
+		Name: name,
+		Get: func() bsonx.Value {
+			mu.Lock()
+			defer mu.Unlock()
+			return bsonx.Double(value)
+		},
+		Set: func(v bsonx.Value) error {
+			if !v.Type.IsNumber() {
+				return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to double", name)
+			}
+			x, _ := v.AsFloat64()
+			if !(x >= min) {
+				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %g is not greater than or equal to %g", name, x, min)
+			}
+			mu.Lock()
+			value = x
+			mu.Unlock()
+			changed(x)
+			return nil
+		},
+	}
+}
+
 // BoolParam returns a parameter that is on or off and calls changed when it is set.
 func BoolParam(name string, value bool, changed func(bool)) Param {
 	var current atomic.Bool

@@ -84,6 +84,7 @@ func (x *statusSample) sections() []StatusSection {
 		{"opcountersRepl", statusOpcountersRepl},
 		{"oplog", x.statusOplog},
 		{"planCache", x.statusPlanCache},
+		{"queues", func(b *bsonx.Builder) { x.Establishment.appendQueue(b, x.req.Now) }},
 		{"readConcernCounters", x.statusReadConcerns},
 		{"storage", x.statusStorage},
 		{"storageEngine", x.statusEngine},
@@ -131,6 +132,7 @@ func (s *Service) statusConnections(b *bsonx.Builder) {
 	b.Int64("active", int64(ops.Active))
 	b.Int64("threaded", current)
 	b.Int64("awaitingTopologyChanges", s.topology.waiting.Load())
+	s.Establishment.appendRateLimit(b)
 }
 
 func (s *Service) statusNetwork(b *bsonx.Builder) {

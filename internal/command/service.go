@@ -82,6 +82,8 @@ type Service struct {
 	// transactionSize is how many bytes a transaction may change.
 	transactionSize atomic.Int64
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
+	// Establishment limits how fast connections are established.
+	Establishment *Establishment
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
 	images        atomic.Pointer[imagePolicy]
@@ -95,7 +97,7 @@ type Service struct {
 
 // NewService checks the table of commands and returns a service.
 func NewService(deps Deps) (*Service, error) {
-	s := &Service{Deps: deps}
+	s := &Service{Deps: deps, Establishment: newEstablishment()}
 	s.setDefaults()
 	registry, err := NewRegistry(append(Definitions(), deps.Definitions...))
 	if err != nil {
@@ -109,6 +111,7 @@ func NewService(deps Deps) (*Service, error) {
 	s.Params.Add(s.builtinParams()...)
 	s.Params.Add(s.budgetParams()...)
 	s.Params.Add(s.switchParams()...)
+	s.Params.Add(s.Establishment.params()...)
 	s.Params.Add(s.Verbosity.params()...)
 	s.started = s.Clock.Now()
 	if err := s.addVirtual(); err != nil {

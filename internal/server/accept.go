@@ -1,6 +1,8 @@
 package server
 
 import (
+	"log/slog"
+	"net"
 	"time"
 )
 
@@ -47,4 +49,66 @@ func (r *refusals) note(now time.Time) (silent int, log bool) {
 	}
 	silent, r.silent, r.logged = r.silent, 0, now
 	return silent, true
+}
+
+// establish starts a new connection when the limit of the rate allows it, and closes one that may not wait. Connections within the
+// process are exempt.
+func (s *Server) establish(nc net.Conn) {
+	limit := s.service.Establishment
+	if !limit.Enabled() {
+		s.start(nc)
+		return
+	}
+	if _, within := nc.(*memoryConn); within {
+		limit.Exempt()
+		s.start(nc)
+		return
+	}
+	wait, ok := limit.Admit(time.Now())
+	switch {
+	case !ok:
+		s.service.ConnectionRejected()
+		s.logRefusal("Connection refused because too many wait to be established", address(nc.RemoteAddr()))
+		_ = nc.Close()
+	case wait == 0:
+		s.start(nc)
+	default:
+		s.startLater(nc, wait)
+	}
+}
+
+// startLater starts a connection after its wait, unless the server stops.
+func (s *Server) startLater(nc net.Conn, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		s.service.Establishment.Leave(0, false)
+		_ = nc.Close()
+		return
+	}
+	s.running.Add(1)
+	go func() {
+		defer s.running.Done()
+		began := time.Now()
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			s.service.Establishment.Leave(time.Since(began), true)
+			s.start(nc)
+		case <-s.base.Done():
+			s.service.Establishment.Leave(time.Since(began), false)
+			_ = nc.Close()
+		}
+	}()
+}
+
+// logRefusal logs that a connection was refused, but not more often than refusals allow.
+func (s *Server) logRefusal(why, remote string, attrs ...any) {
+	s.mu.Lock()
+	silent, log := s.refused.note(time.Now())
+	s.mu.Unlock()
+	if log {
+		s.log.Warn(why, append([]any{slog.String("c", "NETWORK"), slog.String("remote", remote), slog.Int("refusalsNotLogged", silent)}, attrs...)...)
+	}
 }

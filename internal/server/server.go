@@ -111,7 +111,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		switch {
 		case err == nil:
 			b.succeeded()
-			s.start(nc)
+			s.establish(nc)
 		case s.draining.Load():
 			return ErrClosed
 		case ctx.Err() != nil:
@@ -178,13 +178,7 @@ func (s *Server) start(nc net.Conn) {
 	if current > int64(s.opts.MaxConnections) {
 		s.service.ConnectionClosed()
 		s.service.ConnectionRejected()
-		s.mu.Lock()
-		silent, log := s.refused.note(time.Now())
-		s.mu.Unlock()
-		if log {
-			s.log.Warn("Connection refused because there are too many open connections", "c", "NETWORK", "remote", remote,
-				"connectionCount", current, "refusalsNotLogged", silent)
-		}
+		s.logRefusal("Connection refused because there are too many open connections", remote, "connectionCount", current)
 		_ = nc.Close()
 		return
 	}

@@ -1,0 +1,39 @@
+package command
+
+import (
+	"testing"
+	"time"
+)
+
+// TestEstablishment: as many connections as the burst allows come at once, the queue's wait a token's time each, others are refused.
+func TestEstablishment(t *testing.T) {
+	t.Parallel()
+	e := newEstablishment()
+	now := time.Unix(1, 0)
+	if wait, ok := e.Admit(now); wait != 0 || !ok {
+		t.Fatalf("without a limit: %v, %v", wait, ok)
+	}
+	e.set(func() { e.perSecond, e.burst, e.maxQueue = 20, 1, 2 })
+	for i := range 20 {
+		if wait, ok := e.Admit(now); wait != 0 || !ok {
+			t.Fatalf("connection %d of the burst: %v, %v", i, wait, ok)
+		}
+	}
+	for i, want := range []time.Duration{50 * time.Millisecond, 100 * time.Millisecond} {
+		if wait, ok := e.Admit(now); (wait-want).Abs() > time.Millisecond || !ok {
+			t.Errorf("connection %d of the queue: %v, %v", i, wait, ok)
+		}
+	}
+	if _, ok := e.Admit(now); ok {
+		t.Error("the queue has no end")
+	}
+	e.Leave(50*time.Millisecond, true)
+	e.Leave(100*time.Millisecond, false)
+	if wait, ok := e.Admit(now.Add(time.Second)); wait != 0 || !ok {
+		t.Errorf("a second later: %v, %v", wait, ok)
+	}
+	c := e.counts
+	if c.attempted != 25 || c.admitted != 23 || c.rejected != 1 || c.queued != 2 || c.unqueued != 2 || c.waited != 150*time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+}
