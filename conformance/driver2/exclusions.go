@@ -14,7 +14,9 @@ const (
 	noSecondary  = "selects a secondary, which a set of one member does not have (issue 11)"
 	mongocryptd  = "needs mongocryptd, which the free server does not come with"
 	publicDNS    = "asks the public DNS for records of MongoDB, Inc."
-	notYet       = "OPEN: it fails, and is to be mended"
+	openOptions  = "OPEN: options of create and createIndexes that are not obeyed yet (issue 7)"
+	openUUID     = "OPEN: the collectionUUID of bulkWrite is not looked at yet (issue 7)"
+	otherRequest = "the driver sends {_id: {$eq: id}}, the test file expects {_id: id}: both before any server answers"
 	inContainer  = "within a container the driver adds it to what it says of itself, which the test does not expect"
 )
 
@@ -33,18 +35,11 @@ func exclusions() []exclusion {
 		{"TestRetryableReadsProse/retrying_reads_in_a_replica_set/overload_errors_retried_on_a_different_replicaset_server", noSecondary},
 		{"TestSessionsMongocryptdProse", mongocryptd},
 		{"TestInitialDNSSeedlistDiscoverySpec", publicDNS},
-		{unified + "client-side-operations-timeout/tests/command-execution.json/command_is_not_sent_if_RTT_is_greater_than_timeoutMS", notYet},
-		{unified + "client-side-operations-timeout/tests/runCursorCommand.json/" +
-			"Non-tailable_cursor_lifetime_remaining_timeoutMS_applied_to_getMore_if_timeoutMode_is_unset", notYet},
-		{unified + "server-discovery-and-monitoring/tests/unified/hello-command-error.json/Command_error_on_Monitor_handshake", notYet},
-		{unified + "server-discovery-and-monitoring/tests/unified/hello-timeout.json/Network_timeout_on_Monitor_check", notYet},
-		{unified + "versioned-api/tests/test-commands-strict-mode.json", notYet},
-		{"TestClient_BulkWrite_CollectionUUIDs/same_namespace_with_different_UUIDs_in_one_call", notYet},
-		{"TestCommandLoggingAndMonitoringProse", notYet},
-		{"TestConnectionPoolBackpressure", notYet},
-		{"TestConnectionsSurvivePrimaryStepDown/getMore_iteration", notYet},
-		{"TestDatabase/create_collection/options/all_options_except_collation_and_csppi", notYet},
-		{"TestIndexView/create_one/all_options", notYet},
+		{"TestClient_BulkWrite_CollectionUUIDs/same_namespace_with_different_UUIDs_in_one_call", openUUID},
+		{"TestDatabase/create_collection/options/all_options_except_collation_and_csppi", openOptions},
+		{"TestIndexView/create_one/all_options", openOptions},
+		{unified + "retryable-reads/tests/unified/gridfs-download.json", otherRequest},
+		{unified + "retryable-reads/tests/unified/gridfs-download-serverErrors.json", otherRequest},
 	}
 	if _, err := os.Stat("/.dockerenv"); err == nil {
 		out = append(out, exclusion{"TestHandshakeProse", inContainer})
@@ -56,4 +51,17 @@ func exclusions() []exclusion {
 		}
 	}
 	return out
+}
+
+// slow are the tests that wait for long, which the quick part of the suites leaves out.
+func slow() []exclusion {
+	return []exclusion{
+		{"TestErrorPropagationAfterEncounteringMultipleErrors", "waits for the driver's heartbeat fifteen times, 10 s each"},
+		{"TestClientStress", "loads the server for a minute"},
+		{"TestRetryableReadsProse", "waits for the driver's heartbeat, a minute together"},
+		{
+			"TestClientBulkWriteProse/5._MongoClient.bulkWrite_collects_WriteConcernErrors_across_batches",
+			"waits for the driver's heartbeat twice",
+		},
+	}
 }
