@@ -44,7 +44,12 @@ func TestDriverSuites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The folders come first: the pattern of a test in a folder, before the folder's own, makes go test enter it.
 	var left []string
+	for _, spec := range missing {
+		left = append(left, "TestUnifiedSpec/"+spec, "TestUnifiedSpecs/"+spec)
+		fmt.Printf("  no files: %s: they come with SHEAF_SPECIFICATIONS\n", spec)
+	}
 	for _, e := range exclusions() {
 		left = append(left, e.test)
 		fmt.Printf("  excluded: %s: %s\n", e.test, e.reason)
@@ -54,10 +59,6 @@ func TestDriverSuites(t *testing.T) {
 			left = append(left, e.test)
 			fmt.Printf("  not in the quick part: %s: %s\n", e.test, e.reason)
 		}
-	}
-	for _, spec := range missing {
-		left = append(left, "TestUnifiedSpec/"+spec, "TestUnifiedSpecs/"+spec)
-		fmt.Printf("  no files: %s: they come with SHEAF_SPECIFICATIONS\n", spec)
 	}
 	for _, pkg := range packages {
 		t.Run(pkg, func(t *testing.T) {
@@ -202,7 +203,7 @@ func TestPattern(t *testing.T) {
 // TestReasons: what is left out needs what an issue builds, what no free mongod has, or a machine that the test does not know.
 func TestReasons(t *testing.T) {
 	for _, e := range exclusions() {
-		if !slices.Contains([]string{threeMembers, noSecondary, mongocryptd, publicDNS, inContainer, otherRequest, openOptions, openUUID}, e.reason) {
+		if !slices.Contains([]string{threeMembers, noSecondary, mongocryptd, publicDNS, inContainer, otherRequest, olderFile, openOptions}, e.reason) {
 			t.Errorf("%s: %s", e.test, e.reason)
 		}
 	}
