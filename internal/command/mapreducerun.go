@@ -48,7 +48,10 @@ type emitted struct {
 }
 
 func newMapReduce(req *Request) (*mapReduce, error) {
-	interp, err := js.NewInterp(js.Options{Disabled: req.Service.NoScripting})
+	interp, err := js.NewInterp(js.Options{
+		Disabled: req.Service.NoScripting,
+		Stored:   func() ([]bsonx.Doc, error) { return req.Service.storedScripts(req.Op, req.DB) },
+	})
 	if err != nil {
 		return nil, err
 	}

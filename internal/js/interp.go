@@ -27,7 +27,11 @@ func NewInterp(opts Options) (*Interp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Interp{e, opts}, nil
+	stored, err := opts.stored()
+	if err != nil {
+		return nil, err
+	}
+	return &Interp{e, opts}, e.define(stored)
 }
 
 // SetGlobal makes a value known to all functions by a name.

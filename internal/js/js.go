@@ -39,6 +39,8 @@ type Options struct {
 	Running *interrupt.Running
 	// Disabled refuses every function, as a server without scripting does.
 	Disabled bool
+	// Stored, where set, returns the documents of system.js, whose values functions know by their names.
+	Stored func() ([]bsonx.Doc, error)
 }
 
 // codeDisabled is MongoDB's answer to JavaScript where the server has none.
@@ -63,6 +65,7 @@ func (o *Options) timeout() time.Duration {
 type Func struct {
 	source  string
 	opts    Options
+	stored  []bsonx.Doc
 	engines sync.Pool
 }
 
@@ -75,7 +78,11 @@ func New(code string, opts Options) (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Func{source: source, opts: opts}
+	stored, err := opts.stored()
+	if err != nil {
+		return nil, err
+	}
+	f := &Func{source: source, opts: opts, stored: stored}
 	e, err := f.newEngine()
 	if err != nil {
 		return nil, err
@@ -124,6 +131,9 @@ func onlyExpression(source string) ast.Expression {
 func (f *Func) newEngine() (*engine, error) {
 	e, err := newEngine()
 	if err != nil {
+		return nil, err
+	}
+	if err := e.define(f.stored); err != nil {
 		return nil, err
 	}
 	e.fn, err = e.function(f.source)
