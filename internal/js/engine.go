@@ -92,8 +92,20 @@ func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this
 	return nil
 }
 
-// run turns the panics of goja's API, which stand for JavaScript exceptions, into errors.
+// run turns the panics of goja's API, which stand for JavaScript exceptions, into errors; Try lets those through that no code may
+// catch: an interrupt, and a stack that is too deep.
 func (e *engine) run(body func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *goja.InterruptedError:
+			err = p
+		case *goja.StackOverflowError:
+			err = p
+		default:
+			panic(p)
+		}
+	}()
 	if thrown := e.rt.Try(func() { err = body() }); thrown != nil {
 		return thrown
 	}

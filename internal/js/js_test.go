@@ -181,6 +181,28 @@ func TestContextEndsCall(t *testing.T) {
 	}
 }
 
+// TestInterruptedConversion ends the operation while the arguments are made JavaScript's, by code of the prelude.
+func TestInterruptedConversion(t *testing.T) {
+	t.Parallel()
+	longs := make([]bsonx.Value, 1000)
+	for i := range longs {
+		longs[i] = bsonx.Int64(int64(i) << 40)
+	}
+	doc := bsonx.NewDoc("a", longs)
+	e, err := newEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.rt.Interrupt("the operation ended")
+	if err := e.run(func() error { e.toJS(bsonx.Document(doc)); return nil }); mongoerr.CodeOf(asFailure(err)) != mongoerr.JSInterpreterFailure {
+		t.Error(err)
+	}
+	e.rt.ClearInterrupt()
+	if err := e.run(func() error { e.toJS(bsonx.Document(doc)); return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	f := compile(t, "this.a * 2")
