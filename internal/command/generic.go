@@ -1,7 +1,9 @@
 package command
 
 import (
+	"bytes"
 	"errors"
+	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -132,9 +134,25 @@ func GenericFields() []Field {
 	return fields
 }
 
-func findGeneric(key []byte) int {
+// genericLengths are the lengths of the names: a look-up reads these instead of the whole table, as entry.field does.
+var genericLengths = func() (lengths []byte) {
 	for i := range genericFields {
-		if name := genericFields[i].name; len(name) == len(key) && name == string(key) {
+		lengths = append(lengths, byte(len(genericFields[i].name)))
+	}
+	return lengths
+}()
+
+// findGeneric returns the index of a generic argument, -1 where there is none of that name.
+func findGeneric(key []byte) int {
+	if len(key) > math.MaxUint8 {
+		return -1
+	}
+	for i := 0; i < len(genericLengths); i++ {
+		next := bytes.IndexByte(genericLengths[i:], byte(len(key)))
+		if next < 0 {
+			return -1
+		}
+		if i += next; genericFields[i].name == string(key) {
 			return i
 		}
 	}

@@ -31,11 +31,9 @@ type Result struct {
 func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out []byte) Result {
 	c := s.stats.calls.get()
 	defer s.stats.calls.put(c)
-	req := &c.req
-	*req = Request{
-		Service: s, Conn: conn, Op: &conn.Op, Body: msg.Body, Sequences: msg.Sequences, Now: s.Clock.Now(), args: c.args[:0],
-		memory: &c.memory,
-	}
+	req := &c.req // empty: put has cleared it
+	req.Service, req.Conn, req.Op, req.Now = s, conn, &conn.Op, s.Clock.Now()
+	req.Body, req.Sequences, req.args, req.memory = msg.Body, msg.Sequences, c.args[:0], &c.memory
 	req.reply.exhaustAllowed = msg.Flags&(wire.FlagExhaustAllowed|wire.FlagMoreToCome) == wire.FlagExhaustAllowed
 
 	w := beginReply(&c.builder, conn, msg, out)
@@ -43,7 +41,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 	e, err := s.resolve(req, msg)
 	var fp failure
 	if err == nil {
-		conn.Op.Begin(ctx, s.Ops.NextID(), req.Now, session.OpInfo{})
+		conn.Op.Begin(ctx, s.Ops.NextID(), req.Now)
 		if fp, err = s.failPoints.match(req); err == nil {
 			err = s.execute(e, req, &c.builder)
 		}
@@ -131,8 +129,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		req.Generic.SessionID = req.Conn.own(req.Generic.SessionID)
 	}
 	op := &req.Conn.Op
-	info := s.opInfo(e, req)
-	op.SetInfo(&info)
+	op.SetInfo(func(info *session.OpInfo) { opInfo(e, req, info) })
 	if ms := req.Generic.MaxTimeMillis; ms > 0 && !e.OwnMaxTime {
 		counts, err := s.failPoints.timeLimit()
 		if err != nil {
@@ -202,8 +199,10 @@ func (s *Service) panicked(req *Request, p any) error {
 	return mongoerr.New(mongoerr.InternalError, "internal error in command %s; the server's log has the details", req.Name)
 }
 
-func (s *Service) opInfo(e *entry, req *Request) session.OpInfo {
-	info := session.OpInfo{Kind: e.Kind, Command: req.Body, EndsWithClient: e.Read || e.Kind == "getmore", Writes: e.Write}
+// opInfo fills in what currentOp shows of a request; info is empty.
+func opInfo(e *entry, req *Request, info *session.OpInfo) {
+	info.Kind, info.Command, info.Writes = e.Kind, req.Body, e.Write
+	info.EndsWithClient = e.Read || e.Kind == "getmore"
 	info.DB, info.Collection = req.target()
 	if e.Kind == "" {
 		info.Kind = "command"
@@ -214,7 +213,6 @@ func (s *Service) opInfo(e *entry, req *Request) session.OpInfo {
 	if req.Generic.HasSession {
 		info.SessionID = req.Generic.SessionID
 	}
-	return info
 }
 
 // parse checks every field of the request once.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -191,7 +190,7 @@ func TestClusterTime(t *testing.T) {
 // TestOperationTime of a write is its own, whatever has become visible beside it.
 func TestOperationTime(t *testing.T) {
 	h := newMember(t)
-	h.conn.Op.Begin(t.Context(), 1, time.Now(), session.OpInfo{})
+	h.conn.Op.Begin(t.Context(), 1, time.Now())
 	under := h.svc.order.Begin(0, 1)
 	mine := h.svc.order.Take(0)
 	storage.ReportStamp(context.WithValue(&h.conn.Op, h, nil), mine)

@@ -159,19 +159,19 @@ var (
 )
 
 // Begin starts an operation; parent carries values only. Finish must follow.
-func (o *Op) Begin(parent context.Context, id int64, now time.Time, info OpInfo) {
+func (o *Op) Begin(parent context.Context, id int64, now time.Time) {
 	o.mu.Lock()
-	o.parent, o.id, o.active, o.started, o.info = parent, id, true, now, info
+	o.parent, o.id, o.active, o.started = parent, id, true, now
 	o.cause.Store(nil)
 	o.mu.Unlock()
 	o.Debug.reset()
 	o.stamp = 0
 }
 
-// SetInfo replaces what currentOp shows.
-func (o *Op) SetInfo(info *OpInfo) {
+// SetInfo lets fill write what currentOp shows, which is empty after Begin.
+func (o *Op) SetInfo(fill func(info *OpInfo)) {
 	o.mu.Lock()
-	o.info = *info
+	fill(&o.info)
 	o.mu.Unlock()
 }
 

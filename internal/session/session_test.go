@@ -131,7 +131,7 @@ func TestKillPinnedCursorInterruptsItsOperation(t *testing.T) {
 	src := &countingSource{left: 5}
 	id, _ := r.Register(newCursor(src))
 	var op Op
-	op.Begin(t.Context(), 1, time.Now(), OpInfo{})
+	op.Begin(t.Context(), 1, time.Now())
 	c, err := r.Pin(id, "d.c", Owner{}, &op)
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestSessions(t *testing.T) {
 
 func TestOpIsAContext(t *testing.T) {
 	var op Op
-	op.Begin(t.Context(), 5, time.Now(), OpInfo{})
+	op.Begin(t.Context(), 5, time.Now())
 	child, cancel := context.WithCancel(&op)
 	defer cancel()
 	if op.Err() != nil || child.Err() != nil {
@@ -278,7 +278,7 @@ func TestOpIsAContext(t *testing.T) {
 		t.Error("killed after the end")
 	}
 
-	op.Begin(t.Context(), 6, time.Now(), OpInfo{})
+	op.Begin(t.Context(), 6, time.Now())
 	if op.Err() != nil {
 		t.Error("the next operation inherits the end of the one before")
 	}
@@ -289,12 +289,12 @@ func TestOpIsAContext(t *testing.T) {
 
 func TestOpTimeLimit(t *testing.T) {
 	var op Op
-	op.Begin(t.Context(), 1, time.Now(), OpInfo{})
+	op.Begin(t.Context(), 1, time.Now())
 	op.LimitTime(time.Millisecond)
 	<-op.Done()
 	wantCode(t, op.Err(), mongoerr.MaxTimeMSExpired)
 	op.Finish()
-	op.Begin(t.Context(), 2, time.Now(), OpInfo{})
+	op.Begin(t.Context(), 2, time.Now())
 	time.Sleep(2 * time.Millisecond)
 	if op.Err() != nil {
 		t.Error("an old limit ended a new operation")
@@ -307,7 +307,10 @@ func TestOpsList(t *testing.T) {
 	var a, b Op
 	ops.Add(&a)
 	ops.Add(&b)
-	a.Begin(t.Context(), ops.NextID(), time.Now(), OpInfo{DB: "d", Collection: []byte("c"), SessionID: SessionID{UUID: [16]byte{1}}})
+	a.Begin(t.Context(), ops.NextID(), time.Now())
+	a.SetInfo(func(info *OpInfo) {
+		*info = OpInfo{DB: "d", Collection: []byte("c"), SessionID: SessionID{UUID: [16]byte{1}}}
+	})
 	if n := len(ops.Snapshots(false)); n != 1 {
 		t.Errorf("%d run", n)
 	}

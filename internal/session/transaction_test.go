@@ -56,7 +56,7 @@ func (m *machine) run(line string) (string, error) {
 		m.registry.KillSession(func(id SessionID) bool { return id == m.session.ID })
 		return "", nil
 	}
-	m.op.Begin(context.Background(), 1, m.now, OpInfo{})
+	m.op.Begin(context.Background(), 1, m.now)
 	defer m.op.Finish()
 	if err := m.session.CheckOut(m.op); err != nil {
 		return "", err
@@ -123,12 +123,12 @@ func TestTransactionNumbers(t *testing.T) {
 // TestCheckOutWaits: a session is checked out by one operation at a time, and a wait for it ends with the operation.
 func TestCheckOutWaits(t *testing.T) {
 	m := newMachine(t)
-	m.op.Begin(context.Background(), 1, m.now, OpInfo{})
+	m.op.Begin(context.Background(), 1, m.now)
 	if err := m.session.CheckOut(m.op); err != nil {
 		t.Fatal(err)
 	}
 	waiter := new(Op)
-	waiter.Begin(context.Background(), 2, m.now, OpInfo{})
+	waiter.Begin(context.Background(), 2, m.now)
 	waiter.Kill(2)
 	if err := m.session.CheckOut(waiter); mongoerr.CodeOf(err) != codeInterrupted {
 		t.Fatalf("a killed operation got %v", err)
@@ -138,7 +138,7 @@ func TestCheckOutWaits(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			op := new(Op)
-			op.Begin(context.Background(), int64(10+i), m.now, OpInfo{})
+			op.Begin(context.Background(), int64(10+i), m.now)
 			if err := m.session.CheckOut(op); err != nil {
 				t.Error(err)
 				return
@@ -209,7 +209,7 @@ func TestKillRaces(t *testing.T) {
 func (m *machine) step(t *testing.T, fn func()) {
 	t.Helper()
 	op := new(Op)
-	op.Begin(context.Background(), 1, m.now, OpInfo{})
+	op.Begin(context.Background(), 1, m.now)
 	defer op.Finish()
 	if err := m.session.CheckOut(op); err != nil {
 		t.Fatal(err)
