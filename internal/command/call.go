@@ -21,6 +21,7 @@ type call struct {
 // a cursor that took it along; see Request.takeFind.
 type workspace struct {
 	find      *findRun
+	used      bool // find is done with, and not yet cleared
 	updates   []updateSpec
 	scope     scope
 	statement write.UpdateStatement
@@ -60,6 +61,7 @@ func (p *callPool) put(c *call) {
 
 // forget lets go of what the memory refers to.
 func (m *workspace) forget() {
+	m.forgetFind()
 	if len(m.updates) > 0 {
 		clear(m.updates)
 		m.updates = keep(m.updates, maxKeptUpdates)
@@ -86,6 +88,7 @@ func keep[T any](s []T, limit int) []T {
 
 // takeFind returns the memory of a find. It is the caller's: giveFind gives it back, unless a cursor lives on in it.
 func (m *workspace) takeFind() *findRun {
+	m.forgetFind()
 	run := m.find
 	if m.find = nil; run == nil {
 		run = new(findRun)
@@ -94,6 +97,11 @@ func (m *workspace) takeFind() *findRun {
 }
 
 func (m *workspace) giveFind(run *findRun) {
-	*run = findRun{}
-	m.find = run
+	m.find, m.used = run, true // the log of slow operations may ask it yet
+}
+
+func (m *workspace) forgetFind() {
+	if m.used {
+		*m.find, m.used = findRun{}, false
+	}
 }

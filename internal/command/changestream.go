@@ -143,8 +143,6 @@ func (s *changeSource) news() <-chan struct{} { return s.stream.Arrival() }
 
 func (s *changeSource) rest(context.Context, *Request) error { return nil }
 
-func (s *changeSource) report(*session.OpDebug) {}
-
 // changeDocuments is what change streams ask of the server.
 type changeDocuments struct {
 	service *Service

@@ -72,6 +72,7 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	cursor := &run.cursor
 	cursor.Source, cursor.DB, cursor.Collection, cursor.NoTimeout = &run.source, req.DB, name, req.Bool("noCursorTimeout")
+	cursor.Plan = run.source.run
 	b := batch{
 		req: req, cursor: cursor, field: "firstBatch", during: duringFind,
 		size:   req.Int64("batchSize", defaultFirstBatch),
@@ -85,7 +86,6 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err := b.first(ctx, reply); err != nil {
 		return err
 	}
-	run.source.report(&req.Op.Debug)
 	if cursor.ID() == 0 {
 		req.memory.giveFind(run)
 	}

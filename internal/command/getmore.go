@@ -28,9 +28,8 @@ func getMoreCommands() []Definition {
 type moreSource interface {
 	tailed
 	ender
-	// rest holds a getMore back that would get little; report tells what the source did.
+	// rest holds a getMore back that would get little.
 	rest(ctx context.Context, req *Request) error
-	report(d *session.OpDebug)
 }
 
 func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
@@ -74,6 +73,7 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	req.Op.SetPlan(cursor.Plan, cursor.Command)
+	req.Op.Debug.PlanSummary, req.Op.Debug.Origin = cursor.Plan, cursor.Command
 	reply.StartDocField("cursor")
 	if src != nil && b.await != nil {
 		if err := src.rest(ctx, req); err != nil {
@@ -82,9 +82,6 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		}
 	}
 	end, err := b.fill(ctx, reply)
-	if src != nil {
-		src.report(&req.Op.Debug)
-	}
 	if err != nil || end && !cursor.Tailable || b.finished() {
 		cursors.Remove(cursor)
 		b.close(reply, 0)

@@ -17,7 +17,8 @@ func metadataCommands() []Definition {
 		Name: "validateDBMetadata", Help: "Lists views and indexes that a version of the stable API does not have.", Run: runValidateMetadata,
 		Fields: []Field{
 			{Name: "apiParameters", Type: Object, Required: true, Fields: apiParameterFields},
-			{Name: "db", Type: String}, {Name: "collection", Type: String},
+			{Name: "db", Type: String},
+			{Name: "collection", Type: String},
 		},
 	}}
 }

@@ -104,6 +104,8 @@ func (s *Service) countError(err error) {
 	switch mongoerr.CodeOf(err) {
 	case mongoerr.MaxTimeMSExpired:
 		s.stats.timesExpired.Add(1)
+	case mongoerr.WriteConflict:
+		s.stats.conflicts.Add(1)
 	case mongoerr.ClientDisconnect:
 		s.stats.clientsGone.Add(1)
 	default:

@@ -56,6 +56,9 @@ func (s *Service) logSlow(req *Request, took time.Duration, err error) {
 		attrs = append(attrs, slog.String("appName", req.Conn.appName))
 	}
 	attrs = append(attrs, slog.Any("command", loggedCommand(req)))
+	if d.Origin != nil && len(d.Origin) <= maxLoggedCommand {
+		attrs = append(attrs, slog.Any("originatingCommand", loggedDoc(d.Origin)))
+	}
 	attrs = appendDebug(attrs, d)
 	if err != nil {
 		e := mongoerr.CodeOf(err)
@@ -75,8 +78,10 @@ func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
 	if d.PlanSummary != nil {
 		attrs = append(attrs, slog.String("planSummary", d.PlanSummary.Summary()))
 	}
-	if d.QueryHash != "" {
-		attrs = append(attrs, slog.String("planCacheShapeHash", d.QueryHash), slog.String("planCacheKey", d.PlanCacheKey))
+	if h, ok := d.PlanSummary.(interface{ Hashes() (shape, key string) }); ok {
+		if shape, key := h.Hashes(); shape != "" {
+			attrs = append(attrs, slog.String("queryHash", shape), slog.String("planCacheShapeHash", shape), slog.String("planCacheKey", key))
+		}
 	}
 	if d.CursorID != 0 {
 		attrs = append(attrs, slog.Int64("cursorid", d.CursorID))

@@ -9,7 +9,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
-	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -150,11 +149,12 @@ func (s *planSource) remaining() int64 { return s.left }
 // Save implements session.Source.
 func (s *planSource) Save() {
 	s.run.Save()
+	s.run.Forget()
 	s.reader.Close()
 }
 
 // Restore implements session.Source.
-func (s *planSource) Restore(context.Context) error {
+func (s *planSource) Restore(ctx context.Context) error {
 	if s.tailable {
 		s.arrivals, s.arrived = s.coll.Arrivals() // before the snapshot: no insert is between them
 	}
@@ -169,6 +169,7 @@ func (s *planSource) Restore(context.Context) error {
 		}
 	}
 	s.run.Restore(&s.reader)
+	s.run.Observe(ctx)
 	return nil
 }
 
@@ -176,11 +177,4 @@ func (s *planSource) Restore(context.Context) error {
 func (s *planSource) Close() {
 	s.run.Close()
 	s.reader.Close()
-}
-
-// report tells the slow-operation log what the plan did so far.
-func (s *planSource) report(d *session.OpDebug) {
-	keys, docs := s.run.Examined()
-	d.KeysExamined, d.DocsExamined = int64(keys), int64(docs)
-	d.PlanSummary = s.run
 }

@@ -15,6 +15,7 @@ type choice struct {
 	cq         *canonical
 	candidates []*candidate
 	cached     bool
+	key        []byte // of the plan cache; nil where there was one candidate
 	room       [1]*candidate
 }
 
@@ -52,7 +53,9 @@ func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpo
 		return nil, err
 	}
 	if len(solutions) == 1 {
-		return p.single(cq, solutions[0], r, nil), nil
+		e := p.single(cq, solutions[0], r, nil)
+		e.cq = cq
+		return e, nil
 	}
 	c, err := p.pick(ctx, cq, solutions, r, true)
 	if err != nil {
@@ -60,7 +63,14 @@ func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpo
 	}
 	c.closeLosers()
 	countUses(q, c.winner().sol.root)
-	return c.winner().execution(), nil
+	return c.execution(), nil
+}
+
+// execution goes on with the winner.
+func (c *choice) execution() *Execution {
+	e := c.winner().execution()
+	e.cq, e.key, e.cached = c.cq, c.key, c.cached
+	return e
 }
 
 // single runs the only candidate.
@@ -112,8 +122,8 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 	if len(solutions) == 1 {
 		return p.only(cq, solutions[0], r, nil), nil
 	}
-	c := &choice{cq: cq}
 	key := cq.cacheKey(cq.shape(), solutions)
+	c := &choice{cq: cq, key: key}
 	if useCache {
 		t, err := p.fromCache(ctx, cq, key, solutions, r)
 		if err != nil {

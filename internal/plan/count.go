@@ -20,11 +20,12 @@ func (p *Planner) count(ctx context.Context, q *Query, r storage.Reader, records
 		return 0, err
 	}
 	root := t.winner().root
-	defer root.Close()
 	t.closeLosers()
 	t.winner().env.Unlimited()
 	countUses(q, t.winner().sol.root)
-	announce(ctx, t.winner().execution())
+	run := t.execution()
+	announce(ctx, run)
+	defer run.Close()
 	if c, ok := root.(*exec.Count); ok {
 		c.Share(p.processors)
 	}

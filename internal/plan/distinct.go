@@ -24,7 +24,9 @@ func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storag
 	}
 	c.closeLosers()
 	countUses(q, c.winner().sol.root)
-	defer c.winner().root.Close()
+	run := c.execution()
+	announce(ctx, run)
+	defer run.Close()
 	set := &valueSet{seen: map[string]struct{}{}, collation: q.Collation}
 	d := distinctRun{set: set, path: newDistinctPath(field), field: field, reader: r}
 	if err := d.run(ctx, c.winner()); err != nil {

@@ -21,6 +21,12 @@ type Execution struct {
 	plan *solution
 	// processors lends those that Share uses; nil lends none.
 	processors *exec.Processors
+
+	observer           storage.PlanObserver // nil for none
+	toldKeys, toldDocs uint64
+	cached             bool
+	cq                 *canonical // nil where there was nothing to plan
+	key                []byte     // of the plan cache; nil where there was one candidate
 }
 
 // Next returns the next row, or nil at the end. For Find, row.Doc is the final document.
@@ -43,6 +49,7 @@ func (e *Execution) Share(ctx context.Context, work func(ctx context.Context, in
 
 // Save lets go of the reader: an idle cursor pins no snapshot.
 func (e *Execution) Save() {
+	e.tell()
 	e.root.Save()
 	e.env.Reader = nil
 }
@@ -62,7 +69,10 @@ func restored(n exec.Node) {
 }
 
 // Close releases everything that the plan holds. It may be called more than once.
-func (e *Execution) Close() { e.root.Close() }
+func (e *Execution) Close() {
+	e.tell()
+	e.root.Close()
+}
 
 // Summary implements session.PlanSummary: it describes the plan in one line, as MongoDB's slow query log does: "IXSCAN { a: 1 }".
 func (e *Execution) Summary() string { return e.plan.summary() }

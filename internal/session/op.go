@@ -95,10 +95,10 @@ func (s summary) Summary() string { return string(s) }
 // OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A negative number is
 // one that the operation did not set.
 type OpDebug struct {
+	// Origin is the command that opened the cursor that is read, nil for none.
+	Origin bsonx.Doc
 	// PlanSummary is nil for operations without a plan.
 	PlanSummary     PlanSummary
-	PlanCacheKey    string
-	QueryHash       string
 	CursorID        int64
 	KeysExamined    int64
 	DocsExamined    int64
@@ -108,8 +108,6 @@ type OpDebug struct {
 	NInserted       int64
 	NDeleted        int64
 	NUpserted       int64
-	KeysInserted    int64
-	KeysDeleted     int64
 	WriteConflicts  int64
 	HasSortStage    bool
 	UsedDisk        bool
@@ -127,7 +125,7 @@ type Count struct {
 }
 
 // Counts lists what the operation did to keys and documents. A negative number is one that it did not set.
-func (d *OpDebug) Counts() [10]Count {
+func (d *OpDebug) Counts() [8]Count {
 	return [...]Count{
 		{"keysExamined", d.KeysExamined},
 		{"docsExamined", d.DocsExamined},
@@ -136,8 +134,6 @@ func (d *OpDebug) Counts() [10]Count {
 		{"ninserted", d.NInserted},
 		{"ndeleted", d.NDeleted},
 		{"nUpserted", d.NUpserted},
-		{"keysInserted", d.KeysInserted},
-		{"keysDeleted", d.KeysDeleted},
 		{"nreturned", d.NReturned},
 	}
 }
@@ -145,7 +141,7 @@ func (d *OpDebug) Counts() [10]Count {
 func (d *OpDebug) reset() {
 	*d = OpDebug{
 		KeysExamined: -1, DocsExamined: -1, NReturned: -1, NMatched: -1, NModified: -1, NInserted: -1, NDeleted: -1,
-		NUpserted: -1, KeysInserted: -1, KeysDeleted: -1,
+		NUpserted: -1,
 	}
 }
 
@@ -193,6 +189,19 @@ func (o *Op) Planned(plan interface{ Summary() string }) {
 	if first {
 		o.Debug.PlanSummary = plan
 	}
+}
+
+// Worked implements storage.PlanObserver.
+func (o *Op) Worked(w storage.PlanWork) {
+	d := &o.Debug
+	if w.Conflicts > 0 {
+		d.WriteConflicts += w.Conflicts
+		return
+	}
+	d.KeysExamined, d.DocsExamined = max(d.KeysExamined, 0)+w.Keys, max(d.DocsExamined, 0)+w.Docs
+	d.HasSortStage = d.HasSortStage || w.Sorts
+	d.UsedDisk = d.UsedDisk || w.Spilled
+	d.FromPlanCache = d.FromPlanCache || w.FromCache
 }
 
 // LimitTime ends the operation with MaxTimeMSExpired after d.

@@ -124,6 +124,7 @@ func retry(ctx context.Context, opts Options, fn func() error) error {
 		if !errors.Is(err, storage.ErrConflict) {
 			return err
 		}
+		storage.ReportWork(ctx, storage.PlanWork{Conflicts: 1})
 		timer := time.NewTimer(pause/2 + rand.N(pause))
 		select {
 		case <-ctx.Done():

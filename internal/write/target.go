@@ -54,6 +54,7 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 		matched, changed = count(found), count(did)
 		return err
 	})
+	storage.ReportPoint(ctx, matched)
 	return matched, changed, err
 }
 
