@@ -2,6 +2,8 @@ package sheaf_test
 
 import (
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +149,54 @@ func TestCommandLineIsTheServers(t *testing.T) {
 	served := mustRun(t, db.Client().Database("admin"), "getCmdLineOpts", 1)
 	if got := served.Lookup("parsed", "net", "port").AsInt64(); got != 1 || !strings.Contains(served.Lookup("argv").String(), "serve") {
 		t.Errorf("served: %v", served)
+	}
+}
+
+// TestParametersAreDocumented compares the table of docs/server.md with the parameters that there are, their defaults, and
+// whether they can be set.
+func TestParametersAreDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(line, "|\n"), "|")
+		if name := strings.Trim(cells[0], " `"); len(cells) == 5 && strings.HasPrefix(cells[0], " `") {
+			rows[name] = cells[1:]
+		}
+	}
+	admin := mustOpen(t, sheaf.Memory, nil).Client().Database("admin")
+	elements, err := mustRun(t, admin, "getParameter", bson.D{{Key: "allParameters", Value: true}, {Key: "showDetails", Value: true}}).Elements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range elements {
+		details, ok := e.Value().DocumentOK()
+		if !ok || e.Key() == "$clusterTime" {
+			continue
+		}
+		row, ok := rows[e.Key()]
+		if !ok {
+			t.Errorf("docs/server.md has no line for the parameter %s", e.Key())
+			continue
+		}
+		delete(rows, e.Key())
+		settable := map[bool]string{true: "yes", false: "no"}[details.Lookup("settableAtRuntime").Boolean()]
+		if got := strings.TrimSpace(row[3]); got != settable {
+			t.Errorf("%s can be set: %s, documented %s", e.Key(), settable, got)
+		}
+		value := details.Lookup("value")
+		shown := strings.Trim(row[2], " `")
+		if n, ok := value.AsInt64OK(); ok && shown != strconv.FormatInt(n, 10) {
+			t.Errorf("%s is %d, documented %s", e.Key(), n, shown)
+		}
+		if b, ok := value.BooleanOK(); ok && shown != strconv.FormatBool(b) {
+			t.Errorf("%s is %t, documented %s", e.Key(), b, shown)
+		}
+	}
+	for name := range rows {
+		t.Errorf("docs/server.md has a line for %s, which is no parameter", name)
 	}
 }

@@ -36,26 +36,25 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	case given("log-rotate") && f.logFile == "":
 		return errors.New("--log-rotate needs a --log-file")
 	}
-	return errors.Join(
-		checkSize("memory-budget", f.memoryBudget, minMemoryBudget),
-		checkSize("oplog-size", f.oplogSize, minOplogSize),
-		checkAdvertise(f.advertise),
-	)
+	var errs [2]error
+	f.budget, errs[0] = sizeOf("memory-budget", f.memoryBudget, minMemoryBudget)
+	f.oplogBytes, errs[1] = sizeOf("oplog-size", f.oplogSize, minOplogSize)
+	return errors.Join(errs[0], errs[1], checkAdvertise(f.advertise))
 }
 
-// checkSize refuses a size that is too small to work with. An empty text stands for the default.
-func checkSize(flag, text string, least int64) error {
+// sizeOf reads the size that a flag gives, 0 for an empty text, and refuses one that is too small to work with.
+func sizeOf(flag, text string, least int64) (int64, error) {
 	if text == "" {
-		return nil
+		return 0, nil
 	}
 	n, err := parseSize(text)
 	if err != nil {
-		return fmt.Errorf("--%s %s: %w", flag, text, err)
+		return 0, fmt.Errorf("--%s %s: %w", flag, text, err)
 	}
 	if n < least {
-		return fmt.Errorf("--%s %s: it must be at least %dMiB", flag, text, least>>20)
+		return 0, fmt.Errorf("--%s %s: it must be at least %dMiB", flag, text, least>>20)
 	}
-	return nil
+	return n, nil
 }
 
 func checkAdvertise(address string) error {

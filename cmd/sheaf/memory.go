@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"runtime/debug"
 
@@ -26,27 +25,23 @@ const (
 	minRequests = 64 << 20
 )
 
-// memoryBudget parses --memory-budget. Without it the budget is GOMEMLIMIT, or half of the limit of the control
-// group, or a quarter of the machine's memory.
-func memoryBudget(text string) (int64, error) {
-	if text != "" {
-		n, err := parseSize(text)
-		if err != nil {
-			return 0, fmt.Errorf("--memory-budget %s: %w", text, err)
-		}
-		return n, nil
+// memoryBudget returns what --memory-budget gives. Where that is 0 the budget is GOMEMLIMIT, or half of the limit of the
+// control group, or a quarter of the machine's memory.
+func memoryBudget(given int64) int64 {
+	if given > 0 {
+		return given
 	}
 	if n := debug.SetMemoryLimit(-1); n != math.MaxInt64 {
-		return max(n, minMemoryBudget), nil
+		return max(n, minMemoryBudget)
 	}
 	if n := command.GroupMemory(); n > 0 {
-		return max(n/2, minMemoryBudget), nil
+		return max(n/2, minMemoryBudget)
 	}
 	available := command.AvailableMemory()
 	if available <= 0 {
-		return unknownBudget, nil
+		return unknownBudget
 	}
-	return min(available/machineShare, maxBudget), nil
+	return min(available/machineShare, maxBudget)
 }
 
 // limitMemory divides a budget among the parts of the server, and makes Go's collector keep to it. A store in memory only

@@ -49,9 +49,11 @@ type serveFlags struct {
 	standalone     bool
 	replSet        string
 	oplogSize      string
-	advertise      string
-	config         string
-	quiet          bool
+	// budget and oplogBytes are what check read of memoryBudget and oplogSize, 0 for defaults.
+	budget, oplogBytes int64
+	advertise          string
+	config             string
+	quiet              bool
 
 	settings bson.D // for getCmdLineOpts
 }
@@ -203,23 +205,15 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget, err := memoryBudget(f.memoryBudget)
-	if err != nil {
-		return nil, err
-	}
 	o := &sheaf.Options{
 		Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
 		NoScripting: f.noScripting, Salvage: f.salvage, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond, CommandLine: os.Args, Settings: f.settings,
+		OplogSize: f.oplogBytes,
 	}
-	f.limitMemory(o, budget)
+	f.limitMemory(o, memoryBudget(f.budget))
 	if err := limitFiles(o, fileLimit()); err != nil {
 		return nil, err
-	}
-	if f.oplogSize != "" {
-		if o.OplogSize, err = parseSize(f.oplogSize); err != nil {
-			return nil, fmt.Errorf("--oplog-size %s: %w", f.oplogSize, err)
-		}
 	}
 	switch f.sync {
 	case "default":

@@ -179,8 +179,8 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("%q is %d: %v", text, n, err)
 		}
 	}
-	if n, err := memoryBudget(""); err != nil || n <= 0 || n > maxBudget {
-		t.Errorf("default budget %d: %v", n, err)
+	if n := memoryBudget(0); n <= 0 || n > maxBudget {
+		t.Errorf("the default memory budget is %d", n)
 	}
 }
 
