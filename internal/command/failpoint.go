@@ -121,12 +121,12 @@ func (f *failPoints) fires(name string) bool {
 	if p.chance > 0 && rand.Float64() >= p.chance {
 		return false
 	}
+	p.entered++
 	if !p.alwaysOn {
 		if p.times--; p.times <= 0 {
 			f.remove(name)
 		}
 	}
-	p.entered++
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil
@@ -144,8 +144,8 @@ func (f *failPoints) match(req *Request) (failure, error) {
 		return failure{}, nil
 	}
 	if data.block > 0 {
-		// The command is not parsed yet, but its time is running.
-		if ms, ok := req.Body.Lookup("maxTimeMS").AsInt64(); ok && ms > 0 && ms <= data.block.Milliseconds() {
+		// The command is not parsed yet, but its time is running. A getMore's maxTimeMS is no limit: it says how long to wait.
+		if ms, ok := req.Body.Lookup("maxTimeMS").AsInt64(); ok && ms > 0 && ms <= data.block.Milliseconds() && !req.Def.OwnMaxTime {
 			req.Op.LimitTime(time.Duration(ms) * time.Millisecond)
 		}
 		timer := time.NewTimer(data.block)

@@ -1,0 +1,140 @@
+package command_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// extended turns extended JSON into a document.
+func extended(t *testing.T, text string) bson.D {
+	t.Helper()
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return doc
+}
+
+// expectCode runs a command of a database and checks the code that it answers, 0 for none.
+func expectCode(t *testing.T, c *mongo.Collection, text string, want int32) bson.Raw {
+	t.Helper()
+	raw, err := run(t, c, extended(t, text))
+	if code := errorCode(t, err); code != want {
+		t.Errorf("%s: %v, want code %d", text, err, want)
+	}
+	return raw
+}
+
+// TestFailPoints runs each fail point that drivers' tests use.
+func TestFailPoints(t *testing.T) {
+	t.Parallel()
+	client := openWithTestCommands(t)
+	admin, c := client.Database("admin").Collection("x"), client.Database("d").Collection("c")
+	fillCapped(t, c)
+	const limited = `{"find": "c", "maxTimeMS": 100000}`
+	for _, step := range []struct {
+		in   *mongo.Collection
+		cmd  string
+		code int32
+	}{
+		{admin, `{"configureFailPoint": "nosuch", "mode": "alwaysOn"}`, 2},
+		{admin, `{"configureFailPoint": "maxTimeAlwaysTimeOut", "mode": "alwaysOn"}`, 0},
+		{c, limited, 50},
+		{c, `{"find": "c"}`, 0},
+		{admin, `{"configureFailPoint": "maxTimeAlwaysTimeOut", "mode": "off"}`, 0},
+		{c, limited, 0},
+		{admin, `{"configureFailPoint": "maxTimeNeverTimeOut", "mode": "alwaysOn"}`, 0},
+		{c, `{"find": "c", "filter": {"$where": "sleep(20); return true"}, "maxTimeMS": 1}`, 0},
+		{admin, `{"configureFailPoint": "maxTimeNeverTimeOut", "mode": "off"}`, 0},
+		{c, `{"find": "c", "filter": {"$where": "sleep(20); return true"}, "maxTimeMS": 1}`, 50},
+
+		{admin, `{"waitForFailPoint": "failCommand", "timesEntered": 1, "maxTimeMS": 1}`, 50},
+		{admin, `{"waitForFailPoint": "nosuch", "timesEntered": 1, "maxTimeMS": 1}`, 233},
+		{admin, `{"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {"failCommands": ["count"], "errorCode": 8}}`, 0},
+		{c, `{"count": "c"}`, 8},
+		{c, `{"count": "c"}`, 0},
+		{admin, `{"waitForFailPoint": "failCommand", "timesEntered": 1, "maxTimeMS": 100000}`, 0},
+
+		{admin, `{"configureFailPoint": "failCommand", "mode": {"activationProbability": 1.5}, "data": {"failCommands": ["count"], "errorCode": 8}}`, 2},
+		{admin, `{"configureFailPoint": "failCommand", "mode": {"activationProbability": 0}, "data": {"failCommands": ["count"], "errorCode": 8}}`, 0},
+		{c, `{"count": "c"}`, 0},
+		{admin, `{"configureFailPoint": "failCommand", "mode": {"activationProbability": 1}, "data": {"failCommands": ["count"], "errorCode": 8}}`, 0},
+		{c, `{"count": "c"}`, 8},
+		{admin, `{"configureFailPoint": "failCommand", "mode": "off"}`, 0},
+
+		{admin, `{"testVersion2": 1}`, 0},
+		{admin, `{"testVersion2": 1, "apiVersion": "1"}`, 0},
+		{admin, `{"testVersion2": 1, "apiVersion": "1", "apiStrict": true}`, 323},
+	} {
+		expectCode(t, step.in, step.cmd, step.code)
+	}
+}
+
+// fillCapped makes a capped collection of one document.
+func fillCapped(t *testing.T, c *mongo.Collection) {
+	t.Helper()
+	expectCode(t, c, `{"create": "`+c.Name()+`", "capped": true, "size": 100000}`, 0)
+	expectCode(t, c, `{"insert": "`+c.Name()+`", "documents": [{"_id": 1}]}`, 0)
+}
+
+// TestFailPointsOfAwait: fail points reach the getMore of a cursor that waits for documents; its maxTimeMS is no limit then either.
+func TestFailPointsOfAwait(t *testing.T) {
+	t.Parallel()
+	client := openWithTestCommands(t)
+	admin, c := client.Database("admin").Collection("x"), client.Database("d").Collection("c")
+	fillCapped(t, c)
+	open := func() *tail { return newTail(t, c, bson.E{Key: "awaitData", Value: true}) }
+	wait := bson.E{Key: "maxTimeMS", Value: 5}
+	await := open()
+	expectCode(t, admin, `{"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {"failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 20}}`, 0)
+	began := time.Now()
+	if _, err := await.getMore(wait); err != nil || time.Since(began) < 20*time.Millisecond {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	expectCode(t, admin, `{"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {"failCommands": ["getMore"], "errorCode": 8}}`, 0)
+	if _, err := await.getMore(wait); !hasCode(err, 8) {
+		t.Errorf("failCommand: %v", err)
+	}
+	await.want("[]", wait) // the cursor lives: it was not taken
+	expectCode(t, admin, `{"configureFailPoint": "failGetMoreAfterCursorCheckout", "mode": {"times": 1}, "data": {"errorCode": 8}}`, 0)
+	if _, err := await.getMore(wait); !hasCode(err, 8) {
+		t.Errorf("failGetMoreAfterCursorCheckout: %v", err)
+	}
+	if _, err := await.getMore(wait); !hasCode(err, 43) {
+		t.Errorf("a cursor whose getMore failed: %v", err)
+	}
+}
+
+// TestFailPointOfAppName: a fail point for one application finds the first hello of its connections, which brings the name.
+func TestFailPointOfAppName(t *testing.T) {
+	t.Parallel()
+	db, err := sheaf.Open(sheaf.Memory, &sheaf.Options{TestCommands: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	admin := db.Client().Database("admin").Collection("x")
+	expectCode(t, admin, `{"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": {"failCommands": ["hello", "isMaster"], "appName": "theirs", "closeConnection": true}}`, 0)
+	for name, reached := range map[string]bool{"ours": true, "theirs": false} {
+		client, err := mongo.Connect(db.ClientOptions(), options.Client().SetAppName(name).SetServerSelectionTimeout(300*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if !reached {
+			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		}
+		if err := client.Ping(ctx, nil); (err == nil) != reached {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+		_ = client.Disconnect(t.Context())
+	}
+}
