@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
 // stageLevels are the stages that know one read concern level only.
@@ -32,7 +33,7 @@ func (r *Request) checkConcerns(stages bsonx.Value) error {
 			return readConcernUnsupported(r.Def.Name, rc.Level, reason)
 		}
 	}
-	if wc.Given && last != "$out" && last != "$merge" {
+	if wc.Given && !pipeline.Writes(last) {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
 	}
 	return nil
@@ -47,7 +48,7 @@ func stageRefuses(stage, level string) string {
 	case one && level != want:
 		return "Aggregation stage " + stage + " cannot run with a readConcern other than '" + want +
 			"', or in a multi-document transaction. Current readConcern: " + level
-	case level == levelLinearizable && (stage == "$out" || stage == "$merge"):
+	case level == levelLinearizable && pipeline.Writes(stage):
 		return stage + " cannot be used with a 'linearizable' read concern level"
 	default:
 		return ""

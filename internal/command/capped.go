@@ -126,9 +126,8 @@ func runConvertToCapped(ctx context.Context, req *Request, _ *bsonx.Builder) err
 	if err != nil {
 		return err
 	}
-	return req.onNewest(req.DB, name, func(*table.Collection) error {
-		c, err := req.cappedSource(name)
-		if err != nil {
+	return req.onNewest(req.DB, name, func(c *table.Collection) error {
+		if err := req.checkCappedSource(c, name); err != nil {
 			return err
 		}
 		if isClusteredCollection(c) {
@@ -143,34 +142,34 @@ func runCloneAsCapped(ctx context.Context, req *Request, _ *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
-	c, err := req.cappedSource(name)
-	if err != nil {
-		return err
-	}
-	to := req.String("toCollection")
-	if err := catalog.CheckWrite(req.DB, to); err != nil {
-		return err
-	}
-	if req.Service.Store.Lookup(req.DB, to) != nil {
-		return mongoerr.New(mongoerr.NamespaceExists, "cloneCollectionAsCapped failed - destination collection %s.%s already exists. "+
-			"source collection: %s", req.DB, to, c.Namespace())
-	}
-	return req.Service.Store.Clone(ctx, c, req.DB, to, cappedCopy(c.Options, req))
+	return req.onNewest(req.DB, name, func(c *table.Collection) error {
+		if err := req.checkCappedSource(c, name); err != nil {
+			return err
+		}
+		to := req.String("toCollection")
+		if err := catalog.CheckWrite(req.DB, to); err != nil {
+			return err
+		}
+		if req.Service.Store.Lookup(req.DB, to) != nil {
+			return mongoerr.New(mongoerr.NamespaceExists, "cloneCollectionAsCapped failed - destination collection %s.%s already exists. "+
+				"source collection: %s", req.DB, to, c.Namespace())
+		}
+		return req.Service.Store.Clone(ctx, c, req.DB, to, cappedCopy(c.Options, req))
+	})
 }
 
-// cappedSource returns the collection whose documents become capped.
-func (r *Request) cappedSource(name string) (*table.Collection, error) {
+// checkCappedSource refuses what cannot become a capped collection; c is nil where nothing has the name.
+func (r *Request) checkCappedSource(c *table.Collection, name string) error {
 	if err := catalog.CheckWrite(r.DB, name); err != nil {
-		return nil, err
+		return err
 	}
-	c := r.Service.Store.Lookup(r.DB, name)
 	switch {
 	case c == nil:
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s.%s does not exist", r.DB, name)
+		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s.%s does not exist", r.DB, name)
 	case c.Kind != catalog.KindCollection || c.Timeseries != nil:
-		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "%s not supported for views: %s", r.Def.Name, c.Namespace())
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "%s not supported for views: %s", r.Def.Name, c.Namespace())
 	}
-	return c, nil
+	return nil
 }
 
 // cappedCopy returns the options of a collection with those of the capped copy that the command asks for.

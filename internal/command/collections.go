@@ -30,7 +30,8 @@ type pipelines struct {
 	hint         bsonx.Value // for the command's own collection
 	collation    *collation.Collator
 	writes       write.Options
-	depth        int // how many stages there are around the pipeline
+	begun        catalog.View // before anything was read
+	depth        int          // how many stages there are around the pipeline
 
 	// Of a pipeline that is explained:
 	verbosity plan.Verbosity
@@ -44,6 +45,7 @@ func (r *Request) pipelines(sc scope) *pipelines {
 	return &pipelines{
 		reads: r.reads(), now: sc.now, collation: sc.collation, allowDiskUse: r.BoolOr("allowDiskUse", true),
 		hint: r.Get("hint"), user: r.Conn.digest, writes: r.writeOptions(),
+		begun: r.Service.Store.Catalog().View(),
 	}
 }
 

@@ -37,7 +37,16 @@ func runCollMod(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	return req.onNewest(req.DB, name, func(c *table.Collection) error { return modifyCollection(ctx, req, name, c, reply) })
+	return req.onNewest(req.DB, name, func(c *table.Collection) error {
+		changes := bsonx.NewBuilder(nil) // what the reply tells of the version that is changed
+		changes.StartDoc()
+		if err := modifyCollection(ctx, req, name, c, changes); err != nil {
+			return err
+		}
+		changes.End()
+		reply.Fields(changes.Bytes())
+		return nil
+	})
 }
 
 func modifyCollection(ctx context.Context, req *Request, name string, c *table.Collection, reply *bsonx.Builder) error {
@@ -53,18 +62,20 @@ func modifyCollection(ctx context.Context, req *Request, name string, c *table.C
 	if err := checkCollMod(req, c); err != nil {
 		return err
 	}
-	if index := req.Doc("index"); index != nil {
-		if err := modifyIndex(ctx, req, c, index, reply); err != nil {
-			return err
-		}
+	m := new(table.CollMod)
+	if err := modifyIndex(ctx, req, c, m, reply); err != nil {
+		return err
 	}
-	if _, changed := modifiedOptions(req, c.Options); req.Bool("dryRun") || !changed && req.Has("index") {
+	if options, changed := modifiedOptions(req, c.Options); changed || !req.Has("index") {
+		m.Options = options
+	}
+	if c.Kind == catalog.KindView {
+		m.Check = func() error { return req.checkView(c.Name, c.Collation) }
+	}
+	if req.Bool("dryRun") || m.Options == nil && m.Index == "" {
 		return nil
 	}
-	return req.Service.Store.ChangeOptions(c, func(options bsonx.Doc) bsonx.Doc {
-		options, _ = modifiedOptions(req, options)
-		return options
-	})
+	return req.Service.Store.Modify(c, m)
 }
 
 func checkCollMod(req *Request, c *table.Collection) error {

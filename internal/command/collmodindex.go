@@ -21,7 +21,12 @@ var collModIndexFields = []Field{
 	{Name: "forceNonUnique", Type: SafeBool},
 }
 
-func modifyIndex(ctx context.Context, req *Request, c *table.Collection, spec bsonx.Doc, reply *bsonx.Builder) error {
+// modifyIndex adds what the option index asks for to a modification, and reports it.
+func modifyIndex(ctx context.Context, req *Request, c *table.Collection, m *table.CollMod, reply *bsonx.Builder) error {
+	spec := req.Doc("index")
+	if spec == nil {
+		return nil
+	}
 	set := map[string]bsonx.Value{}
 	err := ParseFields("collMod.index", spec, collModIndexFields, func(i int, v bsonx.Value) error {
 		set[collModIndexFields[i].Name] = v
@@ -43,12 +48,15 @@ func modifyIndex(ctx context.Context, req *Request, c *table.Collection, spec bs
 		return err
 	}
 	if convert {
-		return convertIndex(ctx, req, c, ix, changed, reply)
+		if err := checkNoDuplicates(ctx, req, c, ix, reply); err != nil {
+			return err
+		}
+		changed = changed.With("prepareUnique", bsonx.Missing).With("unique", bsonx.True)
 	}
-	if req.Bool("dryRun") || changed.Equal(ix.Spec) {
-		return nil
+	if !changed.Equal(ix.Spec) {
+		m.Index, m.Spec = ix.Name, changed
 	}
-	return req.Service.Store.SetIndexSpec(c, ix.Name, changed)
+	return nil
 }
 
 // checkConversion judges the options that are about duplicates; it reports whether the index becomes a unique one.
@@ -102,13 +110,9 @@ func flag(v bsonx.Value) bsonx.Value {
 	return bsonx.Missing
 }
 
-// convertIndex makes an index unique that refuses new duplicates already, if there are no others.
-func convertIndex(ctx context.Context, req *Request, c *table.Collection, ix *catalog.Index, changed bsonx.Doc, reply *bsonx.Builder) error {
-	changed = changed.With("prepareUnique", bsonx.Missing).With("unique", bsonx.True)
-	if req.Bool("dryRun") {
-		changed = nil
-	}
-	duplicates, err := req.Service.Store.ConvertUnique(ctx, c, ix.Name, changed)
+// checkNoDuplicates refuses to make an index unique that has duplicates. The index refuses new ones already.
+func checkNoDuplicates(ctx context.Context, req *Request, c *table.Collection, ix *catalog.Index, reply *bsonx.Builder) error {
+	duplicates, err := req.Service.Store.Violations(ctx, c, ix.Name)
 	if err != nil {
 		return err
 	}
@@ -157,7 +161,7 @@ func indexToModify(c *table.Collection, set map[string]bsonx.Value) (*catalog.In
 		wanted = "_id_"
 	}
 	if wanted == "" {
-		for _, ix := range c.Collection.Indexes {
+		for _, ix := range c.Indexes {
 			if sameKeyPattern(ix.Key, key.Doc()) {
 				wanted = ix.Name
 			}

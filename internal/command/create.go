@@ -67,13 +67,13 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		return err
 	}
 	kind := catalog.KindCollection
+	var co *collation.Collator
 	if req.Has("viewOn") {
 		if req.work != nil {
 			return notInTransaction("Cannot create a view in a multi-document transaction.")
 		}
 		kind = catalog.KindView
-		co, err := collationFor(&req.Service.collations, req.Get("collation"), nil)
-		if err != nil {
+		if co, err = collationFor(&req.Service.collations, req.Get("collation"), nil); err != nil {
 			return err
 		}
 		if err := req.checkView(name, co); err != nil {
@@ -84,8 +84,12 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		_, err := txn.Create(req.DB, name, options)
 		return err
 	}
+	made := &table.NewCollection{DB: req.DB, Name: name, Kind: kind, Options: options}
+	if kind == catalog.KindView {
+		made.Check = func() error { return req.checkView(name, co) }
+	}
 	return createOnce(req, name, kind, options, func() error {
-		_, err := req.Service.Store.Create(req.DB, name, kind, options)
+		_, err := req.Service.Store.CreateNew(made)
 		return err
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -33,82 +34,107 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
-	existed, err := req.writable(req.DB, name)
-	if err != nil {
-		return err
-	}
-	if existed != nil && existed.Timeseries != nil {
-		if specs, err = bucketIndexes(existed, specs); err != nil {
-			return err
-		}
-	}
 	build := buildMissing
 	if req.work != nil {
 		build = createMissing
 	}
-	before, missing, err := build(ctx, req, name, specs, existed != nil && existed.Timeseries != nil)
-	if errors.Is(err, errBecameSeries) {
-		return runCreateIndexes(ctx, req, reply)
-	}
+	res, err := build(ctx, req, name, specs)
 	if err != nil {
 		return err
 	}
-	reply.Int32("numIndexesBefore", int32(before))
-	reply.Int32("numIndexesAfter", int32(before+len(missing)))
-	if len(missing) == 0 {
+	reply.Int32("numIndexesBefore", int32(res.before))
+	reply.Int32("numIndexesAfter", int32(res.before+res.built))
+	if res.built == 0 {
 		reply.String("note", "all indexes already exist")
 		return nil
 	}
-	reply.Bool("createdCollectionAutomatically", existed == nil)
+	reply.Bool("createdCollectionAutomatically", res.created)
 	return nil
 }
 
-// buildMissing builds the indexes that do not exist yet. Those that someone else is building are waited for: who is told that
-// an index exists may rely on it. It returns how many indexes there were, and the specifications of those that it built.
-func buildMissing(ctx context.Context, req *Request, name string, specs []*indexSpec, onSeries bool) (before int, missing []bsonx.Doc, err error) {
+// createdIndexes is what createIndexes did: how many indexes there were, how many it built, and whether it
+// made the collection.
+type createdIndexes struct {
+	before, built int
+	created       bool
+}
+
+// buildMissing builds the indexes that do not exist yet. It begins again where another client changes the
+// collection, or builds one of the same indexes: who is told that an index exists may rely on it.
+func buildMissing(ctx context.Context, req *Request, name string, specs []*indexSpec) (createdIndexes, error) {
 	store := req.Service.Store
 	names := make([]string, len(specs))
 	for i, s := range specs {
 		names[i] = s.name
 	}
 	for {
-		c, err := req.ensure(req.DB, name)
+		c, err := req.writable(req.DB, name)
 		if err != nil {
-			return 0, nil, err
+			return createdIndexes{}, err
 		}
-		if err := store.WaitIndexes(ctx, c, names...); err != nil {
-			return 0, nil, err
+		if c != nil {
+			if err := store.WaitIndexes(ctx, c, names...); err != nil {
+				return createdIndexes{}, err
+			}
+			if c = store.Current(c); c == nil {
+				continue // dropped just now
+			}
 		}
-		if c = store.Current(c); c == nil {
-			continue // dropped just now
-		}
-		if c.Timeseries != nil && !onSeries {
-			return 0, nil, errBecameSeries
-		}
-		before = indexCount(c)
-		missing, err = newIndexes(c, specs)
-		if err != nil || len(missing) == 0 {
-			return before, nil, err
-		}
-		switch err = store.CreateIndexes(ctx, c, missing); mongoerr.CodeOf(err) {
-		case mongoerr.IndexBuildAlreadyInProgress, mongoerr.NamespaceNotFound: // begun or dropped just now
-		default:
-			return before, missing, err
+		res, err := tryBuild(ctx, req, name, c, specs)
+		code := mongoerr.CodeOf(err)
+		retry := errors.Is(err, table.ErrChanged) || code == mongoerr.IndexBuildAlreadyInProgress || c == nil && code == mongoerr.NamespaceExists
+		if !retry {
+			return res, err
 		}
 	}
 }
 
+// tryBuild builds indexes on c, or makes the collection with them where c is nil. It does nothing where
+// another client has changed that meanwhile.
+func tryBuild(ctx context.Context, req *Request, name string, c *table.Collection, specs []*indexSpec) (res createdIndexes, err error) {
+	created := c == nil
+	if created {
+		c = table.NotCreated(req.DB, name)
+	}
+	if c.Timeseries != nil {
+		if specs, err = bucketIndexes(c, specs); err != nil {
+			return res, err
+		}
+	}
+	missing, err := newIndexes(c, specs)
+	res = createdIndexes{before: indexCount(c), built: len(missing), created: created}
+	switch {
+	case err != nil:
+	case created:
+		_, err = req.Service.Store.CreateNew(&table.NewCollection{DB: req.DB, Name: name, Kind: catalog.KindCollection, Indexes: missing})
+		res.before = 1
+	case len(missing) > 0:
+		err = req.Service.Store.CreateIndexes(ctx, c, missing)
+	}
+	return res, err
+}
+
 // createMissing is buildMissing in a transaction, which makes indexes on new collections only.
-func createMissing(_ context.Context, req *Request, name string, specs []*indexSpec, _ bool) (before int, missing []bsonx.Doc, err error) {
+func createMissing(_ context.Context, req *Request, name string, specs []*indexSpec) (res createdIndexes, err error) {
+	existed, err := req.writable(req.DB, name)
+	if err != nil {
+		return res, err
+	}
+	if existed != nil && existed.Timeseries != nil {
+		if specs, err = bucketIndexes(existed, specs); err != nil {
+			return res, err
+		}
+	}
 	c, err := req.ensure(req.DB, name)
 	if err != nil {
-		return 0, nil, err
+		return res, err
 	}
-	before = len(c.Indexes) + 1
-	if missing, err = newIndexes(c, specs); err != nil || len(missing) == 0 {
-		return before, nil, err
+	missing, err := newIndexes(c, specs)
+	res = createdIndexes{before: len(c.Indexes) + 1, built: len(missing), created: existed == nil}
+	if err != nil || len(missing) == 0 {
+		return res, err
 	}
-	return before, missing, req.txn().CreateIndexes(c, missing)
+	return res, req.txn().CreateIndexes(c, missing)
 }
 
 func parseIndexSpecs(req *Request) ([]*indexSpec, error) {

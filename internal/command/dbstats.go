@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // databaseTotals add up the collections of a database.
@@ -65,14 +66,14 @@ func (s *Service) totals(db string, withFree bool) (databaseTotals, error) {
 			total.views++
 			continue
 		}
-		c := s.Store.Lookup(db, e.Name)
+		c := e.Attached.(*table.Collection)
 		sz, err := s.collectionSizes(c)
 		if err != nil {
 			return total, err
 		}
 		total.sizes = total.sizes.plus(sz)
 		total.collections++
-		total.indexes += int64(len(e.Indexes)) + 1
+		total.indexes += int64(len(c.Indexes)) + 1
 		if !withFree {
 			continue
 		}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -67,7 +68,7 @@ func dropByName(req *Request, name string) (*table.Collection, error) {
 			drop = req.Service.Store.DropViews
 		}
 		err := drop(c)
-		if mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound { // dropped or renamed just now
+		if !errors.Is(err, table.ErrChanged) {
 			return c, err
 		}
 	}
@@ -123,13 +124,12 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	})
 }
 
-// onNewest runs fn on what has a name, nil for nothing, and again where that was replaced meanwhile, as
-// convertToCapped and $out do.
+// onNewest runs fn on what has a name, nil for nothing. It runs fn again where another client changed,
+// replaced or dropped that before fn's change of the catalog: then fn judged an older version, and did nothing.
 func (r *Request) onNewest(db, name string, fn func(c *table.Collection) error) error {
 	for {
 		c := r.Service.Store.Lookup(db, name)
-		err := fn(c)
-		if c == nil || mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound || r.Service.Store.Current(c) != nil || r.Service.Store.Lookup(db, name) == nil {
+		if err := fn(c); c == nil || !errors.Is(err, table.ErrChanged) {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
 // fsyncLockPatience is how long fsyncLock waits, by default, for the writes under way.
@@ -86,6 +87,5 @@ func (r *Request) mayWrite() bool {
 	if last.Type != bsonx.TypeDocument {
 		return false
 	}
-	name := string(last.Doc().First().Key)
-	return name == "$out" || name == "$merge"
+	return pipeline.Writes(string(last.Doc().First().Key))
 }

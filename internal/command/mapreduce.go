@@ -63,6 +63,7 @@ func runMapReduce(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
+	begun := req.Service.Store.Catalog().View()
 	if err := m.mapAll(ctx, req.Service, q); err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func runMapReduce(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
-	return out.write(ctx, req, m, docs, reply)
+	return out.write(ctx, req, m, docs, begun, reply)
 }
 
 // mapReduceQuery is what the map function is called for.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -101,8 +102,8 @@ func parseMapReduceTarget(spec bsonx.Doc) (mapReduceOut, error) {
 	return out, nil
 }
 
-// write puts results where they are wanted, and answers.
-func (o *mapReduceOut) write(ctx context.Context, req *Request, m *mapReduce, docs []bsonx.Doc, reply *bsonx.Builder) error {
+// write puts results where they are wanted, and answers. begun is the catalog from before anything was read.
+func (o *mapReduceOut) write(ctx context.Context, req *Request, m *mapReduce, docs []bsonx.Doc, begun catalog.View, reply *bsonx.Builder) error {
 	if o.mode == outInline {
 		return o.inline(docs, reply)
 	}
@@ -125,7 +126,7 @@ func (o *mapReduceOut) write(ctx context.Context, req *Request, m *mapReduce, do
 		if old != nil && old.Capped != nil {
 			return mongoerr.New(codeOutCapped, "namespace '%s.%s' is capped so it can't be used for $out", target.db, target.name)
 		}
-		err = req.runOut(ctx, &stageSource{Source: &pipeline.SliceSource{Docs: docs}}, target)
+		err = req.runOut(ctx, &stageSource{Source: &pipeline.SliceSource{Docs: docs}}, target, begun)
 	} else {
 		err = o.merge(ctx, req, m, target, docs)
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -19,6 +20,9 @@ import (
 
 // Out implements pipeline.Writer.
 func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+	if err := p.service.unchangedTarget(p.begun, target.DB, target.Coll); err != nil {
+		return err
+	}
 	existing := p.service.Store.Lookup(target.DB, target.Coll)
 	if target.Timeseries != nil || existing != nil && existing.Kind == catalog.KindTimeseries {
 		return p.request().replaceSeries(ctx, src, target, existing, p.writes)
@@ -29,9 +33,18 @@ func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.
 // request returns a request for the writes of a pipeline.
 func (p *pipelines) request() *Request { return &Request{Service: p.service, Now: p.now} }
 
-// runOut writes what src yields to the target.
-func (r *Request) runOut(ctx context.Context, src pipeline.Source, target *namespace) error {
+// unchangedTarget fails where the target of a pipeline has other options or indexes than when the pipeline
+// began: what it read before that would replace what it never saw.
+func (s *Service) unchangedTarget(begun catalog.View, db, name string) error {
+	return table.SameDefinition(db, name, begun.Lookup(db, name), s.Store.Catalog().Lookup(db, name))
+}
+
+// runOut writes what src yields to the target, which was as begun has it when the command began.
+func (r *Request) runOut(ctx context.Context, src pipeline.Source, target *namespace, begun catalog.View) error {
 	defer src.Close()
+	if err := r.Service.unchangedTarget(begun, target.db, target.name); err != nil {
+		return err
+	}
 	return r.replaceBy(ctx, src, target, r.writeOptions())
 }
 
@@ -51,7 +64,7 @@ func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *na
 	if old != nil && table.IsCapped(old.Options) {
 		return mongoerr.New(codeOutCapped, "namespace '%s' is capped so it can't be used for $out", old.Namespace())
 	}
-	out, err := r.newOut(ctx, target, old)
+	out, err := r.newOut(target, old)
 	if err != nil {
 		return err
 	}
@@ -59,7 +72,7 @@ func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *na
 		if err := r.copyTo(ctx, src, out, opts); err != nil {
 			return err
 		}
-		return r.Service.Store.Rename(out, target.db, target.name, true)
+		return r.Service.Store.Replace(out, target.db, target.name, old)
 	})
 }
 
@@ -86,7 +99,8 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 		options = bsonx.NewDoc("timeseries", spec.stored())
 	}
 	var indexes []bsonx.Doc
-	if old := r.Service.Store.Buckets(existing); old != nil {
+	old := r.Service.Store.Buckets(existing)
+	if old != nil {
 		if target.Timeseries != nil && *timeseries.FromOptions(options) != *old.Timeseries {
 			return mongoerr.New(codeOutOtherSeries, "Time-series options provided must match those of the existing collection %s", existing.Namespace())
 		}
@@ -105,7 +119,7 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 		if err := r.copyTo(ctx, src, out, opts); err != nil {
 			return err
 		}
-		return r.Service.Store.RenameTimeseries(r.Service.Store.OfBuckets(out), target.DB, target.Coll, true)
+		return r.Service.Store.ReplaceTimeseries(r.Service.Store.OfBuckets(out), target.DB, target.Coll, existing, old)
 	})
 }
 
@@ -116,7 +130,7 @@ func unfinishedName() string {
 }
 
 // newOut makes a collection with the options and indexes of the one that it will replace.
-func (r *Request) newOut(ctx context.Context, target *namespace, old *table.Collection) (*table.Collection, error) {
+func (r *Request) newOut(target *namespace, old *table.Collection) (*table.Collection, error) {
 	options := bsonx.Empty
 	var specs []bsonx.Doc
 	if old != nil {
@@ -125,11 +139,9 @@ func (r *Request) newOut(ctx context.Context, target *namespace, old *table.Coll
 			specs = append(specs, ix.Spec)
 		}
 	}
-	out, err := r.Service.Store.Create(target.db, unfinishedName(), catalog.KindCollection, options)
-	if err != nil || len(specs) == 0 {
-		return out, err
-	}
-	return out, r.orDropped(out, func() error { return r.Service.Store.CreateIndexes(ctx, out, specs) })
+	return r.Service.Store.CreateNew(&table.NewCollection{
+		DB: target.db, Name: unfinishedName(), Kind: catalog.KindCollection, Options: options, Indexes: specs,
+	})
 }
 
 // outBatch is how many documents $out writes at a time.
@@ -141,7 +153,10 @@ func (r *Request) orDropped(out *table.Collection, do func() error) error {
 	if err == nil {
 		return nil
 	}
-	if dropErr := r.Service.Store.Drop(out); dropErr != nil {
+	if errors.Is(err, table.ErrDropped) || errors.Is(err, table.ErrChanged) {
+		return mongoerr.New(mongoerr.CommandFailed, "the collection %s was dropped while it was filled", out.Namespace())
+	}
+	if dropErr := r.Service.Store.Drop(out); dropErr != nil && !errors.Is(dropErr, table.ErrChanged) {
 		r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
 	}
 	return err

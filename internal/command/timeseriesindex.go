@@ -122,15 +122,19 @@ func modifySeries(ctx context.Context, req *Request, c, buckets *table.Collectio
 				return invalidSeries("collMod's index option %s is not supported on a time-series collection", option)
 			}
 		}
-		if err := modifyIndex(ctx, req, buckets, index, reply); err != nil {
-			return err
-		}
+	}
+	m := new(table.CollMod)
+	if err := modifyIndex(ctx, req, buckets, m, reply); err != nil {
+		return err
 	}
 	options, expires := modifyTTL(req, options)
-	if !changed && !expires || req.Bool("dryRun") {
+	if changed || expires {
+		m.Options = options
+	}
+	if req.Bool("dryRun") || m.Options == nil && m.Index == "" {
 		return nil
 	}
-	return req.Service.Store.SetTimeseriesOptions(c, options)
+	return req.Service.Store.ModifyTimeseries(c, buckets, m)
 }
 
 // modifiedSeries puts collMod's option timeseries into the options of a collection. Buckets may only become wider.

@@ -248,11 +248,15 @@ func runReIndex(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return mongoerr.New(mongoerr.IllegalOperation,
 			"reIndex is only allowed on a standalone mongod instance. Cannot reIndex '%s.%s' while replication is active", req.DB, name)
 	}
-	c, err := req.existing(name)
-	if err != nil {
+	var specs []bsonx.Doc
+	err = req.onNewest(req.DB, name, func(*table.Collection) error {
+		c, err := req.existing(name)
+		if err != nil {
+			return err
+		}
+		specs, err = req.Service.Store.RebuildIndexes(ctx, c)
 		return err
-	}
-	specs, err := req.Service.Store.RebuildIndexes(ctx, c)
+	})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type definition struct {
 	refuse   *mongoerr.Error // what MongoDB itself answers outside Atlas or a sharded cluster
 	note     string
 	internal bool // what the server puts before a command's stages; users have no need for it
+	writes   bool // it writes its input to a collection
 }
 
 var registry = sync.OnceValue(func() map[string]*definition {
@@ -56,8 +57,8 @@ func supported() []definition {
 		{name: "$limit", parse: parseLimit},
 		{name: "$lookup", parse: parseLookup},
 		{name: "$match", parse: parseMatch},
-		{name: "$merge", parse: parseMerge},
-		{name: "$out", parse: parseOut},
+		{name: "$merge", parse: parseMerge, writes: true},
+		{name: "$out", parse: parseOut, writes: true},
 		{name: "$project", parse: parseProject, inUpdate: true},
 		{name: "$redact", parse: parseRedact},
 		{name: "$replaceRoot", parse: parseReplaceRoot, inUpdate: true},
@@ -95,6 +96,12 @@ func known() []definition {
 		name: "$shardedDataDistribution", note: "sharded clusters only",
 		refuse: mongoerr.New(6789101, "The $shardedDataDistribution stage can only be run on a sharded cluster"),
 	})
+}
+
+// Writes reports whether a stage writes its input to a collection.
+func Writes(name string) bool {
+	def := registry()[name]
+	return def != nil && def.writes
 }
 
 // Stages lists all stages of MongoDB 8.0 by name.

@@ -228,7 +228,7 @@ func (s *Store) lockBatch(ctx context.Context, c *Collection, ids []uint32, from
 		}
 	}()
 	b := &buildStep{w: w, from: from}
-	for _, ix := range w.coll.Indexes {
+	for _, ix := range w.coll.maintained {
 		if slices.Contains(ids, ix.ID) {
 			b.indexes = append(b.indexes, ix)
 		}
@@ -344,7 +344,7 @@ func (s *Store) resumeBuilds() {
 func (s *Store) dropRebuilds() error {
 	for _, e := range s.catalog.All() {
 		c := e.Attached.(*Collection)
-		if !slices.ContainsFunc(c.Indexes, func(ix *Index) bool { return isRebuild(ix.Name) }) {
+		if len(c.rebuilds) == 0 {
 			continue
 		}
 		if err := s.dropIndexes(c, func(ix *Index) bool { return isRebuild(ix.Name) }); err != nil {

@@ -115,7 +115,7 @@ func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 		if n != 3 {
 			return
 		}
-		if err := s.DropIndexes(c, "x"); err != nil {
+		if err := s.DropIndexes(s.Current(c), "x"); err != nil {
 			t.Error(err)
 		}
 		started := make(chan struct{})
@@ -125,7 +125,7 @@ func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 				<-release
 			}
 		}}
-		go func() { second <- s.CreateIndexes(ctx, c, []bsonx.Doc{spec("x", bsonx.NewDoc("b", 1))}) }()
+		go func() { second <- s.CreateIndexes(ctx, s.Current(c), []bsonx.Doc{spec("x", bsonx.NewDoc("b", 1))}) }()
 		<-started
 	}}
 	err := s.CreateIndexes(first, c, []bsonx.Doc{spec("x", bsonx.NewDoc("a", 1))})

@@ -381,7 +381,7 @@ func TestCappedTrim(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.ChangeOptions(c, func(bsonx.Doc) bsonx.Doc { return bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2) }); err != nil {
+	if err := s.Modify(c, &table.CollMod{Options: bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)}); err != nil {
 		t.Fatal(err)
 	}
 	c = s.Current(c)
@@ -417,12 +417,13 @@ func TestConvert(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)
-	if err := s.Clone(ctx, c, "db", "copy", options); err != nil {
+	if err := s.Clone(ctx, s.Current(c), "db", "copy", options); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Clone(ctx, c, "db", "copy", options); mongoerr.CodeOf(err) != mongoerr.NamespaceExists {
+	if err := s.Clone(ctx, s.Current(c), "db", "copy", options); mongoerr.CodeOf(err) != mongoerr.NamespaceExists {
 		t.Errorf("clone over a collection: %v", err)
 	}
+	c = s.Current(c)
 	if err := s.Convert(ctx, c, options); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -47,7 +48,8 @@ type Predicate interface {
 type Collection struct {
 	*catalog.Collection
 	namespace string
-	// Indexes are all indexes, also those that are still being built, in catalog order without the _id index.
+	// Indexes are all indexes, also those that are still being built, in catalog order without the _id index
+	// and the copies of a rebuild.
 	Indexes []*Index
 	// IDIndex is nil where records are clustered by _id: the index then has no entries of its own.
 	IDIndex *Index
@@ -64,7 +66,9 @@ type Collection struct {
 	// Validator is what Compiler.Validator made of the options, or nil.
 	Validator Validator
 
-	// maintained are the indexes that have entries: IDIndex and Indexes.
+	// rebuilds are the copies of indexes that will take their place.
+	rebuilds []*Index
+	// maintained are the indexes that have entries: IDIndex, Indexes and rebuilds.
 	maintained []*Index
 	shared     *shared
 	activity   *activity
@@ -72,6 +76,15 @@ type Collection struct {
 
 // Namespace returns "db.collection".
 func (c *Collection) Namespace() string { return c.namespace }
+
+// withRebuilds returns the indexes that the catalog entry has.
+func (c *Collection) withRebuilds() []*Index { return slices.Concat(c.Indexes, c.rebuilds) }
+
+// NotCreated returns what a collection is before it is created: empty and without options.
+func NotCreated(db, name string) *Collection {
+	entry := &catalog.Collection{DB: db, Name: name, Kind: catalog.KindCollection, Options: bsonx.Empty}
+	return &Collection{Collection: entry, namespace: entry.Namespace()}
+}
 
 // Validator checks documents before they are written.
 type Validator interface {

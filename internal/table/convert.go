@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -21,32 +22,44 @@ const (
 )
 
 // Convert replaces a collection by one with other options, without its indexes. Writers wait meanwhile. Where the options
-// are those of a capped collection, the newest documents stay.
+// are those of a capped collection, the newest documents stay. It fails with ErrChanged where c is not the
+// newest version: the options were made from older ones.
 func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) error {
 	if s.isLive(c) {
 		return errLiveOplog("convert the")
 	}
 	c.shared.gate.Lock()
 	defer c.shared.gate.Unlock()
-	newest := c.shared.current.Load()
-	if newest == nil {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", c.Namespace())
+	if err := c.unchanged(); err != nil {
+		return err
 	}
-	to, err := s.Create(newest.DB, convertedPrefix+rand.Text(), catalog.KindCollection, options)
+	to, err := s.Create(c.DB, convertedPrefix+rand.Text(), catalog.KindCollection, options)
 	if err != nil {
 		return err
 	}
-	total, err := s.Count(newest)
+	total, err := s.Count(c)
 	if err == nil {
-		err = s.fill(ctx, to, newest, total)
+		err = s.fill(ctx, to, c, total)
 	}
 	if err == nil {
-		err = s.replace(newest, to)
+		err = s.replace(c, to)
 	}
-	if err != nil {
-		return errors.Join(err, s.Drop(to))
+	return s.copied(to, err)
+}
+
+// copied drops a copy that could not be completed, and returns why. Where another client dropped it, as a
+// dropDatabase does, the error is ErrChanged.
+func (s *Store) copied(to *Collection, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	if errors.Is(err, ErrDropped) {
+		err = fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "the copy %s was dropped", to.Namespace()), ErrChanged)
+	}
+	if dropErr := s.Drop(to); mongoerr.CodeOf(dropErr) != mongoerr.NamespaceNotFound {
+		err = errors.Join(err, dropErr)
+	}
+	return err
 }
 
 // replace drops a collection, whose writers are kept out, and gives its name to another one.
@@ -81,17 +94,22 @@ func (s *Store) replace(c, by *Collection) error {
 	return nil
 }
 
-// Clone makes a collection with a copy of the documents of another one. It fails with NamespaceExists where the name is
-// taken.
+// Clone makes a collection with a copy of the documents of another one, without its indexes. Others see
+// the copy when it is complete. It fails with NamespaceExists where the name is taken, and with ErrChanged
+// where c is not the newest version.
 func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, options bsonx.Doc) error {
-	to, err := s.Create(db, name, catalog.KindCollection, options)
+	if s.Lookup(db, name) != nil {
+		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
+	}
+	to, err := s.Create(db, convertedPrefix+rand.Text(), catalog.KindCollection, options)
 	if err != nil {
 		return err
 	}
-	if err := s.fill(ctx, to, c, storage.Counter{}); err != nil {
-		return errors.Join(err, s.Drop(to))
+	err = s.fill(ctx, to, c, storage.Counter{})
+	if err == nil {
+		err = s.RenameTemporary(to, db, name, false)
 	}
-	return nil
+	return s.copied(to, err)
 }
 
 // fill copies the records of a snapshot of from, but for the oldest that a capped collection would evict again; total is what from
@@ -99,6 +117,9 @@ func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, optio
 func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Counter) error {
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
+	if err := from.unchanged(); err != nil { // else the snapshot may be of a collection that was dropped
+		return err
+	}
 	it, err := snap.NewIter(from.RecordPrefix(), PrefixEnd(from.RecordPrefix()))
 	if err != nil {
 		return err

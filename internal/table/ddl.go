@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -14,20 +15,51 @@ import (
 
 // Create makes a collection or a view. It fails with NamespaceExists where the name is taken.
 func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*Collection, error) {
-	if err := s.checkNew(db, name); err != nil {
+	return s.CreateNew(&NewCollection{DB: db, Name: name, Kind: kind, Options: options})
+}
+
+// NewCollection is what CreateNew makes.
+type NewCollection struct {
+	DB, Name string
+	Kind     catalog.Kind
+	Options  bsonx.Doc
+	// Indexes are the specifications of the collection's first indexes.
+	Indexes []bsonx.Doc
+	// Check, which may be nil, refuses the collection. No other change of the catalog happens between
+	// the check and this one.
+	Check func() error
+}
+
+// CreateNew makes a collection or a view, with its first indexes, in one change. It fails with
+// NamespaceExists where the name is taken.
+func (s *Store) CreateNew(n *NewCollection) (*Collection, error) {
+	if err := s.checkNew(n.DB, n.Name); err != nil {
 		return nil, err
 	}
 	var entry *catalog.Collection
 	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
-		if ch.Lookup(db, name) != nil {
-			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
+		if ch.Lookup(n.DB, n.Name) != nil {
+			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", n.DB, n.Name)
 		}
-		if err := s.catalog.CheckNewDatabase(db); err != nil {
+		if err := s.catalog.CheckNewDatabase(n.DB); err != nil {
 			return err
 		}
-		entry = newEntry(ch.NewID, db, name, kind, options)
+		if n.Check != nil {
+			if err := n.Check(); err != nil {
+				return err
+			}
+		}
+		entry = newEntry(ch.NewID, n.DB, n.Name, n.Kind, n.Options)
+		for _, spec := range n.Indexes {
+			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
+			markReady(ix)
+			entry.Indexes = append(entry.Indexes, ix)
+		}
 		ch.Put(entry)
-		return s.logCreate(ch, entry)
+		if err := s.logCreate(ch, entry); err != nil {
+			return err
+		}
+		return s.logIndexes(ch, entry, entry.Indexes)
 	})
 	if err != nil {
 		return nil, err
@@ -81,21 +113,35 @@ func (s *Store) Drop(c *Collection) error {
 	}
 	check := func(newest *Collection) error {
 		if newest == nil || !names[newest.Namespace()] {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
+			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), ErrChanged)
 		}
 		return nil
 	}
 	return s.dropAll(colls, check, func(*catalog.Change) error { return nil })
 }
 
-// DropDatabase removes all collections and views of a database.
+// DropDatabase removes all collections and views of a database, also those that appear while it waits
+// for the others' writers.
 func (s *Store) DropDatabase(db string) error {
-	var colls []*Collection
-	for _, e := range s.catalog.Collections(db) {
-		colls = append(colls, e.Attached.(*Collection))
+	for {
+		var colls []*Collection
+		for _, e := range s.catalog.Collections(db) {
+			colls = append(colls, e.Attached.(*Collection))
+		}
+		if len(colls) == 0 {
+			return nil
+		}
+		if err := s.dropListed(db, colls); !errors.Is(err, errTargetChanged) {
+			return err
+		}
 	}
-	if len(colls) == 0 {
-		return nil
+}
+
+// dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are others.
+func (s *Store) dropListed(db string, colls []*Collection) error {
+	listed := make(map[uint32]bool, len(colls))
+	for _, c := range colls {
+		listed[c.ID] = true
 	}
 	check := func(newest *Collection) error {
 		if newest == nil || newest.DB != db {
@@ -104,6 +150,11 @@ func (s *Store) DropDatabase(db string) error {
 		return nil
 	}
 	return s.dropAll(colls, check, func(ch *catalog.Change) error {
+		for _, e := range s.catalog.Collections(db) {
+			if !listed[e.ID] {
+				return errTargetChanged
+			}
+		}
 		return s.logCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
 	})
 }
@@ -202,18 +253,69 @@ func (s *Store) sweep(garbage []catalog.Range) {
 // Rename gives a collection another name. Where the name is taken it fails with NamespaceExists, or drops that
 // collection in the same change with dropTarget. A temporary collection is temporary no more.
 func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
-	return s.renameTo(c, db, name, renaming{dropTarget: dropTarget})
+	return s.renameOver(c, db, name, renaming{accept: droppable(dropTarget)})
 }
 
 // RenameTemporary is Rename that leaves a temporary collection temporary.
 func (s *Store) RenameTemporary(c *Collection, db, name string, dropTarget bool) error {
-	return s.renameTo(c, db, name, renaming{dropTarget: dropTarget, stayTemp: true})
+	return s.renameOver(c, db, name, renaming{accept: droppable(dropTarget), stayTemp: true})
 }
 
-// renaming tells what a rename does beside it.
-type renaming struct{ dropTarget, stayTemp bool }
+// renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if accept
+// returns no error for it.
+type renaming struct {
+	accept   func(target *catalog.Collection) error
+	stayTemp bool
+}
 
-func (s *Store) renameTo(c *Collection, db, name string, opts renaming) error {
+func droppable(dropTarget bool) func(target *catalog.Collection) error {
+	return func(target *catalog.Collection) error {
+		if target != nil && !dropTarget {
+			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
+		}
+		return nil
+	}
+}
+
+// Replace gives c the name of old, which is nil where nothing had the name, and drops what has it. It
+// fails with CommandFailed where that has other options or indexes than old had: c was made after it.
+func (s *Store) Replace(c *Collection, db, name string, old *Collection) error {
+	var was *catalog.Collection
+	if old != nil {
+		was = old.Collection
+	}
+	return s.renameOver(c, db, name, renaming{
+		accept: func(target *catalog.Collection) error { return SameDefinition(db, name, was, target) },
+	})
+}
+
+// SameDefinition fails unless two entries, which may be nil, have the same options and indexes.
+func SameDefinition(db, name string, was, is *catalog.Collection) error {
+	changed := func(what string) error {
+		return mongoerr.New(mongoerr.CommandFailed, "%s of target collection %s.%s changed while processing", what, db, name)
+	}
+	switch {
+	case was == is:
+		return nil
+	case was == nil || is == nil || was.Kind != is.Kind || !was.Options.Equal(is.Options):
+		return changed("collection options")
+	}
+	visible := func(e *catalog.Collection) (specs []bsonx.Doc) {
+		for _, ix := range e.Indexes {
+			if !isRebuild(ix.Name) {
+				specs = append(specs, ix.Spec)
+			}
+		}
+		return specs
+	}
+	if !slices.EqualFunc(visible(was), visible(is), bsonx.Doc.Equal) {
+		return changed("indexes")
+	}
+	return nil
+}
+
+// renameOver gives a collection another name.
+func (s *Store) renameOver(c *Collection, db, name string, opts renaming) error {
 	if s.isLive(c) {
 		return errLiveOplog("rename")
 	}
@@ -231,7 +333,7 @@ func (s *Store) renameTo(c *Collection, db, name string, opts renaming) error {
 // errTargetChanged means that a name came to mean another collection while it was about to be taken.
 var errTargetChanged = errors.New("the target has changed")
 
-// rename is Rename to a name that target has, which may be nil.
+// rename is renameOver of target, which may be nil.
 func (s *Store) rename(c, target *Collection, db, name string, opts renaming) error {
 	colls := []*Collection{c}
 	if target != nil && target.ID != c.ID {
@@ -240,16 +342,16 @@ func (s *Store) rename(c, target *Collection, db, name string, opts renaming) er
 	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		source := c.shared.current.Load()
 		if source == nil || source.Namespace() != c.Namespace() {
-			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace())
+			return nil, fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace()), ErrChanged)
 		}
 		if source.DB == db && source.Name == name {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 		}
 		old := ch.Lookup(db, name)
+		if err := opts.accept(old); err != nil {
+			return nil, err
+		}
 		if old != nil {
-			if !opts.dropTarget {
-				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
-			}
 			if target == nil || old.ID != target.ID {
 				return nil, errTargetChanged
 			}
@@ -269,97 +371,18 @@ func (s *Store) rename(c, target *Collection, db, name string, opts renaming) er
 	})
 }
 
-// ChangeOptions replaces a collection's options by what change makes of the newest ones.
-func (s *Store) ChangeOptions(c *Collection, change func(options bsonx.Doc) bsonx.Doc) error {
-	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
-		old := entry.Options
-		entry.Options = change(old).Clone()
-		return s.logCollMod(ch, entry, old, entry.Options)
-	})
-}
-
-// SetIndexSpec replaces the specification of an index by one that has the same entries (hidden, expireAfterSeconds).
-func (s *Store) SetIndexSpec(c *Collection, name string, spec bsonx.Doc) error {
-	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error { return s.replaceSpec(ch, entry, name, spec) })
-}
-
-func (s *Store) replaceSpec(ch *catalog.Change, entry *catalog.Collection, name string, spec bsonx.Doc) error {
-	i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.Name == name })
-	if i < 0 {
-		return errNoIndex
-	}
-	old, replaced := entry.Indexes[i], catalog.NewIndex(entry.Indexes[i].ID, spec.Clone())
-	replaced.Ready, replaced.Enforced, replaced.Filled = old.Ready, old.Enforced, old.Filled
-	entry.Indexes = slices.Clone(entry.Indexes)
-	entry.Indexes[i] = replaced
-	return s.logIndexMod(ch, entry, name, old.Spec, spec)
-}
-
-// errNoIndex means that an index was dropped meanwhile.
-var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
-
-// modify changes a copy of a collection's entry and publishes it.
-func (s *Store) modify(c *Collection, fn func(ch *catalog.Change, entry *catalog.Collection) error) error {
-	return s.change([]*Collection{c}, func(ch *catalog.Change) error {
-		newest := c.shared.current.Load()
-		if newest == nil {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace())
-		}
-		entry := *newest.Collection
-		if err := fn(ch, &entry); err != nil {
-			return err
-		}
-		ch.Put(&entry)
-		return nil
-	})
-}
-
-// DropIndexes removes indexes by name; names that do not exist are ignored.
-func (s *Store) DropIndexes(c *Collection, names ...string) error {
-	return s.dropIndexes(c, func(ix *Index) bool { return slices.Contains(names, ix.Name) })
-}
-
-// dropUnbuilt removes the indexes of a failed build, as far as they are still there.
-func (s *Store) dropUnbuilt(c *Collection, ids []uint32) error {
-	if s.Current(c) == nil {
-		return nil
-	}
-	return s.dropIndexes(c, func(ix *Index) bool { return slices.Contains(ids, ix.ID) })
-}
-
-func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
-	return s.discard([]*Collection{c}, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
-		newest := c.shared.current.Load()
-		if newest == nil {
-			return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns not found %s", c.Namespace())
-		}
-		entry := *newest.Collection
-		entry.Indexes = nil
-		for _, ix := range newest.Indexes {
-			if !drop(ix) {
-				entry.Indexes = append(entry.Indexes, ix.Index)
-				continue
-			}
-			garbage = append(garbage, ix.ranges()...)
-			if err := s.logDropIndex(ch, &entry, ix); err != nil {
-				return nil, err
-			}
-		}
-		if len(garbage) > 0 {
-			ch.Put(&entry)
-		}
-		return garbage, nil
-	})
-}
-
-// CreateIndexes builds indexes from specifications that were checked. Writers go on during the build; readers use the
-// indexes when all are complete. Where one cannot be built, none is left.
+// CreateIndexes builds indexes from specifications that were checked against c: it fails with ErrChanged
+// where c is not the newest version. Writers go on during the build; readers use the indexes when all are
+// complete. Where one cannot be built, none is left.
 func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.Doc) error {
 	if s.isLive(c) {
 		return errLiveOplog("build an index of the")
 	}
 	var ids []uint32
 	err := s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
+		if err := c.unchanged(); err != nil {
+			return err
+		}
 		entry.Indexes = slices.Clone(entry.Indexes)
 		ids = ids[:0]
 		for _, spec := range specs {

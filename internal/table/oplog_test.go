@@ -107,7 +107,7 @@ func TestOplog(t *testing.T) {
 	must(err)
 	must(w.Insert(ctx, bsonx.NewDoc("_id", 3)))
 	w.Close() // not committed, and not logged
-	must(s.ChangeOptions(s.Current(c), func(bsonx.Doc) bsonx.Doc { return bsonx.NewDoc("validationLevel", "off") }))
+	must(s.Modify(s.Current(c), &table.CollMod{Options: bsonx.NewDoc("validationLevel", "off")}))
 	must(s.DropIndexes(s.Current(c), "a_1"))
 	must(s.Rename(s.Current(c), "d", "e", false))
 	must(s.Drop(s.Lookup("d", "e")))
@@ -187,8 +187,9 @@ func TestOplogOfCopies(t *testing.T) {
 		`{"op": "c","ns": "d.$cmd","o": {"create": "tmp","capped": true,"size": {"$numberInt":"4096"},"max": {"$numberInt":"2"},` + index + `}}`,
 		insertion("tmp", 2), insertion("tmp", 3), // those before would be evicted again
 		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.tmp","to": "d.c","stayTemp": false,"dropTarget": …}}`,
-		`{"op": "c","ns": "d.$cmd","o": {"create": "x",` + index + `}}`,
-		insertion("x", 2), insertion("x", 3),
+		`{"op": "c","ns": "d.$cmd","o": {"create": "tmp",` + index + `}}`,
+		insertion("tmp", 2), insertion("tmp", 3),
+		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.tmp","to": "d.x","stayTemp": false}}`,
 		insertion("c", 4), `{"op": "d","ns": "d.c","o": ` + doc(2) + `}`,
 	}
 	if !slices.Equal(got, want) {

@@ -11,7 +11,7 @@ import (
 )
 
 // rebuildPrefix begins the names of indexes that will take the place of others. No client can choose
-// such a name, because it has a NUL.
+// such a name, because it has a NUL, and none sees one: Collection.Indexes does not have them.
 const rebuildPrefix = "\x00rebuild."
 
 // RebuildIndexes builds the complete indexes of a collection anew and returns their specifications. The
@@ -27,7 +27,7 @@ func (s *Store) RebuildIndexes(ctx context.Context, c *Collection) ([]bsonx.Doc,
 	err := s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
 		entry.Indexes = slices.Clone(entry.Indexes)
 		for _, old := range entry.Indexes {
-			if !old.Ready {
+			if !old.Ready || isRebuild(old.Name) {
 				continue
 			}
 			ix := catalog.NewIndex(ch.NewID(), renamedSpec(old.Spec, rebuildPrefix+old.Name))
@@ -58,14 +58,14 @@ func (s *Store) replaceIndexes(c *Collection, replaces map[uint32]uint32) error 
 			return nil, abortedByDrop(c)
 		}
 		rebuilt := map[uint32]*Index{} // by the identifiers of the old ones
-		for _, ix := range newest.Indexes {
+		for _, ix := range newest.rebuilds {
 			if id, ok := replaces[ix.ID]; ok {
 				rebuilt[id] = ix
 			}
 		}
 		entry := *newest.Collection
 		entry.Indexes = nil
-		for _, old := range newest.Indexes {
+		for _, old := range newest.withRebuilds() {
 			ix, isOld := rebuilt[old.ID]
 			_, isNew := replaces[old.ID]
 			switch {

@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -49,7 +50,22 @@ func TestRebuildIsWholeOrNothing(t *testing.T) {
 	}
 	check("after an interrupt")
 	old := s.Current(c).Indexes[0].ID
-	if rebuilt, err := s.RebuildIndexes(t.Context(), c); err != nil || len(rebuilt) != 2 {
+	looks := 0
+	// Nobody sees the copies while they are built.
+	watched := &stepContext{Context: t.Context(), step: func(int) {
+		looks++
+		for _, ix := range s.Current(c).Indexes {
+			if strings.HasPrefix(ix.Name, "\x00") {
+				t.Errorf("index %q is visible", ix.Name)
+			}
+		}
+	}}
+	defer func() {
+		if looks == 0 {
+			t.Error("the rebuild was not watched")
+		}
+	}()
+	if rebuilt, err := s.RebuildIndexes(watched, c); err != nil || len(rebuilt) != 2 {
 		t.Errorf("%d indexes, %v", len(rebuilt), err)
 	}
 	check("after a rebuild")

@@ -178,9 +178,13 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		if c.Timeseries != nil {
 			ix.measured = c.Timeseries.Measured(e.Key)
 		}
-		c.Indexes = append(c.Indexes, ix)
+		if isRebuild(ix.Name) {
+			c.rebuilds = append(c.rebuilds, ix)
+		} else {
+			c.Indexes = append(c.Indexes, ix)
+		}
 	}
-	c.maintained = c.Indexes
+	c.maintained = c.withRebuilds()
 	if err := s.attachIDIndex(c, previous); err != nil {
 		return nil, err
 	}
@@ -209,7 +213,7 @@ func (s *Store) attachIDIndex(c, previous *Collection) error {
 		}
 		c.IDIndex = ix
 	}
-	c.maintained = append([]*Index{c.IDIndex}, c.Indexes...)
+	c.maintained = append([]*Index{c.IDIndex}, c.maintained...)
 	return nil
 }
 
@@ -230,7 +234,7 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collatio
 	ix := &Index{Index: e, Pattern: pattern, keygen: keygen, Collation: co}
 	ix.byPaths = ix.Kind() == index.Ordered || ix.Kind() == index.Hashed
 	if previous != nil {
-		for _, p := range previous.Indexes {
+		for _, p := range previous.maintained {
 			if p.ID == e.ID {
 				ix.multikey, ix.uses = p.multikey, p.uses
 			}

@@ -277,7 +277,7 @@ func TestBuildBesideWriters(t *testing.T) {
 			spec(fmt.Sprint("n_", i), bsonx.NewDoc("n", 1)),
 			spec(fmt.Sprint("even_", i), bsonx.NewDoc("n", -1, "_id", 1), "partialFilterExpression", bsonx.NewDoc("even", true)),
 		}
-		if err := s.CreateIndexes(context.Background(), c, specs); err != nil {
+		if err := s.CreateIndexes(context.Background(), s.Current(c), specs); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -305,7 +305,7 @@ func TestRandomChanges(t *testing.T) {
 			spec("even", bsonx.NewDoc("a", 1, "n", 1), "partialFilterExpression", bsonx.NewDoc("even", true)),
 			spec("u", bsonx.NewDoc("u", 1), "unique", true, "sparse", true),
 		}
-		if err := s.CreateIndexes(context.Background(), c, specs); err != nil {
+		if err := s.CreateIndexes(context.Background(), s.Current(c), specs); err != nil {
 			rt.Fatal(err)
 		}
 		for range rapid.IntRange(1, 30).Draw(rt, "changes") {

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -30,12 +32,7 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 		if err := s.catalog.CheckNewDatabase(db); err != nil {
 			return err
 		}
-		clustered := bsonx.NewBuilder(nil)
-		clustered.StartDoc()
-		clustered.Bool("clusteredIndex", true)
-		clustered.Fields(options)
-		clustered.End()
-		buckets = newEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, clustered.Bytes())
+		buckets = newEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, bucketOptions(options))
 		for _, spec := range indexes {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
 			markReady(ix)
@@ -83,52 +80,87 @@ func (s *Store) withBuckets(c *Collection) []*Collection {
 	return out
 }
 
-// SetTimeseriesOptions replaces the options of a time-series collection, of its buckets too.
-func (s *Store) SetTimeseriesOptions(c *Collection, options bsonx.Doc) error {
-	return s.change(s.withBuckets(c), func(ch *catalog.Change) error {
-		for _, half := range s.withBuckets(c) {
-			newest := half.shared.current.Load()
-			if newest == nil {
-				return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace())
-			}
-			entry := *newest.Collection
-			old := entry.Options
-			entry.Options = options.Clone()
-			if half.Timeseries != nil {
-				b := bsonx.NewBuilder(nil)
-				b.StartDoc()
-				b.Bool("clusteredIndex", true)
-				b.Fields(options)
-				b.End()
-				entry.Options = b.Bytes()
-				if err := s.logCollMod(ch, &entry, old, entry.Options); err != nil {
-					return err
-				}
-			}
-			ch.Put(&entry)
+// ModifyTimeseries changes a time-series collection and its buckets, which have the index and the same
+// options. It fails with ErrChanged where either is not the newest version.
+func (s *Store) ModifyTimeseries(c, buckets *Collection, m *CollMod) error {
+	return s.change([]*Collection{c, buckets}, func(ch *catalog.Change) error {
+		if err := cmp.Or(c.unchanged(), buckets.unchanged()); err != nil {
+			return err
 		}
+		if m.Options != nil {
+			series := *c.Collection
+			series.Options = m.Options.Clone()
+			ch.Put(&series)
+			onBuckets := *m
+			onBuckets.Options = bucketOptions(m.Options)
+			m = &onBuckets
+		}
+		entry := *buckets.Collection
+		if err := s.apply(ch, &entry, m); err != nil {
+			return err
+		}
+		ch.Put(&entry)
 		return nil
 	})
 }
 
-// RenameTimeseries gives a time-series collection another name; what has that name is dropped with dropTarget.
-func (s *Store) RenameTimeseries(c *Collection, db, name string, dropTarget bool) error {
+// bucketOptions returns the options of the buckets of a time-series collection.
+func bucketOptions(options bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Bool("clusteredIndex", true)
+	b.Fields(options)
+	b.End()
+	return b.Bytes()
+}
+
+// ReplaceTimeseries gives the time-series collection c the name of old, which is nil where nothing had the
+// name, and drops what has it. It fails with CommandFailed where that has other options or indexes than
+// old had, and oldBuckets, its buckets.
+func (s *Store) ReplaceTimeseries(c *Collection, db, name string, old, oldBuckets *Collection) error {
 	if err := s.checkNew(db, name); err != nil {
 		return err
 	}
+	for {
+		target := s.Lookup(db, name)
+		err := s.replaceTimeseries(c, target, name, func() error {
+			return cmp.Or(
+				SameDefinition(db, name, entryOf(old), entryOf(target)),
+				SameDefinition(db, name, entryOf(oldBuckets), entryOf(s.Buckets(target))))
+		})
+		if !errors.Is(err, errTargetChanged) {
+			return err
+		}
+	}
+}
+
+// entryOf returns the catalog entry of c, which may be nil.
+func entryOf(c *Collection) *catalog.Collection {
+	if c == nil {
+		return nil
+	}
+	return c.Collection
+}
+
+// replaceTimeseries renames the halves of c within its database, and drops those of target, which may be
+// nil, if accept returns no error. It fails with errTargetChanged where target is not the newest version.
+func (s *Store) replaceTimeseries(c, target *Collection, name string, accept func() error) error {
 	halves := s.withBuckets(c)
 	colls := slices.Clone(halves)
-	if target := s.Lookup(db, name); target != nil {
-		if !dropTarget {
-			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
-		}
+	if target != nil {
 		colls = append(colls, s.withBuckets(target)...)
 	}
 	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+		if entryOf(target) != ch.Lookup(c.DB, name) {
+			return nil, errTargetChanged
+		}
+		if err := accept(); err != nil {
+			return nil, err
+		}
 		for i, old := range colls {
 			newest := old.shared.current.Load()
 			if newest == nil || newest.Namespace() != old.Namespace() {
-				return nil, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s was dropped or renamed", old.Namespace())
+				return nil, ErrDropped
 			}
 			ch.Remove(newest.Collection)
 			if i >= len(halves) {
@@ -136,17 +168,17 @@ func (s *Store) RenameTimeseries(c *Collection, db, name string, dropTarget bool
 				continue
 			}
 			renamed := *newest.Collection
-			renamed.DB, renamed.Name = db, name
+			renamed.Name = name
 			if newest.Timeseries != nil {
 				renamed.Name = timeseries.BucketsName(name)
 			}
-			old := ch.Lookup(db, renamed.Name)
-			if old != nil && !slices.ContainsFunc(colls, func(c *Collection) bool { return c.ID == old.ID }) {
+			replaced := ch.Lookup(c.DB, renamed.Name)
+			if replaced != nil && !slices.ContainsFunc(colls, func(c *Collection) bool { return c.ID == replaced.ID }) {
 				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 			}
 			ch.Put(&renamed)
 			if newest.Timeseries != nil {
-				if err := s.logRename(ch, newest.Collection, &renamed, old, false); err != nil {
+				if err := s.logRename(ch, newest.Collection, &renamed, replaced, false); err != nil {
 					return nil, err
 				}
 			}

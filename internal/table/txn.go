@@ -348,7 +348,7 @@ func (c *Collection) writesAs(d *Collection) bool {
 		return true
 	}
 	return d != nil && c.DB == d.DB && c.Name == d.Name && bytes.Equal(c.Options, d.Options) &&
-		slices.EqualFunc(c.Indexes, d.Indexes, func(a, b *Index) bool {
+		slices.EqualFunc(c.maintained, d.maintained, func(a, b *Index) bool {
 			return a.ID == b.ID && bytes.Equal(a.Spec, b.Spec) && a.refusesDuplicates() == b.refusesDuplicates()
 		})
 }

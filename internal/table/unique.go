@@ -3,11 +3,9 @@ package table
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -19,14 +17,14 @@ func (s *Store) verifyUnique(ctx context.Context, c *Collection, id uint32) erro
 	if newest == nil {
 		return abortedByDrop(c)
 	}
-	i := slices.IndexFunc(newest.Indexes, func(ix *Index) bool { return ix.ID == id })
+	i := slices.IndexFunc(newest.maintained, func(ix *Index) bool { return ix.ID == id })
 	if i < 0 {
 		return errIndexDropped
 	}
-	if !newest.Indexes[i].Unique {
+	ix := newest.maintained[i]
+	if !ix.Unique {
 		return nil
 	}
-	ix := newest.Indexes[i]
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
 	return s.duplicates(ctx, ix, snap, func(fields []byte, second storage.Iterator) (bool, error) {
@@ -75,41 +73,19 @@ func (s *Store) duplicates(ctx context.Context, ix *Index, snap storage.Snapshot
 // maxViolationBytes bounds how many _ids of duplicates are returned.
 const maxViolationBytes = 8 << 20
 
-// ConvertUnique gives an index that refuses new duplicates the specification of a unique one; nil only looks. Where there are
-// duplicates it does nothing and returns the _ids of the documents that share a key, as an array for each key.
-func (s *Store) ConvertUnique(ctx context.Context, c *Collection, name string, spec bsonx.Doc) ([]bsonx.Value, error) {
-	for {
-		newest := s.Current(c)
-		if newest == nil {
-			return nil, abortedByDrop(c)
-		}
-		i := slices.IndexFunc(newest.Indexes, func(ix *Index) bool { return ix.Name == name })
-		if i < 0 {
-			return nil, errNoIndex
-		}
-		ix := newest.Indexes[i]
-		if !ix.PrepareUnique {
-			return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
-		}
-		violations, err := s.violations(ctx, newest, ix)
-		if err != nil || len(violations) > 0 || spec == nil {
-			return violations, err
-		}
-		err = s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
-			if entry.Index(name) != ix.Index {
-				return errIndexChanged
-			}
-			return s.replaceSpec(ch, entry, name, spec)
-		})
-		if !errors.Is(err, errIndexChanged) {
-			return nil, err
-		}
+// Violations returns the _ids of the documents that share a key of an index of c that refuses new
+// duplicates, as an array for each key. It fails with ErrChanged where c is not the newest version. Where
+// there are none, Modify may make the index of c unique: as long as c does not change, writers let none in.
+func (s *Store) Violations(ctx context.Context, c *Collection, name string) ([]bsonx.Value, error) {
+	i := slices.IndexFunc(c.Indexes, func(ix *Index) bool { return ix.Name == name })
+	switch {
+	case i < 0:
+		return nil, errNoIndex
+	case !c.Indexes[i].PrepareUnique:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
+	return s.violations(ctx, c, c.Indexes[i])
 }
-
-// errIndexChanged means that the specification of an index has changed while it was looked at. As long as it does not, the
-// writers of an index that refuses new duplicates let none in.
-var errIndexChanged = errors.New("the index was changed")
 
 // violations returns the _ids of the documents that share a key of an index, as an array for each key.
 func (s *Store) violations(ctx context.Context, c *Collection, ix *Index) ([]bsonx.Value, error) {
