@@ -5,8 +5,10 @@ import (
 	"errors"
 	"math"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // ErrPaused is returned by Next when the works budget of the Env is used up. It never leaves package plan.
@@ -28,6 +30,9 @@ type Env struct {
 	SortMemory int
 	// Memory is what all requests of the server hold together; nil where nobody counts.
 	Memory *memory.Budget
+	// Whole is the query's whole filter, which records must match that are looked at again because the
+	// tree was saved meanwhile; nil passes everything.
+	Whole table.Predicate
 	// AllowDiskUse lets blocking nodes spill.
 	AllowDiskUse bool
 
@@ -39,6 +44,13 @@ type Env struct {
 // NewEnv returns an Env without a works budget and with MongoDB's sort memory.
 func NewEnv(r storage.Reader) *Env {
 	return &Env{Reader: r, SortMemory: DefaultSortMemory, limit: math.MaxUint64, stop: interruptInterval}
+}
+
+func (e *Env) matchesWhole(doc bsonx.Doc) (bool, error) {
+	if e.Whole == nil {
+		return true, nil
+	}
+	return e.Whole.Match(doc)
 }
 
 // Works returns how many works the tree has done.

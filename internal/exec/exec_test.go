@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // rows is a node that gives documents from memory.
@@ -20,6 +23,8 @@ type rows struct {
 	docs []bsonx.Doc
 	next int
 	row  Row
+	// prefix begins the record keys.
+	prefix string
 }
 
 func newRows(env *Env, docs []bsonx.Doc) *rows { return &rows{base: base{env: env}, docs: docs} }
@@ -33,10 +38,25 @@ func (n *rows) Next(ctx context.Context) (*Row, error) {
 	}
 	n.stats.Works++
 	n.row.Doc = n.docs[n.next]
-	n.row.RecordKey = []byte(fmt.Sprintf("%06d", n.next))
+	n.row.RecordKey = []byte(n.key(n.next))
 	n.next++
 	return n.emit(&n.row)
 }
+
+func (n *rows) key(i int) string { return fmt.Sprintf("%s%06d", n.prefix, i) }
+
+// memoryReader has records by their keys.
+type memoryReader map[string]bsonx.Doc
+
+func (r memoryReader) Get(key []byte) ([]byte, io.Closer, error) {
+	doc, ok := r[string(key)]
+	if !ok {
+		return nil, nil, storage.ErrNotFound
+	}
+	return doc, io.NopCloser(nil), nil
+}
+
+func (memoryReader) NewIter(_, _ []byte) (storage.Iterator, error) { panic("not needed") }
 
 func numbers(n int) []bsonx.Doc {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -139,7 +159,7 @@ func TestPause(t *testing.T) {
 		"or":    func(env *Env) Node { return NewOr(env, []Node{newRows(env, docs[:60]), newRows(env, docs)}) },
 		"merge": func(env *Env) Node {
 			in := []Node{newRows(env, sorted(docs[:30])), newRows(env, sorted(docs[30:]))}
-			return NewSortMerge(env, in, DocumentKey(byN, nil), false)
+			return NewSortMerge(env, nil, in, DocumentKey(byN, nil), false)
 		},
 	}
 	for name, tree := range trees {
@@ -170,8 +190,19 @@ func TestInterrupt(t *testing.T) {
 func TestMergeSave(t *testing.T) {
 	t.Parallel()
 	docs := numbers(40)
-	env := NewEnv(nil)
-	n := NewSortMerge(env, []Node{newRows(env, sorted(docs[:20])), newRows(env, sorted(docs[20:]))}, DocumentKey(byN, nil), true)
+	in := [][]bsonx.Doc{sorted(docs[:20]), sorted(docs[20:])}
+	records := memoryReader{}
+	env := NewEnv(records)
+	var inputs []Node
+	for i, docs := range in {
+		r := newRows(env, docs)
+		r.prefix = strconv.Itoa(i)
+		for j, doc := range docs {
+			records[r.key(j)] = doc
+		}
+		inputs = append(inputs, r)
+	}
+	n := NewSortMerge(env, nil, inputs, DocumentKey(byN, nil), true)
 	var got []bsonx.Doc
 	for {
 		row, err := n.Next(context.Background())
@@ -183,6 +214,9 @@ func TestMergeSave(t *testing.T) {
 		}
 		got = append(got, row.Doc.Clone())
 		n.Save()
+	}
+	if len(got) != len(docs) {
+		t.Errorf("%d rows of %d", len(got), len(docs))
 	}
 	key := func(d bsonx.Doc) int32 { return d.Lookup("n").Int32() }
 	if !slices.IsSortedFunc(got, func(a, b bsonx.Doc) int { return int(key(a) - key(b)) }) {

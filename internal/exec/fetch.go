@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -15,7 +14,6 @@ type Fetch struct {
 	filter  table.Predicate
 	records recordReader
 	row     Row
-	keys    index.Keys
 }
 
 // NewFetch returns a fetch from a collection; a nil filter passes everything.
@@ -44,8 +42,8 @@ func (f *Fetch) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// load makes row, with its document, the fetch's row and reports whether it matches. A record that is gone counts as
-// not matching: the entry was merged or held back under an older reader.
+// load makes row, with its document, the fetch's row and reports whether it matches. A record that is gone
+// counts as not matching.
 func (f *Fetch) load(row *Row) (bool, error) {
 	f.row = *row
 	if row.Doc != nil && row.Index != nil {
@@ -60,26 +58,12 @@ func (f *Fetch) load(row *Row) (bool, error) {
 			return false, err
 		}
 		f.row.Doc = doc
-		if row.Held {
-			if ok, err := f.isCurrent(); err != nil || !ok {
-				return false, err
-			}
-		}
 	}
 	f.stats.DocsExamined++
 	if f.filter == nil {
 		return true, nil
 	}
 	return f.filter.Match(f.row.Doc)
-}
-
-// isCurrent reports whether the record still has the index entry that the row comes from. A write may have
-// moved the record out of the scanned range between two batches.
-func (f *Fetch) isCurrent() (bool, error) {
-	if f.row.Index == nil || f.row.Key == nil {
-		return true, nil
-	}
-	return f.row.Index.HasEntry(f.row.Doc, f.row.Key, &f.keys)
 }
 
 // Save implements Node.

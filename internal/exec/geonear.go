@@ -264,7 +264,7 @@ func (n *GeoNear) cellOf(key []byte) (geo.Cell, bool, error) {
 // read reads the record of an entry and measures its distance. It reports whether the record is the next row; else it is in the
 // queue, or left out.
 func (n *GeoNear) read(item nearItem) (bool, error) {
-	if n.opts.Dedup && !n.seen.add(&n.stats, item.record) {
+	if n.opts.Dedup && !item.again && !n.seen.add(&n.stats, item.record) {
 		return false, nil
 	}
 	doc, err := n.records.read(item.record)
@@ -275,8 +275,8 @@ func (n *GeoNear) read(item nearItem) (bool, error) {
 		return false, err
 	}
 	n.stats.DocsExamined++
-	if n.opts.Filter != nil {
-		if ok, err := n.opts.Filter.Match(doc); err != nil || !ok {
+	if filter := n.filter(); filter != nil {
+		if ok, err := filter.Match(doc); err != nil || !ok {
 			return false, err
 		}
 	}
@@ -291,6 +291,23 @@ func (n *GeoNear) read(item nearItem) (bool, error) {
 		return false, nil
 	}
 	return true, n.fill(&item)
+}
+
+// filter returns what records must match. After the tree was saved that is the whole query: a record may
+// have left the bounds of the entry that led to it.
+func (n *GeoNear) filter() table.Predicate {
+	if n.stats.SaveStates > 0 {
+		return n.env.Whole
+	}
+	return n.opts.Filter
+}
+
+// takeBack makes rows that were not given to the client records of the queue.
+func (n *GeoNear) takeBack(rows []*Row) {
+	for _, row := range rows {
+		n.put(nearItem{kind: nearRecord, record: row.RecordKey, again: true})
+	}
+	n.stats.IsEOF = false
 }
 
 // fill makes a record the row.
@@ -336,8 +353,22 @@ func (n *GeoNear) measure(doc bsonx.Doc) (distance float64, place bsonx.Value, f
 func (n *GeoNear) Save() {
 	n.base.Save()
 	n.records.close()
+	n.forget()
 	// A scan that has not begun, or has ended, has no place to go on from.
 	n.cursor.save(n.scan == nil || len(n.cursor.seekKey) > 0)
+}
+
+// forget makes rows in the queue records again: a write may change how far they are.
+func (n *GeoNear) forget() {
+	queue := n.queue
+	n.queue, n.bytes = make(nearQueue, 0, len(queue)), 0
+	for _, item := range queue {
+		if item.kind == nearRow {
+			item.kind, item.doc, item.place, item.again = nearRecord, nil, bsonx.Value{}, true
+		}
+		n.bytes += item.size()
+		n.queue.push(item)
+	}
 }
 
 // Close implements Node.

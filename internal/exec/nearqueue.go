@@ -22,6 +22,7 @@ type nearItem struct {
 	record   []byte      // the key; of the others
 	doc      bsonx.Doc   // of nearRow
 	place    bsonx.Value // of nearRow
+	again    bool        // the record was found before
 }
 
 // itemSize is what an item takes beside its bytes.

@@ -35,8 +35,6 @@ type Row struct {
 	// from an index.
 	Key  []byte
 	Bits []byte
-	// Held says that the row was kept while the tree was saved: what it says of the record may be over.
-	Held bool
 	// SortKey is the keystring that a SORT ordered the row by.
 	SortKey []byte
 	// Score is what a text search gave the row, where Scored is true.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"container/heap"
 	"context"
+
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // SortMerge merges inputs that are each in the order of a sort key, each record once where asked for.
@@ -16,6 +18,8 @@ type SortMerge struct {
 	pending []*mergeInput // inputs whose next row is not known
 	given   *mergeInput   // the input of the row that was given out last
 	seen    seen
+	again   heldRows
+	row     Row // the one that was given out, if it was held
 }
 
 // mergeInput is an input with the row that it offers.
@@ -28,8 +32,9 @@ type mergeInput struct {
 }
 
 // NewSortMerge returns the merge of its inputs. dedup is needed where a record can come from two inputs.
-func NewSortMerge(env *Env, inputs []Node, key KeyFunc, dedup bool) *SortMerge {
+func NewSortMerge(env *Env, coll *table.Collection, inputs []Node, key KeyFunc, dedup bool) *SortMerge {
 	n := &SortMerge{base: base{env: env, inputs: inputs}, key: key, dedup: dedup}
+	n.again.records = recordReader{env: env, coll: coll}
 	for i, in := range inputs {
 		n.pending = append(n.pending, &mergeInput{node: in, order: i})
 	}
@@ -54,10 +59,23 @@ func (n *SortMerge) Next(ctx context.Context) (*Row, error) {
 		}
 		n.stats.Works++
 		n.given = heap.Pop(&n.heap).(*mergeInput)
-		if n.dedup && !n.seen.add(&n.stats, n.given.row.RecordKey) {
+		row := n.given.row
+		if row == &n.given.held {
+			doc, ok, err := n.again.look(row)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			n.row = *row
+			n.row.Doc = doc
+			row = &n.row
+		}
+		if n.dedup && !n.seen.add(&n.stats, row.RecordKey) {
 			continue
 		}
-		return n.emit(n.given.row)
+		return n.emit(row)
 	}
 }
 
@@ -82,16 +100,23 @@ func (n *SortMerge) fill(ctx context.Context) error {
 	return nil
 }
 
-// Save implements Node. The rows that inputs offer are copied: their owners let go of them.
+// Save implements Node. The rows that inputs offer are copied: their owners let go of them. They are
+// looked at again before they are given out.
 func (n *SortMerge) Save() {
 	for _, in := range n.heap {
 		if in.row != &in.held {
 			in.held.copyFrom(in.row)
-			in.held.Held = true
 			in.row = &in.held
 		}
 	}
+	n.again.records.close()
 	n.base.Save()
+}
+
+// Close implements Node.
+func (n *SortMerge) Close() {
+	n.again.records.close()
+	n.base.Close()
 }
 
 type mergeHeap []*mergeInput

@@ -30,6 +30,9 @@ type TextOr struct {
 	score   float64
 	decoded []byte
 	record  []byte
+
+	saved bool // records may have changed since their entries were read
+	parts []float64
 }
 
 // TextOrOptions are the parts of a TextOr.
@@ -44,7 +47,7 @@ type TextOrOptions struct {
 	// Best is how many of them are wanted, at most perhaps, where it is known; 0 is all. The inputs must then yield the highest scores
 	// first.
 	Best int
-	// Scores is needed with Best.
+	// Scores gives what the terms have in a record that is looked at again.
 	Scores Scorer
 }
 
@@ -83,8 +86,32 @@ func (n *TextOr) Next(ctx context.Context) (*Row, error) {
 		}
 		n.stats.DocsExamined++
 		n.row.Doc = doc
+		if n.saved {
+			if ok, err := n.lookAgain(); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
+		}
 		return n.emit(&n.row)
 	}
+}
+
+// lookAgain reports whether the record that is the row still matches, and gives it the score that it has
+// now. Its place among the others stays the one of the score that it had.
+func (n *TextOr) lookAgain() (bool, error) {
+	if ok, err := n.env.matchesWhole(n.row.Doc); err != nil || !ok {
+		return false, err
+	}
+	var err error
+	if n.parts, err = n.opts.Scores(n.parts[:0], n.row.Doc); err != nil {
+		return false, err
+	}
+	n.row.Score = 0
+	for _, part := range n.parts {
+		n.row.Score += part
+	}
+	return true, nil
 }
 
 func (n *TextOr) recordKey(e *scoreEntry) []byte {
@@ -197,6 +224,7 @@ func (n *TextOr) split(key []byte) (record []byte, score float64, err error) {
 func (n *TextOr) Save() {
 	n.base.Save()
 	n.records.close()
+	n.saved = true
 }
 
 // Close implements Node.

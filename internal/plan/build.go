@@ -47,7 +47,7 @@ func (b *builder) bare(n node) exec.Node {
 	case *or:
 		return exec.NewOr(b.env, b.buildAll(n.in))
 	case *sortMerge:
-		return exec.NewSortMerge(b.env, b.buildAll(n.in), exec.EntryKey(sortPattern(n.pattern)), n.dedup)
+		return exec.NewSortMerge(b.env, b.q.Coll, b.buildAll(n.in), exec.EntryKey(sortPattern(n.pattern)), n.dedup)
 	case *sortNode:
 		return b.sort(n)
 	case *limit:
@@ -187,22 +187,27 @@ func (b *builder) returnKey(n *returnKey) exec.Node {
 }
 
 func (b *builder) project(n *project) exec.Node {
-	apply := b.projector(n.p)
 	if s, ok := n.in.(*sortNode); ok && n.p.IsSimple() {
 		// The sort need not keep what will not be asked for.
 		sort := b.sort(s)
-		sort.Keep(apply)
+		sort.Keep(b.projector(n.p))
 		return exec.NewPass(b.env, sort)
 	}
+	return b.projected(n, b.build(n.in))
+}
+
+// projected builds a projection that is not part of a sort.
+func (b *builder) projected(n *project, in exec.Node) exec.Node {
+	apply := b.projector(n.p)
 	if n.covered == nil {
-		return exec.NewProject(b.env, b.build(n.in), apply)
+		return exec.NewProject(b.env, in, apply)
 	}
 	paths, _ := n.p.Fields()
 	var nested exec.Projector
 	if !n.p.IsSimple() {
 		nested = apply
 	}
-	return exec.NewProjectCovered(b.env, b.build(n.in), paths, nested, apply)
+	return exec.NewProjectCovered(b.env, in, paths, nested, apply)
 }
 
 func (b *builder) projector(p *projection.Projection) exec.Projector {

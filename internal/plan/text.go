@@ -304,9 +304,9 @@ func sumsScores(n node) bool { return has[*textOr](n) }
 // textOr reads the entries backward where the best are enough, which come first then. Forward is faster, where the order does not
 // matter.
 func (b *builder) textOr(n *textOr) exec.Node {
-	o := exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Ranked: n.ranked}
+	o := exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Ranked: n.ranked, Scores: n.search.scores}
 	if n.ranked && n.limit > 0 && n.limit <= maxBest && len(n.in) <= exec.BestTerms {
-		o.Best, o.Scores = int(n.limit), n.search.scores
+		o.Best = int(n.limit)
 	}
 	in := make([]exec.Node, len(n.in))
 	for i, scan := range n.in {
