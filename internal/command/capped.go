@@ -151,6 +151,9 @@ func runCloneAsCapped(ctx context.Context, req *Request, _ *bsonx.Builder) error
 			return err
 		}
 		if req.Service.Store.Lookup(req.DB, to) != nil {
+			if !req.Service.Store.IsCurrent(c) {
+				return table.ErrChanged // it may have the other name itself by now
+			}
 			return mongoerr.New(mongoerr.NamespaceExists, "cloneCollectionAsCapped failed - destination collection %s.%s already exists. "+
 				"source collection: %s", req.DB, to, c.Namespace())
 		}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -99,6 +100,9 @@ func (s *Store) replace(c, by *Collection) error {
 // where c is not the newest version.
 func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, options bsonx.Doc) error {
 	if s.Lookup(db, name) != nil {
+		if err := c.unchanged(); err != nil {
+			return err
+		}
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
 	}
 	to, err := s.Create(db, convertedPrefix+rand.Text(), catalog.KindCollection, options)
@@ -108,6 +112,9 @@ func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, optio
 	err = s.fill(ctx, to, c, storage.Counter{})
 	if err == nil {
 		err = s.RenameTemporary(to, db, name, false)
+	}
+	if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
+		err = cmp.Or(c.unchanged(), err)
 	}
 	return s.copied(to, err)
 }
