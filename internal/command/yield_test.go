@@ -23,7 +23,7 @@ func TestBatchesAfterAMove(t *testing.T) {
 		"scan":            bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "ab"),
 		"index order":     bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "b"),
 		"merge multikey":  bsonx.NewDoc("filter", bsonx.NewDoc("m", both), "sort", byB, "hint", "mb"),
-		"sort of keys":    bsonx.NewDoc("filter", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 0)), "sort", byB, "hint", "ab", "limit", 11),
+		"sort of keys":    bsonx.NewDoc("filter", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 0, "$lt", 5)), "sort", byB, "hint", "ab", "limit", 11),
 		"collection scan": bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", bsonx.NewDoc("$natural", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {

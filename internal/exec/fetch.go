@@ -58,6 +58,11 @@ func (f *Fetch) load(row *Row) (bool, error) {
 			return false, err
 		}
 		f.row.Doc = doc
+		if row.Held {
+			if ok, err := f.env.matchesWhole(doc); err != nil || !ok {
+				return false, err
+			}
+		}
 	}
 	f.stats.DocsExamined++
 	if f.filter == nil {

@@ -35,6 +35,8 @@ type Row struct {
 	// from an index.
 	Key  []byte
 	Bits []byte
+	// Held says that the tree was saved since the row's entry was read: the record may have left the query.
+	Held bool
 	// SortKey is the keystring that a SORT ordered the row by.
 	SortKey []byte
 	// Score is what a text search gave the row, where Scored is true.

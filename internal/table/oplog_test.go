@@ -189,7 +189,7 @@ func TestOplogOfCopies(t *testing.T) {
 		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.tmp","to": "d.c","stayTemp": false,"dropTarget": …}}`,
 		`{"op": "c","ns": "d.$cmd","o": {"create": "tmp",` + index + `}}`,
 		insertion("tmp", 2), insertion("tmp", 3),
-		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.tmp","to": "d.x","stayTemp": false}}`,
+		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.tmp","to": "d.x","stayTemp": true}}`,
 		insertion("c", 4), `{"op": "d","ns": "d.c","o": ` + doc(2) + `}`,
 	}
 	if !slices.Equal(got, want) {

@@ -339,20 +339,6 @@ func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 	return ix.keygen.Generate(doc, keys)
 }
 
-// HasEntry reports whether doc has an entry whose key, behind the index's prefix and before the record's
-// id, begins key. keys is memory for the entries of doc.
-func (ix *Index) HasEntry(doc bsonx.Doc, key []byte, keys *index.Keys) (bool, error) {
-	if err := ix.generate(doc, keys); err != nil {
-		return false, err
-	}
-	for i := range keys.Len() {
-		if bytes.HasPrefix(key, keys.Key(i)) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, recordID []byte) error {
 	if err := ix.generate(doc, &w.keys); err != nil {
 		return err
