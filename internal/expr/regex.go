@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -158,8 +159,9 @@ func (e *regexExpr) compilePattern(pattern, letters string) (*pcre.Regexp, error
 		return nil, mongoerr.New(51110, "%s: regular expression options cannot contain an embedded null byte", e.name)
 	}
 	re, err := pcre.Compile(pattern, letters)
-	if mongoerr.CodeOf(err) == codePatternInvalid {
-		return nil, mongoerr.New(codeRegexInvalid, "Invalid Regex in %s: %s", e.name, err)
+	var invalid *mongoerr.Error
+	if errors.As(err, &invalid) && invalid.Code == codePatternInvalid {
+		return nil, mongoerr.New(codeRegexInvalid, "Invalid Regex in %s: %s", e.name, strings.TrimPrefix(invalid.Message, "Regular expression is invalid: "))
 	}
 	return re, err
 }

@@ -52,7 +52,8 @@ func checkFacet(name string, v bsonx.Value) error {
 	}
 	for it := v.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeDocument {
-			return mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an element of type %s", name, it.Value().Type)
+			return mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an element of type %s: %s: %s",
+				name, it.Value().Type, it.Key(), bsonx.FormatShell(it.Value()))
 		}
 	}
 	return nil
