@@ -107,6 +107,12 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 		s.key = v.Doc()
 	case "name":
 		s.name = v.Str()
+		switch {
+		case s.name == "":
+			return cannotCreate("The index name cannot be empty")
+		case strings.ContainsRune(s.name, 0):
+			return cannotCreate("The index name cannot contain NUL")
+		}
 		if s.name == "*" {
 			return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
 		}
