@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/tempfile"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -145,11 +147,31 @@ func Open(dir string, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(engine, &o, lines, verbosity)
+	tempDir, err := prepareTemp(dir)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	db, err := open(engine, &o, tempDir, lines, verbosity)
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
 	return db, nil
+}
+
+// tempName is the directory, inside of a store's own, of what operations write because their memory has no room for it.
+const tempName = "_tmp"
+
+// prepareTemp returns the directory for temporary files, without those of a killed process: beside the data, since the system's
+// is a part of the memory on many machines. A store in memory has the system's.
+func prepareTemp(dir string) (string, error) {
+	if dir == Memory {
+		return "", nil
+	}
+	dir = filepath.Join(dir, tempName)
+	if err := tempfile.Clear(dir); err != nil {
+		return "", fmt.Errorf("sheaf: %w", err)
+	}
+	return dir, nil
 }
 
 // logger also keeps the newest lines for getLog.
@@ -181,7 +203,7 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 	return withSync(engine, o.Sync), nil
 }
 
-func open(engine storage.Engine, o *Options, lines *command.LogBuffer, verbosity *command.Verbosity) (*DB, error) {
+func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogBuffer, verbosity *command.Verbosity) (*DB, error) {
 	parsed, err := bson.Marshal(append(bson.D{}, o.Settings...))
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: Options.Settings: %w", err)
@@ -192,10 +214,11 @@ func open(engine storage.Engine, o *Options, lines *command.LogBuffer, verbosity
 	}
 	budget := requestBudget(o.RequestMemory)
 	store.LimitMemory(budget)
-	planner := plan.New(plan.Options{Memory: budget})
+	planner := plan.New(plan.Options{Memory: budget, TempDir: tempDir})
 	service, err := command.NewService(command.Deps{
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
 		Memory:       budget,
+		TempDir:      tempDir,
 		Logger:       o.Logger,
 		Log:          lines,
 		Verbosity:    verbosity,

@@ -152,7 +152,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	}
 	env := &pipeline.Env{
 		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, cmp.Or(base, reported)},
-		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory,
+		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory, TempDir: p.service.TempDir,
 	}
 	if name == "" {
 		return parsed, env, nil, nil

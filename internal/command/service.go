@@ -36,6 +36,8 @@ type Deps struct {
 	Log *LogBuffer
 	// Memory is what all requests hold together; nil where nobody counts.
 	Memory *memory.Budget
+	// TempDir is where pipelines spill; the system's directory for temporary files where empty.
+	TempDir string
 	// TestCommands enables configureFailPoint and its like.
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
 // spillBuffer is the memory with which a run is written, and each run read.
@@ -16,11 +17,8 @@ const spillBuffer = 64 << 10
 // spill is a temporary file of sorted runs. An entry is
 //
 //	key length | record key length | document length | seq (each a uvarint) | key | record key | document
-//
-// The file has no name where the system allows it, so that a killed process leaves nothing behind.
 type spill struct {
-	file *os.File
-	path string // empty where the name is gone already
+	file tempfile.File
 	size int64
 	runs []run
 }
@@ -28,13 +26,9 @@ type spill struct {
 type run struct{ start, end int64 }
 
 func newSpill(dir string) (*spill, error) {
-	f, err := os.CreateTemp(dir, "sheaf-sort-*")
-	if err != nil {
+	s := &spill{}
+	if err := s.file.Create(dir); err != nil {
 		return nil, fmt.Errorf("sort: cannot spill: %w", err)
-	}
-	s := &spill{file: f, path: f.Name()}
-	if os.Remove(s.path) == nil {
-		s.path = ""
 	}
 	return s, nil
 }
@@ -42,7 +36,7 @@ func newSpill(dir string) (*spill, error) {
 // write appends sorted entries as a run and returns its length.
 func (s *spill) write(entries []sortRef) (int64, error) {
 	start := s.size
-	w := bufio.NewWriterSize(s.file, spillBuffer)
+	w := bufio.NewWriterSize(&s.file, spillBuffer)
 	var head []byte
 	for _, ref := range entries {
 		e := ref.entry
@@ -66,7 +60,7 @@ func (s *spill) write(entries []sortRef) (int64, error) {
 func (s *spill) merge() (sortSource, error) {
 	m := &runMerge{}
 	for _, r := range s.runs {
-		rd := &runReader{r: bufio.NewReaderSize(io.NewSectionReader(s.file, r.start, r.end-r.start), spillBuffer)}
+		rd := &runReader{r: bufio.NewReaderSize(io.NewSectionReader(&s.file, r.start, r.end-r.start), spillBuffer)}
 		if err := rd.advance(); err != nil {
 			return nil, err
 		}
@@ -76,12 +70,7 @@ func (s *spill) merge() (sortSource, error) {
 	return m, nil
 }
 
-func (s *spill) close() {
-	_ = s.file.Close()
-	if s.path != "" {
-		_ = os.Remove(s.path)
-	}
-}
+func (s *spill) close() { s.file.Close() }
 
 // runReader reads one run.
 type runReader struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // fileTable is a foreignTable on the disk: a file of documents, and a file of entries in the order of their keys, of which
-// the first of each block is kept in memory. The files have no names while they are open, where the system allows that.
+// the first of each block is kept in memory.
 //
 //	entry: 16 bytes of the SHA-256 of the value's group key, 8 bytes of the document's place in the first file, big endian
 //
@@ -202,6 +202,6 @@ func (f *fileTable) doc(at int64, buf []byte) (bsonx.Doc, error) {
 }
 
 func (f *fileTable) close() {
-	f.docs.close()
-	f.index.close()
+	f.docs.Close()
+	f.index.Close()
 }

@@ -8,7 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
 // spill is what a stage that reached its memory limit keeps in a temporary file: runs of (key, payload), each of them
@@ -21,13 +22,12 @@ import (
 //	merged, err := run.merge()
 //	for merged.next() { merged.key, merged.payload }
 //
-// The file has no name while it is open, where the system allows that, so that a crash leaves nothing behind. A spill
-// belongs to one goroutine and is closed once; closing an unused or nil one does nothing.
+// A spill belongs to one goroutine and is closed once; closing an unused or nil one does nothing.
 //
 // An entry is: uvarint length of the key, uvarint length of the payload, key, payload.
 type spill struct {
 	dir    string
-	file   spillFile
+	file   tempfile.File
 	out    *bufio.Writer
 	size   int64
 	starts []int64 // where the runs begin
@@ -55,10 +55,10 @@ func (s *spill) add(key, payload []byte) {
 		return
 	}
 	if s.out == nil {
-		if s.err = s.file.create(s.dir); s.err != nil {
+		if s.err = s.file.Create(s.dir); s.err != nil {
 			return
 		}
-		s.out = bufio.NewWriterSize(s.file, spillWriteBuffer)
+		s.out = bufio.NewWriterSize(&s.file, spillWriteBuffer)
 	}
 	if !s.inRun {
 		s.inRun = true
@@ -117,7 +117,7 @@ func (s *spill) addRuns(m *spillMerge) error {
 		if i+1 < len(s.starts) {
 			end = s.starts[i+1]
 		}
-		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), spillReadBuffer), number: len(m.runs)}
+		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(&s.file, start, end-start), spillReadBuffer), number: len(m.runs)}
 		ok, err := r.next()
 		if err != nil {
 			return err
@@ -132,38 +132,8 @@ func (s *spill) addRuns(m *spillMerge) error {
 // close removes the file.
 func (s *spill) close() {
 	if s != nil {
-		s.file.close()
+		s.file.Close()
 	}
-}
-
-// spillFile is a temporary file that is gone when it is closed, and where the system allows that, nameless before.
-type spillFile struct {
-	*os.File
-	named bool
-}
-
-func (f *spillFile) create(dir string) error {
-	if f.File != nil {
-		return nil
-	}
-	file, err := os.CreateTemp(dir, "sheaf-spill-*")
-	if err != nil {
-		return fmt.Errorf("creating a file to spill to: %w", err)
-	}
-	f.File, f.named = file, os.Remove(file.Name()) != nil
-	return nil
-}
-
-func (f *spillFile) close() {
-	if f.File == nil {
-		return
-	}
-	// The file's content is of no use any more: an error of closing it changes nothing.
-	_ = f.File.Close()
-	if f.named {
-		_ = os.Remove(f.Name())
-	}
-	f.File = nil
 }
 
 // spillMerge reads the entries of all runs in order.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
 // docDeque keeps numbered documents between the first one that is still needed and the last one that was read. Those
 // in memory are the newest: spill moves them to a file, from which they are read again in blocks.
 //
-// The file has no name while it is open, where the system allows that. A docDeque belongs to one goroutine; its zero value is
-// empty.
+// A docDeque belongs to one goroutine; its zero value is empty.
 type docDeque struct {
 	base int // the first document
 	docs []bsonx.Doc
@@ -20,8 +20,7 @@ type docDeque struct {
 	bytes int
 	chunk []byte // where documents are copied to
 
-	file   spillFile
-	size   int64
+	file   tempfile.File
 	blocks []dequeBlock // the documents from base to from, in order
 	loaded [dequeCache]loadedBlock
 	turn   int
@@ -96,7 +95,8 @@ func (d *docDeque) blockEnd(i int) int {
 // reset empties the deque, and makes 0 the number of the next document.
 func (d *docDeque) reset() {
 	clear(d.docs)
-	d.base, d.from, d.bytes, d.size = 0, 0, 0, 0
+	d.base, d.from, d.bytes = 0, 0, 0
+	d.file.Reset()
 	d.docs, d.blocks = d.docs[:0], nil
 	d.loaded = [dequeCache]loadedBlock{}
 }
@@ -106,7 +106,7 @@ func (d *docDeque) spill(dir string) error {
 	if len(d.docs) == 0 {
 		return nil
 	}
-	if err := d.file.create(dir); err != nil {
+	if err := d.file.Create(dir); err != nil {
 		return err
 	}
 	var block []byte
@@ -116,11 +116,11 @@ func (d *docDeque) spill(dir string) error {
 		if len(block) < dequeBlockSize && i+1 < len(d.docs) {
 			continue
 		}
-		if _, err := d.file.WriteAt(block, d.size); err != nil {
+		at := d.file.Size()
+		if _, err := d.file.Write(block); err != nil {
 			return fmt.Errorf("writing spilled documents: %w", err)
 		}
-		d.blocks = append(d.blocks, dequeBlock{first, d.size, len(block)})
-		d.size += int64(len(block))
+		d.blocks = append(d.blocks, dequeBlock{first, at, len(block)})
 		block, first = block[:0], d.from+i+1
 	}
 	d.from += len(d.docs)
@@ -169,4 +169,4 @@ func (d *docDeque) load(i int) (bsonx.Doc, error) {
 }
 
 // close removes the file.
-func (d *docDeque) close() { d.file.close() }
+func (d *docDeque) close() { d.file.Close() }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+
+	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
 // digestSet is a set of byte strings, of which it keeps digests of 128 bits by secret hash functions. Those in memory can be
@@ -13,8 +15,7 @@ import (
 type digestSet struct {
 	seeds  [2]maphash.Seed
 	memory map[digest]struct{}
-	file   spillFile
-	size   int64
+	file   tempfile.File
 	runs   []digestRun
 	block  []byte
 }
@@ -93,7 +94,7 @@ func (s *digestSet) spill(dir string) error {
 	if len(s.memory) == 0 {
 		return nil
 	}
-	if err := s.file.create(dir); err != nil {
+	if err := s.file.Create(dir); err != nil {
 		return err
 	}
 	list := make([]digest, 0, len(s.memory))
@@ -101,7 +102,7 @@ func (s *digestSet) spill(dir string) error {
 		list = append(list, d)
 	}
 	slices.SortFunc(list, compareDigests)
-	r := digestRun{at: s.size, n: len(list)}
+	r := digestRun{at: s.file.Size(), n: len(list)}
 	data := make([]byte, 0, len(list)*len(digest{}))
 	for i, d := range list {
 		if i%digestBlock == 0 {
@@ -109,10 +110,9 @@ func (s *digestSet) spill(dir string) error {
 		}
 		data = append(data, d[:]...)
 	}
-	if _, err := s.file.WriteAt(data, s.size); err != nil {
+	if _, err := s.file.Write(data); err != nil {
 		return fmt.Errorf("writing a spilled set: %w", err)
 	}
-	s.size += int64(len(data))
 	s.runs = append(s.runs, r)
 	s.memory = nil
 	return nil
@@ -121,7 +121,8 @@ func (s *digestSet) spill(dir string) error {
 // reset empties the set.
 func (s *digestSet) reset() {
 	clear(s.memory)
-	s.runs, s.size = nil, 0
+	s.runs = nil
+	s.file.Reset()
 }
 
-func (s *digestSet) close() { s.file.close() }
+func (s *digestSet) close() { s.file.Close() }

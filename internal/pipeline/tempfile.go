@@ -3,20 +3,22 @@ package pipeline
 import (
 	"bufio"
 	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// tempFile is a spillFile that is written once, through a buffer, and then read.
+// tempFile is a tempfile.File that is written once, through a buffer, and then read.
 type tempFile struct {
-	spillFile
+	tempfile.File
 	out  *bufio.Writer
-	size int64
+	size int64 // with what is in the buffer
 }
 
 func (t *tempFile) create(dir string) error {
-	if err := t.spillFile.create(dir); err != nil {
+	if err := t.Create(dir); err != nil {
 		return err
 	}
-	t.out = bufio.NewWriterSize(t.File, spillWriteBuffer)
+	t.out = bufio.NewWriterSize(&t.File, spillWriteBuffer)
 	return nil
 }
 

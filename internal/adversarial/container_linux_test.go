@@ -1,0 +1,194 @@
+package adversarial
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// container is a server in a process of its own, in a control group where one can be made.
+type container struct {
+	uri string
+	pid int
+	cmd *exec.Cmd
+}
+
+// buildServer builds the program once for all tests.
+var buildServer = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sheaf-adversarial")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "sheaf")
+	cmd := exec.Command("go", "build", "-o", bin, "github.com/sheafdb/sheaf/cmd/sheaf")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as a release is built
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return bin, nil
+})
+
+// startContainer serves a new directory with the budget that a container of containerBytes would have.
+func startContainer(t *testing.T) *container {
+	t.Helper()
+	return startServer(t, containerBytes/2, controlGroup(t))
+}
+
+// startServer serves a new directory with a memory budget, in a control group unless that is empty.
+func startServer(t *testing.T, budget int64, group string) *container {
+	t.Helper()
+	bin, err := buildServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		bin, "serve", "--dir", filepath.Join(t.TempDir(), "data"), "--port", "0", "--ready-json", "--slow-ms", "-1",
+		"--log-level", "error", "--memory-budget", strconv.FormatInt(budget, 10),
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	if group != "" {
+		script := `echo $$ > "` + filepath.Join(group, "cgroup.procs") + `" && exec "$@"`
+		cmd = exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
+	}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := &container{pid: cmd.Process.Pid, cmd: cmd}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var ready struct{ URI string }
+	if err := errors.Join(err, json.Unmarshal(line, &ready)); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	c.uri = ready.URI
+	return c
+}
+
+// controlGroup makes a group with the container's memory, and returns its directory, or "" where that is not allowed.
+func controlGroup(t *testing.T) string {
+	t.Helper()
+	for parent, limit := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+		if _, err := os.Stat(filepath.Join(parent, "cgroup.procs")); err != nil {
+			continue
+		}
+		dir := filepath.Join(parent, fmt.Sprintf("sheaf-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+		if os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			for range 50 { // the kernel needs a moment to see the process go
+				if os.Remove(dir) == nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+		if os.WriteFile(filepath.Join(dir, limit), []byte(strconv.Itoa(containerBytes)), 0o644) == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// status returns a field of the server's process in bytes.
+func (c *container) status(t *testing.T, field string) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))
+	if err != nil {
+		t.Fatalf("the server is gone: %v", err)
+	}
+	_, rest, found := strings.Cut(string(b), field+":")
+	if !found {
+		t.Fatalf("the server is gone: its status has no %s", field)
+	}
+	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb << 10
+}
+
+func (c *container) client(t *testing.T) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI(c.uri).SetMaxPoolSize(1000).SetRetryReads(false).SetRetryWrites(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+func (c *container) dial(t *testing.T) net.Conn {
+	t.Helper()
+	u, err := url.Parse(c.uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	return conn
+}
+
+// watchPings pings until the returned function is called, which reports the longest answer and fails where one took too long.
+func (c *container) watchPings(t *testing.T) (stop func()) {
+	t.Helper()
+	client := c.client(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	longest, done := time.Duration(0), make(chan error, 1)
+	go func() {
+		for {
+			start := time.Now()
+			err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+			if ctx.Err() != nil {
+				done <- nil
+				return
+			}
+			longest = max(longest, time.Since(start))
+			if err != nil {
+				done <- err
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	return func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("ping: %v", err)
+		}
+		t.Logf("longest ping %v, peak %d MiB", longest.Round(time.Millisecond), c.status(t, "VmHWM")>>20)
+		if longest > pingBound {
+			t.Errorf("a ping took %v", longest)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package crashtest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
+)
+
+// spills are the parameters that bound what a stage keeps in memory, and commands that exceed a bound of 40 KiB. A parameter
+// without a command fails the test.
+var spills = map[string][]string{
+	"internalQueryMaxBlockingSortMemoryUsageBytes": {
+		`{"find": "c", "filter": {}, "sort": {"noise": 1}, "batchSize": 2}`,
+		`{"aggregate": "c", "cursor": {"batchSize": 2}, "pipeline": [{"$set": {"x": "$a"}}, {"$sort": {"x": -1, "noise": 1}}]}`,
+	},
+	"internalDocumentSourceGroupMaxMemoryBytes": {
+		`{"aggregate": "c", "cursor": {"batchSize": 2}, "pipeline": [{"$group": {"_id": "$noise", "n": {"$sum": "$a"}}}, {"$set": {"y": 1}}]}`,
+		`{"aggregate": "c", "cursor": {"batchSize": 2}, "pipeline": [{"$group": {"_id": {"$mod": ["$a", 50]}, "all": {"$push": "$noise"}}}]}`,
+	},
+	"internalDocumentSourceSetWindowFieldsMaxMemoryBytes": {
+		`{"aggregate": "c", "cursor": {"batchSize": 2}, "pipeline": [{"$setWindowFields": {"sortBy": {"_id": 1}, "output": {"n": {"$sum": "$a", "window": {"documents": ["unbounded", "unbounded"]}}}}}]}`,
+	},
+	"internalDocumentSourceBucketAutoMaxMemoryBytes": {
+		`{"aggregate": "c", "cursor": {"batchSize": 1}, "pipeline": [{"$bucketAuto": {"groupBy": "$noise", "buckets": 20}}]}`,
+	},
+	"internalDocumentSourceGraphLookupMaxMemoryBytes": {
+		`{"aggregate": "c", "cursor": {"batchSize": 1}, "pipeline": [{"$limit": 3}, {"$graphLookup": {"from": "c", "startWith": "$a", "connectFromField": "next", "connectToField": "a", "as": "all"}}, {"$unwind": "$all"}]}`,
+	},
+}
+
+// notSpilled are those parameters whose stages have nothing on the disk.
+var notSpilled = []string{
+	"internalQueryFacetMaxOutputDocSizeBytes", "internalDocumentSourceDensifyMaxMemoryBytes",
+	"internalLookupStageIntermediateDocumentMaxSizeBytes", // bounds the size of a document
+}
+
+const spillBound = 40 << 10
+
+// openSpills returns the paths under which this process reaches its open temporary files in a directory.
+func openSpills(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	for _, e := range entries {
+		path := filepath.Join("/proc/self/fd", e.Name())
+		if to, err := os.Readlink(path); err == nil && strings.HasPrefix(to, filepath.Join(dir, "_tmp")) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// TestDamagedSpills damages the temporary files of an operation between its batches: it fails, or answers as if nothing
+// were damaged.
+func TestDamagedSpills(t *testing.T) {
+	run := torture.Begin(t)
+	dir := t.TempDir()
+	db, err := sheaf.Open(dir, &sheaf.Options{TestCommands: true})
+	must(t, err)
+	defer db.Close()
+	fillForSpills(t, db)
+	checkSpillParameters(t, db)
+	outcomes := map[string]int{}
+	for round := 0; run.Next(1, 0); round++ {
+		rng := run.Rand(round)
+		for _, param := range slices.Sorted(maps.Keys(spills)) {
+			setSpillBound(t, db, param, spillBound)
+			for i, cmd := range spills[param] {
+				want, _, err := readSpilling(t, db, dir, cmd, nil)
+				must(t, err)
+				for _, d := range spillDamages {
+					got, n, err := readSpilling(t, db, dir, cmd, func(path string) { d.do(t, rng, path) })
+					outcomes[judgeSpill(t, param, cmd, d.name, n, want, got, err)]++
+					if t.Failed() {
+						t.Fatalf("case: %s, command %d, %s", param, i, d.name)
+					}
+				}
+			}
+			setSpillBound(t, db, param, 100<<20)
+		}
+	}
+	t.Log(outcomes)
+	if outcomes["failed"] == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+// spillDamages are what happens to an open file. It cannot be removed: it has no name.
+var spillDamages = []struct {
+	name string
+	do   func(t *testing.T, rng *rand.Rand, path string)
+}{
+	{"emptied", func(t *testing.T, _ *rand.Rand, path string) { must(t, os.Truncate(path, 0)) }},
+	{"cut", func(t *testing.T, rng *rand.Rand, path string) {
+		info, err := os.Stat(path)
+		must(t, err)
+		must(t, os.Truncate(path, rng.Int64N(info.Size()+1)))
+	}},
+	{"flipped", func(t *testing.T, rng *rand.Rand, path string) {
+		changeSpill(t, path, func(b []byte) {
+			for at := 0; at < len(b); at += 4 << 10 {
+				b[at+rng.IntN(min(4<<10, len(b)-at))] ^= 1 << rng.IntN(8)
+			}
+		})
+	}},
+	{"one bit", func(t *testing.T, rng *rand.Rand, path string) {
+		changeSpill(t, path, func(b []byte) { b[rng.IntN(len(b))] ^= 1 })
+	}},
+	{"zeroed", func(t *testing.T, _ *rand.Rand, path string) { changeSpill(t, path, func(b []byte) { clear(b) }) }},
+	{"blocks exchanged", func(t *testing.T, _ *rand.Rand, path string) {
+		changeSpill(t, path, func(b []byte) {
+			half := len(b) / 2
+			copy(b, append(slices.Clone(b[half:]), b[:half]...))
+		})
+	}},
+}
+
+func changeSpill(t *testing.T, path string, change func([]byte)) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	must(t, err)
+	if len(content) == 0 {
+		return
+	}
+	change(content)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteAt(content, 0)
+	must(t, errors.Join(err, f.Close()))
+}
+
+// readSpilling runs a command to its end, and calls damage for each temporary file after the first batch.
+func readSpilling(t *testing.T, db *sheaf.DB, dir, text string, damage func(path string)) (docs []string, files int, err error) {
+	t.Helper()
+	var cmd bson.D
+	must(t, bson.UnmarshalExtJSON([]byte(text), false, &cmd))
+	cursor, err := db.Client().Database("test").RunCommandCursor(t.Context(), cmd)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer cursor.Close(t.Context())
+	paths := openSpills(t, dir)
+	if damage != nil {
+		for _, path := range paths {
+			damage(path)
+		}
+	}
+	for cursor.Next(t.Context()) {
+		docs = append(docs, cursor.Current.String())
+	}
+	return docs, len(paths), cursor.Err()
+}
+
+func judgeSpill(t *testing.T, param, cmd, damage string, files int, want, got []string, err error) string {
+	t.Helper()
+	where := fmt.Sprintf("%s: %.120s: %s", param, cmd, damage)
+	if files == 0 {
+		t.Errorf("%s: nothing was spilled", where)
+	}
+	if err == nil {
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d wrong documents, %d are wanted", where, len(got), len(want))
+		}
+		return "as if whole"
+	}
+	var s mongo.ServerError
+	if !errors.As(err, &s) || !s.HasErrorCode(dataCorruptionDetected) {
+		t.Errorf("%s: %v", where, err)
+	}
+	if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
+		t.Errorf("%s: wrong documents before the error", where)
+	}
+	return "failed"
+}
+
+func fillForSpills(t *testing.T, db *sheaf.DB) {
+	t.Helper()
+	noise, docs := newNoise(1), []any(nil)
+	for i := range 400 {
+		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "next", Value: i + 1}, {Key: "noise", Value: noise.bytes(500)}})
+	}
+	_, err := db.Client().Database("test").Collection("c").InsertMany(t.Context(), docs)
+	must(t, err)
+}
+
+func setSpillBound(t *testing.T, db *sheaf.DB, param string, n int64) {
+	t.Helper()
+	must(t, db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: param, Value: n}}).Err())
+}
+
+// checkSpillParameters finds parameters of stages that keep documents, and no case here.
+func checkSpillParameters(t *testing.T, db *sheaf.DB) {
+	t.Helper()
+	var all bson.M
+	must(t, db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "getParameter", Value: "*"}}).Decode(&all))
+	for name := range all {
+		bounds := strings.HasPrefix(name, "internalDocumentSource") && strings.HasSuffix(name, "MaxMemoryBytes") ||
+			strings.HasPrefix(name, "internal") && strings.Contains(name, "MemoryUsageBytes")
+		if _, there := spills[name]; bounds && !there && !slices.Contains(notSpilled, name) {
+			t.Errorf("%s bounds what a stage keeps in memory, and has no command here", name)
+		}
+	}
+}
+
+// TestLeftSpills finds the files of a killed process gone after the next start, and others left alone.
+func TestLeftSpills(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, err := sheaf.Open(dir, nil)
+	must(t, err)
+	must(t, db.Close())
+	must(t, os.Mkdir(filepath.Join(dir, "_tmp"), 0o700))
+	for _, name := range []string{"sheaf-temp-1", "sheaf-temp-2", "other"} {
+		must(t, os.WriteFile(filepath.Join(dir, "_tmp", name), []byte("x"), 0o600))
+	}
+	db, err = sheaf.Open(dir, nil)
+	must(t, err)
+	defer db.Close()
+	if left := fileNames(t, filepath.Join(dir, "_tmp")); !slices.Equal(left, []string{"other"}) {
+		t.Errorf("%v are left", left)
+	}
+}

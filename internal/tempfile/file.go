@@ -1,0 +1,176 @@
+package tempfile
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+const (
+	// block is what one checksum is of. A random read reads whole blocks. The checksums of a file of 1 GiB take 512 KiB.
+	block = 8 << 10
+	// prefix is how the names of the files begin.
+	prefix = "sheaf-temp-"
+)
+
+// File is a temporary file. It grows at its end. Its zero value is a file that does not exist yet. One goroutine writes;
+// several may read while nobody writes.
+type File struct {
+	file  *os.File
+	named bool
+	size  int64
+	sums  []uint32  // of each block; the last is of what was written of it
+	pool  sync.Pool // of *[]byte, into which blocks are read
+}
+
+// table returns the polynomial that processors have instructions for. It is made once, by the library.
+func table() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// Create makes the file in a directory, the system's for temporary files where that is empty. A directory that is missing is
+// made. It does nothing for a file that was created before.
+func (f *File) Create(dir string) error {
+	if f.file != nil {
+		return nil
+	}
+	file, err := os.CreateTemp(dir, prefix+"*")
+	if errors.Is(err, fs.ErrNotExist) && dir != "" {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			file, err = os.CreateTemp(dir, prefix+"*")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("creating a temporary file: %w", err)
+	}
+	f.file, f.named = file, os.Remove(file.Name()) != nil
+	return nil
+}
+
+// Size returns how much was written.
+func (f *File) Size() int64 { return f.size }
+
+// Write appends to the file.
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.file.WriteAt(p, f.size)
+	f.sum(p[:n])
+	if err != nil {
+		return n, fmt.Errorf("writing a temporary file: %w", err)
+	}
+	return n, nil
+}
+
+// sum adds what was appended to the checksums.
+func (f *File) sum(p []byte) {
+	for len(p) > 0 {
+		used := int(f.size % block)
+		if used == 0 {
+			f.sums = append(f.sums, 0)
+		}
+		part := p[:min(len(p), block-used)]
+		last := &f.sums[len(f.sums)-1]
+		*last = crc32.Update(*last, table(), part)
+		f.size += int64(len(part))
+		p = p[len(part):]
+	}
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *File) ReadAt(p []byte, at int64) (int, error) {
+	if at >= f.size {
+		return 0, io.EOF
+	}
+	end := min(at+int64(len(p)), f.size)
+	from := at / block * block
+	to := min((end+block-1)/block*block, f.size)
+	if from == at && to == end {
+		err := f.readBlocks(p[:end-at], from)
+		return f.end(p, int(end-at), err)
+	}
+	buf := f.buffer(int(to - from))
+	defer f.pool.Put(buf)
+	if err := f.readBlocks(*buf, from); err != nil {
+		return 0, err
+	}
+	return f.end(p, copy(p, (*buf)[at-from:end-from]), nil)
+}
+
+// end returns the result of a read of n bytes into p.
+func (f *File) end(p []byte, n int, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// buffer returns room for n bytes of blocks.
+func (f *File) buffer(n int) *[]byte {
+	p, _ := f.pool.Get().(*[]byte)
+	if p == nil || cap(*p) < n {
+		made := make([]byte, n)
+		p = &made
+	}
+	*p = (*p)[:n]
+	return p
+}
+
+// readBlocks reads whole blocks and checks them.
+func (f *File) readBlocks(buf []byte, from int64) error {
+	n, err := f.file.ReadAt(buf, from)
+	if n < len(buf) {
+		if errors.Is(err, io.EOF) {
+			return mongoerr.New(mongoerr.DataCorruptionDetected,
+				"a temporary file of this operation was cut: it ends at byte %d of %d", from+int64(n), f.size)
+		}
+		return fmt.Errorf("reading a temporary file: %w", err)
+	}
+	for i := from / block; len(buf) > 0; i++ {
+		n := min(len(buf), block)
+		if crc32.Checksum(buf[:n], table()) != f.sums[i] {
+			return mongoerr.New(mongoerr.DataCorruptionDetected,
+				"a temporary file of this operation is damaged: the bytes from %d on are not those that were written", i*block)
+		}
+		buf = buf[n:]
+	}
+	return nil
+}
+
+// Reset makes the file empty. What was written is written over.
+func (f *File) Reset() { f.size, f.sums = 0, f.sums[:0] }
+
+// Close removes the file. Closing a file that was never created does nothing.
+func (f *File) Close() {
+	if f.file == nil {
+		return
+	}
+	// The content is of no use any more: an error of closing it changes nothing.
+	_ = f.file.Close()
+	if f.named {
+		_ = os.Remove(f.file.Name())
+	}
+	f.file, f.named = nil, false
+	f.Reset()
+}
+
+// Clear removes the temporary files that a killed process has left in a directory, which need not exist.
+func Clear(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
