@@ -106,6 +106,10 @@ torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) eac
 	$(GO) test -count 1 -timeout 0 -v ./internal/metamorphic -run TestCommands -metamorphic.commands=$(COMMANDS) -torture.seed=$(SEED) $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
 
+.PHONY: bounds
+bounds: ## measure a server's memory under attacks and workloads, shortly; `make torture` does so at length
+	$(GO) test -count 1 -timeout 10m ./internal/adversarial -adversarial.memory -run 'TestAttacksTogether|TestMemoryOf' -v
+
 .PHONY: crashpoints
 crashpoints: ## stop the patterns' operations at every point, and count those; on SHEAF_TEST_URI if set
 	@$(GO) test -v -run Crash -count 1 -timeout 15m -parallel 16 $(PATTERNS) | awk -f patterns/patterntest/points.awk

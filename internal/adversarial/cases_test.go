@@ -187,18 +187,27 @@ func explosions() []attack {
 	return out
 }
 
-func TestGrowth(t *testing.T)     { attackAll(t, growth()) }
-func TestNesting(t *testing.T)    { attackAll(t, nesting()) }
-func TestWrong(t *testing.T)      { attackAll(t, wrong()) }
-func TestExplosions(t *testing.T) { attackAll(t, explosions()) }
+// attacks has all families of attacks. Each is run by one client that looks at the answers, and by 16 at once in a container
+// (TestAttacksTogether).
+func attacks() map[string]func() []attack {
+	return map[string]func() []attack{
+		"growth": growth, "nesting": nesting, "wrong": wrong, "explosions": explosions, "floods": floods, "blocking": blockingAttacks,
+	}
+}
+
+func TestGrowth(t *testing.T)     { attackAll(t, "growth") }
+func TestNesting(t *testing.T)    { attackAll(t, "nesting") }
+func TestWrong(t *testing.T)      { attackAll(t, "wrong") }
+func TestExplosions(t *testing.T) { attackAll(t, "explosions") }
 
 func TestFloods(t *testing.T) {
 	needsLong(t)
-	attackAll(t, floods())
+	attackAll(t, "floods")
 }
 
-func attackAll(t *testing.T, all []attack) {
+func attackAll(t *testing.T, family string) {
 	watchMemory(t, 3<<30)
+	all := attacks()[family]()
 	onEachConnection(t, func(t *testing.T, db *mongo.Database) {
 		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
 			t.Fatal(err)

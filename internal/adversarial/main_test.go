@@ -19,6 +19,17 @@ import (
 
 var long = flag.Bool("adversarial.long", false, "also run the attacks that take long, and all of them embedded too")
 
+// bounded also runs the tests that load a server in a process of its own, in their short form.
+var bounded = flag.Bool("adversarial.memory", false, "also measure a server's memory under attacks and workloads, shortly")
+
+// needsServer skips a test that starts a server of its own.
+func needsServer(t *testing.T) {
+	t.Helper()
+	if !*long && !*bounded {
+		t.Skip("runs with -adversarial.memory, and at length with -adversarial.long")
+	}
+}
+
 // needsLong skips a test that takes long.
 func needsLong(t *testing.T) {
 	t.Helper()

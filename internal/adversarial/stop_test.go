@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +67,15 @@ func blockingCommand(t *testing.T, stages string) bson.D {
 	t.Helper()
 	stages = strings.ReplaceAll(stages, "ENDLESS", endless())
 	return parse(t, `{"aggregate": "c", "cursor": {}, "pipeline": [`+endless()+`, `+stages+`]}`)
+}
+
+// blockingAttacks are the same as attacks, which only their time limit ends.
+func blockingAttacks() (out []attack) {
+	for _, name := range slices.Sorted(maps.Keys(blocking)) {
+		stages := endless() + ", " + strings.ReplaceAll(blocking[name], "ENDLESS", endless())
+		out = append(out, attack{name, `{"aggregate": "c", "cursor": {}, "pipeline": [` + stages + `]}`, []int32{50}})
+	}
+	return out
 }
 
 func newSmall(t *testing.T) *mongo.Database {

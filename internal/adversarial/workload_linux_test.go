@@ -150,9 +150,7 @@ func (w *workload) sizes() (documents, operations int) {
 
 // TestMemoryOfWorkloads runs ordinary loads with 16 clients: the kernel's figure of the server's memory stays near the budget.
 func TestMemoryOfWorkloads(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and loads a server")
-	}
+	needsServer(t)
 	for _, w := range workloads() {
 		t.Run(w.name, func(t *testing.T) { w.run(t, *workloadBudget<<20) })
 	}

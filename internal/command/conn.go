@@ -45,6 +45,7 @@ type Conn struct {
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
 	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, digest: userDigest(""), Reply: s.Memory.Hold()}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
+	c.Op.Memory.Use(s.Memory)
 	s.Ops.Add(&c.Op)
 	return c
 }

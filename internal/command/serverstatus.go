@@ -86,6 +86,7 @@ func (x *statusSample) sections() []StatusSection {
 		{"planCache", x.statusPlanCache},
 		{"queues", func(b *bsonx.Builder) { x.Establishment.appendQueue(b, x.req.Now) }},
 		{"readConcernCounters", x.statusReadConcerns},
+		{"requestMemory", x.statusRequestMemory},
 		{"storage", x.statusStorage},
 		{"storageEngine", x.statusEngine},
 		{"transactions", x.statusTransactions},

@@ -43,6 +43,22 @@ func statusMemory(b *bsonx.Builder) {
 	b.Bool("supported", ok)
 }
 
+// statusRequestMemory tells what requests hold of the budget that they share. ended counts those that were ended because the
+// process came to its limit in spite of it. A server without a budget has no figures.
+func (s *Service) statusRequestMemory(b *bsonx.Builder) {
+	if s.Memory == nil {
+		return
+	}
+	m := s.Memory.Stats()
+	b.Int64("limitBytes", m.Limit)
+	b.Int64("usedBytes", m.Used)
+	b.Int64("peakBytes", m.Peak)
+	b.Int64("requestedBytes", m.Requested)
+	b.Int64("waiting", int64(m.Waiting))
+	b.Int64("refused", m.Refused)
+	b.Int64("ended", s.stats.relieved.Load())
+}
+
 // statusGlobalLock counts operations as MongoDB does by the global lock: readers and writers that work, and those that wait until
 // they may.
 func (s *Service) statusGlobalLock(b *bsonx.Builder) {

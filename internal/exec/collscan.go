@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -94,6 +95,11 @@ func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 			return nil, err
 		}
 		s.stats.DocsExamined++
+		if len(doc) >= memory.LargeValue {
+			if err := memory.Of(ctx).Value(int64(len(doc))); err != nil {
+				return nil, err
+			}
+		}
 		s.touched += touch(doc)
 		if s.filter != nil {
 			ok, err := s.filter.Match(bsonx.Doc(doc))

@@ -47,7 +47,9 @@ func (n *CountScan) Next(ctx context.Context) (*Row, error) {
 			if n.record, err = n.coll.RecordKeyOfEntry(n.record[:0], n.index, key); err != nil {
 				return nil, err
 			}
-			if !n.seen.add(&n.stats, n.record) {
+			if fresh, err := n.seen.add(n.env, &n.stats, n.record); err != nil {
+				return nil, err
+			} else if !fresh {
 				continue
 			}
 		}
@@ -62,4 +64,7 @@ func (n *CountScan) Save() {
 }
 
 // Close implements Node.
-func (n *CountScan) Close() { n.cursor.close() }
+func (n *CountScan) Close() {
+	n.cursor.close()
+	n.seen.close()
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -32,7 +33,7 @@ func (f *Fetch) Next(ctx context.Context) (*Row, error) {
 		if row == nil {
 			return f.end()
 		}
-		ok, err := f.load(row)
+		ok, err := f.load(ctx, row)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +45,7 @@ func (f *Fetch) Next(ctx context.Context) (*Row, error) {
 
 // load makes row, with its document, the fetch's row and reports whether it matches. A record that is gone
 // counts as not matching.
-func (f *Fetch) load(row *Row) (bool, error) {
+func (f *Fetch) load(ctx context.Context, row *Row) (bool, error) {
 	f.row = *row
 	if row.Doc != nil && row.Index != nil {
 		f.stats.AlreadyDoc++
@@ -56,6 +57,11 @@ func (f *Fetch) load(row *Row) (bool, error) {
 		}
 		if err != nil {
 			return false, err
+		}
+		if len(doc) >= memory.LargeValue {
+			if err := memory.Of(ctx).Value(int64(len(doc))); err != nil {
+				return false, err
+			}
 		}
 		f.row.Doc = doc
 		if row.Held {

@@ -264,8 +264,10 @@ func (n *GeoNear) cellOf(key []byte) (geo.Cell, bool, error) {
 // read reads the record of an entry and measures its distance. It reports whether the record is the next row; else it is in the
 // queue, or left out.
 func (n *GeoNear) read(item nearItem) (bool, error) {
-	if n.opts.Dedup && !item.again && !n.seen.add(&n.stats, item.record) {
-		return false, nil
+	if n.opts.Dedup && !item.again {
+		if fresh, err := n.seen.add(n.env, &n.stats, item.record); err != nil || !fresh {
+			return false, err
+		}
 	}
 	doc, err := n.records.read(item.record)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -375,5 +377,6 @@ func (n *GeoNear) forget() {
 func (n *GeoNear) Close() {
 	n.records.close()
 	n.cursor.close()
+	n.seen.close()
 	n.queue, n.scan, n.row = nil, nil, Row{}
 }

@@ -63,8 +63,12 @@ func (n *IndexScan) Next(ctx context.Context) (*Row, error) {
 		if err := n.fill(key); err != nil {
 			return nil, err
 		}
-		if n.opts.Dedup && !n.seen.add(&n.stats, n.row.RecordKey) {
-			continue
+		if n.opts.Dedup {
+			if fresh, err := n.seen.add(n.env, &n.stats, n.row.RecordKey); err != nil {
+				return nil, err
+			} else if !fresh {
+				continue
+			}
 		}
 		if n.filter != nil {
 			ok, err := n.filter.match(&n.row)
@@ -124,4 +128,7 @@ func (n *IndexScan) Save() {
 }
 
 // Close implements Node.
-func (n *IndexScan) Close() { n.cursor.close() }
+func (n *IndexScan) Close() {
+	n.cursor.close()
+	n.seen.close()
+}

@@ -25,9 +25,19 @@ func (n *Or) Next(ctx context.Context) (*Row, error) {
 			n.current++
 			continue
 		}
-		if n.seen.add(&n.stats, row.RecordKey) {
+		fresh, err := n.seen.add(n.env, &n.stats, row.RecordKey)
+		if err != nil {
+			return nil, err
+		}
+		if fresh {
 			return n.emit(row)
 		}
 	}
 	return n.end()
+}
+
+// Close implements Node.
+func (n *Or) Close() {
+	n.base.Close()
+	n.seen.close()
 }

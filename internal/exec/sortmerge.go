@@ -72,8 +72,12 @@ func (n *SortMerge) Next(ctx context.Context) (*Row, error) {
 			n.row.Doc = doc
 			row = &n.row
 		}
-		if n.dedup && !n.seen.add(&n.stats, row.RecordKey) {
-			continue
+		if n.dedup {
+			if fresh, err := n.seen.add(n.env, &n.stats, row.RecordKey); err != nil {
+				return nil, err
+			} else if !fresh {
+				continue
+			}
 		}
 		return n.emit(row)
 	}
@@ -117,6 +121,7 @@ func (n *SortMerge) Save() {
 func (n *SortMerge) Close() {
 	n.again.records.close()
 	n.base.Close()
+	n.seen.close()
 }
 
 type mergeHeap []*mergeInput

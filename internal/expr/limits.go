@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -62,5 +63,10 @@ func (c *Context) worked(n int, running *interrupt.Running) error {
 		return nil
 	}
 	c.work = 0
+	if n >= memory.LargeValue {
+		if err := memory.Of(running.Context()).Value(int64(n)); err != nil {
+			return err
+		}
+	}
 	return running.Context().Err()
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -147,6 +148,12 @@ func (m *iterate) array(ctx *Context, name string, code mongoerr.Code) (array bs
 func (m *iterate) check(ctx *Context, op string, size, made int) error {
 	if err := checkBytes(op, size); err != nil {
 		return err
+	}
+	// A result is counted each time it has grown by a large value.
+	if size/memory.LargeValue > (size-made)/memory.LargeValue {
+		if err := memory.Of(m.running.Context()).Value(int64(size)); err != nil {
+			return err
+		}
 	}
 	return ctx.worked(stepWork+made, m.running)
 }

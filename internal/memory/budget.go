@@ -18,6 +18,8 @@ type Budget struct {
 	// waiting is looked at without the lock by whoever gives bytes back.
 	waiting atomic.Int32
 	refused atomic.Int64
+	// requested is what was asked for in all, granted or not.
+	requested atomic.Int64
 
 	// pressed says that the process has no memory for a new share, though the budget has; see Press.
 	pressed atomic.Bool
@@ -40,6 +42,8 @@ func New(limit int64) *Budget { return &Budget{limit: limit} }
 // Stats describes a budget.
 type Stats struct {
 	Limit, Used, Peak int64
+	// Requested is what was asked for since the start, granted or not.
+	Requested int64
 	// Refused counts the requests that got ExceededMemoryLimit, Waiting is how many wait for their share.
 	Refused int64
 	Waiting int
@@ -51,7 +55,8 @@ func (b *Budget) Stats() Stats {
 		return Stats{}
 	}
 	return Stats{
-		Limit: b.limit, Used: b.used.Load(), Peak: b.peak.Load(), Refused: b.refused.Load(), Waiting: int(b.waiting.Load()),
+		Limit: b.limit, Used: b.used.Load(), Peak: b.peak.Load(), Requested: b.requested.Load(),
+		Refused: b.refused.Load(), Waiting: int(b.waiting.Load()),
 	}
 }
 
@@ -85,8 +90,17 @@ func (b *Budget) take(n, limit int64) bool {
 	}
 }
 
+// ask is take for a holding that exists.
+func (b *Budget) ask(n int64) bool {
+	b.requested.Add(n)
+	return b.take(n, b.limit)
+}
+
 // force adds n bytes, whatever the limit.
-func (b *Budget) force(n int64) { b.notePeak(b.used.Add(n)) }
+func (b *Budget) force(n int64) {
+	b.requested.Add(n)
+	b.notePeak(b.used.Add(n))
+}
 
 func (b *Budget) notePeak(used int64) {
 	for {
@@ -132,6 +146,7 @@ func (b *Budget) admits(n int64) bool {
 
 // admit waits until the budget has n bytes for a request that holds nothing.
 func (b *Budget) admit(ctx context.Context, n int64) error {
+	b.requested.Add(n)
 	w := &waiter{n: n, granted: make(chan struct{})}
 	b.mu.Lock()
 	b.waiters = append(b.waiters, w)

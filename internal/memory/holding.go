@@ -39,7 +39,7 @@ func (h *Holding) Hold(n int64) error {
 	switch {
 	case more == 0:
 		return nil
-	case !h.budget.take(more, h.budget.limit):
+	case !h.budget.ask(more):
 		return h.budget.exceeded(more)
 	}
 	h.held += more
@@ -52,7 +52,7 @@ func (h *Holding) Fits(n int64) bool {
 		return true
 	}
 	more := roundUp(n - h.held)
-	if more > 0 && !h.budget.take(more, h.budget.limit) {
+	if more > 0 && !h.budget.ask(more) {
 		return false
 	}
 	h.held += more

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -33,6 +34,7 @@ type densifySource struct {
 	order []*densifyPart // as they came, to be filled to the end
 	key   []byte
 	bytes int
+	held  memory.Holding
 	made  int
 
 	doc     bsonx.Doc // the document that waits for those before it
@@ -49,6 +51,12 @@ func (s *densifySource) Save() {
 		s.doc, s.value = s.doc.Clone(), s.value.Clone()
 	}
 	s.src.Save()
+}
+
+// Close implements Source.
+func (s *densifySource) Close() {
+	s.held.Release()
+	s.src.Close()
 }
 
 // Next returns the next document, read or made.
@@ -95,6 +103,9 @@ func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	}
 	if s.bytes > s.limit {
 		return nil, mongoerr.New(mongoerr.ExceededMemoryLimit, "$densify exceeded memory limit of %d", s.limit)
+	}
+	if err := s.held.Hold(int64(s.bytes)); err != nil {
+		return nil, err
 	}
 	if p := s.current; !p.started {
 		p.started = true

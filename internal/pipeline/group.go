@@ -452,10 +452,22 @@ func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 				return nil, err
 			}
 		}
+		if err := s.holdMerged(accs); err != nil {
+			return nil, err
+		}
 		s.more = s.merged.next()
 	}
 	if s.merged.err != nil {
 		return nil, s.merged.err
 	}
 	return s.group.document(s.out, id, accs)
+}
+
+// holdMerged counts a group that is joined of its parts. It cannot be written to the disk again.
+func (s *groupSource) holdMerged(accs []expr.Accumulator) error {
+	n := 0
+	for _, a := range accs {
+		n += a.Bytes()
+	}
+	return s.held.Hold(int64(n))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -27,7 +28,7 @@ func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storag
 	run := c.execution()
 	announce(ctx, run)
 	defer run.Close()
-	set := &valueSet{seen: map[string]struct{}{}, collation: q.Collation}
+	set := &valueSet{seen: map[string]struct{}{}, collation: q.Collation, op: memory.Of(ctx)}
 	d := distinctRun{set: set, path: newDistinctPath(field), field: field, reader: r}
 	if err := d.run(ctx, c.winner()); err != nil {
 		return bsonx.Value{}, err
@@ -179,7 +180,11 @@ type valueSet struct {
 	key     []byte
 	// collation tells which strings are the same; nil compares bytes.
 	collation *collation.Collator
+	op        *memory.Operation
 }
+
+// setBytes is about what a value of a set takes beside its bytes and its key.
+const setBytes = 96
 
 func (s *valueSet) add(v bsonx.Value) error {
 	if v.IsMissing() {
@@ -194,6 +199,10 @@ func (s *valueSet) add(v bsonx.Value) error {
 	s.bytes += len(v.Data) + 8
 	if s.bytes > maxDistinctBytes {
 		return mongoerr.New(17217, "distinct too big, 16mb cap")
+	}
+	// The bytes are there once in data and once in the answer.
+	if err := s.op.Add(int64(setBytes + len(s.key) + 2*len(v.Data))); err != nil {
+		return err
 	}
 	start := len(s.data)
 	s.data = append(s.data, v.Data...)

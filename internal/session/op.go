@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -40,6 +41,9 @@ type Op struct {
 
 	// stamp is that of the newest commit. Only the operation's own goroutine may use it.
 	stamp storage.Stamp
+
+	// Memory is what the operation holds of the server's.
+	Memory memory.Operation
 
 	// Debug is what the operation counts while it runs. Only its own goroutine may use it.
 	Debug OpDebug
@@ -226,6 +230,7 @@ func (o *Op) Finish() {
 	o.done = nil
 	o.active, o.info, o.parent = false, OpInfo{}, nil
 	o.Debug.PlanSummary = nil
+	o.Memory.Release()
 }
 
 // end needs the lock.
@@ -334,6 +339,9 @@ func (o *Op) Value(key any) any {
 	switch key.(type) {
 	case storage.StampKey, storage.PlanKey:
 		return o
+	}
+	if key == memory.OperationKey() {
+		return &o.Memory
 	}
 	if o.parent == nil {
 		return nil

@@ -1,0 +1,73 @@
+package adversarial
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// TestAttacksTogether runs every attack by 16 connections at once on a server in a container: it lives, stays within its
+// memory, answers a ping, and ends each command by an answer.
+func TestAttacksTogether(t *testing.T) {
+	needsServer(t)
+	limit := 500 * time.Millisecond
+	if *long {
+		limit = 20 * time.Second
+	}
+	families := attacks()
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		if !*long && (family == "floods" || family == "wrong") {
+			continue // the first takes minutes, the second takes no memory
+		}
+		t.Run(family, func(t *testing.T) {
+			c := startContainer(t)
+			db := c.client(t).Database("d")
+			if _, err := db.Collection("c").InsertMany(t.Context(), []any{bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 2}}}); err != nil {
+				t.Fatal(err)
+			}
+			stop := c.watchPings(t)
+			before := int64(0)
+			for _, a := range families[family]() {
+				cmd := append(parse(t, a.cmd), bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()})
+				codes := attackTogether(t, db, a.name, cmd)
+				peak := c.status(t, "VmHWM")
+				if peak > before {
+					t.Logf("%s: peak %d MiB, codes %v", a.name, peak>>20, codes)
+				}
+				if before = peak; peak > containerBytes {
+					t.Fatalf("%s: the server took %d MiB", a.name, peak>>20)
+				}
+			}
+			stop()
+		})
+	}
+}
+
+// attackTogether runs a command on all connections at once and counts the codes of the answers.
+func attackTogether(t *testing.T, db *mongo.Database, name string, cmd bson.D) map[int32]int {
+	t.Helper()
+	codes, mu := map[int32]int{}, sync.Mutex{}
+	together(attackers, func(int) {
+		ctx, cancel := context.WithCancel(context.Background()) // of a deadline the driver makes a maxTimeMS
+		defer cancel()
+		defer time.AfterFunc(3*time.Minute, cancel).Stop()
+		var refused mongo.CommandError
+		err := db.RunCommand(ctx, cmd).Err()
+		switch {
+		case err == nil, errors.As(err, &refused) && refused.Code != 0:
+		default:
+			t.Errorf("%s: no answer: %v", name, err)
+		}
+		mu.Lock()
+		codes[refused.Code]++
+		mu.Unlock()
+	})
+	return codes
+}

@@ -1,0 +1,58 @@
+package sheaf_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// requestMemory returns the figures of serverStatus.
+func requestMemory(t *testing.T, db *sheaf.DB) (m struct {
+	LimitBytes, UsedBytes, PeakBytes, RequestedBytes, Waiting, Refused, Ended int64
+},
+) {
+	t.Helper()
+	raw, err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	figure := func(name string) int64 { return raw.Lookup("requestMemory", name).AsInt64() }
+	m.LimitBytes, m.UsedBytes, m.PeakBytes, m.RequestedBytes = figure("limitBytes"), figure("usedBytes"), figure("peakBytes"), figure("requestedBytes")
+	m.Waiting, m.Refused, m.Ended = figure("waiting"), figure("refused"), figure("ended")
+	return m
+}
+
+// TestRequestMemoryIsTold counts what a request takes, and one that is refused.
+func TestRequestMemoryIsTold(t *testing.T) {
+	t.Parallel()
+	const limit = 16 << 20
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: limit})
+	before := requestMemory(t, db)
+	if before.LimitBytes != limit || before.Refused != 0 {
+		t.Fatalf("at the start %+v", before)
+	}
+	coll := db.Client().Database("d").Collection("c")
+	for range 24 {
+		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "p", Value: strings.Repeat("x", 1<<20)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := bson.D{{Key: "_id", Value: 1}, {Key: "all", Value: bson.D{{Key: "$push", Value: "$p"}}}}
+	_, err := coll.Aggregate(t.Context(), mongo.Pipeline{{{Key: "$group", Value: all}}})
+	var refused mongo.CommandError
+	if !errors.As(err, &refused) || refused.Code != 146 {
+		t.Errorf("a group of 24 MiB: %v", err)
+	}
+	after := requestMemory(t, db)
+	if after.Refused == 0 || after.PeakBytes < limit/2 || after.PeakBytes > limit+limit/4 || after.RequestedBytes < limit {
+		t.Errorf("after the refusal %+v", after)
+	}
+	if after.UsedBytes > limit/4 || after.Waiting != 0 {
+		t.Errorf("something is left %+v", after)
+	}
+}
