@@ -102,7 +102,7 @@ func runSetClusterParameter(ctx context.Context, req *Request, _ *bsonx.Builder)
 		return err
 	}
 	s := req.Service
-	next.at = s.order.Take(storage.StampAt(req.Now))
+	next.at = s.order.Take(s.stampNow())
 	if err := s.saveSetting(ctx, clusterParameters, next.document()); err != nil {
 		return err
 	}

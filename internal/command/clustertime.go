@@ -95,3 +95,6 @@ func (s *Service) awaitTime(ctx context.Context, t storage.Stamp) error {
 		}
 	}
 }
+
+// stampNow returns the least stamp of what happens now.
+func (s *Service) stampNow() storage.Stamp { return storage.StampAt(s.settled.Now()) }

@@ -268,7 +268,7 @@ const recordsInterval = 5 * time.Minute
 
 // reapRecords removes the records of sessions that are gone. It is called often, by one goroutine.
 func (s *Service) reapRecords() {
-	now := s.Clock.Now()
+	now := s.settled.Now()
 	if s.Store == nil || now.Sub(s.recordsReaped) < recordsInterval {
 		return
 	}

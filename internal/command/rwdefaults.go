@@ -115,7 +115,7 @@ func runSetDefaultRWConcern(ctx context.Context, req *Request, reply *bsonx.Buil
 	if err := next.setWrite(write); err != nil {
 		return err
 	}
-	next.at, next.wall, next.local = s.order.Take(storage.StampAt(req.Now)), req.Now, req.Now
+	next.at, next.wall, next.local = s.order.Take(s.stampNow()), req.Now, req.Now
 	if err := s.saveSetting(ctx, defaultsCollection, next.document()); err != nil {
 		return err
 	}

@@ -89,6 +89,8 @@ type Service struct {
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
 	images        atomic.Pointer[imagePolicy]
+	// settled is the clock by which things are removed and stamped for good.
+	settled       clock.Clock
 	started       time.Time
 	recordsReaped time.Time // see reapRecords
 	pid           int
@@ -107,7 +109,7 @@ func NewService(deps Deps) (*Service, error) {
 	}
 	s.registry = registry
 	if s.Store != nil {
-		s.ttl = ttl.New(s.Store, s.Writes, s.Clock, s.Logger)
+		s.ttl = ttl.New(s.Store, s.Writes, s.settled, s.Logger)
 		s.Params.Add(s.ttlParams()...)
 	}
 	s.Params.Add(s.builtinParams()...)
@@ -141,6 +143,7 @@ func (s *Service) setDefaults() {
 	if s.Clock == nil {
 		s.Clock = clock.System{}
 	}
+	s.settled = clock.Settle(s.Clock)
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -182,7 +185,7 @@ func (s *Service) setDefaults() {
 		s.order = new(storage.Order)
 	}
 	s.nextTime = func() (t, i uint32) {
-		stamp := s.order.Take(storage.StampAt(s.Clock.Now()))
+		stamp := s.order.Take(s.stampNow())
 		return stamp.Seconds(), stamp.Number()
 	}
 	s.pid, s.hostname = processID(), hostName()

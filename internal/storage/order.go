@@ -3,6 +3,7 @@ package storage
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,8 +17,9 @@ type Stamp uint64
 // NewStamp returns the stamp of a second and a number in it.
 func NewStamp(seconds, number uint32) Stamp { return Stamp(uint64(seconds)<<32 | uint64(number)) }
 
-// StampAt returns the first stamp of the second of a time.
-func StampAt(t time.Time) Stamp { return NewStamp(uint32(t.Unix()), 1) }
+// StampAt returns the first stamp of the second of a time. Seconds are those of an int32, as in MongoDB: a clock before 1970 or
+// after 2038 gives the first or the last of them, behind which stamps still grow by their number.
+func StampAt(t time.Time) Stamp { return NewStamp(uint32(min(max(t.Unix(), 0), math.MaxInt32)), 1) }
 
 // Seconds returns the seconds since 1970.
 func (s Stamp) Seconds() uint32 { return uint32(s >> 32) }

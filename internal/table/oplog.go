@@ -58,7 +58,7 @@ func OpenLogged(engine storage.Engine, compiler Compiler, log *slog.Logger, o Op
 		o.Size = DefaultOplogSize
 	}
 	if o.Clock == nil {
-		o.Clock = clock.System{}
+		o.Clock = clock.Settle(clock.System{})
 	}
 	return open(engine, compiler, log, &o)
 }
