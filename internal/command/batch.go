@@ -107,10 +107,11 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 		if n == 0 {
 			b.expect(reply, len(doc)+maxElemFrame)
 		}
-		if err := b.makeRoom(reply, len(doc)+maxElemFrame); err != nil {
-			if n == 0 || b.single {
-				return false, err
-			}
+		ok, err := b.makeRoom(reply, len(doc)+maxElemFrame, n == 0 || b.single)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
 			b.cursor.PutBack(doc) // a batch may always be shorter
 			break
 		}
@@ -133,18 +134,24 @@ func (b *batch) adds(doc bsonx.Doc) int {
 	return len(doc)
 }
 
-// makeRoom makes room in the reply for n more bytes. It fails where the server's memory has none.
-func (b *batch) makeRoom(reply *bsonx.Builder, n int) error {
+// makeRoom makes room in the reply for n more bytes. It fails where the server's memory has none. A batch that may end here
+// takes half of the memory at most, and false says that it does: who reads documents holds blocks of the store, too.
+func (b *batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 	have, need := cap(reply.Bytes()), reply.Len()+n
 	if need <= have {
-		return nil
+		return true, nil
 	}
-	size := max(need, 2*have)
-	if err := b.req.Conn.Reply.Hold(int64(size)); err != nil {
-		return err
+	size, held := max(need, 2*have), &b.req.Conn.Reply
+	switch {
+	case must:
+		if err := held.Hold(int64(size)); err != nil {
+			return false, err
+		}
+	case !held.Spare(int64(size)):
+		return false, nil
 	}
 	b.move(reply, size)
-	return nil
+	return true, nil
 }
 
 // move puts the reply into a buffer of size bytes.
@@ -174,7 +181,7 @@ func (b *batch) expect(reply *bsonx.Builder, size int) {
 		return
 	}
 	expected := reply.Len() + min(size*int(left+1), maxExpected) + batchFrame
-	if expected > cap(reply.Bytes()) && b.req.Conn.Reply.Fits(int64(expected)) {
+	if expected > cap(reply.Bytes()) && b.req.Conn.Reply.Spare(int64(expected)) {
 		b.move(reply, expected)
 	}
 }

@@ -96,6 +96,12 @@ func (b *Budget) ask(n int64) bool {
 	return b.take(n, b.limit)
 }
 
+// spare is ask within the half of the budget that Admit gives away, too.
+func (b *Budget) spare(n int64) bool {
+	b.requested.Add(n)
+	return b.take(n, b.limit/2)
+}
+
 // force adds n bytes, whatever the limit.
 func (b *Budget) force(n int64) {
 	b.requested.Add(n)

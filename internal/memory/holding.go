@@ -46,6 +46,20 @@ func (h *Holding) Hold(n int64) error {
 	return nil
 }
 
+// Spare is Fits for what can be done without, such as a longer batch: it leaves the half of the budget that is for those who
+// cannot.
+func (h *Holding) Spare(n int64) bool {
+	if n <= h.held || h.budget == nil {
+		return true
+	}
+	more := roundUp(n - h.held)
+	if more > 0 && !h.budget.spare(more) {
+		return false
+	}
+	h.held += more
+	return true
+}
+
 // Fits is Hold for a holder that can do with less memory, such as a sort that spills. It reports whether n bytes are covered.
 func (h *Holding) Fits(n int64) bool {
 	if n <= h.held || h.budget == nil {

@@ -112,10 +112,21 @@ func (o Options) memory() (memtable, records, blocks int64) {
 // smallBudget is up to which budget a store takes care that little is in memory beside it.
 const smallBudget = 128 << 20
 
+func (o Options) isSmall() bool { return o.Frugal && o.MemoryBudget <= smallBudget }
+
+// overlaps returns how many overlapping runs of tables start a compaction, and stop writers. An iterator holds a block of each:
+// of documents of 1 MB, 16 scans over 20 runs hold 320 MB.
+func (o Options) overlaps() (compact, stop int) {
+	if o.isSmall() {
+		return 2, 8
+	}
+	return 4, 24
+}
+
 // memtables returns how many memtables there may be before writers wait for a flush. Writers are slowed down by that wait, not by
 // the number of memtables. A document of 16 MB is a memtable of its own.
 func (o Options) memtables() int {
-	if o.Frugal && o.MemoryBudget <= smallBudget {
+	if o.isSmall() {
 		return 2
 	}
 	return 4
@@ -124,7 +135,7 @@ func (o Options) memtables() int {
 // compactions returns how many compactions run: one at most times; two where they fall behind and there is a processor for it. One
 // that meets documents of 16 MB takes 100 MB.
 func (o Options) compactions() (lower, upper int) {
-	if o.Frugal && o.MemoryBudget <= smallBudget {
+	if o.isSmall() {
 		return 1, 1
 	}
 	return 1, min(2, runtime.GOMAXPROCS(0))
@@ -138,6 +149,7 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		// A memtable is in the log, and a second time in a table before the log goes: on a small disk that must be little.
 		memtable = min(memtable, max(total/32, minMemtable))
 	}
+	compactAt, stopAt := o.overlaps()
 	opts := &pebble.Options{
 		FS:                          e.fs,
 		FormatMajorVersion:          formatMajorVersion,
@@ -146,8 +158,8 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		CacheSize:                   cacheSize,
 		MemTableSize:                uint64(memtable),
 		MemTableStopWritesThreshold: o.memtables(),
-		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       24,
+		L0CompactionThreshold:       compactAt,
+		L0StopWritesThreshold:       stopAt,
 		LBaseMaxBytes:               64 << 20,
 		CompactionConcurrencyRange:  o.compactions,
 		MaxOpenFiles:                o.MaxOpenFiles,
