@@ -3,6 +3,7 @@ package adversarial
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -66,7 +67,7 @@ func (a *aborter) ask(conn net.Conn, msg []byte) bsonx.Doc {
 	if err == nil {
 		err = wire.Parse(&m, reply)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		a.t.Errorf("read: %v", err)
 	}
 	return m.Body

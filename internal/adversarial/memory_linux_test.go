@@ -267,7 +267,7 @@ func memoryAttacks() []memoryAttack {
 
 // TestMemoryOfAttacks runs each attack in a container: the server lives, stays within its memory, and answers a ping.
 func TestMemoryOfAttacks(t *testing.T) {
-	needsServer(t)
+	needsLong(t)
 	for _, a := range memoryAttacks() {
 		t.Run(a.name, func(t *testing.T) {
 			c := startContainer(t)

@@ -17,7 +17,7 @@ import (
 // memory, answers a ping, and ends each command by an answer.
 func TestAttacksTogether(t *testing.T) {
 	needsServer(t)
-	limit := 500 * time.Millisecond
+	limit := 200 * time.Millisecond
 	if *long {
 		limit = 20 * time.Second
 	}
