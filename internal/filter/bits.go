@@ -51,7 +51,10 @@ func (n *Bits) Kind() Kind { return bitsOps[n.Op].kind }
 
 func (n *Bits) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
 
-func (n *Bits) matchElem(v bsonx.Value, _ *state) bool {
+func (n *Bits) matchElem(v bsonx.Value, st *state) bool {
+	if v.Type == bsonx.TypeBinary && st.stopped(len(n.Positions)) {
+		return false
+	}
 	switch v.Type {
 	case bsonx.TypeBinary:
 		_, data := v.Binary()

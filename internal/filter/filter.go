@@ -165,6 +165,9 @@ func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
 	return &Filter{Root: root, spec: spec, opts: opts, stateful: fails, weight: weight, running: opts.Vars.Scripts().Running}
 }
 
+// Part returns the filter of one of the nodes of f, which serves the same operation. The node must not be about text.
+func (f *Filter) Part(n Node) *Filter { return newFilter(n, nil, f.opts) }
+
 // equality is a filter of the most frequent form, { path: value }, in one piece of memory.
 type equality struct {
 	filter  Filter

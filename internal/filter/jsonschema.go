@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -18,11 +19,11 @@ type JSONSchema struct {
 // Kind returns KindJSONSchema.
 func (*JSONSchema) Kind() Kind { return KindJSONSchema }
 
-func (n *JSONSchema) matchDoc(doc bsonx.Doc, _ *state) bool {
-	return n.schema.match(bsonx.Document(doc))
+func (n *JSONSchema) matchDoc(doc bsonx.Doc, st *state) bool {
+	return n.schema.match(bsonx.Document(doc), st)
 }
 
-func (n *JSONSchema) matchElem(v bsonx.Value, _ *state) bool { return n.schema.match(v) }
+func (n *JSONSchema) matchElem(v bsonx.Value, st *state) bool { return n.schema.match(v, st) }
 
 func (n *JSONSchema) serialize(b *bsonx.Builder) { b.Doc("$jsonSchema", n.Spec) }
 
@@ -50,19 +51,19 @@ type schema struct {
 	never bool
 }
 
-// schemaRule is what one keyword demands.
+// schemaRule is what one keyword demands. Where its state has stopped, what match returns means nothing.
 type schemaRule interface {
-	match(v bsonx.Value) bool
+	match(v bsonx.Value, st *state) bool
 	// explain appends the fields that tell why a value does not match to the open document.
 	explain(b *bsonx.Builder, v bsonx.Value)
 }
 
-func (s *schema) match(v bsonx.Value) bool {
+func (s *schema) match(v bsonx.Value, st *state) bool {
 	if s.never {
 		return false
 	}
 	for _, rule := range s.rules {
-		if !rule.match(v) {
+		if st.stopped(interrupt.Step) || !rule.match(v, st) {
 			return false
 		}
 	}
@@ -79,7 +80,7 @@ func (s *schema) explain(b *bsonx.Builder, key string, v bsonx.Value) {
 	}
 	b.StartArrayField(key)
 	for _, rule := range s.rules {
-		if !rule.match(v) && (!v.IsMissing() || aboutMissing(rule)) {
+		if !rule.match(v, nil) && (!v.IsMissing() || aboutMissing(rule)) {
 			b.StartDocElem()
 			rule.explain(b, v)
 			b.End()
@@ -98,7 +99,7 @@ func (s *schema) explainNever(b *bsonx.Builder) {
 
 // rejectsMissing reports whether a required property that is absent breaks more than that requirement.
 func (s *schema) rejectsMissing() bool {
-	return slices.ContainsFunc(s.rules, func(rule schemaRule) bool { return aboutMissing(rule) && !rule.match(bsonx.Missing) })
+	return slices.ContainsFunc(s.rules, func(rule schemaRule) bool { return aboutMissing(rule) && !rule.match(bsonx.Missing, nil) })
 }
 
 // aboutMissing reports whether a rule is reported for an absent value: those that combine schemas are.
@@ -206,6 +207,9 @@ type schemaParser struct {
 func (p *parser) schema(doc bsonx.Doc, root bool, depth int) (*schema, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep()
+	}
+	if err := p.meter.Did(nodeWork, p.running); err != nil {
+		return nil, err
 	}
 	sp := &schemaParser{p: p, doc: doc, keywords: schemaKeywords(), root: root, depth: depth, out: &schema{spec: doc}}
 	if err := sp.checkNames(); err != nil {

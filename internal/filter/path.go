@@ -88,6 +88,9 @@ func (f visitFunc) matchElem(v bsonx.Value, _ *state) bool { return f(v) }
 // match reports whether a value at the path satisfies m, and records the array index that led to it.
 func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	if len(p.parts) == 1 {
+		if st != nil && st.stopped(lookupWork(doc)) {
+			return false
+		}
 		v := doc.Lookup(p.parts[0].name)
 		if v.Type != bsonx.TypeArray {
 			return m.matchElem(v, st)
@@ -100,6 +103,9 @@ func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 // walkDoc visits the values at parts in doc. outer is the index in the outermost array that was traversed, or -1.
 func walkDoc(doc bsonx.Doc, parts []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	for {
+		if st != nil && st.stopped(lookupWork(doc)) {
+			return false
+		}
 		v := doc.Lookup(parts[0].name)
 		parts = parts[1:]
 		switch {

@@ -2,6 +2,8 @@ package filter
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -13,7 +15,7 @@ func parseSchemaItemCount(sp *schemaParser, kw keyword) error {
 	maximum := kw.name == "maxItems"
 	sp.addAbout(bsonx.TypeArray, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "array did not match specified length",
-		test: func(v bsonx.Value) bool {
+		test: func(v bsonx.Value, st *state) bool {
 			return v.Type != bsonx.TypeArray || within(v.Doc().Len(), limit, maximum)
 		},
 		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Int32("numberOfItems", int32(v.Doc().Len())) },
@@ -30,28 +32,34 @@ func parseSchemaUniqueItems(sp *schemaParser, kw keyword) error {
 	}
 	sp.addAbout(bsonx.TypeArray, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "found a duplicate item",
-		test: func(v bsonx.Value) bool {
-			return v.Type != bsonx.TypeArray || duplicate(v.Doc()).IsMissing()
+		test: func(v bsonx.Value, st *state) bool {
+			return v.Type != bsonx.TypeArray || duplicate(v.Doc(), st).IsMissing()
 		},
-		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Value("duplicatedValue", duplicate(v.Doc())) },
+		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Value("duplicatedValue", duplicate(v.Doc(), nil)) },
 	})
 	return nil
 }
 
-// duplicate returns the first element that equals an earlier one. Only elements of the same hash class are compared
-// field by field; arrays are short enough for that.
-func duplicate(array bsonx.Doc) bsonx.Value {
-	byClass := map[int][]bsonx.Value{}
+// duplicate returns the first element that equals an earlier one. Documents and arrays are compared with those of as many fields,
+// whose order does not matter; all else is found by its keystring.
+func duplicate(array bsonx.Doc, st *state) bsonx.Value {
+	byClass, scalars := map[int][]bsonx.Value{}, map[string]struct{}{}
+	var key []byte
 	for it := array.Iter(); it.Next(); {
 		v := it.Value()
-		class := v.Type.Class()<<16 ^ len(v.Data)
-		if v.Type.IsNumber() {
-			class = bsonx.ClassNumber << 16
+		if st.stopped(2*interrupt.Step + len(v.Data)) {
+			return bsonx.Missing
 		}
-		if v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray { // numbers within them differ in length
-			class = v.Type.Class()<<16 ^ v.Doc().Len()
+		if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+			key = keystring.Append(key[:0], v, false)
+			if _, ok := scalars[string(key)]; ok {
+				return v
+			}
+			scalars[string(key)] = struct{}{}
+			continue
 		}
-		if containsUnordered(byClass[class], v) {
+		class := v.Type.Class()<<16 ^ v.Doc().Len()
+		if containsUnordered(byClass[class], v, st) {
 			return v
 		}
 		byClass[class] = append(byClass[class], v)
@@ -66,19 +74,19 @@ type itemsRule struct {
 	from            int
 }
 
-func (r *itemsRule) match(v bsonx.Value) bool {
-	i, _ := r.failing(v)
+func (r *itemsRule) match(v bsonx.Value, st *state) bool {
+	i, _ := r.failing(v, st)
 	return i < 0
 }
 
 // failing returns the first element that does not match.
-func (r *itemsRule) failing(v bsonx.Value) (int, bsonx.Value) {
+func (r *itemsRule) failing(v bsonx.Value, st *state) (int, bsonx.Value) {
 	if v.Type != bsonx.TypeArray {
 		return -1, bsonx.Missing
 	}
 	i := 0
 	for it := v.Doc().Iter(); it.Next(); i++ {
-		if i >= r.from && !r.schema.match(it.Value()) {
+		if i >= r.from && !r.schema.match(it.Value(), st) {
 			return i, it.Value()
 		}
 	}
@@ -86,7 +94,7 @@ func (r *itemsRule) failing(v bsonx.Value) (int, bsonx.Value) {
 }
 
 func (r *itemsRule) explain(b *bsonx.Builder, v bsonx.Value) {
-	i, elem := r.failing(v)
+	i, elem := r.failing(v, nil)
 	b.String("operatorName", r.keyword)
 	r.schema.annotate(b)
 	b.String("reason", r.reason)
@@ -97,13 +105,13 @@ func (r *itemsRule) explain(b *bsonx.Builder, v bsonx.Value) {
 // tupleRule is items with a schema for each position.
 type tupleRule struct{ schemas []*schema }
 
-func (r *tupleRule) match(v bsonx.Value) bool {
+func (r *tupleRule) match(v bsonx.Value, st *state) bool {
 	if v.Type != bsonx.TypeArray {
 		return true
 	}
 	i := 0
 	for it := v.Doc().Iter(); i < len(r.schemas) && it.Next(); i++ {
-		if !r.schemas[i].match(it.Value()) {
+		if !r.schemas[i].match(it.Value(), st) {
 			return false
 		}
 	}
@@ -115,7 +123,7 @@ func (r *tupleRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.StartArrayField("details")
 	i := 0
 	for it := v.Doc().Iter(); i < len(r.schemas) && it.Next(); i++ {
-		if r.schemas[i].match(it.Value()) {
+		if r.schemas[i].match(it.Value(), nil) {
 			continue
 		}
 		b.StartDocElem()
@@ -132,7 +140,7 @@ type noMoreItemsRule struct {
 	from int
 }
 
-func (r *noMoreItemsRule) match(v bsonx.Value) bool {
+func (r *noMoreItemsRule) match(v bsonx.Value, st *state) bool {
 	return v.Type != bsonx.TypeArray || v.Doc().Len() <= r.from
 }
 

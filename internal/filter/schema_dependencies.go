@@ -14,12 +14,12 @@ type dependency struct {
 	schema   *schema // nil where properties are required
 }
 
-func (d *dependency) match(doc bsonx.Doc) bool {
+func (d *dependency) match(doc bsonx.Doc, st *state) bool {
 	if len(missingPaths([]*Path{d.path}, doc)) > 0 {
 		return true
 	}
 	if d.schema != nil {
-		return d.schema.match(bsonx.Document(doc))
+		return d.schema.match(bsonx.Document(doc), st)
 	}
 	return len(missingPaths(d.required, doc)) == 0
 }
@@ -27,12 +27,12 @@ func (d *dependency) match(doc bsonx.Doc) bool {
 // dependenciesRule is dependencies.
 type dependenciesRule struct{ dependencies []dependency }
 
-func (r *dependenciesRule) match(v bsonx.Value) bool {
+func (r *dependenciesRule) match(v bsonx.Value, st *state) bool {
 	if v.Type != bsonx.TypeDocument {
 		return true
 	}
 	for i := range r.dependencies {
-		if !r.dependencies[i].match(v.Doc()) {
+		if st.stopped(lookupWork(v.Doc())) || !r.dependencies[i].match(v.Doc(), st) {
 			return false
 		}
 	}
@@ -44,7 +44,7 @@ func (r *dependenciesRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.StartArrayField("failingDependencies")
 	for i := range r.dependencies {
 		d := &r.dependencies[i]
-		if d.match(v.Doc()) {
+		if d.match(v.Doc(), nil) {
 			continue
 		}
 		b.StartDocElem()

@@ -14,7 +14,7 @@ type encryptRule struct {
 	set TypeSet
 }
 
-func (r *encryptRule) match(v bsonx.Value) bool {
+func (r *encryptRule) match(v bsonx.Value, st *state) bool {
 	return isEncrypted(v) && r.hasType(v)
 }
 

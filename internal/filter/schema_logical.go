@@ -12,14 +12,14 @@ type combinedRule struct {
 	accept  func(matched, total int) bool
 }
 
-func (r *combinedRule) match(v bsonx.Value) bool {
-	return r.accept(len(r.matching(v)), len(r.schemas))
+func (r *combinedRule) match(v bsonx.Value, st *state) bool {
+	return r.accept(len(r.matching(v, st)), len(r.schemas))
 }
 
-func (r *combinedRule) matching(v bsonx.Value) []int {
+func (r *combinedRule) matching(v bsonx.Value, st *state) []int {
 	var indexes []int
 	for i, s := range r.schemas {
-		if s.match(v) {
+		if s.match(v, st) {
 			indexes = append(indexes, i)
 		}
 	}
@@ -28,7 +28,7 @@ func (r *combinedRule) matching(v bsonx.Value) []int {
 
 func (r *combinedRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.String("operatorName", r.keyword)
-	if matching := r.matching(v); r.keyword == "oneOf" && len(matching) > 0 {
+	if matching := r.matching(v, nil); r.keyword == "oneOf" && len(matching) > 0 {
 		b.String("reason", "more than one subschema matched")
 		b.StartArrayField("matchingSchemaIndexes")
 		for _, i := range matching {
@@ -39,7 +39,7 @@ func (r *combinedRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	}
 	b.StartArrayField("schemasNotSatisfied")
 	for i, s := range r.schemas {
-		if s.match(v) {
+		if s.match(v, nil) {
 			continue
 		}
 		b.StartDocElem()
@@ -81,7 +81,7 @@ func (sp *schemaParser) combined(kw keyword, accept func(matched, total int) boo
 // notRule is not. Why a schema is obeyed is not reported.
 type notRule struct{ schema *schema }
 
-func (r *notRule) match(v bsonx.Value) bool { return !r.schema.match(v) }
+func (r *notRule) match(v bsonx.Value, st *state) bool { return !r.schema.match(v, st) }
 
 func (r *notRule) explain(b *bsonx.Builder, _ bsonx.Value) {
 	b.String("operatorName", "not")

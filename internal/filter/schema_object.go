@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
@@ -18,18 +19,18 @@ type property struct {
 
 // failing returns the value for which the property does not match; ok is false if it matches. A path through arrays
 // matches if one of its values does.
-func (p *property) failing(doc bsonx.Doc) (v bsonx.Value, ok bool) {
+func (p *property) failing(doc bsonx.Doc, st *state) (v bsonx.Value, ok bool) {
 	matched := false
 	if p.path.Len() == 1 {
 		v = doc.Lookup(p.name)
-		matched = !v.IsMissing() && p.schema.match(v)
+		matched = !v.IsMissing() && p.schema.match(v, st)
 	} else {
 		matched = p.path.Walk(doc, Whole, func(found bsonx.Value) bool {
 			if found.IsMissing() {
 				return false
 			}
 			v = found
-			return p.schema.match(found)
+			return p.schema.match(found, st)
 		})
 	}
 	if v.IsMissing() {
@@ -38,15 +39,21 @@ func (p *property) failing(doc bsonx.Doc) (v bsonx.Value, ok bool) {
 	return v, !matched
 }
 
+// lookupWork is the work of looking for a field that a document may not have.
+func lookupWork(doc bsonx.Doc) int { return interrupt.Step + len(doc)/2 }
+
 // propertiesRule is properties.
 type propertiesRule struct{ properties []property }
 
-func (r *propertiesRule) match(v bsonx.Value) bool {
+func (r *propertiesRule) match(v bsonx.Value, st *state) bool {
 	if v.Type != bsonx.TypeDocument {
 		return true
 	}
 	for i := range r.properties {
-		if _, failing := r.properties[i].failing(v.Doc()); failing {
+		if st.stopped(lookupWork(v.Doc())) {
+			return false
+		}
+		if _, failing := r.properties[i].failing(v.Doc(), st); failing {
 			return false
 		}
 	}
@@ -57,7 +64,7 @@ func (r *propertiesRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.String("operatorName", "properties")
 	b.StartArrayField("propertiesNotSatisfied")
 	for _, p := range r.properties {
-		value, failing := p.failing(v.Doc())
+		value, failing := p.failing(v.Doc(), nil)
 		if !failing {
 			continue
 		}
@@ -74,7 +81,7 @@ func parseSchemaProperties(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeDocument {
 		return kw.mismatch("an object")
 	}
-	rule := &propertiesRule{}
+	rule, needed := &propertiesRule{}, stringsOf(sp.doc.Lookup("required"))
 	for it := kw.value.Doc().Iter(); it.Next(); {
 		name := string(it.Key())
 		if it.Value().Type != bsonx.TypeDocument {
@@ -84,13 +91,24 @@ func parseSchemaProperties(sp *schemaParser, kw keyword) error {
 		if err != nil {
 			return err
 		}
-		required := slices.ContainsFunc(sp.doc.Lookup("required").Doc().Values(), func(v bsonx.Value) bool {
-			return v.Type == bsonx.TypeString && v.Str() == name
-		})
-		rule.properties = append(rule.properties, property{name, NewPath(name), s, required})
+		rule.properties = append(rule.properties, property{name, NewPath(name), s, needed[name]})
 	}
 	sp.addAbout(bsonx.TypeDocument, rule)
 	return nil
+}
+
+// stringsOf returns the strings of an array.
+func stringsOf(v bsonx.Value) map[string]bool {
+	out := map[string]bool{}
+	if v.Type != bsonx.TypeArray {
+		return out
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if it.Value().Type == bsonx.TypeString {
+			out[it.Value().Str()] = true
+		}
+	}
+	return out
 }
 
 // patternProperty is the schema of the properties whose names match.
@@ -100,17 +118,16 @@ type patternProperty struct {
 	schema  *schema
 }
 
-func (p *patternProperty) covers(name []byte) bool {
-	ok, err := p.re.Match(name, nil)
-	return ok && err == nil
+func (p *patternProperty) covers(name []byte, st *state) bool {
+	return covered(p.re, name, st)
 }
 
 // patternsRule is patternProperties.
 type patternsRule struct{ patterns []patternProperty }
 
-func (r *patternsRule) match(v bsonx.Value) bool {
+func (r *patternsRule) match(v bsonx.Value, st *state) bool {
 	for i := range r.patterns {
-		if !r.patterns[i].failing(v).Value.IsMissing() {
+		if !r.patterns[i].failing(v, st).Value.IsMissing() {
 			return false
 		}
 	}
@@ -118,12 +135,15 @@ func (r *patternsRule) match(v bsonx.Value) bool {
 }
 
 // failing returns the first field that the pattern covers and its schema rejects.
-func (p *patternProperty) failing(v bsonx.Value) bsonx.Elem {
+func (p *patternProperty) failing(v bsonx.Value, st *state) bsonx.Elem {
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Elem{}
 	}
 	for it := v.Doc().Iter(); it.Next(); {
-		if p.covers(it.Key()) && !p.schema.match(it.Value()) {
+		if st.stopped(regexWeight * (1 + len(it.Key()))) {
+			return bsonx.Elem{}
+		}
+		if p.covers(it.Key(), st) && !p.schema.match(it.Value(), st) {
 			return it.Elem()
 		}
 	}
@@ -135,7 +155,7 @@ func (r *patternsRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.StartArrayField("details")
 	for i := range r.patterns {
 		p := &r.patterns[i]
-		field := p.failing(v)
+		field := p.failing(v, nil)
 		if field.Value.IsMissing() {
 			continue
 		}
@@ -186,31 +206,36 @@ func (sp *schemaParser) patterns(kw keyword) ([]patternProperty, error) {
 // without a schema there may be none.
 type additionalRule struct {
 	spec     bsonx.Doc
-	names    []string
+	names    map[string]bool
 	patterns []patternProperty
 	schema   *schema
 }
 
-func (r *additionalRule) isAdditional(name []byte) bool {
-	if slices.Contains(r.names, string(name)) {
+func (r *additionalRule) isAdditional(name []byte, st *state) bool {
+	if r.names[string(name)] {
 		return false
 	}
 	for i := range r.patterns {
-		if r.patterns[i].covers(name) {
+		if r.patterns[i].covers(name, st) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *additionalRule) match(v bsonx.Value) bool { return r.failing(v).Value.IsMissing() }
+func (r *additionalRule) match(v bsonx.Value, st *state) bool {
+	return r.failing(v, st).Value.IsMissing()
+}
 
-func (r *additionalRule) failing(v bsonx.Value) bsonx.Elem {
+func (r *additionalRule) failing(v bsonx.Value, st *state) bsonx.Elem {
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Elem{}
 	}
 	for it := v.Doc().Iter(); it.Next(); {
-		if r.isAdditional(it.Key()) && (r.schema == nil || !r.schema.match(it.Value())) {
+		if st.stopped(interrupt.Step + regexWeight*len(it.Key())*len(r.patterns)) {
+			return bsonx.Elem{}
+		}
+		if r.isAdditional(it.Key(), st) && (r.schema == nil || !r.schema.match(it.Value(), st)) {
 			return it.Elem()
 		}
 	}
@@ -220,7 +245,7 @@ func (r *additionalRule) failing(v bsonx.Value) bsonx.Elem {
 func (r *additionalRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.String("operatorName", "additionalProperties")
 	if r.schema != nil {
-		field := r.failing(v)
+		field := r.failing(v, nil)
 		r.schema.annotate(b)
 		b.String("reason", "at least one additional property did not match the subschema")
 		b.String("failingProperty", string(field.Key))
@@ -230,7 +255,7 @@ func (r *additionalRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.Doc("specifiedAs", r.spec)
 	b.StartArrayField("additionalProperties")
 	for it := v.Doc().Iter(); it.Next(); {
-		if r.isAdditional(it.Key()) {
+		if r.isAdditional(it.Key(), nil) {
 			b.Elem(bsonx.String(string(it.Key())))
 		}
 	}
@@ -238,7 +263,7 @@ func (r *additionalRule) explain(b *bsonx.Builder, v bsonx.Value) {
 }
 
 func parseSchemaAdditional(sp *schemaParser, kw keyword) error {
-	rule := &additionalRule{spec: kw.spec()}
+	rule := &additionalRule{spec: kw.spec(), names: map[string]bool{}}
 	switch kw.value.Type {
 	case bsonx.TypeBool:
 		if kw.value.Bool() {
@@ -254,7 +279,7 @@ func parseSchemaAdditional(sp *schemaParser, kw keyword) error {
 		return kw.mismatch("an object or a boolean")
 	}
 	for it := sp.doc.Lookup("properties").Doc().Iter(); it.Next(); {
-		rule.names = append(rule.names, string(it.Key()))
+		rule.names[string(it.Key())] = true
 	}
 	if v := sp.doc.Lookup("patternProperties"); !v.IsMissing() {
 		patterns, err := sp.patterns(keyword{"patternProperties", v})
@@ -273,14 +298,24 @@ type requiredRule struct {
 	paths []*Path // sorted by name
 }
 
-func (r *requiredRule) match(v bsonx.Value) bool {
-	return v.Type != bsonx.TypeDocument || len(missingPaths(r.paths, v.Doc())) == 0
+func (r *requiredRule) match(v bsonx.Value, st *state) bool {
+	return v.Type != bsonx.TypeDocument || !anyMissing(r.paths, v.Doc(), st)
 }
 
 func (r *requiredRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.String("operatorName", "required")
 	b.Doc("specifiedAs", r.spec)
 	appendNames(b, "missingProperties", missingPaths(r.paths, v.Doc()))
+}
+
+// anyMissing reports whether a document lacks one of some paths.
+func anyMissing(paths []*Path, doc bsonx.Doc, st *state) bool {
+	for _, path := range paths {
+		if st.stopped(lookupWork(doc)) || !path.Walk(doc, Whole, func(v bsonx.Value) bool { return !v.IsMissing() }) {
+			return true
+		}
+	}
+	return false
 }
 
 func missingPaths(paths []*Path, doc bsonx.Doc) []string {
@@ -306,15 +341,17 @@ func parseSchemaRequired(sp *schemaParser, kw keyword) error {
 		return kw.mismatch("an array, but found an element of type " + kw.value.Type.String())
 	}
 	var names []string
+	seen := map[string]bool{}
 	for it := kw.value.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeString {
 			return mongoerr.New(mongoerr.TypeMismatch,
 				"$jsonSchema keyword 'required' must be an array of strings, but found an element of type %s", it.Value().Type)
 		}
 		name := it.Value().Str()
-		if slices.Contains(names, name) {
+		if seen[name] {
 			return kw.invalid("array cannot contain duplicate values")
 		}
+		seen[name] = true
 		names = append(names, name)
 	}
 	if len(names) == 0 {
@@ -337,7 +374,7 @@ func parseSchemaPropertyCount(sp *schemaParser, kw keyword) error {
 	maximum := kw.name == "maxProperties"
 	sp.addAbout(bsonx.TypeDocument, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "specified number of properties was not satisfied", withoutValue: true,
-		test: func(v bsonx.Value) bool {
+		test: func(v bsonx.Value, st *state) bool {
 			return v.Type != bsonx.TypeDocument || within(v.Doc().Len(), limit, maximum)
 		},
 		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Int32("numberOfProperties", int32(v.Doc().Len())) },

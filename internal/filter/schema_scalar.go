@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 	"github.com/sheafdb/sheaf/internal/pcre"
@@ -15,13 +16,13 @@ type valueRule struct {
 	keyword string
 	spec    bsonx.Doc
 	reason  string
-	test    func(v bsonx.Value) bool
+	test    func(v bsonx.Value, st *state) bool
 	// withoutValue leaves the considered value out of the report; detail adds to it. detail may be nil.
 	withoutValue bool
 	detail       func(b *bsonx.Builder, v bsonx.Value)
 }
 
-func (r *valueRule) match(v bsonx.Value) bool { return r.test(v) }
+func (r *valueRule) match(v bsonx.Value, st *state) bool { return r.test(v, st) }
 
 func (r *valueRule) explain(b *bsonx.Builder, v bsonx.Value) {
 	b.String("operatorName", r.keyword)
@@ -57,7 +58,7 @@ func parseSchemaType(sp *schemaParser, kw keyword) error {
 	}
 	sp.typeRule = &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: reasonType,
-		test:   func(v bsonx.Value) bool { return set.Has(v.Type) },
+		test:   func(v bsonx.Value, st *state) bool { return set.Has(v.Type) },
 		detail: func(b *bsonx.Builder, v bsonx.Value) { b.String("consideredType", v.Type.String()) },
 	}
 	return nil
@@ -118,15 +119,26 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	}
 	sp.addAbout(bsonx.TypeString, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "regular expression did not match",
-		test: func(v bsonx.Value) bool {
+		test: func(v bsonx.Value, st *state) bool {
 			if v.Type != bsonx.TypeString {
 				return true
 			}
-			ok, err := re.Match(v.StrBytes(), nil)
-			return ok && err == nil
+			return covered(re, v.StrBytes(), st)
 		},
 	})
 	return nil
+}
+
+// covered reports whether a pattern matches. Where it has no answer it does not.
+func covered(re *pcre.Regexp, text []byte, st *state) bool {
+	ok, err := re.Match(text, st.operation())
+	if err == nil {
+		return ok
+	}
+	if ended := st.operation().Err(); ended != nil {
+		st.fail(ended)
+	}
+	return false
 }
 
 func parseSchemaLength(sp *schemaParser, kw keyword) error {
@@ -137,7 +149,7 @@ func parseSchemaLength(sp *schemaParser, kw keyword) error {
 	maximum := kw.name == "maxLength"
 	sp.addAbout(bsonx.TypeString, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "specified string length was not satisfied",
-		test: func(v bsonx.Value) bool {
+		test: func(v bsonx.Value, st *state) bool {
 			return v.Type != bsonx.TypeString || within(utf8.RuneCount(v.StrBytes()), limit, maximum)
 		},
 	})
@@ -165,7 +177,7 @@ func parseSchemaMultipleOf(sp *schemaParser, kw keyword) error {
 	}
 	sp.addAbout(aNumber, &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "considered value is not a multiple of the specified value",
-		test: func(v bsonx.Value) bool {
+		test: func(v bsonx.Value, st *state) bool {
 			if !v.Type.IsNumber() {
 				return true
 			}
@@ -200,7 +212,7 @@ func parseSchemaLimit(sp *schemaParser, kw keyword) error {
 	compare := NewCompare("", op, kw.value, nil)
 	sp.addAbout(aNumber, &valueRule{
 		keyword: kw.name, spec: spec, reason: reasonComparison,
-		test: func(v bsonx.Value) bool { return !v.Type.IsNumber() || compare.matchElem(v, nil) },
+		test: func(v bsonx.Value, st *state) bool { return !v.Type.IsNumber() || compare.matchElem(v, st) },
 	})
 	return nil
 }
@@ -234,13 +246,16 @@ func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 		return kw.invalid("cannot be an empty array")
 	}
 	for i, v := range values {
-		if containsUnordered(values[:i], v) {
+		if err := sp.p.meter.Did(compareWork*i, sp.p.running); err != nil {
+			return err
+		}
+		if containsUnordered(values[:i], v, nil) {
 			return kw.invalid("array cannot contain duplicate values")
 		}
 	}
 	rule := &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: "value was not found in enum",
-		test: func(v bsonx.Value) bool { return containsUnordered(values, v) },
+		test: func(v bsonx.Value, st *state) bool { return containsUnordered(values, v, st) },
 	}
 	if isDoc := func(v bsonx.Value) bool { return v.Type == bsonx.TypeDocument }; sp.root && !slices.ContainsFunc(values, isDoc) {
 		rule.reason, rule.withoutValue = reasonNever, true
@@ -249,7 +264,13 @@ func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-func containsUnordered(values []bsonx.Value, v bsonx.Value) bool {
+// compareWork is the work of comparing two short values.
+const compareWork = interrupt.Step / 4
+
+func containsUnordered(values []bsonx.Value, v bsonx.Value, st *state) bool {
+	if st.stopped(compareWork * len(values)) {
+		return false
+	}
 	return slices.ContainsFunc(values, func(other bsonx.Value) bool { return equalUnordered(v, other) })
 }
 

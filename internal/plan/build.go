@@ -109,7 +109,7 @@ func (b *builder) predicate(n filter.Node) table.Predicate {
 	if stateful || n == b.whole.Root {
 		return b.whole
 	}
-	return &filter.Filter{Root: n}
+	return b.whole.Part(n)
 }
 
 func (b *builder) collScan(n *collScan) exec.Node {

@@ -141,3 +141,31 @@ func TestPlanningStops(t *testing.T) {
 		}
 	}
 }
+
+// TestResidualServesItsOperation: what a plan leaves of a filter to match hears that its operation has ended, too.
+func TestResidualServesItsOperation(t *testing.T) {
+	t.Parallel()
+	f := largeFixture(t)
+	f.insert(doc(fmt.Sprintf(`{"_id": 5, "a": 5, "s": "%s"}`, strings.Repeat("word1 word2 ", 30_000))))
+	for _, query := range []string{`{"_id": 5, "s": {"$not": {"$regex": "(.*7){25}$"}}}`, `{"a": 5, "s": {"$regex": "(.*7){25}$"}}`} {
+		q, running := f.query(`{}`), &interrupt.Running{}
+		ends := &endsAfter{Context: t.Context(), most: 1 << 30}
+		running.Set(ends)
+		var err error
+		q.Filter, err = filter.Parse(doc(query), filter.FindOptions((*expr.Vars)(nil).WithScripts(js.Options{Running: running}), time.Time{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := exec.NewReader(f.engine)
+		e, err := f.planner.Find(t.Context(), q, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends.most = ends.looks
+		if _, err = e.Next(t.Context()); !errors.Is(err, errEnded) {
+			t.Errorf("%s: %v", query, err)
+		}
+		e.Close()
+		r.Close()
+	}
+}
