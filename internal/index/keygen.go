@@ -73,8 +73,7 @@ func (g *KeyGen) Generate(doc bsonx.Doc, out *Keys) error {
 	if err := g.level(0, doc, out); err != nil {
 		return err
 	}
-	out.sortUnique()
-	return nil
+	return out.sortUnique()
 }
 
 // withoutArrays adds the only key of a document in which no path meets an array; it reports false for other documents.
@@ -206,6 +205,9 @@ func (g *KeyGen) elements(base int, array bsonx.Value, out *Keys) error {
 		}
 		if err := g.element(base, value, it.Value(), out); err != nil {
 			return err
+		}
+		if out.ended != nil {
+			return out.ended
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
@@ -23,14 +24,24 @@ type Keys struct {
 	regular  []bsonx.Value // of the fields beside it
 	arrays   []string
 	arraySet map[string]struct{}
+
+	running *interrupt.Running
+	meter   interrupt.Meter
+	ended   error // why running has ended
 }
+
+// keyWork is the work of making a key, without its bytes.
+const keyWork = 2 * interrupt.Step
+
+// Serve names the operation that keys are made for from now on: Generate fails where it ends. nil is none.
+func (k *Keys) Serve(r *interrupt.Running) { k.running, k.ended = r, nil }
 
 // span is where a key and its type bits stand in the buffer.
 type span struct{ key, bits, end int }
 
 // Reset forgets the keys.
 func (k *Keys) Reset() {
-	k.buf, k.spans = k.buf[:0], k.spans[:0]
+	k.buf, k.spans, k.ended = k.buf[:0], k.spans[:0], nil
 	clear(k.multikey)
 	if len(k.arrays) > 0 {
 		k.arrays = k.arrays[:0]
@@ -93,6 +104,9 @@ func (k *Keys) cancel(start int) { k.buf = k.buf[:start] }
 
 // finish drops the key if it is the one before: elements of an array often give the same key one after the other.
 func (k *Keys) finish(start int) {
+	if err := k.meter.Did(keyWork+len(k.buf)-start, k.running); err != nil {
+		k.ended = err
+	}
 	s := span{key: start, bits: len(k.buf)}
 	if n := len(k.spans); n > 0 && bytes.Equal(k.keyOf(k.spans[n-1]), k.keyOf(s)) {
 		k.cancel(start)
@@ -104,10 +118,24 @@ func (k *Keys) finish(start int) {
 }
 
 // sortUnique sorts the keys and drops duplicates. Of equal keys with different type bits, as 1 and 1.0 have, the one
-// that was generated first stays, so that the entries of a document do not depend on chance.
-func (k *Keys) sortUnique() {
-	if len(k.spans) < 2 {
-		return
+// that was generated first stays, so that the entries of a document do not depend on chance. It fails where the operation has ended.
+func (k *Keys) sortUnique() error {
+	if k.ended != nil || len(k.spans) < 2 {
+		return k.ended
+	}
+	if err := k.sort(); err != nil {
+		return err
+	}
+	k.spans = slices.CompactFunc(k.spans, func(a, b span) bool { return bytes.Equal(k.keyOf(a), k.keyOf(b)) })
+	return nil
+}
+
+// fewKeys is how many keys are sorted without a look at the operation.
+const fewKeys = 1 << 10
+
+func (k *Keys) sort() error {
+	if len(k.spans) > fewKeys {
+		return interrupt.Sort(k.spans, interrupt.Step, func(a, b span) int { return bytes.Compare(k.keyOf(a), k.keyOf(b)) }, &k.meter, k.running)
 	}
 	slices.SortFunc(k.spans, func(a, b span) int {
 		if c := bytes.Compare(k.keyOf(a), k.keyOf(b)); c != 0 {
@@ -115,7 +143,7 @@ func (k *Keys) sortUnique() {
 		}
 		return cmp.Compare(a.key, b.key)
 	})
-	k.spans = slices.CompactFunc(k.spans, func(a, b span) bool { return bytes.Equal(k.keyOf(a), k.keyOf(b)) })
+	return nil
 }
 
 // DecodeKey returns the fields of a key as a document with the names of the pattern.

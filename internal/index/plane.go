@@ -94,8 +94,7 @@ func (g *planeGen) Generate(doc bsonx.Doc, out *Keys) error {
 	if len(out.spans) > 1 {
 		out.multikey[0] |= 1 << (len(g.location.parts) - 1)
 	}
-	out.sortUnique()
-	return nil
+	return out.sortUnique()
 }
 
 // add adds the key of one location.

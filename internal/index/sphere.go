@@ -62,8 +62,7 @@ func (g *sphereGen) Generate(doc bsonx.Doc, out *Keys) error {
 	}
 	var at [4]int
 	g.combine(values, at[:0], out)
-	out.sortUnique()
-	return nil
+	return out.sortUnique()
 }
 
 // combine adds a key for each way to pick one of the values of every field; picked are those of the first fields.

@@ -92,6 +92,8 @@ func (g *TextGen) Generate(doc bsonx.Doc, out *Keys) error {
 	}
 	sc := g.scorers.Get().(*text.Scorer)
 	defer g.scorers.Put(sc)
+	sc.Serve(out.running)
+	defer sc.Serve(nil)
 	if err := sc.Score(g.spec, doc); err != nil {
 		return err
 	}
@@ -111,8 +113,7 @@ func (g *TextGen) Generate(doc bsonx.Doc, out *Keys) error {
 	if sc.Len() > 1 {
 		out.multikey[len(g.before)] = 1
 	}
-	out.sortUnique()
-	return nil
+	return out.sortUnique()
 }
 
 // Scores appends to dst the score of each of some terms in a document, 0 where it does not have one.

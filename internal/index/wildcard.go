@@ -77,14 +77,13 @@ func (g *wildcardGen) Generate(doc bsonx.Doc, out *Keys) error {
 	if w.made == 0 && missing < len(out.regular) {
 		w.emit(bsonx.MinKey, bsonx.MinKey)
 	}
-	out.sortUnique()
-	return nil
+	return out.sortUnique()
 }
 
 // fields adds the keys of a document's fields.
 func (w *wildcardWalk) fields(doc bsonx.Doc, paths *pathFilter) {
 	length := len(w.out.path)
-	for it := doc.Iter(); it.Next(); {
+	for it := doc.Iter(); w.out.ended == nil && it.Next(); {
 		name := it.Key()
 		below, ok := paths.below(name)
 		if !ok || strings.IndexByte(string(name), '.') >= 0 {
@@ -108,7 +107,7 @@ func (w *wildcardWalk) value(v bsonx.Value, paths *pathFilter) {
 	case v.Type == bsonx.TypeArray:
 		w.out.addArray(w.out.path[pathStart:])
 		count := w.made
-		for it := v.Doc().Iter(); it.Next(); {
+		for it := v.Doc().Iter(); w.out.ended == nil && it.Next(); {
 			if it.Value().Type == bsonx.TypeDocument {
 				w.document(it.Value(), paths)
 			} else if !paths.isInclusion() || it.Value().Type == bsonx.TypeArray {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -91,7 +92,10 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 		return nil, err
 	}
 	defer it.Close()
+	var running interrupt.Running
+	running.Set(ctx)
 	var keys index.Keys
+	keys.Serve(&running)
 	var buf []byte
 	var size int64
 	for ok := it.First(); ok; ok = it.Next() {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -42,6 +42,10 @@ type Writer struct {
 	// Buffers of keys.
 	record, entry, bound []byte
 	id                   idBits
+
+	// running is the operation at hand, work what it did since the last look at it.
+	running interrupt.Running
+	work    interrupt.Meter
 
 	held memory.Holding // of a transaction of its own; that of multi has its own
 }
@@ -82,6 +86,8 @@ func newWriter(s *Store, c *Collection, txn storage.Txn, multi *Txn) *Writer {
 	w.store, w.coll, w.txn, w.multi, w.delta = s, c, txn, multi, storage.Counter{}
 	w.arrived, w.evictFrom = false, 0
 	w.held = s.memory.Hold()
+	w.keys.Serve(&w.running)
+	w.oldKeys.Serve(&w.running)
 	return w
 }
 
@@ -101,6 +107,7 @@ func (w *Writer) Close() {
 	}
 	w.dropLargeKeys()
 	w.held.Release()
+	w.running.Set(nil)
 	w.store, w.coll, w.txn, w.multi, w.replays = nil, nil, nil, nil, false
 	writers.Put(w)
 }
@@ -186,6 +193,7 @@ func (w *Writer) Bytes() int { return w.txn.Bytes() }
 
 // Insert adds a document, which must have an _id. A duplicate key gives error 11000.
 func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
+	w.running.Set(ctx)
 	if w.coll.Capped != nil {
 		return w.insertCapped(ctx, doc)
 	}
@@ -222,6 +230,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 
 // Lock takes the lock of a record and returns its newest version in dst, or nil where there is none any more.
 func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, error) {
+	w.running.Set(ctx)
 	if err := w.txn.Lock(ctx, recordKey); err != nil {
 		return nil, err
 	}
@@ -275,6 +284,7 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 // UpdateWithin is Update where the versions differ in scope only; nil is all of the document. Indexes of other paths are left alone
 // without a look.
 func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change, scope Scope) error {
+	w.running.Set(ctx)
 	recordID := recordKey[prefixLen:]
 	w.setID(doc)
 	for _, ix := range w.coll.maintained {
@@ -311,6 +321,9 @@ func (w *Writer) remove(recordKey []byte, old bsonx.Doc) error {
 			return err
 		}
 		for i := range w.oldKeys.Len() {
+			if err := w.did(w.oldKeys.Key(i)); err != nil {
+				return err
+			}
 			if err := w.txn.Delete(w.entryKey(ix, w.oldKeys.Key(i), recordID)); err != nil {
 				return err
 			}
@@ -337,151 +350,6 @@ func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 		return err
 	}
 	return ix.keygen.Generate(doc, keys)
-}
-
-func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, recordID []byte) error {
-	if err := ix.generate(doc, &w.keys); err != nil {
-		return err
-	}
-	if ix.refusesDuplicates() && !w.replays {
-		if err := w.checkUnique(ctx, ix, recordID, false); err != nil {
-			return err
-		}
-	}
-	return w.putEntries(ix, recordID)
-}
-
-// putEntries writes the entries of w.keys.
-func (w *Writer) putEntries(ix *Index, recordID []byte) error {
-	if err := w.holdKeys(); err != nil {
-		return err
-	}
-	if err := w.growMultikey(ix); err != nil {
-		return err
-	}
-	for i := range w.keys.Len() {
-		if err := w.txn.Put(w.entryKey(ix, w.keys.Key(i), recordID), w.id.join(w.keys.TypeBits(i))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// growMultikey makes the multikey paths of an index cover w.keys.
-func (w *Writer) growMultikey(ix *Index) error {
-	if ix.coversPaths(&w.keys) {
-		return nil
-	}
-	if w.multi != nil && w.multi.isOwn(w.coll) {
-		return w.multi.growMultikey(ix, &w.keys)
-	}
-	return w.store.growMultikey(ix, &w.keys)
-}
-
-// updateEntries deletes the entries that only old has and writes those that only doc has.
-func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, old, doc bsonx.Doc) error {
-	if err := ix.generate(old, &w.oldKeys); err != nil {
-		return err
-	}
-	if err := ix.generate(doc, &w.keys); err != nil {
-		return err
-	}
-	if err := w.holdKeys(); err != nil {
-		return err
-	}
-	if err := w.growMultikey(ix); err != nil {
-		return err
-	}
-	if ix.refusesDuplicates() && !w.replays {
-		if err := w.checkUnique(ctx, ix, recordID, true); err != nil {
-			return err
-		}
-	}
-	i, j := 0, 0
-	for i < w.oldKeys.Len() || j < w.keys.Len() {
-		c := 0
-		switch {
-		case i == w.oldKeys.Len():
-			c = 1
-		case j == w.keys.Len():
-			c = -1
-		default:
-			c = bytes.Compare(w.oldKeys.Key(i), w.keys.Key(j))
-		}
-		var err error
-		switch {
-		case c < 0:
-			err = w.txn.Delete(w.entryKey(ix, w.oldKeys.Key(i), recordID))
-			i++
-		case c > 0:
-			err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.id.join(w.keys.TypeBits(j)))
-			j++
-		default:
-			if !bytes.Equal(w.oldKeys.TypeBits(i), w.keys.TypeBits(j)) {
-				err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.id.join(w.keys.TypeBits(j)))
-			}
-			i++
-			j++
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkUnique locks the values of w.keys in a unique index and refuses them where another record has them. With
-// skipOld, those that w.oldKeys has too are known to be the record's own.
-func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, skipOld bool) error {
-	for i := range w.keys.Len() {
-		key := w.keys.Key(i)
-		if skipOld && w.oldKeys.Has(key) {
-			continue
-		}
-		w.bound = ix.entryKey(w.bound[:0], key, nil)
-		if err := w.txn.Lock(ctx, w.bound); err != nil {
-			return err
-		}
-		taken, err := w.takenByOther(recordID)
-		if err != nil {
-			return err
-		}
-		if taken {
-			return duplicateKey(w.coll, ix, key, w.keys.TypeBits(i))
-		}
-	}
-	return nil
-}
-
-// takenByOther reports whether a record other than recordID has an entry whose fields are w.bound.
-func (w *Writer) takenByOther(recordID []byte) (bool, error) {
-	n := len(w.bound)
-	w.bound = append(w.bound, w.bound...)
-	w.bound = append(w.bound, 0xFF)
-	it, err := w.txn.NewIter(w.bound[:n], w.bound[n:])
-	if err != nil {
-		return false, err
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		if !bytes.Equal(it.Key()[n:], recordID) {
-			return true, nil
-		}
-	}
-	return false, it.Err()
-}
-
-// entryKey builds an entry's key in a buffer that the next call uses again.
-func (w *Writer) entryKey(ix *Index, fields, recordID []byte) []byte {
-	w.entry = ix.entryKey(w.entry[:0], fields, recordID)
-	return w.entry
-}
-
-// entryKey appends the key of an entry.
-func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
-	dst = append(dst, indexSpace, byte(ix.ID>>24), byte(ix.ID>>16), byte(ix.ID>>8), byte(ix.ID))
-	dst = append(dst, fields...)
-	return append(dst, recordID...)
 }
 
 // duplicateID is the error for a second document with one _id.

@@ -2,6 +2,7 @@ package text
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // maxWords bounds the words that a Scorer remembers from one document to the next.
@@ -17,7 +18,16 @@ type Scorer struct {
 
 	// The terms of the document and of the string at hand.
 	inDoc, inString []int32
+
+	running *interrupt.Running
+	meter   interrupt.Meter
 }
+
+// wordWork is the work of finding a word, without its bytes.
+const wordWork = 2 * interrupt.Step
+
+// Serve names the operation that documents are scored for from now on: Score fails where it ends. nil is none.
+func (sc *Scorer) Serve(r *interrupt.Running) { sc.running = r }
 
 const stopWord = -1
 
@@ -33,10 +43,16 @@ type termState struct {
 // Score finds the terms of a document, which Terms lists. It fails where the document names a language that there is not.
 func (sc *Scorer) Score(s *Spec, doc bsonx.Doc) error {
 	sc.reset()
-	return s.walk(doc, func(l *Language, str []byte, weight float64) bool {
-		sc.add(l, str, weight)
-		return true
+	var ended error
+	err := s.walk(doc, func(l *Language, str []byte, weight float64) bool {
+		ended = sc.add(l, str, weight)
+		return ended == nil
 	})
+	if ended != nil {
+		*sc = Scorer{} // the string at hand is half counted
+		return ended
+	}
+	return err
 }
 
 // Len returns how many terms the document has.
@@ -69,7 +85,7 @@ func (sc *Scorer) reset() {
 
 // add scores the words of a string: a term that stands in it n times counts 1 + 1/2 + … + 1/2^(n-1), by up to the half less the
 // smaller its share in the string's words, and a tenth more where it is the whole string.
-func (sc *Scorer) add(l *Language, str []byte, weight float64) {
+func (sc *Scorer) add(l *Language, str []byte, weight float64) error {
 	words := sc.words[l]
 	if words == nil {
 		words = make(map[string]int32)
@@ -77,6 +93,9 @@ func (sc *Scorer) add(l *Language, str []byte, weight float64) {
 	}
 	total := 0
 	for word, rest := l.nextWord(str); len(word) > 0; word, rest = l.nextWord(rest) {
+		if err := sc.meter.Did(wordWork+len(word), sc.running); err != nil {
+			return err
+		}
 		id, ok := words[string(word)]
 		if !ok {
 			id = sc.learn(l, word)
@@ -110,6 +129,7 @@ func (sc *Scorer) add(l *Language, str []byte, weight float64) {
 		t.count = 0
 	}
 	sc.inString = sc.inString[:0]
+	return nil
 }
 
 // learn returns the position of a word's term.

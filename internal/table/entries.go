@@ -1,0 +1,166 @@
+package table
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// entryWork is the work of writing an entry, without its bytes: a look at what else the transaction changes.
+const entryWork = 1 << 10
+
+// did counts the entries that are written, and fails where the operation has ended.
+func (w *Writer) did(key []byte) error { return w.work.Did(entryWork+len(key), &w.running) }
+
+func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, recordID []byte) error {
+	if err := ix.generate(doc, &w.keys); err != nil {
+		return err
+	}
+	if ix.refusesDuplicates() && !w.replays {
+		if err := w.checkUnique(ctx, ix, recordID, false); err != nil {
+			return err
+		}
+	}
+	return w.putEntries(ix, recordID)
+}
+
+// putEntries writes the entries of w.keys.
+func (w *Writer) putEntries(ix *Index, recordID []byte) error {
+	if err := w.holdKeys(); err != nil {
+		return err
+	}
+	if err := w.growMultikey(ix); err != nil {
+		return err
+	}
+	for i := range w.keys.Len() {
+		if err := w.did(w.keys.Key(i)); err != nil {
+			return err
+		}
+		if err := w.txn.Put(w.entryKey(ix, w.keys.Key(i), recordID), w.id.join(w.keys.TypeBits(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// growMultikey makes the multikey paths of an index cover w.keys.
+func (w *Writer) growMultikey(ix *Index) error {
+	if ix.coversPaths(&w.keys) {
+		return nil
+	}
+	if w.multi != nil && w.multi.isOwn(w.coll) {
+		return w.multi.growMultikey(ix, &w.keys)
+	}
+	return w.store.growMultikey(ix, &w.keys)
+}
+
+// updateEntries deletes the entries that only old has and writes those that only doc has.
+func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, old, doc bsonx.Doc) error {
+	if err := ix.generate(old, &w.oldKeys); err != nil {
+		return err
+	}
+	if err := ix.generate(doc, &w.keys); err != nil {
+		return err
+	}
+	if err := w.holdKeys(); err != nil {
+		return err
+	}
+	if err := w.growMultikey(ix); err != nil {
+		return err
+	}
+	if ix.refusesDuplicates() && !w.replays {
+		if err := w.checkUnique(ctx, ix, recordID, true); err != nil {
+			return err
+		}
+	}
+	i, j := 0, 0
+	for i < w.oldKeys.Len() || j < w.keys.Len() {
+		c := 0
+		switch {
+		case i == w.oldKeys.Len():
+			c = 1
+		case j == w.keys.Len():
+			c = -1
+		default:
+			c = bytes.Compare(w.oldKeys.Key(i), w.keys.Key(j))
+		}
+		err := w.work.Did(entryWork, &w.running)
+		switch {
+		case err != nil:
+		case c < 0:
+			err = w.txn.Delete(w.entryKey(ix, w.oldKeys.Key(i), recordID))
+			i++
+		case c > 0:
+			err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.id.join(w.keys.TypeBits(j)))
+			j++
+		default:
+			if !bytes.Equal(w.oldKeys.TypeBits(i), w.keys.TypeBits(j)) {
+				err = w.txn.Put(w.entryKey(ix, w.keys.Key(j), recordID), w.id.join(w.keys.TypeBits(j)))
+			}
+			i++
+			j++
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkUnique locks the values of w.keys in a unique index and refuses them where another record has them. With
+// skipOld, those that w.oldKeys has too are known to be the record's own.
+func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, skipOld bool) error {
+	for i := range w.keys.Len() {
+		key := w.keys.Key(i)
+		if err := w.did(key); err != nil {
+			return err
+		}
+		if skipOld && w.oldKeys.Has(key) {
+			continue
+		}
+		w.bound = ix.entryKey(w.bound[:0], key, nil)
+		if err := w.txn.Lock(ctx, w.bound); err != nil {
+			return err
+		}
+		taken, err := w.takenByOther(recordID)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return duplicateKey(w.coll, ix, key, w.keys.TypeBits(i))
+		}
+	}
+	return nil
+}
+
+// takenByOther reports whether a record other than recordID has an entry whose fields are w.bound.
+func (w *Writer) takenByOther(recordID []byte) (bool, error) {
+	n := len(w.bound)
+	w.bound = append(w.bound, w.bound...)
+	w.bound = append(w.bound, 0xFF)
+	it, err := w.txn.NewIter(w.bound[:n], w.bound[n:])
+	if err != nil {
+		return false, err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if !bytes.Equal(it.Key()[n:], recordID) {
+			return true, nil
+		}
+	}
+	return false, it.Err()
+}
+
+// entryKey builds an entry's key in a buffer that the next call uses again.
+func (w *Writer) entryKey(ix *Index, fields, recordID []byte) []byte {
+	w.entry = ix.entryKey(w.entry[:0], fields, recordID)
+	return w.entry
+}
+
+// entryKey appends the key of an entry.
+func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
+	dst = append(dst, indexSpace, byte(ix.ID>>24), byte(ix.ID>>16), byte(ix.ID>>8), byte(ix.ID))
+	dst = append(dst, fields...)
+	return append(dst, recordID...)
+}
