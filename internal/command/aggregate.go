@@ -13,7 +13,7 @@ import (
 func aggregateCommands() []Definition {
 	return []Definition{{
 		Name: "aggregate", Help: "Runs a pipeline over a collection.",
-		InTransaction: true, Run: runAggregate, Read: true, Snapshot: true, Write: true, API1: true,
+		InTransaction: true, Run: runAggregate, Read: true, TimedRead: true, Snapshot: true, Write: true, API1: true,
 		Fields: []Field{
 			{Name: "pipeline", Type: Array, Required: true},
 			{Name: "cursor", Type: Object, Fields: cursorFields},

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -11,11 +10,50 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// changeStreamOptions is the cluster parameter that there is; its values are kept where MongoDB keeps them.
+// The cluster parameters; their values are kept where MongoDB keeps them.
 const (
 	changeStreamOptions = "changeStreamOptions"
+	defaultMaxTime      = "defaultMaxTimeMS"
 	clusterParameters   = "clusterParameters"
 )
+
+// clusterParameter is a parameter of all members.
+type clusterParameter struct {
+	name string
+	// parse reads a value that is set at a time.
+	parse func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error)
+	// value returns the one that holds.
+	value func(s *Service) clusterValue
+}
+
+// clusterValue is the value of a cluster parameter. It is immutable.
+type clusterValue interface {
+	// document is the value as it is shown and kept.
+	document() bsonx.Doc
+	// hold makes the value the one that holds.
+	hold(s *Service)
+}
+
+var clusterTable = [...]clusterParameter{
+	{
+		changeStreamOptions, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) { return parseImagePolicy(doc, at) },
+		func(s *Service) clusterValue { return s.images.Load() },
+	},
+	{
+		defaultMaxTime, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) { return parseReadLimit(doc, at) },
+		func(s *Service) clusterValue { return s.readLimit.Load() },
+	},
+}
+
+// findClusterParameter returns the parameter of a name.
+func findClusterParameter(name string) (*clusterParameter, error) {
+	for i := range clusterTable {
+		if clusterTable[i].name == name {
+			return &clusterTable[i], nil
+		}
+	}
+	return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
+}
 
 // imagePolicy says how long change streams show versions of documents before changes. It is immutable.
 type imagePolicy struct {
@@ -35,10 +73,6 @@ func clusterParameterCommands() []Definition {
 			CommandField: Object, Run: runSetClusterParameter,
 		},
 	}
-}
-
-func errUnknownParameter(name string) error {
-	return mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 }
 
 func (r *Request) checkMember() error {
@@ -66,17 +100,30 @@ func runGetClusterParameter(_ context.Context, req *Request, reply *bsonx.Builde
 			return mongoerr.New(mongoerr.BadValue, "Must supply at least one cluster server parameter name to getClusterParameter")
 		}
 	} else if names[0] == "*" {
-		names[0] = changeStreamOptions
+		names = allClusterParameters()
 	}
-	if i := slices.IndexFunc(names, func(name string) bool { return name != changeStreamOptions }); i >= 0 {
-		return errUnknownParameter(names[i])
+	values := make([]bsonx.Doc, len(names))
+	for i, name := range names {
+		p, err := findClusterParameter(name)
+		if err != nil {
+			return err
+		}
+		values[i] = p.value(req.Service).document()
 	}
 	reply.StartArrayField(clusterParameters)
-	for range names {
-		reply.Elem(bsonx.Document(req.Service.images.Load().document()))
+	for _, v := range values {
+		reply.Elem(bsonx.Document(v))
 	}
 	reply.End()
 	return nil
+}
+
+func allClusterParameters() []string {
+	names := make([]string, len(clusterTable))
+	for i := range clusterTable {
+		names[i] = clusterTable[i].name
+	}
+	return names
 }
 
 func runSetClusterParameter(ctx context.Context, req *Request, _ *bsonx.Builder) error {
@@ -91,22 +138,22 @@ func runSetClusterParameter(ctx context.Context, req *Request, _ *bsonx.Builder)
 		return mongoerr.New(mongoerr.InvalidOptions, "%s only supports setting exactly one parameter", req.Def.Name)
 	}
 	param := doc.First()
+	p, err := findClusterParameter(string(param.Key))
 	switch {
-	case string(param.Key) != changeStreamOptions:
-		return errUnknownParameter(string(param.Key))
+	case err != nil:
+		return err
 	case param.Value.Type != bsonx.TypeDocument:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
 	}
-	next, err := parseImagePolicy(param.Value.Doc())
+	s := req.Service
+	next, err := p.parse(param.Value.Doc(), s.order.Take(s.stampNow()))
 	if err != nil {
 		return err
 	}
-	s := req.Service
-	next.at = s.order.Take(s.stampNow())
 	if err := s.saveSetting(ctx, clusterParameters, next.document()); err != nil {
 		return err
 	}
-	s.images.Store(next)
+	next.hold(s)
 	return nil
 }
 
@@ -119,7 +166,7 @@ var (
 )
 
 // parseImagePolicy reads a value of changeStreamOptions.
-func parseImagePolicy(doc bsonx.Doc) (*imagePolicy, error) {
+func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 	var expire bsonx.Value
 	err := ParseFields(changeStreamOptions, doc, changeStreamFields, func(_ int, v bsonx.Value) error {
 		return ParseFields(changeStreamOptions+".preAndPostImages", v.Doc(), expiryFields, func(_ int, v bsonx.Value) error {
@@ -135,19 +182,22 @@ func parseImagePolicy(doc bsonx.Doc) (*imagePolicy, error) {
 		if expire.Str() != "off" {
 			return nil, mongoerr.New(mongoerr.BadValue, "Non-numeric value of 'expireAfterSeconds' should be 'off'")
 		}
-		return &imagePolicy{}, nil
+		return &imagePolicy{at: at}, nil
 	}
 	n := saturatingInt64(expire)
 	if n <= 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Numeric value of 'expireAfterSeconds' should be positive")
 	}
-	return &imagePolicy{after: time.Duration(min(n, maxExpiry)) * time.Second}, nil
+	return &imagePolicy{after: time.Duration(min(n, maxExpiry)) * time.Second, at: at}, nil
 }
 
 // maxExpiry is the longest time in seconds that is kept, 200 years.
 const maxExpiry = 200 * 366 * 24 * 60 * 60
 
-// document returns the parameter as it is shown and kept.
+// hold implements clusterValue.
+func (p *imagePolicy) hold(s *Service) { s.images.Store(p) }
+
+// document implements clusterValue.
 func (p *imagePolicy) document() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -172,16 +222,22 @@ func (p *imagePolicy) expired(kept, now time.Time) bool {
 // loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as not set.
 func (s *Service) loadClusterParameters() error {
 	s.images.Store(&imagePolicy{})
+	s.readLimit.Store(&readLimit{})
 	if s.Store == nil || !s.replicates() {
 		return nil
 	}
-	doc, err := s.setting(clusterParameters, changeStreamOptions)
-	if err != nil || doc == nil {
-		return err
-	}
-	if p, err := parseImagePolicy(doc.Without("_id", "clusterParameterTime")); err == nil {
-		p.at = stampOf(doc.Lookup("clusterParameterTime"))
-		s.images.Store(p)
+	for _, p := range clusterTable {
+		doc, err := s.setting(clusterParameters, p.name)
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			continue
+		}
+		at := stampOf(doc.Lookup("clusterParameterTime"))
+		if v, err := p.parse(doc.Without("_id", "clusterParameterTime"), at); err == nil {
+			v.hold(s)
+		}
 	}
 	return nil
 }

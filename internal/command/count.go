@@ -12,7 +12,7 @@ import (
 func countCommands() []Definition {
 	return []Definition{{
 		Name: "count", ByUUID: true, Help: "Counts the documents that match a filter.",
-		Run: runCount, Read: true, API1: true,
+		Run: runCount, Read: true, TimedRead: true, API1: true,
 		Fields: []Field{
 			{Name: "query", Type: Object},
 			{Name: "limit", Check: checkCountLimit},

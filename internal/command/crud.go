@@ -289,9 +289,11 @@ func (s *scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) 
 	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now, Collation: s.collation})
 }
 
-// env is what applying an update depends on.
-func (r *Request) env() update.Env {
-	return update.Env{Now: r.Now, Timestamp: r.Service.nextTime, KeepTimestamps: r.Bool(keepTimestamps)}
+// env is what applying an update depends on. vars are those of its command, whose operation it serves.
+func (r *Request) env(vars *expr.Vars) update.Env {
+	return update.Env{
+		Now: r.Now, Timestamp: r.Service.nextTime, KeepTimestamps: r.Bool(keepTimestamps), Running: vars.Scripts().Running,
+	}
 }
 
 // keepTimestamps is the argument by which Timestamp(0, 0) in a new document is stored as it is.

@@ -10,7 +10,7 @@ import (
 func distinctCommands() []Definition {
 	return []Definition{{
 		Name: "distinct", ByUUID: true, Help: "Returns the distinct values of a field.",
-		InTransaction: true, Run: runDistinct, Read: true, Snapshot: true,
+		InTransaction: true, Run: runDistinct, Read: true, TimedRead: true, Snapshot: true,
 		Fields: []Field{
 			{Name: "key", Type: String, Required: true},
 			{Name: "query", Type: Object},

@@ -18,7 +18,7 @@ const defaultFirstBatch = 101
 func findCommands() []Definition {
 	return []Definition{{
 		Name: "find", ByUUID: true, Help: "Returns the documents that match a filter.",
-		InTransaction: true, Run: runFind, Read: true, Snapshot: true, API1: true, Kind: "query", Counter: CountQuery, Fields: findFields,
+		InTransaction: true, Run: runFind, Read: true, TimedRead: true, Snapshot: true, API1: true, Kind: "query", Counter: CountQuery, Fields: findFields,
 	}}
 }
 

@@ -130,7 +130,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	}
 	op := &req.Conn.Op
 	op.SetInfo(func(info *session.OpInfo) { opInfo(e, req, info) })
-	if ms := req.Generic.MaxTimeMillis; ms > 0 && !e.OwnMaxTime {
+	if ms := s.timeLimit(e, req); ms > 0 {
 		counts, err := s.failPoints.timeLimit()
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (s *Service) panicked(req *Request, p any) error {
 // opInfo fills in what currentOp shows of a request; info is empty.
 func opInfo(e *entry, req *Request, info *session.OpInfo) {
 	info.Kind, info.Command, info.Writes = e.Kind, req.Body, e.Write
-	info.EndsWithClient = e.Read || e.Kind == "getmore"
+	info.EndsWithClient = req.endsWithClient(e)
 	info.DB, info.Collection = req.target()
 	if e.Kind == "" {
 		info.Kind = "command"
@@ -213,6 +213,11 @@ func opInfo(e *entry, req *Request, info *session.OpInfo) {
 	if req.Generic.HasSession {
 		info.SessionID = req.Generic.SessionID
 	}
+}
+
+// endsWithClient reports whether nobody needs the command once its client is gone. What writes is done to its end.
+func (r *Request) endsWithClient(e *entry) bool {
+	return e.Kind == "getmore" || e.Read && !r.mayWrite()
 }
 
 // parse checks every field of the request once.

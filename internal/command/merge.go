@@ -254,7 +254,7 @@ func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error)
 			return nil, err
 		}
 	}
-	u, err := update.Parse(mods, update.Options{Compiler: &sc})
+	u, err := update.Parse(mods, update.Options{Compiler: &sc, Running: sc.vars.Scripts().Running})
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error)
 		return nil, err
 	}
 	st := &write.UpdateStatement{
-		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: m.req.env(), Upsert: m.WhenNotMatched == "insert",
+		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: m.req.env(sc.vars), Upsert: m.WhenNotMatched == "insert",
 	}
 	if st.Upsert {
 		st.Supplied, err = update.PrepareInsert(doc, nil, m.req.Service.nextTime)

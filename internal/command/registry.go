@@ -71,6 +71,8 @@ type Definition struct {
 	OwnMaxTime bool
 	// Silent commands answer ok and nothing else to w: 0.
 	Silent bool
+	// TimedRead commands have the time limit of the cluster parameter defaultMaxTimeMS where they bring none.
+	TimedRead bool
 	// Secret commands carry credentials: their bodies are not logged or shown.
 	Secret bool
 	// ByUUID commands take the UUID of a collection in place of its name.

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -102,14 +103,22 @@ func (s *Service) countError(err error) {
 		return
 	}
 	s.stats.userErrors.Add(1)
-	switch mongoerr.CodeOf(err) {
-	case mongoerr.MaxTimeMSExpired:
-		s.stats.timesExpired.Add(1)
-	case mongoerr.WriteConflict:
+	if mongoerr.CodeOf(err) == mongoerr.WriteConflict {
 		s.stats.conflicts.Add(1)
-	case mongoerr.ClientDisconnect:
-		s.stats.clientsGone.Add(1)
-	default:
+	}
+}
+
+// endedCounts count the commands that were ended, by what ended them.
+type endedCounts struct{ disconnected, timeLimit, defaultTimeLimit atomic.Int64 }
+
+func (c *endedCounts) count(req *Request, err error) {
+	switch code := mongoerr.CodeOf(err); {
+	case code == mongoerr.ClientDisconnect:
+		c.disconnected.Add(1)
+	case code == mongoerr.MaxTimeMSExpired && req.Generic.HasMaxTime:
+		c.timeLimit.Add(1)
+	case code == mongoerr.MaxTimeMSExpired:
+		c.defaultTimeLimit.Add(1)
 	}
 }
 

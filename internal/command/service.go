@@ -89,6 +89,7 @@ type Service struct {
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
 	images        atomic.Pointer[imagePolicy]
+	readLimit     atomic.Pointer[readLimit]
 	// settled is the clock by which things are removed and stamped for good.
 	settled       clock.Clock
 	started       time.Time

@@ -28,6 +28,7 @@ func (s *Service) afterRun(e *entry, req *Request, err error) {
 	}
 	if err != nil {
 		s.countError(err)
+		s.stats.ended.count(req, err)
 	}
 	s.stats.countWork(&req.Conn.Op.Debug)
 	took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited

@@ -14,6 +14,7 @@ type stats struct {
 	opcounters      [counters]atomic.Int64
 	legacy          [len(legacyOps)]atomic.Int64
 	userErrors      atomic.Int64
+	ended           endedCounts
 	bytesIn         atomic.Int64
 	bytesOut        atomic.Int64
 	requests        atomic.Int64
@@ -33,7 +34,7 @@ type stats struct {
 	// What commands did to documents.
 	returned, inserted, updated, deleted, scannedKeys, scannedDocs atomic.Int64
 	// Of metrics.operation: sorts in memory, write conflicts, and operations that were ended.
-	sorted, conflicts, clientsGone, timesExpired atomic.Int64
+	sorted, conflicts atomic.Int64
 
 	connsCurrent  atomic.Int64
 	connsTotal    atomic.Int64

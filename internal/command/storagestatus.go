@@ -109,7 +109,8 @@ func (x *statusSample) statusWork(b *bsonx.Builder) {
 	c, scans := &x.stats, x.walk()
 	b.Doc("document", bsonx.NewDoc("deleted", c.deleted.Load(), "inserted", c.inserted.Load(), "returned", c.returned.Load(),
 		"updated", c.updated.Load()))
-	b.Doc("operation", bsonx.NewDoc("killedDueToClientDisconnect", c.clientsGone.Load(), "killedDueToMaxTimeMSExpired", c.timesExpired.Load(),
+	b.Doc("operation", bsonx.NewDoc("killedDueToClientDisconnect", c.ended.disconnected.Load(),
+		"killedDueToDefaultMaxTimeMSExpired", c.ended.defaultTimeLimit.Load(), "killedDueToMaxTimeMSExpired", c.ended.timeLimit.Load(),
 		"scanAndOrder", c.sorted.Load(), "writeConflicts", c.conflicts.Load()))
 	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.scannedKeys.Load(), "scannedObjects", c.scannedDocs.Load(), "collectionScans",
 		bsonx.NewDoc("total", scans.scans, "nonTailable", scans.scans-scans.tailableScans)))

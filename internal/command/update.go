@@ -304,7 +304,9 @@ func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st 
 		return mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
 	}
 	r.memory.scope = sc
-	u, err := update.Parse(spec.mods, update.Options{ArrayFilters: arrayFilters, Compiler: &r.memory.scope, Compare: sc.compare()})
+	u, err := update.Parse(spec.mods, update.Options{
+		ArrayFilters: arrayFilters, Compiler: &r.memory.scope, Compare: sc.compare(), Running: sc.vars.Scripts().Running,
+	})
 	if err != nil {
 		return err
 	}
@@ -320,7 +322,7 @@ func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st 
 	}
 	*st = write.UpdateStatement{
 		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi, Position: spec.position},
-		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(),
+		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(sc.vars),
 	}
 	if spec.supplied {
 		st.Supplied, err = spec.suppliedDoc(r.insertTime())

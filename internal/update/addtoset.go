@@ -2,6 +2,7 @@ package update
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -27,20 +28,29 @@ func parseAddToSet(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	if arg.Doc().Len() > 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Found unexpected fields after $each in $addToSet: %s", shell(arg))
 	}
-	op.values = newValues(nil, each.Doc().Values(), op.compare)
-	return op, nil
+	var err error
+	op.values, err = newValues(nil, each.Doc().Values(), op.compare, &p.meter, p.opts.Running)
+	return op, err
 }
 
 // newValues returns the candidates that equal neither an element nor an earlier candidate.
-func newValues(elems, candidates []bsonx.Value, compare func(a, b bsonx.Value) int) []bsonx.Value {
+func newValues(
+	elems, candidates []bsonx.Value, compare func(a, b bsonx.Value) int, m *interrupt.Meter, r *interrupt.Running,
+) ([]bsonx.Value, error) {
 	var out []bsonx.Value
 	for _, c := range candidates {
+		if err := m.Did(compareWork*(len(elems)+len(out)), r); err != nil {
+			return nil, err
+		}
 		if !contains(elems, c, compare) && !contains(out, c, compare) {
 			out = append(out, c)
 		}
 	}
-	return out
+	return out, nil
 }
+
+// compareWork is the work of comparing two values.
+const compareWork = interrupt.Step / 4
 
 func contains(values []bsonx.Value, v bsonx.Value, compare func(a, b bsonx.Value) int) bool {
 	for _, e := range values {
@@ -57,9 +67,9 @@ func (op *addToSetOp) existing(a *applier, v bsonx.Value) (change, error) {
 			a.path[len(a.path)-1], v.Type)
 	}
 	elems := v.Doc().Values()
-	added := newValues(elems, op.values, op.compare)
-	if len(added) == 0 {
-		return change{}, nil
+	added, err := newValues(elems, op.values, op.compare, &a.meter, a.env.Running)
+	if err != nil || len(added) == 0 {
+		return change{}, err
 	}
 	return change{kind: changeAppend, elems: appendElems(len(elems), added)}, nil
 }

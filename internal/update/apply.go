@@ -2,10 +2,10 @@ package update
 
 import (
 	"encoding/binary"
-	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -20,7 +20,11 @@ type applier struct {
 	path  []string // the names on the way to the current node
 	buf   []byte   // small new values
 	wrap  []byte   // the document that an array filter sees
+	meter interrupt.Meter
 }
+
+// did counts work, and fails where the operation has ended.
+func (a *applier) did(work int) error { return a.meter.Did(work, a.env.Running) }
 
 // What an idle applier may hold on to.
 const (
@@ -89,6 +93,9 @@ func (a *applier) object(n *objectNode, at place) (int, error) {
 	tail := appender{container: at, isArray: isArray, count: count}
 	delta := 0
 	for i, c := range children {
+		if err := a.did(interrupt.Step); err != nil {
+			return 0, err
+		}
 		a.path = append(a.path, c.name)
 		if loc := a.locs[base+i]; !loc.value.IsMissing() {
 			var d int
@@ -126,6 +133,9 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 		a.locateOne(children[0].name, &a.locs[base], at)
 		return 0, nil
 	}
+	if left > fewChildren {
+		return 0, a.locateMany(children, base, at)
+	}
 	for it := at.value.Doc().Iter(); left > 0 && it.Next(); {
 		key, v := it.Key(), it.Value()
 		payload := off + len(key) + 2
@@ -144,6 +154,30 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 	return 0, nil
 }
 
+// fewChildren is how many children are compared with each field.
+const fewChildren = 16
+
+// locateMany is locate for many children, which it finds by their names.
+func (a *applier) locateMany(children []child, base int, at place) error {
+	byName := make(map[string]int, len(children))
+	for i, c := range children {
+		byName[c.name] = base + i
+	}
+	off := at.payload + 4
+	for it := at.value.Doc().Iter(); it.Next(); {
+		key, v := it.Key(), it.Value()
+		if err := a.did(interrupt.Step + len(key)); err != nil {
+			return err
+		}
+		payload := off + len(key) + 2
+		if i, ok := byName[string(key)]; ok && a.locs[i].value.IsMissing() {
+			a.locs[i] = place{off, payload, v}
+		}
+		off = payload + len(v.Data)
+	}
+	return nil
+}
+
 // locateOne finds one field, the common case.
 func (a *applier) locateOne(name string, loc *place, at place) {
 	off := at.payload + 4
@@ -158,6 +192,9 @@ func (a *applier) locateOne(name string, loc *place, at place) {
 }
 
 func (a *applier) locateElements(children []child, base int, at place) (int, error) {
+	if len(children) > fewChildren {
+		return a.locateManyElements(children, base, at)
+	}
 	count := 0
 	off := at.payload + 4
 	for it := at.value.Doc().Iter(); it.Next(); count++ {
@@ -179,6 +216,35 @@ func (a *applier) locateElements(children []child, base int, at place) (int, err
 	return count, nil
 }
 
+// locateManyElements is locateElements for many children, which it finds by their indexes.
+func (a *applier) locateManyElements(children []child, base int, at place) (int, error) {
+	byIndex, twice := make(map[int]int, len(children)), map[int]int{}
+	for i, c := range children {
+		if _, ok := byIndex[c.index]; ok { // "1" and "01"
+			twice[c.index] = i
+			continue
+		}
+		byIndex[c.index] = i
+	}
+	count := 0
+	off := at.payload + 4
+	for it := at.value.Doc().Iter(); it.Next(); count++ {
+		v := it.Value()
+		if err := a.did(interrupt.Step); err != nil {
+			return 0, err
+		}
+		payload := off + len(it.Key()) + 2
+		if i, ok := byIndex[count]; ok {
+			a.locs[base+i] = place{off, payload, v}
+		}
+		if i, ok := twice[count]; ok {
+			return 0, conflict(a.pathTo(children[i].name), a.pathTo(children[i].name))
+		}
+		off = payload + len(v.Data)
+	}
+	return count, nil
+}
+
 // resize notes the new length of a document or array that grows.
 func (a *applier) resize(at place, delta int) {
 	if delta == 0 {
@@ -189,6 +255,9 @@ func (a *applier) resize(at place, delta int) {
 	a.edits = append(a.edits, edit{at.payload, at.payload + 4, a.buf[n:len(a.buf):len(a.buf)]})
 }
 
+// elementWork is the work of changing an element of an array.
+const elementWork = 4 * interrupt.Step
+
 // array applies the branches of a node to the elements that their filters choose.
 func (a *applier) array(n *arrayNode, at place) (int, error) {
 	if at.value.Type != bsonx.TypeArray {
@@ -198,6 +267,9 @@ func (a *applier) array(n *arrayNode, at place) (int, error) {
 	delta, off, i := 0, at.payload+4, 0
 	for it := at.value.Doc().Iter(); it.Next(); i++ {
 		v := it.Value()
+		if err := a.did(elementWork); err != nil {
+			return 0, err
+		}
 		loc := place{off, off + len(it.Key()) + 2, v}
 		off = loc.end()
 		a.path = append(a.path, bsonx.IndexKey(i))
@@ -335,14 +407,11 @@ func enclose(elems []byte) []byte {
 
 // finish writes the new document. The edits are sorted by position; those at one position keep their order, but what is put in there
 // comes before what is replaced there: it is the value of an element without a payload, such as null, before the next one.
-func (a *applier) finish() bsonx.Doc {
+func (a *applier) finish() (bsonx.Doc, error) {
 	if len(a.edits) > 1 {
-		slices.SortStableFunc(a.edits, func(x, y edit) int {
-			if x.at != y.at {
-				return x.at - y.at
-			}
-			return min(x.end-x.at, 1) - min(y.end-y.at, 1)
-		})
+		if err := interrupt.Sort(a.edits, interrupt.Step/4, compareEdits, &a.meter, a.env.Running); err != nil {
+			return nil, err
+		}
 	}
 	size, inPlace := len(a.doc), true
 	for _, e := range a.edits {
@@ -355,7 +424,7 @@ func (a *applier) finish() bsonx.Doc {
 		for _, e := range a.edits {
 			copy(out[e.at:], e.data)
 		}
-		return out
+		return out, nil
 	}
 	out := a.env.Buffer[:0]
 	if cap(out) < size {
@@ -367,7 +436,14 @@ func (a *applier) finish() bsonx.Doc {
 		out = append(out, e.data...)
 		pos = e.end
 	}
-	return append(out, a.doc[pos:]...)
+	return append(out, a.doc[pos:]...), nil
+}
+
+func compareEdits(x, y edit) int {
+	if x.at != y.at {
+		return x.at - y.at
+	}
+	return min(x.end-x.at, 1) - min(y.end-y.at, 1)
 }
 
 func (a *applier) immutable() error {

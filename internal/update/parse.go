@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -49,7 +50,11 @@ type parser struct {
 	out     *Update
 	parts   []component // of the current path
 	first   *leaf       // memory for a leaf, nil once it is used
+	meter   interrupt.Meter
 }
+
+// fieldWork is the work of compiling a field of an operator, without its bytes.
+const fieldWork = 4 * interrupt.Step
 
 // compilation is the memory of an update with one path of one name, which is what most are. Others need more beside it.
 type compilation struct {
@@ -96,6 +101,9 @@ func (p *parser) operators(u bsonx.Value) error {
 				"For example: {$mod: {<field>: ...}} not {%s: %s}", arg.Type, it.Key(), shell(arg))
 		}
 		for fields := arg.Doc().Iter(); fields.Next(); {
+			if err := p.meter.Did(fieldWork+len(fields.Value().Data), p.opts.Running); err != nil {
+				return err
+			}
 			if err := p.field(def, string(fields.Key()), fields.Value()); err != nil {
 				return err
 			}
@@ -103,6 +111,11 @@ func (p *parser) operators(u bsonx.Value) error {
 	}
 	if err := checkUsed(p.filters, u); err != nil {
 		return err
+	}
+	if len(p.out.paths) > manyChildren {
+		if err := putInOrder(p.out.root, &p.meter, p.opts.Running); err != nil {
+			return err
+		}
 	}
 	slices.Sort(p.out.paths)
 	p.out.paths = slices.Compact(p.out.paths)

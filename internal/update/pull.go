@@ -2,6 +2,7 @@ package update
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -68,7 +69,12 @@ func matchValues(opts *Options, condition bsonx.Value) (func(a *applier, v bsonx
 }
 
 func matchAny(values []bsonx.Value, compare func(a, b bsonx.Value) int) func(a *applier, v bsonx.Value) (bool, error) {
-	return func(_ *applier, v bsonx.Value) (bool, error) { return contains(values, v, compare), nil }
+	return func(a *applier, v bsonx.Value) (bool, error) {
+		if err := a.did(compareWork * len(values)); err != nil {
+			return false, err
+		}
+		return contains(values, v, compare), nil
+	}
 }
 
 func (op *pullOp) existing(a *applier, v bsonx.Value) (change, error) {
@@ -78,6 +84,9 @@ func (op *pullOp) existing(a *applier, v bsonx.Value) (change, error) {
 	all := v.Doc().Values()
 	kept := make([]bsonx.Value, 0, len(all))
 	for _, e := range all {
+		if err := a.did(interrupt.Step); err != nil {
+			return change{}, err
+		}
 		matched, err := op.matches(a, e)
 		if err != nil {
 			return change{}, err

@@ -77,16 +77,16 @@ func (op *pushOp) existing(a *applier, v bsonx.Value) (change, error) {
 		}
 		return change{kind: changeAppend, elems: appendElems(v.Doc().Len(), op.values)}, nil
 	}
-	values, changed := op.push(v.Doc().Values())
-	if !changed {
-		return change{}, nil
+	values, changed, err := op.push(a, v.Doc().Values())
+	if err != nil || !changed {
+		return change{}, err
 	}
 	return set(arrayOf(values)), nil
 }
 
-func (op *pushOp) missing(*applier) (bsonx.Value, bool, error) {
-	values, _ := op.push(nil)
-	return arrayOf(values), true, nil
+func (op *pushOp) missing(a *applier) (bsonx.Value, bool, error) {
+	values, _, err := op.push(a, nil)
+	return arrayOf(values), err == nil, err
 }
 
 func (op *pushOp) appendsOnly() bool {
@@ -95,7 +95,7 @@ func (op *pushOp) appendsOnly() bool {
 
 // push inserts, then sorts, then slices, whatever the order of the clauses. A sort counts as a change even
 // where the order was right, unless there is nothing to sort.
-func (op *pushOp) push(values []bsonx.Value) ([]bsonx.Value, bool) {
+func (op *pushOp) push(a *applier, values []bsonx.Value) ([]bsonx.Value, bool, error) {
 	at := op.position
 	if at < 0 {
 		at = max(int64(len(values))+at, 0)
@@ -107,7 +107,9 @@ func (op *pushOp) push(values []bsonx.Value) ([]bsonx.Value, bool) {
 	out = append(out, values[at:]...)
 	changed := len(op.values) > 0
 	if op.sort != nil {
-		op.sort.sort(out)
+		if err := op.sort.sort(a, out); err != nil {
+			return nil, false, err
+		}
 		changed = changed || len(out) > 0
 	}
 	if op.hasSlice {
@@ -119,7 +121,7 @@ func (op *pushOp) push(values []bsonx.Value) ([]bsonx.Value, bool) {
 			out, changed = out[n+op.slice:], true
 		}
 	}
-	return out, changed
+	return out, changed, nil
 }
 
 // direction returns 1 or -1 from a sort order.

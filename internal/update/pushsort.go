@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -56,19 +57,21 @@ func parseArraySort(v bsonx.Value, compare func(a, b bsonx.Value) int) (*arraySo
 }
 
 // sort sorts in place; equal values keep their order.
-func (s *arraySort) sort(values []bsonx.Value) {
-	if len(s.keys) == 0 {
-		slices.SortStableFunc(values, func(a, b bsonx.Value) int { return s.compare(a, b) * s.direction })
-		return
+func (s *arraySort) sort(a *applier, values []bsonx.Value) error {
+	order := func(a, b bsonx.Value) int { return s.compare(a, b) * s.direction }
+	if len(s.keys) > 0 {
+		order = s.byKeys
 	}
-	slices.SortStableFunc(values, func(a, b bsonx.Value) int {
-		for _, k := range s.keys {
-			if c := s.compare(sortValue(a, k.path), sortValue(b, k.path)); c != 0 {
-				return c * k.direction
-			}
+	return interrupt.Sort(values, interrupt.Step*(1+2*len(s.keys)), order, &a.meter, a.env.Running)
+}
+
+func (s *arraySort) byKeys(a, b bsonx.Value) int {
+	for _, k := range s.keys {
+		if c := s.compare(sortValue(a, k.path), sortValue(b, k.path)); c != 0 {
+			return c * k.direction
 		}
-		return 0
-	})
+	}
+	return 0
 }
 
 // sortValue returns the value at a path, null where there is none. Arrays are reached by index only.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -17,7 +18,12 @@ type node interface{ isNode() }
 type objectNode struct {
 	children   []child // in the order of compareNames
 	positional node    // what happens at $, or nil
+	// byName has the children of a node with many of them while it is compiled: they are put in order at the end.
+	byName map[string]int
 }
+
+// manyChildren is how many children of a node are kept in order while more are added.
+const manyChildren = 64
 
 // child is a named edge of an objectNode.
 type child struct {
@@ -54,6 +60,62 @@ func (*leaf) isNode()       {}
 // find returns the position of a child and whether it is there.
 func (n *objectNode) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.children, name, func(c child, name string) int { return compareNames(c.name, name) })
+}
+
+// slot returns the place of a child's node, which is new where there was no child of that name.
+func (n *objectNode) slot(name string) *node {
+	if n.byName == nil {
+		i, found := n.find(name)
+		if !found && len(n.children) >= manyChildren {
+			n.index()
+			return n.slot(name)
+		}
+		if !found {
+			n.children = slices.Insert(n.children, i, child{name: name, index: arrayIndex(name)})
+		}
+		return &n.children[i].node
+	}
+	i, found := n.byName[name]
+	if !found {
+		i = len(n.children)
+		n.byName[name] = i
+		n.children = append(n.children, child{name: name, index: arrayIndex(name)})
+	}
+	return &n.children[i].node
+}
+
+func (n *objectNode) index() {
+	n.byName = make(map[string]int, 2*len(n.children))
+	for i := range n.children {
+		n.byName[n.children[i].name] = i
+	}
+}
+
+// putInOrder sorts the children of the nodes that have many, below a node too.
+func putInOrder(n node, m *interrupt.Meter, r *interrupt.Running) error {
+	switch n := n.(type) {
+	case *objectNode:
+		if n.byName != nil {
+			n.byName = nil
+			if err := interrupt.Sort(n.children, interrupt.Step, func(a, b child) int { return compareNames(a.name, b.name) }, m, r); err != nil {
+				return err
+			}
+		}
+		for i := range n.children {
+			if err := putInOrder(n.children[i].node, m, r); err != nil {
+				return err
+			}
+		}
+		return putInOrder(n.positional, m, r)
+	case *arrayNode:
+		for i := range n.branches {
+			if err := putInOrder(n.branches[i].node, m, r); err != nil {
+				return err
+			}
+		}
+	case *leaf:
+	}
+	return nil
 }
 
 // with returns the children together with the positional child under the name of the element that the
@@ -132,11 +194,7 @@ func edge(n node, c component, before []component, full string, filters []*array
 		if c.step == stepPositional {
 			return &n.positional, nil
 		}
-		i, found := n.find(c.name)
-		if !found {
-			n.children = slices.Insert(n.children, i, child{name: c.name, index: arrayIndex(c.name)})
-		}
-		return &n.children[i].node, nil
+		return n.slot(c.name), nil
 	case *arrayNode:
 		for i := range n.branches {
 			if n.branches[i].identifier == c.name {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	Compiler Compiler
 	// Compare orders values by the operation's collation; nil means bsonx.CompareValues.
 	Compare func(a, b bsonx.Value) int
+	// Running is the operation that the update is compiled for: Parse fails where it ends. It may be nil.
+	Running *interrupt.Running
 }
 
 // Env is what one application of an update depends on beside the document.
@@ -57,6 +60,8 @@ type Env struct {
 	Insert bool
 	// Buffer is memory that Apply may write the result of an operator document into. It may be nil.
 	Buffer []byte
+	// Running is the operation that the update serves: Apply fails where it ends. It may be nil.
+	Running *interrupt.Running
 	// Record receives the single changes of an operator document as they are made; an error of Apply
 	// voids them. It may be nil.
 	Record func(Modification)
@@ -161,12 +166,15 @@ func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error)
 	out, err := doc, a.run(u.root)
 	changed := err == nil && len(a.edits) > 0
 	if changed {
-		out = a.finish()
+		out, err = a.finish()
 	}
 	a.release()
 	appliers.Put(a)
+	if err != nil {
+		return doc, false, err
+	}
 	if !changed || env.Insert {
-		return out, changed, err
+		return out, changed, nil
 	}
 	return checkSize(doc, out)
 }

@@ -165,8 +165,13 @@ func onlyValue(v bsonx.Value) (bsonx.Value, bool) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Value{}, false
 	}
-	values := newValues(nil, v.Doc().Values(), bsonx.CompareValues)
-	if len(values) != 1 {
+	values := v.Doc().Values()
+	for _, other := range values {
+		if !contains(values[:1], other, bsonx.CompareValues) {
+			return bsonx.Value{}, false
+		}
+	}
+	if len(values) == 0 {
 		return bsonx.Value{}, false
 	}
 	return values[0], true

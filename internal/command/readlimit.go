@@ -1,0 +1,51 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// readLimit is the cluster parameter defaultMaxTimeMS: the time limit of reads that bring none. It is immutable.
+type readLimit struct {
+	millis int64         // 0 is no limit
+	at     storage.Stamp // of the change
+}
+
+var readLimitFields = []Field{{Name: "readOperations", Type: SafeInt, Check: Between(0, maxTimeMillisLimit)}}
+
+// parseReadLimit reads a value of defaultMaxTimeMS.
+func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
+	limit := &readLimit{at: at}
+	err := ParseFields(defaultMaxTime, doc, readLimitFields, func(_ int, v bsonx.Value) error {
+		limit.millis = saturatingInt64(v)
+		return nil
+	})
+	var malformed *mongoerr.Error
+	if errors.As(err, &malformed) {
+		return nil, mongoerr.New(mongoerr.BadValue, "Failed parsing new defaultMaxTimeMS value: %s", malformed.Message)
+	}
+	return limit, err
+}
+
+// hold implements clusterValue.
+func (l *readLimit) hold(s *Service) { s.readLimit.Store(l) }
+
+// document implements clusterValue.
+func (l *readLimit) document() bsonx.Doc {
+	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", timestamp(l.at), "readOperations", l.millis)
+}
+
+// timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,
+// also where it is 0.
+func (s *Service) timeLimit(e *entry, req *Request) int64 {
+	switch {
+	case e.OwnMaxTime:
+		return 0
+	case req.Generic.HasMaxTime || !e.TimedRead || req.mayWrite():
+		return req.Generic.MaxTimeMillis
+	}
+	return s.readLimit.Load().millis
+}
