@@ -116,7 +116,7 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 		c.state.Reply.Release()
 	}()
 	for {
-		c.watch.begin()
+		c.begin()
 		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*c.out)[:0])
 		c.end()
 		*c.out = res.Out

@@ -57,6 +57,7 @@ type Server struct {
 	closed    bool
 	refused   refusals
 	running   sync.WaitGroup // connections and monitors
+	watcher   watcher
 }
 
 // New returns a running server without listeners.
@@ -77,6 +78,7 @@ func New(opts Options) *Server {
 		service: opts.Service, log: opts.Logger, opts: opts,
 		conns: make(map[*conn]struct{}), listeners: make(map[net.Listener]struct{}),
 	}
+	s.watcher.woken = make(chan struct{}, 1)
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.service.SetMaxConnections(opts.MaxConnections)
 	s.running.Go(func() { s.service.Expire(s.base) })

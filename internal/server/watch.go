@@ -4,12 +4,18 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	// watchInterval is how long a command runs, at least, before it is noticed that its client is gone.
-	watchInterval = 200 * time.Millisecond
+	// watchInterval is how long a command runs, at least, before it is noticed that its client is gone; twice as long at most.
+	watchInterval = 20 * time.Millisecond
+	// watchShare is how many times as long as a look at all connections the pause after it is, at least: a server with very many
+	// connections looks less often.
+	watchShare = 50
+	// watchIdle is how many looks in a row find nothing to watch before the next command has to wake the watcher.
+	watchIdle = 50
 	// maxEarlyBytes is how much of the requests that follow is read while a command runs. A client that sends more is not
 	// watched any further.
 	maxEarlyBytes = 4 << 10
@@ -38,25 +44,29 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // begin is called before a command runs.
-func (w *watch) begin() {
+func (c *conn) begin() {
+	w := &c.watch
 	w.mu.Lock()
 	w.running, w.seen = true, false
 	w.mu.Unlock()
+	c.srv.watcher.wake()
 }
 
-// look starts the reading for a command that ran at the last look, too.
-func (c *conn) look() {
+// look starts the reading for a command that ran at the last look, too. It reports whether there is a command to look at again.
+func (c *conn) look() bool {
 	w := &c.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case !w.running || w.done != nil:
+	case !w.running || w.done != nil || len(w.early) >= maxEarlyBytes:
+		return false
 	case !w.seen:
 		w.seen = true
-	case len(w.early) < maxEarlyBytes:
-		w.done = make(chan struct{})
-		go c.listen(w.done)
+		return true
 	}
+	w.done = make(chan struct{})
+	go c.listen(w.done)
+	return false
 }
 
 // listen reads until the client is gone, which ends the operation, or the command has ended.
@@ -90,17 +100,54 @@ func (c *conn) end() {
 	_ = c.nc.SetReadDeadline(time.Time{})
 }
 
-// watchConnections looks at all connections again and again.
+// watcher looks at all connections again and again. Without commands it sleeps until the next one.
+type watcher struct {
+	asleep atomic.Bool
+	woken  chan struct{}
+}
+
+// wake is called when a command begins. It costs one load while the watcher is awake.
+func (w *watcher) wake() {
+	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
+		w.woken <- struct{}{}
+	}
+}
+
+// watchConnections is the watcher's goroutine.
 func (s *Server) watchConnections() {
 	defer s.running.Done()
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
-	for {
+	timer := time.NewTimer(watchInterval)
+	defer timer.Stop()
+	for idle := 0; ; {
 		select {
-		case <-ticker.C:
-			s.each((*conn).look)
+		case <-timer.C:
+		case <-s.watcher.woken:
+			idle = 0
 		case <-s.base.Done():
 			return
 		}
+		begin := time.Now()
+		if s.look() {
+			idle = 0
+		} else {
+			idle++
+		}
+		if idle < watchIdle || !s.sleepWatcher() {
+			timer.Reset(max(watchInterval, watchShare*time.Since(begin)))
+		}
 	}
+}
+
+// look looks at all connections, and reports whether there is a command to look at again.
+func (s *Server) look() bool {
+	found := false
+	s.each(func(c *conn) { found = c.look() || found })
+	return found
+}
+
+// sleepWatcher lets the next command wake the watcher. It reports false where one has begun meanwhile: that one may have found the
+// watcher awake.
+func (s *Server) sleepWatcher() bool {
+	s.watcher.asleep.Store(true)
+	return !s.look() || !s.watcher.asleep.CompareAndSwap(true, false)
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+// writeTime is how long a command runs that the watcher sees.
+const writeTime = 20 * watchInterval
+
 // waiter is a command that runs until its context ends, or for limit, and tells how it ended.
 type waiter struct {
 	started chan struct{}
@@ -55,6 +58,7 @@ func TestDisconnectEndsReads(t *testing.T) {
 	memory := NewMemoryListener("m")
 	go func() { _ = srv.Serve(context.Background(), memory) }()
 	addr := listenTCP(t, srv)
+	eventuallyAsleep(t, srv)
 	for name, open := range map[string]func() (net.Conn, error){
 		"tcp":    func() (net.Conn, error) { return net.Dial("tcp", addr) },
 		"memory": func() (net.Conn, error) { return memory.DialContext(t.Context(), "", "") },
@@ -75,11 +79,50 @@ func TestDisconnectEndsReads(t *testing.T) {
 	}
 }
 
+// eventuallyAsleep waits until nothing looks at the connections any more.
+func eventuallyAsleep(t *testing.T, srv *Server) {
+	t.Helper()
+	for range 2000 {
+		if srv.watcher.asleep.Load() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the watcher of an idle server does not sleep")
+}
+
+// TestDisconnectIsNoticedSoon measures how long a command goes on without its client. The bound is twenty times what an idle
+// machine needs.
+func TestDisconnectIsNoticedSoon(t *testing.T) {
+	t.Parallel()
+	w := newWaiter()
+	srv := newTestServer(t, w.command("readWait", true, time.Minute))
+	addr := listenTCP(t, srv)
+	var shortest time.Duration
+	for i := range 5 {
+		c := dial(t, addr)
+		c.send(request(1, 0, bsonx.NewDoc("readWait", 1, "$db", "admin")))
+		<-w.started
+		left := time.Now()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.end(t)
+		if took := time.Since(left); i == 0 || took < shortest {
+			shortest = took
+		}
+	}
+	t.Logf("noticed after %v", shortest)
+	if shortest > 50*watchInterval {
+		t.Errorf("a closed connection was noticed after %v", shortest)
+	}
+}
+
 // TestDisconnectLeavesWritesAlone has a write that goes on, and one that the client sent before it left.
 func TestDisconnectLeavesWritesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
-	srv := newTestServer(t, w.command("writeWait", false, 4*watchInterval))
+	srv := newTestServer(t, w.command("writeWait", false, writeTime))
 	c := dial(t, listenTCP(t, srv))
 	for id := range int32(2) {
 		c.send(request(id+1, 0, bsonx.NewDoc("writeWait", 1, "$db", "admin")))
@@ -99,7 +142,7 @@ func TestDisconnectLeavesWritesAlone(t *testing.T) {
 func TestRequestsDuringACommand(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
-	srv := newTestServer(t, w.command("readWait", true, 5*watchInterval))
+	srv := newTestServer(t, w.command("readWait", true, writeTime))
 	c := dial(t, listenTCP(t, srv))
 	c.send(request(1, 0, bsonx.NewDoc("readWait", 1, "$db", "admin")))
 	<-w.started
@@ -112,7 +155,7 @@ func TestRequestsDuringACommand(t *testing.T) {
 		n := min(len(rest), 700)
 		c.send(rest[:n])
 		rest = rest[n:]
-		time.Sleep(watchInterval / 8)
+		time.Sleep(writeTime / 100)
 	}
 	if err := w.end(t); err != nil {
 		t.Error(err)
@@ -129,11 +172,11 @@ func TestRequestsDuringACommand(t *testing.T) {
 func TestShutdownWhileWatched(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
-	srv := newTestServer(t, w.command("readWait", true, 4*watchInterval))
+	srv := newTestServer(t, w.command("readWait", true, writeTime))
 	c := dial(t, listenTCP(t, srv))
 	c.send(request(1, 0, bsonx.NewDoc("readWait", 1, "$db", "admin")))
 	<-w.started
-	time.Sleep(3 * watchInterval)
+	time.Sleep(5 * watchInterval)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
