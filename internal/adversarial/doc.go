@@ -12,10 +12,11 @@
 //
 //  4. A cursor over very many documents runs in constant memory (with -adversarial.long: ten million).
 //
-//  5. Every expression over a large value, and large expressions, end soon after the time limit of their command, measured in
-//     processor time.
+//  5. Every expression, query operator, stage and update operator over a large value, or with a large argument, ends soon after
+//     its interrupt, a time limit or killOp, measured in processor time. The lists come from the registries: a new member
+//     without a case fails.
 //
 // Without -adversarial.long only what is quick runs, over TCP.
 //
-// To add a command, write it into the table of cases_test.go as Extended JSON.
+// To add a command, write it into the table of cases_test.go as Extended JSON. -adversarial.only picks interrupted commands by name.
 package adversarial

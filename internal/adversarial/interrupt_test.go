@@ -1,14 +1,19 @@
 package adversarial
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/torture"
 )
@@ -23,47 +28,169 @@ const (
 	strictBound = 250 * time.Millisecond
 )
 
-// overshoot runs a command with a time limit, and returns how much processor time passed between the limit and the reply. Without
-// an interrupt it is 0.
-func overshoot(t *testing.T, db *mongo.Database, cmd bson.D) (over time.Duration, code int32) {
-	t.Helper()
+// measure sends commands that take long to a database, and measures how long each goes on after its interrupt.
+type measure struct {
+	t     *testing.T
+	db    *mongo.Database
+	large map[string]any
+	overs []time.Duration
+}
+
+func newMeasure(t *testing.T, db *mongo.Database) *measure {
+	return &measure{t: t, db: db}
+}
+
+// check runs a command with a time limit, in the long form another time with killOp, and fails where the interrupt is not heard
+// in time. It returns the code of the limited command.
+func (m *measure) check(name string, cmd bson.D) int32 {
+	m.t.Helper()
+	if !strings.Contains(name, *only) {
+		return deaf
+	}
+	over, code := m.limited(cmd)
+	m.judge(name, "the time limit", over, code)
+	if *long && code != 0 {
+		over, code := m.killed(cmd)
+		m.judge(name, "killOp", over, code)
+	}
+	return code
+}
+
+func (m *measure) judge(name, interrupt string, over time.Duration, code int32) {
+	m.t.Helper()
+	m.overs = append(m.overs, over)
+	bound := livenessBound
+	if *long {
+		bound = strictBound
+	}
+	if over > 50*time.Millisecond {
+		m.t.Logf("%s: code %d, %v after %s", name, code, over, interrupt)
+	}
+	if over > bound || code == deaf {
+		m.t.Errorf("%s: code %d, %v of processor time after %s", name, code, over, interrupt)
+	}
+}
+
+// deaf is the code of a command that no interrupt has ended: the connection was closed.
+const deaf = -1
+
+// run is the function run with a time limit, so that one command that goes on does not end the test.
+func (m *measure) run(cmd bson.D) (code int32, message string) {
+	ctx, cancel := context.WithCancel(m.t.Context())
+	defer cancel()
+	defer time.AfterFunc(hang/4, cancel).Stop()
+	err := m.db.RunCommand(ctx, cmd).Err()
+	var failure mongo.CommandError
+	var writes mongo.WriteException
+	switch {
+	case err == nil:
+		return 0, ""
+	case errors.As(err, &failure) && failure.Code != 0:
+		return failure.Code, failure.Message
+	case errors.As(err, &writes) && len(writes.WriteErrors) > 0:
+		return int32(writes.WriteErrors[0].Code), writes.WriteErrors[0].Message
+	}
+	return deaf, err.Error()
+}
+
+// limited returns how much processor time passed between the time limit of a command and the reply. Without an interrupt it is 0.
+func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
+	m.t.Helper()
 	var limit atomic.Int64
 	timer := time.AfterFunc(patience, func() { limit.Store(int64(torture.ProcessorTime())) })
-	code, _ = run(t, db, append(cmd, bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()}))
+	code, message := m.run(append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()}))
 	end := torture.ProcessorTime()
 	timer.Stop()
+	if *showErrors && code != 50 && code != 0 {
+		m.t.Logf("%.80v: %d %s", cmd, code, message)
+	}
 	if at := limit.Load(); at > 0 {
 		over = end - time.Duration(at)
 	}
 	return over, code
 }
 
-// checkOvershoot fails where an interrupt is not heard in time.
-func checkOvershoot(t *testing.T, db *mongo.Database, name string, cmd bson.D) {
-	t.Helper()
-	bound := livenessBound
+// killed is limited with killOp in place of the time limit.
+func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
+	m.t.Helper()
+	const comment = "to be killed"
+	var limit atomic.Int64
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		var ids []int64
+		for begin := time.Now(); len(ids) == 0 || time.Since(begin) < patience; ids = running(m.t, m.db, comment) {
+			select {
+			case <-time.After(patience / 4):
+			case <-done:
+				return
+			}
+		}
+		limit.Store(int64(torture.ProcessorTime()))
+		for _, id := range ids {
+			_ = m.db.Client().Database("admin").RunCommand(m.t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err()
+		}
+	})
+	code, _ = m.run(append(cmd[:len(cmd):len(cmd)], bson.E{Key: "comment", Value: comment}))
+	end := torture.ProcessorTime()
+	close(done)
+	wg.Wait()
+	if at := limit.Load(); at > 0 && code != 0 {
+		over = end - time.Duration(at)
+	}
+	return over, code
+}
+
+// restore puts a document back that a command has changed.
+func (m *measure) restore(coll, kind string) {
+	m.t.Helper()
+	if m.large == nil {
+		m.large = largeValues()
+	}
+	doc := bson.D{{Key: "_id", Value: kind}, {Key: "v", Value: m.large[kind]}}
+	if _, err := m.db.Collection(coll).ReplaceOne(m.t.Context(), doc[:1], doc, options.Replace().SetUpsert(true)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// report logs what was measured.
+func (m *measure) report() {
+	if len(m.overs) == 0 {
+		return
+	}
+	slices.Sort(m.overs)
+	at := func(percent int) time.Duration { return m.overs[(len(m.overs)-1)*percent/100] }
+	m.t.Logf("%d interrupts: p50 %v, p90 %v, p99 %v, at most %v", len(m.overs), at(50), at(90), at(99), at(100))
+}
+
+// TestInterrupt sends commands that take long, from lists of everything that a command may be made of, and interrupts them.
+func TestInterrupt(t *testing.T) {
+	db := newLarge(t)
+	t.Run("expressions", func(t *testing.T) { interruptExpressions(t, db) })
+	t.Run("filters", func(t *testing.T) { interruptFilters(t, db) })
+	t.Run("stages", func(t *testing.T) { interruptStages(t, db) })
+	t.Run("updates", func(t *testing.T) { interruptUpdates(t, db) })
+	t.Run("large", func(t *testing.T) { interruptLargeExpressions(t, db) })
+}
+
+// scaled is the size of a value that is n large in the long form.
+func scaled(n int) int {
 	if *long {
-		bound = strictBound
+		return n
 	}
-	over, code := overshoot(t, db, cmd)
-	if over > 20*time.Millisecond {
-		t.Logf("%s: code %d, %v after the interrupt", name, code, over)
-	}
-	if over > bound {
-		t.Errorf("%s: code %d, %v of processor time after the interrupt", name, code, over)
-	}
+	return n / 16
 }
 
 // largeValues are values of documents, by the _id of the document that has one as its field v.
 func largeValues() map[string]any {
-	numbers, texts, docs, words := make(bson.A, 600_000), make(bson.A, 200_000), make(bson.A, 100_000), make([]string, 300_000)
+	numbers, texts, docs, words := make(bson.A, scaled(600_000)), make(bson.A, scaled(200_000)), make(bson.A, scaled(100_000)), make([]string, scaled(300_000))
 	for i := range numbers {
 		numbers[i] = int32((i * 7919) % 1_000_003)
 	}
 	for i := range texts {
 		texts[i] = fmt.Sprintf("text %d", (i*7919)%1_000_003)
 	}
-	fields := make(bson.D, 200_000)
+	fields := make(bson.D, scaled(200_000))
 	for i := range fields {
 		fields[i] = bson.E{Key: fmt.Sprintf("f%d", (i*7919)%1_000_003), Value: int32(i)}
 	}
@@ -75,18 +202,57 @@ func largeValues() map[string]any {
 	}
 	return map[string]any{
 		"numbers": numbers, "texts": texts, "object": fields, "pairs": docs, "text": strings.Join(words, " "),
+		"geometries": bson.A{geometry("Polygon", bson.A{circle(scaled(40_000))}), geometry("LineString", circle(scaled(40_000))), bson.D{{Key: "p", Value: geometry("MultiPoint", circle(scaled(40_000)))}}},
 	}
 }
 
-// newLarge returns a database whose collection c has a document for each large value.
+// indexes are those of the collection "indexed".
+var indexes = []bson.D{
+	{{Key: "v", Value: 1}},
+	{{Key: "v", Value: -1}, {Key: "x", Value: 1}},
+	{{Key: "v.k", Value: 1}, {Key: "v.v", Value: -1}},
+	{{Key: "$**", Value: 1}},
+	{{Key: "$**", Value: "text"}},
+}
+
+// newLarge returns a database whose collections large and indexed have a document for each large value. points and words have
+// many small documents, with a geospatial index and one of text.
 func newLarge(t *testing.T) *mongo.Database {
 	t.Helper()
 	db := newSmall(t)
-	for name, v := range largeValues() {
-		if _, err := db.Collection("large").InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "v", Value: v}}); err != nil {
+	index := func(coll string, keys bson.D) {
+		if _, err := db.Collection(coll).Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: keys}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	for i, keys := range indexes {
+		if *long || i == 0 {
+			index("indexed", keys)
+		}
+	}
+	for name, v := range largeValues() {
+		for _, coll := range []string{"large", "indexed"} {
+			if !*long && coll == "indexed" && name != "numbers" {
+				continue
+			}
+			if _, err := db.Collection(coll).InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "v", Value: v}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	points, words := make([]any, scaled(20_000)), make([]any, scaled(20_000))
+	for i := range points {
+		points[i] = bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}, {Key: "next", Value: i + 1}, {Key: "p", Value: bson.A{float64(i%180) / 2, float64(i%80) / 2}}}
+		words[i] = bson.D{{Key: "_id", Value: i}, {Key: "v", Value: fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)}}
+	}
+	for coll, docs := range map[string][]any{"points": points, "words": words} {
+		if _, err := db.Collection(coll).InsertMany(t.Context(), docs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index("points", bson.D{{Key: "p", Value: "2dsphere"}})
+	index("points", bson.D{{Key: "p", Value: "2d"}})
+	index("words", bson.D{{Key: "v", Value: "text"}})
 	return db
 }
 

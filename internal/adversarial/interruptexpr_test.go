@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
@@ -66,9 +68,9 @@ var named = map[string][]string{
 	"$expr":             nil,
 }
 
-// TestInterruptExpressions computes each expression of large values with a time limit.
-func TestInterruptExpressions(t *testing.T) {
-	db := newLarge(t)
+// interruptExpressions computes each expression of large values.
+func interruptExpressions(t *testing.T, db *mongo.Database) {
+	m := newMeasure(t, db)
 	kinds := []string{"numbers", "texts", "object", "pairs", "text"}
 	for n, op := range expr.Operators() {
 		if op.Status == expr.Known {
@@ -90,16 +92,17 @@ func TestInterruptExpressions(t *testing.T) {
 			}
 			compiled = true
 			for k, kind := range kinds {
-				if !*long && (i+k+n)%8 != 0 { // one of eight in the short form
+				if !*long && (i+k+n)%24 != 0 { // one of 24 in the short form
 					continue
 				}
-				checkOvershoot(t, db, kind+" "+e, parse(t, over(kind, typed(e))))
+				m.check(kind+" "+e, parse(t, over(kind, typed(e))))
 			}
 		}
 		if !compiled {
 			t.Errorf("%s has no case: write its arguments into the table", op.Name)
 		}
 	}
+	m.report()
 }
 
 // compiles reports whether an error is not about how an expression is written.
@@ -108,17 +111,10 @@ func compiles(t *testing.T, err error) bool {
 	return err == nil || strings.Contains(err.Error(), "PlanExecutor")
 }
 
-// TestInterruptLargeExpressions has expressions that are large themselves.
-func TestInterruptLargeExpressions(t *testing.T) {
+// interruptLargeExpressions has expressions that are large themselves.
+func interruptLargeExpressions(t *testing.T, db *mongo.Database) {
 	needsLong(t)
-	db := newLarge(t)
-	list := func(n int, form string) string {
-		parts := make([]string, n)
-		for i := range parts {
-			parts[i] = strings.ReplaceAll(form, "#", fmt.Sprint(i))
-		}
-		return strings.Join(parts, ", ")
-	}
+	m, list := newMeasure(t, db), joined
 	for name, stage := range map[string]string{
 		"$set of many fields":     `{"$set": {` + list(100_000, `"f#": "$_id"`) + `}}`,
 		"$project of many fields": `{"$project": {` + list(100_000, `"f#": 1`) + `}}`,
@@ -140,7 +136,8 @@ func TestInterruptLargeExpressions(t *testing.T) {
 		"999 matches":             list(999, `{"$match": {"f#": {"$ne": 1}}}`),
 	} {
 		for _, kind := range []string{"numbers", "object"} {
-			checkOvershoot(t, db, name+" over "+kind, parse(t, over(kind, stage, `{"$project": {"v": 0}}`, `{"$match": {"nosuch": 1}}`)))
+			m.check(name+" over "+kind, parse(t, over(kind, stage, `{"$project": {"v": 0}}`, `{"$match": {"nosuch": 1}}`)))
 		}
 	}
+	m.report()
 }

@@ -30,6 +30,12 @@ func needsServer(t *testing.T) {
 	}
 }
 
+// only picks attacks.
+var only = flag.String("adversarial.only", "", "of the interrupted commands only those whose name has this in it")
+
+// showErrors tells which attacks fail before they are interrupted.
+var showErrors = flag.Bool("adversarial.errors", false, "log the errors of attacks that no interrupt ended")
+
 // needsLong skips a test that takes long.
 func needsLong(t *testing.T) {
 	t.Helper()

@@ -33,7 +33,7 @@ type stats struct {
 
 	// What commands did to documents.
 	returned, inserted, updated, deleted, scannedKeys, scannedDocs atomic.Int64
-	// Of metrics.operation: sorts in memory, write conflicts, and operations that were ended.
+	// Of metrics.operation: sorts in memory and write conflicts; ended has the rest.
 	sorted, conflicts atomic.Int64
 
 	connsCurrent  atomic.Int64

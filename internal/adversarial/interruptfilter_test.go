@@ -1,0 +1,171 @@
+package adversarial
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// many returns n values.
+func many(n int, value func(i int) any) bson.A {
+	out := make(bson.A, n)
+	for i := range out {
+		out[i] = value(i)
+	}
+	return out
+}
+
+// manyFields returns a document of n fields.
+func manyFields(n int, value func(i int) any) bson.D {
+	out := make(bson.D, n)
+	for i := range out {
+		out[i] = bson.E{Key: fmt.Sprintf("f%d", i), Value: value(i)}
+	}
+	return out
+}
+
+// is is a document of one field.
+func is(key string, v any) bson.D { return bson.D{{Key: key, Value: v}} }
+
+// on is a predicate on the field with the large value.
+func on(op string, arg any) bson.D { return is("v", is(op, arg)) }
+
+// lists are long arguments.
+type lists struct{ numbers, texts, regexes, patterns, docs, lookaheads bson.A }
+
+func newLists() lists {
+	return lists{
+		numbers:    many(scaled(100_000), func(i int) any { return int32(-i - 1) }),
+		texts:      many(scaled(50_000), func(i int) any { return fmt.Sprintf("nosuch %d", i) }),
+		regexes:    many(scaled(30_000), func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("x%d$", i)} }),
+		patterns:   many(scaled(30_000), func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("(x|y).*%d[0-9]", i), Options: "i"} }),
+		lookaheads: many(scaled(5_000), func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("(?=(t|e)*%d$)x", i)} }),
+		docs:       many(scaled(20_000), func(i int) any { return bson.D{{Key: "k", Value: int32(i)}, {Key: "v", Value: int32(i)}} }),
+	}
+}
+
+// conditions are a list of filters that match nothing.
+func conditions(n int, condition func(i int) any) bson.A {
+	return many(n, func(i int) any { return is("v", condition(i)) })
+}
+
+// circle is the ring of a polygon.
+func circle(n int) bson.A {
+	ring := many(n, func(i int) any {
+		angle := 2 * math.Pi * float64(i) / float64(n)
+		return bson.A{40 * math.Cos(angle), 40 * math.Sin(angle)}
+	})
+	ring[n-1] = ring[0]
+	return ring
+}
+
+func geometry(kind string, coordinates any) bson.D {
+	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
+}
+
+// filterAttacks are, by operator, filters that take long over large values. nil stands for an operator whose work does not
+// grow with its argument or the document.
+func filterAttacks() map[string][]bson.D {
+	l := newLists()
+	polygon := is("$geometry", geometry("Polygon", bson.A{circle(scaled(20_000))}))
+	positions := many(scaled(100_000), func(i int) any { return int32(i) })
+	compare := func(op string) []bson.D {
+		return []bson.D{on(op, l.numbers), on(op, l.docs), is("v.k", is(op, l.texts))}
+	}
+	text := func(arg bson.D) []bson.D { return []bson.D{is("$text", arg)} }
+	nested := conditions(scaled(2000), func(i int) any { return is("$in", l.numbers[i:i+20]) })
+	branches := func(op string) []bson.D {
+		return []bson.D{
+			is(op, conditions(scaled(20_000), func(i int) any { return is("$gt", fmt.Sprint("u", i)) })), is(op, nested),
+			is(op, many(scaled(2000), func(i int) any { return is("$or", nested[i%100:i%100+5]) })),
+			is(op, many(scaled(10_000), func(i int) any { return is(fmt.Sprintf("v.f%d", i), int32(-1)) })),
+		}
+	}
+	schema := func(arg any) bson.D { return is("$jsonSchema", is("properties", is("v", arg))) }
+	return map[string][]bson.D{
+		"$eq": compare("$eq"), "$gt": compare("$gt"), "$gte": compare("$gte"), "$lt": compare("$lt"), "$lte": compare("$lte"), "$ne": compare("$ne"),
+		"$in":  {on("$in", l.numbers), on("$in", l.texts), on("$in", l.regexes), on("$in", l.patterns), on("$in", l.lookaheads), is("v.k", is("$in", l.regexes))},
+		"$nin": {on("$nin", l.numbers), on("$nin", l.regexes), on("$nin", l.lookaheads)},
+		"$and": branches("$and"), "$or": branches("$or"), "$nor": branches("$nor"),
+		"$not":    {on("$not", is("$in", l.regexes)), on("$not", bson.Regex{Pattern: "(.*7){25}$"})},
+		"$exists": {manyFields(scaled(20_000), func(int) any { return is("$exists", true) }), is("$or", many(scaled(20_000), func(i int) any { return is(fmt.Sprintf("v.f%d", -i), is("$exists", true)) }))},
+		"$type":   {on("$type", many(scaled(50_000), func(i int) any { return int32(i%3 + 7) })), is("$and", conditions(scaled(20_000), func(int) any { return is("$type", "date") }))},
+		"$expr":   {is("$expr", is("$in", bson.A{"$v", l.docs})), is("$expr", is("$setIsSubset", bson.A{"$v", l.texts})), is("$expr", is("$or", many(scaled(30_000), func(i int) any { return is("$eq", bson.A{"$v", int32(i)}) })))},
+		"$jsonSchema": {
+			schema(is("uniqueItems", true)), schema(is("items", is("enum", l.texts))), schema(is("enum", l.docs)),
+			schema(is("items", is("anyOf", many(300, func(i int) any { return is("maximum", int32(-i-1)) })))),
+			schema(is("items", is("pattern", "(.*7){25}$"))), schema(is("patternProperties", is("(f|g)+7.*9$", is("bsonType", "int")))),
+			schema(is("required", many(scaled(20_000), func(i int) any { return fmt.Sprintf("g%d", i) }))), schema(is("properties", manyFields(scaled(20_000), func(int) any { return is("minimum", int32(0)) }))),
+			schema(is("dependencies", manyFields(scaled(20_000), func(int) any { return bson.A{"a", "b"} }))), schema(is("additionalProperties", is("enum", l.numbers))),
+			schema(bson.D{{Key: "properties", Value: manyFields(scaled(20_000), func(int) any { return bson.D{} })}, {Key: "additionalProperties", Value: false}}),
+		},
+		"$mod": {is("$or", conditions(scaled(20_000), func(i int) any { return is("$mod", bson.A{int32(1_000_003), int32(-i - 1)}) }))},
+		"$regex": {
+			on("$regex", "(.*7){25}$"), on("$regex", "(?=(w|o)*$)x"), on("$regex", "(t|e|x)+(?<!q)9{3}$"), on("$regex", `(.*a){25}\1$`),
+			is("v.k", is("$regex", "^(.*7){25}$")),
+		},
+		"$options":   {is("v", bson.D{{Key: "$regex", Value: "(.*W){25}$"}, {Key: "$options", Value: "i"}})},
+		"$text":      text(is("$search", strings.TrimSpace(strings.Repeat("word1 word2 -word3 ", scaled(200_000))))),
+		"$where":     {is("$where", "for (;;) {}"), is("$where", "JSON.stringify(this).length == 0"), is("$where", "this.v.sort(); false")},
+		"$all":       {on("$all", l.numbers), on("$all", l.regexes), on("$all", many(scaled(2000), func(i int) any { return is("$elemMatch", is("$eq", int32(-i-1))) })), on("$all", many(scaled(100_000), func(i int) any { return int32((i * 7919) % 1_000_003) }))},
+		"$elemMatch": {on("$elemMatch", is("$in", l.numbers)), on("$elemMatch", is("k", is("$in", l.regexes))), on("$elemMatch", is("$or", conditions(scaled(2000), func(i int) any { return int32(-i) })))},
+		"$size":      {is("$or", conditions(scaled(20_000), func(i int) any { return is("$size", int32(i)) }))},
+
+		"$bitsAllClear": {on("$bitsAllClear", positions)}, "$bitsAllSet": {on("$bitsAllSet", positions)},
+		"$bitsAnyClear": {on("$bitsAnyClear", positions)}, "$bitsAnySet": {on("$bitsAnySet", positions)},
+
+		"$geoIntersects": {on("$geoIntersects", polygon), is("v.p", is("$geoIntersects", polygon))},
+		"$geoWithin":     {on("$geoWithin", polygon), on("$geoWithin", is("$polygon", circle(scaled(20_000)))), is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000)))))},
+		"$within":        {on("$within", is("$polygon", circle(scaled(20_000))))},
+		"$near":          {is("p", is("$near", is("$geometry", geometry("Point", bson.A{1, 1})))), is("p", is("$near", bson.A{1, 1}))},
+		"$nearSphere":    {is("p", is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1}))))},
+		"$geoNear":       {is("p", is("$geoNear", is("$geometry", geometry("Point", bson.A{1, 1}))))},
+
+		"$alwaysFalse": nil, "$alwaysTrue": nil, "$sampleRate": nil,
+		"$comment": {bson.D{{Key: "$comment", Value: l.docs}, {Key: "v.nosuch", Value: 1}}},
+		"$db":      {is("v", bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: l.docs}, {Key: "$db", Value: "d"}})},
+		"$id":      {is("v", bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: l.numbers}})},
+		"$ref":     {is("v", bson.D{{Key: "$ref", Value: strings.Repeat("x", 1<<20)}, {Key: "$id", Value: 1}})},
+	}
+}
+
+// filterCommands are the commands that a filter is attacked in: over the document with a large value, or over all of a collection
+// that has the index that an operator needs.
+func filterCommands(op, kind string, f bson.D) bson.D {
+	switch op {
+	case "$text":
+		return bson.D{{Key: "find", Value: "words"}, {Key: "filter", Value: append(f[:1:1], is("nosuch", 1)...)}}
+	case "$near", "$nearSphere", "$geoNear":
+		return bson.D{{Key: "find", Value: "points"}, {Key: "filter", Value: append(f[:1:1], is("nosuch", 1)...)}}
+	}
+	return bson.D{{Key: "find", Value: "large"}, {Key: "filter", Value: append(is("_id", kind), f...)}, {Key: "projection", Value: is("_id", 1)}}
+}
+
+// interruptFilters matches filters of each query operator with large values.
+func interruptFilters(t *testing.T, db *mongo.Database) {
+	all := filterAttacks()
+	kinds := []string{"numbers", "texts", "object", "pairs", "text", "geometries"}
+	m := newMeasure(t, db)
+	for n, op := range filter.Operators() {
+		attacks, ok := all[op.Name]
+		if !ok {
+			t.Errorf("%s has no case: write its arguments into the table", op.Name)
+		}
+		for i, f := range attacks {
+			for k, kind := range kinds {
+				cmd := filterCommands(op.Name, kind, f)
+				if cmd[0].Value != "large" && k > 0 || !*long && (i+k+n)%16 != 0 {
+					continue
+				}
+				m.check(fmt.Sprintf("%s %d over %s", op.Name, i, kind), cmd)
+			}
+		}
+	}
+	m.report()
+}

@@ -1,0 +1,155 @@
+package adversarial
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// stageAttack is a stage, with those that make its input from a large document or from an endless one.
+type stageAttack struct {
+	endless []string // stages over documents {i: 0}, {i: 1}, … without end
+	large   []string // stages over a document with a large value
+	first   []string // pipelines that begin with the stage
+}
+
+// joined makes a list of n copies of a form, in which # is the number.
+func joined(n int, form string) string {
+	var b strings.Builder
+	if n > 1000 {
+		n = scaled(n)
+	}
+	for i := range n {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strings.ReplaceAll(form, "#", fmt.Sprint(i)))
+	}
+	return b.String()
+}
+
+// blockingOf returns the endless attacks by their names.
+func blockingOf(names ...string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, blocking[name])
+	}
+	return out
+}
+
+const unwound = `{"$unwind": "$v"}, `
+
+// stageAttacks are the attacks by stage. A stage without any has nothing to grow: it reads counters of the server.
+func stageAttacks() map[string]stageAttack {
+	fields := func(stage, value string) []string {
+		return []string{`{"` + stage + `": {` + joined(50_000, `"f#": `+value) + `}}`, `{"` + stage + `": {` + joined(20_000, `"v.f#": `+value) + `}}`}
+	}
+	set := func(stage string) stageAttack {
+		return stageAttack{
+			endless: []string{`{"` + stage + `": {"x": {"$add": ["$i", 1]}}}, {"$match": {"x": -1}}`},
+			large:   append(fields(stage, `1`), fields(stage, `"$v"`)[0], joined(900, `{"`+stage+`": {"f#": "$v.f#"}}`), joined(900, `{"`+stage+`": {"v.x": #}}`)),
+		}
+	}
+	replace := func(stage, wrapped string) stageAttack {
+		return stageAttack{
+			endless: []string{fmt.Sprintf(wrapped, stage, `{"i": "$i"}`) + `, {"$match": {"i": -1}}`},
+			large:   []string{fmt.Sprintf(wrapped, stage, `{"$arrayToObject": {"$map": {"input": "$v", "in": [{"$toString": "$$this"}, 1]}}}`), joined(500, fmt.Sprintf(wrapped, stage, `{"$mergeObjects": ["$$ROOT", {"x#": 1}]}`))},
+		}
+	}
+	window := func(output string) string {
+		return unwound + `{"$setWindowFields": {"sortBy": {"v": 1}, "output": {"r": ` + output + `}}}, {"$match": {"nosuch": 1}}`
+	}
+	lookup := `{"$lookup": {"from": "c", "localField": "v", "foreignField": "x", "as": "r"}}`
+	return map[string]stageAttack{
+		"$addFields": set("$addFields"), "$set": set("$set"),
+		"$bucket":     {endless: blockingOf("bucket"), large: []string{unwound + `{"$bucket": {"groupBy": "$v", "boundaries": [` + joined(20_000, `#`) + `], "default": -1}}`}},
+		"$bucketAuto": {endless: blockingOf("bucketAuto"), large: []string{unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 100000}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 5, "granularity": "R80"}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {"x": {"$addToSet": "$v"}}}}`}},
+		"$count":      {endless: blockingOf("count"), large: []string{unwound + `{"$count": "n"}`}},
+		"$densify":    {endless: blockingOf("densify"), first: []string{`{"$limit": 1}, {"$set": {"a": [0, 400000]}}, {"$unwind": "$a"}, {"$densify": {"field": "a", "range": {"step": 1, "bounds": "full"}}}, {"$match": {"nosuch": 1}}`}},
+		"$documents":  {first: []string{`{"$documents": [` + joined(100_000, `{"a": #}`) + `]}, {"$match": {"nosuch": 1}}`, `{"$documents": {"$map": {"input": {"$range": [0, 500000]}, "in": {"a": "$$this"}}}}, {"$match": {"nosuch": 1}}`}},
+		"$facet":      {endless: blockingOf("facet"), large: []string{`{"$facet": {` + joined(300, `"f#": [{"$unwind": "$v"}, {"$group": {"_id": "$v"}}, {"$count": "n"}]`) + `}}`, unwound + `{"$facet": {` + joined(50, `"f#": [{"$sortByCount": "$v"}, {"$limit": 1}]`) + `}}`}},
+		"$fill":       {endless: blockingOf("fill"), large: []string{unwound + `{"$fill": {"sortBy": {"v": 1}, "output": {"x": {"method": "locf"}}}}, {"$match": {"nosuch": 1}}`, `{"$fill": {"output": {` + joined(20_000, `"f#": {"value": 1}`) + `}}}`}},
+		"$geoNear":    {first: []string{`{"$geoNear": {"near": {"type": "Point", "coordinates": [1, 1]}, "distanceField": "d", "key": "p"}}, {"$match": {"nosuch": 1}}`}},
+		"$graphLookup": {
+			endless: blockingOf("graphLookup"),
+			large:   []string{`{"$graphLookup": {"from": "c", "startWith": "$v", "connectFromField": "next", "connectToField": "x", "as": "r"}}`, `{"$graphLookup": {"from": "points", "startWith": "$v", "connectFromField": "_id", "connectToField": "n", "as": "r"}}`},
+			first:   []string{`{"$graphLookup": {"from": "points", "startWith": 0, "connectFromField": "next", "connectToField": "n", "as": "r"}}`, `{"$graphLookup": {"from": "points", "startWith": 0, "connectFromField": "next", "connectToField": "_id", "as": "r"}}`},
+		},
+		"$group": {
+			endless: blockingOf("group", "group of one", "accumulator"),
+			large:   []string{unwound + `{"$group": {"_id": "$v", "x": {"$push": "$$ROOT"}}}`, unwound + `{"$group": {"_id": null, "x": {"$addToSet": "$v"}, "m": {"$median": {"input": "$v", "method": "approximate"}}}}`, `{"$group": {"_id": null, ` + joined(20_000, `"f#": {"$sum": "$v"}`) + `}}`, `{"$group": {"_id": "$v", "x": {"$concatArrays": "$v"}}}`, unwound + `{"$group": {"_id": null, "x": {"$topN": {"n": 100000, "sortBy": {"v": 1}, "output": "$v"}}}}`},
+		},
+		"$limit":  {endless: []string{`{"$limit": 1000000000000}, {"$match": {"nosuch": 1}}`}, large: []string{joined(900, `{"$limit": 5}`)}},
+		"$lookup": {endless: blockingOf("lookup", "lookup pipeline", "inner lookup"), large: []string{lookup, `{"$lookup": {"from": "points", "localField": "v", "foreignField": "n", "as": "r"}}`, `{"$lookup": {"from": "points", "let": {"v": "$v"}, "pipeline": [{"$match": {"$expr": {"$in": ["$n", "$$v"]}}}, {"$match": {"nosuch": 1}}], "as": "r"}}`, unwound + lookup + `, {"$match": {"nosuch": 1}}`}},
+		"$match":  {endless: blockingOf("match", "expr match", "regex match"), large: []string{`{"$match": {"$or": [` + joined(20_000, `{"v": "x#"}`) + `]}}`, unwound + `{"$match": {"v": {"$in": [` + joined(20_000, `"x#"`) + `]}}}`, joined(900, `{"$match": {"v": {"$ne": -#}}}`)}},
+		"$merge":  {endless: blockingOf("merge"), large: []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$merge": {"into": "o"}}`, `{"$merge": {"into": "indexed", "whenMatched": "merge"}}`, `{"$set": {"v": {"$slice": ["$v", 50000]}, "_id": "slice"}}, {"$merge": {"into": "indexed", "whenMatched": [{"$set": {"v": {"$concatArrays": ["$v", "$$new.v"]}}}]}}`}},
+		"$out":    {endless: blockingOf("out"), large: []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$out": "o"}`}},
+		"$project": {
+			endless: []string{`{"$project": {"x": {"$add": ["$i", 1]}}}, {"$match": {"x": -1}}`},
+			large:   append(append(fields("$project", `1`), fields("$project", `0`)...), joined(900, `{"$project": {"v": 1, "f#": "$v.f#"}}`), `{"$project": {`+joined(20_000, `"a#": "$v.f#"`)+`}}`),
+		},
+		"$redact":      {endless: blockingOf("redact"), large: []string{`{"$redact": {"$cond": [{"$gt": ["$v", 5]}, "$$DESCEND", "$$KEEP"]}}, {"$match": {"nosuch": 1}}`, `{"$redact": "$$DESCEND"}, {"$match": {"nosuch": 1}}`}},
+		"$replaceRoot": replace("$replaceRoot", `{"%s": {"newRoot": %s}}`),
+		"$replaceWith": replace("$replaceWith", `{"%s": %s}`),
+		"$sample":      {endless: blockingOf("sample"), large: []string{unwound + `{"$sample": {"size": 500000}}, {"$match": {"nosuch": 1}}`}},
+		"$setWindowFields": {
+			endless: blockingOf("setWindowFields", "window of all"),
+			large: []string{
+				window(`{"$push": "$v", "window": {"documents": [-5, 5]}}`), window(`{"$min": "$v", "window": {"documents": [-50000, 50000]}}`), window(`{"$median": {"input": "$v", "method": "approximate"}, "window": {"documents": [-50000, 50000]}}`),
+				window(`{"$addToSet": "$v", "window": {"documents": [-50000, 50000]}}`), window(`{"$topN": {"n": 50000, "sortBy": {"v": 1}, "output": "$v"}, "window": {"documents": [-50000, 50000]}}`),
+				window(`{"$rank": {}}`), window(`{"$sum": "$v", "window": {"range": [-50000, 50000]}}`), window(`{"$push": "$v", "window": {"documents": [-50000, 50000]}}`), window(`{"$expMovingAvg": {"input": "$v", "N": 100}}`), window(`{"$linearFill": "$x"}`),
+			},
+		},
+		"$skip":         {endless: blockingOf("skip"), large: []string{unwound + `{"$skip": 590000}`}},
+		"$sort":         {endless: blockingOf("sort", "top sort"), large: []string{unwound + `{"$sort": {"v": -1}}, {"$match": {"nosuch": 1}}`, `{"$sort": {` + joined(30, `"f#": 1`) + `, "v": 1}}`}},
+		"$sortByCount":  {endless: blockingOf("sortByCount"), large: []string{unwound + `{"$sortByCount": "$v"}, {"$match": {"nosuch": 1}}`}},
+		"$unionWith":    {endless: blockingOf("unionWith"), large: []string{joined(900, `{"$unionWith": {"coll": "large", "pipeline": [{"$match": {"v": -1}}]}}`)}},
+		"$unset":        {endless: []string{`{"$unset": "i"}, {"$match": {"i": 1}}`}, large: []string{`{"$unset": [` + joined(50_000, `"f#"`) + `]}`, `{"$unset": [` + joined(20_000, `"v.f#"`) + `]}`, joined(900, `{"$unset": "v.f#"}`)}},
+		"$unwind":       {endless: blockingOf("unwind"), large: []string{unwound + `{"$match": {"v": -1}}`, `{"$set": {"w": "$v"}}, {"$unwind": "$v"}, {"$unwind": "$w"}, {"$match": {"v": -1}}`, `{"$unwind": {"path": "$v", "includeArrayIndex": "n", "preserveNullAndEmptyArrays": true}}, {"$match": {"v": -1}}`}},
+		"$changeStream": {}, "$changeStreamSplitLargeEvent": {}, "$collStats": {}, "$currentOp": {}, "$indexStats": {},
+		"$listLocalSessions": {}, "$listSessions": {}, "$planCacheStats": {},
+	}
+}
+
+// interruptStages runs each stage over endless input, over a large value, and with large arguments.
+func interruptStages(t *testing.T, db *mongo.Database) {
+	all := stageAttacks()
+	kinds := []string{"numbers", "texts", "object", "pairs"}
+	m := newMeasure(t, db)
+	for n, st := range pipeline.Stages() {
+		attacks, ok := all[st.Name]
+		if st.Status != expr.Supported {
+			continue
+		}
+		if !ok {
+			t.Errorf("%s has no case: write its arguments into the table", st.Name)
+		}
+		for i, stages := range attacks.endless {
+			if *long || (i+n)%24 == 0 {
+				m.check(fmt.Sprintf("%s over endless: %.80s", st.Name, stages), blockingCommand(t, stages))
+			}
+		}
+		for i, stages := range attacks.first {
+			if *long || (i+n)%8 == 0 {
+				coll := `"points"`
+				if strings.HasPrefix(stages, `{"$documents"`) {
+					coll = `1`
+				}
+				m.check(fmt.Sprintf("%s first: %.80s", st.Name, stages), parse(t, `{"aggregate": `+coll+`, "cursor": {}, "pipeline": [`+stages+`]}`))
+			}
+		}
+		for i, stages := range attacks.large {
+			for k, kind := range kinds {
+				if *long || (i+k+n)%24 == 0 {
+					m.check(fmt.Sprintf("%s over %s: %.80s", st.Name, kind, stages), parse(t, over(kind, stages, `{"$project": {"_id": 1}}`)))
+				}
+			}
+		}
+	}
+	m.report()
+}
