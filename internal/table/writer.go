@@ -107,7 +107,7 @@ func (w *Writer) Close() {
 	}
 	w.dropLargeKeys()
 	w.held.Release()
-	w.running.Set(nil)
+	w.running = interrupt.Running{}
 	w.store, w.coll, w.txn, w.multi, w.replays = nil, nil, nil, nil, false
 	writers.Put(w)
 }
