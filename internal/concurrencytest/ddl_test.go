@@ -190,7 +190,10 @@ func stateOf(t *testing.T, db *mongo.Database) string {
 			t.Fatal(err)
 		}
 		for cursor.Next(context.Background()) {
-			out = append(out, collectionState(t, db, cursor.Current))
+			// The first view makes system.views, which stays without documents.
+			if state := collectionState(t, db, cursor.Current); state != db.Name()+".system.views collection {}" {
+				out = append(out, state)
+			}
 		}
 	}
 	slices.Sort(out)
