@@ -32,6 +32,9 @@ func checkStorage(t *testing.T, dir string) {
 	collections, indexes := map[uint32]bool{}, map[uint32]bool{}
 	for _, c := range store.Catalog().All() {
 		collections[c.ID] = true
+		if c.IDIndex != nil {
+			indexes[c.IDIndex.ID] = true
+		}
 		for _, ix := range c.Indexes {
 			indexes[ix.ID] = true
 			if !ix.Ready {
