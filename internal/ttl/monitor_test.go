@@ -175,10 +175,11 @@ func TestChangedRule(t *testing.T) {
 	f.index(spec(key, "expireAfterSeconds", 100))
 	f.insert(bsonx.NewDoc("_id", 1, "at", ago(150)), bsonx.NewDoc("_id", 2, "at", ago(50)), bsonx.NewDoc("_id", 3, "at", ago(20)))
 	f.pass("2 3")
-	if err := f.store.SetIndexSpec(f.coll, "ttl", spec(key, "expireAfterSeconds", 30)); err != nil {
+	if err := f.store.Modify(f.coll, &table.CollMod{Index: "ttl", Spec: spec(key, "expireAfterSeconds", 30)}); err != nil {
 		t.Fatal(err)
 	}
 	f.pass("3")
+	f.coll = f.store.Current(f.coll)
 	if err := f.store.DropIndexes(f.coll, "ttl"); err != nil {
 		t.Fatal(err)
 	}
