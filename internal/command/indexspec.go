@@ -109,15 +109,11 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 		s.name = v.Str()
 		switch {
 		case s.name == "":
-			return cannotCreate("The index name cannot be empty")
-		case strings.ContainsRune(s.name, 0):
-			return cannotCreate("The index name cannot contain NUL")
-		}
-		if s.name == "*" {
-			return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
-		}
-		if strings.Contains(s.name, "\x00") {
+			return cannotCreate("index name cannot be empty")
+		case strings.Contains(s.name, "\x00"):
 			return cannotCreate("index name cannot contain NUL bytes")
+		case s.name == "*":
+			return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
 		}
 	case "unique":
 		s.unique = v.Truthy()

@@ -43,8 +43,10 @@ func diagnosticReplies() []reply {
 		return append(bson.D{{Key: name, Value: arg}}, more...)
 	}
 	all := bson.D{
-		{Key: "latencyStats", Value: bson.D{{Key: "histograms", Value: true}}}, {Key: "storageStats", Value: bson.D{}},
-		{Key: "count", Value: bson.D{}}, {Key: "queryExecStats", Value: bson.D{}},
+		{Key: "latencyStats", Value: bson.D{{Key: "histograms", Value: true}}},
+		{Key: "storageStats", Value: bson.D{}},
+		{Key: "count", Value: bson.D{}},
+		{Key: "queryExecStats", Value: bson.D{}},
 	}
 	return []reply{
 		{"$collStats", "", aggregate("c", "$collStats", all)},

@@ -151,7 +151,7 @@ func (s *Store) DropViews(c *Collection) error {
 			return mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection %s.%s when time-series collections are present in the database", c.DB, catalog.Views)
 		case catalog.KindView:
 			colls = append(colls, e.Attached.(*Collection))
-		case catalog.KindCollection:
+		case catalog.KindCollection, catalog.KindVirtual:
 		}
 	}
 	check := func(newest *Collection) error {
