@@ -43,10 +43,25 @@ func number(t *testing.T, c *mongo.Collection) int {
 	return d.N
 }
 
-// begin runs fn on a goroutine, and returns when it has most likely begun to wait.
-func begin(fn func() error) chan error {
+// begin runs fn, which sends a command to a collection, on a goroutine. It returns when the command is running and has most
+// likely begun to wait.
+func begin(t *testing.T, c *mongo.Collection, command string, fn func() error) chan error {
+	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- fn() }()
+	match := bson.D{{Key: "command." + command, Value: c.Name()}, {Key: "active", Value: true}}
+	for len(done) == 0 {
+		time.Sleep(20 * time.Millisecond)
+		cursor, err := c.Database().Client().Database("admin").Aggregate(t.Context(), bson.A{
+			bson.D{{Key: "$currentOp", Value: bson.D{}}}, bson.D{{Key: "$match", Value: match}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cursor.Next(t.Context()) {
+			break
+		}
+	}
 	time.Sleep(20 * time.Millisecond)
 	return done
 }
@@ -65,7 +80,7 @@ func TestWritersWaitForTransactions(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Code != 50 {
 			t.Errorf("an update that may wait 20 ms answers %v", err)
 		}
-		done := begin(func() error {
+		done := begin(t, c, "update", func() error {
 			_, err := c.UpdateByID(t.Context(), 1, inc(10))
 			return err
 		})
@@ -95,11 +110,11 @@ func TestWritersWaitForTransactions(t *testing.T) {
 func TestNoDeadlockOfCatalogAndTransaction(t *testing.T) {
 	t.Parallel()
 	c, ctx, session := openTransaction(t)
-	update := begin(func() error {
+	update := begin(t, c, "update", func() error {
 		_, err := c.UpdateByID(t.Context(), 1, inc(10))
 		return err
 	})
-	index := begin(func() error {
+	index := begin(t, c, "createIndexes", func() error {
 		_, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "n", Value: 1}}})
 		return err
 	})
@@ -164,7 +179,7 @@ func TestKillOpEndsTransaction(t *testing.T) {
 	if got := list(bson.D{{Key: "idleSessions", Value: false}}, idle); len(got) != 0 {
 		t.Errorf("idle sessions that nobody wants: %+v", got)
 	}
-	find := begin(func() error {
+	find := begin(t, c, "find", func() error {
 		endless := bson.D{{Key: "$where", Value: "function() { for (;;) {} }"}}
 		return c.Database().RunCommand(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: endless}}).Err()
 	})
