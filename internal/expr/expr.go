@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Expr is a compiled expression. It is immutable and safe for concurrent use.
@@ -26,6 +27,8 @@ type Context struct {
 	Vals []bsonx.Value
 	// Meta is what $meta reads; nil means that no metadata is known.
 	Meta *Meta
+	// Running is the operation that Built looks at; nil never ends.
+	Running *interrupt.Running
 	// Random returns numbers in [0, 1) for $rand; nil means the process's generator.
 	Random func() float64
 
@@ -34,6 +37,7 @@ type Context struct {
 	reader *bsonx.FieldReader
 	stack  []bsonx.Value
 	work   int                       // since the operation was last looked at
+	built  int                       // bytes of the document that is being built
 	zones  map[string]*time.Location // time zones that were looked up
 }
 

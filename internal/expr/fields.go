@@ -38,7 +38,7 @@ func (f *Fields) want(name string) int {
 // Load makes doc the document, for expressions that were bound to f and for others. They must not be evaluated with another
 // Root before the next Load.
 func (c *Context) Load(f *Fields, doc bsonx.Doc) {
-	c.Root = bsonx.Document(doc)
+	c.Root, c.built = bsonx.Document(doc), 0
 	if c.loaded != f {
 		c.loaded, c.reader = f, bsonx.NewFieldReader(f.names)
 	}

@@ -57,6 +57,22 @@ func totalBytes(values []bsonx.Value) int {
 	return n
 }
 
+// Built counts n bytes of the document that is being built around expressions. It fails where the document becomes too large,
+// and now and then returns the error of an operation that has ended.
+func (c *Context) Built(n int) error {
+	if c.built += n; c.built > maxExpressionBytes {
+		return checkBytes("A document", c.built)
+	}
+	if c.work += n + stepWork; c.work < maxUnchecked {
+		return nil
+	}
+	c.work = 0
+	if err := memory.Of(c.Running.Context()).Value(int64(c.built)); err != nil {
+		return err
+	}
+	return c.Running.Err()
+}
+
 // worked counts work, and now and then returns the error of an operation that has ended.
 func (c *Context) worked(n int, running *interrupt.Running) error {
 	if c.work += n; c.work < maxUnchecked {

@@ -215,7 +215,7 @@ func (f *field) absent(dst []byte, ctx *expr.Context) ([]byte, error) {
 		dst = append(append(dst, f.name...), 0)
 		dst = append(dst, v.Data...)
 		ctx.Rewind()
-		return dst, nil
+		return dst, ctx.Built(2 + len(f.name) + len(v.Data))
 	case f.action == descend && f.branch.computes:
 		dst = append(dst, byte(bsonx.TypeDocument))
 		dst = append(append(dst, f.name...), 0)

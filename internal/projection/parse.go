@@ -30,7 +30,7 @@ type parser struct {
 // Parse compiles the projection of a find command. The empty specification keeps the whole document.
 func Parse(spec bsonx.Doc, opts Options) (*Projection, error) {
 	if spec.IsEmpty() {
-		p := newProjection(exclusion, spec, &node{}, opts.Now)
+		p := newProjection(exclusion, spec, &node{}, &opts)
 		p.identity = true
 		return p, nil
 	}
@@ -67,7 +67,7 @@ func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
 	if p.kind == inclusion && !p.idNamed {
 		p.root.fields = append(p.root.fields, field{name: "_id", action: keep})
 	}
-	out := newProjection(p.kind, spec, p.root, p.opts.Now)
+	out := newProjection(p.kind, spec, p.root, &p.opts)
 	if p.positional != nil {
 		out.after = append(out.after, p.positional)
 	}

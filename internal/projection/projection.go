@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Options are the surroundings of a projection.
@@ -53,13 +54,14 @@ type Projection struct {
 	identity bool
 	meta     []string // the kinds of metadata that they read
 	now      time.Time
+	running  *interrupt.Running // the operation; nil never ends
 	contexts sync.Pool
 }
 
-func newProjection(k kind, spec bsonx.Doc, root *node, now time.Time) *Projection {
+func newProjection(k kind, spec bsonx.Doc, root *node, opts *Options) *Projection {
 	root.finish(k)
 	computed := root.expressions(nil)
-	p := &Projection{kind: k, spec: spec, root: root, now: now, fields: expr.BindFields(computed...)}
+	p := &Projection{kind: k, spec: spec, root: root, now: opts.Now, running: opts.Vars.Scripts().Running, fields: expr.BindFields(computed...)}
 	for _, e := range computed {
 		p.meta = append(p.meta, expr.MetaKinds(e)...)
 	}
@@ -102,7 +104,7 @@ func (a *Applier) Apply(dst []byte, doc bsonx.Doc) ([]byte, error) {
 
 // evaluate is Apply for a projection that computes, or rewrites what it projected.
 func (p *Projection) evaluate(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Context) ([]byte, error) {
-	ctx.Now = p.now
+	ctx.Now, ctx.Running = p.now, p.running
 	ctx.Load(p.fields, doc)
 	if meta != nil {
 		ctx.Meta = &meta.Meta
