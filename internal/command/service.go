@@ -135,7 +135,8 @@ func NewService(deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("cluster parameters: %w", err)
 	}
 	if err := s.logStart(); err != nil {
-		return nil, fmt.Errorf("the log of starts: %w", err)
+		// A server must start on a full disk: what is there can be read, and deleting makes room.
+		s.Logger.Warn("the start is not in local.startup_log", "error", err)
 	}
 	return s, nil
 }
