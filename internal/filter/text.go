@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/text"
 )
@@ -16,7 +17,8 @@ type Text struct {
 	// Language is empty where that of the index is meant.
 	Language string
 
-	bound atomic.Pointer[boundText]
+	running *interrupt.Running // the operation; nil never ends
+	bound   atomic.Pointer[boundText]
 }
 
 // boundText is a search on the documents of an index.
@@ -38,7 +40,11 @@ func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "unsupported language: %q for text index version 3", n.Language)
 		}
 	}
-	b := &boundText{query: text.ParseQuery(n.Search, l), language: l, spec: s}
+	query, err := text.ParseQuery(n.Search, l, n.running)
+	if err != nil {
+		return nil, err
+	}
+	b := &boundText{query: query, language: l, spec: s}
 	n.bound.Store(b)
 	return b.query, nil
 }
@@ -98,7 +104,7 @@ func parseText(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	if v.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.BadValue, "$text expects an object")
 	}
-	n := &Text{}
+	n := &Text{running: p.running}
 	known := 0
 	for _, f := range []struct {
 		name string

@@ -46,12 +46,12 @@ func FuzzQuery(f *testing.F) {
 		}
 		slices.Sort(indexed)
 		plainWords := strings.NewReplacer("-", " ", `"`, " ").Replace(s)
-		q := ParseQuery(Search{Text: plainWords}, l)
+		q := parseQuery(t, Search{Text: plainWords}, l)
 		if !q.IsExact() || !slices.Equal(q.Bounds, indexed) {
 			t.Fatalf("terms %q, indexed %q", q.Bounds, indexed)
 		}
 		for sp := range 4 {
-			q := ParseQuery(Search{Text: s, CaseSensitive: sp&1 > 0, DiacriticSensitive: sp&2 > 0}, l)
+			q := parseQuery(t, Search{Text: s, CaseSensitive: sp&1 > 0, DiacriticSensitive: sp&2 > 0}, l)
 			if q.Match(spec, doc) && !hasOne(indexed, q.Bounds) {
 				t.Fatalf("a match without any of %q", q.Bounds)
 			}

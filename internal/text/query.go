@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Search is what a $text predicate asks for.
@@ -28,8 +29,8 @@ type Query struct {
 }
 
 // ParseQuery parses a search: words, of which a document needs one; "phrases" between quotation marks, of which it needs all; and
-// both with a hyphen before them, of which it may have none.
-func ParseQuery(s Search, l *Language) *Query {
+// both with a hyphen before them, of which it may have none. It fails where the operation ends.
+func ParseQuery(s Search, l *Language, r *interrupt.Running) (*Query, error) {
 	q := &Query{}
 	if s.CaseSensitive {
 		q.spelling |= caseSensitive
@@ -39,24 +40,35 @@ func ParseQuery(s Search, l *Language) *Query {
 	}
 	p := queryParser{query: q, rest: s.Text, afterSpace: true}
 	p.parse()
-	q.Bounds = sortedTerms(l, p.positive, 0)
+	var err error
+	if q.Bounds, err = sortedTerms(l, p.positive, 0, r); err != nil {
+		return nil, err
+	}
 	q.Terms = q.Bounds
 	if q.spelling != 0 {
-		q.Terms = sortedTerms(l, p.positive, q.spelling)
+		if q.Terms, err = sortedTerms(l, p.positive, q.spelling, r); err != nil {
+			return nil, err
+		}
 	}
-	q.Negated = sortedTerms(l, p.negative, q.spelling)
-	return q
+	q.Negated, err = sortedTerms(l, p.negative, q.spelling, r)
+	return q, err
 }
 
-func sortedTerms(l *Language, words []byte, sp spelling) []string {
+func sortedTerms(l *Language, words []byte, sp spelling, r *interrupt.Running) ([]string, error) {
 	var out []string
+	var meter interrupt.Meter
 	for word, rest := l.nextWord(words); len(word) > 0; word, rest = l.nextWord(rest) {
+		if err := meter.Did(wordWork+len(word), r); err != nil {
+			return nil, err
+		}
 		if !l.isStopWord(word) {
 			out = append(out, l.term(word, sp))
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	if err := interrupt.Sort(out, interrupt.Step, strings.Compare, &meter, r); err != nil {
+		return nil, err
+	}
+	return slices.Compact(out), nil
 }
 
 // queryParser reads a search from its beginning to its end.

@@ -1,6 +1,8 @@
 package text
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // TestText runs testdata. terms prints the terms of each line in a language; query what each line asks for; spec sets an index;
@@ -54,7 +57,7 @@ func (s *state) line(d *datadriven.TestData, line string) string {
 	case "terms":
 		return strings.Join(terms(l, line), " ")
 	case "query":
-		q := ParseQuery(search, l)
+		q := parseQuery(s.t, search, l)
 		return fmt.Sprintf("bounds %q terms %q not %q phrases %q not %q", q.Bounds, q.Terms, q.Negated, q.Phrases, q.NegatedPhrases)
 	case "spec":
 		spec, err := NewSpec(parseJSON(s.t, line))
@@ -66,7 +69,7 @@ func (s *state) line(d *datadriven.TestData, line string) string {
 	case "score":
 		return s.score(line)
 	case "match":
-		q := ParseQuery(search, l)
+		q := parseQuery(s.t, search, l)
 		return fmt.Sprint(q.Match(s.spec, s.doc), q.IsExact())
 	default:
 		s.t.Fatalf("unknown command %s", d.Cmd)
@@ -168,5 +171,27 @@ func TestScorerForgets(t *testing.T) {
 	}
 	if len(sc.terms) > 10 {
 		t.Errorf("%d terms are remembered", len(sc.terms))
+	}
+}
+
+func parseQuery(t *testing.T, s Search, l *Language) *Query {
+	t.Helper()
+	q, err := ParseQuery(s, l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestParseEndsWithItsOperation: a search of very many words is cut and stemmed only as long as somebody waits for it.
+func TestParseEndsWithItsOperation(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var running interrupt.Running
+	running.Set(ctx)
+	l, _ := ParseLanguage("english")
+	if _, err := ParseQuery(Search{Text: strings.Repeat("word ", 100_000)}, l, &running); !errors.Is(err, context.Canceled) {
+		t.Errorf("a search of an operation that has ended: %v", err)
 	}
 }
