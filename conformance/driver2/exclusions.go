@@ -35,7 +35,6 @@ func exclusions() []exclusion {
 		{"TestRetryableReadsProse/retrying_reads_in_a_replica_set/overload_errors_retried_on_a_different_replicaset_server", noSecondary},
 		{"TestSessionsMongocryptdProse", mongocryptd},
 		{"TestInitialDNSSeedlistDiscoverySpec", publicDNS},
-		{"TestDatabase/create_collection/options/all_options_except_collation_and_csppi", openOptions},
 		{"TestIndexView/create_one/all_options", openOptions},
 		{unified + "retryable-reads/tests/unified/gridfs-download.json", otherRequest},
 		{unified + "retryable-reads/tests/unified/gridfs-download-serverErrors.json", otherRequest},

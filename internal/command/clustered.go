@@ -103,7 +103,9 @@ func clusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	b.Value("key", spec.Lookup("key"))
 	b.Value("name", spec.Lookup("name"))
 	b.Bool("unique", true)
-	b.Value("expireAfterSeconds", options.Lookup("expireAfterSeconds"))
+	if v := options.Lookup("expireAfterSeconds"); !v.IsMissing() {
+		b.Int32("expireAfterSeconds", int32(saturatingInt64(v)))
+	}
 	b.Bool("clustered", true)
 	b.End()
 	return b.Bytes()

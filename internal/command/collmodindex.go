@@ -162,7 +162,13 @@ func indexToModify(c *table.Collection, set map[string]bsonx.Value) (*catalog.In
 	}
 	if wanted == "" {
 		for _, ix := range c.Indexes {
-			if sameKeyPattern(ix.Key, key.Doc()) {
+			switch {
+			case !sameKeyPattern(ix.Key, key.Doc()):
+			case wanted != "":
+				return nil, mongoerr.New(mongoerr.AmbiguousIndexKeyPattern,
+					"index keyPattern %s matches 2 indexes, must use index name. Conflicting indexes:%s, %s", bsonx.FormatShell(key),
+					bsonx.FormatShell(bsonx.Document(c.Collection.Index(wanted).Spec)), bsonx.FormatShell(bsonx.Document(ix.Spec)))
+			default:
 				wanted = ix.Name
 			}
 		}

@@ -28,7 +28,7 @@ var createFields = []Field{
 	{Name: "validator", Type: Object},
 	{Name: "validationLevel", Type: String},
 	{Name: "validationAction", Type: String},
-	{Name: "indexOptionDefaults", Type: Object},
+	{Name: indexDefaults, Type: Object, Fields: indexDefaultsFields},
 	{Name: "viewOn", Type: String},
 	{Name: "pipeline", Type: Array},
 	{Name: "collation", Type: Object},
@@ -169,7 +169,11 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 			if !arg.Value.Truthy() {
 				b.Bool(name, false)
 			}
-		case "size", "max", "indexOptionDefaults", "flags":
+		case "size", "max", "flags":
+		case indexDefaults:
+			if !req.Has("viewOn") && !arg.Value.Doc().IsEmpty() {
+				b.Value(name, arg.Value)
+			}
 		case "clusteredIndex":
 			if arg.Value.Type == bsonx.TypeDocument {
 				b.Doc(name, clusteredIndexOption(arg.Value.Doc()))
@@ -192,7 +196,7 @@ func checkCreate(req *Request) error {
 	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() && req.DB != "local" {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
 	}
-	for _, check := range []func(*Request) error{checkClustered, checkValidation, checkCapped, checkCreateTTL, checkImages} {
+	for _, check := range []func(*Request) error{checkClustered, checkValidation, checkCapped, checkCreateTTL, checkImages, checkEngineOptions} {
 		if err := check(req); err != nil {
 			return err
 		}

@@ -30,6 +30,9 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
+	if req.DB == "config" && name == "transactions" {
+		return mongoerr.New(mongoerr.IllegalOperation, "not allowed to create index on config.transactions")
+	}
 	specs, err := parseIndexSpecs(req)
 	if err != nil {
 		return err
@@ -147,6 +150,9 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 	}
 	var out []*indexSpec
 	for _, doc := range docs {
+		if req.Bool("ignoreUnknownIndexOptions") {
+			doc = knownOptions(doc)
+		}
 		s, err := parseIndexSpec(doc)
 		if err != nil {
 			return nil, prefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(doc)))
@@ -156,8 +162,21 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 	return out, nil
 }
 
+// knownOptions returns a specification without the fields that no index has.
+func knownOptions(spec bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := spec.Iter(); it.Next(); {
+		if _, known := indexOptions[string(it.Key())]; known {
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return b.Bytes()
+}
+
 // newIndexes returns the specifications of the indexes that do not exist yet. Ones that contradict existing indexes, or
-// each other, are an error.
+// each other, are an error, and so is a new one that is asked for twice.
 func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	known := []bsonx.Doc{idIndexSpec}
 	hasText := false
@@ -165,23 +184,29 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 		known = append(known, ix.Spec)
 		hasText = hasText || isText(ix.Key)
 	}
+	existing := len(known)
 	var missing []bsonx.Doc
 	for _, s := range specs {
 		if err := checkBesideClustered(c, s); err != nil {
 			return nil, err
 		}
 		if s.isID() {
+			if err := s.checkIDCollation(c.Collation); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if err := s.checkCollation(c.Collation); err != nil {
 			return nil, err
 		}
 		stored := s.stored(c.Collation)
-		exists, err := compareSpecs(c, known, stored)
-		if err != nil {
+		at, err := findSpec(known, stored)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if exists {
+		case at >= existing:
+			return nil, mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name)
+		case at >= 0:
 			continue
 		}
 		if hasText && isText(s.key) {
@@ -206,28 +231,28 @@ func isText(key bsonx.Doc) bool {
 	return false
 }
 
-// compareSpecs reports whether an index like spec exists.
-func compareSpecs(c *table.Collection, known []bsonx.Doc, spec bsonx.Doc) (bool, error) {
+// findSpec returns which of the known indexes is like spec, -1 for none.
+func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 	name := spec.Lookup("name").Str()
-	for _, old := range known {
+	for i, old := range known {
 		sameName := old.Lookup("name").Str() == name
 		sameKey := sameKeyPattern(old.Lookup("key").Doc(), spec.Lookup("key").Doc())
 		sameIdentity := sameKey && sameOptions(old, spec, identityOptions)
 		switch {
 		case sameName && !sameIdentity:
-			return false, mongoerr.New(mongoerr.IndexKeySpecsConflict,
+			return -1, mongoerr.New(mongoerr.IndexKeySpecsConflict,
 				"An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
 				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
 		case sameName && !sameOptions(old, spec, otherOptions):
-			return false, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with the same name but different options. Requested index: %s, existing index: %s",
+			return -1, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with the same name but different options. Requested index: %s, existing index: %s",
 				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
 		case sameName:
-			return true, nil
+			return i, nil
 		case sameIdentity:
-			return false, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
+			return -1, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
 		}
 	}
-	return false, nil
+	return -1, nil
 }
 
 // identityOptions are those that, with the key, make an index another one; a difference in the others is a conflict.
@@ -238,7 +263,11 @@ var (
 
 func sameOptions(a, b bsonx.Doc, names []string) bool {
 	for _, name := range names {
-		if bsonx.CompareValues(a.Lookup(name), b.Lookup(name)) != 0 {
+		x, y := a.Lookup(name), b.Lookup(name)
+		if (name == "sparse" || name == "hidden" || name == "unique") && x.Truthy() == y.Truthy() {
+			continue
+		}
+		if bsonx.CompareValues(x, y) != 0 {
 			return false
 		}
 	}

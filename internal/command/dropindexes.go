@@ -21,7 +21,23 @@ func runDropIndexes(_ context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
+	if err := checkIndexNames(req.Get("index")); err != nil {
+		return err
+	}
 	return req.onNewest(req.DB, name, func(*table.Collection) error { return dropIndexes(req, name, reply) })
+}
+
+// checkIndexNames refuses an array of anything but names.
+func checkIndexNames(v bsonx.Value) error {
+	if v.Type != bsonx.TypeArray {
+		return nil
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if t := it.Value().Type; t != bsonx.TypeString {
+			return WrongType("dropIndexes.index."+string(it.Key()), t, String)
+		}
+	}
+	return nil
 }
 
 func dropIndexes(req *Request, name string, reply *bsonx.Builder) error {
@@ -71,9 +87,6 @@ func indexesToDrop(c *table.Collection, v bsonx.Value) (names []string, all bool
 		return []string{name}, false, err
 	case bsonx.TypeArray:
 		for it := v.Doc().Iter(); it.Next(); {
-			if it.Value().Type != bsonx.TypeString {
-				return nil, false, WrongType("dropIndexes.index."+string(it.Key()), it.Value().Type, String)
-			}
 			name, err := indexByName(c, it.Value().Str())
 			if err != nil {
 				return nil, false, err

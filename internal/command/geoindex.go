@@ -1,6 +1,8 @@
 package command
 
 import (
+	"math"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -57,6 +59,9 @@ func (s *indexSpec) checkPlane() error {
 		return mongoerr.New(codeTwoPlanes, "can't have 2 geo fields")
 	case first > 0:
 		return mongoerr.New(codePlaneNotFirst, "2d has to be first in index")
+	case isInfinite(s.raw.Lookup("bits")):
+		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but %s bits were specified",
+			bsonx.FormatShell(s.raw.Lookup("bits")))
 	case bits < 1 || bits > 32:
 		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but %d bits were specified", bits)
 	case !(low < high):
@@ -72,13 +77,22 @@ func (s *indexSpec) checkSphere() error {
 	for name, at := range map[string]*int64{
 		"2dsphereIndexVersion": &version, "coarsestIndexedLevel": &coarsest, "finestIndexedLevel": &finest,
 	} {
-		if n, ok := s.raw.Lookup(name).AsInt64(); ok {
+		v := s.raw.Lookup(name)
+		switch n, ok := v.AsExactInt64(); {
+		case v.IsMissing():
+		case ok:
 			*at = n
+		case name == "2dsphereIndexVersion" && isInfinite(v):
+			*at = math.MaxInt64
+		default:
+			return mongoerr.New(mongoerr.BadValue,
+				"Expected field \"%s\" to have a value exactly representable as a 64-bit integer, but found %s: %s", name, name, bsonx.FormatShell(v))
 		}
 	}
 	switch {
 	case version < 1 || version > 3:
-		return cannotCreate("unsupported geo index version { 2dsphereIndexVersion : %d }, only versions: [1,2,3] are supported", version)
+		return cannotCreate("unsupported geo index version { 2dsphereIndexVersion : %s }, only versions: [1,2,3] are supported",
+			bsonx.FormatShell(s.raw.Lookup("2dsphereIndexVersion")))
 	case coarsest < 0:
 		return mongoerr.New(codeCoarsestLevel, "coarsestIndexedLevel must be >= 0")
 	case finest > 30:
@@ -88,4 +102,10 @@ func (s *indexSpec) checkSphere() error {
 	default:
 		return nil
 	}
+}
+
+// isInfinite reports whether a number is infinite or none.
+func isInfinite(v bsonx.Value) bool {
+	f, ok := v.AsFloat64()
+	return ok && (math.IsInf(f, 0) || math.IsNaN(f))
 }

@@ -104,6 +104,24 @@ func parseIDIndex(spec bsonx.Doc) (*idIndex, error) {
 	return &idIndex{collation: spec.Lookup("collation"), collator: co}, err
 }
 
+// checkIDCollation refuses an index on _id with another collation than the collection's.
+func (s *indexSpec) checkIDCollation(of *collation.Collator) error {
+	if s.clustered || s.collation.IsMissing() {
+		return nil
+	}
+	own, err := collationOption(s.collation)
+	if err != nil || own.Same(of) {
+		return err
+	}
+	wanted := bsonx.NewDoc("locale", "simple")
+	if of != nil {
+		wanted = of.Spec()
+	}
+	return mongoerr.New(mongoerr.BadValue,
+		"The _id index must have the same collation as the collection. Index collation: %s, collection collation: %s",
+		bsonx.FormatShell(s.collation), bsonx.FormatShell(bsonx.Document(wanted)))
+}
+
 // sameIDKey reports whether a key pattern is {_id: 1}, with a number of any type.
 func sameIDKey(key bsonx.Doc) bool {
 	n, ok := key.Lookup("_id").AsExactInt64()

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -126,6 +127,9 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 	case "partialFilterExpression":
 		s.partial = v.Doc()
 	case "v":
+		if isInfinite(v) {
+			return mongoerr.New(mongoerr.BadValue, "Index version must be representable as a 32-bit integer, but got %s", bsonx.FormatShell(v))
+		}
 		if n, _ := v.AsInt64(); n != 1 && n != 2 {
 			return cannotCreate("Invalid index specification %s; cannot create an index with v=%s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(v))
 		}
@@ -217,8 +221,11 @@ func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 
 // checkIndexPath refuses paths that no index can have.
 func checkIndexPath(path, kind string) error {
-	if path == "_fts" && kind == "text" {
-		return nil
+	if path == index.TextField {
+		if kind == "text" {
+			return nil
+		}
+		return cannotCreate("Index key contains an illegal field name: '%s'", path)
 	}
 	parts := strings.Split(path, ".")
 	for i, part := range parts {
@@ -405,7 +412,7 @@ func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 	return nil
 }
 
-// stored returns the specification as listIndexes shows it, in a collection with a default collation.
+// stored returns the specification as it is kept, in a collection with a default collation.
 func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -415,7 +422,9 @@ func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	for it := s.raw.Iter(); it.Next(); {
 		switch name, v := string(it.Key()), it.Value(); name {
 		case "key", "name", "v", "ns", "dropDups", "clustered", "collation":
-		case "unique", "sparse", "background", "hidden", "prepareUnique":
+		case "sparse", "background":
+			b.Bool(name, v.Truthy())
+		case "unique", "hidden", "prepareUnique":
 			if v.Truthy() {
 				b.Bool(name, true)
 			}

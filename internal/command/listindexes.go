@@ -45,9 +45,28 @@ func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) err
 		docs = append(docs, spec)
 	}
 	for _, ix := range c.Indexes {
-		docs = append(docs, ix.Spec)
+		docs = append(docs, listedIndex(ix.Spec))
 	}
 	return replyList(ctx, req, reply, name, docs)
+}
+
+// listedOptions are the fields of a specification in the order in which listIndexes shows them.
+var listedOptions = []string{
+	"v", "key", "name", "background", "unique", "hidden", "partialFilterExpression", "sparse", "expireAfterSeconds",
+	"storageEngine", "weights", "default_language", "language_override", "textIndexVersion", "2dsphereIndexVersion",
+	"bits", "min", "max", "bucketSize", "collation", "wildcardProjection", "coarsestIndexedLevel", "finestIndexedLevel",
+	"prepareUnique", "clustered", "originalSpec",
+}
+
+// listedIndex returns a specification with its fields in the order of the listing.
+func listedIndex(spec bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, name := range listedOptions {
+		b.Value(name, spec.Lookup(name))
+	}
+	b.End()
+	return b.Bytes()
 }
 
 // replyList answers with a cursor over documents that are all in memory.

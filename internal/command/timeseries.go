@@ -152,8 +152,14 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 	if err := checkCreateTTL(req); err != nil {
 		return nil, err
 	}
+	if err := checkEngineOptions(req); err != nil {
+		return nil, err
+	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
+	if v := req.Doc(indexDefaults); !v.IsEmpty() {
+		b.Doc(indexDefaults, v)
+	}
 	if v := req.Get("expireAfterSeconds"); !v.IsMissing() {
 		b.Int64("expireAfterSeconds", saturatingInt64(v))
 	}

@@ -92,7 +92,7 @@ func seriesIndexes(buckets *table.Collection) []bsonx.Doc {
 		if original.Type != bsonx.TypeDocument {
 			continue
 		}
-		out = append(out, original.Doc().With("hidden", ix.Spec.Lookup("hidden")))
+		out = append(out, listedIndex(original.Doc().With("hidden", ix.Spec.Lookup("hidden"))))
 	}
 	return out
 }

@@ -146,12 +146,25 @@ func parseHint(v bsonx.Value, c *table.Collection, indexes []*indexInfo) (hint, 
 		dir, err := naturalDirection(n)
 		return hint{natural: dir, provided: true}, err
 	}
+	var found *indexInfo
 	for _, x := range indexes {
-		if bsonx.CompareDocs(x.key, v.Doc()) == 0 {
-			return hint{index: x, provided: true}, nil
+		if bsonx.CompareDocs(x.key, v.Doc()) != 0 {
+			continue
 		}
+		if found != nil {
+			return hint{}, ambiguousHint(found, x)
+		}
+		found = x
 	}
-	return hint{}, badHint()
+	if found == nil {
+		return hint{}, badHint()
+	}
+	return hint{index: found, provided: true}, nil
+}
+
+func ambiguousHint(a, b *indexInfo) error {
+	return mongoerr.New(mongoerr.IndexNotFound, "error processing query: planner returned error :: caused by :: "+
+		"Hint matched multiple indexes, must hint by index name. Matched: %s and %s", a.name, b.name)
 }
 
 func badHint() error {

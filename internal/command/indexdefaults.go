@@ -1,0 +1,47 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+const indexDefaults = "indexOptionDefaults"
+
+// indexDefaultsFields are the fields of create's option indexOptionDefaults.
+var indexDefaultsFields = []Field{{Name: "storageEngine", Type: Object}}
+
+// storageEngines are those whose options a client may send: the one that there is, and the one that MongoDB's clients know.
+var storageEngines = []string{"wiredTiger", storageEngineName}
+
+// checkEngineOptions judges the options of create that are for storage engines.
+func checkEngineOptions(req *Request) error {
+	if err := checkStorageEngine(req.Get("storageEngine")); err != nil {
+		return err
+	}
+	defaults := req.Doc(indexDefaults)
+	if defaults == nil {
+		return nil
+	}
+	return ParseFields("create."+indexDefaults, defaults, indexDefaultsFields, func(_ int, v bsonx.Value) error {
+		return checkStorageEngine(v)
+	})
+}
+
+// checkStorageEngine refuses options of a storage engine that the server does not have.
+func checkStorageEngine(v bsonx.Value) error {
+	if v.Type != bsonx.TypeDocument {
+		return nil
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		name := string(it.Key())
+		if it.Value().Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.BadValue, "'storageEngine.%s' must be an embedded document", name)
+		}
+		if !slices.Contains(storageEngines, name) {
+			return mongoerr.New(mongoerr.InvalidOptions, "%s is not a registered storage engine for this server", name)
+		}
+	}
+	return nil
+}
