@@ -51,7 +51,7 @@ func answer(raw bson.Raw, err error, picks []datadriven.CmdArg) string {
 			}
 		}
 		return text
-	case err != nil:
+	case err != nil && len(picks) == 0:
 		return err.Error()
 	}
 	if failed, err := raw.LookupErr("writeErrors"); err == nil {

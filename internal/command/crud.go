@@ -265,11 +265,11 @@ func (e *writeErrors) append(reply *bsonx.Builder) {
 	reply.End()
 }
 
-// appendWriteError appends code, details and message of an error.
+// appendWriteError appends code, message and details of an error.
 func appendWriteError(reply *bsonx.Builder, e *mongoerr.Error, message string) {
 	reply.Int32("code", int32(e.Code))
-	reply.Fields(e.Info)
 	reply.String("errmsg", message)
+	reply.Fields(e.Info)
 }
 
 // endsCommand tells errors that end a whole write command from those of a single document or statement.

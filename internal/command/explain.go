@@ -38,17 +38,17 @@ func runExplain(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	if inner.Def.Name == "aggregate" {
+	switch inner.Def.Name {
+	case "aggregate":
 		return explainAggregateCommand(ctx, inner, verbosity, reply)
+	case "mapReduce":
+		return explainMapReduce(ctx, inner, verbosity, reply)
 	}
 	if view, err := explainView(ctx, inner, verbosity, reply); view || err != nil {
 		return err
 	}
 	explain, ok := explainers[inner.Def.Name]
-	switch {
-	case inner.Def.Name == "mapReduce":
-		return mongoerr.New(mongoerr.NotImplemented, "explain of the command '%s' is not supported yet", inner.Name)
-	case !ok:
+	if !ok {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", inner.Name)
 	}
 	ask, err := explain(inner)

@@ -140,10 +140,17 @@ func (p *pipelines) explain(ctx context.Context, db, name string, stages []bsonx
 
 // checkExplain refuses to run a pipeline that writes.
 func (p *pipelines) checkExplain(rest *pipeline.Pipeline) error {
-	if p.verbosity == plan.QueryPlanner || !rest.Writes() {
+	if !rest.Writes() {
 		return nil
 	}
-	last := rest.Stages()[len(rest.Stages())-1]
+	return p.checkExplainWriter(rest.Stages()[len(rest.Stages())-1])
+}
+
+// checkExplainWriter refuses to run a stage that writes.
+func (p *pipelines) checkExplainWriter(last string) error {
+	if p.verbosity == plan.QueryPlanner {
+		return nil
+	}
 	code := codeExplainMerge
 	if last == "$out" {
 		code = codeExplainOut
@@ -166,8 +173,18 @@ func (p *pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explain
 
 func ignore(bsonx.Doc) error { return nil }
 
+// explainedStages are the stages over a query that is explained.
+type explainedStages interface {
+	// Run runs them, counting.
+	Run(in pipeline.Source) pipeline.Source
+	// Read returns how many documents they have read, and how many milliseconds that took.
+	Read() (n, millis int64)
+	// Stages describes them.
+	Stages(ctx context.Context) ([]bsonx.Doc, error)
+}
+
 // explainQuery explains a query and the stages that read its documents; whole says that the query is all of the command's.
-func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, x *pipeline.Explained, whole bool) (*explained, error) {
+func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, x explainedStages, whole bool) (*explained, error) {
 	ask.WholePipeline = whole
 	var src pipeline.Source
 	if !whole && p.verbosity != plan.QueryPlanner {

@@ -64,7 +64,12 @@ func runMapReduce(ctx context.Context, req *Request, reply *bsonx.Builder) error
 		return err
 	}
 	begun := req.Service.Store.Catalog().View()
-	if err := m.mapAll(ctx, req.Service, q); err != nil {
+	src, err := openSource(ctx, reads{service: req.Service}, q)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if err := m.mapAll(ctx, src); err != nil {
 		return err
 	}
 	docs, err := m.results(ctx)

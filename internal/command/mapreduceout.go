@@ -107,16 +107,9 @@ func (o *mapReduceOut) write(ctx context.Context, req *Request, m *mapReduce, do
 	if o.mode == outInline {
 		return o.inline(docs, reply)
 	}
-	target := &namespace{db: req.DB, name: o.coll}
-	if o.db != "" {
-		target.db = o.db
-	}
-	if strings.HasPrefix(target.name, "system.") {
-		code := codeMergeSpecial
-		if o.mode == outReplace {
-			code = codeOutSpecial
-		}
-		return mongoerr.New(code, "Can't output mapReduce results to special collection %s", target.name)
+	target, err := o.target(req.DB)
+	if err != nil {
+		return err
 	}
 	old, err := req.writable(target.db, target.name)
 	if err != nil {
@@ -139,6 +132,22 @@ func (o *mapReduceOut) write(ctx context.Context, req *Request, m *mapReduce, do
 	}
 	reply.Doc("result", bsonx.NewDoc("db", o.db, "collection", o.coll))
 	return nil
+}
+
+// target is where the results of a command on a database go.
+func (o *mapReduceOut) target(db string) (*namespace, error) {
+	target := &namespace{db: db, name: o.coll}
+	if o.db != "" {
+		target.db = o.db
+	}
+	if strings.HasPrefix(target.name, "system.") {
+		code := codeMergeSpecial
+		if o.mode == outReplace {
+			code = codeOutSpecial
+		}
+		return nil, mongoerr.New(code, "Can't output mapReduce results to special collection %s", target.name)
+	}
+	return target, nil
 }
 
 func (o *mapReduceOut) inline(docs []bsonx.Doc, reply *bsonx.Builder) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
 // The limits of a mapReduce, in bytes.
@@ -37,6 +37,7 @@ type mapReduce struct {
 	key                      []byte
 	emits                    int // bytes of the running call of map
 	kept                     int // bytes of all groups
+	emitted                  int64
 }
 
 // emitted are the values of one key that wait to be reduced.
@@ -76,13 +77,8 @@ func newMapReduce(req *Request) (*mapReduce, error) {
 	return m, err
 }
 
-// mapAll calls map for each document that a query finds.
-func (m *mapReduce) mapAll(ctx context.Context, s *Service, q *plan.Query) error {
-	src, err := openSource(ctx, reads{service: s}, q)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
+// mapAll calls map for each document that a source yields.
+func (m *mapReduce) mapAll(ctx context.Context, src pipeline.Source) error {
 	for {
 		doc, err := src.Next(ctx)
 		if err != nil || doc == nil {
@@ -112,6 +108,7 @@ func (m *mapReduce) emit(args []bsonx.Value) error {
 	if m.emits += len(key.Data) + len(value.Data); m.emits > maxEmitBytes {
 		return mongoerr.New(codeEmitTooMuch, "Size of emitted values exceeds the set size limit of %d bytes", maxEmitBytes)
 	}
+	m.emitted++
 	m.key = keystring.Append(m.key[:0], key, false)
 	g := m.groups[string(m.key)]
 	if g == nil {
