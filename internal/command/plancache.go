@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 func planCacheCommands() []Definition {
@@ -23,10 +26,47 @@ func runPlanCacheClear(_ context.Context, req *Request, _ *bsonx.Builder) error 
 	if err != nil {
 		return err
 	}
-	if c := req.Service.Store.Lookup(req.DB, name); c != nil {
-		req.Service.Planner.ClearCache(c.ID)
+	c := req.Service.Store.Lookup(req.DB, name)
+	if c == nil {
+		return nil
 	}
-	return nil
+	if !req.Has("query") {
+		if req.Has("sort") || req.Has("projection") || req.Has("collation") {
+			return mongoerr.New(mongoerr.BadValue, "sort, projection, or collation provided without query")
+		}
+		req.Service.Planner.ClearCache(c.ID)
+		return nil
+	}
+	q, err := shapeQuery(req, name, c)
+	if err != nil {
+		return err
+	}
+	return req.Service.Planner.ClearShape(q)
+}
+
+// shapeQuery is the query whose shape a command of the plan cache names.
+func shapeQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	sc, err := newScope(req)
+	if err != nil {
+		return nil, err
+	}
+	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
+		return nil, err
+	}
+	q := &plan.Query{DB: req.DB, Name: name, Coll: c, Collation: sc.collation}
+	if q.Filter, err = sc.filterOrAll(req.Doc("query")); err != nil {
+		return nil, err
+	}
+	if q.Projection, err = sc.projection(req.Doc("projection"), q.Filter); err != nil {
+		return nil, err
+	}
+	if sort := req.Doc("sort"); sort != nil {
+		if err := checkSort(sort); err != nil {
+			return nil, err
+		}
+		q.Sort = orderOf(sort)
+	}
+	return q, nil
 }
 
 // runPlanCacheListFilters answers as a server on which none was set: they cannot be set yet.

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // scripting is the scope of expressions without a command's let. It tells the JavaScript in them for which operation it
@@ -19,6 +20,8 @@ type scripting struct {
 	running interrupt.Running
 	vars    *expr.Vars
 	db      string
+	// at is the cluster time that the command's expressions see, 0 until one asks.
+	at storage.Stamp
 }
 
 // baseVars is the scope of a command's expressions without its let.
@@ -31,10 +34,19 @@ func (r *Request) baseVars() *expr.Vars {
 			Disabled: r.Service.NoScripting, Running: &s.running,
 			Stored: func() ([]bsonx.Doc, error) { return service.storedScripts(s.running.Context(), s.db) },
 		})
+		if service.replicates() {
+			s.vars = s.vars.WithClusterTime(func() bsonx.Value {
+				if s.at == 0 {
+					s.at = service.order.Visible()
+				}
+				return timestamp(s.at)
+			})
+		}
 		r.Conn.scripting = s
 	}
 	s.running.Set(r.Op)
 	s.db = r.DB
+	s.at = 0
 	return s.vars
 }
 

@@ -21,6 +21,8 @@ type Vars struct {
 	inlined bool        // value is that of a variable of $let, which is known although MongoDB binds it for each document
 	scripts *js.Options // limits of JavaScript, in the scope that sets them
 	next    int         // the first slot that is free below this scope
+	// clusterTime tells the time of the replica set, in the scope that sets it.
+	clusterTime func() bsonx.Value
 	// collation is nil where strings are compared as bytes.
 	collation *collation.Collator
 
@@ -78,6 +80,21 @@ func (v *Vars) WithCollation(c *collation.Collator) *Vars {
 	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: v.Failures(), collation: c}
 }
 
+// WithClusterTime returns the scope in which $$CLUSTER_TIME is what now tells when an expression is compiled.
+func (v *Vars) WithClusterTime(now func() bsonx.Value) *Vars {
+	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), clusterTime: now, failures: v.Failures(), collation: v.Collation()}
+}
+
+// clusterTimeNow returns the time of the replica set; missing outside of one.
+func (v *Vars) clusterTimeNow() bsonx.Value {
+	for s := v; s != nil; s = s.parent {
+		if s.clusterTime != nil {
+			return s.clusterTime()
+		}
+	}
+	return bsonx.Missing
+}
+
 // Collation returns the collation of the scope; nil compares bytes.
 func (v *Vars) Collation() *collation.Collator {
 	if v == nil {
@@ -122,6 +139,11 @@ func (v *Vars) reference(name string, parts []string, dotted string) (Expr, erro
 	case "SEARCH_META":
 		return nil, mongoerr.New(6347902, "Can't access $$SEARCH_META without a $search stage earlier in the pipeline")
 	case "CLUSTER_TIME", "JS_SCOPE", "IS_MR":
+		if name == "CLUSTER_TIME" {
+			if now := v.clusterTimeNow(); !now.IsMissing() {
+				return &Const{walkPath(now, parts)}, nil
+			}
+		}
 		return nil, mongoerr.New(51144, "Builtin variable '$$%s' is not available", name)
 	}
 	return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)

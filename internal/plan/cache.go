@@ -2,6 +2,7 @@ package plan
 
 import (
 	"container/list"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,6 +156,19 @@ func (c *cache) clear(collection uint32) {
 	defer c.mu.Unlock()
 	for key, el := range c.entries {
 		if key.collection == collection {
+			c.remove(el)
+		}
+	}
+}
+
+// clearShape forgets a shape of a collection: the entries of all purposes, and of all sets of candidates.
+func (c *cache) clearShape(collection uint32, shape []byte) {
+	query := string(shape[:len(shape)-1]) // the purpose is behind the query
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, el := range c.entries {
+		rest, ok := strings.CutPrefix(key.shape, query)
+		if ok && key.collection == collection && rest != "" && rest[0] <= byte(purposeDistinct) && (len(rest) == 1 || rest[1] == 0) {
 			c.remove(el)
 		}
 	}

@@ -66,15 +66,9 @@ type sortField struct {
 func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*canonical, error) {
 	cq := &canonical{q: q, purpose: pu}
 	cq.running.Set(ctx)
-	if q.Filter != nil {
-		cq.filter = q.Filter.Normalize()
-		if err := cq.running.Err(); err != nil {
-			return nil, err
-		}
-		cq.root = cq.filter.Root
-		if isTrue(cq.root) {
-			cq.root = nil
-		}
+	cq.readFilter()
+	if err := cq.running.Err(); err != nil {
+		return nil, err
 	}
 	cq.whole.split(cq.root)
 	if err := cq.readSort(); err != nil {
@@ -104,6 +98,17 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 		return nil, mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
 	}
 	return cq, nil
+}
+
+func (cq *canonical) readFilter() {
+	if cq.q.Filter == nil {
+		return
+	}
+	cq.filter = cq.q.Filter.Normalize()
+	cq.root = cq.filter.Root
+	if isTrue(cq.root) {
+		cq.root = nil
+	}
 }
 
 // stopped counts work, and reports whether the operation has ended. What was planned is of no use then.

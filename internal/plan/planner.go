@@ -104,5 +104,16 @@ func (p *Planner) Distinct(ctx context.Context, q *Query, field string, r storag
 // ClearCache forgets the cached plans of a collection (planCacheClear).
 func (p *Planner) ClearCache(collectionID uint32) { p.cache.clear(collectionID) }
 
+// ClearShape forgets the cached plans of the queries of q's shape, whatever command they are of.
+func (p *Planner) ClearShape(q *Query) error {
+	cq := &canonical{q: q}
+	cq.readFilter()
+	if err := cq.readSort(); err != nil {
+		return err
+	}
+	p.cache.clearShape(q.Coll.ID, cq.shape())
+	return nil
+}
+
 // CachedPlans lists what the plan cache holds of a collection ($planCacheStats).
 func (p *Planner) CachedPlans(collectionID uint32) []CacheEntry { return p.cache.list(collectionID) }
