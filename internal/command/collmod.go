@@ -24,6 +24,7 @@ func collModCommands() []Definition {
 			{Name: "changeStreamPreAndPostImages", Type: Object, Fields: imagesFields},
 			{Name: "expireAfterSeconds", Type: OneOf(bsonx.TypeString, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128)},
 			{Name: "timeseries", Type: Object, Fields: timeseriesFields},
+			{Name: mixedSchema, Type: SafeBool},
 			{Name: "cappedSize", Type: SafeInt, Check: checkCappedSize},
 			{Name: "cappedMax", Type: SafeInt, Check: checkCappedMax},
 			{Name: "dryRun", Type: SafeBool},
@@ -79,8 +80,10 @@ func modifyCollection(ctx context.Context, req *Request, name string, c *table.C
 }
 
 func checkCollMod(req *Request, c *table.Collection) error {
-	if req.Has("timeseries") {
-		return mongoerr.New(mongoerr.InvalidOptions, "the option 'timeseries' does not apply to the collection %s", c.Namespace())
+	for _, option := range []string{"timeseries", mixedSchema} {
+		if req.Has(option) {
+			return mongoerr.New(mongoerr.InvalidOptions, "the option '%s' does not apply to the collection %s", option, c.Namespace())
+		}
 	}
 	if err := checkImages(req); err != nil {
 		return err

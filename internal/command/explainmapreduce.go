@@ -101,11 +101,11 @@ func projectCall(code string, arg bsonx.Value) bsonx.Doc {
 // writer returns the stage that writes.
 func (x *explainedMapReduce) writer(mode outMode, target *namespace) bsonx.Doc {
 	where := bsonx.NewDoc("db", target.db, "coll", target.name)
-	matched := bsonx.String("replace")
-	switch mode {
-	case outReplace:
+	if mode == outReplace {
 		return bsonx.NewDoc("$out", where)
-	case outReduce:
+	}
+	matched := bsonx.String("replace")
+	if mode == outReduce {
 		both := bsonx.Array(bsonx.NewArray("$value", "$$new.value").Doc())
 		stages := []bsonx.Doc{projectCall(x.req.Get("reduce").Str(), both)}
 		if finalize := x.finalize(); finalize != nil {

@@ -170,6 +170,9 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 		b.Value("collation", v)
 	}
 	b.Doc("timeseries", spec.stored())
+	if v := req.Get("storageEngine"); !v.IsMissing() {
+		b.Value("storageEngine", v) // by which a restored collection is told to have buckets of mixed schema
+	}
 	b.End()
 	return b.Bytes(), nil
 }

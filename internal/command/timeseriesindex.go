@@ -128,13 +128,35 @@ func modifySeries(ctx context.Context, req *Request, c, buckets *table.Collectio
 		return err
 	}
 	options, expires := modifyTTL(req, options)
-	if changed || expires {
+	options, mixed := modifyMixedSchema(req, options)
+	if changed || expires || mixed {
 		m.Options = options
 	}
 	if req.Bool("dryRun") || m.Options == nil && m.Index == "" {
 		return nil
 	}
 	return req.Service.Store.ModifyTimeseries(c, buckets, m)
+}
+
+// mixedSchema is the argument of collMod that says whether one bucket may have values of different types
+// in a field. MongoDB's buckets of old versions may. No query here relies on it; it is kept for tools.
+const mixedSchema = "timeseriesBucketsMayHaveMixedSchemaData"
+
+// modifyMixedSchema puts that argument into the options, in the form in which MongoDB lists it.
+func modifyMixedSchema(req *Request, options bsonx.Doc) (bsonx.Doc, bool) {
+	if !req.Has(mixedSchema) {
+		return options, false
+	}
+	const engine = "storageEngine"
+	old, set := options.Lookup(engine), bsonx.Missing
+	if req.Bool(mixedSchema) {
+		config := bsonx.NewDoc("configString", "app_metadata=("+mixedSchema+"=true)")
+		set = bsonx.Document(bsonx.NewDoc("wiredTiger", config))
+	}
+	if old.Identical(set) {
+		return options, false
+	}
+	return options.With(engine, set), true
 }
 
 // modifiedSeries puts collMod's option timeseries into the options of a collection. Buckets may only become wider.
