@@ -40,6 +40,7 @@ func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 	if p.fields != nil && p.fields == ctx.loaded {
 		v := ctx.reader.Value(p.field)
 		if len(p.parts) > 1 {
+			ctx.work += len(v.Data) // a path walks over all elements of an array
 			v = walkPath(v, p.parts[1:])
 		}
 		return v, nil

@@ -82,8 +82,11 @@ func (n *node) failure(v bsonx.Value, ctx *expr.Context) error {
 		var err error
 		switch f := &n.fields[i]; {
 		case f.action == compute:
-			_, err = f.value.Eval(ctx)
-			ctx.Rewind()
+			// Nothing is built, but the operation may end, or what was built is too large already.
+			if err = ctx.Built(0); err == nil {
+				_, err = f.value.Eval(ctx)
+				ctx.Rewind()
+			}
 		case f.action == descend && f.branch.computes:
 			err = f.branch.failure(fieldOf(v, f.name), ctx)
 		}
