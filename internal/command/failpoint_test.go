@@ -51,9 +51,9 @@ func TestFailPoints(t *testing.T) {
 		{admin, `{"configureFailPoint": "maxTimeAlwaysTimeOut", "mode": "off"}`, 0},
 		{c, limited, 0},
 		{admin, `{"configureFailPoint": "maxTimeNeverTimeOut", "mode": "alwaysOn"}`, 0},
-		{c, `{"find": "c", "filter": {"$where": "sleep(20); return true"}, "maxTimeMS": 1}`, 0},
+		{c, `{"find": "c", "filter": {"$where": "sleep(300); return true"}, "maxTimeMS": 1}`, 0},
 		{admin, `{"configureFailPoint": "maxTimeNeverTimeOut", "mode": "off"}`, 0},
-		{c, `{"find": "c", "filter": {"$where": "sleep(20); return true"}, "maxTimeMS": 1}`, 50},
+		{c, `{"find": "c", "filter": {"$where": "sleep(300); return true"}, "maxTimeMS": 1}`, 50},
 
 		{admin, `{"waitForFailPoint": "failCommand", "timesEntered": 1, "maxTimeMS": 1}`, 50},
 		{admin, `{"waitForFailPoint": "nosuch", "timesEntered": 1, "maxTimeMS": 1}`, 233},
