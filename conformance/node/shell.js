@@ -241,7 +241,7 @@ check('schema validation', () => {
 });
 
 check('collections and databases are listed', () => {
-  same(shop.getCollectionNames().sort(), ['items', 'numbers', 'people']);
+  same(shop.getCollectionNames().sort(), ['items', 'numbers', 'people', 'system.views']);
   assert.ok(db.getMongo().getDBNames().includes(name));
   assert.strictEqual(shop.numbers.renameCollection('digits').ok, 1);
   assert.strictEqual(shop.digits.drop(), true);
