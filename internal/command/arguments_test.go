@@ -43,7 +43,11 @@ func TestArguments(t *testing.T) {
 	var names, answers []string
 	for _, a := range arguments {
 		names = append(names, a.String())
-		answers = append(answers, sweep.argument(a, argtest.Values()))
+		answer := sweep.argument(a, argtest.Values())
+		if strings.Contains(answer, "InternalError") {
+			t.Errorf("%s: %s", a, answer)
+		}
+		answers = append(answers, answer)
 	}
 	compareBlocks(t, argumentsTable, names, answers)
 }

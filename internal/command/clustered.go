@@ -75,7 +75,7 @@ func checkClusteredIndex(spec bsonx.Doc) error {
 // clusteredIndexOption completes the option as listCollections shows it.
 func clusteredIndexOption(spec bsonx.Doc) bsonx.Doc {
 	name := spec.Lookup("name")
-	if name.IsMissing() || name.Str() == "" {
+	if name.Type != bsonx.TypeString || name.Str() == "" { // null and undefined are taken for absent
 		name = bsonx.String("_id_")
 	}
 	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", name, "unique", true)

@@ -396,6 +396,9 @@ func parseFailData(doc bsonx.Doc) (failData, error) {
 			d.labels, d.hasLabels = []string{}, true
 			if v.Type == bsonx.TypeArray {
 				for _, e := range v.Doc().Values() {
+					if e.Type != bsonx.TypeString {
+						return d, WrongType("configureFailPoint.data.errorLabels", e.Type, String)
+					}
 					d.labels = append(d.labels, e.Str())
 				}
 			}

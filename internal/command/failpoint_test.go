@@ -45,6 +45,7 @@ func TestFailPoints(t *testing.T) {
 		code int32
 	}{
 		{admin, `{"configureFailPoint": "nosuch", "mode": "alwaysOn"}`, 2},
+		{admin, `{"configureFailPoint": "failCommand", "mode": {"times": 0}, "data": {"errorLabels": [1]}}`, 14},
 		{admin, `{"configureFailPoint": "maxTimeAlwaysTimeOut", "mode": "alwaysOn"}`, 0},
 		{c, limited, 50},
 		{c, `{"find": "c"}`, 0},
