@@ -12,15 +12,7 @@ import (
 
 // explainMapReduce explains a mapReduce as the pipeline that does the same.
 func explainMapReduce(ctx context.Context, req *Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
-	name, err := req.Collection()
-	if err != nil {
-		return err
-	}
-	out, err := parseMapReduceOut(req.Get("out"))
-	if err != nil {
-		return err
-	}
-	q, err := mapReduceQuery(req, name)
+	q, out, err := parseMapReduce(req)
 	if err != nil {
 		return err
 	}

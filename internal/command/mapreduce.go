@@ -46,16 +46,22 @@ const (
 	codeMapReduceLimit = mongoerr.Code(15958)
 )
 
-func runMapReduce(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+// parseMapReduce returns what a mapReduce reads and where it writes.
+func parseMapReduce(req *Request) (*plan.Query, mapReduceOut, error) {
+	var out mapReduceOut
 	name, err := req.Collection()
 	if err != nil {
-		return err
+		return nil, out, err
 	}
-	out, err := parseMapReduceOut(req.Get("out"))
-	if err != nil {
-		return err
+	if out, err = parseMapReduceOut(req.Get("out")); err != nil {
+		return nil, out, err
 	}
 	q, err := mapReduceQuery(req, name)
+	return q, out, err
+}
+
+func runMapReduce(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	q, out, err := parseMapReduce(req)
 	if err != nil {
 		return err
 	}
