@@ -367,7 +367,7 @@ setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion setParame
 startSession update validateDBMetadata whatsmysni whatsmyuri
 `
 
-// TestCommandsAreDiagnosticOrNot: a new command has a case in diagnostics, or stands in withoutFigures.
+// TestCommandsAreDiagnosticOrNot: every command has a case in diagnostics or an entry in withoutFigures.
 func TestCommandsAreDiagnosticOrNot(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}

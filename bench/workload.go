@@ -42,7 +42,7 @@ type workload struct {
 	Name    string    `json:"name"`
 	Op      operation `json:"operation"`
 	Clients int       `json:"clients"`
-	// Concern is set where the operation does not tell it; see workload.concern.
+	// Concern is the write concern, where the name of the operation does not tell it; see workload.concern.
 	Concern concern `json:"concern,omitempty"`
 	// Embedded says that the sides in this process take part where they can.
 	Embedded bool `json:"-"`

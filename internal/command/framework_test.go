@@ -517,7 +517,7 @@ func BenchmarkHandlePing(b *testing.B) {
 	}
 }
 
-// TestExhaustStreams: hello and getMore alone stream their replies; every other command that may answers once.
+// TestExhaustStreams: with exhaustAllowed only hello and getMore stream replies. Any other command answers once.
 func TestExhaustStreams(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

@@ -6,7 +6,7 @@ import "fmt"
 // say the same as the first.
 type API struct {
 	Version string
-	// Strict and Deprecation are empty where they were not given.
+	// Strict and Deprecation are the texts of apiStrict and apiDeprecationErrors; empty if not given.
 	Strict, Deprecation string
 }
 

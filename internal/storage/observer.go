@@ -21,7 +21,7 @@ type PlanWork struct {
 	Conflicts int64
 }
 
-// ReportWork tells the context's observer, if it has one, what was done without a plan.
+// ReportWork reports work that no plan did to the observer of the context. Without an observer it does nothing.
 func ReportWork(ctx context.Context, w PlanWork) {
 	if o, ok := ctx.Value(PlanKey{}).(PlanObserver); ok {
 		o.Worked(w)

@@ -11,7 +11,7 @@ import (
 // namespace is a database and a name in it.
 type namespace struct{ db, name string }
 
-// AddVirtual lets a name stand for a collection that is not stored: its documents are made by the caller. Lookup finds it
+// AddVirtual adds a collection that is not stored; the caller makes its documents. Lookup finds it
 // where the catalog has nothing of that name, and nothing can be made under the name. It is called before the first request.
 func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
 	entry := &catalog.Collection{DB: db, Name: name, UUID: NewUUID(), Kind: catalog.KindVirtual, Options: options}

@@ -4,5 +4,6 @@ package torture
 
 import "time"
 
-// ProcessorTime returns the time of the clock, which is no less than what one goroutine has used.
+// ProcessorTime returns the wall-clock time, because the system does not tell the processor time.
+// One goroutine cannot use more than that.
 func ProcessorTime() time.Duration { return time.Duration(now().UnixNano()) }
