@@ -299,8 +299,9 @@ func bulkFailure(i int, op *bulkOp, err error) bsonx.Doc {
 
 // run executes an operation, appends what is particular to its result, and returns n.
 func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Builder) (int64, error) {
+	r.req.meant = nil
 	if !op.ns.uuid.IsMissing() {
-		if err := r.req.Service.checkUUID(op.ns.db, op.ns.name, op.ns.uuid); err != nil {
+		if err := r.req.mean(op.ns.db, op.ns.name, op.ns.uuid); err != nil {
 			return 0, err
 		}
 	}

@@ -53,7 +53,7 @@ func (r *Request) pipelines(sc scope) *pipelines {
 func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (pipeline.Source, error) {
 	inner := *p
 	inner.depth++
-	inner.hint = bsonx.Missing
+	inner.hint, inner.meant = bsonx.Missing, nil
 	if inner.depth > maxPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}

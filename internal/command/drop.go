@@ -57,6 +57,9 @@ func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
 func dropByName(req *Request, name string) (*table.Collection, error) {
 	for {
 		c := req.Service.Store.Lookup(req.DB, name)
+		if err := req.checkMeant(req.DB, name, c); err != nil {
+			return nil, err
+		}
 		if c == nil {
 			return nil, nil
 		}
@@ -105,7 +108,7 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		return err
 	}
 	if v := req.Get(collectionUUID.Name); !v.IsMissing() {
-		if err := req.Service.checkUUID(fromDB, fromName, v); err != nil {
+		if err := req.mean(fromDB, fromName, v); err != nil {
 			return err
 		}
 	}
@@ -129,6 +132,9 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 func (r *Request) onNewest(db, name string, fn func(c *table.Collection) error) error {
 	for {
 		c := r.Service.Store.Lookup(db, name)
+		if err := r.checkMeant(db, name, c); err != nil {
+			return err
+		}
 		if err := fn(c); c == nil || !errors.Is(err, table.ErrChanged) {
 			return err
 		}

@@ -59,7 +59,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return refuseAll(err, req, size, reply)
 	}
 	if _, err := req.writable(req.DB, name); err != nil {
-		return refuseInsert(err, req, reply)
+		return refuseInsert(err, req, size, reply)
 	}
 	batch.opts.Retry.At(batch.position, 0)
 	var n int
@@ -99,8 +99,11 @@ func refuseAll(err error, req *Request, size int, reply *bsonx.Builder) error {
 }
 
 // refuseInsert answers an insert into a namespace that takes none: for a view with an error of the first document, for
-// a name that no collection can have with an error of the command.
-func refuseInsert(err error, req *Request, reply *bsonx.Builder) error {
+// another collection than is meant with one of each, for a name that no collection can have with an error of the command.
+func refuseInsert(err error, req *Request, size int, reply *bsonx.Builder) error {
+	if mongoerr.CodeOf(err) == mongoerr.CollectionUUIDMismatch {
+		return refuseAll(err, req, size, reply)
+	}
 	if mongoerr.CodeOf(err) != mongoerr.CommandNotSupportedOnView {
 		return err
 	}

@@ -18,10 +18,11 @@ type reads struct {
 	service  *Service
 	txn      *table.Txn      // nil outside of transactions, but for a time of the past
 	snapshot *table.Snapshot // nil where the read concern is not "snapshot"
+	meant    *meaning        // of the request; see meaning
 }
 
 func (r *Request) reads() reads {
-	v := reads{service: r.Service, txn: r.txn()}
+	v := reads{service: r.Service, txn: r.txn(), meant: r.meant}
 	if r.snapshot != nil {
 		v.snapshot = r.snapshot.Snapshot
 		if r.snapshot.past != nil {
@@ -34,8 +35,17 @@ func (r *Request) reads() reads {
 // isFixed reports whether what is read does not change.
 func (v reads) isFixed() bool { return v.txn != nil || v.snapshot != nil }
 
-// lookup returns a collection or view by name, or nil.
+// lookup returns a collection or view by name, or nil. It fails where that is not the one that the request means.
 func (v reads) lookup(db, name string) (*table.Collection, error) {
+	c, err := v.named(db, name)
+	if err == nil && !v.meant.of(db, name, c) {
+		return nil, v.service.mismatch(v.meant)
+	}
+	return c, err
+}
+
+// named is lookup of whatever has the name.
+func (v reads) named(db, name string) (*table.Collection, error) {
 	newest := func() *table.Collection { return v.service.Store.Lookup(db, name) }
 	var c *table.Collection
 	var err error

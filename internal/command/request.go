@@ -43,6 +43,8 @@ type Request struct {
 	explained bool
 	// failed says that a statement of the command has failed, though the command has not.
 	failed bool
+	// meant is nil where the request means whatever collection has a name.
+	meant *meaning
 
 	commandValue bsonx.Value // of the command's own field
 	args         []bsonx.Elem

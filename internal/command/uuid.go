@@ -6,10 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // collectionUUID is the argument by which a client says which collection it means by a name. It is checked before the command
-// runs; see checkUUID.
+// runs, and whenever the command looks the name up; see meaning.
 var collectionUUID = Field{Name: "collectionUUID", Type: BinData, Check: isUUID}
 
 func isUUID(name string, v bsonx.Value) error {
@@ -61,25 +62,49 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	return e.Name, nil
 }
 
+// meaning is which collection a client means by a name: its argument collectionUUID. The name may come to mean another collection
+// after checkUUID, so that each lookup of the command asks again: what is read or changed is the collection that the lookup found.
+type meaning struct {
+	db, name string
+	id       [16]byte
+}
+
+// of reports whether a lookup of a namespace found what is meant. nil means whatever has a name.
+func (m *meaning) of(db, name string, c *table.Collection) bool {
+	return m == nil || m.db != db || m.name != name || c != nil && c.Kind == catalog.KindCollection && c.UUID == m.id
+}
+
 // checkUUID refuses a command whose collectionUUID is not the UUID of the collection that it names.
 func (r *Request) checkUUID(name string) error {
 	v := r.Get(collectionUUID.Name)
 	if v.IsMissing() || r.Def.Loose || r.explained && r.Def.Name == "find" {
 		return nil
 	}
-	return r.Service.checkUUID(r.DB, name, v)
+	return r.mean(r.DB, name, v)
 }
 
-// checkUUID refuses a UUID that is not that of a collection. The error names the collection of the database that has it.
-func (s *Service) checkUUID(db, name string, v bsonx.Value) error {
-	id, _ := uuidOf(v)
-	if c := s.Store.Lookup(db, name); c != nil && c.Kind == catalog.KindCollection && c.UUID == id {
+// mean makes the request one about the collection with a UUID, and fails where the name is not that collection's.
+func (r *Request) mean(db, name string, uuid bsonx.Value) error {
+	id, _ := uuidOf(uuid)
+	r.meant = &meaning{db, name, id}
+	return r.checkMeant(db, name, r.Service.Store.Lookup(db, name))
+}
+
+// checkMeant fails where what a lookup of a namespace found is not the collection that the request means.
+func (r *Request) checkMeant(db, name string, c *table.Collection) error {
+	if r.meant.of(db, name, c) {
 		return nil
 	}
+	return r.Service.mismatch(r.meant)
+}
+
+// mismatch is the error of a name that is not that of the collection which is meant. It has the name of that collection, if the
+// database has it.
+func (s *Service) mismatch(m *meaning) error {
 	actual := bsonx.Null
-	if e := s.Store.Catalog().ByUUID(id); e != nil && e.DB == db {
+	if e := s.Store.Catalog().ByUUID(m.id); e != nil && e.DB == m.db {
 		actual = bsonx.String(e.Name)
 	}
-	info := bsonx.NewDoc("db", db, "collectionUUID", bsonx.Binary(uuidSubtype, id[:]), "expectedCollection", name, "actualCollection", actual)
+	info := bsonx.NewDoc("db", m.db, "collectionUUID", bsonx.Binary(uuidSubtype, m.id[:]), "expectedCollection", m.name, "actualCollection", actual)
 	return mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified").WithInfo(info)
 }

@@ -39,9 +39,11 @@ func (e *Executor) change(ctx context.Context, q Query, details bool, opts Optio
 		if err != nil || matched > 0 || !again {
 			return matched, changed, err
 		}
-		if q.Coll = e.store.Current(q.Coll); q.Coll == nil {
-			return 0, 0, table.ErrDropped
+		current := e.store.Current(q.Coll)
+		if current == nil || current.DB != q.Coll.DB || current.Name != q.Coll.Name {
+			return 0, 0, table.ErrDropped // or renamed: the name is what the statement is about
 		}
+		q.Coll = current
 	}
 }
 
