@@ -30,6 +30,9 @@ func (ch *Change) NewID() uint32 {
 // Lookup returns the newest entry of a namespace, or nil. Changes made through ch itself are not seen.
 func (ch *Change) Lookup(db, name string) *Collection { return ch.c.Lookup(db, name) }
 
+// Collections returns the newest entries of a database. Changes made through ch itself are not seen.
+func (ch *Change) Collections(db string) []*Collection { return ch.c.Collections(db) }
+
 // Put adds or replaces an entry. Its Version is set.
 func (ch *Change) Put(entry *Collection) { ch.puts = append(ch.puts, entry) }
 

@@ -322,7 +322,7 @@ func (s *Store) resumeBuilds() {
 		var ids []uint32
 		var names []string
 		for _, ix := range e.Indexes {
-			if !ix.Ready {
+			if !ix.Ready && !isRebuild(ix.Name) { // dropRebuilds may have had no space
 				ids = append(ids, ix.ID)
 				names = append(names, ix.Name)
 			}
@@ -354,13 +354,22 @@ func (s *Store) dropRebuilds() error {
 	return nil
 }
 
-// pauseForMemory is how long a build that was resumed waits for memory that requests hold.
-const pauseForMemory = time.Second
+// pauseForMemory is how long a build that was resumed waits for memory that requests hold, at first. A disk may be full for
+// days: up to pauseForSpace the wait doubles.
+const (
+	pauseForMemory = time.Second
+	pauseForSpace  = time.Minute
+)
+
+// hasToWait reports whether a build failed by what will pass.
+func hasToWait(err error) bool {
+	return mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit || errors.Is(err, storage.ErrNoSpace)
+}
 
 // pause waits a little. It reports false at the end of the store.
-func (s *Store) pause() bool {
+func (s *Store) pause(d time.Duration) bool {
 	select {
-	case <-time.After(pauseForMemory):
+	case <-time.After(d):
 		return true
 	case <-s.stop:
 		return false
@@ -370,7 +379,7 @@ func (s *Store) pause() bool {
 func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {
 	s.log.Info("index build resumed", "ns", c.Namespace(), "indexes", names)
 	err := s.build(context.Background(), c, ids)
-	for mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit && s.pause() {
+	for wait := pauseForMemory; hasToWait(err) && s.pause(wait); wait = min(2*wait, pauseForSpace) {
 		err = s.build(context.Background(), c, ids)
 	}
 	switch code := mongoerr.CodeOf(err); {

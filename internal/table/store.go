@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -55,30 +56,48 @@ func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOp
 		return nil, err
 	}
 	s.catalog = cat
-	if err := s.sweepGarbage(); err != nil {
-		return nil, err
-	}
-	if err := s.openOplog(o); err != nil {
-		return nil, fmt.Errorf("open the log of changes: %w", err)
-	}
-	if err := s.dropUnfinished(); err != nil {
-		s.Close()
-		return nil, err
-	}
-	if err := s.reopenUnfilled(); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("indexes of kinds that are new: %w", err)
-	}
-	if err := s.dropRebuilds(); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("rebuilds of indexes that were interrupted: %w", err)
-	}
-	if err := s.completeViews(); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("documents of views: %w", err)
+	for _, step := range s.openingSteps(o) {
+		if err := s.open(&step); err != nil {
+			s.Close()
+			return nil, err
+		}
 	}
 	s.resumeBuilds()
 	return s, nil
+}
+
+// openingStep is something that Open does to a store.
+type openingStep struct {
+	what string
+	run  func() error
+	// waits says that the store is whole without the step: on a full disk it is left for the next start.
+	waits bool
+}
+
+func (s *Store) openingSteps(o *OplogOptions) []openingStep {
+	return []openingStep{
+		{"deleting dropped data", s.sweepGarbage, true},
+		{"opening the log of changes", func() error { return s.openOplog(o) }, false},
+		{"dropping unfinished collections", s.dropUnfinished, true},
+		{"indexes of kinds that are new", s.reopenUnfilled, false},
+		{"dropping interrupted rebuilds of indexes", s.dropRebuilds, true},
+		{"documents of views", s.completeViews, true},
+	}
+}
+
+// open takes a step.
+func (s *Store) open(step *openingStep) error {
+	err := step.run()
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, storage.ErrNoSpace):
+		return fmt.Errorf("%s: %w", step.what, err)
+	case !step.waits:
+		return fmt.Errorf("%s: %w; make space and start again", step.what, err)
+	}
+	s.log.Warn("the disk is full: left for the next start", "what", step.what, "error", err)
+	return nil
 }
 
 // UnfinishedPrefix begins the names of collections that are being made to take another one's place. Those that a crash left

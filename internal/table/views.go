@@ -3,6 +3,7 @@ package table
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -74,10 +75,31 @@ func (m *viewMirror) remove(view *catalog.Collection) error {
 func (m *viewMirror) put(view *catalog.Collection) error {
 	c := m.collection(view.DB)
 	if c == nil {
-		c = newEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
-		m.ch.Put(c)
-		m.made[view.DB] = c
+		return m.make(view)
 	}
+	return m.set(c, view)
+}
+
+// make makes the system.views of a database with a document for a view, and for those from before there was one.
+func (m *viewMirror) make(view *catalog.Collection) error {
+	c := newEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
+	m.ch.Put(c)
+	m.made[view.DB] = c
+	changed := slices.Concat(m.ch.Added(), m.ch.Removed())
+	for _, e := range m.ch.Collections(view.DB) {
+		isChanged := slices.ContainsFunc(changed, func(c *catalog.Collection) bool { return c.ID == e.ID })
+		if e.Kind == catalog.KindCollection || isChanged {
+			continue
+		}
+		if err := m.set(c, e); err != nil {
+			return err
+		}
+	}
+	return m.set(c, view)
+}
+
+// set gives a view its document.
+func (m *viewMirror) set(c, view *catalog.Collection) error {
 	key, doc := viewKey(c, view), viewDocument(view)
 	old, err := m.stored(key)
 	if err != nil {
@@ -142,16 +164,25 @@ func viewDocument(view *catalog.Collection) bsonx.Doc {
 	return b.Bytes()
 }
 
-// DropViews drops a collection system.views, and with it all views of the database.
+// DropViews drops a collection system.views, and with it all views of the database, also those that appear while it waits for
+// readers of the others. It fails with ErrChanged where c was dropped meanwhile.
 func (s *Store) DropViews(c *Collection) error {
+	for {
+		err := s.dropViews(c)
+		if !errors.Is(err, errTargetChanged) {
+			return err
+		}
+	}
+}
+
+// dropViews is DropViews of the views that there are. It fails with errTargetChanged where there are others at its change.
+func (s *Store) dropViews(c *Collection) error {
 	colls := []*Collection{c}
+	listed := map[uint32]bool{c.ID: true}
 	for _, e := range s.catalog.Collections(c.DB) {
-		switch e.Kind {
-		case catalog.KindTimeseries:
-			return mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection %s.%s when time-series collections are present in the database", c.DB, catalog.Views)
-		case catalog.KindView:
+		if e.Kind == catalog.KindView {
 			colls = append(colls, e.Attached.(*Collection))
-		case catalog.KindCollection, catalog.KindVirtual:
+			listed[e.ID] = true
 		}
 	}
 	check := func(newest *Collection) error {
@@ -160,10 +191,23 @@ func (s *Store) DropViews(c *Collection) error {
 		}
 		return nil
 	}
-	return s.dropAll(colls, check, func(*catalog.Change) error { return nil })
+	return s.dropAll(colls, check, func(*catalog.Change) error {
+		for _, e := range s.catalog.Collections(c.DB) {
+			switch {
+			case e.Kind == catalog.KindTimeseries:
+				return mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection %s.%s when time-series collections are present in the database", c.DB, catalog.Views)
+			case e.Kind == catalog.KindView && !listed[e.ID]:
+				return errTargetChanged
+			}
+		}
+		if c.shared.current.Load() == nil {
+			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), ErrChanged)
+		}
+		return nil
+	})
 }
 
-// completeViews makes the documents of views from before there were any.
+// completeViews makes the documents of views from before there were any. On a full disk the first change of a view does.
 func (s *Store) completeViews() error {
 	var views []*catalog.Collection
 	for _, e := range s.catalog.All() {
