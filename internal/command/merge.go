@@ -69,7 +69,7 @@ func (m *merger) checkUnique(c *table.Collection) error {
 	found := false
 	if c != nil {
 		for _, ix := range c.Indexes {
-			if !ix.Unique || ix.PartialFilter != nil || len(ix.Pattern) != len(m.on) {
+			if !ix.Ready || !ix.Unique || ix.PartialFilter != nil || len(ix.Pattern) != len(m.on) {
 				continue
 			}
 			same := true

@@ -105,9 +105,7 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 			return mongoerr.New(codeOutOtherSeries, "Time-series options provided must match those of the existing collection %s", existing.Namespace())
 		}
 		options = existing.Options
-		for _, ix := range old.Indexes {
-			indexes = append(indexes, ix.Spec)
-		}
+		indexes = table.CompleteIndexes(old.Collection)
 	} else {
 		indexes = firstIndexes(timeseries.FromOptions(options))
 	}
@@ -135,9 +133,7 @@ func (r *Request) newOut(target *namespace, old *table.Collection) (*table.Colle
 	var specs []bsonx.Doc
 	if old != nil {
 		options = old.Options
-		for _, ix := range old.Indexes {
-			specs = append(specs, ix.Spec)
-		}
+		specs = table.CompleteIndexes(old.Collection)
 	}
 	return r.Service.Store.CreateNew(&table.NewCollection{
 		DB: target.db, Name: unfinishedName(), Kind: catalog.KindCollection, Options: options, Indexes: specs,

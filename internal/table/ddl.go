@@ -300,18 +300,21 @@ func SameDefinition(db, name string, was, is *catalog.Collection) error {
 	case was == nil || is == nil || was.Kind != is.Kind || !was.Options.Equal(is.Options):
 		return changed("collection options")
 	}
-	visible := func(e *catalog.Collection) (specs []bsonx.Doc) {
-		for _, ix := range e.Indexes {
-			if !isRebuild(ix.Name) {
-				specs = append(specs, ix.Spec)
-			}
-		}
-		return specs
-	}
-	if !slices.EqualFunc(visible(was), visible(is), bsonx.Doc.Equal) {
+	if !slices.EqualFunc(CompleteIndexes(was), CompleteIndexes(is), bsonx.Doc.Equal) {
 		return changed("indexes")
 	}
 	return nil
+}
+
+// CompleteIndexes returns the specifications of the indexes that a collection's successor gets: not of those that are being
+// built, whose build ends with the collection.
+func CompleteIndexes(e *catalog.Collection) (specs []bsonx.Doc) {
+	for _, ix := range e.Indexes {
+		if ix.Ready && !isRebuild(ix.Name) {
+			specs = append(specs, ix.Spec)
+		}
+	}
+	return specs
 }
 
 // renameOver gives a collection another name.
