@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -61,8 +62,19 @@ func (fs *diskFS) kind(name string) fileKind {
 	}
 }
 
+// compactionWrites is how Pebble marks the tables of compactions.
+const compactionWrites vfs.DiskWriteCategory = "pebble-compaction"
+
+// errOpening is why a compaction does not begin. Pebble starts one as soon as a flush of the opening ends. On a full disk it would
+// take the space of the next flush, and what it cannot write would end the opening. Pebble tries it again.
+var errOpening = errors.New("storage: no compaction before the store is open")
+
 // Create implements vfs.FS.
 func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if category == compactionWrites && !fs.guard.open.Load() {
+		time.Sleep(waitStep)
+		return nil, errOpening
+	}
 	kind := fs.kind(name)
 	file, err := fs.open(kind, name, func() (vfs.File, error) { return fs.FS.Create(name, category) })
 	inner, ok := file.(*diskFile)

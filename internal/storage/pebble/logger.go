@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -37,6 +38,9 @@ func (e *Engine) listener() *pebble.EventListener {
 		// Each memtable has a log of its own.
 		WALCreated: func(pebble.WALCreateInfo) { e.unflushed.rotate() },
 		BackgroundError: func(err error) {
+			if errors.Is(err, errOpening) {
+				return
+			}
 			e.backgroundErrors.Add(1)
 			if isNoSpace(err) {
 				e.guard.space.missed()

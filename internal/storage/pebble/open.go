@@ -48,7 +48,7 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	}
 	_, kept, _ := options.memory()
 	e.records = newRecords(options.Keep, kept)
-	e.guard = newGuard(options.Logger, func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }, options.Reserve)
+	e.guard = newGuard(options.Logger, func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }, options.reserve())
 	e.fs = &diskFS{
 		FS: fs, guard: e.guard, dir: dir, stall: options.stall, unsynced: &e.unsynced, order: &e.order,
 	}

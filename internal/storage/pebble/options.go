@@ -20,7 +20,7 @@ const (
 	minMemtable = 256 << 10
 	// defaultOpenFiles is how many tables are kept open.
 	defaultOpenFiles = 1000
-	// DefaultReserve is the free space below which commits are refused. On a small disk it is less; see newGuard.
+	// DefaultReserve is the free space below which commits are refused, at least: see Options.reserve.
 	DefaultReserve = 64 << 20
 	// defaultCloseGrace is how long Close waits for iterators and borrowed values.
 	defaultCloseGrace = 5 * time.Second
@@ -57,7 +57,8 @@ type Options struct {
 	Logger *slog.Logger
 	// NoCompression stores blocks as they are.
 	NoCompression bool
-	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace; negative for none.
+	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace; negative for none. By default
+	// it is DefaultReserve, or more where the memtables together take more.
 	Reserve int64
 	// Salvage opens a store with a damaged log up to the damage, instead of refusing it. What is cut is kept beside, and the Logger
 	// says what it was.
@@ -84,9 +85,6 @@ func (o Options) withDefaults() Options {
 	if o.MaxOpenFiles == 0 {
 		o.MaxOpenFiles = defaultOpenFiles
 	}
-	if o.Reserve == 0 {
-		o.Reserve = DefaultReserve
-	}
 	if o.FS == nil {
 		o.FS = privateFS{vfs.Default}
 	}
@@ -107,6 +105,16 @@ func (o Options) memory() (memtable, records, blocks int64) {
 		records = o.MemoryBudget / 4
 	}
 	return memtable, records, o.MemoryBudget - 2*memtable - records
+}
+
+// reserve returns the free space below which commits are refused. All memtables must fit: a store that is opened on the full disk
+// writes them to tables first, while their logs are still there. On a small disk it is less; see space.check.
+func (o Options) reserve() int64 {
+	if o.Reserve != 0 {
+		return o.Reserve
+	}
+	memtable, _, _ := o.memory()
+	return max(DefaultReserve, int64(o.memtables())*memtable)
 }
 
 // smallBudget is up to which budget a store takes care that little is in memory beside it.
@@ -147,7 +155,7 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	memtable, _, cacheSize := o.memory()
 	if total := e.guard.space.total.Load(); total > 0 {
 		// A memtable is in the log, and a second time in a table before the log goes: on a small disk that must be little.
-		memtable = min(memtable, max(total/32, minMemtable))
+		memtable = min(memtable, max(total/64, minMemtable))
 	}
 	compactAt, stopAt := o.overlaps()
 	opts := &pebble.Options{

@@ -69,9 +69,6 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// liveness is how long a store may take to find that there is space again, on a machine that has other work.
-const liveness = 3 * time.Minute
-
 // TestDiskFull fills a small disk from many goroutines until commits are refused, reads everything, makes space by
 // deleting, and goes on.
 func TestDiskFull(t *testing.T) {
