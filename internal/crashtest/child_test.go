@@ -52,6 +52,7 @@ func TestMain(m *testing.M) {
 // child is a running server process.
 type child struct {
 	t      *testing.T
+	dir    string
 	cmd    *exec.Cmd
 	client *mongo.Client
 	uri    string
@@ -86,7 +87,7 @@ func launch(t *testing.T, dir string) (*child, io.Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &child{t: t, log: &logBuffer{}, exited: make(chan error, 1)}
+	c := &child{t: t, dir: dir, log: &logBuffer{}, exited: make(chan error, 1)}
 	// A small budget, so that memtables are flushed and logs rotated meanwhile.
 	c.cmd = exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json",
 		"--memory-budget", "16MiB", "--slow-ms", "-1",
@@ -137,6 +138,7 @@ func launchAndKill(t *testing.T, dir string, after time.Duration) {
 	defer timer.Stop()
 	_, _ = io.Copy(io.Discard, out)
 	_ = c.cmd.Wait()
+	checkKinds(t, dir)
 }
 
 // kill ends the process at once.
@@ -144,6 +146,7 @@ func (c *child) kill() {
 	c.killed.Store(true)
 	_ = c.cmd.Process.Kill()
 	<-c.exited
+	checkKinds(c.t, c.dir)
 }
 
 // disconnect gives the client's connections back.
