@@ -47,7 +47,7 @@ func TestSizesAddUpToTheDirectory(t *testing.T) {
 func checkDirectory(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Helper()
 	var wrong string
-	for range 50 {
+	for range 600 {
 		if wrong = differences(t, db, dir); wrong == "" {
 			return
 		}

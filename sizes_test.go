@@ -70,7 +70,7 @@ func reopened(t *testing.T, db *sheaf.DB, dir string, opts *sheaf.Options) *shea
 func compareTables(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Helper()
 	var last string
-	for range 100 {
+	for range 600 {
 		stats := mustRun(t, db.Client().Database("d"), "collStats", "c")
 		got, want := stats.Lookup("totalSize").AsInt64(), tableBytes(t, dir)
 		if got >= want*9/10 && got <= want*11/10 {

@@ -194,7 +194,7 @@ func TestTailableErrors(t *testing.T) {
 		_, err := gone.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
 		done <- err
 	}()
-	time.Sleep(20 * time.Millisecond)
+	waitPinned(t, c, done)
 	if err := c.Drop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +235,23 @@ func TestAwaitData(t *testing.T) {
 	}
 }
 
+// waitPinned waits until a getMore runs, which tells its end on done.
+func waitPinned(t *testing.T, c *mongo.Collection, done <-chan error) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		select {
+		case err := <-done:
+			t.Fatalf("the getMore did not wait: %v", err)
+		default:
+		}
+		status := mustRun(t, c, bson.D{{Key: "serverStatus", Value: 1}})
+		if status.Lookup("metrics", "cursor", "open", "pinned").Int64() > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func TestAwaitDataIsKilled(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 100)
@@ -244,18 +261,7 @@ func TestAwaitDataIsKilled(t *testing.T) {
 		_, err := x.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
 		done <- err
 	}()
-	for t.Context().Err() == nil {
-		select {
-		case err := <-done:
-			t.Fatalf("the getMore ended before it was killed: %v", err)
-		default:
-		}
-		status := mustRun(t, c, bson.D{{Key: "serverStatus", Value: 1}})
-		if status.Lookup("metrics", "cursor", "open", "pinned").Int64() > 0 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	waitPinned(t, c, done)
 	mustRun(t, c, bson.D{{Key: "killCursors", Value: "topic"}, {Key: "cursors", Value: bson.A{x.id}}})
 	if err := <-done; !hasCode(err, 237) {
 		t.Errorf("got %v", err)

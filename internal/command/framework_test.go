@@ -365,7 +365,7 @@ func TestAwaitableHello(t *testing.T) {
 	h.svc.Stop()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("a stop does not wake a waiting hello")
 	}
 }

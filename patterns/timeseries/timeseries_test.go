@@ -397,11 +397,11 @@ func TestPrefill(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- b.Run(ctx) }()
-	for i := 0; count("r", now.Add(time.Hour)) < 120; i++ {
-		if i < 59 {
+	for minute := 0; count("r", now.Add(time.Hour)) < 120; time.Sleep(time.Millisecond) {
+		if minute < 59 && clock.Sleepers() > 0 {
 			clock.Advance(time.Minute)
+			minute++
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {

@@ -22,7 +22,7 @@ func use(t *testing.T, e *Engine) {
 // anchorGone waits until no snapshot is open.
 func anchorGone(t *testing.T, e *Engine) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); snapshots(e) > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); snapshots(e) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d snapshots are still open", snapshots(e))
 		}
@@ -65,7 +65,7 @@ func TestAnchorAge(t *testing.T) {
 		anchorGone(t, e)
 	}
 	s := e.NewSnapshot()
-	for end := time.Now().Add(10 * time.Second); e.anchor.held.Load(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); e.anchor.held.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the anchor is still held")
 		}
