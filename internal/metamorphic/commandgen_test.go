@@ -46,6 +46,7 @@ type commandGen struct {
 	fitting   map[string][]any // values of the right type, by argument
 	operators []string
 	stages    []string
+	given     map[string]int // how often each argument was given, in all rounds
 
 	// The numbers of the sessions' transactions, and whether one is open.
 	txn  [sessions]int64
@@ -70,13 +71,14 @@ type commandSource struct {
 	fitting   map[string][]any
 	operators []string
 	stages    []string
+	given     map[string]int
 }
 
 func (s *commandSource) newGen(seed uint64) *commandGen {
 	r := rand.New(rand.NewPCG(seed, 23))
 	return &commandGen{
 		gen: &gen{Rand: r, family: commandFamily}, pipes: &pipelineGen{Rand: r}, corpus: s.corpus, types: argtest.Values(), arguments: s.arguments,
-		fitting: s.fitting, operators: s.operators, stages: s.stages,
+		fitting: s.fitting, operators: s.operators, stages: s.stages, given: s.given,
 	}
 }
 
@@ -148,36 +150,66 @@ func (g *commandGen) begin() []step {
 		}
 		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: list}}
 	}
-	index := func(coll string, keys ...bson.D) bson.D {
-		specs := bson.A{}
-		for i, key := range keys {
-			specs = append(specs, bson.D{{Key: "key", Value: key}, {Key: "name", Value: fmt.Sprint("p", i)}})
-		}
-		return bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: specs}}
-	}
-	key := func(pairs ...any) bson.D {
-		var d bson.D
-		for i := 0; i < len(pairs); i += 2 {
-			d = append(d, bson.E{Key: pairs[i].(string), Value: pairs[i+1]})
-		}
-		return d
-	}
+	index := indexesOf
+	key := pairs
 	cmds := []bson.D{
 		g.insert(), g.insert(), g.insert(), g.insert(),
 		index(collName, key("a", 1)), g.createIndex(), g.createIndex(), g.createIndex(),
 		create("v", bson.E{Key: "viewOn", Value: collName}, bson.E{Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: g.filter(1)}}}}),
 		create("cap", bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: 10000}),
-		create("ts", bson.E{Key: "timeseries", Value: key("timeField", "t", "metaField", "m")}),
-		{{Key: "insert", Value: "ts"}, {Key: "documents", Value: bson.A{key("t", bson.DateTime(1), "m", 1, "x", 1), key("t", bson.DateTime(5000), "m", 2, "x", "a")}}},
 		{{Key: "insert", Value: "cap"}, {Key: "documents", Value: bson.A{key("a", 1), key("a", 2)}}},
 		docs("p", func(i int) string { return g.pipes.document(i, "") }, 30), docs("d", func(i int) string { return g.pipes.document(i, "") }, 8),
 		index("p", key("b", 1, "c", -1, "_id", 1), key("s", -1, "_id", -1), key("o.p", 1, "_id", 1)),
 	}
 	var out []step
-	for _, cmd := range cmds {
+	for _, cmd := range append(cmds, g.otherKinds()...) {
 		out = append(out, step{cmd: append(cmd, bson.E{Key: "$db", Value: commandDB})})
 	}
 	return out
+}
+
+func indexesOf(coll string, keys ...bson.D) bson.D {
+	specs := bson.A{}
+	for i, key := range keys {
+		specs = append(specs, bson.D{{Key: "key", Value: key}, {Key: "name", Value: fmt.Sprint("p", i)}})
+	}
+	return bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: specs}}
+}
+
+// pairs returns a document of names and values.
+func pairs(list ...any) (d bson.D) {
+	for i := 0; i < len(list); i += 2 {
+		d = append(d, bson.E{Key: list[i].(string), Value: list[i+1]})
+	}
+	return d
+}
+
+// otherKinds are the commands that make the collections of other kinds, with documents and indexes of their own: a time series and a
+// view of it, a clustered collection, one with a collation.
+func (g *commandGen) otherKinds() []bson.D {
+	measurements, clustered, collated := bson.A{}, bson.A{}, bson.A{}
+	for i := range 30 {
+		m := pairs("t", bson.DateTime(int64(i)*700_000), "m", pick(g.gen, []any{int32(1), "x", pairs("a", int32(i%3)), nil}))
+		for _, name := range []string{"a", "b", "x"} {
+			if !g.chance(4) {
+				m = append(m, bson.E{Key: name, Value: g.scalar()})
+			}
+		}
+		measurements = append(measurements, m)
+		clustered, collated = append(clustered, g.newDoc()), append(collated, g.newDoc())
+	}
+	insert := func(coll string, docs bson.A) bson.D {
+		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}, {Key: "ordered", Value: false}}
+	}
+	return []bson.D{
+		pairs("create", "ts", "timeseries", pairs("timeField", "t", "metaField", "m")), insert("ts", measurements),
+		indexesOf("ts", pairs("a", 1), pairs("m", 1, "b", -1), pairs("m.a", 1), pairs("x", 1, "t", -1)),
+		pairs("create", "vts", "viewOn", "ts", "pipeline", bson.A{pairs("$match", pairs("x", pairs("$exists", true)))}),
+		pairs("create", "cl", "clusteredIndex", pairs("key", pairs("_id", 1), "unique", true)), insert("cl", clustered),
+		indexesOf("cl", pairs("a", 1), pairs("b", 1, "a", -1), pairs("$**", 1)),
+		pairs("create", "co", "collation", pairs("locale", "en", "strength", 1)), insert("co", collated),
+		indexesOf("co", pairs("a", 1), pairs("b", -1, "_id", 1), pairs("t", "hashed")),
+	}
 }
 
 // next makes the next command of a round.
@@ -206,11 +238,11 @@ func (g *commandGen) make() step {
 		return g.operation()
 	case n < 40:
 		return g.comparedPipeline()
-	case n < 58:
+	case n < 60:
 		return g.base()
-	case n < 80:
+	case n < 78:
 		return g.fromCorpus()
-	case n < 90:
+	case n < 88:
 		return g.composed()
 	default:
 		return g.cursorStep()
@@ -230,6 +262,10 @@ func (g *commandGen) operation() step {
 			cmd = k.make(g.gen)
 			break
 		}
+	}
+	if cmd[0].Value == collName && g.chance(3) {
+		cmd = slices.Clone(cmd)
+		cmd[0].Value = pick(g.gen, []string{"cl", "ts", "co", "cap"})
 	}
 	s := step{cmd: cmd}
 	switch cmd[0].Key {
@@ -283,16 +319,8 @@ func (g *commandGen) base() step {
 	}
 	cmd := slices.Clone(a.Base.Command)
 	for range g.IntN(4) {
-		var rivals []argtest.Argument
-		for _, b := range g.arguments[max(0, g.IntN(len(g.arguments))-1):] {
-			if b.Base == a.Base && b.Path != "unknownArgument" {
-				rivals = append(rivals, b)
-			}
-		}
-		if len(rivals) == 0 {
-			continue
-		}
-		b := pick(g.gen, rivals)
+		b := pick(g.gen, g.ofBase(a.Base))
+		g.given[b.String()]++
 		v := g.anyValue(2)
 		if fit := g.fitting[b.String()]; len(fit) > 0 && !g.chance(3) {
 			v = pick(g.gen, fit)
@@ -309,7 +337,17 @@ func (g *commandGen) base() step {
 	return s
 }
 
-var anyCollections = []string{collName, collName, collName, "p", "d", "v", "cap", "ts", "nothing"}
+// ofBase returns the arguments of one base, which stand beside each other.
+func (g *commandGen) ofBase(base *argtest.Base) []argtest.Argument {
+	begin := slices.IndexFunc(g.arguments, func(a argtest.Argument) bool { return a.Base == base })
+	end := begin
+	for end < len(g.arguments) && g.arguments[end].Base == base {
+		end++
+	}
+	return g.arguments[begin:end]
+}
+
+var anyCollections = []string{collName, collName, collName, "p", "d", "v", "cap", "ts", "vts", "cl", "co", "nothing"}
 
 // fromCorpus puts lines of the data-driven tests into commands.
 func (g *commandGen) fromCorpus() step {
@@ -442,7 +480,7 @@ func (g *commandGen) cursorStep() step {
 func (g *commandGen) inSession(s *step) {
 	n := g.IntN(sessions)
 	inTransaction := g.open[n]
-	if !inTransaction && !g.chance(8) || inTransaction && g.chance(2) {
+	if !inTransaction && !g.chance(5) || inTransaction && g.chance(2) {
 		return
 	}
 	if lookup(s.cmd, "lsid") != nil {

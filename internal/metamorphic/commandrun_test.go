@@ -49,6 +49,7 @@ type world struct {
 	over     time.Duration
 	tally    *commandTally
 	buf      []byte
+	begun    time.Duration // the processor time at which the last command was sent
 }
 
 // liveCursor is an open cursor, with the arguments that tie it to a session.
@@ -224,8 +225,10 @@ func (w *world) unanswered(cmd bson.D, err error) *fault {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return &fault{"closed " + cmd[0].Key, err.Error() + "\n" + w.log.take()}
 	}
-	stacks := make([]byte, 1<<20)
-	return &fault{"hang " + cmd[0].Key, fmt.Sprintf("no answer in %v\n%s", noAnswer, stacks[:runtime.Stack(stacks, true)])}
+	stacks := make([]byte, 8<<20)
+	used := torture.ProcessorTime() - w.begun // little, with a load of others: the machine was busy; much: it computed
+	return &fault{"hang " + cmd[0].Key, fmt.Sprintf("no answer to %.2000s in %v, with %v of processor time\n%s", text(cmd), noAnswer, used,
+		stacks[:runtime.Stack(stacks, true)])}
 }
 
 func (w *world) send(conn int, body []byte) error {
@@ -233,6 +236,7 @@ func (w *world) send(conn int, body []byte) error {
 	out = wire.FinishMsg(append(out, body...), start)
 	w.buf = out
 	c := w.conns[conn]
+	w.begun = torture.ProcessorTime()
 	_ = c.SetDeadline(time.Now().Add(noAnswer))
 	_, err := c.Write(out)
 	return err

@@ -59,6 +59,9 @@ func TestCommands(t *testing.T) {
 	if a.tally.commands > 100_000 {
 		a.checkNames(t)
 	}
+	if a.tally.commands > 500_000 {
+		a.checkArguments(t)
+	}
 	t.Logf("first seed %d: %d commands in %v (%.0f a second), %d of them errors; %d compared with a scan, %d of them answers; %d time limits passed once",
 		first, a.tally.commands, took.Round(time.Millisecond), float64(a.tally.commands)/took.Seconds(), a.tally.failed, a.tally.compared, a.tally.answered, a.unsteady)
 	t.Logf("most processor time beyond a limit: %v by %s", a.tally.slowest, a.tally.slow)
@@ -74,13 +77,23 @@ func (a *commandAttack) checkNames(t *testing.T) {
 	}
 }
 
+// checkArguments fails where an argument was never given.
+func (a *commandAttack) checkArguments(t *testing.T) {
+	t.Helper()
+	for _, arg := range a.source.arguments {
+		if name, _, _ := strings.Cut(arg.Base.Name, "/"); !endsServer[name] && a.source.given[arg.String()] == 0 {
+			t.Errorf("no round had the argument %s", arg)
+		}
+	}
+}
+
 func newCommandSource(t *testing.T) *commandSource {
 	t.Helper()
 	arguments, err := argtest.Arguments()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &commandSource{corpus: readCorpus(t), arguments: arguments, fitting: fittingValues(arguments)}
+	s := &commandSource{corpus: readCorpus(t), arguments: arguments, fitting: fittingValues(arguments), given: map[string]int{}}
 	s.operators, s.stages = operatorNames()
 	return s
 }
@@ -279,7 +292,7 @@ func tame(s *step, g *commandGen) {
 		case "maxTimeMS", "maxAwaitTimeMS":
 			limited = limited || e.Key == "maxTimeMS"
 			switch e.Value.(type) {
-			case int32, int64, float64, bson.Decimal128:
+			case nil, bson.Null, bson.Undefined, int32, int64, float64, bson.Decimal128: // null is none
 				s.cmd[i].Value = 1 + g.Int32N(limitMillis)
 			}
 		}
