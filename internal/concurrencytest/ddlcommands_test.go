@@ -133,9 +133,12 @@ var notDDL = map[string]string{
 	"delete":                         "makes no collection",
 }
 
-// imports puts two documents into c as the command import does, and answers how many went in.
+// imports puts a document into c as the command import does, and answers what became of it. Of several each would be a step.
 func imports(db *mongo.Database, upsert ...string) string {
-	lines := strings.NewReader(`{"_id": 3, "b": 1, "t": {"$date": 0}}` + "\n" + `{"_id": 104, "b": 1, "t": {"$date": 0}}`)
+	lines := strings.NewReader(`{"_id": 3, "b": 1, "t": {"$date": 0}}`)
+	if len(upsert) == 0 {
+		lines = strings.NewReader(`{"_id": 104, "b": 1, "t": {"$date": 0}}`)
+	}
 	in, err := transfer.NewReader(lines, transfer.JSON, transfer.ReaderOptions{})
 	if err != nil {
 		return err.Error()
