@@ -152,6 +152,11 @@ func (r *ddlRace) check(rounds int) {
 			a, b, state = r.one(nil, &r.b)
 			serial = append(serial, fmt.Sprint(a, " and ", b, ": ", state))
 		}
+		for i, c := range []*ddlCommand{&r.a, &r.b} {
+			if c.makes && !slices.Contains(serial, got) {
+				serial = append(serial, r.made(i))
+			}
+		}
 		if !slices.Contains(serial, got) {
 			r.t.Errorf("%s and %s:\n%s\none after the other:\n%s", r.a.name, r.b.name, got, strings.Join(serial, "\n"))
 			return
@@ -181,6 +186,18 @@ func (r *ddlRace) late(c *ddlCommand) string {
 		r.t.Fatal(err)
 	}
 	return fmt.Sprint(a, " and ", b, ": ", stateOf(r.t, r.db))
+}
+
+// made runs the one command that makes c for its write, a or b, around the other one: it makes c before, and writes after it.
+func (r *ddlRace) made(writer int) string {
+	r.t.Helper()
+	r.begin()
+	_ = r.db.RunCommand(context.Background(), doc("create", "c")).Err() // it may exist
+	commands, answers := []*ddlCommand{&r.a, &r.b}, make([]string, 2)
+	for _, i := range []int{1 - writer, writer} {
+		answers[i] = commands[i].run(r.db)
+	}
+	return fmt.Sprint(answers[0], " and ", answers[1], ": ", stateOf(r.t, r.db))
 }
 
 // stateOf describes the collections of a race's databases, their indexes and their documents.

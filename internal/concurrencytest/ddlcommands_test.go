@@ -24,6 +24,8 @@ type ddlCommand struct {
 	on string
 	// reads is set where the command reads d and then writes, which are two steps.
 	reads bool
+	// makes is set where the command makes c for what it writes, which is a step before the write.
+	makes bool
 	// standalone is set where only a standalone server has the command.
 	standalone bool
 	cmd        func(db string) bson.D
@@ -35,6 +37,13 @@ type ddlCommand struct {
 
 func onDB(name string, pairs ...any) ddlCommand {
 	return ddlCommand{name: name, cmd: func(string) bson.D { return doc(pairs...) }}
+}
+
+// writes is onDB for a command that makes c where there is none.
+func writes(name string, pairs ...any) ddlCommand {
+	c := onDB(name, pairs...)
+	c.makes = true
+	return c
 }
 
 func renames(name, from, to string, dropTarget bool) ddlCommand {
@@ -71,10 +80,10 @@ var ddlCommands = []ddlCommand{
 	onDB("create time series", "create", "c", "timeseries", doc("timeField", "t")),
 	onDB("create view", "create", "c", "viewOn", "d", "pipeline", bson.A{}),
 	onDB("create view the other way", "create", "d", "viewOn", "c", "pipeline", bson.A{}),
-	onDB("insert", "insert", "c", "documents", bson.A{doc("_id", 100, "t", time.UnixMilli(0))}),
-	onDB("update", "update", "c", "updates", bson.A{doc("q", doc("_id", 101), "u", doc("$set", doc("a", 1)), "upsert", true)}),
-	onDB("findAndModify", "findAndModify", "c", "query", doc("_id", 102), "update", doc("$set", doc("a", 1)), "upsert", true),
-	{name: "bulkWrite", on: "admin", cmd: func(db string) bson.D {
+	writes("insert", "insert", "c", "documents", bson.A{doc("_id", 100, "t", time.UnixMilli(0))}),
+	writes("update", "update", "c", "updates", bson.A{doc("q", doc("_id", 101), "u", doc("$set", doc("a", 1)), "upsert", true)}),
+	writes("findAndModify", "findAndModify", "c", "query", doc("_id", 102), "update", doc("$set", doc("a", 1)), "upsert", true),
+	{name: "bulkWrite", on: "admin", makes: true, cmd: func(db string) bson.D {
 		return doc("bulkWrite", 1, "ops", bson.A{doc("insert", 0, "document", doc("_id", 103))}, "nsInfo", bson.A{doc("ns", db+".c")})
 	}},
 	onDB("drop", "drop", "c"),
@@ -116,8 +125,8 @@ var ddlCommands = []ddlCommand{
 		name: "transaction", cmd: func(string) bson.D { return doc("create", "c") },
 		transaction: []bson.D{doc("createIndexes", "c", "indexes", bson.A{doc("key", doc("b", 1), "name", "b")})},
 	},
-	{name: "import", client: func(db *mongo.Database) string { return imports(db) }},
-	{name: "import that replaces", client: func(db *mongo.Database) string { return imports(db, "_id") }},
+	{name: "import", makes: true, client: func(db *mongo.Database) string { return imports(db) }},
+	{name: "import that replaces", makes: true, client: func(db *mongo.Database) string { return imports(db, "_id") }},
 	{name: "reIndex", standalone: true, cmd: func(string) bson.D { return doc("reIndex", "c") }},
 }
 
