@@ -184,11 +184,11 @@ func TestRetryableAllocations(t *testing.T) {
 }
 
 // leastAllocations returns how often f allocates, as the least average of some runs: a collection of garbage empties the pools, and
-// what works in the background allocates too.
-func leastAllocations(f func()) float64 {
-	const runs, repetitions = 5, 200
+// what works in the background allocates too, which on a busy machine is much beside each call. It ends where there are few enough.
+func leastAllocations(enough float64, f func()) float64 {
+	const runs, repetitions = 50, 200
 	least := testing.AllocsPerRun(repetitions, f)
-	for range runs - 1 {
+	for n := 1; n < runs && least > enough; n++ {
 		least = min(least, testing.AllocsPerRun(repetitions, f))
 	}
 	return least
@@ -203,7 +203,7 @@ func checkAllocations(t *testing.T, h *hotPath, requests []hotRequest) {
 		if c.fresh {
 			i = documents
 		}
-		got := leastAllocations(func() {
+		got := leastAllocations(c.allocations, func() {
 			h.sendNumber(r, i)
 			i++
 		})
