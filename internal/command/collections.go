@@ -32,6 +32,7 @@ type pipelines struct {
 	writes       write.Options
 	begun        catalog.View // before anything was read
 	depth        int          // how many stages there are around the pipeline
+	viewBytes    int64        // of the stages that views have put before the pipeline
 
 	// Of a pipeline that is explained:
 	verbosity plan.Verbosity
@@ -114,7 +115,7 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 	if p.examined != nil {
 		return &stageSource{Source: rest.Run(&examinedSource{in, p.examined}, env)}, nil
 	}
-	src := &stageSource{Source: rest.Run(in, env), plan: in.run}
+	src := &stageSource{Source: rest.Run(in, env), plan: in.run, views: session.CommandShare * p.viewBytes}
 	if rest.IsEmpty() {
 		src.ended = in.done
 	}
@@ -128,9 +129,14 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	if p.statsOfView(db, name, stages) {
 		name = ""
 	}
+	own := len(stages)
 	base, c, stages, err := p.resolveView(db, name, stages)
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	p.viewBytes = 0
+	for _, s := range stages[:len(stages)-own] {
+		p.viewBytes += int64(len(s.Data))
 	}
 	hint := p.hint
 	if c != nil && c.Kind == catalog.KindTimeseries {
@@ -203,7 +209,12 @@ type stageSource struct {
 	ended func() bool
 	// plan is what reads the collection; nil where none is read.
 	plan session.PlanSummary
+	// views is about what the stages take that views have put before the command's.
+	views int64
 }
+
+// Kept implements session.Keeper.
+func (s *stageSource) Kept() int64 { return s.views + pipeline.KeptBy(s.Source) }
 
 func (s *stageSource) done() bool { return s.ended != nil && s.ended() }
 

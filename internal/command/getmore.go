@@ -48,11 +48,11 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		return err
 	}
 	if err := req.checkSameAPI(cursor.API, "cursor-creating command"); err != nil {
-		cursors.Unpin(cursor)
+		_ = cursors.Unpin(cursor)
 		return err
 	}
 	if req.Generic.HasMaxTime && !cursor.AwaitData {
-		cursors.Unpin(cursor)
+		_ = cursors.Unpin(cursor)
 		return mongoerr.New(mongoerr.BadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor")
 	}
 	size := req.Int64("batchSize", 0)
@@ -89,7 +89,9 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	id := cursor.ID()
 	streams := req.mayStream(cursor)
-	cursors.Unpin(cursor)
+	if err := cursors.Unpin(cursor); err != nil {
+		return err
+	}
 	b.close(reply, id)
 	if streams {
 		req.Exhaust(nil)

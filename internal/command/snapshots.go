@@ -300,6 +300,9 @@ func underSnapshot(s session.Source) session.Source {
 	return s
 }
 
+// Kept implements session.Keeper.
+func (s *snapshotSource) Kept() int64 { return session.KeptBy(s.Source) }
+
 // Save implements session.Source.
 func (s *snapshotSource) Save() {
 	s.Source.Save()

@@ -153,6 +153,9 @@ func (s *planSource) Save() {
 	s.reader.Close()
 }
 
+// Kept implements session.Keeper.
+func (s *planSource) Kept() int64 { return s.run.Kept() }
+
 // Restore implements session.Source.
 func (s *planSource) Restore(ctx context.Context) error {
 	if s.tailable {

@@ -356,6 +356,7 @@ func (n *GeoNear) Save() {
 	n.base.Save()
 	n.records.close()
 	n.forget()
+	n.row, n.out = Row{}, nil // the row was given out
 	// A scan that has not begun, or has ended, has no place to go on from.
 	n.cursor.save(n.scan == nil || len(n.cursor.seekKey) > 0)
 }

@@ -103,6 +103,18 @@ type Stats struct {
 	Elapsed time.Duration
 }
 
+// Kept returns about how many bytes of rows the nodes of a tree keep after Save, without those that are counted in the server's
+// budget.
+func Kept(root Node) (n int64) {
+	if k, ok := Bare(root).(interface{ kept() int64 }); ok {
+		n = k.kept()
+	}
+	for _, in := range root.Inputs() {
+		n += Kept(in)
+	}
+	return n
+}
+
 // base is what every node embeds.
 type base struct {
 	env    *Env

@@ -96,6 +96,13 @@ func (n *Replay) resume(rows int64) {
 	}
 }
 
+func (n *Replay) kept() (bytes int64) {
+	for _, row := range n.rows[n.next:] {
+		bytes += int64(row.size())
+	}
+	return bytes
+}
+
 // Save implements Node.
 func (n *Replay) Save() {
 	n.base.Save()

@@ -178,6 +178,8 @@ func (s *Sort) add(row *Row) error {
 	return s.flush()
 }
 
+func (s *Sort) kept() int64 { return s.held.Beyond(int64(s.buf.bytes)) }
+
 // minRun is the smallest run that is written because the server has no memory left.
 const minRun = 1 << 20
 

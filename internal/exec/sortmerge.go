@@ -117,6 +117,13 @@ func (n *SortMerge) Save() {
 	n.base.Save()
 }
 
+func (n *SortMerge) kept() (bytes int64) {
+	for _, in := range n.heap {
+		bytes += int64(in.held.size())
+	}
+	return bytes
+}
+
 // Close implements Node.
 func (n *SortMerge) Close() {
 	n.again.records.close()

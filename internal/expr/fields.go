@@ -45,6 +45,12 @@ func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	c.reader.Read(doc)
 }
 
+// Rest is Forget before a time in which nothing is computed: it lets go of values that were computed, too.
+func (c *Context) Rest() {
+	c.Forget()
+	clear(c.stack[:cap(c.stack)])
+}
+
 // Forget lets go of the document and its metadata.
 func (c *Context) Forget() {
 	c.Root, c.Meta = bsonx.Missing, nil

@@ -100,6 +100,9 @@ func (h *Holding) Release() {
 	}
 }
 
+// Beyond returns how many of n bytes the holding does not cover: small shares are not taken, see Step.
+func (h *Holding) Beyond(n int64) int64 { return max(0, n-h.held) }
+
 // Held returns how many bytes the holding has.
 func (h *Holding) Held() int64 { return h.held }
 

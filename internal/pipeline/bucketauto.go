@@ -170,6 +170,17 @@ type bucketAutoSource struct {
 	min     bsonx.Value // of the next bucket, where it is not that of its first document
 }
 
+// Save implements Source.
+func (s *bucketAutoSource) Save() {
+	idleBuilder(s.out)
+	s.input.Save()
+}
+
+// Kept implements session.Keeper.
+func (s *bucketAutoSource) Kept() int64 {
+	return s.sorter.uncounted() + int64(len(s.doc)) + s.input.Kept()
+}
+
 // Close implements Source.
 func (s *bucketAutoSource) Close() {
 	s.sorter.close()

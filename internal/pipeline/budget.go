@@ -1,6 +1,9 @@
 package pipeline
 
-import "github.com/sheafdb/sheaf/internal/memory"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
+)
 
 const (
 	// memoryShare is which part of the server's memory one stage may keep at most.
@@ -27,6 +30,41 @@ func (e *Env) hold() memory.Holding {
 		return memory.Holding{}
 	}
 	return e.Memory.Hold()
+}
+
+// KeptBy returns about how many bytes a source keeps between two batches, after Save, that no holding counts. The registry of the
+// cursors counts them.
+func KeptBy(src Source) int64 {
+	if k, ok := src.(interface{ Kept() int64 }); ok {
+		return k.Kept()
+	}
+	return 0
+}
+
+// bytesOf returns how long documents are together.
+func bytesOf(docs []bsonx.Doc) (n int64) {
+	for _, doc := range docs {
+		n += int64(len(doc))
+	}
+	return n
+}
+
+// maxIdleBuffer is the largest buffer that a stage keeps between two batches without need.
+const maxIdleBuffer = 4 << 10
+
+// idle returns a buffer for the following batch: a large one is given up.
+func idle(buf []byte) []byte {
+	if cap(buf) > maxIdleBuffer {
+		return nil
+	}
+	return buf
+}
+
+// idleBuilder gives a large buffer up that a builder has.
+func idleBuilder(b *bsonx.Builder) {
+	if cap(b.Bytes()) > maxIdleBuffer {
+		b.Reset(nil)
+	}
 }
 
 // fits makes a stage's holding cover n bytes. Where the server has no room, it reports false if the stage can write what it

@@ -53,6 +53,11 @@ func (s *densifySource) Save() {
 	s.src.Save()
 }
 
+// Kept implements session.Keeper.
+func (s *densifySource) Kept() int64 {
+	return s.held.Beyond(int64(s.bytes)) + int64(len(s.doc)) + s.input.Kept()
+}
+
 // Close implements Source.
 func (s *densifySource) Close() {
 	s.held.Release()

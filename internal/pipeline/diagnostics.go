@@ -36,6 +36,9 @@ type diagnosticsSource struct {
 	docs  []bsonx.Doc
 }
 
+// Kept implements session.Keeper.
+func (s *diagnosticsSource) Kept() int64 { return bytesOf(s.docs) + s.input.Kept() }
+
 // Next implements Source. The documents are asked for once.
 func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if !s.asked && s.from != nil {

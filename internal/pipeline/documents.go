@@ -31,7 +31,11 @@ type documentsSource struct {
 	stage *documents
 	read  bool
 	elems bsonx.Iter
+	bytes int64 // of the array, until its end
 }
+
+// Kept implements session.Keeper.
+func (s *documentsSource) Kept() int64 { return s.bytes + s.input.Kept() }
 
 // Next implements Source.
 func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
@@ -47,9 +51,10 @@ func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if v.Type != bsonx.TypeArray {
 			return nil, mongoerr.New(5858203, "$documents argument must evaluate to an array of objects, but found %s", v.Type)
 		}
-		s.elems = *v.Clone().Doc().Iter()
+		s.elems, s.bytes = *v.Clone().Doc().Iter(), 2*int64(len(v.Data)) // an expression that is constant has the array, too
 	}
 	if !s.elems.Next() {
+		s.elems, s.bytes = bsonx.Iter{}, 0
 		return nil, nil
 	}
 	v := s.elems.Value()

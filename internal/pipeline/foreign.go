@@ -108,6 +108,14 @@ func (f *foreignField) makeTable(ctx context.Context) (err error) {
 	return f.tables.err
 }
 
+// kept returns what the field's own table takes that is not counted.
+func (f *foreignField) kept() int64 {
+	if t, ok := f.table.(*memoryTable); ok {
+		return t.held.Beyond(int64(t.bytes))
+	}
+	return 0
+}
+
 // close lets go of the field's own table.
 func (f *foreignField) close() {
 	if f.table != nil && f.tables == nil {

@@ -206,8 +206,20 @@ func (s *graphSource) fit() error {
 
 // Save implements Source. What was found is the stage's own, but for the place where the document had it.
 func (s *graphSource) Save() {
-	s.doc.save()
+	if s.graph.unwind == nil {
+		s.doc.forget()
+		idleBuilder(s.array)
+	} else {
+		s.doc.save()
+	}
+	s.ctx.Rest()
 	s.input.Save()
+}
+
+// Kept implements session.Keeper.
+func (s *graphSource) Kept() int64 {
+	lists := s.frontier.held() + s.found.held()
+	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.bytes()+s.seen.bytes())+lists) + s.doc.kept() + s.foreign.kept() + s.input.Kept()
 }
 
 // Close implements Source.

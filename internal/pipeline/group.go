@@ -247,6 +247,22 @@ func (s *groupSource) Close() {
 	s.input.Close()
 }
 
+// Save implements Source.
+func (s *groupSource) Save() {
+	idleBuilder(s.out)
+	s.ctx.Rest()
+	s.input.Save()
+}
+
+// Kept implements session.Keeper.
+func (s *groupSource) Kept() int64 {
+	kept := s.input.Kept() + s.held.Beyond(s.bytes)
+	for _, part := range s.parts {
+		kept += part.held.Beyond(part.bytes)
+	}
+	return kept
+}
+
 // Next implements Source.
 func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if !s.loaded {

@@ -94,11 +94,27 @@ func (s *lookupSource) closeRest() {
 
 // Save implements Source. What was found is the stage's own, but for the place where the document had it.
 func (s *lookupSource) Save() {
-	s.doc.save()
+	if s.lookup.unwind == nil {
+		s.doc.forget()
+		idleBuilder(s.out)
+	} else {
+		s.doc.save()
+	}
+	// These borrow from documents that are gone.
+	clear(s.locals)
+	clear(s.letValues)
+	s.ctx.Rest()
+	s.foreign.hits.buf = idle(s.foreign.hits.buf)
 	if s.rest != nil {
 		s.rest.Save()
 	}
 	s.input.Save()
+}
+
+// Kept implements session.Keeper.
+func (s *lookupSource) Kept() int64 {
+	kept := s.doc.kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes) + KeptBy(s.rest)
+	return kept + s.foreign.kept() + s.input.Kept()
 }
 
 // Restore implements Source.

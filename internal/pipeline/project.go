@@ -71,6 +71,13 @@ type projectSource struct {
 	work       int // since the operation was last looked at: of hundreds of stages each copies a document once a pull
 }
 
+// Save implements Source.
+func (s *projectSource) Save() {
+	s.buf = idle(s.buf)
+	s.projection.Rest()
+	s.input.Save()
+}
+
 func (s *projectSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	doc, err := s.src.Next(ctx)
 	if err != nil || doc == nil {

@@ -45,6 +45,14 @@ type redactSource struct {
 	out    *bsonx.Builder
 }
 
+// Save implements Source.
+func (s *redactSource) Save() {
+	idleBuilder(s.out)
+	s.ctx.Rest()
+	s.ctx.Bind(s.redact.current, bsonx.Missing)
+	s.input.Save()
+}
+
 // Next implements Source.
 func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for n := 1; ; n++ {

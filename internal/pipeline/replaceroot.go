@@ -72,6 +72,12 @@ type replaceSource struct {
 	ctx   expr.Context
 }
 
+// Save implements Source.
+func (s *replaceSource) Save() {
+	s.ctx.Rest()
+	s.input.Save()
+}
+
 func (s *replaceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	doc, err := s.src.Next(ctx)
 	if err != nil || doc == nil {

@@ -204,6 +204,18 @@ type sortingSource struct {
 	kept   keptScore
 }
 
+// Kept implements session.Keeper.
+func (s *sortingSource) Kept() int64 {
+	kept := s.input.Kept()
+	if s.sorter != nil {
+		kept += s.sorter.uncounted()
+	}
+	return kept
+}
+
+// uncounted returns what the entries take that is not counted.
+func (s *sorter) uncounted() int64 { return s.held.Beyond(int64(s.bytes)) }
+
 // Next implements Source.
 func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.sorter == nil {

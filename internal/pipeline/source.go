@@ -80,6 +80,9 @@ type input struct{ src Source }
 // Save implements Source.
 func (i *input) Save() { i.src.Save() }
 
+// Kept returns what the input keeps between two batches; see KeptBy.
+func (i *input) Kept() int64 { return KeptBy(i.src) }
+
 // Restore implements Source.
 func (i *input) Restore(ctx context.Context) error { return i.src.Restore(ctx) }
 
@@ -104,6 +107,9 @@ type SliceSource struct {
 	Docs []bsonx.Doc
 	next int
 }
+
+// Kept returns what the documents take that are left.
+func (s *SliceSource) Kept() int64 { return bytesOf(s.Docs[s.next:]) }
 
 // Next returns the next document.
 func (s *SliceSource) Next(ctx context.Context) (bsonx.Doc, error) {

@@ -92,6 +92,9 @@ func (d *docDeque) blockEnd(i int) int {
 	return d.from
 }
 
+// held returns what the deque takes in memory, with the chunk that documents are copied to next.
+func (d *docDeque) held() int64 { return int64(d.bytes + cap(d.chunk)) }
+
 // reset empties the deque, and makes 0 the number of the next document.
 func (d *docDeque) reset() {
 	clear(d.docs)

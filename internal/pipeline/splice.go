@@ -80,7 +80,17 @@ func (s *splicer) with(v bsonx.Value) bsonx.Doc {
 }
 
 // save keeps what is borrowed.
-func (s *splicer) save() { s.old = s.old.Clone() }
+func (s *splicer) save() { s.old, s.out = s.old.Clone(), idle(s.out) }
+
+// kept returns how many bytes the splicer keeps after save.
+func (s *splicer) kept() int64 {
+	return int64(cap(s.head) + cap(s.tail) + len(s.old.Data) + cap(s.out))
+}
+
+// forget gives up the document that was taken last: nothing will be made of it any more.
+func (s *splicer) forget() {
+	s.head, s.tail, s.out, s.old = idle(s.head), idle(s.tail), idle(s.out), bsonx.Missing
+}
 
 func appendElement(dst []byte, key []byte, v bsonx.Value) []byte {
 	dst = append(append(append(dst, byte(v.Type)), key...), 0)

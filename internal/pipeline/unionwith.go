@@ -119,6 +119,9 @@ func (s *unionSource) Save() {
 	}
 }
 
+// Kept implements session.Keeper.
+func (s *unionSource) Kept() int64 { return s.input.Kept() + KeptBy(s.other) }
+
 // Restore implements Source.
 func (s *unionSource) Restore(ctx context.Context) error {
 	if err := s.input.Restore(ctx); err != nil || s.other == nil {

@@ -147,6 +147,9 @@ func (s *unpackSource) Save() {
 	s.input.Save()
 }
 
+// Kept implements session.Keeper.
+func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.input.Kept() }
+
 // TopFields returns the names of the fields that the pipeline reads of its documents; all is true where it may read any.
 func (p *Pipeline) TopFields() (fields map[string]bool, all bool) {
 	n := &needs{}

@@ -131,9 +131,14 @@ func (s *unwindSource) Save() {
 			s.elems.Next()
 		}
 		s.doc.save()
+	} else {
+		s.doc.forget()
 	}
 	s.input.Save()
 }
+
+// Kept implements session.Keeper.
+func (s *unwindSource) Kept() int64 { return int64(len(s.array)) + s.doc.kept() + s.input.Kept() }
 
 func (s *unwindSource) result(elem bsonx.Value) bsonx.Doc {
 	return s.stage.indexed(s.doc.with(elem), s.next)

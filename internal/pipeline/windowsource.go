@@ -71,6 +71,19 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.out.Bytes(), nil
 }
 
+// Save implements Source.
+func (s *windowSource) Save() {
+	clear(s.values)
+	idleBuilder(s.out)
+	s.part.ctx.Rest()
+	s.input.Save()
+}
+
+// Kept implements session.Keeper.
+func (s *windowSource) Kept() int64 {
+	return s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.held()) + int64(len(s.part.pending)) + s.input.Kept()
+}
+
 // Close implements Source.
 func (s *windowSource) Close() {
 	s.part.docs.close()

@@ -54,6 +54,9 @@ func (e *Execution) Save() {
 	e.env.Reader = nil
 }
 
+// Kept returns about how many bytes the execution keeps after Save; see exec.Kept.
+func (e *Execution) Kept() int64 { return exec.Kept(e.root) }
+
 // Restore goes on with another reader from where Save stopped.
 func (e *Execution) Restore(r storage.Reader) {
 	exec.Pin(r)

@@ -91,6 +91,9 @@ type Applier struct {
 // Applier returns a new Applier of the projection.
 func (p *Projection) Applier() *Applier { return &Applier{projection: p} }
 
+// Rest lets go of the last document, and of what was computed from it.
+func (a *Applier) Rest() { a.ctx.Rest() }
+
 // SetMeta gives the metadata of the next document; nil is none.
 func (a *Applier) SetMeta(m *expr.Meta) { a.ctx.Meta = m }
 

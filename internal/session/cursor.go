@@ -20,6 +20,21 @@ type Source interface {
 	Close()
 }
 
+// Keeper is a Source that keeps documents in memory between two batches.
+type Keeper interface {
+	// Kept returns about how many bytes that are, without those that the source has counted in the server's budget itself. It is
+	// called after Save.
+	Kept() int64
+}
+
+// KeptBy returns what a source keeps; 0 where it tells nothing.
+func KeptBy(source any) int64 {
+	if k, ok := source.(Keeper); ok {
+		return k.Kept()
+	}
+	return 0
+}
+
 // Owner is who may use a cursor: the session and the user that opened it.
 type Owner struct {
 	Session SessionID
@@ -59,6 +74,7 @@ type Cursor struct {
 
 	id      int64
 	bytes   int64 // what the registry has counted
+	kept    int64 // what the source keeps between two batches
 	stash   bsonx.Doc
 	saved   bool
 	created time.Time
@@ -107,5 +123,6 @@ func (c *Cursor) save() {
 	if !c.saved {
 		c.saved = true
 		c.Source.Save()
+		c.kept = KeptBy(c.Source)
 	}
 }

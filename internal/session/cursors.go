@@ -88,10 +88,12 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 	return c.id, nil
 }
 
-// What a cursor takes: for itself with its plan, and for each byte of the command that opened it, of which the filter is made.
+// What a cursor takes beside what its source keeps: for itself with its plan, and for each byte of the command that opened it, of
+// which the filter is made.
 const (
-	cursorBytes  = 6 << 10
-	commandShare = 4
+	cursorBytes = 6 << 10
+	// CommandShare is how much a byte of a command takes, or of a view's pipeline, with what is made of it.
+	CommandShare = 8
 )
 
 // weigh counts what a new cursor takes. It needs the lock, and fails where the server has no memory left.
@@ -105,17 +107,21 @@ func (r *Cursors) weigh(c *Cursor) error {
 	return nil
 }
 
-// reweigh counts again what a cursor takes, which has a document in its stash or none. It needs the lock.
-func (r *Cursors) reweigh(c *Cursor) {
+// reweigh counts again what a cursor takes after a batch: its stash and its source have changed. It needs the lock, and fails
+// where the server has no memory for what the cursor takes more.
+func (r *Cursors) reweigh(c *Cursor) error {
 	n := c.weight()
+	if err := r.held.Hold(r.bytes + n - c.bytes); err != nil {
+		return err
+	}
 	r.bytes += n - c.bytes
 	c.bytes = n
-	r.held.Force(r.bytes)
 	r.held.Shrink(r.bytes + memory.Step)
+	return nil
 }
 
 func (c *Cursor) weight() int64 {
-	return int64(cursorBytes + commandShare*len(c.Command) + len(c.stash))
+	return int64(cursorBytes+CommandShare*len(c.Command)+len(c.stash)) + c.kept
 }
 
 // Pin takes the cursor for one command. namespace must be the one that it was opened on.
@@ -203,22 +209,24 @@ func transactionMismatch(c *Cursor, owner Owner) error {
 	}
 }
 
-// Unpin gives the cursor back after a batch. It is closed instead where it was killed meanwhile.
-func (r *Cursors) Unpin(c *Cursor) {
+// Unpin gives the cursor back after a batch. It is closed instead where it was killed meanwhile, and where the server has no
+// memory for what it keeps now: that is an error.
+func (r *Cursors) Unpin(c *Cursor) error {
 	c.save()
 	now := r.clock.Now()
 	r.mu.Lock()
 	c.pinned, c.pinnedOp, c.lastUse = false, nil, now
-	r.reweigh(c)
+	err := r.reweigh(c)
 	r.pinned--
-	killed := c.killed != nil
-	if killed {
+	ends := err != nil || c.killed != nil
+	if ends {
 		r.forget(c)
 	}
 	r.mu.Unlock()
-	if killed {
+	if ends {
 		c.Source.Close()
 	}
+	return err
 }
 
 // Remove closes a pinned cursor: it is exhausted or failed.

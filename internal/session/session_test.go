@@ -78,7 +78,7 @@ func TestCursorLife(t *testing.T) {
 		t.Fatal(doc, err, src)
 	}
 	c.PutBack(doc)
-	r.Unpin(c)
+	_ = r.Unpin(c)
 	if src.saves != 2 {
 		t.Errorf("saved %d times", src.saves)
 	}
@@ -144,7 +144,7 @@ func TestKillPinnedCursorInterruptsItsOperation(t *testing.T) {
 	if src.closes != 0 {
 		t.Error("closed under its user")
 	}
-	r.Unpin(c)
+	_ = r.Unpin(c)
 	if src.closes != 1 || r.Stats().Open != 0 {
 		t.Errorf("closed %d times, %d open", src.closes, r.Stats().Open)
 	}

@@ -22,6 +22,9 @@ type Column struct {
 // Len returns how many values there are, with the missing ones.
 func (c *Column) Len() int { return len(c.types) }
 
+// Bytes returns about how many bytes the column takes.
+func (c *Column) Bytes() int { return cap(c.types) + 4*cap(c.ends) + cap(c.data) }
+
 // At returns a value, borrowed until the column is decoded into again.
 func (c *Column) At(i int) bsonx.Value {
 	if i >= len(c.types) {

@@ -111,5 +111,17 @@ func (u *Unpacker) appendMeta(doc []byte) []byte {
 	return append(doc, u.meta.Data...)
 }
 
+// Kept returns about how many bytes are left of a bucket.
+func (u *Unpacker) Kept() int64 {
+	if u.Left() <= 0 {
+		return 0
+	}
+	n := len(u.meta.Data) + cap(u.doc)
+	for i := range u.cols {
+		n += u.cols[i].column.Bytes()
+	}
+	return int64(n)
+}
+
 // Detach makes the bucket the unpacker's own, so that it need not be borrowed any more.
 func (u *Unpacker) Detach() { u.meta = u.meta.Clone() }

@@ -1,0 +1,265 @@
+package adversarial
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// keptStages are arguments for each stage that yields documents. The stage runs over large documents, between others that take
+// arrays apart, so that a cursor is left in the midst of them. A stage without a case fails the test.
+func keptStages() map[string][]string {
+	set := []string{`{"x": {"$range": ["$i", 20000]}}`}
+	return map[string][]string{
+		"$addFields": set, "$set": set,
+		"$bucket":     {`{"groupBy": "$i", "boundaries": [0, 1, 2, 3, 4, 5], "output": {"v": {"$push": "$v"}, "p": {"$push": "$p"}}}`},
+		"$bucketAuto": {`{"groupBy": "$i", "buckets": 5, "output": {"v": {"$push": "$v"}, "p": {"$push": "$p"}}}`},
+		"$count":      {`"n"`},
+		"$densify":    {`{"field": "i", "range": {"step": 1, "bounds": "full"}}`},
+		"$documents":  {`[{"v": {"$range": [0, 20000]}, "i": 1}, {"i": 2, "v": {"$range": [0, 20000]}}]`},
+		"$facet":      {`{"v": [{"$limit": 5}], "w": [{"$project": {"p": 1}}]}`},
+		"$fill":       {`{"sortBy": {"i": 1}, "output": {"v": {"method": "locf"}}}`},
+		"$geoNear":    {`{"near": {"type": "Point", "coordinates": [1, 1]}, "distanceField": "d", "key": "g"}`},
+		"$graphLookup": {
+			`{"from": "c", "startWith": "$i", "connectFromField": "i", "connectToField": "i", "as": "v"}`,
+			`{"from": "c", "startWith": "$i", "connectFromField": "next", "connectToField": "i", "as": "w"}`,
+		},
+		"$group": {`{"_id": "$i", "v": {"$push": "$v"}, "p": {"$push": "$p"}}`, `{"_id": null, "v": {"$push": "$p"}}`},
+		"$limit": {`4`},
+		"$lookup": {
+			`{"from": "c", "localField": "i", "foreignField": "i", "as": "v"}`, `{"from": "c", "pipeline": [], "as": "v"}`,
+			`{"from": "c", "let": {"i": "$i"}, "pipeline": [{"$match": {"$expr": {"$lte": ["$$i", 3]}}}], "as": "w"}`,
+		},
+		"$match": {`{"i": {"$gte": 0}}`},
+		"$merge": nil, "$out": nil, // they answer with an empty batch
+		"$project":     {`{"v": 1, "q": "$p"}`, `{"v": 1, "w": {"$range": ["$i", 20000]}}`},
+		"$redact":      {`{"$cond": [{"$gte": ["$i", 0]}, "$$DESCEND", "$$KEEP"]}`},
+		"$replaceRoot": {`{"newRoot": {"v": "$v", "w": "$p"}}`}, "$replaceWith": {`{"v": "$v", "w": "$p"}`},
+		"$sample":          {`{"size": 4}`},
+		"$setWindowFields": {`{"sortBy": {"i": 1}, "output": {"w": {"$push": "$p", "window": {"documents": [-1, 0]}}}}`},
+		"$skip":            {`1`},
+		"$sort":            {`{"p": 1, "i": -1}`},
+		"$sortByCount":     {`"$p"`},
+		"$unionWith":       {`{"coll": "c", "pipeline": [{"$set": {"x": 1}}]}`, `"largeview"`},
+		"$unset":           {`"q"`},
+		"$unwind":          {`"$v"`, `{"path": "$v", "includeArrayIndex": "n"}`},
+		"$changeStream":    {`{"fullDocument": "updateLookup", "startAtOperationTime": START}`},
+		// What these report is small here, but for the command that is running.
+		"$changeStreamSplitLargeEvent": nil, "$collStats": nil, "$currentOp": nil, "$indexStats": nil, "$listLocalSessions": nil,
+		"$listSessions": nil, "$planCacheStats": nil,
+	}
+}
+
+// keptCommands are the other commands that leave a cursor, each with much behind it.
+var keptCommands = []string{
+	`{"find": "c", "batchSize": 1}`,
+	`{"find": "c", "batchSize": 1, "sort": {"p": 1, "i": -1}}`,
+	`{"find": "c", "batchSize": 1, "filter": {"a": {"$in": [1, 2, 3, 4]}}, "sort": {"i": 1}}`,
+	`{"find": "c", "batchSize": 1, "filter": {"$text": {"$search": "word"}}, "sort": {"s": {"$meta": "textScore"}}}`,
+	`{"find": "c", "batchSize": 1, "filter": {"g": {"$near": {"$geometry": {"type": "Point", "coordinates": [1, 1]}}}}}`,
+	`{"find": "c", "batchSize": 1, "filter": {"$or": [{"a": 1}, {"i": {"$gte": 0}}]}}`,
+	`{"find": "largeview", "batchSize": 1}`,
+	`{"find": "viewofmuch", "batchSize": 1}`,
+	`{"find": "capped", "batchSize": 1, "tailable": true}`,
+	`{"listCollections": 1, "cursor": {"batchSize": 1}}`,
+	`{"listIndexes": "indexed", "cursor": {"batchSize": 1}}`,
+	`{"aggregate": 1, "cursor": {"batchSize": 1}, "pipeline": [{"$listLocalSessions": {}}]}`,
+}
+
+// keptBulk is a bulkWrite whose results are large: the _ids of documents that are upserted.
+func keptBulk() string {
+	id := `{"x": "` + strings.Repeat("i", 50_000) + `", "n": #}`
+	return `{"bulkWrite": 1, "ops": [` + joined(8, `{"update": 0, "filter": {"_id": `+id+`}, "updateMods": {"$set": {"x": 1}}, "upsert": true}`) + `], ` +
+		`"nsInfo": [{"ns": "d.upserted"}], "cursor": {"batchSize": 1}, "ordered": false}`
+}
+
+// fillKept makes collections with large documents, definitions, and transactions.
+func fillKept(t *testing.T, db *mongo.Database) {
+	t.Helper()
+	do := func(cmds ...string) {
+		for _, cmd := range cmds {
+			if err := db.RunCommand(t.Context(), parse(t, cmd)).Err(); err != nil {
+				t.Fatalf("%.200s: %v", cmd, err)
+			}
+		}
+	}
+	large := strings.Repeat("p", 1<<18)
+	for i := range 4 {
+		numbers := make(bson.A, 15_000)
+		for n := range numbers {
+			numbers[n] = int64(n)
+		}
+		doc := bson.D{
+			{Key: "_id", Value: i},
+			{Key: "i", Value: i},
+			{Key: "a", Value: i + 1},
+			{Key: "next", Value: i + 1},
+			{Key: "t", Value: "word"},
+			{Key: "g", Value: bson.D{{Key: "type", Value: "Point"}, {Key: "coordinates", Value: bson.A{1, 1}}}},
+			{Key: "v", Value: numbers},
+			{Key: "p", Value: large},
+		}
+		if _, err := db.Collection("c").InsertOne(t.Context(), doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	filler := strings.Repeat("f", 50_000)
+	do(
+		`{"createIndexes": "c", "indexes": [{"key": {"a": 1, "i": 1}, "name": "ai"}, {"key": {"t": "text"}, "name": "t"}, {"key": {"g": "2dsphere"}, "name": "g"}, {"key": {"i": 1}, "name": "i"}]}`,
+		`{"create": "largeview", "viewOn": "c", "pipeline": [{"$match": {"x": {"$ne": "`+large+`"}}}]}`,
+		`{"create": "viewofmuch", "viewOn": "c", "pipeline": [{"$match": {"$nor": [`+joined(1000, `{"n#": 1}`)+`]}}]}`,
+		`{"create": "capped", "capped": true, "size": 10000000}`, `{"insert": "capped", "documents": [{"x": "`+filler+`"}, {"x": 1}]}`,
+	)
+	for i := range 10 {
+		do(fmt.Sprintf(`{"create": "v%d", "validator": {"x": {"$ne": "%s"}}}`, i, filler),
+			fmt.Sprintf(`{"createIndexes": "indexed", "indexes": [{"key": {"x%d": 1}, "name": "x%d", "partialFilterExpression": {"x": {"$eq": "%s"}}}]}`, i, i, filler))
+	}
+}
+
+// keptBehind is how many cursors are opened of each kind.
+const keptBehind = 6
+
+// liveBytes returns how many bytes are reachable.
+func liveBytes() int64 {
+	runtime.GC()
+	runtime.GC() // what pools keep goes with the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// keptMeter compares what cursors keep with what is counted.
+type keptMeter struct {
+	t  *testing.T
+	db *mongo.Database
+}
+
+func (m *keptMeter) used() int64 {
+	raw, err := m.db.Client().Database("admin").RunCommand(context.Background(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return raw.Lookup("requestMemory", "usedBytes").AsInt64()
+}
+
+// open opens cursors of one kind and returns their numbers; there are none where the command fails, or leaves no cursor.
+func (m *keptMeter) open(n int, cmd bson.D) (ids bson.A, err error) {
+	for range n {
+		var reply struct {
+			Cursor struct{ ID int64 }
+		}
+		db := m.db
+		if cmd[0].Key == "bulkWrite" {
+			db = db.Client().Database("admin")
+		}
+		if err := db.RunCommand(m.t.Context(), cmd).Decode(&reply); err != nil || reply.Cursor.ID == 0 {
+			return ids, err
+		}
+		ids = append(ids, reply.Cursor.ID)
+	}
+	return ids, nil
+}
+
+func (m *keptMeter) kill(ids bson.A) {
+	if len(ids) > 0 {
+		_ = m.db.RunCommand(m.t.Context(), bson.D{{Key: "killCursors", Value: "c"}, {Key: "cursors", Value: ids}}).Err()
+	}
+}
+
+// check opens cursors and fails where they keep more than is counted. It reports whether cursors stayed open.
+func (m *keptMeter) check(cmd string) bool {
+	m.t.Helper()
+	ids, err := m.open(1, parse(m.t, cmd)) // caches and pools are filled
+	if err != nil {
+		m.t.Errorf("%.300s: %v", cmd, err)
+	}
+	m.kill(ids)
+	if len(ids) == 0 {
+		return false
+	}
+	live, used := liveBytes(), m.used()
+	ids, err = m.open(keptBehind, parse(m.t, cmd))
+	if err != nil {
+		m.t.Errorf("%.300s: %v", cmd, err)
+	}
+	kept, counted := liveBytes()-live, m.used()-used
+	m.kill(ids)
+	// A quarter of a document each is what buffers and caches may take.
+	if kept > counted+counted/2+keptBehind<<17 {
+		m.t.Errorf("%d cursors keep %d KiB, of which %d KiB are counted: %.300s", len(ids), kept>>10, counted>>10, cmd)
+	}
+	if *showErrors {
+		m.t.Logf("%d cursors keep %d KiB, %d KiB are counted: %.300s", len(ids), kept>>10, counted>>10, cmd)
+	}
+	return true
+}
+
+// TestCursorsAreCounted opens cursors that keep much between two batches, of each stage and each command that leaves a cursor:
+// what they keep is counted in the budget of the requests.
+func TestCursorsAreCounted(t *testing.T) {
+	needsServer(t)
+	db := served(t, sheaftest.Open(t, nil)).Database("d")
+	var hello bson.M
+	if err := db.RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+		t.Fatal(err)
+	}
+	start := hello["operationTime"].(bson.Timestamp)
+	fillKept(t, db)
+	m := &keptMeter{t: t, db: db}
+	all := keptStages()
+	for _, st := range pipeline.Stages() {
+		args, ok := all[st.Name]
+		if !ok && st.Status == expr.Supported {
+			t.Errorf("%s has no case: write its arguments into the table", st.Name)
+		}
+		open := len(args) == 0
+		for _, arg := range args {
+			for _, cmd := range keptPipelines(st.Name, arg, start) {
+				if strings.Contains(cmd, *only) && m.check(cmd) {
+					open = true
+				}
+			}
+		}
+		if !open && *only == "" && st.Name != "$count" {
+			t.Errorf("%s left no cursor", st.Name)
+		}
+	}
+	for _, cmd := range append(keptCommands, keptBulk()) {
+		if strings.Contains(cmd, *only) && !m.check(cmd) {
+			t.Errorf("%.200s left no cursor", cmd)
+		}
+	}
+}
+
+// keptPipelines are a stage before and after one that takes an array apart.
+func keptPipelines(name, arg string, start bson.Timestamp) []string {
+	stage := `{"` + name + `": ` + strings.Replace(arg, "START", fmt.Sprintf(`{"$timestamp": {"t": %d, "i": %d}}`, start.T, start.I), 1) + `}`
+	coll := `"c"`
+	if name == "$documents" {
+		coll = "1"
+	}
+	form := func(stages string) string {
+		return `{"aggregate": ` + coll + `, "cursor": {"batchSize": 1}, "maxTimeMS": 10000, "pipeline": [` + stages + `]}`
+	}
+	switch name {
+	case "$unwind":
+		return []string{form(stage), form(stage + `, {"$unwind": {"path": "$v", "preserveNullAndEmptyArrays": true}}`)}
+	case "$changeStream":
+		return []string{form(stage), form(stage + `, {"$match": {"operationType": {"$ne": "x"}}}`)}
+	case "$documents", "$geoNear":
+		return []string{form(stage), form(stage + `, {"$unwind": "$v"}`)}
+	}
+	return []string{
+		form(stage), form(stage + `, {"$unwind": "$v"}`), form(stage + `, {"$unwind": "$x"}`), form(stage + `, {"$unwind": "$w"}`),
+		form(`{"$unwind": {"path": "$v", "includeArrayIndex": "n"}}, {"$limit": 3}, ` + stage),
+	}
+}
