@@ -360,7 +360,7 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 // report writes the totals and the results as a cursor.
 func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	r.req.failed = r.errors > 0
-	if err := replyList(ctx, r.req, reply, bulkWriteCursor, r.results); err != nil {
+	if err := replyList(ctx, r.req, reply, bulkWriteCursor, listOf(r.results)); err != nil {
 		return err
 	}
 	reply.Int32("nErrors", int32(r.errors))

@@ -39,17 +39,18 @@ func runListCollections(ctx context.Context, req *Request, reply *bsonx.Builder)
 		return err
 	}
 	nameOnly := req.Bool("nameOnly")
-	var docs []bsonx.Doc
-	for _, e := range req.Service.entries(req.DB) {
-		ok, err := accept(collectionInfo(e, false))
-		if err != nil {
-			return err
+	entries := req.Service.entries(req.DB)
+	return replyList(ctx, req, reply, "$cmd.listCollections", list{n: len(entries), at: func(i int) (bsonx.Doc, error) {
+		info := collectionInfo(entries[i], false)
+		ok, err := accept(info)
+		if err != nil || !ok {
+			return nil, err
 		}
-		if ok {
-			docs = append(docs, collectionInfo(e, nameOnly))
+		if nameOnly {
+			info = collectionInfo(entries[i], true)
 		}
-	}
-	return replyList(ctx, req, reply, "$cmd.listCollections", docs)
+		return info, nil
+	}})
 }
 
 // listFilter compiles the filter of a listing.

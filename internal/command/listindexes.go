@@ -30,24 +30,26 @@ func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) err
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
 	if isVirtual(c) {
-		return replyList(ctx, req, reply, name, []bsonx.Doc{idIndexSpec})
+		return replyList(ctx, req, reply, name, listOf([]bsonx.Doc{idIndexSpec}))
 	}
 	if _, err := req.existing(name); err != nil {
 		return err
 	}
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
-		return replyList(ctx, req, reply, name, seriesIndexes(buckets))
+		return replyList(ctx, req, reply, name, listOf(seriesIndexes(buckets)))
 	}
-	var docs []bsonx.Doc
+	var first []bsonx.Doc
 	if spec := clusteredIndexSpec(c.Options); spec != nil {
-		docs = append(docs, spec)
+		first = append(first, spec)
 	} else if spec := idIndexOf(c.Options); spec != nil {
-		docs = append(docs, spec)
+		first = append(first, spec)
 	}
-	for _, ix := range c.Indexes {
-		docs = append(docs, listedIndex(ix.Spec))
-	}
-	return replyList(ctx, req, reply, name, docs)
+	return replyList(ctx, req, reply, name, list{n: len(first) + len(c.Indexes), at: func(i int) (bsonx.Doc, error) {
+		if i < len(first) {
+			return first[i], nil
+		}
+		return listedIndex(c.Indexes[i-len(first)].Spec), nil
+	}})
 }
 
 // listedOptions are the fields of a specification in the order in which listIndexes shows them.
@@ -69,8 +71,29 @@ func listedIndex(spec bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// replyList answers with a cursor over documents that are all in memory.
-func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs []bsonx.Doc) error {
+// list is documents that a command answers with. They are made one by one: together they may be large.
+type list struct {
+	n int
+	// at makes the i-th document, nil for one that is left out.
+	at func(i int) (bsonx.Doc, error)
+	// bytes is what the list itself keeps in memory.
+	bytes int64
+}
+
+// entryBytes is about what an element of a list takes beside its document.
+const entryBytes = 32
+
+// listOf is a list of documents that are in memory.
+func listOf(docs []bsonx.Doc) list {
+	bytes := int64(0)
+	for _, doc := range docs {
+		bytes += int64(len(doc)) + entryBytes
+	}
+	return list{n: len(docs), bytes: bytes, at: func(i int) (bsonx.Doc, error) { return docs[i], nil }}
+}
+
+// replyList answers with a cursor over a list.
+func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs list) error {
 	size := int64(-1)
 	if cursor := req.Doc("cursor"); cursor != nil {
 		err := ParseFields(req.Def.Name+".cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
@@ -81,28 +104,53 @@ func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collecti
 			return err
 		}
 	}
-	src := &listSource{docs: docs}
+	src := &listSource{list: docs}
 	b := batch{
-		req: req, field: "firstBatch", size: size, source: src, single: len(docs) == 0,
+		req: req, field: "firstBatch", size: size, source: src, single: docs.n == 0,
 		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
 	return b.first(ctx, reply)
 }
 
-// listSource is a cursor over documents in memory.
-type listSource struct{ docs []bsonx.Doc }
+// listSource is a cursor over a list.
+type listSource struct {
+	list
+	next  int
+	ahead bsonx.Doc // was made to see whether there is another one
+}
 
 // Next implements session.Source.
 func (s *listSource) Next(context.Context) (bsonx.Doc, error) {
-	if len(s.docs) == 0 {
-		return nil, nil
+	if doc := s.ahead; doc != nil {
+		s.ahead = nil
+		return doc, nil
 	}
-	doc := s.docs[0]
-	s.docs = s.docs[1:]
-	return doc, nil
+	for s.next < s.n {
+		doc, err := s.at(s.next)
+		s.next++
+		if doc != nil || err != nil {
+			return doc, err
+		}
+	}
+	return nil, nil
 }
 
-func (s *listSource) done() bool { return len(s.docs) == 0 }
+func (s *listSource) done() bool {
+	if s.ahead == nil {
+		doc, err := s.Next(context.Background())
+		if err != nil {
+			s.next-- // who reads on gets the error
+			return false
+		}
+		s.ahead = doc
+	}
+	return s.ahead == nil
+}
+
+// Kept implements session.Keeper.
+func (s *listSource) Kept() int64 {
+	return s.bytes + int64(len(s.ahead)) + entryBytes*int64(s.n-s.next)
+}
 
 // Save implements session.Source.
 func (*listSource) Save() {}
