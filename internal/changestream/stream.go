@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -33,20 +34,24 @@ type Stream struct {
 	// skip is how far the first entry's operations were seen before.
 	skip    *Token
 	pending []*event
-	last    bsonx.Doc // the token of the last event, or the one that the stream goes on from
-	ended   bool
+	// rest is what is left of a transaction's entry; its events are made one by one, since together they may be large.
+	rest  transaction
+	held  memory.Holding // of rest, between two batches
+	last  bsonx.Doc      // the token of the last event, or the one that the stream goes on from
+	ended bool
 
 	snap storage.Snapshot
 	it   storage.Iterator
 	end  storage.Stamp // of the snapshot
 }
 
-// Open returns a stream at its beginning. It fails where the store has no log, or the log no longer goes back that far.
-func Open(store *table.Store, source Source, spec *Spec, scope Scope) (*Stream, error) {
+// Open returns a stream at its beginning. It fails where the store has no log, or the log no longer goes back that far. What the
+// stream keeps counts in the budget, which may be nil.
+func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *memory.Budget) (*Stream, error) {
 	if store.Oplog() == nil {
 		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
 	}
-	s := &Stream{store: store, watch: store.Watch(scope.DB, scope.Collection), source: source, spec: spec, scope: scope}
+	s := &Stream{store: store, watch: store.Watch(scope.DB, scope.Collection), source: source, spec: spec, scope: scope, held: budget.Hold()}
 	switch {
 	case spec.After != nil:
 		s.scanned, s.skip, s.last = spec.After.Stamp, spec.After, spec.AfterDoc
@@ -90,6 +95,7 @@ func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 	for n := 0; ; n++ {
 		if len(s.pending) > 0 {
 			e := s.pending[0]
+			s.pending[0] = nil
 			s.pending = s.pending[1:]
 			s.last, s.ended = e.token, e.ends
 			return e.doc, nil
@@ -99,6 +105,12 @@ func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 		}
 		if n%1024 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if s.rest.ops != nil {
+			if err := s.more(ctx); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		entry, err := s.entry()
 		if err != nil || entry == nil {
@@ -140,7 +152,7 @@ func (s *Stream) exhausted() error {
 	if err == nil {
 		s.passed(s.end)
 	}
-	s.Save()
+	s.closeLog()
 	return err
 }
 
@@ -168,7 +180,7 @@ func (s *Stream) open(safe storage.Stamp) error {
 	s.it = it
 	// The log is trimmed from its beginning: where the place to go on from is before that, entries were missed.
 	if s.scanned < s.store.Trimmed() {
-		s.Save()
+		s.closeLog()
 		return errHistoryLost()
 	}
 	return nil
@@ -194,7 +206,8 @@ func (s *Stream) events(ctx context.Context, op *operation, entry bsonx.Doc) err
 		return nil
 	case oplog.Command:
 		if ops := op.o.Lookup("applyOps"); ops.Type == bsonx.TypeArray {
-			return s.transaction(ctx, op, entry, ops.Doc())
+			s.begun(op, entry, ops.Doc())
+			return nil
 		}
 		s.pending = s.commandEvents(s.pending, op)
 		return nil
@@ -205,33 +218,6 @@ func (s *Stream) events(ctx context.Context, op *operation, entry bsonx.Doc) err
 		}
 		return err
 	}
-}
-
-// transaction adds the events of the operations of a transaction.
-func (s *Stream) transaction(ctx context.Context, outer *operation, entry, ops bsonx.Doc) error {
-	index := int32(0)
-	if v, ok := entry.Lookup("firstIndex").AsExactInt64(); ok {
-		index = int32(v)
-	}
-	for it := ops.Iter(); it.Next(); index++ {
-		op := s.operation(it.Value().Doc(), outer.stamp, outer.wall)
-		op.index = index
-		if v := entry.Lookup("lsid"); !v.IsMissing() {
-			op.transaction, op.lsid, op.txnNumber = true, v, entry.Lookup("txnNumber")
-		}
-		if op.kind == oplog.Command {
-			s.pending = s.commandEvents(s.pending, &op)
-			continue
-		}
-		e, err := s.documentEvent(ctx, &op)
-		if err != nil {
-			return err
-		}
-		if e != nil {
-			s.pending = append(s.pending, e)
-		}
-	}
-	return nil
 }
 
 // dropSeen forgets the events up to the token that the stream goes on from.
@@ -252,6 +238,9 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 			n++
 		}
 		s.pending = s.pending[n:]
+		if len(s.pending) == 0 && s.rest.ops != nil {
+			return // what was seen last may be among the rest
+		}
 	}
 	s.skip = nil
 }
@@ -259,15 +248,18 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 // Ended reports whether the last event was an invalidation.
 func (s *Stream) Ended() bool { return s.ended && len(s.pending) == 0 }
 
+// hasMore reports whether there may be more events of entries that were looked at.
+func (s *Stream) hasMore() bool { return len(s.pending) > 0 || s.rest.ops != nil }
+
 // LastToken returns the token of the event that Next has returned last.
 func (s *Stream) LastToken() bsonx.Doc { return s.last }
 
 // BatchToken returns the token from which a stream goes on behind everything that Next has returned, or looked at in vain.
 func (s *Stream) BatchToken() bsonx.Doc {
-	if s.last != nil && (len(s.pending) > 0 || s.ended || s.skip != nil) {
+	if s.last != nil && (s.hasMore() || s.ended || s.skip != nil) {
 		return s.last
 	}
-	if len(s.pending) > 0 {
+	if s.hasMore() {
 		return HighWater(s.scanned - 1)
 	}
 	if s.last != nil {
@@ -283,6 +275,11 @@ func (s *Stream) Arrival() <-chan struct{} { return s.watch.Arrival(s.scanned) }
 
 // Save implements pipeline.Source.
 func (s *Stream) Save() {
+	s.keepRest()
+	s.closeLog()
+}
+
+func (s *Stream) closeLog() {
 	if s.it == nil {
 		return
 	}
@@ -291,11 +288,20 @@ func (s *Stream) Save() {
 	s.it, s.snap = nil, nil
 }
 
+// Kept implements session.Keeper.
+func (s *Stream) Kept() (bytes int64) {
+	for _, e := range s.pending {
+		bytes += int64(len(e.doc) + len(e.token))
+	}
+	return bytes
+}
+
 // Restore implements pipeline.Source.
 func (s *Stream) Restore(context.Context) error { return nil }
 
 // Close implements pipeline.Source.
 func (s *Stream) Close() {
-	s.Save()
+	s.closeLog()
+	s.held.Release()
 	s.watch.Close()
 }

@@ -2,6 +2,7 @@ package changestream_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -137,4 +139,72 @@ func TestResumeAfterRestart(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	stream = watch(t, db.Client().Database("d").Collection("c"), bson.A{}, options.ChangeStream().SetResumeAfter(token))
 	wantEvents(t, stream, `"operationType":"insert" "fullDocument":{"_id":1} "ns":{"db":"d","coll":"c"} "documentKey":{"_id":1}`)
+}
+
+// TestTransactionInBatches reads the events of a large transaction one by one, also where the server has no memory to keep the
+// transaction between two batches, and goes on behind each of them.
+func TestTransactionInBatches(t *testing.T) {
+	t.Parallel()
+	const documents = 6
+	dir := t.TempDir()
+	db := open(t, dir)
+	coll := db.Client().Database("d").Collection("c")
+	start, err := db.Client().Database("d").RunCommand(t.Context(), bson.D{{Key: "create", Value: "c"}}).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := db.Client().StartSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = session.WithTransaction(t.Context(), func(ctx context.Context) (any, error) {
+		for i := range documents {
+			if _, err := coll.InsertOne(ctx, bson.D{{Key: "_id", Value: i}, {Key: "p", Value: strings.Repeat("x", 20_000)}}); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	session.EndSession(t.Context())
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, budget := range []int64{-1, 64 << 10} {
+		db, err := sheaf.Open(dir, &sheaf.Options{RequestMemory: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		coll := db.Client().Database("d").Collection("c")
+		sec, inc := start.Lookup("operationTime").Timestamp()
+		await := options.ChangeStream().SetMaxAwaitTime(10 * time.Millisecond)
+		from := options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: sec, I: inc}).SetBatchSize(1)
+		var tokens []bson.Raw
+		for i := range documents + 1 {
+			stream, err := coll.Watch(t.Context(), mongo.Pipeline{}, from, await)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := i; n < documents; n++ {
+				if !stream.Next(t.Context()) {
+					t.Fatalf("budget %d, after %d: no event %d: %v", budget, i, n, stream.Err())
+				}
+				if id := stream.Current.Lookup("documentKey", "_id").AsInt64(); id != int64(n) {
+					t.Fatalf("budget %d, after %d: event %d is of document %d", budget, i, n, id)
+				}
+				if i == 0 {
+					tokens = append(tokens, stream.ResumeToken())
+				}
+			}
+			if stream.TryNext(t.Context()) {
+				t.Errorf("budget %d, after %d: one event more: %v", budget, i, stream.Current.Lookup("documentKey"))
+			}
+			_ = stream.Close(t.Context())
+			if i < documents {
+				from = options.ChangeStream().SetResumeAfter(tokens[i]).SetBatchSize(1)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

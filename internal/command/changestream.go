@@ -34,7 +34,7 @@ func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, ar
 			return err
 		}
 	}
-	stream, err := changestream.Open(r.Service.Store, changeDocuments{r.Service, sc.now}, spec, scope)
+	stream, err := changestream.Open(r.Service.Store, changeDocuments{r.Service, sc.now}, spec, scope, r.Service.Memory)
 	if err != nil {
 		return err
 	}
@@ -135,6 +135,15 @@ func (s *changeSource) token(stashed bool) bsonx.Doc {
 		return s.last // which may be that of its last fragment
 	}
 	return token
+}
+
+// Kept implements session.Keeper.
+func (s *changeSource) Kept() int64 {
+	kept := int64(len(s.last) + len(s.before) + len(s.event))
+	for _, f := range s.fragments {
+		kept += int64(len(f))
+	}
+	return kept + pipeline.KeptBy(s.Source)
 }
 
 func (s *changeSource) done() bool { return len(s.fragments) == 0 && s.stream.Ended() }
