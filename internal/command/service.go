@@ -146,6 +146,8 @@ func (s *Service) setDefaults() {
 		s.Clock = clock.System{}
 	}
 	s.settled = clock.Settle(s.Clock)
+	// After a start no session is known to be alive. A record that was written while the computer's clock was years back looks old.
+	s.recordsReaped = s.settled.Now().Add(session.Timeout - recordsInterval)
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -332,5 +333,36 @@ func TestOpsList(t *testing.T) {
 	ops.Remove(&b)
 	if len(ops.Snapshots(true)) != 0 {
 		t.Error("the list is not empty")
+	}
+}
+
+// jumpy is a computer whose clock is set, beside the monotonic clock that nobody sets.
+type jumpy struct {
+	start  time.Time
+	passed time.Duration
+}
+
+// Now is a time whose wall clock may be anything; the monotonic reading is right.
+func (j *jumpy) Now() time.Time { return j.start.Add(j.passed) }
+
+// TestSessionsIgnoreTheWallClock uses a session while the clock is years back: it is as young as any other.
+func TestSessionsIgnoreTheWallClock(t *testing.T) {
+	clock := &jumpy{start: time.Now()}
+	s := NewSessions(clock, 0)
+	id := SessionID{UUID: [16]byte{1}}
+	used, err := s.Use(id, clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strip := used.LastUse(); !strings.Contains(strip.String(), "m=") {
+		t.Error("the last use has no monotonic reading: it follows the wall clock")
+	}
+	clock.passed = Timeout - time.Second
+	if ended := s.Reap(); len(ended) != 0 {
+		t.Errorf("reaped %v", ended)
+	}
+	clock.passed = Timeout
+	if ended := s.Reap(); len(ended) != 1 {
+		t.Errorf("reaped %v", ended)
 	}
 }

@@ -35,7 +35,8 @@ func (id SessionID) IsZero() bool { return id == SessionID{} }
 // Session is a logical session.
 type Session struct {
 	ID      SessionID
-	lastUse atomic.Int64            // milliseconds since 1970, or ended
+	begin   time.Time               // of the registry
+	lastUse atomic.Int64            // milliseconds since begin, or ended
 	txns    atomic.Pointer[numbers] // nil before the first transaction number
 	doc     atomic.Pointer[bsonx.Doc]
 }
@@ -60,7 +61,7 @@ func (s *Session) Touch(now time.Time) bool {
 		if last == ended {
 			return false
 		}
-		if s.lastUse.CompareAndSwap(last, now.UnixMilli()) {
+		if s.lastUse.CompareAndSwap(last, now.Sub(s.begin).Milliseconds()) {
 			return true
 		}
 	}
@@ -70,7 +71,10 @@ const sessionShards = 16
 
 // Sessions is the registry of logical sessions. It is safe for concurrent use.
 type Sessions struct {
-	clock  clock.Clock
+	clock clock.Clock
+	// begin is when the registry was made. Ages are measured from there by the monotonic clock: a computer's clock that is set
+	// back and forth ends no session.
+	begin  time.Time
 	max    int64
 	count  atomic.Int64
 	shards [sessionShards]sessionShard
@@ -98,8 +102,8 @@ func (sh *sessionShard) end(ses *Session) {
 }
 
 // start adds a session. It needs the lock.
-func (sh *sessionShard) start(id SessionID) *Session {
-	ses := &Session{ID: id}
+func (sh *sessionShard) start(id SessionID, begin time.Time) *Session {
+	ses := &Session{ID: id, begin: begin}
 	sh.m[id] = ses
 	if n := sh.leaving[id]; n != nil {
 		delete(sh.leaving, id)
@@ -113,7 +117,7 @@ func NewSessions(c clock.Clock, max int) *Sessions {
 	if max <= 0 {
 		max = MaxSessions
 	}
-	s := &Sessions{clock: c, max: int64(max)}
+	s := &Sessions{clock: c, begin: c.Now(), max: int64(max)}
 	for i := range s.shards {
 		s.shards[i].m = make(map[SessionID]*Session)
 	}
@@ -135,10 +139,10 @@ func (s *Sessions) Use(id SessionID, now time.Time) (*Session, error) {
 			return nil, mongoerr.New(mongoerr.TooManyLogicalSessions,
 				"Unable to add session ID to the cache because there are too many sessions already: %d", s.max)
 		}
-		ses = sh.start(id)
+		ses = sh.start(id, s.begin)
 		s.count.Add(1)
 	}
-	ses.lastUse.Store(now.UnixMilli())
+	ses.lastUse.Store(now.Sub(s.begin).Milliseconds())
 	return ses, nil
 }
 
@@ -190,7 +194,7 @@ func (s *Sessions) All(match func(SessionID) bool) []SessionID {
 // LastUse returns when the session was last used; the zero time where it has ended.
 func (s *Session) LastUse() time.Time {
 	if last := s.lastUse.Load(); last != ended {
-		return time.UnixMilli(last)
+		return s.begin.Add(time.Duration(last) * time.Millisecond)
 	}
 	return time.Time{}
 }
@@ -198,8 +202,11 @@ func (s *Session) LastUse() time.Time {
 // Reap removes the sessions that were not used for Timeout and returns their ids.
 func (s *Sessions) Reap() []SessionID {
 	now := s.clock.Now()
-	limit := now.Add(-Timeout).UnixMilli()
-	before := s.Stats().LastJob.UnixMilli()
+	limit := (now.Sub(s.begin) - Timeout).Milliseconds()
+	before := int64(math.MinInt64)
+	if last := s.Stats().LastJob; !last.IsZero() {
+		before = last.Sub(s.begin).Milliseconds()
+	}
 	refreshed := 0
 	var out []SessionID
 	for i := range s.shards {
