@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,26 @@ var spills = map[string][]string{
 	"internalDocumentSourceGraphLookupMaxMemoryBytes": {
 		`{"aggregate": "c", "cursor": {"batchSize": 1}, "pipeline": [{"$limit": 3}, {"$graphLookup": {"from": "c", "startWith": "$a", "connectFromField": "next", "connectToField": "a", "as": "all"}}, {"$unwind": "$all"}]}`,
 	},
+}
+
+// lookupSpills are commands whose table of another collection is bounded by a share of the requests' memory.
+var lookupSpills = []string{
+	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "next", "foreignField": "a", "as": "all"}}]}`,
+	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "a", "foreignField": "next", "as": "all"}}, {"$unwind": "$all"}]}`,
+}
+
+// lookupRequestMemory is the memory of the requests with which these spill.
+const lookupRequestMemory = 256 << 10
+
+// spillFiles are the types that have a temporary file, and in which of the commands they do. Another one fails the test.
+var spillFiles = map[string]string{
+	"exec/spill.go":           "internalQueryMaxBlockingSortMemoryUsageBytes",
+	"pipeline/spill.go":       "internalDocumentSourceGroupMaxMemoryBytes, and whatever has a sorter",
+	"pipeline/spilldeque.go":  "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
+	"pipeline/spillset.go":    "internalDocumentSourceGraphLookupMaxMemoryBytes",
+	"pipeline/tempfile.go":    "a tempfile.File with a buffer",
+	"pipeline/foreignfile.go": "lookupSpills",
+	"tempfile/tempfile.go":    "itself",
 }
 
 // notSpilled are those parameters whose stages have nothing on the disk.
@@ -77,17 +98,7 @@ func TestDamagedSpills(t *testing.T) {
 		rng := run.Rand(round)
 		for _, param := range slices.Sorted(maps.Keys(spills)) {
 			setSpillBound(t, db, param, spillBound)
-			for i, cmd := range spills[param] {
-				want, _, err := readSpilling(t, db, dir, cmd, nil)
-				must(t, err)
-				for _, d := range spillDamages {
-					got, n, err := readSpilling(t, db, dir, cmd, func(path string) { d.do(t, rng, path) })
-					outcomes[judgeSpill(t, param, cmd, d.name, n, want, got, err)]++
-					if t.Failed() {
-						t.Fatalf("case: %s, command %d, %s", param, i, d.name)
-					}
-				}
-			}
+			damageSpills(t, db, dir, param, spills[param], rng, outcomes)
 			setSpillBound(t, db, param, 100<<20)
 		}
 	}
@@ -95,6 +106,57 @@ func TestDamagedSpills(t *testing.T) {
 	if outcomes["failed"] == 0 {
 		t.Error("no damage was noticed")
 	}
+}
+
+// damageSpills runs commands and damages their files in each way.
+func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string, rng *rand.Rand, outcomes map[string]int) {
+	t.Helper()
+	for i, cmd := range cmds {
+		want, _, err := readSpilling(t, db, dir, cmd, nil)
+		must(t, err)
+		for _, d := range spillDamages {
+			got, n, err := readSpilling(t, db, dir, cmd, func(path string) { d.do(t, rng, path) })
+			outcomes[judgeSpill(t, name, cmd, d.name, n, want, got, err)]++
+			if t.Failed() {
+				t.Fatalf("case: %s, command %d, %s", name, i, d.name)
+			}
+		}
+	}
+}
+
+// TestDamagedLookupSpills is TestDamagedSpills of the table that a $lookup makes.
+func TestDamagedLookupSpills(t *testing.T) {
+	run := torture.Begin(t)
+	dir := t.TempDir()
+	db, err := sheaf.Open(dir, &sheaf.Options{RequestMemory: lookupRequestMemory})
+	must(t, err)
+	defer db.Close()
+	fillForSpills(t, db)
+	outcomes := map[string]int{}
+	for round := 0; run.Next(1, 0); round++ {
+		damageSpills(t, db, dir, "$lookup", lookupSpills, run.Rand(round), outcomes)
+	}
+	t.Log(outcomes)
+	if outcomes["failed"] == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+// TestSpillFiles finds a file of the source that has temporary files, and no command that damages them.
+func TestSpillFiles(t *testing.T) {
+	t.Parallel()
+	field := regexp.MustCompile(`(?m)^\t[\w, ]*\b(tempfile\.File|tempFile)$`)
+	must(t, filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		name := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
+		if _, there := spillFiles[name]; !there && field.Match(source) {
+			t.Errorf("%s has a temporary file, and no command that damages it", name)
+		}
+		return err
+	}))
 }
 
 // spillDamages are what happens to an open file. It cannot be removed: it has no name.
