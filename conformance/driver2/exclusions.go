@@ -14,7 +14,6 @@ const (
 	noSecondary  = "selects a secondary, which a set of one member does not have (issue 11)"
 	mongocryptd  = "needs mongocryptd, which the free server does not come with"
 	publicDNS    = "asks the public DNS for records of MongoDB, Inc."
-	openOptions  = "OPEN: options of create and createIndexes that are not obeyed yet (issue 7)"
 	olderFile    = "the test file, older than the driver, expects a maxTimeMS that the driver does not send; with SHEAF_SPECIFICATIONS it runs"
 	otherRequest = "the driver sends {_id: {$eq: id}}, the test file expects {_id: id}: both before any server answers"
 	inContainer  = "within a container the driver adds it to what it says of itself, which the test does not expect"
@@ -35,7 +34,6 @@ func exclusions() []exclusion {
 		{"TestRetryableReadsProse/retrying_reads_in_a_replica_set/overload_errors_retried_on_a_different_replicaset_server", noSecondary},
 		{"TestSessionsMongocryptdProse", mongocryptd},
 		{"TestInitialDNSSeedlistDiscoverySpec", publicDNS},
-		{"TestIndexView/create_one/all_options", openOptions},
 		{unified + "retryable-reads/tests/unified/gridfs-download.json", otherRequest},
 		{unified + "retryable-reads/tests/unified/gridfs-download-serverErrors.json", otherRequest},
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// textIndexVersion is the only version of text indexes that is kept.
-const textIndexVersion = 3
-
 // maxTextWeight is what the weight of a field stays below.
 const maxTextWeight = 100_000
 
@@ -29,25 +26,25 @@ func (s *indexSpec) completeText() error {
 	if err := t.readWeights(s.raw.Lookup("weights")); err != nil {
 		return err
 	}
-	language, err := textOption(s.raw, "default_language", text.DefaultLanguage, isLanguage)
-	if err != nil {
-		return err
-	}
 	override, err := textOption(s.raw, "language_override", "language", isOverride)
 	if err != nil {
 		return err
 	}
+	version := int64(text.NewestVersion)
 	if v := s.raw.Lookup("textIndexVersion"); !v.IsMissing() {
-		switch n, _ := v.AsInt64(); n {
-		case textIndexVersion:
-		case 1, 2:
-			return cannotCreate("text indexes of version %d are not supported; use version %d", n, textIndexVersion)
-		default:
-			return cannotCreate("bad textIndexVersion: %d", n)
+		if version, _ = v.AsInt64(); version < text.OldestVersion || version > text.NewestVersion {
+			return cannotCreate("bad textIndexVersion: %d", version)
 		}
 	}
+	language, err := textOption(s.raw, "default_language", text.DefaultLanguage, func(name string) bool {
+		_, ok := text.ParseLanguage(name)
+		return ok || version == text.OldestVersion
+	})
+	if err != nil {
+		return err
+	}
 	s.key = t.key()
-	s.text = bsonx.NewDoc("weights", t.sortedWeights(), "default_language", language, "language_override", override, "textIndexVersion", textIndexVersion)
+	s.text = bsonx.NewDoc("weights", t.sortedWeights(), "default_language", language, "language_override", override, "textIndexVersion", int32(version))
 	return nil
 }
 
@@ -60,11 +57,6 @@ func textOption(raw bsonx.Doc, name, fallback string, valid func(string) bool) (
 		return "", cannotCreate("%s is not valid", name)
 	}
 	return v.Str(), nil
-}
-
-func isLanguage(name string) bool {
-	_, ok := text.ParseLanguage(name)
-	return ok
 }
 
 func isOverride(name string) bool {

@@ -69,7 +69,7 @@ func operators() []operator {
 		{name: "$mod", family: Evaluation, parseField: parseMod},
 		{name: "$options", family: Evaluation, parseField: parseOptions, note: "with $regex only"},
 		{name: "$regex", family: Evaluation, parseField: parseRegex},
-		{name: "$text", family: Evaluation, parseTop: parseText, note: "with text indexes of version 3"},
+		{name: "$text", family: Evaluation, parseTop: parseText},
 		{name: "$where", family: Evaluation, parseTop: parseWhere},
 
 		{name: "$all", family: Array, parseField: parseAll},

@@ -36,8 +36,8 @@ func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	l := s.Language()
 	if n.Language != "" {
 		var ok bool
-		if l, ok = text.ParseLanguage(n.Language); !ok {
-			return nil, mongoerr.New(mongoerr.BadValue, "unsupported language: %q for text index version 3", n.Language)
+		if l, ok = s.ParseLanguage(n.Language); !ok {
+			return nil, mongoerr.New(mongoerr.BadValue, "unsupported language: %q for text index version %d", n.Language, s.Version())
 		}
 	}
 	query, err := text.ParseQuery(n.Search, l, n.running)

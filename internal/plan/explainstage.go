@@ -279,7 +279,7 @@ func (w *stageWriter) textMatch(n *textMatch) {
 	w.doc("indexPrefix", n.prefix)
 	b.String("indexName", n.search.index.name)
 	w.doc("parsedTextQuery", parsedText(q))
-	b.Int32("textIndexVersion", 3)
+	b.Int32("textIndexVersion", int32(n.search.spec.Version()))
 }
 
 // parsedText shows what a search looks for.

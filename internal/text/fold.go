@@ -31,6 +31,8 @@ func (l *Language) lower(r rune) rune {
 			r += 'a' - 'A'
 		}
 		return r
+	case l.ascii:
+		return r
 	case r == 'İ':
 		if l.dotless {
 			return 'i'

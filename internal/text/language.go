@@ -34,6 +34,11 @@ type Language struct {
 	apostrophe bool
 	// dotless is true where the lower case of I is ı.
 	dotless bool
+	// ascii is true for text indexes before version 3: only ASCII letters have two cases, only ASCII characters stand between words, and
+	// diacritics count.
+	ascii bool
+	// older is the language with ascii.
+	older *Language
 }
 
 // Name returns the language's English name, or "none".
@@ -81,6 +86,11 @@ func loadLanguages() map[string]*Language {
 			apostrophe: def.name == "english", dotless: def.name == "turkish",
 		}
 		out[def.name], out[def.code] = l, l
+	}
+	for _, l := range out {
+		older := *l
+		older.ascii, older.dotless = true, false
+		l.older = &older
 	}
 	return out
 }

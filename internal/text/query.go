@@ -241,7 +241,7 @@ func (q *Query) folded(dst []byte, l *Language, s []byte) []byte {
 	if q.spelling&caseSensitive == 0 {
 		s = l.appendLower(nil, s)
 	}
-	if q.spelling&diacriticSensitive == 0 {
+	if q.spelling&diacriticSensitive == 0 && !l.ascii {
 		return appendPlain(dst, string(s))
 	}
 	return append(dst, s...)

@@ -29,7 +29,16 @@ type Spec struct {
 	wildcard bool
 	language *Language
 	override string
+	version  int
 }
+
+// The versions of text indexes. Version 1 takes unknown languages as none and looks for the language of a document at its top alone.
+const (
+	OldestVersion = 1
+	NewestVersion = 3
+
+	foldingVersion = 3 // from which on cases and diacritics are those of Unicode
+)
 
 // field is a component of the paths that have a weight.
 type field struct {
@@ -39,7 +48,10 @@ type field struct {
 
 // NewSpec reads the specification of an index as the catalog has it: checked, and with all defaults filled in.
 func NewSpec(spec bsonx.Doc) (*Spec, error) {
-	s := &Spec{root: new(field), override: "language"}
+	s := &Spec{root: new(field), override: "language", version: NewestVersion}
+	if n, ok := spec.Lookup("textIndexVersion").AsInt64(); ok {
+		s.version = int(n)
+	}
 	if v := spec.Lookup("language_override"); v.Type == bsonx.TypeString {
 		s.override = v.Str()
 	}
@@ -47,7 +59,7 @@ func NewSpec(spec bsonx.Doc) (*Spec, error) {
 	if v := spec.Lookup("default_language"); v.Type == bsonx.TypeString {
 		name = v.Str()
 	}
-	language, ok := ParseLanguage(name)
+	language, ok := s.ParseLanguage(name)
 	if !ok {
 		return nil, fmt.Errorf("text index in the unknown language %q", name)
 	}
@@ -101,6 +113,21 @@ func (s *Spec) add(path string, weight float64) {
 // Language returns the language of documents that do not name theirs.
 func (s *Spec) Language() *Language { return s.language }
 
+// Version returns the version of the index.
+func (s *Spec) Version() int { return s.version }
+
+// ParseLanguage returns the language of a name or code as the index has it; false where there is none.
+func (s *Spec) ParseLanguage(name string) (*Language, bool) {
+	l, ok := ParseLanguage(name)
+	if !ok && s.version == OldestVersion {
+		l, ok = languages["none"], true
+	}
+	if ok && s.version < foldingVersion {
+		l = l.older
+	}
+	return l, ok
+}
+
 // walk calls f for each string of a document that the index is over until f returns false. It fails where the document names a
 // language that there is not.
 func (s *Spec) walk(doc bsonx.Doc, f func(l *Language, str []byte, weight float64) bool) error {
@@ -118,7 +145,7 @@ type walker struct {
 
 // document goes through a document or an array: at is what is known of its path, which is nil where no weight is about it.
 func (w *walker) document(doc bsonx.Doc, at *field, l *Language, isArray bool) {
-	if !isArray {
+	if !isArray && (at == w.spec.root || w.spec.version > OldestVersion) {
 		if l = w.languageOf(doc, l); l == nil {
 			return
 		}
@@ -181,9 +208,12 @@ func (w *walker) languageOf(doc bsonx.Doc, outer *Language) *Language {
 		return outer
 	}
 	if v.Type != bsonx.TypeString {
+		if w.spec.version == OldestVersion {
+			return outer
+		}
 		return w.fail(mongoerr.New(codeLanguageType, "found language override field in document with non-string type"))
 	}
-	l, ok := ParseLanguage(v.Str())
+	l, ok := w.spec.ParseLanguage(v.Str())
 	if !ok {
 		return w.fail(mongoerr.New(codeLanguageUnknown, "language override unsupported: %s", v.Str()))
 	}

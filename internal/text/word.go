@@ -21,7 +21,7 @@ func (l *Language) isDelimiter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return asciiDelimiters[r] && (r != '\'' || !l.apostrophe)
 	}
-	return unicode.Is(delimiters, r)
+	return !l.ascii && unicode.Is(delimiters, r)
 }
 
 // nextWord returns the first word of s and what is behind it; an empty word where there is none.
@@ -71,7 +71,7 @@ func (l *Language) term(word []byte, sp spelling) string {
 		l.stem(env)
 		stem = env.Current()
 	}
-	if sp&diacriticSensitive == 0 {
+	if sp&diacriticSensitive == 0 && !l.ascii {
 		stem = string(appendPlain(room[:0], stem))
 	}
 	return stem
