@@ -46,6 +46,8 @@ type batch struct {
 	single bool
 	// source, where not nil, knows whether the cursor has no further document.
 	source ender
+	// endsUnread says that the source may end the cursor before a document was asked for, as a find's plan does and no pipeline.
+	endsUnread bool
 	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
 	staysOpen func() (bool, error)
 	// await, where not nil, is called when a batch would be empty: it reports whether there may be documents now.
@@ -82,7 +84,7 @@ func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 // finished reports whether the cursor is known to have no further document: neither its source nor
 // itself, which keeps the document that was too large for this batch.
 func (b *batch) finished() bool {
-	return b.size != 0 && !b.cursor.Stashed() && b.source != nil && b.source.done()
+	return (b.size != 0 || b.endsUnread) && !b.cursor.Stashed() && b.source != nil && b.source.done()
 }
 
 // fill appends the array of documents. It reports whether the cursor has ended.

@@ -77,7 +77,7 @@ func runFind(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		req: req, cursor: cursor, field: "firstBatch", during: duringFind,
 		size:   req.Int64("batchSize", defaultFirstBatch),
 		single: req.Bool("singleBatch") || c == nil, // where nothing is, nothing more will come
-		source: &run.source,
+		source: &run.source, endsUnread: true,
 	}
 	if run.query.Tailable {
 		cursor.Tailable, cursor.AwaitData = true, req.Bool("awaitData")

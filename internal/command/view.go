@@ -112,7 +112,7 @@ func countStages(req *Request, name string) (scope, []bsonx.Value, error) {
 	if q.Skip > 0 {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", q.Skip)))
 	}
-	if q.Limit > 0 {
+	if req.Has("limit") { // where it is 0, the stage refuses it
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", q.Limit)))
 	}
 	return sc, stages, nil

@@ -7,6 +7,10 @@ func IsEOF(n Node) bool {
 		return true
 	}
 	switch n := n.(type) {
+	case *EOF:
+		return !n.isScan
+	case *Or:
+		return n.current == len(n.inputs)
 	case *Limit:
 		return n.left == 0 || IsEOF(n.inputs[0])
 	case *IDHack:
@@ -15,7 +19,7 @@ func IsEOF(n Node) bool {
 		return n.loaded && n.spill == nil && n.buf.pos == len(n.buf.entries)
 	case *Replay:
 		return n.next == len(n.rows) && (n.done || IsEOF(n.inputs[0]))
-	case *Pass, *Project, *ProjectCovered, *Skip, *Fetch:
+	case *Pass, *Project, *ProjectCovered, *Skip, *Fetch, *TextMatch:
 		return IsEOF(n.Inputs()[0])
 	default:
 		return false

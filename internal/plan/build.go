@@ -126,7 +126,7 @@ func (b *builder) collScan(n *collScan) exec.Node {
 func (b *builder) indexScan(n *indexScan) exec.Node {
 	bounds := keyBounds(n)
 	if bounds == nil {
-		return exec.NewEOF(b.env)
+		return exec.NewEmptyScan(b.env)
 	}
 	return exec.NewIndexScan(b.env, exec.IndexScanOptions{
 		Coll: b.q.Coll, Index: n.index.ix, Bounds: bounds, Backward: n.backward,
@@ -137,7 +137,7 @@ func (b *builder) indexScan(n *indexScan) exec.Node {
 func (b *builder) countScan(n *countScan) exec.Node {
 	bounds := keyBounds(n.scan)
 	if bounds == nil {
-		return exec.NewEOF(b.env)
+		return exec.NewEmptyScan(b.env)
 	}
 	return exec.NewCountScan(b.env, b.q.Coll, n.scan.index.ix, bounds, n.scan.dedup)
 }
@@ -145,7 +145,7 @@ func (b *builder) countScan(n *countScan) exec.Node {
 func (b *builder) distinctScan(n *distinctScan) exec.Node {
 	bounds := keyBounds(n.scan)
 	if bounds == nil {
-		return exec.NewEOF(b.env)
+		return exec.NewEmptyScan(b.env)
 	}
 	return exec.NewDistinctScan(b.env, exec.DistinctScanOptions{
 		Coll: b.q.Coll, Index: n.scan.index.ix, Bounds: bounds, Backward: n.scan.backward, Fields: n.fields,

@@ -118,7 +118,7 @@ func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 			}
 			continue
 		}
-		if strings.HasPrefix(key, "$") {
+		if strings.HasPrefix(key, "$") || matchesNothing(v) {
 			continue
 		}
 		name, _, _ := strings.Cut(key, ".")
@@ -129,6 +129,30 @@ func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 		*seen = append((*seen)[:0], name)
 	}
 	return nil
+}
+
+// matchesNothing reports whether a predicate is {$all: []}, also below $not: no value matches it, and MongoDB forgets the field that
+// it is about.
+func matchesNothing(v bsonx.Value) bool {
+	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
+		return false
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		operand := it.Value()
+		switch string(it.Key()) {
+		case "$all":
+			if operand.Type != bsonx.TypeArray || !operand.Doc().IsEmpty() {
+				return false
+			}
+		case "$not":
+			if !matchesNothing(operand) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // maxLogicalDepth bounds the nesting of $and, $or and $nor.
