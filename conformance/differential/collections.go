@@ -98,7 +98,7 @@ func (g *generator) typedIndex() bson.D {
 func (g *generator) createView(name, on string) bson.D {
 	stages := bson.A{}
 	if g.chance(2) {
-		stages = append(stages, op("$match", bson.D{{Key: g.typedPath(), Value: g.predicate(1)}}))
+		stages = append(stages, op("$match", bson.D{guarded(g.typedPath(), g.predicate(1))}))
 		if g.indexed {
 			stages = append(stages, g.byID()...)
 		}

@@ -80,7 +80,7 @@ func isOK(reply bson.D) bool {
 // normalise reduces a raw reply to what is compared.
 func normalise(raw bson.D) bson.D {
 	if !isOK(raw) {
-		return bson.D{{Key: "ok", Value: int32(0)}, {Key: "code", Value: lookup(raw, "code")}}
+		return bson.D{{Key: "ok", Value: int32(0)}, {Key: "code", Value: olderCode(lookup(raw, "code"))}}
 	}
 	out := bson.D{{Key: "ok", Value: int32(1)}}
 	for _, key := range kept {
@@ -90,6 +90,13 @@ func normalise(raw bson.D) bson.D {
 			continue
 		case key == "writeErrors":
 			v = onlyEach(v, "index", "code")
+			for _, e := range v.(bson.A) {
+				for i, f := range e.(bson.D) {
+					if f.Key == "code" {
+						e.(bson.D)[i].Value = olderCode(f.Value)
+					}
+				}
+			}
 		case key == "lastErrorObject":
 			v = only(v, "n", "updatedExisting", "upserted")
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
@@ -77,7 +79,29 @@ func (g *generator) clause(depth int) bson.E {
 	case g.chance(12):
 		return bson.E{Key: "_id", Value: pick(g, []any{g.anyID(), op("$in", bson.A{g.anyID(), g.anyID()}), op("$gte", g.anyID()), op("$ne", g.anyID())})}
 	}
-	return bson.E{Key: g.path(), Value: g.predicate(depth)}
+	return guarded(g.path(), g.predicate(depth))
+}
+
+// guarded returns a predicate on a path. Where it compares what stands behind a dot with null, it excludes arrays without documents
+// before the dot: the 9.0 engine finds {a: []} and {a: [1]} by {"a.x": null}, up to 8.0 an array without documents has no a.x.
+func guarded(path string, predicate any) bson.E {
+	own := bson.E{Key: path, Value: predicate}
+	if !strings.Contains(path, ".") || !isNullish(predicate) && !mentions(predicate, "", func(_, _ string, value any) bool { return isNullish(value) }) {
+		return own
+	}
+	return bson.E{Key: "$and", Value: append(bson.A{bson.D{own}}, withDocuments(path)...)}
+}
+
+// withDocuments are predicates that no array before a dot of a path is empty or has elements that are no documents.
+func withDocuments(path string) bson.A {
+	var all bson.A
+	for i, c := range path {
+		if c == '.' {
+			bare := op("$elemMatch", op("$not", op("$type", "object")))
+			all = append(all, op(path[:i], op("$not", op("$size", int32(0)))), op(path[:i], op("$not", bare)))
+		}
+	}
+	return all
 }
 
 func (g *generator) predicate(depth int) any {
@@ -172,7 +196,12 @@ func (g *generator) elemMatch(depth int) any {
 	if depth > 0 && g.chance(2) {
 		return op("$elemMatch", bson.D{{Key: pick(g, fieldNames), Value: g.predicate(depth - 1)}})
 	}
-	return op("$elemMatch", g.operatorPredicate(depth-1))
+	for {
+		// In a $match behind another stage the 9.0 engine writes {$elemMatch: {$all: [1]}} down without its path, and cannot read it.
+		if p := g.operatorPredicate(depth - 1); !mentionsKey(p, "$all") {
+			return op("$elemMatch", p)
+		}
+	}
 }
 
 func (g *generator) bits() any {

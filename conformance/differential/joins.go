@@ -36,6 +36,9 @@ func (g *generator) lookupStage() bson.A {
 	switch g.rnd.IntN(5) {
 	case 0, 1:
 		spec = append(spec, equality...)
+		if path, _ := equality[1].Value.(string); strings.Contains(path, ".") { // see guarded
+			spec = append(spec, bson.E{Key: "pipeline", Value: bson.A{op("$match", op("$and", withDocuments(path)))}})
+		}
 	case 2, 3:
 		spec = append(spec, pipeline()...)
 	default:
@@ -51,7 +54,7 @@ func (g *generator) lookupStage() bson.A {
 	if dotted, _ := lookup(spec, "foreignField").(string); g.chance(3) && !strings.Contains(dotted, ".") {
 		stages = append(stages, op("$unwind", g.unwoundAs("$"+as)))
 		if g.chance(2) {
-			stages = append(stages, op("$match", bson.D{{Key: as + "." + pick(g, []string{"q", "n", "g"}), Value: g.predicate(1)}}))
+			stages = append(stages, op("$match", bson.D{guarded(as+"."+pick(g, []string{"q", "n", "g"}), g.predicate(1))}))
 		}
 	}
 	return stages
@@ -83,10 +86,15 @@ func (g *generator) joinedPipeline() bson.A {
 
 // graphLookup sorts what is found, because MongoDB keeps it in a hash table.
 func (g *generator) graphLookup() bson.A {
+	to := pick(g, []string{"_id", "g", "s", "l", "o.n"})
+	restriction := g.maybe(4, func() any { return bson.D{{Key: "g", Value: op("$gt", int32(0))}} })
+	if to == "o.n" { // see guarded
+		restriction = op("$and", withDocuments(to))
+	}
 	return g.found(op("$graphLookup", fields("from", g.from(), "startWith", pick(g, []any{"$g", "$l", "$s", "$t.n", g.expression(numberKind, 1)}),
-		"connectFromField", pick(g, []string{"q", "g", "l", "t.n", "s"}), "connectToField", pick(g, []string{"_id", "g", "s", "l", "o.n"}), "as", "v",
+		"connectFromField", pick(g, []string{"q", "g", "l", "t.n", "s"}), "connectToField", to, "as", "v",
 		"maxDepth", g.maybe(2, func() any { return int32(g.rnd.IntN(3)) }), "depthField", g.maybe(3, func() any { return "depth" }),
-		"restrictSearchWithMatch", g.maybe(4, func() any { return bson.D{{Key: "g", Value: op("$gt", int32(0))}} }))), "v", true)
+		"restrictSearchWithMatch", restriction)), "v", true)
 }
 
 func (g *generator) unionWith() any {

@@ -11,70 +11,6 @@ import (
 // probeBudget bounds how many variants of a command are asked about two errors.
 const probeBudget = 1500
 
-// severalMistakes is the difference that probe recognises: it is in no table because it takes more questions to the servers.
-var severalMistakes = known{
-	Name:   "which of several mistakes is reported",
-	Reason: "the servers report different errors, and both errors are there: of variants with less in them, both servers answer one with the one error and another with the other; which comes first depends on the order of evaluation (documents by batches or one by one, arguments from the left or the right)",
-}
-
-// explain returns the known difference that d is, or nil.
-func (p *pair) explain(ctx context.Context, cmd bson.D, d *difference) *known {
-	whole := cmd
-	if cmd[0].Key == "aggregate" {
-		whole = p.expanded(ctx, cmd)
-	}
-	if k := knownDifference(p.scanB, whole, d); k != nil {
-		return k
-	}
-	if question, ok := questionOfView(cmd); ok {
-		if k := knownDifference(p.scanB, p.expanded(ctx, question), d); k != nil {
-			return k
-		}
-	}
-	if p.isTimed(ctx, cmd, d) {
-		return &timesDifference
-	}
-	if p.isBare(ctx, cmd, d) {
-		return &bareDifference
-	}
-	if names := joinedArrays(whole); len(names) > 0 { // which may come together with another one
-		other := *d
-		other.A, other.B = withoutBare(d.A, names).(bson.D), withoutBare(d.B, names).(bson.D)
-		if k := knownDifference(p.scanB, whole, &other); k != nil {
-			return k
-		}
-	}
-	if k := p.rephrased(ctx, cmd, d); k != nil {
-		return k
-	}
-	if question, ok := reading(cmd); ok && !isWrite(cmd) && p.hasTiedNumbers(ctx, p.expanded(ctx, question), d) {
-		return &tiedNumbers
-	}
-	if isOK(d.A) && isOK(d.B) && p.isSparse(ctx, cmd) {
-		return &sparseDifference
-	}
-	if isOK(d.A) && isOK(d.B) && p.isByPosition(ctx, cmd) {
-		return &positionDifference
-	}
-	a, b := olderCode(max(errorCode(d.A), writeErrorCode(d.A))), max(errorCode(d.B), writeErrorCode(d.B))
-	question, ok := asAggregate(cmd)
-	if a == b || !ok {
-		return nil
-	}
-	question = p.expanded(ctx, question)
-	if a == 0 || b == 0 {
-		if p.isFiltered(ctx, question, max(a, b)) {
-			return &filteredMistake
-		}
-		return nil
-	}
-	probe := prober{ctx: ctx, pair: p, a: a, b: b, left: probeBudget, ids: p.ids(ctx)}
-	if probe.both(question) {
-		return &severalMistakes
-	}
-	return nil
-}
-
 // questionOfView returns the pipeline of a find of another collection than the usual one, which may be a view: its stages are part of it.
 func questionOfView(cmd bson.D) (bson.D, bool) {
 	if cmd[0].Key != "find" || cmd[0].Value == collection {
@@ -83,27 +19,41 @@ func questionOfView(cmd bson.D) (bson.D, bool) {
 	return asAggregate(cmd)
 }
 
-// filteredMistake is the difference that isFiltered recognises.
-var filteredMistake = known{
-	Name:   "an error in what another stage drops",
-	Reason: "one server computes something before a stage that drops documents has seen them, or drops them first: which predicate comes first is open, and MongoDB moves predicates, also those that may fail, before $unwind and $redact, which Sheaf does not, and leaves out a $sort before another; Sheaf leaves one out before $count; without the stage both servers answer the error",
-}
-
 // dropping are the stages that leave documents out.
 var dropping = []string{"$match", "$unwind", "$redact", "$limit", "$skip"}
 
-// isFiltered reports whether both servers answer with the error where one stage that drops documents is left out.
-func (p *pair) isFiltered(ctx context.Context, question bson.D, code int32) bool {
+// isFiltered reports whether one server makes a mistake, and both servers make it where one stage that drops documents is left out.
+func (p *pair) isFiltered(ctx context.Context, c *asked) bool {
+	code := max(mistakeOf(c.A), mistakeOf(c.B))
+	question, ok := asAggregate(c.cmd)
+	if !ok || min(mistakeOf(c.A), mistakeOf(c.B)) != 0 || code == 0 {
+		return false
+	}
+	question = p.expanded(ctx, question)
 	stages, _ := lookup(question, "pipeline").(bson.A)
 	for _, without := range undropped(stages) {
 		other := slices.Clone(question)
 		other[1].Value = without
-		if d, err := p.compare(ctx, other); err == nil && olderCode(errorCode(d.A)) == code && errorCode(d.B) == code {
+		if d, err := p.compare(ctx, other); err == nil && errorCode(d.A) == code && errorCode(d.B) == code {
 			return true
 		}
 	}
 	return false
 }
+
+// hasBothMistakes reports whether both servers answer some variants of a command with the one's error and some with the other's.
+func (p *pair) hasBothMistakes(ctx context.Context, c *asked) bool {
+	a, b := mistakeOf(c.A), mistakeOf(c.B)
+	question, ok := asAggregate(c.cmd)
+	if !ok || a == b || a == 0 || b == 0 {
+		return false
+	}
+	probe := prober{ctx: ctx, pair: p, a: a, b: b, left: probeBudget, ids: p.ids(ctx)}
+	return probe.both(p.expanded(ctx, question))
+}
+
+// mistakeOf returns the code of an error, or of the first write error.
+func mistakeOf(reply bson.D) int32 { return max(errorCode(reply), writeErrorCode(reply)) }
 
 // sorting are the stages before which a $sort makes no difference.
 var sorting = []string{"$sort", "$count", "$setWindowFields", "$densify", "$bucketAuto", "$fill"}
@@ -311,7 +261,7 @@ func (p *prober) both(cmd bson.D) bool {
 		if p.note(d) {
 			return true
 		}
-		if a, b := olderCode(errorCode(d.A)), errorCode(d.B); (a != p.a || b != p.b) && (a != 0 || b != 0) {
+		if a, b := errorCode(d.A), errorCode(d.B); (a != p.a || b != p.b) && (a != 0 || b != 0) {
 			changed = append(changed, v)
 		}
 	}
@@ -334,7 +284,7 @@ func (p *prober) both(cmd bson.D) bool {
 
 // note remembers an error that both servers answer.
 func (p *prober) note(d *difference) bool {
-	a, b := olderCode(errorCode(d.A)), errorCode(d.B)
+	a, b := errorCode(d.A), errorCode(d.B)
 	if a == b {
 		p.seenA = p.seenA || a == p.a
 		p.seenB = p.seenB || a == p.b

@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/bson"
 )
@@ -68,7 +69,15 @@ func arrayOperators() []operator {
 	}
 	for _, name := range []string{"$firstN", "$lastN", "$minN", "$maxN"} {
 		list = append(list, operator{name: name, result: arrayKind, make: func(g *generator, d int) any {
-			return op(name, fields("n", g.expression(integerKind, 0), "input", g.expression(arrayKind, d-1)))
+			// The 9.0 engine loses a variable that is a constant where it is n, and makes {n: 1, input: []} a {$first: []}, which it refuses.
+			n, input := g.expression(integerKind, 0), g.expression(arrayKind, d-1)
+			if name, isText := n.(string); isText && strings.HasPrefix(name, "$$") {
+				n = g.constant(integerKind)
+			}
+			if list, isList := input.(bson.A); isList {
+				input = op("$literal", list)
+			}
+			return op(name, fields("n", n, "input", input))
 		}})
 	}
 	for i := range list {

@@ -37,9 +37,12 @@ func settled(stages bson.A) bson.A {
 }
 
 // settlesOutput reports whether a $merge, or an $out, leaves the same on both servers where one order is fixed before it: of documents
-// that go to one place the last one counts. The servers are as they were before the command.
-func (p *pair) settlesOutput(ctx context.Context, cmd bson.D) bool {
-	words, changed := settledOutput(p.expanded(ctx, cmd))
+// that go to one place the last one counts.
+func (p *pair) settlesOutput(ctx context.Context, c *asked) bool {
+	if !c.After || c.cmd[0].Key != "aggregate" || p.rewind(ctx) != nil {
+		return false
+	}
+	words, changed := settledOutput(p.expanded(ctx, c.cmd))
 	if !changed {
 		return false
 	}
@@ -112,18 +115,17 @@ func arraysOf(stage any) bson.D {
 	return out
 }
 
-// tiedNumbers is the difference that hasTiedNumbers recognises.
-var tiedNumbers = known{
-	Name:   "type of a number after equal ones of two types",
-	Reason: "what $densify makes has the type of the number before it, and its partition's value, and of equal numbers of different types either may be any; the replies are the same but for the types of numbers that $densify made, and the documents before it have such numbers",
-}
-
 // hasTiedNumbers reports whether replies differ by the types of the numbers that a $densify made alone, where its input has equal
 // numbers of different types.
-func (p *pair) hasTiedNumbers(ctx context.Context, question bson.D, d *difference) bool {
+func (p *pair) hasTiedNumbers(ctx context.Context, c *asked) bool {
+	question, ok := reading(c.cmd)
+	if !ok || isWrite(c.cmd) {
+		return false
+	}
+	question = p.expanded(ctx, question)
 	stages, _ := lookup(question, "pipeline").(bson.A)
 	i := slices.IndexFunc(stages, func(s any) bool { return stageName(s) == "$densify" })
-	if i < 0 || !equalMultiset(lookup(d.A, "rows"), lookup(d.B, "rows"), sameMade) {
+	if i < 0 || !equalMultiset(lookup(c.A, "rows"), lookup(c.B, "rows"), sameMade) {
 		return false
 	}
 	spec, _ := lookup(stages[i].(bson.D), "$densify").(bson.D)
@@ -152,31 +154,19 @@ func sameMade(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// sparseDifference is the difference that isSparse recognises.
-var sparseDifference = known{
-	Name:   "sparse index under a comparison with an end of the order",
-	Reason: "MongoDB finds {a: {$gt: MinKey}} by a sparse index of a, which has no entries of documents without a, and these match too; without sparse indexes both servers answer the same",
-}
-
 // isSparse reports whether a command with a comparison with MinKey or MaxKey is answered alike where no index is sparse.
-func (p *pair) isSparse(ctx context.Context, cmd bson.D) bool {
+func (p *pair) isSparse(ctx context.Context, c *asked) bool {
 	sparse := func(c bson.D) bool {
 		return c[0].Key == "createIndexes" && mentions(c, "", func(_, key string, value any) bool { return key == "sparse" && value == true })
 	}
-	compares := mentions(cmd, "", func(_, _ string, value any) bool { return value == primitive.MinKey{} || value == primitive.MaxKey{} })
-	return compares && cmd[0].Key != "createIndexes" && p.agreeWithout(ctx, cmd, sparse)
-}
-
-// positionDifference is the difference that isByPosition recognises.
-var positionDifference = known{
-	Name:   "distinct by an index of a position in an array",
-	Reason: "MongoDB finds nothing at a.1 in an index of {\"a.1\": 1, a: 1}, in which a is an array; without such indexes both servers answer the same",
+	compares := mentions(c.cmd, "", func(_, _ string, value any) bool { return value == primitive.MinKey{} || value == primitive.MaxKey{} })
+	return compares && isOK(c.A) && isOK(c.B) && c.cmd[0].Key != "createIndexes" && p.agreeWithout(ctx, c.cmd, sparse)
 }
 
 // isByPosition reports whether a distinct by a position in an array is answered alike without indexes of that.
-func (p *pair) isByPosition(ctx context.Context, cmd bson.D) bool {
-	key, _ := lookup(cmd, "key").(string)
-	return cmd[0].Key == "distinct" && arrayPosition.MatchString(key) && p.agreeWithout(ctx, cmd, indexes(key))
+func (p *pair) isByPosition(ctx context.Context, c *asked) bool {
+	key, _ := lookup(c.cmd, "key").(string)
+	return c.cmd[0].Key == "distinct" && isOK(c.A) && isOK(c.B) && arrayPosition.MatchString(key) && p.agreeWithout(ctx, c.cmd, indexes(key))
 }
 
 // indexes returns what recognises the commands that make an index of a path.

@@ -82,7 +82,7 @@ func (p *pair) reset(ctx context.Context) error {
 	return errors.Join(errA, errB)
 }
 
-// play runs a whole scenario and returns its first difference that no known one explains away.
+// play runs a whole scenario and returns its first difference that no settlement explains.
 func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
 	if err := p.reset(ctx); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
 		if d == nil {
 			continue
 		}
-		if d.missing() == "" && p.explain(ctx, cmd, d) == nil {
+		if d.missing() == "" && p.settle(ctx, cmd, d) == nil {
 			return d, nil
 		}
 		if isWrite(cmd) {
@@ -138,18 +138,18 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	return d, nil
 }
 
-// rewind brings both servers back to where they were before the last command.
+// rewind brings both servers back to where they were before the last command. It may be repeated.
 func (p *pair) rewind(ctx context.Context) error {
-	past := p.past[:len(p.past)-1]
+	past := p.past
 	if err := p.reset(ctx); err != nil {
 		return err
 	}
-	for _, cmd := range past {
+	p.past = past
+	for _, cmd := range past[:len(past)-1] {
 		if _, err := p.compare(ctx, cmd); err != nil {
 			return err
 		}
 	}
-	p.past = past
 	return nil
 }
 

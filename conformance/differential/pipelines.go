@@ -187,7 +187,7 @@ func (g *generator) typedFilter() bson.D {
 	if g.chance(4) {
 		return bson.D{{Key: "$expr", Value: g.expression(boolKind, 2)}}
 	}
-	return bson.D{{Key: g.typedPath(), Value: g.predicate(1)}}
+	return bson.D{guarded(g.typedPath(), g.predicate(1))}
 }
 
 func (g *generator) typedSort() bson.D {
@@ -227,7 +227,12 @@ func (g *generator) computed() any {
 		}
 		value := g.expression(anyKind, 2)
 		if g.chance(8) {
-			value = pick(g, []any{"$$REMOVE", bson.D{}, bson.D{{Key: "p", Value: value}, {Key: "q", Value: "$n"}}, bson.A{value}})
+			// The 9.0 engine takes {a: {}, "a.b": 1} as if a were not there, where it refuses all other conflicting paths.
+			empty := any(bson.D{})
+			if path != "n" && path != "v" {
+				empty = op("$literal", bson.D{})
+			}
+			value = pick(g, []any{"$$REMOVE", empty, bson.D{{Key: "p", Value: value}, {Key: "q", Value: "$n"}}, bson.A{value}})
 		}
 		d = append(d, bson.E{Key: path, Value: value})
 	}

@@ -33,37 +33,6 @@ func TestQuestionOfView(t *testing.T) {
 	}
 }
 
-func TestUnprojected(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"find":"c","projection":{"a":1},"sort":{"c":1}}`: `{"find":"c","sort":{"c":1}}`,
-		`{"find":"c","sort":{"c":1}}`:                      "",
-		`{"find":"c","projection":{"a":1}}`:                "",
-		`{"distinct":"c","projection":1,"sort":1}`:         "",
-	} {
-		got, ok := unprojected(mustParse(t, text))
-		if ok != (want != "") || ok && show(got) != show(mustParse(t, want)) {
-			t.Errorf("%s: %s", text, show(got))
-		}
-	}
-}
-
-func TestWithoutBareArrays(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"findAndModify":"c","query":{"b.a":{"$nin":[null]}},"remove":true}`: `{"findAndModify":"c","query":{"$and":[{"b.a":{"$nin":[null]}},
-			{"b":{"$not":{"$size":0}}},{"b":{"$not":{"$elemMatch":{"$not":{"$type":"object"}}}}}]},"remove":true}`,
-		`{"find":"c","filter":{"b.a":null}}`: `{"find":"c","filter":{"$and":[{"b.a":null},
-			{"b":{"$not":{"$size":0}}},{"b":{"$not":{"$elemMatch":{"$not":{"$type":"object"}}}}}]}}`,
-		`{"find":"c","filter":{"b.a":1,"c":null}}`:                "",
-		`{"find":"c","filter":{"b":1},"projection":{"a.b":null}}`: "",
-		`{"count":"c","query":{"b.a":null}}`:                      "",
-	} {
-		got, ok := withoutBareArrays(mustParse(t, text))
-		if ok != (want != "") || ok && show(got) != show(mustParse(t, want)) {
-			t.Errorf("%s: %s", text, show(got))
-		}
-	}
-}
-
 // TestUndroppedSort: a $sort is left out before a stage that sorts too, of which $fill is one.
 func TestUndroppedSort(t *testing.T) {
 	for _, c := range []struct {

@@ -12,11 +12,11 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// rephrasing is a known difference that shows by asking again in words that mean the same to MongoDB 8.0 and that the 9.0 engine
+// rephrasing is a settlement that shows by asking again in words that mean the same to MongoDB 8.0 and that the 9.0 engine
 // takes as 8.0 does, or that leave less open. It hides nothing: where something else differs too, the answers to the rephrased
 // command still do.
 type rephrasing struct {
-	known
+	Name, Reason string
 	// Call returns what stands for a call of an operator, nil where the call stays.
 	Call func(name string, arg any) any
 	// Stages returns what stands for the stages of a pipeline.
@@ -28,123 +28,124 @@ type rephrasing struct {
 	Near func(a, b any) bool
 }
 
-// rephrasings are tried in order, and then all together.
-var rephrasings = []rephrasing{
+// rephrasingTable is tried in order, and then all together.
+var rephrasingTable = []rephrasing{
 	{
-		known: known{
-			Name:   "doubles as text",
-			Reason: "operators on strings that are given a double take its text, which has six digits in the 9.0 engine; with {$toString: …} around the doubles it answers the same",
-		},
-		Call: spellDoubles,
+		Name:   "doubles as text",
+		Reason: "operators on strings that are given a double take its text, which has six digits in the 9.0 engine; with {$toString: …} around the doubles it answers the same",
+		Call:   spellDoubles,
 	},
 	{
-		known: known{
-			Name:   "conversions that 8.0 does not know, with onError",
-			Reason: "the 9.0 engine converts arrays, objects and other values to text, and arrays and objects to binData; with onError for these types it answers the same",
-		},
-		Call: refuseConversion,
+		Name:   "conversions that 8.0 does not know",
+		Reason: "the 9.0 engine converts arrays, objects and other values to text, and arrays and objects to binData; with a failing conversion, or onError, for these types it answers the same",
+		Call:   refuseConversion,
 	},
 	{
-		known: known{
-			Name:   "hyperbolic sine of the smallest decimals",
-			Reason: "the area hyperbolic sine of 1E-6176 is 0 in MongoDB's decimal library; with the number itself for numbers below 1E-6100 it answers the same",
-		},
-		Call: smallAsinh,
+		Name:   "regular expressions that replace",
+		Reason: "the 9.0 engine takes a regular expression as the find of $replaceOne and $replaceAll, in 8.0 find is a string; with a number for a regular expression it refuses the same (51745)",
+		Call:   refuseRegex,
 	},
 	{
-		known: known{
-			Name:   "replacing nothing within a character",
-			Reason: "{$replaceAll: {find: \"\"}} puts its replacement between all bytes within MongoDB, which leaves no UTF-8, and between characters within Sheaf; with the characters put together one by one it answers the same",
-		},
-		Call: betweenCharacters,
+		Name:   "hyperbolic sine of the smallest decimals",
+		Reason: "the area hyperbolic sine of 1E-6176 is 0 in MongoDB's decimal library; with the number itself for numbers below 1E-6100 it answers the same",
+		Call:   smallAsinh,
 	},
 	{
-		known: known{
-			Name:   "last bit of a double within a decimal",
-			Reason: "the last bit of a transcendental function of a double differs, and a decimal shows all of it; with all such results rounded to 15 digits both servers answer the same",
-		},
-		Call: roundDoubles, Both: true, Near: nearDoubles,
+		Name:   "replacing nothing within a character",
+		Reason: "{$replaceAll: {find: \"\"}} puts its replacement between all bytes within MongoDB, which leaves no UTF-8, and between characters within Sheaf; with the characters put together one by one it answers the same",
+		Call:   betweenCharacters,
 	},
 	{
-		known: known{
-			Name:   "last bit of a double within a decimal, where 15 digits are rounded differently",
-			Reason: "as above, but the result is in the middle between two numbers of 15 digits; with three times all such results rounded both servers answer the same",
-		},
-		Call: roundThrice, Both: true, Near: nearDoubles,
+		Name:   "last bit of a double within a decimal",
+		Reason: "the last bit of a transcendental function of a double differs, and a decimal shows all of it; with all such results rounded to 15 digits both servers answer the same",
+		Call:   roundDoubles, Both: true, Near: nearDoubles,
 	},
 	{
-		known: known{
-			Name:   "order in which a $bucketAuto merges",
-			Reason: "of documents that come in another order than that of groupBy, the 9.0 engine's $mergeObjects takes some fields of the last and some of others; with a $push, and a $mergeObjects of that, it answers the same",
-		},
+		Name:   "last bit of a double within a decimal, where 15 digits are rounded differently",
+		Reason: "as above, but the result is in the middle between two numbers of 15 digits; with three times all such results rounded both servers answer the same",
+		Call:   roundThrice, Both: true, Near: nearDoubles,
+	},
+	{
+		Name:   "order in which a $bucketAuto merges",
+		Reason: "of documents that come in another order than that of groupBy, the 9.0 engine's $mergeObjects takes some fields of the last and some of others; with a $push, and a $mergeObjects of that, it answers the same",
 		Stages: mergedLater,
 	},
 	{
-		known: known{
-			Name:   "fault of the engine in a $match behind a join below an array",
-			Reason: "a $lookup or $graphLookup as t.v makes a document of an array t, also for a predicate about t.n, which MongoDB moves before it all the same; with a $limit of everything between the two both servers answer the same",
-		},
+		Name:   "fault of the engine in a $match behind a join below an array",
+		Reason: "a $lookup or $graphLookup as t.v makes a document of an array t, also for a predicate about t.n, which MongoDB moves before it all the same; with a $limit of everything between the two both servers answer the same",
 		Stages: joinedFirst, Both: true,
 	},
 	{
-		known: known{
-			Name:   "fault of the engine in a covariance after an infinity",
-			Reason: "a window from which all numbers but an infinity have gone is taken as empty, so that the infinity that leaves is taken off again, and sums of doubles are rounded to whole numbers; without what is not finite both servers answer the same, and their answers differ by a half at most",
-		},
+		Name:   "fault of the engine in a covariance after an infinity",
+		Reason: "a window from which all numbers but an infinity have gone is taken as empty, so that the infinity that leaves is taken off again, and sums of doubles are rounded to whole numbers; without what is not finite both servers answer the same, and their answers differ by a half at most",
 		Stages: finiteCovariances, Both: true, Near: nearHalf,
 	},
 	{
-		known: known{
-			Name:   "order that a stage leaves open",
-			Reason: "groups, sets, what a $graphLookup found, and documents with equal sort keys come in any order (MongoDB's sort of more than 16 is not stable); with one order fixed behind each such stage both servers answer the same",
-		},
+		Name:   "place of a field that two stages write",
+		Reason: "the manual gives a field no place that one stage removes and another adds: MongoDB may add it where it was; with documents put together again after each stage both servers answer the same",
+		Stages: rebuilding, Both: true,
+	},
+	{
+		Name:   "order that a stage leaves open",
+		Reason: "groups, sets, what a $graphLookup found, and documents with equal sort keys come in any order (MongoDB's sort of more than 16 is not stable); with one order fixed behind each such stage both servers answer the same",
 		Stages: settled, Both: true,
 	},
 }
 
-// severalRephrasings is the difference that all rephrasings together explain.
-var severalRephrasings = known{
-	Name:   "several of these together",
-	Reason: "with all of the rephrasings above in one command both servers answer the same",
+// rephrasings returns a settlement for each rephrasing, and one for all together.
+func rephrasings() []settlement {
+	var out []settlement
+	for _, r := range rephrasingTable {
+		out = append(out, settlement{Name: r.Name, Reason: r.Reason, Holds: func(p *pair, ctx context.Context, c *asked) bool { return p.rephrased(ctx, r, c) }})
+	}
+	return append(out, settlement{
+		Name:   "several of these together",
+		Reason: "with all of the rephrasings above in one command both servers answer the same",
+		Holds:  (*pair).rephrasedByAll,
+	}, settlement{
+		Name:   "order in which documents are written to one place",
+		Reason: "of documents that go to one place the last one counts; with one order fixed before the $merge both servers write the same",
+		Holds:  (*pair).settlesOutput,
+	})
 }
 
-// rephrased returns the rephrasing that explains a difference, or nil.
-func (p *pair) rephrased(ctx context.Context, cmd bson.D, d *difference) *known {
-	question, ok := reading(cmd)
-	if !ok {
-		return nil
+// rephrased reports whether a rephrased command is answered alike.
+func (p *pair) rephrased(ctx context.Context, r rephrasing, c *asked) bool {
+	question, ok := reading(c.cmd)
+	if !ok || isWrite(c.cmd) && p.rewind(ctx) != nil {
+		return false
 	}
-	if isWrite(cmd) {
-		if p.rewind(ctx) != nil {
-			return nil
-		}
+	question = p.expanded(ctx, question)
+	words, changed := r.words(question)
+	if !changed || r.Near != nil && !equalReplyBy(c.A, c.B, r.Near) {
+		return false
+	}
+	other := question
+	if r.Both {
+		other = words
+	}
+	return p.agree(ctx, words, other, r.Both, r.Near != nil)
+}
+
+// rephrasedByAll reports whether a command that several rephrasings change is answered alike with all of them.
+func (p *pair) rephrasedByAll(ctx context.Context, c *asked) bool {
+	question, ok := reading(c.cmd)
+	if !ok || isWrite(c.cmd) && p.rewind(ctx) != nil {
+		return false
 	}
 	question = p.expanded(ctx, question)
 	allA, allB, count := question, question, 0
-	for i := range rephrasings {
-		r := &rephrasings[i]
-		words, changed := r.words(question)
-		if !changed {
+	for _, r := range rephrasingTable {
+		if _, changed := r.words(question); !changed {
 			continue
 		}
 		count++
 		allA, _ = r.words(allA)
-		other := question
 		if r.Both {
-			other = words
 			allB, _ = r.words(allB)
 		}
-		if (r.Near == nil || equalReplyBy(d.A, d.B, r.Near)) && p.agree(ctx, words, other, r.Both, r.Near != nil) {
-			return &r.known
-		}
 	}
-	if count > 1 && p.agree(ctx, allA, allB, true, true) {
-		return &severalRephrasings
-	}
-	if d.After && p.settlesOutput(ctx, cmd) {
-		return &rephrasings[len(rephrasings)-1].known
-	}
-	return nil
+	return count > 1 && p.agree(ctx, allA, allB, true, true)
 }
 
 // words returns the rephrased command, and whether it is another.
@@ -187,8 +188,6 @@ func (p *pair) agree(ctx context.Context, a, b bson.D, answered, roughly bool) b
 	if d.B, _, err = p.ask(ctx, p.b, b); err != nil {
 		return false
 	}
-	names := joinedArrays(a)
-	d.A, d.B = withoutBare(d.A, names).(bson.D), withoutBare(d.B, names).(bson.D)
 	if answered && !isOK(d.A) {
 		return false
 	}
@@ -269,6 +268,12 @@ var newConversions = map[any][]any{
 }
 
 func refuseConversion(name string, arg any) any {
+	if name == "$toString" {
+		if list, isList := arg.(bson.A); isList && len(list) == 1 {
+			arg = list[0]
+		}
+		return cond(typeIn(arg, newConversions["string"]...), failingConversion(), op(name, bson.A{arg}))
+	}
 	spec, _ := arg.(bson.D)
 	to := lookup(spec, "to")
 	switch sameTo := func(v any) bool { return to != nil && sameValue(to, v) }; {
@@ -278,10 +283,57 @@ func refuseConversion(name string, arg any) any {
 		to = "binData"
 	}
 	text, _ := to.(string)
-	if name != "$convert" || !hasField(spec, "onError") || newConversions[text] == nil {
+	if name != "$convert" || newConversions[text] == nil {
 		return nil
 	}
-	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), lookup(spec, "onError"), op(name, arg))
+	otherwise := any(failingConversion())
+	if hasField(spec, "onError") {
+		otherwise = lookup(spec, "onError")
+	}
+	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), otherwise, op(name, arg))
+}
+
+// failingConversion is refused (241) where it is computed, and not before.
+func failingConversion() bson.D {
+	return op("$toInt", op("$concat", bson.A{"no number: ", op("$type", "$$ROOT")}))
+}
+
+func refuseRegex(name string, arg any) any {
+	spec, _ := arg.(bson.D)
+	if name != "$replaceOne" && name != "$replaceAll" || !hasField(spec, "find") {
+		return nil
+	}
+	out := slices.Clone(spec)
+	for i, e := range out {
+		if e.Key == "find" {
+			out[i].Value = cond(typeIn(e.Value, "regex"), int32(1), e.Value)
+		}
+	}
+	return op(name, out)
+}
+
+// rebuilding puts the documents together again between stages.
+func rebuilding(stages bson.A) bson.A {
+	var out bson.A
+	for i, stage := range stages {
+		if i > 0 {
+			out = append(out, op("$replaceWith", rebuilt("$$ROOT", 3)))
+		}
+		out = append(out, stage)
+	}
+	return out
+}
+
+// rebuilt is a value with all of its documents, up to a depth, made of their fields.
+func rebuilt(v string, depth int) any {
+	if depth == 0 {
+		return v
+	}
+	name := "r" + strconv.Itoa(depth)
+	field := bson.D{{Key: "k", Value: "$$" + name + ".k"}, {Key: "v", Value: rebuilt("$$"+name+".v", depth-1)}}
+	object := op("$arrayToObject", op("$map", fields("input", op("$objectToArray", v), "as", name, "in", field)))
+	array := op("$map", fields("input", v, "as", name, "in", rebuilt("$$"+name, depth-1)))
+	return cond(typeIn(v, "object"), object, cond(typeIn(v, "array"), array, v))
 }
 
 func smallAsinh(name string, arg any) any {

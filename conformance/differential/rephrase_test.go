@@ -23,7 +23,11 @@ func TestRewriteCalls(t *testing.T) {
 			"onError", `{"v":{"$convert":{"input":"$n","to":5,"onError":1}}}`,
 			`{"v":{"$cond":[{"$in":[{"$type":"$n"},["object","array"]]},1,{"$convert":{"input":"$n","to":5,"onError":1}}]}}`, refuseConversion,
 		},
-		{"no onError", `{"v":{"$convert":{"input":"$n","to":5}}}`, `{"v":{"$convert":{"input":"$n","to":5}}}`, refuseConversion},
+		{
+			"no onError", `{"v":{"$convert":{"input":"$n","to":5}}}`,
+			`{"v":{"$cond":[{"$in":[{"$type":"$n"},["object","array"]]},{"$toInt":{"$concat":["no number: ",{"$type":"$$ROOT"}]}},{"$convert":{"input":"$n","to":5}}]}}`, refuseConversion,
+		},
+		{"a number as find", `{"v":{"$replaceOne":{"input":"$n","find":"$r"}}}`, `{"v":{"$replaceOne":{"input":"$n","find":{"$cond":[{"$in":[{"$type":"$r"},["regex"]]},1,"$r"]}}}}`, refuseRegex},
 		{"what 8.0 knows", `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`, `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`, refuseConversion},
 		{"accumulators", `{"v":{"$stdDevPop":"$n"}}`, `{"v":{"$stdDevPop":"$n"}}`, roundDoubles},
 		{
@@ -132,7 +136,7 @@ func TestSettled(t *testing.T) {
 		{`[{"$facet":{"x":[{"$limit":1}]}}]`, `[{"$facet":{"x":[{"$limit":1},` + fixed + `]}}]`},
 	}
 	for _, c := range cases {
-		for _, r := range rephrasings {
+		for _, r := range rephrasingTable {
 			if r.Name != "order that a stage leaves open" {
 				continue
 			}

@@ -26,12 +26,12 @@ type runner struct {
 	diffs int
 	// missing counts what a server says it does not implement, by its message.
 	missing map[string]int
-	known   map[string]int
+	settled map[string]int
 	kinds   map[string]int
 }
 
 func newRunner(p *pair, s settings, out io.Writer) *runner {
-	return &runner{pair: p, set: s, out: out, known: map[string]int{}, missing: map[string]int{}, kinds: map[string]int{}}
+	return &runner{pair: p, set: s, out: out, settled: map[string]int{}, missing: map[string]int{}, kinds: map[string]int{}}
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -58,7 +58,7 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// runGroup generates a group and runs it up to its first unknown difference.
+// runGroup generates a group and runs it up to its first difference.
 func (r *runner) runGroup(ctx context.Context, number int) error {
 	g := newGenerator(rand.New(rand.NewPCG(r.set.seed, uint64(number))), r.set.scanB, r.set.families)
 	s := g.scenario()
@@ -89,8 +89,11 @@ func (r *runner) runGroup(ctx context.Context, number int) error {
 			}
 			continue
 		}
-		if k := r.pair.explain(ctx, cmd, d); k != nil {
-			r.known[k.Name]++
+		if k := r.pair.settle(ctx, cmd, d); k != nil {
+			r.settled[k.Name]++
+			if r.set.verbose {
+				fmt.Fprintf(r.out, "settled, %s: %d/%d %s\n  A: %s\n  B: %s\n", k.Name, number, i, show(cmd), show(d.A), show(d.B))
+			}
 			if isWrite(cmd) {
 				return nil // the two collections may differ from here on
 			}
@@ -118,14 +121,9 @@ func (r *runner) summary(took time.Duration) {
 		fmt.Fprintf(r.out, " %d ×%d", code, r.pair.refused[code])
 	}
 	fmt.Fprintln(r.out)
-	all := append(slices.Clone(knownDifferences), severalMistakes, filteredMistake, tiedNumbers, sparseDifference, positionDifference)
-	for _, r := range rephrasings {
-		all = append(all, r.known)
-	}
-	all = append(all, severalRephrasings)
-	for _, k := range all {
-		if n := r.known[k.Name]; n > 0 {
-			fmt.Fprintf(r.out, "known: %4d × %s: %s\n", n, k.Name, k.Reason)
+	for _, k := range settlements {
+		if n := r.settled[k.Name]; n > 0 {
+			fmt.Fprintf(r.out, "settled: %4d × %s: %s\n", n, k.Name, k.Reason)
 		}
 	}
 	for _, message := range slices.Sorted(maps.Keys(r.missing)) {

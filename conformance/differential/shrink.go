@@ -71,7 +71,7 @@ func (r *shrinker) play(steps []bson.D) (*difference, error) {
 		return nil, nil
 	}
 	d, err := r.pair.step(r.ctx, last)
-	if err != nil || d == nil || d.missing() != "" || r.pair.explain(r.ctx, last, d) != nil {
+	if err != nil || d == nil || d.missing() != "" || r.pair.settle(r.ctx, last, d) != nil {
 		return nil, err
 	}
 	return d, nil

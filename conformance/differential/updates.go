@@ -98,7 +98,7 @@ func (g *generator) arrayFilter() bson.D {
 	if g.chance(2) {
 		return bson.D{{Key: "e", Value: g.predicate(1)}}
 	}
-	return bson.D{{Key: "e." + pick(g, fieldNames), Value: g.predicate(1)}}
+	return bson.D{guarded("e."+pick(g, fieldNames), g.predicate(1))}
 }
 
 // operators returns an update document of operators, and its array filters.
@@ -110,9 +110,15 @@ func (g *generator) operators() (bson.D, bson.A) {
 		if lookup(u, m.name) != nil {
 			continue
 		}
-		args := bson.D{{Key: g.target(&filters), Value: m.make(g)}}
+		target := func() string {
+			if m.name == "$currentDate" { // a sort by times that one statement gave several documents would show in which order
+				return pick(g, []string{"at", "at", "at.a", "at.b"})
+			}
+			return g.target(&filters)
+		}
+		args := bson.D{{Key: target(), Value: m.make(g)}}
 		if g.chance(5) {
-			second := g.target(&filters)
+			second := target()
 			if second != args[0].Key {
 				args = append(args, bson.E{Key: second, Value: m.make(g)})
 			}
@@ -144,13 +150,20 @@ func (g *generator) update(multi bool) (any, bson.A) {
 func (g *generator) positional() (bson.D, bson.D) {
 	path := pick(g, []string{"a", "b", "a.b"})
 	f := bson.D{{Key: "_id", Value: g.anyID()}}
+	scalar := func() any {
+		v := g.scalar()
+		for isNullish(v) && path == "a.b" { // see guarded
+			v = g.scalar()
+		}
+		return v
+	}
 	switch g.rnd.IntN(3) {
 	case 0:
-		f = append(f, bson.E{Key: path, Value: g.scalar()})
+		f = append(f, bson.E{Key: path, Value: scalar()})
 	case 1:
 		f = append(f, bson.E{Key: path, Value: op("$elemMatch", g.operatorPredicate(0))})
 	default:
-		f = append(f, bson.E{Key: path, Value: op("$gte", g.scalar())})
+		f = append(f, bson.E{Key: path, Value: op("$gte", scalar())})
 	}
 	m := pick(g, modifiers[:8])
 	target := path + ".$"

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/bson"
+)
+
+// writesOneByOne reports whether a statement that updates several documents, and fails on both servers, has one outcome for each
+// document, and both servers' collections and errors are made of these outcomes.
+func (p *pair) writesOneByOne(ctx context.Context, c *asked) bool {
+	if !isMulti(c.cmd) || !c.Failed && (!hasErrors(c.A) || !hasErrors(c.B)) {
+		return false
+	}
+	all := bson.D{{Key: "find", Value: collection}}
+	left, err := p.compare(ctx, all)
+	if err != nil || p.rewind(ctx) != nil {
+		return false
+	}
+	before, err := p.compare(ctx, all)
+	if err != nil || !before.equal(false) {
+		return false
+	}
+	codes, ok := p.updateEach(ctx, c.cmd, before.A)
+	after, err := p.compare(ctx, all)
+	if !ok || err != nil || !after.equal(false) {
+		return false
+	}
+	wrote := !c.After && !(slices.Contains(codes, writeErrorCode(c.A)) && slices.Contains(codes, writeErrorCode(c.B)))
+	return !wrote && isMixture(left.A, before.A, after.A) && isMixture(left.B, before.A, after.A)
+}
+
+// updateEach applies an update to one document after another, and returns the codes of its errors. It is false where the servers differ.
+func (p *pair) updateEach(ctx context.Context, cmd bson.D, documents bson.D) ([]int32, bool) {
+	var codes []int32
+	rows, _ := lookup(documents, "rows").(bson.A)
+	for _, row := range rows {
+		stmt := slices.Clone(firstStatement(cmd, "updates"))
+		for i := range stmt {
+			if stmt[i].Key == "q" {
+				stmt[i].Value = op("$and", bson.A{stmt[i].Value, bson.D{{Key: "_id", Value: lookup(row.(bson.D), "_id")}}})
+			}
+		}
+		one := slices.Clone(cmd)
+		for i := range one {
+			if one[i].Key == "updates" {
+				one[i].Value = bson.A{stmt}
+			}
+		}
+		d, err := p.compare(ctx, one)
+		if err != nil || !d.equal(false) {
+			return nil, false
+		}
+		codes = append(codes, writeErrorCode(d.A))
+	}
+	return codes, true
+}
+
+// isMixture reports whether each document of a collection is as it was before or after.
+func isMixture(left, before, after bson.D) bool {
+	rows, _ := lookup(left, "rows").(bson.A)
+	was, _ := lookup(before, "rows").(bson.A)
+	is, _ := lookup(after, "rows").(bson.A)
+	known := slices.Concat(was, is)
+	return len(rows) == len(was) && !slices.ContainsFunc(rows, func(row any) bool {
+		return !slices.ContainsFunc(known, func(v any) bool { return equalValue(row, v) })
+	})
+}
+
+// refusesOneByOne reports whether an index that cannot be made, or a sort that cannot be done, is refused for one reason by both servers
+// for each document alone, and their errors are among these.
+func (p *pair) refusesOneByOne(ctx context.Context, c *asked) bool {
+	a, b := errorCode(c.A), errorCode(c.B)
+	if a == 0 || b == 0 || c.cmd[0].Key != "createIndexes" && c.cmd[0].Key != "find" {
+		return false
+	}
+	rows, _, err := p.ask(ctx, p.a, bson.D{{Key: "find", Value: c.cmd[0].Value}})
+	if err != nil {
+		return false
+	}
+	var codes []int32
+	documents, _ := lookup(rows, "rows").(bson.A)
+	for _, row := range documents {
+		d, err := p.refuseAlone(ctx, c.cmd, row.(bson.D))
+		if err != nil || !d.equal(false) {
+			return false
+		}
+		codes = append(codes, errorCode(d.A))
+	}
+	return slices.Contains(codes, a) && slices.Contains(codes, b)
+}
+
+// aloneCollection holds one document.
+const aloneCollection = "alone"
+
+// refuseAlone sends a command on a collection that has one document alone.
+func (p *pair) refuseAlone(ctx context.Context, cmd, document bson.D) (*difference, error) {
+	insert := insertCommand(document)
+	insert[0].Value = aloneCollection
+	alone := slices.Clone(cmd)
+	alone[0].Value = aloneCollection
+	var d *difference
+	for _, step := range []bson.D{{{Key: "drop", Value: aloneCollection}}, insert, alone} {
+		var err error
+		if d, err = p.compare(ctx, step); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// upsertsAlike reports whether replies, or collections, differ in the order of the fields of one document alone: the one that an
+// upsert made.
+func upsertsAlike(_ *pair, _ context.Context, c *asked) bool {
+	if !isUpsert(c.cmd) || len(c.A) != len(c.B) {
+		return false
+	}
+	made := 0
+	sameFields := func(a, b any) bool {
+		if equalValue(a, b) {
+			return true
+		}
+		if _, isDoc := a.(bson.D); !isDoc || !equalValue(sortFields(a), sortFields(b)) {
+			return false
+		}
+		made++
+		return true
+	}
+	for i, e := range c.A {
+		switch other := c.B[i]; {
+		case e.Key != other.Key:
+			return false
+		case e.Key == "rows":
+			if !equalMultiset(e.Value, other.Value, sameFields) {
+				return false
+			}
+		case e.Key == "value":
+			if !sameFields(e.Value, other.Value) {
+				return false
+			}
+		case !equalValue(e.Value, other.Value):
+			return false
+		}
+	}
+	return made == 1
+}
+
+// mergesAlike reports whether the collection that a $merge wrote differs in documents whose fields have the order of their names.
+func mergesAlike(_ *pair, _ context.Context, c *asked) bool {
+	return c.After && mentionsKey(c.cmd, "$merge") && equalMultiset(lookup(c.A, "rows"), lookup(c.B, "rows"), func(a, b any) bool {
+		return equalValue(a, b) || equalValue(a, byNames(b))
+	})
+}
