@@ -35,7 +35,11 @@ func (g *generator) accumulator() any {
 		func() any { return op("$mergeObjects", g.expression(objectKind, 0)) },
 		func() any { return op("$count", bson.D{}) },
 		func() any {
-			return op(pick(g, []string{"$firstN", "$lastN", "$minN", "$maxN"}), fields("n", g.few(), "input", g.leaf(anyKind)))
+			input := g.leaf(anyKind)
+			if list, isList := input.(bson.A); isList { // see arrayOperators
+				input = op("$literal", list)
+			}
+			return op(pick(g, []string{"$firstN", "$lastN", "$minN", "$maxN"}), fields("n", g.few(), "input", input))
 		},
 		func() any { return op("$median", fields("input", g.leaf(numberKind), "method", "approximate")) },
 		func() any {
