@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -75,7 +76,9 @@ func (p *pipelines) Indexed(db, name, path string) bool {
 		return false
 	}
 	return path == "_id" || slices.ContainsFunc(c.Indexes, func(ix *table.Index) bool {
-		return ix.Pattern[0].Holds(path) && ix.PartialFilter == nil
+		first := ix.Pattern[0]
+		finds := first.Holds(path) || first.Kind == index.Hashed && first.Path == path
+		return finds && ix.PartialFilter == nil && ix.Ready && !ix.Hidden
 	})
 }
 

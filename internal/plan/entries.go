@@ -104,6 +104,35 @@ func (cq *canonical) entriesOf(n *or) (first *indexScan) {
 	return first
 }
 
+// hasRecords reports whether each branch of a union reads its records.
+func hasRecords(n node) bool {
+	switch n := n.(type) {
+	case *fetch, *collScan:
+		return true
+	case *or:
+		return !slices.ContainsFunc(n.in, func(in node) bool { return !hasRecords(in) })
+	default:
+		return false
+	}
+}
+
+// coversSorted returns the scan whose entries have all that a projection before a sort keeps, or nil.
+func (cq *canonical) coversSorted(n node) *indexScan {
+	f, ok := n.(*fetch)
+	if !ok || f.filter != nil {
+		return nil
+	}
+	scan, ok := f.in.(*indexScan)
+	if !ok || !scan.hasOnePath() {
+		return nil
+	}
+	paths, _ := cq.q.Projection.Fields()
+	if len(paths) == 0 || !coveredBy(scan.index, paths) {
+		return nil
+	}
+	return scan
+}
+
 // projectsSorted reports whether the projection can be done before the sort, so that less is sorted: it only picks
 // fields, and the sort's are among them.
 func (cq *canonical) projectsSorted() bool {

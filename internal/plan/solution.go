@@ -253,6 +253,10 @@ func (cq *canonical) above(n node, residual []filter.Node, ordered bool) *soluti
 		if len(residual) > 0 {
 			f = &fetch{in: n, filter: allOf(residual)}
 		}
+	case *or:
+		if len(residual) > 0 || !hasRecords(n) {
+			f = &fetch{in: n, filter: allOf(residual)}
+		}
 	default:
 		f = &fetch{in: n, filter: allOf(residual)}
 	}
@@ -281,6 +285,9 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	cq.rank(n, s.limit)
 	if s.limit == 0 && cq.projectsSorted() {
 		s.in = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
+		if scan := cq.coversSorted(n); scan != nil {
+			s.in = &project{in: scan, p: cq.q.Projection, spec: cq.q.projectionSpec(), covered: scan}
+		}
 	}
 	return cq.finish(s)
 }
