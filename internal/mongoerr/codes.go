@@ -12,6 +12,7 @@ const (
 	FailedToParse                             Code = 9
 	CannotMutateObject                        Code = 10
 	UserNotFound                              Code = 11
+	UnsupportedFormat                         Code = 12
 	Unauthorized                              Code = 13
 	TypeMismatch                              Code = 14
 	Overflow                                  Code = 15
@@ -202,6 +203,7 @@ var names = map[Code]string{
 	FailedToParse:                             "FailedToParse",
 	CannotMutateObject:                        "CannotMutateObject",
 	UserNotFound:                              "UserNotFound",
+	UnsupportedFormat:                         "UnsupportedFormat",
 	Unauthorized:                              "Unauthorized",
 	TypeMismatch:                              "TypeMismatch",
 	Overflow:                                  "Overflow",
