@@ -17,7 +17,7 @@ func nArguments(name string, arg bsonx.Value, operand func(bsonx.Value) (Expr, e
 		if name == "$minN" || name == "$maxN" {
 			code = 5787900
 		}
-		return input, n, mongoerr.New(code, "specification must be an object; found %s: %s", name, Show(arg))
+		return input, n, mongoerr.New(code, "specification must be an object; found %s", showElement(name, arg))
 	}
 	for it := arg.Doc().Iter(); it.Next(); {
 		switch string(it.Key()) {
@@ -26,7 +26,7 @@ func nArguments(name string, arg bsonx.Value, operand func(bsonx.Value) (Expr, e
 		case "n":
 			n, err = operand(it.Value())
 		default:
-			err = mongoerr.New(5787901, "%s found an unknown argument: %s", name, it.Key())
+			err = mongoerr.New(5787901, "Unknown argument for 'n' operator: %s", it.Key())
 		}
 		if err != nil {
 			return nil, nil, err
@@ -44,11 +44,7 @@ func nArguments(name string, arg bsonx.Value, operand func(bsonx.Value) (Expr, e
 // countOf checks the value of n.
 func countOf(v bsonx.Value) (int, error) {
 	if !v.Type.IsNumber() {
-		shown := Show(v)
-		if v.IsMissing() {
-			shown = "MISSING"
-		}
-		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", shown)
+		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", Show(v))
 	}
 	n, ok := v.AsExactInt64()
 	if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDecimal128 && f == 0 { // also what is nearer to 0 than a double can be, as within MongoDB

@@ -28,7 +28,7 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 		if out.median {
 			notObject++
 		}
-		return nil, mongoerr.New(notObject, "specification must be an object; found %s: %s", name, Show(arg))
+		return nil, mongoerr.New(notObject, "specification must be an object; found %s", showElement(name, arg))
 	}
 	var input, p, method bsonx.Value
 	for it := arg.Doc().Iter(); it.Next(); {
@@ -73,7 +73,7 @@ func parseP(v bsonx.Value, operand func(bsonx.Value) (Expr, error)) ([]float64, 
 	}
 	array, ok := ConstValue(e)
 	if !ok {
-		return nil, mongoerr.New(7750300, "The $percentile 'p' field must be an array of constant values, but found value: %s.", Show(v))
+		return nil, mongoerr.New(7750300, "The $percentile 'p' field must be an array of constant values, but found value: %s.", bsonx.FormatShell(v))
 	}
 	if array.Type != bsonx.TypeArray || array.Doc().IsEmpty() {
 		return nil, mongoerr.New(7750301, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", Show(array))

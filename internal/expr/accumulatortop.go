@@ -41,7 +41,7 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 // topArguments returns the raw output, sortBy and n.
 func topArguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) {
 	if arg.Type != bsonx.TypeDocument {
-		return raw, mongoerr.New(5788001, "specification must be an object; found %s: %s", name, Show(arg))
+		return raw, mongoerr.New(5788001, "specification must be an object; found %s", showElement(name, arg))
 	}
 	hasN := strings.HasSuffix(name, "N")
 	for it := arg.Doc().Iter(); it.Next(); {

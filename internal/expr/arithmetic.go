@@ -205,9 +205,16 @@ func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (b
 	return lazily(def, 1, bsonx.Missing, one)
 }
 
+func outOfRange(v bsonx.Value) string {
+	if v.Type == bsonx.TypeDecimal128 {
+		return "decimal value " + numeric.Format(v)
+	}
+	return "value " + numeric.Format(v)
+}
+
 // errOutOfLong refuses a number that no int64 is near to.
 func errOutOfLong(v bsonx.Value) error {
-	return mongoerr.New(31109, "Can't coerce out of range value %s to long", numeric.Format(v))
+	return mongoerr.New(31109, "Can't coerce out of range %s to long", outOfRange(v))
 }
 
 func placeOf(name string, v bsonx.Value) (int, error) {
@@ -219,7 +226,7 @@ func placeOf(name string, v bsonx.Value) (int, error) {
 	}
 	n, ok := asInt32(v)
 	if !ok {
-		return 0, mongoerr.New(51082, "precision argument to %s must be a integral value", name)
+		return 0, mongoerr.New(51082, "precision argument to  %s must be a integral value", name)
 	}
 	if n < -20 || n > 100 {
 		return 0, mongoerr.New(51083, "cannot apply %s with precision value %d value must be in [-20, 100]", name, n)
@@ -257,7 +264,7 @@ func bitNot(v bsonx.Value) (bsonx.Value, error) {
 	case !v.Type.IsNumber():
 		return bsonx.Missing, mongoerr.New(28765, "$bitNot only supports numeric types, not %s", v.Type)
 	case v.Type == bsonx.TypeDouble || v.Type == bsonx.TypeDecimal128:
-		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$bitNot only supports int and long, not %s", v.Type)
+		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$bitNot only supports int and long, not: %s.", v.Type)
 	}
 	return numeric.BitNot(v)
 }

@@ -44,7 +44,7 @@ func arrayElemAt(args []bsonx.Value) (bsonx.Value, error) {
 	}
 	i, ok := asInt32(at)
 	if !ok {
-		return bsonx.Missing, mongoerr.New(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: %s", showValue(at))
+		return bsonx.Missing, mongoerr.New(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: %s", ShowNumber(at))
 	}
 	return elementAt(array.Doc(), i), nil
 }
@@ -125,7 +125,7 @@ func slice(args []bsonx.Value) (bsonx.Value, error) {
 	}
 	at, ok := asInt32(n)
 	if !ok {
-		return bsonx.Missing, mongoerr.New(28726, "Second argument to $slice can't be represented as a 32-bit integer: %s", showValue(n))
+		return bsonx.Missing, mongoerr.New(28726, "Second argument to $slice can't be represented as a 32-bit integer: %s", ShowNumber(n))
 	}
 	length := array.Doc().Len()
 	if len(args) == 2 {
@@ -154,10 +154,10 @@ func sliceCount(v bsonx.Value) (int, error) {
 	}
 	count, ok := asInt32(v)
 	if !ok {
-		return 0, mongoerr.New(28728, "Third argument to $slice can't be represented as a 32-bit integer: %s", showValue(v))
+		return 0, mongoerr.New(28728, "Third argument to $slice can't be represented as a 32-bit integer: %s", Show(v))
 	}
 	if count <= 0 {
-		return 0, mongoerr.New(28729, "Third argument to $slice must be positive: %s", showValue(v))
+		return 0, mongoerr.New(28729, "Third argument to $slice must be positive: %s", Show(v))
 	}
 	return count, nil
 }
@@ -234,11 +234,19 @@ func rangeBytes(start, end, step int) int {
 
 func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	if !v.Type.IsNumber() {
-		return 0, mongoerr.New(code, "$range requires a numeric %s value, found value of type: %s", what, v.Type)
+		shown := " " + v.Type.String()
+		if what == "step" {
+			shown = v.Type.String()
+		}
+		return 0, mongoerr.New(code, "$range requires a numeric %s value, found value of type:%s", what, shown)
 	}
 	i, ok := asInt32(v)
 	if !ok {
-		return 0, mongoerr.New(code+1, "$range requires a %s value that can be represented as a 32-bit integer, found value: %s", what, showValue(v))
+		article := "a"
+		if what == "ending" {
+			article = "an"
+		}
+		return 0, mongoerr.New(code+1, "$range requires %s %s value that can be represented as a 32-bit integer, found value: %s", article, what, Show(v))
 	}
 	return i, nil
 }
@@ -302,7 +310,7 @@ func searchBounds(name string, args []bsonx.Value, length int) (from, to int, er
 	for i, v := range args {
 		n, ok := asInt32(v)
 		if !v.Type.IsNumber() || !ok {
-			return 0, 0, mongoerr.New(40096, "%s requires an integral %s index, found a value of type: %s, with value: %s",
+			return 0, 0, mongoerr.New(40096, "%srequires an integral %s index, found a value of type: %s, with value: %s",
 				name, []string{"starting", "ending"}[i], v.Type, Show(v))
 		}
 		if n < 0 {

@@ -278,14 +278,24 @@ func opNamed(name, family string, codes namedCodes, required int, names []string
 // has one code per required name, else one for all.
 type namedCodes struct {
 	notObject mongoerr.Code
-	unknown   mongoerr.Code
+	unknown   unknownArgument
 	missing   []mongoerr.Code
+	// notObjectText and missingText are texts other than the usual ones. They have the operator's name, and then the type of the argument or
+	// the name of the missing one.
+	notObjectText, missingText string
+}
+
+func (c *namedCodes) refuse(def *definition, arg bsonx.Value) error {
+	if c.notObjectText != "" {
+		return mongoerr.New(c.notObject, c.notObjectText, def.name, arg.Type)
+	}
+	return mongoerr.New(c.notObject, "%s only supports an object as its argument", def.name)
 }
 
 // parseNamed compiles named arguments in the order of the document, and misses the first required ones among names then.
 func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(codes.notObject, "%s only supports an object as its argument", def.name)
+		return nil, codes.refuse(def, arg)
 	}
 	args, err := p.namedArgs(arg, vars, codes.unknown, def.name, names...)
 	if err != nil {
@@ -302,7 +312,7 @@ func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes 
 // parseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the last of names first.
 func (p *parser) parseNamedLate(def *definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(codes.notObject, "%s only supports an object as its argument", def.name)
+		return nil, codes.refuse(def, arg)
 	}
 	raw, err := rawArgs(arg, codes.unknown, def.name, names...)
 	if err != nil {
@@ -317,7 +327,11 @@ func (p *parser) parseNamedLate(def *definition, arg bsonx.Value, vars *Vars, co
 }
 
 func (c *namedCodes) miss(def *definition, names []string, i int) error {
-	return mongoerr.New(c.missing[min(i, len(c.missing)-1)], "Missing '%s' parameter to %s", names[i], def.name)
+	code := c.missing[min(i, len(c.missing)-1)]
+	if c.missingText != "" {
+		return mongoerr.New(code, c.missingText, def.name, names[i])
+	}
+	return mongoerr.New(code, "Missing '%s' parameter to %s", names[i], def.name)
 }
 
 // opNamedOptional is opNamed for an operator that tells an argument that is absent from one that is missing or null.

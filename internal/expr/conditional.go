@@ -65,7 +65,7 @@ func parseCond(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 
 func (p *parser) parseNamedCond(arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	names := []string{"if", "then", "else"}
-	args, err := p.namedArgs(arg, vars, 17083, "$cond", names...)
+	args, err := p.namedArgs(arg, vars, unknownArgument{17083, unrecognizedParameter}, "$cond", names...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func parseSwitch(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, e
 		}
 	}
 	if len(s.cases) == 0 {
-		return nil, mongoerr.New(40068, "$switch requires at least one branch.")
+		return nil, mongoerr.New(40068, "$switch requires at least one branch")
 	}
 	return s.simplified(vars.Failures()), nil
 }
@@ -134,7 +134,7 @@ func (p *parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 		if it.Value().Type != bsonx.TypeDocument {
 			return mongoerr.New(40062, "$switch expected each branch to be an object, found: %s", it.Value().Type)
 		}
-		raw, err := rawArgs(it.Value(), 40063, "$switch branch", "case", "then")
+		raw, err := rawArgs(it.Value(), unknownArgument{40063, "%s found an unknown argument to a branch: %s"}, "$switch", "case", "then")
 		if err != nil {
 			return err
 		}

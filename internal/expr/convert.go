@@ -3,9 +3,11 @@ package expr
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -152,7 +154,7 @@ func parseConvert(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$convert expects an object of named arguments but found: %s", arg.Type)
 	}
-	args, err := p.namedArgs(arg, vars, mongoerr.FailedToParse, def.name, "input", "to", "onError", "onNull", "format", "byteOrder", "base")
+	args, err := p.namedArgs(arg, vars, unknownArgument{mongoerr.FailedToParse, foundUnknown}, def.name, "input", "to", "onError", "onNull", "format", "byteOrder", "base")
 	if err != nil {
 		return nil, err
 	}
@@ -220,14 +222,27 @@ func toObjectID(v bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeObjectID:
 		return v, nil
 	case bsonx.TypeString:
-		id, err := hex.DecodeString(v.Str())
-		if err != nil || len(id) != 12 {
-			return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure, "Failed to parse objectId '%s' in $convert with no onError value", v.Str())
-		}
-		return bsonx.ObjectID([12]byte(id)), nil
+		return parseObjectID(v.Str())
 	default:
 		return bsonx.Missing, unsupported(v, bsonx.TypeObjectID)
 	}
+}
+
+func parseObjectID(text string) (bsonx.Value, error) {
+	reason := fmt.Sprintf("Invalid string length for parsing to OID, expected 24 but found %d", len(text))
+	if len(text) == 24 {
+		id, err := hex.DecodeString(text)
+		if err == nil {
+			return bsonx.ObjectID([12]byte(id)), nil
+		}
+		reason = fmt.Sprintf("Invalid character found in hex string: %c", text[notHex(text)])
+	}
+	return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure, "Failed to parse objectId '%s' in $convert with no onError value: %s", text, reason)
+}
+
+// notHex returns the position of the first byte that is no hexadecimal digit, or -1.
+func notHex(text string) int {
+	return strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
 }
 
 func toDate(v bsonx.Value) (bsonx.Value, error) {
@@ -239,11 +254,8 @@ func toDate(v bsonx.Value) (bsonx.Value, error) {
 		}
 		return bsonx.Date(millis.Int64()), nil
 	case bsonx.TypeString:
-		t, ok := parseDate(v.Str())
-		if !ok {
-			return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'", v.Str())
-		}
-		return bsonx.Date(t.UnixMilli()), nil
+		millis, err := readDate(v.Str(), time.UTC)
+		return bsonx.Date(millis), err
 	case bsonx.TypeDate, bsonx.TypeTimestamp, bsonx.TypeObjectID:
 		t, err := dateOf(v)
 		return bsonx.Date(t.UnixMilli()), err
@@ -286,7 +298,7 @@ func (c *converter) toNumber(v bsonx.Value) (bsonx.Value, error) {
 		return numeric.ToDouble(v)
 	case bsonx.TypeInt32:
 		// The range is checked before the fraction is cut off.
-		if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDouble && (f > math.MaxInt32 || f < math.MinInt32) {
+		if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDouble && !numeric.IsInfinite(v) && (f > math.MaxInt32 || f < math.MinInt32) {
 			return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure,
 				"Conversion would overflow target type in $convert with no onError value: %s", Show(v))
 		}
@@ -300,35 +312,67 @@ func (c *converter) toNumber(v bsonx.Value) (bsonx.Value, error) {
 
 // parseNumber reads a whole string as a number in decimal notation.
 func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
-	reason := "Did not consume whole string."
-	if text == "" {
-		reason = "No digits"
+	if strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X") {
+		return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure, "Illegal hexadecimal input in $convert with no onError value: %s", text)
 	}
-	failed := notNumber(text, reason)
 	switch to {
 	case bsonx.TypeDouble:
 		if f, ok := numeric.ParseDouble(text); ok {
 			return bsonx.Double(f), nil
 		}
-		return bsonx.Missing, failed
+		return bsonx.Missing, notNumber(text, notDouble(text))
 	case bsonx.TypeDecimal128:
-		v, err := bsonx.ParseDecimal(text)
-		if err != nil {
-			return bsonx.Missing, failed
-		}
-		return v, nil
+		return parseDecimal(text)
 	default:
+		return parseWhole(text, to)
 	}
+}
+
+// notDouble says why a text is no double.
+func notDouble(text string) string {
+	digits := strings.TrimPrefix(strings.TrimLeft(text, "+-"), ".")
+	_, err := strconv.ParseFloat(text, 64)
+	switch {
+	case text == "":
+		return "Empty string"
+	case strings.ContainsRune(" \t\n\v\f\r", rune(text[0])):
+		return "Leading whitespace"
+	case digits == "" || !isDigit(digits[0]):
+		return "Invalid number"
+	case err == nil || errors.Is(err, strconv.ErrRange):
+		return "Out of range"
+	default:
+		return "Did not consume whole string"
+	}
+}
+
+func parseDecimal(text string) (bsonx.Value, error) {
+	v, err := bsonx.ParseDecimal(text)
+	switch {
+	case text == "":
+		return bsonx.Missing, notNumber(text, "Empty string")
+	case err != nil:
+		return bsonx.Missing, notNumber(text, "Failed to parse string to decimal")
+	case numeric.IsInfinite(v) && strings.ContainsAny(text, "0123456789"):
+		return bsonx.Missing, notNumber(text, "Conversion from string to decimal would overflow")
+	}
+	return v, nil
+}
+
+// parseWhole reads an int or a long.
+func parseWhole(text string, to bsonx.Type) (bsonx.Value, error) {
 	bits := 64
 	if to == bsonx.TypeInt32 {
 		bits = 32
 	}
 	i, err := strconv.ParseInt(text, 10, bits)
-	if errors.Is(err, strconv.ErrRange) {
-		failed = notNumber(text, "Overflow")
-	}
-	if err != nil {
-		return bsonx.Missing, failed
+	switch {
+	case text == "" || text == "+" || text == "-":
+		return bsonx.Missing, notNumber(text, "No digits")
+	case errors.Is(err, strconv.ErrRange):
+		return bsonx.Missing, notNumber(text, "Overflow")
+	case err != nil:
+		return bsonx.Missing, notNumber(text, "Did not consume whole string.")
 	}
 	if to == bsonx.TypeInt32 {
 		return bsonx.Int32(int32(i)), nil
@@ -358,7 +402,7 @@ func textInBase(v bsonx.Value, base int) (bsonx.Value, error) {
 	i, ok := v.AsExactInt64()
 	if !ok {
 		return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure,
-			"Base conversion is not supported for non-integers in $convert with no onError value: %s", Show(v))
+			"Base conversion is not supported for non-integers in $convert with no onError value: ")
 	}
 	return bsonx.String(strings.ToUpper(strconv.FormatInt(i, base))), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -150,11 +151,18 @@ func (c *converter) decode(text string) ([]byte, error) {
 	}
 	switch c.format {
 	case formatBase64:
-		return base64.StdEncoding.DecodeString(oneLine(text))
+		data, err := base64.StdEncoding.DecodeString(oneLine(text))
+		return data, because(err, "invalid base64")
 	case formatBase64URL:
-		return base64.RawURLEncoding.DecodeString(oneLine(strings.TrimRight(text, "=")))
+		data, err := base64.RawURLEncoding.DecodeString(oneLine(strings.TrimRight(text, "=")))
+		return data, because(err, "Invalid base64 character")
 	case formatHex:
-		return hex.DecodeString(text)
+		data, err := hex.DecodeString(text)
+		reason := "Hex blob with odd digit count"
+		if bad := notHex(text); len(text)%2 == 0 && bad >= 0 {
+			reason = fmt.Sprintf(`The character \x%02x failed to parse from hex.`, text[bad])
+		}
+		return data, because(err, reason)
 	case formatUTF8:
 		return []byte(text), nil
 	case formatUUID:
@@ -162,6 +170,14 @@ func (c *converter) decode(text string) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("Invalid format '%s'", c.format) //nolint:staticcheck // MongoDB's words
 	}
+}
+
+// because puts MongoDB's words in the place of an error's own.
+func because(err error, words string) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(words)
 }
 
 // oneLine makes base64 with line breaks invalid, which the decoder would pass over.

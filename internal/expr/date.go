@@ -121,9 +121,9 @@ func datePart(name string, part func(wall) int64, long bool) definition {
 // dateArguments compiles the operands of a date part: the date and the time zone, which may be nil.
 func (p *parser) dateArguments(def *definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	if arg.Type == bsonx.TypeDocument && !strings.HasPrefix(string(arg.Doc().First().Key), "$") {
-		args, err := p.namedArgs(arg, vars, 40535, def.name, "date", "timezone")
+		args, err := p.namedArgs(arg, vars, unknownArgument{40535, `unrecognized option to %s: "%s"`}, def.name, "date", "timezone")
 		if err == nil && args[0] == nil {
-			err = mongoerr.New(40539, "missing 'date' argument to %s, provided: %s", def.name, Show(arg))
+			err = mongoerr.New(40539, "missing 'date' argument to %s, provided: %s", def.name, showElement(def.name, arg))
 		}
 		return args, err
 	}
@@ -140,7 +140,7 @@ func timestampPart(name string, code mongoerr.Code, part func(t, i uint32) uint3
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeTimestamp {
-			return bsonx.Missing, mongoerr.New(code, "Argument to %s must be a timestamp, but is %s", name, v.Type)
+			return bsonx.Missing, mongoerr.New(code, " Argument to %s must be a timestamp, but is %s", name, v.Type)
 		}
 		return out.Int64(int64(part(v.Timestamp()))), nil
 	})

@@ -32,7 +32,7 @@ func checkFormat(format []byte, allowed string) error {
 			continue
 		}
 		if i++; i == len(format) {
-			return mongoerr.New(18535, "Unmatched '%%' at end of format string")
+			return mongoerr.New(18535, "Unmatched '%c' at end of format string", '%')
 		}
 		if format[i] != '%' && !hasByte(allowed, format[i]) {
 			return mongoerr.New(18536, "Invalid format character '%%%c' in format string", format[i])
@@ -97,7 +97,7 @@ type dateToStringExpr struct {
 }
 
 func parseDateToString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	codes := namedCodes{notObject: 18629, unknown: 18534, missing: []mongoerr.Code{18628}}
+	codes := namedCodes{notObject: 18629, unknown: unknownArgument{18534, unrecognizedArgument}, missing: []mongoerr.Code{18628}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"date", "format", "timezone", "onNull"})
 	if err != nil {
 		return nil, err

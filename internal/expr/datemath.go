@@ -162,7 +162,7 @@ func dateArithmetic(name string, sign int64) definition {
 			if arg.Type != bsonx.TypeDocument {
 				return nil, mongoerr.New(5166400, "%s expects an object as its argument", def.name)
 			}
-			args, err := p.namedArgs(arg, vars, 5166401, def.name, "startDate", "unit", "amount", "timezone")
+			args, err := p.namedArgs(arg, vars, unknownArgument{5166401, unrecognizedArgument + ". Expected arguments are startDate, unit, amount, and optionally timezone."}, def.name, "startDate", "unit", "amount", "timezone")
 			if err != nil {
 				return nil, err
 			}
@@ -244,7 +244,7 @@ func dateAdd(millis int64, unit timeUnit, amount int64, zone *time.Location) (in
 	if unit == unitMillisecond {
 		sum, over := addOverflows(millis, amount)
 		if over {
-			return 0, mongoerr.New(mongoerr.DurationOverflow, "Overflow while adding %dms to %dms", amount, millis)
+			return 0, mongoerr.New(mongoerr.DurationOverflow, "Overflow while adding %dms to %dms", amount, millis+amount) // MongoDB shows what it got
 		}
 		return sum, nil
 	}
@@ -296,7 +296,7 @@ type dateDiffExpr struct {
 const dateDiffName = "$dateDiff"
 
 func parseDateDiff(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	codes := namedCodes{notObject: 5166301, unknown: 5166302, missing: []mongoerr.Code{5166303, 5166304, 5166305}}
+	codes := namedCodes{notObject: 5166301, unknown: unknownArgument{5166302, unrecognizedArgument}, missing: []mongoerr.Code{5166303, 5166304, 5166305}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 3, []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"})
 	if err != nil {
 		return nil, err

@@ -11,8 +11,13 @@ import (
 
 // dateText is a date as it is read from text. Parts that the text does not have are absent.
 type dateText struct {
-	text string
-	errs strings.Builder
+	text  string // what is read; positions in errors are in it
+	whole string // the text with the blanks around it
+	errs  strings.Builder
+	// warnings are errors that are named after the others.
+	warnings strings.Builder
+	// end is the position of what is wrong with the text as a whole.
+	end int
 
 	year, month, day     datePartText
 	hour, minute, second datePartText
@@ -21,6 +26,7 @@ type dateText struct {
 	isoDay               datePartText
 
 	haveDate, haveTime bool
+	zones              int    // how many the text names
 	zone               string // how the text names its zone: an abbreviation, or offsetZoneText
 	offset             int64  // of that zone, in seconds
 	relative           relativeText
@@ -47,22 +53,29 @@ func (d datePartText) or(n int64) int64 {
 
 // fail notes an error at a position of the text.
 func (d *dateText) fail(at int, format string, args ...any) {
-	c := byte(' ')
+	d.note(&d.errs, at, fmt.Sprintf(format, args...))
+}
+
+// warn notes an error that is named after those of fail.
+func (d *dateText) warn(at int, text string) { d.note(&d.warnings, at, text) }
+
+func (d *dateText) note(to *strings.Builder, at int, text string) {
+	c := byte(0) // as MongoDB shows the end
 	if at < len(d.text) {
 		c = d.text[at]
 	}
-	fmt.Fprintf(&d.errs, "; %d: %s '%c'", at, fmt.Sprintf(format, args...), c)
+	fmt.Fprintf(to, "; %d: %s '%s'", at, text, []byte{c})
 }
 
 // resolve converts what was read to milliseconds since 1970.
 func (d *dateText) resolve(zone *time.Location) (int64, error) {
 	d.check()
-	if d.errs.Len() > 0 {
-		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'%s", d.text, d.errs.String())
+	if d.errs.Len()+d.warnings.Len() > 0 {
+		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'%s%s", d.whole, d.errs.String(), d.warnings.String())
 	}
 	if !d.year.set || !d.month.set || !d.day.set {
 		return 0, mongoerr.New(mongoerr.ConversionFailure,
-			"an incomplete date/time string has been found, with elements missing: \"%s\"", d.text)
+			"an incomplete date/time string has been found, with elements missing: \"%s\"", d.whole)
 	}
 	if d.zone != "" {
 		if zone != time.UTC {
@@ -84,25 +97,34 @@ func (d *dateText) twoZones() error {
 
 // check notes dates and times that do not exist, and fills in the date that an ISO week names.
 func (d *dateText) check() {
-	end := len(d.text)
-	if (d.isoYear.set || d.isoWeek.set || d.isoDay.set) && (d.year.set || d.month.set || d.day.set) {
-		d.fail(end, "Mixing of ISO dates with natural dates is not allowed")
-	} else if d.isoYear.set {
+	if d.hour.or(0) > 23 || d.minute.or(0) > 59 || d.second.or(0) > 59 {
+		d.warn(d.end, "The parsed time was invalid")
+	}
+	const mixed = "Mixing of ISO dates with natural dates is not allowed"
+	iso := d.isoYear.set || d.isoWeek.set || d.isoDay.set
+	if iso && d.year.set {
+		d.fail(d.end, mixed)
+	}
+	switch {
+	case d.isoYear.set && (d.year.set || d.month.set || d.day.set):
+		d.fail(d.end, mixed)
+	case d.isoYear.set:
 		year, month, day := dateOfDays(daysOfISOWeek(d.isoYear.n, d.isoWeek.or(1), d.isoDay.or(1)))
 		d.year, d.month, d.day = some(year), some(month), some(day)
-	} else if d.isoWeek.set || d.isoDay.set {
-		d.fail(end, "The parsed date was invalid")
+	case iso || !d.exists():
+		d.warn(d.end, "The parsed date was invalid")
 	}
-	if d.hour.or(0) > 23 || d.minute.or(0) > 59 || d.second.or(0) > 59 {
-		d.fail(end, "The parsed time was invalid")
+}
+
+// exists reports whether the month of the date has its day. A date that is still incomplete has an error of its own.
+func (d *dateText) exists() bool {
+	if !d.haveDate && !(d.year.set && d.month.set && d.day.set) {
+		return true
 	}
-	if !d.year.set || !d.month.set || !d.day.set {
-		return
+	if !d.month.set || !d.day.set || d.month.n < 1 || d.month.n > 12 || d.day.n < 1 {
+		return false
 	}
-	first := daysOf(d.year.n, d.month.n, 1)
-	if d.month.n < 1 || d.month.n > 12 || d.day.n < 1 || d.day.n > daysOf(d.year.n, d.month.n+1, 1)-first {
-		d.fail(end, "The parsed date was invalid")
-	}
+	return d.day.n <= daysOf(d.year.n, d.month.n+1, 1)-daysOf(d.year.n, d.month.n, 1)
 }
 
 // shifted applies what is relative, and converts the result from the time of the zone.
@@ -127,7 +149,7 @@ func (d *dateText) shifted(zone *time.Location) (int64, error) {
 	millis := ((d.hour.or(0)*60+d.minute.or(0))*60+d.second.or(0))*secondMillis + floorDiv(d.micros, 1000)
 	out, ok := instant(days+r.days, millis-d.offset*secondMillis, zone, false)
 	if !ok {
-		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'", d.text)
+		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'", d.whole)
 	}
 	return out + r.seconds*secondMillis, nil
 }
@@ -142,7 +164,8 @@ func readDate(text string, zone *time.Location) (int64, error) {
 			return out, nil
 		}
 	}
-	d := &dateText{text: text}
+	trimmed := strings.Trim(text, " \t\n\v\f\r")
+	d := &dateText{text: trimmed, whole: text, end: len(trimmed) + 1}
 	d.scan()
 	return d.resolve(zone)
 }
@@ -204,12 +227,6 @@ func digits(text string) (int64, bool) {
 	return n, true
 }
 
-// parseDate reads the text of a date for $toDate.
-func parseDate(text string) (time.Time, bool) {
-	millis, err := readDate(text, time.UTC)
-	return time.UnixMilli(millis).UTC(), err == nil
-}
-
 // dateFromStringExpr is $dateFromString. onError and onNull may be nil.
 type dateFromStringExpr struct {
 	text, onError, onNull Expr
@@ -218,7 +235,10 @@ type dateFromStringExpr struct {
 }
 
 func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	codes := namedCodes{notObject: 40540, unknown: 40541, missing: []mongoerr.Code{40542}}
+	codes := namedCodes{
+		notObject: 40540, unknown: unknownArgument{40541, unrecognizedArgument}, missing: []mongoerr.Code{40542},
+		notObjectText: "%s only supports an object as an argument, found: %s",
+	}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"dateString", "timezone", "format", "onNull", "onError"})
 	if err != nil {
 		return nil, err
@@ -270,7 +290,7 @@ func (d *dateFromStringExpr) read(v bsonx.Value, format []byte, zone *time.Locat
 	if d.format.expr == nil {
 		return readDate(v.Str(), zone)
 	}
-	t := &dateText{text: v.Str()}
+	t := &dateText{text: v.Str(), whole: v.Str(), end: len(v.StrBytes())}
 	t.match(format)
 	return t.resolve(zone)
 }

@@ -37,7 +37,7 @@ func parseDateFromParts(p *parser, def *definition, arg bsonx.Value, vars *Vars)
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40519, "%s only supports an object as its argument", def.name)
 	}
-	raw, err := rawArgs(arg, 40518, def.name, datePartNames...)
+	raw, err := rawArgs(arg, unknownArgument{40518, unrecognizedArgument}, def.name, datePartNames...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ type dateToPartsExpr struct {
 }
 
 func parseDateToParts(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	codes := namedCodes{notObject: 40524, unknown: 40520, missing: []mongoerr.Code{40522}}
+	codes := namedCodes{notObject: 40524, unknown: unknownArgument{40520, unrecognizedArgument}, missing: []mongoerr.Code{40522}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"date", "timezone", "iso8601"})
 	if err != nil {
 		return nil, err

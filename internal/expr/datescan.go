@@ -19,18 +19,16 @@ const maxDateText = 4 << 10
 
 // scan reads a date without a format: it takes the longest token at each position, the first of those of a length.
 func (d *dateText) scan() {
-	text := strings.Trim(d.text, " \t\n\v\f\r")
-	if d.text == "" {
+	if d.whole == "" {
 		d.fail(0, "Empty string")
 		return
 	}
-	if len(text) > maxDateText {
+	if len(d.text) > maxDateText {
 		d.fail(0, "Unexpected character")
 		return
 	}
-	start := strings.Index(d.text, text)
-	for at := start; at < start+len(text); {
-		rest := d.text[at : start+len(text)]
+	for at := 0; at < len(d.text); {
+		rest := d.text[at:]
 		if strings.IndexByte(" .,\t\n", rest[0]) >= 0 {
 			at++
 			continue
@@ -126,6 +124,7 @@ func wordRules() []tokenRule {
 			d.setTime(at, 0, 0, 0)
 			d.relative.seconds += number(m[1])
 			d.micros = fraction("." + m[2])
+			d.zones++
 			d.zone, d.offset = offsetZoneText, 0
 		}},
 		{`first day of`, func(d *dateText, _ int, _ []string) { d.relative.firstDay = true }},
@@ -210,7 +209,7 @@ func combinedRules() []tokenRule {
 				}
 			},
 		},
-		{year4 + `[.-]?([0-3][0-9][0-9])`, func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[1]), 1, number(m[2])) }},
+		{year4 + `[.-]?(00[1-9]|0[1-9][0-9]|[12][0-9][0-9]|3[0-5][0-9]|36[0-6])`, func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[1]), 1, number(m[2])) }},
 		{year4 + `-?w(0[1-9]|[1-4][0-9]|5[0-3])(?:-?([0-7]))?`, func(d *dateText, at int, m []string) {
 			day := int64(1)
 			if m[3] != "" {
@@ -245,7 +244,11 @@ func otherRules() []tokenRule {
 		{`(next|last|previous|this)` + sp + `+` + unitText, func(d *dateText, _ int, m []string) {
 			d.addUnits(map[string]int64{"next": 1, "last": -1, "previous": -1}[strings.ToLower(m[1])], m[2])
 		}},
-		{monthText, func(d *dateText, _ int, m []string) { d.month = some(monthOf(m[1])) }},
+		{monthText, func(d *dateText, at int, m []string) {
+			if d.startDate(at) {
+				d.month = some(monthOf(m[1]))
+			}
+		}},
 		{shiftText + `|` + zoneText, func(d *dateText, at int, _ []string) { d.setZone(at) }},
 		{`([+-]*)` + sp + `*([0-9]{1,9})` + sp + `*` + unitText, func(d *dateText, _ int, m []string) {
 			n := number(m[2])
@@ -288,11 +291,19 @@ func (d *dateText) setDate(at int, year, month, day int64) {
 }
 
 func (d *dateText) setMonthDay(at int, month, day int64) {
+	if d.startDate(at) {
+		d.month, d.day = some(month), some(day)
+	}
+}
+
+// startDate notes that the text has a date, and reports whether it is the first.
+func (d *dateText) startDate(at int) bool {
 	if d.haveDate {
 		d.fail(at, "Double date specification")
-		return
+		return false
 	}
-	d.haveDate, d.month, d.day = true, some(month), some(day)
+	d.haveDate = true
+	return true
 }
 
 func (d *dateText) setTime(at int, hour, minute, second int64) {
@@ -309,8 +320,12 @@ func (d *dateText) clearTime() {
 }
 
 func (d *dateText) setZone(at int) {
-	if d.zone != "" {
-		d.fail(at, "Double timezone specification")
+	if d.zones++; d.zones > 1 {
+		if d.zones == 2 {
+			d.warn(at, "Double timezone specification")
+		} else {
+			d.fail(at, "Double timezone specification")
+		}
 		return
 	}
 	d.readZone(at)

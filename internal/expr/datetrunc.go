@@ -24,7 +24,7 @@ type dateTruncExpr struct {
 }
 
 func parseDateTrunc(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	codes := namedCodes{notObject: 5439007, unknown: 5439008, missing: []mongoerr.Code{5439009, 5439010}}
+	codes := namedCodes{notObject: 5439007, unknown: unknownArgument{5439008, unrecognizedArgument + ". Expected arguments are date, unit, and optionally, binSize, timezone, startOfWeek"}, missing: []mongoerr.Code{5439009, 5439010}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 2, []string{"date", "unit", "binSize", "timezone", "startOfWeek"})
 	if err != nil {
 		return nil, err

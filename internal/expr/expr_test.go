@@ -1,6 +1,7 @@
 package expr_test
 
 import (
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -9,14 +10,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
+
 // TestOperators runs testdata/<family>/<operator>. The command doc sets the document; eval evaluates one expression per
-// line and prints its value, "missing", or the code of its error.
+// line and prints its value, "missing", or its error.
 func TestOperators(t *testing.T) {
 	t.Parallel()
+	server := errortext.Dial(t, *record, `Failed to optimize (expression|pipeline) :: caused by :: `)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if strings.Contains(path, "fuzz") || strings.Contains(path, "serialize") {
 			return
@@ -26,12 +31,17 @@ func TestOperators(t *testing.T) {
 			switch d.Cmd {
 			case "doc":
 				doc = parseJSON(t, d.Input)
+				server.Fill(t, "c", doc)
 				return ""
 			case "eval":
 				var out strings.Builder
 				for line := range strings.Lines(d.Input) {
 					v := parseJSON(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
-					out.WriteString(evaluate(t, v, doc) + "\n")
+					got, err := eval(t, v, doc)
+					if err != nil {
+						got = server.Of(t, err, asCommand(v))
+					}
+					out.WriteString(got + "\n")
 				}
 				return out.String()
 			}
@@ -41,7 +51,22 @@ func TestOperators(t *testing.T) {
 	})
 }
 
+// asCommand evaluates an expression for each document of a collection.
+func asCommand(v bsonx.Value) bson.D {
+	stage := bson.D{{Key: "$replaceWith", Value: bson.Raw(bsonx.NewDoc("v", v))}}
+	return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}}}
+}
+
+// evaluate returns the value of an expression, or the name of its error.
 func evaluate(t *testing.T, v bsonx.Value, doc bsonx.Doc) string {
+	got, err := eval(t, v, doc)
+	if err != nil {
+		return "error " + mongoerr.CodeOf(err).Name()
+	}
+	return got
+}
+
+func eval(t *testing.T, v bsonx.Value, doc bsonx.Doc) (string, error) {
 	vars, err := expr.NewVars(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -52,20 +77,20 @@ func evaluate(t *testing.T, v bsonx.Value, doc bsonx.Doc) string {
 		err = failures.Err()
 	}
 	if err != nil {
-		return "error " + mongoerr.CodeOf(err).Name()
+		return "", err
 	}
 	got, err := e.Eval(&expr.Context{Root: bsonx.Document(doc), Now: time.Unix(0, 0)})
 	if err != nil {
-		return "error " + mongoerr.CodeOf(err).Name()
+		return "", err
 	}
 	if got.IsMissing() {
-		return "missing"
+		return "missing", nil
 	}
 	raw, err := bson.MarshalExtJSON(bson.Raw(bsonx.NewDoc("v", got)), true, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(string(raw), `{"v":`), "}")
+	return strings.TrimSuffix(strings.TrimPrefix(string(raw), `{"v":`), "}"), nil
 }
 
 func parseJSON(t testing.TB, text string) bsonx.Doc {

@@ -46,7 +46,7 @@ func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 		input, err := vars.reference("CURRENT", nil, "")
 		return &getField{field, input}, err
 	}
-	args, err := p.namedArgs(arg, vars, 3041701, def.name, "field", "input")
+	args, err := p.namedArgs(arg, vars, unknownArgument{3041701, foundUnknown}, def.name, "field", "input")
 	switch {
 	case err != nil:
 		return nil, err
@@ -62,8 +62,11 @@ func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 // stands, since no other expression is constant before a pipeline is optimised.
 func constantName(op string, v bsonx.Value) (string, error) {
 	if v.Type == bsonx.TypeString && strings.HasPrefix(v.Str(), "$") {
-		return "", mongoerr.New(4161108, "'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?",
-			strings.TrimPrefix(v.Str(), "$"), v.Str())
+		path := strings.TrimPrefix(v.Str(), "$")
+		if !strings.HasPrefix(path, "$") {
+			path = "$CURRENT." + path
+		}
+		return "", mongoerr.New(4161108, "'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?", path, path)
 	}
 	switch {
 	case v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty():
@@ -98,7 +101,7 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 		return bsonx.Null, nil
 	}
 	if input.Type != bsonx.TypeDocument {
-		return bsonx.Missing, mongoerr.New(s.badInput, "%s requires 'input' to evaluate to type Object", s.op)
+		return bsonx.Missing, mongoerr.New(s.badInput, "$setField requires 'input' to evaluate to type Object")
 	}
 	value, err := s.value.Eval(ctx)
 	if err != nil {
@@ -128,18 +131,18 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 func (s *setField) children() []Expr { return []Expr{s.input, s.value} }
 
 func parseSetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	return p.setField(def, arg, vars, []string{"field", "input", "value"}, 4161101)
+	return p.setField(def, arg, vars, []string{"field", "input", "value"})
 }
 
 func parseUnsetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	return p.setField(def, arg, vars, []string{"field", "input"}, 4161101)
+	return p.setField(def, arg, vars, []string{"field", "input"})
 }
 
-func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []string, unknown mongoerr.Code) (Expr, error) {
+func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []string) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(4161100, "%s only supports an object as its argument", def.name)
 	}
-	raw, order, unknownErr := orderedArgs(arg, unknown, def.name, names)
+	raw, order, unknownErr := orderedArgs(arg, unknownArgument{4161101, foundUnknown}, def.name, names)
 	args, err := p.argsIn(order, raw, vars.unoptimized())
 	if err == nil {
 		err = unknownErr

@@ -4,7 +4,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 // The operators here pick some elements of one array. Their twins that gather over a group are accumulators.
@@ -62,7 +61,7 @@ func checkLong(v bsonx.Value) error {
 	if f, ok := v.AsFloat64(); ok && f < 1<<63 && f >= -1<<63 {
 		return nil
 	}
-	return mongoerr.New(31109, "Can't coerce out of range value %s to long", numeric.Format(v))
+	return errOutOfLong(v)
 }
 
 func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {

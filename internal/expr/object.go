@@ -34,7 +34,7 @@ func mergeObjects(args []bsonx.Value) (bsonx.Value, error) {
 			continue
 		}
 		if v.Type != bsonx.TypeDocument {
-			return bsonx.Missing, mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", showValue(v), v.Type)
+			return bsonx.Missing, mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", Show(v), v.Type)
 		}
 		for it := v.Doc().Iter(); it.Next(); {
 			merged.set(it.Key(), it.Value())
@@ -127,12 +127,12 @@ func arrayToObject(v bsonx.Value) (bsonx.Value, error) {
 func keyAndValue(elem bsonx.Value, kind bsonx.Type) (key, value bsonx.Value, err error) {
 	switch {
 	case kind == bsonx.TypeArray && elem.Type != bsonx.TypeArray:
-		return key, value, mongoerr.New(40396, "$arrayToObject requires a consistent input format. Expected array, found: %s", elem.Type)
+		return key, value, mongoerr.New(40396, "$arrayToObject requires a consistent input format. Elements mustall be arrays or all be objects. Array was detected, now found: %s", elem.Type)
 	case kind == bsonx.TypeDocument && elem.Type != bsonx.TypeDocument:
-		return key, value, mongoerr.New(40391, "$arrayToObject requires a consistent input format. Expected object, found: %s", elem.Type)
+		return key, value, mongoerr.New(40391, "$arrayToObject requires a consistent input format. Elements mustall be arrays or all be objects. Object was detected, now found: %s", elem.Type)
 	case kind == bsonx.TypeArray:
 		if n := elem.Doc().Len(); n != 2 {
-			return key, value, mongoerr.New(40397, "$arrayToObject requires an array of size 2 arrays, found array of size: %d", n)
+			return key, value, mongoerr.New(40397, "$arrayToObject requires an array of size 2 arrays,found array of size: %d", n)
 		}
 		key, value = elem.Doc().Index(0), elem.Doc().Index(1)
 		if key.Type != bsonx.TypeString {
@@ -151,7 +151,7 @@ func fieldsKV(d bsonx.Doc) (key, value bsonx.Value, err error) {
 	}
 	key, value = d.Lookup("k"), d.Lookup("v")
 	if key.IsMissing() || value.IsMissing() {
-		return key, value, mongoerr.New(40393, "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: %s", show(d))
+		return key, value, mongoerr.New(40393, "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: %s", Show(bsonx.Document(d)))
 	}
 	if key.Type != bsonx.TypeString {
 		err = mongoerr.New(40394, "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found type: %s", key.Type)

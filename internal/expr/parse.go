@@ -1,8 +1,8 @@
 package expr
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -106,7 +106,7 @@ func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 			return nil, err
 		}
 		if seen[name] {
-			return nil, mongoerr.New(16406, "duplicate field name specified in object literal: %s", show(d))
+			return nil, mongoerr.New(16406, "duplicate field name specified in object literal: %s", bsonx.FormatShell(bsonx.Document(d)))
 		}
 		seen[name] = true
 		e, err := p.operand(it.Value(), vars)
@@ -155,12 +155,13 @@ func (p *parser) arguments(def *definition, arg bsonx.Value, vars *Vars) ([]Expr
 }
 
 func (d *definition) checkArity(n int) error {
+	name := cmp.Or(d.called, d.name)
 	switch {
 	case d.max == d.min && n != d.min:
-		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", d.name, d.min, n)
+		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, d.min, n)
 	case n < d.min || d.max >= 0 && n > d.max:
 		return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
-			d.name, d.min, d.max, n)
+			name, d.min, d.max, n)
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func (d *definition) checkArity(n int) error {
 // namedArgs reads an operator's document of named arguments, and compiles them in the order of the document: which of several mistakes is
 // reported depends on it. Each name of the document must be in names; the results stand in the order of names, nil where the argument is
 // absent.
-func (p *parser) namedArgs(arg bsonx.Value, vars *Vars, unknown mongoerr.Code, op string, names ...string) ([]Expr, error) {
+func (p *parser) namedArgs(arg bsonx.Value, vars *Vars, unknown unknownArgument, op string, names ...string) ([]Expr, error) {
 	raw, order, unknownErr := orderedArgs(arg, unknown, op, names)
 	out, err := p.argsIn(order, raw, vars)
 	if err != nil {
@@ -211,20 +212,32 @@ func fromLast(n int) []int {
 	return order
 }
 
+// unknownArgument is the error for an argument that an operator does not have. The text has the operator's name and the argument's.
+type unknownArgument struct {
+	code mongoerr.Code
+	text string
+}
+
+// The forms of that text.
+const (
+	foundUnknown          = "%s found an unknown argument: %s"
+	unrecognizedParameter = "Unrecognized parameter to %s: %s"
+	unrecognizedArgument  = "Unrecognized argument to %s: %s"
+)
+
 // rawArgs is namedArgs without compiling the values.
-func rawArgs(arg bsonx.Value, unknown mongoerr.Code, op string, names ...string) ([]bsonx.Value, error) {
+func rawArgs(arg bsonx.Value, unknown unknownArgument, op string, names ...string) ([]bsonx.Value, error) {
 	raw, _, err := orderedArgs(arg, unknown, op, names)
 	return raw, err
 }
 
 // orderedArgs returns the arguments in the order of names, and in which order the document has them, up to one whose name is unknown.
-func orderedArgs(arg bsonx.Value, unknown mongoerr.Code, op string, names []string) (raw []bsonx.Value, order []int, err error) {
+func orderedArgs(arg bsonx.Value, unknown unknownArgument, op string, names []string) (raw []bsonx.Value, order []int, err error) {
 	raw = make([]bsonx.Value, len(names))
 	for it := arg.Doc().Iter(); it.Next(); {
 		i := slices.Index(names, string(it.Key()))
 		if i < 0 {
-			return raw, order, mongoerr.New(unknown, "Unrecognized argument to %s: %s. Expected arguments are %s",
-				op, it.Key(), strings.Join(names, ", "))
+			return raw, order, mongoerr.New(unknown.code, unknown.text, op, string(it.Key()))
 		}
 		raw[i], order = it.Value(), append(order, i)
 	}

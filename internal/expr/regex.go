@@ -25,6 +25,7 @@ const maxRegexOutput = 64 << 20
 
 // The codes of a pattern that does not compile: from the package pcre, and of these operators.
 const (
+	codeInvalidFlag    = mongoerr.Code(51108)
 	codePatternInvalid = mongoerr.Code(51091)
 	codeRegexInvalid   = mongoerr.Code(51111)
 	codeMatchFailed    = mongoerr.Code(51156)
@@ -53,7 +54,7 @@ func parseRegex(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, 
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(51103, "%s expects an object of named arguments but found: %s", def.name, arg.Type)
 	}
-	args, err := p.namedArgs(arg, vars, 31024, def.name, "input", "regex", "options")
+	args, err := p.namedArgs(arg, vars, unknownArgument{31024, foundUnknown}, def.name, "input", "regex", "options")
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +163,9 @@ func (e *regexExpr) compilePattern(pattern, letters string) (*pcre.Regexp, error
 	var invalid *mongoerr.Error
 	if errors.As(err, &invalid) && invalid.Code == codePatternInvalid {
 		return nil, mongoerr.New(codeRegexInvalid, "Invalid Regex in %s: %s", e.name, strings.TrimPrefix(invalid.Message, "Regular expression is invalid: "))
+	}
+	if invalid != nil && invalid.Code == codeInvalidFlag {
+		err = invalid.Prefix("%s ", e.name)
 	}
 	return re, err
 }

@@ -46,7 +46,8 @@ type definition struct {
 	min, max int // operands; max is -1 where there is no limit
 	parse    func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error)
 	note     string
-	late     bool // MongoDB does not evaluate it before the first document, even if its operands are constant
+	called   string // its name in MongoDB's messages, where that is another
+	late     bool   // MongoDB does not evaluate it before the first document, even if its operands are constant
 }
 
 // registry is the table of all operators, built on first use.

@@ -45,7 +45,7 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(16874, "$let only supports an object as its argument")
 	}
-	raw, err := rawArgs(arg, 16875, def.name, "vars", "in")
+	raw, err := rawArgs(arg, unknownArgument{16875, unrecognizedParameter}, def.name, "vars", "in")
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +139,9 @@ func (m *iterate) array(ctx *Context, name string, code mongoerr.Code) (array bs
 		return nil, true, nil
 	}
 	if v.Type != bsonx.TypeArray {
+		if name == "$reduce" {
+			return nil, false, mongoerr.New(code, "$reduce requires that 'input' be an array, found: %s", Show(v))
+		}
 		return nil, false, mongoerr.New(code, "input to %s must be an array not %s", name, v.Type)
 	}
 	return v.Doc(), false, nil
@@ -186,7 +189,7 @@ func parseMap(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(16878, "$map only supports an object as its argument")
 	}
-	raw, err := rawArgs(arg, 16879, def.name, "input", "in", "as")
+	raw, err := rawArgs(arg, unknownArgument{16879, unrecognizedParameter}, def.name, "input", "in", "as")
 	if err != nil {
 		return nil, err
 	}
@@ -203,10 +206,10 @@ func parseMap(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 func (p *parser) iteration(input, body, limit, as bsonx.Value, vars *Vars) (iterate, Expr, error) {
 	name := "this"
 	if !as.IsMissing() {
-		if as.Type != bsonx.TypeString {
-			return iterate{}, nil, mongoerr.New(mongoerr.FailedToParse, "the 'as' parameter must be a string, but is %s", as.Type)
+		name = "" // MongoDB's reading of what is no string
+		if as.Type == bsonx.TypeString {
+			name = as.Str()
 		}
-		name = as.Str()
 		if err := CheckVariableName(name); err != nil {
 			return iterate{}, nil, err
 		}
@@ -274,7 +277,7 @@ func (f *filterExpr) limitOf(ctx *Context) (int, error) {
 	}
 	n, ok := asInt32(v)
 	if !v.Type.IsNumber() || !ok {
-		return 0, mongoerr.New(327391, "$filter: limit must be represented as a 32-bit integral value: %s", showValue(v))
+		return 0, mongoerr.New(327391, "$filter: limit must be represented as a 32-bit integral value: %s", Show(v))
 	}
 	if n <= 0 {
 		return 0, mongoerr.New(327392, "$filter: limit must be greater than 0: %d", n)
@@ -286,7 +289,7 @@ func parseFilter(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr,
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(28646, "$filter only supports an object as its argument")
 	}
-	raw, err := rawArgs(arg, 28647, def.name, "input", "cond", "as", "limit")
+	raw, err := rawArgs(arg, unknownArgument{28647, unrecognizedParameter}, def.name, "input", "cond", "as", "limit")
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +344,7 @@ func parseReduce(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr,
 		return nil, mongoerr.New(40075, "$reduce requires an object as an argument, found: %s", arg.Type)
 	}
 	names := []string{"input", "initialValue", "in"}
-	raw, err := rawArgs(arg, 40076, def.name, names...)
+	raw, err := rawArgs(arg, unknownArgument{40076, foundUnknown}, def.name, names...)
 	if err != nil {
 		return nil, err
 	}

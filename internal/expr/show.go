@@ -1,48 +1,81 @@
 package expr
 
 import (
-	"fmt"
-	"strconv"
+	"encoding/hex"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// Show prints a value for an error message, as a shell would. Documents and arrays are cut short.
-func Show(v bsonx.Value) string {
+// Show prints a computed value for an error message as MongoDB does: {a: 1, b: [2, "x"]}. What stands in a command is printed
+// by bsonx.FormatShell instead.
+func Show(v bsonx.Value) string { return string(appendShown(nil, v)) }
+
+func appendShown(dst []byte, v bsonx.Value) []byte {
 	switch v.Type {
+	case bsonx.TypeMissing:
+		return append(dst, "MISSING"...)
 	case bsonx.TypeDocument:
-		return show(v.Doc())
+		dst = append(dst, '{')
+		for it, first := v.Doc().Iter(), true; it.Next(); first = false {
+			if !first {
+				dst = append(dst, ", "...)
+			}
+			dst = append(append(dst, it.Key()...), ": "...)
+			dst = appendShown(dst, it.Value())
+		}
+		return append(dst, '}')
 	case bsonx.TypeArray:
-		return "[ … ]"
+		dst = append(dst, '[')
+		for it, first := v.Doc().Iter(), true; it.Next(); first = false {
+			if !first {
+				dst = append(dst, ", "...)
+			}
+			dst = appendShown(dst, it.Value())
+		}
+		return append(dst, ']')
 	case bsonx.TypeString:
-		return strconv.Quote(v.Str())
-	case bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128, bsonx.TypeDate:
+		return append(append(append(dst, '"'), v.StrBytes()...), '"')
+	case bsonx.TypeDouble:
+		return append(dst, numeric.FormatDouble(v.Double())...)
+	case bsonx.TypeDate:
 		text, err := coerceText(v)
 		if err != nil {
-			return v.Type.String()
+			text = "illegal date"
 		}
-		return text
-	case bsonx.TypeBool:
-		return strconv.FormatBool(v.Bool())
-	case bsonx.TypeNull:
-		return "null"
+		return append(dst, text...)
 	default:
-		return v.Type.String()
+		return appendShownRare(dst, v)
 	}
 }
 
-// maxShown is how much of a document an error message repeats.
-const maxShown = 256
-
-func show(d bsonx.Doc) string {
-	out := "{"
-	for it := d.Iter(); it.Next(); {
-		if len(out) > maxShown {
-			return out + " … }"
-		}
-		out += fmt.Sprintf(" %s: %s", it.Key(), Show(it.Value()))
+func appendShownRare(dst []byte, v bsonx.Value) []byte {
+	switch v.Type {
+	case bsonx.TypeObjectID:
+		return hex.AppendEncode(dst, v.Data)
+	case bsonx.TypeBinary:
+		return append(dst, showBinary(v)...)
+	case bsonx.TypeCode:
+		return append(dst, `Code("`+v.Str()+`")`...)
+	case bsonx.TypeSymbol:
+		return append(dst, `Symbol("`+v.Str()+`")`...)
+	case bsonx.TypeCodeWithScope:
+		code, scope := v.CodeWithScope()
+		return append(dst, `CodeWScope("`+code+`", `+bsonx.FormatShell(bsonx.Document(scope))+`)`...)
+	case bsonx.TypeDBPointer:
+		n := len(v.Data) - 12
+		dst = append(append(dst, `DBRef("`...), v.Data[4:n-1]...)
+		return append(hex.AppendEncode(append(dst, `", `...), v.Data[n:]), ')')
+	default:
+		return bsonx.AppendShell(dst, v)
 	}
-	return out + " }"
 }
 
-func showValue(v bsonx.Value) string { return Show(v) }
+// ShowNumber prints a number as the double that it is near to.
+func ShowNumber(v bsonx.Value) string {
+	f, _ := v.AsFloat64()
+	return numeric.FormatDouble(f)
+}
+
+// showElement prints a field of a command, as MongoDB shows an argument that it refuses: $firstN: [ "$a" ].
+func showElement(name string, v bsonx.Value) string { return name + ": " + bsonx.FormatShell(v) }

@@ -32,7 +32,7 @@ func parseSortArray(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 		return nil, mongoerr.New(2942500, "$sortArray requires an object as an argument, found: %s", arg.Type)
 	}
 	names := []string{"input", "sortBy"}
-	raw, order, unknown := orderedArgs(arg, 2942501, def.name, names)
+	raw, order, unknown := orderedArgs(arg, unknownArgument{2942501, foundUnknown}, def.name, names)
 	s := &sortArray{compare: vars.Collation().CompareValues, running: vars.Scripts().Running}
 	for _, i := range order {
 		var err error

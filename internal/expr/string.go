@@ -18,7 +18,7 @@ func stringOperators() []definition {
 		mapASCII("$toLower", 'A', 'Z'),
 		mapASCII("$toUpper", 'a', 'z'),
 		make2("$strcasecmp", "string", strcasecmp),
-		makeN("$substr", "string", 3, 3, substrBytes),
+		calledElse(makeN("$substr", "string", 3, 3, substrBytes), "$substrBytes"),
 		makeN("$substrBytes", "string", 3, 3, substrBytes),
 		makeN("$substrCP", "string", 3, 3, substrCP),
 		make1("$strLenBytes", "string", strLenBytes),
@@ -27,6 +27,12 @@ func stringOperators() []definition {
 		lazily(makeN("$indexOfBytes", "string", 2, 4, indexOfBytes), 1, bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)),
 		lazily(makeN("$indexOfCP", "string", 2, 4, indexOfCP), 1, bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)),
 	}
+}
+
+// calledElse names an operator by another name in messages, because it is the same as that one.
+func calledElse(def definition, name string) definition {
+	def.called = name
+	return def
 }
 
 func concat(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
@@ -221,7 +227,7 @@ func codePoints(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	}
 	n, ok := asInt32(v)
 	if !ok {
-		return 0, mongoerr.New(code+1, "$substrCP: %s cannot be represented as a 32-bit integral value: %s", what, showValue(v))
+		return 0, mongoerr.New(code+1, "$substrCP: %s cannot be represented as a 32-bit integral value: %s", what, Show(v))
 	}
 	return n, nil
 }

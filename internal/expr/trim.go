@@ -18,14 +18,17 @@ func trimOperators() []definition {
 }
 
 func trim(name string, left, right bool) definition {
-	codes := namedCodes{notObject: 50696, unknown: 50694, missing: []mongoerr.Code{50695}}
+	codes := namedCodes{
+		notObject: 50696, unknown: unknownArgument{50694, foundUnknown}, missing: []mongoerr.Code{50695},
+		notObjectText: "%s only supports an object as an argument, found %s", missingText: "%s requires an '%s' field",
+	}
 	def := opNamedOptional(name, "string", codes, 1, []string{"input", "chars"}, func(args []bsonx.Value, given []bool) (bsonx.Value, error) {
 		input, chars := args[0], args[1]
 		if nullish(input) {
 			return bsonx.Null, nil
 		}
 		if input.Type != bsonx.TypeString {
-			return bsonx.Missing, mongoerr.New(50699, "%s requires its input to be a string, got %s instead.", name, input.Type)
+			return bsonx.Missing, mongoerr.New(50699, "%s requires its input to be a string, got %s (of type %s) instead.", name, Show(input), input.Type)
 		}
 		set := whitespace
 		if given[1] {
@@ -33,7 +36,7 @@ func trim(name string, left, right bool) definition {
 				return bsonx.Null, nil
 			}
 			if chars.Type != bsonx.TypeString {
-				return bsonx.Missing, mongoerr.New(50700, "%s requires 'chars' to be a string, got %s instead.", name, chars.Type)
+				return bsonx.Missing, mongoerr.New(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", name, Show(chars), chars.Type)
 			}
 			set = chars.Str()
 		}
@@ -51,7 +54,10 @@ func trim(name string, left, right bool) definition {
 
 // replace makes $replaceOne and $replaceAll; n is how many occurrences, -1 for all.
 func replace(name string, n int) definition {
-	codes := namedCodes{notObject: 51751, unknown: 51750, missing: []mongoerr.Code{51749, 51748, 51747}}
+	codes := namedCodes{
+		notObject: 51751, unknown: unknownArgument{51750, foundUnknown}, missing: []mongoerr.Code{51749, 51748, 51747},
+		notObjectText: "%s requires an object as an argument, found: %s", missingText: "%s requires '%s' to be specified",
+	}
 	names := []string{"input", "find", "replacement"}
 	def := opNamed(name, "string", codes, 3, names, func(args []bsonx.Value) (bsonx.Value, error) {
 		null := false

@@ -191,7 +191,7 @@ func checkVariableRead(name string) error {
 		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
 	}
 	if c := name[0] | 0x20; (c < 'a' || c > 'z') && name[0] < 0x80 {
-		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a variable name", name)
+		return mongoerr.New(mongoerr.FailedToParse, "'%s' starts with an invalid character for a user variable name", name)
 	}
 	return checkVariableRest(name)
 }

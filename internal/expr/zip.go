@@ -23,7 +23,7 @@ func parseZip(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(34460, "$zip only supports an object as an argument, found %s", arg.Type)
 	}
-	raw, order, unknown := orderedArgs(arg, 34464, def.name, []string{"inputs", "defaults", "useLongestLength"})
+	raw, order, unknown := orderedArgs(arg, unknownArgument{34464, foundUnknown}, def.name, []string{"inputs", "defaults", "useLongestLength"})
 	z := &zip{running: vars.Scripts().Running}
 	for _, i := range order {
 		if err := z.argument(p, i, raw[i], vars); err != nil {
@@ -48,7 +48,7 @@ func parseZip(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 func (z *zip) argument(p *parser, i int, v bsonx.Value, vars *Vars) (err error) {
 	switch {
 	case i == 2 && v.Type != bsonx.TypeBool:
-		return mongoerr.New(34463, "useLongestLength must be a bool, found %s", v.Type)
+		return mongoerr.New(34463, "useLongestLength must be a bool, found object") // MongoDB names the type of the whole argument
 	case i == 2:
 		z.longest = v.Bool()
 	case v.Type != bsonx.TypeArray:

@@ -13,7 +13,7 @@ import (
 
 // ToInt32 converts a number to an int32, truncating toward zero, as $toInt does.
 func ToInt32(v bsonx.Value) (bsonx.Value, error) {
-	i, err := toInteger(v, "int")
+	i, err := toInteger(v)
 	if err != nil {
 		return bsonx.Value{}, err
 	}
@@ -25,14 +25,14 @@ func ToInt32(v bsonx.Value) (bsonx.Value, error) {
 
 // ToInt64 converts a number to an int64, truncating toward zero, as $toLong does.
 func ToInt64(v bsonx.Value) (bsonx.Value, error) {
-	i, err := toInteger(v, "long")
+	i, err := toInteger(v)
 	if err != nil {
 		return bsonx.Value{}, err
 	}
 	return bsonx.Int64(i), nil
 }
 
-func toInteger(v bsonx.Value, target string) (int64, error) {
+func toInteger(v bsonx.Value) (int64, error) {
 	if err := checkNumber("$convert", v); err != nil {
 		return 0, err
 	}
@@ -45,15 +45,18 @@ func toInteger(v bsonx.Value, target string) (int64, error) {
 	}
 	i, ok := v.AsInt64()
 	if !ok {
-		return 0, mongoerr.New(mongoerr.ConversionFailure, "Conversion would overflow target type %s in $convert with no onError value: %s",
-			target, Format(v))
+		return 0, conversionOverflow(v)
 	}
 	return i, nil
 }
 
+// conversionOverflow refuses a value that the target cannot hold. MongoDB does not show one that is a long.
 func conversionOverflow(v bsonx.Value) error {
-	return mongoerr.New(mongoerr.ConversionFailure,
-		"Conversion would overflow target type in $convert with no onError value: %s", Format(v))
+	shown := ""
+	if v.Type != bsonx.TypeInt64 {
+		shown = Format(v)
+	}
+	return mongoerr.New(mongoerr.ConversionFailure, "Conversion would overflow target type in $convert with no onError value: %s", shown)
 }
 
 // ToDouble converts a number to a double, as $toDouble does: a decimal beyond the range is an error.
@@ -97,13 +100,25 @@ func ParseDouble(s string) (float64, bool) {
 
 const smallestNormal = 0x1p-1022
 
+// FormatDouble returns a double as MongoDB's error texts show it, in six digits: 1.5, 1e+20, nan, -inf.
+func FormatDouble(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 0):
+		return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)), "+")
+	default:
+		return strconv.FormatFloat(f, 'g', 6, 64)
+	}
+}
+
 // Format returns a number as MongoDB's error texts show it.
 func Format(v bsonx.Value) string {
 	switch v.Type {
 	case bsonx.TypeInt32, bsonx.TypeInt64:
 		return strconv.FormatInt(long(v), 10)
 	case bsonx.TypeDouble:
-		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
+		return FormatDouble(v.Double())
 	case bsonx.TypeDecimal128:
 		return bsonx.FormatDecimal(v)
 	default:

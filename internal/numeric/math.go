@@ -51,7 +51,7 @@ func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64
 		return bsonx.Value{}, err
 	}
 	if bsonx.CompareValues(v, zero) <= 0 && !IsNaN(v) {
-		return bsonx.Value{}, mongoerr.New(code, "%s's argument must be a positive number, but is %s", op, Format(v))
+		return bsonx.Value{}, mongoerr.New(code, "%s's argument must be a positive number, but is %s", op, FormatDouble(float(v)))
 	}
 	if v.Type == bsonx.TypeDecimal128 && !IsNaN(v) {
 		return throughBinary(v, decimal), nil
@@ -70,11 +70,11 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 	}
 	x, b := float(v), float(base) // what is wrong is told of doubles, as in MongoDB, in which small decimals are 0
 	if x <= 0 {
-		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28758), "$log's argument must be a positive number, but is %s", Format(v))
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28758), "$log's argument must be a positive number, but is %s", FormatDouble(float(v)))
 	}
 	if b <= 0 || b == 1 {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28759),
-			"$log's base must be a positive number not equal to 1, but is %s", Format(base))
+			"$log's base must be a positive number not equal to 1, but is %s", FormatDouble(float(base)))
 	}
 	return bsonx.Double(naturalLog(x) / naturalLog(b)), nil
 }

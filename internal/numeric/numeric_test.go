@@ -2,6 +2,7 @@ package numeric
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -19,7 +20,12 @@ func dec(t testing.TB, s string) bsonx.Value {
 }
 
 // show is a value with its type.
-func show(v bsonx.Value) string { return v.Type.String() + " " + Format(v) }
+func show(v bsonx.Value) string {
+	if v.Type == bsonx.TypeDouble {
+		return v.Type.String() + " " + strconv.FormatFloat(v.Double(), 'g', -1, 64)
+	}
+	return v.Type.String() + " " + Format(v)
+}
 
 func check(t *testing.T, name, want string, got bsonx.Value, err error) {
 	t.Helper()
