@@ -138,7 +138,7 @@ func ParseUnset(paths []string) (*Projection, error) {
 	spec := bsonx.NewBuilder(nil)
 	spec.StartDoc()
 	for _, path := range paths {
-		if err := p.exclude(path); err != nil {
+		if err := p.exclude(path, path); err != nil {
 			return nil, err
 		}
 		spec.Bool(path, false)

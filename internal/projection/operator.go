@@ -27,14 +27,16 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	if p.find && name == "$elemMatch" {
 		return p.elemMatch(path, arg)
 	}
+	notSlice := ""
 	if p.find && name == "$slice" {
-		// What find's $slice cannot do is tried as the expression of the same name, whose error is the one reported.
+		// What find's $slice cannot do is tried as the expression of the same name, whose error is reported with the first.
+		notSlice = notFindSlice(arg)
 		if s, ok := findSlice(arg); ok && p.slice(path, s) == nil {
 			return nil
 		}
 	}
 	if name == "$elemMatch" {
-		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Cannot use $elemMatch in this context")
 	}
 	if !expr.IsOperator(name) {
 		return mongoerr.New(31325, "Unknown expression %s", name)
@@ -43,6 +45,10 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 		return mongoerr.New(31252, "Cannot use expression other than $meta in exclusion projection")
 	}
 	e, err := expr.Parse(bsonx.Document(whole), p.opts.Vars)
+	if err != nil && notSlice != "" {
+		return mongoerr.Within("Invalid $slice syntax. The given syntax "+bsonx.FormatShell(bsonx.Document(whole))+
+			" did not match the find() syntax because :: "+notSlice+" :: The given syntax did not match the expression $slice syntax.", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -157,6 +163,14 @@ func findSlice(arg bsonx.Value) (*slice, bool) {
 	}
 	n := clampInt(limit)
 	return &slice{skip: clampInt(skip), limit: n}, n > 0
+}
+
+// notFindSlice says why an argument is none of find's $slice, with the code that MongoDB puts into the text.
+func notFindSlice(arg bsonx.Value) string {
+	if arg.Type == bsonx.TypeArray {
+		return "Location31272: $slice array argument should be of form [skip, limit]"
+	}
+	return "Location31273: $slice only supports numbers and [skip, limit] arrays"
 }
 
 // clampInt truncates a number and limits it to the range of an int32; NaN is 0.

@@ -98,7 +98,7 @@ func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 		if atPosition {
 			return mongoerr.New(31271, "positional projection cannot be used with an expression or sub object")
 		}
-		return p.document(path, v.Doc())
+		return p.document(path, name, v.Doc())
 	}
 	if p.find && strings.Contains(name, ".$.") {
 		return mongoerr.New(31394, "As of 4.4, it's illegal to specify positional operator in the middle of a path."+
@@ -112,21 +112,22 @@ func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 		if atPosition {
 			return mongoerr.New(31308, "positional projection cannot be used with a literal")
 		}
-		return p.literal(path, v)
+		return p.literal(path, name, v)
 	}
 	switch {
 	case v.Truthy() && atPosition:
 		return p.position(path)
 	case v.Truthy():
-		return p.include(path)
+		return p.include(path, name)
 	case atPosition:
 		return mongoerr.New(31395, "positional projection cannot be used with exclusion")
 	default:
-		return p.exclude(path)
+		return p.exclude(path, name)
 	}
 }
 
-func (p *parser) include(path string) error {
+// include keeps a path; name is the part of it that messages show.
+func (p *parser) include(path, name string) error {
 	if err := p.add(path, field{action: keep}); err != nil {
 		return err
 	}
@@ -135,13 +136,13 @@ func (p *parser) include(path string) error {
 		return nil
 	}
 	if p.kind == exclusion {
-		return mongoerr.New(31253, "Cannot do inclusion on field %s in exclusion projection", path)
+		return mongoerr.New(31253, "Cannot do inclusion on field %s in exclusion projection", name)
 	}
 	p.kind = inclusion
 	return nil
 }
 
-func (p *parser) exclude(path string) error {
+func (p *parser) exclude(path, name string) error {
 	if err := p.add(path, field{action: drop}); err != nil {
 		return err
 	}
@@ -150,14 +151,14 @@ func (p *parser) exclude(path string) error {
 		return nil
 	}
 	if p.kind == inclusion {
-		return mongoerr.New(31254, "Cannot do exclusion on field %s in inclusion projection", path)
+		return mongoerr.New(31254, "Cannot do exclusion on field %s in inclusion projection", name)
 	}
 	p.kind = exclusion
 	return nil
 }
 
 // literal compiles a value that is neither number, bool nor document: a field path in a string, an array, a constant.
-func (p *parser) literal(path string, v bsonx.Value) error {
+func (p *parser) literal(path, name string, v bsonx.Value) error {
 	e, err := expr.Parse(v, p.opts.Vars)
 	if err != nil {
 		return err
@@ -166,21 +167,21 @@ func (p *parser) literal(path string, v bsonx.Value) error {
 		return err
 	}
 	if p.kind == exclusion {
-		return mongoerr.New(31310, "Cannot use an expression %s: %s in an exclusion projection", path, v.Type)
+		return mongoerr.New(31310, "Cannot use an expression %s: %s in an exclusion projection", name, bsonx.FormatShell(v))
 	}
 	p.kind = inclusion
 	return nil
 }
 
 // document compiles an entry whose value is a document: an operator or a nested specification.
-func (p *parser) document(path string, d bsonx.Doc) error {
+func (p *parser) document(path, name string, d bsonx.Doc) error {
 	if d.IsEmpty() {
-		return mongoerr.New(51270, "An empty sub-projection is not a valid value. Found empty object at path %s", path)
+		return mongoerr.New(51270, "Invalid empty sub-projection: %s", name)
 	}
 	first := d.First()
-	name := string(first.Key)
-	if strings.HasPrefix(name, "$") && d.Len() == 1 {
-		return p.operator(path, name, first.Value, d)
+	operator := string(first.Key)
+	if strings.HasPrefix(operator, "$") && d.Len() == 1 {
+		return p.operator(path, operator, first.Value, d)
 	}
 	if _, err := expr.SplitFieldPath(path); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package projection_test
 
 import (
+	"flag"
 	"strings"
 	"testing"
 
@@ -8,16 +9,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
+var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
+
 // TestProjections runs testdata. The command docs sets the documents, one per line; filter sets the query; find, stage,
 // addFields and unset compile their first line and print what becomes of each document that the query matches.
 func TestProjections(t *testing.T) {
 	t.Parallel()
+	server := errortext.Dial(t, *record, `Invalid \$[a-zA-Z]+ :: caused by :: `)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if strings.Contains(path, "fuzz") {
 			return
@@ -31,6 +36,7 @@ func TestProjections(t *testing.T) {
 				for line := range strings.Lines(d.Input) {
 					docs = append(docs, parseJSON(t, line))
 				}
+				server.Fill(t, "c", docs...)
 				return ""
 			case "filter":
 				query = parseJSON(t, d.Input)
@@ -38,14 +44,14 @@ func TestProjections(t *testing.T) {
 			}
 			var out strings.Builder
 			for line := range strings.Lines(d.Input) {
-				out.WriteString(project(t, d.Cmd, strings.TrimSpace(line), query, docs))
+				out.WriteString(project(t, server, d.Cmd, strings.TrimSpace(line), query, docs))
 			}
 			return out.String()
 		})
 	})
 }
 
-func project(t *testing.T, kind, line string, query bsonx.Doc, docs []bsonx.Doc) string {
+func project(t *testing.T, server *errortext.Server, kind, line string, query bsonx.Doc, docs []bsonx.Doc) string {
 	f, err := filter.Parse(query, filter.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +75,7 @@ func project(t *testing.T, kind, line string, query bsonx.Doc, docs []bsonx.Doc)
 	}
 	out := line + "\n"
 	if err != nil {
-		return out + "  error " + mongoerr.CodeOf(err).Name() + "\n"
+		return out + "  " + server.Of(t, err, asCommand(kind, spec, query)) + "\n"
 	}
 	for _, doc := range docs {
 		if ok, err := f.Match(doc); !ok || err != nil {
@@ -77,7 +83,7 @@ func project(t *testing.T, kind, line string, query bsonx.Doc, docs []bsonx.Doc)
 		}
 		got, err := p.Apply(nil, doc, nil)
 		if err != nil {
-			out += "  error " + mongoerr.CodeOf(err).Name() + "\n"
+			out += "  " + server.Of(t, err, asCommand(kind, spec, query)) + "\n"
 			continue
 		}
 		raw, err := bson.MarshalExtJSON(bson.Raw(got), false, false)
@@ -87,6 +93,21 @@ func project(t *testing.T, kind, line string, query bsonx.Doc, docs []bsonx.Doc)
 		out += "  " + string(raw) + "\n"
 	}
 	return out
+}
+
+// asCommand returns the command whose projection a case is about.
+func asCommand(kind string, spec bsonx.Value, query bsonx.Doc) bson.D {
+	value := bson.RawValue{Type: bson.Type(spec.Type), Value: spec.Data}
+	if kind == "find" {
+		return bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.Raw(query)}, {Key: "projection", Value: value}}
+	}
+	stages := map[string]string{"stage": "$project", "addFields": "$addFields", "unset": "$unset"}
+	match := bson.D{{Key: "$match", Value: bson.Raw(query)}}
+	return bson.D{
+		{Key: "aggregate", Value: "c"},
+		{Key: "pipeline", Value: bson.A{match, bson.D{{Key: stages[kind], Value: value}}}},
+		{Key: "cursor", Value: bson.D{}},
+	}
 }
 
 func parseJSON(t testing.TB, text string) bsonx.Doc {
