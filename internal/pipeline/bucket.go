@@ -67,7 +67,7 @@ func (b *bucketArguments) set(name string, v bsonx.Value, opts Options) (err err
 	switch name {
 	case "groupBy":
 		if !isPathOrOperator(v) {
-			return mongoerr.New(40202, "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s.", expr.Show(v))
+			return mongoerr.New(40202, "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression, but found: %s.", bsonx.FormatShell(v))
 		}
 		b.groupBy = v
 	case "boundaries":

@@ -115,7 +115,7 @@ func (b *bucketAuto) set(name string, v bsonx.Value) (err error) {
 	switch name {
 	case "groupBy":
 		if !isPathOrOperator(v) {
-			return mongoerr.New(40239, "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: %s", expr.Show(v))
+			return mongoerr.New(40239, "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: %s", bsonx.FormatShell(v))
 		}
 		b.groupBy, err = expr.Parse(v, b.opts.Vars)
 	case "buckets":
@@ -137,7 +137,7 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 	}
 	n, ok := v.AsExactInt64()
 	if !ok || n != int64(int32(n)) {
-		return 0, mongoerr.New(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s", expr.Show(v))
+		return 0, mongoerr.New(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found %s", expr.ShowNumber(v))
 	}
 	if n <= 0 {
 		return 0, mongoerr.New(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: %d", n)
@@ -212,13 +212,13 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if v.IsMissing() {
-			v = bsonx.Null
-		}
 		if s.stage.rounder != nil {
 			if err := checkRoundable(v); err != nil {
 				return err
 			}
+		}
+		if v.IsMissing() {
+			v = bsonx.Null
 		}
 		s.count++
 		pair.Reset(pair.Bytes()[:0])

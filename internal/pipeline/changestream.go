@@ -17,7 +17,7 @@ func (changeStream) open(src Source, _ *Env) Source { return src }
 
 func parseChangeStream(arg bsonx.Value, _ Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(6188500, "$changeStream must take a nested object but found: %s", bsonx.FormatShell(arg))
+		return nil, mongoerr.New(6188500, "$changeStream must take a nested object but found: $changeStream: %s", bsonx.FormatShell(arg))
 	}
 	return []stage{changeStream{}}, nil
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -77,16 +78,25 @@ func checkArguments(path string, arg bsonx.Doc, types map[string][]bsonx.Type) e
 			fits = fits || it.Value().Type == t
 		}
 		if !fits {
-			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type '%s'",
-				path, name, it.Value().Type, allowed[0])
+			return wrongArgumentType(path, name, it.Value().Type, allowed)
 		}
 	}
 	return nil
 }
 
+func wrongArgumentType(path, name string, t bsonx.Type, allowed []bsonx.Type) error {
+	switch {
+	case name == "histograms":
+		return mongoerr.New(mongoerr.TypeMismatch, "Field '%s' should be a boolean value, but found: %s", name, t)
+	case slices.Equal(allowed, isNumber):
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", path, name, t)
+	default:
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type '%s'", path, name, t, allowed[0])
+	}
+}
+
 var (
 	isObject = []bsonx.Type{bsonx.TypeDocument}
-	isBool   = []bsonx.Type{bsonx.TypeBool}
 	isFlag   = []bsonx.Type{bsonx.TypeBool, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128}
 	isNumber = isFlag[1:]
 )

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // documents is $documents: the elements of an array.
@@ -14,10 +15,18 @@ type documents struct {
 	opts  Options
 }
 
+// documentsField has the array within MongoDB, where the stage is a $project and an $unwind. Its messages show it.
+const documentsField = "_tempDocumentsField"
+
 func parseDocuments(arg bsonx.Value, opts Options) ([]stage, error) {
+	if arg.Type == bsonx.TypeDocument {
+		if _, err := projection.ParseStage(bsonx.NewDoc(documentsField, arg), opts.projection()); err != nil {
+			return nil, mongoerr.Within("Invalid $documents", err)
+		}
+	}
 	e, err := expr.Parse(arg.Clone(), opts.Vars)
 	if err != nil {
-		return nil, err
+		return nil, mongoerr.Within("Invalid $documents", err)
 	}
 	return []stage{&documents{e, opts}}, nil
 }
@@ -49,7 +58,7 @@ func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			return nil, err
 		}
 		if v.Type != bsonx.TypeArray {
-			return nil, mongoerr.New(5858203, "$documents argument must evaluate to an array of objects, but found %s", v.Type)
+			return nil, mongoerr.New(5858203, "an array is expected")
 		}
 		s.elems, s.bytes = *v.Clone().Doc().Iter(), 2*int64(len(v.Data)) // an expression that is constant has the array, too
 	}
@@ -59,7 +68,8 @@ func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	v := s.elems.Value()
 	if v.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(40228, "'newRoot' expression must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'.", expr.Show(v), v.Type)
+		return nil, mongoerr.New(40228, "elements within the array passed to $documents must evaluate to an object, but resulting value was: %s. "+
+			"Type of resulting value: '%s'. Input document: {%s: %s}", expr.Show(v), v.Type, documentsField, expr.Show(v))
 	}
 	return v.Doc(), nil
 }

@@ -20,7 +20,7 @@ type facet struct {
 
 func parseFacet(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument || arg.Doc().IsEmpty() {
-		return nil, mongoerr.New(40169, "the $facet specification must be a non-empty object")
+		return nil, mongoerr.New(40169, "the $facet specification must be a non-empty object, but found: $facet: %s", bsonx.FormatShell(arg))
 	}
 	f := &facet{}
 	for it := arg.Doc().Iter(); it.Next(); {

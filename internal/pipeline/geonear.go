@@ -27,8 +27,8 @@ type GeoNear struct {
 var boundNames = [2]string{"$minDistance", "$maxDistance"}
 
 func parseGeoNear(arg bsonx.Value, opts Options) ([]stage, error) {
-	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(10942, "$geoNear argument must be an object: %s", bsonx.FormatShell(arg))
+	if arg.Type != bsonx.TypeDocument && arg.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($geoNear)")
 	}
 	g := &GeoNear{multiplier: 1, opts: opts}
 	if err := checkRemoved(arg.Doc()); err != nil {
@@ -86,15 +86,15 @@ func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
 	case "distanceMultiplier":
 		f, ok := v.AsFloat64()
 		if !ok {
-			return mismatch("number")
+			return mongoerr.New(mongoerr.TypeMismatch, "distanceMultiplier must be a number")
 		}
 		if !(f >= 0) {
-			return mongoerr.New(mongoerr.BadValue, "$geoNear parameter 'distanceMultiplier' cannot be negative")
+			return mongoerr.New(mongoerr.BadValue, "distanceMultiplier must be nonnegative")
 		}
 		g.multiplier = f
 	case "query":
 		if v.Type != bsonx.TypeDocument {
-			return mismatch("object")
+			return mongoerr.New(mongoerr.TypeMismatch, "query must be an object")
 		}
 		g.query = v.Doc()
 		_, err = g.opts.parseFilter(g.query)
@@ -112,7 +112,7 @@ func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
 		}
 	case "uniqueDocs":
 	default:
-		return mongoerr.New(mongoerr.InvalidOptions, "Unknown argument to $geoNear: %s", name)
+		return mongoerr.New(mongoerr.BadValue, "Unknown argument to $geoNear: %s", name)
 	}
 	return err
 }

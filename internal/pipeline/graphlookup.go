@@ -27,14 +27,14 @@ func parseGraphLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 	}
 	from := arg.Doc().Lookup("from")
 	if from.IsMissing() {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "missing 'from' option to $graphLookup stage specification: %s", expr.Show(arg))
+		return nil, mongoerr.New(mongoerr.FailedToParse, "missing 'from' option to $graphLookup stage specification: %s", bsonx.FormatShell(arg))
 	}
 	if from.Type != bsonx.TypeString {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$graphLookup 'from' field must be a string, but found %s", from.Type)
 	}
 	g := &graphLookup{db: opts.DB, from: from.Str(), maxDepth: -1, opts: opts}
 	if g.from == "" {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $graphLookup namespace: %s.", opts.DB)
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $graphLookup namespace: %s", opts.DB)
 	}
 	if err := checkName(g.from); err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {
 	case v.Type != bsonx.TypeDocument || v.Doc().IsEmpty():
 		return mongoerr.New(40234, "The field '%s' must be an accumulator object", name)
 	case v.Doc().Len() != 1:
-		return mongoerr.New(40238, "The field '%s' must specify one accumulator", name)
+		return mongoerr.New(40238, "The field '%s' must specify one accumulator: %s: %s", name, name, bsonx.FormatShell(v))
 	}
 	op := v.Doc().First()
 	if !strings.HasPrefix(string(op.Key), "$") {

@@ -15,6 +15,23 @@ func parseListLocalSessions(arg bsonx.Value, _ Options) ([]stage, error) {
 	return parseSessionList("$listLocalSessions", arg)
 }
 
+// checkSessionUser refuses what is no {user, db}.
+func checkSessionUser(path string, i int, v bsonx.Value) error {
+	if v.Type != bsonx.TypeDocument {
+		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%d' is the wrong type '%s', expected type 'object'", path, i, v.Type)
+	}
+	isString := []bsonx.Type{bsonx.TypeString}
+	if err := checkArguments(path, v.Doc(), map[string][]bsonx.Type{"user": isString, "db": isString}); err != nil {
+		return err
+	}
+	for _, name := range []string{"db", "user"} {
+		if v.Doc().Lookup(name).IsMissing() {
+			return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", path, name)
+		}
+	}
+	return nil
+}
+
 func parseSessionList(name string, arg bsonx.Value) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "%s options must be specified in an object, but found: %s", name, arg.Type)
@@ -25,16 +42,13 @@ func parseSessionList(name string, arg bsonx.Value) ([]stage, error) {
 		return nil, err
 	}
 	users := spec.Lookup("users")
-	for _, user := range users.Doc().Values() {
-		if user.Type != bsonx.TypeDocument || user.Doc().Lookup("user").Type != bsonx.TypeString || user.Doc().Lookup("db").Type != bsonx.TypeString {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "the users of %s must be objects of a user and a db", name)
+	for i, user := range users.Doc().Values() {
+		if err := checkSessionUser(name+".users", i, user); err != nil {
+			return nil, err
 		}
 	}
 	if spec.Lookup("allUsers").Truthy() && len(users.Doc().Values()) > 0 {
-		return nil, mongoerr.New(codeUnsupportedFormat, "%s may not specify {allUsers:true} and {users:[...]} at the same time", name)
+		return nil, mongoerr.New(mongoerr.UnsupportedFormat, "%s may not specify {allUsers:true} and {users:[...]} at the same time", name)
 	}
 	return []stage{&diagnostics{name, spec}}, nil
 }
-
-// codeUnsupportedFormat is MongoDB's UnsupportedFormat.
-const codeUnsupportedFormat = mongoerr.Code(12)

@@ -54,7 +54,7 @@ func parseLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 	if !args.from.IsMissing() {
 		l.from = args.from.Str()
 		if l.from == "" {
-			return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $lookup namespace: %s.", opts.DB)
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $lookup namespace: %s", opts.DB)
 		}
 		if err := checkName(l.from); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 			a.from = v
 			if v.Type == bsonx.TypeDocument {
 				return mongoerr.New(mongoerr.FailedToParse, "$lookup with syntax {from: {db:<>, coll:<>},..} is not supported for db: %s and coll: %s",
-					expr.Show(v.Doc().Lookup("db")), expr.Show(v.Doc().Lookup("coll")))
+					v.Doc().Lookup("db").Str(), v.Doc().Lookup("coll").Str())
 			}
 		case "as":
 			a.as = v
@@ -106,6 +106,9 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 			a.foreign = v
 		default:
 			return mongoerr.New(mongoerr.FailedToParse, "unknown argument to $lookup: %s", name)
+		}
+		if name == "from" && v.Type != bsonx.TypeString {
+			return mongoerr.New(mongoerr.FailedToParse, "$lookup 'from' field must be a string or an object, but found %s", v.Type)
 		}
 		if v.Type != bsonx.TypeString {
 			return mongoerr.New(mongoerr.FailedToParse, "$lookup argument '%s: %s' must be a string, is type %s", name, expr.Show(v), v.Type)
@@ -117,7 +120,10 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 // check refuses combinations of arguments.
 func (a *lookupArgs) check() error {
 	piped := !a.pipeline.IsMissing()
-	if a.from.IsMissing() && (!piped || firstStage(a.pipeline.Doc()) != "$documents") {
+	if a.from.IsMissing() && !piped {
+		return mongoerr.New(mongoerr.FailedToParse, "must specify 'pipeline' when 'from' is empty")
+	}
+	if a.from.IsMissing() && firstStage(a.pipeline.Doc()) != "$documents" {
 		return mongoerr.New(mongoerr.FailedToParse, "$lookup stage without explicit collection must have a pipeline with $documents as first stage")
 	}
 	switch {

@@ -32,14 +32,14 @@ func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
 	case bsonx.TypeString:
 		m.Coll = arg.Str()
 		if m.Coll == "" {
-			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $merge target namespace: '%s.'", m.DB)
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $merge target namespace: '%s'", m.DB)
 		}
 	case bsonx.TypeDocument:
 		if err := m.read(arg.Doc()); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge only supports a string or object argument, but found %s", arg.Type)
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge requires a string or object argument, but found %s", arg.Type)
 	}
 	if err := checkName(m.Coll); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (m *Merge) readOn(v bsonx.Value) error {
 			return mongoerr.New(51187, "If explicitly specifying $merge 'on', must include at least one field")
 		}
 	default:
-		return mongoerr.New(51186, "$merge 'on' field must be either a string or an array of strings, but found %s", v.Type)
+		return mongoerr.New(51186, "$merge 'on' field  must be either a string or an array of strings, but found %s", v.Type)
 	}
 	for _, name := range m.On {
 		if _, err := expr.SplitFieldPath(name); err != nil {
@@ -147,7 +147,7 @@ func (m *Merge) readWhenMatched(v bsonx.Value) error {
 		return nil
 	}
 	if v.Type != bsonx.TypeString {
-		return mongoerr.New(51191, "$merge 'whenMatched' field must be either a string or an array, but found %s", v.Type)
+		return mongoerr.New(51191, "$merge 'whenMatched' field  must be either a string or an array, but found %s", v.Type)
 	}
 	var err error
 	m.WhenMatched, err = mergeMode("whenMatched", v, "replace", "merge", "keepExisting", "fail")
@@ -159,7 +159,11 @@ func mergeMode(field string, v bsonx.Value, modes ...string) (string, error) {
 		return "", mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.%s' is the wrong type '%s', expected type 'string'", field, v.Type)
 	}
 	if !slices.Contains(modes, v.Str()) {
-		return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$merge.%s' is not a valid value.", v.Str(), field)
+		shown := field
+		if field == "whenNotMatched" {
+			shown = "$merge." + field
+		}
+		return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", v.Str(), shown)
 	}
 	return v.Str(), nil
 }

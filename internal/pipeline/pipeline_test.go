@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 
@@ -10,20 +11,27 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
+
+var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
 // TestStages runs testdata/stage, testdata/accumulator and testdata/window. The command docs sets the documents, one per line, and
 // collection those of another collection, which is named; run runs one pipeline per line; update applies one update pipeline per line to each document.
 func TestStages(t *testing.T) {
 	t.Parallel()
+	server := errortext.Dial(t, *record,
+		`(?s:error processing query: .* planner returned error :: caused by :: )`,
+		`Failed to determine whether query system can provide a DISTINCT_SCAN grouping :: caused by :: `)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if strings.Contains(path, "fuzz") {
 			return
 		}
 		var docs []bsonx.Doc
 		colls := fakeCollections{}
+		server.Fill(t, "c")
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
 			switch d.Cmd {
@@ -32,19 +40,21 @@ func TestStages(t *testing.T) {
 				for line := range strings.Lines(d.Input) {
 					docs = append(docs, parseJSON(t, line))
 				}
+				server.Fill(t, "c", docs...)
 			case "collection":
 				name := d.CmdArgs[0].Key
 				colls[name] = nil
 				for line := range strings.Lines(d.Input) {
 					colls[name] = append(colls[name], parseJSON(t, line))
 				}
+				server.Fill(t, name, colls[name]...)
 			case "run":
 				for line := range strings.Lines(d.Input) {
-					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs, colls))
+					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, server, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs, colls))
 				}
 			case "update":
 				for line := range strings.Lines(d.Input) {
-					out.WriteString(strings.TrimSpace(line) + "\n" + update(t, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs))
+					out.WriteString(strings.TrimSpace(line) + "\n" + update(t, server, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs))
 				}
 			default:
 				t.Fatalf("unknown command %q", d.Cmd)
@@ -54,10 +64,14 @@ func TestStages(t *testing.T) {
 	})
 }
 
-func run(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, colls fakeCollections) string {
+func run(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bsonx.Doc, colls fakeCollections) string {
+	aggregate := bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: rawValue(stages)}, {Key: "cursor", Value: bson.D{}}}
+	if strings.HasPrefix(bsonx.FormatShell(stages), "[ { $documents:") {
+		aggregate[0].Value = 1
+	}
 	p, err := pipeline.Parse(stages, pipeline.Options{DB: "db"})
 	if err != nil {
-		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
+		return "  " + server.Of(t, err, aggregate) + "\n"
 	}
 	checkMatrix(t, stages, docs)
 	out := ""
@@ -66,21 +80,28 @@ func run(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, colls fakeCollectio
 		return nil
 	})
 	if err != nil {
-		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
+		return "  " + server.Of(t, err, aggregate) + "\n"
 	}
 	return out
 }
 
-func update(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) string {
+func rawValue(v bsonx.Value) bson.RawValue {
+	return bson.RawValue{Type: bson.Type(v.Type), Value: v.Data}
+}
+
+func update(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bsonx.Doc) string {
+	statement := bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: rawValue(stages)}}
+	command := bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{statement}}}
 	p, err := pipeline.ParseUpdate(stages, pipeline.Options{})
 	if err != nil {
-		return "  error " + mongoerr.CodeOf(err).Name() + "\n"
+		return "  " + server.Of(t, err, command) + "\n"
 	}
 	out := ""
 	for _, d := range docs {
 		got, err := p.Apply(d)
 		if err != nil {
-			out += "  error " + mongoerr.CodeOf(err).Name() + "\n"
+			statement[0].Value = bson.D{{Key: "_id", Value: rawValue(d.Lookup("_id"))}}
+			out += "  " + server.Of(t, err, command) + "\n"
 			continue
 		}
 		out += "  " + print(t, got) + "\n"

@@ -81,6 +81,12 @@ func checkInside(name string, inside parent) error {
 	case never && inside&inUnionWith != 0:
 		return mongoerr.New(31441, "%s is not allowed within a $unionWith's sub-pipeline", name)
 	case inside&inFacet != 0 && (never || isInitial(name) || name == "$facet"):
+		switch {
+		case inside&inLookup != 0:
+			name += " inside of $lookup"
+		case inside&inUnionWith != 0:
+			name += " inside of $unionWith"
+		}
 		return mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", name)
 	default:
 		return nil
@@ -106,7 +112,7 @@ func (t Top) check(stages bsonx.Doc) error {
 	case t == OverNothing && !isCollectionless(first) && first != changeStreamStage:
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", first)
 	case t == OverCollection && isCollectionless(first):
-		return mongoerr.New(mongoerr.InvalidNamespace, "'%s' can only be run with {aggregate: 1}", first)
+		return mongoerr.New(mongoerr.InvalidNamespace, "'%s' can only be run with database or cluster-level aggregation {aggregate: 1}", first)
 	default:
 		return nil
 	}

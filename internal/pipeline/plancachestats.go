@@ -10,8 +10,14 @@ func parsePlanCacheStats(arg bsonx.Value, _ Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", arg.Type)
 	}
-	if err := checkArguments("$planCacheStats", arg.Doc(), map[string][]bsonx.Type{"allHosts": isBool}); err != nil {
-		return nil, err
+	for it := arg.Doc().Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		if name != "allHosts" {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats parameters object may contain only 'allHosts' field. Found: %s", name)
+		}
+		if v.Type != bsonx.TypeBool {
+			return nil, mongoerr.New(13111, "wrong type for field (allHosts) %s != bool", v.Type)
+		}
 	}
 	if arg.Doc().Lookup("allHosts").Truthy() {
 		return nil, mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")

@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // replaceRoot is $replaceRoot and $replaceWith.
@@ -45,31 +48,78 @@ func parseNewRoot(name string, arg bsonx.Value, opts Options) ([]stage, error) {
 	return []stage{&replaceRoot{name, e, opts.Now}}, nil
 }
 
-func (r *replaceRoot) replace(ctx *expr.Context, doc bsonx.Doc) (bsonx.Doc, error) {
+// replace returns the new root of a document. Its error shows only the fields that are read, if narrow is set.
+func (r *replaceRoot) replace(ctx *expr.Context, doc bsonx.Doc, narrow bool) (bsonx.Doc, error) {
 	ctx.Root, ctx.Now = bsonx.Document(doc), r.now
 	v, err := r.newRoot.Eval(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if v.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(40228, "%smust evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. Input document: %s",
+		if narrow {
+			doc = r.read(doc)
+		}
+		return nil, mongoerr.New(40228, "%s must evaluate to an object, but resulting value was: %s. Type of resulting value: '%s'. Input document: %s",
 			r.name, expr.Show(v), v.Type, expr.Show(bsonx.Document(doc)))
 	}
 	return v.Doc(), nil
 }
 
 func (r *replaceRoot) transform(doc bsonx.Doc) (bsonx.Doc, error) {
-	return r.replace(&expr.Context{}, doc)
+	return r.replace(&expr.Context{}, doc, false)
+}
+
+// read returns the fields of a document that the stage reads. Others do not get that far within MongoDB, unless an earlier stage made them.
+func (r *replaceRoot) read(doc bsonx.Doc) bsonx.Doc {
+	var deps expr.Dependencies
+	deps.Depend(r.newRoot)
+	if deps.WholeDocument {
+		return doc
+	}
+	spec := bsonx.NewBuilder(nil)
+	spec.StartDoc()
+	slices.Sort(deps.Paths)
+	withID := false
+	for _, path := range slices.Compact(deps.Paths) {
+		withID = withID || path == "_id" || strings.HasPrefix(path, "_id.")
+		spec.Value(path, bsonx.Int32(1))
+	}
+	if !withID {
+		spec.Value("_id", bsonx.Int32(0))
+	}
+	spec.End()
+	if len(deps.Paths) == 0 {
+		return bsonx.Empty
+	}
+	p, err := projection.ParseStage(spec.Bytes(), projection.Options{})
+	if err != nil {
+		return doc
+	}
+	fields, err := p.Apply(nil, doc, nil)
+	if err != nil {
+		return doc
+	}
+	return fields
 }
 
 func (r *replaceRoot) open(src Source, _ *Env) Source {
-	return &replaceSource{input: input{src}, stage: r}
+	return &replaceSource{input: input{src}, stage: r, narrow: !makesFields(src)}
+}
+
+// makesFields reports whether the documents of a source have the fields that its stage names, and no others.
+func makesFields(src Source) bool {
+	switch src.(type) {
+	case *groupSource, *projectSource:
+		return true
+	}
+	return false
 }
 
 type replaceSource struct {
 	input
-	stage *replaceRoot
-	ctx   expr.Context
+	stage  *replaceRoot
+	narrow bool
+	ctx    expr.Context
 }
 
 // Save implements Source.
@@ -84,5 +134,5 @@ func (s *replaceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, err
 	}
 	s.ctx.Meta = metaOf(s.src)
-	return s.stage.replace(&s.ctx, doc)
+	return s.stage.replace(&s.ctx, doc, s.narrow)
 }

@@ -125,9 +125,13 @@ func (w *setWindowFields) parsePartition(v bsonx.Value) error {
 	if v.IsNull() {
 		return nil
 	}
-	e, err := expr.Parse(v, w.opts.Vars)
+	var failures expr.Failures
+	e, err := expr.Parse(v, w.opts.Vars.WithFailures(&failures))
 	if err != nil {
 		return err
+	}
+	if err := failures.Err(); err != nil {
+		return mongoerr.Within("Failed to optimize partitionBy expression", err)
 	}
 	if c, ok := expr.ConstValue(e); ok {
 		w.constantArray = c.Type == bsonx.TypeArray

@@ -31,7 +31,7 @@ func parseUnionWith(arg bsonx.Value, opts Options) ([]stage, error) {
 // checkColl refuses a name that no collection can have.
 func (u *unionWith) checkColl() error {
 	if u.coll == "" {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is not a valid collection name", u.db)
+		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %sis not a valid collection name", u.db)
 	}
 	return checkName(u.coll)
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -114,7 +113,7 @@ func parseRangeBounds(v, unit bsonx.Value, order *windowSort) (windowBounds, err
 // parseBounds compiles a pair of bounds, of which number compiles those that are numbers.
 func parseBounds(name string, v bsonx.Value, number func(bsonx.Value) (windowBound, error)) (windowBounds, error) {
 	if v.Type != bsonx.TypeArray || v.Doc().Len() != 2 {
-		return windowBounds{}, mongoerr.New(mongoerr.FailedToParse, "Window bounds must be a 2-element array: %s: %s", name, expr.Show(v))
+		return windowBounds{}, mongoerr.New(mongoerr.FailedToParse, "Window bounds must be a 2-element array: %s: %s", name, bsonx.FormatShell(v))
 	}
 	var pair [2]windowBound
 	for i, v := range v.Doc().Values() {

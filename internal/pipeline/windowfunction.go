@@ -102,17 +102,33 @@ func windowArguments(name string, spec bsonx.Doc) (arg, window bsonx.Value, err 
 		case windowParserOf(key) != nil:
 			return arg, window, mongoerr.New(mongoerr.FailedToParse, "Cannot specify two functions in window function spec")
 		default:
-			return arg, window, mongoerr.New(mongoerr.FailedToParse, "Window function found an unknown argument: %s", key)
+			return arg, window, mongoerr.New(mongoerr.FailedToParse, unknownBeside(name), key)
 		}
 	}
 	return arg, window, nil
+}
+
+// unknownBeside is the text about a field beside a window function. Functions with a parser of their own within MongoDB have their own.
+func unknownBeside(name string) string {
+	switch name {
+	case "$top", "$topN", "$bottom", "$bottomN", "$first", "$last", "$firstN", "$lastN", "$minN", "$maxN", "$median", "$percentile":
+		return name + " got unexpected argument: %s"
+	}
+	return "Window function found an unknown argument: %s"
+}
+
+func noWindow(name string) string {
+	if name == "$shift" {
+		return "%s does not accept a 'window' field"
+	}
+	return "'window' field is not allowed in %s"
 }
 
 // onlyArgument is windowArguments for a function that takes no window.
 func onlyArgument(name string, spec bsonx.Doc) (bsonx.Value, error) {
 	arg, window, err := windowArguments(name, spec)
 	if err == nil && !window.IsMissing() {
-		err = mongoerr.New(mongoerr.FailedToParse, "'window' field is not allowed in %s", name)
+		err = mongoerr.New(mongoerr.FailedToParse, noWindow(name), name)
 	}
 	return arg, err
 }

@@ -107,7 +107,7 @@ func parseShift(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 	case by.IsMissing():
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$shift requires 'by' as an integer value.")
 	case !by.Type.IsNumber() || !ok || n < math.MinInt32 || n > math.MaxInt32:
-		return nil, mongoerr.New(mongoerr.FailedToParse, "'$shift:by' field must be an integer, but found %s", expr.Show(by))
+		return nil, mongoerr.New(mongoerr.FailedToParse, "'$shift:by' field must be an integer, but found  by: %s", bsonx.FormatShell(by))
 	}
 	s.by = int(n)
 	return &windowFunction{streams: s.by == 0, reads: []expr.Expr{s.arg}, open: func(*expr.Context) (windowExec, error) { exec := s; return &exec, nil }}, nil
@@ -172,8 +172,13 @@ func parseExpMovingAvg(name string, spec bsonx.Doc, order *windowSort, opts Opti
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must have exactly one argument that is an object", name)
 	}
 	input, n, alpha := arg.Doc().Lookup("input"), arg.Doc().Lookup("N"), arg.Doc().Lookup("alpha")
+	for it := arg.Doc().Iter(); it.Next(); {
+		if key := string(it.Key()); key != "input" && key != "N" && key != "alpha" {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "Got unrecognized field in %s%s", name, movingAvgFields(name))
+		}
+	}
 	if arg.Doc().Len() != 2 || input.IsMissing() || n.IsMissing() == alpha.IsMissing() {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "%s sub object must have exactly two fields: An 'input' field, and either an 'N' field or an 'alpha' field", name)
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s", movingAvgFields(name))
 	}
 	weight, err := movingWeight(n, alpha)
 	if err != nil {
@@ -185,6 +190,10 @@ func parseExpMovingAvg(name string, spec bsonx.Doc, order *windowSort, opts Opti
 	}
 	e, err := expr.Parse(input, opts.Vars)
 	return &windowFunction{streams: true, reads: []expr.Expr{e}, open: func(*expr.Context) (windowExec, error) { return &expMovingAvg{arg: e, weight: weight, rest: rest}, nil }}, err
+}
+
+func movingAvgFields(name string) string {
+	return name + " sub object must have exactly two fields: An 'input' field, and either an 'N' field or an 'alpha' field"
 }
 
 func decimalOf(i int64) bsonx.Value {
@@ -199,8 +208,12 @@ func decimalOf(i int64) bsonx.Value {
 func movingWeight(n, alpha bsonx.Value) (bsonx.Value, error) {
 	if !n.IsMissing() {
 		count, ok := n.AsExactInt64()
-		if !n.Type.IsNumber() || !ok {
+		if !n.Type.IsNumber() {
 			return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse, "'N' field must be an integer, but found type %s", n.Type)
+		}
+		if !ok {
+			return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse, "'N' field must be an integer, but found  N: %s. To use a non-integer, use the 'alpha' argument instead",
+				bsonx.FormatShell(n))
 		}
 		if count <= 0 {
 			return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse, "'N' must be greater than zero. Got %d", count)

@@ -152,8 +152,6 @@ func parseSlope(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 		return nil, err
 	}
 	switch {
-	case name == "$derivative" && window.IsMissing():
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$derivative requires explicit window bounds")
 	case order.fields == 0:
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s requires a sortBy", name)
 	case !order.single():
@@ -169,6 +167,9 @@ func parseSlope(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 	if err != nil {
 		return nil, err
 	}
+	if name == "$derivative" && window.IsMissing() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$derivative requires explicit window bounds")
+	}
 	open := func(*expr.Context) (windowState, error) {
 		if name == "$integral" {
 			return &integral{unit: unit}, nil
@@ -181,7 +182,7 @@ func parseSlope(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 // parseSlopeArgument returns the input and the unit in milliseconds, 0 where none is given.
 func parseSlopeArgument(name string, arg bsonx.Value, opts Options) (expr.Expr, int64, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s expects an object, but got a %s: %s: %s", name, arg.Type, name, expr.Show(arg))
+		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s expects an object, but got a %s: %s: %s", name, arg.Type, name, bsonx.FormatShell(arg))
 	}
 	var input expr.Expr
 	var unit timeUnit
@@ -216,6 +217,9 @@ func subtractValues(a, b bsonx.Value) (bsonx.Value, error) {
 	if a.Type == bsonx.TypeDate && b.Type == bsonx.TypeDate {
 		return bsonx.Int64(a.Int64() - b.Int64()), nil
 	}
+	if !a.Type.IsNumber() || !b.Type.IsNumber() {
+		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "can't $subtract %s from %s", b.Type, a.Type)
+	}
 	return numeric.Subtract(a, b)
 }
 
@@ -246,7 +250,7 @@ func (d *derivative) check(e windowEntry) error {
 	case d.unit != 0 && e.key.Type != bsonx.TypeDate:
 		return mongoerr.New(5624900, "$derivative with 'unit' expects the sortBy field to be a Date")
 	case d.unit == 0 && e.key.Type == bsonx.TypeDate:
-		return mongoerr.New(5624901, "$derivative where the sortBy is a Date requires a 'unit'")
+		return mongoerr.New(5624901, "$derivative where the sortBy is a Date requires an 'unit'")
 	case d.unit == 0 && !e.key.Type.IsNumber():
 		return mongoerr.New(5624902, "$derivative (with no 'unit') expects the sortBy field to be numeric")
 	}
