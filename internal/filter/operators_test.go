@@ -1,7 +1,7 @@
 package filter
 
 import (
-	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
 // TestOperators runs testdata/<family>/<operator>. The commands:
 //
@@ -25,6 +29,7 @@ import (
 // `go test -rewrite` writes the output anew.
 func TestOperators(t *testing.T) {
 	t.Parallel()
+	server := errortext.Dial(t, *record)
 	for _, family := range families() {
 		datadriven.Walk(t, filepath.Join("testdata", string(family)), func(t *testing.T, path string) {
 			var docs []bsonx.Doc
@@ -33,11 +38,12 @@ func TestOperators(t *testing.T) {
 				switch d.Cmd {
 				case "docs":
 					docs = lines
+					server.Fill(t, "c", docs...)
 					return ""
 				case "match":
-					return eachLine(lines, func(filter bsonx.Doc) string { return matchOutput(docs, filter) })
+					return eachLine(lines, func(filter bsonx.Doc) string { return matchOutput(t, server, docs, filter) })
 				case "plan":
-					return eachLine(lines, planOutput)
+					return eachLine(lines, func(filter bsonx.Doc) string { return planOutput(t, server, filter) })
 				case "details":
 					return detailsOutput(docs, lines[0])
 				}
@@ -73,10 +79,10 @@ func eachLine(lines []bsonx.Doc, f func(bsonx.Doc) string) string {
 	return b.String()
 }
 
-func matchOutput(docs []bsonx.Doc, filter bsonx.Doc) string {
+func matchOutput(t *testing.T, server *errortext.Server, docs []bsonx.Doc, filter bsonx.Doc) string {
 	matches, err := runFind(docs, bsonx.NewDoc("filter", filter))
 	if err != nil {
-		return errorOutput(err)
+		return server.Of(t, err, find(filter))
 	}
 	ids := []string{}
 	for _, doc := range matches {
@@ -88,18 +94,14 @@ func matchOutput(docs []bsonx.Doc, filter bsonx.Doc) string {
 	return strings.Join(ids, " ")
 }
 
-func errorOutput(err error) string {
-	var user *mongoerr.Error
-	if !errors.As(err, &user) {
-		return "FAILURE " + err.Error()
-	}
-	return fmt.Sprintf("error %d: %s", user.Code, user.Message)
+func find(filter bsonx.Doc) bson.D {
+	return bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.Raw(filter)}}
 }
 
-func planOutput(filter bsonx.Doc) string {
+func planOutput(t *testing.T, server *errortext.Server, filter bsonx.Doc) string {
 	f, err := Parse(filter, FindOptions(nil, time.Time{}))
 	if err != nil {
-		return errorOutput(err)
+		return server.Of(t, err, find(filter))
 	}
 	return toJSON(Serialize(f.Normalize().Root))
 }
@@ -107,7 +109,7 @@ func planOutput(filter bsonx.Doc) string {
 func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
 	f, err := Parse(validator, Options{AllowExpr: true})
 	if err != nil {
-		return errorOutput(err)
+		return errortext.Of(err)
 	}
 	var b strings.Builder
 	for _, doc := range docs {

@@ -2,8 +2,7 @@ package update_test
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
+	"flag"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -14,9 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/update"
 )
+
+var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
 // TestData runs the files under testdata/<family>/<operator>. Their commands are
 //
@@ -27,16 +28,17 @@ import (
 // Each document is answered by what becomes of it, "same" where it is not modified, or the error.
 func TestData(t *testing.T) {
 	t.Parallel()
+	server := errortext.Dial(t, *record)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			lines := strings.Split(strings.TrimSpace(d.Input), "\n")
 			switch d.Cmd {
 			case "update":
-				return runUpdate(t, d, lines)
+				return runUpdate(t, server, d, lines)
 			case "upsert":
-				return runUpsert(t, lines)
+				return runUpsert(t, server, lines)
 			case "insert":
-				return runInsert(t, lines)
+				return runInsert(t, server, lines)
 			default:
 				t.Fatalf("unknown command %s", d.Cmd)
 				return ""
@@ -45,7 +47,7 @@ func TestData(t *testing.T) {
 	})
 }
 
-func runUpdate(t *testing.T, d *datadriven.TestData, lines []string) string {
+func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, lines []string) string {
 	filters := bsonx.Missing
 	if text, ok := strings.CutPrefix(lines[0], "filters "); ok {
 		filters, lines = parseJSON(t, text), lines[1:]
@@ -56,7 +58,10 @@ func runUpdate(t *testing.T, d *datadriven.TestData, lines []string) string {
 	}
 	u, err := update.Parse(parseJSON(t, lines[0]), opts)
 	if err != nil {
-		return errorText(err)
+		return server.Of(t, err, asUpdate(parseJSON(t, lines[0]), filters, false, bsonx.Empty)) + "\n"
+	}
+	if d.HasArg("insert") || d.HasArg("nocase") || d.HasArg("matched") {
+		server = nil // the command would need a query as well
 	}
 	env := update.Env{Now: now, Insert: d.HasArg("insert")}
 	if d.HasArg("matched") {
@@ -70,7 +75,8 @@ func runUpdate(t *testing.T, d *datadriven.TestData, lines []string) string {
 		after, changed, err := u.Apply(doc, env)
 		switch {
 		case err != nil:
-			out.WriteString(errorText(err))
+			command := asUpdate(parseJSON(t, lines[0]), filters, false, bsonx.Empty)
+			out.WriteString(askAbout(t, server, err, doc, command))
 		case !changed:
 			out.WriteString("same\n")
 			if !after.Equal(doc) {
@@ -93,26 +99,29 @@ func runUpdate(t *testing.T, d *datadriven.TestData, lines []string) string {
 	return out.String()
 }
 
-func runUpsert(t *testing.T, lines []string) string {
+func runUpsert(t *testing.T, server *errortext.Server, lines []string) string {
+	command := asUpdate(parseJSON(t, lines[1]), bsonx.Missing, true, parseJSON(t, lines[0]).Doc())
+	server.Fill(t, "c")
 	u, err := update.Parse(parseJSON(t, lines[1]), options(nil, bsonx.Missing))
 	if err != nil {
-		return errorText(err)
+		return server.Of(t, err, command) + "\n"
 	}
 	env := update.Env{Now: now, NewID: func() bsonx.Value { return bsonx.String("new") }}
 	doc, err := update.UpsertDoc(parseJSON(t, lines[0]).Doc(), u, env)
 	if err != nil {
-		return errorText(err)
+		return server.Of(t, err, command) + "\n"
 	}
 	return text(t, doc)
 }
 
-func runInsert(t *testing.T, lines []string) string {
+func runInsert(t *testing.T, server *errortext.Server, lines []string) string {
 	var out strings.Builder
 	for _, line := range lines {
 		doc, err := update.PrepareInsert(parseJSON(t, line).Doc(),
 			func() bsonx.Value { return bsonx.String("new") }, func() (t, i uint32) { return 5, 6 })
 		if err != nil {
-			out.WriteString(errorText(err))
+			insert := bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{raw(parseJSON(t, line))}}}
+			out.WriteString(server.Of(t, err, insert) + "\n")
 			continue
 		}
 		out.WriteString(text(t, doc))
@@ -128,13 +137,25 @@ func compareNoCase(a, b bsonx.Value) int {
 	return bsonx.CompareValues(a, b)
 }
 
-func errorText(err error) string {
-	var user *mongoerr.Error
-	if !errors.As(err, &user) {
-		return "internal error: " + err.Error() + "\n"
+// asUpdate is the command that applies an update to a document that is alone in its collection.
+func asUpdate(u, filters bsonx.Value, upsert bool, query bsonx.Doc) bson.D {
+	statement := bson.D{{Key: "q", Value: bson.Raw(query)}, {Key: "u", Value: raw(u)}, {Key: "upsert", Value: upsert}}
+	if !filters.IsMissing() {
+		statement = append(statement, bson.E{Key: "arrayFilters", Value: raw(filters)})
 	}
-	return fmt.Sprintf("error %d: %s\n", user.Code, user.Message)
+	return bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{statement}}}
 }
+
+// askAbout prints what the server answers to an update of a document. One without an _id gets one from the server, which the text may show.
+func askAbout(t *testing.T, server *errortext.Server, err error, doc bsonx.Doc, command bson.D) string {
+	if doc.Lookup("_id").IsMissing() {
+		return errortext.Of(err) + "\n"
+	}
+	server.Fill(t, "c", doc)
+	return server.Of(t, err, command) + "\n"
+}
+
+func raw(v bsonx.Value) bson.RawValue { return bson.RawValue{Type: bson.Type(v.Type), Value: v.Data} }
 
 // parseJSON reads Extended JSON: a document or an array.
 func parseJSON(t testing.TB, text string) bsonx.Value {
