@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -70,6 +71,13 @@ func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	}
 	if need <= int64(len(c.buf)) {
 		return nil
+	}
+	// Of a message that is not large a share counts, too: ten thousand of them may stand still.
+	if need < memory.Step {
+		if c.request.Fits(memory.Step) {
+			return nil
+		}
+		need = memory.Step
 	}
 	waiting, cancel := context.WithTimeout(ctx, admitWait)
 	defer cancel()
