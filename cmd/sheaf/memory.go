@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"math"
 	"runtime/debug"
 
@@ -24,6 +25,19 @@ const (
 	// minRequests lets a document of 16 MB in, whatever the budget.
 	minRequests = 64 << 20
 )
+
+// smallBudget is the least budget that ordinary loads keep to, up to a quarter. Below it the parts that do not shrink, such as
+// the room for one document of 16 MB, take more than their share.
+const smallBudget = 192 << 20
+
+// warnOfBudget says that a server with a store on the disk will take more than a small budget.
+func (f *serveFlags) warnOfBudget(log *slog.Logger, budget int64) {
+	if f.memory || budget >= smallBudget {
+		return
+	}
+	log.Warn("The memory budget is small: large documents, aggregations and messages take more than it", "c", "CONTROL",
+		"budgetBytes", budget, "smallestThatHoldsBytes", int64(smallBudget))
+}
 
 // memoryBudget returns what --memory-budget gives. Where that is 0 the budget is GOMEMLIMIT, or half of the limit of the
 // control group, or a quarter of the machine's memory.

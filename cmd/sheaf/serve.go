@@ -211,7 +211,9 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond, CommandLine: os.Args, Settings: f.settings,
 		OplogSize: f.oplogBytes,
 	}
-	f.limitMemory(o, memoryBudget(f.budget))
+	budget := memoryBudget(f.budget)
+	f.limitMemory(o, budget)
+	f.warnOfBudget(log, budget)
 	if err := limitFiles(o, fileLimit()); err != nil {
 		return nil, err
 	}
