@@ -261,57 +261,6 @@ func spellDoubles(name string, arg any) any {
 	return op(name, out)
 }
 
-// newConversions are the types that only the 9.0 engine converts, by the target's name.
-var newConversions = map[any][]any{
-	"string":  {"object", "array", "regex", "javascript", "javascriptWithScope", "symbol", "timestamp", "minKey", "maxKey", "dbPointer"},
-	"binData": {"object", "array"},
-}
-
-func refuseConversion(name string, arg any) any {
-	if name == "$toString" {
-		if list, isList := arg.(bson.A); isList && len(list) == 1 {
-			arg = list[0]
-		}
-		return cond(typeIn(arg, newConversions["string"]...), failingConversion(), op(name, bson.A{arg}))
-	}
-	spec, _ := arg.(bson.D)
-	to := lookup(spec, "to")
-	switch sameTo := func(v any) bool { return to != nil && sameValue(to, v) }; {
-	case sameTo(int32(2)):
-		to = "string"
-	case sameTo(int32(5)):
-		to = "binData"
-	}
-	text, _ := to.(string)
-	if name != "$convert" || newConversions[text] == nil {
-		return nil
-	}
-	otherwise := any(failingConversion())
-	if hasField(spec, "onError") {
-		otherwise = lookup(spec, "onError")
-	}
-	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), otherwise, op(name, arg))
-}
-
-// failingConversion is refused (241) where it is computed, and not before.
-func failingConversion() bson.D {
-	return op("$toInt", op("$concat", bson.A{"no number: ", op("$type", "$$ROOT")}))
-}
-
-func refuseRegex(name string, arg any) any {
-	spec, _ := arg.(bson.D)
-	if name != "$replaceOne" && name != "$replaceAll" || !hasField(spec, "find") {
-		return nil
-	}
-	out := slices.Clone(spec)
-	for i, e := range out {
-		if e.Key == "find" {
-			out[i].Value = cond(typeIn(e.Value, "regex"), int32(1), e.Value)
-		}
-	}
-	return op(name, out)
-}
-
 // rebuilding puts the documents together again between stages.
 func rebuilding(stages bson.A) bson.A {
 	var out bson.A

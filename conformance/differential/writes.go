@@ -72,7 +72,7 @@ func isMixture(left, before, after bson.D) bool {
 // for each document alone, and their errors are among these.
 func (p *pair) refusesOneByOne(ctx context.Context, c *asked) bool {
 	a, b := errorCode(c.A), errorCode(c.B)
-	if a == 0 || b == 0 || c.cmd[0].Key != "createIndexes" && c.cmd[0].Key != "find" {
+	if a == 0 || b == 0 || c.cmd[0].Key != "createIndexes" && c.cmd[0].Key != "find" && c.cmd[0].Key != "findAndModify" {
 		return false
 	}
 	rows, _, err := p.ask(ctx, p.a, bson.D{{Key: "find", Value: c.cmd[0].Value}})
