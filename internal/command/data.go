@@ -24,7 +24,7 @@ func dataCommands() []Definition {
 		insertCommands(), updateCommands(), deleteCommands(), findAndModifyCommands(), bulkWriteCommands(),
 		createCommands(), cappedCommands(), dropCommands(), collModCommands(), listCollectionsCommands(),
 		createIndexesCommands(), dropIndexesCommands(), listIndexesCommands(),
-		collStatsCommands(), validateCommands(), planCacheCommands(), mapReduceCommands(),
+		collStatsCommands(), validateCommands(), splitVectorCommands(), planCacheCommands(), mapReduceCommands(),
 	)
 }
 

@@ -23,7 +23,7 @@ var (
 		// diagnostics
 		"dbHash", "driverOIDTest",
 		// replication, queries, sharding
-		"applyOps", "splitVector",
+		"applyOps",
 	}
 
 	// shardingNames exist on mongos and config servers; a mongod knows them by no name.
