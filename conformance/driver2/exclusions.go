@@ -1,7 +1,5 @@
 package driver2
 
-import "os"
-
 // exclusion names a test of the driver that is left out. Parts of its name stand between slashes, as `go test -v` prints them.
 type exclusion struct {
 	test   string
@@ -13,16 +11,12 @@ const (
 	threeMembers = "needs a replica set of three members (issue 11)"
 	noSecondary  = "selects a secondary, which a set of one member does not have (issue 11)"
 	mongocryptd  = "needs mongocryptd, which the free server does not come with"
-	publicDNS    = "asks the public DNS for records of MongoDB, Inc."
-	olderFile    = "the test file, older than the driver, expects a maxTimeMS that the driver does not send; with SHEAF_SPECIFICATIONS it runs"
-	otherRequest = "the driver sends {_id: {$eq: id}}, the test file expects {_id: id}: both before any server answers"
-	inContainer  = "within a container the driver adds it to what it says of itself, which the test does not expect"
 )
 
 // exclusions is the whole list.
 func exclusions() []exclusion {
 	unified := "TestUnifiedSpec/"
-	out := []exclusion{
+	return []exclusion{
 		{unified + "server-selection/tests/logging/replica-set.json", threeMembers},
 		{unified + "server-discovery-and-monitoring/tests/unified/logging-replicaset.json/Topology_lifecycle", threeMembers},
 		{unified + "server-discovery-and-monitoring/tests/unified/logging-replicaset.json/Successful_heartbeat", threeMembers},
@@ -33,35 +27,25 @@ func exclusions() []exclusion {
 		{unified + "transactions/tests/unified/transaction-options.json/startTransaction_overrides_readPreference", noSecondary},
 		{"TestRetryableReadsProse/retrying_reads_in_a_replica_set/overload_errors_retried_on_a_different_replicaset_server", noSecondary},
 		{"TestSessionsMongocryptdProse", mongocryptd},
-		{"TestInitialDNSSeedlistDiscoverySpec", publicDNS},
-		{unified + "retryable-reads/tests/unified/gridfs-download.json", otherRequest},
-		{unified + "retryable-reads/tests/unified/gridfs-download-serverErrors.json", otherRequest},
+		{"TestInitialDNSSeedlistDiscoverySpec/replica_set/txt-record-with-overridden-ssl-option.json", threeMembers},
 	}
-	if os.Getenv("SHEAF_SPECIFICATIONS") == "" {
-		out = append(out, exclusion{unified + "client-side-operations-timeout/tests/runCursorCommand.json/" +
-			"Non-tailable_cursor_lifetime_remaining_timeoutMS_applied_to_getMore_if_timeoutMode_is_unset", olderFile})
-	}
-	if _, err := os.Stat("/.dockerenv"); err == nil {
-		out = append(out, exclusion{"TestHandshakeProse", inContainer})
-		for _, name := range []string{
-			"Test1_Test2_Test3", "MultipleUpdatesWithDuplicateFields", "NotAppendedIfIdentical", "NotAppendedIfIdentical_NonSequential", "EmptyStrings",
-			"EmptyStrings_InitializedClient",
-		} {
-			out = append(out, exclusion{"TestHandshakeProse_AppendMetadata_" + name, inContainer})
-		}
-	}
-	return out
 }
 
-// slow are the tests that wait for long, which the quick part of the suites leaves out.
+// slow are the tests that the quick part of the suites leaves out.
 func slow() []exclusion {
-	return []exclusion{
-		{"TestErrorPropagationAfterEncounteringMultipleErrors", "waits for the driver's heartbeat fifteen times, 10 s each"},
-		{"TestClientStress", "loads the server for a minute"},
-		{"TestRetryableReadsProse", "waits for the driver's heartbeat, a minute together"},
-		{
-			"TestClientBulkWriteProse/5._MongoClient.bulkWrite_collects_WriteConcernErrors_across_batches",
-			"waits for the driver's heartbeat twice",
-		},
+	return []exclusion{{"TestClientStress", "loads the server for a minute"}}
+}
+
+// waiting are tests of waitingPackage that wait for the driver's heartbeat again and again, which comes every 10 s. They are run by
+// themselves, with a shorter one: other tests count what a heartbeat sends.
+func waiting() []string {
+	return []string{
+		"TestErrorPropagationAfterEncounteringMultipleErrors", "TestRetryableReadsProse",
+		"TestClientBulkWriteProse/5._MongoClient.bulkWrite_collects_WriteConcernErrors_across_batches",
 	}
 }
+
+const (
+	waitingPackage = "internal/integration"
+	shortHeartbeat = "&heartbeatFrequencyMS=500"
+)

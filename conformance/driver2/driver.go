@@ -1,0 +1,84 @@
+package driver2
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	driverModule = "go.mongodb.org/mongo-driver/v2"
+	// driverVersion is the version whose suites are run.
+	driverVersion = "v2.10.0"
+)
+
+// records is the file that answers DNS look-ups in the tests of the package integration.
+//
+//go:embed testdata/records_test.go
+var records []byte
+
+const recordsFile = "internal/integration/sheaf_records_test.go"
+
+// change is made to a file of the driver's copy. It takes out what depends on the machine.
+type change struct{ file, old, new string }
+
+func changes() []change {
+	return []change{
+		// Within a container the driver says so in its handshake, which its tests do not expect.
+		{"internal/handshake/operation/hello.go", `const dockerEnvPath = "/.dockerenv"`, `const dockerEnvPath = "/no/container"`},
+		// The test spends seconds of processor time on a string of its own, which take longer where the machine is busy.
+		{"internal/integration/clam_prose_test.go", "const deadline = 10 * time.Second", "const deadline = 5 * time.Minute"},
+	}
+}
+
+// copyDriver copies the driver to a folder, with DNS records and the changes.
+func copyDriver(dir string) error {
+	from, err := download(driverVersion)
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		return fmt.Errorf("copy the driver: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, recordsFile), records, 0o600); err != nil {
+		return err
+	}
+	for _, c := range changes() {
+		file := filepath.Join(dir, c.file)
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if bytes.Count(source, []byte(c.old)) != 1 {
+			return fmt.Errorf("%s has no %s", c.file, c.old)
+		}
+		if err := os.WriteFile(file, bytes.Replace(source, []byte(c.old), []byte(c.new), 1), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment returns this process's environment without what tells the driver of a container.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBERNETES_SERVICE_HOST=") })
+}
+
+// download returns the folder of a version of the driver.
+func download(version string) (string, error) {
+	out, err := exec.Command("go", "mod", "download", "-json", driverModule+"@"+version).Output()
+	if err != nil {
+		return "", fmt.Errorf("download %s@%s: %w", driverModule, version, err)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		return "", err
+	}
+	return module.Dir, nil
+}
