@@ -157,6 +157,9 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 		if err != nil {
 			return nil, prefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(doc)))
 		}
+		if err := s.readCollation(); err != nil {
+			return nil, err
+		}
 		out = append(out, s)
 	}
 	return out, nil

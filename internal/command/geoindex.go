@@ -1,7 +1,9 @@
 package command
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -59,17 +61,24 @@ func (s *indexSpec) checkPlane() error {
 		return mongoerr.New(codeTwoPlanes, "can't have 2 geo fields")
 	case first > 0:
 		return mongoerr.New(codePlaneNotFirst, "2d has to be first in index")
+	case isNaN(s.raw.Lookup("bits")):
+		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but 0 bits were specified")
 	case isInfinite(s.raw.Lookup("bits")):
 		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but %s bits were specified",
 			bsonx.FormatShell(s.raw.Lookup("bits")))
 	case bits < 1 || bits > 32:
 		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but %d bits were specified", bits)
-	case !(low < high):
+	case !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0):
 		return mongoerr.New(mongoerr.InvalidOptions,
-			"region for hash must be valid and have positive area, but [%g, %g] was specified", low, high)
+			"region for hash must be valid and have positive area, but [%s, %s] was specified", formatBound(low), formatBound(high))
 	default:
 		return nil
 	}
+}
+
+// formatBound writes a number as MongoDB's messages do: inf, -inf, nan.
+func formatBound(f float64) string {
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%g", f), "+"))
 }
 
 func (s *indexSpec) checkSphere() error {

@@ -37,7 +37,7 @@ func checkStorageEngine(v bsonx.Value) error {
 	for it := v.Doc().Iter(); it.Next(); {
 		name := string(it.Key())
 		if it.Value().Type != bsonx.TypeDocument {
-			return mongoerr.New(mongoerr.BadValue, "'storageEngine.%s' must be an embedded document", name)
+			return mongoerr.New(mongoerr.BadValue, "'storageEngine.%s' has to be an embedded document.", name)
 		}
 		if !slices.Contains(storageEngines, name) {
 			return mongoerr.New(mongoerr.InvalidOptions, "%s is not a registered storage engine for this server", name)

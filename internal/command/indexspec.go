@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/plan"
 )
 
 // Limits of indexes.
@@ -26,28 +26,20 @@ const (
 	codeTwoWildcards          = mongoerr.Code(7246201)
 	codeWildcardOverlap       = mongoerr.Code(7246204)
 	codeExpressionInIndexSpec = mongoerr.Code(51271)
+	codePositionalInIndexSpec = mongoerr.Code(31324)
 )
 
 // indexKinds are the index types that a key pattern can name as a string.
 var indexKinds = map[string]bool{"text": true, "2d": true, "2dsphere": true, "hashed": true}
 
-// indexOptions are the options of an index specification and the types that they accept.
-var indexOptions = map[string]FieldType{
-	"key": Object, "name": String, "v": SafeInt, "ns": String,
-	"unique": SafeBool, "sparse": SafeBool, "background": SafeBool, "hidden": Bool, "prepareUnique": SafeBool,
-	"clustered": SafeBool, "expireAfterSeconds": Any, "partialFilterExpression": Object, "collation": Object,
-	"storageEngine": Object, "weights": ObjectOrID,
-	"default_language": String, "language_override": String, "textIndexVersion": SafeInt, "2dsphereIndexVersion": SafeInt,
-	"bits": SafeInt, "min": SafeInt, "max": SafeInt, "coarsestIndexedLevel": SafeInt, "finestIndexedLevel": SafeInt,
-	"wildcardProjection": Object, "dropDups": Any, "originalSpec": Object, "bucketSize": SafeInt,
-}
-
 // indexSpec is a specification of createIndexes that was checked.
 type indexSpec struct {
 	raw       bsonx.Doc // as the client sent it
 	name      string
+	version   int32
 	key       bsonx.Doc
 	partial   bsonx.Doc
+	filter    *filter.Filter // partial, parsed
 	ttl       bsonx.Value
 	unique    bool
 	sparse    bool
@@ -68,7 +60,7 @@ func cannotCreate(format string, args ...any) error {
 
 // parseIndexSpec checks one element of createIndexes.
 func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
-	s := &indexSpec{raw: doc}
+	s := &indexSpec{raw: doc, version: 2}
 	for it := doc.Iter(); it.Next(); {
 		if err := s.option(string(it.Key()), it.Value()); err != nil {
 			return nil, err
@@ -80,11 +72,10 @@ func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	if s.name == "" {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
 	}
-	if err := s.checkKey(); err != nil {
-		return nil, err
-	}
-	if err := s.checkKinds(); err != nil {
-		return nil, err
+	for _, check := range []func() error{s.checkKey, s.checkClusteredFields, s.checkWildcardProjection, s.checkWeights, s.checkOriginal, s.checkIDFields, s.checkEngine, s.checkPartial, s.checkKinds} {
+		if err := check(); err != nil {
+			return nil, err
+		}
 	}
 	if isText(s.key) {
 		if err := s.completeText(); err != nil {
@@ -101,7 +92,7 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 			"The field '%s' is not valid for an index specification. Specification: %s", name, bsonx.FormatShell(bsonx.Document(s.raw)))
 	}
 	if !want.Accepts(v.Type) {
-		return mongoerr.New(mongoerr.TypeMismatch, "The field '%s' must be %s, but got %s", name, want, v.Type)
+		return wrongOption(name, want, v)
 	}
 	switch name {
 	case "key":
@@ -126,25 +117,20 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 		s.ttl = v
 	case "partialFilterExpression":
 		s.partial = v.Doc()
+		var err error
+		s.filter, err = filter.Parse(s.partial, filter.Options{})
+		return err
+	case "collation":
+		if v.Doc().IsEmpty() {
+			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
+		}
 	case "v":
-		if isInfinite(v) {
-			return mongoerr.New(mongoerr.BadValue, "Index version must be representable as a 32-bit integer, but got %s", bsonx.FormatShell(v))
-		}
-		if n, _ := v.AsInt64(); n != 1 && n != 2 {
-			return cannotCreate("Invalid index specification %s; cannot create an index with v=%s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(v))
-		}
+		return s.readVersion(v)
 	case "clustered":
 		s.clustered = v.Truthy()
 		if !s.clustered {
 			return mongoerr.New(codeClusteredFalse, "Value 'false' for field 'clustered' is invalid")
 		}
-	case "collation":
-		if v.Type == bsonx.TypeDocument && v.Doc().IsEmpty() {
-			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
-		}
-		var err error
-		s.collation, err = normalizedCollation(v)
-		return err
 	}
 	return nil
 }
@@ -154,7 +140,7 @@ func (s *indexSpec) checkKey() error {
 	n := s.key.Len()
 	switch {
 	case n == 0:
-		return cannotCreate("Index keys cannot be an empty object")
+		return cannotCreate("Index keys cannot be empty.")
 	case n > maxIndexFields:
 		return cannotCreate("Index key pattern has %d fields; the limit is %d", n, maxIndexFields)
 	}
@@ -167,7 +153,7 @@ func (s *indexSpec) checkKey() error {
 		}
 		wildcard := path == "$**" || strings.HasSuffix(path, ".$**")
 		if wildcard && kind != "" && kind != "text" {
-			return cannotCreate("wildcard indexes do not allow %s index types", kind)
+			return cannotCreate("Index key contains an illegal field name: field name starts with '$'.")
 		}
 		if err := checkIndexPath(path, kind); err != nil {
 			return err
@@ -184,9 +170,9 @@ func (s *indexSpec) checkKey() error {
 	case hashed > 1:
 		return mongoerr.New(codeTwoHashed, "A maximum of one index field is allowed to be hashed but found %d for 'key' %s", hashed, bsonx.FormatShell(bsonx.Document(s.key)))
 	case wildcards > 1:
-		return mongoerr.New(codeTwoWildcards, "compound wildcard indexes can only have one wildcard field")
+		return mongoerr.New(codeTwoWildcards, "Index Key can contain only one wildcard index field")
 	case s.wildcard && s.hashed:
-		return cannotCreate("wildcard indexes do not allow hashed index types")
+		return cannotCreate("Can't use more than one index plugin for a single index.")
 	}
 	if s.wildcard {
 		return s.checkWildcardOverlap()
@@ -210,7 +196,10 @@ func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 		return kind, nil
 	case v.Type.IsNumber():
 		f, _ := v.AsFloat64()
-		if f == 0 || math.IsNaN(f) {
+		if math.IsNaN(f) {
+			return "", cannotCreate("Values in the index key pattern cannot be NaN.")
+		}
+		if f == 0 {
 			return "", cannotCreate("Values in the index key pattern cannot be 0.")
 		}
 		return "", nil
@@ -230,11 +219,13 @@ func checkIndexPath(path, kind string) error {
 	parts := strings.Split(path, ".")
 	for i, part := range parts {
 		switch {
+		case path == "":
+			return cannotCreate("Index keys cannot be an empty field.")
 		case part == "":
-			return cannotCreate("Index keys cannot contain an empty field name: '%s'", path)
+			return cannotCreate("Index keys cannot contain an empty field.")
 		case part == "$**" && i == len(parts)-1:
 		case strings.HasPrefix(part, "$") && !(i > 0 && (part == "$ref" || part == "$id" || part == "$db")):
-			return cannotCreate("Index key contains an illegal field name: field name starts with '$': '%s'", path)
+			return cannotCreate("Index key contains an illegal field name: field name starts with '$'.")
 		}
 	}
 	return nil
@@ -264,27 +255,24 @@ func (s *indexSpec) checkWildcardOverlap() error {
 
 // checkOptions checks how the options go together.
 func (s *indexSpec) checkOptions() error {
+	if s.clustered && !s.unique {
+		return cannotCreate("The 'unique' field is required when 'clustered' is specified")
+	}
+	if err := s.checkWildcardOptions(); err != nil {
+		return err
+	}
+	if s.sparse && s.partial != nil {
+		return cannotCreate("cannot mix \"partialFilterExpression\" and \"sparse\" options")
+	}
 	if err := checkTTLIndex(s); err != nil {
-		return err
-	}
-	if err := s.checkPartial(); err != nil {
-		return err
-	}
-	if err := s.checkWildcardProjection(); err != nil {
 		return err
 	}
 	if err := s.checkGeo(); err != nil {
 		return err
 	}
 	switch {
-	case s.clustered && !s.unique:
-		return cannotCreate("The 'unique' field is required when 'clustered' is specified")
-	case s.hashed && s.unique:
+	case s.hashed && s.unique && !s.clustered:
 		return mongoerr.New(codeHashedUnique, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
-	case s.wildcard && s.unique:
-		return cannotCreate("Index type 'wildcard' does not support the unique option")
-	case s.wildcard && s.sparse:
-		return cannotCreate("Index type 'wildcard' does not support the sparse option")
 	case s.isID() && !s.clustered:
 		return s.checkIDIndex()
 	case s.name == "_id_" && !s.isID():
@@ -307,14 +295,6 @@ func (s *indexSpec) checkIDIndex() error {
 		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s",
 			bsonx.FormatShell(bsonx.Document(s.key)))
 	}
-	for it := s.raw.Iter(); it.Next(); {
-		switch string(it.Key()) {
-		case "key", "name", "v", "ns", "collation":
-		default:
-			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for an _id index specification. Specification: %s",
-				it.Key(), bsonx.FormatShell(bsonx.Document(s.raw)))
-		}
-	}
 	return nil
 }
 
@@ -323,14 +303,7 @@ func (s *indexSpec) checkPartial() error {
 	if s.partial == nil {
 		return nil
 	}
-	if s.sparse {
-		return cannotCreate("cannot mix \"partialFilterExpression\" and \"sparse\" options")
-	}
-	f, err := filter.Parse(s.partial, filter.Options{})
-	if err != nil {
-		return err
-	}
-	return checkPartialNode(f.Root, 0)
+	return checkPartialNode(s.filter.Root, 0)
 }
 
 // maxPartialDepth bounds the nesting of $and and $or in a partial filter.
@@ -348,41 +321,11 @@ func checkPartialNode(n filter.Node, depth int) error {
 			}
 		}
 		return nil
-	case *filter.Compare, *filter.TypeOf, *filter.Exists:
+	case *filter.Compare, *filter.TypeOf, *filter.Exists, *filter.In, *filter.Geo:
 		return nil
-	case *filter.In:
-		if len(n.Regexes) == 0 {
-			return nil
-		}
-	default: // the others need nothing here
+	default:
+		return cannotCreate("Expression not supported in partial index: %s", plan.DescribeFilter(n))
 	}
-	return cannotCreate("unsupported expression in partial index: %s", bsonx.FormatShell(bsonx.Document(filter.Serialize(n))))
-}
-
-func (s *indexSpec) checkWildcardProjection() error {
-	v := s.raw.Lookup("wildcardProjection")
-	if v.Type != bsonx.TypeDocument {
-		return nil
-	}
-	rootWildcard := false
-	for it := s.key.Iter(); it.Next(); {
-		rootWildcard = rootWildcard || string(it.Key()) == "$**"
-	}
-	switch {
-	case !s.wildcard:
-		return mongoerr.New(mongoerr.BadValue, "The field 'wildcardProjection' is only allowed in an 'wildcard' index")
-	case !rootWildcard:
-		return mongoerr.New(mongoerr.FailedToParse, "The field 'wildcardProjection' is only allowed when 'key' is {\"$**\": ±1}")
-	case v.Doc().IsEmpty():
-		return mongoerr.New(mongoerr.FailedToParse, "The 'wildcardProjection' field can't be an empty object")
-	}
-	for it := v.Doc().Iter(); it.Next(); {
-		if t := it.Value().Type; !t.IsNumber() && t != bsonx.TypeBool {
-			return mongoerr.New(codeExpressionInIndexSpec, "Bad projection specification, cannot use computed fields in a wildcardProjection: %s", bsonx.FormatShell(v))
-		}
-	}
-	_, err := projection.Parse(v.Doc(), projection.Options{})
-	return err
 }
 
 // collationIn returns the collation that the index has in a collection with that default; missing for none. Where there is
@@ -416,7 +359,7 @@ func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	b.Int32("v", 2)
+	b.Int32("v", s.version)
 	b.Doc("key", s.key)
 	b.String("name", s.name)
 	for it := s.raw.Iter(); it.Next(); {

@@ -44,6 +44,9 @@ func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error
 		if err != nil {
 			return nil, err
 		}
+		if err := onBuckets.readCollation(); err != nil {
+			return nil, err
+		}
 		out[i] = onBuckets
 	}
 	return out, nil

@@ -27,9 +27,7 @@ func checkTTLIndex(s *indexSpec) error {
 		wrong = "TTL index 'expireAfterSeconds' option cannot be less than 0"
 	case n > maxTTLSeconds:
 		wrong = "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a lower number"
-	case s.wildcard:
-		return cannotCreate("Index type 'wildcard' cannot be a TTL index")
-	case s.key.Len() > 1:
+	case s.raw.Lookup("key").Doc().Len() > 1:
 		wrong = "TTL indexes are single-field indexes, compound indexes do not support TTL"
 	default:
 		return nil

@@ -61,6 +61,13 @@ func describe(q *Query) string {
 	return text + "Sort: " + shell(q.Sort) + "\nProj: " + shell(q.ProjectionSpec) + "\n"
 }
 
+// DescribeFilter writes a predicate as MongoDB's messages do.
+func DescribeFilter(n filter.Node) string {
+	var out strings.Builder
+	describeAll(&out, filter.Serialize(n), "")
+	return out.String()
+}
+
 func shell(d bsonx.Doc) string {
 	if d.IsEmpty() {
 		return "{}"

@@ -1,0 +1,204 @@
+package command
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/projection"
+)
+
+// indexOptions are the options of an index specification and the types that they accept.
+var indexOptions = map[string]FieldType{
+	"key": Object, "name": String, "v": SafeInt, "ns": Any,
+	"unique": SafeBool, "sparse": SafeBool, "background": SafeBool, "hidden": Bool, "prepareUnique": SafeBool,
+	"clustered": SafeBool, "expireAfterSeconds": Any, "partialFilterExpression": Object, "collation": Object,
+	"storageEngine": Any, "weights": OneOf(bsonx.TypeDocument, bsonx.TypeString, bsonx.TypeArray),
+	"default_language": String, "language_override": String, "textIndexVersion": SafeInt, "2dsphereIndexVersion": SafeInt,
+	"bits": SafeInt, "min": SafeInt, "max": SafeInt, "coarsestIndexedLevel": SafeInt, "finestIndexedLevel": SafeInt,
+	"wildcardProjection": Any, "dropDups": SafeBool, "originalSpec": Object, "bucketSize": SafeInt,
+}
+
+// IndexOptions returns the names of the options that an index's specification can have, sorted.
+func IndexOptions() []string { return slices.Sorted(maps.Keys(indexOptions)) }
+
+// wrongOption is the error of an option that has another type than want.
+func wrongOption(name string, want FieldType, v bsonx.Value) error {
+	what := "an object"
+	switch {
+	case want.Is(SafeBool):
+		return mongoerr.New(mongoerr.TypeMismatch, "The field '%s has value %s: %s, which is not convertible to bool", name, name, bsonx.FormatShell(v))
+	case want.Is(Bool):
+		what = "a bool"
+	case want.Is(SafeInt):
+		what = "a number"
+	case want.Is(String):
+		what = "a string"
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "The field '%s' must be %s, but got %s", name, what, v.Type)
+}
+
+// readVersion reads the version of an index. Both versions are kept in the same way.
+func (s *indexSpec) readVersion(v bsonx.Value) error {
+	n, exact := v.AsExactInt64()
+	if !exact || n != int64(int32(n)) {
+		return mongoerr.New(mongoerr.BadValue, "Index version must be representable as a 32-bit integer, but got %s", bsonx.FormatShell(v))
+	}
+	if n != 1 && n != 2 {
+		return cannotCreate("Invalid index specification %s; cannot create an index with v=%s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(v))
+	}
+	s.version = int32(n)
+	return nil
+}
+
+// checkEngine judges the options for storage engines.
+func (s *indexSpec) checkEngine() error {
+	v := s.raw.Lookup("storageEngine")
+	switch {
+	case v.IsMissing():
+		return nil
+	case v.Type != bsonx.TypeDocument:
+		return cannotCreate("\"storageEngine\" options must be a document if present")
+	case v.Doc().IsEmpty():
+		return cannotCreate("Empty \"storageEngine\" options are invalid. Please remove the field or include valid options.")
+	default:
+		return checkStorageEngine(v)
+	}
+}
+
+// clusteredFields and idFields are the options of an index that is clustered, and of the index on _id.
+var (
+	clusteredFields = []string{"key", "name", "v", "unique", "clustered", "expireAfterSeconds"}
+	idFields        = []string{"key", "name", "v", "ns", "collation"}
+)
+
+// checkClusteredFields refuses options that a clustered index does not have.
+func (s *indexSpec) checkClusteredFields() error {
+	if !s.clustered {
+		return nil
+	}
+	return s.onlyFields("a clustered", clusteredFields)
+}
+
+// checkIDFields refuses options that the index on _id does not have.
+func (s *indexSpec) checkIDFields() error {
+	if !s.isID() || s.clustered {
+		return nil
+	}
+	return s.onlyFields("an _id", idFields)
+}
+
+// checkWeights refuses weights of an index that has none.
+func (s *indexSpec) checkWeights() error {
+	switch v := s.raw.Lookup("weights"); {
+	case v.IsMissing():
+		return nil
+	case !isText(s.key):
+		return cannotCreate("Invalid index specification %s; the field 'weights' can only be specified with text indexes", bsonx.FormatShell(bsonx.Document(s.raw)))
+	case v.Type == bsonx.TypeArray:
+		return cannotCreate("text index option 'weights' must be an object")
+	default:
+		return nil
+	}
+}
+
+// onlyFields refuses options that are not among those of a kind of index.
+func (s *indexSpec) onlyFields(kind string, fields []string) error {
+	for it := s.raw.Iter(); it.Next(); {
+		if name := string(it.Key()); !slices.Contains(fields, name) {
+			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for %s index specification. Specification: %s",
+				name, kind, bsonx.FormatShell(bsonx.Document(s.raw)))
+		}
+	}
+	return nil
+}
+
+// checkOriginal judges the specification that an index on buckets was made from.
+func (s *indexSpec) checkOriginal() error {
+	v := s.raw.Lookup(originalSpec)
+	switch {
+	case v.IsMissing():
+		return nil
+	case v.Doc().IsEmpty():
+		return mongoerr.New(mongoerr.BadValue, "The field 'originalSpec' cannot be an empty object.")
+	default:
+		_, err := parseIndexSpec(v.Doc())
+		return err
+	}
+}
+
+// readCollation reads the collation.
+func (s *indexSpec) readCollation() error {
+	v := s.raw.Lookup("collation")
+	if v.IsMissing() {
+		return nil
+	}
+	var err error
+	if s.collation, err = normalizedCollation(v); err != nil {
+		return prefixError(err, "failed to add collation information to index spec for index creation: %s :: caused by :: ",
+			bsonx.FormatShell(bsonx.Document(s.raw.With("v", bsonx.Int32(s.version)))))
+	}
+	return nil
+}
+
+// checkWildcardOptions refuses what no wildcard index has.
+func (s *indexSpec) checkWildcardOptions() error {
+	if s.unique && s.raw.Lookup("prepareUnique").Truthy() {
+		return cannotCreate("Invalid index specification %s; cannot create an index with the 'unique' option and the 'prepareUnique' option", bsonx.FormatShell(bsonx.Document(s.raw)))
+	}
+	if !s.wildcard {
+		return nil
+	}
+	option := ""
+	switch {
+	case s.version == 1:
+		return cannotCreate("Index type 'wildcard' is not allowed with index version v: 1")
+	case s.sparse:
+		option = "sparse"
+	case s.unique:
+		option = "unique"
+	case !s.ttl.IsMissing():
+		return cannotCreate("cannot make a TTL index :: caused by :: Index type 'wildcard' does not support the 'expireAfterSeconds' option")
+	default:
+		return nil
+	}
+	return cannotCreate("Index type 'wildcard' does not support the '%s' option", option)
+}
+
+func (s *indexSpec) checkWildcardProjection() error {
+	v := s.raw.Lookup("wildcardProjection")
+	if v.IsMissing() {
+		return nil
+	}
+	rootWildcard := false
+	for it := s.key.Iter(); it.Next(); {
+		rootWildcard = rootWildcard || string(it.Key()) == "$**"
+	}
+	switch {
+	case !s.wildcard:
+		return mongoerr.New(mongoerr.BadValue, "The field 'wildcardProjection' is only allowed in 'wildcard' indexes")
+	case v.Type != bsonx.TypeDocument:
+		return mongoerr.New(mongoerr.TypeMismatch, "The field 'wildcardProjection' must be a non-empty object, but got %s", v.Type)
+	case !rootWildcard:
+		return mongoerr.New(mongoerr.FailedToParse, "The field 'wildcardProjection' is only allowed when 'key' is {\"$**\": ±1}")
+	case v.Doc().IsEmpty():
+		return mongoerr.New(mongoerr.FailedToParse, "The 'wildcardProjection' field can't be an empty object")
+	}
+	return prefixError(checkProjection(v.Doc()), "Failed to parse projection: wildcardProjection :: caused by :: ")
+}
+
+// checkProjection judges a wildcardProjection, which computes nothing.
+func checkProjection(doc bsonx.Doc) error {
+	for it := doc.Iter(); it.Next(); {
+		switch t := it.Value().Type; {
+		case !t.IsNumber() && t != bsonx.TypeBool:
+			return mongoerr.New(codeExpressionInIndexSpec, "Bad projection specification, cannot use computed fields when parsing a spec in kBanComputedFields mode")
+		case strings.HasSuffix(string(it.Key()), ".$"):
+			return mongoerr.New(codePositionalInIndexSpec, "Cannot use positional projection in aggregation projection")
+		}
+	}
+	_, err := projection.Parse(doc, projection.Options{})
+	return err
+}

@@ -1,0 +1,229 @@
+package recorded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/command"
+)
+
+// option is what an option is given: values that some kind takes, the first of which stands in pairs, and values that are wrong.
+type option struct{ right, wrong string }
+
+// flagLike is an option that is a boolean, or a number in its place.
+var flagLike = option{`[true,false,1,0,{"$numberLong":"1"},0.5,{"$numberDecimal":"1"}]`, `["x",null,{},[],{"$date":0},{"$undefined":true},{"$numberDouble":"NaN"}]`}
+
+// indexOptions are the values of each option of an index.
+var indexOptions = map[string]option{
+	"v":                  {`[2,1,{"$numberLong":"2"},2.0,{"$numberDecimal":"2"}]`, `["2",true,null,0,-1,3,2.5,{"$numberDouble":"NaN"},{"$numberLong":"4294967298"}]`},
+	"ns":                 {`["recorded.a"]`, `["","x",1,null,{}]`},
+	"unique":             flagLike,
+	"sparse":             flagLike,
+	"background":         flagLike,
+	"prepareUnique":      flagLike,
+	"clustered":          flagLike,
+	"hidden":             {`[true,false]`, `[1,0,"x",null,{},[]]`},
+	"dropDups":           {`[true,false,1,"x",null,{}]`, `[]`},
+	"expireAfterSeconds": {`[5,0,{"$numberLong":"7"},1.5,{"$numberDecimal":"3"},2147483647]`, `[-1,2147483648,"5",null,true,{},{"$numberDouble":"NaN"},{"$numberDouble":"Infinity"},{"$numberLong":"9223372036854775807"}]`},
+	"partialFilterExpression": {
+		`[{"a":{"$gt":1}},{},{"a":1},{"$or":[{"a":1},{"b":{"$exists":true}}]},{"a":{"$in":[1,2]}},{"a":{"$type":"string"}},{"a":{"$geoWithin":{"$box":[[0,0],[1,1]]}}}]`,
+		`[1,null,[],{"a":{"$ne":1}},{"a":{"$exists":false}},{"a":{"$regex":"x"}},{"$nor":[{"a":1}]},{"a":{"$not":{"$gt":1}}},{"$expr":{"$eq":["$a",1]}},{"$where":"1"},{"$text":{"$search":"x"}},{"a":{"$near":[0,0]}},{"$foo":1},{"a":{"$in":[{"$regularExpression":{"pattern":"x","options":""}}]}}]`,
+	},
+	"collation":         {`[{"locale":"en","strength":2},{"locale":"fr","backwards":true}]`, `[{},"en",null,1,[],{"locale":"xx"},{"strength":2},{"locale":"en","strength":9},{"locale":"en","foo":1},{"locale":1}]`},
+	"storageEngine":     {`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`, `[{"foo":{}},{"wiredTiger":1},1,"x",null,[]]`},
+	"weights":           {`[{"a":3},{},{"b":2},{"a":1,"b":99999},"$**"]`, `[{"a":0},{"a":-1},{"a":100000},{"a":"x"},{"":1},{"$a":1},{"$**":1},1,null,[],"x"]`},
+	"default_language":  {`["german","none","english"]`, `["","xx",1,null,{}]`},
+	"language_override": {`["lang","a.b"]`, `["","$x",1,null,{}]`},
+	"textIndexVersion":  {`[3,3.0,{"$numberLong":"3"}]`, `[0,4,"3",null,true]`},
+	"2dsphereIndexVersion": {
+		`[3,2,1,{"$numberLong":"3"},2.0]`, `[0,"3",null,2.5,true,{"$numberDouble":"NaN"},{"$numberDecimal":"3"}]`,
+	},
+	"bits":                 {`[20,1,32,26.0,{"$numberLong":"10"},2.5]`, `[0,33,-1,"x",null,true,{"$numberDouble":"NaN"}]`},
+	"min":                  {`[-10,-500.5,{"$numberLong":"-20"}]`, `[180,500,"x",null,true,{"$numberDouble":"NaN"},{"$numberDouble":"-Infinity"}]`},
+	"max":                  {`[10,500.5,{"$numberLong":"20"}]`, `[-180,-500,"x",null,true,{"$numberDouble":"NaN"},{"$numberDouble":"Infinity"}]`},
+	"coarsestIndexedLevel": {`[5,0,{"$numberLong":"6"},7.0]`, `[-1,31,"x",null,2.5,24]`},
+	"finestIndexedLevel":   {`[20,30,{"$numberLong":"23"},22.0]`, `[-1,31,"x",null,2.5]`},
+	"wildcardProjection":   {`[{"a":1},{"a":0},{"a.b":true},{"_id":1,"a":1},{"a":1,"_id":0},{"b":0}]`, `[{},1,null,[],{"a":"x"},{"a":{"$slice":1}},{"a":1,"b":0},{"a.$":1},{"a":{"$literal":1}},{"":1},{"_id":0}]`},
+	"originalSpec":         {`[{"a":1},{}]`, `[1,"x",null,[]]`},
+	"bucketSize":           {`[1,2.5]`, `["x",null,true]`},
+	"key":                  {`[]`, `[{},1,null,"a",[],{"a":0},{"a":"x"},{"a":{}},{"a":null},{"a":true},{"":1},{"a.":1},{".a":1},{"a..b":1},{"$a":1},{"a.$b":1},{"a":{"$numberDouble":"NaN"}},{"a":1,"b":"hashed","c":"hashed"},{"a":"hashed","$**":1},{"$**":1,"x.$**":1},{"$**":"hashed"},{"$**":"2d"},{"a":"geoHaystack"},{"a":"columnstore"}]`},
+	"name":                 {`["x"]`, `["",1,null,{},"*","_id_","a\u0000b"]`},
+	"unknown":              {`[]`, `[1,null,{}]`},
+}
+
+// indexKinds are the key patterns that the options stand beside.
+var indexKinds = []string{
+	`{"a":1}`, `{"a":-1,"b":1}`, `{"a":"text"}`, `{"a":"2dsphere"}`, `{"a":"2d"}`, `{"a":"hashed"}`, `{"$**":1}`, `{"_id":1}`,
+	`{"b":1,"a":"text"}`, `{"b":1,"a":"2dsphere"}`, `{"a":"2d","b":1}`, `{"a":"hashed","b":1}`, `{"b":1,"a.$**":1}`, `{"$**":"text"}`, `{"_id":-1}`, `{"_id":"hashed"}`,
+}
+
+// pairKinds is how many of the first kinds every two options are tried with.
+const pairKinds = 7
+
+// TestIndexOptions asks for indexes of each kind with each option, right and wrong, and for each two options together. The answer is
+// what listIndexes shows, or the error. An option of the command that has no values here fails.
+func TestIndexOptions(t *testing.T) {
+	t.Parallel()
+	names := command.IndexOptions()
+	for _, name := range names {
+		if _, ok := indexOptions[name]; !ok {
+			t.Fatalf("the option %s has no values", name)
+		}
+	}
+	for name := range indexOptions {
+		if name != "unknown" && !slices.Contains(names, name) {
+			t.Fatalf("no index has the option %s", name)
+		}
+	}
+	c := class{file: "indexoptions.txt", setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
+	add := func(spec bson.D) {
+		name := strings.ReplaceAll(inJSON(spec), `,"name":"i"`, "")
+		c.cases = append(c.cases, question{name: name, ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
+	}
+	names = append(names, "unknown")
+	for i, kind := range indexKinds {
+		base := d("key", fromJSON(kind), "name", "i")
+		add(base)
+		for j, name := range names {
+			values := indexOptions[name]
+			for _, v := range slices.Concat(valuesOf(values.right), valuesOf(values.wrong)) {
+				switch {
+				case name == "key" && i == 0:
+					add(d("key", v, "name", "i"))
+				case name == "name" && i == 0:
+					add(d("key", base[0].Value, "name", v))
+				case name != "key" && name != "name":
+					add(append(slices.Clone(base), bson.E{Key: name, Value: v}))
+				}
+			}
+			for _, other := range names[j+1:] {
+				one, two := valuesOf(values.right), valuesOf(indexOptions[other].right)
+				if i < pairKinds && len(one) > 0 && len(two) > 0 && name != "name" && other != "name" {
+					add(append(slices.Clone(base), bson.E{Key: name, Value: one[0]}, bson.E{Key: other, Value: two[0]}))
+				}
+			}
+		}
+	}
+	c.agrees = sameIndex
+	check(t, c)
+}
+
+// newer are what the recorded server, which is newer than MongoDB 8.0, shows and says in another way.
+var newer = strings.NewReplacer(
+	` collation:{"locale":"simple"}`, "", // every index has a collation there
+	"2dsphereIndexVersion:4", "2dsphereIndexVersion:3", // 8.0 has three versions
+	" bucketSize:1", " bucketSize", " max:10", " max", " min:-10", " min", // numbers of another type
+)
+
+// ofKind are the options that only some kinds of index have. The recorded server leaves the others out of the listing, 8.0 keeps them.
+var ofKind = regexp.MustCompile(` (2dsphereIndexVersion|textIndexVersion|bits|min|max|coarsestIndexedLevel|finestIndexedLevel|bucketSize)(:\S+)?`)
+
+// otherTexts are the texts of errors that differ, without what the request says.
+var otherTexts = []*regexp.Regexp{
+	regexp.MustCompile(`TTL index 'expireAfterSeconds'`),            // the specification stands before the reason there, behind it in 8.0
+	regexp.MustCompile(`geo index version`),                         // the versions there are, and the wording
+	regexp.MustCompile(`require sorting geospatial data`),           // a link to MongoDB's manual follows there
+	regexp.MustCompile(`Expression not supported in partial index`), // the tree of predicates is written in another way
+}
+
+// sameIndex reports whether two answers agree but for what is newer.
+func sameIndex(got, want string) bool {
+	want = newer.Replace(want)
+	if got == want {
+		return true
+	}
+	if strings.HasPrefix(got, "ok") && strings.HasPrefix(want, "ok") {
+		return ofKind.ReplaceAllString(got, "") == ofKind.ReplaceAllString(want, "")
+	}
+	for _, text := range otherTexts {
+		if text.MatchString(got) && text.MatchString(want) && codeOf(got) == codeOf(want) {
+			return true
+		}
+	}
+	return false
+}
+
+// codeOf returns the code of an answer that refusal made.
+func codeOf(answer string) string { return strings.Join(strings.SplitN(answer, " ", 3)[:2], " ") }
+
+// indexOf makes an index, and returns how it is listed. Only the index on _id is left afterwards.
+func indexOf(ctx context.Context, db *mongo.Database, spec bson.D) string {
+	err := db.RunCommand(ctx, d("createIndexes", "a", "indexes", bson.A{spec})).Err()
+	if err != nil {
+		return refusal(err)
+	}
+	reply, failed := run(ctx, db, d("listIndexes", "a"))
+	if failed != "" {
+		return failed
+	}
+	if _, failed := run(ctx, db, d("dropIndexes", "a", "index", "*")); failed != "" {
+		return failed
+	}
+	listed, err := reply.Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil {
+		return err.Error()
+	}
+	if len(listed) == 1 {
+		return "no other index"
+	}
+	return differences(spec, listed[1])
+}
+
+// differences returns how an index is listed, without what every index has and what was asked for.
+func differences(spec bson.D, listed bson.RawValue) string {
+	asked, err := bson.Marshal(append(d("v", 2), spec...))
+	if err != nil {
+		return err.Error()
+	}
+	elements, err := listed.Document().Elements()
+	if err != nil {
+		return err.Error()
+	}
+	out := "ok"
+	for _, e := range elements {
+		if as, err := bson.Raw(asked).LookupErr(e.Key()); err != nil || !as.Equal(e.Value()) {
+			out += " " + e.Key() + ":" + rendered(e.Value())
+			continue
+		}
+		if !slices.Contains([]string{"v", "key", "name"}, e.Key()) {
+			out += " " + e.Key()
+		}
+	}
+	return out
+}
+
+// specification is what an error repeats of the request.
+var specification = regexp.MustCompile(`^Error in specification .*? :: caused by :: |^Index build failed: .* failed: [-0-9a-f]{36} :: caused by :: |(Specification:|for 'key') \{.*$`)
+
+// refusal returns the code and the text of an error, without what it repeats of the request.
+func refusal(err error) string {
+	var refused mongo.CommandError
+	if !errors.As(err, &refused) {
+		return err.Error()
+	}
+	text := specification.ReplaceAllString(refused.Message, "")
+	return fmt.Sprintf("error %d %s", refused.Code, strings.NewReplacer("\x00", "NUL", "\n", " ").Replace(text))
+}
+
+// valuesOf reads a list in Extended JSON.
+func valuesOf(list string) bson.A {
+	return fromJSON(`{"v":` + list + `}`)[0].Value.(bson.A)
+}
+
+func inJSON(doc bson.D) string {
+	text, err := bson.MarshalExtJSON(doc, true, false)
+	if err != nil {
+		panic(err)
+	}
+	return plainInt.ReplaceAllString(string(text), "$1")
+}
+
+var plainInt = regexp.MustCompile(`\{"\$numberInt":"(-?[0-9]+)"\}`)
