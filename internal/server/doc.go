@@ -5,8 +5,10 @@
 //   - A Server serves any number of listeners with one command.Service. Each connection has one goroutine, which reads a
 //     message, runs it and writes the reply with one call.
 //   - MemoryListener is a listener whose connections are pairs of buffers in memory; the embedded client dials it.
-//   - The monitor ends idle cursors and sessions, and another one removes expired documents (package ttl). Another goroutine looks for commands that run long: the connection of one
-//     is read from meanwhile, so that the end of its client is noticed (watch.go).
+//   - The monitor ends idle cursors and sessions, and another one removes expired documents
+//     (package ttl). Another goroutine looks for commands that run long and look whether they have
+//     ended: the connection of one is read from meanwhile, so that the end of its client is noticed
+//     (watch.go).
 //
 // Invariants:
 //

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,7 +13,7 @@ const (
 	// watchShare is how many times as long as a look at all connections the pause after it is, at least: a server with very many
 	// connections looks less often.
 	watchShare = 50
-	// watchIdle is how many looks in a row find nothing to watch before the next command has to wake the watcher.
+	// watchIdle is how many looks in a row find nothing to watch before the watcher sleeps.
 	watchIdle = 50
 	// maxEarlyBytes is how much of the requests that follow is read while a command runs. A client that sends more is not
 	// watched any further.
@@ -24,14 +23,26 @@ const (
 // watch notices that the client of a running command goes away: it reads from the connection while the command runs. That
 // costs a goroutine, and only commands that run long have one.
 type watch struct {
-	mu      sync.Mutex
-	running bool
-	seen    bool          // the command ran at the last look already
-	done    chan struct{} // closed at the end of the reading; nil where there is none
+	// state is a phase and, above it, the number of the command. A command that nobody reads for
+	// costs two writes of it.
+	state atomic.Uint64
+	turn  uint64        // the connection's count of commands
+	seen  uint64        // state at the last look; the watcher's
+	done  chan struct{} // closed at the end of the reading, in the phase watchListening
 
 	// early is what was read meanwhile. It is the reader's until done, then the connection's.
 	early []byte
 }
+
+// The phases of a watch, in the lowest bits of its state.
+const (
+	watchOff       = iota // no command runs, or nobody shall read meanwhile
+	watchRunning          // the watcher may begin to read
+	watchListening        // a goroutine reads
+
+	phaseBits = 2
+	phaseMask = 1<<phaseBits - 1
+)
 
 // Read reads what the watch has read already, then from the network.
 func (c *conn) Read(p []byte) (int, error) {
@@ -46,26 +57,29 @@ func (c *conn) Read(p []byte) (int, error) {
 // begin is called before a command runs.
 func (c *conn) begin() {
 	w := &c.watch
-	w.mu.Lock()
-	w.running, w.seen = true, false
-	w.mu.Unlock()
-	c.srv.watcher.wake()
+	if len(w.early) >= maxEarlyBytes {
+		return
+	}
+	w.turn++
+	w.state.Store(w.turn<<phaseBits | watchRunning)
 }
 
-// look starts the reading for a command that ran at the last look, too. It reports whether there is a command to look at again.
+// look starts the reading for a command that ran at the last look, too. It reports whether there is
+// a command to look at again. Only the watcher calls it.
 func (c *conn) look() bool {
 	w := &c.watch
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	state := w.state.Load()
 	switch {
-	case !w.running || w.done != nil || len(w.early) >= maxEarlyBytes:
+	case state&phaseMask != watchRunning, !c.state.Op.Looked():
 		return false
-	case !w.seen:
-		w.seen = true
+	case w.seen != state:
+		w.seen = state
 		return true
 	}
 	w.done = make(chan struct{})
-	go c.listen(w.done)
+	if w.state.CompareAndSwap(state, state&^phaseMask|watchListening) {
+		go c.listen(w.done)
+	}
 	return false
 }
 
@@ -87,26 +101,24 @@ func (c *conn) listen(done chan struct{}) {
 
 // end is called after a command has run. Nothing reads from the connection any more when it returns.
 func (c *conn) end() {
-	w := &c.watch
-	w.mu.Lock()
-	done := w.done
-	w.running, w.done = false, nil
-	w.mu.Unlock()
-	if done == nil {
+	if c.watch.state.Swap(watchOff)&phaseMask != watchListening {
 		return
 	}
 	c.wake()
-	<-done
+	<-c.watch.done
 	_ = c.nc.SetReadDeadline(time.Time{})
 }
 
-// watcher looks at all connections again and again. Without commands it sleeps until the next one.
+// watcher looks at all connections again and again, while there are commands that look whether they
+// have ended.
 type watcher struct {
 	asleep atomic.Bool
 	woken  chan struct{}
 }
 
-// wake is called when a command begins. It costs one load while the watcher is awake.
+// wake is called when a command looks for the first time whether it has ended. It costs one load
+// while the watcher is awake. Commands that never look leave the watcher asleep: a timer that is
+// due soon makes each wait of the process for a message dearer.
 func (w *watcher) wake() {
 	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
 		w.woken <- struct{}{}

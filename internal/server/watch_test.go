@@ -186,3 +186,36 @@ func TestShutdownWhileWatched(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestShortCommandsLetTheWatcherSleep: commands that never look whether they have ended keep no
+// timer going.
+func TestShortCommandsLetTheWatcherSleep(t *testing.T) {
+	t.Parallel()
+	srv := newMemberServer(t)
+	c := newCannedConn(srv, driversPing(), 1<<30)
+	srv.mu.Lock()
+	srv.conns[c] = struct{}{}
+	srv.mu.Unlock()
+	asleep := func(want bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); srv.watcher.asleep.Load() != want; {
+			if time.Now().After(end) {
+				t.Fatalf("the watcher's sleep is %v", !want)
+			}
+			if err := c.step(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	asleep(true)
+	c.begin()
+	c.state.Op.Looks = srv.watcher.wake
+	c.state.Op.Begin(context.Background(), 1, time.Now())
+	if err := c.state.Op.Err(); err != nil || srv.watcher.asleep.Load() {
+		t.Errorf("the command has looked, %v, and the watcher sleeps", err)
+	}
+	c.state.Op.Finish()
+	c.end()
+	asleep(true)
+}

@@ -23,6 +23,9 @@ import (
 type Op struct {
 	// Client describes the connection; it is set once, before the first Begin.
 	Client Client
+	// Looks, where not nil, is called when the operation looks for the first time whether it has
+	// ended, or waits for that: short operations never do. It is set once, before the first Begin.
+	Looks func()
 
 	mu       sync.Mutex
 	parent   context.Context
@@ -38,6 +41,8 @@ type Op struct {
 
 	// cause is read by Err without the lock. It is nil while the operation may go on.
 	cause atomic.Pointer[mongoerr.Error]
+	// looked says that the operation has looked whether it has ended.
+	looked atomic.Bool
 
 	// stamp is that of the newest commit. Only the operation's own goroutine may use it.
 	stamp storage.Stamp
@@ -164,6 +169,9 @@ func (o *Op) Begin(parent context.Context, id int64, now time.Time) {
 	o.parent, o.id, o.active, o.started = parent, id, true, now
 	o.cause.Store(nil)
 	o.mu.Unlock()
+	if o.looked.Load() {
+		o.looked.Store(false)
+	}
 	o.Debug.reset()
 	o.stamp = 0
 }
@@ -309,6 +317,7 @@ func (o *Op) Deadline() (time.Time, bool) { return o.deadline, !o.deadline.IsZer
 
 // Done implements context.Context. The channel is made when first asked for: most operations never wait.
 func (o *Op) Done() <-chan struct{} {
+	o.look()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.done == nil {
@@ -325,8 +334,24 @@ func (o *Op) Err() error {
 	if cause := o.cause.Load(); cause != nil {
 		return cause
 	}
+	o.look()
 	return nil
 }
+
+// look notes that the operation looks whether it has ended.
+func (o *Op) look() {
+	if o.looked.Load() {
+		return
+	}
+	o.looked.Store(true)
+	if o.Looks != nil {
+		o.Looks()
+	}
+}
+
+// Looked reports whether the running operation has looked whether it has ended. What has not would
+// not notice.
+func (o *Op) Looked() bool { return o.looked.Load() }
 
 // Stamped implements storage.StampObserver: the operation's commit was given that stamp.
 func (o *Op) Stamped(s storage.Stamp) { o.stamp = max(o.stamp, s) }

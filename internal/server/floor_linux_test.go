@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+// pingClientEnv makes TestPingClient a client: an address, a number of connections and a duration.
+const pingClientEnv = "SHEAF_PING_CLIENT"
+
+// TestPingClient is no test: it is the other process of BenchmarkFloorRatio.
+func TestPingClient(t *testing.T) {
+	task := os.Getenv(pingClientEnv)
+	if task == "" {
+		t.Skip("it is started by BenchmarkFloorRatio")
+	}
+	var addr string
+	var clients int
+	var millis int64
+	if _, err := fmt.Sscan(task, &addr, &clients, &millis); err != nil {
+		t.Fatal(err)
+	}
+	end := time.Now().Add(time.Duration(millis) * time.Millisecond)
+	var sent atomic.Int64
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			if err := pingUntil(addr, end, &sent); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Printf("sent %d\n", sent.Load())
+}
+
+func pingUntil(addr string, end time.Time, sent *atomic.Int64) error {
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	message, reply := driversPing(), make([]byte, 4<<10)
+	for time.Now().Before(end) {
+		if _, err := nc.Write(message); err != nil {
+			return err
+		}
+		n, err := io.ReadAtLeast(nc, reply, wire.HeaderLen)
+		if err != nil {
+			return err
+		}
+		h, err := wire.ParseHeader(reply)
+		if err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(nc, reply[n:max(int(h.Length), n)]); err != nil {
+			return err
+		}
+		sent.Add(1)
+	}
+	return nil
+}
+
+// BenchmarkFloorRatio measures the processor time that a ping takes of this server and of one that
+// does nothing, by turns, with the clients in another process. The ratio of the medians is steadier
+// than the times on a machine that has other work, too.
+func BenchmarkFloorRatio(b *testing.B) {
+	for _, clients := range []int{1, 16} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			floor, sheaf := listenFloor(b), listenMember(b)
+			var ratios, floors, sheaves []float64
+			b.ResetTimer()
+			for range max(b.N, 9) {
+				f, s := pingCost(b, floor, clients), pingCost(b, sheaf, clients)
+				floors, sheaves, ratios = append(floors, f), append(sheaves, s), append(ratios, s/f)
+			}
+			b.ReportMetric(middle(ratios), "ratio")
+			b.ReportMetric(middle(floors), "floor-µs/ping")
+			b.ReportMetric(middle(sheaves), "sheaf-µs/ping")
+		})
+	}
+}
+
+func middle(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+func listenFloor(b *testing.B) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = l.Close() })
+	ok := bsonx.NewDoc("ok", 1.0)
+	go floorServer(l, ok, ok)
+	return l.Addr().String()
+}
+
+func listenMember(b *testing.B) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv := newMemberServer(b)
+	go func() { _ = srv.Serve(context.Background(), l) }()
+	return l.Addr().String()
+}
+
+// pingCost returns the processor time of this process per ping in microseconds.
+func pingCost(b *testing.B, addr string, clients int) float64 {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPingClient$", "-test.v")
+	cmd.Env = append(os.Environ(), pingClientEnv+"="+addr+" "+strconv.Itoa(clients)+" 200")
+	before := ownTime(b)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	spent := ownTime(b) - before
+	_, rest, _ := strings.Cut(string(out), "sent ")
+	line, _, _ := strings.Cut(rest, "\n")
+	sent, err := strconv.Atoi(line)
+	if err != nil || sent == 0 {
+		b.Fatalf("the client said %q", out)
+	}
+	return float64(spent.Nanoseconds()) / 1e3 / float64(sent)
+}
+
+func ownTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

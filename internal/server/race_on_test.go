@@ -1,0 +1,6 @@
+//go:build race
+
+package server
+
+// raceEnabled says that pools give back less than they were given.
+const raceEnabled = true
