@@ -65,6 +65,9 @@ func (it *Iter) Next() bool {
 	return true
 }
 
+// Start returns where the current field begins in its document.
+func (it *Iter) Start() int { return it.name - 1 }
+
 // Key returns the current field's name.
 func (it *Iter) Key() []byte {
 	if it.payload == 0 {

@@ -18,29 +18,52 @@ type Limits struct {
 }
 
 // Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types, booleans and
-// nesting. Errors are InvalidBSON, or Overflow for the nesting. It never panics, and it allocates for errors only.
+// nesting. Errors are InvalidBSON, or Overflow for the nesting. It never panics, and it allocates for errors and for documents that are
+// nested deeply only.
 //
 // Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it came, as MongoDB does.
 // Names of array elements are not checked: nothing in this package reads them.
 func Validate(b []byte, limits Limits) error {
+	_, err := ValidateEnding(b, limits, nil)
+	return err
+}
+
+// ValidateEnding is Validate for a document that may end with the same fields as another one.
+// ending is the end of a document that was validated, from the beginning of one of its fields on.
+// Where b ends likewise, at is where its last fields begin, which are not checked again; else at is
+// 0.
+func ValidateEnding(b []byte, limits Limits, ending []byte) (at int, err error) {
 	if limits.MaxDepth <= 0 || limits.MaxDepth > DefaultMaxDepth {
 		limits.MaxDepth = DefaultMaxDepth
 	}
-	v := validator{b: b, limits: limits}
-	if msg := v.run(); msg != "" {
-		return v.error(msg)
+	v := validator{b: b, limits: limits, ending: ending, endingAt: -1}
+	if len(ending) > 0 {
+		v.endingAt = len(b) - len(ending)
 	}
-	return nil
+	if msg := v.run(); msg != "" {
+		return 0, v.error(msg)
+	}
+	return v.found, nil
 }
 
-// validator walks the bytes once, without recursion: ends holds where each open document has its terminating zero.
+// usualDepth is up to which depth a document is validated without an allocation.
+const usualDepth = 32
+
+// validator walks the bytes once, without recursion: ends and, below the usual depth, deeper hold
+// where each open document has its terminating zero. To clear room for the deepest documents took
+// as long as to check a small one.
 type validator struct {
 	b      []byte
 	limits Limits
 	pos    int
 	name   []byte // of the field that is being checked
 	depth  int
-	ends   [DefaultMaxDepth]int32
+	ends   [usualDepth]int32
+	deeper []int32
+	// ending is what the document may end with, endingAt where that would begin, found where it
+	// does.
+	ending          []byte
+	endingAt, found int
 }
 
 const (
@@ -62,11 +85,15 @@ func (v *validator) run() string {
 		return badLength
 	}
 	for v.depth > 0 {
-		end := int(v.ends[v.depth-1])
+		end := v.end()
 		if v.pos == end {
 			v.pos++
 			v.depth--
 			continue
+		}
+		if v.pos == v.endingAt && v.depth == 1 && bytes.Equal(v.b[v.pos:], v.ending) {
+			v.found = v.pos
+			return ""
 		}
 		t := Type(v.b[v.pos])
 		name, ok := v.cstring(v.pos+1, end)
@@ -80,6 +107,14 @@ func (v *validator) run() string {
 		}
 	}
 	return ""
+}
+
+// end returns where the innermost open document has its terminating zero.
+func (v *validator) end() int {
+	if v.depth <= usualDepth {
+		return int(v.ends[v.depth-1])
+	}
+	return int(v.deeper[v.depth-usualDepth-1])
 }
 
 // value checks a payload at pos that must end at or before end, and moves past it, or into it if it is a document.
@@ -150,7 +185,11 @@ func (v *validator) open(end int) string {
 	if v.b[last] != 0 {
 		return badTerminator
 	}
-	v.ends[v.depth] = int32(last)
+	if v.depth < usualDepth {
+		v.ends[v.depth] = int32(last)
+	} else {
+		v.deeper = append(v.deeper[:v.depth-usualDepth], int32(last))
+	}
 	v.depth++
 	v.pos += 4
 	return ""
@@ -209,7 +248,7 @@ func (v *validator) codeWithScope(end int) string {
 	if msg := v.open(last); msg != "" {
 		return msg
 	}
-	if int(v.ends[v.depth-1]) != last-1 {
+	if v.end() != last-1 {
 		return badLength
 	}
 	return ""

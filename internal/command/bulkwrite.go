@@ -251,7 +251,7 @@ type bulkRun struct {
 
 // one runs an operation; the error that it returns ends the command.
 func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
-	r.req.Service.Count(op.kind.counter(), 1)
+	r.req.count(op.kind.counter(), 1)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	n, err := r.run(ctx, i, op, b)

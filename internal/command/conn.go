@@ -39,6 +39,9 @@ type Conn struct {
 	lastSession            *session.Session
 
 	scripting *scripting // nil where a cursor took it
+	ending    ending
+	ids       idBlock
+	tally     *tally
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.
@@ -46,6 +49,7 @@ func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn 
 	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, digest: userDigest(""), Reply: s.Memory.Hold()}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	c.Op.Memory.Use(s.Memory)
+	c.tally = &s.stats.tallies[uint64(id)%tallies]
 	s.Ops.Add(&c.Op)
 	return c
 }

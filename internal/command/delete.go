@@ -117,7 +117,7 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 			break
 		}
 	}
-	req.Service.Count(CountDelete, int64(tried))
+	req.count(CountDelete, int64(tried))
 	req.Op.Debug.NDeleted = total
 	reply.Int32("n", int32(total))
 	req.appendWriteErrors(reply, &failures)

@@ -34,6 +34,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 	req := &c.req // empty: put has cleared it
 	req.Service, req.Conn, req.Op, req.Now = s, conn, &conn.Op, s.Clock.Now()
 	req.Body, req.Sequences, req.args, req.memory = msg.Body, msg.Sequences, c.args[:0], &c.memory
+	req.ending = msg.Ending
 	req.reply.exhaustAllowed = msg.Flags&(wire.FlagExhaustAllowed|wire.FlagMoreToCome) == wire.FlagExhaustAllowed
 
 	w := beginReply(&c.builder, conn, msg, out)
@@ -41,7 +42,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 	e, err := s.resolve(req, msg)
 	var fp failure
 	if err == nil {
-		conn.Op.Begin(ctx, s.Ops.NextID(), req.Now)
+		conn.Op.Begin(ctx, conn.ids.take(s.Ops), req.Now)
 		if fp, err = s.failPoints.match(req); err == nil {
 			err = s.execute(e, req, &c.builder)
 		}
@@ -92,12 +93,22 @@ func (s *Service) resolve(req *Request, msg *wire.Message) (*entry, error) {
 }
 
 func (s *Service) setDatabase(req *Request, msg *wire.Message) error {
-	if msg.Legacy {
+	switch {
+	case req.ending > 0:
+		req.DB = req.Conn.ending.db
+		return nil
+	case msg.Legacy:
 		var err error
 		req.DB, err = req.Conn.database([]byte(strings.TrimSuffix(msg.Namespace, ".$cmd")))
 		return err
+	default:
+		return req.readDatabase()
 	}
-	v := msg.Body.Lookup("$db")
+}
+
+// readDatabase reads the argument $db.
+func (r *Request) readDatabase() error {
+	v := r.Body.Lookup("$db")
 	switch {
 	case v.IsMissing():
 		return mongoerr.New(codeMissingDB, "OP_MSG requests require a $db argument")
@@ -105,7 +116,7 @@ func (s *Service) setDatabase(req *Request, msg *wire.Message) error {
 		return WrongType("$db", v.Type, String)
 	}
 	var err error
-	req.DB, err = req.Conn.database(v.StrBytes())
+	r.DB, err = r.Conn.database(v.StrBytes())
 	return err
 }
 
@@ -166,7 +177,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		}
 		defer s.writes.leave()
 	}
-	e.runs.Add(1)
+	req.Conn.tally.runs[e.index].Add(1)
 	if req.Generic.HasTxnNumber {
 		err = s.runNumbered(e, req, reply)
 	} else {
@@ -225,14 +236,22 @@ func (s *Service) parse(e *entry, req *Request) error {
 	if e.AdminOnly && req.DB != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", e.Name)
 	}
-	it := req.Body.Iter()
+	body := req.Body
+	var seen, seenGeneric uint64
+	if req.ending > 0 {
+		body = body[:req.ending+1]
+		req.Generic, seenGeneric = req.Conn.ending.generic, req.Conn.ending.seen
+	}
+	it := body.Iter()
 	it.Next()
 	if v := it.Value(); !e.CommandField.Accepts(v.Type) {
 		return WrongType(e.Name+"."+e.Name, v.Type, e.CommandField)
 	}
-	var seen, seenGeneric uint64
+	generics := 0  // where the generic arguments begin
+	mixed := false // other arguments follow them
 	for it.Next() {
 		if i := e.field(it.Key()); i >= 0 {
+			mixed = generics > 0
 			if err := req.addField(e, i, it.Elem(), &seen); err != nil {
 				return err
 			}
@@ -241,12 +260,19 @@ func (s *Service) parse(e *entry, req *Request) error {
 		i := findGeneric(it.Key())
 		if i < 0 {
 			if e.Loose {
+				mixed = generics > 0
 				req.args = append(req.args, it.Elem())
 				continue
 			}
 			return UnknownField(e.Name + "." + string(it.Key()))
 		}
+		if generics == 0 {
+			generics = it.Start()
+		}
 		if seenGeneric&(1<<i) != 0 {
+			if req.ending > 0 {
+				return s.parseAlone(e, req)
+			}
 			return DuplicateField(e.Name + "." + string(it.Key()))
 		}
 		seenGeneric |= 1 << i
@@ -254,7 +280,20 @@ func (s *Service) parse(e *entry, req *Request) error {
 			return err
 		}
 	}
+	if req.ending == 0 && !mixed {
+		req.Conn.ending.learn(req, generics, seenGeneric)
+	}
 	return req.finishParse(e, seen)
+}
+
+// parseAlone parses a request anew without what is known of its ending, one of whose arguments
+// stands before it, too: what is wrong with the first one is said first.
+func (s *Service) parseAlone(e *entry, req *Request) error {
+	req.ending, req.args, req.Generic = 0, req.args[:0], Generic{}
+	if err := req.readDatabase(); err != nil {
+		return err
+	}
+	return s.parse(e, req)
 }
 
 func (r *Request) addField(e *entry, i int, elem bsonx.Elem, seen *uint64) error {

@@ -75,7 +75,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	req.Op.Debug.NInserted = int64(n)
 	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
-	req.Service.Count(CountInsert, int64(n+len(batch.errors.items)))
+	req.count(CountInsert, int64(n+len(batch.errors.items)))
 	req.appendWriteErrors(reply, &batch.errors)
 	req.appendRetried(reply)
 	return nil

@@ -22,7 +22,7 @@ func latencyKind(command string) table.LatencyKind {
 // countLatency counts a command on a collection for its $collStats.
 func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 	kind := latencyKind(e.Name)
-	s.stats.latencies.Add(kind, took)
+	req.Conn.tally.latencies.Add(kind, took)
 	if s.Store == nil || e.AdminOnly {
 		return
 	}
@@ -74,7 +74,12 @@ func appendLatencies(b *bsonx.Builder, l *table.Latencies, histograms bool) {
 
 // statusLatencies is serverStatus's opLatencies: all commands together.
 func (s *Service) statusLatencies(req *Request, b *bsonx.Builder) {
-	appendLatencies(b, &s.stats.latencies, req.Body.LookupPath("opLatencies", "histograms").Truthy())
+	var all table.Latencies
+	all.Merge(&s.stats.transactions)
+	for i := range s.stats.tallies {
+		all.Merge(&s.stats.tallies[i].latencies)
+	}
+	appendLatencies(b, &all, req.Body.LookupPath("opLatencies", "histograms").Truthy())
 }
 
 func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table.LatencyKind, histograms bool) {

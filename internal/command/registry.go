@@ -101,7 +101,7 @@ type entry struct {
 	*Definition
 	required uint64 // bit set of required Fields
 	lengths  []byte // of the names of Fields: a look-up reads these instead of the whole table
-	runs     atomic.Int64
+	index    int    // in tally.runs
 	failures atomic.Int64
 }
 
@@ -122,7 +122,7 @@ func NewRegistry(defs []Definition) (*Registry, error) {
 		if len(d.Fields) > maxFields || d.Status == Supported && (d.Run == nil) == (d.Refuse == nil) {
 			return nil, fmt.Errorf("command %s: invalid definition", d.Name)
 		}
-		e := &entry{Definition: d}
+		e := &entry{Definition: d, index: i}
 		for j := range d.Fields {
 			if d.Fields[j].Required {
 				e.required |= 1 << j

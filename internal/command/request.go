@@ -26,6 +26,9 @@ type Request struct {
 	Sequences []wire.Sequence
 	// Generic holds the arguments that every command takes.
 	Generic Generic
+	// ending is where the arguments begin with which an earlier command of the connection ended,
+	// too; 0 where there are none.
+	ending int
 	// Session is nil for a command without lsid.
 	Session *session.Session
 	// Op is the running operation; it is also Run's context.

@@ -148,12 +148,13 @@ func (s *Service) statusConnections(b *bsonx.Builder) {
 }
 
 func (s *Service) statusNetwork(b *bsonx.Builder) {
-	in, out := s.stats.bytesIn.Load(), s.stats.bytesOut.Load()
+	in := s.stats.sum(func(t *tally) *atomic.Int64 { return &t.bytesIn })
+	out := s.stats.sum(func(t *tally) *atomic.Int64 { return &t.bytesOut })
 	b.Int64("bytesIn", in+s.stats.packedIn.Load())
 	b.Int64("bytesOut", out+s.stats.packedOut.Load())
 	b.Int64("physicalBytesIn", in)
 	b.Int64("physicalBytesOut", out)
-	b.Int64("numRequests", s.stats.requests.Load())
+	b.Int64("numRequests", s.stats.sum(func(t *tally) *atomic.Int64 { return &t.requests }))
 }
 
 func (s *Service) statusOpcounters(b *bsonx.Builder) {
@@ -161,7 +162,7 @@ func (s *Service) statusOpcounters(b *bsonx.Builder) {
 		CountInsert: "insert", CountQuery: "query", CountUpdate: "update", CountDelete: "delete", CountGetMore: "getmore",
 		CountCommand: "command",
 	} {
-		b.Int64(name, s.stats.opcounters[c].Load())
+		b.Int64(name, s.stats.sum(func(t *tally) *atomic.Int64 { return &t.opcounters[c] }))
 	}
 	s.statusLegacy(b)
 }

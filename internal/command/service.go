@@ -109,6 +109,7 @@ func NewService(deps Deps) (*Service, error) {
 		return nil, err
 	}
 	s.registry = registry
+	s.stats.initTallies(len(registry.all))
 	if s.Store != nil {
 		s.ttl = ttl.New(s.Store, s.Writes, s.settled, s.Logger)
 		s.Params.Add(s.ttlParams()...)
@@ -171,7 +172,7 @@ func (s *Service) setDefaults() {
 		s.SlowMillis = defaultSlowMillis
 	}
 	s.Transactions.Ended = func(t *session.Transaction) {
-		s.stats.latencies.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
+		s.stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
 	}
 	s.stats.operators.init()
 	s.slowPolicy.Store(&slowPolicy{sampleRate: 1})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -24,14 +25,14 @@ func (s *Service) SetSlowMillis(ms int64) { s.slow.Store(ms) }
 // afterRun counts the command and logs it when it was slow.
 func (s *Service) afterRun(e *entry, req *Request, err error) {
 	if e.Counter != CountNone {
-		s.stats.opcounters[e.Counter].Add(1)
+		req.count(e.Counter, 1)
 	}
 	if err != nil {
 		s.countError(err)
 		s.stats.ended.count(req, err)
 	}
 	s.stats.countWork(&req.Conn.Op.Debug)
-	took := s.Clock.Now().Sub(req.Now) - req.Conn.Op.Debug.Waited
+	took := clock.Since(s.Clock, req.Now) - req.Conn.Op.Debug.Waited
 	s.countLatency(e, req, took)
 	if e.NoSlowLog {
 		return

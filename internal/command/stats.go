@@ -11,18 +11,15 @@ import (
 type stats struct {
 	calls           callPool
 	unknownCommands atomic.Int64
-	opcounters      [counters]atomic.Int64
 	legacy          [len(legacyOps)]atomic.Int64
 	userErrors      atomic.Int64
 	ended           endedCounts
-	bytesIn         atomic.Int64
-	bytesOut        atomic.Int64
-	requests        atomic.Int64
 
 	// internalErrors and panics are errors of the server's own.
 	internalErrors, panics atomic.Int64
 	readConcerns           readConcernCounts
-	latencies              table.Latencies
+	tallies                [tallies]tally
+	transactions           table.Latencies // of whole transactions
 	operators              operatorCounts
 	// packedIn and packedOut are how much shorter messages were than what they carry.
 	packedIn, packedOut atomic.Int64
@@ -43,8 +40,36 @@ type stats struct {
 	connsMax      atomic.Int64
 }
 
-// Count adds to an opcounter, for commands that stand for several operations (insert counts documents).
-func (s *Service) Count(c Counter, n int64) { s.stats.opcounters[c].Add(n) }
+// tallies is how many tallies there are.
+const tallies = 16
+
+// tally is what every command is counted in. Connections have different ones: a counter that all
+// processors add to moves between their caches at each command. What was counted is the sum.
+type tally struct {
+	requests, bytesIn, bytesOut atomic.Int64
+	opcounters                  [counters]atomic.Int64
+	runs                        []atomic.Int64 // of each command
+	latencies                   table.Latencies
+	_                           [64]byte // no cache line is part of two tallies
+}
+
+func (c *stats) initTallies(commands int) {
+	for i := range c.tallies {
+		c.tallies[i].runs = make([]atomic.Int64, commands)
+	}
+}
+
+// sum adds up a counter of all tallies.
+func (c *stats) sum(counter func(*tally) *atomic.Int64) (n int64) {
+	for i := range c.tallies {
+		n += counter(&c.tallies[i]).Load()
+	}
+	return n
+}
+
+// count adds to an opcounter, for commands that stand for several operations (insert counts
+// documents).
+func (r *Request) count(c Counter, n int64) { r.Conn.tally.opcounters[c].Add(n) }
 
 // legacyOps are the operation codes that opcounters.deprecated counts, in its order.
 var legacyOps = [...]struct {
@@ -69,10 +94,10 @@ func (s *Service) CountLegacy(op wire.OpCode) {
 }
 
 // CountTraffic is called by the server for each message.
-func (s *Service) CountTraffic(in, out int) {
-	s.stats.requests.Add(1)
-	s.stats.bytesIn.Add(int64(in))
-	s.stats.bytesOut.Add(int64(out))
+func (c *Conn) CountTraffic(in, out int) {
+	c.tally.requests.Add(1)
+	c.tally.bytesIn.Add(int64(in))
+	c.tally.bytesOut.Add(int64(out))
 }
 
 // CountCompression is called by the server for a compressed message and its reply, with what compression saved.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"strings"
+	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -17,7 +18,7 @@ func (x *statusSample) statusMetrics(b *bsonx.Builder) {
 		}
 		b.StartDocField(e.Name)
 		b.Int64("failed", e.failures.Load())
-		b.Int64("total", e.runs.Load())
+		b.Int64("total", x.stats.sum(func(t *tally) *atomic.Int64 { return &t.runs[e.index] }))
 		b.End()
 	}
 	b.End()

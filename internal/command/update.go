@@ -146,7 +146,7 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 			break
 		}
 	}
-	req.Service.Count(CountUpdate, int64(tried))
+	req.count(CountUpdate, int64(tried))
 	run.report(reply)
 	return nil
 }

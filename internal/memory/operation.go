@@ -3,12 +3,14 @@ package memory
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Operation is what one operation holds beside the holdings of its parts: the values that its expressions make, and lists that
 // live as long as it does. It is safe for concurrent use; a nil one counts nothing.
 type Operation struct {
 	mu   sync.Mutex
+	used atomic.Bool // something was counted
 	held Holding
 	sum  int64 // what Add has counted
 	most int64 // the largest value
@@ -38,6 +40,7 @@ func (o *Operation) Value(n int64) error {
 	if o == nil || n < LargeValue {
 		return nil
 	}
+	o.used.Store(true)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.most = max(o.most, n)
@@ -49,6 +52,7 @@ func (o *Operation) Add(n int64) error {
 	if o == nil {
 		return nil
 	}
+	o.used.Store(true)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sum += n
@@ -57,6 +61,10 @@ func (o *Operation) Add(n int64) error {
 
 // Release gives everything back at the end of the operation.
 func (o *Operation) Release() {
+	if !o.used.Load() {
+		return
+	}
+	o.used.Store(false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sum, o.most = 0, 0

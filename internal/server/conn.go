@@ -66,7 +66,7 @@ func (c *conn) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = wire.Parse(&c.msg, in.raw)
+	err = wire.ParseAfter(&c.msg, in.raw, c.state.Ending())
 	size := len(in.raw)
 	if c.msg.Owned || err != nil {
 		c.giveBack(&in)
@@ -123,7 +123,7 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 		c.state.Reply.Force(int64(cap(*c.out)))
 		c.replySize = nextReplySize(c.replySize, len(res.Out))
 		retained = retained || res.Retained
-		c.srv.service.CountTraffic(size, len(res.Out))
+		c.state.CountTraffic(size, len(res.Out))
 		if c.msg.Compressor != wire.CompressorNone && size > 0 {
 			c.srv.service.CountCompression(c.msg.Unpacked-size, res.Packed)
 		}
@@ -161,7 +161,7 @@ func (c *conn) continueStream(res command.Result) {
 	if err == nil {
 		c.msg.RequestID = h.RequestID
 	}
-	c.msg.Body = append(bsonx.Doc(nil), res.Next...)
+	c.msg.Body, c.msg.Ending = append(bsonx.Doc(nil), res.Next...), 0
 	c.msg.Sequences = nil
 }
 

@@ -20,8 +20,8 @@ type Ops struct {
 // NewOps returns an empty list.
 func NewOps() *Ops { return &Ops{all: make(map[*Op]struct{})} }
 
-// NextID returns a new operation number.
-func (o *Ops) NextID() int64 { return o.next.Add(1) }
+// TakeIDs returns the first of n new operation numbers.
+func (o *Ops) TakeIDs(n int64) int64 { return o.next.Add(n) - n + 1 }
 
 // Add lists an Op until Remove.
 func (o *Ops) Add(op *Op) {
@@ -121,7 +121,7 @@ func (o *Ops) Snapshots(idle bool) []Snapshot {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b Snapshot) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b Snapshot) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 

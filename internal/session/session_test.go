@@ -308,7 +308,7 @@ func TestOpsList(t *testing.T) {
 	var a, b Op
 	ops.Add(&a)
 	ops.Add(&b)
-	a.Begin(t.Context(), ops.NextID(), time.Now())
+	a.Begin(t.Context(), ops.TakeIDs(1), time.Now())
 	a.SetInfo(func(info *OpInfo) {
 		*info = OpInfo{DB: "d", Collection: []byte("c"), SessionID: SessionID{UUID: [16]byte{1}}}
 	})
@@ -364,5 +364,26 @@ func TestSessionsIgnoreTheWallClock(t *testing.T) {
 	clock.passed = Timeout
 	if ended := s.Reap(); len(ended) != 1 {
 		t.Errorf("reaped %v", ended)
+	}
+}
+
+// TestLooks: an operation tells once that it looks whether it has ended.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	looks := 0
+	o := &Op{Looks: func() { looks++ }}
+	for run, look := range []func(){func() { _ = o.Err() }, func() { o.Done() }, func() {}} {
+		o.Begin(t.Context(), int64(run), time.Now())
+		before := looks
+		if o.Looked() {
+			t.Errorf("run %d has looked before", run)
+		}
+		look()
+		look()
+		want := min(run+1, 2)
+		if looks != want || o.Looked() != (looks > before) {
+			t.Errorf("run %d: %d looks, not %d; looked is %v", run, looks, want, o.Looked())
+		}
+		o.Finish()
 	}
 }

@@ -56,12 +56,13 @@ const ended = math.MinInt64
 
 // Touch is Sessions.Use without a look-up. It reports false where the session has ended.
 func (s *Session) Touch(now time.Time) bool {
+	use := now.Sub(s.begin).Milliseconds()
 	for {
 		last := s.lastUse.Load()
 		if last == ended {
 			return false
 		}
-		if s.lastUse.CompareAndSwap(last, now.Sub(s.begin).Milliseconds()) {
+		if last == use || s.lastUse.CompareAndSwap(last, use) {
 			return true
 		}
 	}

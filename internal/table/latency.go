@@ -75,6 +75,23 @@ func (l *Latencies) Add(kind LatencyKind, took time.Duration) {
 	k.classes[latencyClass(micros)].Add(1)
 }
 
+// Merge adds what another one has counted.
+func (l *Latencies) Merge(other *Latencies) {
+	for kind := range other.kinds {
+		from := other.kinds[kind].Load()
+		if from == nil {
+			continue
+		}
+		l.kinds[kind].CompareAndSwap(nil, new(latencies))
+		to := l.kinds[kind].Load()
+		to.ops.Add(from.ops.Load())
+		to.micros.Add(from.micros.Load())
+		for class := range from.classes {
+			to.classes[class].Add(from.classes[class].Load())
+		}
+	}
+}
+
 // Sum returns how many operations there were, and how many microseconds they took together.
 func (l *Latencies) Sum(kind LatencyKind) (ops, micros uint64) {
 	if k := l.kinds[kind].Load(); k != nil {

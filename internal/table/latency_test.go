@@ -49,3 +49,24 @@ func TestLatencies(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestMergeLatencies(t *testing.T) {
+	t.Parallel()
+	var a, b, sum Latencies
+	a.Add(LatencyReads, 3*time.Microsecond)
+	b.Add(LatencyReads, 3*time.Microsecond)
+	b.Add(LatencyWrites, time.Second)
+	sum.Merge(&a)
+	sum.Merge(&b)
+	if ops, micros := sum.Sum(LatencyReads); ops != 2 || micros != 6 {
+		t.Errorf("%d reads took %d microseconds", ops, micros)
+	}
+	if ops, micros := sum.Sum(LatencyWrites); ops != 1 || micros != 1_000_000 {
+		t.Errorf("%d writes took %d microseconds", ops, micros)
+	}
+	sum.Each(LatencyReads, func(micros, count uint64) {
+		if micros != 2 || count != 2 {
+			t.Errorf("%d reads took from %d microseconds on", count, micros)
+		}
+	})
+}

@@ -132,6 +132,11 @@ type Message struct {
 	Flags     Flags
 	Body      bsonx.Doc
 	Sequences []Sequence
+	// Ending is where the fields begin with which an earlier message's Body ended, too; 0 where
+	// there are none. See ParseAfter.
+	Ending int
+	// known is how an earlier Body ended.
+	known []byte
 	// Compressor is how the message was compressed, CompressorNone for a plain one: the reply is sent likewise.
 	Compressor Compressor
 	// Unpacked is the length of a compressed message before it was compressed.
@@ -151,8 +156,14 @@ func (m *Message) reset() {
 
 // Parse parses a whole message, header included, into m. On an error for which IsFatal is false, m's header is set, so
 // that it can be answered.
-func Parse(m *Message, buf []byte) error {
+func Parse(m *Message, buf []byte) error { return ParseAfter(m, buf, nil) }
+
+// ParseAfter is Parse for a message that may end with the same fields as an earlier one, whose Body
+// ended with ending: drivers send the session, the cluster time and the database with every
+// command. Such fields are not checked again.
+func ParseAfter(m *Message, buf, ending []byte) error {
 	m.reset()
+	m.known = ending
 	if len(buf) < HeaderLen {
 		return fmt.Errorf("%w: %d bytes", ErrMalformed, len(buf))
 	}

@@ -70,8 +70,11 @@ func (m *Message) parseBody(b []byte) ([]byte, error) {
 	if m.Body != nil {
 		return nil, mongoerr.New(codeDuplicateBody, "Multiple body sections in message")
 	}
-	doc, rest, err := cutDoc(b)
+	doc, rest, err := splitDoc(b)
 	if err != nil {
+		return nil, err
+	}
+	if m.Ending, err = bsonx.ValidateEnding(doc, bsonx.Limits{}, m.known); err != nil {
 		return nil, err
 	}
 	m.Body = doc
@@ -131,15 +134,23 @@ func (m *Message) checkSequences() error {
 
 // cutDoc takes a validated document off the front of b.
 func cutDoc(b []byte) (doc bsonx.Doc, rest []byte, err error) {
+	if doc, rest, err = splitDoc(b); err != nil {
+		return nil, nil, err
+	}
+	if err := validate(doc); err != nil {
+		return nil, nil, err
+	}
+	return doc, rest, nil
+}
+
+// splitDoc takes a document off the front of b, of which it checks the length only.
+func splitDoc(b []byte) (doc bsonx.Doc, rest []byte, err error) {
 	if len(b) < 5 {
 		return nil, nil, errTruncated()
 	}
 	n := binary.LittleEndian.Uint32(b)
 	if n < 5 || uint64(n) > uint64(len(b)) {
 		return nil, nil, mongoerr.New(mongoerr.InvalidBSON, "Invalid BSON: document length %d of %d bytes", int32(n), len(b))
-	}
-	if err := validate(b[:n:n]); err != nil {
-		return nil, nil, err
 	}
 	return bsonx.Doc(b[:n:n]), b[n:], nil
 }
