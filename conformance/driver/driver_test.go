@@ -192,7 +192,7 @@ var programs = []struct{ pkg, test, skip, reason string }{
 		"/mongo/integration", "TestUnifiedSpecs/transactions/legacy",
 		"TestUnifiedSpecs/transactions/legacy/(read-pref|transaction-options).json/" +
 			"(secondary_readPreference|readPreference_inherited|startTransaction_overrides_readPreference)",
-		"four that expect to select a secondary before the transaction refuses it; a set of one has none",
+		"four that expect to select a secondary before the transaction refuses it; a set of one has none (issue 11)",
 	},
 	{"/mongo/integration", "TestUnifiedSpecs/convenient-transactions", "", ""},
 	{"/mongo", "TestConvenientTransactions", "", ""},
