@@ -162,10 +162,10 @@ func (e *regexExpr) compilePattern(pattern, letters string) (*pcre.Regexp, error
 	re, err := pcre.Compile(pattern, letters)
 	var invalid *mongoerr.Error
 	if errors.As(err, &invalid) && invalid.Code == codePatternInvalid {
-		return nil, mongoerr.New(codeRegexInvalid, "Invalid Regex in %s: %s", e.name, strings.TrimPrefix(invalid.Message, "Regular expression is invalid: "))
+		return nil, mongoerr.New(codeRegexInvalid, "Invalid Regex in %s: %s", e.name, pcre.Reason(invalid))
 	}
 	if invalid != nil && invalid.Code == codeInvalidFlag {
-		err = invalid.Prefix("%s ", e.name)
+		err = invalid.Prefix("%s", e.name)
 	}
 	return re, err
 }

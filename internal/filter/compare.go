@@ -121,7 +121,7 @@ func parseCompare(op CompareOp) fieldParser {
 
 func (p *parser) compare(path string, op CompareOp, v bsonx.Value) (Node, error) {
 	if op != Eq && v.Type == bsonx.TypeRegex {
-		return nil, mongoerr.New(mongoerr.BadValue, "Can't have RegEx as arg to predicate over field '%s'.", path)
+		return nil, mongoerr.New(mongoerr.BadValue, "Can't have RegEx as arg to non-equality predicate over field '%s'.", path)
 	}
 	if v.Type == bsonx.TypeUndefined {
 		return nil, mongoerr.New(mongoerr.BadValue, "cannot compare to undefined")

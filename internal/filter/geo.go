@@ -43,13 +43,11 @@ func (n *Geo) serializeOperator(b *bsonx.Builder) { b.Fields(n.Spec) }
 
 // parseGeo parses $geoWithin, its old name $within, and $geoIntersects.
 func parseGeo(_ *parser, f field) (Node, error) {
-	if string(f.context.First().Key) != f.name {
-		return nil, mongoerr.New(mongoerr.BadValue, "invalid geo query predicate: %s",
-			bsonx.FormatShell(bsonx.Document(f.context)))
-	}
 	if f.context.Len() > 1 {
-		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s",
-			bsonx.FormatShell(bsonx.Document(f.context)))
+		it := f.context.Iter()
+		it.Next()
+		it.Next()
+		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s: %s", it.Key(), bsonx.FormatShell(it.Value()))
 	}
 	if f.value.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.BadValue, "geometry must be an object")

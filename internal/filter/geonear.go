@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -138,8 +139,14 @@ func readDistance(dst *float64, name string, v bsonx.Value, codes distanceErrors
 // parseGeoJSON reads { $near: { $geometry: …, $minDistance: …, $maxDistance: … } }.
 func (n *GeoNear) parseGeoJSON(doc bsonx.Doc) error {
 	if doc.Len() > 1 {
+		second := doc.Iter()
+		second.Next()
+		second.Next()
 		return mongoerr.New(mongoerr.BadValue, "geo near accepts just one argument when querying for a GeoJSON point. "+
-			"Extra field found: %s", bsonx.FormatShell(bsonx.Document(doc)))
+			"Extra field found: %s: %s", second.Key(), bsonx.FormatShell(second.Value()))
+	}
+	if v := doc.First().Value; v.Type == bsonx.TypeArray || v.Doc().IsEmpty() {
+		return mongoerr.New(mongoerr.BadValue, "invalid point provided to geo near query: %s", bsonx.FormatShell(bsonx.Document(v.Doc())))
 	}
 	found := false
 	for it := doc.First().Value.Doc().Iter(); it.Next(); {
@@ -169,6 +176,9 @@ func (n *GeoNear) parseGeoJSON(doc bsonx.Doc) error {
 
 func (n *GeoNear) parseGeometry(v bsonx.Value) error {
 	point, err := geo.ParsePoint(v)
+	if kind := v.Doc().Lookup("type"); kind.Type == bsonx.TypeString && kind.Str() != "Point" {
+		err = fmt.Errorf("Expected geojson geometry with type Point, but got type %s", kind.Str()) //nolint:staticcheck // MongoDB's words
+	}
 	if err != nil {
 		return mongoerr.New(mongoerr.BadValue, "invalid point in geo near query $geometry argument: %s  %s",
 			bsonx.FormatShell(v), err.Error())

@@ -105,9 +105,9 @@ func parseIn(p *parser, f field) (Node, error) {
 		}
 		switch {
 		case isOperatorDoc(v, false):
-			return nil, mongoerr.New(mongoerr.BadValue, "cannot nest $ under %s", f.name)
+			return nil, mongoerr.New(mongoerr.BadValue, "cannot nest $ under $in")
 		case v.Type == bsonx.TypeUndefined:
-			return nil, mongoerr.New(mongoerr.BadValue, "InMatchExpression equality cannot be undefined")
+			return nil, mongoerr.New(mongoerr.BadValue, "Cannot insert undefined into InListData")
 		case v.Type == bsonx.TypeRegex:
 			re, err := p.regexValue(f.path, v)
 			if err != nil {

@@ -167,15 +167,15 @@ func serializeChildren(b *bsonx.Builder, name string, nodes []Node) {
 func parseLogical(build func([]Node) Node) topParser {
 	return func(p *parser, name string, v bsonx.Value, level level, depth int) (Node, error) {
 		if v.Type != bsonx.TypeArray {
-			return nil, mongoerr.New(mongoerr.BadValue, "%s must be an array", name)
+			return nil, mongoerr.New(mongoerr.BadValue, "%s argument must be an array", name)
 		}
 		if v.Doc().IsEmpty() {
-			return nil, mongoerr.New(mongoerr.BadValue, "$and/$or/$nor must be a nonempty array")
+			return nil, mongoerr.New(mongoerr.BadValue, "%s argument must be a non-empty array", name)
 		}
 		var nodes []Node
 		for it := v.Doc().Iter(); it.Next(); {
 			if it.Value().Type != bsonx.TypeDocument {
-				return nil, mongoerr.New(mongoerr.BadValue, "$or/$and/$nor entries need to be full objects")
+				return nil, mongoerr.New(mongoerr.BadValue, "%s argument's entries must be objects", name)
 			}
 			n, err := p.parseDoc(it.Value().Doc(), level.below(), depth+1)
 			if err != nil {
@@ -201,10 +201,10 @@ func parseNot(p *parser, f field) (Node, error) {
 		return &Not{Child: n}, nil
 	case bsonx.TypeDocument:
 	default:
-		return nil, mongoerr.New(mongoerr.BadValue, "$not needs a regex or a document")
+		return nil, mongoerr.New(mongoerr.BadValue, "$not argument must be a regex or an object")
 	}
 	if f.value.Doc().IsEmpty() {
-		return nil, mongoerr.New(mongoerr.BadValue, "$not cannot be empty")
+		return nil, mongoerr.New(mongoerr.BadValue, "$not argument must be a non-empty object")
 	}
 	nodes, err := p.parseOperators(f.path, f.value.Doc(), f.level, f.depth+1)
 	if err != nil {

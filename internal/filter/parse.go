@@ -80,6 +80,9 @@ func (p *parser) parseEntry(nodes []Node, key string, v bsonx.Value, level level
 	}
 	if strings.HasPrefix(key, "$") {
 		def := p.reg.top[key]
+		if def == nil && key == "$not" {
+			return nil, mongoerr.New(mongoerr.BadValue, "unknown top level operator: $not. If you are trying to negate an entire expression, use $nor.")
+		}
 		if def == nil {
 			return nil, mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s. If you have a field name that "+
 				"starts with a '$' symbol, consider using $getField or $setField.", key)

@@ -90,7 +90,7 @@ func (r *notRule) explain(b *bsonx.Builder, _ bsonx.Value) {
 
 func parseSchemaNot(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeDocument {
-		return kw.mismatch("an object")
+		return kw.mismatch("an object, but found an element of type " + kw.value.Type.String())
 	}
 	s, err := sp.sub(kw.value, sp.root)
 	if err != nil {

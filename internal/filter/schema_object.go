@@ -191,7 +191,7 @@ func (sp *schemaParser) patterns(kw keyword) ([]patternProperty, error) {
 		}
 		re, err := pcre.Compile(pattern, "")
 		if err != nil {
-			return nil, mongoerr.New(mongoerr.BadValue, "Invalid regular expression: %v", err)
+			return nil, mongoerr.New(mongoerr.BadValue, "Invalid regular expression: %s", pcre.Reason(err))
 		}
 		s, err := sp.sub(it.Value(), false)
 		if err != nil {
@@ -345,7 +345,7 @@ func parseSchemaRequired(sp *schemaParser, kw keyword) error {
 	for it := kw.value.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeString {
 			return mongoerr.New(mongoerr.TypeMismatch,
-				"$jsonSchema keyword 'required' must be an array of strings, but found an element of type %s", it.Value().Type)
+				"$jsonSchema keyword 'required' must be an array of strings, but found an element of type: %s", it.Value().Type)
 		}
 		name := it.Value().Str()
 		if seen[name] {

@@ -250,7 +250,7 @@ func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 			return err
 		}
 		if containsUnordered(values[:i], v, nil) {
-			return kw.invalid("array cannot contain duplicate values")
+			return kw.invalid("array cannot contain duplicate values.")
 		}
 	}
 	rule := &valueRule{

@@ -45,7 +45,7 @@ func parseWhere(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, e
 		return nil, mongoerr.New(mongoerr.BadValue, "$where got bad type")
 	}
 	if level == levelElem {
-		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch cannot contain $where expression")
+		return nil, mongoerr.New(mongoerr.BadValue, "$where can only be applied to the top-level document")
 	}
 	opts := p.opts.Vars.Scripts()
 	if opts.Disabled {

@@ -72,7 +72,7 @@ func TestInvalid(t *testing.T) {
 		`{}`:                                    "unknown GeoJSON type",
 		`{"type":"Circle","coordinates":[1,1]}`: "unknown GeoJSON type",
 		`{"type":"Point"}`:                      "Point must be an array or object",
-		`{"type":"Point","coordinates":[200,10]}`:                                                                                      "longitude/latitude is out of bounds",
+		`{"type":"Point","coordinates":[200,10]}`:                                                                                      "Longitude/latitude is out of bounds",
 		`{"type":"LineString","coordinates":[[1,1]]}`:                                                                                  "at least 2 vertices",
 		`{"type":"Polygon","coordinates":[[[0,0],[1,1],[0,0]]]}`:                                                                       "at least 3 different vertices",
 		`{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]}`:                                                           "cross",

@@ -66,6 +66,9 @@ func kindName(name []byte) string {
 }
 
 func errUnknownType(doc bsonx.Doc) error {
+	if kind := doc.Lookup("type"); kind.Type == bsonx.TypeString {
+		return reasonf("unknown GeoJSON type '%s'", kind.Str())
+	}
 	return reason("unknown GeoJSON type: " + bsonx.FormatShell(bsonx.Document(doc)))
 }
 

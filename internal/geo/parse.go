@@ -33,28 +33,34 @@ type Point struct {
 
 // The reasons that need no value.
 var (
-	errNotPoint   = reason("Point must be an array or object")
-	errNotNumeric = reason("Point must only contain numeric elements")
-	errNotFinite  = reason("Point coordinates must be finite numbers")
-	errExtra      = reason("Point must only contain two numeric elements")
-	errNotList    = reason("GeoJSON coordinates must be an array of coordinates")
-	errNotArray   = reason("GeoJSON coordinates must be an array")
+	errNotFinite = reason("Point coordinates must be finite numbers")
+	errExtra     = reason("Point must only contain two numeric elements")
+	errNotList   = reason("GeoJSON coordinates must be an array of coordinates")
+	errNotArray  = reason("GeoJSON coordinates must be an array")
 )
+
+func errNotPoint(t bsonx.Type) error {
+	return reasonf("Point must be an array or object, instead got type %s", t)
+}
+
+func errNotNumeric(t bsonx.Type) error {
+	return reasonf("Point must only contain numeric elements, instead got type %s", t)
+}
 
 // parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}, with elements behind it where extra is true.
 func parseFlat(v bsonx.Value, extra bool) (x, y float64, err error) {
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
-		return 0, 0, errNotPoint
+		return 0, 0, errNotPoint(v.Type)
 	}
 	it := v.Doc().Iter()
 	var xy [2]float64
 	for i := range xy {
 		if !it.Next() {
-			return 0, 0, errNotNumeric
+			return 0, 0, errNotNumeric(bsonx.TypeMissing)
 		}
 		f, ok := it.Value().AsFloat64()
 		if !ok {
-			return 0, 0, errNotNumeric
+			return 0, 0, errNotNumeric(it.Value().Type)
 		}
 		xy[i] = f
 	}
@@ -75,7 +81,7 @@ func isLngLat(lng, lat float64) bool { return lng >= -180 && lng <= 180 && lat >
 // onSphere returns the point at a longitude and latitude.
 func onSphere(lng, lat float64) (s2.Point, error) {
 	if !isLngLat(lng, lat) {
-		return s2.Point{}, reasonf("longitude/latitude is out of bounds, lng: %v lat: %v", lng, lat)
+		return s2.Point{}, reasonf("Longitude/latitude is out of bounds, lng: %v lat: %v", lng, lat)
 	}
 	return pointOf(lng, lat), nil
 }
@@ -97,7 +103,7 @@ func ParsePoint(v bsonx.Value) (Point, error) { return parsePoint(v, false) }
 
 func parsePoint(v bsonx.Value, extra bool) (Point, error) {
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
-		return Point{}, errNotPoint
+		return Point{}, errNotPoint(v.Type)
 	}
 	if isPair(v) {
 		x, y, err := parseFlat(v, extra)

@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/golang/geo/s2"
@@ -12,7 +13,7 @@ import (
 func newLine(vertices []s2.Point) (*s2.Polyline, error) {
 	vertices = slices.Compact(vertices)
 	if len(vertices) < 2 {
-		return nil, reason("GeoJSON LineString must have at least 2 vertices")
+		return nil, reasonf("GeoJSON LineString must have at least 2 vertices, instead got %d vertices", len(vertices))
 	}
 	line := s2.Polyline(vertices)
 	if err := line.Validate(); err != nil {
@@ -65,10 +66,17 @@ func checkRing(vertices []s2.Point) error {
 	query := s2.NewCrossingEdgeQuery(index)
 	for i := range n {
 		if crossed := query.Crossings(line[i], line[i+1], &line, s2.CrossingTypeInterior); len(crossed) > 0 {
-			return reasonf("Edges %d and %d cross.", i, crossed[0])
+			return reasonf("Edges %d and %d cross. Edge locations in degrees: %s and %s", i, crossed[0],
+				showEdge(line, i), showEdge(line, int(crossed[0])))
 		}
 	}
 	return nil
+}
+
+// showEdge prints the latitudes and longitudes of an edge.
+func showEdge(line s2.Polyline, i int) string {
+	a, b := s2.LatLngFromPoint(line[i]), s2.LatLngFromPoint(line[i+1])
+	return fmt.Sprintf("[%.7f, %.7f]-[%.7f, %.7f]", a.Lat.Degrees(), a.Lng.Degrees(), b.Lat.Degrees(), b.Lng.Degrees())
 }
 
 // newLoop makes the smaller of the two parts into which a ring divides the sphere.

@@ -77,7 +77,7 @@ func (r *Region) parseBox(v bsonx.Value) error {
 	var at [2]flatPoint
 	for i := range at {
 		if i >= len(corners) {
-			return errNotPoint
+			return errNotPoint(bsonx.TypeMissing)
 		}
 		x, y, err := parseFlat(corners[i], false)
 		if err != nil {
@@ -102,7 +102,7 @@ func (r *Region) parsePolygon(v bsonx.Value) error {
 		r.ring = append(r.ring, flatPoint{x, y})
 	}
 	if len(r.ring) < 3 {
-		return reason("Polygon must have at least 3 points")
+		return reasonf("Polygon must have at least 3 points, instead got %d vertices", len(r.ring))
 	}
 	return nil
 }
@@ -129,23 +129,24 @@ func (r *Region) parseCenterSphere(v bsonx.Value) error {
 func (c *circle) parse(v bsonx.Value) error {
 	args := v.Doc().Values()
 	if len(args) == 0 {
-		return errNotPoint
+		return errNotPoint(bsonx.TypeMissing)
 	}
 	x, y, err := parseFlat(args[0], false)
 	if err != nil {
 		return err
 	}
-	radius := math.NaN()
+	radius, shown := math.NaN(), "EOO"
 	if len(args) > 1 {
+		shown = bsonx.FormatShell(args[1])
 		if f, ok := args[1].AsFloat64(); ok {
 			radius = f
 		}
 	}
 	if !(radius >= 0) {
-		return reason("radius must be a non-negative number")
+		return reason("Radius must be a non-negative number: " + shown)
 	}
 	if len(args) > 2 {
-		return reason("Only 2 fields allowed for circular region")
+		return reason("Only 2 fields allowed for circular region, but more were provided")
 	}
 	*c = circle{flatPoint{x, y}, radius}
 	return nil

@@ -20,6 +20,7 @@ package pcre
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func Compile(pattern, options string) (*Regexp, error) {
 	var fl flags
 	for _, letter := range options {
 		if !fl.set(letter) {
-			return nil, mongoerr.New(codeInvalidOption, "invalid flag in regex options: %c", letter)
+			return nil, mongoerr.New(codeInvalidOption, " invalid flag in regex options: %c", letter)
 		}
 	}
 	if len(pattern) > MaxPatternLength {
@@ -148,4 +149,13 @@ func invalid(reason string) error {
 
 func notImplemented(what string) error {
 	return mongoerr.New(mongoerr.NotImplemented, "%s in a regular expression is not implemented", what)
+}
+
+// Reason returns why a pattern does not compile, without the words that Compile puts before it.
+func Reason(err error) string {
+	var invalid *mongoerr.Error
+	if !errors.As(err, &invalid) {
+		return err.Error()
+	}
+	return strings.TrimPrefix(invalid.Message, "Regular expression is invalid: ")
 }
