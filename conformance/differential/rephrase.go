@@ -234,7 +234,12 @@ func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
 }
 
 // typeIn is an expression that tells whether a value is of one of some types.
-func typeIn(v any, types ...any) bson.D { return op("$in", bson.A{op("$type", v), bson.A(types)}) }
+func typeIn(v any, types ...any) bson.D {
+	if list, isList := v.(bson.A); isList { // which would be the operator's list of operands
+		v = bson.A{list}
+	}
+	return op("$in", bson.A{op("$type", v), bson.A(types)})
+}
 
 func cond(condition, then, otherwise any) bson.D {
 	return op("$cond", bson.A{condition, then, otherwise})
