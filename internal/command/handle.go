@@ -21,8 +21,6 @@ type Result struct {
 	Close bool
 	// Next, where set, is the body that the connection runs next without reading a request: an exhaust stream.
 	Next bsonx.Doc
-	// Packed is how many bytes compression took off the reply.
-	Packed int
 	// Retained reports that the request's buffer must not be used again.
 	Retained bool
 }

@@ -109,7 +109,7 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 	res.Out = out
 	if msg.Compressor != wire.CompressorNone {
 		res.Out = compressReply(out, w.start, msg.Compressor)
-		res.Packed = len(out) - len(res.Out)
+		s.stats.countCompression(msg.Compressor, len(out)-w.start, len(res.Out)-w.start)
 	}
 	return res
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/wire"
 )
 
 // serverStatusCommands returns serverStatus and its relatives.
@@ -150,11 +151,21 @@ func (s *Service) statusConnections(b *bsonx.Builder) {
 func (s *Service) statusNetwork(b *bsonx.Builder) {
 	in := s.stats.sum(func(t *tally) *atomic.Int64 { return &t.bytesIn })
 	out := s.stats.sum(func(t *tally) *atomic.Int64 { return &t.bytesOut })
-	b.Int64("bytesIn", in+s.stats.packedIn.Load())
-	b.Int64("bytesOut", out+s.stats.packedOut.Load())
+	packedIn, packedOut := s.stats.packed()
+	b.Int64("bytesIn", in+packedIn)
+	b.Int64("bytesOut", out+packedOut)
 	b.Int64("physicalBytesIn", in)
 	b.Int64("physicalBytesOut", out)
 	b.Int64("numRequests", s.stats.sum(func(t *tally) *atomic.Int64 { return &t.requests }))
+	b.StartDocField("compression")
+	for id := wire.CompressorSnappy; id < wire.Compressors; id++ {
+		c := &s.stats.codecs[id]
+		b.Doc(id.String(), bsonx.NewDoc(
+			"compressor", bsonx.NewDoc("bytesIn", c.compressed.in.Load(), "bytesOut", c.compressed.out.Load()),
+			"decompressor", bsonx.NewDoc("bytesIn", c.decompressed.in.Load(), "bytesOut", c.decompressed.out.Load()),
+		))
+	}
+	b.End()
 }
 
 func (s *Service) statusOpcounters(b *bsonx.Builder) {

@@ -21,8 +21,7 @@ type stats struct {
 	tallies                [tallies]tally
 	transactions           table.Latencies // of whole transactions
 	operators              operatorCounts
-	// packedIn and packedOut are how much shorter messages were than what they carry.
-	packedIn, packedOut atomic.Int64
+	codecs                 [wire.Compressors]codecCounts
 	// sessionRecords counts the records that make writes retryable.
 	sessionRecords    atomic.Int64
 	retriedCommands   atomic.Int64
@@ -100,10 +99,32 @@ func (c *Conn) CountTraffic(in, out int) {
 	c.tally.bytesOut.Add(int64(out))
 }
 
-// CountCompression is called by the server for a compressed message and its reply, with what compression saved.
-func (s *Service) CountCompression(in, out int) {
-	s.stats.packedIn.Add(int64(in))
-	s.stats.packedOut.Add(int64(out))
+// codecCounts count the messages that a compressor shortened, and those that it restored, in bytes.
+type codecCounts struct {
+	compressed, decompressed struct{ in, out atomic.Int64 }
+}
+
+// CountDecompression is called by the server for a compressed message of packed bytes that carries plain bytes.
+func (s *Service) CountDecompression(id wire.Compressor, packed, plain int) {
+	c := &s.stats.codecs[id].decompressed
+	c.in.Add(int64(packed))
+	c.out.Add(int64(plain))
+}
+
+func (s *stats) countCompression(id wire.Compressor, plain, packed int) {
+	c := &s.codecs[id].compressed
+	c.in.Add(int64(plain))
+	c.out.Add(int64(packed))
+}
+
+// packed returns by how much messages were shorter than what they carry.
+func (s *stats) packed() (in, out int64) {
+	for i := range s.codecs {
+		c := &s.codecs[i]
+		in += c.decompressed.out.Load() - c.decompressed.in.Load()
+		out += c.compressed.in.Load() - c.compressed.out.Load()
+	}
+	return in, out
 }
 
 // ConnectionOpened and its relatives are called by the server.

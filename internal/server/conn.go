@@ -125,7 +125,7 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 		retained = retained || res.Retained
 		c.state.CountTraffic(size, len(res.Out))
 		if c.msg.Compressor != wire.CompressorNone && size > 0 {
-			c.srv.service.CountCompression(c.msg.Unpacked-size, res.Packed)
+			c.srv.service.CountDecompression(c.msg.Compressor, size, c.msg.Unpacked)
 		}
 		if len(res.Out) > 0 {
 			if err := c.send(res.Out); err != nil {

@@ -22,6 +22,8 @@ const (
 	CompressorSnappy Compressor = 1
 	CompressorZlib   Compressor = 2
 	CompressorZstd   Compressor = 3
+	// Compressors is how many there are.
+	Compressors = 4
 )
 
 type codec struct {
