@@ -83,9 +83,9 @@ type Service struct {
 	switches   switches
 	// transactionSize is how many bytes a transaction may change.
 	transactionSize atomic.Int64
-	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	// Establishment limits how fast connections are established.
 	Establishment *Establishment
+	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
 	images        atomic.Pointer[imagePolicy]
@@ -216,7 +216,7 @@ func (s *Service) Reap() {
 	s.Transactions.Reap(s.Clock.Now())
 	s.snapshots.reap(s.Clock.Now())
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
-		s.endSessions(ended)
+		s.Sessions.CursorsReaped(s.endSessions(ended))
 	}
 	s.reapRecords()
 }
@@ -229,16 +229,17 @@ func (s *Service) Expire(ctx context.Context) {
 	}
 }
 
-func (s *Service) endSessions(ids []session.SessionID) {
+// endSessions ends what belongs to sessions, and returns how many cursors that were.
+func (s *Service) endSessions(ids []session.SessionID) (closed int) {
 	set := make(map[session.SessionID]bool, len(ids))
 	for _, id := range ids {
 		set[id] = true
 	}
 	match := func(id session.SessionID) bool { return set[id] }
-	closed := s.Cursors.KillSession(match)
-	s.Sessions.CursorsClosed(closed)
+	closed = s.Cursors.KillSession(match)
 	s.Transactions.KillSession(match)
 	s.snapshots.endSessions(match)
+	return closed
 }
 
 // Close ends what reads from the store, before that is closed. No command runs any more.

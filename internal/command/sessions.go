@@ -99,7 +99,7 @@ func runEndSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	for _, id := range ids {
 		req.Service.Sessions.End(id)
 	}
-	req.Service.endSessions(ids)
+	req.Service.Sessions.CursorsClosed(req.Service.endSessions(ids))
 	return nil
 }
 
@@ -124,7 +124,7 @@ func runKillSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
 func (s *Service) killSessionsWhere(req *Request, match func(session.SessionID) bool) {
 	own := req.Conn.Op.ID()
 	s.Ops.KillSession(match, own)
-	s.Cursors.KillSession(match)
+	s.Sessions.CursorsClosed(s.Cursors.KillSession(match))
 	s.Transactions.KillSession(match)
 	s.snapshots.endSessions(match)
 	for _, id := range s.Sessions.All(match) {

@@ -81,6 +81,8 @@ type Sessions struct {
 	shards [sessionShards]sessionShard
 	jobs   SessionStats
 	jobsMu sync.Mutex
+	// What clients ended since the last run.
+	endedBetween, closedBetween atomic.Int64
 }
 
 type sessionShard struct {
@@ -170,6 +172,7 @@ func (s *Sessions) End(id SessionID) {
 		ses.lastUse.Store(ended)
 		sh.end(ses)
 		s.count.Add(-1)
+		s.endedBetween.Add(1)
 	}
 }
 
@@ -234,7 +237,8 @@ func (s *Sessions) Reap() []SessionID {
 	s.jobs.Jobs++
 	s.jobs.LastJob = now
 	s.jobs.LastTook = s.clock.Now().Sub(now)
-	s.jobs.LastRefreshed, s.jobs.LastEnded, s.jobs.LastCursors = refreshed, len(out), 0
+	s.jobs.LastRefreshed, s.jobs.LastEnded = refreshed, len(out)+int(s.endedBetween.Swap(0))
+	s.jobs.LastCursors = int(s.closedBetween.Swap(0))
 	s.jobsMu.Unlock()
 	return out
 }
@@ -243,18 +247,21 @@ func (s *Sessions) Reap() []SessionID {
 type SessionStats struct {
 	Jobs    int
 	LastJob time.Time
-	// LastTook is how long the last run was. It found LastRefreshed sessions that were used since the run before, ended
-	// LastEnded, and closed LastCursors cursors.
+	// LastTook is how long the last run was. It found LastRefreshed sessions that were used since the run before. LastEnded sessions
+	// ended since then, by clients or because nobody used them, and LastCursors cursors with them.
 	LastTook                              time.Duration
 	LastRefreshed, LastEnded, LastCursors int
 }
 
-// CursorsClosed notes how many cursors the last run closed with their sessions.
-func (s *Sessions) CursorsClosed(n int) {
+// CursorsReaped notes how many cursors were closed with the sessions that the last Reap returned.
+func (s *Sessions) CursorsReaped(n int) {
 	s.jobsMu.Lock()
-	s.jobs.LastCursors = n
+	s.jobs.LastCursors += n
 	s.jobsMu.Unlock()
 }
+
+// CursorsClosed notes how many cursors were closed with sessions that clients ended. The next run of the reaper tells them.
+func (s *Sessions) CursorsClosed(n int) { s.closedBetween.Add(int64(n)) }
 
 // Stats describes the reaper's last run.
 func (s *Sessions) Stats() SessionStats {
