@@ -90,6 +90,12 @@ func (r *Request) appendCommand(reply *bsonx.Builder, body bsonx.Doc) {
 	reply.End()
 }
 
+const (
+	queryFramework = "forceClassicEngine" // as MongoDB calls that there is one query engine
+	// collationRegexParam is the parameter by which a regular expression uses no index with a collation.
+	collationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
+)
+
 // appendServer appends what explain says of the server.
 func (s *Service) appendServer(reply *bsonx.Builder) {
 	reply.StartDocField("serverInfo")
@@ -109,8 +115,8 @@ func (s *Service) appendServer(reply *bsonx.Builder) {
 			appendNumber(reply, name, saturatingInt64(p.Get()))
 		}
 	}
-	reply.String("internalQueryFrameworkControl", "forceClassicEngine")
-	reply.Int32("internalQueryPlannerIgnoreIndexWithCollationForRegex", 1)
+	reply.String("internalQueryFrameworkControl", queryFramework)
+	reply.Int32(collationRegexParam, 1)
 	reply.End()
 }
 

@@ -64,79 +64,70 @@ func Constant(name string, v bsonx.Value) Param {
 	return Param{Name: name, Get: func() bsonx.Value { return v }}
 }
 
-// IntParam returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
-func IntParam(name string, value, min, max int64, changed func(int64)) Param {
-	var mu sync.Mutex
+// heldParam returns a parameter that holds a value. parse judges a new one, and changed is called with it.
+func heldParam[T any](name string, value T, parse func(bsonx.Value) (T, error), show func(T) bsonx.Value, changed func(T)) Param {
+	var current atomic.Pointer[T]
+	current.Store(&value)
 	return Param{
 		Name: name,
-		Get: func() bsonx.Value {
-			mu.Lock()
-			defer mu.Unlock()
-			return bsonx.Int64(value)
-		},
+		Get:  func() bsonx.Value { return show(*current.Load()) },
 		Set: func(v bsonx.Value) error {
-			if !v.Type.IsNumber() {
-				return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to integral type", name)
+			next, err := parse(v)
+			if err != nil {
+				return err
 			}
-			n := saturatingInt64(v)
-			switch {
-			case n < min:
-				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not greater than or equal to %d", name, n, min)
-			case n > max:
-				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not less than or equal to %d", name, n, max)
-			}
-			mu.Lock()
-			value = n
-			mu.Unlock()
-			changed(n)
+			current.Store(&next)
+			changed(next)
 			return nil
 		},
 	}
+}
+
+func notCoerced(name, kind string) error {
+	return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to %s", name, kind)
+}
+
+// IntParam returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
+func IntParam(name string, value, min, max int64, changed func(int64)) Param {
+	parse := func(v bsonx.Value) (int64, error) {
+		n := saturatingInt64(v)
+		switch {
+		case !v.Type.IsNumber():
+			return 0, notCoerced(name, "integral type")
+		case n < min:
+			return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not greater than or equal to %d", name, n, min)
+		case n > max:
+			return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not less than or equal to %d", name, n, max)
+		}
+		return n, nil
+	}
+	return heldParam(name, value, parse, bsonx.Int64, changed)
 }
 
 // DoubleParam returns a parameter that holds a number of at least min and calls changed when it is set.
 func DoubleParam(name string, value, min float64, changed func(float64)) Param {
-	var mu sync.Mutex
-	return Param{
-		Name: name,
-		Get: func() bsonx.Value {
-			mu.Lock()
-			defer mu.Unlock()
-			return bsonx.Double(value)
-		},
-		Set: func(v bsonx.Value) error {
-			if !v.Type.IsNumber() {
-				return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to double", name)
-			}
-			x, _ := v.AsFloat64()
-			if !(x >= min) {
-				return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %g is not greater than or equal to %g", name, x, min)
-			}
-			mu.Lock()
-			value = x
-			mu.Unlock()
-			changed(x)
-			return nil
-		},
+	parse := func(v bsonx.Value) (float64, error) {
+		x, _ := v.AsFloat64()
+		switch {
+		case !v.Type.IsNumber():
+			return 0, notCoerced(name, "double")
+		case !(x >= min):
+			return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %g is not greater than or equal to %g", name, x, min)
+		}
+		return x, nil
 	}
+	return heldParam(name, value, parse, bsonx.Double, changed)
 }
 
 // BoolParam returns a parameter that is on or off and calls changed when it is set.
 func BoolParam(name string, value bool, changed func(bool)) Param {
-	var current atomic.Bool
-	current.Store(value)
-	return Param{
-		Name: name,
-		Get:  func() bsonx.Value { return bsonx.Bool(current.Load()) },
-		Set: func(v bsonx.Value) error {
-			if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
-				return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to boolean", name)
-			}
-			current.Store(v.Truthy())
-			changed(v.Truthy())
-			return nil
-		},
+	parse := func(v bsonx.Value) (bool, error) {
+		if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
+			return false, notCoerced(name, "boolean")
+		}
+		return v.Truthy(), nil
 	}
+	return heldParam(name, value, parse, bsonx.Bool, changed)
 }
 
 // builtinParams are the parameters of this package and those that clients ask every server for.
@@ -146,6 +137,8 @@ func (s *Service) builtinParams() []Param {
 		Constant("featureCompatibilityVersion", fcv),
 		Constant("authenticationMechanisms", bsonx.NewArray()),
 		Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
+		Constant("internalQueryFrameworkControl", bsonx.String(queryFramework)),
+		Constant(collationRegexParam, bsonx.Bool(true)),
 		Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
 		Constant("maxSessions", bsonx.Int32(1_000_000)),
 		IntParam("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
