@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -98,26 +100,40 @@ func targetOS() string {
 }
 
 func runHostInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	s := req.Service
+	host := readHost()
 	reply.StartDocField("system")
 	reply.Date("currentTime", req.Now.UnixMilli())
-	reply.String("hostname", s.hostname)
-	reply.Int32("cpuAddrSize", 64)
-	reply.Int64("memSizeMB", totalMemory()>>20)
-	reply.Int64("memLimitMB", totalMemory()>>20)
+	reply.String("hostname", req.Service.hostname)
+	reply.Int32("cpuAddrSize", strconv.IntSize)
+	if n := machineMemory(); n > 0 {
+		reply.Int64("memSizeMB", n>>20)
+		reply.Int64("memLimitMB", totalMemory()>>20)
+	}
 	reply.Int32("numCores", int32(runtime.NumCPU()))
 	reply.Int32("numCoresAvailableToProcess", int32(runtime.GOMAXPROCS(0)))
 	reply.String("cpuArch", machine())
-	reply.Bool("numaEnabled", false)
+	if host.nodes > 0 {
+		reply.Bool("numaEnabled", host.nodes > 1)
+		reply.Int32("numNumaNodes", int32(host.nodes))
+	}
 	reply.End()
 	reply.StartDocField("os")
 	reply.String("type", strings.ToUpper(runtime.GOOS[:1])+runtime.GOOS[1:])
-	reply.String("name", runtime.GOOS)
-	reply.String("version", "")
+	reply.String("name", cmp.Or(host.name, runtime.GOOS))
+	if host.version != "" {
+		reply.String("version", host.version)
+	}
 	reply.End()
 	reply.StartDocField("extra")
+	host.appendExtra(reply)
 	reply.End()
 	return nil
+}
+
+// hostFacts are what the operating system tells of itself and the machine. What is not known is empty, and absent in hostInfo.
+type hostFacts struct {
+	name, version, kernel string
+	nodes                 int // parts of the memory that are near to some of the processors
 }
 
 func runConnectionStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {

@@ -36,13 +36,18 @@ func runDiagnosticData(ctx context.Context, req *Request, reply *bsonx.Builder) 
 			}
 		}
 	}
-	err := appendSampled(req, reply, "systemMetrics", func() error {
-		appendSystemMetrics(reply)
-		return nil
-	})
+	if metrics := systemMetrics(); metrics != nil {
+		err := appendSampled(req, reply, "systemMetrics", func() error {
+			metrics(reply)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	reply.Date("end", s.Clock.Now().UnixMilli())
 	reply.End()
-	return err
+	return nil
 }
 
 // appendSampled appends a part with the times between which it was taken.

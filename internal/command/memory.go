@@ -7,6 +7,11 @@ func totalMemory() int64 {
 	if n := GroupMemory(); n > 0 {
 		return n
 	}
+	return machineMemory()
+}
+
+// machineMemory returns the machine's memory in bytes, 0 where it is not known.
+func machineMemory() int64 {
 	n, err := memlimit.FromSystem()
 	if err != nil {
 		return 0

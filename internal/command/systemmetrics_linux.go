@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
@@ -27,11 +28,28 @@ var memoryLines = map[string]bool{
 	"Inactive(file)": true,
 }
 
-// appendSystemMetrics appends what the machine's processors and memory do.
-func appendSystemMetrics(b *bsonx.Builder) {
+// diskColumns are the columns of a disk's line in /proc/diskstats after its name, by MongoDB's names. Later columns are newer.
+var diskColumns = [...]string{
+	"reads", "reads_merged", "read_sectors", "read_time_ms", "writes", "writes_merged", "write_sectors", "write_time_ms",
+	"io_in_progress", "io_time_ms", "io_queued_ms",
+}
+
+// vmstatLines are the lines of /proc/vmstat that MongoDB samples.
+var vmstatLines = map[string]bool{
+	"balloon_deflate": true, "balloon_inflate": true, "nr_mlock": true, "numa_pages_migrated": true, "pgfault": true, "pgmajfault": true,
+	"pswpin": true, "pswpout": true,
+}
+
+// systemMetrics returns what appends figures of the machine: its processors, memory and disks.
+func systemMetrics() func(*bsonx.Builder) {
+	root := os.DirFS("/")
+	return func(b *bsonx.Builder) { appendSystemMetrics(b, root) }
+}
+
+func appendSystemMetrics(b *bsonx.Builder, root fs.FS) {
 	b.StartDocField("cpu")
 	b.Int64("num_cpus", int64(runtime.NumCPU()))
-	eachLine("/proc/stat", func(name string, columns []string) {
+	eachLine(root, "proc/stat", func(name string, columns []string) {
 		switch {
 		case name == "cpu":
 			for i, title := range cpuTimes[:min(len(cpuTimes), len(columns))] {
@@ -45,10 +63,38 @@ func appendSystemMetrics(b *bsonx.Builder) {
 	})
 	b.End()
 	b.StartDocField("memory")
-	eachLine("/proc/meminfo", func(name string, columns []string) {
+	eachLine(root, "proc/meminfo", func(name string, columns []string) {
 		if name = strings.TrimSuffix(name, ":"); memoryLines[name] && len(columns) > 0 {
 			appendColumn(b, name+"_kb", columns[0])
 		}
+	})
+	b.End()
+	appendDisks(b, root)
+	b.StartDocField("vmstat")
+	eachLine(root, "proc/vmstat", func(name string, columns []string) {
+		if vmstatLines[name] && len(columns) > 0 {
+			appendColumn(b, name, columns[0])
+		}
+	})
+	b.End()
+}
+
+// appendDisks appends the counters of the disks. Partitions, loops and memory are no disks: a disk has a device.
+func appendDisks(b *bsonx.Builder, root fs.FS) {
+	b.StartDocField("disks")
+	eachLine(root, "proc/diskstats", func(_ string, columns []string) {
+		if len(columns) < 2+len(diskColumns) {
+			return
+		}
+		disk := columns[1]
+		if _, err := fs.Stat(root, "sys/block/"+disk+"/device"); err != nil {
+			return
+		}
+		b.StartDocField(disk)
+		for i, title := range diskColumns {
+			appendColumn(b, title, columns[2+i])
+		}
+		b.End()
 	})
 	b.End()
 }
@@ -60,8 +106,8 @@ func appendColumn(b *bsonx.Builder, name, column string) {
 }
 
 // eachLine calls fn with the first word of each line of a file, and the others; a file that cannot be read has no lines.
-func eachLine(file string, fn func(name string, columns []string)) {
-	text, err := os.ReadFile(file)
+func eachLine(root fs.FS, file string, fn func(name string, columns []string)) {
+	text, err := fs.ReadFile(root, file)
 	if err != nil {
 		return
 	}

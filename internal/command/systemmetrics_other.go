@@ -4,5 +4,5 @@ package command
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// appendSystemMetrics appends nothing: only Linux tells these figures by files.
-func appendSystemMetrics(*bsonx.Builder) {}
+// systemMetrics returns nil: only Linux tells these figures by files.
+func systemMetrics() func(*bsonx.Builder) { return nil }
