@@ -15,6 +15,7 @@ import (
 // collection db.name; name is empty where there is none. It outlives the request, in a cursor.
 type reports struct {
 	service  *Service
+	local    string // the address by which the client reaches the server
 	now      time.Time
 	user     [32]byte // the digest of the user who asks
 	db, name string
@@ -82,7 +83,7 @@ func (r *reports) collStatsPart(b *bsonx.Builder, c *table.Collection, part stri
 	switch part {
 	case "count":
 		if isVirtual(c) {
-			sz, err := r.service.virtualSizes(c)
+			sz, err := r.service.virtualSizes(c, r.local)
 			appendNumber(b, part, sz.count)
 			return err
 		}
@@ -103,7 +104,7 @@ func (r *reports) collStatsPart(b *bsonx.Builder, c *table.Collection, part stri
 	}
 	b.StartDocField(part)
 	defer b.End()
-	return r.service.appendStorageStats(b, c, scale)
+	return r.service.appendStorageStats(b, c, scale, r.local)
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {

@@ -93,7 +93,7 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
 	}
 	if isVirtual(q.Coll) {
-		return &stageSource{Source: rest.Run(p.service.readVirtual(q.Coll), env)}, nil
+		return &stageSource{Source: rest.Run(p.service.readVirtual(q.Coll, p.local), env)}, nil
 	}
 	if rest.OnlyCounts() {
 		n, err := p.countMatches(ctx, q)
@@ -160,7 +160,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 		return nil, nil, nil, err
 	}
 	env := &pipeline.Env{
-		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.now, p.user, db, cmp.Or(base, reported)},
+		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.local, p.now, p.user, db, cmp.Or(base, reported)},
 		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory, TempDir: p.service.TempDir,
 	}
 	if name == "" {

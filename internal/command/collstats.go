@@ -36,12 +36,12 @@ func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		c = buckets
 	}
 	reply.String("ns", req.DB+"."+name)
-	return req.Service.appendStorageStats(reply, c, req.Int64("scale", 1))
+	return req.Service.appendStorageStats(reply, c, req.Int64("scale", 1), req.Conn.Local)
 }
 
-// appendStorageStats describes what a collection takes.
-func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, scale int64) error {
-	sz, err := s.collectionSizes(c)
+// appendStorageStats describes what a collection takes. local is the address by which the client reaches the server.
+func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+	sz, err := s.collectionSizes(c, local)
 	if err != nil {
 		return err
 	}

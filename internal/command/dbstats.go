@@ -17,7 +17,7 @@ type databaseTotals struct {
 
 func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	withFree := req.Int64("freeStorage", 0) != 0
-	total, err := req.Service.totals(req.DB, withFree)
+	total, err := req.Service.totals(req.DB, withFree, req.Conn.Local)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,9 @@ func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	return nil
 }
 
-// totals adds up a database's collections, with the free space where it is asked for.
-func (s *Service) totals(db string, withFree bool) (databaseTotals, error) {
+// totals adds up a database's collections, with the free space where it is asked for. local is the address by which the client
+// reaches the server.
+func (s *Service) totals(db string, withFree bool, local string) (databaseTotals, error) {
 	var total databaseTotals
 	for _, e := range s.entries(db) {
 		if e.Kind != catalog.KindCollection && e.Kind != catalog.KindVirtual {
@@ -67,7 +68,7 @@ func (s *Service) totals(db string, withFree bool) (databaseTotals, error) {
 			continue
 		}
 		c := e.Attached.(*table.Collection)
-		sz, err := s.collectionSizes(c)
+		sz, err := s.collectionSizes(c, local)
 		if err != nil {
 			return total, err
 		}

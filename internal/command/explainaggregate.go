@@ -120,7 +120,7 @@ func (p *pipelines) explain(ctx context.Context, db, name string, stages []bsonx
 	case q == nil || rest.MakesDocuments():
 		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), &pipeline.EmptyDocs{})
 	case isVirtual(q.Coll):
-		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), p.service.readVirtual(q.Coll))
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), p.service.readVirtual(q.Coll, p.local))
 	}
 	ask := &plan.ExplainRequest{Query: q, Verbosity: p.verbosity}
 	switch pushed, left := rest.SplitProject(q.Skip > 0 || q.Limit > 0); {

@@ -16,6 +16,7 @@ import (
 // reads is what a command reads: the newest committed state, that which its transaction sees, or a snapshot.
 type reads struct {
 	service  *Service
+	local    string          // the address by which the client reaches the server
 	txn      *table.Txn      // nil outside of transactions, but for a time of the past
 	snapshot *table.Snapshot // nil where the read concern is not "snapshot"
 	meant    *meaning        // of the request; see meaning
@@ -23,6 +24,9 @@ type reads struct {
 
 func (r *Request) reads() reads {
 	v := reads{service: r.Service, txn: r.txn(), meant: r.meant}
+	if r.Conn != nil { // not for a request that $out or $merge makes
+		v.local = r.Conn.Local
+	}
 	if r.snapshot != nil {
 		v.snapshot = r.snapshot.Snapshot
 		if r.snapshot.past != nil {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"math"
+	"net"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -28,14 +29,18 @@ var electionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: setTerm}
 // replicates reports whether the server presents itself as the member of a replica set.
 func (s *Service) replicates() bool { return s.ReplicaSet != "" }
 
-// member returns the name under which the server is a member of its set for a connection. Drivers go on with the members that
-// hello tells them, and leave the address that they were given if it is not among them: so the answer is the address that the
-// connection came to, which the client can reach whatever name it used.
-func (s *Service) member(conn *Conn) string {
-	if conn.Local == "" {
-		return s.hostname + ":27017"
+// member returns the name under which the server is a member of its set for clients that reach it by the address local. Drivers go
+// on with the members that hello tells them, and leave the address that they were given if it is not among them: so the name is
+// that address, which the client can reach whatever name it used. All that tells the name tells the same on a connection. A member
+// has a port; without an address and a port that is served it is MongoDB's.
+func (s *Service) member(local string) string {
+	switch {
+	case local != "":
+		return local
+	case s.port.Load() > 0:
+		return s.hostAndPort()
 	}
-	return conn.Local
+	return net.JoinHostPort(s.hostname, "27017")
 }
 
 // replicationCommands returns the commands of replica sets.
@@ -133,7 +138,7 @@ func millisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
 
 // appendMember appends what hello and serverStatus tell of the set.
 func (s *Service) appendMember(b *bsonx.Builder, conn *Conn, primaryField string) {
-	member := s.member(conn)
+	member := s.member(conn.Local)
 	b.StartArrayField("hosts")
 	b.Elem(bsonx.String(member))
 	b.End()
@@ -189,7 +194,7 @@ func runReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) err
 	reply.Date("lastDurableWallTime", millisOf(durable))
 	reply.Date("lastWrittenWallTime", millisOf(at))
 	reply.End()
-	reply.Value("lastStableRecoveryTimestamp", timestamp(at))
+	reply.Value("lastStableRecoveryTimestamp", timestamp(durable))
 	reply.StartArrayField("members")
 	reply.StartDocElem()
 	s.appendMemberStatus(req, reply, at)
@@ -200,7 +205,7 @@ func runReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) err
 
 func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.Stamp) {
 	b.Int32("_id", 0)
-	b.String("name", s.member(req.Conn))
+	b.String("name", s.member(req.Conn.Local))
 	b.Double("health", 1)
 	b.Int32("state", statePrimary)
 	b.String("stateStr", "PRIMARY")
@@ -226,7 +231,7 @@ func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.
 func runReplSetConfig(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	s := req.Service
 	reply.StartDocField("config")
-	s.appendConfig(reply, s.member(req.Conn))
+	s.appendConfig(reply, s.member(req.Conn.Local))
 	reply.End()
 	if req.Body.Lookup("commitmentStatus").Truthy() {
 		reply.Bool("commitmentStatus", true)

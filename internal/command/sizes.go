@@ -20,10 +20,10 @@ func (s sizes) plus(t sizes) sizes {
 	}
 }
 
-// collectionSizes measures a collection; a view has no sizes.
-func (s *Service) collectionSizes(c *table.Collection) (sizes, error) {
+// collectionSizes measures a collection; a view has no sizes. local is the address by which the client reaches the server.
+func (s *Service) collectionSizes(c *table.Collection, local string) (sizes, error) {
 	if isVirtual(c) {
-		return s.virtualSizes(c)
+		return s.virtualSizes(c, local)
 	}
 	if c == nil || c.Kind != catalog.KindCollection {
 		return sizes{}, nil
@@ -94,7 +94,7 @@ func (s *Service) databaseSize(db string) (int64, error) {
 		total += n
 	}
 	for _, e := range s.Store.Catalog().Collections(db) {
-		sizes, err := s.collectionSizes(s.Store.Lookup(db, e.Name))
+		sizes, err := s.collectionSizes(s.Store.Lookup(db, e.Name), "")
 		if err != nil {
 			return 0, err
 		}

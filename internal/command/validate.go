@@ -53,7 +53,7 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; drop and create the indexes that are named in its errors")
 	}
 	if c := req.Service.Store.Lookup(req.DB, name); isVirtual(c) {
-		sz, err := req.Service.virtualSizes(c)
+		sz, err := req.Service.virtualSizes(c, req.Conn.Local)
 		appendValidation(reply, c, &table.Validation{Records: sz.count, KeysPerIndex: map[string]int64{"_id_": sz.count}})
 		return err
 	}
@@ -155,7 +155,7 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	switch {
 	case c == nil:
 	case isVirtual(c):
-		sz, err := req.Service.virtualSizes(c)
+		sz, err := req.Service.virtualSizes(c, req.Conn.Local)
 		if err != nil {
 			return err
 		}

@@ -101,15 +101,17 @@ type virtualReader struct {
 	pipeline.SliceSource
 	collection *virtualCollection
 	service    *Service
+	local      string // the address by which the client reaches the server
 	after      *retryable.Session
 	begun      bool
 }
 
-// readVirtual returns a source of the documents of a virtual collection.
-func (s *Service) readVirtual(c *table.Collection) *virtualReader {
+// readVirtual returns a source of the documents of a virtual collection, as a client sees it that reaches the server by the address
+// local.
+func (s *Service) readVirtual(c *table.Collection, local string) *virtualReader {
 	for _, v := range s.virtual {
 		if v.db == c.DB && v.name == c.Name {
-			return &virtualReader{collection: v, service: s}
+			return &virtualReader{collection: v, service: s, local: local}
 		}
 	}
 	panic(fmt.Sprintf("command: %s is no virtual collection", c.Namespace()))
@@ -131,8 +133,8 @@ func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // virtualSizes measures a virtual collection; only the records of retryable writes are stored.
-func (s *Service) virtualSizes(c *table.Collection) (out sizes, err error) {
-	v := s.readVirtual(c)
+func (s *Service) virtualSizes(c *table.Collection, local string) (out sizes, err error) {
+	v := s.readVirtual(c, local)
 	if out.storage, err = s.virtualSpace(v.collection); err != nil {
 		return sizes{}, err
 	}
@@ -157,11 +159,11 @@ func (v *virtualReader) versions() []bsonx.Doc {
 	return []bsonx.Doc{bsonx.NewDoc("_id", "featureCompatibilityVersion", "version", featureVersion)}
 }
 
-// configuration is that of the set, in local.system.replset.
+// configuration is that of the set, in local.system.replset. Its member has the name that replSetGetConfig and hello tell.
 func (v *virtualReader) configuration() []bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	v.service.appendConfig(b, v.service.hostAndPort())
+	v.service.appendConfig(b, v.service.member(v.local))
 	b.End()
 	return []bsonx.Doc{b.Bytes()}
 }
