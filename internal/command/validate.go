@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -71,8 +72,35 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	if err != nil {
 		return err
 	}
+	if v.Refused > 0 {
+		req.Service.Logger.Warn("Documents are not compliant with the collection's schema", "c", "STORAGE", "id", logRefused,
+			"ns", c.Namespace(), "documents", v.Refused)
+	}
+	if v.Repeating > 0 {
+		req.Service.Logger.Warn("Documents have fields of the same name", "c", "STORAGE", "id", logRepeating,
+			"ns", c.Namespace(), "documents", v.Repeating)
+	}
 	appendValidation(reply, c, v)
 	return nil
+}
+
+// The numbers of mongod's log lines that its warnings name.
+const (
+	logRefused   = 5363500
+	logRepeating = 6825900
+)
+
+// validationWarnings returns mongod's warnings about documents that are stored and could not be written again.
+func validationWarnings(v *table.Validation) (out []string) {
+	if v.Refused > 0 {
+		out = append(out, fmt.Sprintf(
+			"Detected one or more documents not compliant with the collection's schema. Check logs for log id %d.", logRefused))
+	}
+	if v.Repeating > 0 {
+		out = append(out, fmt.Sprintf("Detected one or more documents in this collection not conformant to BSON specifications. "+
+			"For more info, see logs with log id %d", logRepeating))
+	}
+	return out
 }
 
 func appendValidation(reply *bsonx.Builder, c *table.Collection, v *table.Validation) {
@@ -86,8 +114,7 @@ func appendValidation(reply *bsonx.Builder, c *table.Collection, v *table.Valida
 	appendKeysPerIndex(reply, c, v)
 	reply.Bool("valid", valid)
 	reply.Bool("repaired", false)
-	reply.StartArrayField("warnings")
-	reply.End()
+	reply.Value("warnings", stringsOf(validationWarnings(v)))
 	reply.Value("errors", stringsOf(v.Errors))
 	appendFaults(reply, v)
 }

@@ -87,10 +87,15 @@ type validator struct {
 	warn     func(error)
 }
 
+// Accepts implements table.Validator.
+func (v *validator) Accepts(doc bsonx.Doc) bool {
+	ok, err := v.filter.Match(doc)
+	return ok && err == nil
+}
+
 // Check implements table.Validator.
 func (v *validator) Check(old, doc bsonx.Doc) error {
-	ok, err := v.filter.Match(doc)
-	if err == nil && ok {
+	if v.Accepts(doc) {
 		return nil
 	}
 	if v.moderate && old != nil {
@@ -99,7 +104,7 @@ func (v *validator) Check(old, doc bsonx.Doc) error {
 		}
 	}
 	// An expression that fails makes the document invalid.
-	err = v.failure(doc)
+	err := v.failure(doc)
 	if v.warn != nil {
 		v.warn(err)
 		return nil

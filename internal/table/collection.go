@@ -88,6 +88,8 @@ func NotCreated(db, name string) *Collection {
 
 // Validator checks documents before they are written.
 type Validator interface {
+	// Accepts reports whether a document that is stored is as the validator wants it.
+	Accepts(doc bsonx.Doc) bool
 	// Check returns the error for a new version of a document; old is nil for an insert.
 	Check(old, doc bsonx.Doc) error
 }

@@ -17,8 +17,9 @@ type Validation struct {
 	Records        int64
 	InvalidRecords int64
 	KeysPerIndex   map[string]int64
-	// NonCompliant counts the records with a field name that stands twice; full looks for them.
-	NonCompliant int64
+	// NonCompliant counts the records that the collection's validator does not accept, and those with a field name that stands
+	// twice. Refused are the former, Repeating the latter, which full looks for; a record may be both.
+	NonCompliant, Refused, Repeating int64
 	// Corrupt names records that are not BSON by their keys, Missing the entries that records should have, Extra the number
 	// of entries too many, by index: at most maxValidationErrors of each.
 	Corrupt []string
@@ -84,6 +85,21 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 	return v, nil
 }
 
+// compliance counts a record that is not what the collection's validator or, with full, the format wants.
+func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
+	refused := c.Validator != nil && !c.Validator.Accepts(doc)
+	repeats := full && repeatsName(doc)
+	if refused {
+		v.Refused++
+	}
+	if repeats {
+		v.Repeating++
+	}
+	if refused || repeats {
+		v.NonCompliant++
+	}
+}
+
 // records checks that each record is where its _id belongs and has its entries, and counts the entries expected.
 func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot, full bool, counter storage.Counter) (map[uint32]int64, error) {
 	expected := map[uint32]int64{}
@@ -117,11 +133,9 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 				}
 				continue
 			}
-			if repeatsName(value) {
-				v.NonCompliant++
-			}
 		}
 		doc := bsonx.Doc(value)
+		v.compliance(c, doc, full)
 		buf = v.recordKey(c, it.Key(), doc, buf)
 		for _, ix := range c.maintained {
 			if !ix.Ready {
