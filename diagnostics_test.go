@@ -1,10 +1,7 @@
 package sheaf_test
 
 import (
-	"context"
-	"fmt"
 	"maps"
-	"net"
 	"path"
 	"slices"
 	"strings"
@@ -12,8 +9,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
 )
@@ -27,18 +22,11 @@ type diagnostic struct {
 	stay map[string]string
 }
 
-// Reasons why a numeric field may be what it was before the load.
-const (
-	whole    = "a part of the answer's form, not a figure"
-	limit    = "a limit or a setting: the load changes none"
-	machineF = "a fact of the machine or of the program"
-	alone    = "the set has one member, and one term"
-	rare     = "counts what this load cannot cause: a fault, or an event of hours"
-	same     = "the load leaves as much as it found"
-)
+// patience is for how long a figure may need to move after the load: monitors come by once in seconds.
+const patience = time.Minute
 
-// TestDiagnosticsAreMeasured runs each command of diagnostics before and after a load that touches everything that a
-// server counts. Each numeric field must have moved, or stand in the list of those that may stay.
+// TestDiagnosticsAreMeasured runs each command of diagnostics before a load that touches everything that a server counts, and while
+// what the load has opened is still there. Each numeric field must have moved, or stand in the list of those that may stay.
 func TestDiagnosticsAreMeasured(t *testing.T) {
 	t.Parallel()
 	l := newDiagnosticLoad(t)
@@ -48,30 +36,74 @@ func TestDiagnosticsAreMeasured(t *testing.T) {
 		before[d.name] = l.figures(t, d)
 	}
 	l.run(t)
+	still := map[string]map[string]string{}
 	for _, d := range commands {
-		after := l.figures(t, d)
-		used := map[string]bool{}
-		for _, field := range slices.Sorted(maps.Keys(after)) {
-			pattern := matching(d.stay, field)
-			used[pattern] = true
-			if pattern == "" && before[d.name][field] == after[field] {
-				t.Errorf("%s: %s is %s before and after the load", d.name, field, after[field])
-			}
-		}
+		still[d.name] = d.unmoved(before[d.name], l.figures(t, d))
 		for pattern := range d.stay {
-			if !used[pattern] {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(l.figures(t, d))), func(field string) bool { return covers(pattern, field) }) {
 				t.Errorf("%s: no field matches %s, which may stay", d.name, pattern)
 			}
 		}
 	}
+	l.lock(t)
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		l.endSession(t)
+		left := 0
+		for _, d := range commands {
+			if len(still[d.name]) > 0 {
+				still[d.name] = intersection(still[d.name], d.unmoved(before[d.name], l.figures(t, d)))
+				left += len(still[d.name])
+			}
+		}
+		if left == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	for _, d := range commands {
+		for _, field := range slices.Sorted(maps.Keys(still[d.name])) {
+			t.Errorf("%s: %s is %s before and after the load", d.name, field, still[d.name][field])
+		}
+	}
+}
+
+// unmoved returns the fields that are what they were and may not stay so.
+func (d *diagnostic) unmoved(before, after map[string]string) map[string]string {
+	out := map[string]string{}
+	for field, v := range after {
+		if before[field] == v && matching(d.stay, field) == "" {
+			out[field] = v
+		}
+	}
+	return out
+}
+
+// intersection returns the fields of a that b has, too: a gauge that has moved once is measured.
+func intersection(a, b map[string]string) map[string]string {
+	maps.DeleteFunc(a, func(field, _ string) bool { _, ok := b[field]; return !ok })
+	return a
+}
+
+// covers reports whether a field matches a pattern of path.Match. A pattern that ends in ** is about all below, too.
+func covers(pattern, field string) bool {
+	if above, ok := strings.CutSuffix(pattern, "/**"); ok {
+		names := strings.Split(field, "/")
+		depth := strings.Count(above, "/") + 1
+		if depth >= len(names) {
+			return false
+		}
+		pattern, field = above, strings.Join(names[:depth], "/")
+	}
+	ok, err := path.Match(pattern, field)
+	if err != nil {
+		panic(err)
+	}
+	return ok
 }
 
 // matching returns the pattern that a field matches, "" for none.
 func matching(patterns map[string]string, field string) string {
 	for p := range patterns {
-		if ok, err := path.Match(p, field); err != nil {
-			panic(err)
-		} else if ok {
+		if covers(p, field) {
 			return p
 		}
 	}
@@ -109,262 +141,17 @@ func flatten(out map[string]string, at string, v bson.RawValue) {
 	}
 }
 
-// diagnosticLoad is a store that is served, with some data.
-type diagnosticLoad struct {
-	db     *sheaf.DB
-	client *mongo.Client // by way of the network
-}
-
-func newDiagnosticLoad(t *testing.T) *diagnosticLoad {
-	t.Helper()
-	db := mustOpen(t, t.TempDir(), &sheaf.Options{TestCommands: true, SlowOperation: time.Millisecond})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = db.Serve(context.Background(), listener) }()
-	client, err := mongo.Connect(options.Client().
-		ApplyURI("mongodb://" + listener.Addr().String() + "/?directConnection=true&compressors=zstd").
-		SetServerMonitoringMode(options.ServerMonitoringModePoll))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
-	l := &diagnosticLoad{db: db, client: client}
-	l.insert(t, 0, 50)
-	l.must(t, "d", bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
-		bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a_1"}},
-		bson.D{{Key: "key", Value: bson.D{{Key: "b", Value: 1}, {Key: "a", Value: 1}}}, {Key: "name", Value: "b_1_a_1"}},
-	}}})
-	return l
-}
-
-// must runs a command that succeeds, by way of the network.
-func (l *diagnosticLoad) must(t *testing.T, db string, cmd bson.D) bson.Raw {
-	t.Helper()
-	raw, err := l.client.Database(db).RunCommand(t.Context(), cmd).Raw()
-	if err != nil {
-		t.Fatalf("%v: %v", cmd, err)
-	}
-	return raw
-}
-
-// fails runs a command that fails.
-func (l *diagnosticLoad) fails(t *testing.T, db string, cmd bson.D) {
-	t.Helper()
-	if err := l.client.Database(db).RunCommand(t.Context(), cmd).Err(); err == nil {
-		t.Fatalf("%v succeeds", cmd)
-	}
-}
-
-func (l *diagnosticLoad) insert(t *testing.T, from, to int) {
-	t.Helper()
-	var docs []any
-	for i := from; i < to; i++ {
-		docs = append(docs, bson.D{
-			{Key: "_id", Value: i},
-			{Key: "a", Value: i % 10},
-			{Key: "b", Value: i},
-			{Key: "pad", Value: strings.Repeat(fmt.Sprint(i*7919), 40)},
-		})
-	}
-	if _, err := l.client.Database("d").Collection("c").InsertMany(t.Context(), docs); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// run is the load.
-func (l *diagnosticLoad) run(t *testing.T) {
-	t.Helper()
-	ctx := t.Context()
-	c := l.client.Database("d").Collection("c")
-	l.insert(t, 50, 20_000)
-	if _, err := c.UpdateMany(ctx, bson.D{{Key: "a", Value: 3}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "b", Value: 1}}}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.DeleteMany(ctx, bson.D{{Key: "a", Value: 4}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: -1}}, bson.D{{Key: "z", Value: 1}}, options.Replace().SetUpsert(true)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 5 {
-		for range 5 {
-			l.all(t, c, bson.D{{Key: "a", Value: 3}, {Key: "b", Value: bson.D{{Key: "$lt", Value: 200 * i}}}}, nil)
-		}
-	}
-	l.all(t, c, bson.D{{Key: "pad", Value: "none"}}, options.Find().SetSort(bson.D{{Key: "pad", Value: 1}}))
-	l.all(t, c, bson.D{}, options.Find().SetSort(bson.D{{Key: "pad", Value: 1}}))
-	l.transactions(t)
-	l.fails(t, "d", bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$none", Value: 1}}}})
-	l.fails(t, "d", bson.D{{Key: "noSuchCommand", Value: 1}})
-	l.fails(t, "d", bson.D{{Key: "create", Value: "c"}, {Key: "capped", Value: true}, {Key: "size", Value: 4096}})
-}
-
-func (l *diagnosticLoad) all(t *testing.T, c *mongo.Collection, filter bson.D, opts *options.FindOptionsBuilder) {
-	t.Helper()
-	cursor, err := c.Find(t.Context(), filter, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var docs []bson.Raw
-	if err := cursor.All(t.Context(), &docs); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// transactions commits one, aborts one, and makes two conflict.
-func (l *diagnosticLoad) transactions(t *testing.T) {
-	t.Helper()
-	c := l.client.Database("d").Collection("t")
-	insert := func(ctx context.Context) {
-		if _, err := c.InsertOne(ctx, bson.D{{Key: "x", Value: 1}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, end := range []func(*mongo.Session, context.Context) error{(*mongo.Session).CommitTransaction, (*mongo.Session).AbortTransaction} {
-		s, err := l.client.StartSession()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.EndSession(t.Context())
-		if err := s.StartTransaction(); err != nil {
-			t.Fatal(err)
-		}
-		insert(mongo.NewSessionContext(t.Context(), s))
-		if err := end(s, t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// mayStay are the fields of every reply that need not move.
-var mayStay = map[string]string{
-	"ok": whole, "$clusterTime/signature/keyId": "there are no keys: nobody is authenticated",
-}
-
-// statusMayStay are those of serverStatus.
-var statusMayStay = map[string]string{
-	"asserts/regular": rare, "asserts/msg": rare, "asserts/rollovers": rare,
-	"asserts/warning": "MongoDB's is always 0 too", "asserts/tripwire": "MongoDB's counts in its own tests only",
-	"backgroundFlushing/*": "the load may fit into a memtable",
-	"catalogStats/capped":  same, "catalogStats/clustered": same, "catalogStats/internal*": same, "catalogStats/timeseries": same,
-	"catalogStats/views":           same,
-	"connections/*":                "the driver may use the connections that it has",
-	"connections/*/*":              "connections are not limited",
-	"queues/*/*":                   "connections are not limited",
-	"extra_info/*":                 "what the process took may be too little to be counted",
-	"globalLock/*/*":               "a gauge of what runs at the moment",
-	"logicalSessionRecordCache/*":  "the job runs once in minutes",
-	"mem/*":                        "in MiB: the load may fit into what the process has",
-	"metrics/aggStageCounters/*":   "TestOperatorsAreCounted asks for each kind",
-	"metrics/operatorCounters/*/*": "TestOperatorsAreCounted asks for each kind",
-	"metrics/commands/*/*":         "a command counts its own runs; the load has few of all commands",
-	"metrics/cursor/open/*":        "the load closes its cursors",
-	"metrics/cursor/timedOut":      rare,
-	"metrics/operation/*":          "counted where an operation sorts, conflicts or is ended",
-	"metrics/record/moves":         "a document keeps its place by its key",
-	"metrics/repl/*/*":             alone,
-	"metrics/repl/*/*/*":           alone,
-	"metrics/ttl/*":                "the monitor runs once a minute",
-	"opcountersRepl/*":             alone,
-	"oplog/earliestOptime":         "the log is not full",
-	"oplog/maximumBytes":           limit,
-	"oplog/minRetentionHours":      limit,
-	"pid":                          machineF,
-	"planCache/classic/replanned":  "no plan of the load becomes ten times as expensive",
-	"readConcernCounters/*/*":      "the load gives no read concerns",
-	"readConcernCounters/*/*/*":    "the load gives no read concerns",
-	"readConcernCounters/*/*/*/*":  "the load gives no read concerns",
-	"repl/lastWrite/*/t":           alone,
-	"repl/lastWrite/*Date":         "in seconds: the load may take less than one",
-	"repl/rbid":                    alone,
-	"repl/setVersion":              alone,
-	"repl/topologyVersion/counter": alone,
-	"requestMemory/limitBytes":     limit,
-	"requestMemory/usedBytes":      "a gauge of what is held at the moment",
-	"requestMemory/waiting":        "a gauge: nobody waits",
-	"requestMemory/refused":        rare,
-	"requestMemory/ended":          rare,
-	"storage/cache/*":              "a small load may need nothing of the cache, whose limit stays",
-	"storage/disk/*":               "the log is allocated ahead; TestSizesAddUpToTheDirectory compares with the directory",
-	"storage/transactions/*":       "gauges and conflicts: the load has none; concerns decide which commits are durable",
-	"transactions/current*":        "the load ends its transactions",
-	"transactions/retried*":        "no reply of the load is lost",
-	"transactions/totalPrepared*":  "two-phase commits need several shards",
-	"uptime":                       "in seconds: the load may take less than one",
-	"uptimeEstimate":               "in seconds: the load may take less than one",
-}
-
-// memberMayStay are those of replSetGetStatus: the set has one member, whose dates are in seconds.
-var memberMayStay = map[string]string{
-	"heartbeatIntervalMillis": limit, "*Count": alone, "myState": alone, "syncSourceId": alone, "term": alone,
-	"members/*/*":   "one member, whose state, election and version stay; dates are in seconds",
-	"members/*/*/t": alone, "optimes/*/t": alone, "optimes/*WallTime": "in seconds: the load may take less than one",
-}
-
-// explainMayStay are those of explain of a find by an index.
-var explainMayStay = map[string]string{
-	"command/filter/a": whole, "queryPlanner/*": "in milliseconds: planning may take less than one",
-	"queryPlanner/*/*/*": "the query and the index are the same", "queryPlanner/*/*/*/*": "the query and the index are the same",
-	"executionStats/executionTimeMillis":                   "in milliseconds: the query may take less than one",
-	"executionStats/executionStages/alreadyHasObj":         "no stage below a fetch has documents",
-	"executionStats/executionStages/execution*":            "in milliseconds: the query may take less than one",
-	"executionStats/executionStages/isEOF":                 "every plan is run to its end",
-	"executionStats/executionStages/need*":                 "every step gives a document",
-	"executionStats/executionStages/*State":                "the plan is run in one go",
-	"executionStats/executionStages/inputStage/dups*":      "the index is not multikey",
-	"executionStats/executionStages/inputStage/execution*": "in milliseconds: the query may take less than one",
-	"executionStats/executionStages/inputStage/index*":     whole,
-	"executionStats/executionStages/inputStage/isEOF":      "every plan is run to its end",
-	"executionStats/executionStages/inputStage/need*":      "every step gives a key",
-	"executionStats/executionStages/inputStage/seeks":      "one range is one seek",
-	"executionStats/executionStages/inputStage/*State":     "the plan is run in one go",
-	"executionStats/executionStages/inputStage/key*/a":     whole,
-	"serverParameters/*":                                   limit,
-	"serverInfo/port":                                      machineF,
-}
-
-func diagnostics() []diagnostic {
-	command := func(name, db string, arg any, stay map[string]string, more ...bson.E) diagnostic {
-		all := maps.Clone(mayStay)
-		maps.Copy(all, stay)
-		return diagnostic{name: name, db: db, cmd: append(bson.D{{Key: name, Value: arg}}, more...), stay: all}
-	}
-	return []diagnostic{
-		command("serverStatus", "admin", 1, statusMayStay),
-		command("collStats", "d", "c", map[string]string{
-			"indexSizes/_id_": "records are clustered by _id", "nindexes": same, "numOrphanDocs": "orphans need several shards",
-			"indexDetails/_id_/*": "records are clustered by _id", "indexDetails/*/tableBytes": "the load may fit into a memtable",
-			"scaleFactor": limit,
-		}),
-		command("dbStats", "d", 1, map[string]string{
-			"fsTotalSize": machineF, "fsUsedSize": machineF, "indexFreeStorageSize": "counted in tables: the load may fit into a memtable",
-			"scaleFactor": limit, "views": same,
-		}, bson.E{Key: "freeStorage", Value: 1}),
-		command("listDatabases", "admin", 1, map[string]string{"databases/admin/sizeOnDisk": "admin has nothing that is stored"}),
-		command("replSetGetStatus", "admin", 1, memberMayStay),
-		command("explain", "d", bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: 3}}}}, explainMayStay),
-		command("connPoolStats", "admin", 1, map[string]string{"num*": "the server connects to nobody", "total*": "the server connects to nobody"}),
-		command("hostInfo", "admin", 1, map[string]string{"system/mem*": machineF, "system/num*": machineF, "system/cpuAddrSize": machineF}),
-		command("validate", "d", "c", map[string]string{"nIndexes": same, "nInvalidDocuments": rare, "nNonCompliantDocuments": rare}),
-		command("getLog", "admin", "global", nil),
-		command("dataSize", "d", "d.c", map[string]string{"millis": "the counters are read in less than a millisecond"}),
-		command("top", "admin", 1, map[string]string{"totals/d.t/*/*": "made by the load"}),
-	}
-}
-
 // withoutFigures are the commands that tell no figures of the server: what they do and answer is tested where they are.
 const withoutFigures = `
 abortTransaction aggregate authenticate buildInfo bulkWrite cloneCollectionAsCapped collMod
-commitTransaction connectionStatus convertToCapped count create createIndexes currentOp delete
+commitTransaction connectionStatus convertToCapped count create createIndexes delete
 distinct drop dropDatabase dropIndexes endSessions find findAndModify fsync fsyncUnlock
-getClusterParameter getCmdLineOpts getDefaultRWConcern getDiagnosticData getMore getParameter hello insert
+getClusterParameter getCmdLineOpts getDefaultRWConcern getMore getParameter hello insert
 isMaster killAllSessions killAllSessionsByPattern killCursors killOp killSessions
-listCollections listCommands listIndexes lockInfo logRotate logout mapReduce ping planCacheClear
+listCollections listCommands listIndexes logRotate logout mapReduce ping planCacheClear
 planCacheListFilters profile reIndex refreshSessions renameCollection saslContinue saslStart
 setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion setParameter shutdown
-startSession update validateDBMetadata whatsmysni whatsmyuri
+splitVector startSession update validateDBMetadata whatsmysni whatsmyuri
 `
 
 // TestCommandsAreDiagnosticOrNot: every command has a case in diagnostics or an entry in withoutFigures.

@@ -1,0 +1,489 @@
+package sheaf_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/wire"
+)
+
+// diagnosticLoad is a store that is served, with some data.
+type diagnosticLoad struct {
+	db      *sheaf.DB
+	address string
+	client  *mongo.Client // by way of the network
+	ended   context.Context
+}
+
+// loadConnections is how many connections the server takes.
+const loadConnections = 60
+
+func newDiagnosticLoad(t *testing.T) *diagnosticLoad {
+	t.Helper()
+	db := mustOpen(t, t.TempDir(), &sheaf.Options{
+		TestCommands: true, SlowOperation: time.Millisecond, Sync: sheaf.SyncDefault, MaxConnections: loadConnections,
+		MemoryBudget: 8 << 20, RequestMemory: 16 << 20,
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = db.Serve(context.Background(), listener) }()
+	l := &diagnosticLoad{db: db, address: listener.Addr().String()}
+	l.client = l.connect(t, "")
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel) // before the database is closed
+	l.ended = ctx
+	l.insert(t, 0, 50)
+	l.must(t, "d", bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
+		bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a_1"}},
+		bson.D{{Key: "key", Value: bson.D{{Key: "b", Value: 1}, {Key: "a", Value: 1}}}, {Key: "name", Value: "b_1_a_1"}},
+		bson.D{{Key: "key", Value: bson.D{{Key: "tags", Value: 1}}}, {Key: "name", Value: "tags_1"}},
+	}}})
+	return l
+}
+
+// connect returns a client of the server with further options of the URI.
+func (l *diagnosticLoad) connect(t *testing.T, more string) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://" + l.address + "/?directConnection=true&retryReads=false" + more).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+// dial returns a connection for messages by hand.
+func (l *diagnosticLoad) dial(t *testing.T) *rawConn {
+	t.Helper()
+	nc, err := net.Dial("tcp", l.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(patience))
+	return &rawConn{t: t, Conn: nc, db: "admin"}
+}
+
+// must runs a command that succeeds, by way of the network.
+func (l *diagnosticLoad) must(t *testing.T, db string, cmd bson.D) bson.Raw {
+	t.Helper()
+	raw, err := l.client.Database(db).RunCommand(t.Context(), cmd).Raw()
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	return raw
+}
+
+// send sends a command with a session of its own, which a driver would replace.
+func (l *diagnosticLoad) send(t *testing.T, db string, cmd bson.D) *rawConn {
+	t.Helper()
+	doc, err := bson.Marshal(append(append(bson.D{}, cmd...), bson.E{Key: "$db", Value: db}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.dial(t)
+	out, start := wire.BeginMsg(nil, 1, 0, 0)
+	if _, err := c.Write(wire.FinishMsg(append(out, doc...), start)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// inSession runs a command with a session of its own, or with none, which ends with a code, 0 for success.
+func (l *diagnosticLoad) inSession(t *testing.T, db string, code int64, cmd bson.D) bsonx.Doc {
+	t.Helper()
+	c := l.send(t, db, cmd)
+	m := c.receive()
+	if errCode(m) != code {
+		t.Fatalf("%v: %s", cmd, bsonx.FormatShell(bsonx.Document(m.Body)))
+	}
+	_ = c.Close()
+	return m.Body
+}
+
+// fails runs a command that fails with a code, any where that is 0.
+func (l *diagnosticLoad) fails(t *testing.T, db string, code int, cmd bson.D) {
+	t.Helper()
+	err := l.client.Database(db).RunCommand(t.Context(), cmd).Err()
+	var e mongo.ServerError
+	if !errors.As(err, &e) || code != 0 && !e.HasErrorCode(code) {
+		t.Fatalf("%v: %v, want code %d", cmd, err, code)
+	}
+}
+
+func (l *diagnosticLoad) set(t *testing.T, name string, v any) {
+	t.Helper()
+	l.must(t, "admin", bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: v}})
+}
+
+// status returns a number of serverStatus.
+func (l *diagnosticLoad) status(t *testing.T, path ...string) int64 {
+	t.Helper()
+	return mustRun(t, l.db.Client().Database("admin"), "serverStatus", 1).Lookup(path...).AsInt64()
+}
+
+// await waits until a number of serverStatus is at least n.
+func (l *diagnosticLoad) await(t *testing.T, n int64, path ...string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); l.status(t, path...) < n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not %d in time", strings.Join(path, "."), n)
+		}
+	}
+}
+
+func (l *diagnosticLoad) insert(t *testing.T, from, to int) {
+	t.Helper()
+	var docs []any
+	for i := from; i < to; i++ {
+		docs = append(docs, bson.D{
+			{Key: "_id", Value: i},
+			{Key: "a", Value: i % 10},
+			{Key: "b", Value: i},
+			{Key: "tags", Value: bson.A{i % 10, i % 10, i % 7}},
+			{Key: "pad", Value: strings.Repeat(fmt.Sprint(i*7919), 40)},
+		})
+	}
+	if _, err := l.client.Database("d").Collection("c").InsertMany(t.Context(), docs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run is the load. What it has opened at its end stays open until the test's end.
+func (l *diagnosticLoad) run(t *testing.T) {
+	t.Helper()
+	l.refusals(t)
+	l.write(t)
+	l.read(t)
+	l.replan(t)
+	l.others(t)
+	l.transactions(t)
+	l.retries(t)
+	l.concerns(t)
+	l.cursors(t)
+	l.limits(t)
+	l.failures(t)
+	l.catalog(t)
+	l.compression(t)
+	l.expire(t)
+	l.must(t, "admin", bson.D{{Key: "replSetResizeOplog", Value: 1}, {Key: "size", Value: 1000}, {Key: "minRetentionHours", Value: 1}})
+	l.must(t, "admin", bson.D{{Key: "replSetStepDown", Value: 1}, {Key: "force", Value: true}})
+	l.hold(t)
+}
+
+func (l *diagnosticLoad) write(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	c := l.client.Database("d").Collection("c")
+	l.insert(t, 50, 6000)
+	if _, err := c.UpdateMany(ctx, bson.D{{Key: "a", Value: 3}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "b", Value: 1}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.DeleteMany(ctx, bson.D{{Key: "a", Value: 4}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: -1}}, bson.D{{Key: "z", Value: 1}}, options.Replace().SetUpsert(true)); err != nil {
+		t.Fatal(err)
+	}
+	l.must(t, "d", bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: -2}}}}, {Key: "writeConcern", Value: bson.D{{Key: "w", Value: 1}}}})
+}
+
+func (l *diagnosticLoad) read(t *testing.T) {
+	t.Helper()
+	c := l.client.Database("d").Collection("c")
+	for i := range 5 {
+		for range 5 {
+			l.all(t, c, bson.D{{Key: "a", Value: 3}, {Key: "b", Value: bson.D{{Key: "$lt", Value: 200 * i}}}}, nil)
+		}
+	}
+	l.all(t, c, bson.D{{Key: "_id", Value: 7}}, nil)
+	l.all(t, c, bson.D{{Key: "tags", Value: bson.D{{Key: "$gte", Value: 0}}}}, options.Find().SetHint("tags_1"))
+	l.all(t, c, bson.D{{Key: "pad", Value: "none"}}, options.Find().SetSort(bson.D{{Key: "pad", Value: 1}}))
+	l.all(t, c, bson.D{}, options.Find().SetSort(bson.D{{Key: "pad", Value: 1}}))
+}
+
+func (l *diagnosticLoad) all(t *testing.T, c *mongo.Collection, filter bson.D, opts *options.FindOptionsBuilder) {
+	t.Helper()
+	cursor, err := c.Find(t.Context(), filter, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []bson.Raw
+	if err := cursor.All(t.Context(), &docs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inTransaction runs a command in a transaction, and ends that with a command unless it is "".
+func (l *diagnosticLoad) inTransaction(t *testing.T, concern, cmd bson.D, end string) (fields bson.D) {
+	t.Helper()
+	fields = newSession(bson.E{Key: "autocommit", Value: false})
+	first := append(append(append(bson.D{}, cmd...), fields...), bson.E{Key: "startTransaction", Value: true})
+	if concern != nil {
+		first = append(first, bson.E{Key: "readConcern", Value: concern})
+	}
+	l.inSession(t, "d", 0, first)
+	if end != "" {
+		l.inSession(t, "admin", 0, append(bson.D{{Key: end, Value: 1}}, fields...))
+	}
+	return fields
+}
+
+// newSession returns the fields of a command with the first transaction number of a new session.
+func newSession(more ...bson.E) bson.D {
+	var id [16]byte
+	_, _ = rand.Read(id[:])
+	return append(bson.D{
+		{Key: "lsid", Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}},
+		{Key: "txnNumber", Value: int64(1)},
+	}, more...)
+}
+
+// transactions commits one, aborts one, and makes two conflict.
+func (l *diagnosticLoad) transactions(t *testing.T) {
+	t.Helper()
+	insert := bson.D{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "x", Value: 1}}}}}
+	l.inTransaction(t, nil, insert, "commitTransaction")
+	l.inTransaction(t, nil, insert, "abortTransaction")
+	update := bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{
+		bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: 5}}}, {Key: "u", Value: bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}}},
+	}}}
+	first := l.inTransaction(t, nil, update, "")
+	l.inSession(t, "d", 112, append(append(bson.D{}, update...),
+		newSession(bson.E{Key: "autocommit", Value: false}, bson.E{Key: "startTransaction", Value: true})...))
+	// A write outside of transactions waits for the first one.
+	done := make(chan error, 1)
+	go func() { done <- l.client.Database("d").RunCommand(l.ended, update).Err() }()
+	l.await(t, 1, "storage", "transactions", "lockWaits")
+	l.inSession(t, "admin", 0, append(bson.D{{Key: "abortTransaction", Value: 1}}, first...))
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// retries sends a retryable write twice, as a driver does that lost the reply.
+func (l *diagnosticLoad) retries(t *testing.T) {
+	t.Helper()
+	for _, cmd := range []bson.D{
+		{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: "once"}}}}},
+		{{Key: "findAndModify", Value: "t"}, {Key: "query", Value: bson.D{{Key: "_id", Value: "once"}}}, {Key: "remove", Value: true}},
+	} {
+		cmd = append(cmd, newSession()...)
+		l.inSession(t, "d", 0, cmd)
+		l.inSession(t, "d", 0, cmd)
+	}
+}
+
+// concerns reads with each read concern, by the command and by the default, outside of transactions and in one.
+func (l *diagnosticLoad) concerns(t *testing.T) {
+	t.Helper()
+	find := bson.D{{Key: "find", Value: "c"}, {Key: "limit", Value: 1}}
+	with := func(level bson.D) bson.D {
+		return append(append(bson.D{}, find...), bson.E{Key: "readConcern", Value: level})
+	}
+	l.must(t, "d", find)
+	l.inTransaction(t, nil, find, "commitTransaction")
+	for _, level := range []string{"local", "available", "majority", "snapshot", "linearizable"} {
+		concern := bson.D{{Key: "level", Value: level}}
+		reply := l.must(t, "d", with(concern))
+		inside := level == "local" || level == "majority" || level == "snapshot"
+		if inside {
+			l.inTransaction(t, concern, find, "commitTransaction")
+		}
+		if level == "snapshot" {
+			at := append(concern, bson.E{Key: "atClusterTime", Value: reply.Lookup("$clusterTime", "clusterTime")})
+			l.must(t, "d", with(at))
+			l.inTransaction(t, at, find, "commitTransaction")
+		}
+		if level == "snapshot" || level == "linearizable" {
+			continue
+		}
+		l.must(t, "admin", bson.D{{Key: "setDefaultRWConcern", Value: 1}, {Key: "defaultReadConcern", Value: concern}})
+		l.must(t, "d", find)
+		l.inTransaction(t, nil, find, "commitTransaction")
+	}
+}
+
+// cursors lets one time out.
+func (l *diagnosticLoad) cursors(t *testing.T) {
+	t.Helper()
+	l.set(t, "cursorTimeoutMillis", 1)
+	l.must(t, "d", bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}})
+	l.await(t, 1, "metrics", "cursor", "timedOut")
+	l.set(t, "cursorTimeoutMillis", 600_000)
+}
+
+// sleeps finds with a predicate that takes a second for each of thousands of documents.
+func sleeps(more ...bson.E) bson.D {
+	return append(bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "sleep(1000); true"}}}}, more...)
+}
+
+// limits ends operations by their time limit, by the default one, and by the end of their client.
+func (l *diagnosticLoad) limits(t *testing.T) {
+	t.Helper()
+	l.fails(t, "d", 50, sleeps(bson.E{Key: "maxTimeMS", Value: 20}))
+	limit := func(ms int) {
+		l.must(t, "admin", bson.D{{Key: "setClusterParameter", Value: bson.D{{Key: "defaultMaxTimeMS", Value: bson.D{{Key: "readOperations", Value: ms}}}}}})
+	}
+	limit(20)
+	l.fails(t, "d", 50, sleeps())
+	limit(0)
+	gone := l.dial(t)
+	gone.db = "d"
+	gone.send(0, "find", "c", "filter", bsonx.NewDoc("$where", "sleep(1000); true"))
+	l.await(t, 2, "connections", "active")
+	_ = gone.Close()
+	l.await(t, 1, "metrics", "operation", "killedDueToClientDisconnect")
+}
+
+// failures runs commands that fail: by the user, for want of memory, by a fault of the server.
+func (l *diagnosticLoad) failures(t *testing.T) {
+	t.Helper()
+	l.fails(t, "d", 2, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$none", Value: 1}}}})
+	l.fails(t, "d", 59, bson.D{{Key: "noSuchCommand", Value: 1}})
+	l.fails(t, "d", 48, bson.D{{Key: "create", Value: "c"}, {Key: "capped", Value: true}, {Key: "size", Value: 4096}})
+	group := bson.D{{Key: "_id", Value: nil}}
+	for i := range 8 {
+		group = append(group, bson.E{Key: fmt.Sprint("all", i), Value: bson.D{{Key: "$push", Value: bson.D{{Key: "d", Value: "$$ROOT"}, {Key: "i", Value: i}}}}})
+	}
+	l.fails(t, "d", 146, bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$group", Value: group}}}}})
+	l.must(t, "admin", bson.D{
+		{Key: "configureFailPoint", Value: "failCommand"},
+		{Key: "mode", Value: bson.D{{Key: "times", Value: 1}}},
+		{Key: "data", Value: bson.D{{Key: "failCommands", Value: bson.A{"ping"}}, {Key: "errorCode", Value: 1}}},
+	})
+	l.fails(t, "d", 1, bson.D{{Key: "ping", Value: 1}})
+	commands, err := l.must(t, "admin", bson.D{{Key: "listCommands", Value: 1}}).Lookup("commands").Document().Elements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range commands {
+		l.fails(t, "admin", 0, bson.D{{Key: e.Key(), Value: 1}, {Key: "maxTimeMS", Value: "no number"}})
+	}
+}
+
+// refusals opens connections beyond the limit of their number, and beyond that of their rate.
+func (l *diagnosticLoad) refusals(t *testing.T) {
+	t.Helper()
+	var open []*rawConn
+	for range loadConnections + 1 {
+		open = append(open, l.dial(t))
+	}
+	l.await(t, 1, "connections", "rejected")
+	for _, c := range open {
+		_ = c.Close()
+	}
+	for deadline := time.Now().Add(patience); l.status(t, "connections", "current") > loadConnections/2 && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	rate := func(name string, v any) { l.set(t, "ingressConnectionEstablishment"+name, v) }
+	rate("RatePerSec", 1)
+	rate("BurstCapacitySecs", 1)
+	rate("RateLimiterEnabled", true)
+	queue := []string{"queues", "ingressSessionEstablishment"}
+	for deadline := time.Now().Add(patience); l.status(t, append(queue, "rejectedAdmission")...) == 0 && time.Now().Before(deadline); {
+		_ = l.dial(t).Close()
+	}
+	rate("MaxQueueDepth", 100)
+	for deadline := time.Now().Add(patience); l.status(t, append(queue, "addedToQueue")...) == 0 && time.Now().Before(deadline); {
+		_ = l.dial(t).Close()
+	}
+	l.await(t, 1, append(queue, "removedFromQueue")...)
+	embedded, err := mongo.Connect(l.db.ClientOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = embedded.Disconnect(context.Background()) }()
+	if err := embedded.Ping(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	rate("RateLimiterEnabled", false)
+}
+
+// hold opens what gauges count: cursors, transactions, operations that run or wait.
+func (l *diagnosticLoad) hold(t *testing.T) {
+	t.Helper()
+	l.must(t, "d", bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}})
+	l.must(t, "d", bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}, {Key: "noCursorTimeout", Value: true}, {Key: "sort", Value: bson.D{{Key: "pad", Value: 1}}}})
+	insert := bson.D{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "x", Value: 1}}}}}
+	l.inTransaction(t, nil, insert, "")
+	running := l.inTransaction(t, nil, insert, "")
+	l.send(t, "d", sleeps(running...))
+	l.await(t, 1, "transactions", "currentActive")
+	stream := l.inSession(t, "d", 0, bson.D{{Key: "aggregate", Value: "quiet"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
+		bson.D{{Key: "$changeStream", Value: bson.D{}}},
+	}}})
+	id, _ := stream.LookupPath("cursor", "id").AsInt64()
+	l.send(t, "d", bson.D{
+		{Key: "getMore", Value: id},
+		{Key: "collection", Value: "quiet"},
+		{Key: "maxTimeMS", Value: 10 * patience.Milliseconds()},
+	})
+	l.await(t, 1, "metrics", "cursor", "open", "pinned")
+	hello := l.dial(t)
+	version := hello.run("hello", 1).Lookup("topologyVersion")
+	hello.send(wire.FlagExhaustAllowed, "hello", 1, "topologyVersion", version, "maxAwaitTimeMS", 10*patience.Milliseconds())
+	l.await(t, 1, "connections", "awaitingTopologyChanges")
+	l.start(t, "d", bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{
+		bson.D{{Key: "q", Value: bson.D{{Key: "$where", Value: "sleep(1000); false"}}}, {Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}}},
+	}}})
+	l.await(t, 1, "globalLock", "activeClients", "writers")
+}
+
+// lock keeps writers out, of which one waits, for lack of one that works.
+func (l *diagnosticLoad) lock(t *testing.T) {
+	t.Helper()
+	l.must(t, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: l.writer(t)}})
+	l.must(t, "admin", bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}})
+	t.Cleanup(func() {
+		_ = l.db.Client().Database("admin").RunCommand(context.Background(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err()
+	})
+	l.start(t, "d", bson.D{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "x", Value: 1}}}}})
+	l.await(t, 1, "globalLock", "currentQueue", "writers")
+}
+
+// writer returns the number of the operation that updates.
+func (l *diagnosticLoad) writer(t *testing.T) int64 {
+	t.Helper()
+	values, err := mustRun(t, l.db.Client().Database("admin"), "currentOp", 1, "op", "update").Lookup("inprog").Array().Values()
+	if err != nil || len(values) != 1 {
+		t.Fatalf("%d updates are running: %v", len(values), err)
+	}
+	return values[0].Document().Lookup("opid").AsInt64()
+}
+
+// endSession opens a cursor in a session, and ends that.
+func (l *diagnosticLoad) endSession(t *testing.T) {
+	t.Helper()
+	session := newSession()[:1]
+	l.inSession(t, "d", 0, append(bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}}, session...))
+	l.inSession(t, "admin", 0, bson.D{{Key: "endSessions", Value: bson.A{session[0].Value}}})
+}
+
+// start runs a command that does not end by itself before the test does.
+func (l *diagnosticLoad) start(t *testing.T, db string, cmd bson.D) {
+	t.Helper()
+	client, done := l.connect(t, ""), make(chan struct{})
+	ctx, cancel := context.WithCancel(l.ended)
+	go func() {
+		defer close(done)
+		_ = client.Database(db).RunCommand(ctx, cmd).Err()
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+}
