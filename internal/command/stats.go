@@ -111,18 +111,18 @@ func (s *Service) CountDecompression(id wire.Compressor, packed, plain int) {
 	c.out.Add(int64(plain))
 }
 
-func (s *stats) countCompression(id wire.Compressor, plain, packed int) {
-	c := &s.codecs[id].compressed
-	c.in.Add(int64(plain))
-	c.out.Add(int64(packed))
+func (c *stats) countCompression(id wire.Compressor, plain, packed int) {
+	n := &c.codecs[id].compressed
+	n.in.Add(int64(plain))
+	n.out.Add(int64(packed))
 }
 
 // packed returns by how much messages were shorter than what they carry.
-func (s *stats) packed() (in, out int64) {
-	for i := range s.codecs {
-		c := &s.codecs[i]
-		in += c.decompressed.out.Load() - c.decompressed.in.Load()
-		out += c.compressed.in.Load() - c.compressed.out.Load()
+func (c *stats) packed() (in, out int64) {
+	for i := range c.codecs {
+		n := &c.codecs[i]
+		in += n.decompressed.out.Load() - n.decompressed.in.Load()
+		out += n.compressed.in.Load() - n.compressed.out.Load()
 	}
 	return in, out
 }
