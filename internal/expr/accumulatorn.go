@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -77,16 +78,16 @@ func (a *Accumulation) startN(make func(n int) Accumulator) {
 	}
 }
 
-func newN(name string, n int, c *collation.Collator) Accumulator {
+func newN(name string, n int, c *collation.Collator, running *interrupt.Running) Accumulator {
 	switch name {
 	case "$firstN":
 		return &firstN{endsN{name: name, n: n}}
 	case "$lastN":
 		return &lastN{endsN: endsN{name: name, n: n}}
 	case "$minN":
-		return &extremesN{name: name, n: n, sign: 1, collation: c}
+		return &extremesN{name: name, n: n, sign: 1, collation: c, running: running}
 	default:
-		return &extremesN{name: name, n: n, sign: -1, collation: c}
+		return &extremesN{name: name, n: n, sign: -1, collation: c, running: running}
 	}
 }
 
@@ -96,7 +97,8 @@ func parseN(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 		return nil, err
 	}
 	out := &Accumulation{Name: name, Init: n, Arg: input}
-	out.startN(func(n int) Accumulator { return newN(name, n, vars.Collation()) })
+	running := vars.Scripts().Running
+	out.startN(func(n int) Accumulator { return newN(name, n, vars.Collation(), running) })
 	return out, nil
 }
 
@@ -173,6 +175,8 @@ type extremesN struct {
 	bytes int
 
 	collation *collation.Collator
+	running   *interrupt.Running
+	result    []bsonx.Value // of Finish; nil after another value
 }
 
 // worse reports whether a comes after b in the result.
@@ -182,6 +186,7 @@ func (a *extremesN) Add(v bsonx.Value) error {
 	if nullish(v) {
 		return nil
 	}
+	a.result = nil
 	if len(a.heap) == a.n {
 		if !a.worse(a.heap[0], v) {
 			return nil
@@ -226,13 +231,24 @@ func (a *extremesN) pop(h []bsonx.Value) {
 	a.up(h[:last], hole, v)
 }
 
-func (a *extremesN) Result() bsonx.Value {
+// popWork is the work on a value that leaves the heap.
+const popWork = 8 * interrupt.Step
+
+// Finish implements Finisher: it brings the values into their order.
+func (a *extremesN) Finish(bool) error {
 	sorted := slices.Clone(a.heap)
+	var meter interrupt.Meter
 	for n := len(sorted); n > 1; n-- {
 		a.pop(sorted[:n])
+		if err := meter.Did(popWork, a.running); err != nil {
+			return err
+		}
 	}
-	return arrayOf(sorted)
+	a.result = sorted
+	return nil
 }
+
+func (a *extremesN) Result() bsonx.Value { return arrayOf(a.result) }
 
 func (a *extremesN) Bytes() int                    { return 64 + a.bytes }
 func (a *extremesN) State() bsonx.Value            { return a.Result() }

@@ -2,11 +2,14 @@ package expr
 
 import (
 	"bytes"
+	"cmp"
+	"container/heap"
 	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -25,16 +28,19 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 	if top.output, err = Parse(raw[0], vars); err != nil {
 		return nil, err
 	}
+	running := vars.Scripts().Running
 	single, bottom := !strings.HasSuffix(name, "N"), strings.HasPrefix(name, "$bottom")
 	out := &Accumulation{Name: name, Arg: top}
 	if single {
-		out.plain = func() Accumulator { return &topAccumulator{name: name, n: 1, single: true, bottom: bottom} }
+		out.plain = func() Accumulator {
+			return &topAccumulator{name: name, n: 1, single: true, bottom: bottom, running: running}
+		}
 		return out, nil
 	}
 	if out.Init, err = Parse(raw[2], vars); err != nil {
 		return nil, err
 	}
-	out.startN(func(n int) Accumulator { return &topAccumulator{name: name, n: n, bottom: bottom} })
+	out.startN(func(n int) Accumulator { return &topAccumulator{name: name, n: n, bottom: bottom, running: running} })
 	return out, nil
 }
 
@@ -248,85 +254,110 @@ func walkElements(v bsonx.Value, path []string, f func(bsonx.Value)) {
 	}
 }
 
-// topAccumulator keeps n values by the bytes of their keys. Of equal keys those that came first stay in front.
+// topAccumulator keeps n values by the bytes of their keys. Of equal keys those that came first stay in front. Once there are n,
+// the entries are a heap with the one on top that a better one replaces.
 type topAccumulator struct {
 	name           string
 	n              int
 	single, bottom bool
 	entries        []topEntry
-	sorted         bool // there have been n
+	came           int // how many entries were taken
 	bytes          int
+
+	running *interrupt.Running
+	result  []topEntry // of Finish, in order; nil after another value
 }
 
 type topEntry struct {
 	key    []byte
+	came   int
 	output bsonx.Value
 }
 
-const topEntryBytes = 80
+const topEntryBytes = 88
 
-func compareTopEntries(a, b topEntry) int { return bytes.Compare(a.key, b.key) }
+func compareTopEntries(a, b topEntry) int {
+	if c := bytes.Compare(a.key, b.key); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.came, b.came)
+}
+
+// Len implements heap.Interface.
+func (a *topAccumulator) Len() int { return len(a.entries) }
+
+// Less implements heap.Interface: on top is the last entry, of $bottom the first.
+func (a *topAccumulator) Less(i, j int) bool {
+	return (compareTopEntries(a.entries[i], a.entries[j]) > 0) != a.bottom
+}
+
+// Swap implements heap.Interface.
+func (a *topAccumulator) Swap(i, j int) { a.entries[i], a.entries[j] = a.entries[j], a.entries[i] }
+
+// Push implements heap.Interface; nothing is pushed.
+func (a *topAccumulator) Push(any) {}
+
+// Pop implements heap.Interface; nothing is popped.
+func (a *topAccumulator) Pop() any { return nil }
 
 func (a *topAccumulator) Add(v bsonx.Value) error {
 	pair := v.Doc().Iter()
 	pair.Next()
 	_, key := pair.Value().Binary()
-	if len(a.entries) == a.n && !a.evict(key) {
+	full := len(a.entries) == a.n
+	if full && !a.better(key) {
 		return nil
 	}
 	pair.Next()
-	entry := topEntry{bytes.Clone(key), pair.Value().Clone()}
-	if a.bytes += topEntryBytes + len(key) + len(entry.output.Data); a.bytes > maxExpressionBytes {
+	a.result = nil
+	a.came++
+	entry := topEntry{bytes.Clone(key), a.came, pair.Value().Clone()}
+	a.bytes += entry.bytes()
+	if full {
+		a.bytes -= a.entries[0].bytes()
+	}
+	if a.bytes > maxExpressionBytes {
 		return tooMuchMemory(a.name)
 	}
-	a.entries = append(a.entries, entry)
-	switch {
-	case a.sorted:
-		a.insertLast()
-	case len(a.entries) == a.n:
-		slices.SortStableFunc(a.entries, compareTopEntries)
-		a.sorted = true
+	if full {
+		a.entries[0] = entry
+		heap.Fix(a, 0)
+		return nil
+	}
+	if a.entries = append(a.entries, entry); len(a.entries) == a.n {
+		heap.Init(a)
 	}
 	return nil
 }
 
-// insertLast puts the last entry where it belongs among the others, which are in order: after those that are equal.
-func (a *topAccumulator) insertLast() {
-	last := len(a.entries) - 1
-	entry := a.entries[last]
-	at, _ := slices.BinarySearchFunc(a.entries[:last], entry, func(e, target topEntry) int {
-		return max(compareTopEntries(e, target), 0)*2 - 1
-	})
-	copy(a.entries[at+1:], a.entries[at:last])
-	a.entries[at] = entry
+func (e *topEntry) bytes() int { return topEntryBytes + len(e.key) + len(e.output.Data) }
+
+// better reports whether a key takes the place of the one on top.
+func (a *topAccumulator) better(key []byte) bool {
+	c := bytes.Compare(a.entries[0].key, key)
+	return c != 0 && (c > 0) != a.bottom
 }
 
-// evict makes room for a key, or reports that it is no better than those there are.
-func (a *topAccumulator) evict(key []byte) bool {
-	last := len(a.entries) - 1
-	out := last
-	if a.bottom {
-		out = 0
+// Finish implements Finisher: it brings the entries into their order.
+func (a *topAccumulator) Finish(bool) error {
+	entries := slices.Clone(a.entries)
+	var meter interrupt.Meter
+	if err := interrupt.SortUnstable(entries, interrupt.Step/2, compareTopEntries, &meter, a.running); err != nil {
+		return err
 	}
-	if c := bytes.Compare(a.entries[out].key, key); c == 0 || (c < 0) != a.bottom {
-		return false
-	}
-	a.bytes -= topEntryBytes + len(a.entries[out].key) + len(a.entries[out].output.Data)
-	a.entries = slices.Delete(a.entries, out, out+1)
-	return true
+	a.result = entries
+	return nil
 }
 
 func (a *topAccumulator) Result() bsonx.Value {
-	entries := slices.Clone(a.entries)
-	slices.SortStableFunc(entries, compareTopEntries)
 	if a.single {
-		if len(entries) == 0 {
+		if len(a.result) == 0 {
 			return bsonx.Null
 		}
-		return orNull(entries[0].output).Clone()
+		return orNull(a.result[0].output).Clone()
 	}
-	values := make([]bsonx.Value, len(entries))
-	for i, e := range entries {
+	values := make([]bsonx.Value, len(a.result))
+	for i, e := range a.result {
 		values[i] = orNull(e.output)
 	}
 	return arrayOf(values)
@@ -335,10 +366,8 @@ func (a *topAccumulator) Result() bsonx.Value {
 func (a *topAccumulator) Bytes() int { return 96 + a.bytes }
 
 func (a *topAccumulator) State() bsonx.Value {
-	entries := slices.Clone(a.entries)
-	slices.SortStableFunc(entries, compareTopEntries)
-	values := make([]bsonx.Value, len(entries))
-	for i, e := range entries {
+	values := make([]bsonx.Value, len(a.result))
+	for i, e := range a.result {
 		values[i] = bsonx.NewArray(bsonx.Binary(0, e.key), orNull(e.output))
 	}
 	return arrayOf(values)

@@ -2,7 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -79,21 +79,29 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 			return subArray(array, max(0, length-int(n)), length), nil
 		}
 	case "$minN":
-		e.of = extremes(def.name, 1, vars.Collation())
+		e.of = extremes(extremesN{name: def.name, sign: 1, collation: vars.Collation(), running: vars.Scripts().Running})
 	default:
-		e.of = extremes(def.name, -1, vars.Collation())
+		e.of = extremes(extremesN{name: def.name, sign: -1, collation: vars.Collation(), running: vars.Scripts().Running})
 	}
 	return e, nil
 }
 
 // extremes is $minN or $maxN. Of equal values it keeps those that the accumulator keeps, as within MongoDB.
-func extremes(name string, sign int, c *collation.Collator) func(array bsonx.Doc, n int64) (bsonx.Value, error) {
+func extremes(empty extremesN) func(array bsonx.Doc, n int64) (bsonx.Value, error) {
 	return func(array bsonx.Doc, n int64) (bsonx.Value, error) {
-		acc := &extremesN{name: name, n: int(n), sign: sign, collation: c}
+		acc := empty
+		acc.n = int(n)
+		var meter interrupt.Meter
 		for it := array.Iter(); it.Next(); {
 			if err := acc.Add(it.Value()); err != nil {
 				return bsonx.Missing, err
 			}
+			if err := meter.Did(popWork, acc.running); err != nil {
+				return bsonx.Missing, err
+			}
+		}
+		if err := acc.Finish(true); err != nil {
+			return bsonx.Missing, err
 		}
 		return acc.Result(), nil
 	}

@@ -1,10 +1,14 @@
 package interrupt
 
+import "context"
+
 const (
 	// Interval is how much work is done between two looks at the operation.
 	Interval = 1 << 18
 	// Step is the work of one step of a loop without the bytes that it copies.
 	Step = 64
+	// Document is the work of a stage on a document without the bytes that it reads.
+	Document = 4 * Step
 )
 
 // Meter counts work. The zero Meter is ready. A Meter belongs to one goroutine.
@@ -17,4 +21,13 @@ func (m *Meter) Did(work int, r *Running) error {
 	}
 	m.work = 0
 	return r.Err()
+}
+
+// Passed is Did for code that has the context of its operation.
+func (m *Meter) Passed(ctx context.Context, work int) error {
+	if m.work += work; m.work < Interval {
+		return nil
+	}
+	m.work = 0
+	return Cause(ctx)
 }

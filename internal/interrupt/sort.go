@@ -21,6 +21,29 @@ func Sort[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Ru
 	return merge(values, cost, compare, m, r)
 }
 
+// quick is how many values SortUnstable sorts without a look at the operation.
+const quick = 1 << 14
+
+// SortUnstable sorts values like slices.SortFunc, and needs no memory beside them. It fails where the operation ends; then the
+// order is undefined. cost is the work of one comparison.
+func SortUnstable[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
+	if len(values) <= quick {
+		slices.SortFunc(values, compare)
+		return m.Did(len(values)*cost, r)
+	}
+	var ended error
+	slices.SortFunc(values, func(a, b T) int {
+		if ended == nil {
+			ended = m.Did(cost, r)
+		}
+		if ended != nil {
+			return 0 // the sort cannot be left, and is soon done with values that are all equal
+		}
+		return compare(a, b)
+	})
+	return ended
+}
+
 // merge joins sorted runs pair by pair.
 func merge[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
 	from, to := values, make([]T, len(values))

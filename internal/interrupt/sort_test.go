@@ -27,18 +27,40 @@ func TestSortIsStable(t *testing.T) {
 	}
 }
 
+func TestSortUnstable(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, quick, quick + 1, 5 * quick} {
+		values := make([]int, n)
+		for i := range values {
+			values[i] = rand.IntN(n/3 + 1)
+		}
+		want := slices.Sorted(slices.Values(values))
+		var m Meter
+		if err := SortUnstable(values, Step, cmp.Compare[int], &m, nil); err != nil || !slices.Equal(values, want) {
+			t.Errorf("%d values: %v", n, err)
+		}
+	}
+}
+
 func TestSortStops(t *testing.T) {
 	t.Parallel()
+	for name, sort := range map[string]func([]int, int, func(a, b int) int, *Meter, *Running) error{"stable": Sort[int], "unstable": SortUnstable[int]} {
+		t.Run(name, func(t *testing.T) { stopsSort(t, sort) })
+	}
+}
+
+func stopsSort(t *testing.T, sort func([]int, int, func(a, b int) int, *Meter, *Running) error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var r Running
 	r.Set(ctx)
 	values := make([]int, 1<<20)
 	for i := range values {
-		values[i] = len(values) - i
+		values[i] = rand.IntN(len(values))
 	}
 	compared := 0
 	var m Meter
-	err := Sort(values, Step, func(a, b int) int {
+	err := sort(values, Step, func(a, b int) int {
 		if compared++; compared == 1<<16 {
 			cancel()
 		}

@@ -355,6 +355,7 @@ func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error)
 	f.byValue, f.byOrder = s.stage.byValue.start(&s.ctx, f.accs), s.stage.byOrder.start(&s.ctx, f.accs)
 	if len(f.byOrder.accs) > 0 {
 		f.sorter = newSorter(s.env, 0)
+		f.sorter.running.Set(ctx)
 	}
 	return f, nil
 }

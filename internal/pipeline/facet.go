@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -120,6 +121,7 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 	var arena []byte
 	var docs []bsonx.Doc
 	var kept keptScore
+	var meter interrupt.Meter
 	for active, end := len(runs), false; active > 0; {
 		arena, docs = arena[:0], docs[:0]
 		for len(docs) < facetBatchDocs && len(arena) < facetBatchBytes && !end {
@@ -130,6 +132,9 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 			if end = doc == nil; end {
 				break
 			}
+			if err := meter.Passed(ctx, interrupt.Document+len(doc)); err != nil {
+				return err
+			}
 			at := len(arena)
 			arena = append(arena, kept.join(doc, s.src)...)
 			docs = append(docs, bsonx.Doc(arena[at:len(arena):len(arena)]))
@@ -137,6 +142,10 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 		for _, run := range runs {
 			if run.ended {
 				continue
+			}
+			// A batch may take a pipeline long, and there may be hundreds of pipelines.
+			if err := interrupt.Cause(ctx); err != nil {
+				return err
 			}
 			run.kept.meta.Searched = kept.meta.Searched
 			if err := run.take(docs, end); err != nil {

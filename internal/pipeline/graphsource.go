@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -49,6 +50,8 @@ type graphSource struct {
 	pair     *bsonx.Builder
 	key      []byte
 	err      error // of reach
+	running  interrupt.Running
+	meter    interrupt.Meter
 	count    int64 // of the documents that were taken from found
 }
 
@@ -107,6 +110,7 @@ const graphBatch = 1000
 
 // search searches level by level until there is nothing new.
 func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
+	s.running.Set(ctx)
 	s.visited.reset()
 	s.seen.reset()
 	s.frontier.reset()
@@ -162,8 +166,17 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 	return s.fit()
 }
 
+// reachWork is the work on a value that a search may go on with, without its bytes.
+const reachWork = 8 * interrupt.Step
+
 // reach adds a value to the next level, unless it was searched for.
 func (s *graphSource) reach(v bsonx.Value) {
+	if s.err != nil {
+		return
+	}
+	if s.err = s.meter.Did(reachWork+len(v.Data), &s.running); s.err != nil {
+		return
+	}
 	s.key = appendGroupKey(s.key[:0], s.graph.opts.Collation.Fold(v))
 	fresh, err := s.seen.add(s.key)
 	if err != nil || !fresh {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -239,6 +240,8 @@ type groupSource struct {
 	used    *memoryUse // nil unless the run is explained
 	merged  *spillMerge
 	more    bool // merged has an entry that was not used yet
+	running interrupt.Running
+	meter   interrupt.Meter
 }
 
 // Close implements Source.
@@ -317,6 +320,7 @@ func (s *groupSource) load(ctx context.Context) error {
 
 // gather reads documents to the end and adds each to its group.
 func (s *groupSource) gather(ctx context.Context, src Source) error {
+	s.running.Set(ctx)
 	r := s.group.read.start(&s.ctx)
 	if !s.group.readsMeta {
 		return Drain(ctx, src, func(doc bsonx.Doc) error { return s.add(r, doc) })
@@ -423,7 +427,10 @@ func (s *groupSource) writeRun() error {
 			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.memory.limit)
 	}
 	s.used.note(s.entries)
-	slices.SortFunc(s.entries, func(a, b *groupEntry) int { return strings.Compare(a.key, b.key) })
+	byKey := func(a, b *groupEntry) int { return strings.Compare(a.key, b.key) }
+	if err := interrupt.SortUnstable(s.entries, interrupt.Step, byKey, &s.meter, &s.running); err != nil {
+		return err
+	}
 	for _, e := range s.entries {
 		s.out.Reset(s.out.Bytes()[:0])
 		s.out.StartDoc()
@@ -437,6 +444,9 @@ func (s *groupSource) writeRun() error {
 		s.out.End()
 		s.key = append(s.key[:0], e.key...)
 		s.spill.add(s.key, s.out.Bytes())
+		if err := s.meter.Did(interrupt.Document+len(s.key)+s.out.Len(), &s.running); err != nil {
+			return err
+		}
 	}
 	clear(s.index)
 	clear(s.entries)

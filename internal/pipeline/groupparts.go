@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"sync"
+
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 // groupParts are the groups of several goroutines that read parts of the same documents.
@@ -73,6 +75,9 @@ func (s *groupSource) absorb(part *groupSource) error {
 			continue
 		}
 		for i, acc := range own.values {
+			if err := expr.Finish(e.values[i], false); err != nil {
+				return err
+			}
 			if err := acc.Merge(e.values[i].State()); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -65,7 +66,7 @@ func (m *match) open(src Source, _ *Env) Source {
 	if m.never {
 		return &nothing{input{src}}
 	}
-	return &matchSource{input{src}, m.filter}
+	return &matchSource{input: input{src}, filter: m.filter}
 }
 
 // nothing yields no document, and reads none.
@@ -74,24 +75,26 @@ type nothing struct{ input }
 // Next implements Source.
 func (*nothing) Next(context.Context) (bsonx.Doc, error) { return nil, nil }
 
-// matchInterval is how many documents that do not match pass between two looks at the context: the stages before may take
-// long for each.
-const matchInterval = 64
-
 type matchSource struct {
 	input
 	filter *filter.Filter
+	meter  interrupt.Meter
+	work   int // on the document before
 }
 
+// matchWork is the work on a document that is matched, without its bytes: the stages before may take long for each.
+const matchWork = interrupt.Interval / 64
+
 func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	for n := 1; ; n++ {
-		if n%matchInterval == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	for {
+		if err := s.meter.Passed(ctx, s.work); err != nil {
+			return nil, err
 		}
 		doc, err := s.src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}
+		s.work = matchWork + len(doc)
 		ok, err := s.filter.Match(doc)
 		if err != nil {
 			return nil, err

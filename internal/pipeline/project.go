@@ -68,7 +68,7 @@ type projectSource struct {
 	projection *projection.Applier
 	meta       bool // it reads metadata
 	buf        []byte
-	work       int // since the operation was last looked at: of hundreds of stages each copies a document once a pull
+	meter      interrupt.Meter // of hundreds of stages each copies a document once a pull
 }
 
 // Save implements Source.
@@ -86,11 +86,8 @@ func (s *projectSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.meta {
 		s.projection.SetMeta(metaOf(s.src))
 	}
-	if s.work += len(doc); s.work >= interrupt.Interval {
-		s.work = 0
-		if err := interrupt.Cause(ctx); err != nil {
-			return nil, err
-		}
+	if err := s.meter.Passed(ctx, len(doc)); err != nil {
+		return nil, err
 	}
 	s.buf, err = s.projection.Apply(s.buf[:0], doc)
 	return s.buf, err

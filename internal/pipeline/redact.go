@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -43,6 +44,8 @@ type redactSource struct {
 	redact *redact
 	ctx    expr.Context
 	out    *bsonx.Builder
+	meter  interrupt.Meter
+	work   int // on the document before
 }
 
 // Save implements Source.
@@ -55,14 +58,15 @@ func (s *redactSource) Save() {
 
 // Next implements Source.
 func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	for n := 1; ; n++ {
-		if n%interruptInterval == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	for {
+		if err := s.meter.Passed(ctx, s.work); err != nil {
+			return nil, err
 		}
 		doc, err := s.src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}
+		s.work = interrupt.Document + len(doc)
 		s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
 		out, err := s.document(doc)
 		if err != nil || out != nil {

@@ -230,6 +230,6 @@ func (w *setWindowFields) open(src Source, env *Env) Source {
 		execs: make([]windowExec, len(w.functions)), values: make([]bsonx.Value, len(w.functions)),
 	}
 	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold()}
-	s.part.ctx.Now = w.opts.Now
+	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running
 	return s
 }

@@ -6,10 +6,10 @@ import (
 	"container/heap"
 	"context"
 	"encoding/binary"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -27,6 +27,8 @@ type sorter struct {
 	seq     uint64
 	out     int // how many documents have been yielded
 	merged  *spillMerge
+	running interrupt.Running // the operation, which a long sort looks at
+	meter   interrupt.Meter
 }
 
 // sorterEntry is a key and a document in one piece of memory. Most comparisons end at head, the first bytes of the key.
@@ -127,10 +129,15 @@ func (s *sorter) flush() error {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 			"Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.memory)
 	}
-	slices.SortFunc(s.entries, compareSorterEntries)
+	if err := s.sort(); err != nil {
+		return err
+	}
 	for i := range s.entries {
 		e := &s.entries[i]
 		s.spill.add(e.key(), e.data[e.keyLen:])
+		if err := s.meter.Did(interrupt.Document+len(e.data), &s.running); err != nil {
+			return err
+		}
 	}
 	clear(s.entries)
 	s.entries, s.chunk, s.bytes = s.entries[:0], nil, 0
@@ -138,11 +145,14 @@ func (s *sorter) flush() error {
 	return s.spill.endRun()
 }
 
+func (s *sorter) sort() error {
+	return interrupt.SortUnstable(s.entries, interrupt.Step/2, compareSorterEntries, &s.meter, &s.running)
+}
+
 // finish ends the collecting.
 func (s *sorter) finish() error {
 	if !s.spill.used() {
-		slices.SortFunc(s.entries, compareSorterEntries)
-		return nil
+		return s.sort()
 	}
 	err := s.flush()
 	if err != nil {
@@ -220,6 +230,7 @@ func (s *sorter) uncounted() int64 { return s.held.Beyond(int64(s.bytes)) }
 func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.sorter == nil {
 		s.sorter = newSorter(s.env, s.limit)
+		s.sorter.running.Set(ctx)
 		if err := s.load(ctx); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
@@ -146,12 +147,13 @@ func (s *EmptyDocs) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Drain pulls a source to its end and calls f for each document.
 func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
-	for n := 1; ; n++ {
-		if n%interruptInterval == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	var meter interrupt.Meter
+	for {
 		doc, err := src.Next(ctx)
 		if err != nil || doc == nil {
+			return err
+		}
+		if err := meter.Passed(ctx, interrupt.Document+len(doc)); err != nil {
 			return err
 		}
 		if err := f(doc); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -84,15 +85,15 @@ type unwindSource struct {
 	array bsonx.Doc // what is being unwound; nil between two documents
 	elems bsonx.Iter
 	next  int64
-	made  int
+	meter interrupt.Meter
 }
 
 func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		if s.array != nil && s.elems.Next() {
-			// One document can become many, before which nothing else looks at the context.
-			if s.made++; s.made%interruptInterval == 0 && ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+			// One document can become many, before which nothing else looks at the context, and each copies what is beside the array.
+			if err := s.meter.Passed(ctx, interrupt.Document+len(s.doc.out)); err != nil {
+				return nil, err
 			}
 			s.next++
 			return s.result(s.elems.Value()), nil

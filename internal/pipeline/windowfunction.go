@@ -186,7 +186,7 @@ func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts
 		if name == "$mergeObjects" {
 			return nil, mongoerr.New(5461500, "Window function %s is not supported with a removable window", name)
 		}
-		return removableState(acc), checkInit(acc, ctx)
+		return removableState(acc, ctx.Running), checkInit(acc, ctx)
 	}), nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // windowEntry is what a window has of a document: the function's argument, and the sort value where it is needed.
@@ -116,12 +117,18 @@ func (x *slidingExec) value(ctx context.Context, p *windowPartition, i int) (bso
 	return v, err
 }
 
+// accumulateWork is the work on a value that comes into a window or leaves it.
+const accumulateWork = 4 * interrupt.Step
+
 // move lets documents into the window and out of it. The order is MongoDB's: it shows in the last digits of sums.
 func (x *slidingExec) move(p *windowPartition, lower, upper int) error {
 	came := x.added
 	for x.added = max(x.added, lower); x.added <= upper; {
 		err := x.state.add(x.queue[x.added-x.first])
 		x.added++
+		if err == nil {
+			err = p.meter.Did(accumulateWork, &p.running)
+		}
 		if err != nil {
 			return err
 		}
@@ -136,7 +143,11 @@ func (x *slidingExec) move(p *windowPartition, lower, upper int) error {
 func (x *slidingExec) leave(p *windowPartition, lower, came int) error {
 	for ; x.first < lower && len(x.queue) > 0; x.pop(p) {
 		if x.first < came {
-			if err := x.state.remove(x.queue[0]); err != nil {
+			err := x.state.remove(x.queue[0])
+			if err == nil {
+				err = p.meter.Did(accumulateWork, &p.running)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -33,6 +34,10 @@ type windowSource struct {
 
 // Next returns the next document with the values of the functions.
 func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if err := interrupt.Cause(ctx); err != nil { // a document can take milliseconds
+		return nil, err
+	}
+	s.part.running.Set(ctx)
 	if !s.opened { // also without documents, mistakes in the parameters of functions show
 		if err := s.start(); err != nil {
 			return nil, err
@@ -118,6 +123,9 @@ type windowPartition struct {
 	limit int
 	held  memory.Holding
 
+	running interrupt.Running
+	meter   interrupt.Meter
+
 	key     bsonx.Value // of the partition
 	started bool
 	docs    docDeque
@@ -140,6 +148,9 @@ func (p *windowPartition) has(ctx context.Context, i int) (bool, error) {
 		if doc == nil {
 			p.ended = true
 			return false, nil
+		}
+		if err := p.meter.Did(interrupt.Document+len(doc), &p.running); err != nil {
+			return false, err
 		}
 		if err := p.take(doc); err != nil {
 			return false, err

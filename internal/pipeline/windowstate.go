@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
@@ -15,11 +16,19 @@ type accumulated struct{ acc expr.Accumulator }
 
 func (a *accumulated) add(e windowEntry) error      { return a.acc.Add(e.value) }
 func (a *accumulated) remove(windowEntry) error     { return nil }
-func (a *accumulated) result() (bsonx.Value, error) { return a.acc.Result(), nil }
+func (a *accumulated) result() (bsonx.Value, error) { return finished(a.acc) }
 func (a *accumulated) bytes() int                   { return a.acc.Bytes() }
 
-// removableState returns the state of an accumulator in a window whose documents leave.
-func removableState(acc *expr.Accumulation) windowState {
+// finished returns the result of an accumulator.
+func finished(acc expr.Accumulator) (bsonx.Value, error) {
+	if err := expr.Finish(acc, true); err != nil {
+		return bsonx.Missing, err
+	}
+	return acc.Result(), nil
+}
+
+// removableState returns the state of an accumulator in a window whose documents leave. Results look at the operation.
+func removableState(acc *expr.Accumulation, running *interrupt.Running) windowState {
 	switch acc.Name {
 	case "$sum", "$count":
 		return &slidingSum{}
@@ -32,9 +41,9 @@ func removableState(acc *expr.Accumulation) windowState {
 	case "$max":
 		return &slidingExtreme{sign: 1, collation: acc.Collation}
 	case "$addToSet":
-		return &slidingSet{collation: acc.Collation}
+		return &slidingSet{collation: acc.Collation, running: running}
 	}
-	return &recomputed{make: acc}
+	return &recomputed{make: acc, running: running}
 }
 
 // windowValues are the values in a window.
@@ -54,8 +63,10 @@ func (w *windowValues) bytes() int { return 32 * len(w.values) }
 // recomputed accumulates the whole window again for each document.
 type recomputed struct {
 	windowValues
-	make *expr.Accumulation
-	ctx  expr.Context
+	make    *expr.Accumulation
+	ctx     expr.Context
+	running *interrupt.Running
+	meter   interrupt.Meter
 }
 
 func (r *recomputed) result() (bsonx.Value, error) {
@@ -67,8 +78,11 @@ func (r *recomputed) result() (bsonx.Value, error) {
 		if err := acc.Add(v); err != nil {
 			return bsonx.Missing, err
 		}
+		if err := r.meter.Did(accumulateWork+len(v.Data), r.running); err != nil {
+			return bsonx.Missing, err
+		}
 	}
-	return acc.Result(), nil
+	return finished(acc)
 }
 
 // endState is $first and $last in a window that begins with the partition.
@@ -116,11 +130,15 @@ func (s *slidingEnd) result() (bsonx.Value, error) {
 type slidingSet struct {
 	windowValues
 	collation *collation.Collator
+	running   *interrupt.Running
+	meter     interrupt.Meter
 }
 
 func (s *slidingSet) result() (bsonx.Value, error) {
 	set := slices.DeleteFunc(slices.Clone(s.values), bsonx.Value.IsMissing)
-	slices.SortStableFunc(set, s.collation.CompareValues)
+	if err := interrupt.Sort(set, interrupt.Step, s.collation.CompareValues, &s.meter, s.running); err != nil {
+		return bsonx.Missing, err
+	}
 	set = slices.CompactFunc(set, func(a, b bsonx.Value) bool { return s.collation.CompareValues(a, b) == 0 })
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
