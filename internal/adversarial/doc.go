@@ -12,7 +12,7 @@
 //
 //  4. A cursor over very many documents runs in constant memory (with -adversarial.long: ten million).
 //
-//  5. Every expression, query operator, stage and update operator over a large value, or with a large argument, ends soon after
+//  5. Every command, expression, query operator, stage and update operator over a large value, or with a large argument, ends soon after
 //     its interrupt, a time limit or killOp, measured in processor time. The lists come from the registries: a new member
 //     without a case fails.
 //

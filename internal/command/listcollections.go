@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 func listCollectionsCommands() []Definition {
@@ -59,7 +60,7 @@ func listFilter(req *Request) (func(bsonx.Doc) (bool, error), error) {
 	if doc.IsEmpty() {
 		return func(bsonx.Doc) (bool, error) { return true, nil }, nil
 	}
-	f, err := filter.Parse(doc, filter.Options{AllowExpr: true, Now: req.Now})
+	f, err := filter.Parse(doc, filter.Options{AllowExpr: true, Now: req.Now, Vars: req.baseVars()})
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func collectionInfo(e *catalog.Collection, nameOnly bool) bsonx.Doc {
 	return b.Bytes()
 }
 
-func runListDatabases(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runListDatabases(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	accept, err := listFilter(req)
 	if err != nil {
 		return err
@@ -101,6 +102,9 @@ func runListDatabases(_ context.Context, req *Request, reply *bsonx.Builder) err
 	var total int64
 	reply.StartArrayField("databases")
 	for _, name := range req.Service.databases() {
+		if err := interrupt.Cause(ctx); err != nil {
+			return err
+		}
 		size, err := req.Service.databaseSize(name)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -120,12 +121,15 @@ type listSource struct {
 }
 
 // Next implements session.Source.
-func (s *listSource) Next(context.Context) (bsonx.Doc, error) {
+func (s *listSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if doc := s.ahead; doc != nil {
 		s.ahead = nil
 		return doc, nil
 	}
 	for s.next < s.n {
+		if err := interrupt.Cause(ctx); err != nil {
+			return nil, err
+		}
 		doc, err := s.at(s.next)
 		s.next++
 		if doc != nil || err != nil {

@@ -65,7 +65,7 @@ func (s *Service) currentOpFilter(req *Request) (OpFilter, error) {
 	if query.IsEmpty() {
 		return func(bsonx.Doc) (bool, error) { return true, nil }, nil
 	}
-	f, err := filter.Parse(query, filter.Options{AllowExpr: true, Now: req.Now})
+	f, err := filter.Parse(query, filter.Options{AllowExpr: true, Now: req.Now, Vars: req.baseVars()})
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,17 @@
 package command
 
 import (
+	"cmp"
+	"context"
 	"slices"
+	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -30,7 +35,8 @@ func checkValidation(req *Request) error {
 			return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on collection %s.%s in the %s internal database",
 				req.DB, req.CommandValue().Str(), req.DB)
 		}
-		_, err := parseValidator(doc, nil)
+		req.baseVars()
+		_, err := parseValidator(doc, nil, &req.Conn.scripting.running)
 		return err
 	}
 	return nil
@@ -43,8 +49,10 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)
 }
 
-func parseValidator(doc bsonx.Doc, co *collation.Collator) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{AllowExpr: true, Validator: true, Collation: co, Vars: (*expr.Vars)(nil).WithCollation(co)})
+// parseValidator compiles a validator that serves an operation, which may be nil.
+func parseValidator(doc bsonx.Doc, co *collation.Collator, running *interrupt.Running) (*filter.Filter, error) {
+	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running}).WithCollation(co)
+	return filter.Parse(doc, filter.Options{AllowExpr: true, Validator: true, Collation: co, Vars: vars})
 }
 
 // Compiler compiles what the catalog stores; it is what a table.Store is opened with.
@@ -65,11 +73,13 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 	if doc.Type != bsonx.TypeDocument || doc.Doc().IsEmpty() || level.Type == bsonx.TypeString && level.Str() == "off" {
 		return nil, nil
 	}
-	f, err := parseValidator(doc.Doc(), co)
+	spec := doc.Doc().Clone()
+	f, err := newServingFilter(spec, co)
 	if err != nil {
 		return nil, err
 	}
-	v := &validator{filter: f, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate"}
+	v := &validator{spec: spec, collation: co, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate"}
+	v.filters.Put(f)
 	if action := options.Lookup("validationAction"); action.Type == bsonx.TypeString && action.Str() == "warn" {
 		v.warn = c.Warn
 		if v.warn == nil {
@@ -81,7 +91,10 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 
 // validator checks documents against a collection's validator.
 type validator struct {
-	filter *filter.Filter
+	spec      bsonx.Doc
+	collation *collation.Collator
+	// filters are compiled forms of the spec, each for one operation at a time.
+	filters sync.Pool
 	// moderate lets documents stay invalid that were invalid before.
 	moderate bool
 	warn     func(error)
@@ -89,22 +102,62 @@ type validator struct {
 
 // Accepts implements table.Validator.
 func (v *validator) Accepts(doc bsonx.Doc) bool {
-	ok, err := v.filter.Match(doc)
+	f, err := v.take()
+	if err != nil {
+		return false
+	}
+	defer v.filters.Put(f)
+	ok, err := f.filter.Match(doc)
 	return ok && err == nil
 }
 
 // Check implements table.Validator.
-func (v *validator) Check(old, doc bsonx.Doc) error {
-	if v.Accepts(doc) {
+func (v *validator) Check(ctx context.Context, old, doc bsonx.Doc) error {
+	f, err := v.take()
+	if err != nil {
+		return err
+	}
+	f.running.Set(ctx)
+	err = v.check(f.filter, old, doc)
+	ended := f.running.Err()
+	f.running = interrupt.Running{}
+	v.filters.Put(f)
+	return cmp.Or(ended, err)
+}
+
+// take returns a compiled form that serves nobody.
+func (v *validator) take() (*servingFilter, error) {
+	if f, ok := v.filters.Get().(*servingFilter); ok {
+		return f, nil
+	}
+	return newServingFilter(v.spec, v.collation)
+}
+
+// servingFilter is a filter that looks at the operation that it serves.
+type servingFilter struct {
+	filter  *filter.Filter
+	running interrupt.Running
+}
+
+func newServingFilter(spec bsonx.Doc, co *collation.Collator) (*servingFilter, error) {
+	f := &servingFilter{}
+	var err error
+	f.filter, err = parseValidator(spec, co, &f.running)
+	return f, err
+}
+
+func (v *validator) check(f *filter.Filter, old, doc bsonx.Doc) error {
+	ok, err := f.Match(doc)
+	if err == nil && ok {
 		return nil
 	}
 	if v.moderate && old != nil {
-		if was, err := v.filter.Match(old); err == nil && !was {
+		if was, err := f.Match(old); err == nil && !was {
 			return nil
 		}
 	}
 	// An expression that fails makes the document invalid.
-	err := v.failure(doc)
+	err = failedValidation(f, doc)
 	if v.warn != nil {
 		v.warn(err)
 		return nil
@@ -112,7 +165,7 @@ func (v *validator) Check(old, doc bsonx.Doc) error {
 	return err
 }
 
-func (v *validator) failure(doc bsonx.Doc) error {
-	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"), "details", v.filter.Explain121(doc))
+func failedValidation(f *filter.Filter, doc bsonx.Doc) error {
+	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"), "details", f.Explain121(doc))
 	return mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation").WithInfo(bsonx.NewDoc("errInfo", info))
 }

@@ -25,8 +25,9 @@ const (
 	// takes up to 4 KiB of stack a level.
 	maxSource  = 1 << 20
 	maxNesting = 20_000
-	// maxListLength bounds lists that a function of the language goes through.
-	maxListLength = 10_000_000
+	// maxListLength bounds lists that a function of the language goes through: a document
+	// has hardly more elements.
+	maxListLength = 1_000_000
 	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes their length.
 	maxTextNesting = 1000
 	maxTextBytes   = 16 << 20
@@ -96,6 +97,7 @@ func (e *engine) setLimits() error {
 	for name, value := range map[string]any{
 		"maxLength":    maxListLength,
 		"regexTimeout": regexTimeout.Milliseconds(),
+		"countKeys":    countKeys,
 		"checkSize":    e.checked(func(v goja.Value) error { return e.checkTextSize(v, new(int), 0) }),
 		"checkText":    e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
 		"checkSource":  e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
@@ -205,6 +207,21 @@ func hasBigInt(v reflect.Value) bool {
 	return false
 }
 
+// countKeys returns how many own properties a value has that can be listed.
+func countKeys(v goja.Value) int {
+	switch v := v.(type) {
+	case goja.String:
+		return v.Length()
+	case *goja.Object:
+		if v.ClassName() == "Array" {
+			return int(v.Get("length").ToInteger())
+		}
+		return len(v.Keys())
+	default:
+		return 0
+	}
+}
+
 // checkTextNesting refuses JSON that nests too deeply.
 func checkTextNesting(text string) error {
 	depth := 0
@@ -230,7 +247,7 @@ func (e *engine) checkTextSize(v goja.Value, size *int, depth int) error {
 		if s, ok := v.(goja.String); ok {
 			*size += s.Length()
 		}
-		*size += 8 // the time that even an empty one takes
+		*size += 24 // the time that even an empty one takes
 	} else if err := e.checkObjectSize(object, size, depth); err != nil {
 		return err
 	}

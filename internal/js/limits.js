@@ -2,7 +2,7 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, maxChars = 1 << 25, maxPattern = 1 << 15, maxCall = 1e5, maxFlat = 100, maxNative = natives.regexTimeout;
+  const maxLength = natives.maxLength, maxChars = 1 << 25, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxNative = natives.regexTimeout;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
@@ -40,6 +40,16 @@
   }
   const none = () => {};
 
+  // What lists the properties of a value: those of a text are its characters, and of a list its elements.
+  const checkKeys = (max) => (_, args) => {
+    for (let i = 0; i < args.length; i++) {
+      if ((ArrayBuffer.isView(args[i]) ? args[i].length : natives.countKeys(args[i])) > max) range('the value has too many properties');
+    }
+  };
+  for (const name of ['keys', 'values', 'assign', 'getOwnPropertyNames', 'getOwnPropertySymbols', 'freeze', 'isFrozen', 'seal', 'isSealed', 'preventExtensions']) wrap(Object, name, checkKeys(maxKeys));
+  for (const name of ['entries', 'defineProperties', 'getOwnPropertyDescriptors', 'fromEntries', 'create', 'groupBy']) wrap(Object, name, checkKeys(maxEntries));
+  for (const name of ['ownKeys', 'preventExtensions']) wrap(Reflect, name, checkKeys(maxKeys));
+
   define(Array.prototype, Symbol.iterator, { value: Array.prototype.values, writable: true, configurable: true });
   const checkJoin = (list, args) => {
     checkList(list);
@@ -66,7 +76,15 @@
     if (args[0] > maxFlat) args[0] = maxFlat;
     flatLength(list, args[0] === undefined ? 1 : args[0]);
   });
-  wrap(Array, 'from', (_, args) => checkList(args[0]));
+  // Lists that are iterated take a microsecond an element.
+  const checkIterated = (_, args) => {
+    const list = args[0];
+    if (lengthOf(list) > maxKeys || (list !== null && typeof list === 'object' && list.size > maxKeys)) range('Invalid array length');
+  };
+  wrap(Array, 'from', checkIterated);
+  for (const name of ['all', 'allSettled', 'any', 'race']) {
+    wrap(Promise, name, (_, args) => { if (lengthOf(args[0]) > maxPromises || (args[0] && args[0].size > maxPromises)) range('Invalid array length'); });
+  }
   wrap(Function.prototype, 'apply', (_, args) => { if (lengthOf(args[1]) > maxCall) range('too many arguments'); });
   wrap(Reflect, 'apply', (_, args) => { if (lengthOf(args[2]) > maxCall) range('too many arguments'); });
   wrap(Reflect, 'construct', (_, args) => { if (lengthOf(args[1]) > maxCall) range('too many arguments'); });

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -83,6 +84,9 @@ func (t *foreignTables) close() {
 
 // open returns the documents that have one of the values. It is to be closed before the next call.
 func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (Source, error) {
+	if err := interrupt.Cause(ctx); err != nil { // the values are of one document, of which there may be a million
+		return nil, err
+	}
 	f.searches++
 	if f.searches == 2 && f.mayTable() {
 		if err := f.makeTable(ctx); err != nil {
@@ -90,7 +94,11 @@ func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (Source, 
 		}
 	}
 	if f.table == nil || slices.ContainsFunc(values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeUndefined }) {
-		return f.env.openCollection(ctx, f.db, f.name, slices.Concat(f.before, []bsonx.Value{matchAny(f.path, values)}), f.opts.Vars)
+		search := matchAny(f.path, values)
+		if err := interrupt.Cause(ctx); err != nil {
+			return nil, err
+		}
+		return f.env.openCollection(ctx, f.db, f.name, slices.Concat(f.before, []bsonx.Value{search}), f.opts.Vars)
 	}
 	var err error
 	f.hits.table, f.hits.next = f.table, 0

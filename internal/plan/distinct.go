@@ -3,12 +3,12 @@ package plan
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -28,12 +28,12 @@ func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storag
 	run := c.execution()
 	announce(ctx, run)
 	defer run.Close()
-	set := &valueSet{seen: map[string]struct{}{}, collation: q.Collation, op: memory.Of(ctx)}
+	set := &valueSet{seen: map[string]struct{}{}, collation: q.Collation, op: memory.Of(ctx), ctx: ctx}
 	d := distinctRun{set: set, path: newDistinctPath(field), field: field, reader: r}
 	if err := d.run(ctx, c.winner()); err != nil {
 		return bsonx.Value{}, err
 	}
-	return set.array(), nil
+	return set.array()
 }
 
 // planDistinct plans a distinct: a DISTINCT_SCAN where an index has the values, else a scan of the matches.
@@ -181,6 +181,8 @@ type valueSet struct {
 	// collation tells which strings are the same; nil compares bytes.
 	collation *collation.Collator
 	op        *memory.Operation
+	ctx       context.Context
+	meter     interrupt.Meter
 }
 
 // setBytes is about what a value of a set takes beside its bytes and its key.
@@ -189,6 +191,9 @@ const setBytes = 96
 func (s *valueSet) add(v bsonx.Value) error {
 	if v.IsMissing() {
 		return nil
+	}
+	if err := s.meter.Passed(s.ctx, interrupt.Document+len(v.Data)); err != nil {
+		return err
 	}
 	s.key = keystring.Append(s.key[:0], s.collation.Fold(v), false)
 	if _, ok := s.seen[string(s.key)]; ok {
@@ -211,15 +216,19 @@ func (s *valueSet) add(v bsonx.Value) error {
 	return nil
 }
 
-func (s *valueSet) array() bsonx.Value {
-	slices.SortStableFunc(s.values, s.collation.CompareValues)
+func (s *valueSet) array() (bsonx.Value, error) {
+	var running interrupt.Running
+	running.Set(s.ctx)
+	if err := interrupt.Sort(s.values, interrupt.Step, s.collation.CompareValues, &s.meter, &running); err != nil {
+		return bsonx.Missing, err
+	}
 	b := bsonx.NewBuilder(make([]byte, 0, s.bytes))
 	b.StartArray()
 	for _, v := range s.values {
 		b.Elem(v)
 	}
 	b.End()
-	return bsonx.Array(b.Bytes())
+	return bsonx.Array(b.Bytes()), nil
 }
 
 // distinctSpec is the projection that explain shows for a covered distinct.

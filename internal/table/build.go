@@ -227,6 +227,7 @@ func (s *Store) lockBatch(ctx context.Context, c *Collection, ids []uint32, from
 			w.Close()
 		}
 	}()
+	w.running.Set(ctx)
 	b := &buildStep{w: w, from: from}
 	for _, ix := range w.coll.maintained {
 		if slices.Contains(ids, ix.ID) {
@@ -249,7 +250,7 @@ func (b *buildStep) fill() error {
 			return err
 		}
 	}
-	if err := batch.write(b.w.txn); err != nil {
+	if err := batch.write(b.w); err != nil {
 		return err
 	}
 	return b.w.Commit(storage.Buffered)
@@ -274,6 +275,9 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 			return err
 		}
 		for i := range w.keys.Len() {
+			if err := w.did(w.keys.Key(i)); err != nil {
+				return err
+			}
 			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[prefixLen:]), w.id.join(w.keys.TypeBits(i)))
 		}
 	}
@@ -283,7 +287,7 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 	if err := w.hold(w.keys.Size() + 2*batch.size()); err != nil {
 		return err
 	}
-	return batch.write(w.txn)
+	return batch.write(w)
 }
 
 // lockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,

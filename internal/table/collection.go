@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 	"sync"
@@ -90,8 +91,8 @@ func NotCreated(db, name string) *Collection {
 type Validator interface {
 	// Accepts reports whether a document that is stored is as the validator wants it.
 	Accepts(doc bsonx.Doc) bool
-	// Check returns the error for a new version of a document; old is nil for an insert.
-	Check(old, doc bsonx.Doc) error
+	// Check returns the error for a new version of a document; old is nil for an insert. It ends with the operation.
+	Check(ctx context.Context, old, doc bsonx.Doc) error
 }
 
 // shared is the state that all versions of a collection's compiled form have in common.

@@ -2,9 +2,8 @@ package table
 
 import (
 	"bytes"
-	"slices"
 
-	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // maxEntryBatch is how many bytes of entries are kept until they are written.
@@ -38,12 +37,16 @@ const builtEntryBytes = 24
 func (b *entryBatch) isFull() bool { return len(b.buf) >= maxEntryBatch }
 
 // write writes the entries and forgets them.
-func (b *entryBatch) write(txn storage.Txn) error {
-	slices.SortFunc(b.entries, func(x, y builtEntry) int {
-		return bytes.Compare(b.buf[x.key:x.value], b.buf[y.key:y.value])
-	})
+func (b *entryBatch) write(w *Writer) error {
+	byKey := func(x, y builtEntry) int { return bytes.Compare(b.buf[x.key:x.value], b.buf[y.key:y.value]) }
+	if err := interrupt.SortUnstable(b.entries, interrupt.Step, byKey, &w.work, &w.running); err != nil {
+		return err
+	}
 	for _, e := range b.entries {
-		if err := txn.Put(b.buf[e.key:e.value], b.buf[e.value:e.end]); err != nil {
+		if err := w.did(b.buf[e.key:e.value]); err != nil {
+			return err
+		}
+		if err := w.txn.Put(b.buf[e.key:e.value], b.buf[e.value:e.end]); err != nil {
 			return err
 		}
 	}

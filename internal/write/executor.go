@@ -84,11 +84,11 @@ func (e *Executor) reader(opts Options) *exec.Reader {
 	return exec.NewReader(e.store.Engine())
 }
 
-func (o Options) validate(c *table.Collection, old, doc bsonx.Doc) error {
+func (o Options) validate(ctx context.Context, c *table.Collection, old, doc bsonx.Doc) error {
 	if c.Validator == nil || o.BypassValidation {
 		return nil
 	}
-	return c.Validator.Check(old, doc)
+	return c.Validator.Check(ctx, old, doc)
 }
 
 // isUserError reports whether err is the client's own mistake.

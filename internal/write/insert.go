@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -28,6 +29,9 @@ func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, op
 		return n, err
 	}
 	for start := 0; start < len(docs); {
+		if err := interrupt.Cause(ctx); err != nil {
+			return n, err
+		}
 		end := batchEnd(docs, start)
 		err := e.insertBatch(ctx, open, docs[start:end], start, opts)
 		if err == nil {
@@ -143,7 +147,7 @@ func (e *Executor) beginInsert(ctx context.Context, c *table.Collection, opts Op
 }
 
 func insertOne(ctx context.Context, w *table.Writer, doc bsonx.Doc, opts Options) error {
-	if err := opts.validate(w.Collection(), nil, doc); err != nil {
+	if err := opts.validate(ctx, w.Collection(), nil, doc); err != nil {
 		return err
 	}
 	return w.Insert(ctx, doc)

@@ -67,7 +67,7 @@ func (st *UpdateStatement) apply(opts Options) act {
 			if st.Update.Kind() == update.KindOperators {
 				t.out = doc // it stands in the buffer, which may have grown
 			}
-			if err := opts.validate(w.Collection(), t.doc, doc); err != nil {
+			if err := opts.validate(ctx, w.Collection(), t.doc, doc); err != nil {
 				return false, err
 			}
 			if err := w.UpdateWithin(ctx, t.key, t.doc, doc, st.how(), st.Update); err != nil {

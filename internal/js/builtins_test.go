@@ -1,0 +1,121 @@
+package js
+
+import (
+	_ "embed"
+	"flag"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"github.com/sheafdb/sheaf/internal/torture"
+)
+
+//go:embed builtins_test.js
+var builtinsSource string
+
+var everyBuiltin = flag.Bool("js.builtins", false, "call every built-in function with every large argument, and interrupt it")
+
+const (
+	// builtinBound is how much processor time a call may take after its interrupt on a machine that does nothing else.
+	builtinBound = 250 * time.Millisecond
+	// builtinPatience is when a call is interrupted.
+	builtinPatience = 5 * time.Millisecond
+)
+
+// TestBuiltins calls the functions that the language has by itself with large arguments and interrupts them: nothing stops them
+// inside, so that their limits must. The list comes from the language.
+func TestBuiltins(t *testing.T) {
+	if !*everyBuiltin {
+		t.Skip("runs with -js.builtins")
+	}
+	e, err := newEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := map[string]bool{}
+	for _, c := range builtinCalls(t, goja.New(), func() {}) {
+		own[c.name] = true
+	}
+	var longest time.Duration
+	var interrupted atomic.Int64
+	var timer *time.Timer
+	number, slowest := 0, ""
+	begin := func() {
+		timer = time.AfterFunc(builtinPatience, func() {
+			interrupted.Store(int64(torture.ProcessorTime()))
+			e.rt.Interrupt("the test")
+		})
+	}
+	for _, c := range builtinCalls(t, e.rt, begin) {
+		if !own[c.name] {
+			continue // what is not the language's own is written in JavaScript, which an interrupt ends
+		}
+		interrupted.Store(0)
+		callBuiltin(t, c)
+		end := torture.ProcessorTime()
+		if timer != nil {
+			timer.Stop()
+		}
+		e.rt.ClearInterrupt()
+		number++
+		if at := interrupted.Load(); at > 0 && end-time.Duration(at) > longest {
+			longest, slowest = end-time.Duration(at), c.name
+		}
+		if at := interrupted.Load(); at > 0 && end-time.Duration(at) > builtinBound {
+			t.Errorf("%s: %v after its interrupt", c.name, end-time.Duration(at))
+		}
+	}
+	t.Logf("%d calls, at most %v after the interrupt: %s", number, longest, slowest)
+	if number < 20 {
+		t.Errorf("%d calls", number)
+	}
+}
+
+// callBuiltin reports a panic of the engine, which a server answers as an internal error, and goes on.
+func callBuiltin(t *testing.T, c builtinCall) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("%s: %v", c.name, p)
+		}
+	}()
+	_, _ = c.call(goja.Undefined())
+}
+
+type builtinCall struct {
+	name string
+	call goja.Callable
+}
+
+// builtinCalls lists calls of the functions that a runtime has. Each calls begin when its arguments are ready.
+func builtinCalls(t *testing.T, rt *goja.Runtime, begin func()) []builtinCall {
+	t.Helper()
+	if err := rt.Set("begin", begin); err != nil {
+		t.Fatal(err)
+	}
+	v, err := rt.RunString(builtinsSource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, ok := goja.AssertFunction(v)
+	if !ok {
+		t.Fatal("not a function")
+	}
+	list, err := run(goja.Undefined(), rt.ToValue(maxListLength))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []builtinCall
+	pairs := list.ToObject(rt)
+	for i := range int(pairs.Get("length").ToInteger()) {
+		pair := pairs.Get(rt.ToValue(i).String()).ToObject(rt)
+		call, ok := goja.AssertFunction(pair.Get("1"))
+		if !ok {
+			t.Fatal("not a function")
+		}
+		out = append(out, builtinCall{pair.Get("0").String(), call})
+	}
+	return out
+}
