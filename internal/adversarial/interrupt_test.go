@@ -79,21 +79,16 @@ func (m *measure) run(cmd bson.D) (code int32, message string) {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
 	defer time.AfterFunc(hang/4, cancel).Stop()
-	var reply struct {
-		WriteErrors []struct {
-			Code    int32  `bson:"code"`
-			Message string `bson:"errmsg"`
-		} `bson:"writeErrors"`
-	}
-	err := m.db.RunCommand(ctx, cmd).Decode(&reply)
+	err := m.db.RunCommand(ctx, cmd).Err()
 	var failure mongo.CommandError
+	var writes mongo.WriteException
 	switch {
-	case err == nil && len(reply.WriteErrors) > 0:
-		return reply.WriteErrors[0].Code, reply.WriteErrors[0].Message
 	case err == nil:
 		return 0, ""
 	case errors.As(err, &failure) && failure.Code != 0:
 		return failure.Code, failure.Message
+	case errors.As(err, &writes) && len(writes.WriteErrors) > 0:
+		return int32(writes.WriteErrors[0].Code), writes.WriteErrors[0].Message
 	}
 	return deaf, err.Error()
 }

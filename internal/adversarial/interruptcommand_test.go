@@ -131,6 +131,7 @@ func commandAttacks() map[string][]commandAttack {
 		"refreshSessions":    eachOf(cmd("refreshSessions", uuids)),
 		"renameCollection":   {{before: filled("renamed"), cmd: cmd("renameCollection", "d.renamed", "to", "other.renamed", "dropTarget", true), after: []bson.D{cmd("drop", "renamed")}}},
 		"serverStatus":       eachOf(wide("serverStatus")),
+		"splitVector":        eachOf(cmd("splitVector", "d.points", "keyPattern", is("_id", 1), "maxChunkSizeBytes", 1024), cmd("splitVector", "d.indexed", "keyPattern", is("v", 1), "maxChunkSizeBytes", 1024)),
 		"top":                eachOf(wide("top")),
 		"update":             eachOf(cmd("update", "points", "updates", bson.A{update}), cmd("update", "validated", "updates", bson.A{cmd("q", is("_id", "up"), "u", is("$set", is("v", numbers)), "upsert", true)})),
 		"validate":           eachOf(cmd("validate", "indexed"), cmd("validate", "indexed", "full", true), cmd("validate", "large")),
