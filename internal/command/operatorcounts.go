@@ -43,7 +43,7 @@ func (c *operatorCounts) init() {
 	c.stages = namesOf(pipeline.Stages())
 	c.match = nameCounts{}
 	for _, o := range filter.Operators() {
-		if o.Status == filter.Supported {
+		if o.Status == filter.Supported && !isReference(o.Name) {
 			c.match[o.Name] = new(atomic.Int64)
 		}
 	}
@@ -76,9 +76,12 @@ func (c *operatorCounts) filter(query bsonx.Doc) {
 	}
 }
 
+// isReference reports whether a name is that of a DBRef's field: a value to be equal to, which begins like an operator.
+func isReference(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
+
 // operand counts what a path is compared with: a document of operators, or a value.
 func (c *operatorCounts) operand(doc bsonx.Doc) {
-	if first := doc.First().Key; len(first) == 0 || first[0] != '$' || string(first) == "$ref" || string(first) == "$id" {
+	if first := string(doc.First().Key); first == "" || first[0] != '$' || isReference(first) {
 		c.equal.Add(1)
 		return
 	}

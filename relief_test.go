@@ -1,0 +1,43 @@
+package sheaf_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// TestOperationsEndForWantOfMemory serves with a limit that Go's memory always exceeds: a command that runs for a while ends with 146
+// and is counted, and those that hold nothing go on.
+func TestOperationsEndForWantOfMemory(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{ProcessMemory: 1 << 20})
+	// Before it is served: on a busy machine an insert may run for a while, too.
+	if _, err := db.Client().Database("d").Collection("c").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = db.Serve(ctx, listener) }()
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + listener.Addr().String() + "/?directConnection=true").SetRetryReads(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(ctx) })
+	_, err = client.Database("d").Collection("c").Find(ctx, bson.D{{Key: "$where", Value: "sleep(600000); return true"}})
+	if refused, ok := err.(mongo.CommandError); !ok || refused.Code != 146 { //nolint:errorlint // the driver returns it as it is
+		t.Fatalf("a command without end: %v", err)
+	}
+	if n := mustRun(t, client.Database("admin"), "serverStatus", 1).Lookup("requestMemory", "ended").AsInt64(); n < 1 {
+		t.Errorf("requestMemory.ended is %d", n)
+	}
+	mustRun(t, client.Database("admin"), "ping", 1)
+}
