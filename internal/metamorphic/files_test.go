@@ -109,8 +109,8 @@ func TestFiles(t *testing.T) {
 			t.Parallel()
 			var ran, open atomic.Int64
 			client := s.configure(t)
-			for i, path := range files {
-				f := &fileRun{setting: s, client: client, name: fmt.Sprint("f", i), ran: &ran, open: &open}
+			for _, path := range files {
+				f := &fileRun{setting: s, client: client, name: "db", ran: &ran, open: &open}
 				file := filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 				if describesServer[file] {
 					continue
@@ -273,10 +273,10 @@ func (f *fileRun) check(t *testing.T, d *datadriven.TestData, line string, want 
 			got = append(got, "  "+relaxed(t, doc))
 		}
 		if err != nil {
-			got = []string{"  error " + codeName(t, err)}
+			got = []string{"  " + errorLine(t, err)}
 		}
 	}
-	if slices.Equal(got, want) {
+	if slices.EqualFunc(got, want, sameAnswer) {
 		return
 	}
 	if why := f.mayDiffer(stages, got, want); why != "" {
@@ -302,7 +302,7 @@ func (f *fileRun) checkExpression(t *testing.T, d *datadriven.TestData, line, wa
 	got := ""
 	switch {
 	case err != nil:
-		got = "error " + codeName(t, err)
+		got = errorLine(t, err)
 	case len(docs) == 0:
 		got = "no document"
 	default:
@@ -311,7 +311,7 @@ func (f *fileRun) checkExpression(t *testing.T, d *datadriven.TestData, line, wa
 			got = "missing"
 		}
 	}
-	if got != want {
+	if !sameAnswer(got, want) {
 		t.Errorf("%s: %s\n%s\nin the file:\n%s", d.Pos, line, got, want)
 	}
 }
@@ -361,19 +361,22 @@ func (f *fileRun) update(t *testing.T, stages bson.RawValue) []string {
 	for _, doc := range f.docs {
 		f.load(t, coll.Name(), []bson.Raw{doc})
 		var reply struct {
-			WriteErrors []struct{ Code int32 } `bson:"writeErrors"`
+			WriteErrors []struct {
+				Code   int
+				Errmsg string
+			} `bson:"writeErrors"`
 		}
 		cmd := bson.D{{Key: "update", Value: coll.Name()}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: stages}}}}}
 		err := f.db().RunCommand(t.Context(), cmd).Decode(&reply)
 		var failed mongo.WriteException
 		switch {
 		case errors.As(err, &failed) && len(failed.WriteErrors) > 0:
-			out = append(out, "  error "+mongoerr.Code(failed.WriteErrors[0].Code).Name())
+			out = append(out, "  "+line(failed.WriteErrors[0].Code, failed.WriteErrors[0].Message))
 			continue
 		case err != nil:
-			return []string{"  error " + codeName(t, err)}
+			return []string{"  " + errorLine(t, err)}
 		case len(reply.WriteErrors) > 0:
-			out = append(out, "  error "+mongoerr.Code(reply.WriteErrors[0].Code).Name())
+			out = append(out, "  "+line(reply.WriteErrors[0].Code, reply.WriteErrors[0].Errmsg))
 			continue
 		}
 		changed, err := coll.FindOne(t.Context(), bson.D{}).Raw()
@@ -394,13 +397,30 @@ func relaxed(t *testing.T, doc bson.Raw) string {
 	return string(bytes.TrimSpace(raw))
 }
 
-func codeName(t *testing.T, err error) string {
+// errorLine prints an error of a command as the files do.
+func errorLine(t *testing.T, err error) string {
 	t.Helper()
 	var failed mongo.CommandError
 	if !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
-	return mongoerr.Code(failed.Code).Name()
+	return line(int(failed.Code), failed.Message)
+}
+
+func line(code int, text string) string {
+	return "error " + mongoerr.Code(code).Name() + ": " + strings.ReplaceAll(text, "\n", `\n`)
+}
+
+// sameAnswer compares lines of an answer and of a file. Before its own text an error of a command says where it arose; the text of a reply
+// is valid UTF-8.
+func sameAnswer(got, want string) bool {
+	if got == want {
+		return true
+	}
+	gotName, gotText, isError := strings.Cut(got, ": ")
+	wantName, wantText, _ := strings.Cut(strings.ToValidUTF8(want, "\uFFFD"), ": ")
+	return isError && gotName == wantName && strings.HasPrefix(strings.TrimSpace(got), "error ") &&
+		strings.HasSuffix(gotText, " :: caused by :: "+wantText)
 }
 
 // memoryErrors are the answers of stages that have not enough memory and cannot spill.
@@ -408,7 +428,10 @@ var memoryErrors = []string{"QueryExceededMemoryLimitNoDiskUseAllowed", "Exceede
 
 // mayDiffer tells why an answer may differ from that of the file, or "".
 func (f *fileRun) mayDiffer(stages bson.RawValue, got, want []string) string {
-	if f.budget == littleMemory && len(got) == 1 && slices.Contains(memoryErrors, strings.TrimPrefix(got[0], "  error ")) {
+	if len(got) == 0 {
+		return ""
+	}
+	if name, _, _ := strings.Cut(got[0], ": "); f.budget == littleMemory && len(got) == 1 && slices.Contains(memoryErrors, strings.TrimPrefix(name, "  error ")) {
 		return "the stage does not spill"
 	}
 	if (f.indexed || f.budget > 0) && slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
