@@ -2,6 +2,7 @@ package adversarial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -53,8 +54,8 @@ func insertMessage(n, size int) []byte {
 	return wire.FinishMsg(wire.AppendSequence(out, "documents", docs...), start)
 }
 
-// sendEach writes messages of 47 MB to attackers connections at once and reads each answer.
-func sendEach(t *testing.T, c *container, compressor wire.Compressor) {
+// sendEach writes messages of n documents of a size, 47 MB in all, to attackers connections at once and reads each answer.
+func sendEach(t *testing.T, c *container, compressor wire.Compressor, n, size int) {
 	t.Helper()
 	var done atomic.Int64
 	together(attackers, func(int) {
@@ -64,7 +65,7 @@ func sendEach(t *testing.T, c *container, compressor wire.Compressor) {
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(3 * time.Minute))
-		msg, err := wire.Compress(nil, insertMessage(46, 1_000_000), compressor)
+		msg, err := wire.Compress(nil, insertMessage(n, size), compressor)
 		if err != nil {
 			t.Error(err)
 			return
@@ -244,14 +245,46 @@ func largeTransactions(t *testing.T, c *container, coll *mongo.Collection) {
 	})
 }
 
+// explainLarge explains finds of many values, for which there are several plans: each shows the values again.
+func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
+	var indexes []mongo.IndexModel
+	for _, name := range []string{"b", "c", "d", "e"} {
+		indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}}})
+	}
+	if _, err := coll.Indexes().CreateMany(t.Context(), indexes); err != nil {
+		t.Fatal(err)
+	}
+	values := make(bson.A, 300_000)
+	for i := range values {
+		values[i] = fmt.Sprintf("value %012d", i)
+	}
+	find := bson.D{{Key: "find", Value: coll.Name()}, {Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: values}}}}}}
+	cmd, err := bson.Marshal(bson.D{{Key: "explain", Value: find}, {Key: "verbosity", Value: "allPlansExecution"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes, mu := map[int32]int{}, sync.Mutex{}
+	together(attackers, func(int) {
+		var refused mongo.CommandError
+		if err := coll.Database().RunCommand(t.Context(), bson.Raw(cmd)).Err(); err != nil && !errors.As(err, &refused) {
+			t.Error(err)
+		}
+		mu.Lock()
+		codes[refused.Code]++
+		mu.Unlock()
+	})
+	t.Logf("codes %v", codes)
+}
+
 // memoryAttacks are the requests that once took a server's memory.
 func memoryAttacks() []memoryAttack {
 	return []memoryAttack{
-		{"messages", func(t *testing.T, c *container, _ *mongo.Collection) { sendEach(t, c, wire.CompressorNone) }},
+		{"messages", func(t *testing.T, c *container, _ *mongo.Collection) { sendEach(t, c, wire.CompressorNone, 46, 1_000_000) }},
+		{"messages of large documents", func(t *testing.T, c *container, _ *mongo.Collection) { sendEach(t, c, wire.CompressorNone, 3, 15_600_000) }},
 		{"compressed messages", func(t *testing.T, c *container, _ *mongo.Collection) {
 			for _, name := range []string{"snappy", "zlib", "zstd"} {
 				id, _ := wire.CompressorByName(name)
-				sendEach(t, c, id)
+				sendEach(t, c, id, 46, 1_000_000)
 			}
 		}},
 		{"stalled messages", stalled},
@@ -262,6 +295,7 @@ func memoryAttacks() []memoryAttack {
 		{"change streams", manyStreams},
 		{"cursors", manyCursors},
 		{"transactions", largeTransactions},
+		{"explanations", explainLarge},
 	}
 }
 
@@ -275,7 +309,9 @@ func TestMemoryOfAttacks(t *testing.T) {
 			stop := c.watchPings(t)
 			a.run(t, c, coll)
 			stop()
-			if peak := c.status(t, "VmHWM"); peak > containerBytes {
+			peak := c.status(t, "VmHWM")
+			t.Logf("peak %d MiB", peak>>20)
+			if peak > containerBytes {
 				t.Errorf("the server took %d MiB", peak>>20)
 			}
 			if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "after", Value: true}}); err != nil {

@@ -158,6 +158,7 @@ func (s *Service) setDefaults() {
 	if s.Sessions == nil {
 		s.Sessions = session.NewSessions(s.Clock, 0)
 	}
+	s.Sessions.LimitMemory(s.Memory)
 	if s.Cursors == nil {
 		s.Cursors = session.NewCursors(s.Clock)
 	}

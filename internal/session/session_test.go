@@ -2,13 +2,16 @@ package session
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -365,6 +368,49 @@ func TestSessionsIgnoreTheWallClock(t *testing.T) {
 	if ended := s.Reap(); len(ended) != 1 {
 		t.Errorf("reaped %v", ended)
 	}
+}
+
+// TestSessionsAreCounted: sessions are part of what requests hold, at no less than they take, and there are as many as their share
+// has memory for.
+func TestSessionsAreCounted(t *testing.T) {
+	budget := memory.New(64 << 20)
+	s := NewSessions(newClock(), 0)
+	s.LimitMemory(budget)
+	before := liveHeap()
+	n := 0
+	for ; ; n++ {
+		id := SessionID{User: [32]byte{1}}
+		binary.BigEndian.PutUint64(id.UUID[8:], uint64(n))
+		ses, err := s.Use(id, s.begin)
+		if err != nil {
+			if code := mongoerr.CodeOf(err); code != mongoerr.TooManyLogicalSessions {
+				t.Errorf("code %d", code)
+			}
+			break
+		}
+		ses.numbersOf()
+		ses.Doc()
+	}
+	if n != s.Max() || n != 64<<20/memoryShare/sessionBytes {
+		t.Errorf("%d sessions of at most %d", n, s.Max())
+	}
+	took, counted := int64(liveHeap())-int64(before), budget.Stats().Used
+	if t.Logf("%d sessions take %d bytes each, counted %d", n, took/int64(n), counted/int64(n)); took > counted+counted/4 {
+		t.Errorf("%d sessions take %d bytes, counted %d", n, took, counted)
+	}
+	for _, id := range s.All(func(SessionID) bool { return true }) {
+		s.End(id)
+	}
+	if used := budget.Stats().Used; used != 0 {
+		t.Errorf("%d bytes are counted for no session", used)
+	}
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // TestLooks: an operation tells once that it looks whether it has ended.

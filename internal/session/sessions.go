@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -21,6 +22,10 @@ const (
 	MaxSessions = 1_000_000
 	// MaxBatch is how many sessions one endSessions or refreshSessions command may name.
 	MaxBatch = 10_000
+	// sessionBytes is what a session with a transaction number takes, with its share of the registry.
+	sessionBytes = 512
+	// memoryShare is which part of the memory of requests the sessions may take. fewSessions may be there in each case.
+	memoryShare, fewSessions = 4, 10_000
 )
 
 // SessionID names a logical session: the UUID that the client chose and the digest of its user.
@@ -83,6 +88,9 @@ type Sessions struct {
 	jobsMu sync.Mutex
 	// What clients ended since the last run.
 	endedBetween, closedBetween atomic.Int64
+
+	heldMu sync.Mutex
+	held   memory.Holding
 }
 
 type sessionShard struct {
@@ -127,6 +135,29 @@ func NewSessions(c clock.Clock, max int) *Sessions {
 	return s
 }
 
+// LimitMemory makes the sessions part of what requests hold together. There may be as many as a share of the budget has memory
+// for, whatever others hold: a new client must not fail because of them. It is called before the first session is used.
+func (s *Sessions) LimitMemory(b *memory.Budget) {
+	s.held = b.Hold()
+	s.max = min(s.max, max(b.Share(memoryShare, math.MaxInt64)/sessionBytes, fewSessions))
+}
+
+// Max returns how many sessions there may be.
+func (s *Sessions) Max() int { return int(s.max) }
+
+// weigh counts what the sessions take, after their number has changed.
+func (s *Sessions) weigh() {
+	s.heldMu.Lock()
+	defer s.heldMu.Unlock()
+	n := s.count.Load() * sessionBytes
+	s.held.Force(n)
+	if n == 0 {
+		s.held.Release()
+		return
+	}
+	s.held.Shrink(n + memory.Step)
+}
+
 func (s *Sessions) shard(id *SessionID) *sessionShard {
 	return &s.shards[binary.LittleEndian.Uint32(id.UUID[12:])%sessionShards]
 }
@@ -144,6 +175,7 @@ func (s *Sessions) Use(id SessionID, now time.Time) (*Session, error) {
 		}
 		ses = sh.start(id, s.begin)
 		s.count.Add(1)
+		s.weigh()
 	}
 	ses.lastUse.Store(now.Sub(s.begin).Milliseconds())
 	return ses, nil
@@ -172,6 +204,7 @@ func (s *Sessions) End(id SessionID) {
 		ses.lastUse.Store(ended)
 		sh.end(ses)
 		s.count.Add(-1)
+		s.weigh()
 		s.endedBetween.Add(1)
 	}
 }
@@ -233,6 +266,7 @@ func (s *Sessions) Reap() []SessionID {
 		}
 		sh.mu.Unlock()
 	}
+	s.weigh()
 	s.jobsMu.Lock()
 	s.jobs.Jobs++
 	s.jobs.LastJob = now
