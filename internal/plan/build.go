@@ -20,6 +20,7 @@ type builder struct {
 	q       *Query
 	whole   *filter.Filter
 	records Counter
+	shared  *sharedRanges
 }
 
 func (b *builder) build(n node) exec.Node {
@@ -124,7 +125,7 @@ func (b *builder) collScan(n *collScan) exec.Node {
 }
 
 func (b *builder) indexScan(n *indexScan) exec.Node {
-	bounds := keyBounds(n)
+	bounds := keyBounds(n, b.shared)
 	if bounds == nil {
 		return exec.NewEmptyScan(b.env)
 	}
@@ -135,7 +136,7 @@ func (b *builder) indexScan(n *indexScan) exec.Node {
 }
 
 func (b *builder) countScan(n *countScan) exec.Node {
-	bounds := keyBounds(n.scan)
+	bounds := keyBounds(n.scan, b.shared)
 	if bounds == nil {
 		return exec.NewEmptyScan(b.env)
 	}
@@ -143,7 +144,7 @@ func (b *builder) countScan(n *countScan) exec.Node {
 }
 
 func (b *builder) distinctScan(n *distinctScan) exec.Node {
-	bounds := keyBounds(n.scan)
+	bounds := keyBounds(n.scan, b.shared)
 	if bounds == nil {
 		return exec.NewEmptyScan(b.env)
 	}

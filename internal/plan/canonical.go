@@ -39,6 +39,7 @@ type canonical struct {
 		accesses  [usualCandidates]access
 		solutions [usualCandidates]*solution
 	}
+	shared sharedRanges // of the candidates
 	// signatures holds those of the candidates, one behind the other.
 	signatures []byte
 }

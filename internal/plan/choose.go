@@ -107,7 +107,7 @@ func (p *Planner) candidates(ctx context.Context, q *Query, pu purpose) (*canoni
 		if s := cq.groupScan(solutions); s != nil {
 			solutions = []*solution{s}
 		}
-		return cq, solutions, nil
+		return cq, solutions, countBounds(ctx, solutions)
 	}
 	s, err := cq.minMax()
 	if err != nil {

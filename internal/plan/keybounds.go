@@ -10,7 +10,7 @@ import (
 const behind = 0xFF
 
 // keyBounds encodes the bounds of a scan; nil where they hold nothing.
-func keyBounds(n *indexScan) *exec.Bounds {
+func keyBounds(n *indexScan, shared *sharedRanges) *exec.Bounds {
 	if n.min != nil || n.max != nil {
 		return minMaxBounds(n)
 	}
@@ -25,7 +25,7 @@ func keyBounds(n *indexScan) *exec.Bounds {
 	b := &exec.Bounds{Desc: make([]bool, len(n.bounds)), Fields: make([][]exec.Range, len(n.bounds))}
 	for f, ivs := range n.bounds {
 		b.Desc[f] = n.index.fields[f].Desc
-		b.Fields[f] = ranges(ivs, b.Desc[f])
+		b.Fields[f] = shared.ranges(ivs, b.Desc[f])
 	}
 	if n.backward {
 		b.Upper = last(b.Fields)
@@ -92,7 +92,7 @@ func ranges(ivs intervals, desc bool) []exec.Range {
 		return nil
 	}
 	out := make([]exec.Range, len(ivs))
-	buf := make([]byte, 0, len(ivs)*keySize([]intervals{ivs[:1]}))
+	buf := make([]byte, 0, len(ivs)*rangeSize(ivs[0]))
 	for i, iv := range ivs {
 		if desc {
 			out[len(ivs)-1-i], buf = appendRange(buf, iv, true)
@@ -101,6 +101,15 @@ func ranges(ivs intervals, desc bool) []exec.Range {
 		}
 	}
 	return out
+}
+
+// rangeSize estimates how many bytes the range of an interval takes: both ends of a point are one key.
+func rangeSize(iv interval) int {
+	const overhead = 8
+	if iv.isPoint() {
+		return len(iv.low.Data) + overhead
+	}
+	return len(iv.low.Data) + len(iv.high.Data) + 2*overhead
 }
 
 func rangeOf(iv interval, desc bool) exec.Range {
@@ -114,6 +123,10 @@ func appendRange(buf []byte, iv interval, desc bool) (exec.Range, []byte) {
 	start := len(buf)
 	buf = appendEnd(buf, low, desc, !lowIncl)
 	middle := len(buf)
+	if iv.isPoint() {
+		buf = append(buf, behind)
+		return exec.Range{Lo: buf[start:middle:middle], Hi: buf[start:len(buf):len(buf)]}, buf
+	}
 	buf = appendEnd(buf, high, desc, highIncl)
 	return exec.Range{Lo: buf[start:middle:middle], Hi: buf[middle:len(buf):len(buf)]}, buf
 }

@@ -22,15 +22,16 @@ const (
 
 // candidate is a plan under trial.
 type candidate struct {
-	query *Query
-	whole *filter.Filter
-	sol   *solution
-	env   *exec.Env
-	root  exec.Node
-	rows  []*exec.Row
-	kept  keptRows
-	done  bool
-	err   error
+	query  *Query
+	whole  *filter.Filter
+	shared *sharedRanges
+	sol    *solution
+	env    *exec.Env
+	root   exec.Node
+	rows   []*exec.Row
+	kept   keptRows
+	done   bool
+	err    error
 }
 
 // start builds a candidate.
@@ -41,8 +42,8 @@ func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Co
 	if cq.filter != nil {
 		env.Whole = cq.filter
 	}
-	b := builder{env: env, q: cq.q, whole: cq.filter, records: records}
-	return candidate{query: cq.q, whole: cq.filter, sol: s, env: env, root: b.build(s.root)}
+	b := builder{env: env, q: cq.q, whole: cq.filter, records: records, shared: &cq.shared}
+	return candidate{query: cq.q, whole: cq.filter, shared: &cq.shared, sol: s, env: env, root: b.build(s.root)}
 }
 
 // run lets the candidate go on until it has done that many works in all, has given enough rows or is at its end. It
@@ -115,7 +116,7 @@ func (t *candidate) again() *exec.Again {
 	if has[*sortNode](t.sol.root) {
 		return nil
 	}
-	b, root := builder{env: t.env, q: t.query, whole: t.whole}, t.sol.root
+	b, root := builder{env: t.env, q: t.query, whole: t.whole, shared: t.shared}, t.sol.root
 	return &exec.Again{
 		Build: func(in exec.Node) exec.Node { return b.again(root, in) },
 		Entry: has[*returnKey](root) || isCovered(root),
