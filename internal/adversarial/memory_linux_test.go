@@ -279,8 +279,12 @@ func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 // memoryAttacks are the requests that once took a server's memory.
 func memoryAttacks() []memoryAttack {
 	return []memoryAttack{
-		{"messages", func(t *testing.T, c *container, _ *mongo.Collection) { sendEach(t, c, wire.CompressorNone, 46, 1_000_000) }},
-		{"messages of large documents", func(t *testing.T, c *container, _ *mongo.Collection) { sendEach(t, c, wire.CompressorNone, 3, 15_600_000) }},
+		{"messages", func(t *testing.T, c *container, _ *mongo.Collection) {
+			sendEach(t, c, wire.CompressorNone, 46, 1_000_000)
+		}},
+		{"messages of large documents", func(t *testing.T, c *container, _ *mongo.Collection) {
+			sendEach(t, c, wire.CompressorNone, 3, 15_600_000)
+		}},
 		{"compressed messages", func(t *testing.T, c *container, _ *mongo.Collection) {
 			for _, name := range []string{"snappy", "zlib", "zstd"} {
 				id, _ := wire.CompressorByName(name)

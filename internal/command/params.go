@@ -140,7 +140,7 @@ func (s *Service) builtinParams() []Param {
 		Constant("internalQueryFrameworkControl", bsonx.String(queryFramework)),
 		Constant(collationRegexParam, bsonx.Bool(true)),
 		Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
-		Param{Name: "maxSessions", Get: func() bsonx.Value { return bsonx.Int32(int32(s.Sessions.Max())) }},
+		{Name: "maxSessions", Get: func() bsonx.Value { return bsonx.Int32(int32(s.Sessions.Max())) }},
 		IntParam("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
 			s.Transactions.SetLifetime(time.Duration(n) * time.Second)
 		}),
