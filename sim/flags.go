@@ -67,6 +67,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 
 // makePlan returns the plan of a file, or of scenarios, with the flags.
 func (f *runFlags) makePlan(set scenario.Set, args []string) (*engine.Plan, error) {
+	if err := f.check(args); err != nil {
+		return nil, err
+	}
 	p := &engine.Plan{}
 	for _, arg := range args {
 		if !isFile(arg) {

@@ -76,9 +76,9 @@ func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
 	return nil
 }
 
-// store writes one result to a file, several to a directory, each under its scenarios' names.
+// store writes one result to a file, several, or one, to a directory, each under its scenarios' names.
 func (o *output) store(results []*result.Result) error {
-	if len(results) == 1 {
+	if len(results) == 1 && !isDir(o.out) {
 		return toFile(o.out, results[0].Write)
 	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
@@ -126,6 +126,9 @@ func newReport() *cobra.Command {
 		Short: "Show results that were stored: as a table, HTML with charts, Markdown",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
 			results, err := readAll(args)
 			if err != nil {
 				return err
@@ -147,6 +150,9 @@ func newCompare() *cobra.Command {
 		Short: "Compare two results; with --book, one with the books' figures",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := (&output{html: html, markdown: markdown}).check(); err != nil {
+				return err
+			}
 			results, err := readAll(args)
 			if err != nil {
 				return err

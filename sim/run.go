@@ -29,6 +29,9 @@ func newRun(with withSet) *cobra.Command {
 			"  sheaf sim run theater -p numberOfTickets=3 --uri mongodb://127.0.0.1:27017 --find-limit --p99 50ms",
 		Args: cobra.MinimumNArgs(1),
 		RunE: with(func(set scenario.Set, cmd *cobra.Command, args []string) error {
+			if err := checkSearch(search, find, f.changed); err != nil {
+				return err
+			}
 			runs := [][]string{args}
 			if each {
 				runs = runs[:0]

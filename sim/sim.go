@@ -50,6 +50,8 @@ func Command(definitions ...*scenario.Definition) *cobra.Command {
 			"  sheaf sim run transfer --uri mongodb://127.0.0.1:27017 --find-limit\n" +
 			"  sheaf sim versus cart",
 		SilenceUsage: true,
+		Args:         cobra.NoArgs, // or a subcommand that does not exist would print the help and succeed
+		RunE:         func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	set, err := scenario.NewSet(definitions...)
 	with := func(fn func(scenario.Set, *cobra.Command, []string) error) func(*cobra.Command, []string) error {

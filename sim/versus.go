@@ -19,6 +19,9 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
+// maxRounds bounds --rounds: a round takes at least a second for each design.
+const maxRounds = 1000
+
 func newVersus(with withSet) *cobra.Command {
 	f, rounds := &runFlags{}, 0
 	cmd := &cobra.Command{
@@ -37,6 +40,9 @@ func newVersus(with withSet) *cobra.Command {
 			c, err := findContest(args[0])
 			if err != nil {
 				return err
+			}
+			if rounds < 1 || rounds > maxRounds {
+				return fmt.Errorf("--rounds %d: it must be between 1 and %d", rounds, maxRounds)
 			}
 			results, err := f.contest(cmd, set, c, rounds)
 			if err != nil {
@@ -84,11 +90,13 @@ func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 		return nil, err
 	}
 	results := make([]*result.Result, len(c.Variants))
-	for round := range max(rounds, 1) {
+	for round := range rounds {
 		for k := range c.Variants {
 			i := (k + round) % len(c.Variants)
-			if err := rest(cmd.Context()); err != nil {
-				return nil, err
+			if results[i] != nil || k > 0 { // the first run follows nothing
+				if err := rest(cmd.Context()); err != nil {
+					return nil, err
+				}
 			}
 			r, err := f.run(cmd, set, plans[i])
 			if err != nil {

@@ -89,6 +89,9 @@ func (r Runner) search(p *Plan, search Search) (*searching, error) {
 	if search.MaxUsers == 0 {
 		search.MaxUsers = load.MaxUsers
 	}
+	if search.P99 < 0 || search.Repeats < 0 || search.MaxUsers < 0 || search.MaxUsers > load.MaxUsers {
+		return nil, fmt.Errorf("%w: a search with a p99 of %v, %d repeats and at most %d users", ErrPlan, search.P99, search.Repeats, search.MaxUsers)
+	}
 	entries, err := p.resolve(r.Set)
 	if err != nil {
 		return nil, err

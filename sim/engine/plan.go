@@ -9,9 +9,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sheafdb/sheaf/sim/load"
@@ -23,6 +25,15 @@ var ErrPlan = errors.New("sim: invalid plan")
 
 // DefaultPoolSize is how many connections a process has, the books' 4 x 50.
 const DefaultPoolSize = 200
+
+// Bounds of a plan.
+const (
+	MaxPoolSize = 65_536
+	MaxInFlight = load.MaxUsers
+	MaxGrace    = 24 * time.Hour
+	// maxNodes is MongoDB's greatest number of w.
+	maxNodes = 50
+)
 
 // Plan says what is run. It is what a plan file has.
 type Plan struct {
@@ -90,6 +101,9 @@ func (p *Plan) resolve(set scenario.Set) ([]resolved, error) {
 	if len(p.Scenarios) == 0 {
 		return nil, fmt.Errorf("%w: it has no scenarios", ErrPlan)
 	}
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
 	out := make([]resolved, len(p.Scenarios))
 	for i, e := range p.Scenarios {
@@ -107,6 +121,34 @@ func (p *Plan) resolve(set scenario.Set) ([]resolved, error) {
 		out[i] = r
 	}
 	return out, nil
+}
+
+// validate says what is wrong with the settings that all scenarios share. Zero is a default.
+func (p *Plan) validate() error {
+	concerns := []string{"", "local", "available", "majority", "linearizable", "snapshot"}
+	w, notNumber := strconv.Atoi(p.WriteConcern)
+	switch {
+	case p.PoolSize < 0 || p.PoolSize > MaxPoolSize:
+		return fmt.Errorf("%w: a pool of %d connections; there can be 1 to %d", ErrPlan, p.PoolSize, MaxPoolSize)
+	case p.MaxInFlight < 0 || p.MaxInFlight > MaxInFlight:
+		return fmt.Errorf("%w: %d users under way at most; there can be 1 to %d", ErrPlan, p.MaxInFlight, MaxInFlight)
+	case p.Grace < 0 || p.Grace > MaxGrace:
+		return fmt.Errorf("%w: a grace of %v; it can be up to %v", ErrPlan, p.Grace, MaxGrace)
+	case p.WarmUp < 0 || p.CoolDown < 0:
+		return fmt.Errorf("%w: %d iterations of warm-up and %d of cool-down", ErrPlan, p.WarmUp, p.CoolDown)
+	case notNumber == nil && (w < 1 || w > maxNodes):
+		return fmt.Errorf("%w: write concern %d; it can be 1 to %d, or majority: a write that nobody acknowledges cannot be measured", ErrPlan, w, maxNodes)
+	case !slices.Contains(concerns, p.ReadConcern):
+		return fmt.Errorf("%w: read concern %q; it can be%s", ErrPlan, p.ReadConcern, strings.Join(concerns, " "))
+	case strings.Contains(p.Target, "://") && !(Settings{Target: p.Target}).IsURI():
+		return fmt.Errorf("%w: the target %s; a URI begins with mongodb:// or mongodb+srv://", ErrPlan, p.Target)
+	}
+	if p.ReadPreference != "" {
+		if _, err := readpref.ModeFromString(p.ReadPreference); err != nil {
+			return fmt.Errorf("%w: read preference %q: %w", ErrPlan, p.ReadPreference, err)
+		}
+	}
+	return nil
 }
 
 func (e Entry) resolve(set scenario.Set) (resolved, error) {

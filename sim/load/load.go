@@ -36,6 +36,7 @@ const (
 const (
 	MaxIterations = 100_000
 	MaxUsers      = 1_000_000
+	MaxDelay      = 24 * time.Hour
 )
 
 // Load says how many users start, and when. It is open: users start whether or not those before them have come to an end.
@@ -82,10 +83,12 @@ func (l Load) Validate() error {
 		return fmt.Errorf("%w: %d iterations; there can be 1 to %d", ErrLoad, l.Iterations, MaxIterations)
 	case l.Resolution < time.Millisecond || l.Resolution > time.Hour:
 		return fmt.Errorf("%w: a resolution of %v; it can be 1ms to 1h", ErrLoad, l.Resolution)
-	case l.Users < 1 || l.Users > MaxUsers || l.From < 0 || l.From > MaxUsers:
+	case l.Users < 1 || l.Users > MaxUsers:
 		return fmt.Errorf("%w: %d users; there can be 1 to %d", ErrLoad, l.Users, MaxUsers)
-	case l.Delay < 0:
-		return fmt.Errorf("%w: a delay of %v", ErrLoad, l.Delay)
+	case l.From < 0 || l.From > MaxUsers:
+		return fmt.Errorf("%w: a ramp from %d users; there can be 0 to %d", ErrLoad, l.From, MaxUsers)
+	case l.Delay < 0 || l.Delay > MaxDelay:
+		return fmt.Errorf("%w: a delay of %v; it can be up to %v", ErrLoad, l.Delay, MaxDelay)
 	case !slices.Contains([]string{Constant, Ramp, Steps, Poisson}, l.Shape):
 		return fmt.Errorf("%w: shape %q; it can be constant, ramp, steps or poisson", ErrLoad, l.Shape)
 	case !slices.Contains([]string{Slice, Burst}, l.Spread):
