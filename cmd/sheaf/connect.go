@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -33,6 +34,31 @@ func (f *targetFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.collection, "collection", "c", "", "the collection (required)")
 	cmd.MarkFlagsMutuallyExclusive("uri", "dir")
 	_ = cmd.MarkFlagRequired("collection")
+}
+
+// check refuses names that are empty: a forgotten variable of a script must not lead to another place.
+func (f *targetFlags) check(given func(flag string) bool) error {
+	for flag, value := range map[string]string{"uri": f.uri, "dir": f.dir, "db": f.database, "collection": f.collection} {
+		if value == "" && given(flag) {
+			return fmt.Errorf("--%s is empty: give it a value, or leave it out", flag)
+		}
+	}
+	return nil
+}
+
+// checkStore refuses a directory without a store: a command that only reads makes none.
+func (f *targetFlags) checkStore() error {
+	if f.dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return fmt.Errorf("--dir %s: %w", f.dir, err)
+	}
+	if len(entries) == 0 {
+		return fmt.Errorf("--dir %s: the directory is empty", f.dir)
+	}
+	return nil
 }
 
 // open returns the collection, and a function that ends the connection.

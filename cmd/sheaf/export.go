@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,9 @@ func newExport() *cobra.Command {
 			"  sheaf export people.csv --dir ~/data -d app -c people --columns 'name,born.date(2006-01-02),address.city'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags().Changed, args[0]); err != nil {
+				return err
+			}
 			return runExport(cmd.Context(), &f, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -60,6 +64,27 @@ func newExport() *cobra.Command {
 	flags.BoolVar(&f.replace, "replace-invalid", false, "in JSON, write U+FFFD in place of bytes that are not UTF-8, rather than stop")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but errors")
 	return cmd
+}
+
+// check refuses flags that would do nothing, and values that no export can run with.
+func (f *exportFlags) check(given func(flag string) bool, path string) error {
+	format, err := transfer.ParseFormat(f.format, path)
+	switch {
+	case err != nil:
+		return err
+	case f.skip < 0:
+		return fmt.Errorf("--skip %d: it must be 0 or more", f.skip)
+	case f.limit < 0:
+		return fmt.Errorf("--limit %d: it must be 0 or more; 0 is no limit", f.limit)
+	}
+	_, err = transfer.NewWriter(io.Discard, format, f.writerOptions())
+	isCSV := format == transfer.CSV
+	return cmp.Or(f.target.check(given), onlyFor(given, isCSV, "CSV", "columns"),
+		onlyFor(given, !isCSV, "JSON", "canonical", "replace-invalid"), err)
+}
+
+func (f *exportFlags) writerOptions() transfer.WriterOptions {
+	return transfer.WriterOptions{Canonical: f.canonical, Columns: f.columns, Replace: f.replace}
 }
 
 // findOptions reads the flags that say what is exported.
@@ -103,6 +128,9 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	if err != nil {
 		return err
 	}
+	if err := f.target.checkStore(); err != nil {
+		return err
+	}
 	coll, closeTarget, err := f.target.open(ctx)
 	if err != nil {
 		return err
@@ -118,7 +146,7 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	started := time.Now()
 	var n int64
 	err = toFile(path, stdout, func(out io.Writer) error {
-		w, err := transfer.NewWriter(out, format, transfer.WriterOptions{Canonical: f.canonical, Columns: f.columns, Replace: f.replace})
+		w, err := transfer.NewWriter(out, format, f.writerOptions())
 		if err != nil {
 			return err
 		}
@@ -142,6 +170,7 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 }
 
 // toFile calls write with a file that takes its name only when it is complete, or with the standard output for "-".
+// Only the owner may read the file, as with the store that its documents come from.
 func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
 	if path == "-" {
 		out := bufio.NewWriterSize(stdout, 1<<16)
@@ -154,9 +183,6 @@ func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
 	out := bufio.NewWriterSize(tmp, 1<<16)
 	if err := errors.Join(write(out), out.Flush(), tmp.Close()); err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
-		return err
 	}
 	return os.Rename(tmp.Name(), path)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -43,6 +44,9 @@ func newImport() *cobra.Command {
 			"  sheaf import people.csv --dir ~/data -d app -c people --upsert-fields email",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags().Changed, args[0]); err != nil {
+				return err
+			}
 			return runImport(cmd.Context(), &f, args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -57,6 +61,40 @@ func newImport() *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
+
+// check refuses flags that would do nothing, and values that no import can run with.
+func (f *importFlags) check(given func(flag string) bool, path string) error {
+	if err := f.target.check(given); err != nil {
+		return err
+	}
+	format, err := transfer.ParseFormat(f.format, path)
+	if err != nil {
+		return err
+	}
+	if err := onlyFor(given, format == transfer.CSV, "CSV", "columns", "delimiter", "ignore-blanks"); err != nil {
+		return err
+	}
+	if given("columns") && len(f.columns) == 0 {
+		return errors.New("--columns is empty: name the columns, such as name,address.city")
+	}
+	if given("upsert-fields") && (len(f.upsertFields) == 0 || slices.ContainsFunc(f.upsertFields, isNoPath)) {
+		return fmt.Errorf("--upsert-fields %s: it must be paths of fields, such as email,address.city", strings.Join(f.upsertFields, ","))
+	}
+	return nil
+}
+
+// onlyFor refuses flags of one format where another is read or written.
+func onlyFor(given func(flag string) bool, is bool, format string, flags ...string) error {
+	for _, flag := range flags {
+		if !is && given(flag) {
+			return fmt.Errorf("--%s is for %s: leave it out, or give another --format", flag, format)
+		}
+	}
+	return nil
+}
+
+// isNoPath reports whether a text is no path of fields.
+func isNoPath(text string) bool { return slices.Contains(strings.Split(text, "."), "") }
 
 func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	format, err := transfer.ParseFormat(f.format, path)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,5 +161,35 @@ func TestTransferErrorsSayWhatToDo(t *testing.T) {
 		if _, _, err := sheafCommand(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want %q in it", c.args, err, c.want)
 		}
+	}
+}
+
+// TestUpsertOfRecordsWithoutKey keeps each record that has none of the fields: there is nothing that it could replace.
+func TestUpsertOfRecordsWithoutKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	in := writeFile(t, "in.json", `{"n":1}
+{"n":2}
+{"email":"a","n":3}
+{"email":"a","n":4}
+{"email":null,"n":5}
+`)
+	if out, _, err := sheafCommand(t, "import", in, "--dir", dir, "-c", "c", "--upsert-fields", "email"); err != nil || !strings.Contains(out, "5 documents imported") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := stored(t, dir)
+	slices.Sort(got)
+	expect(t, got, `{"email":"a","n":4}`, `{"email":null,"n":5}`, `{"n":1}`, `{"n":2}`)
+}
+
+// TestExportReadsOnly makes no store where there is none.
+func TestExportReadsOnly(t *testing.T) {
+	dir := t.TempDir()
+	for _, of := range []string{dir, filepath.Join(dir, "missing")} {
+		if _, _, err := sheafCommand(t, "export", "-", "--dir", of, "-c", "c"); err == nil || !strings.Contains(err.Error(), "--dir "+of) {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the directory has %v, %v", left, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -20,7 +21,8 @@ const (
 // Importer puts the documents of a Reader into a collection.
 type Importer struct {
 	Collection *mongo.Collection
-	// UpsertFields are dotted paths: a document with equal values at them is replaced. Empty: documents are inserted.
+	// UpsertFields are dotted paths: a document with equal values at them is replaced. Where there are none, or a document
+	// has none of them, it is inserted.
 	UpsertFields []string
 	// Report is called for every record that did not go in.
 	Report func(line int, err error)
@@ -112,13 +114,22 @@ func (im *Importer) send(ctx context.Context, b *batch, res *Result) error {
 func (im *Importer) models(b *batch) []mongo.WriteModel {
 	models := make([]mongo.WriteModel, len(b.docs))
 	for i, doc := range b.docs {
-		if len(im.UpsertFields) == 0 {
+		if !im.hasKey(doc) {
 			models[i] = mongo.NewInsertOneModel().SetDocument(doc)
 			continue
 		}
 		models[i] = mongo.NewReplaceOneModel().SetFilter(im.key(doc)).SetReplacement(doc).SetUpsert(true)
 	}
 	return models
+}
+
+// hasKey reports whether doc has one of the UpsertFields. A document with none of them replaces nothing, or it would replace the one
+// that was imported before it.
+func (im *Importer) hasKey(doc bson.Raw) bool {
+	return slices.ContainsFunc(im.UpsertFields, func(field string) bool {
+		_, err := doc.LookupErr(splitPath(field)...)
+		return err == nil
+	})
 }
 
 // key returns the filter that finds the document which doc replaces. A field that doc lacks must be missing there too.
@@ -130,7 +141,11 @@ func (im *Importer) key(doc bson.Raw) bson.D {
 			filter = append(filter, bson.E{Key: field, Value: bson.D{{Key: "$exists", Value: false}}})
 			continue
 		}
-		filter = append(filter, bson.E{Key: field, Value: bson.D{{Key: "$eq", Value: v}}})
+		equal := bson.D{{Key: "$eq", Value: v}}
+		if v.Type == bson.TypeNull {
+			equal = append(equal, bson.E{Key: "$exists", Value: true}) // null alone finds missing fields too
+		}
+		filter = append(filter, bson.E{Key: field, Value: equal})
 	}
 	return filter
 }
