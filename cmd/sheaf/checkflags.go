@@ -3,8 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/sheafdb/sheaf"
 )
 
 const (
@@ -13,6 +18,12 @@ const (
 	minMemoryBudget = 16 << 20
 	// minOplogSize holds a few of the largest entries.
 	minOplogSize = 64 << 20
+	// maxConnections is more than any system lets a process open.
+	maxConnections = 10_000_000
+	// maxSlowMillis is 24 days.
+	maxSlowMillis = math.MaxInt32
+	// maxReplSet is longer than any name in use, and short enough for each reply to hello to carry it.
+	maxReplSet = 128
 )
 
 // check refuses values that no server can run with. given reports whether a flag was set on the command line, in the
@@ -21,10 +32,12 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	switch {
 	case f.port < -1 || f.port > maxPort:
 		return fmt.Errorf("--port %d: it must be between 1 and %d, 0 for a free one, or -1 for none", f.port, maxPort)
-	case f.maxConnections < 1:
-		return fmt.Errorf("--max-connections %d: it must be at least 1", f.maxConnections)
-	case f.slowMillis < -1:
-		return fmt.Errorf("--slow-ms %d: it must be 0 or more milliseconds, or -1 for none", f.slowMillis)
+	case f.maxConnections < 1 || f.maxConnections > maxConnections:
+		return fmt.Errorf("--max-connections %d: it must be between 1 and %d", f.maxConnections, maxConnections)
+	case f.slowMillis < -1 || f.slowMillis > maxSlowMillis:
+		return fmt.Errorf("--slow-ms %d: it must be between 0 and %d milliseconds, or -1 for none", f.slowMillis, maxSlowMillis)
+	case f.memory && f.salvage:
+		return errors.New("--salvage opens a damaged directory, and --memory has none: leave out one of them")
 	case f.memory && given("dir"):
 		return errors.New("--memory keeps nothing in a directory: leave out --memory or --dir")
 	case !f.memory && f.dir == "":
@@ -33,13 +46,37 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 		return errors.New("--standalone is no member of a replica set: leave out --standalone or --replSet")
 	case f.replSet == "":
 		return errors.New("--replSet is empty: name the set, or give --standalone")
+	case len(f.replSet) > maxReplSet || strings.ContainsFunc(f.replSet, notInSetName):
+		return fmt.Errorf("--replSet %s: it must be at most %d characters, without spaces, commas and slashes", f.replSet, maxReplSet)
 	case given("log-rotate") && f.logFile == "":
 		return errors.New("--log-rotate needs a --log-file")
 	}
 	var errs [2]error
 	f.budget, errs[0] = sizeOf("memory-budget", f.memoryBudget, minMemoryBudget)
 	f.oplogBytes, errs[1] = sizeOf("oplog-size", f.oplogSize, minOplogSize)
-	return errors.Join(errs[0], errs[1], checkAdvertise(f.advertise))
+	_, syncErr := syncPolicy(f.sync)
+	return errors.Join(errs[0], errs[1], syncErr, checkAdvertise(f.advertise))
+}
+
+// notInSetName reports whether a character would break the name of a set in a URI or in NAME/HOST,HOST.
+func notInSetName(r rune) bool {
+	return strings.ContainsRune(`,/\?&#`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
+}
+
+// syncPolicy reads --sync.
+func syncPolicy(text string) (sheaf.SyncPolicy, error) {
+	switch text {
+	case "default":
+		return sheaf.SyncDefault, nil
+	case "on-request":
+		return sheaf.SyncOnRequest, nil
+	case "always":
+		return sheaf.SyncAlways, nil
+	case "never":
+		return sheaf.SyncNever, nil
+	default:
+		return 0, fmt.Errorf("--sync %s: it must be default, on-request, always or never", text)
+	}
 }
 
 // sizeOf reads the size that a flag gives, 0 for an empty text, and refuses one that is too small to work with.
@@ -63,7 +100,7 @@ func checkAdvertise(address string) error {
 	}
 	host, port, err := net.SplitHostPort(address)
 	n, portErr := strconv.Atoi(port)
-	if err != nil || host == "" || portErr != nil || n < 1 || n > maxPort {
+	if err != nil || host == "" || strings.ContainsFunc(host, unicode.IsSpace) || portErr != nil || n < 1 || n > maxPort {
 		return fmt.Errorf("--advertise %s: it must be a host and a port, such as db.example.com:27017", address)
 	}
 	return nil

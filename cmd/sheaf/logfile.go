@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/clock"
@@ -43,7 +44,7 @@ func openLogFile(path, rotate string, c clock.Clock) (*logFile, error) {
 }
 
 func (l *logFile) open() (*os.File, error) {
-	return os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	return os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
 // Write implements io.Writer.
@@ -97,7 +98,8 @@ func (f *serveFlags) logWriter(stderr io.Writer) (w io.Writer, rotate func() err
 // logger returns the logger of the flags. People read text on a terminal; programs read mongod's lines.
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+	// slog would also take "info+2".
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil || strings.ContainsAny(f.logLevel, "+-") {
 		return nil, fmt.Errorf("--log-level %s: it must be debug, info, warn or error", f.logLevel)
 	}
 	if f.quiet {

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -58,6 +61,42 @@ func TestSecondInterruptEndsTheProcess(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestLastLineNamesTheSignal stops servers by signals, as a terminal and a service manager do.
+func TestLastLineNamesTheSignal(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for signal, want := range map[syscall.Signal]string{
+		syscall.SIGINT:  "Sheaf stopped (interrupt signal received). All data is on disk.\n",
+		syscall.SIGTERM: "Sheaf stopped (terminated signal received). All data is on disk.\n",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, "serve", "--port", "0", "--dir", filepath.Join(t.TempDir(), "data"))
+		cmd.Env = append(os.Environ(), asSheaf+"=1")
+		out, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			text.WriteString(lines.Text() + "\n")
+			if strings.Contains(lines.Text(), "Stop with Ctrl-C") {
+				if err := cmd.Process.Signal(signal); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := cmd.Wait(); err != nil || !strings.HasSuffix(text.String(), want) {
+			t.Errorf("%v: %v\n%s", signal, err, text.String())
 		}
 	}
 }

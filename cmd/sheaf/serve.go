@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -174,7 +175,7 @@ var errShutdownCommand = errors.New("a client sent the shutdown command")
 // reasonOf says why a server stops: which signal came, that a client asked for it, or what failed.
 func reasonOf(ctx context.Context) string {
 	cause := context.Cause(ctx)
-	if errors.Is(cause, context.Canceled) {
+	if cause == context.Canceled { //nolint:errorlint // the cause that names a signal is also a context.Canceled
 		return "its caller ended it"
 	}
 	return cause.Error()
@@ -188,7 +189,11 @@ func (f *serveFlags) farewell(log *slog.Logger, stderr io.Writer, reason string,
 	}
 	log.Info("Now exiting", "c", "CONTROL", "id", 23138, "exitCode", 0, "reason", reason)
 	if !f.quiet && !f.readyJSON {
-		fmt.Fprintf(stderr, "Sheaf stopped (%s). All data is on disk.\n", reason)
+		what := "All data is on disk."
+		if f.memory {
+			what = "The data was in memory only and is gone."
+		}
+		fmt.Fprintf(stderr, "Sheaf stopped (%s). %s\n", reason, what)
 	}
 }
 
@@ -217,18 +222,9 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	if err := limitFiles(o, fileLimit()); err != nil {
 		return nil, err
 	}
-	switch f.sync {
-	case "default":
-	case "on-request":
-		o.Sync = sheaf.SyncOnRequest
-	case "always":
-		o.Sync = sheaf.SyncAlways
-	case "never":
-		o.Sync = sheaf.SyncNever
-	default:
-		return nil, fmt.Errorf("--sync %s: it must be default, on-request, always or never", f.sync)
-	}
-	return o, nil
+	policy, err := syncPolicy(f.sync)
+	o.Sync = policy
+	return o, err
 }
 
 // ready is the line of --ready-json.
@@ -284,6 +280,8 @@ func explainOpen(dir string, err error) error {
 	switch {
 	case errors.Is(err, sheaf.ErrLocked):
 		return fmt.Errorf("%w; or give another --dir", err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("--dir %s: it is not a directory, or lies below a file (%w)", dir, err)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("no permission to use %s: give another --dir (%w)", dir, err)
 	default:

@@ -200,8 +200,8 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--port 65536: it must be":                          {"--port", "65536"},
 		"--port -2: it must be":                             {"--port", "-2"},
-		"--max-connections -3: it must be at least 1":       {"--max-connections", "-3"},
-		"--max-connections 0: it must be at least 1":        {"--max-connections", "0"},
+		"--max-connections -3: it must be between 1":        {"--max-connections", "-3"},
+		"--max-connections 0: it must be between 1":         {"--max-connections", "0"},
 		"--slow-ms -2: it must be":                          {"--slow-ms", "-2"},
 		"--memory-budget 1KiB: it must be at least 16MiB":   {"--memory-budget", "1KiB"},
 		"--oplog-size 1MiB: it must be at least 64MiB":      {"--oplog-size", "1MiB"},

@@ -31,7 +31,7 @@ func parseSize(text string) (int64, error) {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err != nil || n <= 0 || n*float64(u.factor) > 1<<50 {
+		if err != nil || !(n > 0) || n*float64(u.factor) > 1<<50 {
 			break
 		}
 		return int64(n * float64(u.factor)), nil
