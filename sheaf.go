@@ -134,11 +134,14 @@ type DB struct {
 	closed bool
 }
 
-// Open opens the database in a directory and makes it where there is none.
+// Open opens the database in a directory and makes it where there is none. It fails with ErrOptions if an option is out of its bounds.
 func Open(dir string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
+	}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	lines := &command.LogBuffer{}
 	verbosity := command.NewVerbosity()
