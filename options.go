@@ -14,8 +14,11 @@ func (o *Options) check() error {
 		name  string
 		value int64
 	}{
-		{"MemoryBudget", o.MemoryBudget}, {"ProcessMemory", o.ProcessMemory}, {"MaxConnections", int64(o.MaxConnections)},
-		{"MaxOpenFiles", int64(o.MaxOpenFiles)}, {"OplogSize", o.OplogSize},
+		{"MemoryBudget", o.MemoryBudget},
+		{"ProcessMemory", o.ProcessMemory},
+		{"MaxConnections", int64(o.MaxConnections)},
+		{"MaxOpenFiles", int64(o.MaxOpenFiles)},
+		{"OplogSize", o.OplogSize},
 	} {
 		if option.value < 0 {
 			return fmt.Errorf("%w: %s is %d; it must not be negative", ErrOptions, option.name, option.value)

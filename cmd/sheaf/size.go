@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -31,7 +32,7 @@ func parseSize(text string) (int64, error) {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err != nil || !(n > 0) || n*float64(u.factor) > 1<<50 {
+		if err != nil || math.IsNaN(n) || n <= 0 || n*float64(u.factor) > 1<<50 {
 			break
 		}
 		return int64(n * float64(u.factor)), nil
