@@ -5,6 +5,8 @@
 //   - A case is a name and a question: a few commands, and what is kept of their replies as one line of text.
 //   - A generator lists the cases of one class. It is deterministic.
 //   - A file under testdata holds the server's answers, one case a line: its name, a tab, the answer.
+//   - A grouped file holds each distinct answer once. The lines behind it begin with a tab: the options of a case, a tab, and the bases that
+//     have this answer with these options.
 //
 // A case without an answer fails, and so does an answer without a case: whoever changes a generator records again:
 //

@@ -83,15 +83,17 @@ func TestIndexOptions(t *testing.T) {
 			t.Fatalf("no index has the option %s", name)
 		}
 	}
-	c := class{file: "indexoptions.txt", setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
+	c := class{file: "indexoptions.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
+	base := ""
 	add := func(spec bson.D) {
-		name := strings.ReplaceAll(inJSON(spec), `,"name":"i"`, "")
-		c.cases = append(c.cases, question{name: name, ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
+		name := strings.TrimPrefix(strings.ReplaceAll(inJSON(spec), `,"name":"i"`, ""), `{"key":`+base)
+		c.cases = append(c.cases, question{name: base + " " + name, ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
 	}
 	names = append(names, "unknown")
 	for i, kind := range indexKinds {
-		base := d("key", fromJSON(kind), "name", "i")
-		add(base)
+		base = kind
+		plain := d("key", fromJSON(kind), "name", "i")
+		add(plain)
 		for j, name := range names {
 			values := indexOptions[name]
 			for _, v := range slices.Concat(valuesOf(values.right), valuesOf(values.wrong)) {
@@ -99,15 +101,15 @@ func TestIndexOptions(t *testing.T) {
 				case name == "key" && i == 0:
 					add(d("key", v, "name", "i"))
 				case name == "name" && i == 0:
-					add(d("key", base[0].Value, "name", v))
+					add(d("key", plain[0].Value, "name", v))
 				case name != "key" && name != "name":
-					add(append(slices.Clone(base), bson.E{Key: name, Value: v}))
+					add(append(slices.Clone(plain), bson.E{Key: name, Value: v}))
 				}
 			}
 			for _, other := range names[j+1:] {
 				one, two := valuesOf(values.right), valuesOf(indexOptions[other].right)
 				if i < pairKinds && len(one) > 0 && len(two) > 0 && name != "name" && other != "name" {
-					add(append(slices.Clone(base), bson.E{Key: name, Value: one[0]}, bson.E{Key: other, Value: two[0]}))
+					add(append(slices.Clone(plain), bson.E{Key: name, Value: one[0]}, bson.E{Key: other, Value: two[0]}))
 				}
 			}
 		}

@@ -28,9 +28,11 @@ type question struct {
 
 // class is a generator with the file of its answers.
 type class struct {
-	file  string
-	setup func(t *testing.T, db *mongo.Database)
-	cases []question
+	file string
+	// grouped says that the file names each distinct answer once. A case's name is then its base, a space, and the rest.
+	grouped bool
+	setup   func(t *testing.T, db *mongo.Database)
+	cases   []question
 	// agrees reports whether an answer may stand beside the recorded one; nil asks for the same text.
 	agrees func(got, want string) bool
 	// explain says how two answers differ; nil shows both.
@@ -41,11 +43,15 @@ type class struct {
 func check(t *testing.T, c class) {
 	t.Helper()
 	path := filepath.Join("testdata", c.file)
+	read, write := readAnswers, writeAnswers
+	if c.grouped {
+		read, write = readGroups, writeGroups
+	}
 	if *record != "" {
-		writeAnswers(t, path, answers(t, c, connect(t)))
+		write(t, path, answers(t, c, connect(t)))
 		return
 	}
-	got, want := answers(t, c, sheaftest.New(t)), readAnswers(t, path)
+	got, want := answers(t, c, sheaftest.New(t)), read(t, path)
 	wrong := 0
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		recorded, ok := want[name]
