@@ -93,11 +93,20 @@ func CheckNewCollection(db, name string) error {
 }
 
 // CheckNewDatabase refuses a database whose name differs from an existing one's by case only.
-func (c *Catalog) CheckNewDatabase(db string) error {
-	for _, name := range c.Databases() {
-		if name != db && strings.EqualFold(name, db) {
-			return mongoerr.New(mongoerr.DatabaseDifferCase, "db already exists with different case already have: [%s] trying to create [%s]", name, db)
-		}
+func (c *Catalog) CheckNewDatabase(db string) (err error) {
+	tree, exists := c.published.Load(), false
+	tree.Ascend(&Collection{DB: db}, func(e *Collection) bool {
+		exists = e.DB == db
+		return false
+	})
+	if exists {
+		return nil // else each new collection would cost a look at all the others
 	}
-	return nil
+	tree.Scan(func(e *Collection) bool {
+		if strings.EqualFold(e.DB, db) {
+			err = mongoerr.New(mongoerr.DatabaseDifferCase, "db already exists with different case already have: [%s] trying to create [%s]", e.DB, db)
+		}
+		return err == nil
+	})
+	return err
 }

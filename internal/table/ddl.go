@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -199,55 +198,6 @@ func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog
 	}
 	s.sweep(garbage)
 	return nil
-}
-
-// ranges returns everything that a collection has in storage.
-func (c *Collection) ranges() []catalog.Range {
-	out := []catalog.Range{rangeOf(c.RecordPrefix()), rangeOf(prefix(counterSpace, c.ID))}
-	for _, ix := range c.maintained {
-		out = append(out, ix.ranges()...)
-	}
-	return out
-}
-
-func (ix *Index) ranges() []catalog.Range {
-	return []catalog.Range{rangeOf(ix.Prefix()), rangeOf(prefix(multikeySpace, ix.ID))}
-}
-
-func rangeOf(p []byte) catalog.Range { return catalog.Range{Start: p, End: PrefixEnd(p)} }
-
-// joined returns ranges with those that touch as one: what a database of many collections leaves behind is deleted together.
-func joined(ranges []catalog.Range) []catalog.Range {
-	slices.SortFunc(ranges, func(a, b catalog.Range) int { return bytes.Compare(a.Start, b.Start) })
-	out := ranges[:0]
-	for _, r := range ranges {
-		if n := len(out); n > 0 && bytes.Equal(out[n-1].End, r.Start) {
-			out[n-1].End = r.End
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-func remember(ch *catalog.Change, garbage []catalog.Range) error {
-	for _, r := range garbage {
-		if err := ch.Garbage(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sweep deletes what a drop left behind. The drop itself is durable already: what cannot be deleted now is when the store is
-// opened again.
-func (s *Store) sweep(garbage []catalog.Range) {
-	for _, r := range garbage {
-		if err := s.catalog.Sweep(r); err != nil {
-			s.log.Warn("dropped data is left until the store is opened again", "error", err)
-			return
-		}
-	}
 }
 
 // Rename gives a collection another name. Where the name is taken it fails with NamespaceExists, or drops that

@@ -18,7 +18,10 @@ import (
 
 // mirrorViews makes the collections system.views follow a change of the catalog.
 func (s *Store) mirrorViews(ch *catalog.Change) error {
-	m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}}
+	m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}, removed: map[uint32]bool{}}
+	for _, e := range ch.Removed() {
+		m.removed[e.ID] = true
+	}
 	for _, e := range ch.Removed() {
 		if e.Kind != catalog.KindCollection {
 			if err := m.remove(e); err != nil {
@@ -40,6 +43,8 @@ func (s *Store) mirrorViews(ch *catalog.Change) error {
 type viewMirror struct {
 	ch   *catalog.Change
 	made map[string]*catalog.Collection
+	// removed has the identifiers of what the change removes.
+	removed map[uint32]bool
 }
 
 // collection returns the system.views of a database after the change, nil for none.
@@ -48,10 +53,8 @@ func (m *viewMirror) collection(db string) *catalog.Collection {
 		return made
 	}
 	e := m.ch.Lookup(db, catalog.Views)
-	for _, removed := range m.ch.Removed() {
-		if e != nil && removed.ID == e.ID {
-			return nil
-		}
+	if e != nil && m.removed[e.ID] {
+		return nil
 	}
 	return e
 }

@@ -1,0 +1,87 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/catalog"
+)
+
+// ranges returns everything that a collection has in storage.
+func (c *Collection) ranges() []catalog.Range {
+	out := []catalog.Range{rangeOf(c.RecordPrefix()), rangeOf(prefix(counterSpace, c.ID))}
+	for _, ix := range c.maintained {
+		out = append(out, ix.ranges()...)
+	}
+	return out
+}
+
+func (ix *Index) ranges() []catalog.Range {
+	return []catalog.Range{rangeOf(ix.Prefix()), rangeOf(prefix(multikeySpace, ix.ID))}
+}
+
+func rangeOf(p []byte) catalog.Range { return catalog.Range{Start: p, End: PrefixEnd(p)} }
+
+// identifiers returns the storage identifiers that ranges belong to. What has one is dropped as a whole, and no identifier is used
+// again.
+func identifiers(ranges []catalog.Range) map[uint32]bool {
+	ids := make(map[uint32]bool, len(ranges))
+	for _, r := range ranges {
+		ids[binary.BigEndian.Uint32(r.Start[1:])] = true
+	}
+	return ids
+}
+
+// joined returns ranges with those that touch as one: what a database of many collections leaves behind is deleted together, because
+// each deletion waits for the disk. Ranges touch where all identifiers between theirs are dropped as well: that of a collection, for
+// example, between those of two indexes.
+func joined(ranges []catalog.Range) []catalog.Range {
+	dropped := identifiers(ranges)
+	slices.SortFunc(ranges, func(a, b catalog.Range) int { return bytes.Compare(a.Start, b.Start) })
+	out := ranges[:0]
+	for _, r := range ranges {
+		if n := len(out); n > 0 && touch(out[n-1].End, r.Start, dropped) {
+			out[n-1].End = r.End
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// touch reports whether a range that ends before the key end has nothing but dropped identifiers between it and one that begins at
+// start.
+func touch(end, start []byte, dropped map[uint32]bool) bool {
+	var from [5]byte // the end of a range comes without zeros at its end
+	if len(end) == 0 || len(end) > len(from) || len(start) != len(from) || end[0] != start[0] {
+		return bytes.Equal(end, start)
+	}
+	copy(from[:], end)
+	for id := binary.BigEndian.Uint32(from[1:]); id < binary.BigEndian.Uint32(start[1:]); id++ {
+		if !dropped[id] {
+			return false
+		}
+	}
+	return true
+}
+
+func remember(ch *catalog.Change, garbage []catalog.Range) error {
+	for _, r := range garbage {
+		if err := ch.Garbage(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep deletes what a drop left behind. The drop itself is durable already: what cannot be deleted now is when the store is
+// opened again.
+func (s *Store) sweep(garbage []catalog.Range) {
+	for _, r := range garbage {
+		if err := s.catalog.Sweep(r); err != nil {
+			s.log.Warn("dropped data is left until the store is opened again", "error", err)
+			return
+		}
+	}
+}

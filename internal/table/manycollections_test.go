@@ -1,0 +1,171 @@
+package table_test
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// countingEngine counts what a change costs a disk.
+type countingEngine struct {
+	storage.Engine
+	durable, commits, ranges atomic.Int64
+}
+
+func (e *countingEngine) Begin() storage.Txn { return &countingTxn{e.Engine.Begin(), e} }
+
+func (e *countingEngine) DeleteRange(start, end []byte) error {
+	e.ranges.Add(1)
+	return e.Engine.DeleteRange(start, end)
+}
+
+type countingTxn struct {
+	storage.Txn
+	engine *countingEngine
+}
+
+func (t *countingTxn) Commit(d storage.Durability) error {
+	t.engine.commits.Add(1)
+	if d == storage.Durable {
+		t.engine.durable.Add(1)
+	}
+	return t.Txn.Commit(d)
+}
+
+// TestDropManyCollections drops databases of many collections. That takes one durable commit, and one deletion for each kind of key,
+// however many they are.
+func TestDropManyCollections(t *testing.T) {
+	t.Parallel()
+	const count = 300
+	for name, create := range map[string]func(s *table.Store, name string) (*table.Collection, error){
+		"plain": func(s *table.Store, name string) (*table.Collection, error) { return s.Ensure("db", name) },
+		"indexed": func(s *table.Store, name string) (*table.Collection, error) {
+			return s.CreateNew(&table.NewCollection{
+				DB: "db", Name: name, Kind: catalog.KindCollection,
+				Indexes: []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a_1")},
+			})
+		},
+		"capped": func(s *table.Store, name string) (*table.Collection, error) {
+			return s.Create("db", name, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", 4096))
+		},
+		"views": func(s *table.Store, name string) (*table.Collection, error) {
+			return s.Create("db", name, catalog.KindView, bsonx.NewDoc("viewOn", "x", "pipeline", bsonx.NewArray()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			engine := &countingEngine{Engine: mem.New()}
+			s := openLogged(t, engine, table.OplogOptions{})
+			for i := range count {
+				c, err := create(s, fmt.Sprintf("c%d", i))
+				if err == nil && i%7 == 0 && c.Kind == catalog.KindCollection {
+					err = insert(s, c, bsonx.NewDoc("_id", i, "a", i))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.Ensure("other", "c"); err != nil {
+				t.Fatal(err)
+			}
+			durable, commits, ranges := engine.durable.Load(), engine.commits.Load(), engine.ranges.Load()
+			if err := s.DropDatabase("db"); err != nil {
+				t.Fatal(err)
+			}
+			durable, commits, ranges = engine.durable.Load()-durable, engine.commits.Load()-commits, engine.ranges.Load()-ranges
+			if durable != 1 || commits > 10 || ranges > 10 {
+				t.Errorf("%d durable commits, %d commits, %d deleted ranges", durable, commits, ranges)
+			}
+			if left := s.Catalog().Collections("db"); len(left) != 0 {
+				t.Errorf("%d collections left", len(left))
+			}
+			if garbage, err := s.Catalog().Garbage(); err != nil || len(garbage) != 0 {
+				t.Errorf("garbage left: %d, %v", len(garbage), err)
+			}
+		})
+	}
+}
+
+// TestDropBetweenIndexes drops a collection whose identifiers lie around those of one that stays, by a rename onto it and by a drop.
+func TestDropBetweenIndexes(t *testing.T) {
+	t.Parallel()
+	spec := func(path string) []bsonx.Doc {
+		return []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc(path, 1), "name", path+"_1")}
+	}
+	for name, drop := range map[string]func(s *table.Store, kept, gone *table.Collection) error{
+		"rename":   func(s *table.Store, kept, gone *table.Collection) error { return s.Rename(kept, "db", gone.Name, true) },
+		"drop":     func(s *table.Store, _, gone *table.Collection) error { return s.Drop(gone) },
+		"database": func(s *table.Store, _, gone *table.Collection) error { return s.DropDatabase(gone.DB) },
+		"indexes":  func(s *table.Store, _, gone *table.Collection) error { return s.DropIndexes(gone, "a_1", "b_1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			engine := mem.New()
+			s := open(t, engine)
+			ensure := func(db, name string) *table.Collection {
+				c, err := s.Ensure(db, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			gone, kept := ensure("db", "gone"), ensure("kept", "kept")
+			for _, build := range []struct {
+				c    *table.Collection
+				path string
+			}{{gone, "a"}, {kept, "a"}, {gone, "b"}, {kept, "b"}} {
+				if err := s.CreateIndexes(t.Context(), s.Current(build.c), spec(build.path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			gone, kept = s.Current(gone), s.Current(kept)
+			for i := range 5 {
+				for _, c := range []*table.Collection{gone, kept} {
+					if err := insert(s, c, bsonx.NewDoc("_id", i, "a", bsonx.NewArray(i, -1), "b", i)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			sizes := func() []int {
+				out := []int{countKeys(t, engine, kept.RecordPrefix())}
+				for _, ix := range kept.Indexes {
+					out = append(out, countKeys(t, engine, ix.Prefix()))
+				}
+				return out
+			}
+			before := sizes()
+			if err := drop(s, kept, gone); err != nil {
+				t.Fatal(err)
+			}
+			if after := sizes(); !slices.Equal(before, after) {
+				t.Errorf("%v keys of what stays, were %v", after, before)
+			}
+			for _, ix := range gone.Indexes {
+				if n := countKeys(t, engine, ix.Prefix()); n != 0 {
+					t.Errorf("%d keys of a dropped index", n)
+				}
+			}
+		})
+	}
+}
+
+func countKeys(t *testing.T, engine storage.Engine, prefix []byte) (n int) {
+	t.Helper()
+	snap := engine.NewSnapshot()
+	defer snap.Close()
+	err := storage.Scan(snap, prefix, table.PrefixEnd(prefix), func(_, _ []byte) error {
+		n++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
