@@ -136,24 +136,35 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 	if sc.mistake != nil {
 		return 0, sc.mistake
 	}
-	sc, err := sc.collated(spec.collation, r.Service.Store.Lookup(db, name))
+	c, err := r.reads().lookup(db, name)
 	if err != nil {
 		return 0, err
 	}
-	f, err := sc.filter(spec.query)
+	collated, err := sc.collated(spec.collation, c)
+	if err != nil {
+		return 0, err
+	}
+	f, err := collated.filter(spec.query)
 	if err != nil {
 		return 0, err
 	}
 	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, One: !spec.multi, Position: spec.position}}
-	return r.runDeleteStatement(ctx, db, name, st, spec.query, opts)
+	n, err := r.runDeleteStatement(ctx, db, name, st, meantFor(c, spec.collation), spec.query, opts)
+	if isReplaced(err) {
+		return r.runDeleteSpec(ctx, sc, db, name, spec, opts)
+	}
+	return n, err
 }
 
 // runDeleteStatement runs a statement on a collection that may not exist, or be replaced by another one meanwhile.
-func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *write.DeleteStatement, query bsonx.Doc, opts write.Options) (int64, error) {
+func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *write.DeleteStatement, meant compiledFor, query bsonx.Doc, opts write.Options) (int64, error) {
 	for {
 		c, err := r.writable(db, name)
 		if err != nil || c == nil {
 			return 0, err
+		}
+		if !meant.fits(c) {
+			return 0, errOtherCollation
 		}
 		st.Coll = c
 		var n int64

@@ -199,7 +199,7 @@ func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := req.compileUpdate(sc, req.DB, name, &spec, new(write.UpdateStatement)); err != nil {
+	if err := req.compileUpdate(sc, req.Service.Store.Lookup(req.DB, name), &spec, new(write.UpdateStatement)); err != nil {
 		return nil, err
 	}
 	q, err := req.writeQuery(sc, spec.query, spec.sort, spec.hint, spec.collation)

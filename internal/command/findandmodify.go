@@ -146,18 +146,22 @@ func (m *modification) project() error {
 }
 
 func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builder) error {
-	sc, err := sc.collated(m.req.Get("collation"), m.req.Service.Store.Lookup(m.req.DB, m.name))
+	c, err := m.req.lookup(m.name)
+	if err != nil {
+		return err
+	}
+	collated, err := sc.collated(m.req.Get("collation"), c)
 	if err != nil {
 		return err
 	}
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil && !m.req.Doc("sort").IsEmpty() {
 		return invalidSeries("Cannot perform a findAndModify with a query and sort on a time-series collection.")
 	}
-	f, err := sc.filter(m.queryDoc())
+	f, err := collated.filter(m.queryDoc())
 	if err != nil {
 		return err
 	}
-	if err := m.compileFields(sc, f); err != nil {
+	if err := m.compileFields(collated, f); err != nil {
 		return err
 	}
 	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), One: true}
@@ -166,7 +170,10 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 		m.score(doc)
 		return m.take(doc)
 	}}
-	n, err := m.req.runDeleteStatement(ctx, m.req.DB, m.name, st, m.queryDoc(), m.opts)
+	n, err := m.req.runDeleteStatement(ctx, m.req.DB, m.name, st, meantFor(c, m.req.Get("collation")), m.queryDoc(), m.opts)
+	if isReplaced(err) {
+		return m.remove(ctx, sc, reply)
+	}
 	if err != nil {
 		return err
 	}
@@ -186,15 +193,19 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 		query: m.queryDoc(), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
 		hint: m.req.Get("hint"), sort: orderOf(m.req.Doc("sort")), collation: m.req.Get("collation"), upsert: m.req.Bool("upsert"),
 	}
-	st := new(write.UpdateStatement)
-	err := m.req.compileUpdate(sc, m.req.DB, m.name, spec, st)
+	c, err := m.req.lookup(m.name)
 	if err != nil {
 		return err
 	}
-	if sc, err = sc.collated(m.req.Get("collation"), m.req.Service.Store.Lookup(m.req.DB, m.name)); err != nil {
+	st := new(write.UpdateStatement)
+	if err := m.req.compileUpdate(sc, c, spec, st); err != nil {
 		return err
 	}
-	if err := m.compileFields(sc, st.Filter); err != nil {
+	collated, err := sc.collated(spec.collation, c)
+	if err != nil {
+		return err
+	}
+	if err := m.compileFields(collated, st.Filter); err != nil {
 		return err
 	}
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {
@@ -214,7 +225,10 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 			return nil
 		}
 	}
-	res, err := m.req.runUpdateStatement(ctx, m.req.DB, m.name, st, m.opts)
+	res, err := m.req.runUpdateStatement(ctx, m.req.DB, m.name, st, meantFor(c, spec.collation), m.opts)
+	if isReplaced(err) {
+		return m.update(ctx, sc, reply)
+	}
 	if err != nil {
 		return err
 	}

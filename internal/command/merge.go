@@ -144,7 +144,7 @@ func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err err
 	if err != nil {
 		return false, err
 	}
-	res, err := m.req.runUpdateStatement(ctx, m.DB, m.Coll, st, m.opts)
+	res, err := m.req.runUpdateStatement(ctx, m.DB, m.Coll, st, compiledFor{any: true}, m.opts)
 	return res.Matched > 0, m.explained(err)
 }
 

@@ -362,7 +362,7 @@ func (r *Request) updateSeries(ctx context.Context, c *table.Collection, sc scop
 	onBuckets := *spec
 	onBuckets.query, onBuckets.mods, onBuckets.hint = query, bsonx.Document(mods), bucketHint(o, spec.hint)
 	st := new(write.UpdateStatement)
-	if err := r.compileUpdate(sc, c.DB, c.Name, &onBuckets, st); err != nil {
+	if err := r.compileUpdate(sc, c, &onBuckets, st); err != nil {
 		return write.UpdateResult{}, err
 	}
 	st.Coll = c

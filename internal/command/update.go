@@ -235,12 +235,16 @@ func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, 
 	if c := r.Service.seriesOf(db, name); c != nil {
 		return r.updateSeries(ctx, c, sc, spec, opts)
 	}
-	st := &r.memory.statement
-	if err := r.compileUpdate(sc, db, name, spec, st); err != nil {
+	c, err := r.reads().lookup(db, name)
+	if err != nil {
 		return write.UpdateResult{}, err
 	}
-	res, err := r.runUpdateStatement(ctx, db, name, st, opts)
-	if errors.Is(err, errBecameSeries) {
+	st := &r.memory.statement
+	if err := r.compileUpdate(sc, c, spec, st); err != nil {
+		return write.UpdateResult{}, err
+	}
+	res, err := r.runUpdateStatement(ctx, db, name, st, meantFor(c, spec.collation), opts)
+	if isReplaced(err) {
 		return r.runUpdateSpec(ctx, sc, db, name, spec, opts)
 	}
 	return res, err
@@ -249,8 +253,45 @@ func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, 
 // errBecameSeries ends a statement on a collection that is, by now, the buckets of a time series.
 var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by a time series")
 
+// errOtherCollation ends a statement whose collection was replaced, after the statement was compiled, by one with another default
+// collation.
+var errOtherCollation = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by one with another collation")
+
+// isReplaced reports whether a statement, which did nothing, must be compiled again for another collection.
+func isReplaced(err error) bool {
+	return errors.Is(err, errBecameSeries) || errors.Is(err, errOtherCollation)
+}
+
+// compiledFor tells which collections a compiled statement may run on. A rename can swap two collections between the two.
+type compiledFor struct {
+	// coll is the collection whose default collation the statement has, nil for none.
+	coll *table.Collection
+	// any says that the statement has a collation of its own.
+	any bool
+}
+
+// meantFor returns what a statement that was compiled for c, which may be nil, may run on.
+func meantFor(c *table.Collection, own bsonx.Value) compiledFor {
+	return compiledFor{coll: c, any: own.Type == bsonx.TypeDocument && !own.Doc().IsEmpty()}
+}
+
+// fits reports whether a statement on c has c's default collation, unless it has one of its own. The buckets of a time series have
+// the collation of their view.
+func (f compiledFor) fits(c *table.Collection) bool {
+	was := f.coll
+	switch {
+	case f.any, was == c:
+		return true
+	case was == nil:
+		return c.Collation == nil
+	case c.Timeseries != nil:
+		return was.Kind == catalog.KindTimeseries || was.Timeseries != nil
+	}
+	return was.Collation.Same(c.Collation)
+}
+
 // runUpdateStatement runs a statement on a collection that may not exist yet, or not any more.
-func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *write.UpdateStatement, opts write.Options) (write.UpdateResult, error) {
+func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *write.UpdateStatement, meant compiledFor, opts write.Options) (write.UpdateResult, error) {
 	for {
 		c, err := r.writable(db, name)
 		if err != nil {
@@ -267,6 +308,9 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 		if c.Timeseries != nil {
 			return write.UpdateResult{}, errBecameSeries
 		}
+		if !meant.fits(c) {
+			return write.UpdateResult{}, errOtherCollation
+		}
 		st.Coll = c
 		res, err := r.Service.Writes.Update(ctx, st, opts)
 		if !errors.Is(err, table.ErrDropped) {
@@ -275,15 +319,15 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 	}
 }
 
-// compileUpdate turns a specification into a statement.
-func (r *Request) compileUpdate(sc scope, db, name string, spec *updateSpec, st *write.UpdateStatement) error {
+// compileUpdate turns a specification into a statement on c, which may be nil.
+func (r *Request) compileUpdate(sc scope, c *table.Collection, spec *updateSpec, st *write.UpdateStatement) error {
 	if sc.mistake != nil {
 		return sc.mistake
 	}
 	if err := checkSort(spec.sort); err != nil {
 		return err
 	}
-	sc, err := sc.collated(spec.collation, r.Service.Store.Lookup(db, name))
+	sc, err := sc.collated(spec.collation, c)
 	if err != nil {
 		return err
 	}
