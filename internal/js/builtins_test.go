@@ -34,6 +34,7 @@ func TestBuiltins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.ctx = t.Context()
 	own := map[string]bool{}
 	for _, c := range builtinCalls(t, goja.New(), func() {}) {
 		own[c.name] = true
@@ -45,7 +46,7 @@ func TestBuiltins(t *testing.T) {
 	begin := func() {
 		timer = time.AfterFunc(builtinPatience, func() {
 			interrupted.Store(int64(torture.ProcessorTime()))
-			e.rt.Interrupt("the test")
+			e.interrupt("the test")
 		})
 	}
 	for _, c := range builtinCalls(t, e.rt, begin) {
@@ -58,7 +59,7 @@ func TestBuiltins(t *testing.T) {
 		if timer != nil {
 			timer.Stop()
 		}
-		e.rt.ClearInterrupt()
+		e.resume()
 		number++
 		if at := interrupted.Load(); at > 0 && end-time.Duration(at) > longest {
 			longest, slowest = end-time.Duration(at), c.name

@@ -4,7 +4,10 @@ import (
 	"context"
 	_ "embed" // for the prelude
 	"errors"
+	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
@@ -27,6 +30,8 @@ type engine struct {
 	deadline     time.Time       // of the call
 	measured     time.Time
 	heap, stacks uint64
+	// ended is why the call was interrupted, nil for a call that was not.
+	ended atomic.Pointer[string]
 }
 
 // prelude is compiled once.
@@ -48,9 +53,25 @@ func newEngine() (*engine, error) {
 	return e, e.setLimits()
 }
 
+// interrupt ends the call that runs, if any. Another goroutine calls it.
+func (e *engine) interrupt(why string) {
+	e.ended.Store(&why)
+	e.rt.Interrupt(why)
+}
+
+// resume takes an interrupt back.
+func (e *engine) resume() {
+	e.ended.Store(nil)
+	e.rt.ClearInterrupt()
+}
+
 // function makes a function of the source of a function expression.
 func (e *engine) function(source string) (goja.Callable, error) {
-	v, err := e.rt.RunString(source)
+	var v goja.Value
+	err := e.run(func() (err error) {
+		v, err = e.rt.RunString(source)
+		return err
+	})
 	if err != nil {
 		return nil, failure("%v", err)
 	}
@@ -93,7 +114,7 @@ func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this
 }
 
 // run turns the panics of goja's API, which stand for JavaScript exceptions, into errors; Try lets those through that no code may
-// catch: an interrupt, and a stack that is too deep.
+// catch: an interrupt, and a stack that is too deep. A fault of goja itself is an error of the script that met it.
 func (e *engine) run(body func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -103,13 +124,35 @@ func (e *engine) run(body func() error) (err error) {
 		case *goja.StackOverflowError:
 			err = p
 		default:
-			panic(p)
+			if !raisedByGoja() {
+				panic(p)
+			}
+			err = failure("InternalError: the JavaScript engine failed: %v", p)
 		}
 	}()
 	if thrown := e.rt.Try(func() { err = body() }); thrown != nil {
 		return thrown
 	}
 	return err
+}
+
+// raisedByGoja reports whether the panic that a deferred function recovered was raised in goja, and not in a Go function that a
+// script called: that is a fault of this program. goja raises again what it does not know.
+func raisedByGoja() bool {
+	pcs := make([]uintptr, 128)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	origin, panicking := "", false
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		switch {
+		case frame.Function == "runtime.gopanic":
+			panicking = true
+		case panicking && !strings.HasPrefix(frame.Function, "runtime."):
+			origin, panicking = frame.Function, false
+		}
+	}
+	return strings.HasPrefix(origin, "github.com/dop251/goja")
 }
 
 func asFailure(err error) error {

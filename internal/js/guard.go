@@ -9,15 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dop251/goja"
-
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 // guard looks at a call that takes long every guardInterval and interrupts it when it must end.
 type guard struct {
 	ctx      context.Context
-	rt       *goja.Runtime
+	engine   *engine
 	deadline time.Time
 	heap     uint64
 	stacks   uint64
@@ -33,7 +31,7 @@ type guard struct {
 func (e *engine) guard(ctx context.Context, timeout time.Duration) *guard {
 	now := clock.System{}.Now()
 	e.measure(now)
-	g := &guard{ctx: ctx, rt: e.rt, deadline: now.Add(timeout), heap: e.heap, stacks: e.stacks}
+	g := &guard{ctx: ctx, engine: e, deadline: now.Add(timeout), heap: e.heap, stacks: e.stacks}
 	g.growth, g.most = heapLimits()
 	g.mu.Lock()
 	g.timer = time.AfterFunc(min(guardInterval, timeout), g.tick)
@@ -71,12 +69,12 @@ func (g *guard) tick() {
 	heap, _, stacks := memorySize()
 	switch {
 	case g.ctx.Err() != nil:
-		g.rt.Interrupt("the operation ended")
+		g.engine.interrupt("the operation ended")
 	case !clock.System{}.Now().Before(g.deadline):
-		g.rt.Interrupt("JavaScript ran for too long")
+		g.engine.interrupt("JavaScript ran for too long")
 	case heap > g.heap+min(g.heap, maxHeapGrowth)+g.growth, heap > g.most, stacks > g.stacks+maxStackGrowth:
 		g.greedy = true
-		g.rt.Interrupt("JavaScript used too much memory")
+		g.engine.interrupt("JavaScript used too much memory")
 	default:
 		g.timer.Reset(guardInterval)
 	}
@@ -88,7 +86,7 @@ func (g *guard) stop() {
 	defer g.mu.Unlock()
 	g.stopped = true
 	g.timer.Stop()
-	g.rt.ClearInterrupt()
+	g.engine.resume()
 	if g.greedy {
 		// What later calls start from must not be this one's garbage, which it is once the engine is dropped.
 		time.AfterFunc(guardInterval, runtime.GC)

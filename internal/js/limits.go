@@ -80,8 +80,46 @@ func (e *engine) setArrayLimits() error {
 	return nil
 }
 
+// lookInterval is after how many steps an iterator looks whether its call was interrupted.
+const lookInterval = 256
+
+// setIteratorLimits lets the iterators of the language hear an interrupt. A spread, a destructuring and a constructor go through a
+// whole list in one instruction.
+func (e *engine) setIteratorLimits() error {
+	v, err := e.rt.RunString("[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)].map(Object.getPrototypeOf)")
+	if err != nil {
+		return err
+	}
+	var protos []*goja.Object
+	if err := e.rt.ExportTo(v, &protos); err != nil {
+		return err
+	}
+	steps := 0
+	for _, proto := range protos {
+		next, ok := proto.Get("next").Export().(func(goja.FunctionCall) goja.Value)
+		if !ok {
+			return failure("an iterator has no method next")
+		}
+		err := proto.DefineDataProperty("next", e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+			if steps++; steps%lookInterval == 0 {
+				if why := e.ended.Load(); why != nil {
+					panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
+				}
+			}
+			return next(call)
+		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // setLimits bounds the engine's own functions.
 func (e *engine) setLimits() error {
+	if err := e.setIteratorLimits(); err != nil {
+		return err
+	}
 	if err := e.setArrayLimits(); err != nil {
 		return err
 	}

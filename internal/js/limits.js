@@ -47,8 +47,21 @@
     }
   };
   for (const name of ['keys', 'values', 'assign', 'getOwnPropertyNames', 'getOwnPropertySymbols', 'freeze', 'isFrozen', 'seal', 'isSealed', 'preventExtensions']) wrap(Object, name, checkKeys(maxKeys));
-  for (const name of ['entries', 'defineProperties', 'getOwnPropertyDescriptors', 'fromEntries', 'create', 'groupBy']) wrap(Object, name, checkKeys(maxEntries));
+  for (const name of ['entries', 'defineProperties', 'getOwnPropertyDescriptors', 'create', 'groupBy']) wrap(Object, name, checkKeys(maxEntries));
   for (const name of ['ownKeys', 'preventExtensions']) wrap(Reflect, name, checkKeys(maxKeys));
+
+  // The engine's own fails for an entry without a key.
+  const fromEntries = {
+    fromEntries(list) {
+      const object = {};
+      for (const entry of list) {
+        if (entry === null || (typeof entry !== 'object' && typeof entry !== 'function')) throw new TypeError('Iterator value ' + str(entry) + ' is not an entry object');
+        define(object, entry[0], { value: entry[1], writable: true, enumerable: true, configurable: true });
+      }
+      return object;
+    },
+  }.fromEntries;
+  define(Object, 'fromEntries', { value: fromEntries, writable: true, configurable: true });
 
   define(Array.prototype, Symbol.iterator, { value: Array.prototype.values, writable: true, configurable: true });
   const checkJoin = (list, args) => {

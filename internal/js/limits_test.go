@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dop251/goja"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -100,25 +102,83 @@ func TestDeepestSource(t *testing.T) {
 func TestLimitedLanguage(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		"[1, 2, 3].map(x => x * 2).filter(x => x > 2).join('-')":                                                    "4-6",
-		"[3, 1, 2].sort().reverse().concat([9], 5).toString()":                                                      "3,2,1,9,5",
-		"[...[1, 2], ...new Set([3])].length + '' + [].concat([1], 2).indexOf(2)":                                   "31",
-		"String([1, [2, [3, [4]]]].flat(Infinity))":                                                                 "1,2,3,4",
-		"Array.from({length: 3}, (_, i) => i * i).join()":                                                           "0,1,4",
-		"'a,b'.split(',').length + 'abc'.replace(/b/g, x => x + x) + 'x'.repeat(3) + '7'.padStart(2, '0')":          "2abbcxxx07",
-		"(function(a, b) { return this.c + a + b }).bind({c: 1}, 2)(3) + ''":                                        "6",
-		"new (function(a) { this.a = a }.bind(null, 4))().a + ''":                                                   "4",
-		"Math.max.apply(null, [1, 5, 2]) + ''":                                                                      "5",
-		"(new RegExp('a(b)') instanceof RegExp) + RegExp('a(b)').exec('xab')[1] + /x/.constructor.name":             "truebRegExp",
-		"new Uint8Array([1, 2]).length + new Uint8Array(3).length + (new Uint8Array(1) instanceof Uint8Array) + ''": "6",
-		"eval('1 + 1') + new Function('a', 'b', 'return a + b')(1, 2) + (() => 1).constructor('return 5')() + ''":   "10",
-		"JSON.stringify({a: [1, {b: 'c'}], d: new Date(0)}) + JSON.parse('[1]')[0]":                                 `{"a":[1,{"b":"c"}],"d":"1970-01-01T00:00:00.000Z"}1`,
-		"(() => { try { [1].map(() => { throw new Error('x') }) } catch (e) { return e.message } })()":              "x",
-		"(() => { for (const [k, v] of [[1, 2]].entries()) return k + ':' + v })()":                                 "0:1,2",
+		"[1, 2, 3].map(x => x * 2).filter(x => x > 2).join('-')":                                                             "4-6",
+		"[3, 1, 2].sort().reverse().concat([9], 5).toString()":                                                               "3,2,1,9,5",
+		"[...[1, 2], ...new Set([3])].length + '' + [].concat([1], 2).indexOf(2)":                                            "31",
+		"String([1, [2, [3, [4]]]].flat(Infinity))":                                                                          "1,2,3,4",
+		"Array.from({length: 3}, (_, i) => i * i).join()":                                                                    "0,1,4",
+		"'a,b'.split(',').length + 'abc'.replace(/b/g, x => x + x) + 'x'.repeat(3) + '7'.padStart(2, '0')":                   "2abbcxxx07",
+		"(function(a, b) { return this.c + a + b }).bind({c: 1}, 2)(3) + ''":                                                 "6",
+		"new (function(a) { this.a = a }.bind(null, 4))().a + ''":                                                            "4",
+		"Math.max.apply(null, [1, 5, 2]) + ''":                                                                               "5",
+		"(new RegExp('a(b)') instanceof RegExp) + RegExp('a(b)').exec('xab')[1] + /x/.constructor.name":                      "truebRegExp",
+		"new Uint8Array([1, 2]).length + new Uint8Array(3).length + (new Uint8Array(1) instanceof Uint8Array) + ''":          "6",
+		"eval('1 + 1') + new Function('a', 'b', 'return a + b')(1, 2) + (() => 1).constructor('return 5')() + ''":            "10",
+		"JSON.stringify({a: [1, {b: 'c'}], d: new Date(0)}) + JSON.parse('[1]')[0]":                                          `{"a":[1,{"b":"c"}],"d":"1970-01-01T00:00:00.000Z"}1`,
+		"(() => { try { [1].map(() => { throw new Error('x') }) } catch (e) { return e.message } })()":                       "x",
+		"JSON.stringify(Object.fromEntries(new Map([['a', 1], ['b', [2]]]))) + JSON.stringify(Object.fromEntries([[], {}]))": `{"a":1,"b":[2]}{}`,
+		"(() => { try { Object.fromEntries([1]) } catch (e) { return e.name } })()":                                          "TypeError",
+		"[...'aé😀'].length + '' + [...new Map([[1, 2]]).keys(), ...'a1b2'.matchAll(/\\d/g)].join()":                          "31,1,2",
+		"(() => { for (const [k, v] of [[1, 2]].entries()) return k + ':' + v })()":                                          "0:1,2",
 	} {
 		got, err := compile(t, code).Call(bsonx.Missing)
 		if err != nil || got.Str() != want {
 			t.Errorf("%s: %s, %v", code, bsonx.FormatShell(got), err)
 		}
 	}
+}
+
+// TestIterationIsInterrupted has instructions that go through a whole list. Each hears an interrupt that came before it.
+func TestIterationIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{
+		"[...list]", "((...a) => a.length)(...list)", "const [...rest] = list", "new Set(list)", "new Map(list.map(x => [x, x]))", "new Uint8Array(new Set(list))",
+		"[...new Set(list)]", "[...new Map(list.map(x => [x, x]))]", "[...'x'.repeat(list.length)]", "[...'x'.repeat(list.length).matchAll(/x/g)]",
+		"Array.from(list)", "Object.fromEntries(list.map(x => [x, x]))", "new WeakSet(list.map(x => ({x})))", "[...new Uint8Array(list)]",
+	} {
+		e, err := newEngine()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.rt.Set("ended", func() { why := "the test"; e.ended.Store(&why) }); err != nil {
+			t.Fatal(err)
+		}
+		// The engine itself is not told: that would end the next instruction, and not the one that goes on.
+		source := "const list = Array.from({length: 5000}, (_, i) => i); ended(); " + code
+		err = e.run(func() error {
+			_, err := e.rt.RunString(source)
+			return err
+		})
+		if err == nil || !strings.Contains(asFailure(err).Error(), "Interrupted: the test") {
+			t.Errorf("%s: %v", code, err)
+		}
+		e.resume()
+	}
+}
+
+// TestEngineFault lets goja fail in itself, and a Go function that a script calls.
+func TestEngineFault(t *testing.T) {
+	t.Parallel()
+	e, err := newEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.run(func() error {
+		var none *goja.Object
+		none.Get("x")
+		return nil
+	})
+	if mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure || !strings.Contains(err.Error(), "nil pointer") {
+		t.Errorf("a fault of the engine: %v", err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a fault of a Go function passed as one of the script")
+		}
+	}()
+	_ = e.run(func() error {
+		var none *engine
+		none.stacks++
+		return nil
+	})
 }
