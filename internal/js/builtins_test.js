@@ -2,19 +2,20 @@
   'use strict';
   const skipped = new Set(['begin', 'sleep', 'emit', 'gc']);
   const global = globalThis;
-  // Makers of large receivers and arguments.
+  // Makers of large receivers and arguments. The sizes are for a list of a million elements.
+  const scaled = (n) => Math.ceil(n * maxList / 1e6);
   const big = {
     numbers: () => { const a = new Array(maxList); for (let i = 0; i < maxList; i++) a[i] = (i * 7919) % 1000003; return a; },
     texts: () => { const n = maxList / 8, a = new Array(n); for (let i = 0; i < n; i++) a[i] = 'text ' + (i * 7919) % 1000003; return a; },
     objects: () => { const n = maxList / 16, a = new Array(n); for (let i = 0; i < n; i++) a[i] = {k: i, v: 'x'}; return a; },
     lists: () => { const n = maxList / 16, a = new Array(n); for (let i = 0; i < n; i++) a[i] = [i, i]; return a; },
     pretended: () => ({length: maxList}),
-    object: () => { const o = {}; for (let i = 0; i < 200000; i++) o['f' + (i * 7919) % 1000003] = i; return o; },
-    text: () => 'word1 wOrd2 '.repeat(1.3e6),
-    wide: () => 'wörd1 wOrd2 \u{1F600}'.repeat(8e5),
-    json: () => '[' + '{"a":1},'.repeat(8e5) + '1]',
-    map: () => { const m = new Map(); for (let i = 0; i < 500000; i++) m.set(i, i); return m; },
-    set: () => { const m = new Set(); for (let i = 0; i < 500000; i++) m.add(i); return m; },
+    object: () => { const o = {}; for (let i = 0; i < scaled(200000); i++) o['f' + (i * 7919) % 1000003] = i; return o; },
+    text: () => 'word1 wOrd2 '.repeat(scaled(1.3e6)),
+    wide: () => 'wörd1 wOrd2 \u{1F600}'.repeat(scaled(8e5)),
+    json: () => '[' + '{"a":1},'.repeat(scaled(8e5)) + '1]',
+    map: () => { const m = new Map(); for (let i = 0; i < scaled(500000); i++) m.set(i, i); return m; },
+    set: () => { const m = new Set(); for (let i = 0; i < scaled(500000); i++) m.add(i); return m; },
     bytes: () => new Uint8Array(maxList).fill(7),
     floats: () => new Float64Array(maxList).map((x, i) => (i * 7919) % 1000003),
     buffer: () => new ArrayBuffer(maxList),
