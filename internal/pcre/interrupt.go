@@ -20,6 +20,9 @@ const (
 	// briefTimeout bounds its first attempt. Most matches take microseconds; one that takes longer is begun again where its
 	// operation is heard.
 	briefTimeout = 20 * time.Millisecond
+	// longTimeout bounds its second attempt. Only a match that takes longer still is begun once more, with matchTimeout, and goes on
+	// for so long after its operation ended.
+	longTimeout = 200 * time.Millisecond
 	// timeoutPeriod is how exact the timeouts of the engine are.
 	timeoutPeriod = 10 * time.Millisecond
 
@@ -86,7 +89,7 @@ func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error)
 }
 
 // backtrack runs a match of the backtracking engine. Nothing stops the engine but its timeout: a match that takes long goes on
-// beside the operation, which leaves it behind when it ends, until the operation's deadline at the latest.
+// beside the operation, which leaves it behind when it ends, until the attempt's end at the latest.
 func backtrack[T any](r *Regexp, running *interrupt.Running, match func(*regexp2.Regexp) (T, error)) (T, error) {
 	var none T
 	re, err := r.backtracking()
@@ -97,7 +100,7 @@ func backtrack[T any](r *Regexp, running *interrupt.Running, match func(*regexp2
 		return found, nil
 	}
 	ctx := running.Context()
-	slow, err := r.newBacktracking(timeLeft(ctx))
+	slow, err := r.newBacktracking(longTimeout)
 	if err != nil {
 		return none, invalid(err.Error())
 	}
@@ -107,7 +110,7 @@ func backtrack[T any](r *Regexp, running *interrupt.Running, match func(*regexp2
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		found, err := match(slow)
+		found, err := retried(ctx, slow, match)
 		done <- outcome{found, err}
 	}()
 	select {
@@ -124,11 +127,25 @@ func backtrack[T any](r *Regexp, running *interrupt.Running, match func(*regexp2
 	}
 }
 
-// timeLeft returns how long a match may take.
-func timeLeft(ctx context.Context) time.Duration {
+// retried runs a match with longTimeout, and once more with matchTimeout where its operation still waits for it then.
+func retried[T any](ctx context.Context, slow *regexp2.Regexp, match func(*regexp2.Regexp) (T, error)) (found T, err error) {
+	for _, limit := range [...]time.Duration{longTimeout, matchTimeout} {
+		if ended := ctx.Err(); ended != nil {
+			return found, ended
+		}
+		slow.MatchTimeout = timeLeft(ctx, limit)
+		if found, err = match(slow); err == nil {
+			break
+		}
+	}
+	return found, err
+}
+
+// timeLeft returns how long an attempt may take.
+func timeLeft(ctx context.Context, limit time.Duration) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return matchTimeout
+		return limit
 	}
-	return min(matchTimeout, max(deadline.Sub(clock.System{}.Now()), timeoutPeriod))
+	return min(limit, max(deadline.Sub(clock.System{}.Now()), timeoutPeriod))
 }

@@ -2,11 +2,14 @@ package pcre
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dlclark/regexp2"
 
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -132,6 +135,55 @@ func TestMatchStops(t *testing.T) {
 				t.Errorf("%s of %s ended after %v", name, tt.pattern, took)
 			}
 			cancel()
+		}
+	}
+}
+
+// TestAttempts counts the attempts of a match that takes long: one whose operation ends begins no further one, and any other has the
+// whole limit in the end.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		endsIn int // the attempt in which the operation ends, 0 for none
+		want   []time.Duration
+	}{
+		{0, []time.Duration{briefTimeout, longTimeout, matchTimeout}},
+		{1, []time.Duration{briefTimeout}},
+		{2, []time.Duration{briefTimeout, longTimeout}},
+		{3, []time.Duration{briefTimeout, longTimeout, matchTimeout}},
+	} {
+		re, err := Compile(`(a+)+\1$`, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		var running interrupt.Running
+		running.Set(ctx)
+		attempts := make(chan time.Duration, 10)
+		count := 0 // of one goroutine at a time: the next begins when an attempt ended
+		_, err = backtrack(re, &running, func(engine *regexp2.Regexp) (bool, error) {
+			attempts <- engine.MatchTimeout
+			if count++; count == tt.endsIn {
+				end()
+			}
+			if count == 4 {
+				t.Error("a fourth attempt")
+			}
+			return false, errors.New("it took too long")
+		})
+		if err == nil || (tt.endsIn != 0) != (ctx.Err() != nil) {
+			t.Errorf("%d: %v", tt.endsIn, err)
+		}
+		end()
+		for _, want := range tt.want {
+			if got := <-attempts; got != want {
+				t.Errorf("%d: an attempt of %v, want %v", tt.endsIn, got, want)
+			}
+		}
+		select {
+		case got := <-attempts:
+			t.Errorf("%d: one more attempt of %v", tt.endsIn, got)
+		case <-time.After(10 * time.Millisecond): // it would begin at once
 		}
 	}
 }
