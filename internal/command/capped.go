@@ -57,17 +57,22 @@ func cappedMax(v bsonx.Value) int64 {
 // Location codes of create.
 const (
 	codeCappedSizeOnClustered = mongoerr.Code(6049200)
+	codeCappedMaxOnClustered  = mongoerr.Code(6049204)
 	codeCappedClustered       = mongoerr.Code(6127800)
 )
 
 // checkCapped judges the options of create that belong to capped collections.
 func checkCapped(req *Request) error {
-	if req.Get("clusteredIndex").Truthy() && req.Has("size") {
+	if req.Has("clusteredIndex") && req.Has("size") {
 		return mongoerr.New(codeCappedSizeOnClustered, "'size' field for capped collections is not allowed on clustered collections. "+
 			"Did you mean 'capped: true' with 'expireAfterSeconds'?")
 	}
+	if req.Has("clusteredIndex") && req.Has("max") {
+		return mongoerr.New(codeCappedMaxOnClustered, "'max' field for capped collections is not allowed on clustered collections. "+
+			"Did you mean 'capped: true' with 'expireAfterSeconds'?")
+	}
 	if !req.Bool("capped") {
-		if (req.Has("size") || req.Has("max")) && !req.Has("viewOn") {
+		if req.Has("size") || req.Has("max") {
 			return mongoerr.New(mongoerr.InvalidOptions,
 				"the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
 		}
@@ -78,8 +83,6 @@ func checkCapped(req *Request) error {
 		return mongoerr.New(codeCappedClustered, "Clustered capped collection only available with 'enableTestCommands' server parameter")
 	case !req.Has("size"):
 		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
-	case req.Has("timeseries"):
-		return mongoerr.New(mongoerr.InvalidOptions, "'timeseries' is not allowed with 'capped'")
 	}
 	return nil
 }

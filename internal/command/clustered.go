@@ -33,6 +33,8 @@ const (
 func checkClustered(req *Request) error {
 	v := req.Get("clusteredIndex")
 	switch {
+	case v.Truthy() && req.Has("viewOn"):
+		return mongoerr.New(codeClusteredView, "The 'clusteredIndex' option is not supported with views")
 	case v.Type == bsonx.TypeBool && v.Truthy():
 		return mongoerr.New(codeClusteredLegacy, "The 'clusteredIndex' legacy format {clusteredIndex: <bool>} is only supported for "+
 			"specific internal collections and vice versa")
@@ -42,13 +44,21 @@ func checkClustered(req *Request) error {
 	if err := checkClusteredIndex(v.Doc()); err != nil {
 		return err
 	}
-	switch {
-	case req.Has("viewOn"):
-		return mongoerr.New(codeClusteredView, "The 'clusteredIndex' option is not supported with views")
-	case req.Has("idIndex"):
+	if req.Has("idIndex") {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'clusteredIndex' option is not supported with the 'idIndex' option")
 	}
 	return nil
+}
+
+// checkClusteredFields judges the types of the fields. A field that is missing is found after wrong values of the others.
+func checkClusteredFields(spec bsonx.Doc) error {
+	switch {
+	case spec == nil:
+		return nil
+	case spec.Lookup("key").Type != bsonx.TypeDocument || spec.Lookup("unique").IsMissing():
+		return checkClusteredIndex(spec)
+	}
+	return ParseFields("create.clusteredIndex", spec, clusteredIndexFields, func(int, bsonx.Value) error { return nil })
 }
 
 func checkClusteredIndex(spec bsonx.Doc) error {

@@ -56,6 +56,11 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if err := checkSystemCollection(req, name); err != nil {
 		return err
 	}
+	for _, check := range []func(*Request) error{checkCreateFields, checkCapped, checkPipelineOfView} {
+		if err := check(req); err != nil {
+			return err
+		}
+	}
 	if req.Has("timeseries") {
 		if req.work != nil {
 			return notInTransaction("Cannot create a time-series collection in a multi-document transaction.")
@@ -72,7 +77,7 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		if req.work != nil {
 			return notInTransaction("Cannot create a view in a multi-document transaction.")
 		}
-		kind = catalog.KindView
+		kind, options = catalog.KindView, viewOptions(options)
 		if co, err = collationFor(&req.Service.collations, req.Get("collation"), nil); err != nil {
 			return err
 		}
@@ -170,6 +175,10 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 				b.Bool(name, false)
 			}
 		case "size", "max", "flags":
+		case "validator", "storageEngine":
+			if !arg.Value.Doc().IsEmpty() {
+				b.Value(name, arg.Value)
+			}
 		case indexDefaults:
 			if !req.Has("viewOn") && !arg.Value.Doc().IsEmpty() {
 				b.Value(name, arg.Value)
@@ -192,11 +201,67 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 	return b.Bytes(), nil
 }
 
+// checkCreateFields judges each option by itself. What options say of each other comes later.
+func checkCreateFields(req *Request) error {
+	if err := checkClusteredFields(req.Doc("clusteredIndex")); err != nil {
+		return err
+	}
+	if doc := req.Doc(imagesOption); doc != nil {
+		if err := ParseFields("create."+imagesOption, doc, imagesFields, func(int, bsonx.Value) error { return nil }); err != nil {
+			return err
+		}
+	}
+	if err := checkViewStages(req); err != nil {
+		return err
+	}
+	if req.Has("viewOn") && req.String("viewOn") == "" {
+		return errEmptyViewOn
+	}
+	return checkValidationNames(req)
+}
+
+var errEmptyViewOn = mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
+
+// checkViewStages refuses a pipeline with stages that are no documents.
+func checkViewStages(req *Request) error {
+	stages := req.Get("pipeline")
+	if stages.IsMissing() {
+		return nil
+	}
+	for it := stages.Doc().Iter(); it.Next(); {
+		if v := it.Value(); v.Type != bsonx.TypeDocument {
+			return WrongType(req.Def.Name+".pipeline."+string(it.Key()), v.Type, Object)
+		}
+	}
+	return nil
+}
+
+// checkPipelineOfView refuses a pipeline without a view.
+func checkPipelineOfView(req *Request) error {
+	if req.Has("pipeline") && !req.Has("viewOn") {
+		return mongoerr.New(mongoerr.InvalidOptions, "'pipeline' requires 'viewOn' to also be specified")
+	}
+	return nil
+}
+
+// viewOptions returns the options that a view keeps. A view always has a pipeline.
+func viewOptions(options bsonx.Doc) bsonx.Doc {
+	for _, arg := range createFields {
+		if arg.Name != "viewOn" && arg.Name != "pipeline" && arg.Name != "collation" {
+			options = options.With(arg.Name, bsonx.Missing)
+		}
+	}
+	if options.Lookup("pipeline").IsMissing() {
+		options = options.With("pipeline", bsonx.Array(bsonx.Empty))
+	}
+	return options
+}
+
 func checkCreate(req *Request) error {
 	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() && req.DB != "local" {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
 	}
-	for _, check := range []func(*Request) error{checkClustered, checkValidation, checkCapped, checkCreateTTL, checkImages, checkEngineOptions} {
+	for _, check := range []func(*Request) error{checkClustered, checkValidation, checkCreateTTL, checkImages, checkEngineOptions} {
 		if err := check(req); err != nil {
 			return err
 		}
@@ -213,12 +278,7 @@ func checkCreate(req *Request) error {
 func (r *Request) checkView(name string, co *collation.Collator) error {
 	on := r.String("viewOn")
 	if on == "" {
-		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
-	}
-	for _, option := range []string{"capped", "clusteredIndex", "timeseries", "size", "max"} {
-		if r.Has(option) {
-			return mongoerr.New(mongoerr.InvalidOptions, "Option '%s' is not allowed on a view", option)
-		}
+		return errEmptyViewOn
 	}
 	if err := catalog.CheckCollectionName(r.DB, on); err != nil {
 		return err
@@ -228,10 +288,8 @@ func (r *Request) checkView(name string, co *collation.Collator) error {
 	}
 	stages := r.Get("pipeline")
 	if !stages.IsMissing() {
-		for it := stages.Doc().Iter(); it.Next(); {
-			if v := it.Value(); v.Type != bsonx.TypeDocument {
-				return WrongType(r.Def.Name+".pipeline."+string(it.Key()), v.Type, Object)
-			}
+		if err := checkViewStages(r); err != nil {
+			return err
 		}
 		if err := r.checkViewPipeline(name, stages); err != nil {
 			return prefixError(err, "Invalid pipeline for view %s.%s :: caused by :: ", r.DB, name)

@@ -53,7 +53,7 @@ func checkIDIndex(req *Request) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "'idIndex' is not allowed with 'viewOn': %s", bsonx.FormatShell(v))
 	}
 	if req.Has("timeseries") {
-		return invalidSeries("'timeseries' is not allowed with 'idIndex'")
+		return notWithSeries(req, "idIndex")
 	}
 	s, err := parseIDIndex(v.Doc())
 	if err != nil {

@@ -25,7 +25,7 @@ func checkImages(req *Request) error {
 		return err
 	}
 	switch {
-	case req.Has("viewOn"):
+	case req.Has("viewOn") && (enabled || req.Def.Name == "collMod"):
 		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", imagesOption)
 	case !enabled:
 	case req.DB == "admin" || req.DB == "config" || req.DB == "local":

@@ -68,6 +68,11 @@ func invalidSeries(format string, args ...any) error {
 	return mongoerr.New(mongoerr.InvalidOptions, format, args...)
 }
 
+// notWithSeries is the error of an option of create that a time-series collection cannot have.
+func notWithSeries(req *Request, option string) error {
+	return invalidSeries("%s.%s: 'timeseries' is not allowed with '%s'", req.DB, req.CommandValue().Str(), option)
+}
+
 // complete checks the options against each other and fills in the span.
 func (s *seriesSpec) complete() error {
 	for _, name := range []string{s.time, s.meta} {
@@ -137,14 +142,17 @@ var withSeries = map[string]bool{
 
 // seriesOptions checks the options of create for a time-series collection, and returns those that are kept.
 func seriesOptions(req *Request) (bsonx.Doc, error) {
-	for _, arg := range req.Args() {
-		if name := string(arg.Key); !withSeries[name] {
-			return nil, invalidSeries("'timeseries' is not allowed with '%s'", name)
-		}
-	}
 	spec, err := parseSeries("create.timeseries", req.Doc("timeseries"), timeseriesFields)
 	if err != nil {
 		return nil, err
+	}
+	if strings.ContainsRune(spec.time+spec.meta, 0) {
+		return nil, mongoerr.New(mongoerr.BadValue, "The 'timeField' or the 'metaField' cannot contain embedded null bytes")
+	}
+	for _, arg := range req.Args() {
+		if name := string(arg.Key); !withSeries[name] && (name != "capped" || arg.Value.Truthy()) {
+			return nil, notWithSeries(req, name)
+		}
 	}
 	if err := spec.complete(); err != nil {
 		return nil, err
@@ -170,7 +178,7 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 		b.Value("collation", v)
 	}
 	b.Doc("timeseries", spec.stored())
-	if v := req.Get("storageEngine"); !v.IsMissing() {
+	if v := req.Get("storageEngine"); !v.IsMissing() && !v.Doc().IsEmpty() {
 		b.Value("storageEngine", v) // by which a restored collection is told to have buckets of mixed schema
 	}
 	b.End()

@@ -24,11 +24,8 @@ var (
 
 // checkValidation checks the options of a validator in create and collMod.
 func checkValidation(req *Request) error {
-	if level := req.Get("validationLevel"); !level.IsMissing() && !slices.Contains(validationLevels, level.Str()) {
-		return badEnum(req, "validationLevel", level)
-	}
-	if action := req.Get("validationAction"); !action.IsMissing() && !slices.Contains(validationActions, action.Str()) {
-		return badEnum(req, "validationAction", action)
+	if err := checkValidationNames(req); err != nil {
+		return err
 	}
 	if doc := req.Doc("validator"); doc != nil {
 		if !doc.IsEmpty() && isInternalDatabase(req.DB) {
@@ -38,6 +35,17 @@ func checkValidation(req *Request) error {
 		req.baseVars()
 		_, err := parseValidator(doc, nil, &req.Conn.scripting.running)
 		return err
+	}
+	return nil
+}
+
+// checkValidationNames checks validationLevel and validationAction.
+func checkValidationNames(req *Request) error {
+	if level := req.Get("validationLevel"); !level.IsMissing() && !slices.Contains(validationLevels, level.Str()) {
+		return badEnum(req, "validationLevel", level)
+	}
+	if action := req.Get("validationAction"); !action.IsMissing() && !slices.Contains(validationActions, action.Str()) {
+		return badEnum(req, "validationAction", action)
 	}
 	return nil
 }
