@@ -38,6 +38,7 @@ func TestBuiltins(t *testing.T) {
 		size, step = maxListLength, *builtinStep
 		// The collector's time is not the call's.
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(4 << 30))
 	}
 	e, err := newEngine()
 	if err != nil {

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sheafdb/sheaf/internal/catalog"
 )
@@ -78,10 +81,40 @@ func remember(ch *catalog.Change, garbage []catalog.Range) error {
 // sweep deletes what a drop left behind. The drop itself is durable already: what cannot be deleted now is when the store is
 // opened again.
 func (s *Store) sweep(garbage []catalog.Range) {
-	for _, r := range garbage {
-		if err := s.catalog.Sweep(r); err != nil {
-			s.log.Warn("dropped data is left until the store is opened again", "error", err)
-			return
-		}
+	if err := s.sweepAll(garbage); err != nil {
+		s.log.Warn("dropped data is left until the store is opened again", "error", err)
 	}
+}
+
+const (
+	// fewRanges are swept one after another.
+	fewRanges = 16
+	// sweepers is how many of many ranges are swept at once. Each waits for the disk, and one sync serves those that wait.
+	sweepers = 64
+)
+
+// sweepAll deletes ranges until the first that fails. Those of databases that were filled by turns cannot be joined.
+func (s *Store) sweepAll(garbage []catalog.Range) error {
+	var group errgroup.Group
+	group.SetLimit(sweepers)
+	if len(garbage) <= fewRanges {
+		group.SetLimit(1)
+	}
+	var failed atomic.Bool
+	for _, r := range garbage {
+		if failed.Load() {
+			break
+		}
+		group.Go(func() error {
+			if failed.Load() {
+				return nil
+			}
+			err := s.catalog.Sweep(r)
+			if err != nil {
+				failed.Store(true)
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }

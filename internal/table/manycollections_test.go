@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -17,12 +18,19 @@ import (
 type countingEngine struct {
 	storage.Engine
 	durable, commits, ranges atomic.Int64
+	// deleting is how many deletions run, together how many ran at once at most.
+	deleting, together atomic.Int64
 }
 
 func (e *countingEngine) Begin() storage.Txn { return &countingTxn{e.Engine.Begin(), e} }
 
 func (e *countingEngine) DeleteRange(start, end []byte) error {
 	e.ranges.Add(1)
+	n := e.deleting.Add(1)
+	defer e.deleting.Add(-1)
+	for most := e.together.Load(); n > most && !e.together.CompareAndSwap(most, n); most = e.together.Load() {
+	}
+	time.Sleep(10 * time.Microsecond) // as a disk does
 	return e.Engine.DeleteRange(start, end)
 }
 
@@ -168,4 +176,44 @@ func countKeys(t *testing.T, engine storage.Engine, prefix []byte) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestDropByTurns drops one of two databases whose collections were made by turns. What cannot be deleted as one range is deleted
+// together, so that one sync serves many ranges.
+func TestDropByTurns(t *testing.T) {
+	t.Parallel()
+	const count = 500
+	engine := &countingEngine{Engine: mem.New()}
+	s := open(t, engine)
+	for i := range count {
+		for _, db := range []string{"gone", "kept"} {
+			c, err := s.Ensure(db, fmt.Sprintf("c%d", i))
+			if err == nil {
+				err = insert(s, c, bsonx.NewDoc("_id", i))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gone := s.Catalog().Collections("gone")
+	if err := s.DropDatabase("gone"); err != nil {
+		t.Fatal(err)
+	}
+	if n := engine.together.Load(); n < 2 {
+		t.Errorf("%d deletions at once of %d", n, engine.ranges.Load())
+	}
+	for i, e := range s.Catalog().Collections("kept") {
+		if n := countKeys(t, engine, e.Attached.(*table.Collection).RecordPrefix()); n != 1 {
+			t.Fatalf("%d records of the kept collection %d", n, i)
+		}
+	}
+	for i, e := range gone {
+		if n := countKeys(t, engine, e.Attached.(*table.Collection).RecordPrefix()); n != 0 {
+			t.Fatalf("%d records of the dropped collection %d", n, i)
+		}
+	}
+	if garbage, err := s.Catalog().Garbage(); err != nil || len(garbage) != 0 {
+		t.Errorf("garbage left: %d, %v", len(garbage), err)
+	}
 }

@@ -320,10 +320,5 @@ func (s *Store) sweepGarbage() error {
 	if err != nil {
 		return err
 	}
-	for _, r := range ranges {
-		if err := s.catalog.Sweep(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.sweepAll(ranges)
 }
