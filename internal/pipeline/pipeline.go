@@ -106,6 +106,9 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 			return nil, err
 		}
 		p.steps = append(p.steps, steps...)
+		if err := opts.Vars.Scripts().Running.Err(); err != nil {
+			return nil, err
+		}
 	}
 	return p, checkPlaces(stages.Doc(), opts.Top, opts.inside)
 }

@@ -37,12 +37,12 @@ func addFieldsStage(spec bsonx.Doc, opts Options) ([]stage, error) {
 	return projectStage("$addFields", p, err)
 }
 
-func parseUnset(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseUnset(arg bsonx.Value, opts Options) ([]stage, error) {
 	paths, err := projection.UnsetPaths(arg)
 	if err != nil {
 		return nil, err
 	}
-	p, err := projection.ParseUnset(paths)
+	p, err := projection.ParseUnset(paths, opts.projection())
 	return projectStage("$unset", p, err)
 }
 

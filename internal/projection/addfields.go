@@ -133,8 +133,8 @@ func UnsetPaths(arg bsonx.Value) ([]string, error) {
 }
 
 // ParseUnset compiles the paths of $unset.
-func ParseUnset(paths []string) (*Projection, error) {
-	p := &parser{root: &node{}}
+func ParseUnset(paths []string, opts Options) (*Projection, error) {
+	p := &parser{opts: opts, root: &node{}}
 	spec := bsonx.NewBuilder(nil)
 	spec.StartDoc()
 	for _, path := range paths {

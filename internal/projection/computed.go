@@ -60,8 +60,11 @@ func (p *Projection) MayFail() []string {
 }
 
 // firstError returns the error of the expression that comes first in the specification, of those that fail for a document; found is the one
-// that comes first in the document.
+// that comes first in the document. An operation that has ended evaluates nothing a second time.
 func (n *node) firstError(doc bsonx.Doc, ctx *expr.Context, found error) error {
+	if ctx.Running.Err() != nil {
+		return found
+	}
 	if err := n.failure(bsonx.Document(doc), ctx); err != nil {
 		return err
 	}

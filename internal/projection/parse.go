@@ -5,8 +5,12 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+// fieldWork is the work of compiling a field.
+const fieldWork = 8 * interrupt.Step
 
 // parser is the state of one Parse. Which kind of projection it is turns out on the way.
 type parser struct {
@@ -25,6 +29,7 @@ type parser struct {
 
 	positional *positional
 	slices     []*slice
+	meter      interrupt.Meter
 }
 
 // Parse compiles the projection of a find command. The empty specification keeps the whole document.
@@ -196,6 +201,9 @@ func (p *parser) document(path, name string, d bsonx.Doc) error {
 
 // add puts a leaf at a dotted path.
 func (p *parser) add(path string, leaf field) error {
+	if err := p.meter.Did(fieldWork, p.opts.Vars.Scripts().Running); err != nil {
+		return err
+	}
 	parts, err := expr.SplitFieldPath(path)
 	if err != nil {
 		return err

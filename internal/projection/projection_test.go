@@ -68,7 +68,7 @@ func project(t *testing.T, server *errortext.Server, kind, line string, query bs
 	case "unset":
 		var paths []string
 		if paths, err = projection.UnsetPaths(spec); err == nil {
-			p, err = projection.ParseUnset(paths)
+			p, err = projection.ParseUnset(paths, projection.Options{})
 		}
 	default:
 		t.Fatalf("unknown command %q", kind)
