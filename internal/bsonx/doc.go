@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strconv"
 )
 
@@ -151,10 +152,17 @@ func (d Doc) First() Elem {
 	return it.Elem()
 }
 
+// manyValues is from where on Values estimates by the bytes that it has read how many follow: append alone copies a large slice
+// about four times.
+const manyValues = 64
+
 // Values returns the values of all fields; for arrays these are the elements.
 func (d Doc) Values() []Value {
 	var out []Value
 	for it := d.Iter(); it.Next(); {
+		if n, read := len(out), it.Start(); n >= manyValues && n == cap(out) {
+			out = slices.Grow(out, min(1+n*(len(d)-read)/read, 3*n))
+		}
 		out = append(out, it.Value())
 	}
 	return out
