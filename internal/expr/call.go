@@ -29,14 +29,18 @@ func plainN(fn func([]bsonx.Value) (bsonx.Value, error)) funcN {
 }
 
 type call1 struct {
-	arg   Expr
-	fn    func1
-	total bool // fn returns no error
+	arg     Expr
+	fn      func1
+	total   bool               // fn returns no error
+	running *interrupt.Running // the operation; nil never ends
 }
 
 func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 	v, err := c.arg.Eval(ctx)
 	if err != nil {
+		return bsonx.Missing, err
+	}
+	if err := ctx.read(len(v.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
 	return c.fn(&ctx.arena, v)
@@ -50,6 +54,7 @@ type call2 struct {
 	total bool // fn returns no error
 	// swapped says that the second operand is evaluated first: where both fail it is its error.
 	swapped bool
+	running *interrupt.Running // the operation; nil never ends
 }
 
 func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
@@ -62,7 +67,7 @@ func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		return c.fn(&ctx.arena, a, b)
+		return c.of(ctx, a, b)
 	}
 	a, err := c.a.Eval(ctx)
 	if err != nil {
@@ -70,6 +75,14 @@ func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	b, err := c.b.Eval(ctx)
 	if err != nil {
+		return bsonx.Missing, err
+	}
+	return c.of(ctx, a, b)
+}
+
+// of calls the function with its operands.
+func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
+	if err := ctx.read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
 	return c.fn(&ctx.arena, a, b)
@@ -96,7 +109,7 @@ type laziness struct {
 }
 
 func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
-	base := len(ctx.stack)
+	base, size := len(ctx.stack), 0
 	for _, arg := range c.args {
 		v, err := evalOptional(ctx, arg)
 		if err != nil {
@@ -105,6 +118,11 @@ func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 			return v, err
 		}
 		ctx.stack = append(ctx.stack, v)
+		size += len(v.Data)
+	}
+	if err := ctx.read(size, c.running); err != nil {
+		ctx.stack = ctx.stack[:base]
+		return bsonx.Missing, err
 	}
 	v, err := c.fn(&ctx.arena, ctx.stack[base:])
 	ctx.stack = ctx.stack[:base]
@@ -184,7 +202,7 @@ func make1(name, family string, fn func1) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &call1{arg: args[0], fn: fn}, nil
+			return &call1{arg: args[0], fn: fn, running: vars.Scripts().Running}, nil
 		},
 	}
 }
@@ -203,7 +221,7 @@ func make2(name, family string, fn func2) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &call2{a: args[0], b: args[1], fn: fn}, nil
+			return &call2{a: args[0], b: args[1], fn: fn, running: vars.Scripts().Running}, nil
 		},
 	}
 }

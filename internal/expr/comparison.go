@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // CompareOp is one of the comparison operators.
@@ -24,6 +25,7 @@ type Comparison struct {
 	Op          CompareOp
 	Left, Right Expr
 	collation   *collation.Collator
+	running     *interrupt.Running // the operation; nil never ends
 }
 
 // Eval compares the operands; where both fail the error is that of the right one.
@@ -34,6 +36,9 @@ func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	a, err := c.Left.Eval(ctx)
 	if err != nil {
+		return bsonx.Missing, err
+	}
+	if err := ctx.read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
 	return bsonx.Bool(c.Op.holds(compare(c.collation, a, b))), nil
@@ -97,7 +102,7 @@ func comparison(name string, op CompareOp) definition {
 			if err != nil {
 				return nil, err
 			}
-			return &Comparison{op, args[0], args[1], vars.Collation()}, nil
+			return &Comparison{op, args[0], args[1], vars.Collation(), vars.Scripts().Running}, nil
 		},
 	}
 }

@@ -19,6 +19,8 @@ const (
 	maxTextBytes = 16 << 20
 	// maxUnchecked is how much work an expression does between two looks at whether its operation still runs.
 	maxUnchecked = 1 << 18
+	// largeOperands is from where on the bytes of operands count as work.
+	largeOperands = 1 << 10
 	// stepWork is the work of one step of a loop without the bytes that it makes.
 	stepWork = 64
 )
@@ -71,6 +73,19 @@ func (c *Context) Built(n int) error {
 		return err
 	}
 	return c.Running.Err()
+}
+
+// read counts the n bytes of an operator's operands where they are large: an expression within a loop may read a whole document
+// for each step. Now and then it returns the error of an operation that has ended.
+func (c *Context) read(n int, running *interrupt.Running) error {
+	if n < largeOperands {
+		return nil
+	}
+	if c.work += n; c.work < maxUnchecked {
+		return nil
+	}
+	c.work = 0
+	return running.Err()
 }
 
 // worked counts work, and now and then returns the error of an operation that has ended.

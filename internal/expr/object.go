@@ -4,12 +4,13 @@ import (
 	"bytes"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func objectOperators() []definition {
 	return []definition{
-		lazily(opN("$mergeObjects", "object", 0, -1, mergeObjects), 1),
+		lazily(mergeObjectsOperator(), 1),
 		op1("$objectToArray", "object", objectToArray),
 		op1("$arrayToObject", "object", arrayToObject),
 		{name: "$getField", family: "object", min: 1, max: 1, parse: parseGetField, late: true},
@@ -20,27 +21,60 @@ func objectOperators() []definition {
 	}
 }
 
-func mergeObjects(args []bsonx.Value) (bsonx.Value, error) {
+// mergeObjectsOperator defines $mergeObjects, which looks at its operation while it merges.
+func mergeObjectsOperator() definition {
+	def := makeN("$mergeObjects", "object", 0, -1, nil)
+	parse := def.parse
+	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if call, ok := e.(*callN); ok {
+			call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return mergeObjects(args, call.running) })
+		}
+		return e, err
+	}
+	return def
+}
+
+func mergeObjects(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if err := checkBytes("$mergeObjects", totalBytes(args)); err != nil {
 		return bsonx.Missing, err
 	}
 	var merged objectBuilder
-	list := args
+	var meter interrupt.Meter
 	if len(args) == 1 && args[0].Type == bsonx.TypeArray {
-		list = args[0].Doc().Values()
+		for it := args[0].Doc().Iter(); it.Next(); {
+			if err := merged.merge(it.Value(), &meter, running); err != nil {
+				return bsonx.Missing, err
+			}
+		}
+		return merged.document(), nil
 	}
-	for _, v := range list {
-		if nullish(v) {
-			continue
-		}
-		if v.Type != bsonx.TypeDocument {
-			return bsonx.Missing, mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", Show(v), v.Type)
-		}
-		for it := v.Doc().Iter(); it.Next(); {
-			merged.set(it.Key(), it.Value())
+	for _, v := range args {
+		if err := merged.merge(v, &meter, running); err != nil {
+			return bsonx.Missing, err
 		}
 	}
 	return merged.document(), nil
+}
+
+// mergeWork is the work of merging a field.
+const mergeWork = 2 * interrupt.Step
+
+// merge sets the fields of an operand of $mergeObjects.
+func (o *objectBuilder) merge(v bsonx.Value, meter *interrupt.Meter, running *interrupt.Running) error {
+	if nullish(v) {
+		return nil
+	}
+	if v.Type != bsonx.TypeDocument {
+		return mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", Show(v), v.Type)
+	}
+	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(mergeWork, running); err != nil {
+			return err
+		}
+		o.set(it.Key(), it.Value())
+	}
+	return nil
 }
 
 // objectBuilder is a document whose fields are replaced where they stand.

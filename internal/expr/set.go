@@ -63,6 +63,9 @@ func (s sets) distinct(values []bsonx.Value) ([]bsonx.Value, error) {
 	return slices.CompactFunc(values, s.equal), nil
 }
 
+// searchWork is the work of a binary search in a large array.
+const searchWork = 8 * interrupt.Step
+
 func (s sets) contains(set []bsonx.Value, v bsonx.Value) bool {
 	_, found := slices.BinarySearchFunc(set, v, s.collation.CompareValues)
 	return found
@@ -85,7 +88,10 @@ func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, err
 	}
 	all, err := s.distinct(all)
-	return arrayOf(all), err
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return arrayOf(all), nil
 }
 
 func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
@@ -108,9 +114,26 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 		if len(common) > len(set) { // which of two equal values is kept shows: that of the smaller set, as within MongoDB
 			common, set = set, common
 		}
-		common = slices.DeleteFunc(common, func(v bsonx.Value) bool { return !s.contains(set, v) })
+		if common, err = s.both(common, set); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	return arrayOf(common), nil
+}
+
+// both returns the elements of a, which it changes, that b has too.
+func (s sets) both(a, b []bsonx.Value) ([]bsonx.Value, error) {
+	var meter interrupt.Meter
+	out := a[:0]
+	for _, v := range a {
+		if err := meter.Did(searchWork, s.running); err != nil {
+			return nil, err
+		}
+		if s.contains(b, v) {
+			out = append(out, v)
+		}
+	}
+	return out, nil
 }
 
 // difference keeps the order of the first operand.
@@ -143,7 +166,7 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	slices.Sort(order)
 	out := []bsonx.Value{}
 	for _, i := range order {
-		if err := meter.Did(interrupt.Step, s.running); err != nil {
+		if err := meter.Did(searchWork, s.running); err != nil {
 			return bsonx.Missing, err
 		}
 		if !s.contains(others, values[i]) {
@@ -255,7 +278,7 @@ func (s sets) isSubset(a, b bsonx.Value) (bsonx.Value, error) {
 	}
 	var meter interrupt.Meter
 	for it := a.Doc().Iter(); it.Next(); {
-		if err := meter.Did(interrupt.Step, s.running); err != nil {
+		if err := meter.Did(searchWork, s.running); err != nil {
 			return bsonx.Missing, err
 		}
 		if !s.contains(set, it.Value()) {

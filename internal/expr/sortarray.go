@@ -109,7 +109,10 @@ func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
 	if len(s.by) == 0 {
 		var meter interrupt.Meter
 		err := interrupt.Sort(values, interrupt.Step, directed(s.compare, s.descend), &meter, s.running)
-		return arrayOf(values), err
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		return arrayOf(values), nil
 	}
 	return s.byFields(values)
 }
