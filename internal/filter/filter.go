@@ -200,8 +200,9 @@ func (f *Filter) newState() *state {
 }
 
 const (
-	// lightWork is how much work a match may do without a look at its operation.
-	lightWork = 1 << 24
+	// lightWork is how much work a match may do that counts as none: a stage or $pull matches some thousand small documents
+	// between two looks at its operation.
+	lightWork = 1 << 16
 	// regexWeight is the work of a regular expression for a byte.
 	regexWeight = 64
 )

@@ -302,6 +302,9 @@ func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bs
 	if err := w.txn.Put(recordKey, doc); err != nil {
 		return err
 	}
+	if err := w.work.Did(len(doc), &w.running); err != nil { // the difference of large documents takes long
+		return err
+	}
 	return w.logUpdate(old, doc, how)
 }
 

@@ -81,6 +81,9 @@ func (op *pushOp) existing(a *applier, v bsonx.Value) (change, error) {
 	if err != nil || !changed {
 		return change{}, err
 	}
+	if err := a.did(len(v.Data)); err != nil {
+		return change{}, err
+	}
 	return set(arrayOf(values)), nil
 }
 
