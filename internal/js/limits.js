@@ -2,7 +2,7 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, maxChars = 1 << 25, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxNative = natives.regexTimeout;
+  const maxLength = natives.maxLength, maxChars = 1 << 25, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22, maxNative = natives.regexTimeout;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
@@ -115,6 +115,8 @@
 
   const times = (s, args) => checkChars(lengthOf(str(s)) * args[0]);
   wrap(String.prototype, 'repeat', times);
+  wrap(String.prototype, 'localeCompare', (s, args) => { if (lengthOf(str(s)) + lengthOf(str(args[0])) > maxCompared) range('Invalid string length'); });
+  wrap(Object.getPrototypeOf(Uint8Array.prototype), 'toLocaleString', (list) => { if (lengthOf(list) > maxKeys) range('Invalid array length'); });
   const pad = (s, args) => checkChars(args[0]);
   wrap(String.prototype, 'padStart', pad);
   wrap(String.prototype, 'padEnd', pad);
