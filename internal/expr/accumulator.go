@@ -186,7 +186,7 @@ func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
 }
 
 // NewObject returns an expression that builds a document of these fields.
-func NewObject(names []string, values []Expr) Expr { return &objectExpr{names, values} }
+func NewObject(names []string, values []Expr) Expr { return &objectExpr{names: names, values: values} }
 
 // accumulatorOperators are the accumulators that are expressions too: over their operands, or over the elements of
 // one operand that is an array.

@@ -1,11 +1,15 @@
 package expr
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
 
 // objectExpr builds a document; fields whose value is missing are left out.
 type objectExpr struct {
-	names  []string
-	values []Expr
+	names   []string
+	values  []Expr
+	running *interrupt.Running // the operation; nil never ends
 }
 
 func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -22,13 +26,16 @@ func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		}
 	}
 	b.End()
-	return bsonx.Document(b.Bytes()), nil
+	return bsonx.Document(b.Bytes()), ctx.read(b.Len(), o.running)
 }
 
 func (o *objectExpr) children() []Expr { return o.values }
 
 // arrayExpr builds an array; elements whose value is missing become null.
-type arrayExpr struct{ elems []Expr }
+type arrayExpr struct {
+	elems   []Expr
+	running *interrupt.Running // the operation; nil never ends
+}
 
 func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
@@ -44,7 +51,7 @@ func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		}
 	}
 	b.End()
-	return bsonx.Array(b.Bytes()), nil
+	return bsonx.Array(b.Bytes()), ctx.read(b.Len(), a.running)
 }
 
 func (a *arrayExpr) children() []Expr { return a.elems }

@@ -54,7 +54,7 @@ func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return constantOr(&arrayExpr{args}), nil
+		return constantOr(&arrayExpr{args, vars.Scripts().Running}), nil
 	default:
 	}
 	return &Const{v.Clone()}, nil
@@ -98,7 +98,7 @@ func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 		}
 		return p.operator(string(first.Key), first.Value, vars)
 	}
-	obj := &objectExpr{}
+	obj := &objectExpr{running: vars.Scripts().Running}
 	seen := map[string]bool{}
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Key())
