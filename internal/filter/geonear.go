@@ -158,9 +158,9 @@ func (n *GeoNear) parseGeoJSON(doc bsonx.Doc) error {
 				err = n.parseGeometry(v)
 			}
 		case "$minDistance":
-			err = readDistance(&n.Min, name, v, distanceErrors{16897, 16898})
+			err = readDistance(&n.Min, name, v, distanceErrors{mongoerr.BadValue, mongoerr.BadValue})
 		case "$maxDistance":
-			err = readDistance(&n.Max, name, v, distanceErrors{16899, 16900})
+			err = readDistance(&n.Max, name, v, distanceErrors{mongoerr.BadValue, mongoerr.BadValue})
 		default:
 			err = mongoerr.New(mongoerr.BadValue, "invalid argument in geo near query: %s", name)
 		}
@@ -184,7 +184,7 @@ func (n *GeoNear) parseGeometry(v bsonx.Value) error {
 			bsonx.FormatShell(v), err.Error())
 	}
 	if point.CRS != geo.Sphere {
-		return mongoerr.New(16681, "$near requires geojson point, given %s", bsonx.FormatShell(v))
+		return mongoerr.New(mongoerr.BadValue, "$near requires geojson point, given %s", bsonx.FormatShell(bsonx.Document(v.Doc())))
 	}
 	n.Center = point
 	return nil
@@ -199,7 +199,7 @@ func (n *GeoNear) project(sphere bool) error {
 	}
 	n.Radians = !n.Wraps
 	if !n.Center.ToSphere() {
-		return mongoerr.New(17444, "Legacy point is out of bounds for spherical query")
+		return mongoerr.New(mongoerr.BadValue, "Legacy point is out of bounds for spherical query")
 	}
 	n.Center.CRS = geo.Sphere
 	if n.Radians {
