@@ -40,7 +40,7 @@ func (g *hashedGen) Generate(doc bsonx.Doc, out *Keys) error {
 		f := &g.fields[i]
 		v, pos := f.walk(doc.Lookup(f.parts[0]), 1)
 		if v.Type == bsonx.TypeArray {
-			return mongoerr.New(codeHashedArray, "hashed indexes do not currently support array values. Found array at path: %s",
+			return mongoerr.New(codeHashedArray, "Error: hashed indexes do not currently support array values. Found array at path: %s",
 				strings.Join(f.parts[:pos], "."))
 		}
 		if v.IsMissing() {
