@@ -90,7 +90,7 @@ func (a *applier) object(n *objectNode, at place) (int, error) {
 		return 0, err
 	}
 	isArray := at.value.Type == bsonx.TypeArray
-	tail := appender{container: at, isArray: isArray, count: count}
+	tail := appender{container: at, depth: len(a.path), isArray: isArray, count: count}
 	delta := 0
 	for i, c := range children {
 		if err := a.did(interrupt.Step); err != nil {

@@ -11,6 +11,7 @@ import (
 // neither.
 type appender struct {
 	container place
+	depth     int // how many names the container's path has
 	isArray   bool
 	count     int // the elements of the array, with the new ones
 	data      []byte
@@ -109,7 +110,7 @@ func (a *applier) buildLeaf(l *leaf, t *appender, first child) (bsonx.Value, boo
 			first.name, a.containerName(first), shell(t.container.value))
 	}
 	if l.onID && a.hasID {
-		return none, false, a.immutable()
+		return none, false, a.grownID(t, v)
 	}
 	if l.dollar && !a.env.Insert {
 		return none, false, dollarError(a.path[0], a.path[0])
@@ -122,6 +123,19 @@ func (a *applier) buildLeaf(l *leaf, t *appender, first child) (bsonx.Value, boo
 	}
 	a.record(Updated, v)
 	return v, true, nil
+}
+
+// grownID is the error of a new value within _id, at the current path: it shows the container with the value.
+func (a *applier) grownID(t *appender, v bsonx.Value) error {
+	if t.depth == 0 || t.isArray {
+		return a.immutable()
+	}
+	container, made := a.path[:t.depth], a.path[t.depth:]
+	for i := len(made) - 1; i > 0; i-- {
+		v = bsonx.Document(bsonx.NewDoc(made[i], v))
+	}
+	return mongoerr.New(mongoerr.ImmutableField, "Updating the path '%s' to %s: %s would modify the immutable field '_id'",
+		strings.Join(container, "."), container[t.depth-1], shell(bsonx.Document(t.container.value.Doc().With(made[0], v))))
 }
 
 // containerName returns the name of the element that a path cannot pass.

@@ -47,17 +47,26 @@ func checkNesting(v bsonx.Value, outside int) error {
 
 // checkID returns an error for a value that cannot be an _id.
 func checkID(v bsonx.Value) error {
-	switch v.Type {
-	case bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeUndefined:
-		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", v.Type)
-	case bsonx.TypeDocument:
+	if err := checkIDType(v); err != nil {
+		return err
+	}
+	if v.Type == bsonx.TypeDocument {
 		if name := dollarName(v.Doc()); name != "" {
 			return mongoerr.New(mongoerr.DollarPrefixedFieldName,
 				"_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
 		}
-	default:
 	}
 	return nil
+}
+
+// checkIDType refuses the types that no _id has.
+func checkIDType(v bsonx.Value) error {
+	switch v.Type {
+	case bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeUndefined:
+		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type %s", v.Type)
+	default:
+		return nil
+	}
 }
 
 // dollarName returns the first field name that begins with $ in a document or what it contains.

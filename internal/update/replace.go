@@ -6,12 +6,18 @@ import (
 )
 
 // replace returns the document that takes the place of old: _id first, from the new document or else from
-// the old one. dollars allows top-level names that begin with $.
-func replace(old, made bsonx.Doc, dollars bool) (bsonx.Doc, error) {
+// the old one. dollars allows top-level names that begin with $. The _id of a document that is inserted is
+// judged at the end of the upsert, that of another one here.
+func replace(old, made bsonx.Doc, dollars, insert bool) (bsonx.Doc, error) {
 	if err := checkReplacement(made, dollars); err != nil {
 		return nil, err
 	}
 	oldID, newID := old.Lookup("_id"), made.Lookup("_id")
+	if !insert {
+		if err := checkIDType(newID); err != nil {
+			return nil, err
+		}
+	}
 	if err := checkSameID(oldID, newID); err != nil {
 		return nil, err
 	}

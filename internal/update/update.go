@@ -140,14 +140,14 @@ func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 		if !env.KeepTimestamps {
 			made = FixTimestamps(made, env.timestamp)
 		}
-		out, err := replace(doc, made, env.Insert)
+		out, err := replace(doc, made, env.Insert, env.Insert)
 		return out, err == nil && replaces(doc, made, out), err
 	case KindPipeline:
 		made, err := u.transform.Apply(doc)
 		if err != nil {
 			return nil, false, err
 		}
-		out, err := replace(doc, made, true)
+		out, err := replace(doc, made, true, env.Insert)
 		return out, err == nil && replaces(doc, made, out), err
 	default:
 		return u.applyOperators(doc, env)

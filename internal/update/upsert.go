@@ -1,6 +1,7 @@
 package update
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -49,6 +50,9 @@ func UpsertDoc(query bsonx.Doc, u *Update, env Env) (bsonx.Doc, error) {
 func (u *Update) base(query bsonx.Doc) (bsonx.Doc, error) {
 	e := &equalities{idOnly: u.kind == KindReplacement}
 	if err := e.query(query, 0); err != nil {
+		return nil, err
+	}
+	if err := e.conflict(); err != nil {
 		return nil, err
 	}
 	return e.document(), nil
@@ -177,7 +181,7 @@ func onlyValue(v bsonx.Value) (bsonx.Value, bool) {
 	return values[0], true
 }
 
-// add notes an equality; no path may be given twice or be the prefix of another.
+// add notes an equality.
 func (e *equalities) add(path string, v bsonx.Value) error {
 	if e.idOnly && path != "_id" {
 		if strings.HasPrefix(path, "_id.") {
@@ -185,16 +189,29 @@ func (e *equalities) add(path string, v bsonx.Value) error {
 		}
 		return nil
 	}
-	for _, other := range e.list {
-		if other.path == path {
-			return mongoerr.New(mongoerr.NotSingleValueField, "cannot infer query fields to set, path '%s' is matched twice", path)
-		}
-		if related(other.path, path) {
-			return mongoerr.New(mongoerr.NotSingleValueField,
-				"cannot infer query fields to set, both paths '%s' and '%s' are matched", other.path, path)
+	e.list = append(e.list, equality{path, v})
+	return nil
+}
+
+// conflict refuses paths of which one is given twice or is the prefix of another. MongoDB compares them in the
+// order of the paths.
+func (e *equalities) conflict() error {
+	paths := make([]string, 0, len(e.list))
+	for _, eq := range e.list {
+		paths = append(paths, eq.path)
+	}
+	slices.Sort(paths)
+	for i, path := range paths {
+		for _, other := range paths[:i] {
+			if other == path {
+				return mongoerr.New(mongoerr.NotSingleValueField, "cannot infer query fields to set, path '%s' is matched twice", path)
+			}
+			if related(other, path) {
+				return mongoerr.New(mongoerr.NotSingleValueField,
+					"cannot infer query fields to set, both paths '%s' and '%s' are matched", path, other)
+			}
 		}
 	}
-	e.list = append(e.list, equality{path, v})
 	return nil
 }
 
