@@ -154,6 +154,10 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 			doc = knownOptions(doc)
 		}
 		s, err := parseIndexSpec(doc)
+		var ofID *idIndexError
+		if errors.As(err, &ofID) {
+			return nil, ofID.err
+		}
 		if err != nil {
 			return nil, prefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(doc)))
 		}
@@ -213,7 +217,7 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 			continue
 		}
 		if hasText && isText(s.key) {
-			return nil, cannotCreate("only one text index per collection allowed")
+			return nil, cannotCreate("only one text index per collection allowed, found existing text index %q", textIndexName(known))
 		}
 		hasText = hasText || isText(s.key)
 		known = append(known, stored)
@@ -234,6 +238,16 @@ func isText(key bsonx.Doc) bool {
 	return false
 }
 
+// textIndexName returns the name of the first text index of a list of specifications.
+func textIndexName(known []bsonx.Doc) string {
+	for _, spec := range known {
+		if isText(spec.Lookup("key").Doc()) {
+			return spec.Lookup("name").Str()
+		}
+	}
+	return ""
+}
+
 // findSpec returns which of the known indexes is like spec, -1 for none.
 func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 	name := spec.Lookup("name").Str()
@@ -251,6 +265,9 @@ func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
 		case sameName:
 			return i, nil
+		case sameIdentity && !sameOptions(old, spec, otherOptions):
+			return -1, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with a different name and options. Requested index: %s, existing index: %s",
+				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
 		case sameIdentity:
 			return -1, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
 		}

@@ -126,7 +126,9 @@ func indexByKey(c *table.Collection, key bsonx.Doc) (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", mongoerr.New(mongoerr.AmbiguousIndexKeyPattern, "%d indexes found for key: %s, identify by name instead.", 2, bsonx.FormatShell(bsonx.Document(key)))
+			return "", mongoerr.New(mongoerr.AmbiguousIndexKeyPattern,
+				"2 indexes found for key: %s, identify by name instead. Conflicting indexes: %s, %s", bsonx.FormatShell(bsonx.Document(key)),
+				bsonx.FormatShell(bsonx.Document(c.Collection.Index(found).Spec)), bsonx.FormatShell(bsonx.Document(ix.Spec)))
 		}
 		found = ix.Name
 	}

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"slices"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
@@ -33,15 +31,31 @@ func idIndexOf(options bsonx.Doc) bsonx.Doc {
 }
 
 // shownOptions returns the options that listCollections shows as such.
-func shownOptions(options bsonx.Doc) bsonx.Doc {
-	if options.Lookup("idIndex").IsMissing() {
+func shownOptions(c *catalog.Collection) bsonx.Doc {
+	options := c.Options
+	switch {
+	case c.Kind == catalog.KindView && options.Lookup("pipeline").IsMissing():
+		return viewOptions(options)
+	case options.Lookup("idIndex").IsMissing():
 		return options
+	default:
+		return options.Without("idIndex")
 	}
-	return options.Without("idIndex")
 }
 
-// idIndexOptions are those that an index on _id may have.
-var idIndexOptions = []string{"key", "name", "ns", "v", "collation"}
+// viewOptions adds the pipeline that a view has which was created without one.
+func viewOptions(options bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := options.Iter(); it.Next(); {
+		b.ValueBytes(it.Key(), it.Value())
+		if string(it.Key()) == "viewOn" {
+			b.Value("pipeline", bsonx.NewArray())
+		}
+	}
+	b.End()
+	return b.Bytes()
+}
 
 // checkIDIndex judges the option idIndex of create.
 func checkIDIndex(req *Request) error {
@@ -90,15 +104,8 @@ func parseIDIndex(spec bsonx.Doc) (*idIndex, error) {
 	case !s.key.Equal(idIndexSpec.Lookup("key").Doc()) && !sameIDKey(s.key):
 		return nil, mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s", bsonx.FormatShell(bsonx.Document(s.key)))
 	}
-	for it := spec.Iter(); it.Next(); {
-		if !slices.Contains(idIndexOptions, string(it.Key())) {
-			full := spec
-			if spec.Lookup("v").IsMissing() {
-				full = spec.With("v", bsonx.Int32(2))
-			}
-			return nil, mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
-				"The field '%s' is not valid for an _id index specification. Specification: %s", it.Key(), bsonx.FormatShell(bsonx.Document(full)))
-		}
+	if err := onlyFields(completeSpec(spec), "an _id", idFields); err != nil {
+		return nil, err
 	}
 	co, err := collationOption(spec.Lookup("collation"))
 	return &idIndex{collation: spec.Lookup("collation"), collator: co}, err

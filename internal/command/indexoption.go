@@ -79,15 +79,7 @@ func (s *indexSpec) checkClusteredFields() error {
 	if !s.clustered {
 		return nil
 	}
-	return s.onlyFields("a clustered", clusteredFields)
-}
-
-// checkIDFields refuses options that the index on _id does not have.
-func (s *indexSpec) checkIDFields() error {
-	if !s.isID() || s.clustered {
-		return nil
-	}
-	return s.onlyFields("an _id", idFields)
+	return onlyFields(s.raw, "a clustered", clusteredFields)
 }
 
 // checkWeights refuses weights of an index that has none.
@@ -105,14 +97,22 @@ func (s *indexSpec) checkWeights() error {
 }
 
 // onlyFields refuses options that are not among those of a kind of index.
-func (s *indexSpec) onlyFields(kind string, fields []string) error {
-	for it := s.raw.Iter(); it.Next(); {
+func onlyFields(spec bsonx.Doc, kind string, fields []string) error {
+	for it := spec.Iter(); it.Next(); {
 		if name := string(it.Key()); !slices.Contains(fields, name) {
 			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption, "The field '%s' is not valid for %s index specification. Specification: %s",
-				name, kind, bsonx.FormatShell(bsonx.Document(s.raw)))
+				name, kind, bsonx.FormatShell(bsonx.Document(spec)))
 		}
 	}
 	return nil
+}
+
+// completeSpec returns a specification with the version that it has without one.
+func completeSpec(spec bsonx.Doc) bsonx.Doc {
+	if !spec.Lookup("v").IsMissing() {
+		return spec
+	}
+	return spec.With("v", bsonx.Int32(2))
 }
 
 // checkOriginal judges the specification that an index on buckets was made from.

@@ -72,7 +72,7 @@ func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	if s.name == "" {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
 	}
-	for _, check := range []func() error{s.checkKey, s.checkClusteredFields, s.checkWildcardProjection, s.checkWeights, s.checkOriginal, s.checkIDFields, s.checkEngine, s.checkPartial, s.checkKinds} {
+	for _, check := range []func() error{s.checkKey, s.checkClusteredFields, s.checkWildcardProjection, s.checkWeights, s.checkOriginal, s.checkID, s.checkEngine, s.checkPartial, s.checkKinds} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -270,14 +270,8 @@ func (s *indexSpec) checkOptions() error {
 	if err := s.checkGeo(); err != nil {
 		return err
 	}
-	switch {
-	case s.hashed && s.unique && !s.clustered:
+	if s.hashed && s.unique && !s.clustered {
 		return mongoerr.New(codeHashedUnique, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
-	case s.isID() && !s.clustered:
-		return s.checkIDIndex()
-	case s.name == "_id_" && !s.isID():
-		return mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s",
-			bsonx.FormatShell(bsonx.Document(s.key)))
 	}
 	return nil
 }
@@ -289,8 +283,37 @@ func (s *indexSpec) isID() bool {
 	return ok && s.key.Len() == 1 && string(first.Key) == "_id" && math.Abs(math.Trunc(f)) == 1
 }
 
+// idIndexError is an error of a specification of the index on _id. MongoDB does not repeat the specification
+// before it, as before the others.
+type idIndexError struct{ err error }
+
+// Error implements error.
+func (e *idIndexError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error itself.
+func (e *idIndexError) Unwrap() error { return e.err }
+
+// checkID judges a specification of the index on _id, and refuses the name of that index for others.
+func (s *indexSpec) checkID() error {
+	var err error
+	switch {
+	case s.isID() && !s.clustered:
+		err = s.checkIDIndex()
+	case s.name == "_id_" && !s.isID():
+		err = mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s",
+			bsonx.FormatShell(bsonx.Document(s.key)))
+	}
+	if err != nil {
+		return &idIndexError{err}
+	}
+	return nil
+}
+
 // checkIDIndex judges a specification of the index on _id, which every collection has.
 func (s *indexSpec) checkIDIndex() error {
+	if err := onlyFields(completeSpec(s.raw), "an _id", idFields); err != nil {
+		return err
+	}
 	if !sameKeyPattern(s.key, idIndexSpec.Lookup("key").Doc()) {
 		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s",
 			bsonx.FormatShell(bsonx.Document(s.key)))

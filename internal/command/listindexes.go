@@ -61,15 +61,31 @@ var listedOptions = []string{
 	"prepareUnique", "clustered", "originalSpec",
 }
 
-// listedIndex returns a specification with its fields in the order of the listing.
+// listedIndex returns a specification with its fields in the order and the types of the listing: the catalog has
+// the numbers as the client gave them, and so have the errors that repeat a specification.
 func listedIndex(spec bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for _, name := range listedOptions {
-		b.Value(name, spec.Lookup(name))
+		b.Value(name, listedOption(name, spec.Lookup(name)))
 	}
 	b.End()
 	return b.Bytes()
+}
+
+func listedOption(name string, v bsonx.Value) bsonx.Value {
+	if !v.Type.IsNumber() {
+		return v
+	}
+	switch name {
+	case "min", "max":
+		f, _ := v.AsFloat64()
+		return bsonx.Double(f)
+	case "bits", "textIndexVersion", "2dsphereIndexVersion", "coarsestIndexedLevel", "finestIndexedLevel":
+		return bsonx.Int32(int32(saturatingInt64(v)))
+	default:
+		return v
+	}
 }
 
 // list is documents that a command answers with. They are made one by one: together they may be large.

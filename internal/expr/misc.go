@@ -39,7 +39,7 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if ctx.Meta != nil {
 		v = m.read(ctx.Meta)
 	}
-	if what := requiredMeta(m.name); what != "" && v.IsMissing() && !(ctx.Meta != nil && ctx.Meta.Searched && m.name == "textScore") {
+	if what := RequiredMeta(m.name); what != "" && v.IsMissing() && !(ctx.Meta != nil && ctx.Meta.Searched && m.name == "textScore") {
 		return v, mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
 	}
 	return v, nil
@@ -47,8 +47,8 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (m *metaExpr) children() []Expr { return nil }
 
-// requiredMeta returns what an error calls the metadata without which $meta fails; empty for those that are missing then.
-func requiredMeta(name string) string {
+// RequiredMeta returns what an error calls the metadata without which $meta fails; empty for those that are missing then.
+func RequiredMeta(name string) string {
 	switch name {
 	case "textScore":
 		return "text score"

@@ -138,7 +138,7 @@ func (cq *canonical) readSort() error {
 			if cq.q.Sort.Len() > 1 {
 				return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
 			}
-			dir, err := naturalDirection(v)
+			dir, err := naturalDirection("sort", v)
 			cq.natural = dir
 			return err
 		}

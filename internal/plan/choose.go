@@ -84,6 +84,11 @@ func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records C
 func (p *Planner) enumerate(ctx context.Context, q *Query, pu purpose) (*canonical, []*solution, error) {
 	cq, solutions, err := p.candidates(ctx, q, pu)
 	if err != nil {
+		if pu == purposeCount { // MongoDB's count has them outside of its query
+			bare := *q
+			bare.Skip, bare.Limit = 0, 0
+			q = &bare
+		}
 		return nil, nil, refuse(q, err)
 	}
 	return cq, solutions, nil

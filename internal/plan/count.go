@@ -52,18 +52,7 @@ func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, rec
 		return one(cq.idPlan(id)), nil
 	}
 	exec.Pin(r)
-	cq, err := p.canonicalize(ctx, q, purposeCount)
-	if err != nil {
-		return nil, err
-	}
-	if q.Min != nil || q.Max != nil {
-		s, err := cq.minMax()
-		if err != nil {
-			return nil, err
-		}
-		return one(s), nil
-	}
-	solutions, err := cq.solutions()
+	cq, solutions, err := p.enumerate(ctx, q, purposeCount)
 	if err != nil {
 		return nil, err
 	}

@@ -46,11 +46,7 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 		return p.only(cq, s, r, nil), nil
 	}
 	exec.Pin(r)
-	cq, err := p.canonicalize(ctx, &d, purposeDistinct)
-	if err != nil {
-		return nil, err
-	}
-	solutions, err := cq.solutions()
+	cq, solutions, err := p.enumerate(ctx, &d, purposeDistinct)
 	if err != nil {
 		return nil, err
 	}

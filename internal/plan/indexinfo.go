@@ -143,7 +143,7 @@ func parseHint(v bsonx.Value, c *table.Collection, indexes []*indexInfo) (hint, 
 		return hint{}, nil
 	}
 	if n := v.Doc().Lookup("$natural"); !n.IsMissing() {
-		dir, err := naturalDirection(n)
+		dir, err := naturalDirection("hint", n)
 		return hint{natural: dir, provided: true}, err
 	}
 	var found *indexInfo
@@ -164,7 +164,28 @@ func parseHint(v bsonx.Value, c *table.Collection, indexes []*indexInfo) (hint, 
 
 func ambiguousHint(a, b *indexInfo) error {
 	return mongoerr.New(mongoerr.IndexNotFound, "error processing query: planner returned error :: caused by :: "+
-		"Hint matched multiple indexes, must hint by index name. Matched: %s and %s", a.name, b.name)
+		"Hint matched multiple indexes, must hint by index name. Matched: %s and %s", a.describe(), b.describe())
+}
+
+// describe writes an index as MongoDB's errors do.
+func (x *indexInfo) describe() string {
+	out := "kp: " + shell(x.key)
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"multikey", x.isMultikey()}, {"sparse", x.sparse}, {"unique", x.unique}} {
+		if flag.set {
+			out += " " + flag.name
+		}
+	}
+	out += " name: '(" + x.name + ", )'"
+	if x.partial != nil {
+		out += " filterExpr: " + DescribeFilter(x.partial)
+	}
+	if x.ix != nil {
+		out += " io: " + shell(x.ix.Spec)
+	}
+	return out
 }
 
 func badHint() error {
@@ -172,9 +193,10 @@ func badHint() error {
 		"hint provided does not correspond to an existing index")
 }
 
-func naturalDirection(v bsonx.Value) (int, error) {
+// naturalDirection reads the direction of a scan from a sort or a hint.
+func naturalDirection(of string, v bsonx.Value) (int, error) {
 	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {
 		return int(i), nil
 	}
-	return 0, mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
+	return 0, mongoerr.New(mongoerr.BadValue, "$natural %s cannot be set to a value other than -1 or 1.", of)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -19,13 +20,34 @@ func (q *Query) CheckMeta() error {
 	if q.Projection == nil || len(q.Projection.MetaKinds()) == 0 {
 		return nil
 	}
-	if slices.Contains(q.Projection.MetaKinds(), metaTextScore) && q.Filter.Text() == nil {
-		return errNoScore
+	for _, kind := range q.Projection.MetaKinds() {
+		if err := q.checkMetaKind(kind); err != nil {
+			return err
+		}
 	}
 	if !q.Sort.IsEmpty() || !slices.Contains(q.Projection.MetaKinds(), "sortKey") {
 		return nil
 	}
 	return mongoerr.New(mongoerr.BadValue, "cannot use sortKey $meta projection without a sort")
+}
+
+// checkMetaKind refuses metadata that the documents of a query never have.
+func (q *Query) checkMetaKind(kind string) error {
+	what := expr.RequiredMeta(kind)
+	switch kind {
+	case metaTextScore:
+		if q.Filter.Text() != nil {
+			return nil
+		}
+	case "geoNearDistance", "geoNearPoint":
+		if q.Filter != nil && hasNear(q.Filter.Root) {
+			return nil
+		}
+	}
+	if what == "" {
+		return nil
+	}
+	return mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
 }
 
 var errNoScore = mongoerr.New(40218, "query requires text score metadata, but it is not available")

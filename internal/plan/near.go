@@ -28,8 +28,10 @@ func (cq *canonical) takeNear() error {
 		}
 	}
 	switch {
-	case cq.natural != 0 || cq.hint.natural != 0:
-		return mongoerr.New(mongoerr.BadValue, "geoNear expression not allowed with $natural sort order or hint")
+	case cq.natural != 0:
+		return mongoerr.New(mongoerr.BadValue, "geoNear expression not allowed with $natural sort order")
+	case cq.hint.natural != 0:
+		return mongoerr.New(mongoerr.BadValue, "geoNear expression not allowed with $natural hint")
 	case cq.q.Tailable:
 		return mongoerr.New(mongoerr.BadValue, "Tailable cursors and geo $near cannot be used together")
 	}

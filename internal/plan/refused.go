@@ -87,6 +87,8 @@ func describeAll(out *strings.Builder, d bsonx.Doc, indent string) {
 			}
 		case v.Type == bsonx.TypeDocument && !strings.HasPrefix(name, "$"):
 			describeField(out, name, v.Doc(), indent)
+		case v.Type == bsonx.TypeDocument && name == "$text":
+			out.WriteString(indent + describeText(v.Doc()))
 		default:
 			out.WriteString(indent + name + " " + bsonx.FormatShell(v) + "\n")
 		}
@@ -107,6 +109,18 @@ func describeField(out *strings.Builder, path string, ops bsonx.Doc, indent stri
 			out.WriteString(indent + path + " " + string(it.Key()) + " " + bsonx.FormatShell(it.Value()) + "\n")
 		}
 	}
+}
+
+// describeText writes a search for words.
+func describeText(d bsonx.Doc) string {
+	flag := func(name string) int {
+		if d.Lookup(name).Truthy() {
+			return 1
+		}
+		return 0
+	}
+	return fmt.Sprintf("TEXT : query=%s, language=%s, caseSensitive=%d, diacriticSensitive=%d\n",
+		d.Lookup("$search").Str(), d.Lookup("$language").Str(), flag("$caseSensitive"), flag("$diacriticSensitive"))
 }
 
 // describeNear writes a search by distance.

@@ -105,8 +105,12 @@ func (cq *canonical) withoutScans(solutions []*solution) ([]*solution, error) {
 		}
 	}
 	if len(kept) == 0 {
-		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: ns=%s planner returned error :: caused by :: "+
-			"No indexed plans available, and running with 'notablescan' 1", cq.q.Namespace())
+		why := "No indexed plans available, and running with 'notablescan' 2"
+		if cq.hint.natural != 0 {
+			why = "could not force a collection scan with a $natural hint :: caused by :: " +
+				"not allowed to output a collection scan because 'notablescan' is enabled"
+		}
+		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, cannotPlanPrefix+"%s", why)
 	}
 	return kept, nil
 }
