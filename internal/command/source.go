@@ -92,6 +92,9 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			s.meta.TextScore = bsonx.Double(row.Score)
 		}
 	}
+	if row.Located {
+		s.meta.GeoDistance, s.meta.GeoPoint = bsonx.Double(row.Distance), row.Place
+	}
 	return row.Doc, nil
 }
 
