@@ -135,7 +135,9 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 			return nil, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", name)
 		case def.nearby && !p.opts.AllowGeoNear:
 			return nil, mongoerr.New(5626500, "$geoNear, $near, and $nearSphere are not allowed in this context, as these "+
-				"operators require sorting geospatial data. If you do not need sort, consider using $geoWithin instead.")
+				"operators require sorting geospatial data. If you do not need sort, consider using $geoWithin instead. "+
+				"Check out https://dochub.mongodb.org/core/near-sort-operation and "+
+				"https://dochub.mongodb.org/core/nearSphere-sort-operationfor more details.") // without the space, as MongoDB has it
 		case def.parseField == nil:
 			return nil, errNotImplemented(name)
 		}
