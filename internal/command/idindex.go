@@ -31,30 +31,11 @@ func idIndexOf(options bsonx.Doc) bsonx.Doc {
 }
 
 // shownOptions returns the options that listCollections shows as such.
-func shownOptions(c *catalog.Collection) bsonx.Doc {
-	options := c.Options
-	switch {
-	case c.Kind == catalog.KindView && options.Lookup("pipeline").IsMissing():
-		return viewOptions(options)
-	case options.Lookup("idIndex").IsMissing():
+func shownOptions(options bsonx.Doc) bsonx.Doc {
+	if options.Lookup("idIndex").IsMissing() {
 		return options
-	default:
-		return options.Without("idIndex")
 	}
-}
-
-// viewOptions adds the pipeline that a view has which was created without one.
-func viewOptions(options bsonx.Doc) bsonx.Doc {
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	for it := options.Iter(); it.Next(); {
-		b.ValueBytes(it.Key(), it.Value())
-		if string(it.Key()) == "viewOn" {
-			b.Value("pipeline", bsonx.NewArray())
-		}
-	}
-	b.End()
-	return b.Bytes()
+	return options.Without("idIndex")
 }
 
 // checkIDIndex judges the option idIndex of create.

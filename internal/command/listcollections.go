@@ -78,7 +78,7 @@ func collectionInfo(e *catalog.Collection, nameOnly bool) bsonx.Doc {
 	b.String("name", e.Name)
 	b.String("type", string(kind))
 	if !nameOnly {
-		b.Doc("options", shownOptions(e))
+		b.Doc("options", shownOptions(e.Options))
 		b.StartDocField("info")
 		b.Bool("readOnly", e.Kind == catalog.KindView || e.Kind == catalog.KindVirtual)
 		if kind == catalog.KindCollection {
