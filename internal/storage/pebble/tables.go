@@ -122,8 +122,11 @@ func (in *inspection) openError(e *Engine, err error) error {
 // tableChecks compares tables with the manifest when they are first opened: two tables of one size that were exchanged have right
 // checksums, and would answer for each other.
 type tableChecks struct {
-	mu      sync.Mutex
-	bounds  map[uint64]tableBounds
+	mu     sync.Mutex
+	bounds map[uint64]tableBounds
+	// damaged has what is wrong with tables. Pebble opens such a table for each read again, and looking for the flipped bit of a block
+	// takes some 30 ms.
+	damaged map[uint64]error
 	options sstable.ReaderOptions
 }
 
@@ -148,19 +151,26 @@ func (fs *diskFS) checkTable(name string) error {
 	c := &fs.tables
 	c.mu.Lock()
 	want, ok := c.bounds[number]
+	err := c.damaged[number]
 	c.mu.Unlock()
-	if !ok {
-		return nil
+	if err != nil || !ok {
+		return err
 	}
 	if want.smallest.UserKey != nil {
-		if err := want.check(fs.FS, name, c.options); err != nil {
-			return err
-		}
+		err = want.check(fs.FS, name, c.options)
 	}
 	c.mu.Lock()
-	delete(c.bounds, number)
-	c.mu.Unlock()
-	return nil
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(c.bounds, number)
+	case pebble.IsCorruptionError(err):
+		if c.damaged == nil {
+			c.damaged = map[uint64]error{}
+		}
+		c.damaged[number] = err
+	}
+	return err
 }
 
 // check reads the bounds of a table and compares them.
