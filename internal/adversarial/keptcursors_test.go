@@ -186,21 +186,34 @@ func (m *keptMeter) check(cmd string) bool {
 	if len(ids) == 0 {
 		return false
 	}
+	// The heap is the whole process's: a buffer that something else keeps from then on is there at the first try only.
+	for try := 1; ; try++ {
+		kept, counted := m.keep(cmd)
+		if *showErrors {
+			m.t.Logf("%d cursors keep %d KiB, %d KiB are counted: %.300s", keptBehind, kept>>10, counted>>10, cmd)
+		}
+		// A quarter of a document each is what buffers and caches may take.
+		if kept <= counted+counted/2+keptBehind<<17 {
+			return true
+		}
+		if try == 3 {
+			m.t.Errorf("%d cursors keep %d KiB, of which %d KiB are counted: %.300s", keptBehind, kept>>10, counted>>10, cmd)
+			return true
+		}
+	}
+}
+
+// keep opens cursors and returns how many bytes they keep, and how many of them are counted.
+func (m *keptMeter) keep(cmd string) (kept, counted int64) {
+	m.t.Helper()
 	live, used := liveBytes(), m.used()
-	ids, err = m.open(keptBehind, parse(m.t, cmd))
+	ids, err := m.open(keptBehind, parse(m.t, cmd))
 	if err != nil {
 		m.t.Errorf("%.300s: %v", cmd, err)
 	}
-	kept, counted := liveBytes()-live, m.used()-used
+	kept, counted = liveBytes()-live, m.used()-used
 	m.kill(ids)
-	// A quarter of a document each is what buffers and caches may take.
-	if kept > counted+counted/2+keptBehind<<17 {
-		m.t.Errorf("%d cursors keep %d KiB, of which %d KiB are counted: %.300s", len(ids), kept>>10, counted>>10, cmd)
-	}
-	if *showErrors {
-		m.t.Logf("%d cursors keep %d KiB, %d KiB are counted: %.300s", len(ids), kept>>10, counted>>10, cmd)
-	}
-	return true
+	return kept, counted
 }
 
 // TestCursorsAreCounted opens cursors that keep much between two batches, of each stage and each command that leaves a cursor:

@@ -42,6 +42,8 @@ func (l *locf) value(_ context.Context, p *windowPartition, i int) (bsonx.Value,
 	return l.last, err
 }
 
+func (l *locf) kept() int64 { return int64(len(l.last.Data)) }
+
 // linearFill interpolates between the values before and after a gap.
 type linearFill struct {
 	arg, by     expr.Expr

@@ -50,6 +50,8 @@ type rank struct {
 	rank      int64
 }
 
+func (r *rank) kept() int64 { return int64(len(r.key) + len(r.last)) }
+
 func (r *rank) value(_ context.Context, p *windowPartition, i int) (bsonx.Value, error) {
 	if r.name == "$documentNumber" {
 		return numeric.IntOrLong(int64(i) + 1), nil

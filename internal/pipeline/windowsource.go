@@ -20,6 +20,9 @@ type windowExec interface {
 // resettable is a windowExec that goes on with the next partition.
 type resettable interface{ reset() }
 
+// valueKeeper is a windowExec that keeps a value of a document that may have been released.
+type valueKeeper interface{ kept() int64 }
+
 // windowSource is $setWindowFields over documents that are sorted.
 type windowSource struct {
 	input
@@ -86,7 +89,13 @@ func (s *windowSource) Save() {
 
 // Kept implements session.Keeper.
 func (s *windowSource) Kept() int64 {
-	return s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.held()) + int64(len(s.part.pending)) + s.input.Kept()
+	var values int64
+	for _, e := range s.execs {
+		if k, ok := e.(valueKeeper); ok {
+			values += k.kept()
+		}
+	}
+	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.held()) + int64(len(s.part.pending)) + s.input.Kept()
 }
 
 // Close implements Source.
