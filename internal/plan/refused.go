@@ -119,8 +119,14 @@ func describeText(d bsonx.Doc) string {
 		}
 		return 0
 	}
+	text := func(name string) string {
+		if v := d.Lookup(name); v.Type == bsonx.TypeString {
+			return v.Str()
+		}
+		return ""
+	}
 	return fmt.Sprintf("TEXT : query=%s, language=%s, caseSensitive=%d, diacriticSensitive=%d\n",
-		d.Lookup("$search").Str(), d.Lookup("$language").Str(), flag("$caseSensitive"), flag("$diacriticSensitive"))
+		text("$search"), text("$language"), flag("$caseSensitive"), flag("$diacriticSensitive"))
 }
 
 // describeNear writes a search by distance.
