@@ -208,6 +208,10 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 		slices.SortFunc(want, byID)
 	}
 	same := func(a, b scored) bool {
+		// Sums in another order differ in their last digits, and which of two such documents comes first is open.
+		if a.id != b.id && sortText != "" && math.Abs(a.score-b.score) < 1e-9 {
+			return true
+		}
 		return a.id == b.id && (q.Projection == nil || math.Abs(a.score-b.score) < 1e-9 || math.IsNaN(a.score) && math.IsNaN(b.score))
 	}
 	if !slices.EqualFunc(found, want, same) {
