@@ -44,6 +44,21 @@ func SortUnstable[T any](values []T, cost int, compare func(a, b T) int, m *Mete
 	return ended
 }
 
+// Compact removes all but the first of values that are equal and stand side by side, in place, like slices.CompactFunc. It fails
+// where the operation ends; then the values are undefined. cost is the work of one comparison.
+func Compact[T any](values []T, cost int, equal func(a, b T) bool, m *Meter, r *Running) ([]T, error) {
+	kept := values[:0]
+	for i, v := range values {
+		if err := m.Did(cost, r); err != nil {
+			return nil, err
+		}
+		if i == 0 || !equal(kept[len(kept)-1], v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept, nil
+}
+
 // merge joins sorted runs pair by pair.
 func merge[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
 	from, to := values, make([]T, len(values))

@@ -42,6 +42,32 @@ func TestSortUnstable(t *testing.T) {
 	}
 }
 
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 2, 100} {
+		values := make([]int, n)
+		for i := range values {
+			values[i] = rand.IntN(3)
+		}
+		want := slices.Compact(slices.Clone(values))
+		var m Meter
+		same := func(a, b int) bool { return a == b }
+		if got, err := Compact(values, Step, same, &m, nil); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v instead of %v, %v", got, want, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var r Running
+	r.Set(ctx)
+	var m Meter
+	compared := 0
+	_, err := Compact(make([]int, 1<<20), Step, func(int, int) bool { compared++; return true }, &m, &r)
+	if !errors.Is(err, context.Canceled) || compared > Interval/Step {
+		t.Errorf("%v after %d comparisons", err, compared)
+	}
+}
+
 func TestSortStops(t *testing.T) {
 	t.Parallel()
 	for name, sort := range map[string]func([]int, int, func(a, b int) int, *Meter, *Running) error{"stable": Sort[int], "unstable": SortUnstable[int]} {
