@@ -1,0 +1,28 @@
+package session
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestDoneAfterFinish: a context made of an operation may ask for the channel after the operation has ended. The next operation
+// of the connection has a channel of its own.
+func TestDoneAfterFinish(t *testing.T) {
+	t.Parallel()
+	var op Op
+	op.Begin(context.Background(), 1, time.Now())
+	op.Finish()
+	select {
+	case <-op.Done():
+	default:
+		t.Error("an operation that ended is not done")
+	}
+	op.Begin(context.Background(), 2, time.Now())
+	select {
+	case <-op.Done():
+		t.Error("an operation that runs is done")
+	default:
+	}
+	op.Finish()
+}
