@@ -111,6 +111,14 @@ func (d Doc) Lookup(key string) Value {
 	return Value{}
 }
 
+// LookupText returns the text of the first field of that name, empty where it is missing or no string.
+func (d Doc) LookupText(key string) string {
+	if v := d.Lookup(key); v.Type == TypeString {
+		return v.Str()
+	}
+	return ""
+}
+
 // LookupPath steps through embedded documents only (arrays are not traversed).
 func (d Doc) LookupPath(path ...string) Value {
 	v := Document(d)
@@ -149,6 +157,16 @@ func (d Doc) IsEmpty() bool { return len(d) <= 5 }
 func (d Doc) First() Elem {
 	it := d.Iter()
 	it.Next()
+	return it.Elem()
+}
+
+// Second returns the second field; its value is missing where there is none.
+func (d Doc) Second() Elem {
+	it := d.Iter()
+	it.Next()
+	if !it.Next() {
+		return Elem{}
+	}
 	return it.Elem()
 }
 

@@ -12,6 +12,7 @@ import (
 // the last document: where the next one has the same there, neither the name's end nor the name is searched for.
 type FieldReader struct {
 	names   []string
+	index   map[string]int // the positions of names, where there are many
 	spans   []span
 	doc     Doc
 	next    int // where the walk goes on
@@ -36,9 +37,19 @@ type fieldGuess struct {
 // maxGuesses bounds what a reader remembers.
 const maxGuesses = 64
 
+// manyNames is how many names are looked up in a map.
+const manyNames = 32
+
 // NewFieldReader returns a reader of fields by these names, which it does not change.
 func NewFieldReader(names []string) *FieldReader {
-	return &FieldReader{names: names, spans: make([]span, len(names))}
+	r := &FieldReader{names: names, spans: make([]span, len(names))}
+	if len(names) >= manyNames {
+		r.index = make(map[string]int, len(names))
+		for i, name := range slices.Backward(names) { // of equal names the first counts
+			r.index[name] = i
+		}
+	}
+	return r
 }
 
 // Read begins with a document.
@@ -93,9 +104,20 @@ func (r *FieldReader) name(b []byte) (n, field int) {
 		}
 	}
 	n = cstringEnd(b)
-	field = slices.Index(r.names, string(b[:n]))
+	field = r.wanted(b[:n])
 	r.learn(b[:n], field)
 	return n, field
+}
+
+// wanted returns which of the names this is, or -1.
+func (r *FieldReader) wanted(name []byte) int {
+	if r.index == nil {
+		return slices.Index(r.names, string(name))
+	}
+	if i, ok := r.index[string(name)]; ok {
+		return i
+	}
+	return -1
 }
 
 // learn remembers what the field at the reader's position is.

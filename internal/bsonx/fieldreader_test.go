@@ -1,6 +1,8 @@
 package bsonx_test
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -62,4 +64,29 @@ func BenchmarkFieldReader(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestFieldReaderOfManyNames reads many names, some of them equal, from documents with and without them.
+func TestFieldReaderOfManyNames(t *testing.T) {
+	t.Parallel()
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprint("f", i%90)
+	}
+	r := bsonx.NewFieldReader(names)
+	for step := 1; step < 5; step++ {
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		for i := 199; i >= 0; i -= step {
+			b.Int32(fmt.Sprint("f", i), int32(i))
+		}
+		b.End()
+		doc := bsonx.Doc(b.Bytes())
+		r.Read(doc)
+		for i, name := range names[:90] {
+			if got, want := r.Value(i), doc.Lookup(name); got.Type != want.Type || !bytes.Equal(got.Data, want.Data) {
+				t.Fatalf("step %d, %s: %v, want %v", step, name, got, want)
+			}
+		}
+	}
 }
