@@ -21,7 +21,10 @@ func (e *engine) sortCall(call goja.FunctionCall, length float64) goja.FunctionC
 			if err != nil {
 				panic(err)
 			}
-			return e.rt.ToValue(-v.ToFloat())
+			if v.ToFloat() > 0 {
+				return e.rt.ToValue(-1)
+			}
+			return e.rt.ToValue(0) // goja takes -0 for less
 		})}
 	case goja.IsUndefined(comparator) && length > longSort:
 		compared := 0
