@@ -25,9 +25,12 @@ type engine struct {
 	fn goja.Callable // of a Func
 	// What conversions need, looked up once.
 	classes map[string]*goja.Object
+	// checkChars refuses a text that is too long: see concat.js.
+	checkChars goja.Value
 	// The process's memory when it was measured.
 	ctx          context.Context // the operation of the call
 	deadline     time.Time       // of the call
+	guarded      *guard          // what watches the call
 	measured     time.Time
 	heap, stacks uint64
 	// ended is why the call was interrupted, nil for a call that was not.
@@ -35,7 +38,7 @@ type engine struct {
 }
 
 // prelude is compiled once.
-var prelude = sync.OnceValues(func() (*goja.Program, error) { return goja.Compile("prelude.js", preludeSource, true) })
+var prelude = sync.OnceValues(func() (*goja.Program, error) { return compileChecked(preludeSource, true) })
 
 func newEngine() (*engine, error) {
 	program, err := prelude()
@@ -44,7 +47,7 @@ func newEngine() (*engine, error) {
 	}
 	e := &engine{rt: goja.New(), classes: map[string]*goja.Object{}}
 	e.rt.SetMaxCallStackSize(maxCallStack)
-	if err := e.setNatives(); err != nil {
+	if err := errors.Join(e.setNatives(), e.setConcat()); err != nil {
 		return nil, err
 	}
 	if _, err := e.rt.RunProgram(program); err != nil {
@@ -69,7 +72,7 @@ func (e *engine) resume() {
 func (e *engine) function(source string) (goja.Callable, error) {
 	var v goja.Value
 	err := e.run(func() (err error) {
-		v, err = e.rt.RunString(source)
+		v, err = e.runSource(source)
 		return err
 	})
 	if err != nil {
@@ -87,7 +90,7 @@ func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this
 	use func(*engine, goja.Value) error,
 ) error {
 	g := e.guard(ctx, opts.timeout())
-	e.ctx, e.deadline = ctx, g.deadline
+	e.ctx, e.deadline, e.guarded = ctx, g.deadline, g
 	err := e.run(func() error {
 		receiver := e.toJS(this)
 		if err := e.rt.Set("obj", receiver); err != nil {
@@ -104,6 +107,7 @@ func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this
 		return use(e, v)
 	})
 	g.stop()
+	e.guarded = nil
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -72,11 +72,36 @@ func (g *guard) tick() {
 		g.engine.interrupt("the operation ended")
 	case !clock.System{}.Now().Before(g.deadline):
 		g.engine.interrupt("JavaScript ran for too long")
-	case heap > g.heap+min(g.heap, maxHeapGrowth)+g.growth, heap > g.most, stacks > g.stacks+maxStackGrowth:
-		g.greedy = true
-		g.engine.interrupt("JavaScript used too much memory")
+	case g.exceeds(heap), stacks > g.stacks+maxStackGrowth:
+		g.end()
 	default:
 		g.timer.Reset(guardInterval)
+	}
+}
+
+// exceeds reports whether the heap is larger than the call may let it grow.
+func (g *guard) exceeds(heap uint64) bool {
+	return heap > g.heap+min(g.heap, maxHeapGrowth)+g.growth || heap > g.most
+}
+
+// end interrupts a call that takes too much memory.
+func (g *guard) end() {
+	g.greedy = true
+	g.engine.interrupt("JavaScript used too much memory")
+}
+
+// room ends the call if n bytes more are too many. What makes something large calls it before: in the
+// time until the next look of the guard, a text may double many times, and a look comes late where
+// the processors are busy.
+func (e *engine) room(n int64) {
+	g := e.guarded
+	if g == nil {
+		return // the engine is being made
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if heap, _, _ := memorySize(); g.exceeds(heap + uint64(max(n, 0))) {
+		g.end()
 	}
 }
 

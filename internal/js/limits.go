@@ -31,6 +31,12 @@ const (
 	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes their length.
 	maxTextNesting = 1000
 	maxTextBytes   = 16 << 20
+	// maxChars bounds a text.
+	maxChars = 1 << 25
+	// large is from how many characters or elements on the memory is looked at before they are made.
+	large = 1 << 14
+	// elementSize is what an element of a list takes.
+	elementSize = 16
 )
 
 // limits is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
@@ -68,6 +74,9 @@ func (e *engine) setArrayLimits() error {
 			if length > maxListLength {
 				panic(e.rt.NewGoError(failure("RangeError: Invalid array length")))
 			}
+			if length > large {
+				e.room(int64(length) * elementSize)
+			}
 			if name == "sort" || name == "toSorted" {
 				call = e.sortCall(call, length)
 			}
@@ -102,6 +111,9 @@ func (e *engine) setIteratorLimits() error {
 		}
 		err := proto.DefineDataProperty("next", e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 			if steps++; steps%lookInterval == 0 {
+				if steps%large == 0 {
+					e.room(large * elementSize)
+				}
 				if why := e.ended.Load(); why != nil {
 					panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
 				}
@@ -136,9 +148,15 @@ func (e *engine) setLimits() error {
 		"maxLength":    maxListLength,
 		"regexTimeout": regexTimeout.Milliseconds(),
 		"countKeys":    countKeys,
-		"checkSize":    e.checked(func(v goja.Value) error { return e.checkTextSize(v, new(int), 0) }),
+		"checkSize":    e.checked(e.checkText),
 		"checkText":    e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
 		"checkSource":  e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
+		"compile":      e.compileText,
+		"run":          e.runText,
+		"room":         e.room,
+		"checkChars":   e.checkChars,
+		"large":        large,
+		"elementSize":  elementSize,
 	} {
 		if err := natives.Set(name, value); err != nil {
 			return err
@@ -147,6 +165,24 @@ func (e *engine) setLimits() error {
 	run, _ := goja.AssertFunction(v)
 	_, err = run(goja.Undefined(), e.rt.GlobalObject(), natives)
 	return err
+}
+
+// compileText compiles the text of eval or Function. It returns the message of a syntax error.
+func (e *engine) compileText(source string) any {
+	program, err := compileChecked(source, false)
+	if err != nil {
+		return err.Error()
+	}
+	return program
+}
+
+// runText runs what compileText has made, and throws what it throws.
+func (e *engine) runText(program *goja.Program) goja.Value {
+	v, err := e.rt.RunProgram(program)
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // checked makes a function of a check: its error is thrown.
@@ -273,6 +309,18 @@ func checkTextNesting(text string) error {
 		if depth > maxTextNesting {
 			return failure("JSON nests deeper than %d levels", maxTextNesting)
 		}
+	}
+	return nil
+}
+
+// checkText refuses a value that would become too long a text.
+func (e *engine) checkText(v goja.Value) error {
+	size := 0
+	if err := e.checkTextSize(v, &size, 0); err != nil {
+		return err
+	}
+	if size > large {
+		e.room(int64(size))
 	}
 	return nil
 }

@@ -2,12 +2,18 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, maxChars = 1 << 25, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22, maxNative = natives.regexTimeout;
+  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22, maxNative = natives.regexTimeout;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
-  const checkList = (x) => { if (lengthOf(x) > maxLength) range('Invalid array length'); };
-  const checkChars = (n) => { if (n > maxChars) range('Invalid string length'); };
+  // What makes something large waits for no look at the memory: it looks itself, before.
+  const large = natives.large, elementSize = natives.elementSize, entrySize = 8 * elementSize;
+  const checkRoom = (n, size) => { if (n > large) natives.room(n * size); };
+  const checkList = (x) => {
+    const n = lengthOf(x);
+    if (n > maxLength) range('Invalid array length');
+    checkRoom(n, elementSize);
+  };
 
   // wrap replaces a method; before is called with its arguments and may refuse them.
   function wrap(object, name, before, after) {
@@ -25,12 +31,13 @@
     }.value;
     define(object, name, { value, writable: true, configurable: true });
   }
-  // mask replaces a constructor, which stays the same for instanceof and its static members.
-  function mask(name, before) {
+  // mask replaces a constructor, which stays the same for instanceof and its static members. instead, where given, makes the objects.
+  function mask(name, before, instead) {
     const native = global[name];
     if (typeof native !== 'function') return;
     const masked = function (...args) {
       before(args);
+      if (instead !== undefined) return instead(args);
       return new.target === undefined ? apply(native, this, args) : construct(native, args, new.target === masked ? native : new.target);
     };
     Object.setPrototypeOf(masked, Object.getPrototypeOf(native));
@@ -43,7 +50,9 @@
   // What lists the properties of a value: those of a text are its characters, and of a list its elements.
   const checkKeys = (max) => (_, args) => {
     for (let i = 0; i < args.length; i++) {
-      if ((ArrayBuffer.isView(args[i]) ? args[i].length : natives.countKeys(args[i])) > max) range('the value has too many properties');
+      const n = ArrayBuffer.isView(args[i]) ? args[i].length : natives.countKeys(args[i]);
+      if (n > max) range('the value has too many properties');
+      checkRoom(n, entrySize);
     }
   };
   for (const name of ['keys', 'values', 'assign', 'getOwnPropertyNames', 'getOwnPropertySymbols', 'freeze', 'isFrozen', 'seal', 'isSealed', 'preventExtensions']) wrap(Object, name, checkKeys(maxKeys));
@@ -75,6 +84,7 @@
     let n = lengthOf(list);
     for (let i = 0; i < args.length; i++) n += typeof args[i] === 'string' ? 1 : lengthOf(args[i]);
     if (n > maxLength) range('Invalid array length');
+    checkRoom(n, elementSize);
   });
   const flatLength = (list, depth) => {
     checkList(list);
@@ -92,7 +102,9 @@
   // Lists that are iterated take a microsecond an element.
   const checkIterated = (_, args) => {
     const list = args[0];
-    if (lengthOf(list) > maxKeys || (list !== null && typeof list === 'object' && list.size > maxKeys)) range('Invalid array length');
+    const n = list !== null && typeof list === 'object' && list.size > 0 ? list.size : lengthOf(list);
+    if (n > maxKeys) range('Invalid array length');
+    checkRoom(n, entrySize);
   };
   wrap(Array, 'from', checkIterated);
   for (const name of ['all', 'allSettled', 'any', 'race']) {
@@ -117,6 +129,12 @@
   wrap(String.prototype, 'repeat', times);
   wrap(String.prototype, 'localeCompare', (s, args) => { if (lengthOf(str(s)) + lengthOf(str(args[0])) > maxCompared) range('Invalid string length'); });
   wrap(Object.getPrototypeOf(Uint8Array.prototype), 'toLocaleString', (list) => { if (lengthOf(list) > maxKeys) range('Invalid array length'); });
+  for (const name of ['toUpperCase', 'toLowerCase', 'toLocaleUpperCase', 'toLocaleLowerCase', 'normalize', 'toWellFormed']) {
+    wrap(String.prototype, name, (s) => checkChars(lengthOf(str(s))));
+  }
+  for (const name of ['encodeURI', 'encodeURIComponent', 'decodeURI', 'decodeURIComponent', 'escape', 'unescape']) {
+    wrap(global, name, (_, args) => checkChars(3 * lengthOf(str(args[0]))));
+  }
   const pad = (s, args) => checkChars(args[0]);
   wrap(String.prototype, 'padStart', pad);
   wrap(String.prototype, 'padEnd', pad);
@@ -129,7 +147,12 @@
   const checkReplace = (s, args) => {
     if (typeof args[1] === 'string') checkChars(lengthOf(str(s)) * args[1].length);
   };
-  for (const name of ['match', 'matchAll', 'search', 'split']) wrap(String.prototype, name, checkPattern, slow);
+  // A list of all characters is the most that they make.
+  const checkParts = (s, args) => {
+    checkPattern(s, args);
+    checkRoom(lengthOf(str(s)), elementSize);
+  };
+  for (const name of ['match', 'matchAll', 'search', 'split']) wrap(String.prototype, name, checkParts, slow);
   for (const name of ['replace', 'replaceAll']) wrap(String.prototype, name, checkReplace, slow);
   for (const name of ['exec', 'test', 'compile', Symbol.match, Symbol.matchAll, Symbol.search, Symbol.split]) wrap(RegExp.prototype, name, name === 'compile' ? checkPattern : none, slow);
   wrap(RegExp.prototype, Symbol.replace, (_, args) => checkReplace(args[0], args), slow);
@@ -139,19 +162,35 @@
     'Uint32Array', 'Float32Array', 'Float64Array']) {
     mask(name, (args) => {
       if (args[0] > maxLength) range('Invalid typed array length');
+      checkRoom(args[0], elementSize);
       checkList(args[0]);
     });
   }
 
-  wrap(JSON, 'parse', (_, args) => natives.checkText(str(args[0])));
+  wrap(JSON, 'parse', (_, args) => {
+    const text = str(args[0]);
+    natives.checkText(text);
+    checkChars(text.length);
+  });
   wrap(JSON, 'stringify', (_, args) => {
     natives.checkSize(args[0]);
     if (typeof args[2] === 'number' && args[2] > 10) args[2] = 10;
   });
 
-  // Code that is made of text is checked as the code of a function is.
-  wrap(global, 'eval', (_, args) => { if (typeof args[0] === 'string') natives.checkSource(args[0]); });
-  mask('Function', (args) => natives.checkSource(args.join('\n')));
+  // Code that is made of text is checked and compiled as the code of a function is.
+  const evaluate = (source) => {
+    natives.checkSource(source);
+    const program = natives.compile(source);
+    if (typeof program === 'string') throw new SyntaxError(program);
+    return natives.run(program);
+  };
+  const { eval: evalText } = { eval(text) { return typeof text === 'string' ? evaluate(text) : text; } };
+  define(global, 'eval', { value: evalText, writable: true, configurable: true });
+  const makeFunction = (args) => {
+    const parts = args.map(str), body = parts.length > 0 ? parts.pop() : '';
+    return evaluate('(function anonymous(' + parts.join() + '\n) {\n' + body + '\n})');
+  };
+  mask('Function', none, makeFunction);
   for (const fn of [function* () {}, async function () {}]) {
     define(Object.getPrototypeOf(fn), 'constructor', { value: function () { throw new Error('not supported'); }, writable: false, configurable: false });
   }

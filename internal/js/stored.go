@@ -54,7 +54,7 @@ func (e *engine) defineFunction(name, code string) error {
 		return err
 	}
 	return e.run(func() error {
-		fn, err := e.rt.RunString(source)
+		fn, err := e.runSource(source)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,177 @@
+package js
+
+import (
+	_ "embed" // for the functions
+	"errors"
+	"reflect"
+	"sync"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+)
+
+//go:embed concat.js
+var concatSource string
+
+// concatName is the global function that adds two values within the limits, resultName the one that
+// checks a sum. No source code can write these names, so that none can hide the functions.
+const (
+	concatName = " concat"
+	resultName = " result"
+)
+
+// shortText is how long a literal is that no check needs to see: a text that grows by it at a time
+// grows slowly, and the guard's timer ends that.
+const shortText = 64
+
+// compileChecked compiles a program and replaces what makes a long text of two: one instruction doubles a text,
+// so that a check between two of them comes too late.
+func compileChecked(source string, strict bool) (*goja.Program, error) {
+	program, err := goja.Parse("", source)
+	if err != nil {
+		return nil, err
+	}
+	replaceConcats(reflect.ValueOf(program.Body))
+	return goja.CompileAST(program, strict)
+}
+
+// runSource runs a program that is not strict, and returns its value.
+func (e *engine) runSource(source string) (goja.Value, error) {
+	program, err := compileChecked(source, false)
+	if err != nil {
+		return nil, err
+	}
+	return e.rt.RunProgram(program)
+}
+
+// replaceConcats replaces the expressions of a syntax tree, whose nesting is bounded.
+func replaceConcats(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if v.IsNil() {
+			return
+		}
+		replaceConcats(v.Elem())
+		if old, ok := v.Interface().(ast.Expression); ok && v.CanSet() {
+			if e := reflect.ValueOf(checkedConcat(old)); e.IsValid() && e.Type().AssignableTo(v.Type()) {
+				v.Set(e)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			replaceConcats(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			replaceConcats(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			// A File is the source, and a DeclarationList repeats what the body has.
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "File" && f.Name != "DeclarationList" {
+				replaceConcats(v.Field(i))
+			}
+		}
+	default:
+	}
+}
+
+// checkedConcat returns what an expression becomes, nil for one that stays.
+func checkedConcat(e ast.Expression) ast.Expression {
+	switch e := e.(type) {
+	case *ast.BinaryExpression:
+		if e.Operator == token.PLUS && !isShort(e.Left) && !isShort(e.Right) {
+			return callOf(concatName, e, e.Left, e.Right)
+		}
+	case *ast.AssignExpression:
+		if e.Operator != token.PLUS || isShort(e.Right) {
+			return nil
+		}
+		if name, ok := e.Left.(*ast.Identifier); ok {
+			sum := callOf(concatName, e, &ast.Identifier{Name: name.Name, Idx: name.Idx}, e.Right)
+			return &ast.AssignExpression{Operator: token.ASSIGN, Left: name, Right: sum}
+		}
+		return callOf(resultName, e, e)
+	case *ast.TemplateLiteral:
+		if e.Tag == nil && len(e.Expressions) > 1 {
+			return splitTemplate(e)
+		}
+	}
+	return nil
+}
+
+// isShort reports whether the value of an expression is no long text.
+func isShort(e ast.Expression) bool {
+	switch e := e.(type) {
+	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
+		return true
+	case *ast.StringLiteral:
+		return len(e.Value) <= shortText
+	case *ast.BinaryExpression:
+		switch e.Operator {
+		case token.PLUS, token.LOGICAL_AND, token.LOGICAL_OR, token.COALESCE:
+			return false
+		default:
+			return true
+		}
+	default:
+		return false
+	}
+}
+
+// splitTemplate makes a template of several values a sum of templates with one.
+func splitTemplate(e *ast.TemplateLiteral) ast.Expression {
+	var sum ast.Expression
+	empty := &ast.TemplateElement{Idx: e.Elements[0].Idx, Valid: true}
+	for i, value := range e.Expressions {
+		part := &ast.TemplateLiteral{
+			OpenQuote: e.OpenQuote, CloseQuote: e.CloseQuote, Expressions: []ast.Expression{value},
+			Elements: []*ast.TemplateElement{e.Elements[i], empty},
+		}
+		if i == len(e.Expressions)-1 {
+			part.Elements[1] = e.Elements[i+1]
+		}
+		if sum == nil {
+			sum = part
+		} else {
+			sum = callOf(concatName, e, sum, part)
+		}
+	}
+	return sum
+}
+
+func callOf(name string, at ast.Expression, args ...ast.Expression) ast.Expression {
+	return &ast.CallExpression{
+		Callee:          &ast.Identifier{Name: unistring.String(name), Idx: at.Idx0()},
+		LeftParenthesis: at.Idx0(), ArgumentList: args, RightParenthesis: at.Idx1(),
+	}
+}
+
+// concatProgram is compiled once.
+var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
+	return goja.Compile("concat.js", concatSource, true)
+})
+
+// setConcat makes the functions known that checkedConcat calls.
+func (e *engine) setConcat() error {
+	program, err := concatProgram()
+	if err != nil {
+		return err
+	}
+	v, err := e.rt.RunProgram(program)
+	if err != nil {
+		return err
+	}
+	run, _ := goja.AssertFunction(v)
+	if v, err = run(goja.Undefined(), e.rt.ToValue(e.room), e.rt.ToValue(maxChars), e.rt.ToValue(large)); err != nil {
+		return err
+	}
+	functions := v.ToObject(e.rt)
+	e.checkChars = functions.Get("checkChars")
+	global := e.rt.GlobalObject()
+	return errors.Join(
+		global.DefineDataProperty(concatName, functions.Get("concat"), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE),
+		global.DefineDataProperty(resultName, functions.Get("result"), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+}
