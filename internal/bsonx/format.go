@@ -19,6 +19,9 @@ const (
 	shellMaxDepth  = 100
 )
 
+// MaxShown is how long the notation of a document or an array becomes, in bytes, before the rest of it is left out.
+const MaxShown = 256 << 10
+
 // FormatShell returns a value in the notation of MongoDB's messages, explain bounds and logs:
 //
 //	{ a: 1, b: "x", c: [ 1, 2.0 ], d: ObjectId('000000000000000000000001'), e: new Date(0) }
@@ -82,7 +85,8 @@ func appendShellOther(dst []byte, v Value, depth int) []byte {
 		return appendShellBinary(dst, v)
 	case TypeRegex:
 		pattern, options := v.Regex()
-		return append(dst, "/"+pattern+"/"+options...)
+		dst = appendShellText(append(dst, '/'), []byte(pattern), MaxShown, MaxShown)
+		return append(append(dst, '/'), options...)
 	case TypeCode:
 		return appendShellText(dst, v.StrBytes(), shellMaxCode, shellCutCode)
 	case TypeCodeWithScope:
@@ -116,8 +120,11 @@ func appendShellDoc(dst []byte, d Doc, depth int) []byte {
 	}
 	separator := "{ "
 	for it := d.Iter(); it.Next(); separator = ", " {
-		dst = append(dst, separator...)
-		dst = append(dst, it.Key()...)
+		if dst = append(dst, separator...); len(dst) > MaxShown {
+			dst = append(dst, "..."...)
+			break
+		}
+		dst = appendShellText(dst, it.Key(), MaxShown, MaxShown)
 		dst = append(dst, ": "...)
 		dst = appendShell(dst, it.Value(), depth+1)
 	}
@@ -133,7 +140,10 @@ func appendShellArray(dst []byte, d Doc, depth int) []byte {
 	}
 	separator := "[ "
 	for it := d.Iter(); it.Next(); separator = ", " {
-		dst = append(dst, separator...)
+		if dst = append(dst, separator...); len(dst) > MaxShown {
+			dst = append(dst, "..."...)
+			break
+		}
 		dst = appendShell(dst, it.Value(), depth+1)
 	}
 	return append(dst, " ]"...)

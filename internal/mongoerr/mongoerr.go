@@ -13,8 +13,13 @@ package mongoerr
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 )
+
+// MaxMessage bounds a message, in bytes: what it repeats of a command or a document may be as large as those.
+const MaxMessage = 1 << 20
 
 // Code is a MongoDB error code. The named ones are in codes.go; any other number is a "Location" code.
 type Code int32
@@ -38,12 +43,36 @@ type Error struct {
 	Info []byte
 }
 
-// New returns an error with a formatted message.
+// New returns an error with a formatted message, which is cut at MaxMessage.
 func New(code Code, format string, args ...any) *Error {
 	if len(args) == 0 {
-		return &Error{Code: code, Message: format}
+		return &Error{Code: code, Message: cut(format)}
 	}
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &Error{Code: code, Message: formatted(format, args)}
+}
+
+// formatted is fmt.Sprintf for a message: it copies no text that is longer than one.
+func formatted(format string, args []any) string {
+	for i, arg := range args {
+		if s, ok := arg.(string); ok && len(s) > MaxMessage {
+			args = slices.Clone(args)
+			args[i] = cut(s)
+		}
+	}
+	return cut(fmt.Sprintf(format, args...))
+}
+
+// cut returns a text that is not longer than MaxMessage, and which does not end within a character.
+func cut(text string) string {
+	if len(text) <= MaxMessage {
+		return text
+	}
+	const end = "..."
+	n := MaxMessage - len(end)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + end
 }
 
 // Error implements error.
@@ -66,7 +95,7 @@ func (e *Error) WithLabel(label string) *Error {
 // Prefix returns a copy of e with context put before its message.
 func (e *Error) Prefix(format string, args ...any) *Error {
 	clone := *e
-	clone.Message = fmt.Sprintf(format, args...) + e.Message
+	clone.Message = cut(formatted(format, args) + e.Message)
 	return &clone
 }
 
