@@ -130,10 +130,18 @@ func (s *Service) appendError(b *bsonx.Builder, err error) {
 	b.String("errmsg", e.Message)
 	b.Int32("code", int32(e.Code))
 	b.String("codeName", e.Code.Name())
-	b.Fields(bsonx.Doc(e.Info))
+	b.Fields(detailsOf(e))
 	if len(e.Labels) > 0 {
 		appendLabels(b, e.Labels)
 	}
+}
+
+// detailsOf returns the fields that an error adds to a reply; none where a client could not read them with the message.
+func detailsOf(e *mongoerr.Error) bsonx.Doc {
+	if len(e.Message)+len(e.Info) > maxErrorInfo {
+		return nil
+	}
+	return e.Info
 }
 
 // appendRemoved is appendError for a legacy read: its client looks for $err.

@@ -173,7 +173,23 @@ func (v *validator) check(f *filter.Filter, old, doc bsonx.Doc) error {
 	return err
 }
 
+// maxValidationInfo is the largest errInfo of a document that fails validation.
+const maxValidationInfo = 12 << 20
+
+// failedValidation returns the error for a document that a validator refuses. Where what tells why would be too large, it leaves out
+// the validator and the values, or everything.
 func failedValidation(f *filter.Filter, doc bsonx.Doc) error {
-	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"), "details", f.Explain121(doc))
+	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"))
+	room := func() int { return maxValidationInfo - len(info.With("details", bsonx.Int32(0))) + 4 }
+	details := f.Explain121(doc, false, room())
+	if details == nil {
+		info = info.With("truncated", bsonx.True)
+		details = f.Explain121(doc, true, room())
+	}
+	if details != nil {
+		info = info.With("details", bsonx.Document(details))
+	} else {
+		info = bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"), "note", "detailed error was too large")
+	}
 	return mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation").WithInfo(bsonx.NewDoc("errInfo", info))
 }

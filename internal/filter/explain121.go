@@ -8,19 +8,37 @@ import (
 )
 
 // Explain121 returns errInfo.details for a document that the filter, a validator, does not match: which clauses failed,
-// as they were written, why, and for which values.
-func (f *Filter) Explain121(doc bsonx.Doc) bsonx.Doc {
+// why, and, unless brief is set, as they were written and for which values. Details of more than limit bytes are nil.
+func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	p := &parser{opts: f.opts, reg: operatorTable}
 	c, err := p.clauseOf(f.spec)
 	if err != nil {
 		return bsonx.Empty // unreachable: the filter was parsed before
 	}
-	b := bsonx.NewBuilder(nil)
+	b := &details{Builder: bsonx.NewBuilder(nil), brief: brief, limit: limit}
 	b.StartDoc()
 	e := &explainer{b: b, doc: doc, st: f.newState()}
 	e.clause(c, false)
 	b.End()
+	if b.full() {
+		return nil
+	}
 	return bsonx.Doc(b.Bytes())
+}
+
+// details builds what tells why a document does not match. What goes through many clauses or rules ends where it is full.
+type details struct {
+	*bsonx.Builder
+	brief bool
+	limit int
+}
+
+func (d *details) full() bool { return d.Len() > d.limit }
+
+func (d *details) specifiedAs(spec bsonx.Doc) {
+	if !d.brief {
+		d.Doc("specifiedAs", spec)
+	}
 }
 
 // clause is a predicate with the text it was written as, which the nodes do not keep.
@@ -137,7 +155,7 @@ func regexSpec(doc bsonx.Doc) bsonx.Doc {
 
 // explainer writes the details of one document. inverted asks why a clause matches rather than why it does not.
 type explainer struct {
-	b   *bsonx.Builder
+	b   *details
 	doc bsonx.Doc
 	st  *state
 }
@@ -159,7 +177,7 @@ func (e *explainer) clause(c clause, inverted bool) {
 	case "$nor":
 		e.clauses(c.children, !inverted)
 	default:
-		e.b.Doc("specifiedAs", c.spec)
+		e.b.specifiedAs(c.spec)
 		e.leaf(c, inverted)
 	}
 }
@@ -172,6 +190,9 @@ func (e *explainer) clauses(clauses []clause, inverted bool) {
 	}
 	e.b.StartArrayField(name)
 	for i, c := range clauses {
+		if e.b.full() {
+			break
+		}
 		if c.node.matchDoc(e.doc, e.st) != inverted {
 			continue
 		}

@@ -41,7 +41,7 @@ func checkDetails(t *testing.T, name string, validator, doc, want bsonx.Doc) {
 		t.Errorf("%s: matched %v, %v", name, ok, err)
 		return
 	}
-	if got := f.Explain121(doc); bsonx.CompareDocs(got, want) != 0 {
+	if got := f.Explain121(doc, false, 1<<20); bsonx.CompareDocs(got, want) != 0 {
 		t.Errorf("%s:\n got %s\nwant %s", name, toJSON(got), toJSON(want))
 	}
 }

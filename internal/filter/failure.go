@@ -146,6 +146,9 @@ func (e *explainer) names(key string, names []string) {
 }
 
 func (e *explainer) appendValues(values []bsonx.Value) {
+	if e.b.brief {
+		return
+	}
 	if len(values) == 1 {
 		e.b.Value("consideredValue", values[0])
 		return

@@ -63,7 +63,7 @@ func FuzzParse(f *testing.F) {
 			if got != want && wantErr == nil && gotErr == nil {
 				t.Fatalf("%s on %s: %v; canonical %s: %v", toJSON(data), toJSON(doc), want, toJSON(text), got)
 			}
-			filter.Explain121(doc)
+			filter.Explain121(doc, false, 1<<20)
 			if again == nil || wantErr != nil {
 				continue
 			}
@@ -152,7 +152,7 @@ func FuzzJSONSchema(f *testing.F) {
 			if a == b {
 				t.Fatalf("%s and its negation agree on %s", toJSON(schema), toJSON(doc))
 			}
-			if !a && filter.Explain121(doc).IsEmpty() {
+			if !a && filter.Explain121(doc, false, 1<<20).IsEmpty() {
 				t.Fatalf("%s: no details", toJSON(schema))
 			}
 		}

@@ -44,10 +44,8 @@ func (n *Geo) serializeOperator(b *bsonx.Builder) { b.Fields(n.Spec) }
 // parseGeo parses $geoWithin, its old name $within, and $geoIntersects.
 func parseGeo(_ *parser, f field) (Node, error) {
 	if f.context.Len() > 1 {
-		it := f.context.Iter()
-		it.Next()
-		it.Next()
-		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s: %s", it.Key(), bsonx.FormatShell(it.Value()))
+		extra := f.context.Second()
+		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s: %s", extra.Key, bsonx.FormatShell(extra.Value))
 	}
 	if f.value.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.BadValue, "geometry must be an object")

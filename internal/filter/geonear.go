@@ -139,11 +139,9 @@ func readDistance(dst *float64, name string, v bsonx.Value, codes distanceErrors
 // parseGeoJSON reads { $near: { $geometry: …, $minDistance: …, $maxDistance: … } }.
 func (n *GeoNear) parseGeoJSON(doc bsonx.Doc) error {
 	if doc.Len() > 1 {
-		second := doc.Iter()
-		second.Next()
-		second.Next()
+		extra := doc.Second()
 		return mongoerr.New(mongoerr.BadValue, "geo near accepts just one argument when querying for a GeoJSON point. "+
-			"Extra field found: %s: %s", second.Key(), bsonx.FormatShell(second.Value()))
+			"Extra field found: %s: %s", extra.Key, bsonx.FormatShell(extra.Value))
 	}
 	if v := doc.First().Value; v.Type == bsonx.TypeArray || v.Doc().IsEmpty() {
 		return mongoerr.New(mongoerr.BadValue, "invalid point provided to geo near query: %s", bsonx.FormatShell(bsonx.Document(v.Doc())))

@@ -22,15 +22,19 @@ type In struct {
 	hasNull bool
 }
 
-// NewIn returns a disjunction of equalities. It sorts values in place.
-func NewIn(path string, values []bsonx.Value, regexes []*Regex, c *collation.Collator) *In {
+// newIn returns a disjunction of equalities. It sorts values in place, and fails where the operation ends.
+func newIn(path string, values []bsonx.Value, regexes []*Regex, c *collation.Collator, m *interrupt.Meter, r *interrupt.Running) (*In, error) {
 	n := &In{leaf: newLeaf(path), Regexes: regexes, Collation: c}
-	slices.SortStableFunc(values, n.compare)
-	n.Values = slices.CompactFunc(values, func(a, b bsonx.Value) bool { return n.compare(a, b) == 0 })
-	for _, v := range n.Values {
-		n.hasNull = n.hasNull || v.Type == bsonx.TypeNull
+	if err := interrupt.Sort(values, interrupt.Step, n.compare, m, r); err != nil {
+		return nil, err
 	}
-	return n
+	same := func(a, b bsonx.Value) bool { return n.compare(a, b) == 0 }
+	var err error
+	if n.Values, err = interrupt.Compact(values, interrupt.Step, same, m, r); err != nil {
+		return nil, err
+	}
+	n.hasNull = slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull })
+	return n, nil
 }
 
 func (n *In) compare(a, b bsonx.Value) int {
@@ -118,7 +122,7 @@ func parseIn(p *parser, f field) (Node, error) {
 			values = append(values, v)
 		}
 	}
-	return NewIn(f.path, values, regexes, p.opts.Collation), nil
+	return newIn(f.path, values, regexes, p.opts.Collation, &p.meter, p.running)
 }
 
 func parseNin(p *parser, f field) (Node, error) {

@@ -55,7 +55,7 @@ type schema struct {
 type schemaRule interface {
 	match(v bsonx.Value, st *state) bool
 	// explain appends the fields that tell why a value does not match to the open document.
-	explain(b *bsonx.Builder, v bsonx.Value)
+	explain(b *details, v bsonx.Value)
 }
 
 func (s *schema) match(v bsonx.Value, st *state) bool {
@@ -71,7 +71,7 @@ func (s *schema) match(v bsonx.Value, st *state) bool {
 }
 
 // explain appends the rules that a value breaks.
-func (s *schema) explain(b *bsonx.Builder, key string, v bsonx.Value) {
+func (s *schema) explain(b *details, key string, v bsonx.Value) {
 	if s.never {
 		b.StartDocField(key)
 		s.explainNever(b)
@@ -80,6 +80,9 @@ func (s *schema) explain(b *bsonx.Builder, key string, v bsonx.Value) {
 	}
 	b.StartArrayField(key)
 	for _, rule := range s.rules {
+		if b.full() {
+			break
+		}
 		if !rule.match(v, nil) && (!v.IsMissing() || aboutMissing(rule)) {
 			b.StartDocElem()
 			rule.explain(b, v)
@@ -89,11 +92,13 @@ func (s *schema) explain(b *bsonx.Builder, key string, v bsonx.Value) {
 	b.End()
 }
 
-func (s *schema) explainNever(b *bsonx.Builder) {
+func (s *schema) explainNever(b *details) {
 	b.String("operatorName", "$jsonSchema")
-	b.StartDocField("specifiedAs")
-	b.Doc("$jsonSchema", s.spec)
-	b.End()
+	if !b.brief {
+		b.StartDocField("specifiedAs")
+		b.Doc("$jsonSchema", s.spec)
+		b.End()
+	}
 	b.String("reason", reasonNever)
 }
 
@@ -113,7 +118,7 @@ func aboutMissing(rule schemaRule) bool {
 }
 
 // annotate appends title and description, by which the author of a schema explains it.
-func (s *schema) annotate(b *bsonx.Builder) {
+func (s *schema) annotate(b *details) {
 	if s.never {
 		return
 	}

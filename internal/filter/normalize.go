@@ -237,7 +237,7 @@ func (z *normalizer) joinEqualities(nodes []Node) []Node {
 	}
 	for _, path := range order {
 		if len(groups[path]) >= 2 {
-			rest = append(rest, joinToIn(path, groups[path]))
+			rest = append(rest, z.joinToIn(path, groups[path]))
 		}
 	}
 	return z.sortAndDedupe(rest)
@@ -270,7 +270,7 @@ func inMember(n Node) (path string, ok bool) {
 	}
 }
 
-func joinToIn(path string, nodes []Node) Node {
+func (z *normalizer) joinToIn(path string, nodes []Node) Node {
 	var values []bsonx.Value
 	var regexes []*Regex
 	var c *collation.Collator
@@ -283,7 +283,12 @@ func joinToIn(path string, nodes []Node) Node {
 		default:
 		}
 	}
-	return NewIn(path, values, regexes, c)
+	in, err := newIn(path, values, regexes, c, &z.meter, z.running)
+	if err != nil {
+		z.ended = true
+		return nodes[0]
+	}
+	return in
 }
 
 func (z *normalizer) normalizeElemMatchValue(n *ElemMatchValue) Node {

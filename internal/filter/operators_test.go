@@ -114,7 +114,7 @@ func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
 	var b strings.Builder
 	for _, doc := range docs {
 		if ok, err := f.Match(doc); !ok && err == nil {
-			fmt.Fprintf(&b, "%s: %s\n", bsonx.FormatShell(doc.Lookup("_id")), toJSON(f.Explain121(doc)))
+			fmt.Fprintf(&b, "%s: %s\n", bsonx.FormatShell(doc.Lookup("_id")), toJSON(f.Explain121(doc, false, 1<<20)))
 		}
 	}
 	return b.String()

@@ -14,11 +14,11 @@ func parseSchemaItemCount(sp *schemaParser, kw keyword) error {
 	}
 	maximum := kw.name == "maxItems"
 	sp.addAbout(bsonx.TypeArray, &valueRule{
-		keyword: kw.name, spec: kw.spec(), reason: "array did not match specified length",
+		keyword: kw.name, spec: kw.spec(), reason: "array did not match specified length", keepsValue: true,
 		test: func(v bsonx.Value, st *state) bool {
 			return v.Type != bsonx.TypeArray || within(v.Doc().Len(), limit, maximum)
 		},
-		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Int32("numberOfItems", int32(v.Doc().Len())) },
+		detail: func(b *details, v bsonx.Value) { b.Int32("numberOfItems", int32(v.Doc().Len())) },
 	})
 	return nil
 }
@@ -31,11 +31,11 @@ func parseSchemaUniqueItems(sp *schemaParser, kw keyword) error {
 		return nil
 	}
 	sp.addAbout(bsonx.TypeArray, &valueRule{
-		keyword: kw.name, spec: kw.spec(), reason: "found a duplicate item",
+		keyword: kw.name, spec: kw.spec(), reason: "found a duplicate item", keepsValue: true,
 		test: func(v bsonx.Value, st *state) bool {
 			return v.Type != bsonx.TypeArray || duplicate(v.Doc(), st).IsMissing()
 		},
-		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Value("duplicatedValue", duplicate(v.Doc(), nil)) },
+		detail: func(b *details, v bsonx.Value) { b.Value("duplicatedValue", duplicate(v.Doc(), nil)) },
 	})
 	return nil
 }
@@ -93,7 +93,7 @@ func (r *itemsRule) failing(v bsonx.Value, st *state) (int, bsonx.Value) {
 	return -1, bsonx.Missing
 }
 
-func (r *itemsRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *itemsRule) explain(b *details, v bsonx.Value) {
 	i, elem := r.failing(v, nil)
 	b.String("operatorName", r.keyword)
 	r.schema.annotate(b)
@@ -118,7 +118,7 @@ func (r *tupleRule) match(v bsonx.Value, st *state) bool {
 	return true
 }
 
-func (r *tupleRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *tupleRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "items")
 	b.StartArrayField("details")
 	i := 0
@@ -144,9 +144,9 @@ func (r *noMoreItemsRule) match(v bsonx.Value, st *state) bool {
 	return v.Type != bsonx.TypeArray || v.Doc().Len() <= r.from
 }
 
-func (r *noMoreItemsRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *noMoreItemsRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "additionalItems")
-	b.Doc("specifiedAs", r.spec)
+	b.specifiedAs(r.spec)
 	b.String("reason", "found additional items")
 	b.StartArrayField("additionalItems")
 	i := 0

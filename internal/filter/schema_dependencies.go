@@ -39,7 +39,7 @@ func (r *dependenciesRule) match(v bsonx.Value, st *state) bool {
 	return true
 }
 
-func (r *dependenciesRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *dependenciesRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "dependencies")
 	b.StartArrayField("failingDependencies")
 	for i := range r.dependencies {

@@ -32,7 +32,7 @@ func (r *encryptRule) hasType(v bsonx.Value) bool {
 	return r.set.IsEmpty() || len(data) > 17 && r.set.Has(bsonx.Type(data[17]))
 }
 
-func (r *encryptRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *encryptRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "encrypt")
 	if isEncrypted(v) {
 		b.String("reason", "encrypted value has wrong type")

@@ -26,7 +26,7 @@ func (r *combinedRule) matching(v bsonx.Value, st *state) []int {
 	return indexes
 }
 
-func (r *combinedRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *combinedRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", r.keyword)
 	if matching := r.matching(v, nil); r.keyword == "oneOf" && len(matching) > 0 {
 		b.String("reason", "more than one subschema matched")
@@ -83,7 +83,7 @@ type notRule struct{ schema *schema }
 
 func (r *notRule) match(v bsonx.Value, st *state) bool { return !r.schema.match(v, st) }
 
-func (r *notRule) explain(b *bsonx.Builder, _ bsonx.Value) {
+func (r *notRule) explain(b *details, _ bsonx.Value) {
 	b.String("operatorName", "not")
 	b.String("reason", "child expression matched")
 }

@@ -60,7 +60,7 @@ func (r *propertiesRule) match(v bsonx.Value, st *state) bool {
 	return true
 }
 
-func (r *propertiesRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *propertiesRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "properties")
 	b.StartArrayField("propertiesNotSatisfied")
 	for _, p := range r.properties {
@@ -150,7 +150,7 @@ func (p *patternProperty) failing(v bsonx.Value, st *state) bsonx.Elem {
 	return bsonx.Elem{}
 }
 
-func (r *patternsRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *patternsRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "patternProperties")
 	b.StartArrayField("details")
 	for i := range r.patterns {
@@ -242,7 +242,7 @@ func (r *additionalRule) failing(v bsonx.Value, st *state) bsonx.Elem {
 	return bsonx.Elem{}
 }
 
-func (r *additionalRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *additionalRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "additionalProperties")
 	if r.schema != nil {
 		field := r.failing(v, nil)
@@ -252,7 +252,7 @@ func (r *additionalRule) explain(b *bsonx.Builder, v bsonx.Value) {
 		r.schema.explain(b, "details", field.Value)
 		return
 	}
-	b.Doc("specifiedAs", r.spec)
+	b.specifiedAs(r.spec)
 	b.StartArrayField("additionalProperties")
 	for it := v.Doc().Iter(); it.Next(); {
 		if r.isAdditional(it.Key(), nil) {
@@ -302,9 +302,9 @@ func (r *requiredRule) match(v bsonx.Value, st *state) bool {
 	return v.Type != bsonx.TypeDocument || !anyMissing(r.paths, v.Doc(), st)
 }
 
-func (r *requiredRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *requiredRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", "required")
-	b.Doc("specifiedAs", r.spec)
+	b.specifiedAs(r.spec)
 	appendNames(b, "missingProperties", missingPaths(r.paths, v.Doc()))
 }
 
@@ -328,7 +328,7 @@ func missingPaths(paths []*Path, doc bsonx.Doc) []string {
 	return missing
 }
 
-func appendNames(b *bsonx.Builder, key string, names []string) {
+func appendNames(b *details, key string, names []string) {
 	b.StartArrayField(key)
 	for _, name := range names {
 		b.Elem(bsonx.String(name))
@@ -377,7 +377,7 @@ func parseSchemaPropertyCount(sp *schemaParser, kw keyword) error {
 		test: func(v bsonx.Value, st *state) bool {
 			return v.Type != bsonx.TypeDocument || within(v.Doc().Len(), limit, maximum)
 		},
-		detail: func(b *bsonx.Builder, v bsonx.Value) { b.Int32("numberOfProperties", int32(v.Doc().Len())) },
+		detail: func(b *details, v bsonx.Value) { b.Int32("numberOfProperties", int32(v.Doc().Len())) },
 	})
 	return nil
 }

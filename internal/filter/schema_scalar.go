@@ -17,18 +17,20 @@ type valueRule struct {
 	spec    bsonx.Doc
 	reason  string
 	test    func(v bsonx.Value, st *state) bool
-	// withoutValue leaves the considered value out of the report; detail adds to it. detail may be nil.
-	withoutValue bool
-	detail       func(b *bsonx.Builder, v bsonx.Value)
+	// withoutValue leaves the considered value out of the report, keepsValue has it also in a brief one; detail adds to it.
+	// detail may be nil.
+	withoutValue, keepsValue bool
+
+	detail func(b *details, v bsonx.Value)
 }
 
 func (r *valueRule) match(v bsonx.Value, st *state) bool { return r.test(v, st) }
 
-func (r *valueRule) explain(b *bsonx.Builder, v bsonx.Value) {
+func (r *valueRule) explain(b *details, v bsonx.Value) {
 	b.String("operatorName", r.keyword)
-	b.Doc("specifiedAs", r.spec)
+	b.specifiedAs(r.spec)
 	b.String("reason", r.reason)
-	if !r.withoutValue {
+	if !r.withoutValue && (!b.brief || r.keepsValue) {
 		b.Value("consideredValue", v)
 	}
 	if r.detail != nil {
@@ -59,7 +61,7 @@ func parseSchemaType(sp *schemaParser, kw keyword) error {
 	sp.typeRule = &valueRule{
 		keyword: kw.name, spec: kw.spec(), reason: reasonType,
 		test:   func(v bsonx.Value, st *state) bool { return set.Has(v.Type) },
-		detail: func(b *bsonx.Builder, v bsonx.Value) { b.String("consideredType", v.Type.String()) },
+		detail: func(b *details, v bsonx.Value) { b.String("consideredType", v.Type.String()) },
 	}
 	return nil
 }
