@@ -246,6 +246,7 @@ type bulkRun struct {
 	errorsOnly bool
 
 	results                                                []bsonx.Doc
+	told                                                   errorText
 	errors, inserted, matched, modified, upserted, deleted int64
 }
 
@@ -264,7 +265,7 @@ func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 		return err
 	case err != nil:
 		r.errors++
-		r.results = append(r.results, bulkFailure(i, op, err))
+		r.results = append(r.results, bulkFailure(i, op, r.told.shortened(err)))
 	case !r.errorsOnly:
 		r.results = append(r.results, bsonx.NewDoc("ok", 1.0, "idx", i, "n", int32(n)))
 		r.results[len(r.results)-1] = withFields(r.results[len(r.results)-1], b.Bytes())
@@ -282,13 +283,12 @@ func withFields(doc, more bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-func bulkFailure(i int, op *bulkOp, err error) bsonx.Doc {
+func bulkFailure(i int, op *bulkOp, err *mongoerr.Error) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Double("ok", 0)
 	b.Int32("idx", int32(i))
-	e := userError(err)
-	appendWriteError(b, e, e.Message)
+	appendWriteError(b, err)
 	b.Int32("n", 0)
 	if op.kind == bulkUpdate {
 		b.Int32("nModified", 0)

@@ -51,7 +51,7 @@ func (s scope) collated(v bsonx.Value, c *table.Collection) (scope, error) {
 		return s, err
 	}
 	s.collation = co
-	s.base, s.vars = s.base.WithCollation(co), s.vars.WithCollation(co)
+	s.vars = s.vars.WithCollation(co)
 	return s, nil
 }
 

@@ -21,8 +21,6 @@ import (
 
 // scope is what the filters, projections and updates of one command are compiled with.
 type scope struct {
-	let  bsonx.Doc
-	base *expr.Vars // below the variables of let
 	vars *expr.Vars
 	now  time.Time
 	// collation is nil where strings are compared as bytes.
@@ -37,10 +35,8 @@ type scope struct {
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
-	base := req.baseVars()
-	return scope{
-		now: req.Now, base: base, vars: base, collations: &req.Service.collations, operators: &req.Service.stats.operators,
-	}.with(req.Doc("let"))
+	vars, err := req.baseVars().WithLet(req.Doc("let"), req.Now)
+	return scope{now: req.Now, vars: vars, collations: &req.Service.collations, operators: &req.Service.stats.operators}, err
 }
 
 // newStatementScope is newScope for a command of statements: a mistake in let is each statement's, and so is a wrong UUID.
@@ -54,17 +50,6 @@ func newStatementScope(req *Request, name string) (scope, error) {
 	}
 	sc.mistake = err
 	return sc, nil
-}
-
-// with returns the scope with more variables.
-func (s scope) with(let bsonx.Doc) (scope, error) {
-	if let.IsEmpty() {
-		return s, nil
-	}
-	var err error
-	s.let = withFields(s.let, let)
-	s.vars, err = s.base.WithLet(s.let, s.now)
-	return s, err
 }
 
 func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
@@ -217,14 +202,36 @@ func (r *Request) sync() error {
 // writeErrors collects the errors of single documents or statements.
 type writeErrors struct {
 	items []writeError
+	told  errorText
 }
 
 type writeError struct {
 	index int
-	err   error
+	err   *mongoerr.Error
 }
 
-func (e *writeErrors) add(index int, err error) { e.items = append(e.items, writeError{index, err}) }
+func (e *writeErrors) add(index int, err error) {
+	e.items = append(e.items, writeError{index, e.told.shortened(err)})
+}
+
+// errorText is how much the errors of one command tell.
+type errorText struct{ errors, text, info int }
+
+// shortened returns the next error of the command, without what is beyond the limits.
+func (t *errorText) shortened(err error) *mongoerr.Error {
+	e := *userError(err)
+	e.Info = detailsOf(&e)
+	if t.errors > 0 && t.info+len(e.Info) > maxErrorInfo {
+		e.Info = nil
+	}
+	if t.errors > 1 && t.text >= maxErrorText {
+		e.Message = ""
+	}
+	t.errors++
+	t.text += len(e.Message)
+	t.info += len(e.Info)
+	return &e
+}
 
 // appendWriteErrors writes the field writeErrors, if there are any. They end a transaction.
 func (r *Request) appendWriteErrors(reply *bsonx.Builder, e *writeErrors) {
@@ -245,30 +252,20 @@ func (e *writeErrors) append(reply *bsonx.Builder) {
 	if len(e.items) == 0 {
 		return
 	}
-	text, info := 0, 0
 	reply.StartArrayField("writeErrors")
-	for i, item := range e.items {
-		u := userError(item.err)
-		if info += len(u.Info); i > 0 && info > maxErrorInfo {
-			u = mongoerr.New(u.Code, "%s", u.Message)
-		}
-		message := u.Message
-		if i > 1 && text >= maxErrorText {
-			message = ""
-		}
-		text += len(message)
+	for _, item := range e.items {
 		reply.StartDocElem()
 		reply.Int32("index", int32(item.index))
-		appendWriteError(reply, u, message)
+		appendWriteError(reply, item.err)
 		reply.End()
 	}
 	reply.End()
 }
 
 // appendWriteError appends code, message and details of an error.
-func appendWriteError(reply *bsonx.Builder, e *mongoerr.Error, message string) {
+func appendWriteError(reply *bsonx.Builder, e *mongoerr.Error) {
 	reply.Int32("code", int32(e.Code))
-	reply.String("errmsg", message)
+	reply.String("errmsg", e.Message)
 	reply.Fields(e.Info)
 }
 

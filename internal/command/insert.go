@@ -107,7 +107,8 @@ func refuseInsert(err error, req *Request, size int, reply *bsonx.Builder) error
 	if mongoerr.CodeOf(err) != mongoerr.CommandNotSupportedOnView {
 		return err
 	}
-	failures := writeErrors{items: []writeError{{0, err}}}
+	var failures writeErrors
+	failures.add(0, err)
 	reply.Int32("n", 0)
 	req.appendWriteErrors(reply, &failures)
 	return nil

@@ -43,7 +43,7 @@ func (b *insertBatch) prepare() error {
 		if err != nil {
 			bad = true
 			if b.opts.Ordered {
-				b.refused = &writeError{i, err}
+				b.refused = &writeError{i, userError(err)}
 			} else {
 				b.errors.add(i, err)
 			}

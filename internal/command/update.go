@@ -340,7 +340,7 @@ func (r *Request) compileUpdate(sc scope, c *table.Collection, spec *updateSpec,
 		if spec.mods.Type != bsonx.TypeArray {
 			return mongoerr.New(mongoerr.Code(51198), "Constant values may only be specified for pipeline updates")
 		}
-		if sc, err = sc.with(spec.constants.Doc()); err != nil {
+		if sc.vars, err = sc.vars.WithConstants(spec.constants.Doc()); err != nil {
 			return err
 		}
 	}

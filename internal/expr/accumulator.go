@@ -214,3 +214,6 @@ func accumulatorOperators(c *collation.Collator) []definition {
 	}
 	return defs
 }
+
+// arrayOf makes an array of values.
+func arrayOf(values []bsonx.Value) bsonx.Value { return bsonx.ValueOf(values) }

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -33,14 +34,20 @@ func (a *mergeAccumulator) Add(v bsonx.Value) error {
 
 // compact lets go of the documents whose fields were replaced.
 func (a *mergeAccumulator) compact() {
-	doc := a.merged.document()
+	doc := a.Result()
 	a.merged, a.bytes = objectBuilder{}, len(doc.Data)
 	for it := doc.Doc().Iter(); it.Next(); {
 		a.merged.set(it.Key(), it.Value())
 	}
 }
 
-func (a *mergeAccumulator) Result() bsonx.Value           { return a.merged.document() }
+// Result implements Accumulator.
+func (a *mergeAccumulator) Result() bsonx.Value {
+	var meter interrupt.Meter
+	doc, _ := a.merged.document(&meter, nil) // only an operation that ends would be an error
+	return doc
+}
+
 func (a *mergeAccumulator) Bytes() int                    { return 64 + a.bytes }
 func (a *mergeAccumulator) State() bsonx.Value            { return a.Result() }
 func (a *mergeAccumulator) Merge(state bsonx.Value) error { return a.Add(state) }

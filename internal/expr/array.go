@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -14,13 +15,13 @@ func arrayOperators(c *collation.Collator) []definition {
 		opN("$arrayElemAt", "array", 2, 2, arrayElemAt),
 		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
 		op1("$last", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$last", v, -1) }),
-		lazily(opAssociative("$concatArrays", "array", assocFull, plainN(concatArrays)), 1),
+		lazily(watchAssociative("$concatArrays", "array", assocFull, concatArrays), 1),
 		total(op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil })),
 		make1("$size", "array", size),
-		op2("$in", "array", in(c)),
-		lazily(opN("$slice", "array", 2, 3, slice), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
-		op1("$reverseArray", "array", reverseArray),
-		lazily(opN("$range", "array", 2, 3, rangeOf), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
+		watch2("$in", "array", in(c)),
+		lazily(watchN("$slice", "array", 2, 3, slice), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
+		watch1("$reverseArray", "array", reverseArray),
+		lazily(watchN("$range", "array", 2, 3, rangeOf), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
 		lazily(indexOfArrayOperator(c), 1, bsonx.Missing, bsonx.Int32(0), bsonx.Int32(0), bsonx.Int32(0)),
 	}
 }
@@ -70,10 +71,11 @@ func elementOf(name string, v bsonx.Value, i int) (bsonx.Value, error) {
 	return elementAt(v.Doc(), i), nil
 }
 
-func concatArrays(args []bsonx.Value) (bsonx.Value, error) {
+func concatArrays(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if err := checkBytes("$concatArrays", totalBytes(args)); err != nil {
 		return bsonx.Missing, err
 	}
+	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for _, v := range args {
@@ -84,6 +86,9 @@ func concatArrays(args []bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Missing, mongoerr.New(28664, "$concatArrays only supports arrays, not %s", v.Type)
 		}
 		for it := v.Doc().Iter(); it.Next(); {
+			if err := meter.Did(interrupt.Step+len(it.Value().Data), running); err != nil {
+				return bsonx.Missing, err
+			}
 			b.Elem(it.Value())
 		}
 	}
@@ -98,12 +103,16 @@ func size(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	return out.Int32(int32(v.Doc().Len())), nil
 }
 
-func in(c *collation.Collator) func(v, array bsonx.Value) (bsonx.Value, error) {
-	return func(v, array bsonx.Value) (bsonx.Value, error) {
+func in(c *collation.Collator) watching2 {
+	return func(v, array bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		if array.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(40081, "$in requires an array as a second argument, found: %s", array.Type)
 		}
+		var meter interrupt.Meter
 		for it := array.Doc().Iter(); it.Next(); {
+			if err := meter.Did(interrupt.Step+min(len(v.Data), len(it.Value().Data)), running); err != nil {
+				return bsonx.Missing, err
+			}
 			if compare(c, v, it.Value()) == 0 {
 				return bsonx.True, nil
 			}
@@ -112,7 +121,7 @@ func in(c *collation.Collator) func(v, array bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-func slice(args []bsonx.Value) (bsonx.Value, error) {
+func slice(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	array, n := args[0], args[1]
 	if nullish(array) || nullish(n) {
 		return bsonx.Null, nil
@@ -130,9 +139,9 @@ func slice(args []bsonx.Value) (bsonx.Value, error) {
 	length := array.Doc().Len()
 	if len(args) == 2 {
 		if at < 0 {
-			return subArray(array.Doc(), max(0, length+at), length), nil
+			return subArray(array.Doc(), max(0, length+at), length, running)
 		}
-		return subArray(array.Doc(), 0, min(at, length)), nil
+		return subArray(array.Doc(), 0, min(at, length), running)
 	}
 	if nullish(args[2]) {
 		return bsonx.Null, nil
@@ -145,7 +154,7 @@ func slice(args []bsonx.Value) (bsonx.Value, error) {
 		at = max(0, length+at)
 	}
 	at = min(at, length)
-	return subArray(array.Doc(), at, min(at+count, length)), nil
+	return subArray(array.Doc(), at, min(at+count, length), running)
 }
 
 func sliceCount(v bsonx.Value) (int, error) {
@@ -162,37 +171,39 @@ func sliceCount(v bsonx.Value) (int, error) {
 	return count, nil
 }
 
-func subArray(array bsonx.Doc, from, to int) bsonx.Value {
+func subArray(array bsonx.Doc, from, to int, running *interrupt.Running) (bsonx.Value, error) {
+	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	i := 0
 	for it := array.Iter(); i < to && it.Next(); i++ {
+		if err := meter.Did(interrupt.Step+len(it.Value().Data), running); err != nil {
+			return bsonx.Missing, err
+		}
 		if i >= from {
 			b.Elem(it.Value())
 		}
 	}
 	b.End()
-	return bsonx.Array(b.Bytes())
+	return bsonx.Array(b.Bytes()), nil
 }
 
-func reverseArray(v bsonx.Value) (bsonx.Value, error) {
+func reverseArray(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(34435, "The argument to $reverseArray must be an array, but was of type: %s", v.Type)
 	}
-	values := v.Doc().Values()
-	b := bsonx.NewBuilder(nil)
-	b.StartArray()
-	for i := len(values) - 1; i >= 0; i-- {
-		b.Elem(values[i])
+	values, err := elements(v.Doc(), running)
+	if err != nil {
+		return bsonx.Missing, err
 	}
-	b.End()
-	return bsonx.Array(b.Bytes()), nil
+	slices.Reverse(values)
+	return listOf(values, running)
 }
 
-func rangeOf(args []bsonx.Value) (bsonx.Value, error) {
+func rangeOf(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	start, err := rangeBound(args[0], "starting", 34443)
 	if err != nil {
 		return bsonx.Missing, err
@@ -213,9 +224,13 @@ func rangeOf(args []bsonx.Value) (bsonx.Value, error) {
 	if err := checkBytes("$range", rangeBytes(start, end, step)); err != nil {
 		return bsonx.Missing, err
 	}
+	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
+		if err := meter.Did(interrupt.Step, running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.Elem(bsonx.Int32(int32(i)))
 	}
 	b.End()
@@ -254,7 +269,7 @@ func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 // indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled. What is sought is evaluated
 // after the bounds, as within MongoDB: where both fail it is their error.
 func indexOfArrayOperator(c *collation.Collator) definition {
-	def := makeN("$indexOfArray", "array", 2, 4, indexOfArray(c))
+	def := watchN("$indexOfArray", "array", 2, 4, indexOfArray(c))
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
@@ -281,8 +296,8 @@ func indexOfArrayOperator(c *collation.Collator) definition {
 }
 
 // indexOfArray searches an array, the first operand, between bounds that may follow it for the last operand.
-func indexOfArray(c *collation.Collator) funcN {
-	return func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+func indexOfArray(c *collation.Collator) watchingN {
+	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		if nullish(args[0]) {
 			return bsonx.Null, nil
 		}
@@ -294,13 +309,17 @@ func indexOfArray(c *collation.Collator) funcN {
 			return bsonx.Missing, err
 		}
 		sought := args[len(args)-1]
+		var meter interrupt.Meter
 		i := 0
 		for it := args[0].Doc().Iter(); it.Next() && i < to; i++ {
+			if err := meter.Did(interrupt.Step+min(len(sought.Data), len(it.Value().Data)), running); err != nil {
+				return bsonx.Missing, err
+			}
 			if i >= from && compare(c, it.Value(), sought) == 0 {
-				return out.Int32(int32(i)), nil
+				return bsonx.Int32(int32(i)), nil
 			}
 		}
-		return out.Int32(-1), nil
+		return bsonx.Int32(-1), nil
 	}
 }
 

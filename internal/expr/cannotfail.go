@@ -21,6 +21,8 @@ func isTotal(e Expr) bool {
 		return true
 	case *switchExpr:
 		return e.otherwise != nil
+	case *bucket:
+		return e.otherwise != nil
 	case *call1:
 		return e.total
 	case *call2:

@@ -30,7 +30,7 @@ func (s *switchExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		}
 	}
 	if s.otherwise == nil {
-		return bsonx.Missing, mongoerr.New(40066, "$switch could not find a matching branch for an input, and no default was specified.")
+		return bsonx.Missing, errNoBranch()
 	}
 	return s.otherwise.Eval(ctx)
 }
@@ -122,7 +122,7 @@ func (s *switchExpr) simplified(failures *Failures) Expr {
 	case out.otherwise != nil:
 		return out.otherwise
 	}
-	failures.Add(mongoerr.New(40069, "One cannot execute a switch statement where all the cases evaluate to false without a default."))
+	failures.Add(errAllFalse())
 	return s
 }
 

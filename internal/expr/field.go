@@ -4,11 +4,15 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // getField reads a field by its exact name, in which dots and dollars mean nothing.
-type getField struct{ field, input Expr }
+type getField struct {
+	field, input Expr
+	running      *interrupt.Running
+}
 
 func (g *getField) Eval(ctx *Context) (bsonx.Value, error) {
 	name, err := g.field.Eval(ctx)
@@ -31,6 +35,9 @@ func (g *getField) Eval(ctx *Context) (bsonx.Value, error) {
 	if input.Type != bsonx.TypeDocument {
 		return bsonx.Missing, nil
 	}
+	if err := ctx.read(len(input.Data), g.running); err != nil {
+		return bsonx.Missing, err
+	}
 	return input.Doc().Lookup(name.Str()), nil
 }
 
@@ -44,7 +51,7 @@ func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 			return nil, err
 		}
 		input, err := vars.reference("CURRENT", nil, "")
-		return &getField{field, input}, err
+		return &getField{field, input, vars.Scripts().Running}, err
 	}
 	args, err := p.namedArgs(arg, vars, unknownArgument{3041701, foundUnknown}, def.name, "field", "input")
 	switch {
@@ -55,7 +62,7 @@ func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 	case args[1] == nil:
 		return nil, mongoerr.New(3041703, "$getField requires 'input' to be specified")
 	}
-	return &getField{args[0], args[1]}, nil
+	return &getField{args[0], args[1], vars.Scripts().Running}, nil
 }
 
 // constantName reads the name of the field that $setField or $unsetField sets: a string, or one in $literal. It is read as it
@@ -90,6 +97,7 @@ type setField struct {
 	op           string
 	badInput     mongoerr.Code
 	input, value Expr
+	running      *interrupt.Running
 }
 
 func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
@@ -113,7 +121,11 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	found := false
+	var meter interrupt.Meter
 	for it := input.Doc().Iter(); it.Next(); {
+		if err := meter.Did(interrupt.Step+len(it.Value().Data), s.running); err != nil {
+			return bsonx.Missing, err
+		}
 		if string(it.Key()) == s.name {
 			found = true
 			b.Value(s.name, value)
@@ -160,7 +172,7 @@ func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []
 	if err != nil {
 		return nil, err
 	}
-	set := &setField{name: name, op: def.name, badInput: 4161105, input: args[1], value: &Const{bsonx.Missing}}
+	set := &setField{name: name, op: def.name, badInput: 4161105, input: args[1], value: &Const{bsonx.Missing}, running: vars.Scripts().Running}
 	if len(args) == 3 {
 		set.value = args[2]
 	}

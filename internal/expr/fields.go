@@ -1,14 +1,13 @@
 package expr
 
-import (
-	"slices"
-
-	"github.com/sheafdb/sheaf/internal/bsonx"
-)
+import "github.com/sheafdb/sheaf/internal/bsonx"
 
 // Fields are the top-level fields that some expressions read, so that one walk over a document gives all of them. It is
 // immutable.
-type Fields struct{ names []string }
+type Fields struct {
+	names []string
+	index map[string]int // the positions of names
+}
 
 // BindFields lets expressions read the fields of the document through Context.Load. It belongs to the compilation of what
 // they are part of: nobody may evaluate them yet. With a context that has not loaded the Fields returned they read the
@@ -28,9 +27,13 @@ func BindFields(list ...Expr) *Fields {
 
 // want returns the number of a field.
 func (f *Fields) want(name string) int {
-	if i := slices.Index(f.names, name); i >= 0 {
+	if i, ok := f.index[name]; ok {
 		return i
 	}
+	if f.index == nil {
+		f.index = map[string]int{}
+	}
+	f.index[name] = len(f.names)
 	f.names = append(f.names, name)
 	return len(f.names) - 1
 }

@@ -69,19 +69,20 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	if err != nil {
 		return nil, err
 	}
+	running := vars.Scripts().Running
 	e := &pick{n: n, input: input}
 	switch def.name {
 	case "$firstN":
-		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return subArray(array, 0, int(n)), nil }
+		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return subArray(array, 0, int(n), running) }
 	case "$lastN":
 		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) {
 			length := array.Len()
-			return subArray(array, max(0, length-int(n)), length), nil
+			return subArray(array, max(0, length-int(n)), length, running)
 		}
 	case "$minN":
-		e.of = extremes(extremesN{name: def.name, sign: 1, collation: vars.Collation(), running: vars.Scripts().Running})
+		e.of = extremes(extremesN{name: def.name, sign: 1, collation: vars.Collation(), running: running})
 	default:
-		e.of = extremes(extremesN{name: def.name, sign: -1, collation: vars.Collation(), running: vars.Scripts().Running})
+		e.of = extremes(extremesN{name: def.name, sign: -1, collation: vars.Collation(), running: running})
 	}
 	return e, nil
 }
@@ -103,6 +104,6 @@ func extremes(empty extremesN) func(array bsonx.Doc, n int64) (bsonx.Value, erro
 		if err := acc.Finish(true); err != nil {
 			return bsonx.Missing, err
 		}
-		return acc.Result(), nil
+		return listOf(acc.result, acc.running)
 	}
 }

@@ -47,7 +47,8 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (m *metaExpr) children() []Expr { return nil }
 
-// RequiredMeta returns what an error calls the metadata without which $meta fails; empty for those that are missing then.
+// RequiredMeta returns the words for a kind of metadata in the error of a $meta that does not find
+// it. It returns "" for the kinds that $meta reads as missing.
 func RequiredMeta(name string) string {
 	switch name {
 	case "textScore":

@@ -10,29 +10,15 @@ import (
 
 func objectOperators() []definition {
 	return []definition{
-		lazily(mergeObjectsOperator(), 1),
-		op1("$objectToArray", "object", objectToArray),
-		op1("$arrayToObject", "object", arrayToObject),
+		lazily(watchN("$mergeObjects", "object", 0, -1, mergeObjects), 1),
+		watch1("$objectToArray", "object", objectToArray),
+		watch1("$arrayToObject", "object", arrayToObject),
 		{name: "$getField", family: "object", min: 1, max: 1, parse: parseGetField, late: true},
 		{name: "$setField", family: "object", min: 1, max: 1, parse: parseSetField, late: true},
 		{name: "$unsetField", family: "object", min: 1, max: 1, parse: parseUnsetField, late: true},
 		op1("$bsonSize", "object", bsonSize),
 		op1("$binarySize", "object", binarySize),
 	}
-}
-
-// mergeObjectsOperator defines $mergeObjects, which looks at its operation while it merges.
-func mergeObjectsOperator() definition {
-	def := makeN("$mergeObjects", "object", 0, -1, nil)
-	parse := def.parse
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-		e, err := parse(p, def, arg, vars)
-		if call, ok := e.(*callN); ok {
-			call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return mergeObjects(args, call.running) })
-		}
-		return e, err
-	}
-	return def
 }
 
 func mergeObjects(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
@@ -47,14 +33,14 @@ func mergeObjects(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, 
 				return bsonx.Missing, err
 			}
 		}
-		return merged.document(), nil
+		return merged.document(&meter, running)
 	}
 	for _, v := range args {
 		if err := merged.merge(v, &meter, running); err != nil {
 			return bsonx.Missing, err
 		}
 	}
-	return merged.document(), nil
+	return merged.document(&meter, running)
 }
 
 // mergeWork is the work of merging a field.
@@ -95,7 +81,7 @@ func (o *objectBuilder) set(key []byte, v bsonx.Value) {
 	o.fields = append(o.fields, bsonx.Elem{Key: key, Value: v})
 }
 
-func (o *objectBuilder) document() bsonx.Value {
+func (o *objectBuilder) document(meter *interrupt.Meter, running *interrupt.Running) (bsonx.Value, error) {
 	size := 5 // the length and the end
 	for _, f := range o.fields {
 		size += len(f.Key) + len(f.Value.Data) + 2
@@ -103,22 +89,29 @@ func (o *objectBuilder) document() bsonx.Value {
 	b := bsonx.NewBuilder(make([]byte, 0, size))
 	b.StartDoc()
 	for _, f := range o.fields {
+		if err := meter.Did(interrupt.Step+len(f.Value.Data), running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.ValueBytes(f.Key, f.Value)
 	}
 	b.End()
-	return bsonx.Document(b.Bytes())
+	return bsonx.Document(b.Bytes()), nil
 }
 
-func objectToArray(v bsonx.Value) (bsonx.Value, error) {
+func objectToArray(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Missing, mongoerr.New(40390, "$objectToArray requires a document input, found: %s", v.Type)
 	}
+	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(interrupt.Step+len(it.Value().Data), running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.StartDocElem()
 		b.String("k", string(it.Key()))
 		b.Value("v", it.Value())
@@ -131,7 +124,7 @@ func objectToArray(v bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Array(b.Bytes()), nil
 }
 
-func arrayToObject(v bsonx.Value) (bsonx.Value, error) {
+func arrayToObject(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if nullish(v) {
 		return bsonx.Null, nil
 	}
@@ -139,8 +132,12 @@ func arrayToObject(v bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, mongoerr.New(40386, "$arrayToObject requires an array input, found: %s", v.Type)
 	}
 	var out objectBuilder
+	var meter interrupt.Meter
 	kind := bsonx.TypeMissing
 	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(mergeWork, running); err != nil {
+			return bsonx.Missing, err
+		}
 		elem := it.Value()
 		if kind == bsonx.TypeMissing {
 			kind = elem.Type
@@ -154,7 +151,7 @@ func arrayToObject(v bsonx.Value) (bsonx.Value, error) {
 		}
 		out.set(key.StrBytes(), value)
 	}
-	return out.document(), nil
+	return out.document(&meter, running)
 }
 
 // keyAndValue reads an element of $arrayToObject, which has the form of the first: a pair or {k, v}.

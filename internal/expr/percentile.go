@@ -1,10 +1,11 @@
 package expr
 
 import (
+	"cmp"
 	"math"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 func percentileOperators() []definition {
@@ -15,7 +16,10 @@ func percentileOperators() []definition {
 }
 
 // percentileExpr is $percentile or $median over the numbers of one array.
-type percentileExpr struct{ *percentiles }
+type percentileExpr struct {
+	*percentiles
+	running *interrupt.Running
+}
 
 func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) {
@@ -28,7 +32,7 @@ func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (E
 	if err != nil {
 		return nil, err
 	}
-	return &percentileExpr{args}, nil
+	return &percentileExpr{args, vars.Scripts().Running}, nil
 }
 
 func (e *percentileExpr) children() []Expr { return []Expr{e.input} }
@@ -44,8 +48,12 @@ func (e *percentileExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		return e.result(func(float64) float64 { return f }), nil
 	}
 	var samples []float64
+	var meter interrupt.Meter
 	if v.Type == bsonx.TypeArray {
 		for it := v.Doc().Iter(); it.Next(); {
+			if err := meter.Did(interrupt.Step, e.running); err != nil {
+				return bsonx.Missing, err
+			}
 			if f, ok := it.Value().AsFloat64(); ok && !math.IsNaN(f) {
 				samples = append(samples, f)
 			}
@@ -54,7 +62,9 @@ func (e *percentileExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if len(samples) == 0 {
 		return e.result(nil), nil
 	}
-	slices.Sort(samples)
+	if err := interrupt.SortUnstable(samples, interrupt.Step/4, cmp.Compare[float64], &meter, e.running); err != nil {
+		return bsonx.Missing, err
+	}
 	return e.result(func(p float64) float64 {
 		i := int(math.Ceil(p*float64(len(samples)))) - 1
 		return samples[min(max(i, 0), len(samples)-1)]

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -12,15 +13,19 @@ import (
 func setOperators(c *collation.Collator) []definition {
 	s := sets{collation: c}
 	return []definition{
-		lazily(s.watched(opAssociative("$setUnion", "set", commutable, plainN(s.union)), sets.union), 1),
-		lazily(s.watched(opAssociative("$setIntersection", "set", commutable, plainN(s.intersection)), sets.intersection), 1),
-		s.watched(op2("$setDifference", "set", s.difference), func(s sets, args []bsonx.Value) (bsonx.Value, error) {
-			return s.difference(args[0], args[1])
+		lazily(watchAssociative("$setUnion", "set", commutable, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+			return s.serving(running).union(args)
+		}), 1),
+		lazily(watchAssociative("$setIntersection", "set", commutable, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+			return s.serving(running).intersection(args)
+		}), 1),
+		watch2("$setDifference", "set", func(a, b bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+			return s.serving(running).difference(a, b)
 		}),
 		{name: "$setEquals", family: "set", min: 2, max: -1, parse: s.parseEquals},
 		lazily(s.isSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
-		op1("$allElementsTrue", "set", allElementsTrue),
-		op1("$anyElementTrue", "set", anyElementTrue),
+		watch1("$allElementsTrue", "set", allElementsTrue),
+		watch1("$anyElementTrue", "set", anyElementTrue),
 	}
 }
 
@@ -30,28 +35,18 @@ type sets struct {
 	running   *interrupt.Running // the operation; nil never ends
 }
 
-// watched makes an operator notice that its operation has ended, which is known where the operator is compiled.
-func (s sets) watched(def definition, fn func(s sets, args []bsonx.Value) (bsonx.Value, error)) definition {
-	parse := def.parse
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-		e, err := parse(p, def, arg, vars)
-		serving := sets{s.collation, vars.Scripts().Running}
-		switch call := e.(type) {
-		case *callN:
-			call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(serving, args) })
-		case *call2:
-			call.fn = plain2(func(a, b bsonx.Value) (bsonx.Value, error) { return fn(serving, []bsonx.Value{a, b}) })
-		}
-		return e, err
-	}
-	return def
-}
+// serving returns the sets of an operation.
+func (s sets) serving(running *interrupt.Running) sets { return sets{s.collation, running} }
 
 func (s sets) equal(a, b bsonx.Value) bool { return s.collation.CompareValues(a, b) == 0 }
 
 // sorted returns the distinct elements of an array in order.
 func (s sets) sorted(array bsonx.Value) ([]bsonx.Value, error) {
-	return s.distinct(array.Doc().Values())
+	values, err := elements(array.Doc(), s.running)
+	if err != nil {
+		return nil, err
+	}
+	return s.distinct(values)
 }
 
 // distinct sorts values in place.
@@ -60,7 +55,7 @@ func (s sets) distinct(values []bsonx.Value) ([]bsonx.Value, error) {
 	if err := interrupt.Sort(values, interrupt.Step, s.collation.CompareValues, &meter, s.running); err != nil {
 		return nil, err
 	}
-	return slices.CompactFunc(values, s.equal), nil
+	return interrupt.Compact(values, interrupt.Step, s.equal, &meter, s.running)
 }
 
 // searchWork is the work of a binary search in a large array.
@@ -71,10 +66,9 @@ func (s sets) contains(set []bsonx.Value, v bsonx.Value) bool {
 	return found
 }
 
-func arrayOf(values []bsonx.Value) bsonx.Value { return bsonx.ValueOf(values) }
-
 func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 	var all []bsonx.Value
+	var err error
 	for _, v := range args {
 		if nullish(v) {
 			return bsonx.Null, nil
@@ -82,16 +76,17 @@ func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 		if v.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(17043, "All operands of $setUnion must be arrays. One argument is of type: %s", v.Type)
 		}
-		all = append(all, v.Doc().Values()...)
+		if all, err = appendElements(slices.Grow(all, v.Doc().Len()), v.Doc(), s.running); err != nil {
+			return bsonx.Missing, err
+		}
 	}
 	if err := checkBytes("$setUnion", totalBytes(args)); err != nil {
 		return bsonx.Missing, err
 	}
-	all, err := s.distinct(all)
-	if err != nil {
+	if all, err = s.distinct(all); err != nil {
 		return bsonx.Missing, err
 	}
-	return arrayOf(all), nil
+	return listOf(all, s.running)
 }
 
 func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
@@ -118,7 +113,7 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 	}
-	return arrayOf(common), nil
+	return listOf(common, s.running)
 }
 
 // both returns the elements of a, which it changes, that b has too.
@@ -151,8 +146,11 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
+	values, err := elements(a.Doc(), s.running)
+	if err != nil {
+		return bsonx.Missing, err
+	}
 	var meter interrupt.Meter
-	values := a.Doc().Values()
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
@@ -162,8 +160,13 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, err
 	}
 	// Of equal values the first in the array remains, in its place.
-	order = slices.CompactFunc(order, func(i, j int) bool { return byValue(i, j) == 0 })
-	slices.Sort(order)
+	same := func(i, j int) bool { return byValue(i, j) == 0 }
+	if order, err = interrupt.Compact(order, interrupt.Step, same, &meter, s.running); err != nil {
+		return bsonx.Missing, err
+	}
+	if err := interrupt.SortUnstable(order, interrupt.Step/4, cmp.Compare[int], &meter, s.running); err != nil {
+		return bsonx.Missing, err
+	}
 	out := []bsonx.Value{}
 	for _, i := range order {
 		if err := meter.Did(searchWork, s.running); err != nil {
@@ -173,7 +176,7 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 			out = append(out, values[i])
 		}
 	}
-	return arrayOf(out), nil
+	return listOf(out, s.running)
 }
 
 func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -228,11 +231,32 @@ func (s sets) allEqual(args []bsonx.Value, moved int) (bsonx.Value, error) {
 		if i == 0 {
 			first = set
 		}
-		if !slices.EqualFunc(first, set, s.equal) {
+		same, err := s.same(first, set)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if !same {
 			return bsonx.False, nil
 		}
 	}
 	return bsonx.True, nil
+}
+
+// same reports whether two sets have the same elements.
+func (s sets) same(a, b []bsonx.Value) (bool, error) {
+	if len(a) != len(b) {
+		return false, nil
+	}
+	var meter interrupt.Meter
+	for i, v := range a {
+		if err := meter.Did(interrupt.Step, s.running); err != nil {
+			return false, err
+		}
+		if !s.equal(v, b[i]) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // placeBefore returns the place that the i-th operand had before one was moved to the beginning.
@@ -249,8 +273,9 @@ func placeBefore(i, moved int) int {
 
 // isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
 func (s sets) isSubsetOperator() definition {
-	subset := func(s sets, args []bsonx.Value) (bsonx.Value, error) { return s.isSubset(args[0], args[1]) }
-	def := s.watched(opN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value) (bsonx.Value, error) { return subset(s, args) }), subset)
+	def := watchN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+		return s.serving(running).isSubset(args[0], args[1])
+	})
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
@@ -288,11 +313,15 @@ func (s sets) isSubset(a, b bsonx.Value) (bsonx.Value, error) {
 	return bsonx.True, nil
 }
 
-func allElementsTrue(v bsonx.Value) (bsonx.Value, error) {
+func allElementsTrue(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17040, "$allElementsTrue's argument must be an array, but is %s", v.Type)
 	}
+	var meter interrupt.Meter
 	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(interrupt.Step, running); err != nil {
+			return bsonx.Missing, err
+		}
 		if !it.Value().Truthy() {
 			return bsonx.False, nil
 		}
@@ -300,11 +329,15 @@ func allElementsTrue(v bsonx.Value) (bsonx.Value, error) {
 	return bsonx.True, nil
 }
 
-func anyElementTrue(v bsonx.Value) (bsonx.Value, error) {
+func anyElementTrue(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(17041, "$anyElementTrue's argument must be an array, but is %s", v.Type)
 	}
+	var meter interrupt.Meter
 	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(interrupt.Step, running); err != nil {
+			return bsonx.Missing, err
+		}
 		if it.Value().Truthy() {
 			return bsonx.True, nil
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// Show prints a computed value for an error message as MongoDB does: {a: 1, b: [2, "x"]}. What stands in a command is printed
-// by bsonx.FormatShell instead.
+// Show prints a computed value for an error message as MongoDB does: {a: 1, b: [2, "x"]}. What is beyond bsonx.MaxShown is left
+// out. What stands in a command is printed by bsonx.FormatShell instead.
 func Show(v bsonx.Value) string { return string(appendShown(nil, v)) }
 
 func appendShown(dst []byte, v bsonx.Value) []byte {
@@ -21,7 +21,11 @@ func appendShown(dst []byte, v bsonx.Value) []byte {
 			if !first {
 				dst = append(dst, ", "...)
 			}
-			dst = append(append(dst, it.Key()...), ": "...)
+			if len(dst) > bsonx.MaxShown {
+				dst = append(dst, "..."...)
+				break
+			}
+			dst = append(appendText(dst, it.Key()), ": "...)
 			dst = appendShown(dst, it.Value())
 		}
 		return append(dst, '}')
@@ -31,11 +35,15 @@ func appendShown(dst []byte, v bsonx.Value) []byte {
 			if !first {
 				dst = append(dst, ", "...)
 			}
+			if len(dst) > bsonx.MaxShown {
+				dst = append(dst, "..."...)
+				break
+			}
 			dst = appendShown(dst, it.Value())
 		}
 		return append(dst, ']')
 	case bsonx.TypeString:
-		return append(append(append(dst, '"'), v.StrBytes()...), '"')
+		return append(appendText(append(dst, '"'), v.StrBytes()), '"')
 	case bsonx.TypeDouble:
 		return append(dst, numeric.FormatDouble(v.Double())...)
 	case bsonx.TypeDate:
@@ -49,6 +57,14 @@ func appendShown(dst []byte, v bsonx.Value) []byte {
 	}
 }
 
+// appendText appends a string or a name, or the beginning of a very long one.
+func appendText(dst, text []byte) []byte {
+	if len(text) <= bsonx.MaxShown {
+		return append(dst, text...)
+	}
+	return append(append(dst, text[:bsonx.MaxShown]...), "..."...)
+}
+
 func appendShownRare(dst []byte, v bsonx.Value) []byte {
 	switch v.Type {
 	case bsonx.TypeObjectID:
@@ -56,9 +72,9 @@ func appendShownRare(dst []byte, v bsonx.Value) []byte {
 	case bsonx.TypeBinary:
 		return append(dst, showBinary(v)...)
 	case bsonx.TypeCode:
-		return append(dst, `Code("`+v.Str()+`")`...)
+		return append(appendText(append(dst, `Code("`...), v.StrBytes()), `")`...)
 	case bsonx.TypeSymbol:
-		return append(dst, `Symbol("`+v.Str()+`")`...)
+		return append(appendText(append(dst, `Symbol("`...), v.StrBytes()), `")`...)
 	case bsonx.TypeCodeWithScope:
 		code, scope := v.CodeWithScope()
 		return append(dst, `CodeWScope("`+code+`", `+bsonx.FormatShell(bsonx.Document(scope))+`)`...)

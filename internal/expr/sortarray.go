@@ -105,14 +105,17 @@ func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(2942504, "The input argument to $sortArray must be an array, but was of type: %s", v.Type)
 	}
-	values := v.Doc().Values()
+	values, err := elements(v.Doc(), s.running)
+	if err != nil {
+		return bsonx.Missing, err
+	}
 	if len(s.by) == 0 {
 		var meter interrupt.Meter
 		err := interrupt.Sort(values, interrupt.Step, directed(s.compare, s.descend), &meter, s.running)
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		return arrayOf(values), nil
+		return listOf(values, s.running)
 	}
 	return s.byFields(values)
 }
@@ -129,13 +132,16 @@ func (s *sortArray) byFields(values []bsonx.Value) (bsonx.Value, error) {
 	n := len(s.by)
 	keys := make([]bsonx.Value, 0, n*len(values))
 	order := make([]int, len(values))
+	var meter interrupt.Meter
 	for i, v := range values {
+		if err := meter.Did(n*(interrupt.Step+len(v.Data)), s.running); err != nil {
+			return bsonx.Missing, err
+		}
 		order[i] = i
 		for _, f := range s.by {
 			keys = append(keys, elementAtPath(v, f.path))
 		}
 	}
-	var meter interrupt.Meter
 	err := interrupt.Sort(order, n*interrupt.Step, func(a, b int) int {
 		for i, f := range s.by {
 			if c := directed(s.compare, f.descend)(keys[a*n+i], keys[b*n+i]); c != 0 {
@@ -151,7 +157,7 @@ func (s *sortArray) byFields(values []bsonx.Value) (bsonx.Value, error) {
 	for i, at := range order {
 		out[i] = values[at]
 	}
-	return arrayOf(out), nil
+	return listOf(out, s.running)
 }
 
 // elementAtPath follows a path through documents, and through arrays by position only. What is absent is null, and so

@@ -38,10 +38,16 @@ func NewVars(let bsonx.Doc) (*Vars, error) { return (*Vars)(nil).WithLet(let, cl
 // WithLet returns the scope with the variables of `let`, whose values see no other variables than the scope's.
 // The scope may be nil.
 func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
+	if let.IsEmpty() {
+		return v, nil
+	}
 	vars := v
 	ctx := &Context{Now: now}
 	for it := let.Iter(); it.Next(); {
 		name := string(it.Key())
+		if isInternalConstant(name) {
+			return nil, mongoerr.New(4738901, "Attempt to set internal constant: %s", name)
+		}
 		if err := CheckVariableName(name); err != nil {
 			return nil, mongoerr.Within("Invalid 'let' parameter", err)
 		}
@@ -59,6 +65,43 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 		vars = vars.WithConst(name, value.Clone())
 	}
 	return vars, nil
+}
+
+// WithConstants returns the scope with the constants of an update. Their values are no expressions, and their names may
+// start with an upper-case letter.
+func (v *Vars) WithConstants(constants bsonx.Doc) (*Vars, error) {
+	vars := v
+	for it := constants.Iter(); it.Next(); {
+		name := string(it.Key())
+		if err := checkVariableRead(name); err != nil {
+			return nil, err
+		}
+		if isSystemVariable(name) {
+			return nil, mongoerr.New(17275, "Can't redefine a non-user-writable variable")
+		}
+		vars = vars.WithConst(name, it.Value().Clone())
+	}
+	return vars, nil
+}
+
+// isInternalConstant reports whether a router passes a variable on to the shards in `let`, where no client may set it.
+func isInternalConstant(name string) bool {
+	switch name {
+	case "NOW", "CLUSTER_TIME", "JS_SCOPE", "IS_MR", "USER_ROLES":
+		return true
+	default:
+		return false
+	}
+}
+
+// isSystemVariable reports whether a variable is MongoDB's own. CURRENT may be rebound.
+func isSystemVariable(name string) bool {
+	switch name {
+	case "ROOT", "REMOVE", "SEARCH_META":
+		return true
+	default:
+		return isInternalConstant(name)
+	}
 }
 
 func readsDocument(e Expr) bool {

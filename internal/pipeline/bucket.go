@@ -5,25 +5,26 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// parseBucket is $bucket: a $group by a $switch over the boundaries, then a $sort by _id.
+// parseBucket is $bucket: a $group by the lower boundary, then a $sort by _id.
 func parseBucket(arg bsonx.Value, opts Options) ([]stage, error) {
 	b, err := parseBucketArguments(arg, opts)
 	if err != nil {
 		return nil, err
 	}
-	spec := bsonx.NewBuilder(nil)
-	spec.StartDoc()
-	spec.Value("_id", b.id())
-	if b.output.IsMissing() {
-		spec.Value("count", bsonx.Document(bsonx.NewDoc("$sum", 1)))
-	} else {
-		spec.Fields(b.output.Doc())
+	input, err := expr.Parse(b.groupBy, opts.Vars)
+	if err != nil {
+		return nil, err
 	}
-	spec.End()
-	grouped, err := parseGroup(bsonx.Document(spec.Bytes()), opts)
+	g := &group{opts: opts, bucket: b, spec: bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1))}
+	if !b.output.IsMissing() {
+		g.spec = b.output.Doc()
+	}
+	g.id = expr.Bucket(input, b.boundaries, b.other, opts.Vars)
+	grouped, err := g.parse()
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func parseBucket(arg bsonx.Value, opts Options) ([]stage, error) {
 type bucketArguments struct {
 	groupBy    bsonx.Value
 	boundaries []bsonx.Value
-	other      bsonx.Value // default, as an expression
+	other      expr.Expr // default, a constant; nil where there is none
 	output     bsonx.Value
 }
 
@@ -52,10 +53,10 @@ func parseBucketArguments(arg bsonx.Value, opts Options) (*bucketArguments, erro
 	if b.groupBy.IsMissing() || b.boundaries == nil {
 		return nil, mongoerr.New(40198, "$bucket requires 'groupBy' and 'boundaries' to be specified.")
 	}
-	if b.other.IsMissing() {
+	if b.other == nil {
 		return b, nil
 	}
-	other := b.other.Doc().First().Value
+	other, _ := expr.ConstValue(b.other)
 	if opts.Collation.CompareValues(other, b.boundaries[0]) >= 0 && opts.Collation.CompareValues(other, b.boundaries[len(b.boundaries)-1]) < 0 {
 		return nil, mongoerr.New(40199,
 			"The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.")
@@ -74,15 +75,12 @@ func (b *bucketArguments) set(name string, v bsonx.Value, opts Options) (err err
 		b.boundaries, err = parseBoundaries(v, opts)
 		return err
 	case "default":
-		e, err := expr.Parse(v, opts.Vars)
-		if err != nil {
+		if b.other, err = expr.Parse(v, opts.Vars); err != nil {
 			return err
 		}
-		other, ok := expr.ConstValue(e)
-		if !ok {
+		if _, ok := expr.ConstValue(b.other); !ok {
 			return mongoerr.New(40195, "The $bucket 'default' field must be a constant expression, but found: %s.", expr.Show(v))
 		}
-		b.other = literal(other)
 	case "output":
 		if v.Type != bsonx.TypeDocument {
 			return mongoerr.New(40196, "The $bucket 'output' field must be an object, but found type: %s.", v.Type)
@@ -106,13 +104,21 @@ func isPathOrOperator(v bsonx.Value) bool {
 	}
 }
 
+// boundaryWork is the work of compiling a boundary.
+const boundaryWork = 16 * interrupt.Step
+
 // parseBoundaries returns the boundaries: constants of one class of types, in order.
 func parseBoundaries(v bsonx.Value, opts Options) ([]bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(40200, "The $bucket 'boundaries' field must be an array, but found type: %s.", v.Type)
 	}
 	list := []bsonx.Value{}
+	var meter interrupt.Meter
+	running := opts.Vars.Scripts().Running
 	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(boundaryWork, running); err != nil {
+			return nil, err
+		}
 		e, err := expr.Parse(it.Value(), opts.Vars)
 		if err != nil {
 			return nil, err
@@ -127,6 +133,9 @@ func parseBoundaries(v bsonx.Value, opts Options) ([]bsonx.Value, error) {
 		return nil, mongoerr.New(40192, "The $bucket 'boundaries' field must have at least 2 values, but found %d value(s).", len(list))
 	}
 	for i, high := range list[1:] {
+		if err := meter.Did(interrupt.Step+len(high.Data), running); err != nil {
+			return nil, err
+		}
 		low := list[i]
 		if low.Type.Class() != high.Type.Class() {
 			return nil, mongoerr.New(40193, "All values in the the 'boundaries' option to $bucket must have the same type. Found conflicting types %s and %s.",
@@ -141,21 +150,36 @@ func parseBoundaries(v bsonx.Value, opts Options) ([]bsonx.Value, error) {
 	return list, nil
 }
 
-// id is the expression that gives a document's bucket: the lower boundary.
-func (b *bucketArguments) id() bsonx.Value {
-	var branches []bsonx.Doc
+// form is the expression of the _id as explain shows it: a $switch over the boundaries. It ends early where it is too large to be
+// shown.
+func (b *bucketArguments) form(id expr.Expr, e expr.Serializer) bsonx.Value {
+	if c, ok := expr.ConstValue(id); ok {
+		return e.Expression(literal(c))
+	}
+	input := e.Expression(b.groupBy)
+	out := bsonx.NewBuilder(nil)
+	out.StartDoc()
+	out.StartDocField("$switch")
+	out.StartArrayField("branches")
 	for i, low := range b.boundaries[:len(b.boundaries)-1] {
-		within := []bsonx.Doc{
-			bsonx.NewDoc("$gte", bsonx.NewArray(b.groupBy, literal(low))),
-			bsonx.NewDoc("$lt", bsonx.NewArray(b.groupBy, literal(b.boundaries[i+1]))),
+		if out.Len() > bsonx.MaxResultBytes {
+			break
 		}
-		branches = append(branches, bsonx.NewDoc("case", bsonx.NewDoc("$and", within), "then", literal(low)))
+		low, high := e.Expression(literal(low)), e.Expression(literal(b.boundaries[i+1]))
+		within := []bsonx.Doc{
+			bsonx.NewDoc("$gte", bsonx.NewArray(input, low)),
+			bsonx.NewDoc("$lt", bsonx.NewArray(input, high)),
+		}
+		out.Elem(bsonx.Document(bsonx.NewDoc("case", bsonx.NewDoc("$and", within), "then", low)))
 	}
-	choice := bsonx.NewDoc("branches", branches)
-	if !b.other.IsMissing() {
-		choice = bsonx.NewDoc("branches", branches, "default", b.other)
+	out.End()
+	if b.other != nil {
+		other, _ := expr.ConstValue(b.other)
+		out.Value("default", e.Expression(literal(other)))
 	}
-	return bsonx.Document(bsonx.NewDoc("$switch", choice))
+	out.End()
+	out.End()
+	return bsonx.Document(out.Bytes())
 }
 
 func literal(v bsonx.Value) bsonx.Value { return bsonx.Document(bsonx.NewDoc("$literal", v)) }

@@ -28,7 +28,7 @@ type densifySource struct {
 	stage *densify
 	limit int
 	ctx   expr.Context
-	out   *bsonx.Builder
+	out   *outputWriter
 
 	parts map[string]*densifyPart
 	order []*densifyPart // as they came, to be filled to the end
@@ -36,6 +36,8 @@ type densifySource struct {
 	bytes int
 	held  memory.Holding
 	made  int
+	// isMade says that the stage made the last document.
+	isMade bool
 
 	doc     bsonx.Doc // the document that waits for those before it
 	value   bsonx.Value
@@ -53,7 +55,7 @@ func (s *densifySource) Save() {
 	s.src.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *densifySource) Kept() int64 {
 	return s.held.Beyond(int64(s.bytes)) + int64(len(s.doc)) + s.input.Kept()
 }
@@ -66,6 +68,7 @@ func (s *densifySource) Close() {
 
 // Next returns the next document, read or made.
 func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
+	s.isMade = false
 	if s.doc == nil && !s.ended {
 		doc, err := s.src.Next(ctx)
 		if err != nil {
@@ -227,16 +230,18 @@ func (s *densifySource) finish() (bsonx.Doc, error) {
 
 // create returns the document that a partition is due for.
 func (s *densifySource) create(p *densifyPart) (bsonx.Doc, error) {
+	s.isMade = true
 	if s.made++; s.made > maxDensified {
 		return nil, mongoerr.New(5897900, "Generated %d documents in $densify, which is over the limit of %d. "+
 			"Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow more generated documents", s.made, maxDensified)
 	}
 	p.values[0] = p.next
-	s.out.Reset(s.out.Bytes()[:0])
-	s.out.StartDoc()
-	p.tree.fields(s.out, bsonx.Empty, p.values)
-	s.out.End()
-	return s.out.Bytes(), s.advance(p)
+	s.out.values = p.values
+	doc, err := s.out.document(p.tree, bsonx.Empty, nil)
+	if err != nil {
+		return nil, err
+	}
+	return doc, s.advance(p)
 }
 
 func (s *densifySource) advance(p *densifyPart) error {

@@ -122,7 +122,11 @@ func (p *project) shownName(written string) string {
 func (g *group) form(e expr.Serializer) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	b.Value("_id", e.Expression(g.spec.Lookup("_id")))
+	if g.bucket != nil {
+		b.Value("_id", g.bucket.form(g.id, e))
+	} else {
+		b.Value("_id", e.Expression(g.spec.Lookup("_id")))
+	}
 	for it := g.spec.Iter(); it.Next(); {
 		if name := string(it.Key()); name != "_id" && !strings.HasPrefix(name, "$") {
 			use := it.Value().Doc().First()

@@ -23,7 +23,7 @@ func parseFill(arg bsonx.Value, opts Options) ([]stage, error) {
 		return nil, err
 	}
 	if !fields.IsNull() {
-		if partition, err = partitionOf(fields); err != nil {
+		if partition, err = partitionOf(fields, opts); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +94,7 @@ func idlPaths(at string, v bsonx.Value) ([][]string, error) {
 }
 
 // partitionOf returns the expression of a document with the given fields.
-func partitionOf(fields bsonx.Value) (bsonx.Value, error) {
+func partitionOf(fields bsonx.Value, opts Options) (bsonx.Value, error) {
 	paths, err := idlPaths("$fill.partitionByFields", fields)
 	if err != nil {
 		return bsonx.Missing, err
@@ -105,7 +105,8 @@ func partitionOf(fields bsonx.Value) (bsonx.Value, error) {
 		values[i] = bsonx.String("$" + strings.Join(path, "."))
 		tree.add(path, i)
 	}
-	return bsonx.Document(tree.document(values)), nil
+	doc, err := newOutputWriter(values).document(tree, bsonx.Empty, opts.Vars.Scripts().Running)
+	return bsonx.Document(doc), err
 }
 
 // fillOutput returns the outputs of $setWindowFields and of $addFields.

@@ -19,7 +19,9 @@ type group struct {
 	outputs
 	opts Options
 	spec bsonx.Doc // what it was compiled from, for explain
-	read reader    // of the parts of the id, then of the accumulators' operands
+	// bucket makes the _id of $bucket, which spec has not.
+	bucket *bucketArguments
+	read   reader // of the parts of the id, then of the accumulators' operands
 	// readsMeta is true where an operand is metadata of the document.
 	readsMeta bool
 	// Where the id is an object, the names of its parts; their values are what identifies a group.
@@ -32,24 +34,29 @@ type group struct {
 type outputs struct {
 	names  []string
 	fields []*expr.Accumulation
+	meter  interrupt.Meter // while they are compiled
 }
 
 func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15947, "a group's fields must be specified in an object")
 	}
-	g := &group{opts: opts, spec: arg.Doc()}
-	for it := arg.Doc().Iter(); it.Next(); {
+	return (&group{opts: opts, spec: arg.Doc()}).parse()
+}
+
+// parse compiles the fields of the specification. The _id of $bucket is there before.
+func (g *group) parse() ([]stage, error) {
+	for it := g.spec.Iter(); it.Next(); {
 		var err error
 		switch name := string(it.Key()); name {
 		case "_id":
 			if g.id != nil {
 				return nil, mongoerr.New(15948, "a group's _id may only be specified once")
 			}
-			g.id, err = parseGroupID(it.Value(), opts)
+			g.id, err = parseGroupID(it.Value(), g.opts)
 		case "$doingMerge":
 		default:
-			err = g.addField(name, it.Value(), opts)
+			err = g.addField(name, it.Value(), g.opts)
 		}
 		if err != nil {
 			return nil, err
@@ -87,6 +94,9 @@ func isOperatorCall(d bsonx.Doc) bool {
 }
 
 func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {
+	if err := o.meter.Did(functionWork, opts.Vars.Scripts().Running); err != nil {
+		return err
+	}
 	switch {
 	case strings.Contains(name, "."):
 		return mongoerr.New(40235, "The field name '%s' cannot contain '.'", name)
@@ -257,7 +267,7 @@ func (s *groupSource) Save() {
 	s.input.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *groupSource) Kept() int64 {
 	kept := s.input.Kept() + s.held.Beyond(s.bytes)
 	for _, part := range s.parts {

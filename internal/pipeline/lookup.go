@@ -96,7 +96,7 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 			a.from = v
 			if v.Type == bsonx.TypeDocument {
 				return mongoerr.New(mongoerr.FailedToParse, "$lookup with syntax {from: {db:<>, coll:<>},..} is not supported for db: %s and coll: %s",
-					textOf(v.Doc(), "db"), textOf(v.Doc(), "coll"))
+					v.Doc().LookupText("db"), v.Doc().LookupText("coll"))
 			}
 		case "as":
 			a.as = v
@@ -115,14 +115,6 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 		}
 	}
 	return nil
-}
-
-// textOf returns a field that is a string, or "".
-func textOf(doc bsonx.Doc, name string) string {
-	if v := doc.Lookup(name); v.Type == bsonx.TypeString {
-		return v.Str()
-	}
-	return ""
 }
 
 // check refuses combinations of arguments.

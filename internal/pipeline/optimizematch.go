@@ -16,6 +16,8 @@ type predicate struct {
 	fixed bool     // it must stay where it is: what it reads is not known, or it depends on chance
 	// canFail says that it may raise an error, so that documents that another stage drops must not reach it.
 	canFail bool
+	// hasExpr says that it has an $expr, whose paths are not renamed.
+	hasExpr bool
 	// compares says that it only compares with scalars other than null: it holds for all of several values that are equal
 	// as $group sees them, or for none, and does not tell null from a missing field.
 	compares bool
@@ -152,7 +154,8 @@ func (p *predicate) read(root filter.Node) {
 			deps.Depend(n.Expr)
 			p.fixed = p.fixed || deps.WholeDocument || deps.Meta
 			p.paths = append(p.paths, deps.Paths...)
-			p.canFail, p.compares = true, false
+			p.canFail = p.canFail || !expr.CannotFail(n.Expr)
+			p.hasExpr, p.compares = true, false
 		case *filter.Compare:
 			p.compares = p.compares && comparable(n.Value)
 			p.paths = append(p.paths, n.Path)
@@ -235,8 +238,8 @@ func (p predicate) through(pass passFunc) (predicate, bool) {
 	if slices.Equal(out.paths, p.paths) {
 		return p, true
 	}
-	if p.canFail {
-		return p, false // $expr is not rewritten
+	if p.hasExpr {
+		return p, false
 	}
 	out.spec = renamePaths(p.spec, names)
 	return out, true

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -149,10 +150,17 @@ func errPartitionArray() error {
 	return mongoerr.New(mongoerr.TypeMismatch, "An expression used to partition cannot evaluate to value of type array")
 }
 
+// functionWork is the work of compiling a window function.
+const functionWork = 64 * interrupt.Step
+
 func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 	w.output = &outputNode{value: noValue}
 	w.streams = true
+	var meter interrupt.Meter
 	for it := spec.Iter(); it.Next(); {
+		if err := meter.Did(functionWork, w.opts.Vars.Scripts().Running); err != nil {
+			return err
+		}
 		name := string(it.Key())
 		path, err := expr.SplitFieldPath(name)
 		if err != nil {
@@ -172,7 +180,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 		w.streams = w.streams && f.streams
 	}
 	if w.computed {
-		w.output.children = append(w.output.children, &outputNode{name: partitionField, value: dropValue})
+		w.output.append(&outputNode{name: partitionField, value: dropValue})
 	}
 	return nil
 }
@@ -226,8 +234,8 @@ func wrapped(v bsonx.Value) bsonx.Value {
 
 func (w *setWindowFields) open(src Source, env *Env) Source {
 	s := &windowSource{
-		input: input{src}, stage: w, out: bsonx.NewBuilder(nil),
-		execs: make([]windowExec, len(w.functions)), values: make([]bsonx.Value, len(w.functions)),
+		input: input{src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
+		execs: make([]windowExec, len(w.functions)),
 	}
 	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold()}
 	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running

@@ -29,8 +29,7 @@ type windowSource struct {
 	stage  *setWindowFields
 	part   windowPartition
 	execs  []windowExec
-	values []bsonx.Value
-	out    *bsonx.Builder
+	out    *outputWriter
 	next   int
 	opened bool
 }
@@ -59,35 +58,35 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		}
 	}
 	for i, e := range s.execs {
-		if s.values[i], err = e.value(ctx, &s.part, s.next); err != nil {
+		if s.out.values[i], err = e.value(ctx, &s.part, s.next); err != nil {
 			return nil, err
 		}
-		if s.values[i].IsMissing() {
-			s.values[i] = bsonx.Null
+		if s.out.values[i].IsMissing() {
+			s.out.values[i] = bsonx.Null
 		}
 	}
 	doc, err := s.part.docs.doc(s.next)
 	if err != nil {
 		return nil, err
 	}
-	s.out.Reset(s.out.Bytes()[:0])
-	s.out.StartDoc()
-	s.stage.output.fields(s.out, doc, s.values)
-	s.out.End()
+	out, err := s.out.document(s.stage.output, doc, &s.part.running)
+	if err != nil {
+		return nil, err
+	}
 	s.part.docs.release()
 	s.next++
-	return s.out.Bytes(), nil
+	return out, nil
 }
 
 // Save implements Source.
 func (s *windowSource) Save() {
-	clear(s.values)
-	idleBuilder(s.out)
+	clear(s.out.values)
+	idleBuilder(s.out.Builder)
 	s.part.ctx.Rest()
 	s.input.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *windowSource) Kept() int64 {
 	var values int64
 	for _, e := range s.execs {

@@ -1,0 +1,78 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// bucket is the _id of $bucket: the greatest boundary that is not above the input.
+type bucket struct {
+	input      Expr
+	boundaries []bsonx.Value // ascending
+	otherwise  Expr          // nil where there is no default
+	collation  *collation.Collator
+}
+
+// Bucket returns what a $switch over at least two ascending boundaries computes: the lower boundary of the interval that the
+// input is in, else otherwise, which may be nil.
+func Bucket(input Expr, boundaries []bsonx.Value, otherwise Expr, vars *Vars) Expr {
+	b := &bucket{input, boundaries, otherwise, vars.Collation()}
+	c, ok := input.(*Const)
+	if !ok {
+		return b
+	}
+	switch at := b.find(c.Value); {
+	case at >= 0:
+		return &Const{boundaries[at]}
+	case otherwise != nil:
+		return otherwise
+	}
+	vars.Failures().Add(errAllFalse())
+	return b
+}
+
+// find returns the position of the lower boundary, or -1.
+func (b *bucket) find(v bsonx.Value) int {
+	at, found := slices.BinarySearchFunc(b.boundaries, v, func(boundary, v bsonx.Value) int {
+		return compare(b.collation, boundary, v)
+	})
+	if !found {
+		at--
+	}
+	if at == len(b.boundaries)-1 {
+		return -1
+	}
+	return at
+}
+
+func (b *bucket) Eval(ctx *Context) (bsonx.Value, error) {
+	v, err := b.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if at := b.find(v); at >= 0 {
+		return b.boundaries[at], nil
+	}
+	if b.otherwise == nil {
+		return bsonx.Missing, errNoBranch()
+	}
+	return b.otherwise.Eval(ctx)
+}
+
+func (b *bucket) children() []Expr {
+	if b.otherwise == nil {
+		return []Expr{b.input}
+	}
+	return []Expr{b.input, b.otherwise}
+}
+
+func errNoBranch() error {
+	return mongoerr.New(40066, "$switch could not find a matching branch for an input, and no default was specified.")
+}
+
+func errAllFalse() error {
+	return mongoerr.New(40069, "One cannot execute a switch statement where all the cases evaluate to false without a default.")
+}

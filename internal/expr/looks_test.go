@@ -1,0 +1,107 @@
+package expr_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
+)
+
+// operation counts how often it is looked at.
+type operation struct {
+	context.Context
+	looks int
+}
+
+func (o *operation) Err() error {
+	o.looks++
+	return nil
+}
+
+const (
+	// manyElements is the size of the operands of TestLooks.
+	manyElements = 1 << 16
+	// fewLooks is how often an operator must look at its operation while it computes with manyElements.
+	fewLooks = manyElements * interrupt.Step / interrupt.Interval * 3 / 4
+)
+
+// quick are the operators of arrays, sets and objects that need no look.
+var quick = map[string]string{
+	"$isArray": "reads no element", "$size": "only steps over the elements", "$first": "only steps over the elements",
+	"$last": "only steps over the elements", "$arrayElemAt": "only steps over the elements", "$getField": "counts the bytes",
+	"$bsonSize": "reads no field", "$binarySize": "reads no byte",
+}
+
+// loops are the arguments of the other operators: $v and $w have equal numbers, $object has fields, and $pairs has what makes them.
+var loops = map[string]string{
+	"$allElementsTrue": `["$v"]`, "$anyElementTrue": `[{"$map": {"input": "$v", "in": false}}]`,
+	"$setUnion": `["$v", "$w"]`, "$setIntersection": `["$v", "$w"]`, "$setDifference": `["$v", "$w"]`, "$setEquals": `["$v", "$w"]`,
+	"$setIsSubset": `["$v", "$w"]`, "$concatArrays": `["$v", "$w"]`, "$reverseArray": `"$v"`, "$slice": `["$v", 1000000]`,
+	"$range": `["$zero", 65536]`, "$indexOfArray": `["$v", -1]`, "$in": `[-1, "$v"]`, "$zip": `{"inputs": ["$v", "$w"]}`,
+	"$sortArray": `{"input": "$v", "sortBy": -1}`, "$firstN": `{"input": "$v", "n": 1000000}`, "$lastN": `{"input": "$v", "n": 1000000}`,
+	"$minN": `{"input": "$v", "n": 3}`, "$maxN": `{"input": "$v", "n": 3}`, "$filter": `{"input": "$v", "cond": false}`,
+	"$map": `{"input": "$v", "in": 1}`, "$reduce": `{"input": "$v", "initialValue": 0, "in": 1}`,
+	"$mergeObjects": `["$object", "$object"]`, "$objectToArray": `"$object"`, "$arrayToObject": `"$pairs"`,
+	"$percentile": `{"input": "$v", "p": [0.5], "method": "approximate"}`, "$median": `{"input": "$v", "method": "approximate"}`,
+	"$setField":   `{"field": "new", "input": "$object", "value": 1}`,
+	"$unsetField": `{"field": "f7", "input": "$object"}`,
+}
+
+// TestLooks counts how often each operator looks at its operation while it computes with large arrays and objects.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	doc := largeOperands()
+	for _, op := range expr.Operators() {
+		if op.Status == expr.Known || !slices.Contains([]string{"array", "set", "object"}, op.Family) && loops[op.Name] == "" || quick[op.Name] != "" {
+			continue
+		}
+		arg, ok := loops[op.Name]
+		if !ok {
+			t.Errorf("%s has no case: write its argument into the table, or why it needs none", op.Name)
+			continue
+		}
+		t.Run(op.Name, func(t *testing.T) {
+			if looks := looksOf(t, fmt.Sprintf(`{"%s": %s}`, op.Name, arg), doc); looks < fewLooks {
+				t.Errorf("%d looks at the operation, want %d", looks, fewLooks)
+			}
+		})
+	}
+}
+
+// looksOf evaluates an expression and returns how often it looked at its operation.
+func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
+	t.Helper()
+	op, running := &operation{Context: t.Context()}, &interrupt.Running{}
+	running.Set(op)
+	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), (*expr.Vars)(nil).WithScripts(js.Options{Running: running}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Eval(&expr.Context{Root: bsonx.Document(doc)}); err != nil {
+		t.Fatal(err)
+	}
+	return op.looks
+}
+
+func largeOperands() bsonx.Doc {
+	array, object, pairs := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
+	array.StartArray()
+	object.StartDoc()
+	pairs.StartArray()
+	for i := range manyElements {
+		name := fmt.Sprintf("f%d", i)
+		array.Elem(bsonx.Int32(int32(i + 1)))
+		object.Value(name, bsonx.True)
+		pairs.Elem(bsonx.NewArray(name, true))
+	}
+	array.End()
+	object.End()
+	pairs.End()
+	v := bsonx.Array(array.Bytes())
+	return bsonx.NewDoc("zero", 0, "v", v, "w", v, "object", bsonx.Document(object.Bytes()), "pairs", bsonx.Array(pairs.Bytes()))
+}

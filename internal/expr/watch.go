@@ -1,0 +1,91 @@
+package expr
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
+
+// The functions here take long for large operands, and look at the operation that their expression serves.
+
+type (
+	watching1 func(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
+	watching2 func(a, b bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
+	watchingN func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
+)
+
+// watched lets set give the call of an operator its function, once the operation is known.
+func watched[C Expr](def definition, set func(call C, running *interrupt.Running)) definition {
+	parse := def.parse
+	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if call, ok := e.(C); ok {
+			set(call, vars.Scripts().Running)
+		}
+		return e, err
+	}
+	return def
+}
+
+// watch1 is op1 for a function that looks at its operation.
+func watch1(name, family string, fn watching1) definition {
+	return watched(make1(name, family, nil), func(call *call1, running *interrupt.Running) {
+		call.fn = plain1(func(v bsonx.Value) (bsonx.Value, error) { return fn(v, running) })
+	})
+}
+
+// watch2 is op2 for a function that looks at its operation.
+func watch2(name, family string, fn watching2) definition {
+	return watched(make2(name, family, nil), func(call *call2, running *interrupt.Running) {
+		call.fn = plain2(func(a, b bsonx.Value) (bsonx.Value, error) { return fn(a, b, running) })
+	})
+}
+
+// watchN is opN for a function that looks at its operation.
+func watchN(name, family string, minArgs, maxArgs int, fn watchingN) definition {
+	return watchedN(makeN(name, family, minArgs, maxArgs, nil), fn)
+}
+
+// watchAssociative is opAssociative for a function that looks at its operation. Operands that are combined while the expression is
+// compiled have none.
+func watchAssociative(name, family string, how association, fn watchingN) definition {
+	combine := plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })
+	return watchedN(opAssociative(name, family, how, combine), fn)
+}
+
+func watchedN(def definition, fn watchingN) definition {
+	return watched(def, func(call *callN, running *interrupt.Running) {
+		call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
+	})
+}
+
+// appendElements appends the elements of an array.
+func appendElements(dst []bsonx.Value, array bsonx.Doc, running *interrupt.Running) ([]bsonx.Value, error) {
+	var meter interrupt.Meter
+	for it := array.Iter(); it.Next(); {
+		if err := meter.Did(interrupt.Step, running); err != nil {
+			return nil, err
+		}
+		dst = append(dst, it.Value())
+	}
+	return dst, nil
+}
+
+// elements returns the elements of an array.
+func elements(array bsonx.Doc, running *interrupt.Running) ([]bsonx.Value, error) {
+	return appendElements(make([]bsonx.Value, 0, array.Len()), array, running)
+}
+
+// listOf makes an array of values.
+func listOf(values []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+	var meter interrupt.Meter
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for _, v := range values {
+		if err := meter.Did(interrupt.Step+len(v.Data), running); err != nil {
+			return bsonx.Missing, err
+		}
+		b.Elem(v)
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}

@@ -1,0 +1,84 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// operation counts how often it is looked at.
+type operation struct {
+	context.Context
+	looks int
+}
+
+func (o *operation) Err() error {
+	o.looks++
+	return nil
+}
+
+// wide makes a list of n copies of a form, in which # is the number.
+func wide(n int, form string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(form, "#", fmt.Sprint(i))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// TestWideStageLooks counts how often the operation of a stage with many fields is looked at while the stage is compiled.
+func TestWideStageLooks(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 14
+	for _, stage := range []string{
+		`{"$setWindowFields": {"output": {` + wide(n, `"f#": {"$sum": 1}`) + `}}}`,
+		`{"$setWindowFields": {"output": {` + wide(n, `"v.f#": {"$sum": 1}`) + `}}}`,
+		`{"$fill": {"output": {` + wide(n, `"f#": {"method": "locf"}`) + `}}}`,
+		`{"$group": {"_id": 1, ` + wide(n, `"f#": {"$sum": "$f#"}`) + `}}`,
+		`{"$bucket": {"groupBy": "$v", "boundaries": [` + wide(n, `#`) + `]}}`,
+		`{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {` + wide(n, `"f#": {"$sum": 1}`) + `}}}`,
+		`{"$bucket": {"groupBy": "$v", "boundaries": [0, 1], "output": {` + wide(n, `"f#": {"$sum": 1}`) + `}}}`,
+	} {
+		op, running := &operation{Context: t.Context()}, &interrupt.Running{}
+		running.Set(op)
+		mustParse(t, `[`+stage+`]`, pipeline.Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: running})})
+		if want := n * 16 * interrupt.Step / interrupt.Interval; op.looks < want {
+			t.Errorf("%.40s: %d looks at the operation, want %d", stage, op.looks, want)
+		}
+	}
+}
+
+// TestWideOutputLooks counts how often the operation is looked at while $setWindowFields makes one large document.
+func TestWideOutputLooks(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 7
+	doc := parseJSON(t, `{"v": [`+wide(n*n, `{"a": #}`)+`]}`)
+	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{})
+	src := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{})
+	defer src.Close()
+	op := &operation{Context: t.Context()}
+	if _, err := src.Next(op); err != nil {
+		t.Fatal(err)
+	}
+	if want := n * n * n * 8 / interrupt.Interval; op.looks < want {
+		t.Errorf("%d looks at the operation, want %d", op.looks, want)
+	}
+}
+
+// TestWideOutputMemory makes a document that exceeds the limit of documents within a pipeline.
+func TestWideOutputMemory(t *testing.T) {
+	t.Parallel()
+	doc := parseJSON(t, `{"v": [`+wide(1<<14, `{"a": #}`)+`]}`)
+	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{})
+	_, err := batch(p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{}))
+	if err == nil || !strings.Contains(err.Error(), "would use too much memory") {
+		t.Errorf("a document of 16 Mi fields: %v", err)
+	}
+}
