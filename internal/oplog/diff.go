@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Differ computes diffs of documents. It keeps its memory; it is not safe for concurrent use.
@@ -12,8 +13,12 @@ type Differ struct {
 	// Fine asks for the diff of what operators change: a document's field that changed is never told as the whole document, and an
 	// array that became shorter is always told whole.
 	Fine bool
+	// Running is the operation that the diff is for; nil never ends.
+	Running *interrupt.Running
 
 	levels []*level
+	meter  interrupt.Meter
+	ended  error // why the operation ended
 }
 
 // level has the parts of one document's diff.
@@ -31,16 +36,30 @@ type sub struct {
 
 // Append appends the diff that makes doc of old; an empty document where they are alike. The algorithm is that of MongoDB's
 // document_diff_calculator: fields that both have in the same order are compared, others are deleted, and inserted at the end.
-func (d *Differ) Append(dst []byte, old, doc bsonx.Doc) []byte {
+// It fails where the operation ends.
+func (d *Differ) Append(dst []byte, old, doc bsonx.Doc) ([]byte, error) {
 	b := bsonx.NewBuilder(dst)
 	b.StartDoc()
-	d.Fields(b, old, doc)
+	err := d.Fields(b, old, doc)
 	b.End()
-	return b.Bytes()
+	return b.Bytes(), err
 }
 
 // Fields is Append for a document that was begun.
-func (d *Differ) Fields(b *bsonx.Builder, old, doc bsonx.Doc) { d.document(b, 0, old, doc) }
+func (d *Differ) Fields(b *bsonx.Builder, old, doc bsonx.Doc) error {
+	d.ended = nil
+	d.document(b, 0, old, doc)
+	return d.ended
+}
+
+// goesOn counts the work on a field and its values, and reports whether the operation goes on. Once it has ended, the diff is of no
+// use.
+func (d *Differ) goesOn(bytes int) bool {
+	if d.ended == nil {
+		d.ended = d.meter.Did(interrupt.Step+bytes, d.Running)
+	}
+	return d.ended == nil
+}
 
 func (d *Differ) level(n int) *level {
 	if n == len(d.levels) {
@@ -57,7 +76,7 @@ func (d *Differ) document(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 	l := d.level(depth)
 	before, after := old.Iter(), doc.Iter()
 	moreBefore, moreAfter := before.Next(), after.Next()
-	for moreBefore && moreAfter {
+	for moreBefore && moreAfter && d.goesOn(len(before.Value().Data)) {
 		if !bytes.Equal(before.Key(), after.Key()) {
 			l.deletes = append(l.deletes, before.Elem())
 			moreBefore = before.Next()
@@ -68,14 +87,14 @@ func (d *Differ) document(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 		}
 		moreBefore, moreAfter = before.Next(), after.Next()
 	}
-	for ; moreBefore; moreBefore = before.Next() {
+	for ; moreBefore && d.goesOn(0); moreBefore = before.Next() {
 		l.deletes = append(l.deletes, before.Elem())
 	}
-	for ; moreAfter; moreAfter = after.Next() {
+	for ; moreAfter && d.goesOn(0); moreAfter = after.Next() {
 		l.inserts = append(l.inserts, after.Elem())
 	}
-	l.dropReplaced()
-	l.append(b)
+	d.dropReplaced(l)
+	d.append(b, l)
 }
 
 // worth reports whether a diff of that size is used in the place of the new value.
@@ -114,16 +133,22 @@ func (d *Differ) value(l *level, depth int, key []byte, old, v bsonx.Value) {
 }
 
 // dropReplaced forgets the deletions of fields that are inserted again: an insertion moves a field to the end.
-func (l *level) dropReplaced() {
+func (d *Differ) dropReplaced(l *level) {
 	if len(l.deletes) == 0 || len(l.inserts) == 0 {
 		return
 	}
 	inserted := make(map[string]bool, len(l.inserts))
 	for _, e := range l.inserts {
+		if !d.goesOn(0) {
+			return
+		}
 		inserted[string(e.Key)] = true
 	}
 	kept := l.deletes[:0]
 	for _, e := range l.deletes {
+		if !d.goesOn(0) {
+			return
+		}
 		if !inserted[string(e.Key)] {
 			kept = append(kept, e)
 		}
@@ -131,13 +156,17 @@ func (l *level) dropReplaced() {
 	l.deletes = kept
 }
 
-func (l *level) append(b *bsonx.Builder) {
+// append adds the parts of a level to b.
+func (d *Differ) append(b *bsonx.Builder, l *level) {
 	section := func(name string, elems []bsonx.Elem, deleted bool) {
 		if len(elems) == 0 {
 			return
 		}
 		b.StartDocField(name)
 		for _, e := range elems {
+			if !d.goesOn(len(e.Value.Data)) {
+				break
+			}
 			if deleted {
 				b.ValueBytes(e.Key, bsonx.Bool(false))
 			} else {
@@ -150,6 +179,9 @@ func (l *level) append(b *bsonx.Builder) {
 	section("u", l.updates, false)
 	section("i", l.inserts, false)
 	for _, s := range l.subs {
+		if !d.goesOn(s.to - s.from) {
+			return
+		}
 		b.Doc("s"+string(s.key), l.scratch[s.from:s.to])
 	}
 }
@@ -160,12 +192,12 @@ func (d *Differ) array(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 	b.Bool("a", true)
 	before, after := old.Iter(), doc.Iter()
 	n := 0
-	for after.Next() {
+	for after.Next() && d.goesOn(len(after.Value().Data)) {
 		v := after.Value()
 		if !before.Next() {
 			b.Value("u"+strconv.Itoa(n), v)
 			n++
-			for after.Next() {
+			for after.Next() && d.goesOn(len(after.Value().Data)) {
 				b.Value("u"+strconv.Itoa(n), after.Value())
 				n++
 			}

@@ -1,13 +1,17 @@
 package oplog
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
+	"strconv"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 func doc(t testing.TB, text string) bsonx.Doc {
@@ -38,8 +42,11 @@ func TestDiff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var d Differ
 			old, changed, want := doc(t, test.old), doc(t, test.doc), doc(t, test.want)
-			diff := bsonx.Doc(d.Append(nil, old, changed))
-			if !diff.Equal(want) {
+			diff, err := d.Append(nil, old, changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bsonx.Doc(diff).Equal(want) {
 				t.Errorf("got %v, want %v", bson.Raw(diff), bson.Raw(want))
 			}
 			again, err := Apply(nil, old, diff)
@@ -80,7 +87,10 @@ func TestDiffApplies(t *testing.T) {
 			return raw
 		}
 		old, changed := marshal(document(3).Draw(t, "old")), marshal(document(3).Draw(t, "doc"))
-		diff := d.Append(nil, old, changed)
+		diff, err := d.Append(nil, old, changed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := bsonx.Validate(diff, bsonx.Limits{}); err != nil {
 			t.Fatal(err)
 		}
@@ -113,5 +123,45 @@ func TestEntry(t *testing.T) {
 		"ts": {"$timestamp": {"t": 7, "i": 3}}, "t": {"$numberLong": "1"}, "v": {"$numberLong": "2"}, "wall": {"$date": "1970-01-01T00:00:01Z"}}`)
 	if !entry.Equal(want) {
 		t.Errorf("got %v\nwant %v", bson.Raw(entry), bson.Raw(want))
+	}
+}
+
+// TestDiffStops: the diff of large documents fails soon after its operation has ended.
+func TestDiffStops(t *testing.T) {
+	array := func(first int32) bsonx.Value {
+		b := bsonx.NewBuilder(nil)
+		b.StartArray()
+		for i := range int32(1 << 14) {
+			b.Elem(bsonx.Int32(first + i))
+		}
+		b.End()
+		return bsonx.Array(b.Bytes())
+	}
+	object := func(prefix string) bsonx.Value {
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		for i := range 1 << 14 {
+			b.Int32(prefix+strconv.Itoa(i), 1)
+		}
+		b.End()
+		return bsonx.Document(b.Bytes())
+	}
+	for name, change := range map[string][2]bsonx.Value{
+		"elements":    {array(0), array(1)},
+		"more":        {bsonx.NewArray(), array(0)},
+		"fields":      {object("f"), object("g")},
+		"same fields": {bsonx.Document(bsonx.NewDoc("a", array(0), "b", 1)), bsonx.Document(bsonx.NewDoc("a", array(0), "b", array(1)))},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		d := Differ{Running: &interrupt.Running{}}
+		old, changed := bsonx.NewDoc("v", change[0]), bsonx.NewDoc("v", change[1])
+		if _, err := d.Append(nil, old, changed); err != nil {
+			t.Errorf("%s without an operation: %v", name, err)
+		}
+		d.Running.Set(ctx)
+		if _, err := d.Append(nil, old, changed); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

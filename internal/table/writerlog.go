@@ -63,7 +63,10 @@ func (w *Writer) logUpdate(old, doc bsonx.Doc, how Change) error {
 	b.Int32("$v", 2)
 	b.StartDocField("diff")
 	l.differ.Fine = how == Modification
-	l.differ.Fields(b, old, doc)
+	l.differ.Running = &w.running
+	if err := l.differ.Fields(b, old, doc); err != nil {
+		return err
+	}
 	b.End()
 	b.End()
 	l.o = b.Bytes()
