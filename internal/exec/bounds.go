@@ -12,8 +12,8 @@ import (
 // with v: an inclusive end is Hi = enc(v) + 0xFF, an exclusive start is Lo = enc(v) + 0xFF.
 type Range struct{ Lo, Hi []byte }
 
-// isPoint reports whether the range is one value.
-func (r *Range) isPoint() bool {
+// IsPoint reports whether the range is one value.
+func (r *Range) IsPoint() bool {
 	end := len(r.Hi) - 1
 	return end == len(r.Lo) && r.Hi[end] == 0xFF && bytes.Equal(r.Hi[:end], r.Lo)
 }
@@ -73,7 +73,7 @@ func (c *checker) forward(key []byte) (verdict, error) {
 			c.appendStarts(i + 1)
 			return seekTo, nil
 		}
-		last = last && j == len(ranges)-1 && ranges[j].isPoint()
+		last = last && j == len(ranges)-1 && ranges[j].IsPoint()
 		pos += n
 	}
 	return inBounds, nil
@@ -94,6 +94,21 @@ func (c *checker) appendStarts(field int) {
 			return
 		}
 	}
+}
+
+// AppendEnd appends what stands behind all keys whose fields lie in the ranges: values as long as the last range is one, then its end.
+func AppendEnd(dst []byte, fields [][]Range) []byte {
+	for _, ranges := range fields {
+		if len(ranges) == 0 {
+			break
+		}
+		r := &ranges[len(ranges)-1]
+		if !r.IsPoint() {
+			return append(dst, r.Hi...)
+		}
+		dst = append(dst, r.Lo...)
+	}
+	return append(dst, 0xFF)
 }
 
 // backward checks the key of an entry. With seekTo, every key that can be in bounds is less than c.seek.
@@ -120,9 +135,12 @@ func (c *checker) backward(key []byte) (verdict, error) {
 		}
 		if bytes.Compare(value, ranges[j].Hi) >= 0 {
 			c.seek = append(append(c.seek[:0], key[:pos]...), ranges[j].Hi...)
+			if ranges[j].IsPoint() {
+				c.seek = AppendEnd(c.seek[:len(c.seek)-1], c.bounds.Fields[i+1:])
+			}
 			return seekTo, nil
 		}
-		last = last && j == 0 && ranges[0].isPoint()
+		last = last && j == 0 && ranges[0].IsPoint()
 		pos += n
 	}
 	return inBounds, nil

@@ -12,6 +12,7 @@ type DistinctScan struct {
 	base
 	opts   DistinctScanOptions
 	cursor entryCursor
+	filter *entryFilter
 	skip   []byte
 	record []byte
 	row    Row
@@ -23,6 +24,10 @@ type DistinctScanOptions struct {
 	Index    *table.Index // not nil
 	Bounds   *Bounds
 	Backward bool
+	// Filter is asked on a document made of an entry's fields; nil passes everything. The entries of a value are asked until one passes.
+	Filter table.Predicate
+	// FilterPaths are the fields of the index that Filter needs.
+	FilterPaths []string
 	// Fields is how many leading fields make up the value.
 	Fields int
 }
@@ -33,6 +38,9 @@ func NewDistinctScan(env *Env, o DistinctScanOptions) *DistinctScan {
 	n.cursor = newEntryCursor(env, o.Coll, o.Index, o.Bounds, o.Backward)
 	n.cursor.stats = &n.stats
 	n.row.Index = o.Index
+	if o.Filter != nil {
+		n.filter = newEntryFilter(o.Filter, o.FilterPaths)
+	}
 	return n
 }
 
@@ -41,18 +49,14 @@ func (n *DistinctScan) Next(ctx context.Context) (*Row, error) {
 	if n.stats.IsEOF {
 		return nil, nil
 	}
-	key, err := n.cursor.next(ctx)
+	found, err := n.advance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if key == nil {
+	if !found {
 		return n.end()
 	}
-	value, err := n.cursor.it.Value()
-	if err != nil {
-		return nil, err
-	}
-	n.row.Key, n.row.Bits = key[prefixLen:], value
+	key := n.cursor.it.Key()
 	if n.record, err = n.opts.Coll.RecordKeyOfEntry(n.record[:0], n.opts.Index, key); err != nil {
 		return nil, err
 	}
@@ -61,6 +65,23 @@ func (n *DistinctScan) Next(ctx context.Context) (*Row, error) {
 		return nil, err
 	}
 	return n.emit(&n.row)
+}
+
+// advance makes the following entry that passes the filter the scan's row, and returns false at the end.
+func (n *DistinctScan) advance(ctx context.Context) (bool, error) {
+	for {
+		key, err := n.cursor.next(ctx)
+		if err != nil || key == nil {
+			return false, err
+		}
+		n.row.Key = key[prefixLen:]
+		if n.row.Bits, err = n.cursor.it.Value(); err != nil || n.filter == nil {
+			return true, err
+		}
+		if ok, err := n.filter.match(&n.row); ok || err != nil {
+			return true, err
+		}
+	}
 }
 
 // skipValue lets the cursor's next move leave the entries with the value at hand.

@@ -37,6 +37,8 @@ type Row struct {
 	Bits []byte
 	// Held says that the tree was saved since the row's entry was read: the record may have left the query.
 	Held bool
+	// IndexKey is the index key as a document, where a sort has kept it for $meta; Key is nil then.
+	IndexKey bsonx.Doc
 	// SortKey is the keystring that a SORT ordered the row by.
 	SortKey []byte
 	// Score is what a text search gave the row, where Scored is true.
@@ -56,6 +58,7 @@ func (r *Row) copyFrom(src *Row) {
 	r.Doc = appendOrNil(r.Doc[:0], src.Doc)
 	r.Key = appendOrNil(r.Key[:0], src.Key)
 	r.Bits = appendOrNil(r.Bits[:0], src.Bits)
+	r.IndexKey = appendOrNil(r.IndexKey[:0], src.IndexKey)
 	r.SortKey = appendOrNil(r.SortKey[:0], src.SortKey)
 	r.Score, r.Scored = src.Score, src.Scored
 	r.Located, r.Distance, r.Place = src.Located, src.Distance, src.Place.Clone()

@@ -120,6 +120,7 @@ func (n *ProjectCovered) read(row *Row) (doc bsonx.Doc, found bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	n.stats.DocsExamined++
 	n.row.Doc = value
 	n.buf, err = n.fetched(n.buf[:0], &n.row)
 	return n.buf, true, errors.Join(err, closer.Close())

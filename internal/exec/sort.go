@@ -5,7 +5,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // KeyFunc appends the sort key of a row: byte order is the wanted order.
@@ -26,8 +25,9 @@ type Sort struct {
 	taken  int
 	least  float64
 
-	// entries is the index whose keys are sorted instead of documents, nil for none; saved says that the tree was saved since.
-	entries *table.Index
+	// entries is true where the rows are index entries, whose records are read behind the sort; saved says that the tree was saved
+	// since.
+	entries bool
 	saved   bool
 
 	buf   sortBuffer
@@ -68,14 +68,17 @@ func (s *Sort) Ranked(whole bool) {
 // Scored makes the sort keep the scores of its rows.
 func (s *Sort) Scored() { s.buf.scored = true }
 
+// KeepIndexKeys makes the sort keep the index keys of its rows, as documents.
+func (s *Sort) KeepIndexKeys() { s.buf.indexKeys = new(EntryFields) }
+
 // Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
 func (s *Sort) Keep(shape Projector) { s.buf.shape = shape }
 
-// Entries makes the sort keep the keys of its rows, which are entries of an index, instead of documents. Who reads the records
-// afterwards is told if they may have changed in between.
-func (s *Sort) Entries(ix *table.Index) {
-	s.entries = ix
-	s.buf.shape = func(dst []byte, row *Row) ([]byte, error) { return append(dst, row.Key...), nil }
+// Entries tells that the rows are entries of indexes: the sort keeps their record keys only. Who reads the records afterwards is
+// told if they may have changed in between.
+func (s *Sort) Entries() {
+	s.entries = true
+	s.buf.shape = func(dst []byte, _ *Row) ([]byte, error) { return dst, nil }
 }
 
 // Next implements Node.
@@ -103,8 +106,11 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 	if s.buf.scored {
 		s.row.RecordKey, s.row.Score, s.row.Scored = splitScore(s.row.RecordKey)
 	}
-	if s.entries != nil {
-		s.row.Index, s.row.Key, s.row.Doc, s.row.Held = s.entries, s.row.Doc, nil, s.saved
+	if s.buf.indexKeys != nil {
+		s.row.IndexKey, s.row.Doc = splitIndexKey(s.row.Doc)
+	}
+	if s.entries {
+		s.row.Doc, s.row.Held = nil, s.saved
 	}
 	return s.emit(&s.row)
 }

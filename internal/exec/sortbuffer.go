@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
 // sortEntry is a row that waits in a sort: the sort key, the record key and the document in one piece of memory.
@@ -58,13 +60,15 @@ const chunkSize = 256 << 10
 
 // sortBuffer collects entries in memory. With a limit it is a heap whose root is the last of the first limit rows.
 type sortBuffer struct {
-	limit   int
-	scored  bool      // the score of a row is kept behind its record key
-	shape   Projector // what is kept of a row's document; nil for all of it
-	entries []sortRef
-	bytes   int
-	seq     uint64
-	pos     int
+	limit  int
+	scored bool      // the score of a row is kept behind its record key
+	shape  Projector // what is kept of a row's document; nil for all of it
+	// indexKeys reads the index key of a row, which is kept before its document; nil keeps none.
+	indexKeys *EntryFields
+	entries   []sortRef
+	bytes     int
+	seq       uint64
+	pos       int
 
 	touched byte // see touch
 
@@ -115,11 +119,41 @@ func (b *sortBuffer) add(row *Row, key KeyFunc) error {
 
 // document returns what is kept of the row's document.
 func (b *sortBuffer) document(row *Row) (doc []byte, err error) {
-	if b.shape == nil {
-		return row.Doc, nil
+	b.shaped = b.shaped[:0]
+	if b.indexKeys != nil {
+		if b.shaped, err = b.indexKeys.appendKey(b.shaped, row); err != nil {
+			return nil, err
+		}
 	}
-	b.shaped, err = b.shape(b.shaped[:0], row)
-	return b.shaped, err
+	switch {
+	case b.shape != nil:
+		b.shaped, err = b.shape(b.shaped, row)
+		return b.shaped, err
+	case b.indexKeys != nil:
+		b.shaped = append(b.shaped, row.Doc...)
+		return b.shaped, nil
+	}
+	return row.Doc, nil
+}
+
+// noIndexKey stands for the index key of a row that has none.
+var noIndexKey = [4]byte{}
+
+// appendKey appends the index key of a row, as a document.
+func (e *EntryFields) appendKey(dst []byte, row *Row) ([]byte, error) {
+	if row.Key == nil {
+		return append(dst, noIndexKey[:]...), nil
+	}
+	return e.Document(dst, row)
+}
+
+// splitIndexKey undoes appendKey.
+func splitIndexKey(b []byte) (key, rest bsonx.Doc) {
+	n := binary.LittleEndian.Uint32(b)
+	if n == 0 {
+		return nil, b[len(noIndexKey):]
+	}
+	return b[:n:n], b[n:]
 }
 
 func (b *sortBuffer) fill(e *sortEntry, row *Row, doc, data []byte) sortRef {

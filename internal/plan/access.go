@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
@@ -18,6 +20,8 @@ type access struct {
 	scan *indexScan
 	// residual are the conjuncts that node does not settle.
 	residual []filter.Node
+	// settled are, for a branch of an $or, the conjuncts that node settles, of the branch and of what stands beside the $or.
+	settled []filter.Node
 	// score estimates how selective the access is, to choose among the branches of an $or.
 	score int
 }
@@ -102,6 +106,7 @@ func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
 	}
 	union := &or{in: make([]node, 0, len(o.Children))}
 	score := 0
+	settledBy := map[filter.Node]int{} // how many branches, from the first one on, settle a conjunct
 	for i, child := range o.Children {
 		if cq.stopped(branchWork + len(outer.predicates)*interrupt.Step) {
 			return access{}, false
@@ -114,9 +119,15 @@ func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
 		if i == 0 || best.score < score {
 			score = best.score
 		}
+		for _, n := range best.settled {
+			if settledBy[n] == i {
+				settledBy[n]++
+			}
+		}
 		union.in = append(union.in, best.tree())
 	}
-	return access{node: union, residual: outer.conjuncts, score: score - 1}, true
+	residual := slices.DeleteFunc(outer.conjuncts, func(n filter.Node) bool { return settledBy[n] == len(o.Children) })
+	return access{node: union, residual: residual, score: score - 1}, true
 }
 
 // bestAccess chooses the access to a branch of an $or that bounds most; false where there is none.

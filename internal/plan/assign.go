@@ -205,6 +205,20 @@ func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 		}
 	}
 	scan.filter = allOf(onEntry)
+	if c.branch {
+		out.settled = a.exact()
+	}
+	return out
+}
+
+// exact returns the conjuncts that the bounds leave nothing to check of. Such a conjunct is a single predicate.
+func (a assignment) exact() []filter.Node {
+	var out []filter.Node
+	for _, have := range a {
+		if have.bounds.tight == exact {
+			out = append(out, have.pred.conjunct)
+		}
+	}
 	return out
 }
 

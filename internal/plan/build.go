@@ -48,7 +48,7 @@ func (b *builder) bare(n node) exec.Node {
 	case *or:
 		return exec.NewOr(b.env, b.buildAll(n.in))
 	case *sortMerge:
-		return exec.NewSortMerge(b.env, b.q.Coll, b.buildAll(n.in), exec.EntryKey(sortPattern(n.pattern)), n.dedup)
+		return b.sortMerge(n)
 	case *sortNode:
 		return b.sort(n)
 	case *limit:
@@ -150,18 +150,33 @@ func (b *builder) distinctScan(n *distinctScan) exec.Node {
 	}
 	return exec.NewDistinctScan(b.env, exec.DistinctScanOptions{
 		Coll: b.q.Coll, Index: n.scan.index.ix, Bounds: bounds, Backward: n.scan.backward, Fields: n.fields,
+		Filter: b.predicate(n.scan.filter), FilterPaths: n.scan.paths,
 	})
 }
 
+func (b *builder) sortMerge(n *sortMerge) exec.Node {
+	key := exec.EntryKey(sortPattern(n.pattern))
+	if n.documents {
+		key = sortKey(n.pattern, b.q.Collation)
+	}
+	return exec.NewSortMerge(b.env, b.q.Coll, b.buildAll(n.in), key, n.dedup)
+}
+
 func (b *builder) sort(n *sortNode) *exec.Sort {
-	if n.entries != nil {
+	if n.entries {
 		s := exec.NewSort(b.env, b.build(n.in), exec.EntryKey(sortPattern(n.pattern)), n.limit)
-		s.Entries(n.entries.index.ix)
+		s.Entries()
+		if b.q.readsIndexKey() {
+			s.KeepIndexKeys()
+		}
 		return s
 	}
 	s := exec.NewSort(b.env, b.build(n.in), sortKey(n.pattern, b.q.Collation), n.limit)
 	if sumsScores(n.in) {
 		s.Scored()
+	}
+	if b.q.readsIndexKey() {
+		s.KeepIndexKeys()
 	}
 	if isRanked(n.in) {
 		s.Ranked(n.pattern.Len() == 1)

@@ -64,8 +64,8 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 	}
 	for _, s := range solutions {
 		scan := soleScan(s.root)
-		if scan == nil || scan.index.ix == nil || scan.filter != nil || !scan.hasOnePath() {
-			continue
+		if scan == nil || scan.index.ix == nil || scan.filter != nil && len(solutions) > 1 || !scan.hasOnePath() {
+			continue // another plan may read fewer entries than one whose entries are filtered
 		}
 		// An entry within bounds that leave nothing to check is of a match, and so is the value of a field that was no array.
 		if f := scan.distinctField(field); f >= 0 {

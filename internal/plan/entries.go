@@ -42,35 +42,52 @@ func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.No
 	return b.ok && b.tight != inexactFetch
 }
 
-// sortableEntries returns the scan whose entries can be sorted before their records are read, so that only those within the limit
-// are, or nil.
-func (cq *canonical) sortableEntries(n node, limit int64) *indexScan {
+// sortableEntries returns the scan, or the union of scans, whose entries can be sorted before their records are read, so that only
+// those within the limit are, or nil.
+func (cq *canonical) sortableEntries(n node, limit int64) node {
 	f, ok := n.(*fetch)
-	if !ok || limit == 0 || f.filter != nil || cq.purpose != purposeFind || cq.q.ReturnKey || cq.q.ShowRecordID {
+	if !ok || limit == 0 || f.filter != nil || cq.purpose != purposeFind || cq.q.ReturnKey || cq.q.ShowRecordID || cq.collated() {
 		return nil
 	}
-	scan, ok := f.in.(*indexScan)
-	if !ok || scan.index.ix == nil || scan.index.wild != nil || scan.dedup || scan.index.collation != nil || cq.collated() {
-		return nil
+	switch in := f.in.(type) {
+	case *indexScan:
+		if cq.hasSort(in) {
+			return in
+		}
+	case *or:
+		if !slices.ContainsFunc(in.in, func(n node) bool { return !cq.hasSort(n) }) {
+			return in
+		}
+	default: // documents
+	}
+	return nil
+}
+
+// hasSort reports whether a node is a scan whose entries have all fields of the sort.
+func (cq *canonical) hasSort(n node) bool {
+	scan, ok := n.(*indexScan)
+	if !ok || scan.index.ix == nil || scan.index.wild != nil || scan.dedup || scan.index.collation != nil {
+		return false
 	}
 	for _, s := range cq.sort {
 		if i := scan.index.fieldOf(s.path); i < 0 || scan.index.bits(i) != 0 {
-			return nil
+			return false
 		}
 	}
-	return scan
+	return true
 }
 
-// unionWithoutFetch finishes a union of scans, some of which may have read their records, without reading others, or returns nil.
-func (cq *canonical) unionWithoutFetch(n *or) *solution {
-	first := cq.entriesOf(n)
+// unionWithoutFetch finishes a union or a merge of scans, some of which may have read their records, without reading others, or
+// returns nil.
+func (cq *canonical) unionWithoutFetch(n node, scans []node) *solution {
+	first := cq.entriesOf(scans)
 	p := cq.q.Projection
 	switch {
 	case first == nil:
 		return nil
 	case cq.purpose == purposeCount:
 		return cq.finish(n)
-	case cq.purpose != purposeFind || p == nil || cq.q.ShowRecordID || cq.q.ReturnKey || cq.q.Skip > 0:
+	case cq.purpose != purposeFind || p == nil || cq.q.ShowRecordID || cq.q.ReturnKey || cq.q.Skip > 0 || haveRecords(scans):
 		return nil
 	}
 	return cq.limited(&project{in: n, p: p, spec: cq.q.projectionSpec(), covered: first, union: true})
@@ -78,7 +95,7 @@ func (cq *canonical) unionWithoutFetch(n *or) *solution {
 
 // entriesOf returns the first scan of a union of which every row has what is asked for: the record, or an entry that has the
 // fields. It returns nil where a row might have neither.
-func (cq *canonical) entriesOf(n *or) (first *indexScan) {
+func (cq *canonical) entriesOf(scans []node) (first *indexScan) {
 	var paths []string
 	if cq.purpose == purposeFind {
 		if cq.q.Projection == nil {
@@ -89,7 +106,7 @@ func (cq *canonical) entriesOf(n *or) (first *indexScan) {
 			return nil
 		}
 	}
-	for _, in := range n.in {
+	for _, in := range scans {
 		scan, bare := in.(*indexScan)
 		if f, ok := in.(*fetch); ok {
 			scan, _ = f.in.(*indexScan)
@@ -110,10 +127,16 @@ func hasRecords(n node) bool {
 	case *fetch, *collScan:
 		return true
 	case *or:
-		return !slices.ContainsFunc(n.in, func(in node) bool { return !hasRecords(in) })
+		return haveRecords(n.in)
+	case *sortMerge:
+		return haveRecords(n.in)
 	default:
 		return false
 	}
+}
+
+func haveRecords(in []node) bool {
+	return !slices.ContainsFunc(in, func(n node) bool { return !hasRecords(n) })
 }
 
 // coversSorted returns the scan whose entries have all that a projection before a sort keeps, or nil.

@@ -105,6 +105,8 @@ func (w *stageWriter) filter(n node) {
 		f = n.filter
 	case *indexScan:
 		f = n.filter
+	case *distinctScan:
+		f = n.scan.filter
 	case *geoNear:
 		f = n.filter
 	default: // the others need nothing here
@@ -302,7 +304,7 @@ func parsedText(q *text.Query) bsonx.Doc {
 
 // sortType tells sorts whose rows are not documents alone.
 func sortType(n *sortNode) string {
-	if n.entries != nil || sumsScores(n) {
+	if n.entries || sumsScores(n) {
 		return "default"
 	}
 	return "simple"

@@ -168,7 +168,7 @@ func last(fields [][]exec.Range) []byte {
 	if fields[0] == nil {
 		return nil
 	}
-	return fields[0][len(fields[0])-1].Hi
+	return exec.AppendEnd(nil, fields)
 }
 
 // minMaxBounds encodes the find options min and max: whole keys, [min, max).

@@ -27,7 +27,7 @@ var (
 	paths = []string{"a", "b", "c", "a.x", "a.y", "o.p", "o.q", "_id", "a.0"}
 	keys  = []string{
 		`{"a": 1}`, `{"b": -1}`, `{"a": 1, "b": 1}`, `{"b": 1, "a": -1}`, `{"a.x": 1}`, `{"a.x": 1, "a.y": 1}`,
-		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
+		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.x": -1, "a.y": 1, "c": 1}`, `{"c": 1, "a.y": 1, "a.x": -1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
 		`{"o.q": 1, "o.p": -1}`,
 	}
 	// kindKeys are those of other kinds than ordered ones. Where these take no arrays, they are over fields that have none.
@@ -148,7 +148,7 @@ func genSort(t *rapid.T) string {
 	var parts []string
 	used := map[string]bool{}
 	for range rapid.IntRange(0, 3).Draw(t, "sort fields") {
-		p := pick(t, "sort", []string{"a", "b", "c", "o.p", "o.q", "_id", "a.x"})
+		p := pick(t, "sort", []string{"a", "b", "c", "o.p", "o.q", "_id", "a.x", "a.y"})
 		if !used[p] {
 			parts = append(parts, fmt.Sprintf("%q: %d", p, rapid.SampledFrom([]int{1, -1}).Draw(t, "direction")))
 		}
@@ -246,7 +246,10 @@ func genIndexes(t *rapid.T, f *fixture) int {
 }
 
 func (f *fixture) compare(t *rapid.T, docs []bsonx.Doc) {
-	filterText, sortText := genFilter(t, 2), genSort(t)
+	f.compareQuery(t, docs, genFilter(t, 2), genSort(t))
+}
+
+func (f *fixture) compareQuery(t *rapid.T, docs []bsonx.Doc, filterText, sortText string) {
 	q := f.query(filterText, sortText)
 	want, ok := runScan(t, docs, q.Filter, q.Sort)
 	if !ok {
@@ -337,7 +340,7 @@ func (f *fixture) compareCovered(t *rapid.T, q *plan.Query, total int, describe 
 	if q.Limit > 0 || q.Skip > 0 {
 		return
 	}
-	spec := pick(t, "projection", []string{`{"_id": 0, "a": 1}`, `{"_id": 0, "b": 1}`, `{"_id": 0, "a": 1, "b": 1}`, `{"_id": 0, "o.p": 1}`, `{"_id": 1}`, `{"_id": 0, "o": 1}`})
+	spec := pick(t, "projection", []string{`{"_id": 0, "a": 1, "b": 1, "c": 1}`, `{"_id": 0, "a": 1}`, `{"_id": 0, "b": 1}`, `{"_id": 0, "a": 1, "b": 1}`, `{"_id": 0, "o.p": 1}`, `{"_id": 1}`, `{"_id": 0, "o": 1}`})
 	p, err := projection.Parse(doc(spec), projection.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -11,11 +11,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
+const metaIndexKey = "indexKey"
+
+// readsIndexKey reports whether the projection shows the index keys of the rows.
+func (q *Query) readsIndexKey() bool {
+	return q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
+}
+
 // CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or a sort by them where there is no text
 // search.
 func (q *Query) CheckMeta() error {
-	if hasScore(q.Sort) && q.Filter.Text() == nil {
-		return errNoScore
+	if hasScore(q.Sort) {
+		if err := q.checkMetaKind(metaTextScore); err != nil {
+			return err
+		}
 	}
 	if q.Projection == nil || len(q.Projection.MetaKinds()) == 0 {
 		return nil
@@ -50,8 +59,6 @@ func (q *Query) checkMetaKind(kind string) error {
 	return mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
 }
 
-var errNoScore = mongoerr.New(40218, "query requires text score metadata, but it is not available")
-
 // metaReader finds the metadata of a row that a projection asks for.
 type metaReader struct {
 	query   *Query
@@ -82,7 +89,9 @@ func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
 			meta.RecordID, err = recordIDOf(r.query.Coll, row)
 		case kind == metaTextScore && row.Scored:
 			meta.TextScore = bsonx.Double(row.Score)
-		case kind == "indexKey" && row.Key != nil:
+		case kind == metaIndexKey && row.IndexKey != nil:
+			meta.IndexKey = bsonx.Document(row.IndexKey)
+		case kind == metaIndexKey && row.Key != nil:
 			meta.IndexKey, err = r.indexKey(row)
 		case kind == "geoNearDistance" && row.Located:
 			meta.GeoDistance = bsonx.Double(row.Distance)

@@ -64,13 +64,15 @@ type (
 		in      []node
 		pattern bsonx.Doc
 		dedup   bool
+		// documents is true where rows are compared by their documents: an entry lacks a field of the sort.
+		documents bool
 	}
 	sortNode struct {
 		in      node
 		pattern bsonx.Doc
 		limit   int64 // 0: none
-		// entries is the scan whose keys are sorted, before their records are read; nil for a sort of documents.
-		entries *indexScan
+		// entries is true where index entries are sorted, before their records are read.
+		entries bool
 	}
 	limit struct {
 		in node

@@ -67,11 +67,11 @@ func sortableField(x *indexInfo, bounds []intervals, field int) bool {
 		return false
 	}
 	for f := range x.fields {
-		if f == field || x.bits(f) == 0 || !sharesArray(x.fields[f].Path, x.fields[field].Path, bits) {
+		if f == field || bounds[f].isAll() || x.bits(f) == 0 || !sharesArray(x.fields[f].Path, x.fields[field].Path, bits) {
 			continue
 		}
 		// The fields of one array's elements stand side by side in its keys: bounds on one hide elements of the
-		// other, and the order of the pairs is not the order of each.
+		// other.
 		return false
 	}
 	return true
@@ -128,11 +128,19 @@ func (cq *canonical) orderedOr(n *or) node {
 		if m, ok := directed.(*sortMerge); ok {
 			branches = m.in
 		}
+		merge.documents = merge.documents || !cq.sortsByKey(scan.index)
 		for _, b := range branches {
 			if isFetch {
 				b = &fetch{in: b, filter: f.filter}
 			}
 			merge.in = append(merge.in, b)
+		}
+	}
+	if merge.documents {
+		for i, in := range merge.in {
+			if !hasRecords(in) {
+				merge.in[i] = &fetch{in: in}
+			}
 		}
 	}
 	return merge
@@ -163,7 +171,7 @@ func (cq *canonical) explode(scan *indexScan) node {
 			rest /= n
 		}
 		backward, ok := cq.provides(scan.index, part.bounds)
-		if !ok || !cq.sortsByKey(part.bounds, scan.index) {
+		if !ok || !cq.sortsByKey(scan.index) {
 			return nil
 		}
 		part.backward = backward
@@ -178,13 +186,13 @@ func (cq *canonical) explode(scan *indexScan) node {
 }
 
 // sortsByKey reports whether all sort fields stand in the index, so that its entries can be compared in a merge.
-func (cq *canonical) sortsByKey(bounds []intervals, x *indexInfo) bool {
+func (cq *canonical) sortsByKey(x *indexInfo) bool {
 	for _, s := range cq.sort {
 		if x.fieldOf(s.path) < 0 {
 			return false
 		}
 	}
-	return len(bounds) == len(x.fields)
+	return true
 }
 
 // coveredBy reports whether all paths are fields of the index that were never arrays.

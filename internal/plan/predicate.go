@@ -46,6 +46,9 @@ func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *pr
 		return p.geoBounds(x, field)
 	}
 	multikey := x.bits(field) != 0
+	if !multikey && x.hasOnly(p) {
+		return &presentBounds
+	}
 	b := &p.bounds
 	if multikey {
 		if p.onArrays == nil {
@@ -65,7 +68,7 @@ func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *pr
 	}
 	b.made = true
 	b.fieldBounds, b.ok = boundsOf(p.node, ctx)
-	if b.tight == inexactCovered && (mismatch || c != nil) {
+	if b.tight == inexactCovered && x.collation != nil {
 		b.tight = inexactFetch // the key does not tell what the string is
 	}
 	if len(p.elems) > 0 || ctx.numeric && ctx.multikey {
@@ -73,6 +76,16 @@ func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *pr
 	}
 	b.points = b.ivs.isPoints()
 	return b
+}
+
+// presentBounds are those of $exists on a field without which a document has no entry.
+var presentBounds = predicateBounds{fieldBounds: fieldBounds{ivs: allValues, tight: exact}, ok: true, made: true}
+
+// hasOnly reports whether an index that has one field, which was never an array, has entries only of documents for which the predicate
+// says that the field exists.
+func (x *indexInfo) hasOnly(p *predicate) bool {
+	_, exists := p.node.(*filter.Exists)
+	return exists && x.sparse && x.wild == nil && len(x.fields) == 1 && len(p.elems) == 0
 }
 
 // elemFrame is an $elemMatch that a predicate stands in: all that is in it is about the same array element.
@@ -86,6 +99,8 @@ type conjunction struct {
 	conjuncts  []filter.Node
 	predicates []predicate
 	ors        []*filter.Or
+	// branch is true for a branch of an $or with the predicates beside it.
+	branch bool
 
 	room struct {
 		conjuncts  [usualConjuncts]filter.Node
@@ -216,7 +231,7 @@ func hasNumber(path string) bool {
 
 // with returns the conjunction with further predicates that can bound indexes.
 func (c *conjunction) with(predicates []predicate) *conjunction {
-	return &conjunction{conjuncts: c.conjuncts, predicates: slices.Concat(c.predicates, predicates), ors: c.ors}
+	return &conjunction{conjuncts: c.conjuncts, predicates: slices.Concat(c.predicates, predicates), ors: c.ors, branch: true}
 }
 
 // node returns the conjunction as one filter.

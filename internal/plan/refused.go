@@ -80,7 +80,7 @@ func describeAll(out *strings.Builder, d bsonx.Doc, indent string) {
 	for it := d.Iter(); it.Next() && out.Len() <= maxDescribed; {
 		name, v := string(it.Key()), it.Value()
 		switch {
-		case v.Type == bsonx.TypeArray && strings.HasPrefix(name, "$"):
+		case name == "$and" || name == "$or" || name == "$nor":
 			out.WriteString(indent + name + "\n")
 			for _, child := range v.Doc().Values() {
 				describeAll(out, child.Doc(), indent+"    ")
@@ -105,7 +105,7 @@ func describeField(out *strings.Builder, path string, ops bsonx.Doc, indent stri
 		out.WriteString(indent + "$not\n")
 		describeField(out, path, first.Value.Doc(), indent+"    ")
 	default:
-		for it := ops.Iter(); it.Next(); {
+		for it := ops.Iter(); it.Next() && out.Len() <= maxDescribed; {
 			out.WriteString(indent + path + " " + string(it.Key()) + " " + bsonx.FormatShell(it.Value()) + "\n")
 		}
 	}
@@ -119,14 +119,8 @@ func describeText(d bsonx.Doc) string {
 		}
 		return 0
 	}
-	text := func(name string) string {
-		if v := d.Lookup(name); v.Type == bsonx.TypeString {
-			return v.Str()
-		}
-		return ""
-	}
 	return fmt.Sprintf("TEXT : query=%s, language=%s, caseSensitive=%d, diacriticSensitive=%d\n",
-		text("$search"), text("$language"), flag("$caseSensitive"), flag("$diacriticSensitive"))
+		d.LookupText("$search"), d.LookupText("$language"), flag("$caseSensitive"), flag("$diacriticSensitive"))
 }
 
 // describeNear writes a search by distance.

@@ -257,7 +257,7 @@ func (cq *canonical) above(n node, residual []filter.Node, ordered bool) *soluti
 		if len(residual) > 0 {
 			f = &fetch{in: n, filter: allOf(residual)}
 		}
-	case *or:
+	case *or, *sortMerge:
 		if len(residual) > 0 || !hasRecords(n) {
 			f = &fetch{in: n, filter: allOf(residual)}
 		}
@@ -282,8 +282,8 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	if cq.q.Limit > 0 && cq.purpose != purposeCount {
 		s.limit = cq.q.Limit + cq.q.Skip
 	}
-	if scan := cq.sortableEntries(n, s.limit); scan != nil {
-		s.in, s.entries = scan, scan
+	if entries := cq.sortableEntries(n, s.limit); entries != nil {
+		s.in, s.entries = entries, true
 		return cq.finish(&fetch{in: s})
 	}
 	cq.rank(n, s.limit)
@@ -301,8 +301,12 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 	if len(residual) > 0 {
 		return nil
 	}
-	if o, ok := n.(*or); ok {
-		return cq.unionWithoutFetch(o)
+	switch u := n.(type) {
+	case *or:
+		return cq.unionWithoutFetch(u, u.in)
+	case *sortMerge:
+		return cq.unionWithoutFetch(u, u.in)
+	default: // a scan, or what has no entries
 	}
 	scan, ok := n.(*indexScan)
 	if !ok {

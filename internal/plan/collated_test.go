@@ -1,0 +1,80 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// TestCollatedPlansAgreeWithScan: entries tell what a record has as far as the collations of the query and of the index allow.
+func TestCollatedPlansAgreeWithScan(t *testing.T) {
+	t.Parallel()
+	english := bsonx.NewDoc("locale", "en", "strength", 2)
+	co, err := collation.Parse(english)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []string{`"a"`, `"A"`, `"b"`, `"B"`, `1`, `2`, `1.0`, `2.5`, `null`, `{"x": "A"}`, `true`}
+	filters := []string{
+		`{"a": {"$mod": [2, 0]}}`, `{"a": {"$type": "int"}}`, `{"a": {"$type": "string"}}`, `{"a": {"$regex": "^a"}}`, `{"a": {"$regex": "B"}, "b": 1}`,
+		`{"a": "A"}`, `{"a": {"$gt": "a"}}`, `{"a": {"$gte": 1}, "b": {"$type": "int"}}`, `{"a": {"$in": ["b", 1]}, "b": {"$mod": [2, 1]}}`,
+		`{"$or": [{"a": 1, "b": "a"}, {"a": 2}], "b": {"$gt": 0}}`, `{"a": {"$exists": true}}`,
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		f := newFixture(&quiet{t, r})
+		defer f.store.Close()
+		for i := range rapid.IntRange(1, 30).Draw(r, "documents") {
+			d := fmt.Sprintf(`{"_id": %d`, i)
+			for _, name := range []string{"a", "b"} {
+				if rapid.IntRange(0, 9).Draw(r, "has") > 0 {
+					d += `, "` + name + `": ` + pick(r, "value", values)
+				}
+			}
+			f.insert(doc(d + "}"))
+		}
+		var options []any
+		if rapid.Bool().Draw(r, "collated index") {
+			options = append(options, "collation", english)
+		}
+		if rapid.Bool().Draw(r, "sparse") {
+			options = append(options, "sparse", true)
+		}
+		f.index("i", doc(pick(r, "key", []string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"b": 1, "a": 1}`})), options...)
+		for _, text := range filters {
+			q := f.query(text, pick(r, "sort", []string{"", `{"b": 1}`, `{"a": -1}`}))
+			if rapid.IntRange(0, 3).Draw(r, "collated query") > 0 {
+				q.Collation = co
+				if q.Filter, err = filter.Parse(doc(text), filter.Options{Collation: co}); err != nil {
+					r.Fatal(err)
+				}
+			}
+			scan := *q
+			scan.Hint = bsonx.Document(bsonx.NewDoc("$natural", 1))
+			if got, want := f.ids(r, q), f.ids(r, &scan); !slices.Equal(got, want) {
+				r.Fatalf("%s: %v, want %v", text, got, want)
+			}
+		}
+	})
+}
+
+// ids returns the _ids of a query's documents, sorted.
+func (f *fixture) ids(r *rapid.T, q *plan.Query) []int64 {
+	docs, err := f.find(q, 3)
+	if err != nil {
+		r.Fatal(err)
+	}
+	var out []int64
+	for _, d := range docs {
+		id, _ := d.Lookup("_id").AsInt64()
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,27 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// TestDescribeArrays: only the lists of $and, $or and $nor are predicates. The array of an $expr is
+// a value.
+func TestDescribeArrays(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		`{"$expr": ["$a", 1, {"$add": [1, "$b"]}]}`: `$expr [ "$a", { $const: 1 }, { $add: [ { $const: 1 }, "$b" ] } ]` + "\n",
+		`{"$or": [{"a": 1}, {"$expr": ["$a"]}]}`:    "$or\n    a $eq 1\n    $expr [ \"$a\" ]\n",
+		`{"$nor": [{"a": {"$in": [1, 2]}}]}`:        "$nor\n    a $in [ 1, 2 ]\n",
+	} {
+		f, err := filter.Parse(doc(query), filter.Options{AllowExpr: true})
+		if err != nil {
+			t.Fatal(query, err)
+		}
+		if got := plan.DescribeFilter(f.Root); got != want {
+			t.Errorf("%s\ngot  %q\nwant %q", query, got, want)
+		}
+	}
+}
