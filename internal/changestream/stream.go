@@ -288,7 +288,7 @@ func (s *Stream) closeLog() {
 	s.it, s.snap = nil, nil
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *Stream) Kept() (bytes int64) {
 	for _, e := range s.pending {
 		bytes += int64(len(e.doc) + len(e.token))

@@ -12,7 +12,9 @@ import (
 const maxBatchBytes = 16 << 20
 
 // ender is a source that may know its end before it is asked for a document that is not there.
-type ender interface{ done() bool }
+type ender interface {
+	done(ctx context.Context) bool
+}
 
 // resumable is a source, of a change stream, that a client may go on from in another cursor.
 type resumable interface {
@@ -64,7 +66,7 @@ func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 	if err == nil && b.staysOpen != nil && !b.cursor.Stashed() {
 		end, err = b.ends()
 	}
-	if err != nil || end || b.single || b.finished() {
+	if err != nil || end || b.single || b.finished(ctx) {
 		b.cursor.Source.Close()
 		if err != nil {
 			return err
@@ -83,8 +85,8 @@ func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
 
 // finished reports whether the cursor is known to have no further document: neither its source nor
 // itself, which keeps the document that was too large for this batch.
-func (b *batch) finished() bool {
-	return (b.size != 0 || b.endsUnread) && !b.cursor.Stashed() && b.source != nil && b.source.done()
+func (b *batch) finished(ctx context.Context) bool {
+	return (b.size != 0 || b.endsUnread) && !b.cursor.Stashed() && b.source != nil && b.source.done(ctx)
 }
 
 // fill appends the array of documents. It reports whether the cursor has ended.

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changestream"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -46,7 +47,7 @@ func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, ar
 		name = noCollection
 	}
 	b := batch{
-		req: r, field: "firstBatch", size: size, source: src, staysOpen: func() (bool, error) { return !src.done(), nil },
+		req: r, field: "firstBatch", size: size, source: src, staysOpen: func() (bool, error) { return !src.done(ctx), nil },
 		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
 	}
 	return b.first(ctx, reply)
@@ -137,16 +138,16 @@ func (s *changeSource) token(stashed bool) bsonx.Doc {
 	return token
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *changeSource) Kept() int64 {
 	kept := int64(len(s.last) + len(s.before) + len(s.event))
 	for _, f := range s.fragments {
 		kept += int64(len(f))
 	}
-	return kept + pipeline.KeptBy(s.Source)
+	return kept + memory.KeptBy(s.Source)
 }
 
-func (s *changeSource) done() bool { return len(s.fragments) == 0 && s.stream.Ended() }
+func (s *changeSource) done(context.Context) bool { return len(s.fragments) == 0 && s.stream.Ended() }
 
 func (s *changeSource) news() <-chan struct{} { return s.stream.Arrival() }
 

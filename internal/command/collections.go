@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -100,7 +101,7 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 		if err != nil {
 			return nil, err
 		}
-		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n}, env)}, nil
+		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n, Searched: q.Filter.HasText()}, env)}, nil
 	}
 	if pushed, left := rest.SplitMeta(); pushed != nil {
 		q.Projection, q.ProjectionSpec, rest = pushed.Projection, pushed.Spec, left
@@ -209,17 +210,17 @@ func namesScore(stages []bsonx.Value) bool {
 type stageSource struct {
 	pipeline.Source
 	// ended reports whether the input is known to be at its end; nil where stages stand above it.
-	ended func() bool
+	ended func(context.Context) bool
 	// plan is what reads the collection; nil where none is read.
 	plan session.PlanSummary
 	// views is about what the stages take that views have put before the command's.
 	views int64
 }
 
-// Kept implements session.Keeper.
-func (s *stageSource) Kept() int64 { return s.views + pipeline.KeptBy(s.Source) }
+// Kept implements memory.Keeper.
+func (s *stageSource) Kept() int64 { return s.views + memory.KeptBy(s.Source) }
 
-func (s *stageSource) done() bool { return s.ended != nil && s.ended() }
+func (s *stageSource) done(ctx context.Context) bool { return s.ended != nil && s.ended(ctx) }
 
 // Next implements session.Source.
 func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) {

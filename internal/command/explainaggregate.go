@@ -189,7 +189,8 @@ func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, 
 	var src pipeline.Source
 	if !whole && p.verbosity != plan.QueryPlanner {
 		ask.Consume = func(ctx context.Context, next func(context.Context) (bsonx.Doc, error)) error {
-			src = x.Run(&rowSource{next: next})
+			searched := pipeline.EmptyDocs{Searched: ask.Query.Filter.HasText()}
+			src = x.Run(&rowSource{searched, next})
 			return pipeline.Drain(ctx, src, ignore)
 		}
 	}

@@ -82,7 +82,7 @@ func runGetMore(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		}
 	}
 	end, err := b.fill(ctx, reply)
-	if err != nil || end && !cursor.Tailable || b.finished() {
+	if err != nil || end && !cursor.Tailable || b.finished(ctx) {
 		cursors.Remove(cursor)
 		b.close(reply, 0)
 		return err

@@ -147,27 +147,29 @@ func (s *listSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			return nil, err
 		}
 		doc, err := s.at(s.next)
+		if err != nil {
+			return nil, err
+		}
 		s.next++
-		if doc != nil || err != nil {
-			return doc, err
+		if doc != nil {
+			return doc, nil
 		}
 	}
 	return nil, nil
 }
 
-func (s *listSource) done() bool {
+func (s *listSource) done(ctx context.Context) bool {
 	if s.ahead == nil {
-		doc, err := s.Next(context.Background())
+		doc, err := s.Next(ctx)
 		if err != nil {
-			s.next-- // who reads on gets the error
-			return false
+			return false // who reads on gets the error
 		}
 		s.ahead = doc
 	}
 	return s.ahead == nil
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *listSource) Kept() int64 {
 	return s.bytes + int64(len(s.ahead)) + entryBytes*int64(s.n-s.next)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -300,8 +301,8 @@ func underSnapshot(s session.Source) session.Source {
 	return s
 }
 
-// Kept implements session.Keeper.
-func (s *snapshotSource) Kept() int64 { return session.KeptBy(s.Source) }
+// Kept implements memory.Keeper.
+func (s *snapshotSource) Kept() int64 { return memory.KeptBy(s.Source) }
 
 // Save implements session.Source.
 func (s *snapshotSource) Save() {

@@ -144,7 +144,7 @@ func (s *planSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // done reports whether it is known, without another look, that there is no further document.
-func (s *planSource) done() bool { return !s.tailable && (s.left == 0 || s.run.IsEOF()) }
+func (s *planSource) done(context.Context) bool { return !s.tailable && (s.left == 0 || s.run.IsEOF()) }
 
 // remaining implements limited.
 func (s *planSource) remaining() int64 { return s.left }
@@ -156,7 +156,7 @@ func (s *planSource) Save() {
 	s.reader.Close()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *planSource) Kept() int64 { return s.run.Kept() }
 
 // Restore implements session.Source.

@@ -176,7 +176,7 @@ func (s *bucketAutoSource) Save() {
 	s.input.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *bucketAutoSource) Kept() int64 {
 	return s.sorter.uncounted() + int64(len(s.doc)) + s.input.Kept()
 }
@@ -190,6 +190,7 @@ func (s *bucketAutoSource) Close() {
 
 // Next implements Source.
 func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	s.sorter.running.Set(ctx)
 	if !s.loaded {
 		s.loaded = true
 		if err := s.load(ctx); err != nil {

@@ -32,15 +32,6 @@ func (e *Env) hold() memory.Holding {
 	return e.Memory.Hold()
 }
 
-// KeptBy returns about how many bytes a source keeps between two batches, after Save, that no holding counts. The registry of the
-// cursors counts them.
-func KeptBy(src Source) int64 {
-	if k, ok := src.(interface{ Kept() int64 }); ok {
-		return k.Kept()
-	}
-	return 0
-}
-
 // bytesOf returns how long documents are together.
 func bytesOf(docs []bsonx.Doc) (n int64) {
 	for _, doc := range docs {

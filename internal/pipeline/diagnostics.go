@@ -37,7 +37,7 @@ type diagnosticsSource struct {
 	docs  []bsonx.Doc
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *diagnosticsSource) Kept() int64 { return bytesOf(s.docs) + s.input.Kept() }
 
 // Next implements Source. The documents are asked for once.

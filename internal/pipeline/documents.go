@@ -43,7 +43,7 @@ type documentsSource struct {
 	bytes int64 // of the array, until its end
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *documentsSource) Kept() int64 { return s.bytes + s.input.Kept() }
 
 // Next implements Source.

@@ -229,7 +229,7 @@ func (s *graphSource) Save() {
 	s.input.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *graphSource) Kept() int64 {
 	lists := s.frontier.held() + s.found.held()
 	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.bytes()+s.seen.bytes())+lists) + s.doc.kept() + s.foreign.kept() + s.input.Kept()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // A $lookup whose array the next stage takes apart yields the documents one by one. It never makes the array part of a
@@ -111,9 +112,9 @@ func (s *lookupSource) Save() {
 	s.input.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *lookupSource) Kept() int64 {
-	kept := s.doc.kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes) + KeptBy(s.rest)
+	kept := s.doc.kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes) + memory.KeptBy(s.rest)
 	return kept + s.foreign.kept() + s.input.Kept()
 }
 

@@ -48,16 +48,24 @@ func withoutScore(src Source) *expr.Meta {
 }
 
 // Meta implements MetaSource: a number has none.
-func (s *countSource) Meta() *expr.Meta { return nil }
+func (s *countSource) Meta() *expr.Meta { return withoutScore(s.src) }
 
 // Meta implements MetaSource: the results of pipelines have none.
-func (s *facetSource) Meta() *expr.Meta { return nil }
+func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
 
 // Meta implements MetaSource: documents read ahead have lost theirs.
 func (s *windowSource) Meta() *expr.Meta { return nil }
 
-// Meta implements MetaSource: documents read ahead have lost theirs.
-func (s *densifySource) Meta() *expr.Meta { return nil }
+// Meta implements MetaSource: a document that the stage makes has none.
+func (s *densifySource) Meta() *expr.Meta {
+	if s.isMade {
+		return withoutScore(s.src)
+	}
+	return s.input.Meta()
+}
+
+// Meta implements MetaSource.
+func (s *EmptyDocs) Meta() *expr.Meta { return &expr.Meta{Searched: s.Searched} }
 
 // Meta implements MetaSource: only the documents of the input have any.
 func (s *unionSource) Meta() *expr.Meta {

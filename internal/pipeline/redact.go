@@ -46,6 +46,8 @@ type redactSource struct {
 	out    *bsonx.Builder
 	meter  interrupt.Meter
 	work   int // on the document before
+
+	running interrupt.Running
 }
 
 // Save implements Source.
@@ -58,6 +60,7 @@ func (s *redactSource) Save() {
 
 // Next implements Source.
 func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	s.running.Set(ctx)
 	for {
 		if err := s.meter.Passed(ctx, s.work); err != nil {
 			return nil, err
@@ -116,6 +119,9 @@ func (s *redactSource) verdict(doc bsonx.Doc) (string, error) {
 // fields writes what is left of a document's fields. The depth is that of the document, which BSON bounds.
 func (s *redactSource) fields(doc bsonx.Doc) error {
 	for it := doc.Iter(); it.Next(); {
+		if err := s.meter.Did(interrupt.Step, &s.running); err != nil {
+			return err
+		}
 		var err error
 		switch v := it.Value(); v.Type {
 		case bsonx.TypeDocument:
@@ -153,6 +159,9 @@ func (s *redactSource) nested(key string, v bsonx.Value) error {
 // elements writes what is left of an array: scalars stay, and arrays in it are looked into.
 func (s *redactSource) elements(array bsonx.Doc) error {
 	for it := array.Iter(); it.Next(); {
+		if err := s.meter.Did(interrupt.Step, &s.running); err != nil {
+			return err
+		}
 		v := it.Value()
 		switch v.Type {
 		case bsonx.TypeDocument:

@@ -214,7 +214,7 @@ type sortingSource struct {
 	kept   keptScore
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *sortingSource) Kept() int64 {
 	kept := s.input.Kept()
 	if s.sorter != nil {

@@ -81,8 +81,8 @@ type input struct{ src Source }
 // Save implements Source.
 func (i *input) Save() { i.src.Save() }
 
-// Kept returns what the input keeps between two batches; see KeptBy.
-func (i *input) Kept() int64 { return KeptBy(i.src) }
+// Kept returns what the input keeps between two batches; see memory.KeptBy.
+func (i *input) Kept() int64 { return memory.KeptBy(i.src) }
 
 // Restore implements Source.
 func (i *input) Restore(ctx context.Context) error { return i.src.Restore(ctx) }
@@ -128,6 +128,8 @@ func (s *SliceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 type EmptyDocs struct {
 	inMemory
 	N int64
+	// Searched says that the documents stand for the results of a text search.
+	Searched bool
 }
 
 // interruptInterval is how many documents pass between two looks at the context.

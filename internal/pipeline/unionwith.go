@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -119,8 +120,8 @@ func (s *unionSource) Save() {
 	}
 }
 
-// Kept implements session.Keeper.
-func (s *unionSource) Kept() int64 { return s.input.Kept() + KeptBy(s.other) }
+// Kept implements memory.Keeper.
+func (s *unionSource) Kept() int64 { return s.input.Kept() + memory.KeptBy(s.other) }
 
 // Restore implements Source.
 func (s *unionSource) Restore(ctx context.Context) error {

@@ -147,7 +147,7 @@ func (s *unpackSource) Save() {
 	s.input.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.input.Kept() }
 
 // TopFields returns the names of the fields that the pipeline reads of its documents; all is true where it may read any.

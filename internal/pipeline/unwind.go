@@ -138,7 +138,7 @@ func (s *unwindSource) Save() {
 	s.input.Save()
 }
 
-// Kept implements session.Keeper.
+// Kept implements memory.Keeper.
 func (s *unwindSource) Kept() int64 { return int64(len(s.array)) + s.doc.kept() + s.input.Kept() }
 
 func (s *unwindSource) result(elem bsonx.Value) bsonx.Doc {

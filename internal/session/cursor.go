@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -18,21 +19,6 @@ type Source interface {
 	// Restore makes the source usable again after Save. It fails where the collection or the index is gone.
 	Restore(ctx context.Context) error
 	Close()
-}
-
-// Keeper is a Source that keeps documents in memory between two batches.
-type Keeper interface {
-	// Kept returns about how many bytes that are, without those that the source has counted in the server's budget itself. It is
-	// called after Save.
-	Kept() int64
-}
-
-// KeptBy returns what a source keeps; 0 where it tells nothing.
-func KeptBy(source any) int64 {
-	if k, ok := source.(Keeper); ok {
-		return k.Kept()
-	}
-	return 0
 }
 
 // Owner is who may use a cursor: the session and the user that opened it.
@@ -123,6 +109,6 @@ func (c *Cursor) save() {
 	if !c.saved {
 		c.saved = true
 		c.Source.Save()
-		c.kept = KeptBy(c.Source)
+		c.kept = memory.KeptBy(c.Source)
 	}
 }

@@ -48,7 +48,8 @@ func NewCursors(c clock.Clock) *Cursors {
 	return &Cursors{clock: c, open: make(map[int64]*Cursor), idle: IdleTimeout, newID: rand.Int64}
 }
 
-// LimitMemory makes the cursors part of what requests hold together. It is called before the first cursor is opened.
+// LimitMemory counts the cursors in the budget of the requests. It is called before the first
+// cursor is opened.
 func (r *Cursors) LimitMemory(b *memory.Budget) { r.held = b.Hold() }
 
 // SetIdleTimeout changes how long idle cursors live.

@@ -413,7 +413,7 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLooks: an operation tells once that it looks whether it has ended.
+// TestLooks checks that an operation calls Looks at its first check for interrupts, and only then.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	looks := 0

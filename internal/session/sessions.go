@@ -135,8 +135,9 @@ func NewSessions(c clock.Clock, max int) *Sessions {
 	return s
 }
 
-// LimitMemory makes the sessions part of what requests hold together. There may be as many as a share of the budget has memory
-// for, whatever others hold: a new client must not fail because of them. It is called before the first session is used.
+// LimitMemory counts the sessions in the budget of the requests. A share of the budget bounds their
+// number. What others hold does not, so that a new client never fails because of them. It is called
+// before the first session is used.
 func (s *Sessions) LimitMemory(b *memory.Budget) {
 	s.held = b.Hold()
 	s.max = min(s.max, max(b.Share(memoryShare, math.MaxInt64)/sessionBytes, fewSessions))

@@ -1,0 +1,37 @@
+package command
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// TestListStops: a long list of which nothing is returned ends with its operation, also where only its end is looked for.
+func TestListStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	made := 0
+	src := &listSource{list: list{n: 1000, at: func(i int) (bsonx.Doc, error) {
+		if made++; i == 9 {
+			cancel()
+		}
+		return nil, nil
+	}}}
+	if src.done(ctx) {
+		t.Error("the list is at its end, though it was not read")
+	}
+	if made != 10 {
+		t.Errorf("%d documents were made, want 10", made)
+	}
+	first := &listSource{list: listOf([]bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("a", 2)})}
+	if doc, err := first.Next(t.Context()); err != nil || !doc.Equal(bsonx.NewDoc("a", 1)) || first.done(ctx) {
+		t.Errorf("%v, %v, or the list is at its end", doc, err)
+	}
+	if doc, err := first.Next(t.Context()); err != nil || !doc.Equal(bsonx.NewDoc("a", 2)) {
+		t.Errorf("after the end was looked for: %v, %v", doc, err)
+	}
+	if !src.done(t.Context()) || made < 1000 {
+		t.Errorf("the list is not at its end after %d documents", made)
+	}
+}
