@@ -85,10 +85,11 @@ func checkFormat(fs vfs.FS, dir string) (format int, err error) {
 		return format, nil
 	}
 	if n == 1 && format > formatVersion {
-		return 0, fmt.Errorf("%w: %s was written in format %d, this program knows format %d; use a newer Sheaf",
-			storage.ErrFormat, dir, format, formatVersion)
+		return 0, fmt.Errorf("%w: %s says format %d, this program knows format %d; use a newer Sheaf, or the file is damaged",
+			storage.ErrFormat, path, format, formatVersion)
 	}
-	return 0, fmt.Errorf("%w: %s says %q, this program knows \"sheaf %d\"", storage.ErrFormat, path, line, formatVersion)
+	return 0, fmt.Errorf("%w: %s says %q, this program knows \"sheaf %d\": the file is damaged",
+		storage.ErrFormat, path, line, formatVersion)
 }
 
 // writeFormat writes the format file; it is there whole or not at all.

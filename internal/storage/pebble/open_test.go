@@ -94,6 +94,7 @@ func TestFormat(t *testing.T) {
 		message             string
 	}{
 		{"newer", formatFile, "sheaf 999\n", storage.ErrFormat, "use a newer Sheaf"},
+		{"flipped", formatFile, "sheaf 7\n", storage.ErrFormat, "SHEAF_FORMAT says format 7"},
 		{"unknown", formatFile, "what\n", storage.ErrFormat, `"what"`},
 		{"empty", formatFile, "", storage.ErrFormat, "SHEAF_FORMAT"},
 		{"foreign", "photo.jpg", "x", storage.ErrFormat, "not a Sheaf store"},

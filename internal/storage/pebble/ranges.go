@@ -45,6 +45,7 @@ func (e *Engine) DeleteRange(start, end []byte) (err error) {
 	e.state.Add(1)
 	e.counters.forgetRange(start, end)
 	e.unflushed.forget(start, end)
+	e.unflushed.newest().dropped.Add(int64(size))
 	if size > compactAbove {
 		e.background.add(bytes.Clone(start), bytes.Clone(end))
 	}

@@ -33,6 +33,8 @@ type unflushed struct {
 type memtableBytes struct {
 	mu     sync.RWMutex
 	ranges map[prefixOf]*rangeBytes
+	// dropped is what deleted ranges had in tables: Pebble learns of it with the flush.
+	dropped atomic.Int64
 }
 
 // rangeBytes is what a range has in a memtable: everything, and the part that is values.
@@ -118,7 +120,7 @@ func (m *memtableBytes) usage(start, end []byte) (all, values int64) {
 	return all, values
 }
 
-// forget drops the counts of a range whose keys were deleted.
+// forget drops the counts of a range whose keys were deleted. A prefix that is only in part in the range keeps its count.
 func (u *unflushed) forget(start, end []byte) {
 	u.mu.RLock()
 	memtables := u.memtables
@@ -126,12 +128,22 @@ func (u *unflushed) forget(start, end []byte) {
 	for _, m := range memtables {
 		m.mu.Lock()
 		for p := range m.ranges {
-			if within(p[:], start, end) {
+			if within(p[:], start, end) && !bytes.HasPrefix(end, p[:]) {
 				delete(m.ranges, p)
 			}
 		}
 		m.mu.Unlock()
 	}
+}
+
+// dropped returns what ranges that were deleted since the last flush have in tables.
+func (u *unflushed) dropped() (total int64) {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	for _, m := range u.memtables {
+		total += m.dropped.Load()
+	}
+	return total
 }
 
 // within reports whether a prefix lies in [start, end).

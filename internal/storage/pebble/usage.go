@@ -120,9 +120,10 @@ func (e *Engine) Disk() (storage.Disk, error) {
 			d.Other += n
 		}
 	}
+	e.trimUnflushed()
 	m := e.db.Metrics()
 	// A dropped collection is in its tables until a compaction.
-	dropped := int64(m.Table.Garbage.RangeDeletionsBytesEstimate)
+	dropped := int64(m.Table.Garbage.RangeDeletionsBytesEstimate) + e.unflushed.dropped()
 	d.Tables = max(min(tables, int64(m.Table.Local.LiveSize))-dropped, 0)
 	d.Log = min(logs, int64(m.WAL.Size))
 	d.Free = tables - d.Tables + logs - d.Log

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -126,5 +127,46 @@ func TestUnflushedFollowsMemtables(t *testing.T) {
 	noError(t, err)
 	if u.Unflushed > 3<<20 || u.Total() < want*8/10 || u.Total() > want*12/10 {
 		t.Errorf("%+v of %d bytes, with memtables of 1 MiB", u, want)
+	}
+}
+
+// TestDroppedIsFree: what a deleted range has in tables is free at once, and after a flush.
+func TestDroppedIsFree(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir(), Options{NoCompression: true})
+	fill(t, e, 1, 2000, 900)
+	fill(t, e, 2, 3000, 900)
+	noError(t, e.db.Flush())
+	start, end := rangeOf(1)
+	kept, err := e.DiskUsage(start, end)
+	noError(t, err)
+	isFree := func() bool {
+		t.Helper()
+		disk, err := e.Disk()
+		noError(t, err)
+		return disk.Tables >= kept.Tables*9/10 && disk.Tables <= kept.Tables*11/10
+	}
+	noError(t, e.DeleteRange(rangeOf(2)))
+	if !isFree() {
+		t.Error("a deleted range is not free")
+	}
+	noError(t, e.db.Flush())
+	// Pebble measures deleted ranges in the background.
+	for deadline := time.Now().Add(time.Minute); !isFree(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a deleted range is not free after a flush")
+		}
+	}
+}
+
+// TestDeletedPartIsNotAll: what is left of a range in memory is counted after a part of it was deleted.
+func TestDeletedPartIsNotAll(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir(), Options{})
+	fill(t, e, 1, 100, 900)
+	start, end := rangeOf(1)
+	noError(t, e.DeleteRange(start, fmt.Appendf(start[:5:5], "%016d", 10)))
+	if all, _ := e.unflushed.usage(start, end); all < 80_000 {
+		t.Errorf("90 values of 900 bytes have %d bytes in memory", all)
 	}
 }
