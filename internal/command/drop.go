@@ -77,12 +77,12 @@ func dropByName(req *Request, name string) (*table.Collection, error) {
 	}
 }
 
-func runDropDatabase(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runDropDatabase(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if req.DB == "admin" || req.DB == "local" || req.DB == "config" {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", req.DB)
 	}
 	existed := len(req.Service.Store.Catalog().Collections(req.DB)) > 0
-	if err := req.Service.Store.DropDatabase(req.DB); err != nil {
+	if err := req.Service.Store.DropDatabase(ctx, req.DB); err != nil {
 		return err
 	}
 	if existed {

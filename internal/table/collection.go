@@ -89,7 +89,7 @@ func NotCreated(db, name string) *Collection {
 
 // Validator checks documents before they are written.
 type Validator interface {
-	// Accepts reports whether a document that is stored is as the validator wants it.
+	// Accepts reports whether a stored document satisfies the validator.
 	Accepts(doc bsonx.Doc) bool
 	// Check returns the error for a new version of a document; old is nil for an insert. It ends with the operation.
 	Check(ctx context.Context, old, doc bsonx.Doc) error

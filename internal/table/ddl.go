@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -120,8 +121,8 @@ func (s *Store) Drop(c *Collection) error {
 }
 
 // DropDatabase removes all collections and views of a database, also those that appear while it waits
-// for the others' writers.
-func (s *Store) DropDatabase(db string) error {
+// for the others' writers. Where ctx ends before the change is committed, it removes nothing.
+func (s *Store) DropDatabase(ctx context.Context, db string) error {
 	for {
 		var colls []*Collection
 		for _, e := range s.catalog.Collections(db) {
@@ -130,19 +131,22 @@ func (s *Store) DropDatabase(db string) error {
 		if len(colls) == 0 {
 			return nil
 		}
-		if err := s.dropListed(db, colls); !errors.Is(err, errTargetChanged) {
+		if err := s.dropListed(ctx, db, colls); !errors.Is(err, errTargetChanged) {
 			return err
 		}
 	}
 }
 
 // dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are others.
-func (s *Store) dropListed(db string, colls []*Collection) error {
+func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) error {
 	listed := make(map[uint32]bool, len(colls))
 	for _, c := range colls {
 		listed[c.ID] = true
 	}
 	check := func(newest *Collection) error {
+		if err := interrupt.Cause(ctx); err != nil {
+			return err
+		}
 		if newest == nil || newest.DB != db {
 			return errSkip // dropped or moved away meanwhile
 		}

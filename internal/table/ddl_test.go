@@ -1,6 +1,8 @@
 package table_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -43,6 +45,41 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	}
 }
 
+// endsAfter is a context that ends after it was looked at so many times.
+type endsAfter struct {
+	context.Context
+	looks int
+}
+
+// Err implements context.Context.
+func (c *endsAfter) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestDropDatabaseIsInterrupted ends a drop between two collections: all of them stay.
+func TestDropDatabaseIsInterrupted(t *testing.T) {
+	t.Parallel()
+	s := open(t, mem.New())
+	const collections = 10
+	for i := range collections {
+		if _, err := s.Ensure("db", fmt.Sprint("c", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.DropDatabase(&endsAfter{t.Context(), collections / 2}, "db"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the drop: %v", err)
+	}
+	if left := len(s.Catalog().Collections("db")); left != collections {
+		t.Errorf("%d collections of %d are left", left, collections)
+	}
+	if err := s.DropDatabase(t.Context(), "db"); err != nil || len(s.Catalog().Collections("db")) > 0 {
+		t.Errorf("the next drop: %v", err)
+	}
+}
+
 // TestDropDatabaseBesideOthers drops databases while others drop, create and move their collections.
 func TestDropDatabaseBesideOthers(t *testing.T) {
 	t.Parallel()
@@ -56,7 +93,7 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 		b, _ := s.Ensure(db, "b")
 		var moved bool
 		wg.Go(func() {
-			if err := s.DropDatabase(db); err != nil {
+			if err := s.DropDatabase(t.Context(), db); err != nil {
 				t.Errorf("drop of the database: %v", err)
 			}
 		})

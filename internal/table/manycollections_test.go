@@ -84,7 +84,7 @@ func TestDropManyCollections(t *testing.T) {
 				t.Fatal(err)
 			}
 			durable, commits, ranges := engine.durable.Load(), engine.commits.Load(), engine.ranges.Load()
-			if err := s.DropDatabase("db"); err != nil {
+			if err := s.DropDatabase(t.Context(), "db"); err != nil {
 				t.Fatal(err)
 			}
 			durable, commits, ranges = engine.durable.Load()-durable, engine.commits.Load()-commits, engine.ranges.Load()-ranges
@@ -110,7 +110,7 @@ func TestDropBetweenIndexes(t *testing.T) {
 	for name, drop := range map[string]func(s *table.Store, kept, gone *table.Collection) error{
 		"rename":   func(s *table.Store, kept, gone *table.Collection) error { return s.Rename(kept, "db", gone.Name, true) },
 		"drop":     func(s *table.Store, _, gone *table.Collection) error { return s.Drop(gone) },
-		"database": func(s *table.Store, _, gone *table.Collection) error { return s.DropDatabase(gone.DB) },
+		"database": func(s *table.Store, _, gone *table.Collection) error { return s.DropDatabase(t.Context(), gone.DB) },
 		"indexes":  func(s *table.Store, _, gone *table.Collection) error { return s.DropIndexes(gone, "a_1", "b_1") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestDropByTurns(t *testing.T) {
 		}
 	}
 	gone := s.Catalog().Collections("gone")
-	if err := s.DropDatabase("gone"); err != nil {
+	if err := s.DropDatabase(t.Context(), "gone"); err != nil {
 		t.Fatal(err)
 	}
 	if n := engine.together.Load(); n < 2 {

@@ -111,7 +111,7 @@ func TestOplog(t *testing.T) {
 	must(s.DropIndexes(s.Current(c), "a_1"))
 	must(s.Rename(s.Current(c), "d", "e", false))
 	must(s.Drop(s.Lookup("d", "e")))
-	must(s.DropDatabase("d"))
+	must(s.DropDatabase(t.Context(), "d"))
 	_, err = s.Create("local", "x", catalog.KindCollection, nil)
 	must(err)
 	want := []string{

@@ -119,7 +119,8 @@ func (s *Store) dropUnfinished() error {
 	return nil
 }
 
-// LimitMemory makes transactions and index entries part of what requests hold together. It is called before the first request.
+// LimitMemory counts transactions and index entries in the budget of the requests. It is called
+// before the first request.
 func (s *Store) LimitMemory(b *memory.Budget) { s.memory = b }
 
 // Close ends the background work. The engine stays open.

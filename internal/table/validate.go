@@ -20,16 +20,23 @@ type Validation struct {
 	// NonCompliant counts the records that the collection's validator does not accept, and those with a field name that stands
 	// twice. Refused are the former, Repeating the latter, which full looks for; a record may be both.
 	NonCompliant, Refused, Repeating int64
-	// Corrupt names records that are not BSON by their keys, Missing the entries that records should have, Extra the number
-	// of entries too many, by index: at most maxValidationErrors of each.
+	// Corrupt names records that are not BSON by their keys, Missing the entries that records should have: at most
+	// maxValidationErrors of each. Extra is how many entries no record gives, by index.
 	Corrupt []string
 	Missing []MissingEntry
 	Extra   map[string]int64
 	// Broken are the indexes that an error is about.
 	Broken map[string]bool
-	// Errors describes what is wrong, at most maxValidationErrors of them; empty means valid.
+	// Errors describes what is wrong; empty means valid. Of single records and entries there are at most
+	// maxValidationErrors.
 	Errors []string
+
+	found    int64 // errors of single records and entries
+	expected map[uint32]*entryCounts
 }
+
+// entryCounts are how many entries the records give an index, and how many of these it has.
+type entryCounts struct{ given, present int64 }
 
 // MissingEntry is an entry that an index lacks.
 type MissingEntry struct {
@@ -45,14 +52,15 @@ func (v *Validation) failIndex(name, format string, args ...any) {
 	v.fail("index "+name+": "+format, args...)
 }
 
+// fail adds an error of a record or an entry.
 func (v *Validation) fail(format string, args ...any) {
-	if len(v.Errors) < maxValidationErrors {
+	if v.found++; v.found <= maxValidationErrors {
 		v.Errors = append(v.Errors, fmt.Sprintf(format, args...))
 	}
 }
 
-// Validate compares a collection's records, indexes and counter in one snapshot. With full, every record is also
-// checked as BSON. Damage that cannot be read past is returned as an error.
+// Validate compares a collection's records, indexes and counter in one snapshot. With full, it also looks for names that stand
+// twice in a document. Damage that cannot be read past is returned as an error.
 func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Validation, error) {
 	// The gate keeps writers from committing between the snapshot and the look at the counter.
 	c.shared.gate.Lock()
@@ -68,8 +76,13 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 	if err != nil {
 		return nil, err
 	}
-	v := &Validation{KeysPerIndex: map[string]int64{}, Extra: map[string]int64{}, Broken: map[string]bool{}}
-	expected, err := v.records(ctx, current, snap, full, counter)
+	v := &Validation{
+		KeysPerIndex: map[string]int64{}, Extra: map[string]int64{}, Broken: map[string]bool{}, expected: map[uint32]*entryCounts{},
+	}
+	for _, ix := range current.maintained {
+		v.expected[ix.ID] = &entryCounts{}
+	}
+	size, err := v.records(ctx, current, snap, full)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +91,16 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 		if !ix.Ready {
 			continue
 		}
-		if err := v.entries(ctx, ix, snap, expected[ix.ID]); err != nil {
+		if err := v.entries(ctx, ix, snap); err != nil {
 			return nil, err
 		}
+	}
+	if v.found > maxValidationErrors {
+		v.Errors = append(v.Errors, fmt.Sprintf("there are %d errors more of records and index entries", v.found-maxValidationErrors))
+	}
+	// The log of changes is trimmed before its counter is: a crash between them leaves that too large.
+	if !current.Oplog && (counter.Count != v.Records || counter.Bytes != size) {
+		v.Errors = append(v.Errors, fmt.Sprintf("counter says %d records of %d bytes, found %d of %d", counter.Count, counter.Bytes, v.Records, size))
 	}
 	return v, nil
 }
@@ -100,12 +120,11 @@ func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
 	}
 }
 
-// records checks that each record is where its _id belongs and has its entries, and counts the entries expected.
-func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot, full bool, counter storage.Counter) (map[uint32]int64, error) {
-	expected := map[uint32]int64{}
+// records checks that each record is BSON, is where its _id belongs and has its entries. It returns the records' size.
+func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot, full bool) (size int64, err error) {
 	it, err := snap.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer it.Close()
 	var running interrupt.Running
@@ -113,26 +132,23 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 	var keys index.Keys
 	keys.Serve(&running)
 	var buf []byte
-	var size int64
 	for ok := it.First(); ok; ok = it.Next() {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return 0, err
 		}
 		value, err := it.Value()
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		v.Records++
 		size += int64(len(value))
-		if full {
-			if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
-				v.InvalidRecords++
-				v.fail("record %x is not valid BSON: %v", it.Key()[prefixLen:], err)
-				if len(v.Corrupt) < maxValidationErrors {
-					v.Corrupt = append(v.Corrupt, fmt.Sprintf("%x", it.Key()[prefixLen:]))
-				}
-				continue
+		if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
+			v.InvalidRecords++
+			v.fail("record %x is not valid BSON: %v", it.Key()[prefixLen:], err)
+			if len(v.Corrupt) < maxValidationErrors {
+				v.Corrupt = append(v.Corrupt, fmt.Sprintf("%x", it.Key()[prefixLen:]))
 			}
+			continue
 		}
 		doc := bsonx.Doc(value)
 		v.compliance(c, doc, full)
@@ -141,18 +157,12 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 			if !ix.Ready {
 				continue
 			}
-			n, err := v.entriesOf(c, ix, doc, it.Key()[prefixLen:], snap, &keys)
-			if err != nil {
-				return nil, err
+			if err := v.entriesOf(c, ix, doc, it.Key()[prefixLen:], snap, &keys); err != nil {
+				return 0, err
 			}
-			expected[ix.ID] += n
 		}
 	}
-	// The log of changes is trimmed before its counter is: a crash between them leaves that too large.
-	if !c.Oplog && (counter.Count != v.Records || counter.Bytes != size) {
-		v.fail("counter says %d records of %d bytes, found %d of %d", counter.Count, counter.Bytes, v.Records, size)
-	}
-	return expected, it.Err()
+	return size, it.Err()
 }
 
 // recordKey checks that a record is where it belongs. It returns a buffer for the following call.
@@ -176,18 +186,20 @@ func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []b
 	return buf
 }
 
-// entriesOf checks that a record's entries in an index exist, and returns their number.
-func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys) (int64, error) {
+// entriesOf checks that a record's entries in an index exist.
+func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys) error {
 	var id idBits
 	c.setID(&id, doc)
 	if err := ix.generate(doc, keys); err != nil {
 		v.failIndex(ix.Name, "record %x: %v", recordID, err)
-		return 0, nil
+		return nil
 	}
 	if !ix.coversPaths(keys) {
 		v.failIndex(ix.Name, "multikey paths do not cover record %x", recordID)
 	}
+	counts := v.expected[ix.ID]
 	for i := range keys.Len() {
+		counts.given++
 		bits, closer, err := snap.Get(ix.entryKey(nil, keys.Key(i), recordID))
 		if errors.Is(err, storage.ErrNotFound) {
 			v.failIndex(ix.Name, "entry of record %x is missing", recordID)
@@ -197,40 +209,62 @@ func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID
 			continue
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
+		counts.present++
 		if !bytes.Equal(bits, id.join(keys.TypeBits(i))) {
 			v.failIndex(ix.Name, "entry of record %x has other type bits", recordID)
 		}
 		if err := closer.Close(); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return int64(keys.Len()), nil
+	return nil
 }
 
-// entries counts an index's entries: with those of all records present, more means entries of none.
-func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapshot, expected int64) error {
+// entries counts an index's entries: those that no record gives are too many. A unique index has each key once.
+func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapshot) error {
 	it, err := snap.NewIter(ix.Prefix(), PrefixEnd(ix.Prefix()))
 	if err != nil {
 		return err
 	}
 	defer it.Close()
-	var n int64
+	var n, twice int64
+	var last []byte
 	for ok := it.First(); ok; ok = it.Next() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n++
+		if !ix.Unique {
+			continue
+		}
+		fields, err := ix.fieldsLen(it.Key())
+		if err != nil {
+			v.failIndex(ix.Name, "entry %x: %v", it.Key()[prefixLen:], err)
+			continue
+		}
+		if bytes.Equal(last, it.Key()[:fields]) {
+			twice++
+		}
+		last = append(last[:0], it.Key()[:fields]...)
 	}
 	v.KeysPerIndex[ix.Name] = n
-	if n != expected {
-		v.failIndex(ix.Name, "it has %d entries, its records give %d", n, expected)
-		if n > expected && len(v.Extra) < maxValidationErrors {
-			v.Extra[ix.Name] = n - expected
-		}
+	v.count(ix.Name, "entries are missing", v.expected[ix.ID].given-v.expected[ix.ID].present)
+	if extra := n - v.expected[ix.ID].present; extra > 0 {
+		v.Extra[ix.Name] = extra
+		v.count(ix.Name, "entries belong to no record", extra)
 	}
+	v.count(ix.Name, "entries have the key of another one, and the index is unique", twice)
 	return it.Err()
+}
+
+// count adds an error of an index for n of its entries.
+func (v *Validation) count(index, what string, n int64) {
+	if n > 0 {
+		v.Broken[index] = true
+		v.Errors = append(v.Errors, fmt.Sprintf("index %s: %d %s", index, n, what))
+	}
 }
 
 // repeatsName reports whether a name stands twice in a document or in one inside it.
