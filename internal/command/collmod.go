@@ -23,7 +23,7 @@ func collModCommands() []Definition {
 			{Name: "recordPreImages", Type: SafeBool},
 			{Name: "changeStreamPreAndPostImages", Type: Object, Fields: imagesFields},
 			{Name: "expireAfterSeconds", Type: OneOf(bsonx.TypeString, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128)},
-			{Name: "timeseries", Type: Object, Fields: timeseriesFields},
+			{Name: "timeseries", Type: Object, Fields: seriesModFields},
 			{Name: mixedSchema, Type: SafeBool},
 			{Name: "cappedSize", Type: SafeInt, Check: checkCappedSize},
 			{Name: "cappedMax", Type: SafeInt, Check: checkCappedMax},
@@ -38,6 +38,9 @@ func runCollMod(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	if err := checkCollModFields(req); err != nil {
+		return err
+	}
 	return req.onNewest(req.DB, name, func(c *table.Collection) error {
 		changes := bsonx.NewBuilder(nil) // what the reply tells of the version that is changed
 		changes.StartDoc()
@@ -48,6 +51,23 @@ func runCollMod(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		reply.Fields(changes.Bytes())
 		return nil
 	})
+}
+
+// checkCollModFields judges each option by itself, whatever the collection is.
+func checkCollModFields(req *Request) error {
+	for _, option := range []Field{{Name: "index", Fields: collModIndexFields}, {Name: imagesOption, Fields: imagesFields}} {
+		if !req.Has(option.Name) {
+			continue
+		}
+		err := ParseFields("collMod."+option.Name, req.Doc(option.Name), option.Fields, func(int, bsonx.Value) error { return nil })
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := parseSeries("collMod.timeseries", req.Doc("timeseries"), seriesModFields); err != nil {
+		return err
+	}
+	return checkValidationNames(req)
 }
 
 func modifyCollection(ctx context.Context, req *Request, name string, c *table.Collection, reply *bsonx.Builder) error {
@@ -106,6 +126,9 @@ func checkCollMod(req *Request, c *table.Collection) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", c.Namespace())
 	case !req.Has("viewOn") || !req.Has("pipeline"):
 		return mongoerr.New(mongoerr.InvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view")
+	}
+	if err := checkViewFields(req); err != nil {
+		return err
 	}
 	return req.checkView(c.Name, c.Collation)
 }

@@ -50,13 +50,15 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if err := checkCreateCollation(req); err != nil {
 		return err
 	}
-	if err := checkIDIndex(req); err != nil {
-		return err
+	for _, check := range []func(*Request) error{checkCreateFields, checkIDIndex} {
+		if err := check(req); err != nil {
+			return err
+		}
 	}
 	if err := checkSystemCollection(req, name); err != nil {
 		return err
 	}
-	for _, check := range []func(*Request) error{checkCreateFields, checkCapped, checkPipelineOfView} {
+	for _, check := range []func(*Request) error{checkCapped, checkPipelineOfView} {
 		if err := check(req); err != nil {
 			return err
 		}
@@ -211,27 +213,26 @@ func checkCreateFields(req *Request) error {
 			return err
 		}
 	}
-	if err := checkViewStages(req); err != nil {
-		return err
+	if doc := req.Doc("timeseries"); doc != nil {
+		if _, err := parseSeries("create.timeseries", doc, timeseriesFields); err != nil {
+			return err
+		}
 	}
-	if req.Has("viewOn") && req.String("viewOn") == "" {
-		return errEmptyViewOn
+	if err := checkViewFields(req); err != nil {
+		return err
 	}
 	return checkValidationNames(req)
 }
 
-var errEmptyViewOn = mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
-
-// checkViewStages refuses a pipeline with stages that are no documents.
-func checkViewStages(req *Request) error {
-	stages := req.Get("pipeline")
-	if stages.IsMissing() {
-		return nil
-	}
-	for it := stages.Doc().Iter(); it.Next(); {
+// checkViewFields judges the options of a view: each stage is a document, and viewOn is not empty.
+func checkViewFields(req *Request) error {
+	for it := req.Get("pipeline").Doc().Iter(); it.Next(); {
 		if v := it.Value(); v.Type != bsonx.TypeDocument {
 			return WrongType(req.Def.Name+".pipeline."+string(it.Key()), v.Type, Object)
 		}
+	}
+	if req.Has("viewOn") && req.String("viewOn") == "" {
+		return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
 	return nil
 }
@@ -274,12 +275,9 @@ func checkCreate(req *Request) error {
 	return nil
 }
 
-// checkView checks the definition of a view.
+// checkView checks the definition of a view whose fields checkViewFields has checked.
 func (r *Request) checkView(name string, co *collation.Collator) error {
 	on := r.String("viewOn")
-	if on == "" {
-		return errEmptyViewOn
-	}
 	if err := catalog.CheckCollectionName(r.DB, on); err != nil {
 		return err
 	}
@@ -288,10 +286,11 @@ func (r *Request) checkView(name string, co *collation.Collator) error {
 	}
 	stages := r.Get("pipeline")
 	if !stages.IsMissing() {
-		if err := checkViewStages(r); err != nil {
+		switch err := r.checkViewPipeline(name, stages); mongoerr.CodeOf(err) {
+		case 0:
+		case 40323, 40324: // a stage that is none: MongoDB finds it before it looks at the view
 			return err
-		}
-		if err := r.checkViewPipeline(name, stages); err != nil {
+		default:
 			return prefixError(err, "Invalid pipeline for view %s.%s :: caused by :: ", r.DB, name)
 		}
 	}

@@ -74,9 +74,9 @@ var (
 	idFields        = []string{"key", "name", "v", "ns", "collation"}
 )
 
-// checkClusteredFields refuses options that a clustered index does not have.
+// checkClusteredFields refuses options that a clustered index does not have, whatever the values are.
 func (s *indexSpec) checkClusteredFields() error {
-	if !s.clustered {
+	if s.raw.Lookup("clustered").IsMissing() {
 		return nil
 	}
 	return onlyFields(s.raw, "a clustered", clusteredFields)
@@ -160,12 +160,14 @@ func (s *indexSpec) checkWildcardOptions() error {
 	case s.unique:
 		option = "unique"
 	case !s.ttl.IsMissing():
-		return cannotCreate("cannot make a TTL index :: caused by :: Index type 'wildcard' does not support the 'expireAfterSeconds' option")
+		return errWildcardTTL
 	default:
 		return nil
 	}
 	return cannotCreate("Index type 'wildcard' does not support the '%s' option", option)
 }
+
+var errWildcardTTL = cannotCreate("cannot make a TTL index :: caused by :: Index type 'wildcard' does not support the 'expireAfterSeconds' option")
 
 func (s *indexSpec) checkWildcardProjection() error {
 	v := s.raw.Lookup("wildcardProjection")

@@ -61,6 +61,9 @@ func cannotCreate(format string, args ...any) error {
 // parseIndexSpec checks one element of createIndexes.
 func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	s := &indexSpec{raw: doc, version: 2}
+	if err := s.checkClusteredFields(); err != nil {
+		return nil, err
+	}
 	for it := doc.Iter(); it.Next(); {
 		if err := s.option(string(it.Key()), it.Value()); err != nil {
 			return nil, err
@@ -72,7 +75,7 @@ func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	if s.name == "" {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
 	}
-	for _, check := range []func() error{s.checkKey, s.checkClusteredFields, s.checkWildcardProjection, s.checkWeights, s.checkOriginal, s.checkID, s.checkEngine, s.checkPartial, s.checkKinds} {
+	for _, check := range []func() error{s.checkKey, s.checkWildcardProjection, s.checkWeights, s.checkOriginal, s.checkID, s.checkEngine, s.checkPartial, s.checkKinds} {
 		if err := check(); err != nil {
 			return nil, err
 		}

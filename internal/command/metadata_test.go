@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,6 +29,8 @@ func TestMetadata(t *testing.T) {
 	for _, setup := range []string{
 		`{"insert":"c","documents":[{"_id":1,"a":[5,3],"b":2},{"_id":2,"a":4.5,"b":7}]}`,
 		`{"createIndexes":"c","indexes":[{"key":{"a":-1,"b":1},"name":"ab"}]}`,
+		`{"insert":"i","documents":[{"_id":1,"a":1,"b":5,"c":1,"d":1,"z":2},{"_id":2,"a":2,"b":4,"c":2,"d":2,"z":1},{"_id":3,"a":0,"b":7,"c":0,"d":3,"z":0}]}`,
+		`{"createIndexes":"i","indexes":[{"key":{"a":1},"name":"a"},{"key":{"b":1},"name":"b"},{"key":{"c":1,"d":1},"name":"cd"}]}`,
 	} {
 		if err := db.RunCommand(t.Context(), extJSON(t, []byte(setup))).Err(); err != nil {
 			t.Fatal(err)
@@ -47,11 +50,35 @@ func TestMetadata(t *testing.T) {
 		{`{"find":"c","filter":{"_id":1},"projection":{"_id":1,"r":{"$meta":"indexKey"}}}`, `[{"_id":1}]`},
 		{`{"find":"c","filter":{"_id":1},"projection":{"_id":1},"sort":{"x":{"$meta":"randVal"}}}`, `[{"_id":1}]`},
 		{`{"find":"c","projection":{"_id":1},"sort":{"x":{"$meta":"randVal"},"b":-1}}`, `[{"_id":2},{"_id":1}]`},
+		{`{"find":"i","filter":{"a":{"$gt":0}},"sort":{"z":1},"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"_id":2,"k":{"a":2}},{"_id":1,"k":{"a":1}}]`},
+		{`{"find":"i","filter":{"a":{"$gt":0}},"sort":{"z":1},"limit":1,"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"_id":2,"k":{"a":2}}]`},
+		{`{"find":"i","filter":{"a":{"$gt":0}},"sort":{"z":1},"skip":1,"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"_id":1,"k":{"a":1}}]`},
+		{`{"find":"i","filter":{"a":{"$gt":0}},"sort":{"z":1},"projection":{"_id":0,"z":1,"k":{"$meta":"indexKey"},"s":{"$meta":"sortKey"}}}`, `[{"z":1,"k":{"a":2},"s":[1]},{"z":2,"k":{"a":1},"s":[2]}]`},
+		{`{"find":"i","filter":{"$or":[{"a":1},{"b":4}]},"sort":{"z":1},"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"_id":2,"k":{"b":4}},{"_id":1,"k":{"a":1}}]`},
+		{`{"find":"i","filter":{"$or":[{"a":1},{"b":4}]},"sort":{"_id":1},"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"_id":1,"k":{"_id":1}},{"_id":2,"k":{"_id":2}}]`},
+		{`{"find":"i","filter":{"c":{"$gt":0}},"sort":{"d":-1},"limit":1,"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"_id":2,"k":{"c":2,"d":2}}]`},
+		{`{"find":"i","sort":{"z":1},"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"_id":3},{"_id":2},{"_id":1}]`},
+		{`{"find":"i","filter":{"a":{"$gt":0}},"sort":{"z":1},"returnKey":true,"projection":{"_id":1,"k":{"$meta":"indexKey"}}}`, `[{"a":2},{"a":1}]`},
+		{`{"aggregate":"i","pipeline":[{"$match":{"a":{"$gt":0}}},{"$sort":{"z":1}},{"$project":{"k":{"$meta":"indexKey"}}}],"cursor":{}}`, `[{"_id":2,"k":{"a":2}},{"_id":1,"k":{"a":1}}]`},
+		{`{"aggregate":"i","pipeline":[{"$match":{"a":{"$gt":0}}},{"$sort":{"z":1}},{"$limit":1},{"$addFields":{"k":{"$meta":"indexKey"}}},{"$project":{"k":1}}],"cursor":{}}`, `[{"_id":2,"k":{"a":2}}]`},
+		{`{"aggregate":"i","pipeline":[{"$match":{"$or":[{"a":1},{"b":4}]}},{"$sort":{"z":1}},{"$project":{"k":{"$meta":"indexKey"}}}],"cursor":{}}`, `[{"_id":2,"k":{"b":4}},{"_id":1,"k":{"a":1}}]`},
 		{`{"find":"c","sort":{"x":{"$meta":"recordId"}}}`, `31138`},
 		{`{"find":"c","sort":{"x":{"$meta":"searchScore"}}}`, `40218`},
 	} {
 		if got := run(tc.command); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.command, got, tc.want)
 		}
+	}
+	// The same from a temporary file.
+	budget := bson.D{{Key: "setParameter", Value: 1}, {Key: "internalQueryMaxBlockingSortMemoryUsageBytes", Value: 100}}
+	if err := db.Client().Database("admin").RunCommand(t.Context(), budget).Err(); err != nil {
+		t.Fatal(err)
+	}
+	spilled := `{"find":"i","sort":{"z":1},"filter":{"a":{"$gte":0}},"projection":{"_id":1,"k":{"$meta":"indexKey"}},"allowDiskUse":%t}`
+	if got := run(fmt.Sprintf(spilled, false)); got != "292" {
+		t.Errorf("a sort that does not fit: %s, want error 292", got)
+	}
+	if got, want := run(fmt.Sprintf(spilled, true)), `[{"_id":3,"k":{"a":0}},{"_id":2,"k":{"a":2}},{"_id":1,"k":{"a":1}}]`; got != want {
+		t.Errorf("a sort that spills: %s, want %s", got, want)
 	}
 }

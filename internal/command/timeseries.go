@@ -75,19 +75,19 @@ func notWithSeries(req *Request, option string) error {
 
 // complete checks the options against each other and fills in the span.
 func (s *seriesSpec) complete() error {
-	for _, name := range []string{s.time, s.meta} {
+	for _, field := range []struct{ option, name string }{{"timeField", s.time}, {"metaField", s.meta}} {
 		switch {
-		case strings.HasPrefix(name, "$"):
+		case strings.HasPrefix(field.name, "$"):
 			return mongoerr.New(mongoerr.BadValue, "The 'timeField' or 'metaField' cannot start with '$'")
-		case strings.Contains(name, "."):
-			return invalidSeries("'timeField' and 'metaField' must be top-level fields and not contain a '.': %s", name)
+		case strings.Contains(field.name, "."):
+			return invalidSeries("'%s' must be a top-level field and not contain a '.'", field.option)
 		}
 	}
 	switch s.meta {
 	case "_id":
 		return invalidSeries("'metaField' cannot be \"_id\"")
 	case s.time:
-		return invalidSeries("'timeField' and 'metaField' cannot be the same")
+		return invalidSeries("'metaField' cannot be the same as 'timeField'")
 	}
 	return s.completeSpan()
 }

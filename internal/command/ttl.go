@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
@@ -43,6 +44,8 @@ func isNaN(v bsonx.Value) bool {
 // checkIndexTTL judges an expireAfterSeconds that collMod gives an index.
 func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
 	switch n := saturatingInt64(v); {
+	case isNaN(v):
+		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option must not be NaN")
 	case n < 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option cannot be less than 0")
 	case n > maxTTLSeconds:
@@ -50,6 +53,8 @@ func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
 			"TTL index 'expireAfterSeconds' option must be within an acceptable range, try a lower number")
 	case key.Len() != 1:
 		return mongoerr.New(mongoerr.InvalidOptions, "TTL indexes are single-field indexes, compound indexes do not support TTL")
+	case index.KindOf(key) == index.Wildcard:
+		return errWildcardTTL
 	}
 	return nil
 }

@@ -50,6 +50,14 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	if err != nil {
 		return err
 	}
+	if req.Get("metadata").Truthy() {
+		for _, other := range []string{"full", "background", "repair", "enforceFastCount", "checkBSONConformance"} {
+			if req.Get(other).Truthy() {
+				return mongoerr.New(mongoerr.InvalidOptions,
+					"Running the validate command with { metadata: true } is not supported with any other options")
+			}
+		}
+	}
 	if req.Bool("repair") {
 		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; drop and create the indexes that are named in its errors")
 	}

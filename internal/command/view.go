@@ -8,6 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -172,7 +174,9 @@ const maxViewDepth = 20
 // checkViewPipeline checks the stages of a view's definition.
 func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
 	// An expression that fails is an error of the view's readers.
-	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{})
+	running := &interrupt.Running{}
+	running.Set(r.Op)
+	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
 	p, err := (scope{now: r.Now, vars: vars}).parsePipeline(r.DB, stages, pipeline.OverCollection)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 )
 
-// option is what an option is given: values that some kind takes, the first of which stands in pairs, and values that are wrong.
+// option is what an option is given: values that some kind takes, the first of which stands in pairs, and other values.
 type option struct{ right, wrong string }
 
 // flagLike is an option that is a boolean, or a number in its place.
@@ -55,7 +55,7 @@ var indexOptions = map[string]option{
 	"originalSpec":         {`[{"a":1},{}]`, `[1,"x",null,[]]`},
 	"bucketSize":           {`[1,2.5]`, `["x",null,true]`},
 	"key":                  {`[]`, `[{},1,null,"a",[],{"a":0},{"a":"x"},{"a":{}},{"a":null},{"a":true},{"":1},{"a.":1},{".a":1},{"a..b":1},{"$a":1},{"a.$b":1},{"a":{"$numberDouble":"NaN"}},{"a":1,"b":"hashed","c":"hashed"},{"a":"hashed","$**":1},{"$**":1,"x.$**":1},{"$**":"hashed"},{"$**":"2d"},{"a":"geoHaystack"},{"a":"columnstore"}]`},
-	"name":                 {`["x"]`, `["",1,null,{},"*","_id_","a\u0000b"]`},
+	"name":                 {`[]`, `["x","",1,null,{},"*","_id_","a\u0000b"]`},
 	"unknown":              {`[]`, `[1,null,{}]`},
 }
 
@@ -73,45 +73,16 @@ const pairKinds = 7
 func TestIndexOptions(t *testing.T) {
 	t.Parallel()
 	names := command.IndexOptions()
-	for _, name := range names {
-		if _, ok := indexOptions[name]; !ok {
-			t.Fatalf("the option %s has no values", name)
-		}
-	}
-	for name := range indexOptions {
-		if name != "unknown" && !slices.Contains(names, name) {
-			t.Fatalf("no index has the option %s", name)
-		}
-	}
+	checkOptions(t, names, indexOptions)
 	c := class{file: "indexoptions.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
-	base := ""
-	add := func(spec bson.D) {
-		name := strings.TrimPrefix(strings.ReplaceAll(inJSON(spec), `,"name":"i"`, ""), `{"key":`+base)
-		c.cases = append(c.cases, question{name: base + " " + name, ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
-	}
-	names = append(names, "unknown")
 	for i, kind := range indexKinds {
-		base = kind
-		plain := d("key", fromJSON(kind), "name", "i")
-		add(plain)
-		for j, name := range names {
-			values := indexOptions[name]
-			for _, v := range slices.Concat(valuesOf(values.right), valuesOf(values.wrong)) {
-				switch {
-				case name == "key" && i == 0:
-					add(d("key", v, "name", "i"))
-				case name == "name" && i == 0:
-					add(d("key", plain[0].Value, "name", v))
-				case name != "key" && name != "name":
-					add(append(slices.Clone(plain), bson.E{Key: name, Value: v}))
-				}
-			}
-			for _, other := range names[j+1:] {
-				one, two := valuesOf(values.right), valuesOf(indexOptions[other].right)
-				if i < pairKinds && len(one) > 0 && len(two) > 0 && name != "name" && other != "name" {
-					add(append(slices.Clone(plain), bson.E{Key: name, Value: one[0]}, bson.E{Key: other, Value: two[0]}))
-				}
-			}
+		fields := names
+		if i > 0 {
+			fields = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "key" || name == "name" })
+		}
+		for _, spec := range optionSets(d("key", fromJSON(kind), "name", "i"), fields, indexOptions, i < pairKinds) {
+			name := strings.TrimPrefix(strings.ReplaceAll(inJSON(spec), `,"name":"i"`, ""), `{"key":`+kind)
+			c.cases = append(c.cases, question{name: kind + " " + name, ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
 		}
 	}
 	c.agrees = sameIndex
@@ -162,11 +133,17 @@ func indexOf(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	if err != nil {
 		return refusal(err)
 	}
-	reply, failed := run(ctx, db, d("listIndexes", "a"))
-	if failed != "" {
+	out := indexListed(ctx, db, spec)
+	if _, failed := run(ctx, db, d("dropIndexes", "a", "index", "*")); failed != "" {
 		return failed
 	}
-	if _, failed := run(ctx, db, d("dropIndexes", "a", "index", "*")); failed != "" {
+	return out
+}
+
+// indexListed returns how the index is listed that was made with a specification.
+func indexListed(ctx context.Context, db *mongo.Database, spec bson.D) string {
+	reply, failed := run(ctx, db, d("listIndexes", "a"))
+	if failed != "" {
 		return failed
 	}
 	listed, err := reply.Lookup("cursor", "firstBatch").Array().Values()
@@ -205,8 +182,11 @@ func differences(spec bson.D, listed bson.RawValue) string {
 // specification is what an error repeats of the request.
 var specification = regexp.MustCompile(`^Error in specification .*? :: caused by :: |^Index build failed: .* failed: [-0-9a-f]{36} :: caused by :: |(Specification:|for 'key') \{.*$`)
 
-// refusal returns the code and the text of an error, without what it repeats of the request.
+// refusal returns the code and the text of an error, without what it repeats of the request. It is empty without an error.
 func refusal(err error) string {
+	if err == nil {
+		return ""
+	}
 	var refused mongo.CommandError
 	if !errors.As(err, &refused) {
 		return err.Error()

@@ -1,0 +1,27 @@
+package command
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// TestViewStops: the check of a view's pipeline ends with its operation.
+func TestViewStops(t *testing.T) {
+	t.Parallel()
+	op := &session.Op{}
+	op.Begin(t.Context(), 1, time.Now())
+	defer op.Finish()
+	r := &Request{Service: &Service{}, DB: "db", Op: op}
+	stages := bsonx.NewArray(bsonx.NewDoc("$match", bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("b", 1)})))
+	if err := r.checkViewPipeline("v", stages); err != nil {
+		t.Fatal(err)
+	}
+	op.Kill(1)
+	if err := r.checkViewPipeline("v", stages); mongoerr.CodeOf(err) != mongoerr.Interrupted {
+		t.Errorf("an operation that was killed: %v", err)
+	}
+}

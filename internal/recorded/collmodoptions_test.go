@@ -1,0 +1,201 @@
+package recorded
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// collModTwins are the options of create, or of an index, with the rules of collMod's options.
+var collModTwins = map[string]string{
+	"validator":                            "validator",
+	"validationLevel":                      "validationLevel",
+	"validationAction":                     "validationAction",
+	"viewOn":                               "viewOn",
+	"pipeline":                             "pipeline",
+	"recordPreImages":                      "recordPreImages",
+	"changeStreamPreAndPostImages":         "changeStreamPreAndPostImages",
+	"changeStreamPreAndPostImages.enabled": "changeStreamPreAndPostImages.enabled",
+	"expireAfterSeconds":                   "expireAfterSeconds",
+	"timeseries.granularity":               "timeseries.granularity",
+	"timeseries.bucketMaxSpanSeconds":      "timeseries.bucketMaxSpanSeconds",
+	"timeseries.bucketRoundingSeconds":     "timeseries.bucketRoundingSeconds",
+	"cappedSize":                           "size",
+	"cappedMax":                            "max",
+	"index.expireAfterSeconds":             "expireAfterSeconds",
+	"index.hidden":                         "hidden",
+	"index.prepareUnique":                  "prepareUnique",
+	"index.unique":                         "unique",
+}
+
+// collModOptions are the values of the options that have no twin. None of the wrong ones is ever accepted.
+var collModOptions = map[string]option{
+	"timeseries":           {`[{"granularity":"minutes"}]`, `[{"timeField":"t"},{"metaField":"m"},{"x":1},{"granularity":"seconds","bucketMaxSpanSeconds":5},{"bucketMaxSpanSeconds":7200},{"granularity":"minutes","granularity":"minutes"},1,"x",[]]`},
+	"index":                {`[{"name":"i","hidden":true},{"keyPattern":{"a":1},"hidden":true}]`, `[{},{"name":"i"},{"hidden":true},{"name":"i","x":1},{"name":"i","keyPattern":{"a":1},"hidden":true},{"name":"i","hidden":true,"hidden":true},1,"i",[]]`},
+	"index.name":           {`["i"]`, `["","x","_id_","*",1,{}]`},
+	"index.keyPattern":     {`[]`, `[{},{"a":1},{"b":1},{"_id":1},1,"a",[]]`},
+	"index.forceNonUnique": {`[true,1,false]`, `["x",{},[]]`},
+	"dryRun":               {`[true,1,false]`, `["x",{},[]]`},
+	"timeseriesBucketsMayHaveMixedSchemaData": {`[true,1,false]`, `["x",{},[]]`},
+	"collectionUUID": {`[]`, `["x",1,{},{"$binary":{"base64":"","subType":"00"}},{"$uuid":"00000000-0000-4000-8000-000000000000"}]`},
+	"unknown":        {`[]`, `[1,{}]`},
+}
+
+// collModDiffers are an option, a tab, collMod's answer, a tab, and its twin's, that may stand beside each other.
+var collModDiffers = []*regexp.Regexp{
+	regexp.MustCompile(`^cappedSize\tok.*\t.*the 'size' field is required`),                         // the size that it has stays
+	regexp.MustCompile(`^expireAfterSeconds\tok.*\t.*expireAfterSeconds' is the wrong type 'str`),   // "off" ends the expiry
+	regexp.MustCompile(`^expireAfterSeconds\terror 72 Invalid string.*\t.*wrong type 'string'`),     // no other string does
+	regexp.MustCompile(`^(viewOn|pipeline)\terror 72 Must specify both`),                            // a view has both
+	regexp.MustCompile(`^recordPreImages\tok`),                                                      // of old versions: it does nothing
+	regexp.MustCompile(`^timeseries\S+\t.*Invalid transition`),                                      // to what create may make
+	regexp.MustCompile(`^index\.expireAfterSeconds\terror (14|72) .*\terror 67 .*`),                 // collMod has other codes
+	regexp.MustCompile(`^index\.hidden\tok.*\terror 14 .*'hidden' must be a bool, but got int`),     // collMod takes numbers for it
+	regexp.MustCompile(`^index\.\w*[uU]nique\terror 67 .* is of a type that cannot be unique`),      // hashed and wildcard
+	regexp.MustCompile(`^index\.unique\terror 72 Cannot make index unique with 'prepareUnique=f`),   // prepared first
+	regexp.MustCompile(`^index\.unique\terror 2 collMod does not support converting .* 'unique: f`), // only forceNonUnique does
+	regexp.MustCompile(`^index\.\S+\terror 72 no expireAfterSeconds, hidden`),                       // null stands for absent
+	regexp.MustCompile(`^index\.expireAfterSeconds\terror 72 TTL indexes are single.*\tok.*_fts`),   // text is stored under two fields
+}
+
+// TestCollModOptions changes each kind of collection, and of index, by each option with each value. An option that the kind may have is
+// accepted and refused as its twin is, and makes what its twin makes. Any other is refused. An option without values fails.
+func TestCollModOptions(t *testing.T) {
+	t.Parallel()
+	values := maps.Clone(collModOptions)
+	for name, twin := range collModTwins {
+		if strings.HasPrefix(name, "index.") {
+			values[name] = indexOptions[twin]
+		} else {
+			values[name] = createOptions[twin]
+		}
+	}
+	fields := fieldsOf(t, "collMod")
+	checkOptions(t, fields, values)
+	db := sheaftest.New(t).Database("recorded")
+	must(t, db, d("create", "a"))
+	must(t, db, d("create", "b"))
+	for _, name := range append(fields, "unknown") {
+		if strings.HasPrefix(name, "index") {
+			for _, kind := range indexKinds {
+				if kind == `{"_id":1}` {
+					continue // it exists
+				}
+				c := &collModCase{t, db, kind, d("key", fromJSON(kind), "name", "i"), name, values}
+				c.runIndex()
+			}
+			continue
+		}
+		for _, base := range createBases {
+			c := &collModCase{t, db, base.name, fromJSON(base.options), name, values}
+			c.run()
+		}
+	}
+}
+
+// collModCase is an option beside a kind of collection.
+type collModCase struct {
+	t       *testing.T
+	db      *mongo.Database
+	base    string
+	options bson.D
+	name    string
+	values  map[string]option
+}
+
+// run changes the collection.
+func (c *collModCase) run() {
+	twin := collModTwins[c.name]
+	var beside bson.D
+	if c.base == "view" {
+		beside = fromJSON(`{"viewOn":"b","pipeline":[]}`)
+	}
+	for _, v := range c.all() {
+		made := withOption(c.options, cmp.Or(twin, c.name), v, createOptions)
+		want := ""
+		if twin != "" && c.has(twin) {
+			want = collectionOf(c.t.Context(), c.db, made)
+		}
+		c.judge(v, modifiedOf(c.t.Context(), c.db, c.options, withOption(beside, c.name, v, c.values), made), want)
+	}
+}
+
+// runIndex changes an index of the collection.
+func (c *collModCase) runIndex() {
+	twin, ctx := collModTwins[c.name], c.t.Context()
+	for _, v := range c.all() {
+		made, want := c.options, ""
+		if twin != "" {
+			made = append(slices.Clone(c.options), bson.E{Key: twin, Value: v})
+			want = indexOf(ctx, c.db, made)
+		}
+		changes := withOption(d("index", d("name", "i")), c.name, v, c.values)
+		if _, failed := run(ctx, c.db, d("createIndexes", "a", "indexes", bson.A{c.options})); failed != "" {
+			return
+		}
+		got := refusal(c.db.RunCommand(ctx, append(d("collMod", "a"), changes...)).Err())
+		if got == "" {
+			got = indexListed(ctx, c.db, made)
+		}
+		must(c.t, c.db, d("dropIndexes", "a", "index", "*"))
+		c.judge(v, got, want)
+	}
+}
+
+func (c *collModCase) all() bson.A {
+	return slices.Concat(valuesOf(c.values[c.name].right), valuesOf(c.values[c.name].wrong))
+}
+
+// judge compares the answer to a value with the twin's. Without a twin that the kind may have, the value must be refused, unless it is
+// null or a right value of an option that has no twin.
+func (c *collModCase) judge(v any, got, want string) {
+	c.t.Helper()
+	refused := strings.HasPrefix(got, "error") && codeOf(got) != "error 1"
+	open := v == nil || collModTwins[c.name] == "" && !inList(valuesOf(c.values[c.name].wrong), v)
+	switch {
+	case want == "" && (refused || open && strings.HasPrefix(got, "ok")):
+	case got == want:
+	case refused && strings.HasPrefix(want, "error") && codeOf(got) == codeOf(want):
+	case slices.ContainsFunc(collModDiffers, func(r *regexp.Regexp) bool { return r.MatchString(c.name + "\t" + got + "\t" + want) }):
+	default:
+		c.t.Errorf("%s %s:\n got %s\nwant %s", c.base, inJSON(bson.D{{Key: c.name, Value: v}}), got, cmp.Or(want, "an error"))
+	}
+}
+
+// has reports whether a collection of the kind may have an option of create.
+func (c *collModCase) has(twin string) bool {
+	ofView := twin == "viewOn" || twin == "pipeline"
+	if ofView != (c.base == "view") || c.base != "series" && strings.HasPrefix(twin, "timeseries") {
+		return false
+	}
+	first := valuesOf(createOptions[twin].right)[0]
+	return strings.HasPrefix(collectionOf(c.t.Context(), c.db, withOption(c.options, twin, first, createOptions)), "ok")
+}
+
+// inList reports whether v is one of the values of a list.
+func inList(list bson.A, v any) bool {
+	return slices.ContainsFunc(list, func(one any) bool {
+		return inJSON(bson.D{{Key: "v", Value: one}}) == inJSON(bson.D{{Key: "v", Value: v}})
+	})
+}
+
+// modifiedOf makes a collection, changes it by collMod, and returns how it is listed beside the options that would have made it so.
+func modifiedOf(ctx context.Context, db *mongo.Database, options, changes, made bson.D) string {
+	if err := db.RunCommand(ctx, append(d("create", "c"), options...)).Err(); err != nil {
+		return refusal(err)
+	}
+	defer db.RunCommand(ctx, d("drop", "c"))
+	if err := db.RunCommand(ctx, append(d("collMod", "c"), changes...)).Err(); err != nil {
+		return refusal(err)
+	}
+	return listedOf(ctx, db, made)
+}
