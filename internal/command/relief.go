@@ -12,9 +12,12 @@ import (
 )
 
 const (
-	// reliefInterval is the pace of the checks near the memory limit, calmInterval the pace otherwise.
+	// reliefInterval is the time between two checks near the memory limit, calmInterval the time far
+	// from it. A timer that is due soon makes each wait of the process for a message dearer.
 	reliefInterval = 20 * time.Millisecond
 	calmInterval   = 200 * time.Millisecond
+	// allocationRate is how many bytes a processor allocates in a second, at most.
+	allocationRate = 1 << 30
 	// reliefAge is how long an operation runs, at least, before it is ended for want of memory.
 	reliefAge = 20 * time.Millisecond
 	// Go's memory comes near to its limit before each collection: what exceeds it by this part of it is not garbage.
@@ -51,12 +54,17 @@ func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 		} else if over++; over > 1 {
 			s.relieve()
 		}
-		if stale = s.collect(stale); used < limit/2 {
-			timer.Reset(calmInterval)
-		} else {
-			timer.Reset(reliefInterval)
-		}
+		stale = s.collect(stale)
+		timer.Reset(untilCheck(limit - used))
 	}
+}
+
+// untilCheck returns how long the next check can wait while the given number of bytes is free: as
+// long as all processors need to allocate them.
+func untilCheck(free int64) time.Duration {
+	rate := allocationRate * float64(runtime.GOMAXPROCS(0))
+	wait := time.Duration(float64(free) / rate * float64(time.Second))
+	return min(max(wait, reliefInterval), calmInterval)
 }
 
 // staleAfter is for how many looks requests wait before a collection finds out whether they still must.
