@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -99,6 +100,9 @@ func (c *Column) parse(cell string) (any, error) {
 // maxDigits is how many digits a double always keeps.
 const maxDigits = 15
 
+// leastNormal is the smallest double that keeps them: smaller ones lose digits, or become zero.
+const leastNormal = 0x1p-1022
+
 // guess reads a cell as the number that it looks like, or as text. What a number would not keep stays text: leading zeros (007 is a code, not a
 // number) and more digits than the type has.
 func guess(cell string) any {
@@ -106,20 +110,21 @@ func guess(cell string) any {
 	if cell == "" || strings.HasPrefix(cell, "+") || len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
 		return cell
 	}
-	if n, err := strconv.ParseInt(cell, 10, 32); err == nil {
-		return int32(n)
-	}
-	if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
+	if n, err := strconv.ParseInt(cell, 10, 64); err == nil && cell != "-0" { // only a double has a negative zero
+		if int64(int32(n)) == n {
+			return int32(n)
+		}
 		return n
 	}
 	// Words that ParseFloat knows, such as "nan" and "inf", are words here.
 	if strings.IndexByte("-.0123456789", cell[0]) < 0 || strings.ContainsAny(cell, "xXiInN_") || significant(digits) > maxDigits {
 		return cell
 	}
-	if f, err := strconv.ParseFloat(cell, 64); err == nil {
-		return f
+	f, err := strconv.ParseFloat(cell, 64)
+	if err != nil || math.Abs(f) < leastNormal && significant(digits) > 0 {
+		return cell
 	}
-	return cell
+	return f
 }
 
 // significant counts the digits of a number before its exponent, without leading zeros.

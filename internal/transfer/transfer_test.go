@@ -90,6 +90,11 @@ func TestReadCSV(t *testing.T) {
 		{"guesses", "n\n5000000000\n1.5\nnan\n0x10\n1e3\n-\n", "2 {\"n\":{\"$numberLong\":\"5000000000\"}}\n3 {\"n\":{\"$numberDouble\":\"1.5\"}}\n4 {\"n\":\"nan\"}\n5 {\"n\":\"0x10\"}\n6 {\"n\":{\"$numberDouble\":\"1000.0\"}}\n7 {\"n\":\"-\"}\n", ReaderOptions{}},
 		{"zeros are kept", "n\n007\n0\n-0.5\n00\n+7\n0.25\n", "2 {\"n\":\"007\"}\n3 {\"n\":{\"$numberInt\":\"0\"}}\n4 {\"n\":{\"$numberDouble\":\"-0.5\"}}\n5 {\"n\":\"00\"}\n6 {\"n\":\"+7\"}\n7 {\"n\":{\"$numberDouble\":\"0.25\"}}\n", ReaderOptions{}},
 		{
+			"small numbers are kept", "n\n-0\n1e-400\n1.5e-320\n1e-300\n0e5\n",
+			"2 {\"n\":{\"$numberDouble\":\"-0.0\"}}\n3 {\"n\":\"1e-400\"}\n4 {\"n\":\"1.5e-320\"}\n5 {\"n\":{\"$numberDouble\":\"1E-300\"}}\n6 {\"n\":\"0e5\"}\n",
+			ReaderOptions{},
+		},
+		{
 			"digits are kept", "n\n9223372036854775807\n9223372036854775808\n0.12345678901234567\n1_000\n",
 			"2 {\"n\":{\"$numberLong\":\"9223372036854775807\"}}\n3 {\"n\":\"9223372036854775808\"}\n4 {\"n\":\"0.12345678901234567\"}\n5 {\"n\":\"1_000\"}\n",
 			ReaderOptions{},
