@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
@@ -32,7 +35,7 @@ func applyConfig(cmd *cobra.Command) error {
 func setFromEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variableOf(f)
 		value, ok := os.LookupEnv(name)
 		if f.Changed || !ok || f.Name == "help" {
 			return
@@ -42,6 +45,50 @@ func setFromEnvironment(flags *pflag.FlagSet) error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// simVariables begins the names of the environment variables of sheaf sim, which serve does not read.
+const simVariables = envPrefix + "SIM_"
+
+// strayVariable is an environment variable that begins like the variable of a flag and names none.
+type strayVariable struct{ name, nearest string }
+
+// strayVariables finds variables that set nothing. A misspelt one would leave its setting at the
+// default in silence.
+func strayVariables(flags *pflag.FlagSet, environ []string) (stray []strayVariable) {
+	known := namesOf(flags, variableOf)
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, envPrefix) && !strings.HasPrefix(name, simVariables) && !slices.Contains(known, name) {
+			stray = append(stray, strayVariable{name, nearest(name, known)})
+		}
+	}
+	return stray
+}
+
+// warnOfVariables logs the variables that set nothing.
+func (f *serveFlags) warnOfVariables(log *slog.Logger) {
+	for _, v := range f.stray {
+		log.Warn("An environment variable has no effect: no setting has this name", "c", "CONTROL", "variable", v.name, "nearest", v.nearest)
+	}
+}
+
+// variableOf returns the environment variable that sets a flag.
+func variableOf(f *pflag.Flag) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+// namesOf returns a name of each flag.
+func namesOf(flags *pflag.FlagSet, name func(*pflag.Flag) string) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, name(f)) })
+	return names
+}
+
+// nearest returns the name that takes the fewest changes to get from text.
+func nearest(text string, names []string) string {
+	return slices.MinFunc(names, func(a, b string) int {
+		return levenshtein.ComputeDistance(text, a) - levenshtein.ComputeDistance(text, b)
+	})
 }
 
 func setFromFile(flags *pflag.FlagSet, path string) error {
@@ -57,7 +104,8 @@ func setFromFile(flags *pflag.FlagSet, path string) error {
 	for name, value := range settings {
 		f := flags.Lookup(name)
 		if f == nil || name == "config" {
-			return fmt.Errorf("configuration file %s: unknown setting %q; the settings are the flags of 'sheaf serve --help'", path, name)
+			return fmt.Errorf("configuration file %s: unknown setting %q; did you mean %s? The settings are the flags of 'sheaf serve --help'",
+				path, name, nearest(name, namesOf(flags, func(f *pflag.Flag) string { return f.Name })))
 		}
 		if f.Changed {
 			continue

@@ -22,6 +22,7 @@ import (
 type exportFlags struct {
 	target     targetFlags
 	format     string
+	parsed     transfer.Format // check sets it
 	columns    []string
 	canonical  bool
 	query      string
@@ -67,8 +68,8 @@ func newExport() *cobra.Command {
 }
 
 // check refuses flags that would do nothing, and values that no export can run with.
-func (f *exportFlags) check(given func(flag string) bool, path string) error {
-	format, err := transfer.ParseFormat(f.format, path)
+func (f *exportFlags) check(given func(flag string) bool, path string) (err error) {
+	f.parsed, err = transfer.ParseFormat(f.format, path)
 	switch {
 	case err != nil:
 		return err
@@ -77,8 +78,8 @@ func (f *exportFlags) check(given func(flag string) bool, path string) error {
 	case f.limit < 0:
 		return fmt.Errorf("--limit %d: it must be 0 or more; 0 is no limit", f.limit)
 	}
-	_, err = transfer.NewWriter(io.Discard, format, f.writerOptions())
-	isCSV := format == transfer.CSV
+	_, err = transfer.NewWriter(io.Discard, f.parsed, f.writerOptions())
+	isCSV := f.parsed == transfer.CSV
 	return cmp.Or(f.target.check(given), onlyFor(given, isCSV, "CSV", "columns"),
 		onlyFor(given, !isCSV, "JSON", "canonical", "replace-invalid"), err)
 }
@@ -120,10 +121,6 @@ func parseFlag(name, text string) (bson.D, error) {
 }
 
 func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr io.Writer) (err error) {
-	format, err := transfer.ParseFormat(f.format, path)
-	if err != nil {
-		return err
-	}
 	query, opts, err := f.findOptions()
 	if err != nil {
 		return err
@@ -146,7 +143,7 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	started := time.Now()
 	var n int64
 	err = toFile(path, stdout, func(out io.Writer) error {
-		w, err := transfer.NewWriter(out, format, f.writerOptions())
+		w, err := transfer.NewWriter(out, f.parsed, f.writerOptions())
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ const shownFailures = 100
 type importFlags struct {
 	target       targetFlags
 	format       string
+	parsed       transfer.Format // check sets it
 	columns      []string
 	delimiter    string
 	ignoreBlanks bool
@@ -67,11 +68,11 @@ func (f *importFlags) check(given func(flag string) bool, path string) error {
 	if err := f.target.check(given); err != nil {
 		return err
 	}
-	format, err := transfer.ParseFormat(f.format, path)
-	if err != nil {
+	var err error
+	if f.parsed, err = transfer.ParseFormat(f.format, path); err != nil {
 		return err
 	}
-	if err := onlyFor(given, format == transfer.CSV, "CSV", "columns", "delimiter", "ignore-blanks"); err != nil {
+	if err := onlyFor(given, f.parsed == transfer.CSV, "CSV", "columns", "delimiter", "ignore-blanks"); err != nil {
 		return err
 	}
 	if given("columns") && len(f.columns) == 0 {
@@ -97,10 +98,6 @@ func onlyFor(given func(flag string) bool, is bool, format string, flags ...stri
 func isNoPath(text string) bool { return slices.Contains(strings.Split(text, "."), "") }
 
 func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
-	format, err := transfer.ParseFormat(f.format, path)
-	if err != nil {
-		return err
-	}
 	delimiter, err := parseDelimiter(f.delimiter)
 	if err != nil {
 		return err
@@ -121,7 +118,7 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 		}
 	}
 	bar := newProgress(stderr, f.quiet, size, true)
-	records, err := transfer.NewReader(bar.reader(in), format, transfer.ReaderOptions{
+	records, err := transfer.NewReader(bar.reader(in), f.parsed, transfer.ReaderOptions{
 		Columns: f.columns, IgnoreBlanks: f.ignoreBlanks, Delimiter: delimiter,
 	})
 	if err != nil {

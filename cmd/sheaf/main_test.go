@@ -16,7 +16,7 @@ import (
 )
 
 // asSheaf in the environment makes the test's program run main.
-const asSheaf = "SHEAF_TEST_RUNS_MAIN"
+const asSheaf = "TEST_RUNS_SHEAF"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asSheaf) != "" {

@@ -57,6 +57,7 @@ type serveFlags struct {
 	quiet              bool
 
 	settings bson.D // for getCmdLineOpts
+	stray    []strayVariable
 }
 
 func newServe() *cobra.Command {
@@ -77,6 +78,7 @@ func newServe() *cobra.Command {
 				return err
 			}
 			f.settings = parsedOptions(cmd.Flags())
+			f.stray = strayVariables(cmd.Flags(), os.Environ())
 			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -219,6 +221,7 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	budget := memoryBudget(f.budget)
 	f.limitMemory(o, budget)
 	f.warnOfBudget(log, budget)
+	f.warnOfVariables(log)
 	if err := limitFiles(o, fileLimit()); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal returns the two ends of a pseudo terminal: what a person sees, and what a program
+// writes to.
+func openTerminal(t *testing.T) (screen, tty *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = screen.Close() })
+	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	return screen, tty
+}
+
+// onTerminal runs sheaf with its standard error on a terminal. It calls seen with all that was
+// printed so far, whenever there is more, and returns it at the end.
+func onTerminal(t *testing.T, stdin io.Reader, seen func(text string, p *os.Process), args ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen, tty := openTerminal(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(os.Environ(), asSheaf+"=1")
+	cmd.Stdin, cmd.Stderr = stdin, tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = tty.Close()
+	var text strings.Builder
+	for buf := make([]byte, 4<<10); ; {
+		n, err := screen.Read(buf)
+		if err != nil {
+			break // nobody has the other end any more
+		}
+		text.Write(buf[:n])
+		seen(text.String(), cmd.Process)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %v\n%s", args, err, text.String())
+	}
+	return text.String()
+}
+
+// TestLogOnATerminal logs text for people, unless another format or a file is asked for.
+func TestLogOnATerminal(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "log")
+	for _, test := range []struct {
+		args       []string
+		text, json bool
+	}{
+		{nil, true, false},
+		{[]string{"--log-format", "json"}, false, true},
+		{[]string{"--log-file", file}, false, false},
+	} {
+		stopped := false
+		stop := func(text string, p *os.Process) {
+			if !stopped && strings.Contains(text, "Stop with Ctrl-C") {
+				stopped = true
+				if err := p.Signal(os.Interrupt); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		out := onTerminal(t, nil, stop, append([]string{"serve", "--memory", "--port", "0"}, test.args...)...)
+		if strings.Contains(out, "level=INFO") != test.text || strings.Contains(out, `{"t":{"$date"`) != test.json {
+			t.Errorf("%v: %s", test.args, out)
+		}
+	}
+	if log, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(log), `{"t":{"$date"`) {
+		t.Errorf("the file: %v, %s", err, log)
+	}
+}
+
+// TestImportShowsProgressOnATerminal imports until there is progress to see, in bytes and documents.
+func TestImportShowsProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	in, out := io.Pipe()
+	go func() {
+		for {
+			if _, err := fmt.Fprintf(out, "{\"a\": %q}\n", strings.Repeat("x", 1000)); err != nil {
+				return
+			}
+		}
+	}()
+	done := func(text string, _ *os.Process) {
+		if strings.Contains(text, "B/s") && strings.Contains(text, " documents") {
+			_ = out.Close()
+		}
+	}
+	text := onTerminal(t, in, done, "import", "-", "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
+	if !strings.Contains(text, "B/s") || strings.Contains(text, "it/s") {
+		t.Errorf("the terminal shows %q", text)
+	}
+}
+
+// TestQuietImportShowsNoProgress imports enough for a bar, which --quiet leaves out.
+func TestQuietImportShowsNoProgress(t *testing.T) {
+	t.Parallel()
+	lines := strings.NewReader(strings.Repeat("{\"a\": 1}\n", 1000))
+	text := onTerminal(t, lines, func(string, *os.Process) {}, "import", "-", "--quiet", "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
+	if text != "" {
+		t.Errorf("the terminal shows %q", text)
+	}
+}
