@@ -26,7 +26,8 @@ type unprepared struct {
 	use    func(context.Context) error
 }
 
-// uses lists the patterns whose promises rest on unique indexes or on a kind of collection.
+// uses lists the types whose promises rest on unique indexes or on a kind of collection, by
+// package, type and use.
 func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 	t.Helper()
 	must := func(err error) {
@@ -53,24 +54,24 @@ func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 	must(err)
 	sample := timeseries.Sample{Tag: "a", At: time.Unix(1, 0), N: 1}
 	return map[string]unprepared{
-		"queue put":  {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Put(ctx, queue.Spec{Kind: "k", Unique: "u"}); return err }},
-		"queue take": {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Take(ctx); return ignore(err, queue.ErrEmpty) }},
-		"topic":      {byTail.EnsureIndexes, func(ctx context.Context) error { return byTail.Publish(ctx, "t", 1) }},
-		"social":     {network.EnsureIndexes, func(ctx context.Context) error { return network.Follow(ctx, "a", "b") }},
-		"comments": {pages.EnsureIndexes, func(ctx context.Context) error {
+		"queue.Queue put":  {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Put(ctx, queue.Spec{Kind: "k", Unique: "u"}); return err }},
+		"queue.Queue take": {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Take(ctx); return ignore(err, queue.ErrEmpty) }},
+		"topic.Topics":     {byTail.EnsureIndexes, func(ctx context.Context) error { return byTail.Publish(ctx, "t", 1) }},
+		"social.Network":   {network.EnsureIndexes, func(ctx context.Context) error { return network.Follow(ctx, "a", "b") }},
+		"comments.Comments": {pages.EnsureIndexes, func(ctx context.Context) error {
 			_, err := pages.Post(ctx, comments.Target{}, "a", "text")
 			return err
 		}},
-		"cms": {content.EnsureIndexes, func(ctx context.Context) error {
+		"cms.CMS": {content.EnsureIndexes, func(ctx context.Context) error {
 			_, err := content.Create(ctx, cms.Metadata{Kind: cms.Page, Section: "s", Title: "A title"})
 			return err
 		}},
-		"category": {tree.EnsureIndexes, func(ctx context.Context) error {
+		"category.Tree": {tree.EnsureIndexes, func(ctx context.Context) error {
 			_, err := tree.Add(ctx, bson.NilObjectID, "s", "n")
 			return err
 		}},
-		"native series":   {native.EnsureIndexes, func(ctx context.Context) error { return native.Add(ctx, sample) }},
-		"bucketed series": {buckets.EnsureIndexes, func(ctx context.Context) error { return buckets.Add(ctx, sample) }},
+		"timeseries.Native": {native.EnsureIndexes, func(ctx context.Context) error { return native.Add(ctx, sample) }},
+		"timeseries.store":  {buckets.EnsureIndexes, func(ctx context.Context) error { return buckets.Add(ctx, sample) }},
 	}
 }
 

@@ -1,0 +1,167 @@
+package patterns_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/ads"
+	"github.com/sheafdb/sheaf/patterns/cart"
+	"github.com/sheafdb/sheaf/patterns/catalog"
+	"github.com/sheafdb/sheaf/patterns/eventlog"
+	"github.com/sheafdb/sheaf/patterns/game"
+	"github.com/sheafdb/sheaf/patterns/hits"
+	"github.com/sheafdb/sheaf/patterns/i18n"
+	"github.com/sheafdb/sheaf/patterns/identity"
+	"github.com/sheafdb/sheaf/patterns/ledger"
+	"github.com/sheafdb/sheaf/patterns/lock"
+	"github.com/sheafdb/sheaf/patterns/metadata"
+	"github.com/sheafdb/sheaf/patterns/paging"
+	"github.com/sheafdb/sheaf/patterns/queue/moat"
+	"github.com/sheafdb/sheaf/patterns/relation"
+	"github.com/sheafdb/sheaf/patterns/rollup"
+	"github.com/sheafdb/sheaf/patterns/schema"
+	"github.com/sheafdb/sheaf/patterns/seating"
+	"github.com/sheafdb/sheaf/patterns/slicecache"
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+type indexed interface{ Indexes() []patterns.Index }
+
+// either is a constructor's result with its type forgotten.
+func either[T indexed](v T, err error) (indexed, error) { return v, err }
+
+// works lists the types that are right without EnsureIndexes: none of their indexes is unique, and
+// they need no kind of collection. Their reads are only slower.
+func works(db *mongo.Database) map[string]func() (indexed, error) {
+	return map[string]func() (indexed, error){
+		"ads.Ads":             func() (indexed, error) { return either(ads.New(db, ads.Config{})) },
+		"cart.Shop":           func() (indexed, error) { return either(cart.New(db, cart.Config{})) },
+		"catalog.Catalog":     func() (indexed, error) { return either(catalog.New(db, catalog.Config{})) },
+		"eventlog.Log":        func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) }, // makes its collections itself
+		"game.Game":           func() (indexed, error) { return either(game.New(db, game.Config{})) },
+		"hits.Counters":       func() (indexed, error) { return either(hits.New(db, hits.Config{})) },
+		"i18n.Texts":          func() (indexed, error) { return either(i18n.New(db, i18n.Config{})) },
+		"identity.Identities": func() (indexed, error) { return either(identity.New(db, identity.Config{})) }, // unique by _id
+		"ledger.Ledger":       func() (indexed, error) { return either(ledger.New(db, ledger.Config{})) },
+		"lock.Locks":          func() (indexed, error) { return either(lock.New(db, lock.Config{})) },
+		"metadata.Store":      func() (indexed, error) { return either(metadata.New(db, metadata.Config{})) },
+		"moat.Moat":           func() (indexed, error) { return either(moat.New(db, db.Client().Database("far"), moat.Config{})) },
+		"paging.Pager":        func() (indexed, error) { return either(paging.New[bson.Raw](db, paging.Config{Collection: "items"})) },
+		"relation.Bucketed":   func() (indexed, error) { return either(relation.NewBuckets(db, relation.BucketConfig{})) },
+		"relation.Relations":  func() (indexed, error) { return either(relation.New(db, relation.Config{})) },
+		"rollup.Rollup":       func() (indexed, error) { return either(rollup.New(db, rollup.Config{})) },
+		"schema.Jobs":         func() (indexed, error) { return either(schema.NewJobs(db, schema.JobsConfig{})) },
+		"schema.Schema":       func() (indexed, error) { return either(schema.New(db, schema.Config{})) },
+		"seating.Seating":     func() (indexed, error) { return either(seating.New(db, seating.Config{})) },
+		"slicecache.Cache":    func() (indexed, error) { return either(slicecache.NewCache[bson.Raw](db, slicecache.CacheConfig{})) },
+		"slicecache.Latest": func() (indexed, error) {
+			return either(slicecache.NewLatest(db, slicecache.LatestConfig[bson.Raw]{}))
+		},
+		// Its only operation is Check, which finds second partners without an index.
+		"relation.OneToOne": func() (indexed, error) { return either(relation.NewOneToOne(db, relation.OneToOneConfig{})) },
+	}
+}
+
+// TestEveryTypeWithIndexesHasAFirstUse finds the types with EnsureIndexes in the source: each is in
+// uses, where its first use without EnsureIndexes is refused, or in works.
+func TestEveryTypeWithIndexesHasAFirstUse(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("app")
+	cases := slices.Collect(maps.Keys(works(db)))
+	for name := range uses(t, db) {
+		typeName, _, _ := strings.Cut(name, " ")
+		cases = append(cases, typeName)
+	}
+	slices.Sort(cases)
+	cases, found := slices.Compact(cases), typesWithIndexes(t)
+	if len(found) < 20 {
+		t.Fatalf("only %v have EnsureIndexes", found)
+	}
+	for _, name := range found {
+		if !slices.Contains(cases, name) {
+			t.Errorf("%s has EnsureIndexes, and no case in uses or works", name)
+		}
+	}
+	for _, name := range cases {
+		if !slices.Contains(found, name) {
+			t.Errorf("there is a case for %s, which has no EnsureIndexes", name)
+		}
+	}
+}
+
+// TestWorksWithoutUniqueIndexes checks the reason why a type is in works.
+func TestWorksWithoutUniqueIndexes(t *testing.T) {
+	t.Parallel()
+	for name, create := range works(sheaftest.New(t).Database("app")) {
+		pattern, err := create()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, ix := range pattern.Indexes() {
+			if ix.Model.Options != nil && unique(t, ix.Model.Options) {
+				t.Errorf("%s has the unique index %v: its first use must ask patterns.Prepared", name, ix.Model.Keys)
+			}
+		}
+	}
+}
+
+func unique(t *testing.T, b *options.IndexOptionsBuilder) bool {
+	t.Helper()
+	var o options.IndexOptions
+	for _, set := range b.List() {
+		if err := set(&o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o.Unique != nil && *o.Unique
+}
+
+// typesWithIndexes returns the types of the folders below that have a method EnsureIndexes.
+func typesWithIndexes(t *testing.T) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "EnsureIndexes" {
+				names = append(names, file.Name.Name+"."+receiver(f.Recv.List[0].Type))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// receiver returns the name of a method's type, which may be a pointer or generic.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
