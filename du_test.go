@@ -1,6 +1,7 @@
 package sheaf_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,32 +16,64 @@ import (
 )
 
 // TestSizesAddUpToTheDirectory compares the sum of the sizes of all databases, with the log and free space that
-// serverStatus reports apart, with the blocks that the directory's files take.
+// serverStatus reports apart, with the blocks that the directory's files take: after inserts, after many deletes, after
+// drops, and after a restart.
 func TestSizesAddUpToTheDirectory(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	db := mustOpen(t, dir, nil)
-	random := rand.NewChaCha8([32]byte{})
-	for i := range 6 {
-		c := db.Client().Database(fmt.Sprint("d", i%2)).Collection(fmt.Sprint("c", i))
-		var docs []any
-		for n := range 2000 {
-			pad := make([]byte, 200+i*200)
-			_, _ = random.Read(pad)
-			docs = append(docs, bson.D{{Key: "n", Value: n}, {Key: "pad", Value: pad}})
-		}
-		if _, err := c.InsertMany(t.Context(), docs); err != nil {
-			t.Fatal(err)
-		}
+	half := func(random *rand.ChaCha8, n int) []byte {
+		return append(randomBytes(random, n/2), bytes.Repeat([]byte{7}, n-n/2)...)
 	}
-	checkDirectory(t, db, dir, "after the inserts")
-	if err := db.Client().Database("d1").Drop(t.Context()); err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]struct {
+		documents, bytes, indexes int
+		pad                       func(random *rand.ChaCha8, n int) []byte
+	}{
+		"random":       {1500, 800, 0, randomBytes},
+		"compressible": {1500, 800, 0, func(_ *rand.ChaCha8, n int) []byte { return bytes.Repeat([]byte("sheaf "), n/6) }},
+		"half":         {1500, 800, 0, half},
+		"small":        {5000, 10, 0, randomBytes},
+		"indexes":      {1200, 100, 6, randomBytes},
+		"large":        {3, 2 << 20, 1, half},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, random := t.TempDir(), rand.NewChaCha8([32]byte{})
+			// Memtables of 1 MiB are flushed during the load.
+			db := mustOpen(t, dir, &sheaf.Options{MemoryBudget: 8 << 20, Sync: sheaf.SyncNever})
+			for i := range 4 {
+				d, coll := db.Client().Database(fmt.Sprint("d", i%2)), fmt.Sprint("c", i)
+				if c.indexes > 0 {
+					mustRun(t, d, "createIndexes", coll, "indexes", indexesOn(c.indexes))
+				}
+				var docs bson.A
+				for n := range c.documents {
+					doc := bson.D{{Key: "_id", Value: n}, {Key: "pad", Value: c.pad(random, c.bytes*(i+1)/2)}}
+					docs = append(docs, append(doc, keysOf(n, c.indexes)...))
+				}
+				if _, err := d.Collection(coll).InsertMany(t.Context(), docs); err != nil {
+					t.Fatal(err)
+				}
+			}
+			checkDirectory(t, db, dir, "after the inserts")
+			for _, coll := range []string{"c0", "c2"} {
+				if _, err := db.Client().Database("d0").Collection(coll).DeleteMany(t.Context(), bson.D{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			checkDirectory(t, db, dir, "after many deletes")
+			if err := db.Client().Database("d1").Collection("c1").Drop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			checkDirectory(t, db, dir, "after a drop")
+			if err := db.Client().Database("d1").Drop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			checkDirectory(t, db, dir, "after the drop of a database")
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			checkDirectory(t, mustOpen(t, dir, nil), dir, "opened again")
+		})
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	checkDirectory(t, mustOpen(t, dir, nil), dir, "opened again")
 }
 
 // checkDirectory asks again while a flush or a compaction moves bytes between two looks.

@@ -1,7 +1,9 @@
 package sheaf_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -110,29 +112,91 @@ func TestParametersTakeEffect(t *testing.T) {
 }
 
 // TestLockTimeoutOfTransactions: a transaction that waits for fsyncUnlock gives up after
-// maxTransactionLockRequestTimeoutMillis, other writes wait.
+// maxTransactionLockRequestTimeoutMillis, or never if that is negative; other writes wait.
 func TestLockTimeoutOfTransactions(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, t.TempDir(), nil)
 	admin, c := db.Client().Database("admin"), db.Client().Database("d").Collection("c")
+	insert := func() error {
+		s, err := db.Client().StartSession()
+		if err != nil {
+			return err
+		}
+		defer s.EndSession(context.Background())
+		if err := s.StartTransaction(); err != nil {
+			return err
+		}
+		ctx := mongo.NewSessionContext(context.Background(), s)
+		if _, err := c.InsertOne(ctx, bson.D{}); err != nil {
+			return errors.Join(err, s.AbortTransaction(ctx))
+		}
+		return s.CommitTransaction(ctx)
+	}
 	mustRun(t, admin, "fsync", 1, "lock", true)
-	s, err := db.Client().StartSession()
-	if err != nil {
-		t.Fatal(err)
+	for _, limit := range []int{5, 30, 0} {
+		mustRun(t, admin, "setParameter", 1, "maxTransactionLockRequestTimeoutMillis", limit)
+		err := insert()
+		var e mongo.ServerError
+		if !errors.As(err, &e) || !e.HasErrorCode(24) || !e.HasErrorLabel("TransientTransactionError") ||
+			!strings.Contains(err.Error(), fmt.Sprintf("within %dms", limit)) {
+			t.Errorf("limit %d: %v", limit, err)
+		}
 	}
-	defer s.EndSession(t.Context())
-	if err := s.StartTransaction(); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{})
-	var e mongo.ServerError
-	if !errors.As(err, &e) || !e.HasErrorCode(24) || !e.HasErrorLabel("TransientTransactionError") {
-		t.Errorf("the transaction waited: %v", err)
-	}
+	mustRun(t, admin, "setParameter", 1, "maxTransactionLockRequestTimeoutMillis", -1)
+	done := make(chan error, 1)
+	go func() { done <- insert() }()
+	(&diagnosticLoad{db: db}).await(t, 1, "globalLock", "currentQueue", "writers")
 	mustRun(t, admin, "fsyncUnlock", 1)
-	_ = s.AbortTransaction(t.Context())
+	if err := <-done; err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
 	if _, err := c.InsertOne(t.Context(), bson.D{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestQuietLogsNoConnections: while quiet is set, neither the beginning nor the end of a connection is logged.
+func TestQuietLogsNoConnections(t *testing.T) {
+	t.Parallel()
+	db := mustOpen(t, sheaf.Memory, nil)
+	l := &diagnosticLoad{db: db, address: listenOn(t, db, "tcp", "127.0.0.1:0").String()}
+	admin := db.Client().Database("admin")
+	lines := func(remote string) (n int) {
+		values, err := mustRun(t, admin, "getLog", "global").Lookup("log").Array().Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			if strings.Contains(v.StringValue(), remote) {
+				n++
+			}
+		}
+		return n
+	}
+	connect := func() string {
+		c := l.dial(t)
+		remote := c.LocalAddr().String()
+		c.run("ping", 1)
+		current := l.status(t, "connections", "current")
+		_ = c.Close()
+		for deadline := time.Now().Add(patience); l.status(t, "connections", "current") >= current; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the connection does not end")
+			}
+		}
+		return remote
+	}
+	mustRun(t, admin, "setParameter", 1, "quiet", true)
+	quiet := connect()
+	mustRun(t, admin, "setParameter", 1, "quiet", false)
+	logged := connect()
+	for deadline := time.Now().Add(patience); lines(logged) < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d lines about a connection", lines(logged))
+		}
+	}
+	if n := lines(quiet); n > 1 { // the end may be counted before it is logged, when quiet was over
+		t.Errorf("%d lines about a connection while quiet is set", n)
 	}
 }
 

@@ -16,39 +16,70 @@ import (
 )
 
 // TestSizesOfOneCollection compares what collStats says of the only large collection of a store without an oplog with the
-// tables of the directory: documents that compress and that do not, small and large, after inserts and after deletions.
+// tables of the directory and what is not flushed: documents that compress and that do not, small and large, with one index
+// and with several, after inserts and after deletions, before a restart and after it.
 func TestSizesOfOneCollection(t *testing.T) {
 	t.Parallel()
-	for name, pad := range map[string]func(random *rand.ChaCha8) []byte{
-		"compressible": func(*rand.ChaCha8) []byte { return bytes.Repeat([]byte("sheaf "), 150) },
-		"random":       func(random *rand.ChaCha8) []byte { return randomBytes(random, 900) },
-		"tiny":         func(random *rand.ChaCha8) []byte { return randomBytes(random, 8) },
-		"half": func(random *rand.ChaCha8) []byte {
-			return append(randomBytes(random, 300), bytes.Repeat([]byte{7}, 600)...)
-		},
+	half := func(random *rand.ChaCha8) []byte {
+		return append(randomBytes(random, 300), bytes.Repeat([]byte{7}, 600)...)
+	}
+	for name, c := range map[string]struct {
+		documents, batch, indexes int
+		pad                       func(random *rand.ChaCha8) []byte
+	}{
+		"compressible": {12_000, 4000, 1, func(*rand.ChaCha8) []byte { return bytes.Repeat([]byte("sheaf "), 150) }},
+		"random":       {12_000, 4000, 1, func(random *rand.ChaCha8) []byte { return randomBytes(random, 900) }},
+		"tiny":         {12_000, 4000, 1, func(random *rand.ChaCha8) []byte { return randomBytes(random, 8) }},
+		"half":         {12_000, 4000, 1, half},
+		"indexes":      {4000, 4000, 8, func(random *rand.ChaCha8) []byte { return randomBytes(random, 30) }},
+		"large":        {6, 2, 1, func(random *rand.ChaCha8) []byte { return randomBytes(random, 3<<20) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, random := t.TempDir(), rand.NewChaCha8([32]byte{1})
-			opts := &sheaf.Options{Standalone: true, Sync: sheaf.SyncNever}
+			// Memtables of 1 MiB are flushed during the load.
+			opts := &sheaf.Options{Standalone: true, Sync: sheaf.SyncNever, MemoryBudget: 8 << 20}
 			db := mustOpen(t, dir, opts)
 			d := db.Client().Database("d")
-			mustRun(t, d, "createIndexes", "c", "indexes", bson.A{bson.D{{Key: "key", Value: bson.D{{Key: "n", Value: 1}}}, {Key: "name", Value: "n"}}})
-			for from := 0; from < 12_000; from += 4000 {
+			mustRun(t, d, "createIndexes", "c", "indexes", indexesOn(c.indexes))
+			for from := 0; from < c.documents; from += c.batch {
 				var docs bson.A
-				for i := range 4000 {
-					docs = append(docs, bson.D{{Key: "_id", Value: from + i}, {Key: "n", Value: i % 100}, {Key: "pad", Value: pad(random)}})
+				for i := from; i < from+c.batch; i++ {
+					docs = append(docs, append(bson.D{{Key: "_id", Value: i}, {Key: "pad", Value: c.pad(random)}}, keysOf(i, c.indexes)...))
 				}
 				mustRun(t, d, "insert", "c", "documents", docs)
 			}
+			compareTables(t, db, dir, "inserted")
 			db = reopened(t, db, dir, opts)
 			compareTables(t, db, dir, "flushed")
 			mustRun(t, db.Client().Database("d"), "delete", "c", "deletes", bson.A{bson.D{
-				{Key: "q", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$lt", Value: 6000}}}}}, {Key: "limit", Value: 0},
+				{Key: "q", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$lt", Value: c.documents / 2}}}}}, {Key: "limit", Value: 0},
 			}})
-			compareTables(t, reopened(t, db, dir, opts), dir, "half deleted")
+			compareTables(t, db, dir, "half deleted")
+			compareTables(t, reopened(t, db, dir, opts), dir, "half deleted and flushed")
 		})
 	}
+}
+
+// indexesOn returns the specifications of n indexes.
+func indexesOn(n int) (specs bson.A) {
+	for i := range n {
+		name := fmt.Sprint("k", i)
+		specs = append(specs, bson.D{{Key: "key", Value: bson.D{{Key: name, Value: 1}}}, {Key: "name", Value: name}})
+	}
+	return specs
+}
+
+// keysOf returns the fields of document i for indexesOn: every second index has a key of its own for each document.
+func keysOf(i, n int) (fields bson.D) {
+	for k := range n {
+		key := fmt.Sprint("key", i%100)
+		if k%2 == 1 {
+			key = fmt.Sprint("key", i*7919, k)
+		}
+		fields = append(fields, bson.E{Key: fmt.Sprint("k", k), Value: key})
+	}
+	return fields
 }
 
 func randomBytes(random *rand.ChaCha8, n int) []byte {
@@ -72,11 +103,12 @@ func compareTables(t *testing.T, db *sheaf.DB, dir, state string) {
 	var last string
 	for range 600 {
 		stats := mustRun(t, db.Client().Database("d"), "collStats", "c")
-		got, want := stats.Lookup("totalSize").AsInt64(), tableBytes(t, dir)
+		disk := mustRun(t, db.Client().Database("admin"), "serverStatus", 1).Lookup("storage", "disk").Document()
+		got, want := stats.Lookup("totalSize").AsInt64(), tableBytes(t, dir)+disk.Lookup("unflushedBytes").AsInt64()
 		if got >= want*9/10 && got <= want*11/10 {
 			return
 		}
-		last = fmt.Sprintf("%s: collStats says %d bytes, the tables have %d", state, got, want)
+		last = fmt.Sprintf("%s: collStats says %d bytes, the tables and what is not flushed have %d", state, got, want)
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Error(last)
