@@ -35,11 +35,10 @@ func (f *runFlags) check(args []string) error {
 		oneOf(f.changed, "shape", l.Shape, load.Constant, load.Ramp, load.Steps, load.Poisson),
 		oneOf(f.changed, "spread", l.Spread, load.Slice, load.Burst),
 	)
-	isURI := strings.HasPrefix(f.uri, "mongodb://") || strings.HasPrefix(f.uri, "mongodb+srv://")
 	switch {
 	case err != nil:
 		return err
-	case f.changed("uri") && !isURI:
+	case f.changed("uri") && !(engine.Settings{Target: f.uri}).IsURI():
 		return fmt.Errorf("--uri %s: it must begin with mongodb:// or mongodb+srv://", f.uri)
 	case f.changed("dir") && f.dir == "":
 		return errors.New("--dir is empty: name a directory, or leave it out")

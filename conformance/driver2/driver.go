@@ -30,9 +30,9 @@ type change struct{ file, old, new string }
 
 func changes() []change {
 	return []change{
-		// Within a container the driver says so in its handshake, which its tests do not expect.
+		// The driver names the container in its handshake, and its tests expect no such field.
 		{"internal/handshake/operation/hello.go", `const dockerEnvPath = "/.dockerenv"`, `const dockerEnvPath = "/no/container"`},
-		// The test spends seconds of processor time on a string of its own, which take longer where the machine is busy.
+		// The test builds a long string, which takes seconds, and more on a busy machine.
 		{"internal/integration/clam_prose_test.go", "const deadline = 10 * time.Second", "const deadline = 5 * time.Minute"},
 	}
 }

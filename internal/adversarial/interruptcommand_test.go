@@ -90,7 +90,7 @@ func commandAttacks() map[string][]commandAttack {
 		"cloneCollectionAsCapped": {{cmd: cmd("cloneCollectionAsCapped", "points", "toCollection", "capped", "size", 1<<20), after: []bson.D{cmd("drop", "capped")}}},
 		"convertToCapped":         {{before: filled("tocap"), cmd: cmd("convertToCapped", "tocap", "size", 1<<20), after: []bson.D{cmd("drop", "tocap")}}},
 		"count":                   eachOf(cmd("count", "points", "query", slowFilter), cmd("count", "view", "query", slowFilter), cmd("count", "large", "query", is("v", is("$in", l.patterns)))),
-		"create":                  {{cmd: cmd("create", "made", "validator", is("v", is("$in", l.regexes))), after: []bson.D{cmd("drop", "made")}}, {cmd: cmd("create", "made", "viewOn", "points", "pipeline", stages), after: []bson.D{cmd("drop", "made")}}},
+		"create":                  {{cmd: cmd("create", "made", "validator", is("v", is("$in", l.regexes))), after: []bson.D{cmd("drop", "made")}}, {cmd: cmd("create", "made", "viewOn", "points", "pipeline", stages), after: []bson.D{cmd("drop", "made")}}, {cmd: cmd("create", "made", "viewOn", "points", "pipeline", bson.A{is("$match", is("$or", conditions(scaled(200_000), func(i int) any { return int32(i) })))}), after: []bson.D{cmd("drop", "made")}}},
 		"createIndexes":           {index("large", is("v", 1)), index("large", bson.D{{Key: "v.k", Value: 1}, {Key: "v.v", Value: -1}}), index("large", is("$**", 1)), index("large", is("$**", "text")), index("points", is("p.0", 1))},
 		"currentOp":               eachOf(wide("currentOp", "command.comment", names)),
 		"dataSize":                eachOf(cmd("dataSize", "d.points"), cmd("dataSize", "d.indexed", "keyPattern", is("v", 1), "min", is("v", bson.MinKey{}), "max", is("v", bson.MaxKey{}))),

@@ -47,7 +47,7 @@ const unwound = `{"$unwind": "$v"}, `
 // stageAttacks are the attacks by stage. A stage without any has nothing to grow: it reads counters of the server.
 func stageAttacks() map[string]stageAttack {
 	fields := func(stage, value string) []string {
-		return []string{`{"` + stage + `": {` + joined(50_000, `"f#": `+value) + `}}`, `{"` + stage + `": {` + joined(20_000, `"v.f#": `+value) + `}}`}
+		return []string{`{"` + stage + `": {` + joined(600_000, `"f#": `+value) + `}}`, `{"` + stage + `": {` + joined(20_000, `"v.f#": `+value) + `}}`}
 	}
 	set := func(stage string) stageAttack {
 		return stageAttack{
@@ -67,13 +67,13 @@ func stageAttacks() map[string]stageAttack {
 	lookup := `{"$lookup": {"from": "c", "localField": "v", "foreignField": "x", "as": "r"}}`
 	return map[string]stageAttack{
 		"$addFields": set("$addFields"), "$set": set("$set"),
-		"$bucket":     {endless: blockingOf("bucket"), large: []string{unwound + `{"$bucket": {"groupBy": "$v", "boundaries": [` + joined(20_000, `#`) + `], "default": -1}}`}},
-		"$bucketAuto": {endless: blockingOf("bucketAuto"), large: []string{unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 100000}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 5, "granularity": "R80"}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {"x": {"$addToSet": "$v"}}}}`}},
+		"$bucket":     {endless: blockingOf("bucket"), large: []string{unwound + `{"$bucket": {"groupBy": "$v", "boundaries": [` + joined(1_000_000, `#`) + `], "default": -1}}`, `{"$bucket": {"groupBy": "$v", "boundaries": [0, 1], "default": -1, "output": {` + joined(300_000, `"f#": {"$sum": "$x#"}`) + `}}}`}},
+		"$bucketAuto": {endless: blockingOf("bucketAuto"), large: []string{unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 100000}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 5, "granularity": "R80"}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {"x": {"$addToSet": "$v"}}}}`, `{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {` + joined(300_000, `"f#": {"$sum": "$x#"}`) + `}}}`}},
 		"$count":      {endless: blockingOf("count"), large: []string{unwound + `{"$count": "n"}`}},
-		"$densify":    {endless: blockingOf("densify"), first: []string{`{"$limit": 1}, {"$set": {"a": [0, 400000]}}, {"$unwind": "$a"}, {"$densify": {"field": "a", "range": {"step": 1, "bounds": "full"}}}, {"$match": {"nosuch": 1}}`}},
+		"$densify":    {endless: blockingOf("densify"), large: []string{`{"$densify": {"field": "n", "partitionByFields": [` + joined(600_000, `"f#"`) + `], "range": {"step": 1, "bounds": "full"}}}`}, first: []string{`{"$limit": 1}, {"$set": {"a": [0, 400000]}}, {"$unwind": "$a"}, {"$densify": {"field": "a", "range": {"step": 1, "bounds": "full"}}}, {"$match": {"nosuch": 1}}`}},
 		"$documents":  {first: []string{`{"$documents": [` + joined(100_000, `{"a": #}`) + `]}, {"$match": {"nosuch": 1}}`, `{"$documents": {"$map": {"input": {"$range": [0, 500000]}, "in": {"a": "$$this"}}}}, {"$match": {"nosuch": 1}}`}},
-		"$facet":      {endless: blockingOf("facet"), large: []string{`{"$facet": {` + joined(300, `"f#": [{"$unwind": "$v"}, {"$group": {"_id": "$v"}}, {"$count": "n"}]`) + `}}`, unwound + `{"$facet": {` + joined(50, `"f#": [{"$sortByCount": "$v"}, {"$limit": 1}]`) + `}}`}},
-		"$fill":       {endless: blockingOf("fill"), large: []string{unwound + `{"$fill": {"sortBy": {"v": 1}, "output": {"x": {"method": "locf"}}}}, {"$match": {"nosuch": 1}}`, `{"$fill": {"output": {` + joined(20_000, `"f#": {"value": 1}`) + `}}}`}},
+		"$facet":      {endless: blockingOf("facet"), large: []string{`{"$facet": {` + joined(300, `"f#": [{"$unwind": "$v"}, {"$group": {"_id": "$v"}}, {"$count": "n"}]`) + `}}`, unwound + `{"$facet": {` + joined(50, `"f#": [{"$sortByCount": "$v"}, {"$limit": 1}]`) + `}}`, `{"$facet": {` + joined(300_000, `"f#": [{"$limit": 1}]`) + `}}`}},
+		"$fill":       {endless: blockingOf("fill"), large: []string{unwound + `{"$fill": {"sortBy": {"v": 1}, "output": {"x": {"method": "locf"}}}}, {"$match": {"nosuch": 1}}`, `{"$fill": {"output": {` + joined(400_000, `"f#": {"value": 1}`) + `}}}`, `{"$fill": {"output": {` + joined(300_000, `"f#": {"method": "locf"}`) + `}}}`, `{"$fill": {"partitionByFields": [` + joined(600_000, `"f#"`) + `], "output": {"x": {"value": 1}}}}`}},
 		"$geoNear":    {first: []string{`{"$geoNear": {"near": {"type": "Point", "coordinates": [1, 1]}, "distanceField": "d", "key": "p"}}, {"$match": {"nosuch": 1}}`}},
 		"$graphLookup": {
 			endless: blockingOf("graphLookup"),
@@ -82,16 +82,16 @@ func stageAttacks() map[string]stageAttack {
 		},
 		"$group": {
 			endless: blockingOf("group", "group of one", "accumulator"),
-			large:   []string{unwound + `{"$group": {"_id": "$v", "x": {"$push": "$$ROOT"}}}`, unwound + `{"$group": {"_id": null, "x": {"$addToSet": "$v"}, "m": {"$median": {"input": "$v", "method": "approximate"}}}}`, `{"$group": {"_id": null, ` + joined(20_000, `"f#": {"$sum": "$v"}`) + `}}`, `{"$group": {"_id": "$v", "x": {"$concatArrays": "$v"}}}`, unwound + `{"$group": {"_id": null, "x": {"$topN": {"n": 100000, "sortBy": {"v": 1}, "output": "$v"}}}}`},
+			large:   []string{unwound + `{"$group": {"_id": "$v", "x": {"$push": "$$ROOT"}}}`, unwound + `{"$group": {"_id": null, "x": {"$addToSet": "$v"}, "m": {"$median": {"input": "$v", "method": "approximate"}}}}`, `{"$group": {"_id": null, ` + joined(400_000, `"f#": {"$sum": "$v"}`) + `}}`, `{"$group": {"_id": null, ` + joined(300_000, `"f#": {"$sum": "$x#"}`) + `}}`, `{"$group": {"_id": {` + joined(500_000, `"f#": "$x#"`) + `}}}`, `{"$group": {"_id": "$v", "x": {"$concatArrays": "$v"}}}`, unwound + `{"$group": {"_id": null, "x": {"$topN": {"n": 100000, "sortBy": {"v": 1}, "output": "$v"}}}}`},
 		},
 		"$limit":  {endless: []string{`{"$limit": 1000000000000}, {"$match": {"nosuch": 1}}`}, large: []string{joined(900, `{"$limit": 5}`)}},
-		"$lookup": {endless: blockingOf("lookup", "lookup pipeline", "inner lookup"), large: []string{lookup, `{"$lookup": {"from": "points", "localField": "v", "foreignField": "n", "as": "r"}}`, `{"$lookup": {"from": "points", "let": {"v": "$v"}, "pipeline": [{"$match": {"$expr": {"$in": ["$n", "$$v"]}}}, {"$match": {"nosuch": 1}}], "as": "r"}}`, unwound + lookup + `, {"$match": {"nosuch": 1}}`}},
+		"$lookup": {endless: blockingOf("lookup", "lookup pipeline", "inner lookup"), large: []string{lookup, `{"$lookup": {"from": "points", "localField": "v", "foreignField": "n", "as": "r"}}`, `{"$lookup": {"from": "points", "let": {"v": "$v"}, "pipeline": [{"$match": {"$expr": {"$in": ["$n", "$$v"]}}}, {"$match": {"nosuch": 1}}], "as": "r"}}`, unwound + lookup + `, {"$match": {"nosuch": 1}}`, `{"$lookup": {"from": "points", "let": {` + joined(600_000, `"l#": "$v"`) + `}, "pipeline": [{"$match": {"nosuch": 1}}], "as": "r"}}`}},
 		"$match":  {endless: blockingOf("match", "expr match", "regex match"), large: []string{`{"$match": {"$or": [` + joined(20_000, `{"v": "x#"}`) + `]}}`, unwound + `{"$match": {"v": {"$in": [` + joined(20_000, `"x#"`) + `]}}}`, joined(900, `{"$match": {"v": {"$ne": -#}}}`)}},
-		"$merge":  {endless: blockingOf("merge"), large: []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$merge": {"into": "o"}}`, `{"$merge": {"into": "indexed", "whenMatched": "merge"}}`, `{"$set": {"v": {"$slice": ["$v", 50000]}, "_id": "slice"}}, {"$merge": {"into": "indexed", "whenMatched": [{"$set": {"v": {"$concatArrays": ["$v", "$$new.v"]}}}]}}`}},
+		"$merge":  {endless: blockingOf("merge"), large: []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$merge": {"into": "o"}}`, `{"$merge": {"into": "indexed", "whenMatched": "merge"}}`, `{"$set": {"v": {"$slice": ["$v", 50000]}, "_id": "slice"}}, {"$merge": {"into": "indexed", "whenMatched": [{"$set": {"v": {"$concatArrays": ["$v", "$$new.v"]}}}]}}`, `{"$merge": {"into": "o", "let": {` + joined(600_000, `"l#": "$v"`) + `}, "whenMatched": [{"$set": {"x": 1}}]}}`, `{"$merge": {"into": "o", "on": [` + joined(600_000, `"f#"`) + `]}}`}},
 		"$out":    {endless: blockingOf("out"), large: []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$out": "o"}`}},
 		"$project": {
 			endless: []string{`{"$project": {"x": {"$add": ["$i", 1]}}}, {"$match": {"x": -1}}`},
-			large:   append(append(fields("$project", `1`), fields("$project", `0`)...), joined(900, `{"$project": {"v": 1, "f#": "$v.f#"}}`), `{"$project": {`+joined(20_000, `"a#": "$v.f#"`)+`}}`),
+			large:   append(append(fields("$project", `1`), fields("$project", `0`)...), joined(900, `{"$project": {"v": 1, "f#": "$v.f#"}}`), `{"$project": {`+joined(400_000, `"a#": "$x#.y"`)+`}}`),
 		},
 		"$redact":      {endless: blockingOf("redact"), large: []string{`{"$redact": {"$cond": [{"$gt": ["$v", 5]}, "$$DESCEND", "$$KEEP"]}}, {"$match": {"nosuch": 1}}`, `{"$redact": "$$DESCEND"}, {"$match": {"nosuch": 1}}`}},
 		"$replaceRoot": replace("$replaceRoot", `{"%s": {"newRoot": %s}}`),
@@ -103,13 +103,14 @@ func stageAttacks() map[string]stageAttack {
 				window(`{"$push": "$v", "window": {"documents": [-5, 5]}}`), window(`{"$min": "$v", "window": {"documents": [-50000, 50000]}}`), window(`{"$median": {"input": "$v", "method": "approximate"}, "window": {"documents": [-50000, 50000]}}`),
 				window(`{"$addToSet": "$v", "window": {"documents": [-50000, 50000]}}`), window(`{"$topN": {"n": 50000, "sortBy": {"v": 1}, "output": "$v"}, "window": {"documents": [-50000, 50000]}}`),
 				window(`{"$rank": {}}`), window(`{"$sum": "$v", "window": {"range": [-50000, 50000]}}`), window(`{"$push": "$v", "window": {"documents": [-50000, 50000]}}`), window(`{"$expMovingAvg": {"input": "$v", "N": 100}}`), window(`{"$linearFill": "$x"}`),
+				`{"$setWindowFields": {"output": {` + joined(400_000, `"f#": {"$sum": 1}`) + `}}}`, `{"$setWindowFields": {"output": {` + joined(400_000, `"v.f#": {"$sum": 1}`) + `}}}`, `{"$setWindowFields": {"sortBy": {` + joined(400_000, `"f#": 1`) + `}, "output": {"x": {"$sum": 1}}}}`,
 			},
 		},
 		"$skip":         {endless: blockingOf("skip"), large: []string{unwound + `{"$skip": 590000}`}},
-		"$sort":         {endless: blockingOf("sort", "top sort"), large: []string{unwound + `{"$sort": {"v": -1}}, {"$match": {"nosuch": 1}}`, `{"$sort": {` + joined(30, `"f#": 1`) + `, "v": 1}}`}},
+		"$sort":         {endless: blockingOf("sort", "top sort"), large: []string{unwound + `{"$sort": {"v": -1}}, {"$match": {"nosuch": 1}}`, `{"$sort": {` + joined(30, `"f#": 1`) + `, "v": 1}}`, `{"$sort": {` + joined(600_000, `"f#": 1`) + `}}`}},
 		"$sortByCount":  {endless: blockingOf("sortByCount"), large: []string{unwound + `{"$sortByCount": "$v"}, {"$match": {"nosuch": 1}}`}},
 		"$unionWith":    {endless: blockingOf("unionWith"), large: []string{joined(900, `{"$unionWith": {"coll": "large", "pipeline": [{"$match": {"v": -1}}]}}`)}},
-		"$unset":        {endless: []string{`{"$unset": "i"}, {"$match": {"i": 1}}`}, large: []string{`{"$unset": [` + joined(50_000, `"f#"`) + `]}`, `{"$unset": [` + joined(20_000, `"v.f#"`) + `]}`, joined(900, `{"$unset": "v.f#"}`)}},
+		"$unset":        {endless: []string{`{"$unset": "i"}, {"$match": {"i": 1}}`}, large: []string{`{"$unset": [` + joined(600_000, `"f#"`) + `]}`, `{"$unset": [` + joined(20_000, `"v.f#"`) + `]}`, joined(900, `{"$unset": "v.f#"}`)}},
 		"$unwind":       {endless: blockingOf("unwind"), large: []string{unwound + `{"$match": {"v": -1}}`, `{"$set": {"w": "$v"}}, {"$unwind": "$v"}, {"$unwind": "$w"}, {"$match": {"v": -1}}`, `{"$unwind": {"path": "$v", "includeArrayIndex": "n", "preserveNullAndEmptyArrays": true}}, {"$match": {"v": -1}}`}},
 		"$changeStream": {}, "$changeStreamSplitLargeEvent": {}, "$collStats": {}, "$currentOp": {}, "$indexStats": {},
 		"$listLocalSessions": {}, "$listSessions": {}, "$planCacheStats": {},

@@ -29,7 +29,8 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	}
 	notSlice := ""
 	if p.find && name == "$slice" {
-		// What find's $slice cannot do is tried as the expression of the same name, whose error is reported with the first.
+		// Arguments that find's $slice does not take are parsed as the expression $slice. If that fails
+		// too, the error reports both reasons.
 		notSlice = notFindSlice(arg)
 		if s, ok := findSlice(arg); ok && p.slice(path, s) == nil {
 			return nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,33 +21,39 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// pingClientEnv makes TestPingClient a client: an address, a number of connections and a duration.
+// pingClientEnv makes this program the other process of BenchmarkFloorRatio: it has an address, a
+// number of connections and a duration.
 const pingClientEnv = "SHEAF_PING_CLIENT"
 
-// TestPingClient is no test: it is the other process of BenchmarkFloorRatio.
-func TestPingClient(t *testing.T) {
+func TestMain(m *testing.M) {
 	task := os.Getenv(pingClientEnv)
 	if task == "" {
-		t.Skip("it is started by BenchmarkFloorRatio")
+		os.Exit(m.Run())
 	}
+	if err := pingClient(task); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// pingClient sends pings and prints how many were answered.
+func pingClient(task string) error {
 	var addr string
 	var clients int
 	var millis int64
 	if _, err := fmt.Sscan(task, &addr, &clients, &millis); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	end := time.Now().Add(time.Duration(millis) * time.Millisecond)
 	var sent atomic.Int64
 	var wg sync.WaitGroup
-	for range clients {
-		wg.Go(func() {
-			if err := pingUntil(addr, end, &sent); err != nil {
-				t.Error(err)
-			}
-		})
+	errs := make([]error, clients)
+	for i := range clients {
+		wg.Go(func() { errs[i] = pingUntil(addr, end, &sent) })
 	}
 	wg.Wait()
 	fmt.Printf("sent %d\n", sent.Load())
+	return errors.Join(errs...)
 }
 
 func pingUntil(addr string, end time.Time, sent *atomic.Int64) error {
@@ -127,7 +134,7 @@ func listenMember(b *testing.B) string {
 // pingCost returns the processor time of this process per ping in microseconds.
 func pingCost(b *testing.B, addr string, clients int) float64 {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestPingClient$", "-test.v")
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), pingClientEnv+"="+addr+" "+strconv.Itoa(clients)+" 200")
 	before := ownTime(b)
 	out, err := cmd.CombinedOutput()
