@@ -54,7 +54,7 @@
 //  8. In the view of a reader that leaps over a gap there is no key in it: see the rules in gaps.go.
 //  9. The store's directory has a format file before its data; without it a non-empty directory is refused.
 //  10. A log that is not readable up to its sync point, or is missing, is refused: see syncpoints.go. What was not synced
-//     never moves the point, and is cut from the first unreadable record on.
+//     never moves the point, and is cut from the first unreadable record on: see replay.go.
 //  11. Close leaves no log that is needed: it flushes what only the logs have.
 //
 // What it does not do: no range keys, no encryption, no WAL on another disk. A damaged byte in the unsynced part of the

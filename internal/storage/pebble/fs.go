@@ -37,6 +37,8 @@ type diskFS struct {
 	seals *sealer
 	// tables are those that were there when the store was opened, to be checked when they are first read.
 	tables tableChecks
+	// logEnds are where the logs end that Pebble replays, by name.
+	logEnds map[string]int64
 	// points are nil until the logs were checked.
 	points *syncPoints
 	// unsynced are the engine's, with its order.

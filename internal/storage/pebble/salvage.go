@@ -15,8 +15,8 @@ const damagedSuffix = ".damaged"
 // adviceSalvage ends the messages about damage that salvage opens a store with.
 const adviceSalvage = adviceRestore + ", or open it with --salvage (Options.Salvage), which keeps what was committed before the damage"
 
-// checkLogs looks for damaged logs, and cuts them where the options say so. It returns what is known
-// of the logs then. Formats before syncPointsFormat have no sync points.
+// checkLogs looks for damaged logs, and cuts them where the options say so. It notes where each log
+// ends, and returns how far each is synced. Formats before syncPointsFormat have no sync points.
 func (e *Engine) checkLogs(format int, manifest string) ([]syncPoint, error) {
 	var known []syncPoint
 	if format >= syncPointsFormat {
@@ -45,9 +45,15 @@ func (e *Engine) checkLogs(format int, manifest string) ([]syncPoint, error) {
 		logs = logs[:damaged+1]
 	}
 	var points []syncPoint
+	e.fs.logEnds = map[string]int64{}
 	for _, l := range logs {
-		if l.synced > 0 && !l.missing {
-			points = append(points, syncPoint{name: e.options.FS.PathBase(l.path), offset: l.synced})
+		if l.missing {
+			continue
+		}
+		name := e.options.FS.PathBase(l.path)
+		e.fs.logEnds[name] = l.end.record
+		if l.synced > 0 {
+			points = append(points, syncPoint{name: name, offset: l.synced})
 		}
 	}
 	return points, nil

@@ -133,8 +133,11 @@ type tableChecks struct {
 // Open implements vfs.FS.
 func (fs *diskFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	file, err := fs.FS.Open(name, opts...)
-	if err != nil || !strings.HasSuffix(name, ".sst") || filepath.Dir(name) != fs.dir {
-		return file, err
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasSuffix(name, ".sst") || filepath.Dir(name) != fs.dir {
+		return fs.replayed(name, file), nil
 	}
 	if err := fs.checkTable(name); err != nil {
 		return nil, errors.Join(err, file.Close())

@@ -1,0 +1,111 @@
+package pebble
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// diskPage is what a disk is taken to write whole or not at all.
+const diskPage = 4096
+
+// commitSized commits a number with a value of this length.
+func commitSized(t *testing.T, e storage.Engine, n, length int, durability storage.Durability) {
+	t.Helper()
+	txn := e.Begin()
+	defer txn.Rollback()
+	if err := errors.Join(
+		txn.Put(numberKey(n), bytes.Repeat([]byte{'v'}, length)),
+		txn.Add([]byte("counter"), storage.Counter{Count: 1}),
+		txn.Commit(durability),
+	); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// blockEndStore returns a disk with a store whose log has durable commits that end this many bytes before the end of its first
+// block, and then some more. It returns the log with the number and the end of those commits.
+func blockEndStore(t *testing.T, rest int, more storage.Durability) (disk *vfs.MemFS, log []byte, commits, end int) {
+	t.Helper()
+	disk = vfs.NewCrashableMem()
+	opened, err := Open("store", Options{FS: disk, Reserve: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	path := newestLog(t, disk)
+	size := func() int { return len(readFile(t, disk, path)) }
+	n, last := 0, 0
+	for size() < logBlock-5000 {
+		n, last = n+1, size()
+		commitSized(t, opened, n, 1000, storage.Durable)
+	}
+	overhead := size() - last - 1000
+	n++
+	commitSized(t, opened, n, logBlock-rest-size()-overhead, storage.Durable)
+	end = size()
+	if left := logBlock - end; left != rest && (rest >= logHeader || left != 0) {
+		t.Fatalf("%d bytes of the block are left, want %d", left, rest)
+	}
+	for i := range 10 {
+		commitSized(t, opened, n+1+i, 1000, more)
+	}
+	return killed(t, nil, disk), readFile(t, disk, path), n, end
+}
+
+// TestTornPageOfALog loses the page in which the synced part of a log ends, from there on, and keeps the pages after it.
+// The synced part ends at each of the last places of a block of the log, where no chunk or a small one follows.
+func TestTornPageOfALog(t *testing.T) {
+	t.Parallel()
+	for rest := range 40 {
+		t.Run(fmt.Sprint(rest), func(t *testing.T) {
+			t.Parallel()
+			disk, log, n, synced := blockEndStore(t, rest, storage.Buffered)
+			clear(log[synced : (synced/diskPage+1)*diskPage])
+			writeFile(t, disk, newestLog(t, disk), log)
+			if got, err := openNumbers(t, disk, Options{}); err != nil || got != n {
+				t.Fatalf("%d commits are left, %d were durable: %v", got, n, err)
+			}
+		})
+	}
+}
+
+// TestLogWithoutRecords loses the first page of a log and keeps the next ones, so that no record is left. The store is opened,
+// written and left in each way; it must not take that log for a damaged one afterwards.
+func TestLogWithoutRecords(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]func(*testing.T, *Engine, *vfs.MemFS) *vfs.MemFS{
+		"killed": killed, "powerless": powerless, "stopped": stopped,
+	} {
+		for commits := range 3 {
+			t.Run(fmt.Sprint(name, commits), func(t *testing.T) {
+				t.Parallel()
+				disk := logStore(t, 0, 20, killed)
+				path := newestLog(t, disk)
+				log := readFile(t, disk, path)
+				clear(log[:diskPage])
+				writeFile(t, disk, path, log)
+				disk = killed(t, nil, disk)
+				for round := range 3 {
+					opened, err := Open("store", Options{FS: disk, Reserve: -1})
+					if err != nil {
+						t.Fatalf("opening %d: %v", round, err)
+					}
+					for n := range commits {
+						commitNumber(t, opened, commits*round+n+1, storage.Durable)
+					}
+					disk = how(t, opened.(*Engine), disk)
+					_ = opened.Close()
+				}
+				if n, err := openNumbers(t, disk, Options{}); err != nil || n != 3*commits {
+					t.Fatalf("%d of %d commits: %v", n, 3*commits, err)
+				}
+			})
+		}
+	}
+}
