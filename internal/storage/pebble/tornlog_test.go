@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -70,6 +72,46 @@ func TestTornPageOfALog(t *testing.T) {
 			writeFile(t, disk, newestLog(t, disk), log)
 			if got, err := openNumbers(t, disk, Options{}); err != nil || got != n {
 				t.Fatalf("%d commits are left, %d were durable: %v", got, n, err)
+			}
+		})
+	}
+}
+
+// TestEndOfABlockOfALog damages each byte at the end of a block whose log was synced beyond. The scan ends where Pebble cannot
+// read on, so that the store is refused. A few unused bytes are not read by anybody.
+func TestEndOfABlockOfALog(t *testing.T) {
+	t.Parallel()
+	for rest := range 30 {
+		t.Run(fmt.Sprint(rest), func(t *testing.T) {
+			t.Parallel()
+			disk, log, n, _ := blockEndStore(t, rest, storage.Durable)
+			path := newestLog(t, disk)
+			for at := logBlock - max(rest, 1); at < logBlock; at++ {
+				changed := bytes.Clone(log)
+				changed[at] ^= 1
+				end, err := scanLog(bytes.NewReader(changed), uint32(log[7]), map[uint64]int64{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				records := record.NewReader(bytes.NewReader(changed[:end.record]), 2)
+				for err == nil {
+					var r io.Reader
+					if r, err = records.Next(); err == nil {
+						_, err = io.Copy(io.Discard, r)
+					}
+				}
+				if !errors.Is(err, io.EOF) {
+					t.Errorf("byte %d is damaged, the scan ends at %d, where Pebble says %v", at, end.record, err)
+				}
+				writeFile(t, disk, path, changed)
+				unused := logBlock - rest
+				if read := at < unused+legacyHeader && rest >= legacyHeader || rest >= logHeader; rest > 0 && !read {
+					if got, err := openNumbers(t, killed(t, nil, disk), Options{}); err != nil || got != n+10 {
+						t.Fatalf("byte %d: %d of %d commits: %v", at, got, n+10, err)
+					}
+					continue
+				}
+				wantRefused(t, killed(t, nil, disk), path)
 			}
 		})
 	}

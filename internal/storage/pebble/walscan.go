@@ -20,10 +20,13 @@ import (
 const (
 	logBlock  = 32 << 10
 	logHeader = 11
-	logFull   = 5
-	logFirst  = 6
-	logMiddle = 7
-	logLast   = 8
+	// legacyHeader is how much of a block's unused end Pebble reads: too few bytes for a header are
+	// left as zeros, and it reads no further where these are not.
+	legacyHeader = 7
+	logFull      = 5
+	logFirst     = 6
+	logMiddle    = 7
+	logLast      = 8
 )
 
 // logEnd is where a log ends.
@@ -90,8 +93,13 @@ func (s *logScan) block(buf []byte, offset int64) {
 			at++
 		}
 	}
-	if !s.broken && len(buf) == logBlock {
-		// Too few bytes for a header are left unused.
+	if len(buf) < logBlock {
+		return
+	}
+	if rest := buf[at:]; len(rest) >= legacyHeader && !allZero(rest[:legacyHeader]) {
+		s.inside, s.broken = false, true
+	}
+	if !s.broken {
 		s.end.readable = offset + logBlock
 	}
 }
