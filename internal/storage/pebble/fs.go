@@ -78,6 +78,12 @@ func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 		return nil, errOpening
 	}
 	kind := fs.kind(name)
+	if kind == metaFile && strings.HasPrefix(fs.PathBase(name), "marker.") {
+		// What a marker names must outlive a loss of power that the marker outlives.
+		if err := fs.essentialOnce(func() error { return syncDirectory(fs.FS, fs.dir) }); err != nil {
+			return nil, err
+		}
+	}
 	file, err := fs.open(kind, name, func() (vfs.File, error) { return fs.FS.Create(name, category) })
 	inner, ok := file.(*diskFile)
 	if err != nil || !ok || kind != metaFile {

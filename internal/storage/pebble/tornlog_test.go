@@ -5,10 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -146,6 +152,70 @@ func TestLogWithoutRecords(t *testing.T) {
 				}
 				if n, err := openNumbers(t, disk, Options{}); err != nil || n != 3*commits {
 					t.Fatalf("%d of %d commits: %v", n, 3*commits, err)
+				}
+			})
+		}
+	}
+}
+
+// powerCuts keeps what a loss of power could leave before each operation that changes the disk, and more of it after a
+// marker was made: what it names must be there.
+type powerCuts struct {
+	disk   *vfs.MemFS
+	mu     sync.Mutex
+	rng    *rand.Rand
+	marked bool
+	left   []*vfs.MemFS
+}
+
+func (c *powerCuts) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	percents := []int{0, 50, 100}
+	if c.marked {
+		percents = slices.Repeat([]int{50}, 30)
+	}
+	for _, percent := range percents {
+		c.left = append(c.left, c.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.rng}))
+	}
+	c.marked = op.Kind == errorfs.OpCreate && strings.HasPrefix(filepath.Base(op.Path), "marker.")
+	return nil
+}
+
+func (c *powerCuts) String() string { return "powerCuts" }
+
+// TestPowerLossWhileOpening takes the power away a second time, while a store with a torn log is opened: the same commits are left.
+func TestPowerLossWhileOpening(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []int{11, 30} {
+		for _, keep := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d/%t", rest, keep), func(t *testing.T) {
+				t.Parallel()
+				disk, log, n, synced := blockEndStore(t, rest, storage.Buffered)
+				if !keep {
+					// Without the file of sync points and the marks nothing was synced.
+					disk, n, synced = logStore(t, 0, 20, killed), 0, 0
+					log = readFile(t, disk, newestLog(t, disk))
+				}
+				clear(log[synced : (synced/diskPage+1)*diskPage])
+				writeFile(t, disk, newestLog(t, disk), log)
+				disk = killed(t, nil, disk)
+				cuts := &powerCuts{disk: disk, rng: rand.New(rand.NewPCG(5, uint64(rest)))}
+				opened, err := Open("store", Options{FS: errorfs.Wrap(disk, cuts), Reserve: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cuts.mu.Lock()
+				left := cuts.left
+				cuts.mu.Unlock()
+				_ = opened.Close()
+				for i, disk := range left {
+					if got, err := openNumbers(t, disk, Options{}); err != nil || got != n {
+						t.Fatalf("power lost for the time %d of %d: %d of %d commits: %v", i+1, len(left), got, n, err)
+					}
 				}
 			})
 		}
