@@ -116,7 +116,7 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		if c == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from.Str())
 		}
-		if err := checkRename(req, c, toDB, toName); err != nil {
+		if err := checkRename(c, toDB, toName); err != nil {
 			return err
 		}
 		rename := req.Service.Store.Rename
@@ -141,7 +141,8 @@ func (r *Request) onNewest(db, name string, fn func(c *table.Collection) error) 
 	}
 }
 
-func checkRename(req *Request, c *table.Collection, toDB, toName string) error {
+// checkRename judges the source. What has the target's name is judged when the rename commits.
+func checkRename(c *table.Collection, toDB, toName string) error {
 	if isVirtual(c) {
 		return notStored(c)
 	}
@@ -153,9 +154,6 @@ func checkRename(req *Request, c *table.Collection, toDB, toName string) error {
 	}
 	if c.DB == toDB && c.Name == toName {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
-	}
-	if target := req.Service.Store.Lookup(toDB, toName); target != nil && target.Kind != catalog.KindCollection {
-		return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", target.Namespace())
 	}
 	return nil
 }

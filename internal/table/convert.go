@@ -29,6 +29,7 @@ func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) e
 	if s.isLive(c) {
 		return errLiveOplog("convert the")
 	}
+	s.interleave()
 	c.shared.gate.Lock()
 	defer c.shared.gate.Unlock()
 	if err := c.unchanged(); err != nil {

@@ -36,6 +36,7 @@ func (s *Store) CreateNew(n *NewCollection) (*Collection, error) {
 	if err := s.checkNew(n.DB, n.Name); err != nil {
 		return nil, err
 	}
+	s.interleave()
 	var entry *catalog.Collection
 	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
 		if ch.Lookup(n.DB, n.Name) != nil {
@@ -204,8 +205,9 @@ func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog
 	return nil
 }
 
-// Rename gives a collection another name. Where the name is taken it fails with NamespaceExists, or drops that
-// collection in the same change with dropTarget. A temporary collection is temporary no more.
+// Rename gives a collection another name. Where a collection has the name, Rename fails with NamespaceExists,
+// or drops that collection in the same change with dropTarget. A view or a time-series collection that has the
+// name is never dropped: Rename fails with NamespaceExists. A temporary collection becomes an ordinary one.
 func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	return s.renameOver(c, db, name, renaming{accept: droppable(dropTarget)})
 }
@@ -224,7 +226,12 @@ type renaming struct {
 
 func droppable(dropTarget bool) func(target *catalog.Collection) error {
 	return func(target *catalog.Collection) error {
-		if target != nil && !dropTarget {
+		switch {
+		case target == nil:
+			return nil
+		case target.Kind != catalog.KindCollection:
+			return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", target.Namespace())
+		case !dropTarget:
 			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 
@@ -147,5 +148,56 @@ func TestDeepOptions(t *testing.T) {
 	defer again.Close()
 	if got, want := len(again.Catalog().All()), len(s.Catalog().All()); got != want || got == 0 {
 		t.Errorf("%d collections after opening again, %d before", got, want)
+	}
+}
+
+// TestRenameBesideNewTargets makes a view and a time-series collection of the target's name when a rename
+// has looked its target up and is about to commit. The rename drops neither, because it may drop
+// collections only.
+func TestRenameBesideNewTargets(t *testing.T) {
+	t.Parallel()
+	for kind, create := range map[string]func(s *table.Store) error{
+		"view": func(s *table.Store) error {
+			_, err := s.Create("db", "y", catalog.KindView, bsonx.NewDoc("viewOn", "x"))
+			return err
+		},
+		"time series": func(s *table.Store) error {
+			_, err := s.CreateTimeseries("db", "y", bsonx.NewDoc("timeseries", bsonx.NewDoc("timeField", "t", "bucketMaxSpanSeconds", 3600)))
+			return err
+		},
+	} {
+		s := open(t, mem.New())
+		x, _ := s.Ensure("db", "x")
+		if err := insert(s, x, bsonx.NewDoc("_id", 1)); err != nil {
+			t.Fatal(err)
+		}
+		armed := false
+		s.Interleave(func() {
+			if !armed {
+				return
+			}
+			armed = false
+			if err := create(s); err != nil {
+				t.Errorf("create of the %s: %v", kind, err)
+			}
+		})
+		armed = true
+		if code := mongoerr.CodeOf(s.Rename(x, "db", "y", true)); code != mongoerr.NamespaceExists || armed {
+			t.Errorf("rename over a new %s: code %d", kind, code)
+		}
+		var names []string
+		for _, e := range s.Catalog().Collections("db") {
+			names = append(names, e.Name)
+		}
+		want := []string{catalog.Views, "x", "y"}
+		if kind == "time series" {
+			want = []string{"system.buckets.y", catalog.Views, "x", "y"}
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("after a rename over a new %s the database has %q", kind, names)
+		}
+		if n, err := s.Count(s.Lookup("db", catalog.Views)); err != nil || n.Count != 1 {
+			t.Errorf("after a rename over a new %s system.views has %d documents, %v", kind, n.Count, err)
+		}
 	}
 }

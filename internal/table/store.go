@@ -41,6 +41,7 @@ type Store struct {
 	background sync.WaitGroup
 	stop       chan struct{}
 	virtual    map[namespace]*Collection // see AddVirtual; nil for none
+	between    func()                    // see Interleave; nil for nothing
 }
 
 // Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
@@ -130,6 +131,18 @@ func (s *Store) Close() {
 	s.background.Wait()
 }
 
+// Interleave makes the store call fn where a change of another client may come between what its caller
+// knows and what it does: after each look-up by name, after each write, and before each change of the
+// catalog takes its locks. Tests run a second command there. fn must be safe for concurrent use. Interleave
+// is called before the first request.
+func (s *Store) Interleave(fn func()) { s.between = fn }
+
+func (s *Store) interleave() {
+	if s.between != nil {
+		s.between()
+	}
+}
+
 // Engine returns the engine below.
 func (s *Store) Engine() storage.Engine { return s.engine }
 
@@ -139,6 +152,7 @@ func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
 // Lookup returns a collection or view by name, or nil. It takes no lock.
 func (s *Store) Lookup(db, name string) *Collection {
 	entry := s.catalog.Lookup(db, name)
+	s.interleave()
 	if entry == nil {
 		return s.virtual[namespace{db, name}]
 	}
@@ -282,6 +296,7 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collatio
 // change runs a change of the catalog that concerns existing collections: their writers are kept out while the change
 // is made durable and published.
 func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) error {
+	s.interleave()
 	for _, c := range byID(colls) {
 		c.shared.gate.Lock()
 		defer c.shared.gate.Unlock()

@@ -24,6 +24,7 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s.%s Max: %d",
 			db, timeseries.BucketsName(name), catalog.MaxNamespace)
 	}
+	s.interleave()
 	var buckets *catalog.Collection
 	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
 		if ch.Lookup(db, name) != nil || ch.Lookup(db, timeseries.BucketsName(name)) != nil {
