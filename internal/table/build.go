@@ -25,8 +25,10 @@ import (
 //     written before are missing. Duplicates of a unique index are not refused yet.
 //  2. The records are walked in batches. A batch locks its records, reads their newest versions and writes their
 //     entries: an entry that a writer has just written is written again, to the same effect.
-//  3. A unique index becomes enforced: writers refuse duplicates. Then its entries are walked in order, and two of
-//     different records with the same fields fail the build.
+//  3. The entries of a unique index are walked in order, and two of different records with the same fields
+//     fail the build. Then the index becomes enforced: writers refuse duplicates. The second walk finds those
+//     that came since the first. Without the first, writers would be refused because of an index whose build
+//     is about to fail.
 //  4. The index becomes ready.
 //
 // A crash leaves an index that is not ready; resumeBuilds begins it again.
@@ -51,11 +53,19 @@ func (s *Store) fillIndexes(ctx context.Context, c *Collection, ids []uint32) er
 	if err := s.addExisting(ctx, c, ids); err != nil {
 		return err
 	}
+	if err := s.verifyUnique(ctx, c, ids); err != nil {
+		return err
+	}
 	if err := s.setState(c, ids, func(ix *catalog.Index) { ix.Enforced = true }, nil); err != nil {
 		return err
 	}
+	return s.verifyUnique(ctx, c, ids)
+}
+
+// verifyUnique fails at the first two records that share a key of a unique index.
+func (s *Store) verifyUnique(ctx context.Context, c *Collection, ids []uint32) error {
 	for _, id := range ids {
-		if err := s.verifyUnique(ctx, c, id); err != nil {
+		if err := s.verifyIndex(ctx, c, id); err != nil {
 			return err
 		}
 	}

@@ -290,3 +290,35 @@ func TestTransactionsBesideABuild(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedBuildRefusesNobody inserts duplicates at every step of the build of a unique index that fails
+// because of the duplicates from before. The index never exists, so that it must refuse none of them.
+func TestFailedBuildRefusesNobody(t *testing.T) {
+	t.Parallel()
+	s := open(t, mem.New())
+	c, _ := s.Ensure("db", "c")
+	id := 0
+	add := func() {
+		id++
+		if err := insert(s, c, bsonx.NewDoc("_id", id, "a", 1)); err != nil {
+			t.Errorf("insert of document %d: %v", id, err)
+		}
+	}
+	add()
+	add()
+	building := false
+	s.Interleave(func() {
+		if building {
+			building = false
+			add()
+			building = true
+		}
+	})
+	building = true
+	err := s.CreateIndexes(t.Context(), c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a", "unique", true)})
+	building = false
+	if code := mongoerr.CodeOf(err); code != mongoerr.DuplicateKey || id < 4 {
+		t.Errorf("the build beside %d inserts: %v", id, err)
+	}
+	mustValid(t, s, s.Current(c))
+}
