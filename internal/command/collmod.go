@@ -80,6 +80,9 @@ func modifyCollection(ctx context.Context, req *Request, name string, c *table.C
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
 		return modifySeries(ctx, req, c, buckets, reply)
 	}
+	if c.Kind == catalog.KindTimeseries && !req.Service.Store.IsCurrent(c) {
+		return table.ErrChanged // dropped with its buckets
+	}
 	if err := checkCollMod(req, c); err != nil {
 		return err
 	}

@@ -129,6 +129,12 @@ func (r *Request) existingTarget(db, name string) (*table.Collection, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.written(c)
+}
+
+// written returns the collection that writes to c, which may be nil, change: the buckets of a time series.
+// It fails for a view.
+func (r *Request) written(c *table.Collection) (*table.Collection, error) {
 	switch {
 	case c == nil:
 		return nil, nil
@@ -137,7 +143,7 @@ func (r *Request) existingTarget(db, name string) (*table.Collection, error) {
 	case isVirtual(c):
 		return nil, notStored(c)
 	case c.Kind == catalog.KindView:
-		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", db, name)
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
 	}
 	return c, nil
 }

@@ -135,7 +135,7 @@ func (r *Request) onNewest(db, name string, fn func(c *table.Collection) error) 
 		if err := r.checkMeant(db, name, c); err != nil {
 			return err
 		}
-		if err := fn(c); c == nil || !errors.Is(err, table.ErrChanged) {
+		if err := fn(c); !errors.Is(err, table.ErrChanged) {
 			return err
 		}
 	}

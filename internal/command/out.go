@@ -20,41 +20,52 @@ import (
 
 // Out implements pipeline.Writer.
 func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
-	if err := p.service.unchangedTarget(p.begun, target.DB, target.Coll); err != nil {
+	existing, err := p.service.unchangedTarget(p.begun, target.DB, target.Coll)
+	if err != nil {
 		return err
 	}
-	existing := p.service.Store.Lookup(target.DB, target.Coll)
 	if target.Timeseries != nil || existing != nil && existing.Kind == catalog.KindTimeseries {
 		return p.request().replaceSeries(ctx, src, target, existing, p.writes)
 	}
-	return p.request().replaceBy(ctx, src, &namespace{db: target.DB, name: target.Coll}, p.writes)
+	return p.request().replaceBy(ctx, src, &namespace{db: target.DB, name: target.Coll}, existing, p.writes)
 }
 
 // request returns a request for the writes of a pipeline.
 func (p *pipelines) request() *Request { return &Request{Service: p.service, Now: p.now} }
 
-// unchangedTarget fails where the target of a pipeline has other options or indexes than when the pipeline
-// began: what it read before that would replace what it never saw.
-func (s *Service) unchangedTarget(begun catalog.View, db, name string) error {
-	return table.SameDefinition(db, name, begun.Lookup(db, name), s.Store.Catalog().Lookup(db, name))
+// unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where that has
+// other options or indexes than when the pipeline began: what the pipeline read before that would replace
+// what it never saw.
+func (s *Service) unchangedTarget(begun catalog.View, db, name string) (*table.Collection, error) {
+	c := s.Store.Lookup(db, name)
+	var now *catalog.Collection
+	if c != nil && !isVirtual(c) {
+		now = c.Collection
+	}
+	return c, table.SameDefinition(db, name, begun.Lookup(db, name), now)
 }
 
 // runOut writes what src yields to the target, which was as begun has it when the command began.
 func (r *Request) runOut(ctx context.Context, src pipeline.Source, target *namespace, begun catalog.View) error {
 	defer src.Close()
-	if err := r.Service.unchangedTarget(begun, target.db, target.name); err != nil {
+	existing, err := r.Service.unchangedTarget(begun, target.db, target.name)
+	if err != nil {
 		return err
 	}
-	return r.replaceBy(ctx, src, target, r.writeOptions())
+	return r.replaceBy(ctx, src, target, existing, r.writeOptions())
 }
 
-// replaceBy puts a collection of what src yields in the target's place.
-func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *namespace, opts write.Options) error {
+// replaceBy puts a collection of what src yields in the place of existing, which has the target's name and
+// may be nil.
+func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *namespace, existing *table.Collection, opts write.Options) error {
+	if err := catalog.CheckDatabaseName(target.db); err != nil {
+		return err
+	}
 	if err := catalog.CheckWrite(target.db, target.name); err != nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Failed to rename temporary $out collection :: caused by :: error with target namespace: %s",
 			userError(err).Message)
 	}
-	old, err := r.writable(target.db, target.name)
+	old, err := r.written(existing)
 	if err != nil {
 		return err
 	}
@@ -100,6 +111,9 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 	}
 	var indexes []bsonx.Doc
 	old := r.Service.Store.Buckets(existing)
+	if existing != nil && old == nil { // dropped just now
+		return table.SameDefinition(target.DB, target.Coll, existing.Collection, nil)
+	}
 	if old != nil {
 		if target.Timeseries != nil && *timeseries.FromOptions(options) != *old.Timeseries {
 			return mongoerr.New(codeOutOtherSeries, "Time-series options provided must match those of the existing collection %s", existing.Namespace())
@@ -117,7 +131,11 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 		if err := r.copyTo(ctx, src, out, opts); err != nil {
 			return err
 		}
-		return r.Service.Store.ReplaceTimeseries(r.Service.Store.OfBuckets(out), target.DB, target.Coll, existing, old)
+		series := r.Service.Store.OfBuckets(out)
+		if series == nil {
+			return table.ErrDropped
+		}
+		return r.Service.Store.ReplaceTimeseries(series, target.DB, target.Coll, existing, old)
 	})
 }
 

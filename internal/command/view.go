@@ -192,13 +192,13 @@ func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
 
 // checkViewGraph refuses a view that would read itself, or through too many others, or views with another collation.
 func (s *Service) checkViewGraph(db, name, on string, stages bsonx.Value, co *collation.Collator) error {
-	g := viewGraph{service: s, db: db, name: name, collation: co, seen: map[string]bool{}}
+	g := viewGraph{views: s.Store.Catalog().View(), db: db, name: name, collation: co, seen: map[string]bool{}}
 	return g.visit(on, stages, 1)
 }
 
 // viewGraph is a walk through what a view reads.
 type viewGraph struct {
-	service  *Service
+	views    catalog.View // of one moment: else what is a cycle there may never have been one
 	db, name string
 	// collation is that of the view, which those that it reads must have too.
 	collation *collation.Collator
@@ -214,10 +214,11 @@ func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 		if name == g.name {
 			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s.%s", g.db, g.name)
 		}
-		c := g.service.Store.Lookup(g.db, name)
-		if c == nil || c.Kind != catalog.KindView || g.seen[name] && name != on {
+		entry := g.views.Lookup(g.db, name)
+		if entry == nil || entry.Kind != catalog.KindView || g.seen[name] && name != on {
 			continue
 		}
+		c := entry.Attached.(*table.Collection)
 		if !c.Collation.Same(g.collation) {
 			return mongoerr.New(mongoerr.OptionNotSupportedOnView, "View %s.%s has conflicting collation with view %s", g.db, g.name, c.Namespace())
 		}
