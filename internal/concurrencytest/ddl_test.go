@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -14,15 +15,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// ddlStates are what a race begins with.
-var ddlStates = []struct {
+// ddlState is what a race begins with.
+type ddlState struct {
 	name string
 	fill func(db *mongo.Database) error
-}{
+}
+
+var ddlStates = []ddlState{
 	{"nothing", func(*mongo.Database) error { return nil }},
 	{"c", func(db *mongo.Database) error { return fillForDDL(db, "c", "a") }},
 	{"c and d", func(db *mongo.Database) error {
@@ -33,9 +35,24 @@ var ddlStates = []struct {
 		return errors.Join(fillForDDL(db, "c", "a"), db.CreateView(context.Background(), "v", "c", mongo.Pipeline{}))
 	}},
 	{"series and d", func(db *mongo.Database) error {
-		series := options.CreateCollection().SetTimeSeriesOptions(options.TimeSeries().SetTimeField("t").SetMetaField("a"))
-		return errors.Join(db.CreateCollection(context.Background(), "c", series), fillForDDL(db, "c", "a"), fillForDDL(db, "d", "n"))
+		return errors.Join(seriesForDDL(db, "c"), fillForDDL(db, "c", "a"), fillForDDL(db, "d", "n"))
 	}},
+	{"c and a series", func(db *mongo.Database) error {
+		return errors.Join(fillForDDL(db, "c", "a"), seriesForDDL(db, "d"), fillForDDL(db, "d", "n"))
+	}},
+	{"view and d", func(db *mongo.Database) error {
+		return errors.Join(fillForDDL(db, "d", "n"), db.CreateView(context.Background(), "c", "d", mongo.Pipeline{}))
+	}},
+	{"capped c and a view of it", func(db *mongo.Database) error {
+		capped := options.CreateCollection().SetCapped(true).SetSizeInBytes(1 << 20)
+		return errors.Join(db.CreateCollection(context.Background(), "c", capped), fillForDDL(db, "c", "a"),
+			db.CreateView(context.Background(), "d", "c", mongo.Pipeline{}))
+	}},
+}
+
+func seriesForDDL(db *mongo.Database, name string) error {
+	series := options.CreateCollection().SetTimeSeriesOptions(options.TimeSeries().SetTimeField("t").SetMetaField("a"))
+	return db.CreateCollection(context.Background(), name, series)
 }
 
 func fillForDDL(db *mongo.Database, name, index string) error {
@@ -50,29 +67,32 @@ func fillForDDL(db *mongo.Database, name, index string) error {
 	return db.RunCommand(context.Background(), doc("createIndexes", name, "indexes", bson.A{doc("key", doc(index, 1), "name", index)})).Err()
 }
 
-// TestEachPairOfDDL runs each pair of commands at once. What they answer and leave must be what they
-// answer and leave one after the other, in one order or the other. Each pair begins with a third of the
-// states, in the long form with the others in turn. The race detector, under which all pairs take
-// 20 s, sees another sample of them in each run.
+// TestEachPairOfDDL runs each pair of commands at once, and each one of the two between two steps of the
+// other. What they answer and leave must be what they answer and leave one after the other, in one order
+// or the other. Each pair begins with one of ddlShare states, another one in each run, and takes one of the
+// steps. In the long form the others come in turn, and each pair takes every step.
 func TestEachPairOfDDL(t *testing.T) {
 	t.Parallel()
-	member, standalone := openForDDL(t, false), openForDDL(t, true)
 	for s, state := range ddlStates {
 		t.Run(state.name, func(t *testing.T) {
 			t.Parallel()
+			member, standalone := openForDDL(t, false), openForDDL(t, true)
 			run := torture.Begin(t)
 			sample := run.Rand(0)
+			first := sample.IntN(ddlShare)
 			for run.Next(1, time.Minute) {
 				for i, a := range ddlCommands {
 					for j, b := range ddlCommands[i:] {
-						if (i+j+s+run.Rounds())%3 > 0 || testing.Short() && sample.IntN(10) > 0 {
+						if (i+j+s+first+run.Rounds())%ddlShare > 0 || testing.Short() && sample.IntN(10) > 0 {
 							continue
 						}
-						race := &ddlRace{t: t, db: member.Database(fmt.Sprint("ddl", s)), fill: state.fill, a: a, b: b}
+						server := member
 						if a.standalone || b.standalone {
-							race.db = standalone.Database(race.db.Name())
+							server = standalone
 						}
-						race.check(2)
+						race := server.race(t, state, a, b)
+						race.rng, race.everyStep = sample, torture.Time(0) > 0
+						race.check()
 					}
 				}
 			}
@@ -80,22 +100,60 @@ func TestEachPairOfDDL(t *testing.T) {
 	}
 }
 
-func openForDDL(t *testing.T, standalone bool) *mongo.Client {
-	t.Helper()
-	db, err := sheaf.Open(sheaf.Memory, &sheaf.Options{SlowOperation: -1, Standalone: standalone})
-	if err != nil {
-		t.Fatal(err)
+// ddlShare says that a round runs one of so many pairs.
+const ddlShare = 8
+
+// TestPairsThatFailed runs pairs that once left or answered what they do in no order, one between any two
+// steps of the other.
+func TestPairsThatFailed(t *testing.T) {
+	t.Parallel()
+	server := openForDDL(t, false)
+	for _, pair := range []struct{ state, a, b string }{
+		// The rename dropped the view, and the time series without its buckets.
+		{"c and a view", "create view the other way", "rename over"},
+		{"c and a view", "create the other as time series", "rename over"},
+		// collMod looked for the index in the time series itself.
+		{"series and d", "drop", "collMod index"},
+		{"series and d", "drop", "collMod time series"},
+		// $out panicked.
+		{"series and d", "drop", "$out"},
+		{"series and d", "dropDatabase", "$out"},
+		// $out took the time series for a collection.
+		{"nothing", "create time series", "$out"},
+		// The index, whose build failed, refused the document.
+		{"c", "createIndexes unique", "import"},
+	} {
+		s := slices.IndexFunc(ddlStates, func(s ddlState) bool { return s.name == pair.state })
+		a := slices.IndexFunc(ddlCommands, func(c ddlCommand) bool { return c.name == pair.a })
+		b := slices.IndexFunc(ddlCommands, func(c ddlCommand) bool { return c.name == pair.b })
+		race := server.race(t, ddlStates[s], ddlCommands[a], ddlCommands[b])
+		race.everyStep = true
+		race.check()
 	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db.Client()
 }
 
 // ddlRace is a pair of commands from one state.
 type ddlRace struct {
-	t    *testing.T
-	db   *mongo.Database
-	fill func(db *mongo.Database) error
-	a, b ddlCommand
+	t       *testing.T
+	db      *mongo.Database
+	fill    func(db *mongo.Database) error
+	a, b    ddlCommand
+	between *interleaver
+	rng     *rand.Rand
+	// everyStep puts each command after every step of the other one, not after one of them.
+	everyStep bool
+
+	// steps are how many steps a and b take.
+	steps [2]int
+	// serial are the outcomes of the commands one after the other.
+	serial []string
+}
+
+// race returns a race on a database of its state.
+func (s *ddlServer) race(t *testing.T, state ddlState, a, b ddlCommand) *ddlRace {
+	i := slices.IndexFunc(ddlStates, func(other ddlState) bool { return other.name == state.name })
+	db := s.client.Database(fmt.Sprint("ddl", i))
+	return &ddlRace{t: t, db: db, fill: state.fill, a: a, b: b, between: s.between}
 }
 
 // begin makes the state anew.
@@ -111,7 +169,13 @@ func (r *ddlRace) one(first, second *ddlCommand) (string, string, string) {
 	r.begin()
 	a, b := "aborted", "aborted"
 	if first != nil {
-		a = first.run(r.db)
+		steps := r.between.count(func() { a = first.run(r.db) })
+		switch first {
+		case &r.a:
+			r.steps[0] = steps
+		case &r.b:
+			r.steps[1] = steps
+		}
 	}
 	if second != nil {
 		b = second.run(r.db)
@@ -119,48 +183,82 @@ func (r *ddlRace) one(first, second *ddlCommand) (string, string, string) {
 	return a, b, stateOf(r.t, r.db)
 }
 
-func (r *ddlRace) check(rounds int) {
+// check runs the commands one after the other, at once, and each one in the midst of the other.
+func (r *ddlRace) check() {
 	r.t.Helper()
-	var serial []string
+	r.serial = nil
 	a, b, state := r.one(&r.a, &r.b)
-	serial = append(serial, fmt.Sprint(a, " and ", b, ": ", state))
+	r.serial = append(r.serial, outcome(a, b, state))
 	b, a, state = r.one(&r.b, &r.a)
-	serial = append(serial, fmt.Sprint(a, " and ", b, ": ", state))
+	r.serial = append(r.serial, outcome(a, b, state))
 	for _, c := range []*ddlCommand{&r.a, &r.b} {
 		if c.reads {
-			serial = append(serial, r.late(c))
+			r.serial = append(r.serial, r.late(c))
 		}
 	}
-	for range rounds {
-		r.begin()
-		answers := make([]string, 2)
-		var wg sync.WaitGroup
-		start := make(chan struct{})
-		for i, c := range []*ddlCommand{&r.a, &r.b} {
-			wg.Go(func() {
-				<-start
-				answers[i] = aborted(c.run(r.db))
+	r.run("at once", atOnce)
+	for i, c := range []*ddlCommand{&r.a, &r.b} {
+		for _, after := range r.places(r.steps[i]) {
+			r.run(fmt.Sprintf("the other one after step %d of %s", after, c.name), func(commands []func()) {
+				r.between.put(commands[i], commands[1-i], after)
 			})
 		}
-		close(start)
-		wg.Wait()
-		got := fmt.Sprint(answers[0], " and ", answers[1], ": ", stateOf(r.t, r.db))
-		if strings.Contains(got, "aborted") {
-			// A build, or a copy, is aborted by what takes its collection away, and leaves nothing.
-			a, b, state = r.one(&r.a, nil)
-			serial = append(serial, fmt.Sprint(a, " and ", b, ": ", state))
-			a, b, state = r.one(nil, &r.b)
-			serial = append(serial, fmt.Sprint(a, " and ", b, ": ", state))
+	}
+}
+
+// places returns after which of the steps of a command the other one comes between.
+func (r *ddlRace) places(steps int) []int {
+	if r.everyStep {
+		all := make([]int, steps)
+		for i := range all {
+			all[i] = i + 1
 		}
-		for i, c := range []*ddlCommand{&r.a, &r.b} {
-			if c.makes && !slices.Contains(serial, got) {
-				serial = append(serial, r.made(i))
-			}
+		return all
+	}
+	if steps == 0 {
+		return nil
+	}
+	return []int{1 + r.rng.IntN(steps)}
+}
+
+// atOnce runs both commands at once.
+func atOnce(commands []func()) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for _, run := range commands {
+		wg.Go(func() {
+			<-start
+			run()
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+func outcome(a, b, state string) string { return fmt.Sprint(a, " and ", b, ": ", state) }
+
+// run has both commands run in some way, from the state anew, and checks the outcome.
+func (r *ddlRace) run(how string, way func(commands []func())) {
+	r.t.Helper()
+	r.begin()
+	answers := make([]string, 2)
+	way([]func(){
+		func() { answers[0] = aborted(r.a.run(r.db)) },
+		func() { answers[1] = aborted(r.b.run(r.db)) },
+	})
+	got := outcome(answers[0], answers[1], stateOf(r.t, r.db))
+	serial := slices.Clone(r.serial)
+	if strings.Contains(got, "aborted") {
+		// A build, or a copy, is aborted by what takes its collection away, and leaves nothing.
+		serial = append(serial, outcome(r.one(&r.a, nil)), outcome(r.one(nil, &r.b)))
+	}
+	for i, c := range []*ddlCommand{&r.a, &r.b} {
+		if c.makes && !slices.Contains(serial, got) {
+			serial = append(serial, r.made(i))
 		}
-		if !slices.Contains(serial, got) {
-			r.t.Errorf("%s and %s:\n%s\none after the other:\n%s", r.a.name, r.b.name, got, strings.Join(serial, "\n"))
-			return
-		}
+	}
+	if !slices.Contains(serial, got) {
+		r.t.Errorf("%s and %s, %s:\n%s\none after the other:\n%s", r.a.name, r.b.name, how, got, strings.Join(serial, "\n"))
 	}
 }
 

@@ -18,8 +18,8 @@
 //  6. Transactions have snapshot isolation: no transaction sees a sum of balances that never was, none of what transactions and
 //     single statements add is lost, and a recorded history of lists that are read and appended to has none of the anomalies
 //     G0, G1a to G1c, lost update, read skew (checkHistory; write skew is allowed). Indexes come and go beside them.
-//  7. Two commands that change the catalog, at once, answer and leave what they do one after the other: each pair of them, and
-//     import. One with a collectionUUID never touches another collection.
+//  7. Two commands that change the catalog, at once, or one between two steps of the other, answer and leave what they do one after
+//     the other: each pair of them, and import. One with a collectionUUID never touches another collection.
 //
 // To add a property, write a test that takes its database from onEachEngine.
 package concurrencytest

@@ -39,7 +39,7 @@ func withUUID(id bson.Binary) map[string]bson.D {
 // gets its name. They must not read or change the other one.
 func TestUUIDBesideRename(t *testing.T) {
 	t.Parallel()
-	db := openForDDL(t, false).Database("uuids")
+	db := openForDDL(t, false).client.Database("uuids")
 	admin := db.Client().Database("admin")
 	var names []string
 	for name := range withUUID(bson.Binary{}) {

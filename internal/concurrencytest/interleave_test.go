@@ -1,0 +1,138 @@
+package concurrencytest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/server"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// ddlServer is a server in memory whose commands others can be put into.
+type ddlServer struct {
+	client  *mongo.Client
+	between *interleaver
+}
+
+// openForDDL puts a database together as package sheaf does.
+func openForDDL(t *testing.T, standalone bool) *ddlServer {
+	t.Helper()
+	engine, log := mem.New(), slog.New(slog.DiscardHandler)
+	store, err := openDDLStore(engine, log, standalone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &ddlServer{between: &interleaver{}}
+	store.Interleave(s.between.step)
+	planner := plan.New(plan.Options{})
+	deps := command.Deps{
+		Data:   command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
+		Logger: log, Log: &command.LogBuffer{}, SlowMillis: -1,
+	}
+	if !standalone {
+		deps.ReplicaSet = command.DefaultReplicaSet
+	}
+	service, err := command.NewService(deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, listener := server.New(server.Options{Service: service, Logger: log}), server.NewMemoryListener("memory")
+	go func() { _ = srv.Serve(context.Background(), listener) }()
+	s.client, err = mongo.Connect(options.Client().ApplyURI("mongodb://memory/?directConnection=true&serverMonitoringMode=poll").SetDialer(listener))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = s.client.Disconnect(context.Background())
+		_ = srv.Shutdown(context.Background())
+		service.Close()
+		store.Close()
+		_ = engine.Close()
+	})
+	return s
+}
+
+func openDDLStore(engine storage.Engine, log *slog.Logger, standalone bool) (*table.Store, error) {
+	compiler := command.Compiler{Warn: func(error) {}}
+	if standalone {
+		return table.Open(engine, compiler, log)
+	}
+	return table.OpenLogged(engine, compiler, log, table.OplogOptions{})
+}
+
+// interleaver runs something between two steps of a command. A step ends where the command has looked a
+// name up or has written, and before it takes the locks of a change of the catalog.
+type interleaver struct {
+	mu    sync.Mutex
+	steps int
+	at    int
+	run   func() // nil for nothing
+	ended chan struct{}
+}
+
+// interleaved is how long a command waits for the one that came between. That one may itself wait for
+// locks of the first, so that both go on after this time, and their order is left to chance.
+const interleaved = 20 * time.Millisecond
+
+// step is called after each step.
+func (in *interleaver) step() {
+	in.mu.Lock()
+	in.steps++
+	run, ended := in.run, in.ended
+	if run == nil || in.steps != in.at {
+		in.mu.Unlock()
+		return
+	}
+	in.run = nil
+	in.mu.Unlock()
+	go func() {
+		defer close(ended)
+		run()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(interleaved):
+	}
+}
+
+// count returns how many steps fn takes.
+func (in *interleaver) count(fn func()) int {
+	in.arm(0, nil)
+	fn()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.steps
+}
+
+// put runs outer, and inner after so many steps of it, or at the end where outer has not so many.
+func (in *interleaver) put(outer, inner func(), after int) {
+	ended := in.arm(after, inner)
+	outer()
+	in.mu.Lock()
+	left := in.run != nil
+	in.run = nil
+	in.mu.Unlock()
+	if left {
+		inner()
+		return
+	}
+	<-ended
+}
+
+func (in *interleaver) arm(at int, run func()) chan struct{} {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.steps, in.at, in.run, in.ended = 0, at, run, make(chan struct{})
+	return in.ended
+}
