@@ -1,7 +1,6 @@
 package expr_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,19 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
 )
-
-// operation counts how often it is looked at.
-type operation struct {
-	context.Context
-	looks int
-}
-
-func (o *operation) Err() error {
-	o.looks++
-	return nil
-}
 
 const (
 	// manyElements is the size of the operands of TestLooks.
@@ -76,7 +65,7 @@ func TestLooks(t *testing.T) {
 // looksOf evaluates an expression and returns how often it looked at its operation.
 func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
 	t.Helper()
-	op, running := &operation{Context: t.Context()}, &interrupt.Running{}
+	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
 	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), (*expr.Vars)(nil).WithScripts(js.Options{Running: running}))
 	if err != nil {
@@ -85,7 +74,7 @@ func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
 	if _, err := e.Eval(&expr.Context{Root: bsonx.Document(doc)}); err != nil {
 		t.Fatal(err)
 	}
-	return op.looks
+	return op.Looks
 }
 
 func largeOperands() bsonx.Doc {

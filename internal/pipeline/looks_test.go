@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,20 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
-
-// operation counts how often it is looked at.
-type operation struct {
-	context.Context
-	looks int
-}
-
-func (o *operation) Err() error {
-	o.looks++
-	return nil
-}
 
 // wide makes a list of n copies of a form, in which # is the number.
 func wide(n int, form string) string {
@@ -46,11 +35,11 @@ func TestWideStageLooks(t *testing.T) {
 		`{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {` + wide(n, `"f#": {"$sum": 1}`) + `}}}`,
 		`{"$bucket": {"groupBy": "$v", "boundaries": [0, 1], "output": {` + wide(n, `"f#": {"$sum": 1}`) + `}}}`,
 	} {
-		op, running := &operation{Context: t.Context()}, &interrupt.Running{}
+		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 		running.Set(op)
 		mustParse(t, `[`+stage+`]`, pipeline.Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: running})})
-		if want := n * 16 * interrupt.Step / interrupt.Interval; op.looks < want {
-			t.Errorf("%.40s: %d looks at the operation, want %d", stage, op.looks, want)
+		if want := n * 16 * interrupt.Step / interrupt.Interval; op.Looks < want {
+			t.Errorf("%.40s: %d looks at the operation, want %d", stage, op.Looks, want)
 		}
 	}
 }
@@ -63,12 +52,12 @@ func TestWideOutputLooks(t *testing.T) {
 	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{})
 	src := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{})
 	defer src.Close()
-	op := &operation{Context: t.Context()}
+	op := interrupttest.New(t.Context())
 	if _, err := src.Next(op); err != nil {
 		t.Fatal(err)
 	}
-	if want := n * n * n * 8 / interrupt.Interval; op.looks < want {
-		t.Errorf("%d looks at the operation, want %d", op.looks, want)
+	if want := n * n * n * 8 / interrupt.Interval; op.Looks < want {
+		t.Errorf("%d looks at the operation, want %d", op.Looks, want)
 	}
 }
 

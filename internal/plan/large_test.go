@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/plan"
 )
@@ -103,21 +104,6 @@ func TestPlanningIsQuick(t *testing.T) {
 	}
 }
 
-// endsAfter is an operation that ends when it is looked at for the n-th time.
-type endsAfter struct {
-	context.Context
-	looks, most int
-}
-
-func (c *endsAfter) Err() error {
-	if c.looks++; c.looks <= c.most {
-		return nil
-	}
-	return errEnded
-}
-
-var errEnded = errors.New("ended")
-
 func TestPlanningStops(t *testing.T) {
 	t.Parallel()
 	f := largeFixture(t)
@@ -125,19 +111,19 @@ func TestPlanningStops(t *testing.T) {
 		q := f.query(`{}`)
 		running := &interrupt.Running{}
 		q.Filter = largeFilter(t, form, 5000, running)
-		all := &endsAfter{Context: t.Context(), most: 1 << 30}
+		all := interrupttest.New(t.Context())
 		running.Set(all)
 		if err := f.open(all, q); err != nil {
 			t.Fatal(err)
 		}
-		if all.looks < 5 {
-			t.Errorf("%s: the operation was looked at %d times", name, all.looks)
+		if all.Looks < 5 {
+			t.Errorf("%s: the operation was looked at %d times", name, all.Looks)
 		}
-		for most := 0; most < all.looks; most += all.looks/5 + 1 {
-			ends := &endsAfter{Context: t.Context(), most: most}
+		for looks := 0; looks < all.Looks; looks += all.Looks/5 + 1 {
+			ends := interrupttest.EndAfter(t.Context(), looks)
 			running.Set(ends)
-			if err := f.open(ends, q); !errors.Is(err, errEnded) {
-				t.Errorf("%s: ended at the look %d of %d: %v", name, most, all.looks, err)
+			if err := f.open(ends, q); !errors.Is(err, interrupttest.ErrEnded) {
+				t.Errorf("%s: ended at the look %d of %d: %v", name, looks, all.Looks, err)
 			}
 		}
 	}
@@ -150,7 +136,7 @@ func TestResidualServesItsOperation(t *testing.T) {
 	f.insert(doc(fmt.Sprintf(`{"_id": 5, "a": 5, "s": "%s"}`, strings.Repeat("word1 word2 ", 30_000))))
 	for _, query := range []string{`{"_id": 5, "s": {"$not": {"$regex": "(.*7){25}$"}}}`, `{"a": 5, "s": {"$regex": "(.*7){25}$"}}`} {
 		q, running := f.query(`{}`), &interrupt.Running{}
-		ends := &endsAfter{Context: t.Context(), most: 1 << 30}
+		ends := interrupttest.New(t.Context())
 		running.Set(ends)
 		var err error
 		q.Filter, err = filter.Parse(doc(query), filter.FindOptions((*expr.Vars)(nil).WithScripts(js.Options{Running: running}), time.Time{}))
@@ -162,8 +148,8 @@ func TestResidualServesItsOperation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ends.most = ends.looks
-		if _, err = e.Next(t.Context()); !errors.Is(err, errEnded) {
+		ends.EndAfter(0)
+		if _, err = e.Next(t.Context()); !errors.Is(err, interrupttest.ErrEnded) {
 			t.Errorf("%s: %v", query, err)
 		}
 		e.Close()

@@ -1,7 +1,6 @@
 package table_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -46,21 +46,7 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that ends after it was looked at so many times.
-type endsAfter struct {
-	context.Context
-	looks int
-}
-
-// Err implements context.Context.
-func (c *endsAfter) Err() error {
-	if c.looks--; c.looks < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// TestDropDatabaseIsInterrupted ends a drop between two collections: all of them stay.
+// TestDropDatabaseIsInterrupted interrupts a drop when half of its collections have been checked: all collections stay.
 func TestDropDatabaseIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := open(t, mem.New())
@@ -70,7 +56,7 @@ func TestDropDatabaseIsInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.DropDatabase(&endsAfter{t.Context(), collections / 2}, "db"); !errors.Is(err, context.Canceled) {
+	if err := s.DropDatabase(interrupttest.EndAfter(t.Context(), collections/2), "db"); !errors.Is(err, interrupttest.ErrEnded) {
 		t.Errorf("the drop: %v", err)
 	}
 	if left := len(s.Catalog().Collections("db")); left != collections {
