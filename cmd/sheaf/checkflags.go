@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/command"
 )
 
 const (
@@ -44,6 +45,8 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 		return errors.New("--dir is empty: name a directory, or give --memory")
 	case f.standalone && given("replSet"):
 		return errors.New("--standalone is no member of a replica set: leave out --standalone or --replSet")
+	case f.standalone && given("oplog-size"):
+		return errors.New("--standalone keeps no oplog: leave out --standalone or --oplog-size")
 	case f.replSet == "":
 		return errors.New("--replSet is empty: name the set, or give --standalone")
 	case len(f.replSet) > maxReplSet || strings.ContainsFunc(f.replSet, notInSetName):
@@ -55,7 +58,16 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	f.budget, errs[0] = sizeOf("memory-budget", f.memoryBudget, minMemoryBudget)
 	f.oplogBytes, errs[1] = sizeOf("oplog-size", f.oplogSize, minOplogSize)
 	_, syncErr := syncPolicy(f.sync)
-	return errors.Join(errs[0], errs[1], syncErr, checkAdvertise(f.advertise))
+	return errors.Join(errs[0], f.checkBudget(), errs[1], syncErr, checkAdvertise(f.advertise))
+}
+
+// checkBudget refuses a budget above the memory of the control group or the machine: the server would be
+// killed before it noticed that it has no more.
+func (f *serveFlags) checkBudget() error {
+	if available := command.AvailableMemory(); available > 0 && f.budget > available {
+		return fmt.Errorf("--memory-budget %s: there are only %dMiB of memory here", f.memoryBudget, available>>20)
+	}
+	return nil
 }
 
 // notInSetName reports whether a character would break the name of a set in a URI or in NAME/HOST,HOST.

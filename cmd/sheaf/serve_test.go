@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/command"
 )
 
 // start runs sheaf serve with arguments until the test ends and returns its ready line.
@@ -208,6 +211,7 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 		"leave out --memory or --dir":                       {"--memory", "--dir", "data"},
 		"--dir is empty":                                    {"--dir", ""},
 		"leave out --standalone or --replSet":               {"--standalone", "--replSet", "rs1"},
+		"leave out --standalone or --oplog-size":            {"--standalone", "--oplog-size", "1GiB"},
 		"--replSet is empty":                                {"--replSet", ""},
 		"--log-rotate needs a --log-file":                   {"--log-rotate", "rename"},
 		"--log-format xml: it must be json or text":         {"--log-format", "xml"},
@@ -231,6 +235,23 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 			t.Errorf("%v: %v", args, err)
 		}
 		cancel()
+	}
+}
+
+func TestBudgetAboveTheMemoryIsRefused(t *testing.T) {
+	available := command.AvailableMemory()
+	if available <= 0 {
+		t.Skip("the memory of this machine is not known")
+	}
+	for _, c := range []struct {
+		budget  int64
+		refused bool
+	}{{available, false}, {available + 1, true}, {1 << 50, true}} {
+		f := serveFlags{memory: true, replSet: "rs0", maxConnections: 1, sync: "default", memoryBudget: strconv.FormatInt(c.budget, 10)}
+		err := f.check(func(string) bool { return false })
+		if refused := err != nil && strings.Contains(err.Error(), "there are only"); refused != c.refused || err != nil && !refused {
+			t.Errorf("%d bytes of %d: %v", c.budget, available, err)
+		}
 	}
 }
 
