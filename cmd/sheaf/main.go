@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,10 +24,18 @@ func main() {
 	// process even if something hangs.
 	context.AfterFunc(ctx, stop)
 	if err := newRoot().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "sheaf:", err)
+		fmt.Fprintln(os.Stderr, "sheaf:", libraryError{err})
 		os.Exit(exitFailure)
 	}
 }
+
+// libraryError shows an error of package sheaf without the name of the package. The program prints that
+// name before each error.
+type libraryError struct{ err error }
+
+func (e libraryError) Error() string { return strings.TrimPrefix(e.err.Error(), "sheaf: ") }
+
+func (e libraryError) Unwrap() error { return e.err }
 
 // newRoot returns the command with its subcommands, each of which stands in its own file.
 func newRoot() *cobra.Command {

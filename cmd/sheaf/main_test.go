@@ -26,6 +26,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// TestErrorsHaveOnePrefix runs commands whose error comes from the library, which begins its errors with the same word.
+func TestErrorsHaveOnePrefix(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tooLong := filepath.Join(t.TempDir(), strings.Repeat("x", 300))
+	for _, dir := range []string{file, filepath.Join(file, "below"), tooLong} {
+		for name, args := range map[string][]string{
+			"serve": {"serve", "--port", "0", "--dir", dir}, "import": {"import", file, "-c", "c", "--dir", dir},
+			"sim": {"sim", "run", "cart-reserve", "--dir", dir},
+		} {
+			cmd := exec.CommandContext(t.Context(), self, args...)
+			cmd.Env = append(os.Environ(), asSheaf+"=1")
+			out, err := cmd.CombinedOutput()
+			if text := string(out); err == nil || strings.Count(text, "sheaf: ") != 1 {
+				t.Errorf("%s %.40s: %v, %s", name, dir, err, text)
+			}
+		}
+	}
+}
+
 // TestSecondInterruptEndsTheProcess interrupts an import that waits for its input, which the first signal cannot end.
 func TestSecondInterruptEndsTheProcess(t *testing.T) {
 	self, err := os.Executable()

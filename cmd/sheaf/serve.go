@@ -280,6 +280,7 @@ func uriOf(a net.Addr) string {
 
 // explainOpen says what to do about a store that cannot be opened.
 func explainOpen(dir string, err error) error {
+	err = libraryError{err}
 	switch {
 	case errors.Is(err, sheaf.ErrLocked):
 		return fmt.Errorf("%w; or give another --dir", err)

@@ -181,7 +181,7 @@ func (s Settings) base() (*options.ClientOptions, func() error, error) {
 	}
 	db, err := sheaf.Open(dir, nil)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("sim: open %s: %w", s.Target, err), remove())
+		return nil, nil, errors.Join(err, remove()) // which names the directory
 	}
 	return db.ClientOptions(), func() error { return errors.Join(db.Close(), remove()) }, nil
 }
