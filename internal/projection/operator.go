@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"errors"
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -29,12 +30,13 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	}
 	notSlice := ""
 	if p.find && name == "$slice" {
-		// Arguments that find's $slice does not take are parsed as the expression $slice. If that fails
-		// too, the error reports both reasons.
-		notSlice = notFindSlice(arg)
-		if s, ok := findSlice(arg); ok && p.slice(path, s) == nil {
-			return nil
+		// What find's $slice does not take is parsed as the expression $slice. If that fails too, the
+		// error reports both reasons.
+		reason, err := p.trySlice(path, arg)
+		if err != nil || reason == "" {
+			return err
 		}
+		notSlice = reason
 	}
 	if name == "$elemMatch" {
 		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Cannot use $elemMatch in this context")
@@ -46,14 +48,14 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 		return mongoerr.New(31252, "Cannot use expression other than $meta in exclusion projection")
 	}
 	e, err := expr.Parse(bsonx.Document(whole), p.opts.Vars)
+	if err == nil {
+		err = p.add(path, field{action: compute, value: e})
+	}
 	if err != nil && notSlice != "" {
 		return mongoerr.Within("Invalid $slice syntax. The given syntax "+bsonx.FormatShell(bsonx.Document(whole))+
 			" did not match the find() syntax because :: "+notSlice+" :: The given syntax did not match the expression $slice syntax.", err)
 	}
 	if err != nil {
-		return err
-	}
-	if err := p.add(path, field{action: compute, value: e}); err != nil {
 		return err
 	}
 	if name == "$meta" {
@@ -64,14 +66,16 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	return nil
 }
 
-// position compiles "path.$": 1.
-func (p *parser) position(path string) error {
+// position compiles "path.$": 1. name is the part of the path that the specification names.
+func (p *parser) position(path, name string) error {
 	path = path[:len(path)-2]
 	switch {
 	case p.hasPositional:
 		return mongoerr.New(31276, "Cannot specify more than one positional projection per query.")
 	case p.hasElemMatch:
 		return mongoerr.New(31256, "Cannot specify positional operator and $elemMatch.")
+	case name == ".$":
+		return mongoerr.New(5392900, "Projection on field .$ is invalid")
 	case p.kind == exclusion:
 		return mongoerr.New(31253, "Cannot do inclusion on field %s in exclusion projection", path)
 	case p.opts.Filter == nil:
@@ -131,6 +135,23 @@ func (m *elemMatch) eval(ctx *expr.Context) (bsonx.Value, error) {
 		return bsonx.Missing, err
 	}
 	return bsonx.NewArray(array.Doc().Index(details.ArrayIndex)), nil
+}
+
+// trySlice compiles find's $slice. It returns why it cannot, empty if it could.
+func (p *parser) trySlice(path string, arg bsonx.Value) (reason string, err error) {
+	if _, err := expr.SplitFieldPath(path); err != nil {
+		return "", err
+	}
+	s, ok := findSlice(arg)
+	if !ok {
+		return notFindSlice(arg), nil
+	}
+	err = p.slice(path, s)
+	var collision *mongoerr.Error
+	if errors.As(err, &collision) && (collision.Code == codeCollision || collision.Code == codeCollisionWithin) {
+		return collision.Code.Name() + ": " + collision.Message, nil
+	}
+	return "", err
 }
 
 // slice keeps the field, in an exclusion too, and cuts it afterwards.

@@ -12,6 +12,12 @@ import (
 // fieldWork is the work of compiling a field.
 const fieldWork = 8 * interrupt.Step
 
+// The codes of paths that exclude each other: the same path twice, and one below the other.
+const (
+	codeCollision       = mongoerr.Code(31250)
+	codeCollisionWithin = mongoerr.Code(31249)
+)
+
 // parser is the state of one Parse. Which kind of projection it is turns out on the way.
 type parser struct {
 	opts Options
@@ -121,7 +127,7 @@ func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 	}
 	switch {
 	case v.Truthy() && atPosition:
-		return p.position(path)
+		return p.position(path, name)
 	case v.Truthy():
 		return p.include(path, name)
 	case atPosition:
@@ -217,7 +223,7 @@ func (n *node) add(path string, parts []string, leaf field) error {
 		last := i == len(parts)-1
 		switch {
 		case last && at >= 0:
-			return mongoerr.New(31250, "Path collision at %s", path)
+			return mongoerr.New(codeCollision, "Path collision at %s", path)
 		case last:
 			leaf.name = part
 			n.fields = append(n.fields, leaf)
@@ -226,7 +232,7 @@ func (n *node) add(path string, parts []string, leaf field) error {
 			n.fields = append(n.fields, field{name: part, branch: next})
 			n = next
 		case n.fields[at].action != descend:
-			return mongoerr.New(31249, "Path collision at %s remaining portion %s", path, strings.Join(parts[i+1:], "."))
+			return mongoerr.New(codeCollisionWithin, "Path collision at %s remaining portion %s", path, strings.Join(parts[i+1:], "."))
 		default:
 			n = n.fields[at].branch
 		}
