@@ -47,12 +47,21 @@ func normalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 // collated returns the scope of an operation on c with the collation that it gives, or else c's default.
 func (s scope) collated(v bsonx.Value, c *table.Collection) (scope, error) {
 	co, err := collationFor(s.collations, v, c)
+	s.simple = co == nil && !specOf(v).IsEmpty()
 	if err != nil || co == s.collation {
 		return s, err
 	}
 	s.collation = co
 	s.vars = s.vars.WithCollation(co)
 	return s, nil
+}
+
+// specOf returns the collation that a command or statement gives; nil where it gives none.
+func specOf(v bsonx.Value) bsonx.Doc {
+	if v.Type != bsonx.TypeDocument {
+		return nil
+	}
+	return v.Doc()
 }
 
 // compare returns how update operators order values; nil for bytes.

@@ -31,6 +31,7 @@ type pipelines struct {
 	user         [32]byte    // the digest of the one who asks
 	hint         bsonx.Value // for the command's own collection
 	collation    *collation.Collator
+	simple       bool // the command asks for the comparison of bytes
 	writes       write.Options
 	begun        catalog.View // before anything was read
 	depth        int          // how many stages there are around the pipeline
@@ -41,12 +42,21 @@ type pipelines struct {
 	examined  *pipeline.Examined // what its stages read is noted here; nil for nowhere
 }
 
+// collationSpec returns the collation of the pipeline as messages show it: with all its fields, also where it is the
+// collection's default.
+func (p *pipelines) collationSpec() bsonx.Doc {
+	if p.simple {
+		return bsonx.NewDoc("locale", "simple")
+	}
+	return p.collation.Spec()
+}
+
 // maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
 const maxPipelineDepth = 20
 
 func (r *Request) pipelines(sc scope) *pipelines {
 	return &pipelines{
-		reads: r.reads(), now: sc.now, collation: sc.collation, allowDiskUse: r.BoolOr("allowDiskUse", true),
+		reads: r.reads(), now: sc.now, collation: sc.collation, simple: sc.simple, allowDiskUse: r.BoolOr("allowDiskUse", true),
 		hint: r.Get("hint"), user: r.Conn.digest, writes: r.writeOptions(),
 		begun: r.Service.Store.Catalog().View(),
 	}
@@ -173,6 +183,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	lead, rest := parsed.Split()
 	q := &plan.Query{
 		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: hint, Collation: p.collation, AllowDiskUse: p.allowDiskUse,
+		CollationSpec: p.collationSpec(),
 	}
 	if !lead.Filter.IsEmpty() {
 		opts := filter.FindOptions(vars, p.now)

@@ -25,6 +25,8 @@ type scope struct {
 	now  time.Time
 	// collation is nil where strings are compared as bytes.
 	collation *collation.Collator
+	// simple says that the command asks for the comparison of bytes itself.
+	simple bool
 	// collations are those that were used before.
 	collations *collation.Cache
 	// mistake is what is wrong with let, where that is an error of the statements; see newStatementScope.

@@ -148,7 +148,7 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 	if err != nil {
 		return 0, err
 	}
-	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, One: !spec.multi, Position: spec.position}}
+	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, Collation: specOf(spec.collation), One: !spec.multi, Position: spec.position}}
 	n, err := r.runDeleteStatement(ctx, db, name, st, meantFor(c, spec.collation), spec.query, opts)
 	if isReplaced(err) {
 		return r.runDeleteSpec(ctx, sc, db, name, spec, opts)

@@ -262,5 +262,7 @@ func (r *Request) writeQuery(sc scope, query, sort bsonx.Doc, hint, collation bs
 	if c != nil && c.Timeseries != nil {
 		return r.bucketQuery(c, sc, query, hint)
 	}
-	return &plan.Query{DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, Sort: sort, Hint: hint, AllowDiskUse: true}, nil
+	return &plan.Query{
+		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, CollationSpec: specOf(collation), Sort: sort, Hint: hint, AllowDiskUse: true,
+	}, nil
 }

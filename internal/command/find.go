@@ -110,7 +110,7 @@ func findQuery(req *Request, name string, c *table.Collection, q *plan.Query) er
 		if sc, err = sc.collated(a.collation, c); err != nil {
 			return err
 		}
-		q.Collation = sc.collation
+		q.Collation, q.CollationSpec = sc.collation, specOf(a.collation)
 	}
 	if q.Filter, err = sc.filterOrAll(a.filter); err != nil {
 		return sc.firstMistake(a.filter, q.ProjectionSpec, err)
@@ -204,7 +204,7 @@ func filteredQuery(req *Request, name string, c *table.Collection) (*plan.Query,
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation}, nil
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, CollationSpec: specOf(req.Get("collation"))}, nil
 }
 
 // hintedQuery is filteredQuery for a command that also has the field hint.

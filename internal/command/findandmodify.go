@@ -164,7 +164,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if err := m.compileFields(collated, f); err != nil {
 		return err
 	}
-	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), One: true}
+	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), Collation: specOf(m.req.Get("collation")), One: true}
 	m.text = f.Text()
 	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
 		m.score(doc)

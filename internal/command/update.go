@@ -365,7 +365,7 @@ func (r *Request) compileUpdate(sc scope, c *table.Collection, spec *updateSpec,
 		f = f.Normalize() // which decides the array element that matched
 	}
 	*st = write.UpdateStatement{
-		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, One: !spec.multi, Position: spec.position},
+		Query:     write.Query{Filter: f, Sort: spec.sort, Hint: spec.hint, Collation: specOf(spec.collation), One: !spec.multi, Position: spec.position},
 		RawFilter: spec.query, Update: u, Upsert: spec.upsert, Env: r.env(sc.vars),
 	}
 	if spec.supplied {

@@ -22,6 +22,8 @@ type Query struct {
 	Filter *filter.Filter
 	// Collation compares strings, those of Filter too; nil compares bytes.
 	Collation *collation.Collator
+	// CollationSpec is the collation as messages show it; empty where the query gives none.
+	CollationSpec bsonx.Doc
 	// Sort is the sort pattern or empty. {$natural: ±1} asks for the order of the records.
 	Sort bsonx.Doc
 	// Projection is nil for whole documents.

@@ -38,7 +38,8 @@ func refuse(q *Query, err error) error {
 // maxDescribed is how much of a query an error message repeats.
 const maxDescribed = 4 << 10
 
-// describe writes a query as MongoDB does: namespace, tree of predicates, sort and projection.
+// describe writes a query as MongoDB does: namespace, tree of predicates, sort, projection
+// and collation.
 func describe(q *Query) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "ns=%s.%s", q.DB, q.Name)
@@ -58,7 +59,11 @@ func describe(q *Query) string {
 	if len(text) > maxDescribed {
 		text = text[:maxDescribed] + "…\n"
 	}
-	return text + "Sort: " + shell(q.Sort) + "\nProj: " + shell(q.ProjectionSpec) + "\n"
+	text += "Sort: " + shell(q.Sort) + "\nProj: " + shell(q.ProjectionSpec) + "\n"
+	if !q.CollationSpec.IsEmpty() {
+		text += "Collation: " + shell(q.CollationSpec) + "\n"
+	}
+	return text
 }
 
 // DescribeFilter writes a predicate as MongoDB's messages do.

@@ -32,6 +32,8 @@ type Query struct {
 	Filter *filter.Filter
 	Sort   bsonx.Doc   // nil or empty: any order
 	Hint   bsonx.Value // missing: none
+	// Collation is what the statement gives, as messages show it. Filter has the collation that counts.
+	Collation bsonx.Doc
 	// One says that the statement stops at the first target.
 	One bool
 	// Position is that of the statement in its command.
@@ -45,6 +47,7 @@ const sortedCandidates = 16
 func (q Query) plan() *plan.Query {
 	p := &plan.Query{
 		DB: q.Coll.DB, Name: q.Coll.Name, Coll: q.Coll, Filter: q.Filter, Collation: q.Filter.Collation(), Sort: q.Sort, Hint: q.Hint, AllowDiskUse: true,
+		CollationSpec: q.Collation,
 	}
 	if q.One && !q.Sort.IsEmpty() {
 		p.Limit = sortedCandidates
