@@ -35,13 +35,27 @@ func (c *choice) closeLosers() {
 	}
 }
 
+// nowhere plans a query of a collection that does not exist. Only what needs no collection is checked.
+func nowhere(q *Query, pu purpose) (*canonical, *solution, error) {
+	if _, err := naturalHint(q.Hint); err != nil {
+		return nil, nil, refuse(q, err)
+	}
+	cq := &canonical{q: q, purpose: pu}
+	cq.readFilter()
+	return cq, newSolution(&eof{eofNoNamespace}), nil
+}
+
 // open plans a query and returns its execution.
 func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*Execution, error) {
 	if q.Coll == nil {
 		if pu == purposeFind && q.Filter.Text() != nil {
 			return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", q.Namespace())
 		}
-		return p.single(&canonical{q: q, purpose: pu}, newSolution(&eof{eofNoNamespace}), r, nil), nil
+		cq, s, err := nowhere(q, pu)
+		if err != nil {
+			return nil, err
+		}
+		return p.single(cq, s, r, nil), nil
 	}
 	if id, ok := q.pointID(); ok {
 		cq := &canonical{q: q, filter: q.Filter, purpose: pu}

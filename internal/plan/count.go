@@ -41,11 +41,16 @@ func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 
 // planCount plans a count. Only without a filter can the stored number of records answer.
 func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, records Counter) (*choice, error) {
+	if q.Coll == nil {
+		cq, s, err := nowhere(q, purposeCount)
+		if err != nil {
+			return nil, err
+		}
+		return p.only(cq, newSolution(&count{in: s.root}), r, records), nil
+	}
 	cq := &canonical{q: q, filter: q.Filter, purpose: purposeCount}
 	one := func(s *solution) *choice { return p.only(cq, s, r, records) }
 	switch id, isPoint := q.pointID(); {
-	case q.Coll == nil:
-		return one(newSolution(&count{in: &eof{eofNoNamespace}})), nil
 	case q.matchesAll() && records != nil && q.Hint.IsMissing() && q.Min == nil && q.Max == nil:
 		return one(newSolution(&fastCount{q.Skip, q.Limit})), nil
 	case isPoint:

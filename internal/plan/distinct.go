@@ -40,9 +40,11 @@ func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storag
 func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r storage.Reader) (*choice, error) {
 	d := *q
 	d.Sort, d.Projection, d.Skip, d.Limit = nil, nil, 0, 0
-	cq := &canonical{q: &d, filter: q.Filter, purpose: purposeDistinct}
 	if q.Coll == nil {
-		s := newSolution(&eof{eofNoNamespace})
+		cq, s, err := nowhere(&d, purposeDistinct)
+		if err != nil {
+			return nil, err
+		}
 		return p.only(cq, s, r, nil), nil
 	}
 	exec.Pin(r)

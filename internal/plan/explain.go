@@ -115,7 +115,11 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 	}
 	one := func(cq *canonical, s *solution) *choice { return p.only(cq, s, r, nil) }
 	if q.Coll == nil {
-		return one(&canonical{q: &q, purpose: pu}, newSolution(&eof{eofNoNamespace})), nil
+		cq, s, err := nowhere(&q, pu)
+		if err != nil {
+			return nil, err
+		}
+		return one(cq, s), nil
 	}
 	if id, ok := q.pointID(); ok {
 		cq := &canonical{q: &q, filter: q.Filter, root: q.Filter.Root, purpose: pu}

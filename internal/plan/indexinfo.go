@@ -142,8 +142,7 @@ func parseHint(v bsonx.Value, c *table.Collection, indexes []*indexInfo) (hint, 
 	if v.Doc().IsEmpty() {
 		return hint{}, nil
 	}
-	if n := v.Doc().Lookup("$natural"); !n.IsMissing() {
-		dir, err := naturalDirection("hint", n)
+	if dir, err := naturalHint(v); dir != 0 || err != nil {
 		return hint{natural: dir, provided: true}, err
 	}
 	var found *indexInfo
@@ -191,6 +190,21 @@ func (x *indexInfo) describe() string {
 func badHint() error {
 	return mongoerr.New(mongoerr.BadValue, "error processing query: planner returned error :: caused by :: "+
 		"hint provided does not correspond to an existing index")
+}
+
+// naturalHint returns the direction that a hint gives a scan of the collection, 0 for a hint of an index.
+func naturalHint(v bsonx.Value) (int, error) {
+	if v.Type != bsonx.TypeDocument {
+		return 0, nil
+	}
+	n := v.Doc().Lookup("$natural")
+	switch {
+	case n.IsMissing():
+		return 0, nil
+	case v.Doc().Len() > 1:
+		n = bsonx.Missing // which is no direction
+	}
+	return naturalDirection("hint", n)
 }
 
 // naturalDirection reads the direction of a scan from a sort or a hint.
