@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -70,6 +71,30 @@ func (s *Store) verifyUnique(ctx context.Context, c *Collection, ids []uint32) e
 		}
 	}
 	return nil
+}
+
+// refusedRecord is the error of a stored record that an index cannot have.
+type refusedRecord struct{ err error }
+
+func (r *refusedRecord) Error() string { return r.err.Error() }
+
+func (r *refusedRecord) Unwrap() error { return r.err }
+
+// buildFailed names the build and the collection in the error of a record that a new index cannot have, as MongoDB does. The
+// log has the build under the same name. Other errors stay as they are.
+func (s *Store) buildFailed(c *Collection, err error) error {
+	var refused *refusedRecord
+	if !errors.As(err, &refused) {
+		return err
+	}
+	build := uuidText(NewUUID())
+	s.log.Info("index build failed", "buildUUID", build, "ns", c.Namespace(), "error", err)
+	return mongoerr.Within(fmt.Sprintf("Index build failed: %s: Collection %s ( %s )", build, c.Namespace(), uuidText(c.UUID)), err)
+}
+
+// uuidText writes a UUID in its usual form.
+func uuidText(id [16]byte) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
 // markReady makes an index a complete one.
@@ -279,7 +304,10 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 	w.setID(bsonx.Doc(doc))
 	for _, ix := range indexes {
 		if err := ix.generate(bsonx.Doc(doc), &w.keys); err != nil {
-			return err
+			if w.running.Err() != nil {
+				return err
+			}
+			return &refusedRecord{err}
 		}
 		if err := w.growMultikey(ix); err != nil {
 			return err

@@ -363,7 +363,7 @@ func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.
 		return err
 	}
 	if err := s.build(ctx, c, ids); err != nil {
-		return errors.Join(err, s.dropUnbuilt(c, ids))
+		return errors.Join(s.buildFailed(c, err), s.dropUnbuilt(c, ids))
 	}
 	return nil
 }

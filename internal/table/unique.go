@@ -37,7 +37,7 @@ func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error
 		if err != nil {
 			return false, err
 		}
-		return false, duplicateKey(newest, ix, fields[prefixLen:], bits)
+		return false, &refusedRecord{duplicateKey(newest, ix, fields[prefixLen:], bits)}
 	})
 }
 
