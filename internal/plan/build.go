@@ -163,20 +163,20 @@ func (b *builder) sortMerge(n *sortMerge) exec.Node {
 }
 
 func (b *builder) sort(n *sortNode) *exec.Sort {
+	key := sortKey(n.pattern, b.q.Collation)
 	if n.entries {
-		s := exec.NewSort(b.env, b.build(n.in), exec.EntryKey(sortPattern(n.pattern)), n.limit)
-		s.Entries()
-		if b.q.readsIndexKey() {
-			s.KeepIndexKeys()
-		}
-		return s
+		key = exec.EntryKey(sortPattern(n.pattern))
 	}
-	s := exec.NewSort(b.env, b.build(n.in), sortKey(n.pattern, b.q.Collation), n.limit)
-	if sumsScores(n.in) {
-		s.Scored()
-	}
+	s := exec.NewSort(b.env, b.build(n.in), key, n.limit)
 	if b.q.readsIndexKey() {
 		s.KeepIndexKeys()
+	}
+	if n.entries {
+		s.Entries()
+		return s
+	}
+	if sumsScores(n.in) {
+		s.Scored()
 	}
 	if isRanked(n.in) {
 		s.Ranked(n.pattern.Len() == 1)

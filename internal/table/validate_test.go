@@ -138,6 +138,14 @@ func damages() map[string]struct {
 	for i := range 20 {
 		first20 = append(first20, i)
 	}
+	unreadable := table.Validation{ // the record 3 is not BSON
+		Records: 30, InvalidRecords: 1, Corrupt: []string{"2b06"}, Extra: map[string]int64{"n_1": 1, "u_1": 1, "tags_1": 2},
+		Broken: broken("n_1", "u_1", "tags_1"),
+		Errors: []string{
+			"is not valid BSON", "index n_1: 1 entries belong to no record", "index u_1: 1 entries belong to no record",
+			"index tags_1: 2 entries belong to no record", "counter says 30 records",
+		},
+	}
 	return map[string]damage{
 		"an entry is missing": {
 			func(d *damaged) { keys, _ := d.entries("n_1"); d.remove(keys[3]) },
@@ -230,26 +238,10 @@ func damages() map[string]struct {
 			},
 		},
 		"a record is cut": {
-			func(d *damaged) { key, doc := d.record(3); d.put(key, doc[:len(doc)-3]) },
-			table.Validation{
-				Records: 30, InvalidRecords: 1, Corrupt: []string{"2b06"}, Extra: map[string]int64{"n_1": 1, "u_1": 1, "tags_1": 2},
-				Broken: broken("n_1", "u_1", "tags_1"),
-				Errors: []string{
-					"is not valid BSON", "index n_1: 1 entries belong to no record", "index u_1: 1 entries belong to no record",
-					"index tags_1: 2 entries belong to no record", "counter says 30 records",
-				},
-			},
+			func(d *damaged) { key, doc := d.record(3); d.put(key, doc[:len(doc)-3]) }, unreadable,
 		},
 		"a record is empty": {
-			func(d *damaged) { key, _ := d.record(3); d.put(key, nil) },
-			table.Validation{
-				Records: 30, InvalidRecords: 1, Corrupt: []string{"2b06"}, Extra: map[string]int64{"n_1": 1, "u_1": 1, "tags_1": 2},
-				Broken: broken("n_1", "u_1", "tags_1"),
-				Errors: []string{
-					"is not valid BSON", "index n_1: 1 entries belong to no record", "index u_1: 1 entries belong to no record",
-					"index tags_1: 2 entries belong to no record", "counter says 30 records",
-				},
-			},
+			func(d *damaged) { key, _ := d.record(3); d.put(key, nil) }, unreadable,
 		},
 	}
 }
