@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -20,7 +21,6 @@ const (
 	codeTrailingDot   = mongoerr.Code(40353)
 	codeEmptyPart     = mongoerr.Code(15998)
 	codeMetaSort      = mongoerr.Code(31138)
-	codeNoMeta        = mongoerr.Code(40218)
 )
 
 // checkSort refuses sort patterns that MongoDB refuses.
@@ -93,20 +93,14 @@ func checkSortMeta(name string, v bsonx.Value) error {
 	if v.Doc().Len() != 1 || string(first.Key) != "$meta" {
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification: %s: %s", name, bsonx.FormatShell(v))
 	}
-	missing := ""
 	switch kind := first.Value.Str(); kind {
 	case randVal, textScore:
 		return nil // the planner knows whether there is a search
-	case "geoNearDistance":
-		missing = "$geoNear distance"
-	case "searchScore":
-		missing = "$search score"
-	case "vectorSearchScore":
-		missing = "$vectorSearch score"
+	case "geoNearDistance", "searchScore", "vectorSearchScore":
+		return expr.NoMeta(kind)
 	default:
 		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %q", kind)
 	}
-	return mongoerr.New(codeNoMeta, "query requires %s metadata, but it is not available", missing)
 }
 
 // randVal is the metadata of $sample. Documents of a collection have none, so that it orders nothing.

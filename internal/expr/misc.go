@@ -39,30 +39,33 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if ctx.Meta != nil {
 		v = m.read(ctx.Meta)
 	}
-	if what := RequiredMeta(m.name); what != "" && v.IsMissing() && !(ctx.Meta != nil && ctx.Meta.Searched && m.name == "textScore") {
-		return v, mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
+	if v.IsMissing() && !(ctx.Meta != nil && ctx.Meta.Searched && m.name == "textScore") {
+		return v, NoMeta(m.name)
 	}
 	return v, nil
 }
 
 func (m *metaExpr) children() []Expr { return nil }
 
-// RequiredMeta returns the words for a kind of metadata in the error of a $meta that does not find
-// it. It returns "" for the kinds that $meta reads as missing.
-func RequiredMeta(name string) string {
-	switch name {
+// NoMeta returns the error of a $meta, or of a sort by one, that does not find a kind of metadata. It
+// returns nil for the kinds that $meta reads as missing.
+func NoMeta(kind string) error {
+	var words string
+	switch kind {
 	case "textScore":
-		return "text score"
+		words = "text score"
 	case "geoNearDistance":
-		return "$geoNear distance"
+		words = "$geoNear distance"
 	case "geoNearPoint":
-		return "$geoNear point"
+		words = "$geoNear point"
 	case "searchScore":
-		return "$search score"
+		words = "$search score"
 	case "vectorSearchScore":
-		return "$vectorSearch score"
+		words = "$vectorSearch score"
+	default:
+		return nil
 	}
-	return ""
+	return mongoerr.New(40218, "query requires %s metadata, but it is not available", words)
 }
 
 // metaFields are the kinds of metadata by their names in $meta.

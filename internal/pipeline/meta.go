@@ -6,7 +6,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // MetaSource is a source whose documents have metadata, which $meta reads.
@@ -75,7 +74,7 @@ func (s *unionSource) Meta() *expr.Meta {
 	return s.input.Meta()
 }
 
-var errNoScore = mongoerr.New(40218, "query requires text score metadata, but it is not available")
+var errNoScore = expr.NoMeta("textScore")
 
 // scoreKey returns what makes the sort keys of a pattern with scores.
 func (s *sort) scoreKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {

@@ -85,23 +85,15 @@ func checkSortMeta(spec bsonx.Doc) error {
 	case spec.Len() > 1:
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification")
 	}
-	missing := ""
 	if kind.Type == bsonx.TypeString {
-		switch kind.Str() {
+		switch name := kind.Str(); name {
 		case "randVal":
 			return nil
-		case "searchScore":
-			missing = "$search score"
-		case "vectorSearchScore":
-			missing = "$vectorSearch score"
-		case "geoNearDistance":
-			missing = "$geoNear distance"
+		case "searchScore", "vectorSearchScore", "geoNearDistance":
+			return expr.NoMeta(name)
 		}
 	}
-	if missing == "" {
-		return mongoerr.New(31138, "Illegal $meta sort: $meta: %s", expr.Show(kind))
-	}
-	return mongoerr.New(40218, "query requires %s metadata, but it is not available", missing)
+	return mongoerr.New(31138, "Illegal $meta sort: $meta: %s", expr.Show(kind))
 }
 
 func (s *sort) open(src Source, env *Env) Source {

@@ -42,7 +42,6 @@ func (q *Query) CheckMeta() error {
 
 // checkMetaKind refuses metadata that the documents of a query never have.
 func (q *Query) checkMetaKind(kind string) error {
-	what := expr.RequiredMeta(kind)
 	switch kind {
 	case metaTextScore:
 		if q.Filter.Text() != nil {
@@ -53,10 +52,7 @@ func (q *Query) checkMetaKind(kind string) error {
 			return nil
 		}
 	}
-	if what == "" {
-		return nil
-	}
-	return mongoerr.New(40218, "query requires %s metadata, but it is not available", what)
+	return expr.NoMeta(kind)
 }
 
 // metaReader finds the metadata of a row that a projection asks for.
