@@ -14,11 +14,11 @@ type diskFile struct {
 	fs   *diskFS
 	kind fileKind
 	name string
-	// written is how many bytes were written, but for tables.
+	// written is how many bytes were written to a WAL file, dirty means that it has bytes that were not synced. Only the
+	// log flusher, and after its end who closes the log, use such a file. All others leave these fields alone: flushes and
+	// compactions sync the store's directory at the same time.
 	written int64
-	// dirty means that a WAL file has bytes that were not synced. Only the log flusher, and after its end who closes
-	// the log, use the file.
-	dirty bool
+	dirty   bool
 }
 
 // Write implements vfs.File.
@@ -31,14 +31,15 @@ func (f *diskFile) Write(p []byte) (int, error) {
 		for len(rest) > 0 {
 			n, err := f.File.Write(rest)
 			rest = rest[n:]
-			f.written += int64(n)
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	f.dirty = true
+	if f.kind == logFile {
+		f.written, f.dirty = f.written+int64(len(p)-len(rest)), true
+	}
 	if err != nil {
 		return len(p) - len(rest), err
 	}
@@ -89,10 +90,10 @@ func (f *diskFile) syncNow(do func() error) error {
 		f.fs.giveUp(err)
 		return err
 	}
-	f.dirty = false
 	if f.kind == metaFile {
 		return f.fs.essentialOnce(do)
 	}
+	f.dirty = false
 	f.fs.unsynced.begin()
 	if err := f.fs.essentialOnce(do); err != nil {
 		return err
