@@ -81,11 +81,11 @@ func runDropDatabase(ctx context.Context, req *Request, reply *bsonx.Builder) er
 	if req.DB == "admin" || req.DB == "local" || req.DB == "config" {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", req.DB)
 	}
-	existed := len(req.Service.Store.Catalog().Collections(req.DB)) > 0
-	if err := req.Service.Store.DropDatabase(ctx, req.DB); err != nil {
+	dropped, err := req.Service.Store.DropDatabase(ctx, req.DB)
+	if err != nil {
 		return err
 	}
-	if existed {
+	if dropped {
 		reply.String("dropped", req.DB)
 	}
 	return nil

@@ -122,24 +122,25 @@ func (s *Store) Drop(c *Collection) error {
 }
 
 // DropDatabase removes all collections and views of a database, also those that appear while it waits
-// for the others' writers. Where ctx ends before the change is committed, it removes nothing.
-func (s *Store) DropDatabase(ctx context.Context, db string) error {
+// for the others' writers. It reports whether it removed any: another client may have dropped them all.
+// Where ctx ends before the change is committed, it removes nothing.
+func (s *Store) DropDatabase(ctx context.Context, db string) (dropped bool, err error) {
 	for {
 		var colls []*Collection
 		for _, e := range s.catalog.Collections(db) {
 			colls = append(colls, e.Attached.(*Collection))
 		}
 		if len(colls) == 0 {
-			return nil
+			return false, nil
 		}
-		if err := s.dropListed(ctx, db, colls); !errors.Is(err, errTargetChanged) {
-			return err
+		if dropped, err = s.dropListed(ctx, db, colls); !errors.Is(err, errTargetChanged) {
+			return dropped, err
 		}
 	}
 }
 
 // dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are others.
-func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) error {
+func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) (dropped bool, err error) {
 	listed := make(map[uint32]bool, len(colls))
 	for _, c := range colls {
 		listed[c.ID] = true
@@ -153,14 +154,18 @@ func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) 
 		}
 		return nil
 	}
-	return s.dropAll(colls, check, func(ch *catalog.Change) error {
+	err = s.dropAll(colls, check, func(ch *catalog.Change) error {
 		for _, e := range s.catalog.Collections(db) {
 			if !listed[e.ID] {
 				return errTargetChanged
 			}
 		}
+		if dropped = len(ch.Removed()) > 0; !dropped {
+			return nil
+		}
 		return s.logCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
 	})
+	return dropped && err == nil, err
 }
 
 // errSkip is what the check of dropAll returns for a collection to leave as it is.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -56,13 +57,13 @@ func TestDropDatabaseIsInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.DropDatabase(interrupttest.EndAfter(t.Context(), collections/2), "db"); !errors.Is(err, interrupttest.ErrEnded) {
+	if _, err := s.DropDatabase(interrupttest.EndAfter(t.Context(), collections/2), "db"); !errors.Is(err, interrupttest.ErrEnded) {
 		t.Errorf("the drop: %v", err)
 	}
 	if left := len(s.Catalog().Collections("db")); left != collections {
 		t.Errorf("%d collections of %d are left", left, collections)
 	}
-	if err := s.DropDatabase(t.Context(), "db"); err != nil || len(s.Catalog().Collections("db")) > 0 {
+	if _, err := s.DropDatabase(t.Context(), "db"); err != nil || len(s.Catalog().Collections("db")) > 0 {
 		t.Errorf("the next drop: %v", err)
 	}
 }
@@ -80,7 +81,7 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 		b, _ := s.Ensure(db, "b")
 		var moved bool
 		wg.Go(func() {
-			if err := s.DropDatabase(t.Context(), db); err != nil {
+			if _, err := s.DropDatabase(t.Context(), db); err != nil {
 				t.Errorf("drop of the database: %v", err)
 			}
 		})
@@ -97,6 +98,40 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 		if left := s.Catalog().Collections(db); len(left) > 0 {
 			t.Fatalf("%d collections left", len(left))
 		}
+	}
+}
+
+// TestDropDatabaseThatIsDropped drops a database when another drop of it is about to commit. One of them
+// removes the collections, says so, and is in the log.
+func TestDropDatabaseThatIsDropped(t *testing.T) {
+	t.Parallel()
+	s := openLogged(t, mem.New(), table.OplogOptions{})
+	defer s.Close()
+	if _, err := s.Ensure("db", "c"); err != nil {
+		t.Fatal(err)
+	}
+	armed := false
+	s.Interleave(func() {
+		if !armed {
+			return
+		}
+		armed = false
+		if dropped, err := s.DropDatabase(t.Context(), "db"); err != nil || !dropped {
+			t.Errorf("the drop in between: %v, %v", dropped, err)
+		}
+	})
+	armed = true
+	if dropped, err := s.DropDatabase(t.Context(), "db"); err != nil || dropped || armed {
+		t.Errorf("the drop: %v, %v", dropped, err)
+	}
+	logged := 0
+	for _, entry := range entries(t, s) {
+		if strings.Contains(entry, "dropDatabase") {
+			logged++
+		}
+	}
+	if logged != 1 {
+		t.Errorf("%d entries in the log", logged)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestDropManyCollections(t *testing.T) {
 				t.Fatal(err)
 			}
 			durable, commits, ranges := engine.durable.Load(), engine.commits.Load(), engine.ranges.Load()
-			if err := s.DropDatabase(t.Context(), "db"); err != nil {
+			if _, err := s.DropDatabase(t.Context(), "db"); err != nil {
 				t.Fatal(err)
 			}
 			durable, commits, ranges = engine.durable.Load()-durable, engine.commits.Load()-commits, engine.ranges.Load()-ranges
@@ -108,10 +108,13 @@ func TestDropBetweenIndexes(t *testing.T) {
 		return []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc(path, 1), "name", path+"_1")}
 	}
 	for name, drop := range map[string]func(s *table.Store, kept, gone *table.Collection) error{
-		"rename":   func(s *table.Store, kept, gone *table.Collection) error { return s.Rename(kept, "db", gone.Name, true) },
-		"drop":     func(s *table.Store, _, gone *table.Collection) error { return s.Drop(gone) },
-		"database": func(s *table.Store, _, gone *table.Collection) error { return s.DropDatabase(t.Context(), gone.DB) },
-		"indexes":  func(s *table.Store, _, gone *table.Collection) error { return s.DropIndexes(gone, "a_1", "b_1") },
+		"rename": func(s *table.Store, kept, gone *table.Collection) error { return s.Rename(kept, "db", gone.Name, true) },
+		"drop":   func(s *table.Store, _, gone *table.Collection) error { return s.Drop(gone) },
+		"database": func(s *table.Store, _, gone *table.Collection) error {
+			_, err := s.DropDatabase(t.Context(), gone.DB)
+			return err
+		},
+		"indexes": func(s *table.Store, _, gone *table.Collection) error { return s.DropIndexes(gone, "a_1", "b_1") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -197,7 +200,7 @@ func TestDropByTurns(t *testing.T) {
 		}
 	}
 	gone := s.Catalog().Collections("gone")
-	if err := s.DropDatabase(t.Context(), "gone"); err != nil {
+	if _, err := s.DropDatabase(t.Context(), "gone"); err != nil {
 		t.Fatal(err)
 	}
 	if n := engine.together.Load(); n < 2 {

@@ -111,7 +111,8 @@ func TestOplog(t *testing.T) {
 	must(s.DropIndexes(s.Current(c), "a_1"))
 	must(s.Rename(s.Current(c), "d", "e", false))
 	must(s.Drop(s.Lookup("d", "e")))
-	must(s.DropDatabase(t.Context(), "d"))
+	_, err = s.DropDatabase(t.Context(), "d")
+	must(err)
 	_, err = s.Create("local", "x", catalog.KindCollection, nil)
 	must(err)
 	want := []string{

@@ -204,7 +204,7 @@ func TestRenameAndDrop(t *testing.T) {
 	if n, _ := reopened.Count(reopened.Lookup("db", "d")); n.Count != 1 {
 		t.Errorf("%d records after reopening", n.Count)
 	}
-	if err := s.DropDatabase(t.Context(), "db"); err != nil {
+	if _, err := s.DropDatabase(t.Context(), "db"); err != nil {
 		t.Fatal(err)
 	}
 	if all := s.Catalog().All(); len(all) != 0 {
