@@ -155,7 +155,7 @@ func TestLockTimeoutOfTransactions(t *testing.T) {
 	}
 }
 
-// TestQuietLogsNoConnections: while quiet is set, neither the beginning nor the end of a connection is logged.
+// TestQuietLogsNoConnections opens and closes connections while quiet is set. Neither is logged.
 func TestQuietLogsNoConnections(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)

@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TestValidateOfDamage damages one index and one record of a store on disk, and looks at what validate answers.
+// TestValidateOfDamage damages one index and one record of a store on disk, and checks the reply of
+// validate.
 func TestValidateOfDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

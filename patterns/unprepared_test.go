@@ -39,11 +39,11 @@ import (
 
 type indexed interface{ Indexes() []patterns.Index }
 
-// either is a constructor's result with its type forgotten.
+// either returns the result of a constructor without its type.
 func either[T indexed](v T, err error) (indexed, error) { return v, err }
 
-// works lists the types that are right without EnsureIndexes: none of their indexes is unique, and
-// they need no kind of collection. Their reads are only slower.
+// works lists the types that work without EnsureIndexes. They have no unique index and need no
+// special collection, so that only their reads are slower.
 func works(db *mongo.Database) map[string]func() (indexed, error) {
 	return map[string]func() (indexed, error){
 		"ads.Ads":             func() (indexed, error) { return either(ads.New(db, ads.Config{})) },

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal returns the two ends of a pseudo terminal: what a person sees, and what a program
-// writes to.
+// openTerminal returns the two ends of a pseudo terminal: the one that a person sees and the one
+// that a program writes to.
 func openTerminal(t *testing.T) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -40,8 +40,8 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 	return screen, tty
 }
 
-// onTerminal runs sheaf with its standard error on a terminal. It calls seen with all that was
-// printed so far, whenever there is more, and returns it at the end.
+// onTerminal runs sheaf with its standard error on a terminal and returns the output. It calls seen
+// with all output so far whenever more arrives.
 func onTerminal(t *testing.T, stdin io.Reader, seen func(text string, p *os.Process), args ...string) string {
 	t.Helper()
 	self, err := os.Executable()

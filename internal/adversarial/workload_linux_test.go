@@ -149,8 +149,9 @@ func (w *workload) sizes() (documents, operations int) {
 	return max(100, w.documents/20), max(32, w.operations/50)
 }
 
-// TestMemoryOfWorkloads runs ordinary loads with 16 clients: the kernel's figure of the server's memory stays near the budget. Where sorts of
-// several clients come together, one may be refused for lack of memory (146), at most a tenth of the operations.
+// TestMemoryOfWorkloads runs ordinary loads with 16 clients. The memory that the kernel counts for
+// the server stays near the budget. At most a tenth of the operations may be refused for lack of
+// memory (146), because sorts of several clients coincide.
 func TestMemoryOfWorkloads(t *testing.T) {
 	needsServer(t)
 	for _, w := range workloads() {

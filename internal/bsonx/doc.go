@@ -111,7 +111,8 @@ func (d Doc) Lookup(key string) Value {
 	return Value{}
 }
 
-// LookupText returns the text of the first field of that name, empty where it is missing or no string.
+// LookupText returns the text of the first field with that name. It returns an empty text if the
+// field is missing or not a string.
 func (d Doc) LookupText(key string) string {
 	if v := d.Lookup(key); v.Type == TypeString {
 		return v.Str()

@@ -37,7 +37,7 @@ type fieldGuess struct {
 // maxGuesses bounds what a reader remembers.
 const maxGuesses = 64
 
-// manyNames is how many names are looked up in a map.
+// manyNames is the number of names from which a map replaces the linear search.
 const manyNames = 32
 
 // NewFieldReader returns a reader of fields by these names, which it does not change.
@@ -109,7 +109,7 @@ func (r *FieldReader) name(b []byte) (n, field int) {
 	return n, field
 }
 
-// wanted returns which of the names this is, or -1.
+// wanted returns the position of a name among the wanted names, or -1.
 func (r *FieldReader) wanted(name []byte) int {
 	if r.index == nil {
 		return slices.Index(r.names, string(name))

@@ -66,7 +66,8 @@ func BenchmarkFieldReader(b *testing.B) {
 	})
 }
 
-// TestFieldReaderOfManyNames reads many names, some of them equal, from documents with and without them.
+// TestFieldReaderOfManyNames reads many fields, some of them twice, from documents with and without
+// these fields.
 func TestFieldReaderOfManyNames(t *testing.T) {
 	t.Parallel()
 	names := make([]string, 100)

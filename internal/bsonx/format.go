@@ -19,7 +19,8 @@ const (
 	shellMaxDepth  = 100
 )
 
-// MaxShown is how long the notation of a document or an array becomes, in bytes, before the rest of it is left out.
+// MaxShown is the longest notation of a document or an array, in bytes. The rest of a longer one is
+// left out.
 const MaxShown = 256 << 10
 
 // FormatShell returns a value in the notation of MongoDB's messages, explain bounds and logs:

@@ -17,7 +17,7 @@ var (
 	argumentSeed  = flag.Uint64("arguments.seed", 1, "seed of TestArgumentPairs")
 )
 
-// notInPairs are commands whose calls change what later commands answer, or that end a server without
+// notInPairs lists commands that change the answers of later commands, or that end a server without
 // sessions and users.
 var notInPairs = regexp.MustCompile(`^(configureFailPoint|authenticate|sasl|logout|.*[sS]ession|fsync|.*Transaction)`)
 
@@ -80,5 +80,5 @@ func TestArgumentPairs(t *testing.T) {
 
 var answerNumber = regexp.MustCompile(`^[a-z ]*\d*`)
 
-// answerCode returns what kind of answer it is, with its code.
+// answerCode returns the kind of an answer and its code.
 func answerCode(answer string) string { return answerNumber.FindString(answer) }

@@ -222,10 +222,10 @@ func (e *writeErrors) add(index int, err error) {
 	e.items = append(e.items, writeError{index, e.told.shortened(err)})
 }
 
-// errorText is how much the errors of one command tell.
+// errorText counts the errors of one command and the bytes of their messages and details.
 type errorText struct{ errors, text, info int }
 
-// shortened returns the next error of the command, without what is beyond the limits.
+// shortened returns the next error of the command, cut at the limits.
 func (t *errorText) shortened(err error) *mongoerr.Error {
 	e := *userError(err)
 	e.Info = detailsOf(&e)

@@ -14,7 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// largeValues are values that an error message may repeat: as text, name, operator, and with many parts.
+// largeValues has values that an error message may repeat: a text, a name, an operator, a value
+// with many parts.
 func largeValues() []argtest.Value {
 	long := strings.Repeat("n", mongoerr.MaxMessage+1)
 	many := make(bson.A, 200_000)
@@ -30,8 +31,8 @@ func largeValues() []argtest.Value {
 	}
 }
 
-// TestErrorsOfLargeArguments gives arguments of every command a value of more than 1 MiB, every fourth argument one of them: the
-// error that repeats it fits into a reply.
+// TestErrorsOfLargeArguments gives every fourth argument of every command a value of more than 1
+// MiB. The error that repeats the value fits into a reply.
 func TestErrorsOfLargeArguments(t *testing.T) {
 	t.Parallel()
 	arguments, err := argtest.Arguments()
@@ -63,8 +64,8 @@ func TestErrorsOfLargeArguments(t *testing.T) {
 	}
 }
 
-// TestErrorsOfLargeData has commands whose errors repeat stored data, or the values that expressions make of it: each fits
-// into a reply, and so do all errors of one command.
+// TestErrorsOfLargeData runs commands whose errors repeat stored data or computed values. Each
+// error fits into a reply, and so do all errors of one command together.
 func TestErrorsOfLargeData(t *testing.T) {
 	t.Parallel()
 	h := newSetPath(t)

@@ -162,7 +162,7 @@ func (s *listSource) done(ctx context.Context) bool {
 	if s.ahead == nil {
 		doc, err := s.Next(ctx)
 		if err != nil {
-			return false // who reads on gets the error
+			return false // the next read returns the error
 		}
 		s.ahead = doc
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestListStops: a long list of which nothing is returned ends with its operation, also where only its end is looked for.
+// TestListStops interrupts a long list that returns nothing while done looks for its end. The list
+// is not at its end then.
 func TestListStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

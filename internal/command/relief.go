@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// reliefInterval is the time between two checks near the memory limit, calmInterval the time far
-	// from it. A timer that is due soon makes each wait of the process for a message dearer.
+	// reliefInterval is the time between two checks near the memory limit, calmInterval the time
+	// far from it. A timer that is due soon makes it more expensive for the process to wait for a
+	// message.
 	reliefInterval = 20 * time.Millisecond
 	calmInterval   = 200 * time.Millisecond
-	// allocationRate is how many bytes a processor allocates in a second, at most.
+	// allocationRate is the most that a processor allocates, in bytes per second.
 	allocationRate = 1 << 30
 	// reliefAge is how long an operation runs, at least, before it is ended for want of memory.
 	reliefAge = 20 * time.Millisecond
@@ -59,8 +60,8 @@ func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 	}
 }
 
-// untilCheck returns how long the next check can wait while the given number of bytes is free: as
-// long as all processors need to allocate them.
+// untilCheck returns the time until the next check of the memory: as long as all processors
+// together need to allocate the free bytes, between reliefInterval and calmInterval.
 func untilCheck(free int64) time.Duration {
 	rate := allocationRate * float64(runtime.GOMAXPROCS(0))
 	wait := time.Duration(float64(free) / rate * float64(time.Second))

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// TestUntilCheck: memory is checked before it can be full, and not more often than that.
+// TestUntilCheck computes the wait before the next check of the memory. All processors together
+// need as long to allocate the free memory, within the bounds of the wait.
 func TestUntilCheck(t *testing.T) {
-	second := allocationRate * int64(runtime.GOMAXPROCS(0)) // what is allocated in it
+	second := allocationRate * int64(runtime.GOMAXPROCS(0)) // the bytes that are allocated in a second
 	for _, c := range []struct {
 		free int64
 		want time.Duration

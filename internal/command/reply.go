@@ -136,7 +136,8 @@ func (s *Service) appendError(b *bsonx.Builder, err error) {
 	}
 }
 
-// detailsOf returns the fields that an error adds to a reply; none where a client could not read them with the message.
+// detailsOf returns the fields that an error adds to a reply. It returns nil if the reply would be
+// too large with them.
 func detailsOf(e *mongoerr.Error) bsonx.Doc {
 	if len(e.Message)+len(e.Info) > maxErrorInfo {
 		return nil

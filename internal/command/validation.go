@@ -176,8 +176,8 @@ func (v *validator) check(f *filter.Filter, old, doc bsonx.Doc) error {
 // maxValidationInfo is the largest errInfo of a document that fails validation.
 const maxValidationInfo = 12 << 20
 
-// failedValidation returns the error for a document that a validator refuses. Where what tells why would be too large, it leaves out
-// the validator and the values, or everything.
+// failedValidation returns the error for a document that a validator refuses. If the explanation
+// would be too large, it leaves out the validator and the values, or the whole explanation.
 func failedValidation(f *filter.Filter, doc bsonx.Doc) error {
 	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"))
 	room := func() int { return maxValidationInfo - len(info.With("details", bsonx.Int32(0))) + 4 }

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestValidationDetails has a document of several sizes that a validator refuses. The errors are those of a real engine.
+// TestValidationDetails inserts documents of several sizes that a validator refuses. The expected
+// errors were recorded from MongoDB.
 func TestValidationDetails(t *testing.T) {
 	t.Parallel()
 	h := newSetPath(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// TestViewStops: the check of a view's pipeline ends with its operation.
+// TestViewStops interrupts the check of a view's pipeline.
 func TestViewStops(t *testing.T) {
 	t.Parallel()
 	op := &session.Op{}

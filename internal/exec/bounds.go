@@ -96,7 +96,8 @@ func (c *checker) appendStarts(field int) {
 	}
 }
 
-// AppendEnd appends what stands behind all keys whose fields lie in the ranges: values as long as the last range is one, then its end.
+// AppendEnd appends a key that follows all keys with fields in the ranges: the value of each field
+// whose last range is a point, then the end of the last range of the next field.
 func AppendEnd(dst []byte, fields [][]Range) []byte {
 	for _, ranges := range fields {
 		if len(ranges) == 0 {

@@ -24,9 +24,10 @@ type DistinctScanOptions struct {
 	Index    *table.Index // not nil
 	Bounds   *Bounds
 	Backward bool
-	// Filter is asked on a document made of an entry's fields; nil passes everything. The entries of a value are asked until one passes.
+	// Filter is applied to a document made of the fields of an entry; nil passes everything. The
+	// scan tries the entries of a value until one passes.
 	Filter table.Predicate
-	// FilterPaths are the fields of the index that Filter needs.
+	// FilterPaths lists the fields of the index that Filter needs.
 	FilterPaths []string
 	// Fields is how many leading fields make up the value.
 	Fields int
@@ -67,7 +68,7 @@ func (n *DistinctScan) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
-// advance makes the following entry that passes the filter the scan's row, and returns false at the end.
+// advance moves to the next entry that passes the filter. It returns false at the end.
 func (n *DistinctScan) advance(ctx context.Context) (bool, error) {
 	for {
 		key, err := n.cursor.next(ctx)

@@ -25,8 +25,8 @@ type Sort struct {
 	taken  int
 	least  float64
 
-	// entries is true where the rows are index entries, whose records are read behind the sort; saved says that the tree was saved
-	// since.
+	// entries is true if the rows are index entries, whose records are read after the sort; saved
+	// says that the tree was saved since.
 	entries bool
 	saved   bool
 
@@ -74,8 +74,8 @@ func (s *Sort) KeepIndexKeys() { s.buf.indexKeys = new(EntryFields) }
 // Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
 func (s *Sort) Keep(shape Projector) { s.buf.shape = shape }
 
-// Entries tells that the rows are entries of indexes: the sort keeps their record keys only. Who reads the records afterwards is
-// told if they may have changed in between.
+// Entries says that the rows are index entries. The sort keeps their record keys only. The reader
+// of the records is told if they may have changed since.
 func (s *Sort) Entries() {
 	s.entries = true
 	s.buf.shape = func(dst []byte, _ *Row) ([]byte, error) { return dst, nil }

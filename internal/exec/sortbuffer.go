@@ -63,7 +63,8 @@ type sortBuffer struct {
 	limit  int
 	scored bool      // the score of a row is kept behind its record key
 	shape  Projector // what is kept of a row's document; nil for all of it
-	// indexKeys reads the index key of a row, which is kept before its document; nil keeps none.
+	// indexKeys reads the index key of a row. The key is kept before the document; nil keeps no
+	// keys.
 	indexKeys *EntryFields
 	entries   []sortRef
 	bytes     int

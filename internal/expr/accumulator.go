@@ -215,5 +215,5 @@ func accumulatorOperators(c *collation.Collator) []definition {
 	return defs
 }
 
-// arrayOf makes an array of values.
+// arrayOf returns an array of the values.
 func arrayOf(values []bsonx.Value) bsonx.Value { return bsonx.ValueOf(values) }

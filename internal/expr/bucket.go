@@ -16,8 +16,9 @@ type bucket struct {
 	collation  *collation.Collator
 }
 
-// Bucket returns what a $switch over at least two ascending boundaries computes: the lower boundary of the interval that the
-// input is in, else otherwise, which may be nil.
+// Bucket returns an expression that finds the interval of the input among at least two ascending
+// boundaries. Its value is the lower boundary, or otherwise for an input outside of all intervals.
+// otherwise may be nil.
 func Bucket(input Expr, boundaries []bsonx.Value, otherwise Expr, vars *Vars) Expr {
 	b := &bucket{input, boundaries, otherwise, vars.Collation()}
 	c, ok := input.(*Const)

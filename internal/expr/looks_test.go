@@ -15,18 +15,19 @@ import (
 const (
 	// manyElements is the size of the operands of TestLooks.
 	manyElements = 1 << 16
-	// fewLooks is how often an operator must look at its operation while it computes with manyElements.
+	// fewLooks is the smallest allowed number of checks for an interrupt with manyElements.
 	fewLooks = manyElements * interrupt.Step / interrupt.Interval * 3 / 4
 )
 
-// quick are the operators of arrays, sets and objects that need no look.
+// quick lists the operators of arrays, sets and objects that need no check, with the reason.
 var quick = map[string]string{
 	"$isArray": "reads no element", "$size": "only steps over the elements", "$first": "only steps over the elements",
 	"$last": "only steps over the elements", "$arrayElemAt": "only steps over the elements", "$getField": "counts the bytes",
 	"$bsonSize": "reads no field", "$binarySize": "reads no byte",
 }
 
-// loops are the arguments of the other operators: $v and $w have equal numbers, $object has fields, and $pairs has what makes them.
+// loops has the arguments of the other operators. $v and $w are arrays of the same numbers, $object
+// is a large object, and $pairs is the array that $arrayToObject turns into it.
 var loops = map[string]string{
 	"$allElementsTrue": `["$v"]`, "$anyElementTrue": `[{"$map": {"input": "$v", "in": false}}]`,
 	"$setUnion": `["$v", "$w"]`, "$setIntersection": `["$v", "$w"]`, "$setDifference": `["$v", "$w"]`, "$setEquals": `["$v", "$w"]`,
@@ -41,7 +42,7 @@ var loops = map[string]string{
 	"$unsetField": `{"field": "f7", "input": "$object"}`,
 }
 
-// TestLooks counts how often each operator looks at its operation while it computes with large arrays and objects.
+// TestLooks runs each operator on large arrays and objects and counts its checks for an interrupt.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	doc := largeOperands()
@@ -62,7 +63,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// looksOf evaluates an expression and returns how often it looked at its operation.
+// looksOf evaluates an expression and returns the number of its checks for an interrupt.
 func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
 	t.Helper()
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}

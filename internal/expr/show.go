@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// Show prints a computed value for an error message as MongoDB does: {a: 1, b: [2, "x"]}. What is beyond bsonx.MaxShown is left
-// out. What stands in a command is printed by bsonx.FormatShell instead.
+// Show prints a computed value for an error message as MongoDB does: {a: 1, b: [2, "x"]}. The
+// notation is cut at bsonx.MaxShown. bsonx.FormatShell prints the values of commands instead.
 func Show(v bsonx.Value) string { return string(appendShown(nil, v)) }
 
 func appendShown(dst []byte, v bsonx.Value) []byte {

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestShownIsBounded shows values of megabytes. Of each the beginning is shown.
+// TestShownIsBounded shows values of several megabytes. Only the beginning of each is shown.
 func TestShownIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 4<<20)

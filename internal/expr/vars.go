@@ -67,8 +67,8 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 	return vars, nil
 }
 
-// WithConstants returns the scope with the constants of an update. Their values are no expressions, and their names may
-// start with an upper-case letter.
+// WithConstants returns the scope with the constants of an update. Their values are not
+// expressions, and their names may start with an upper-case letter.
 func (v *Vars) WithConstants(constants bsonx.Doc) (*Vars, error) {
 	vars := v
 	for it := constants.Iter(); it.Next(); {

@@ -5,7 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// The functions here take long for large operands, and look at the operation that their expression serves.
+// The functions here take long for large operands. They check whether the operation of their
+// expression has ended.
 
 type (
 	watching1 func(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
@@ -13,7 +14,8 @@ type (
 	watchingN func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
 )
 
-// watched lets set give the call of an operator its function, once the operation is known.
+// watched calls set for each parsed call of an operator. set gives the call its function, which
+// looks at the operation.
 func watched[C Expr](def definition, set func(call C, running *interrupt.Running)) definition {
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -45,8 +47,8 @@ func watchN(name, family string, minArgs, maxArgs int, fn watchingN) definition 
 	return watchedN(makeN(name, family, minArgs, maxArgs, nil), fn)
 }
 
-// watchAssociative is opAssociative for a function that looks at its operation. Operands that are combined while the expression is
-// compiled have none.
+// watchAssociative is opAssociative for a function that looks at its operation. There is no
+// operation while the expression is compiled and constant operands are combined.
 func watchAssociative(name, family string, how association, fn watchingN) definition {
 	combine := plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })
 	return watchedN(opAssociative(name, family, how, combine), fn)

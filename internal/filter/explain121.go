@@ -26,7 +26,7 @@ func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// details builds what tells why a document does not match. What goes through many clauses or rules ends where it is full.
+// details builds the explanation why a document does not match. It ends early once it is full.
 type details struct {
 	*bsonx.Builder
 	brief bool

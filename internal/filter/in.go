@@ -22,7 +22,8 @@ type In struct {
 	hasNull bool
 }
 
-// newIn returns a disjunction of equalities. It sorts values in place, and fails where the operation ends.
+// newIn returns a disjunction of equalities. It sorts values in place. It fails if the operation
+// ends.
 func newIn(path string, values []bsonx.Value, regexes []*Regex, c *collation.Collator, m *interrupt.Meter, r *interrupt.Running) (*In, error) {
 	n := &In{leaf: newLeaf(path), Regexes: regexes, Collation: c}
 	if err := interrupt.Sort(values, interrupt.Step, n.compare, m, r); err != nil {

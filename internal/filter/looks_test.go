@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// TestInLooks counts how often the operation of a large $in is looked at while it is compiled: the members are read, sorted and
-// compared.
+// TestInLooks compiles a large $in, which reads, sorts and compares its members, and counts the
+// checks for an interrupt.
 func TestInLooks(t *testing.T) {
 	t.Parallel()
 	const members = 1 << 16

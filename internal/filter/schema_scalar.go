@@ -17,8 +17,8 @@ type valueRule struct {
 	spec    bsonx.Doc
 	reason  string
 	test    func(v bsonx.Value, st *state) bool
-	// withoutValue leaves the considered value out of the report, keepsValue has it also in a brief one; detail adds to it.
-	// detail may be nil.
+	// withoutValue leaves the considered value out of the report. keepsValue keeps it even in a
+	// brief report. detail adds to the report. detail may be nil.
 	withoutValue, keepsValue bool
 
 	detail func(b *details, v bsonx.Value)

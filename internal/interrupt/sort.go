@@ -44,8 +44,8 @@ func SortUnstable[T any](values []T, cost int, compare func(a, b T) int, m *Mete
 	return ended
 }
 
-// Compact removes all but the first of values that are equal and stand side by side, in place, like slices.CompactFunc. It fails
-// where the operation ends; then the values are undefined. cost is the work of one comparison.
+// Compact replaces runs of equal values by their first value, in place, like slices.CompactFunc. It
+// fails if the operation ends; the values are undefined then. cost is the work of one comparison.
 func Compact[T any](values []T, cost int, equal func(a, b T) bool, m *Meter, r *Running) ([]T, error) {
 	kept := values[:0]
 	for i, v := range values {

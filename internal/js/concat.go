@@ -22,12 +22,13 @@ const (
 	resultName = " result"
 )
 
-// shortText is how long a literal is that no check needs to see: a text that grows by it at a time
-// grows slowly, and the guard's timer ends that.
+// shortText is the length up to which a literal is added without a check. A text that grows by so
+// little at a time grows slowly enough for the guard's timer.
 const shortText = 64
 
-// compileChecked compiles a program and replaces what makes a long text of two: one instruction doubles a text,
-// so that a check between two of them comes too late.
+// compileChecked compiles a program and replaces the operators that join texts by checked
+// functions. One instruction can double a text, so that a check between two instructions comes too
+// late.
 func compileChecked(source string, strict bool) (*goja.Program, error) {
 	program, err := goja.Parse("", source)
 	if err != nil {
@@ -78,7 +79,7 @@ func replaceConcats(v reflect.Value) {
 	}
 }
 
-// checkedConcat returns what an expression becomes, nil for one that stays.
+// checkedConcat returns the replacement of an expression, nil if the expression stays.
 func checkedConcat(e ast.Expression) ast.Expression {
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
@@ -102,7 +103,7 @@ func checkedConcat(e ast.Expression) ast.Expression {
 	return nil
 }
 
-// isShort reports whether the value of an expression is no long text.
+// isShort reports whether the value of an expression is never a long text.
 func isShort(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
@@ -121,7 +122,7 @@ func isShort(e ast.Expression) bool {
 	}
 }
 
-// splitTemplate makes a template of several values a sum of templates with one.
+// splitTemplate turns a template of several values into a sum of templates with one value each.
 func splitTemplate(e *ast.TemplateLiteral) ast.Expression {
 	var sum ast.Expression
 	empty := &ast.TemplateElement{Idx: e.Elements[0].Idx, Valid: true}
@@ -154,7 +155,7 @@ var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("concat.js", concatSource, true)
 })
 
-// setConcat makes the functions known that checkedConcat calls.
+// setConcat defines the functions that checkedConcat calls.
 func (e *engine) setConcat() error {
 	program, err := concatProgram()
 	if err != nil {

@@ -1,4 +1,4 @@
-// What `+` is in scripts (see concat.go), and the check of a text's length.
+// The functions that replace `+` in scripts (see concat.go), and the check of a text's length.
 (function (room, maxChars, large) {
   'use strict';
   const checkChars = (n) => {

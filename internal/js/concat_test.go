@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestGrowthIsCounted has scripts that take much memory in few instructions. Each ends before it has
-// taken much more than it may, though nothing looks at it from time to time.
+// TestGrowthIsCounted runs scripts that take much memory in few instructions, without the guard's
+// timer. Each ends before it has taken much more than its share.
 func TestGrowthIsCounted(t *testing.T) {
 	const growth = 32 << 20
 	for name, code := range map[string]string{
@@ -70,7 +70,8 @@ func TestGrowthIsCounted(t *testing.T) {
 			if err == nil {
 				t.Error("it did not end")
 			}
-			// Beside what it may take there is the garbage, and what the last instruction made.
+			// The heap holds more than the script's share: garbage, and the result of the last
+			// instruction.
 			if peak > e.guarded.heap+4*growth {
 				t.Errorf("the heap grew from %d to %d MiB", e.guarded.heap>>20, peak>>20)
 			}
@@ -78,7 +79,7 @@ func TestGrowthIsCounted(t *testing.T) {
 	}
 }
 
-// peakHeap returns the largest size of the heap that it sees while f runs.
+// peakHeap samples the size of the heap while f runs and returns the largest.
 func peakHeap(f func()) (peak uint64) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -106,7 +107,7 @@ func repeated(s string, n int) (all string) {
 	return all
 }
 
-// TestSums adds what JavaScript adds, with the same results and the same order of evaluation.
+// TestSums compares the checked sums with JavaScript's: the results and the order of evaluation.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{

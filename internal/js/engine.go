@@ -27,10 +27,10 @@ type engine struct {
 	classes map[string]*goja.Object
 	// checkChars refuses a text that is too long: see concat.js.
 	checkChars goja.Value
+	ctx        context.Context // the operation of the call
+	deadline   time.Time       // of the call
+	guarded    *guard          // watches the call
 	// The process's memory when it was measured.
-	ctx          context.Context // the operation of the call
-	deadline     time.Time       // of the call
-	guarded      *guard          // what watches the call
 	measured     time.Time
 	heap, stacks uint64
 	// ended is why the call was interrupted, nil for a call that was not.

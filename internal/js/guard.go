@@ -90,9 +90,9 @@ func (g *guard) end() {
 	g.engine.interrupt("JavaScript used too much memory")
 }
 
-// room ends the call if n bytes more are too many. What makes something large calls it before: in the
-// time until the next look of the guard, a text may double many times, and a look comes late where
-// the processors are busy.
+// room ends the call if n more bytes would exceed its memory. Functions call it before they make a
+// large value. The guard's timer is too slow for them: a text may double many times until it fires,
+// and it fires late on busy processors.
 func (e *engine) room(n int64) {
 	g := e.guarded
 	if g == nil {

@@ -33,9 +33,10 @@ const (
 	maxTextBytes   = 16 << 20
 	// maxChars bounds a text.
 	maxChars = 1 << 25
-	// large is from how many characters or elements on the memory is looked at before they are made.
+	// large is the number of characters or elements from which the memory is checked before they
+	// are made.
 	large = 1 << 14
-	// elementSize is what an element of a list takes.
+	// elementSize is the memory of an element of a list, in bytes.
 	elementSize = 16
 )
 
@@ -176,7 +177,7 @@ func (e *engine) compileText(source string) any {
 	return program
 }
 
-// runText runs what compileText has made, and throws what it throws.
+// runText runs a program of compileText and passes its exception on.
 func (e *engine) runText(program *goja.Program) goja.Value {
 	v, err := e.rt.RunProgram(program)
 	if err != nil {
@@ -313,7 +314,7 @@ func checkTextNesting(text string) error {
 	return nil
 }
 
-// checkText refuses a value that would become too long a text.
+// checkText refuses a value whose text would be too long.
 func (e *engine) checkText(v goja.Value) error {
 	size := 0
 	if err := e.checkTextSize(v, &size, 0); err != nil {

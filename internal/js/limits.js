@@ -6,7 +6,7 @@
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
-  // What makes something large waits for no look at the memory: it looks itself, before.
+  // A function that makes a large value checks the memory first.
   const large = natives.large, elementSize = natives.elementSize, entrySize = 8 * elementSize;
   const checkRoom = (n, size) => { if (n > large) natives.room(n * size); };
   const checkList = (x) => {
@@ -147,7 +147,7 @@
   const checkReplace = (s, args) => {
     if (typeof args[1] === 'string') checkChars(lengthOf(str(s)) * args[1].length);
   };
-  // A list of all characters is the most that they make.
+  // Their largest result is a list of all characters.
   const checkParts = (s, args) => {
     checkPattern(s, args);
     checkRoom(lengthOf(str(s)), elementSize);
@@ -177,7 +177,7 @@
     if (typeof args[2] === 'number' && args[2] > 10) args[2] = 10;
   });
 
-  // Code that is made of text is checked and compiled as the code of a function is.
+  // Code in a text is checked and compiled like the code of a function.
   const evaluate = (source) => {
     natives.checkSource(source);
     const program = natives.compile(source);

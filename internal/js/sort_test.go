@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestSort sorts with comparators of each kind, those that only tell whether an element belongs behind
-// another too. Equal elements keep their order.
+// TestSort sorts with each kind of comparator, also with one that only returns whether an element
+// belongs after another. Equal elements keep their order.
 func TestSort(t *testing.T) {
 	t.Parallel()
 	type element struct{ key, at int }

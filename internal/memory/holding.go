@@ -100,8 +100,8 @@ func (h *Holding) Release() {
 	}
 }
 
-// Beyond returns how many of n bytes the holding does not cover. There are some even after Hold,
-// which takes nothing for less than a Step.
+// Beyond returns how many of n bytes the holding does not cover. Hold takes nothing for less than a
+// Step, so that such a rest is not covered even after Hold.
 func (h *Holding) Beyond(n int64) int64 { return max(0, n-h.held) }
 
 // Held returns how many bytes the holding has.

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestLongMessages makes messages that repeat much: they are cut, but those of MaxMessage bytes are whole.
+// TestLongMessages makes messages around MaxMessage bytes. Only the longer ones are cut.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"ASCII": strings.Repeat("x", 2*MaxMessage), "three bytes a letter": strings.Repeat("€", MaxMessage)} {

@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxMessage bounds a message, in bytes: what it repeats of a command or a document may be as large as those.
+// MaxMessage is the longest message, in bytes. A message may repeat a whole command or document.
 const MaxMessage = 1 << 20
 
 // Code is a MongoDB error code. The named ones are in codes.go; any other number is a "Location" code.
@@ -51,7 +51,7 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: formatted(format, args)}
 }
 
-// formatted is fmt.Sprintf for a message: it copies no text that is longer than one.
+// formatted is fmt.Sprintf for a message. It does not copy a text that is longer than MaxMessage.
 func formatted(format string, args []any) string {
 	for i, arg := range args {
 		if s, ok := arg.(string); ok && len(s) > MaxMessage {
@@ -62,7 +62,7 @@ func formatted(format string, args []any) string {
 	return cut(fmt.Sprintf(format, args...))
 }
 
-// cut returns a text that is not longer than MaxMessage, and which does not end within a character.
+// cut shortens a text to MaxMessage, at the boundary of a character.
 func cut(text string) string {
 	if len(text) <= MaxMessage {
 		return text

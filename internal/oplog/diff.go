@@ -13,7 +13,7 @@ type Differ struct {
 	// Fine asks for the diff of what operators change: a document's field that changed is never told as the whole document, and an
 	// array that became shorter is always told whole.
 	Fine bool
-	// Running is the operation that the diff is for; nil never ends.
+	// Running is the operation that needs the diff; nil never ends.
 	Running *interrupt.Running
 
 	levels []*level

@@ -126,7 +126,7 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// TestDiffStops: the diff of large documents fails soon after its operation has ended.
+// TestDiffStops interrupts the diff of large documents. It fails soon.
 func TestDiffStops(t *testing.T) {
 	array := func(first int32) bsonx.Value {
 		b := bsonx.NewBuilder(nil)

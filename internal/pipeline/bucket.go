@@ -150,8 +150,8 @@ func parseBoundaries(v bsonx.Value, opts Options) ([]bsonx.Value, error) {
 	return list, nil
 }
 
-// form is the expression of the _id as explain shows it: a $switch over the boundaries. It ends early where it is too large to be
-// shown.
+// form returns the expression of the _id as explain shows it: a $switch over the boundaries. It
+// stops once the expression is too large to be shown.
 func (b *bucketArguments) form(id expr.Expr, e expr.Serializer) bsonx.Value {
 	if c, ok := expr.ConstValue(id); ok {
 		return e.Expression(literal(c))

@@ -19,7 +19,7 @@ type group struct {
 	outputs
 	opts Options
 	spec bsonx.Doc // what it was compiled from, for explain
-	// bucket makes the _id of $bucket, which spec has not.
+	// bucket computes the _id of $bucket, which spec does not contain.
 	bucket *bucketArguments
 	read   reader // of the parts of the id, then of the accumulators' operands
 	// readsMeta is true where an operand is metadata of the document.
@@ -44,7 +44,7 @@ func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 	return (&group{opts: opts, spec: arg.Doc()}).parse()
 }
 
-// parse compiles the fields of the specification. The _id of $bucket is there before.
+// parse compiles the fields of the specification. The _id of $bucket is already set.
 func (g *group) parse() ([]stage, error) {
 	for it := g.spec.Iter(); it.Next(); {
 		var err error

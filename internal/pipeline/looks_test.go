@@ -22,7 +22,8 @@ func wide(n int, form string) string {
 	return strings.Join(parts, ", ")
 }
 
-// TestWideStageLooks counts how often the operation of a stage with many fields is looked at while the stage is compiled.
+// TestWideStageLooks compiles stages with many fields and counts how often they check for an
+// interrupt.
 func TestWideStageLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 14
@@ -44,7 +45,8 @@ func TestWideStageLooks(t *testing.T) {
 	}
 }
 
-// TestWideOutputLooks counts how often the operation is looked at while $setWindowFields makes one large document.
+// TestWideOutputLooks counts the checks for an interrupt while $setWindowFields makes one large
+// document.
 func TestWideOutputLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 7

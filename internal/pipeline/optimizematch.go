@@ -16,7 +16,7 @@ type predicate struct {
 	fixed bool     // it must stay where it is: what it reads is not known, or it depends on chance
 	// canFail says that it may raise an error, so that documents that another stage drops must not reach it.
 	canFail bool
-	// hasExpr says that it has an $expr, whose paths are not renamed.
+	// hasExpr says that the filter has an $expr, whose paths are not renamed.
 	hasExpr bool
 	// compares says that it only compares with scalars other than null: it holds for all of several values that are equal
 	// as $group sees them, or for none, and does not tell null from a missing field.

@@ -20,7 +20,7 @@ type outputNode struct {
 	index    map[string]int // the positions of the children by name, where there are many
 }
 
-// fewChildren is how many children are searched one by one.
+// fewChildren is the largest number of children that are searched one by one.
 const fewChildren = 8
 
 // add puts a path into the tree, and reports false where it conflicts with another.
@@ -97,7 +97,7 @@ func (w *outputWriter) document(n *outputNode, doc bsonx.Doc, running *interrupt
 	return w.Bytes(), w.err
 }
 
-// stopped counts n bytes, and reports whether nothing more is to be written.
+// stopped counts n bytes and reports whether the writer has stopped.
 func (w *outputWriter) stopped(n int) bool {
 	if w.err == nil {
 		w.err = w.built.Built(n)

@@ -20,7 +20,8 @@ type access struct {
 	scan *indexScan
 	// residual are the conjuncts that node does not settle.
 	residual []filter.Node
-	// settled are, for a branch of an $or, the conjuncts that node settles, of the branch and of what stands beside the $or.
+	// settled lists, for a branch of an $or, the conjuncts that node settles: those of the branch
+	// and those beside the $or.
 	settled []filter.Node
 	// score estimates how selective the access is, to choose among the branches of an $or.
 	score int

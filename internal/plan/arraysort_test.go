@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestArraySortsAgreeWithScan: a sort by fields of an array's elements has the order of a scan, whichever index provides it.
+// TestArraySortsAgreeWithScan sorts by fields of array elements, by several indexes and by a scan,
+// and compares the orders.
 func TestArraySortsAgreeWithScan(t *testing.T) {
 	t.Parallel()
 	outer := t
@@ -39,7 +40,7 @@ func TestArraySortsAgreeWithScan(t *testing.T) {
 	})
 }
 
-// genElements makes an array of documents, or what stands in the place of one.
+// genElements makes an array of documents, or another value in its place.
 func genElements(t *rapid.T) string {
 	var parts []string
 	for range rapid.IntRange(0, 3).Draw(t, "elements") {

@@ -211,7 +211,7 @@ func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 	return out
 }
 
-// exact returns the conjuncts that the bounds leave nothing to check of. Such a conjunct is a single predicate.
+// exact returns the conjuncts that the bounds settle completely. Each is a single predicate.
 func (a assignment) exact() []filter.Node {
 	var out []filter.Node
 	for _, have := range a {

@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 )
 
-// TestCollatedPlansAgreeWithScan: entries tell what a record has as far as the collations of the query and of the index allow.
+// TestCollatedPlansAgreeWithScan compares index plans with a scan, for several collations of the
+// query and of the index.
 func TestCollatedPlansAgreeWithScan(t *testing.T) {
 	t.Parallel()
 	english := bsonx.NewDoc("locale", "en", "strength", 2)

@@ -42,8 +42,9 @@ func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.No
 	return b.ok && b.tight != inexactFetch
 }
 
-// sortableEntries returns the scan, or the union of scans, whose entries can be sorted before their records are read, so that only
-// those within the limit are, or nil.
+// sortableEntries returns the scan, or the union of scans, whose entries can be sorted before their
+// records are read. Only the records within the limit are then read. It returns nil if there is no
+// such scan.
 func (cq *canonical) sortableEntries(n node, limit int64) node {
 	f, ok := n.(*fetch)
 	if !ok || limit == 0 || f.filter != nil || cq.purpose != purposeFind || cq.q.ReturnKey || cq.q.ShowRecordID || cq.collated() {
@@ -77,8 +78,8 @@ func (cq *canonical) hasSort(n node) bool {
 	return true
 }
 
-// unionWithoutFetch finishes a union or a merge of scans, some of which may have read their records, without reading others, or
-// returns nil.
+// unionWithoutFetch completes a union or a merge of scans without reading further records. Some of
+// the scans may have read theirs. It returns nil if it needs other records.
 func (cq *canonical) unionWithoutFetch(n node, scans []node) *solution {
 	first := cq.entriesOf(scans)
 	p := cq.q.Projection

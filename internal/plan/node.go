@@ -64,14 +64,15 @@ type (
 		in      []node
 		pattern bsonx.Doc
 		dedup   bool
-		// documents is true where rows are compared by their documents: an entry lacks a field of the sort.
+		// documents is true if rows are compared by their documents, because an entry lacks a field
+		// of the sort.
 		documents bool
 	}
 	sortNode struct {
 		in      node
 		pattern bsonx.Doc
 		limit   int64 // 0: none
-		// entries is true where index entries are sorted, before their records are read.
+		// entries is true if index entries are sorted before their records are read.
 		entries bool
 	}
 	limit struct {

@@ -78,11 +78,11 @@ func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *pr
 	return b
 }
 
-// presentBounds are those of $exists on a field without which a document has no entry.
+// presentBounds are the bounds of $exists on a field without which a document has no entry.
 var presentBounds = predicateBounds{fieldBounds: fieldBounds{ivs: allValues, tight: exact}, ok: true, made: true}
 
-// hasOnly reports whether an index that has one field, which was never an array, has entries only of documents for which the predicate
-// says that the field exists.
+// hasOnly reports whether every entry belongs to a document that matches the predicate: $exists on
+// the only field of a sparse index. The caller knows that the field was never an array.
 func (x *indexInfo) hasOnly(p *predicate) bool {
 	_, exists := p.node.(*filter.Exists)
 	return exists && x.sparse && x.wild == nil && len(x.fields) == 1 && len(p.elems) == 0

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 )
 
-// TestDescribeArrays: only the lists of $and, $or and $nor are predicates. The array of an $expr is
-// a value.
+// TestDescribeArrays describes filters with arrays. Only those of $and, $or and $nor hold
+// predicates; the array of an $expr is a value.
 func TestDescribeArrays(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{

@@ -11,16 +11,17 @@ import (
 )
 
 var (
-	// unionKeys are indexes that the branches of a $or share, or of which each has its own.
+	// unionKeys has indexes that the branches of an $or share, and indexes for one branch each.
 	unionKeys = []string{
 		`{"a": 1}`, `{"a": -1}`, `{"b": 1}`, `{"c": -1}`, `{"a": 1, "b": -1, "c": 1}`, `{"b": 1, "c": 1}`, `{"c": -1, "b": 1, "a": 1}`,
 		`{"a": "hashed"}`, `{"a": "hashed", "b": 1}`, `{"b": 1, "a": "hashed"}`, `{"$**": 1}`, `{"a": 1, "c": 1}`,
 	}
-	// unionValues are of few values, so that sorts have ties, and of each kind that an entry does not tell from another.
+	// unionValues has few values, so that sorts have ties, and values that an index entry cannot
+	// tell apart.
 	unionValues = []string{`0`, `1`, `2`, `3`, `1`, `2`, `2.0`, `null`, `"a"`, `{"$numberLong": "1"}`}
 )
 
-// TestUnionsAgreeWithScan: whatever entries a union, a merge or a sort of them settles, the result is that of a scan.
+// TestUnionsAgreeWithScan compares unions, merges and sorts of index entries with a scan.
 func TestUnionsAgreeWithScan(t *testing.T) {
 	t.Parallel()
 	outer := t
@@ -42,7 +43,8 @@ func TestUnionsAgreeWithScan(t *testing.T) {
 	})
 }
 
-// TestMergeOfHashedFields: a sort by a field that an index has only the hash of merges by the documents.
+// TestMergeOfHashedFields sorts by a field that the index stores as a hash. The merge compares the
+// documents.
 func TestMergeOfHashedFields(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{`{"a": "hashed"}`, `{"a": "hashed", "b": 1}`} {

@@ -50,7 +50,8 @@ var collModOptions = map[string]option{
 	"unknown":        {`[]`, `[1,{}]`},
 }
 
-// collModDiffers are an option, a tab, collMod's answer, a tab, and its twin's, that may stand beside each other.
+// collModDiffers matches an option, collMod's answer and its twin's, with tabs between them, where
+// the answers may differ.
 var collModDiffers = []*regexp.Regexp{
 	regexp.MustCompile(`^cappedSize\tok.*\t.*the 'size' field is required`),                         // the size that it has stays
 	regexp.MustCompile(`^expireAfterSeconds\tok.*\t.*expireAfterSeconds' is the wrong type 'str`),   // "off" ends the expiry

@@ -198,7 +198,8 @@ var otherCollections = []*regexp.Regexp{
 	regexp.MustCompile(`^ok.*"name":"_id_".*\tok.*"name":""`),              // as before
 }
 
-// otherRefusals are two refusals with one code, a tab between them, whose texts may differ.
+// otherRefusals matches two refusals with one code, with a tab between them, whose texts may
+// differ.
 var otherRefusals = []*regexp.Regexp{
 	regexp.MustCompile(`\t.*'timeseries' is not allowed with`),                           // which of two options is told of
 	regexp.MustCompile(`('timeseries'|'idIndex') is not allowed with.*\t`),               // as before
@@ -209,7 +210,7 @@ var otherRefusals = []*regexp.Regexp{
 	regexp.MustCompile(`storageEngine.wiredTiger' (has to|must) be`),
 }
 
-// moreWords are what the recorded server puts before the texts of 8.0.
+// moreWords lists words that the recorded server puts before the texts of 8.0.
 var moreWords = regexp.MustCompile(`Failed to create timeseries collection :: caused by :: |recorded\.c: ('...+Field' must be)|(')create\.(collation\.)`)
 
 // typeList is the list of types in a text; their order means nothing.
@@ -257,7 +258,7 @@ func collectionOf(ctx context.Context, db *mongo.Database, options bson.D) strin
 	return listedOf(ctx, db, options)
 }
 
-// listedOf returns how the collection is listed that was made with options.
+// listedOf makes a collection with options and returns its entry in listCollections.
 func listedOf(ctx context.Context, db *mongo.Database, options bson.D) string {
 	reply, failed := run(ctx, db, d("listCollections", 1, "filter", d("name", "c")))
 	if failed != "" {

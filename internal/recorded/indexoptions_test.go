@@ -15,7 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 )
 
-// option is what an option is given: values that some kind takes, the first of which stands in pairs, and other values.
+// option has the values of an option: those that some kind takes, of which the first is used in
+// pairs, and other values.
 type option struct{ right, wrong string }
 
 // flagLike is an option that is a boolean, or a number in its place.
@@ -140,7 +141,7 @@ func indexOf(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	return out
 }
 
-// indexListed returns how the index is listed that was made with a specification.
+// indexListed makes an index from a specification and returns its entry in listIndexes.
 func indexListed(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	reply, failed := run(ctx, db, d("listIndexes", "a"))
 	if failed != "" {
@@ -182,7 +183,8 @@ func differences(spec bson.D, listed bson.RawValue) string {
 // specification is what an error repeats of the request.
 var specification = regexp.MustCompile(`^Error in specification .*? :: caused by :: |^Index build failed: .* failed: [-0-9a-f]{36} :: caused by :: |(Specification:|for 'key') \{.*$`)
 
-// refusal returns the code and the text of an error, without what it repeats of the request. It is empty without an error.
+// refusal returns the code and the text of an error, without the parts that repeat the request. It
+// returns an empty text if there is no error.
 func refusal(err error) string {
 	if err == nil {
 		return ""

@@ -167,7 +167,7 @@ var (
 func (o *Op) Begin(parent context.Context, id int64, now time.Time) {
 	o.mu.Lock()
 	o.parent, o.id, o.active, o.started = parent, id, true, now
-	o.done = nil // a context made of the operation before may have asked for it after the end
+	o.done = nil // a context derived from the previous operation may have asked for it after the end
 	o.cause.Store(nil)
 	o.mu.Unlock()
 	if o.looked.Load() {

@@ -20,22 +20,24 @@ type Validation struct {
 	// NonCompliant counts the records that the collection's validator does not accept, and those with a field name that stands
 	// twice. Refused are the former, Repeating the latter, which full looks for; a record may be both.
 	NonCompliant, Refused, Repeating int64
-	// Corrupt names records that are not BSON by their keys, Missing the entries that records should have: at most
-	// maxValidationErrors of each. Extra is how many entries no record gives, by index.
+	// Corrupt names records that are not BSON by their keys, Missing the entries that records
+	// should have: at most maxValidationErrors of each. Extra counts, for each index, the entries
+	// that belong to no record.
 	Corrupt []string
 	Missing []MissingEntry
 	Extra   map[string]int64
 	// Broken are the indexes that an error is about.
 	Broken map[string]bool
-	// Errors describes what is wrong; empty means valid. Of single records and entries there are at most
-	// maxValidationErrors.
+	// Errors describes the damage; empty means valid. It has at most maxValidationErrors errors of
+	// single records and entries.
 	Errors []string
 
 	found    int64 // errors of single records and entries
 	expected map[uint32]*entryCounts
 }
 
-// entryCounts are how many entries the records give an index, and how many of these it has.
+// entryCounts counts the entries that an index should have for the records, and those of them that
+// it has.
 type entryCounts struct{ given, present int64 }
 
 // MissingEntry is an entry that an index lacks.
@@ -98,7 +100,8 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 	if v.found > maxValidationErrors {
 		v.Errors = append(v.Errors, fmt.Sprintf("there are %d errors more of records and index entries", v.found-maxValidationErrors))
 	}
-	// The log of changes is trimmed before its counter is: a crash between them leaves that too large.
+	// The oplog is trimmed before its counter is lowered. A crash between the two leaves the
+	// counter too large.
 	if !current.Oplog && (counter.Count != v.Records || counter.Bytes != size) {
 		v.Errors = append(v.Errors, fmt.Sprintf("counter says %d records of %d bytes, found %d of %d", counter.Count, counter.Bytes, v.Records, size))
 	}
@@ -222,7 +225,8 @@ func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID
 	return nil
 }
 
-// entries counts an index's entries: those that no record gives are too many. A unique index has each key once.
+// entries counts the entries of an index and reports those that belong to no record. A unique index
+// has each key once.
 func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapshot) error {
 	it, err := snap.NewIter(ix.Prefix(), PrefixEnd(ix.Prefix()))
 	if err != nil {

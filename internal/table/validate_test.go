@@ -107,12 +107,13 @@ func (d *damaged) remove(keys ...[]byte) {
 	d.must(txn.Commit(storage.Buffered))
 }
 
-// ofOther is an entry's key for the record of another _id.
+// ofOther returns the key of an entry, changed to belong to the record with another _id.
 func (d *damaged) ofOther(entry []byte, id int) []byte {
 	return keystring.Append(entry[:len(entry)-len(keystring.Append(nil, bsonx.Int32(1), false)):len(entry)-2], bsonx.Int32(int32(id)), false)
 }
 
-// damages are changes below package table, each with what validate says of it. Errors are parts of what it says, in order.
+// damages has changes below package table, each with the report of validate. Errors has parts of
+// its messages, in order.
 func damages() map[string]struct {
 	damage func(d *damaged)
 	want   table.Validation
@@ -246,7 +247,8 @@ func damages() map[string]struct {
 	}
 }
 
-// TestValidateFindsDamage: what validate says of a damaged collection is true, to the number.
+// TestValidateFindsDamage compares what validate reports about a damaged collection with the
+// damage, each number included.
 func TestValidateFindsDamage(t *testing.T) {
 	t.Parallel()
 	for name, c := range damages() {

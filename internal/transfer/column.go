@@ -100,7 +100,7 @@ func (c *Column) parse(cell string) (any, error) {
 // maxDigits is how many digits a double always keeps.
 const maxDigits = 15
 
-// leastNormal is the smallest double that keeps them: smaller ones lose digits, or become zero.
+// leastNormal is the smallest normal double. Smaller ones lose digits or become zero.
 const leastNormal = 0x1p-1022
 
 // guess reads a cell as the number that it looks like, or as text. What a number would not keep stays text: leading zeros (007 is a code, not a

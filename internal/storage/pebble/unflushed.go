@@ -33,7 +33,8 @@ type unflushed struct {
 type memtableBytes struct {
 	mu     sync.RWMutex
 	ranges map[prefixOf]*rangeBytes
-	// dropped is what deleted ranges had in tables: Pebble learns of it with the flush.
+	// dropped counts the bytes that deleted ranges had in tables. Pebble learns of them with the
+	// flush.
 	dropped atomic.Int64
 }
 
@@ -136,7 +137,7 @@ func (u *unflushed) forget(start, end []byte) {
 	}
 }
 
-// dropped returns what ranges that were deleted since the last flush have in tables.
+// dropped returns the bytes in tables of the ranges that were deleted since the last flush.
 func (u *unflushed) dropped() (total int64) {
 	u.mu.RLock()
 	defer u.mu.RUnlock()

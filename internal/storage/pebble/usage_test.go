@@ -130,7 +130,7 @@ func TestUnflushedFollowsMemtables(t *testing.T) {
 	}
 }
 
-// TestDroppedIsFree: what a deleted range has in tables is free at once, and after a flush.
+// TestDroppedIsFree deletes a range. Its bytes in tables count as free at once, and after a flush.
 func TestDroppedIsFree(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{NoCompression: true})
@@ -159,7 +159,7 @@ func TestDroppedIsFree(t *testing.T) {
 	}
 }
 
-// TestDeletedPartIsNotAll: what is left of a range in memory is counted after a part of it was deleted.
+// TestDeletedPartIsNotAll deletes a part of a range in memory. The rest is still counted.
 func TestDeletedPartIsNotAll(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{})
