@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -17,13 +16,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
+	"github.com/sheafdb/sheaf/internal/storage/pebble/crashdisk"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
 // machine is a server in this process whose disk can lose what was not synced.
 type machine struct {
-	disk    *vfs.MemFS
+	disk    *crashdisk.Disk
 	engine  storage.Engine
 	store   *table.Store
 	service *command.Service
@@ -33,7 +33,7 @@ type machine struct {
 }
 
 // boot starts a server on a disk.
-func boot(t *testing.T, disk *vfs.MemFS) *machine {
+func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	engine, err := pebble.Open("store", pebble.Options{FS: disk, MemoryBudget: 8 << 20, Keep: table.IsRecord, Logger: logger})

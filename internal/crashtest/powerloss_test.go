@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/storage/pebble/crashdisk"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -112,7 +113,7 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 			t.Fatal(err)
 		}
 	}
-	m := boot(t, vfs.NewCrashableMem())
+	m := boot(t, crashdisk.New())
 	db := m.client.Database(lossDB)
 	for _, c := range clients {
 		c.ops, c.durable, c.lsid = nil, 0, newSession(c.rng)
@@ -134,7 +135,7 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 
 // loseWhileWorking lets the clients work and takes a copy of the disk in the midst of it. Of each client the operations that were sent
 // by then are left, and which of them were durable before.
-func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand) *vfs.MemFS {
+func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand) *crashdisk.Disk {
 	t.Helper()
 	var stop atomic.Bool
 	var wg sync.WaitGroup

@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
+	"github.com/sheafdb/sheaf/internal/storage/pebble/crashdisk"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
@@ -25,7 +26,7 @@ import (
 type history struct {
 	t      *testing.T
 	rng    *rand.Rand
-	disk   *vfs.MemFS
+	disk   *crashdisk.Disk
 	engine storage.Engine
 	store  *table.Store
 	states []string
@@ -33,7 +34,7 @@ type history struct {
 
 func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
-	h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 5)), disk: vfs.NewCrashableMem()}
+	h := &history{t: t, rng: rand.New(rand.NewPCG(seed, 5)), disk: crashdisk.New()}
 	engine, err := pebble.Open("store", pebble.Options{FS: h.disk, MemoryBudget: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -103,11 +104,11 @@ func (h *history) loseEverythingUnsynced() {
 	}
 }
 
-func (h *history) clone(percent int) *vfs.MemFS {
+func (h *history) clone(percent int) *crashdisk.Disk {
 	return h.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: h.rng})
 }
 
-func (h *history) checkClone(disk *vfs.MemFS, allowed []string) {
+func (h *history) checkClone(disk *crashdisk.Disk, allowed []string) {
 	h.t.Helper()
 	engine, err := pebble.Open("store", pebble.Options{FS: disk})
 	if err != nil {
@@ -198,7 +199,7 @@ func (h *history) define(seq int) {
 
 // build builds an index and loses power between two of its steps: the build is completed after that.
 func (h *history) build(c *table.Collection, name string) error {
-	var interrupted *vfs.MemFS
+	var interrupted *crashdisk.Disk
 	ctx := &stepContext{Context: context.Background(), step: func(n int) {
 		if n == 1 {
 			interrupted = h.clone(0)

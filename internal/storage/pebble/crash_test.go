@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/storage/pebble/crashdisk"
 )
 
 const (
@@ -256,7 +257,7 @@ func checkNumbers(t *testing.T, disk vfs.FS, durable, last int) {
 // TestPowerLossConcurrent takes a copy of the disk while many commit durably, also after ingestions and deletions.
 func TestPowerLossConcurrent(t *testing.T) {
 	t.Parallel()
-	disk := vfs.NewCrashableMem()
+	disk := crashdisk.New()
 	e, err := Open("store", Options{FS: disk, MemoryBudget: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
