@@ -96,9 +96,9 @@ func (n *Bits) testBytes(data []byte) bool {
 	return all
 }
 
-func (n *Bits) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *Bits) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *Bits) serializeOperator(b *bsonx.Builder) {
+func (n *Bits) serializeOperator(b *serializer) {
 	b.StartArrayField(n.Op.String())
 	for _, pos := range n.Positions {
 		b.Elem(bsonx.Int32(int32(pos)))

@@ -96,9 +96,9 @@ func (n *Compare) matchElem(v bsonx.Value, _ *state) bool {
 	}
 }
 
-func (n *Compare) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *Compare) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *Compare) serializeOperator(b *bsonx.Builder) { b.Value(n.Op.String(), n.Value) }
+func (n *Compare) serializeOperator(b *serializer) { b.Value(n.Op.String(), n.Value) }
 
 func isNaN(v bsonx.Value) bool {
 	switch v.Type {

@@ -36,11 +36,11 @@ func (*AlwaysFalse) matchElem(bsonx.Value, *state) bool  { return false }
 func (n *SampleRate) matchDoc(bsonx.Doc, *state) bool    { return n.random() < n.Rate }
 func (n *SampleRate) matchElem(bsonx.Value, *state) bool { return n.random() < n.Rate }
 
-func (*AlwaysTrue) serialize(b *bsonx.Builder)  { b.Int32("$alwaysTrue", 1) }
-func (*AlwaysFalse) serialize(b *bsonx.Builder) { b.Int32("$alwaysFalse", 1) }
+func (*AlwaysTrue) serialize(b *serializer)  { b.Int32("$alwaysTrue", 1) }
+func (*AlwaysFalse) serialize(b *serializer) { b.Int32("$alwaysFalse", 1) }
 
 // serialize writes what MongoDB makes of it: a comparison with a random number.
-func (n *SampleRate) serialize(b *bsonx.Builder) {
+func (n *SampleRate) serialize(b *serializer) {
 	random := bsonx.NewDoc("$rand", bsonx.Empty)
 	rate := bsonx.NewDoc("$const", n.Rate)
 	b.Doc("$expr", bsonx.NewDoc("$lt", bsonx.NewArray(random, rate)))

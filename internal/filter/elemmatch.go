@@ -72,17 +72,17 @@ func (n *ElemMatchValue) matchElement(v bsonx.Value, st *state) bool {
 	return true
 }
 
-func (n *ElemMatchObject) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *ElemMatchObject) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *ElemMatchObject) serializeOperator(b *bsonx.Builder) {
+func (n *ElemMatchObject) serializeOperator(b *serializer) {
 	b.StartDocField("$elemMatch")
 	n.Child.serialize(b)
 	b.End()
 }
 
-func (n *ElemMatchValue) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *ElemMatchValue) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *ElemMatchValue) serializeOperator(b *bsonx.Builder) {
+func (n *ElemMatchValue) serializeOperator(b *serializer) {
 	b.StartDocField("$elemMatch")
 	for _, child := range n.Children {
 		serializeOperators(b, child)

@@ -15,9 +15,9 @@ func (n *Exists) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(d
 
 func (n *Exists) matchElem(v bsonx.Value, _ *state) bool { return !v.IsMissing() }
 
-func (n *Exists) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *Exists) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *Exists) serializeOperator(b *bsonx.Builder) { b.Bool("$exists", true) }
+func (n *Exists) serializeOperator(b *serializer) { b.Bool("$exists", true) }
 
 func parseExists(_ *parser, f field) (Node, error) {
 	n := NewExists(f.path)

@@ -37,9 +37,9 @@ func (n *Geo) matchElem(v bsonx.Value, _ *state) bool {
 	return n.Region.Intersects(&g)
 }
 
-func (n *Geo) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *Geo) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *Geo) serializeOperator(b *bsonx.Builder) { b.Fields(n.Spec) }
+func (n *Geo) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 
 // parseGeo parses $geoWithin, its old name $within, and $geoIntersects.
 func parseGeo(_ *parser, f field) (Node, error) {

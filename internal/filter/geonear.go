@@ -31,9 +31,9 @@ func (*GeoNear) matchDoc(bsonx.Doc, *state) bool { return true }
 
 func (*GeoNear) matchElem(bsonx.Value, *state) bool { return true }
 
-func (n *GeoNear) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *GeoNear) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *GeoNear) serializeOperator(b *bsonx.Builder) { b.Fields(n.Spec) }
+func (n *GeoNear) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 
 // nearFirst parses a document of operators that begins with one that sorts by distance; a nil node is another document.
 func (p *parser) nearFirst(path string, doc bsonx.Doc) (Node, error) {

@@ -84,14 +84,20 @@ func (n *In) has(v bsonx.Value) bool {
 	return false
 }
 
-func (n *In) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *In) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *In) serializeOperator(b *bsonx.Builder) {
+func (n *In) serializeOperator(b *serializer) {
 	b.StartArrayField("$in")
 	for _, v := range n.Values {
+		if b.stopped(interrupt.Step + len(v.Data)) {
+			break
+		}
 		b.Elem(v)
 	}
 	for _, re := range n.Regexes {
+		if b.stopped(interrupt.Step) {
+			break
+		}
 		b.Elem(bsonx.Regex(re.Pattern, re.Options))
 	}
 	b.End()

@@ -25,7 +25,7 @@ func (n *JSONSchema) matchDoc(doc bsonx.Doc, st *state) bool {
 
 func (n *JSONSchema) matchElem(v bsonx.Value, st *state) bool { return n.schema.match(v, st) }
 
-func (n *JSONSchema) serialize(b *bsonx.Builder) { b.Doc("$jsonSchema", n.Spec) }
+func (n *JSONSchema) serialize(b *serializer) { b.Doc("$jsonSchema", n.Spec) }
 
 func parseJSONSchema(p *parser, _ string, v bsonx.Value, _ level, depth int) (Node, error) {
 	if p.opts.RefuseSchema {

@@ -110,18 +110,18 @@ func (n *Not) matchDoc(doc bsonx.Doc, st *state) bool {
 
 func (n *Not) matchElem(v bsonx.Value, st *state) bool { return !n.Child.matchElem(v, st) }
 
-func (n *And) serialize(b *bsonx.Builder) {
+func (n *And) serialize(b *serializer) {
 	if len(n.Children) > 0 {
 		serializeChildren(b, "$and", n.Children)
 	}
 }
 
-func (n *Or) serialize(b *bsonx.Builder) { serializeChildren(b, "$or", n.Children) }
+func (n *Or) serialize(b *serializer) { serializeChildren(b, "$or", n.Children) }
 
-func (n *Nor) serialize(b *bsonx.Builder) { serializeChildren(b, "$nor", n.Children) }
+func (n *Nor) serialize(b *serializer) { serializeChildren(b, "$nor", n.Children) }
 
 // serialize writes { path: { $not: { … } } } for a leaf and $nor for everything else.
-func (n *Not) serialize(b *bsonx.Builder) {
+func (n *Not) serialize(b *serializer) {
 	if l, ok := n.Child.(Leaf); ok {
 		b.StartDocField(l.FieldPath().String())
 		n.serializeOperator(b)
@@ -132,14 +132,14 @@ func (n *Not) serialize(b *bsonx.Builder) {
 }
 
 // serializeOperator writes the $not without its path.
-func (n *Not) serializeOperator(b *bsonx.Builder) {
+func (n *Not) serializeOperator(b *serializer) {
 	b.StartDocField("$not")
 	serializeOperators(b, n.Child)
 	b.End()
 }
 
 // serializeOperators writes the operators of a predicate over one path.
-func serializeOperators(b *bsonx.Builder, n Node) {
+func serializeOperators(b *serializer, n Node) {
 	switch n := n.(type) {
 	case Leaf:
 		n.serializeOperator(b)
@@ -154,9 +154,12 @@ func serializeOperators(b *bsonx.Builder, n Node) {
 	}
 }
 
-func serializeChildren(b *bsonx.Builder, name string, nodes []Node) {
+func serializeChildren(b *serializer, name string, nodes []Node) {
 	b.StartArrayField(name)
 	for _, child := range nodes {
+		if b.stopped(interrupt.Step) {
+			break
+		}
 		b.StartDocElem()
 		child.serialize(b)
 		b.End()

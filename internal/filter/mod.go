@@ -29,9 +29,9 @@ func (n *Mod) matchElem(v bsonx.Value, _ *state) bool {
 	return i%n.Divisor == n.Remainder
 }
 
-func (n *Mod) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *Mod) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *Mod) serializeOperator(b *bsonx.Builder) {
+func (n *Mod) serializeOperator(b *serializer) {
 	b.StartArrayField("$mod")
 	b.Elem(bsonx.Int64(n.Divisor))
 	b.Elem(bsonx.Int64(n.Remainder))

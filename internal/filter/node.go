@@ -13,7 +13,7 @@ type Node interface {
 	// matchElem reports whether a single value, perhaps missing, matches. Leaves ignore their path.
 	matchElem(v bsonx.Value, st *state) bool
 	// serialize appends the node's fields to the open document.
-	serialize(b *bsonx.Builder)
+	serialize(b *serializer)
 }
 
 // Leaf is a node with a path.
@@ -22,7 +22,7 @@ type Leaf interface {
 	// FieldPath returns the compiled path.
 	FieldPath() *Path
 	// serializeOperator appends the operator and its operand, without the path, to the open document.
-	serializeOperator(b *bsonx.Builder)
+	serializeOperator(b *serializer)
 }
 
 // HoldsOfMissing reports whether a leaf holds where there is no value at its path.

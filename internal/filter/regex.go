@@ -51,9 +51,9 @@ func (n *Regex) matchElem(v bsonx.Value, st *state) bool {
 	}
 }
 
-func (n *Regex) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *Regex) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *Regex) serializeOperator(b *bsonx.Builder) {
+func (n *Regex) serializeOperator(b *serializer) {
 	b.String("$regex", n.Pattern)
 	if n.Options != "" {
 		b.String("$options", n.Options)

@@ -17,9 +17,9 @@ func (n *Size) matchElem(v bsonx.Value, _ *state) bool {
 	return v.Type == bsonx.TypeArray && v.Doc().Len() == n.Size
 }
 
-func (n *Size) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *Size) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *Size) serializeOperator(b *bsonx.Builder) { b.Int32("$size", int32(n.Size)) }
+func (n *Size) serializeOperator(b *serializer) { b.Int32("$size", int32(n.Size)) }
 
 func parseSize(_ *parser, f field) (Node, error) {
 	size, err := nonNegativeInt32("$size", f.name, f.value)

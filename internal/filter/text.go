@@ -69,7 +69,7 @@ func (n *Text) matchDoc(doc bsonx.Doc, _ *state) bool {
 // matchElem is never reached: the parser refuses $text within $elemMatch.
 func (*Text) matchElem(bsonx.Value, *state) bool { return false }
 
-func (n *Text) serialize(b *bsonx.Builder) {
+func (n *Text) serialize(b *serializer) {
 	language := n.Language
 	if bound := n.bound.Load(); language == "" && bound != nil {
 		language = bound.language.Name()

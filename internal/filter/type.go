@@ -75,9 +75,9 @@ func (n *TypeOf) matchElem(v bsonx.Value, _ *state) bool {
 	return !v.IsMissing() && n.Set.Has(v.Type)
 }
 
-func (n *TypeOf) serialize(b *bsonx.Builder) { serializeLeaf(b, n) }
+func (n *TypeOf) serialize(b *serializer) { serializeLeaf(b, n) }
 
-func (n *TypeOf) serializeOperator(b *bsonx.Builder) {
+func (n *TypeOf) serializeOperator(b *serializer) {
 	b.StartArrayField("$type")
 	if n.Set.Number {
 		b.Elem(bsonx.String("number"))

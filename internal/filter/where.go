@@ -28,7 +28,7 @@ func (n *Where) matchDoc(doc bsonx.Doc, st *state) bool {
 // matchElem is never reached: the parser refuses $where within $elemMatch.
 func (n *Where) matchElem(bsonx.Value, *state) bool { return false }
 
-func (n *Where) serialize(b *bsonx.Builder) {
+func (n *Where) serialize(b *serializer) {
 	code := bsonx.String(n.Code)
 	b.Value("$where", bsonx.Value{Type: bsonx.TypeCode, Data: code.Data})
 }

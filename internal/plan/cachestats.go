@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
 
 // outcome is what the cache remembers of a trial.
 func (p *Planner) outcome(c *choice) trialOutcome {
@@ -14,7 +18,7 @@ func (p *Planner) outcome(c *choice) trialOutcome {
 
 // describe writes what $planCacheStats tells of a trial. Nothing of it borrows the query.
 func (c *choice) describe() *cacheDebug {
-	e := &explainer{req: &ExplainRequest{Query: c.cq.q}, choice: c}
+	e := &explainer{ctx: context.Background(), req: &ExplainRequest{Query: c.cq.q}, choice: c}
 	d := &cacheDebug{query: c.cq.q.shown()}
 	for _, t := range c.candidates {
 		d.scores = append(d.scores, t.score())
@@ -24,7 +28,7 @@ func (c *choice) describe() *cacheDebug {
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	newStageWriter(b, c.cq.q, 0, c.winner().env.SortMemory).node(c.winner().sol.root, nil)
+	newStageWriter(context.Background(), b, c.cq.q, 0, c.winner().env.SortMemory).node(c.winner().sol.root, nil)
 	b.End()
 	d.plan = bsonx.Doc(b.Bytes())
 	return d

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -76,14 +77,14 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 			t.root.Close()
 		}
 	}()
-	e := &explainer{req: req, choice: c, planning: p.opts.Clock.Now().Sub(start)}
+	e := &explainer{ctx: ctx, req: req, choice: c, planning: p.opts.Clock.Now().Sub(start)}
 	var trials []trialStats
 	if req.Verbosity == AllPlansExecution && len(c.candidates) > 1 {
 		// What the trial was like is noted before the winner goes on.
 		trials = e.noteTrials()
 	}
 	if req.Verbosity == QueryPlanner {
-		return &Explanation{QueryPlanner: e.queryPlanner()}, nil
+		return &Explanation{QueryPlanner: e.queryPlanner()}, interrupt.Cause(ctx)
 	}
 	begin := p.opts.Clock.Now()
 	if err := e.run(ctx); err != nil {
@@ -91,7 +92,7 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 	}
 	took := p.opts.Clock.Now().Sub(begin) + e.planning
 	planner := e.queryPlanner()
-	return &Explanation{QueryPlanner: planner, ExecutionStats: e.executionStats(took, trials, len(planner))}, nil
+	return &Explanation{QueryPlanner: planner, ExecutionStats: e.executionStats(took, trials, len(planner))}, interrupt.Cause(ctx)
 }
 
 // explainChoice plans as the command would.
@@ -132,8 +133,9 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 	return p.pick(ctx, cq, solutions, r, false)
 }
 
-// explainer writes the parts of the reply.
+// explainer writes the parts of the reply. Where the operation has ended it leaves out what takes long.
 type explainer struct {
+	ctx      context.Context
 	req      *ExplainRequest
 	choice   *choice
 	planning time.Duration
@@ -245,7 +247,7 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.Bool("maxIndexedAndSolutionsReached", len(e.choice.candidates) >= maxCandidates)
 	b.Bool("maxScansToExplodeReached", false)
 	b.Bool("prunedSimilarIndexes", false)
-	w := newStageWriter(b, q, 0, t.env.SortMemory)
+	w := newStageWriter(e.ctx, b, q, 0, t.env.SortMemory)
 	b.StartDocField("winningPlan")
 	b.Bool("isCached", e.choice.cached)
 	root, _ := e.plan(t)
@@ -267,12 +269,21 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 
 func (e *explainer) parsedQuery() bsonx.Doc {
 	if cq := e.choice.cq; cq.filter != nil && cq.root != nil {
-		return filter.Serialize(cq.root)
+		return shownFilter(e.ctx, cq.root)
 	}
 	if f := e.req.Query.Filter; f != nil && e.choice.cq.filter != nil && !isTrue(f.Normalize().Root) {
-		return filter.Serialize(f.Normalize().Root)
+		return shownFilter(e.ctx, f.Normalize().Root)
 	}
 	return bsonx.Empty
+}
+
+// shownFilter is filter.Serialize; what it returns after the operation has ended is shown to nobody.
+func shownFilter(ctx context.Context, n filter.Node) bsonx.Doc {
+	doc, err := filter.SerializeWithin(ctx, n)
+	if err != nil {
+		return bsonx.Empty
+	}
+	return doc
 }
 
 func (e *explainer) planCacheKey() []byte {
@@ -355,7 +366,7 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats, used
 	b.Int32("executionTimeMillis", int32(took.Milliseconds()))
 	b.Int32("totalKeysExamined", int32(keys))
 	b.Int32("totalDocsExamined", int32(docs))
-	w := newStageWriter(b, e.req.Query, used, t.env.SortMemory)
+	w := newStageWriter(e.ctx, b, e.req.Query, used, t.env.SortMemory)
 	b.StartDocField("executionStages")
 	b.Bool("isCached", e.choice.cached)
 	e.executionStages(w, t)
@@ -440,7 +451,7 @@ func (e *explainer) noteTrials() []trialStats {
 		b.Double("score", t.score())
 		b.StartDocField("executionStages")
 		b.Bool("isCached", false)
-		newStageWriter(b, e.req.Query, used, t.env.SortMemory).node(e.plan(t))
+		newStageWriter(e.ctx, b, e.req.Query, used, t.env.SortMemory).node(e.plan(t))
 		b.End()
 		b.End()
 		out = append(out, trialStats{bsonx.Doc(b.Bytes())})

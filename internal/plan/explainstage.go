@@ -1,19 +1,22 @@
 package plan
 
 import (
+	"context"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
 // stageWriter writes the stages of a plan into an open document, with the counters of its operators where it ran.
 type stageWriter struct {
-	b *bsonx.Builder
-	q *Query
+	ctx context.Context
+	b   *bsonx.Builder
+	q   *Query
 	// sortMemory is the budget of a blocking sort when the plan was made.
 	sortMemory int
 	// inDistinct is true below the projection that stands above a DISTINCT_SCAN.
@@ -35,8 +38,8 @@ const (
 )
 
 // newStageWriter returns a writer of a tree at the end of b, for a reply that has used bytes elsewhere.
-func newStageWriter(b *bsonx.Builder, q *Query, used, sortMemory int) *stageWriter {
-	return &stageWriter{b: b, q: q, start: b.Len(), used: used, sortMemory: sortMemory}
+func newStageWriter(ctx context.Context, b *bsonx.Builder, q *Query, used, sortMemory int) *stageWriter {
+	return &stageWriter{ctx: ctx, b: b, q: q, start: b.Len(), used: used, sortMemory: sortMemory}
 }
 
 // fits reports whether n more bytes leave the reply small enough.
@@ -112,7 +115,7 @@ func (w *stageWriter) filter(n node) {
 	default: // the others need nothing here
 	}
 	if f != nil {
-		w.doc("filter", filter.Serialize(f))
+		w.doc("filter", shownFilter(w.ctx, f))
 	}
 }
 
@@ -399,9 +402,7 @@ func (w *stageWriter) bounds(n *indexScan) {
 	if n.min == nil && n.max == nil && n.index.kind != index.Text {
 		for i, f := range n.index.fields {
 			b.StartArrayField(f.Path)
-			for _, s := range n.bounds[i].strings(f.Desc != n.backward, n.index.collation != nil && f.Kind == index.Ordered) {
-				b.Elem(bsonx.String(s))
-			}
+			w.intervals(b, n.bounds[i], f.Desc != n.backward, n.index.collation != nil && f.Kind == index.Ordered)
 			b.End()
 		}
 	}
@@ -412,6 +413,24 @@ func (w *stageWriter) bounds(n *indexScan) {
 	}
 	w.b.Doc("indexBounds", b.Bytes())
 }
+
+// intervals writes intervals as texts, up to the one after which they are too many to be shown.
+func (w *stageWriter) intervals(b *bsonx.Builder, ivs intervals, reverse, collated bool) {
+	var meter interrupt.Meter
+	for i := range ivs {
+		if !w.fits(b.Len()) || meter.Passed(w.ctx, intervalWork) != nil {
+			return
+		}
+		at := i
+		if reverse {
+			at = len(ivs) - 1 - i
+		}
+		b.Elem(bsonx.String(ivs[at].text(reverse, collated)))
+	}
+}
+
+// intervalWork is the work of writing an interval as a text.
+const intervalWork = 8 * interrupt.Step
 
 // countScan writes the range of a COUNT_SCAN by its ends.
 func (w *stageWriter) countScan(n *countScan) {

@@ -177,22 +177,24 @@ func (ivs intervals) complement() intervals {
 	return out
 }
 
-// strings returns the intervals as explain prints them, in the direction of a scan.
-func (ivs intervals) strings(reverse, collated bool) []string {
+// strings writes intervals as explain shows them.
+func (ivs intervals) strings() []string {
 	out := make([]string, len(ivs))
 	for i, iv := range ivs {
-		if collated {
-			iv.low, iv.high = collation.Display(iv.low), collation.Display(iv.high)
-		}
-		if reverse {
-			out[len(ivs)-1-i] = bracket(iv.highIncl, "[", "(") + formatBound(iv.high) + ", " +
-				formatBound(iv.low) + bracket(iv.lowIncl, "]", ")")
-			continue
-		}
-		out[i] = bracket(iv.lowIncl, "[", "(") + formatBound(iv.low) + ", " + formatBound(iv.high) +
-			bracket(iv.highIncl, "]", ")")
+		out[i] = iv.text(false, false)
 	}
 	return out
+}
+
+// text writes an interval as explain shows it, from the end where reverse is set. Of a collated one the ends are keys.
+func (iv interval) text(reverse, collated bool) string {
+	if collated {
+		iv.low, iv.high = collation.Display(iv.low), collation.Display(iv.high)
+	}
+	if reverse {
+		iv = interval{iv.high, iv.low, iv.highIncl, iv.lowIncl}
+	}
+	return bracket(iv.lowIncl, "[", "(") + formatBound(iv.low) + ", " + formatBound(iv.high) + bracket(iv.highIncl, "]", ")")
 }
 
 func bracket(inclusive bool, yes, no string) string {

@@ -176,7 +176,7 @@ func (s *solution) bounds() string {
 		default: // the others need nothing here
 		}
 		for _, ivs := range bounds {
-			b.WriteString(strings.Join(ivs.strings(false, false), ","))
+			b.WriteString(strings.Join(ivs.strings(), ","))
 		}
 	})
 	s.described = b.String()
