@@ -195,7 +195,7 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 const maxShownCommand = 7 << 20
 
 // shownCommand returns how the document of an operation shows a command: of a very large one only the
-// first fields, as text.
+// first fields, as text, and the comment, by which clients find their operations.
 func shownCommand(cmd bsonx.Doc) bsonx.Doc {
 	if len(cmd) <= maxShownCommand {
 		return cmd
@@ -206,7 +206,11 @@ func shownCommand(cmd bsonx.Doc) bsonx.Doc {
 		b.ValueBytes(it.Key(), it.Value())
 	}
 	b.End()
-	return bsonx.NewDoc("$truncated", bsonx.FormatShell(bsonx.Document(b.Bytes())))
+	shown := bsonx.NewDoc("$truncated", bsonx.FormatShell(bsonx.Document(b.Bytes())))
+	if comment := cmd.Lookup("comment"); len(comment.Data) > 0 && len(comment.Data) <= maxTruncated {
+		shown = shown.With("comment", comment)
+	}
+	return shown
 }
 
 // maxTruncated bounds the fields that are shown of a command that is not shown whole.
