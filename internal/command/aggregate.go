@@ -43,14 +43,14 @@ func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	if err != nil {
 		return err
 	}
-	name, sc, err := req.checkAggregate()
+	name, own, sc, err := req.checkAggregate()
 	if err != nil {
 		return err
 	}
 	if arg, ok := pipeline.IsChangeStream(req.Get("pipeline")); ok {
 		return req.runChangeStream(ctx, sc, name, arg, size, reply)
 	}
-	return req.runStages(ctx, sc, name, elements(req.Get("pipeline")), size, reply)
+	return req.runStages(ctx, sc, name, own, size, reply)
 }
 
 func checkTransactionAggregate(req *Request) error {
@@ -60,35 +60,42 @@ func checkTransactionAggregate(req *Request) error {
 	return checkTransactionStages(req.Get("pipeline"))
 }
 
-// checkAggregate checks the arguments of an aggregate command that is run or explained.
-func (r *Request) checkAggregate() (string, scope, error) {
-	name, err := r.aggregated()
-	if err != nil {
-		return "", scope{}, err
+// ownStages are the stages of a command. Those of an aggregate command were compiled when it was checked, as they stand; of other
+// commands, and where a view or a time series adds stages before them, compiled is nothing.
+type ownStages struct {
+	list     []bsonx.Value
+	compiled *pipeline.Pipeline
+}
+
+// checkAggregate checks the arguments of an aggregate command that is run or explained, and compiles its stages.
+func (r *Request) checkAggregate() (name string, own ownStages, sc scope, err error) {
+	if name, err = r.aggregated(); err != nil {
+		return "", own, scope{}, err
 	}
 	if err := checkHint(r.Get("hint")); err != nil {
-		return "", scope{}, err
+		return "", own, scope{}, err
 	}
-	sc, err := newScope(r)
-	if err != nil {
-		return "", scope{}, err
+	if sc, err = newScope(r); err != nil {
+		return "", own, scope{}, err
 	}
 	if sc, err = sc.collated(r.Get("collation"), r.Service.Store.Lookup(r.DB, name)); err != nil {
-		return "", scope{}, err
+		return "", own, scope{}, err
 	}
 	if err := checkStrictStages(r.Get("pipeline"), &r.Generic); err != nil {
-		return "", scope{}, err
+		return "", own, scope{}, err
 	}
 	// The command's own stages are checked before a view adds its.
 	top := pipeline.OverCollection
 	if name == "" {
 		top = pipeline.OverNothing
 	}
-	if _, err = sc.parsePipeline(r.DB, r.Get("pipeline"), top); err != nil {
-		return "", scope{}, err
+	stages := r.Get("pipeline").Clone() // a cursor outlives the message
+	own.list = elements(stages)
+	if own.compiled, err = pipeline.Compile(stages, sc.pipelineOptions(r.DB, top)); err != nil {
+		return "", own, scope{}, err
 	}
-	r.Service.stats.operators.pipeline(r.Get("pipeline"))
-	return name, sc, r.checkConcerns(r.Get("pipeline"))
+	r.Service.stats.operators.pipeline(stages)
+	return name, own, sc, r.checkConcerns(stages)
 }
 
 // checkExplainOption requires a bool of aggregate's explain.
@@ -133,7 +140,11 @@ func aggregateBatchSize(req *Request) (int64, error) {
 var cursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
 
 func (s scope) parsePipeline(db string, stages bsonx.Value, top pipeline.Top) (*pipeline.Pipeline, error) {
-	return pipeline.Parse(stages, pipeline.Options{Vars: s.vars, Now: s.now, DB: db, Top: top, Collation: s.collation})
+	return pipeline.Parse(stages, s.pipelineOptions(db, top))
+}
+
+func (s scope) pipelineOptions(db string, top pipeline.Top) pipeline.Options {
+	return pipeline.Options{Vars: s.vars, Now: s.now, DB: db, Top: top, Collation: s.collation}
 }
 
 func elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }
@@ -142,8 +153,8 @@ func elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }
 const noCollection = "$cmd.aggregate"
 
 // runStages runs stages over a collection or view, or over none, and answers with a cursor.
-func (r *Request) runStages(ctx context.Context, sc scope, name string, stages []bsonx.Value, size int64, reply *bsonx.Builder) error {
-	src, err := r.openStages(ctx, sc, name, stages)
+func (r *Request) runStages(ctx context.Context, sc scope, name string, own ownStages, size int64, reply *bsonx.Builder) error {
+	src, err := r.openStages(ctx, sc, name, own)
 	if err != nil {
 		return err
 	}
@@ -160,6 +171,6 @@ func (r *Request) runStages(ctx context.Context, sc scope, name string, stages [
 }
 
 // openStages opens stages over a collection or view.
-func (r *Request) openStages(ctx context.Context, sc scope, name string, stages []bsonx.Value) (*stageSource, error) {
-	return r.pipelines(sc).open(ctx, r.DB, name, stages, sc.vars)
+func (r *Request) openStages(ctx context.Context, sc scope, name string, own ownStages) (*stageSource, error) {
+	return r.pipelines(sc).open(ctx, r.DB, name, own, sc.vars)
 }

@@ -73,7 +73,7 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	if c := p.service.Store.Lookup(db, name); isView(c) && !c.Collation.Same(p.collation) {
 		return nil, overridesView(c)
 	}
-	src, err := inner.open(ctx, db, name, stages, vars)
+	src, err := inner.open(ctx, db, name, ownStages{list: stages}, vars)
 	if err != nil {
 		return nil, err // and no nil *stageSource, which were a Source
 	}
@@ -95,8 +95,8 @@ func (p *pipelines) Indexed(db, name, path string) bool {
 
 // open plans the leading stages over the collection below all views and runs the others over the result. Without a name
 // the first stage makes the documents.
-func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (*stageSource, error) {
-	rest, env, q, err := p.compile(db, name, stages, vars)
+func (p *pipelines) open(ctx context.Context, db, name string, own ownStages, vars *expr.Vars) (*stageSource, error) {
+	rest, env, q, err := p.compile(db, name, own, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -138,18 +138,17 @@ func (p *pipelines) open(ctx context.Context, db, name string, stages []bsonx.Va
 
 // compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
 // query is nil where there is no name, so that the first stage makes the documents.
-func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
+func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
 	reported := name
-	if p.statsOfView(db, name, stages) {
+	if p.statsOfView(db, name, own.list) {
 		name = ""
 	}
-	own := len(stages)
-	base, c, stages, err := p.resolveView(db, name, stages)
+	base, c, stages, err := p.resolveView(db, name, own.list)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	p.viewBytes = 0
-	for _, s := range stages[:len(stages)-own] {
+	for _, s := range stages[:len(stages)-len(own.list)] {
 		p.viewBytes += int64(len(s.Data))
 	}
 	hint := p.hint
@@ -158,7 +157,7 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 			return nil, nil, nil, err
 		}
 		if c != nil {
-			base, stages = c.Name, unpack(c, stages, vars, p)
+			base, stages, own.compiled = c.Name, unpack(c, stages, vars, p), nil
 			hint = bucketHint(c.Timeseries, hint)
 		}
 	}
@@ -166,10 +165,13 @@ func (p *pipelines) compile(db, name string, stages []bsonx.Value, vars *expr.Va
 	if p.verbosity != "" {
 		disabled |= pipeline.HiddenRules
 	}
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, Now: p.now, DB: db, Disable: disabled, Collation: p.collation})
-	if err != nil {
-		return nil, nil, nil, err
+	if len(stages) > len(own.list) || own.compiled == nil {
+		opts := pipeline.Options{Vars: vars, Now: p.now, DB: db, Collation: p.collation}
+		if own.compiled, err = pipeline.Compile(bsonx.ValueOf(stages), opts); err != nil {
+			return nil, nil, nil, err
+		}
 	}
+	parsed := own.compiled.Optimized(disabled)
 	env := &pipeline.Env{
 		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.local, p.now, p.user, db, cmp.Or(base, reported)},
 		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory, TempDir: p.service.TempDir,

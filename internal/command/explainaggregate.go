@@ -35,18 +35,18 @@ func explainAggregate(ctx context.Context, req *Request, verbosity plan.Verbosit
 			return err
 		}
 	}
-	name, sc, err := req.checkAggregate()
+	name, own, sc, err := req.checkAggregate()
 	if err != nil {
 		return err
 	}
-	return req.explainStages(ctx, sc, name, elements(req.Get("pipeline")), verbosity, reply)
+	return req.explainStages(ctx, sc, name, own, verbosity, reply)
 }
 
 // explainStages answers with the explanation of stages over a collection or view, or over none.
-func (r *Request) explainStages(ctx context.Context, sc scope, name string, stages []bsonx.Value, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+func (r *Request) explainStages(ctx context.Context, sc scope, name string, own ownStages, verbosity plan.Verbosity, reply *bsonx.Builder) error {
 	p := r.pipelines(sc)
 	p.verbosity = verbosity
-	answer, err := p.explain(ctx, r.DB, name, stages, sc.vars)
+	answer, err := p.explain(ctx, r.DB, name, own, sc.vars)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func explainView(ctx context.Context, req *Request, verbosity plan.Verbosity, re
 	if req.Def.Name == "count" {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$count", "count")))
 	}
-	return true, req.explainStages(ctx, sc, name, stages, verbosity, reply)
+	return true, req.explainStages(ctx, sc, name, ownStages{list: stages}, verbosity, reply)
 }
 
 // explained is the explanation of a pipeline: of a query, where that is all, or of stages.
@@ -107,8 +107,8 @@ type explained struct {
 }
 
 // explain plans stages as open does, runs them where the verbosity asks for that, and describes both.
-func (p *pipelines) explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (*explained, error) {
-	rest, env, q, err := p.compile(db, name, stages, vars)
+func (p *pipelines) explain(ctx context.Context, db, name string, own ownStages, vars *expr.Vars) (*explained, error) {
+	rest, env, q, err := p.compile(db, name, own, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (p *pipelines) Explain(ctx context.Context, db, name string, stages []bsonx
 	if inner.depth > maxPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
-	answer, err := inner.explain(ctx, db, name, stages, vars)
+	answer, err := inner.explain(ctx, db, name, ownStages{list: stages}, vars)
 	if err != nil {
 		return nil, err
 	}

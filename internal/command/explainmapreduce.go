@@ -68,7 +68,7 @@ func (x *explainedMapReduce) ending(ctx context.Context, p *pipelines, sc scope,
 		}
 		stages = append(stages, bsonx.Document(writer))
 	}
-	rest, env, _, err := p.compile(x.req.DB, "", stages, sc.vars)
+	rest, env, _, err := p.compile(x.req.DB, "", ownStages{list: stages}, sc.vars)
 	if err != nil {
 		return nil, err
 	}

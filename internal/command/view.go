@@ -27,7 +27,7 @@ func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Bui
 	if err != nil {
 		return err
 	}
-	return req.runStages(ctx, sc, name, stages, req.Int64("batchSize", defaultFirstBatch), reply)
+	return req.runStages(ctx, sc, name, ownStages{list: stages}, req.Int64("batchSize", defaultFirstBatch), reply)
 }
 
 // findStages returns the stages that a find command on a view is.
@@ -84,7 +84,7 @@ func countOnView(ctx context.Context, req *Request, name string) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	src, err := req.openStages(ctx, sc, name, appendStage(stages, "$group", countGroup))
+	src, err := req.openStages(ctx, sc, name, ownStages{list: appendStage(stages, "$group", countGroup)})
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +127,7 @@ func distinctOnView(ctx context.Context, req *Request, name string) (bsonx.Value
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	src, err := req.openStages(ctx, sc, name, stages)
+	src, err := req.openStages(ctx, sc, name, ownStages{list: stages})
 	if err != nil {
 		return bsonx.Missing, err
 	}

@@ -66,9 +66,26 @@ type Pipeline struct {
 	opts  Options
 }
 
-// Parse compiles an array of stages and optimises them. Expressions of constants that fail are an error even if no document
-// would reach them, as in MongoDB; where the scope has Failures they are noted there instead.
+// Parse compiles an array of stages and optimises them.
 func Parse(stages bsonx.Value, opts Options) (*Pipeline, error) {
+	p, err := Compile(stages, opts)
+	if err != nil {
+		return nil, err
+	}
+	return p.Optimized(opts.Disable), nil
+}
+
+// Optimized returns the pipeline with the rules of the optimiser applied that are not disabled.
+func (p *Pipeline) Optimized(disabled Rule) *Pipeline {
+	out := *p
+	out.opts.Disable = disabled
+	out.steps = optimize(p.steps, disabled)
+	return &out
+}
+
+// Compile compiles an array of stages, which must stay as it is while the pipeline is used. Expressions of constants that fail
+// are an error even if no document would reach them, as in MongoDB; where the scope has Failures they are noted there instead.
+func Compile(stages bsonx.Value, opts Options) (*Pipeline, error) {
 	outer, failures := opts.Vars.Failures(), &expr.Failures{}
 	opts.Vars = opts.Vars.WithFailures(failures)
 	p, err := parse(stages, opts, nil)
@@ -82,7 +99,6 @@ func Parse(stages bsonx.Value, opts Options) (*Pipeline, error) {
 		}
 		outer.Add(err)
 	}
-	p.steps = optimize(p.steps, opts.Disable)
 	return p, nil
 }
 
