@@ -268,8 +268,7 @@ func opAssociative(name, family string, how association, fn funcN) definition {
 				return nil, err
 			}
 			call := &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: fn}
-			call.combine(how, vars.Failures())
-			return call, nil
+			return call, call.combine(how, vars)
 		},
 	}
 }

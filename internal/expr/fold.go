@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // Failures keeps the first error of an expression of constants that was parsed in a scope with it (WithFailures). MongoDB
@@ -54,30 +55,44 @@ func (v *Vars) Failures() *Failures {
 // unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they are evaluated.
 func (v *Vars) unoptimized() *Vars { return v.WithFailures(nil) }
 
-// fold replaces an expression of constants by its value. One that fails is noted, and stays.
-func fold(e Expr, failures *Failures) Expr {
+// fold replaces an expression of constants by its value. One that fails is noted, and stays. fold fails where the value
+// exceeds the memory that the operation may hold.
+func fold(e Expr, vars *Vars) (Expr, error) {
 	kids := e.children()
 	if _, isCall := e.(*callN); len(kids) == 0 && !isCall || !allConst(kids) {
-		return e
+		return e, nil
 	}
 	v, err := e.Eval(&Context{})
 	if err != nil {
-		failures.Add(err)
-		return e
+		vars.Failures().Add(err)
+		return e, nil
 	}
-	return &Const{v.Clone()}
+	return &Const{v.Clone()}, holdConstant(v, kids, vars)
 }
 
-// constantOr folds also a node without children, such as an empty array.
-func constantOr(e Expr) Expr {
-	if len(e.children()) > 0 {
-		return fold(e, nil)
+// constantOr folds also a node without children, such as an empty array. A value that cannot be computed is not noted.
+func constantOr(e Expr, vars *Vars) (Expr, error) {
+	kids := e.children()
+	if !allConst(kids) {
+		return e, nil
 	}
 	v, err := e.Eval(&Context{})
 	if err != nil {
-		return e
+		return e, nil //nolint:nilerr // it fails again where it is evaluated
 	}
-	return &Const{v}
+	return &Const{v.Clone()}, holdConstant(v, kids, vars)
+}
+
+// holdConstant counts the value of an expression until the operation ends, without its operands: they are the command's own, or were
+// counted before, and nobody keeps them.
+func holdConstant(v bsonx.Value, operands []Expr, vars *Vars) error {
+	grown := len(v.Data)
+	for _, e := range operands {
+		if c, ok := e.(*Const); ok {
+			grown -= len(c.Value.Data)
+		}
+	}
+	return memory.Of(vars.Scripts().Running.Context()).Add(int64(grown))
 }
 
 // allConst reports that every operand that is present is constant.
@@ -103,14 +118,19 @@ const (
 // combine evaluates runs of two and more constants among the operands of a call, as far as its operator is associative. It
 // changes the call. A run that fails is noted, and stays. Where nothing is noted MongoDB does not optimise: no constant is moved, since the
 // first operand that is null or wrong decides.
-func (c *callN) combine(how association, failures *Failures) {
-	if how == assocNone || how == commutable && failures == nil || allConst(c.args) {
-		return
+// It fails where a value exceeds the memory that the operation may hold.
+func (c *callN) combine(how association, vars *Vars) error {
+	if how == assocNone || how == commutable && vars.Failures() == nil || allConst(c.args) {
+		return nil
 	}
 	var out, run []Expr
+	var exceeded error
 	flush := func() {
-		out = append(out, c.value(run, failures)...)
-		run = nil
+		values, err := c.value(run, vars)
+		if exceeded == nil {
+			exceeded = err
+		}
+		out, run = append(out, values...), nil
 	}
 	for i, e := range c.flattened(how) {
 		if _, ok := e.(*Const); ok && (how != assocLeft || i == len(run)) {
@@ -124,6 +144,7 @@ func (c *callN) combine(how association, failures *Failures) {
 	}
 	flush()
 	c.args = out
+	return exceeded
 }
 
 // flattened returns the operands with those of nested calls of the same operator in their place. One operand is not taken
@@ -144,9 +165,9 @@ func (c *callN) flattened(how association) []Expr {
 }
 
 // value returns the constant that a run of constants has as operands of the call.
-func (c *callN) value(run []Expr, failures *Failures) []Expr {
+func (c *callN) value(run []Expr, vars *Vars) ([]Expr, error) {
 	if len(run) < 2 {
-		return run
+		return run, nil
 	}
 	values := make([]bsonx.Value, len(run))
 	for i, e := range run {
@@ -154,8 +175,8 @@ func (c *callN) value(run []Expr, failures *Failures) []Expr {
 	}
 	v, err := c.fn(&bsonx.Arena{}, values)
 	if err != nil {
-		failures.Add(err)
-		return run
+		vars.Failures().Add(err)
+		return run, nil
 	}
-	return []Expr{&Const{v}}
+	return []Expr{&Const{v}}, holdConstant(v, run, vars)
 }

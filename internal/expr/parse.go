@@ -54,7 +54,7 @@ func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return constantOr(&arrayExpr{args, vars.Scripts().Running}), nil
+		return constantOr(&arrayExpr{args, vars.Scripts().Running}, vars)
 	default:
 	}
 	return &Const{v.Clone()}, nil
@@ -116,7 +116,7 @@ func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 		obj.names = append(obj.names, name)
 		obj.values = append(obj.values, e)
 	}
-	return constantOr(obj), nil
+	return constantOr(obj, vars)
 }
 
 func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -142,7 +142,7 @@ func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	if def.late {
 		return e, nil
 	}
-	return fold(e, vars.Failures()), nil
+	return fold(e, vars)
 }
 
 // arguments compiles the operands of def and checks how many there are.

@@ -1,0 +1,54 @@
+package expr_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/memory"
+)
+
+// TestConstantsCount compiles expressions whose constants are much larger than they are.
+func TestConstantsCount(t *testing.T) {
+	t.Parallel()
+	one := `{"$range": [0, 100000]}` // a megabyte
+	each := func(n int, form string) string { return strings.TrimSuffix(strings.Repeat(form+", ", n), ", ") }
+	for text, fits := range map[string]bool{
+		one:                      true,
+		`[` + each(4, one) + `]`: true,
+		`[` + each(40, `{"$concatArrays": [["$x"], `+one+`]}`) + `]`:                                      false,
+		`[` + each(40, `{"$concatArrays": ["$x", `+one+`, `+one+`]}`) + `]`:                               false,
+		`{"$mergeObjects": [` + each(40, `{"a": `+one+`, "b": "$x"}`) + `]}`:                              false,
+		`[` + each(40, `{"$size": `+one+`}`) + `]`:                                                        true,
+		strings.Repeat(`[`, 50) + fmt.Sprintf("%q", strings.Repeat("x", 1<<20)) + strings.Repeat(`]`, 50): true,
+	} {
+		budget := memory.New(32 << 20)
+		op := new(memory.Operation)
+		op.Use(budget)
+		var running interrupt.Running
+		running.Set(operationContext{t.Context(), op})
+		vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: &running})
+		_, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "ExceededMemoryLimit") {
+			t.Errorf("%.80s: %v", text, err)
+		}
+		op.Release()
+	}
+}
+
+// operationContext is the context of an operation that counts memory.
+type operationContext struct {
+	context.Context
+	op *memory.Operation
+}
+
+func (c operationContext) Value(key any) any {
+	if key == memory.OperationKey() {
+		return c.op
+	}
+	return c.Context.Value(key)
+}
