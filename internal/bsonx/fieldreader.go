@@ -42,12 +42,21 @@ const manyNames = 32
 
 // NewFieldReader returns a reader of fields by these names, which it does not change.
 func NewFieldReader(names []string) *FieldReader {
+	var index map[string]int
+	if len(names) >= manyNames {
+		index = make(map[string]int, len(names))
+		for i, name := range slices.Backward(names) { // of equal names the first counts
+			index[name] = i
+		}
+	}
+	return NewIndexedFieldReader(names, index)
+}
+
+// NewIndexedFieldReader is NewFieldReader for names whose positions are known already. Readers may share the index.
+func NewIndexedFieldReader(names []string, index map[string]int) *FieldReader {
 	r := &FieldReader{names: names, spans: make([]span, len(names))}
 	if len(names) >= manyNames {
-		r.index = make(map[string]int, len(names))
-		for i, name := range slices.Backward(names) { // of equal names the first counts
-			r.index[name] = i
-		}
+		r.index = index
 	}
 	return r
 }

@@ -117,11 +117,17 @@ type Dependencies struct {
 	WholeDocument bool
 	// Meta reports that the expression reads metadata.
 	Meta bool
+	// Most is how many paths are worth noting: of an expression with more all of the document counts as read. 0 notes all.
+	Most int
 }
 
 // Depend adds what e reads to d.
 func (d *Dependencies) Depend(e Expr) {
 	Walk(e, func(e Expr) bool {
+		if d.Most > 0 && len(d.Paths) > d.Most {
+			d.WholeDocument = true
+			return false
+		}
 		switch e := e.(type) {
 		case *Path:
 			if e.slot != rootSlot {

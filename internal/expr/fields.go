@@ -1,29 +1,56 @@
 package expr
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
 
 // Fields are the top-level fields that some expressions read, so that one walk over a document gives all of them. It is
 // immutable.
 type Fields struct {
 	names []string
 	index map[string]int // the positions of names
+	meta  []string       // the kinds of metadata
 }
 
 // BindFields lets expressions read the fields of the document through Context.Load. It belongs to the compilation of what
 // they are part of: nobody may evaluate them yet. With a context that has not loaded the Fields returned they read the
-// document in Root itself, so that they may go elsewhere; the last call counts.
-func BindFields(list ...Expr) *Fields {
+// document in Root itself, so that they may go elsewhere; the last call counts. It fails where the operation ends; then the
+// expressions are not used any more.
+func BindFields(running *interrupt.Running, list ...Expr) (*Fields, error) {
 	f := &Fields{}
+	var meter interrupt.Meter
+	var ended error
 	for _, e := range list {
 		Walk(e, func(e Expr) bool {
-			if p, ok := e.(*Path); ok && p.slot == rootSlot && len(p.parts) > 0 {
-				p.fields, p.field = f, f.want(p.parts[0])
+			if ended == nil {
+				ended = meter.Did(bindWork, running)
+			}
+			if ended != nil {
+				return false
+			}
+			switch e := e.(type) {
+			case *Path:
+				if e.slot == rootSlot && len(e.parts) > 0 {
+					e.fields, e.field = f, f.want(e.parts[0])
+				}
+			case *metaExpr:
+				f.meta = append(f.meta, e.name)
 			}
 			return true
 		})
+		if ended != nil {
+			return nil, ended
+		}
 	}
-	return f
+	return f, nil
 }
+
+// bindWork is the work of binding an expression: a place in a map that grows.
+const bindWork = 4 * interrupt.Step
+
+// MetaKinds returns the names of the metadata that the expressions read.
+func (f *Fields) MetaKinds() []string { return f.meta }
 
 // want returns the number of a field.
 func (f *Fields) want(name string) int {
@@ -43,7 +70,7 @@ func (f *Fields) want(name string) int {
 func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	c.Root, c.built = bsonx.Document(doc), 0
 	if c.loaded != f {
-		c.loaded, c.reader = f, bsonx.NewFieldReader(f.names)
+		c.loaded, c.reader = f, bsonx.NewIndexedFieldReader(f.names, f.index)
 	}
 	c.reader.Read(doc)
 }

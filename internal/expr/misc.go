@@ -101,15 +101,3 @@ func parseMeta(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error)
 
 // IsMeta reports whether name is a kind of metadata that $meta knows.
 func IsMeta(name string) bool { return metaFields()[name] != nil }
-
-// MetaKinds returns the names of the metadata that e reads.
-func MetaKinds(e Expr) []string {
-	var out []string
-	Walk(e, func(e Expr) bool {
-		if m, ok := e.(*metaExpr); ok {
-			out = append(out, m.name)
-		}
-		return true
-	})
-	return out
-}

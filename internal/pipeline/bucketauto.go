@@ -85,7 +85,11 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 			return nil, err
 		}
 	}
+	running := opts.Vars.Scripts().Running
 	for i, f := range b.fields {
+		if err := lookAt(i, running); err != nil {
+			return nil, err
+		}
 		if _, ok := expr.ConstValue(f.Init); f.Init != nil && !ok {
 			return nil, mongoerr.New(4544714, "Can't refer to the group key in $bucketAuto")
 		}
@@ -98,8 +102,12 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 			b.byValue.addAccumulator(i, &every)
 		}
 	}
-	b.byValue.read, b.byOrder.read = newReader(b.byValue.args()), newReader(b.byOrder.args())
-	return []stage{b}, nil
+	var err error
+	if b.byValue.read, err = newReader(b.byValue.args(), running); err != nil {
+		return nil, err
+	}
+	b.byOrder.read, err = newReader(b.byOrder.args(), running)
+	return []stage{b}, err
 }
 
 // goesByOrder reports whether an accumulator takes the documents of a bucket in the order in which they came, as within MongoDB.
@@ -146,9 +154,11 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 }
 
 func (b *bucketAuto) open(src Source, env *Env) Source {
-	return &bucketAutoSource{
+	s := &bucketAutoSource{
 		input: input{src}, stage: b, env: env, limit: env.memoryLimit(), held: env.hold(), sorter: newSorter(env, 0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}
+	s.ctx.Running = &s.sorter.running
+	return s
 }
 
 type bucketAutoSource struct {
@@ -282,7 +292,7 @@ func (s *bucketAutoSource) bucket(ctx context.Context) (bsonx.Doc, error) {
 		f.max = s.min
 	}
 	id := bsonx.NewDoc("min", f.min, "max", f.max)
-	return s.stage.document(s.out, bsonx.Document(id), f.accs)
+	return s.stage.document(s.out, bsonx.Document(id), f.accs, s.ctx.Running)
 }
 
 // absorb takes the documents that follow and belong to the bucket: those of the same value, or below the rounded

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -47,7 +48,7 @@ func parseDensify(arg bsonx.Value, opts Options) ([]stage, error) {
 		return nil, err
 	}
 	d := &densify{collation: opts.Collation}
-	if err := d.parsePaths(field.Str(), partitions); err != nil {
+	if err := d.parsePaths(field.Str(), partitions, opts.Vars.Scripts().Running); err != nil {
 		return nil, err
 	}
 	if err := d.parseRange(bounds.Doc()); err != nil {
@@ -67,15 +68,19 @@ func idlString(name string, v bsonx.Value, required bool) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
 }
 
-func (d *densify) parsePaths(field string, partitions bsonx.Value) error {
+func (d *densify) parsePaths(field string, partitions bsonx.Value, running *interrupt.Running) error {
 	var err error
 	if d.path, err = expr.SplitFieldPath(field); err != nil {
 		return err
 	}
-	if d.partitions, err = idlPaths("$densify.partitionByFields", partitions); err != nil {
+	if d.partitions, err = idlPaths("$densify.partitionByFields", partitions, running); err != nil {
 		return err
 	}
+	var meter interrupt.Meter
 	for _, path := range d.partitions {
+		if err := meter.Did(2*pathWork, running); err != nil {
+			return err
+		}
 		name := strings.Join(path, ".")
 		if name == field || strings.HasPrefix(name, field+".") {
 			return mongoerr.New(8993000, "partitionByFields '%s' cannot include field '%s' that is being densified.", name, field)
@@ -173,6 +178,9 @@ func (d *densify) sorting(opts Options) ([]stage, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	if d.kind != densifyFull {
+		if len(d.partitions) >= maxSortKeys {
+			return nil, errSortKeys
+		}
 		for _, path := range d.partitions {
 			b.Int32(strings.Join(path, "."), 1)
 		}
@@ -219,7 +227,7 @@ func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 func (d *densify) open(src Source, env *Env) Source {
 	s := &densifySource{input: input{src}, stage: d, limit: env.memoryLimit(), held: env.hold(), out: newOutputWriter(nil), parts: map[string]*densifyPart{}}
 	if d.kind == densifyBounds && len(d.partitions) == 0 {
-		s.part(nil) // which is filled even where there are no documents
+		_, _ = s.part(nil) // which is filled even where there are no documents, and takes no time
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -36,6 +37,9 @@ type densifySource struct {
 	bytes int
 	held  memory.Holding
 	made  int
+	meter interrupt.Meter
+
+	running interrupt.Running
 	// isMade says that the stage made the last document.
 	isMade bool
 
@@ -69,6 +73,7 @@ func (s *densifySource) Close() {
 // Next returns the next document, read or made.
 func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.isMade = false
+	s.running.Set(ctx)
 	if s.doc == nil && !s.ended {
 		doc, err := s.src.Next(ctx)
 		if err != nil {
@@ -97,12 +102,19 @@ func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	}
 	partition := make([]bsonx.Value, len(s.stage.partitionBy))
 	for i, e := range s.stage.partitionBy {
+		if err := s.meter.Did(interrupt.Step, &s.running); err != nil {
+			return nil, err
+		}
 		var err error
 		if partition[i], err = e.Eval(&s.ctx); err != nil {
 			return nil, err
 		}
 	}
-	s.doc, s.value, s.current = doc, v, s.part(partition)
+	part, err := s.part(partition)
+	if err != nil {
+		return nil, err
+	}
+	s.doc, s.value, s.current = doc, v, part
 	if s.stage.kind == densifyFull {
 		s.most = v.Clone()
 		if s.least.IsMissing() {
@@ -163,17 +175,23 @@ func (s *densifySource) start(v bsonx.Value) bsonx.Value {
 	}
 }
 
-// part returns the partition of the given values.
-func (s *densifySource) part(partition []bsonx.Value) *densifyPart {
+// part returns the partition of the given values. It fails where the operation ends.
+func (s *densifySource) part(partition []bsonx.Value) (*densifyPart, error) {
 	s.key = s.key[:0]
 	for _, v := range partition {
+		if err := s.meter.Did(interrupt.Step+len(v.Data), &s.running); err != nil {
+			return nil, err
+		}
 		s.key = appendGroupKey(s.key, s.stage.collation.Fold(v))
 	}
 	if p, ok := s.parts[string(s.key)]; ok {
-		return p
+		return p, nil
 	}
 	p := &densifyPart{tree: &outputNode{value: noValue}, values: []bsonx.Value{bsonx.Null}}
 	for i, v := range partition {
+		if err := s.meter.Did(pathWork+len(v.Data), &s.running); err != nil {
+			return nil, err
+		}
 		if !v.IsMissing() && p.tree.add(s.stage.partitions[i], len(p.values)) {
 			p.values = append(p.values, v.Clone())
 			s.bytes += len(v.Data)
@@ -192,7 +210,7 @@ func (s *densifySource) part(partition []bsonx.Value) *densifyPart {
 	const partBytes = 256
 	s.bytes += partBytes + len(s.key)
 	s.parts[string(s.key)] = p
-	return p
+	return p, nil
 }
 
 // before returns a made document that comes before the one that waits, or that one.
@@ -237,7 +255,7 @@ func (s *densifySource) create(p *densifyPart) (bsonx.Doc, error) {
 	}
 	p.values[0] = p.next
 	s.out.values = p.values
-	doc, err := s.out.document(p.tree, bsonx.Empty, nil)
+	doc, err := s.out.document(p.tree, bsonx.Empty, &s.running)
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,21 @@ type needs struct {
 	defined map[string]bool // top-level fields that a stage made
 }
 
+// maxNeeded is how many paths a projection to what a pipeline reads may have. No index covers more, and what it saves of a document
+// is not worth the time that a pipeline with hundreds of thousands of paths would take.
+const maxNeeded = 1 << 12
+
+// many notes that a stage reads n paths, and reports whether they are too many to be looked at one by one.
+func (n *needs) many(paths int) bool {
+	n.whole = n.whole || paths > maxNeeded
+	return n.whole
+}
+
 // path notes a path that an expression reads. A position in an array cannot be projected.
 func (n *needs) path(path string) {
+	if n.many(len(n.paths)) {
+		return
+	}
 	if n.defined[top(path)] {
 		return
 	}
@@ -43,13 +56,15 @@ func (n *needs) field(path string) { n.path(top(path)) }
 
 // expr notes what an expression reads.
 func (n *needs) expr(e expr.Expr) {
-	var deps expr.Dependencies
+	deps := expr.Dependencies{Most: maxNeeded}
 	deps.Depend(e)
 	n.dependencies(deps)
 }
 
 func (n *needs) dependencies(deps expr.Dependencies) {
-	n.whole = n.whole || deps.WholeDocument || deps.Meta
+	if n.whole = n.whole || deps.WholeDocument || deps.Meta; n.whole {
+		return
+	}
 	for _, path := range deps.Paths {
 		n.path(path)
 	}
@@ -171,6 +186,9 @@ func (r *replaceRoot) needs(n *needs) {
 }
 
 func (g *group) needs(n *needs) {
+	if n.many(len(g.fields)) {
+		return
+	}
 	n.expr(g.id)
 	for _, f := range g.fields {
 		n.expr(f.Arg)
@@ -179,6 +197,9 @@ func (g *group) needs(n *needs) {
 }
 
 func (p *project) needs(n *needs) {
+	if n.many(p.projection.Size()) {
+		return
+	}
 	computed, deps := p.projection.Computed()
 	if p.projection.IsInclusion() {
 		// The order of the fields shows: one that a stage before set stands where the document had it.
@@ -194,6 +215,9 @@ func (p *project) needs(n *needs) {
 }
 
 func (w *setWindowFields) needs(n *needs) {
+	if n.many(len(w.functions)) {
+		return
+	}
 	if w.partition != nil {
 		n.expr(w.partition)
 	}

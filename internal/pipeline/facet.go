@@ -81,6 +81,14 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	defer total.held.Release()
 	runs := make([]*facetRun, len(s.facet.pipelines))
 	for i, p := range s.facet.pipelines {
+		if i%facetRunsPerLook == 0 {
+			if err := interrupt.Cause(ctx); err != nil {
+				return nil, err
+			}
+			if err := total.open(min(i+facetRunsPerLook, len(runs))); err != nil {
+				return nil, err
+			}
+		}
 		runs[i] = newFacetRun(ctx, p, s.env, &total)
 		defer runs[i].stop()
 	}
@@ -100,14 +108,30 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 // facetTotal counts the documents of all pipelines, which are in memory twice when the result is put together.
 type facetTotal struct {
 	bytes, limit int
+	runs         int // how many pipelines are open
 	held         memory.Holding
 }
+
+const (
+	// facetRunsPerLook is how many pipelines are opened between two looks at the operation.
+	facetRunsPerLook = 64
+	// facetRunBytes is about what an open pipeline takes before it has read anything: a coroutine with its stack.
+	facetRunBytes = 8 << 10
+)
+
+// open counts the pipelines that are open.
+func (t *facetTotal) open(runs int) error {
+	t.runs = runs
+	return t.hold()
+}
+
+func (t *facetTotal) hold() error { return t.held.Hold(2*int64(t.bytes) + facetRunBytes*int64(t.runs)) }
 
 func (t *facetTotal) add(n int) error {
 	if t.bytes += n; t.bytes > t.limit {
 		return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", t.bytes, t.limit)
 	}
-	return t.held.Hold(2 * int64(t.bytes))
+	return t.hold()
 }
 
 // A batch of the input that all pipelines read before the next one has about so many documents or bytes.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -27,7 +28,7 @@ func parseFill(arg bsonx.Value, opts Options) ([]stage, error) {
 			return nil, err
 		}
 	}
-	windows, values, err := fillOutput(output.Doc())
+	windows, values, err := fillOutput(output.Doc(), opts.Vars.Scripts().Running)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +72,11 @@ func checkUnusedPartition(partition bsonx.Value, opts Options) error {
 	return err
 }
 
-// idlPaths returns the paths of an array of field paths.
-func idlPaths(at string, v bsonx.Value) ([][]string, error) {
+// pathWork is the work of compiling a path.
+const pathWork = 8 * interrupt.Step
+
+// idlPaths returns the paths of an array of field paths. It fails where the operation ends.
+func idlPaths(at string, v bsonx.Value, running *interrupt.Running) ([][]string, error) {
 	if v.IsNull() {
 		return nil, nil
 	}
@@ -80,7 +84,11 @@ func idlPaths(at string, v bsonx.Value) ([][]string, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'", at, v.Type)
 	}
 	var paths [][]string
+	var meter interrupt.Meter
 	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(pathWork, running); err != nil {
+			return nil, err
+		}
 		if it.Value().Type != bsonx.TypeString {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'string'", at, it.Key(), it.Value().Type)
 		}
@@ -95,26 +103,35 @@ func idlPaths(at string, v bsonx.Value) ([][]string, error) {
 
 // partitionOf returns the expression of a document with the given fields.
 func partitionOf(fields bsonx.Value, opts Options) (bsonx.Value, error) {
-	paths, err := idlPaths("$fill.partitionByFields", fields)
+	running := opts.Vars.Scripts().Running
+	paths, err := idlPaths("$fill.partitionByFields", fields, running)
 	if err != nil {
 		return bsonx.Missing, err
 	}
 	tree := &outputNode{value: noValue}
 	values := make([]bsonx.Value, len(paths))
+	var meter interrupt.Meter
 	for i, path := range paths {
+		if err := meter.Did(pathWork, running); err != nil {
+			return bsonx.Missing, err
+		}
 		values[i] = bsonx.String("$" + strings.Join(path, "."))
 		tree.add(path, i)
 	}
-	doc, err := newOutputWriter(values).document(tree, bsonx.Empty, opts.Vars.Scripts().Running)
+	doc, err := newOutputWriter(values).document(tree, bsonx.Empty, running)
 	return bsonx.Document(doc), err
 }
 
 // fillOutput returns the outputs of $setWindowFields and of $addFields.
-func fillOutput(output bsonx.Doc) (windows, values bsonx.Doc, err error) {
+func fillOutput(output bsonx.Doc, running *interrupt.Running) (windows, values bsonx.Doc, err error) {
 	w, v := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	w.StartDoc()
 	v.StartDoc()
+	var meter interrupt.Meter
 	for it := output.Iter(); it.Next(); {
+		if err := meter.Did(2*pathWork+len(it.Value().Data), running); err != nil {
+			return nil, nil, err
+		}
 		name := string(it.Key())
 		if it.Value().Type != bsonx.TypeDocument {
 			return nil, nil, mongoerr.New(6050200, "The '%s' field of 'output' must be an object", name)

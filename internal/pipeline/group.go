@@ -65,7 +65,9 @@ func (g *group) parse() ([]stage, error) {
 	if g.id == nil {
 		return nil, mongoerr.New(15955, "a group specification must include an _id")
 	}
-	g.compile()
+	if err := g.compile(); err != nil {
+		return nil, err
+	}
 	return []stage{g}, nil
 }
 
@@ -133,6 +135,9 @@ func (o *outputs) args() []expr.Expr {
 func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]expr.Accumulator, int, error) {
 	accs, bytes := make([]expr.Accumulator, len(o.fields)), 0
 	for i, f := range o.fields {
+		if err := lookAt(i, ctx.Running); err != nil {
+			return nil, 0, err
+		}
 		acc, err := f.New(ctx, id)
 		if err != nil {
 			return nil, 0, err
@@ -146,6 +151,9 @@ func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]expr.Accumulator, 
 // add gives a document's values, from the n-th of r, to the accumulators, and returns how much more memory they take.
 func (o *outputs) add(accs []expr.Accumulator, r *reading, n int) (grown int, err error) {
 	for i, acc := range accs {
+		if err := lookAt(i, r.ctx.Running); err != nil {
+			return 0, err
+		}
 		if o.fields[i].Once {
 			if s, ok := acc.(expr.Sater); ok && s.Sated() {
 				continue
@@ -170,12 +178,26 @@ func (o *outputs) add(accs []expr.Accumulator, r *reading, n int) (grown int, er
 	return grown, nil
 }
 
+// fieldsPerLook is how many fields of one document are computed between two looks at the operation.
+const fieldsPerLook = 1 << 10
+
+// lookAt looks at the operation now and then, for the i-th of the fields that a stage computes of one document.
+func lookAt(i int, running *interrupt.Running) error {
+	if i%fieldsPerLook != fieldsPerLook-1 {
+		return nil
+	}
+	return running.Err()
+}
+
 // document writes a result: the _id and what the accumulators gathered.
-func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumulator) (bsonx.Doc, error) {
+func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumulator, running *interrupt.Running) (bsonx.Doc, error) {
 	b.Reset(b.Bytes()[:0])
 	b.StartDoc()
 	b.Value("_id", id)
 	for i, acc := range accs {
+		if err := lookAt(i, running); err != nil {
+			return nil, err
+		}
 		if err := expr.Finish(acc, true); err != nil {
 			return nil, err
 		}
@@ -189,16 +211,17 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 	return b.Bytes(), nil
 }
 
-// compile prepares the reading of documents.
-func (g *group) compile() {
+// compile prepares the reading of documents. It fails where the operation ends.
+func (g *group) compile() (err error) {
 	ids := []expr.Expr{g.id}
 	if names, values, ok := expr.ObjectFields(g.id); ok {
 		g.parts, ids = names, values
 	}
-	g.read = newReader(append(slices.Clone(ids), g.args()...))
-	for _, e := range g.read.inputs {
-		g.readsMeta = g.readsMeta || len(expr.MetaKinds(e)) > 0
+	if g.read, err = newReader(append(slices.Clone(ids), g.args()...), g.opts.Vars.Scripts().Running); err != nil {
+		return err
 	}
+	g.readsMeta = len(g.read.fields.MetaKinds()) > 0
+	return nil
 }
 
 // idParts returns how many values identify a group.
@@ -212,10 +235,12 @@ func (g *group) open(src Source, env *Env) Source {
 
 // source returns a source without an input.
 func (g *group) source(env *Env, memory *groupMemory) *groupSource {
-	return &groupSource{
+	s := &groupSource{
 		group: g, env: env, memory: memory, held: env.hold(), spill: env.newSpill(), index: map[string]*groupEntry{},
 		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now}, used: env.memoryUse(),
 	}
+	s.ctx.Running = &s.running
+	return s
 }
 
 // groupMemory is what the groups take, those of all goroutines together.
@@ -278,6 +303,7 @@ func (s *groupSource) Kept() int64 {
 
 // Next implements Source.
 func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	s.running.Set(ctx)
 	if !s.loaded {
 		s.loaded = true
 		if err := s.load(ctx); err != nil {
@@ -293,7 +319,7 @@ func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	e := s.entries[s.next]
 	s.entries[s.next] = nil
 	s.next++
-	return s.group.document(s.out, e.id, e.values)
+	return s.group.document(s.out, e.id, e.values, &s.running)
 }
 
 func (s *groupSource) load(ctx context.Context) error {
@@ -446,6 +472,9 @@ func (s *groupSource) writeRun() error {
 		s.out.StartDoc()
 		s.out.Value("_id", e.id)
 		for i, acc := range e.values {
+			if err := lookAt(i, &s.running); err != nil {
+				return err
+			}
 			if err := expr.Finish(acc, false); err != nil {
 				return err
 			}
@@ -484,6 +513,9 @@ func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 		it := bsonx.Doc(s.merged.payload).Iter()
 		it.Next()
 		for i := 0; it.Next(); i++ {
+			if err := lookAt(i, &s.running); err != nil {
+				return nil, err
+			}
 			if err := accs[i].Merge(it.Value()); err != nil {
 				return nil, err
 			}
@@ -496,7 +528,7 @@ func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 	if s.merged.err != nil {
 		return nil, s.merged.err
 	}
-	return s.group.document(s.out, id, accs)
+	return s.group.document(s.out, id, accs, &s.running)
 }
 
 // holdMerged counts a group that is joined of its parts. It cannot be written to the disk again.

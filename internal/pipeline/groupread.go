@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // reader computes several expressions of one document, whose fields are read in one walk.
@@ -11,7 +12,11 @@ type reader struct {
 	fields *expr.Fields
 }
 
-func newReader(list []expr.Expr) reader { return reader{list, expr.BindFields(list...)} }
+// newReader fails where the operation ends.
+func newReader(list []expr.Expr, running *interrupt.Running) (reader, error) {
+	fields, err := expr.BindFields(running, list...)
+	return reader{list, fields}, err
+}
 
 func (r *reader) start(ctx *expr.Context) *reading { return &reading{reader: r, ctx: ctx} }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -165,7 +167,11 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 	if let == nil {
 		return nil, inner, nil
 	}
+	var meter interrupt.Meter
 	for it := let.Iter(); it.Next(); {
+		if err := meter.Did(pathWork, vars.Scripts().Running); err != nil {
+			return nil, nil, err
+		}
 		v := letVar{name: string(it.Key())}
 		if err := expr.CheckVariableName(v.name); err != nil {
 			return nil, nil, err
@@ -226,11 +232,14 @@ func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // find returns the array of the documents that belong to doc, borrowed until it is called again.
 func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, error) {
-	if err := s.evaluate(doc); err != nil {
+	if err := s.evaluate(ctx, doc); err != nil {
 		return bsonx.Missing, err
 	}
-	if v, ok := s.cache.get(s.key); ok {
-		return v, nil
+	cached := !s.cache.off && len(s.key) <= s.cache.limit
+	if cached {
+		if v, ok := s.cache.get(s.key); ok {
+			return v, nil
+		}
 	}
 	src, err := s.search(ctx)
 	if err != nil {
@@ -244,7 +253,7 @@ func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, er
 	}
 	s.out.End()
 	v := bsonx.Array(s.out.Bytes())
-	if whole {
+	if whole && cached {
 		s.cache.put(s.key, v)
 	}
 	return v, nil
@@ -281,25 +290,45 @@ func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err 
 	}
 }
 
-// evaluate computes what the results depend on, and the key of that for the cache.
-func (s *lookupSource) evaluate(doc bsonx.Doc) error {
+// evaluate computes what the results depend on, and the key of that for the cache. A key that is too long for the cache ends early.
+func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 	s.key, s.locals = s.key[:0], s.locals[:0]
 	if s.lookup.local != nil {
 		visitValues(bsonx.Document(doc), s.lookup.local, func(v bsonx.Value) {
 			s.locals = append(s.locals, v)
-			s.key = appendExactKey(s.key, v)
+			s.extendKey(v)
 		})
 		s.key = append(s.key, 0)
 	}
 	s.ctx.Root = bsonx.Document(doc)
+	var made int64 // bytes of values that are not the document's
 	for i, v := range s.lookup.let {
 		var err error
 		if s.letValues[i], err = v.value.Eval(&s.ctx); err != nil {
 			return err
 		}
-		s.key = appendExactKey(s.key, s.letValues[i])
+		s.extendKey(s.letValues[i])
+		if _, borrowed := expr.FieldPath(v.value); !borrowed {
+			made += int64(len(s.letValues[i].Data))
+		}
+		if i%fieldsPerLook != 0 && made < memory.LargeValue {
+			continue
+		}
+		if err := memory.Of(ctx).Value(made); err != nil {
+			return err
+		}
+		if err := interrupt.Cause(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// extendKey adds a value to the key, unless that is too long already.
+func (s *lookupSource) extendKey(v bsonx.Value) {
+	if !s.cache.off && len(s.key) <= s.cache.limit {
+		s.key = appendExactKey(s.key, v)
+	}
 }
 
 func (s *lookupSource) runPipeline(ctx context.Context) (Source, error) {

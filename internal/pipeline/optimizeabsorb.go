@@ -93,7 +93,9 @@ func (a *absorber) group(g *group) *group {
 			return nil
 		}
 	}
-	out.compile()
+	if out.compile() != nil {
+		return nil // the operation has ended, as somebody will notice who may say so
+	}
 	return &out
 }
 

@@ -91,7 +91,11 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 	if sortBy.IsNull() {
 		return order, nil
 	}
+	var meter interrupt.Meter
 	for it := sortBy.Doc().Iter(); it.Next(); {
+		if err := meter.Did(2*pathWork, opts.Vars.Scripts().Running); err != nil {
+			return nil, err
+		}
 		key, err := parseSortKey(string(it.Key()), it.Value())
 		if err != nil {
 			return nil, err

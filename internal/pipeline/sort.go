@@ -22,6 +22,8 @@ type sort struct {
 // maxSortKeys is the most fields that a sort has.
 const maxSortKeys = 32
 
+var errSortKeys = mongoerr.New(13103, "too many compound keys")
+
 func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15973, "the $sort key specification must be an object")
@@ -30,7 +32,7 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 		return nil, mongoerr.New(15976, "$sort stage must have at least one sort key")
 	}
 	if arg.Doc().Len() > maxSortKeys {
-		return nil, mongoerr.New(13103, "too many compound keys")
+		return nil, errSortKeys
 	}
 	s := &sort{}
 	pattern := bsonx.NewBuilder(nil)

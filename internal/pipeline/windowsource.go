@@ -58,6 +58,9 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		}
 	}
 	for i, e := range s.execs {
+		if err := lookAt(i, &s.part.running); err != nil {
+			return nil, err
+		}
 		if s.out.values[i], err = e.value(ctx, &s.part, s.next); err != nil {
 			return nil, err
 		}
@@ -108,6 +111,9 @@ func (s *windowSource) Close() {
 func (s *windowSource) start() error {
 	s.opened, s.next = true, 0
 	for i, f := range s.stage.functions {
+		if err := lookAt(i, &s.part.running); err != nil {
+			return err
+		}
 		if e, ok := s.execs[i].(resettable); ok {
 			e.reset()
 			continue

@@ -20,7 +20,7 @@ func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
 	if err := a.all(); err != nil {
 		return nil, err
 	}
-	return newProjection(addition, spec, a.root, &opts), nil
+	return newProjection(addition, spec, a.root, &opts)
 }
 
 // adder adds the fields of a specification to root, or their paths alone, without the expressions.
@@ -144,5 +144,5 @@ func ParseUnset(paths []string, opts Options) (*Projection, error) {
 		spec.Bool(path, false)
 	}
 	spec.End()
-	return newProjection(exclusion, spec.Bytes(), p.root, &p.opts), nil
+	return newProjection(exclusion, spec.Bytes(), p.root, &p.opts)
 }

@@ -23,7 +23,10 @@ func TestEndedOperationEvaluatesOnce(t *testing.T) {
 		return bsonx.Missing, ctx.Err()
 	})
 	opts := Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: &running})}
-	p := newProjection(addition, bsonx.Empty, &node{fields: []field{{name: "x", action: compute, value: long}}}, &opts)
+	p, err := newProjection(addition, bsonx.Empty, &node{fields: []field{{name: "x", action: compute, value: long}}}, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := p.Apply(nil, bsonx.NewDoc("a", 1), nil); !errors.Is(err, context.Canceled) || calls != 1 {
 		t.Errorf("%d evaluations: %v", calls, err)
 	}

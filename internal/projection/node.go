@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // action is what a leaf does with its field.
@@ -39,11 +40,38 @@ type node struct {
 	kept     int            // how many fields are kept
 }
 
+// finisher goes through a tree. It ends early where the operation does.
+type finisher struct {
+	kind    kind
+	running *interrupt.Running
+	meter   interrupt.Meter
+	fields  int // so far
+	err     error
+}
+
+// stopped counts a field.
+func (f *finisher) stopped() bool {
+	f.fields++
+	return f.worked()
+}
+
+// worked counts work on a field, and reports whether the operation has ended.
+func (f *finisher) worked() bool {
+	if f.err == nil {
+		f.err = f.meter.Did(4*interrupt.Step, f.running)
+	}
+	return f.err != nil
+}
+
 // finish computes what the evaluation needs to know of the tree.
-func (n *node) finish(k kind) {
+func (n *node) finish(z *finisher) {
+	k := z.kind
 	n.sought, n.index, n.named = nil, nil, nil
 	n.branches, n.computes, n.kept = false, false, 0
 	for i := range n.fields {
+		if z.stopped() {
+			return
+		}
 		f := &n.fields[i]
 		// An inclusion leaves out what it does not find, and fields that it computes follow those that it keeps.
 		if k != inclusion || f.action == keep || f.action == descend {
@@ -51,7 +79,7 @@ func (n *node) finish(k kind) {
 		}
 		switch f.action {
 		case descend:
-			f.branch.finish(k)
+			f.branch.finish(z)
 			n.branches = true
 			n.computes = n.computes || f.branch.computes
 		case compute:
@@ -64,6 +92,9 @@ func (n *node) finish(k kind) {
 	if len(n.sought) > manyFields {
 		n.index = make(map[string]int, len(n.sought))
 		for _, i := range n.sought {
+			if z.worked() {
+				return
+			}
 			n.index[n.fields[i].name] = i
 		}
 	}
@@ -208,8 +239,11 @@ func (f *field) absent(dst []byte, ctx *expr.Context) ([]byte, error) {
 	switch {
 	case f.action == compute:
 		v, err := f.value.Eval(ctx)
-		if err != nil || v.IsMissing() {
+		if err != nil {
 			return dst, err
+		}
+		if v.IsMissing() {
+			return dst, ctx.Built(0)
 		}
 		dst = append(dst, byte(v.Type))
 		dst = append(append(dst, f.name...), 0)

@@ -41,7 +41,10 @@ type parser struct {
 // Parse compiles the projection of a find command. The empty specification keeps the whole document.
 func Parse(spec bsonx.Doc, opts Options) (*Projection, error) {
 	if spec.IsEmpty() {
-		p := newProjection(exclusion, spec, &node{}, &opts)
+		p, err := newProjection(exclusion, spec, &node{}, &opts)
+		if err != nil {
+			return nil, err
+		}
 		p.identity = true
 		return p, nil
 	}
@@ -78,7 +81,10 @@ func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
 	if p.kind == inclusion && !p.idNamed {
 		p.root.fields = append(p.root.fields, field{name: "_id", action: keep})
 	}
-	out := newProjection(p.kind, spec, p.root, &p.opts)
+	out, err := newProjection(p.kind, spec, p.root, &p.opts)
+	if err != nil {
+		return nil, err
+	}
 	if p.positional != nil {
 		out.after = append(out.after, p.positional)
 	}

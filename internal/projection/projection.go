@@ -52,21 +52,25 @@ type Projection struct {
 	after    []rewrite
 	fields   *expr.Fields // of the expressions
 	identity bool
-	meta     []string // the kinds of metadata that they read
+	size     int // how many fields the specification names
 	now      time.Time
 	running  *interrupt.Running // the operation; nil never ends
 	contexts sync.Pool
 }
 
-func newProjection(k kind, spec bsonx.Doc, root *node, opts *Options) *Projection {
-	root.finish(k)
-	computed := root.expressions(nil)
-	p := &Projection{kind: k, spec: spec, root: root, now: opts.Now, running: opts.Vars.Scripts().Running, fields: expr.BindFields(computed...)}
-	for _, e := range computed {
-		p.meta = append(p.meta, expr.MetaKinds(e)...)
+// newProjection fails where the operation ends.
+func newProjection(k kind, spec bsonx.Doc, root *node, opts *Options) (*Projection, error) {
+	p := &Projection{kind: k, spec: spec, root: root, now: opts.Now, running: opts.Vars.Scripts().Running}
+	f := finisher{kind: k, running: p.running}
+	root.finish(&f)
+	if f.err != nil {
+		return nil, f.err
 	}
+	var err error
+	p.size = f.fields
+	p.fields, err = expr.BindFields(p.running, root.expressions(nil)...)
 	p.contexts.New = func() any { return new(expr.Context) }
-	return p
+	return p, err
 }
 
 // Apply appends the projection of doc to dst. meta may be nil.
@@ -178,7 +182,10 @@ func (p *Projection) NeedsDetails() bool {
 }
 
 // MetaKinds returns the names of the metadata that the expressions read.
-func (p *Projection) MetaKinds() []string { return p.meta }
+func (p *Projection) MetaKinds() []string { return p.fields.MetaKinds() }
+
+// Size returns how many fields the specification names.
+func (p *Projection) Size() int { return p.size }
 
 // Dependencies returns what the projection reads. An exclusion or addition needs the whole document.
 func (p *Projection) Dependencies() expr.Dependencies {

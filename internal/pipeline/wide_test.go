@@ -1,0 +1,111 @@
+package pipeline_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// looked is an operation that counts how often it is looked at.
+type looked struct {
+	context.Context
+	times int
+}
+
+func (o *looked) Err() error {
+	o.times++
+	return nil
+}
+
+// watched returns an operation that counts, and options for what is compiled for it.
+func watched(t *testing.T) (*looked, pipeline.Options) {
+	t.Helper()
+	op, running := &looked{Context: t.Context()}, &interrupt.Running{}
+	running.Set(op)
+	return op, pipeline.Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: running})}
+}
+
+// TestWideArgumentLooks counts how often the operation is looked at while a stage with a long list among its arguments is compiled.
+func TestWideArgumentLooks(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 14
+	names := wide(n, `"f#"`)
+	for stage, times := range map[string]int{
+		`{"$fill": {"partitionByFields": [` + names + `], "output": {"x": {"value": 1}}}}`:                           3,
+		`{"$densify": {"field": "n", "partitionByFields": [` + names + `], "range": {"step": 1, "bounds": "full"}}}`: 1,
+		`{"$lookup": {"from": "c", "let": {` + wide(n, `"l#": "$v"`) + `}, "pipeline": [], "as": "r"}}`:              1,
+		`{"$merge": {"into": "c", "let": {` + wide(n, `"l#": "$v"`) + `}, "whenMatched": []}}`:                       1,
+		`{"$set": {` + wide(n, `"f#": "$g#"`) + `}}`:                                                                 1,
+		`{"$project": {` + wide(n, `"f#": 0`) + `}}`:                                                                 1,
+	} {
+		op, opts := watched(t)
+		mustParse(t, `[`+stage+`]`, opts)
+		if want := times * n * 8 * interrupt.Step / interrupt.Interval; op.times < want {
+			t.Errorf("%.40s: %d looks at the operation, want %d", stage, op.times, want)
+		}
+	}
+}
+
+// TestWideSortLooks has a stage refuse a long list of sort keys, which it reads before.
+func TestWideSortLooks(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 14
+	op, opts := watched(t)
+	stage := parseJSON(t, `{"p": [{"$setWindowFields": {"sortBy": {`+wide(n, `"f#": 1`)+`}, "output": {"x": {"$sum": 1}}}}]}`)
+	if _, err := pipeline.Parse(stage.Lookup("p"), opts); err == nil {
+		t.Error("too many sort keys are accepted")
+	}
+	if want := n * 8 * interrupt.Step / interrupt.Interval; op.times < want {
+		t.Errorf("%d looks at the operation, want %d", op.times, want)
+	}
+}
+
+// TestWideRunLooks counts how often the operation is looked at while a stage makes one document of many values.
+func TestWideRunLooks(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 13
+	doc := parseJSON(t, `{"n": 1, `+wide(n, `"f#": 1`)+`}`)
+	sums := wide(n, `"f#": {"$sum": "$f#"}`)
+	for stage, looks := range map[string]int{
+		`{"$group": {"_id": null, ` + sums + `}}`:                                                                              3,
+		`{"$bucketAuto": {"groupBy": "$n", "buckets": 1, "output": {` + sums + `}}}`:                                           3,
+		`{"$setWindowFields": {"output": {` + wide(n, `"f#": {"$locf": "$f#"}`) + `}}}`:                                        2,
+		`{"$densify": {"field": "n", "partitionByFields": [` + wide(n, `"f#"`) + `], "range": {"step": 1, "bounds": "full"}}}`: 3,
+		`{"$project": {` + wide(n, `"f#": "$nosuch.x"`) + `}}`:                                                                 1,
+		`{"$facet": {` + wide(1<<10, `"f#": [{"$limit": 1}, {"$match": {"x": 1}}]`) + `}}`:                                     1,
+	} {
+		op, opts := watched(t)
+		p := mustParse(t, `[`+stage+`]`, opts)
+		src := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{})
+		op.times = 0
+		if _, err := src.Next(op); err != nil {
+			t.Errorf("%.40s: %v", stage, err)
+		}
+		src.Close()
+		if want := looks * n * interrupt.Step / interrupt.Interval; op.times < want {
+			t.Errorf("%.40s: %d looks at the operation, want %d", stage, op.times, want)
+		}
+	}
+}
+
+// TestManyNeeds asks for the projection to very many fields, which no plan is better for.
+func TestManyNeeds(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []string{
+		`{"$group": {"_id": null, ` + wide(5000, `"f#": {"$sum": "$x#"}`) + `}}`, `{"$group": {"_id": {` + wide(5000, `"f#": "$x#"`) + `}}}`,
+		`{"$project": {` + wide(5000, `"f#": 1`) + `}}`, `{"$replaceWith": {` + wide(5000, `"f#": "$x#"`) + `}}`,
+		`{"$setWindowFields": {"output": {` + wide(5000, `"f#": {"$sum": "$x#"}`) + `}}}, {"$count": "n"}`,
+	} {
+		if _, spec := mustParse(t, `[`+stage+`]`, pipeline.Options{}).Needs(); spec != nil {
+			t.Errorf("%.40s: a projection to %d fields", stage, spec.Len())
+		}
+	}
+	if _, spec := mustParse(t, `[{"$group": {"_id": null, `+wide(100, `"f#": {"$sum": "$x#"}`)+`}}]`, pipeline.Options{}).Needs(); spec.Len() != 101 {
+		t.Errorf("a projection to %d fields, want 100 and no _id", spec.Len())
+	}
+}
