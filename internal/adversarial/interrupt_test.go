@@ -75,7 +75,7 @@ func (m *measure) judge(name, interrupt string, over time.Duration, code int32) 
 const deaf = -1
 
 // run is the function run with a time limit, so that one command that goes on does not end the test.
-func (m *measure) run(cmd bson.D) (code int32, message string) {
+func (m *measure) run(cmd bson.Raw) (code int32, message string) {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
 	defer time.AfterFunc(hang/4, cancel).Stop()
@@ -93,12 +93,23 @@ func (m *measure) run(cmd bson.D) (code int32, message string) {
 	return deaf, err.Error()
 }
 
+// encoded returns a command with one more argument. It is encoded before the interrupt is measured, which takes long for a large one.
+func (m *measure) encoded(cmd bson.D, name string, value any) bson.Raw {
+	m.t.Helper()
+	raw, err := bson.Marshal(append(cmd[:len(cmd):len(cmd)], bson.E{Key: name, Value: value}))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return raw
+}
+
 // limited returns how much processor time passed between the time limit of a command and the reply. Without an interrupt it is 0.
 func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
+	raw := m.encoded(cmd, "maxTimeMS", patience.Milliseconds())
 	var limit atomic.Int64
 	timer := time.AfterFunc(patience, func() { limit.Store(int64(torture.ProcessorTime())) })
-	code, message := m.run(append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()}))
+	code, message := m.run(raw)
 	end := torture.ProcessorTime()
 	timer.Stop()
 	if *showErrors && code != 50 && code != 0 {
@@ -114,6 +125,7 @@ func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be killed"
+	raw := m.encoded(cmd, "comment", comment)
 	var limit atomic.Int64
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -131,7 +143,7 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 			_ = m.db.Client().Database("admin").RunCommand(m.t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err()
 		}
 	})
-	code, _ = m.run(append(cmd[:len(cmd):len(cmd)], bson.E{Key: "comment", Value: comment}))
+	code, _ = m.run(raw)
 	end := torture.ProcessorTime()
 	close(done)
 	wg.Wait()
