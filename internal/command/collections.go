@@ -233,6 +233,14 @@ type stageSource struct {
 // Kept implements memory.Keeper.
 func (s *stageSource) Kept() int64 { return s.views + memory.KeptBy(s.Source) }
 
+// Meta implements pipeline.MetaSource.
+func (s *stageSource) Meta() *expr.Meta {
+	if m, ok := s.Source.(pipeline.MetaSource); ok {
+		return m.Meta()
+	}
+	return nil
+}
+
 func (s *stageSource) done(ctx context.Context) bool { return s.ended != nil && s.ended(ctx) }
 
 // Next implements session.Source.

@@ -52,8 +52,11 @@ func (s *countSource) Meta() *expr.Meta { return withoutScore(s.src) }
 // Meta implements MetaSource: the results of pipelines have none.
 func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
 
-// Meta implements MetaSource: documents read ahead have lost theirs.
-func (s *windowSource) Meta() *expr.Meta { return nil }
+// Meta implements MetaSource.
+func (s *windowSource) Meta() *expr.Meta { return s.part.meta() }
+
+// Meta implements MetaSource: what is left of a document has none.
+func (s *redactSource) Meta() *expr.Meta { return withoutScore(s.src) }
 
 // Meta implements MetaSource: a document that the stage makes has none.
 func (s *densifySource) Meta() *expr.Meta {
@@ -66,12 +69,16 @@ func (s *densifySource) Meta() *expr.Meta {
 // Meta implements MetaSource.
 func (s *EmptyDocs) Meta() *expr.Meta { return &expr.Meta{Searched: s.Searched} }
 
-// Meta implements MetaSource: only the documents of the input have any.
+// Meta implements MetaSource. Behind a text search the documents of the other collection may miss a score.
 func (s *unionSource) Meta() *expr.Meta {
-	if s.other != nil {
-		return nil
+	if s.other == nil {
+		return s.input.Meta()
 	}
-	return s.input.Meta()
+	meta, none := metaOf(s.other), withoutScore(s.src)
+	if meta != nil && (meta.Searched || none == nil) {
+		return meta
+	}
+	return none
 }
 
 var errNoScore = expr.NoMeta("textScore")
@@ -88,11 +95,14 @@ func (s *sort) scoreKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, err
 }
 
 // scoreOf returns the score of the last document, null where it has none.
-func scoreOf(src Source) bsonx.Value {
-	if m := metaOf(src); m != nil && !m.TextScore.IsMissing() {
-		return m.TextScore
+func scoreOf(src Source) bsonx.Value { return scoreIn(metaOf(src)) }
+
+// scoreIn returns the score among metadata that may be nil, null where there is none.
+func scoreIn(m *expr.Meta) bsonx.Value {
+	if m == nil || m.TextScore.IsMissing() {
+		return bsonx.Null
 	}
-	return bsonx.Null
+	return m.TextScore
 }
 
 // keptScore is the score of a document that waits in a sorter, where it stands behind the document's end.

@@ -82,6 +82,9 @@ func optimize(steps []step, disabled Rule) []step {
 		if disabled&rule.is == 0 {
 			steps = rule.apply(steps)
 		}
+		if rule.is == RuleMoveMatch { // behind it, because a $match may stand between a $unionWith and who reads the scores
+			steps = uniteScores(steps)
+		}
 	}
 	return steps
 }

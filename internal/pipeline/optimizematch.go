@@ -81,7 +81,7 @@ func sinkMatch(steps []step, i int) []step {
 // withMatch returns a stage as it is behind a $match that was moved before it: $unionWith has documents that do not come from there.
 func withMatch(s, match step) (step, bool) {
 	if u, ok := s.stage.(*unionWith); ok {
-		return u.matched(match.spec)
+		return u.with("$match", match.spec)
 	}
 	return s, true
 }

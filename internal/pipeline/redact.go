@@ -70,7 +70,7 @@ func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			return nil, err
 		}
 		s.work = interrupt.Document + len(doc)
-		s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
+		s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), s.Meta()
 		out, err := s.document(doc)
 		if err != nil || out != nil {
 			return out, err

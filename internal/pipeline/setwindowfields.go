@@ -100,18 +100,25 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key.Path == index.ScorePath {
-			return nil, errNoScore // the documents that are read ahead lose it
-		}
-		if key.Path == "" {
-			order.by = &expr.Const{} // metadata that no document has
-		} else if order.by, err = expr.Parse(bsonx.String("$"+key.Path), opts.Vars); err != nil {
+		if order.by, err = parseSortValue(key, opts); err != nil {
 			return nil, err
 		}
 		order.fields++
 		order.key = key
 	}
 	return order, nil
+}
+
+// parseSortValue returns the value that documents are sorted by.
+func parseSortValue(key index.Field, opts Options) (expr.Expr, error) {
+	switch key.Path {
+	case "":
+		return &expr.Const{}, nil // metadata that no document has
+	case index.ScorePath:
+		return expr.ParseOperator("$meta", bsonx.String(scoreKind), nil)
+	default:
+		return expr.Parse(bsonx.String("$"+key.Path), opts.Vars)
+	}
 }
 
 // setWindowFields computes window functions over documents that are sorted by partition.

@@ -11,6 +11,8 @@ import (
 // docDeque keeps numbered documents between the first one that is still needed and the last one that was read. Those
 // in memory are the newest: spill moves them to a file, from which they are read again in blocks.
 //
+// Behind a document may stand its score, as keptScore joins it.
+//
 // A docDeque belongs to one goroutine; its zero value is empty.
 type docDeque struct {
 	base int // the first document
@@ -115,7 +117,7 @@ func (d *docDeque) spill(dir string) error {
 	var block []byte
 	first := d.from
 	for i, doc := range d.docs {
-		block = append(block, doc...)
+		block = append(append(block, byte(len(doc)-docLen(doc))), doc...)
 		if len(block) < dequeBlockSize && i+1 < len(d.docs) {
 			continue
 		}
@@ -132,8 +134,21 @@ func (d *docDeque) spill(dir string) error {
 	return nil
 }
 
+// docLen is the length of the document at the beginning of b.
+func docLen(b []byte) int { return int(binary.LittleEndian.Uint32(b)) }
+
 // doc returns a document from base on. It stays as it is for as long as it is held.
 func (d *docDeque) doc(i int) (bsonx.Doc, error) {
+	record, err := d.record(i)
+	if err != nil {
+		return nil, err
+	}
+	n := docLen(record)
+	return record[:n:n], nil
+}
+
+// record is doc with what stands behind the document.
+func (d *docDeque) record(i int) (bsonx.Doc, error) {
 	if i >= d.from {
 		return d.docs[i-d.from], nil
 	}
@@ -164,7 +179,9 @@ func (d *docDeque) load(i int) (bsonx.Doc, error) {
 	d.turn = (d.turn + 1) % dequeCache
 	*l = loadedBlock{first: b.first, end: d.blockEnd(low)}
 	for len(data) > 0 {
-		n := binary.LittleEndian.Uint32(data)
+		behind := int(data[0])
+		data = data[1:]
+		n := docLen(data) + behind
 		l.docs = append(l.docs, data[:n:n])
 		data = data[n:]
 	}

@@ -72,18 +72,42 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 	return err
 }
 
-// matched returns the stage with a $match at the end of its pipeline, false where that has no room for it.
-func (u *unionWith) matched(match bsonx.Value) (step, bool) {
+// with returns the stage with another one at the end of its pipeline, false where that has no room for it.
+func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
 	if len(u.stages) >= maxStages {
 		return step{}, false
 	}
 	out := *u
-	out.stages = append(slices.Clone(u.stages), bsonx.Document(bsonx.NewDoc("$match", match)))
+	out.stages = append(slices.Clone(u.stages), bsonx.Document(bsonx.NewDoc(name, arg)))
 	spec := bsonx.NewDoc("coll", u.coll, "pipeline", out.stages)
 	if u.coll == "" {
 		spec = bsonx.NewDoc("pipeline", out.stages)
 	}
 	return step{"$unionWith", bsonx.Document(spec), &out}, true
+}
+
+// scoreKind is the metadata of a text search.
+const scoreKind = "textScore"
+
+// uniteScores lets the pipelines of $unionWith read the scores that the next stage reads, where their text searches are known. The
+// order of the documents stays as it is.
+func uniteScores(steps []step) []step {
+	for i := 0; i+1 < len(steps); i++ {
+		u, isUnion := steps[i].stage.(*unionWith)
+		next := steps[i+1]
+		p, isProject := next.stage.(*project)
+		if !isUnion || !isProject || !slices.Contains(p.projection.MetaKinds(), scoreKind) || next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
+			continue
+		}
+		united, ok := u.with(next.name, next.spec)
+		if !ok {
+			continue
+		}
+		steps = slices.Clone(steps)
+		steps[i], steps[i+1] = next, united
+		i = -1 // there may be another $unionWith before it
+	}
+	return steps
 }
 
 func (u *unionWith) open(src Source, env *Env) Source {

@@ -25,17 +25,16 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*w
 	case arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty():
 		return nil, mongoerr.New(5371603, "%s must be specified with '{}' as the value", name)
 	}
-	reads, err := expr.Parse(bsonx.String("$"+top(order.key.Path)), opts.Vars) // a sort tells apart what a path does not
-	if order.key.Path == "" {
-		reads, err = order.by, nil
-	}
-	if err != nil {
-		return nil, err
+	reads := order.by
+	if path := order.key.Path; path != "" && path != index.ScorePath {
+		if reads, err = expr.Parse(bsonx.String("$"+top(path)), opts.Vars); err != nil { // a sort tells apart what a path does not
+			return nil, err
+		}
 	}
 	open := func(*expr.Context) (windowExec, error) {
 		r := &rank{name: name}
 		if order.key.Path != "" { // else it is metadata that no document has
-			r.keys = index.NewSortKeyGen(index.Pattern{order.key}, opts.Collation)
+			r.keys = index.NewScoreSortGen(index.Pattern{order.key}, opts.Collation)
 		}
 		return r, nil
 	}
@@ -45,7 +44,7 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*w
 // rank gives equal numbers to documents that the sort does not tell apart: of an array the least or the greatest element counts.
 type rank struct {
 	name      string
-	keys      *index.SortKeyGen // nil where all documents are alike
+	keys      *index.ScoreSortGen // nil where all documents are alike
 	last, key []byte
 	rank      int64
 }
@@ -57,11 +56,11 @@ func (r *rank) value(_ context.Context, p *windowPartition, i int) (bsonx.Value,
 		return numeric.IntOrLong(int64(i) + 1), nil
 	}
 	if r.keys != nil {
-		doc, err := p.docs.doc(i)
+		doc, err := p.document(i)
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		if r.key, err = r.keys.Append(r.key[:0], doc); err != nil {
+		if r.key, err = r.keys.Append(r.key[:0], doc, scoreIn(p.meta())); err != nil {
 			return bsonx.Missing, err
 		}
 	}

@@ -68,7 +68,7 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			s.out.values[i] = bsonx.Null
 		}
 	}
-	doc, err := s.part.docs.doc(s.next)
+	doc, err := s.part.document(s.next)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +136,7 @@ type windowPartition struct {
 	env   *Env
 	limit int
 	held  memory.Holding
+	kept  keptScore // of the document that was looked at last; unused where all functions look at the current one
 
 	running interrupt.Running
 	meter   interrupt.Meter
@@ -180,7 +181,7 @@ func (p *windowPartition) take(doc bsonx.Doc) error {
 		return err
 	}
 	if !p.stage.streams {
-		doc = p.docs.copy(doc)
+		doc = p.docs.copy(p.kept.join(doc, p.src))
 	}
 	if p.started && p.stage.partition != nil && !p.same(key) {
 		p.pending, p.pendKey, p.ended = doc, key.Clone(), true
@@ -196,7 +197,7 @@ func (p *windowPartition) keyOf(doc bsonx.Doc) (bsonx.Value, error) {
 	if p.stage.partition == nil {
 		return bsonx.Null, nil
 	}
-	p.ctx.Root = bsonx.Document(doc)
+	p.ctx.Root, p.ctx.Meta = bsonx.Document(doc), metaOf(p.src)
 	key, err := p.stage.partition.Eval(&p.ctx)
 	switch {
 	case err != nil:
@@ -238,13 +239,29 @@ func (p *windowPartition) grow(n int) error {
 	return p.docs.spill(p.env.TempDir)
 }
 
+// document returns document i, whose metadata meta returns until the next call.
+func (p *windowPartition) document(i int) (bsonx.Doc, error) {
+	record, err := p.docs.record(i)
+	if err != nil || p.stage.streams {
+		return record, err
+	}
+	return p.kept.split(record), nil
+}
+
+func (p *windowPartition) meta() *expr.Meta {
+	if p.stage.streams {
+		return metaOf(p.src)
+	}
+	return p.kept.Meta()
+}
+
 // eval computes an expression for document i.
 func (p *windowPartition) eval(e expr.Expr, i int) (bsonx.Value, error) {
-	doc, err := p.docs.doc(i)
+	doc, err := p.document(i)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	p.ctx.Root = bsonx.Document(doc)
+	p.ctx.Root, p.ctx.Meta = bsonx.Document(doc), p.meta()
 	return e.Eval(&p.ctx)
 }
 

@@ -1,0 +1,51 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// scoredDocs are documents of a text search.
+type scoredDocs struct {
+	EmptyDocs
+	meta expr.Meta
+}
+
+func (s *scoredDocs) Meta() *expr.Meta { return &s.meta }
+
+// TestDequeKeepsScores spills documents of which every third has no score.
+func TestDequeKeepsScores(t *testing.T) {
+	t.Parallel()
+	var d docDeque
+	defer d.close()
+	var kept keptScore
+	src := &scoredDocs{meta: expr.Meta{Searched: true}}
+	const n = 10_000
+	for i := range n {
+		src.meta.TextScore = bsonx.Missing
+		if i%3 > 0 {
+			src.meta.TextScore = bsonx.Double(float64(i))
+		}
+		d.push(d.copy(kept.join(bsonx.NewDoc("_id", i), src)))
+		if i == n/3 || i == n/2 {
+			if err := d.spill(t.TempDir()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range n {
+		record, err := d.record(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := kept.split(record)
+		if plain, err := d.doc(i); err != nil || !plain.Equal(doc) || !doc.Equal(bsonx.NewDoc("_id", i)) {
+			t.Fatalf("document %d: %v %v", i, doc, err)
+		}
+		if score := kept.Meta().TextScore; score.IsMissing() != (i%3 == 0) || i%3 > 0 && score.Double() != float64(i) {
+			t.Fatalf("document %d: score %v", i, score)
+		}
+	}
+}
