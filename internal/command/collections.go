@@ -201,7 +201,8 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 		return rest, env, q, nil
 	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
-	q.Scores = q.Filter.HasText() && namesScore(stages)
+	q.Scores = q.Filter.HasText() && namesMeta(stages, textScore)
+	q.IndexKeys = namesMeta(stages, indexKey)
 	return rest, env, q, nil
 }
 
@@ -214,9 +215,12 @@ func (p *pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
 	return err == nil && c != nil && c.Kind == catalog.KindView
 }
 
-// namesScore reports whether a stage may read the scores of a text search.
-func namesScore(stages []bsonx.Value) bool {
-	return slices.ContainsFunc(stages, func(s bsonx.Value) bool { return bytes.Contains(s.Data, []byte(textScore)) })
+// indexKey is the metadata that tells which entry of an index a document was found by.
+const indexKey = "indexKey"
+
+// namesMeta reports whether a stage may read a kind of metadata.
+func namesMeta(stages []bsonx.Value, kind string) bool {
+	return slices.ContainsFunc(stages, func(s bsonx.Value) bool { return bytes.Contains(s.Data, []byte(kind)) })
 }
 
 // stageSource is a cursor over a pipeline.

@@ -26,6 +26,8 @@ type planSource struct {
 	arrivals        <-chan struct{}
 	arrived         uint64
 	meta            expr.Meta // of the last document
+	fields          exec.EntryFields
+	key             []byte // the index key of the last document
 }
 
 // openSource plans a query.
@@ -92,10 +94,28 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			s.meta.TextScore = bsonx.Double(row.Score)
 		}
 	}
+	if s.query.IndexKeys {
+		if err := s.noteIndexKey(row); err != nil {
+			return nil, err
+		}
+	}
 	if row.Located {
 		s.meta.GeoDistance, s.meta.GeoPoint = bsonx.Double(row.Distance), row.Place
 	}
 	return row.Doc, nil
+}
+
+// noteIndexKey makes the index key of a row its metadata.
+func (s *planSource) noteIndexKey(row *exec.Row) (err error) {
+	s.meta.IndexKey = bsonx.Missing
+	switch {
+	case row.IndexKey != nil:
+		s.meta.IndexKey = bsonx.Document(row.IndexKey)
+	case row.Key != nil:
+		s.key, err = s.fields.Document(s.key[:0], row)
+		s.meta.IndexKey = bsonx.Document(s.key)
+	}
+	return err
 }
 
 // Meta implements pipeline.MetaSource.

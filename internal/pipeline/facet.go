@@ -144,7 +144,7 @@ const (
 func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 	var arena []byte
 	var docs []bsonx.Doc
-	var kept keptScore
+	var kept keptMeta
 	var meter interrupt.Meter
 	for active, end := len(runs), false; active > 0; {
 		arena, docs = arena[:0], docs[:0]
@@ -187,7 +187,7 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 // that stands still while it waits for the next batch.
 type facetRun struct {
 	inMemory
-	kept  keptScore
+	kept  keptMeta
 	docs  []bsonx.Doc
 	end   bool
 	ended bool

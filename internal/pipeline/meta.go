@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"encoding/binary"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -105,43 +103,68 @@ func scoreIn(m *expr.Meta) bsonx.Value {
 	return m.TextScore
 }
 
-// keptScore is the score of a document that waits in a sorter, where it stands behind the document's end.
-type keptScore struct {
+// keptMeta is the metadata of a document that waits in a stage, where it stands behind the document's end: the score of 8 bytes and the
+// index key, where there are, and a byte that says which. Without either nothing stands there.
+type keptMeta struct {
 	room []byte
 	meta expr.Meta
 }
 
-// join returns a document with its score behind it, if it has one.
-func (k *keptScore) join(doc bsonx.Doc, src Source) []byte {
+// The bits of that byte.
+const (
+	keptScore = 1 << iota
+	keptIndexKey
+)
+
+const scoreBytes = 8
+
+// join returns a document with its metadata behind it, if it has any.
+func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte {
 	m := metaOf(src)
-	if m == nil || !m.Searched {
+	if m == nil {
 		return doc
 	}
-	k.meta.Searched = true
-	if m.TextScore.IsMissing() {
+	k.meta.Searched = k.meta.Searched || m.Searched
+	if m.TextScore.IsMissing() && m.IndexKey.IsMissing() {
 		return doc
 	}
-	k.room = append(append(k.room[:0], doc...), m.TextScore.Data...)
+	var has byte
+	k.room = append(k.room[:0], doc...)
+	if !m.TextScore.IsMissing() {
+		has, k.room = has|keptScore, append(k.room, m.TextScore.Data...)
+	}
+	if !m.IndexKey.IsMissing() {
+		has, k.room = has|keptIndexKey, append(k.room, m.IndexKey.Data...)
+	}
+	k.room = append(k.room, has)
 	return k.room
 }
 
 // Meta implements MetaSource for who embeds it.
-func (k *keptScore) Meta() *expr.Meta {
-	if !k.meta.Searched {
+func (k *keptMeta) Meta() *expr.Meta {
+	if !k.meta.Searched && k.meta.IndexKey.IsMissing() {
 		return nil
 	}
 	return &k.meta
 }
 
-// split takes the score off, and notes it.
-func (k *keptScore) split(b []byte) bsonx.Doc {
+// split takes the metadata off, and notes it.
+func (k *keptMeta) split(b []byte) bsonx.Doc {
 	if b == nil {
 		return nil
 	}
-	end := int(binary.LittleEndian.Uint32(b))
-	k.meta.TextScore = bsonx.Missing
-	if len(b) > end {
-		k.meta.TextScore = bsonx.Value{Type: bsonx.TypeDouble, Data: b[end:]}
+	end := docLen(b)
+	k.meta.TextScore, k.meta.IndexKey = bsonx.Missing, bsonx.Missing
+	if behind := b[end:]; len(behind) > 0 {
+		last := len(behind) - 1
+		has, behind := behind[last], behind[:last]
+		if has&keptScore != 0 {
+			k.meta.TextScore = bsonx.Value{Type: bsonx.TypeDouble, Data: behind[:scoreBytes]}
+			behind = behind[scoreBytes:]
+		}
+		if has&keptIndexKey != 0 {
+			k.meta.IndexKey = bsonx.Document(behind)
+		}
 	}
 	return bsonx.Doc(b[:end:end])
 }

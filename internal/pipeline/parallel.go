@@ -70,7 +70,7 @@ func share(steps []step, src Source, env *Env) (Source, []step) {
 	}
 	for i, s := range steps {
 		if g, ok := s.stage.(*group); ok {
-			if !g.isUnordered() || !isRepeatable(s.spec) {
+			if !g.isUnordered() || g.readsMeta || !isRepeatable(s.spec) {
 				return src, steps
 			}
 			return g.open(newSharedRows(steps[:i], shared, env), env.of(s)), steps[i+1:]

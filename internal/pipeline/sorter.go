@@ -211,7 +211,7 @@ type sortingSource struct {
 	limit  int64
 	key    func(dst []byte, doc bsonx.Doc) ([]byte, error)
 	sorter *sorter
-	kept   keptScore
+	kept   keptMeta
 }
 
 // Kept implements memory.Keeper.

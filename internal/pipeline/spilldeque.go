@@ -11,7 +11,7 @@ import (
 // docDeque keeps numbered documents between the first one that is still needed and the last one that was read. Those
 // in memory are the newest: spill moves them to a file, from which they are read again in blocks.
 //
-// Behind a document may stand its score, as keptScore joins it.
+// Behind a document may stand its metadata, as keptMeta joins it.
 //
 // A docDeque belongs to one goroutine; its zero value is empty.
 type docDeque struct {
@@ -117,7 +117,7 @@ func (d *docDeque) spill(dir string) error {
 	var block []byte
 	first := d.from
 	for i, doc := range d.docs {
-		block = append(append(block, byte(len(doc)-docLen(doc))), doc...)
+		block = append(binary.AppendUvarint(block, uint64(len(doc)-docLen(doc))), doc...)
 		if len(block) < dequeBlockSize && i+1 < len(d.docs) {
 			continue
 		}
@@ -179,9 +179,9 @@ func (d *docDeque) load(i int) (bsonx.Doc, error) {
 	d.turn = (d.turn + 1) % dequeCache
 	*l = loadedBlock{first: b.first, end: d.blockEnd(low)}
 	for len(data) > 0 {
-		behind := int(data[0])
-		data = data[1:]
-		n := docLen(data) + behind
+		behind, size := binary.Uvarint(data)
+		data = data[size:]
+		n := docLen(data) + int(behind)
 		l.docs = append(l.docs, data[:n:n])
 		data = data[n:]
 	}

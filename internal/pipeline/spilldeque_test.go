@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -15,18 +16,22 @@ type scoredDocs struct {
 
 func (s *scoredDocs) Meta() *expr.Meta { return &s.meta }
 
-// TestDequeKeepsScores spills documents of which every third has no score.
-func TestDequeKeepsScores(t *testing.T) {
+// TestDequeKeepsMeta spills documents of which every third has no score, and every fifth an index key.
+func TestDequeKeepsMeta(t *testing.T) {
 	t.Parallel()
 	var d docDeque
 	defer d.close()
-	var kept keptScore
+	var kept keptMeta
 	src := &scoredDocs{meta: expr.Meta{Searched: true}}
 	const n = 10_000
 	for i := range n {
 		src.meta.TextScore = bsonx.Missing
 		if i%3 > 0 {
 			src.meta.TextScore = bsonx.Double(float64(i))
+		}
+		src.meta.IndexKey = bsonx.Missing
+		if i%5 == 0 {
+			src.meta.IndexKey = bsonx.Document(bsonx.NewDoc("k", strings.Repeat("x", i%300)))
 		}
 		d.push(d.copy(kept.join(bsonx.NewDoc("_id", i), src)))
 		if i == n/3 || i == n/2 {
@@ -46,6 +51,9 @@ func TestDequeKeepsScores(t *testing.T) {
 		}
 		if score := kept.Meta().TextScore; score.IsMissing() != (i%3 == 0) || i%3 > 0 && score.Double() != float64(i) {
 			t.Fatalf("document %d: score %v", i, score)
+		}
+		if key := kept.Meta().IndexKey; key.IsMissing() != (i%5 > 0) || i%5 == 0 && len(key.Doc().Lookup("k").Str()) != i%300 {
+			t.Fatalf("document %d: index key %v", i, key)
 		}
 	}
 }

@@ -136,7 +136,7 @@ type windowPartition struct {
 	env   *Env
 	limit int
 	held  memory.Holding
-	kept  keptScore // of the document that was looked at last; unused where all functions look at the current one
+	kept  keptMeta // of the document that was looked at last; unused where all functions look at the current one
 
 	running interrupt.Running
 	meter   interrupt.Meter

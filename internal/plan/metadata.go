@@ -13,9 +13,9 @@ import (
 
 const metaIndexKey = "indexKey"
 
-// readsIndexKey reports whether the projection shows the index keys of the rows.
+// readsIndexKey reports whether the index keys of the rows are wanted.
 func (q *Query) readsIndexKey() bool {
-	return q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
+	return q.IndexKeys || q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
 }
 
 // CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or a sort by them where there is no text
