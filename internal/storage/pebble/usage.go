@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"path"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -8,9 +9,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// smallUsage is the size in tables up to which a range is read to be measured. Pebble counts whole blocks, and neighbours
-// share a block: ten thousand small collections would each take one.
-const smallUsage = 8 * dataBlock
+// Pebble measures a range in whole blocks, of which neighbours share those at its ends.
+const (
+	// smallUsage is the size in tables up to which a range is read to be measured: ten thousand small
+	// collections would each take a block.
+	smallUsage = 8 * dataBlock
+	// roundedUsage is the size up to which the shared blocks are taken out.
+	roundedUsage = 256 * dataBlock
+	// sharedBlocks is about what a range shares with its neighbours in one table.
+	sharedBlocks = 2 * dataBlock
+)
 
 // DiskUsage implements storage.Engine.
 func (e *Engine) DiskUsage(start, end []byte) (storage.Usage, error) {
@@ -28,16 +36,36 @@ func (e *Engine) usage(start, end []byte) (storage.Usage, error) {
 	if err != nil {
 		return storage.Usage{}, e.wrap(err)
 	}
-	u := storage.Usage{Tables: int64(n)}
+	var u storage.Usage
 	u.Unflushed, _ = e.unflushed.usage(start, end)
-	if 0 < n && n <= smallUsage {
-		read, err := e.flushedBytes(start, end)
-		if err != nil {
-			return storage.Usage{}, err
-		}
-		u.Tables = min(u.Tables, read)
+	u.Tables, err = e.tableBytes(start, end, int64(n))
+	return u, err
+}
+
+// tableBytes corrects n, which counts the blocks of a range at both ends of it in each table as a
+// whole: neighbours share them.
+func (e *Engine) tableBytes(start, end []byte, n int64) (int64, error) {
+	if n == 0 || n > roundedUsage {
+		return n, nil
 	}
-	return u, nil
+	read := n
+	if n <= smallUsage {
+		var err error
+		if read, err = e.flushedBytes(start, end); err != nil || n-read <= sharedBlocks {
+			return min(n, read), err
+		}
+	}
+	c, err := e.countTables(start, end)
+	if err != nil {
+		return 0, err
+	}
+	n -= min(c.shared, n)
+	if read >= n || c.entries == 0 {
+		return n, nil
+	}
+	// What reading did not find was deleted, as far as the tables have deletions: a deletion and what
+	// it deletes are two entries.
+	return read + (n-read)*min(2*c.deletions, c.entries)/c.entries, nil
 }
 
 // flushedBytes adds up the keys and values of a range that are in tables.
@@ -72,17 +100,42 @@ func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
 	}
 	c := storage.Contents{Usage: u}
 	_, c.ValueBytes = e.unflushed.usage(start, end)
+	counts, err := e.countTables(start, end)
+	if err != nil {
+		return storage.Contents{}, err
+	}
+	c.Entries, c.Deletions = counts.entries, counts.deletions
+	c.ValueBytes += counts.valueBytes
+	return c, nil
+}
+
+// tableCounts is what tables say of their entries.
+type tableCounts struct {
+	entries, deletions, valueBytes int64
+	// shared is half of what the blocks take that have keys on both sides of an end of the range.
+	shared int64
+}
+
+// countTables reads the properties of the tables in a range, and takes the part of each that is in it.
+func (e *Engine) countTables(start, end []byte) (c tableCounts, err error) {
 	levels, err := e.db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(start, end), pebble.WithApproximateSpanBytes())
 	if err != nil {
-		return storage.Contents{}, e.wrap(err)
+		return c, e.wrap(err)
 	}
 	for _, tables := range levels {
 		for i := range tables {
 			t := &tables[i]
 			share := float64(t.ApproximateSpanBytes) / float64(max(t.Size, 1))
-			c.Entries += int64(share * float64(t.Properties.NumEntries))
-			c.Deletions += int64(share * float64(t.Properties.NumDeletions))
-			c.ValueBytes += int64(share * float64(t.Properties.RawValueSize))
+			c.entries += int64(share * float64(t.Properties.NumEntries))
+			c.deletions += int64(share * float64(t.Properties.NumDeletions))
+			c.valueBytes += int64(share * float64(t.Properties.RawValueSize))
+			half := int64(t.Properties.DataSize / max(t.Properties.NumDataBlocks, 1) / 2)
+			if bytes.Compare(t.Smallest.UserKey, start) < 0 {
+				c.shared += half
+			}
+			if bytes.Compare(t.Largest.UserKey, end) >= 0 {
+				c.shared += half
+			}
 		}
 	}
 	return c, nil

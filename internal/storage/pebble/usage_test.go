@@ -170,3 +170,41 @@ func TestDeletedPartIsNotAll(t *testing.T) {
 		t.Errorf("90 values of 900 bytes have %d bytes in memory", all)
 	}
 }
+
+// TestDeletedSmallRangeIsCounted: keys of a small range that were deleted take space until a compaction. A neighbour that shares
+// blocks has only what reading it finds.
+func TestDeletedSmallRangeIsCounted(t *testing.T) {
+	t.Parallel()
+	e := open(t, t.TempDir(), Options{NoCompression: true})
+	const n, size = 80, 500
+	for id := uint32(1); id <= 4; id++ {
+		fill(t, e, id, n, size)
+	}
+	neighbour := fill(t, e, 5, 2, size)
+	noError(t, e.db.Flush())
+	s := e.NewSnapshot() // compactions keep what it sees
+	defer s.Close()
+	txn := e.Begin()
+	for id := uint32(1); id <= 4; id++ {
+		start, _ := rangeOf(id)
+		for i := range n {
+			noError(t, txn.Delete(fmt.Appendf(start[:5:5], "%016d", i)))
+		}
+	}
+	noError(t, txn.Commit(storage.Buffered))
+	noError(t, e.db.Flush())
+	total := int64(0)
+	for id := uint32(1); id <= 4; id++ {
+		u, err := e.DiskUsage(rangeOf(id))
+		noError(t, err)
+		total += u.Tables
+	}
+	disk, err := e.Disk()
+	noError(t, err)
+	if total < disk.Tables*8/10 || total > disk.Tables {
+		t.Errorf("deleted keys have %d bytes of the tables' %d", total, disk.Tables)
+	}
+	if u, err := e.DiskUsage(rangeOf(5)); err != nil || u.Tables != neighbour {
+		t.Errorf("2 keys of %d bytes have %+v, %v", neighbour, u, err)
+	}
+}
