@@ -194,7 +194,6 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		opts.TargetFileSizes[i] = min(int64(8<<20)<<i, 32<<20)
 	}
 	opts.Experimental.SpanPolicyFunc = splitKinds
-	opts.Experimental.CompactionScheduler = newScheduler()
 	// A value block is read after its key; a Get would not tell that reading it failed.
 	opts.Experimental.EnableValueBlocks = func() bool { return false }
 	return opts
