@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestSizesAddUpToTheDirectory compares the sum of the sizes of all databases, with the log and free space that
-// serverStatus reports apart, with the blocks that the directory's files take: after inserts, after many deletes, after
-// drops, and after a restart.
+// TestSizesAddUpToTheDirectory compares the sum of the sizes of all databases, with the log and
+// free space that serverStatus reports apart, with the blocks that the directory's files take:
+// after inserts, after many deletes, after drops, and after a restart.
 func TestSizesAddUpToTheDirectory(t *testing.T) {
 	t.Parallel()
 	half := func(random *rand.ChaCha8, n int) []byte {

@@ -15,9 +15,10 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestSizesOfOneCollection compares what collStats says of the only large collection of a store without an oplog with the
-// tables of the directory and what is not flushed: documents that compress and that do not, small and large, with one index
-// and with several, after inserts and after deletions, before a restart and after it.
+// TestSizesOfOneCollection compares what collStats says of the only large collection of a store
+// without an oplog with the tables of the directory and what is not flushed: documents that
+// compress and that do not, small and large, with one index and with several, after inserts and
+// after deletions, before a restart and after it.
 func TestSizesOfOneCollection(t *testing.T) {
 	t.Parallel()
 	half := func(random *rand.ChaCha8) []byte {
@@ -70,7 +71,8 @@ func indexesOn(n int) (specs bson.A) {
 	return specs
 }
 
-// keysOf returns the fields of document i for indexesOn: every second index has a key of its own for each document.
+// keysOf returns the fields of document i for indexesOn: every second index has a key of its own
+// for each document.
 func keysOf(i, n int) (fields bson.D) {
 	for k := range n {
 		key := fmt.Sprint("key", i%100)

@@ -69,7 +69,7 @@ func works(db *mongo.Database) map[string]func() (indexed, error) {
 		"slicecache.Latest": func() (indexed, error) {
 			return either(slicecache.NewLatest(db, slicecache.LatestConfig[bson.Raw]{}))
 		},
-		// Its only operation is Check, which finds second partners without an index.
+		// Its only operation is Check. Check needs no index to find second partners.
 		"relation.OneToOne": func() (indexed, error) { return either(relation.NewOneToOne(db, relation.OneToOneConfig{})) },
 	}
 }

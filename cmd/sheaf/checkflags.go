@@ -61,8 +61,8 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	return errors.Join(errs[0], f.checkBudget(), errs[1], syncErr, checkAdvertise(f.advertise))
 }
 
-// checkBudget refuses a budget above the memory of the control group or the machine: the server would be
-// killed before it noticed that it has no more.
+// checkBudget refuses a budget above the memory of the control group or the machine: the server
+// would be killed before it noticed that it has no more.
 func (f *serveFlags) checkBudget() error {
 	if available := command.AvailableMemory(); available > 0 && f.budget > available {
 		return fmt.Errorf("--memory-budget %s: there are only %dMiB of memory here", f.memoryBudget, available>>20)

@@ -47,7 +47,8 @@ func setFromEnvironment(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// simVariables begins the names of the environment variables of sheaf sim, which serve does not read.
+// simVariables begins the names of the environment variables of sheaf sim, which serve does not
+// read.
 const simVariables = envPrefix + "SIM_"
 
 // strayVariable is an environment variable that begins like the variable of a flag and names none.

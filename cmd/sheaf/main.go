@@ -29,8 +29,8 @@ func main() {
 	}
 }
 
-// libraryError shows an error of package sheaf without the name of the package. The program prints that
-// name before each error.
+// libraryError shows an error of package sheaf without the name of the package. The program prints
+// that name before each error.
 type libraryError struct{ err error }
 
 func (e libraryError) Error() string { return strings.TrimPrefix(e.err.Error(), "sheaf: ") }

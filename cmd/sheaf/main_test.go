@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestErrorsHaveOnePrefix runs commands whose error comes from the library, which begins its errors with the same word.
+// TestErrorsHaveOnePrefix runs commands whose error comes from the library, which begins its errors
+// with the same word.
 func TestErrorsHaveOnePrefix(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -104,7 +104,8 @@ func TestLogOnATerminal(t *testing.T) {
 	}
 }
 
-// TestImportShowsProgressOnATerminal imports until there is progress to see, in bytes and documents.
+// TestImportShowsProgressOnATerminal imports until there is progress to see, in bytes and
+// documents.
 func TestImportShowsProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()
@@ -126,7 +127,8 @@ func TestImportShowsProgressOnATerminal(t *testing.T) {
 	}
 }
 
-// TestQuietImportShowsNoProgress imports enough for a bar, which --quiet leaves out.
+// TestQuietImportShowsNoProgress imports so many documents that a progress bar would be shown, with
+// --quiet: there is none.
 func TestQuietImportShowsNoProgress(t *testing.T) {
 	t.Parallel()
 	lines := strings.NewReader(strings.Repeat("{\"a\": 1}\n", 1000))

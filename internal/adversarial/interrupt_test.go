@@ -93,7 +93,8 @@ func (m *measure) run(cmd bson.Raw) (code int32, message string) {
 	return deaf, err.Error()
 }
 
-// encoded returns a command with one more argument. It is encoded before the interrupt is measured, which takes long for a large one.
+// encoded returns a command with one more argument. It is encoded before the interrupt is measured,
+// which takes long for a large one.
 func (m *measure) encoded(cmd bson.D, name string, value any) bson.Raw {
 	m.t.Helper()
 	raw, err := bson.Marshal(append(cmd[:len(cmd):len(cmd)], bson.E{Key: name, Value: value}))

@@ -52,7 +52,8 @@ func NewFieldReader(names []string) *FieldReader {
 	return NewIndexedFieldReader(names, index)
 }
 
-// NewIndexedFieldReader is NewFieldReader for names whose positions are known already. Readers may share the index.
+// NewIndexedFieldReader is NewFieldReader for names whose positions are known already. Readers may
+// share the index.
 func NewIndexedFieldReader(names []string, index map[string]int) *FieldReader {
 	r := &FieldReader{names: names, spans: make([]span, len(names))}
 	if len(names) >= manyNames {

@@ -60,14 +60,16 @@ func checkTransactionAggregate(req *Request) error {
 	return checkTransactionStages(req.Get("pipeline"))
 }
 
-// ownStages are the stages of a command. Those of an aggregate command were compiled when it was checked, as they stand; of other
-// commands, and where a view or a time series adds stages before them, compiled is nothing.
+// ownStages are the stages of a command. Those of an aggregate command were compiled when it was
+// checked, as they stand; of other commands, and where a view or a time series adds stages before
+// them, compiled is nothing.
 type ownStages struct {
 	list     []bsonx.Value
 	compiled *pipeline.Pipeline
 }
 
-// checkAggregate checks the arguments of an aggregate command that is run or explained, and compiles its stages.
+// checkAggregate checks the arguments of an aggregate command that is run or explained, and
+// compiles its stages.
 func (r *Request) checkAggregate() (name string, own ownStages, sc scope, err error) {
 	if name, err = r.aggregated(); err != nil {
 		return "", own, scope{}, err

@@ -42,8 +42,8 @@ type pipelines struct {
 	examined  *pipeline.Examined // what its stages read is noted here; nil for nowhere
 }
 
-// collationSpec returns the collation of the pipeline as messages show it: with all its fields, also where it is the
-// collection's default.
+// collationSpec returns the collation of the pipeline as messages show it: with all its fields,
+// also where it is the collection's default.
 func (p *pipelines) collationSpec() bsonx.Doc {
 	if p.simple {
 		return bsonx.NewDoc("locale", "simple")

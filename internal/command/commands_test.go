@@ -41,7 +41,8 @@ func TestCommands(t *testing.T) {
 	})
 }
 
-// builds matches the names of a failed index build and of its collection, which differ from run to run.
+// builds matches the names of a failed index build and of its collection, which differ from run to
+// run.
 var builds = regexp.MustCompile(`Index build failed: [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}: Collection ([^ ]+) \( [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} \)`)
 
 func answer(raw bson.Raw, err error, picks []datadriven.CmdArg) string {

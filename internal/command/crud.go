@@ -134,8 +134,8 @@ func (r *Request) existingTarget(db, name string) (*table.Collection, error) {
 	return r.written(c)
 }
 
-// written returns the collection that writes to c, which may be nil, change: the buckets of a time series.
-// It fails for a view.
+// written returns the collection that writes to c, which may be nil, change: the buckets of a time
+// series. It fails for a view.
 func (r *Request) written(c *table.Collection) (*table.Collection, error) {
 	switch {
 	case c == nil:

@@ -74,7 +74,8 @@ var (
 	idFields        = []string{"key", "name", "v", "ns", "collation"}
 )
 
-// checkClusteredFields refuses options that a clustered index does not have, whatever the values are.
+// checkClusteredFields refuses options that a clustered index does not have, whatever the values
+// are.
 func (s *indexSpec) checkClusteredFields() error {
 	if s.raw.Lookup("clustered").IsMissing() {
 		return nil

@@ -33,9 +33,9 @@ func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.
 // request returns a request for the writes of a pipeline.
 func (p *pipelines) request() *Request { return &Request{Service: p.service, Now: p.now} }
 
-// unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where that has
-// other options or indexes than when the pipeline began: what the pipeline read before that would replace
-// what it never saw.
+// unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where
+// that has other options or indexes than when the pipeline began: what the pipeline read before
+// that would replace what it never saw.
 func (s *Service) unchangedTarget(begun catalog.View, db, name string) (*table.Collection, error) {
 	c := s.Store.Lookup(db, name)
 	var now *catalog.Collection
@@ -55,8 +55,8 @@ func (r *Request) runOut(ctx context.Context, src pipeline.Source, target *names
 	return r.replaceBy(ctx, src, target, existing, r.writeOptions())
 }
 
-// replaceBy puts a collection of what src yields in the place of existing, which has the target's name and
-// may be nil.
+// replaceBy puts a collection of what src yields in the place of existing, which has the target's
+// name and may be nil.
 func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *namespace, existing *table.Collection, opts write.Options) error {
 	if err := catalog.CheckDatabaseName(target.db); err != nil {
 		return err

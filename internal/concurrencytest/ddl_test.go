@@ -67,10 +67,11 @@ func fillForDDL(db *mongo.Database, name, index string) error {
 	return db.RunCommand(context.Background(), doc("createIndexes", name, "indexes", bson.A{doc("key", doc(index, 1), "name", index)})).Err()
 }
 
-// TestEachPairOfDDL runs each pair of commands at once, and each one of the two between two steps of the
-// other. What they answer and leave must be what they answer and leave one after the other, in one order
-// or the other. Each pair begins with one of ddlShare states, another one in each run, and takes one of the
-// steps. In the long form the others come in turn, and each pair takes every step.
+// TestEachPairOfDDL runs each pair of commands at once, and each one of the two between two steps
+// of the other. What they answer and leave must be what they answer and leave one after the other,
+// in one order or the other. Each pair begins with one of ddlShare states, another one in each run,
+// and takes one of the steps. In the long form the others come in turn, and each pair takes every
+// step.
 func TestEachPairOfDDL(t *testing.T) {
 	t.Parallel()
 	for s, state := range ddlStates {
@@ -103,8 +104,8 @@ func TestEachPairOfDDL(t *testing.T) {
 // ddlShare says that a round runs one of so many pairs.
 const ddlShare = 8
 
-// TestPairsThatFailed runs pairs that once left or answered what they do in no order, one between any two
-// steps of the other.
+// TestPairsThatFailed runs pairs that once left or answered what they do in no order, one between
+// any two steps of the other.
 func TestPairsThatFailed(t *testing.T) {
 	t.Parallel()
 	server := openForDDL(t, false)

@@ -71,8 +71,8 @@ func openDDLStore(engine storage.Engine, log *slog.Logger, standalone bool) (*ta
 	return table.OpenLogged(engine, compiler, log, table.OplogOptions{})
 }
 
-// interleaver runs something between two steps of a command. A step ends where the command has looked a
-// name up or has written, and before it takes the locks of a change of the catalog.
+// interleaver runs something between two steps of a command. A step ends where the command has
+// looked a name up or has written, and before it takes the locks of a change of the catalog.
 type interleaver struct {
 	mu    sync.Mutex
 	steps int
@@ -81,8 +81,8 @@ type interleaver struct {
 	ended chan struct{}
 }
 
-// interleaved is how long a command waits for the one that came between. That one may itself wait for
-// locks of the first, so that both go on after this time, and their order is left to chance.
+// interleaved is how long a command waits for the one that came between. That one may itself wait
+// for locks of the first, so that both go on after this time, and their order is left to chance.
 const interleaved = 20 * time.Millisecond
 
 // step is called after each step.

@@ -28,7 +28,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// checkBucket evaluates both forms over a document. Where input is empty, the input is the document's a as a constant.
+// checkBucket evaluates both forms over a document. Where input is empty, the input is the
+// document's a as a constant.
 func checkBucket(t *testing.T, boundaries []bsonx.Value, otherwise bsonx.Value, input string, doc bsonx.Doc) {
 	t.Helper()
 	literal := func(v bsonx.Value) bsonx.Doc { return bsonx.NewDoc("$literal", v) }

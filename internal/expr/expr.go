@@ -117,7 +117,8 @@ type Dependencies struct {
 	WholeDocument bool
 	// Meta reports that the expression reads metadata.
 	Meta bool
-	// Most is how many paths are worth noting: of an expression with more all of the document counts as read. 0 notes all.
+	// Most is how many paths are worth noting: of an expression with more all of the document
+	// counts as read. 0 notes all.
 	Most int
 }
 

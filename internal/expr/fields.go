@@ -13,10 +13,11 @@ type Fields struct {
 	meta  []string       // the kinds of metadata
 }
 
-// BindFields lets expressions read the fields of the document through Context.Load. It belongs to the compilation of what
-// they are part of: nobody may evaluate them yet. With a context that has not loaded the Fields returned they read the
-// document in Root itself, so that they may go elsewhere; the last call counts. It fails where the operation ends; then the
-// expressions are not used any more.
+// BindFields lets expressions read the fields of the document through Context.Load. It belongs to
+// the compilation of what they are part of: nobody may evaluate them yet. With a context that has
+// not loaded the Fields returned they read the document in Root itself, so that they may go
+// elsewhere; the last call counts. It fails where the operation ends; then the expressions are not
+// used any more.
 func BindFields(running *interrupt.Running, list ...Expr) (*Fields, error) {
 	f := &Fields{}
 	var meter interrupt.Meter

@@ -55,8 +55,8 @@ func (v *Vars) Failures() *Failures {
 // unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they are evaluated.
 func (v *Vars) unoptimized() *Vars { return v.WithFailures(nil) }
 
-// fold replaces an expression of constants by its value. One that fails is noted, and stays. fold fails where the value
-// exceeds the memory that the operation may hold.
+// fold replaces an expression of constants by its value. One that fails is noted, and stays. fold
+// fails where the value exceeds the memory that the operation may hold.
 func fold(e Expr, vars *Vars) (Expr, error) {
 	kids := e.children()
 	if _, isCall := e.(*callN); len(kids) == 0 && !isCall || !allConst(kids) {
@@ -70,7 +70,8 @@ func fold(e Expr, vars *Vars) (Expr, error) {
 	return &Const{v.Clone()}, holdConstant(v, kids, vars)
 }
 
-// constantOr folds also a node without children, such as an empty array. A value that cannot be computed is not noted.
+// constantOr folds also a node without children, such as an empty array. A value that cannot be
+// computed is not noted.
 func constantOr(e Expr, vars *Vars) (Expr, error) {
 	kids := e.children()
 	if !allConst(kids) {
@@ -83,8 +84,8 @@ func constantOr(e Expr, vars *Vars) (Expr, error) {
 	return &Const{v.Clone()}, holdConstant(v, kids, vars)
 }
 
-// holdConstant counts the value of an expression until the operation ends, without its operands: they are the command's own, or were
-// counted before, and nobody keeps them.
+// holdConstant counts the value of an expression until the operation ends, without its operands:
+// they are the command's own, or were counted before, and nobody keeps them.
 func holdConstant(v bsonx.Value, operands []Expr, vars *Vars) error {
 	grown := len(v.Data)
 	for _, e := range operands {

@@ -47,8 +47,8 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (m *metaExpr) children() []Expr { return nil }
 
-// NoMeta returns the error of a $meta, or of a sort by one, that does not find a kind of metadata. It
-// returns nil for the kinds that $meta reads as missing.
+// NoMeta returns the error of a $meta, or of a sort by one, that does not find a kind of metadata.
+// It returns nil for the kinds that $meta reads as missing.
 func NoMeta(kind string) error {
 	var words string
 	switch kind {

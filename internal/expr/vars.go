@@ -84,7 +84,8 @@ func (v *Vars) WithConstants(constants bsonx.Doc) (*Vars, error) {
 	return vars, nil
 }
 
-// isInternalConstant reports whether a router passes a variable on to the shards in `let`, where no client may set it.
+// isInternalConstant reports whether a router passes a variable on to the shards in `let`, where no
+// client may set it.
 func isInternalConstant(name string) bool {
 	switch name {
 	case "NOW", "CLUSTER_TIME", "JS_SCOPE", "IS_MR", "USER_ROLES":

@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Explain121 returns errInfo.details for a document that the filter, a validator, does not match: which clauses failed,
-// why, and, unless brief is set, as they were written and for which values. Details of more than limit bytes are nil.
+// Explain121 returns errInfo.details for a document that the filter, a validator, does not match:
+// which clauses failed, why, and, unless brief is set, as they were written and for which values.
+// Details of more than limit bytes are nil.
 func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	p := &parser{opts: f.opts, reg: operatorTable}
 	c, err := p.clauseOf(f.spec)

@@ -52,8 +52,8 @@ func (d *Differ) Fields(b *bsonx.Builder, old, doc bsonx.Doc) error {
 	return d.ended
 }
 
-// goesOn counts the work on a field and its values, and reports whether the operation goes on. Once it has ended, the diff is of no
-// use.
+// goesOn counts the work on a field and its values, and reports whether the operation goes on. Once
+// it has ended, the diff is of no use.
 func (d *Differ) goesOn(bytes int) bool {
 	if d.ended == nil {
 		d.ended = d.meter.Did(interrupt.Step+bytes, d.Running)

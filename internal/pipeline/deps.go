@@ -22,11 +22,13 @@ type needs struct {
 	defined map[string]bool // top-level fields that a stage made
 }
 
-// maxNeeded is how many paths a projection to what a pipeline reads may have. No index covers more, and what it saves of a document
-// is not worth the time that a pipeline with hundreds of thousands of paths would take.
+// maxNeeded is how many paths a projection to what a pipeline reads may have. No index covers more,
+// and what it saves of a document is not worth the time that a pipeline with hundreds of thousands
+// of paths would take.
 const maxNeeded = 1 << 12
 
-// many notes that a stage reads n paths, and reports whether they are too many to be looked at one by one.
+// many notes that a stage reads n paths, and reports whether they are too many to be looked at one
+// by one.
 func (n *needs) many(paths int) bool {
 	n.whole = n.whole || paths > maxNeeded
 	return n.whole

@@ -115,7 +115,8 @@ type facetTotal struct {
 const (
 	// facetRunsPerLook is how many pipelines are opened between two looks at the operation.
 	facetRunsPerLook = 64
-	// facetRunBytes is about what an open pipeline takes before it has read anything: a coroutine with its stack.
+	// facetRunBytes is about what an open pipeline takes before it has read anything: a coroutine
+	// with its stack.
 	facetRunBytes = 8 << 10
 )
 

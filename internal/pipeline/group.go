@@ -181,7 +181,8 @@ func (o *outputs) add(accs []expr.Accumulator, r *reading, n int) (grown int, er
 // fieldsPerLook is how many fields of one document are computed between two looks at the operation.
 const fieldsPerLook = 1 << 10
 
-// lookAt looks at the operation now and then, for the i-th of the fields that a stage computes of one document.
+// lookAt looks at the operation now and then, for the i-th of the fields that a stage computes of
+// one document.
 func lookAt(i int, running *interrupt.Running) error {
 	if i%fieldsPerLook != fieldsPerLook-1 {
 		return nil

@@ -290,7 +290,8 @@ func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err 
 	}
 }
 
-// evaluate computes what the results depend on, and the key of that for the cache. A key that is too long for the cache ends early.
+// evaluate computes what the results depend on, and the key of that for the cache. A key that is
+// too long for the cache ends early.
 func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 	s.key, s.locals = s.key[:0], s.locals[:0]
 	if s.lookup.local != nil {

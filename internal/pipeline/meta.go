@@ -67,7 +67,8 @@ func (s *densifySource) Meta() *expr.Meta {
 // Meta implements MetaSource.
 func (s *EmptyDocs) Meta() *expr.Meta { return &expr.Meta{Searched: s.Searched} }
 
-// Meta implements MetaSource. Behind a text search the documents of the other collection may miss a score.
+// Meta implements MetaSource. Behind a text search the documents of the other collection may miss a
+// score.
 func (s *unionSource) Meta() *expr.Meta {
 	if s.other == nil {
 		return s.input.Meta()
@@ -103,8 +104,9 @@ func scoreIn(m *expr.Meta) bsonx.Value {
 	return m.TextScore
 }
 
-// keptMeta is the metadata of a document that waits in a stage, where it stands behind the document's end: the score of 8 bytes and the
-// index key, where there are, and a byte that says which. Without either nothing stands there.
+// keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
+// document: the score of 8 bytes, the index key, and a byte that says which of the two are there.
+// Where there is neither, nothing is written.
 type keptMeta struct {
 	room []byte
 	meta expr.Meta

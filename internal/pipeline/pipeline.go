@@ -83,8 +83,9 @@ func (p *Pipeline) Optimized(disabled Rule) *Pipeline {
 	return &out
 }
 
-// Compile compiles an array of stages, which must stay as it is while the pipeline is used. Expressions of constants that fail
-// are an error even if no document would reach them, as in MongoDB; where the scope has Failures they are noted there instead.
+// Compile compiles an array of stages, which must stay as it is while the pipeline is used.
+// Expressions of constants that fail are an error even if no document would reach them, as in
+// MongoDB; where the scope has Failures they are noted there instead.
 func Compile(stages bsonx.Value, opts Options) (*Pipeline, error) {
 	outer, failures := opts.Vars.Failures(), &expr.Failures{}
 	opts.Vars = opts.Vars.WithFailures(failures)

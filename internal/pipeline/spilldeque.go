@@ -11,7 +11,7 @@ import (
 // docDeque keeps numbered documents between the first one that is still needed and the last one that was read. Those
 // in memory are the newest: spill moves them to a file, from which they are read again in blocks.
 //
-// Behind a document may stand its metadata, as keptMeta joins it.
+// The bytes of a document may be followed by its metadata, as keptMeta.join writes it.
 //
 // A docDeque belongs to one goroutine; its zero value is empty.
 type docDeque struct {

@@ -16,7 +16,8 @@ type scoredDocs struct {
 
 func (s *scoredDocs) Meta() *expr.Meta { return &s.meta }
 
-// TestDequeKeepsMeta spills documents of which every third has no score, and every fifth an index key.
+// TestDequeKeepsMeta spills documents of which every third has no score, and every fifth an index
+// key.
 func TestDequeKeepsMeta(t *testing.T) {
 	t.Parallel()
 	var d docDeque

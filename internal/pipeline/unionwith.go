@@ -72,7 +72,8 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 	return err
 }
 
-// with returns the stage with another one at the end of its pipeline, false where that has no room for it.
+// with returns the stage with another one at the end of its pipeline, false where that has no room
+// for it.
 func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
 	if len(u.stages) >= maxStages {
 		return step{}, false
@@ -89,8 +90,8 @@ func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
 // scoreKind is the metadata of a text search.
 const scoreKind = "textScore"
 
-// uniteScores lets the pipelines of $unionWith read the scores that the next stage reads, where their text searches are known. The
-// order of the documents stays as it is.
+// uniteScores lets the pipelines of $unionWith read the scores that the next stage reads, where
+// their text searches are known. The order of the documents stays as it is.
 func uniteScores(steps []step) []step {
 	for i := 0; i+1 < len(steps); i++ {
 		u, isUnion := steps[i].stage.(*unionWith)

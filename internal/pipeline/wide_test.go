@@ -30,7 +30,8 @@ func watched(t *testing.T) (*looked, pipeline.Options) {
 	return op, pipeline.Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: running})}
 }
 
-// TestWideArgumentLooks counts how often the operation is looked at while a stage with a long list among its arguments is compiled.
+// TestWideArgumentLooks counts how often the operation is looked at while a stage with a long list
+// among its arguments is compiled.
 func TestWideArgumentLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 14
@@ -65,7 +66,8 @@ func TestWideSortLooks(t *testing.T) {
 	}
 }
 
-// TestWideRunLooks counts how often the operation is looked at while a stage makes one document of many values.
+// TestWideRunLooks counts how often the operation is looked at while a stage makes one document of
+// many values.
 func TestWideRunLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 13

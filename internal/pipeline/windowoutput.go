@@ -74,8 +74,8 @@ func (n *outputNode) child(key []byte) int {
 	return -1
 }
 
-// outputWriter writes the fields of a tree into documents. Once the operation has ended, or the document is too large, it keeps
-// the error and writes no more.
+// outputWriter writes the fields of a tree into documents. Once the operation has ended, or the
+// document is too large, it keeps the error and writes no more.
 type outputWriter struct {
 	*bsonx.Builder
 	values []bsonx.Value

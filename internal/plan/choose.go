@@ -35,7 +35,8 @@ func (c *choice) closeLosers() {
 	}
 }
 
-// nowhere plans a query of a collection that does not exist. Only what needs no collection is checked.
+// nowhere plans a query of a collection that does not exist. Only what needs no collection is
+// checked.
 func nowhere(q *Query, pu purpose) (*canonical, *solution, error) {
 	if _, err := naturalHint(q.Hint); err != nil {
 		return nil, nil, refuse(q, err)

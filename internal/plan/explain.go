@@ -133,7 +133,8 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 	return p.pick(ctx, cq, solutions, r, false)
 }
 
-// explainer writes the parts of the reply. Where the operation has ended it leaves out what takes long.
+// explainer writes the parts of the reply. Where the operation has ended it leaves out what takes
+// long.
 type explainer struct {
 	ctx      context.Context
 	req      *ExplainRequest
@@ -277,7 +278,8 @@ func (e *explainer) parsedQuery() bsonx.Doc {
 	return bsonx.Empty
 }
 
-// shownFilter is filter.Serialize; what it returns after the operation has ended is shown to nobody.
+// shownFilter is filter.Serialize; what it returns after the operation has ended is shown to
+// nobody.
 func shownFilter(ctx context.Context, n filter.Node) bsonx.Doc {
 	doc, err := filter.SerializeWithin(ctx, n)
 	if err != nil {

@@ -24,8 +24,8 @@ func (o *lookedAt) Err() error {
 	return nil
 }
 
-// TestExplainLooks counts how often the operation of an explain command is looked at while a large $in is shown: as the query, as
-// the filter of a stage or as the bounds of an index.
+// TestExplainLooks counts how often the operation of an explain command is looked at while a large
+// $in is shown: as the query, as the filter of a stage or as the bounds of an index.
 func TestExplainLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 16

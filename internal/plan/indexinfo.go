@@ -192,7 +192,8 @@ func badHint() error {
 		"hint provided does not correspond to an existing index")
 }
 
-// naturalHint returns the direction that a hint gives a scan of the collection, 0 for a hint of an index.
+// naturalHint returns the direction that a hint gives a scan of the collection, 0 for a hint of an
+// index.
 func naturalHint(v bsonx.Value) (int, error) {
 	if v.Type != bsonx.TypeDocument {
 		return 0, nil

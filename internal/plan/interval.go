@@ -186,7 +186,8 @@ func (ivs intervals) strings() []string {
 	return out
 }
 
-// text writes an interval as explain shows it, from the end where reverse is set. Of a collated one the ends are keys.
+// text writes an interval as explain shows it, from the end where reverse is set. Of a collated one
+// the ends are keys.
 func (iv interval) text(reverse, collated bool) string {
 	if collated {
 		iv.low, iv.high = collation.Display(iv.low), collation.Display(iv.high)

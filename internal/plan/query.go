@@ -48,7 +48,8 @@ type Query struct {
 
 	// Scores says that the scores of a text search are wanted, even where neither Sort nor Projection names them.
 	Scores bool
-	// IndexKeys says that the index keys of the rows are wanted, even where Projection does not name them.
+	// IndexKeys says that the index keys of the rows are wanted, even where Projection does not
+	// name them.
 	IndexKeys bool
 
 	ReturnKey    bool

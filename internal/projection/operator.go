@@ -30,8 +30,8 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	}
 	notSlice := ""
 	if p.find && name == "$slice" {
-		// What find's $slice does not take is parsed as the expression $slice. If that fails too, the
-		// error reports both reasons.
+		// What find's $slice does not take is parsed as the expression $slice. If that fails too,
+		// the error reports both reasons.
 		reason, err := p.trySlice(path, arg)
 		if err != nil || reason == "" {
 			return err

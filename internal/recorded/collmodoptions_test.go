@@ -37,7 +37,8 @@ var collModTwins = map[string]string{
 	"index.unique":                         "unique",
 }
 
-// collModOptions are the values of the options that have no twin. None of the wrong ones is ever accepted.
+// collModOptions are the values of the options that have no twin. None of the wrong ones is ever
+// accepted.
 var collModOptions = map[string]option{
 	"timeseries":           {`[{"granularity":"minutes"}]`, `[{"timeField":"t"},{"metaField":"m"},{"x":1},{"granularity":"seconds","bucketMaxSpanSeconds":5},{"bucketMaxSpanSeconds":7200},{"granularity":"minutes","granularity":"minutes"},1,"x",[]]`},
 	"index":                {`[{"name":"i","hidden":true},{"keyPattern":{"a":1},"hidden":true}]`, `[{},{"name":"i"},{"hidden":true},{"name":"i","x":1},{"name":"i","keyPattern":{"a":1},"hidden":true},{"name":"i","hidden":true,"hidden":true},1,"i",[]]`},
@@ -68,8 +69,9 @@ var collModDiffers = []*regexp.Regexp{
 	regexp.MustCompile(`^index\.expireAfterSeconds\terror 72 TTL indexes are single.*\tok.*_fts`),   // text is stored under two fields
 }
 
-// TestCollModOptions changes each kind of collection, and of index, by each option with each value. An option that the kind may have is
-// accepted and refused as its twin is, and makes what its twin makes. Any other is refused. An option without values fails.
+// TestCollModOptions changes each kind of collection, and of index, by each option with each value.
+// An option that the kind may have is accepted and refused as its twin is, and makes what its twin
+// makes. Any other is refused. An option without values fails.
 func TestCollModOptions(t *testing.T) {
 	t.Parallel()
 	values := maps.Clone(collModOptions)
@@ -156,8 +158,8 @@ func (c *collModCase) all() bson.A {
 	return slices.Concat(valuesOf(c.values[c.name].right), valuesOf(c.values[c.name].wrong))
 }
 
-// judge compares the answer to a value with the twin's. Without a twin that the kind may have, the value must be refused, unless it is
-// null or a right value of an option that has no twin.
+// judge compares the answer to a value with the twin's. Without a twin that the kind may have, the
+// value must be refused, unless it is null or a right value of an option that has no twin.
 func (c *collModCase) judge(v any, got, want string) {
 	c.t.Helper()
 	refused := strings.HasPrefix(got, "error") && codeOf(got) != "error 1"
@@ -189,7 +191,8 @@ func inList(list bson.A, v any) bool {
 	})
 }
 
-// modifiedOf makes a collection, changes it by collMod, and returns how it is listed beside the options that would have made it so.
+// modifiedOf makes a collection, changes it by collMod, and returns how it is listed beside the
+// options that would have made it so.
 func modifiedOf(ctx context.Context, db *mongo.Database, options, changes, made bson.D) string {
 	if err := db.RunCommand(ctx, append(d("create", "c"), options...)).Err(); err != nil {
 		return refusal(err)

@@ -109,8 +109,10 @@ func checkOptions(t *testing.T, fields []string, values map[string]option) {
 	}
 }
 
-// optionSets returns every option with each of its values beside the base, and, with pairs, every two options with their first values.
-// A field of an option stands in the base's document, or in the first right one of its option.
+// optionSets returns every option with each of its values beside the base, and, with pairs, every
+// two options with their first values. A name such as "timeseries.granularity" is a field of an
+// option. The field is added to the option's document in the base. If the base has none, it is
+// added to the option's first right value.
 func optionSets(base bson.D, fields []string, values map[string]option, pairs bool) []bson.D {
 	out := []bson.D{base}
 	fields = append(slices.Clone(fields), "unknown")

@@ -80,8 +80,8 @@ func (r *refusedRecord) Error() string { return r.err.Error() }
 
 func (r *refusedRecord) Unwrap() error { return r.err }
 
-// buildFailed names the build and the collection in the error of a record that a new index cannot have, as MongoDB does. The
-// log has the build under the same name. Other errors stay as they are.
+// buildFailed names the build and the collection in the error of a record that a new index cannot
+// have, as MongoDB does. The log has the build under the same name. Other errors stay as they are.
 func (s *Store) buildFailed(c *Collection, err error) error {
 	var refused *refusedRecord
 	if !errors.As(err, &refused) {

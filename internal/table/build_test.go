@@ -291,8 +291,9 @@ func TestTransactionsBesideABuild(t *testing.T) {
 	}
 }
 
-// TestFailedBuildRefusesNobody inserts duplicates at every step of the build of a unique index that fails
-// because of the duplicates from before. The index never exists, so that it must refuse none of them.
+// TestFailedBuildRefusesNobody inserts duplicates at every step of the build of a unique index that
+// fails because of the duplicates from before. The index never exists, so that it must refuse none
+// of them.
 func TestFailedBuildRefusesNobody(t *testing.T) {
 	t.Parallel()
 	s := open(t, mem.New())

@@ -121,9 +121,9 @@ func (s *Store) Drop(c *Collection) error {
 	return s.dropAll(colls, check, func(*catalog.Change) error { return nil })
 }
 
-// DropDatabase removes all collections and views of a database, also those that appear while it waits
-// for the others' writers. It reports whether it removed any: another client may have dropped them all.
-// Where ctx ends before the change is committed, it removes nothing.
+// DropDatabase removes all collections and views of a database, also those that appear while it
+// waits for the others' writers. It reports whether it removed any: another client may have dropped
+// them all. Where ctx ends before the change is committed, it removes nothing.
 func (s *Store) DropDatabase(ctx context.Context, db string) (dropped bool, err error) {
 	for {
 		var colls []*Collection
@@ -210,9 +210,10 @@ func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog
 	return nil
 }
 
-// Rename gives a collection another name. Where a collection has the name, Rename fails with NamespaceExists,
-// or drops that collection in the same change with dropTarget. A view or a time-series collection that has the
-// name is never dropped: Rename fails with NamespaceExists. A temporary collection becomes an ordinary one.
+// Rename gives a collection another name. Where a collection has the name, Rename fails with
+// NamespaceExists, or drops that collection in the same change with dropTarget. A view or a
+// time-series collection that has the name is never dropped: Rename fails with NamespaceExists. A
+// temporary collection becomes an ordinary one.
 func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
 	return s.renameOver(c, db, name, renaming{accept: droppable(dropTarget)})
 }

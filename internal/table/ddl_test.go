@@ -47,7 +47,8 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseIsInterrupted interrupts a drop when half of its collections have been checked: all collections stay.
+// TestDropDatabaseIsInterrupted interrupts a drop when half of its collections have been checked:
+// all collections stay.
 func TestDropDatabaseIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := open(t, mem.New())
@@ -101,8 +102,8 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseThatIsDropped drops a database when another drop of it is about to commit. One of them
-// removes the collections, says so, and is in the log.
+// TestDropDatabaseThatIsDropped drops a database when another drop of it is about to commit. One of
+// them removes the collections, says so, and is in the log.
 func TestDropDatabaseThatIsDropped(t *testing.T) {
 	t.Parallel()
 	s := openLogged(t, mem.New(), table.OplogOptions{})
@@ -172,9 +173,9 @@ func TestDeepOptions(t *testing.T) {
 	}
 }
 
-// TestRenameBesideNewTargets makes a view and a time-series collection of the target's name when a rename
-// has looked its target up and is about to commit. The rename drops neither, because it may drop
-// collections only.
+// TestRenameBesideNewTargets makes a view and a time-series collection of the target's name when a
+// rename has looked its target up and is about to commit. The rename drops neither, because it may
+// drop collections only.
 func TestRenameBesideNewTargets(t *testing.T) {
 	t.Parallel()
 	for kind, create := range map[string]func(s *table.Store) error{

@@ -131,10 +131,10 @@ func (s *Store) Close() {
 	s.background.Wait()
 }
 
-// Interleave makes the store call fn where a change of another client may come between what its caller
-// knows and what it does: after each look-up by name, after each write, and before each change of the
-// catalog takes its locks. Tests run a second command there. fn must be safe for concurrent use. Interleave
-// is called before the first request.
+// Interleave makes the store call fn where a change of another client may come between what its
+// caller knows and what it does: after each look-up by name, after each write, and before each
+// change of the catalog takes its locks. Tests run a second command there. fn must be safe for
+// concurrent use. Interleave is called before the first request.
 func (s *Store) Interleave(fn func()) { s.between = fn }
 
 func (s *Store) interleave() {

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// verifyIndex walks the entries of an index, if it is unique, and fails at the first two records with the
-// same fields.
+// verifyIndex walks the entries of an index, if it is unique, and fails at the first two records
+// with the same fields.
 func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error {
 	newest := s.Current(c)
 	if newest == nil {

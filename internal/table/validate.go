@@ -61,8 +61,9 @@ func (v *Validation) fail(format string, args ...any) {
 	}
 }
 
-// Validate compares a collection's records, indexes and counter in one snapshot. With full, it also looks for names that stand
-// twice in a document. Damage that cannot be read past is returned as an error.
+// Validate compares a collection's records, indexes and counter in one snapshot. With full, it also
+// looks for names that stand twice in a document. Damage that cannot be read past is returned as an
+// error.
 func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Validation, error) {
 	// The gate keeps writers from committing between the snapshot and the look at the counter.
 	c.shared.gate.Lock()
@@ -123,7 +124,8 @@ func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
 	}
 }
 
-// records checks that each record is BSON, is where its _id belongs and has its entries. It returns the records' size.
+// records checks that each record is BSON, is where its _id belongs and has its entries. It returns
+// the records' size.
 func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot, full bool) (size int64, err error) {
 	it, err := snap.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// damaged is a collection whose records and index entries a test changes below package table. It has 30 documents
-// {_id: i, n: i, tags: [i, i + 100]}, the index n_1, the unique index u_1 over n, and the multikey index tags_1.
+// damaged is a collection whose records and index entries a test changes below package table. It
+// has 30 documents {_id: i, n: i, tags: [i, i + 100]}, the index n_1, the unique index u_1 over n,
+// and the multikey index tags_1.
 type damaged struct {
 	t      *testing.T
 	engine storage.Engine

@@ -32,7 +32,8 @@ type Query struct {
 	Filter *filter.Filter
 	Sort   bsonx.Doc   // nil or empty: any order
 	Hint   bsonx.Value // missing: none
-	// Collation is what the statement gives, as messages show it. Filter has the collation that counts.
+	// Collation is what the statement gives, as messages show it. Filter has the collation that
+	// counts.
 	Collation bsonx.Doc
 	// One says that the statement stops at the first target.
 	One bool

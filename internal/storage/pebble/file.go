@@ -14,9 +14,10 @@ type diskFile struct {
 	fs   *diskFS
 	kind fileKind
 	name string
-	// written is how many bytes were written to a WAL file, dirty means that it has bytes that were not synced. Only the
-	// log flusher, and after its end who closes the log, use such a file. All others leave these fields alone: flushes and
-	// compactions sync the store's directory at the same time.
+	// written is how many bytes were written to a WAL file, dirty means that it has bytes that were
+	// not synced. Only the log flusher, and after its end who closes the log, use such a file. All
+	// others leave these fields alone: flushes and compactions sync the store's directory at the
+	// same time.
 	written int64
 	dirty   bool
 }

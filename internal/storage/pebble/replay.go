@@ -9,10 +9,10 @@ import (
 // replayedLog is a log that Pebble replays while the store is opened. It ends after the last whole
 // record that scanLog found.
 //
-// Pebble alone would read too far. It passes over up to 18 zeros at the end of a block, which a newer
-// format of its log leaves there, and then over the rest of a record whose start it did not find. In
-// this package's format a loss of power leaves the same zeros where a small first chunk was lost: the
-// record would be missing, and the ones after it would be there.
+// Pebble alone would read too far. It passes over up to 18 zeros at the end of a block, which a
+// newer format of its log leaves there, and then over the rest of a record whose start it did not
+// find. In this package's format a loss of power leaves the same zeros where a small first chunk
+// was lost: the record would be missing, and the ones after it would be there.
 type replayedLog struct {
 	vfs.File
 	rest int64

@@ -36,8 +36,9 @@ func commitSized(t *testing.T, e storage.Engine, n, length int, durability stora
 	}
 }
 
-// blockEndStore returns a disk with a store whose log has durable commits that end this many bytes before the end of its first
-// block, and then some more. It returns the log with the number and the end of those commits.
+// blockEndStore returns a disk with a store whose log has durable commits that end this many bytes
+// before the end of its first block, and then some more. It returns the log with the number and the
+// end of those commits.
 func blockEndStore(t *testing.T, rest int, more storage.Durability) (disk *vfs.MemFS, log []byte, commits, end int) {
 	t.Helper()
 	disk = vfs.NewCrashableMem()
@@ -66,8 +67,9 @@ func blockEndStore(t *testing.T, rest int, more storage.Durability) (disk *vfs.M
 	return killed(t, nil, disk), readFile(t, disk, path), n, end
 }
 
-// TestTornPageOfALog loses the page in which the synced part of a log ends, from there on, and keeps the pages after it.
-// The synced part ends at each of the last places of a block of the log, where no chunk or a small one follows.
+// TestTornPageOfALog loses the page in which the synced part of a log ends, from there on, and
+// keeps the pages after it. The synced part ends at each of the last places of a block of the log,
+// where no chunk or a small one follows.
 func TestTornPageOfALog(t *testing.T) {
 	t.Parallel()
 	for rest := range 40 {
@@ -83,8 +85,9 @@ func TestTornPageOfALog(t *testing.T) {
 	}
 }
 
-// TestEndOfABlockOfALog damages each byte at the end of a block whose log was synced beyond. The scan ends where Pebble cannot
-// read on, so that the store is refused. A few unused bytes are not read by anybody.
+// TestEndOfABlockOfALog damages each byte at the end of a block whose log was synced beyond. The
+// scan ends where Pebble cannot read on, so that the store is refused. A few unused bytes are not
+// read by anybody.
 func TestEndOfABlockOfALog(t *testing.T) {
 	t.Parallel()
 	for rest := range 30 {
@@ -123,8 +126,9 @@ func TestEndOfABlockOfALog(t *testing.T) {
 	}
 }
 
-// TestLogWithoutRecords loses the first page of a log and keeps the next ones, so that no record is left. The store is opened,
-// written and left in each way; it must not take that log for a damaged one afterwards.
+// TestLogWithoutRecords loses the first page of a log and keeps the next ones: no record can be
+// read. The store is opened, written, and then killed, stopped, or has its power cut. When it is
+// opened again, that log is no damage.
 func TestLogWithoutRecords(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]func(*testing.T, *Engine, *vfs.MemFS) *vfs.MemFS{
@@ -158,8 +162,8 @@ func TestLogWithoutRecords(t *testing.T) {
 	}
 }
 
-// powerCuts keeps what a loss of power could leave before each operation that changes the disk, and more of it after a
-// marker was made: what it names must be there.
+// powerCuts keeps what a loss of power could leave before each operation that changes the disk, and
+// more of it after a marker was made: what it names must be there.
 type powerCuts struct {
 	disk   *vfs.MemFS
 	mu     sync.Mutex
@@ -187,7 +191,8 @@ func (c *powerCuts) MaybeError(op errorfs.Op) error {
 
 func (c *powerCuts) String() string { return "powerCuts" }
 
-// TestPowerLossWhileOpening takes the power away a second time, while a store with a torn log is opened: the same commits are left.
+// TestPowerLossWhileOpening takes the power away a second time, while a store with a torn log is
+// opened: the same commits are left.
 func TestPowerLossWhileOpening(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []int{11, 30} {

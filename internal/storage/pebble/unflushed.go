@@ -121,7 +121,8 @@ func (m *memtableBytes) usage(start, end []byte) (all, values int64) {
 	return all, values
 }
 
-// forget drops the counts of a range whose keys were deleted. A prefix that is only in part in the range keeps its count.
+// forget drops the counts of a range whose keys were deleted. A prefix that is only in part in the
+// range keeps its count.
 func (u *unflushed) forget(start, end []byte) {
 	u.mu.RLock()
 	memtables := u.memtables

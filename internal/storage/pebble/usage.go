@@ -11,8 +11,8 @@ import (
 
 // Pebble measures a range in whole blocks, of which neighbours share those at its ends.
 const (
-	// smallUsage is the size in tables up to which a range is read to be measured: ten thousand small
-	// collections would each take a block.
+	// smallUsage is the size in tables up to which a range is read to be measured: ten thousand
+	// small collections would each take a block.
 	smallUsage = 8 * dataBlock
 	// roundedUsage is the size up to which the shared blocks are taken out.
 	roundedUsage = 256 * dataBlock
@@ -63,8 +63,8 @@ func (e *Engine) tableBytes(start, end []byte, n int64) (int64, error) {
 	if read >= n || c.entries == 0 {
 		return n, nil
 	}
-	// What reading did not find was deleted, as far as the tables have deletions: a deletion and what
-	// it deletes are two entries.
+	// What reading did not find was deleted, as far as the tables have deletions: a deletion and
+	// what it deletes are two entries.
 	return read + (n-read)*min(2*c.deletions, c.entries)/c.entries, nil
 }
 
@@ -116,7 +116,8 @@ type tableCounts struct {
 	shared int64
 }
 
-// countTables reads the properties of the tables in a range, and takes the part of each that is in it.
+// countTables reads the properties of the tables in a range, and takes the part of each that is in
+// it.
 func (e *Engine) countTables(start, end []byte) (c tableCounts, err error) {
 	levels, err := e.db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(start, end), pebble.WithApproximateSpanBytes())
 	if err != nil {

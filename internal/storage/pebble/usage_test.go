@@ -171,8 +171,8 @@ func TestDeletedPartIsNotAll(t *testing.T) {
 	}
 }
 
-// TestDeletedSmallRangeIsCounted: keys of a small range that were deleted take space until a compaction. A neighbour that shares
-// blocks has only what reading it finds.
+// TestDeletedSmallRangeIsCounted: keys of a small range that were deleted take space until a
+// compaction. A neighbour that shares blocks has only what reading it finds.
 func TestDeletedSmallRangeIsCounted(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{NoCompression: true})

@@ -1,8 +1,10 @@
-// Package crashdisk is a disk in memory that tests take copies of as a loss of power would leave it.
+// Package crashdisk is a disk in memory that tests take copies of as a loss of power would leave
+// it.
 //
-// It is Pebble's crashable vfs.MemFS, for copies that are taken while a store is at work. A MemFS keeps changes away while
-// it is copied, by a lock that readers share, and some of its operations take this lock twice. A copy that begins between
-// the two waits for the operation, and the operation for the copy, for ever: a test hangs.
+// It is Pebble's crashable vfs.MemFS, for copies that are taken while a store is at work. A MemFS
+// keeps changes away while it is copied, by a lock that readers share, and some of its operations
+// take this lock twice. A copy that begins between the two waits for the operation, and the
+// operation for the copy, for ever: a test hangs.
 package crashdisk
 
 import (
@@ -15,7 +17,8 @@ import (
 // Disk is a vfs.FS in memory. It is safe for concurrent use.
 type Disk struct {
 	*vfs.MemFS
-	// copying is held while a copy is taken, and shared by operations that take the lock of the MemFS twice.
+	// copying is held while a copy is taken, and shared by operations that take the lock of the
+	// MemFS twice.
 	copying sync.RWMutex
 }
 
