@@ -39,11 +39,7 @@ func TestCommands(t *testing.T) {
 		t.Parallel()
 	}
 	source := newCommandSource(t)
-	run := torture.Begin(t)
-	first := *seed
-	if first == 0 {
-		first = run.Rand(0).Uint64N(1 << 32)
-	}
+	first := firstSeed(t)
 	a := &commandAttack{source: source, over: over, seen: map[string]bool{}}
 	begin, told := time.Now(), time.Now()
 	for n := uint64(0); a.more(begin) && len(a.seen) < mostFaults; n++ {

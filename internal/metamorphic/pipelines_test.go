@@ -36,16 +36,12 @@ const (
 // seed: documents, then pipelines.
 func TestPipelines(t *testing.T) {
 	t.Parallel()
-	first := *seed
-	if first == 0 {
-		first = rand.Uint64N(1 << 32)
-	}
+	first := firstSeed(t)
 	limit := torture.Time(pipelinePatience)
 	var clients []*mongo.Client
 	for i := range pipelineSettings {
 		clients = append(clients, pipelineSettings[i].configure(t))
 	}
-	t.Logf("first seed: -metamorphic.seed=%d", first)
 	n := 0
 	var tally outcomes
 	for begin := time.Now(); n < *runs || *runs == 0 && time.Since(begin) < limit; n++ {

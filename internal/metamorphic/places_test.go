@@ -78,7 +78,7 @@ func (g *gen) line() bson.D {
 	out := bson.A{}
 	for range 2 + g.IntN(2) {
 		lng, lat := g.around(hub)
-		out = append(out, bson.A{lng + float64(len(out))/64, lat}) // no point twice
+		out = append(out, bson.A{wrapped(lng + float64(len(out))/64), lat}) // no point twice
 	}
 	return geoJSON("LineString", out)
 }

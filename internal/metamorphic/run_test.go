@@ -23,7 +23,7 @@ import (
 var (
 	runs   = flag.Int("metamorphic.runs", 0, "how many runs; 0 for as many as a few seconds take")
 	length = flag.Int("metamorphic.ops", 80, "operations of a run")
-	seed   = flag.Uint64("metamorphic.seed", 0, "seed of the first run; 0 takes a new one")
+	seed   = flag.Uint64("metamorphic.seed", 0, "seed of the first run; 0 takes one from -torture.seed")
 	replay = flag.String("metamorphic.replay", "", "file of a run to run again")
 )
 
@@ -48,20 +48,28 @@ func try(t *testing.T, f *family) {
 	if *replay != "" {
 		t.Skip("another run is run again")
 	}
-	if *seed == 0 {
-		*seed = rand.Uint64N(1 << 32)
-	}
+	first := firstSeed(t)
 	limit := torture.Time(f.patience)
-	t.Logf("first seed: -metamorphic.seed=%d", *seed)
 	n := 0
 	for begin := time.Now(); n < *runs || *runs == 0 && time.Since(begin) < limit; n++ {
-		ops := newRun(f, *seed+uint64(n), *length)
+		ops := newRun(f, first+uint64(n), *length)
 		if err := execute(t, ops); err != nil {
-			t.Errorf("seed %d: %v", *seed+uint64(n), err)
+			t.Errorf("seed %d: %v", first+uint64(n), err)
 			fail(t, ops, len(f.begin))
 		}
 	}
 	t.Logf("%d runs of %d operations on %d variants", n, *length, len(variants))
+}
+
+// firstSeed returns the seed of the test's first round; the next rounds have the numbers after it.
+func firstSeed(t *testing.T) uint64 {
+	t.Helper()
+	first := *seed
+	if first == 0 {
+		first = torture.Begin(t).Rand(0).Uint64N(1 << 32)
+	}
+	t.Logf("first seed: -metamorphic.seed=%d", first)
+	return first
 }
 
 // fail shortens a failing run, writes it to a file, and ends the test.
