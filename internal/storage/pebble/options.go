@@ -97,14 +97,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// memory divides the budget: an eighth for each of the two memtables that are usual under load, a quarter for single
-// values where some are kept, the rest for blocks.
+// memory divides the budget: a quarter for single values where some are kept, the rest for blocks and memtables. A memtable
+// is an eighth. Pebble takes what its memtables hold from the block cache, whose size therefore has it.
 func (o Options) memory() (memtable, records, blocks int64) {
 	memtable = min(max(o.MemoryBudget/8, 1<<20), 64<<20)
 	if o.Keep != nil {
 		records = o.MemoryBudget / 4
 	}
-	return memtable, records, o.MemoryBudget - 2*memtable - records
+	return memtable, records, o.MemoryBudget - records
 }
 
 // reserve returns the free space below which commits are refused. All memtables must fit: a store that is opened on the full disk

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -133,4 +134,63 @@ func TestOlderLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkKinds(t, e, 1500)
+}
+
+// fillCaches writes more than the caches hold and reads all of it twice, by iterators and by gets.
+func fillCaches(t *testing.T, e *Engine, size int) {
+	t.Helper()
+	const count = 200
+	value := bytes.Repeat([]byte("v"), 4000)
+	for n := 0; n < size; n += count * len(value) {
+		txn := e.Begin()
+		for i := range count {
+			if err := txn.Put(fmt.Appendf(nil, "\x10%08d%04d", n, i), value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := txn.Commit(storage.Buffered); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s := e.NewSnapshot()
+		it, err := s.NewIter(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ok := it.First(); ok; ok = it.Next() {
+			_, closer, err := e.Get(it.Key())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = closer.Close()
+		}
+		if err := errors.Join(it.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestBudgetIsUsed fills the caches. They get what the budget has beside the memtables, no less and no more.
+func TestBudgetIsUsed(t *testing.T) {
+	t.Parallel()
+	const budget = 32 << 20
+	e := open(t, t.TempDir(), Options{MemoryBudget: budget, Keep: func(key []byte) bool { return key[0] == 0x10 }})
+	fillCaches(t, e, 2*budget)
+	checkCaches(t, e, budget)
+}
+
+// checkCaches fails where the caches hold less than a budget without its memtables, or more than the budget.
+func checkCaches(t *testing.T, e *Engine, budget int64) {
+	t.Helper()
+	memtables := 2 * e.options.MemoryBudget / 8
+	if got := e.Stats().CacheBytes; got < (budget-memtables)*9/10 || got > budget {
+		t.Errorf("the caches hold %d bytes; the budget is %d, %d of it for memtables", got, budget, memtables)
+	}
+	if got := e.Stats().CacheBytesMax; got != budget {
+		t.Errorf("the caches may hold %d bytes, want %d", got, budget)
+	}
 }
