@@ -197,7 +197,7 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 		o.MemoryBudget = DefaultMemoryBudget
 	}
 	engine, err := pebble.Open(dir, pebble.Options{
-		MemoryBudget: o.MemoryBudget, Frugal: o.ProcessMemory > 0, Keep: table.IsRecord, MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
+		MemoryBudget: o.MemoryBudget, SpareMemory: spareMemory(o), Frugal: o.ProcessMemory > 0, Keep: table.IsRecord, MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
 		Salvage: o.Salvage,
 	})
 	if err != nil {
@@ -215,8 +215,9 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: open the catalog: %w", err)
 	}
-	budget := requestBudget(o.RequestMemory)
+	budget := requestBudget(o)
 	store.LimitMemory(budget)
+	budget.Lend(spareMemory(o), engine.Yield)
 	planner := plan.New(plan.Options{Memory: budget, TempDir: tempDir})
 	service, err := command.NewService(command.Deps{
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
@@ -249,15 +250,32 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	return db, nil
 }
 
-// requestBudget returns what bounds the requests, nil for nothing.
-func requestBudget(limit int64) *memory.Budget {
-	switch {
-	case limit < 0:
-		return nil
-	case limit == 0:
-		limit = DefaultRequestMemory
+// requestMemory returns what bounds the requests, negative for nothing.
+func requestMemory(o *Options) int64 {
+	if o.RequestMemory == 0 {
+		return DefaultRequestMemory
 	}
-	return memory.New(limit)
+	return o.RequestMemory
+}
+
+// requestBudget returns the budget of the requests, nil for none.
+func requestBudget(o *Options) *memory.Budget {
+	if limit := requestMemory(o); limit > 0 {
+		return memory.New(limit)
+	}
+	return nil
+}
+
+// sharedEighths is how much of a process's memory the store and the requests have together; the rest is for garbage.
+const sharedEighths = 5
+
+// spareMemory returns how much of the requests' memory the store's caches use as long as no request needs it. Only what the
+// collector counts can go from one to the other: memory outside of Go stays with the process when it is freed.
+func spareMemory(o *Options) int64 {
+	if pebble.OutsideGo || o.ProcessMemory <= 0 {
+		return 0
+	}
+	return max(0, min(requestMemory(o), o.ProcessMemory/8*sharedEighths-o.MemoryBudget))
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {

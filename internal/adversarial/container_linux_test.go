@@ -45,11 +45,38 @@ var buildServer = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// startContainer serves a new directory with the budget that a container of containerBytes would have.
+// startContainer serves a new directory with the budget that a container of containerBytes would have. Its caches are full.
 func startContainer(t *testing.T) *container {
 	t.Helper()
-	return startServer(t, containerBytes/2, controlGroup(t))
+	c := startServer(t, containerBytes/2, controlGroup(t))
+	c.warm(t, containerBytes/2)
+	return c
 }
+
+// warm fills the caches of a server with documents of n bytes in all.
+func (c *container) warm(t *testing.T, n int) {
+	t.Helper()
+	coll := c.client(t).Database("warm").Collection("c")
+	w := &workload{size: 10_000}
+	w.fill(t, coll, n/w.size)
+	for range 2 {
+		if _, err := coll.CountDocuments(t.Context(), bson.D{{Key: "field9", Value: ""}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var status struct {
+		Storage struct{ Cache struct{ Bytes int64 } }
+	}
+	if err := c.client(t).Database("admin").RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+		t.Fatal(err)
+	}
+	if got := status.Storage.Cache.Bytes; got < warmBytes {
+		t.Errorf("the caches hold %d MiB, want at least %d", got>>20, warmBytes>>20)
+	}
+}
+
+// warmBytes is the least that the block cache of a container holds before it is attacked: a third of the budget.
+const warmBytes = containerBytes / 2 / 3
 
 // startServer serves a new directory with a memory budget, in a control group unless that is empty.
 func startServer(t *testing.T, budget int64, group string) *container {

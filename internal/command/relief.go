@@ -55,6 +55,7 @@ func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 		} else if over++; over > 1 {
 			s.relieve()
 		}
+		s.Memory.Relend()
 		stale = s.collect(stale)
 		timer.Reset(untilCheck(limit - used))
 	}

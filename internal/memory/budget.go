@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,8 @@ type Budget struct {
 	// pressed says that the process has no memory for a new share, though the budget has; see Press.
 	pressed atomic.Bool
 
+	lent lent
+
 	mu      sync.Mutex
 	waiters []*waiter // first come, first served
 	// admitted is how many holdings that Admit has filled are not released.
@@ -37,7 +40,11 @@ type waiter struct {
 }
 
 // New returns a budget of limit bytes.
-func New(limit int64) *Budget { return &Budget{limit: limit} }
+func New(limit int64) *Budget {
+	b := &Budget{limit: limit}
+	b.lent.from.Store(math.MaxInt64)
+	return b
+}
 
 // Stats describes a budget.
 type Stats struct {
@@ -84,7 +91,7 @@ func (b *Budget) take(n, limit int64) bool {
 			return false
 		}
 		if b.used.CompareAndSwap(used, used+n) {
-			b.notePeak(used + n)
+			b.note(used + n)
 			return true
 		}
 	}
@@ -105,10 +112,14 @@ func (b *Budget) spare(n int64) bool {
 // force adds n bytes, whatever the limit.
 func (b *Budget) force(n int64) {
 	b.requested.Add(n)
-	b.notePeak(b.used.Add(n))
+	b.note(b.used.Add(n))
 }
 
-func (b *Budget) notePeak(used int64) {
+// note follows a growth to used bytes.
+func (b *Budget) note(used int64) {
+	if used > b.lent.from.Load() {
+		b.lent.take(used)
+	}
 	for {
 		peak := b.peak.Load()
 		if used <= peak || b.peak.CompareAndSwap(peak, used) {
@@ -185,12 +196,15 @@ func (b *Budget) leave(ctx context.Context, w *waiter) error {
 }
 
 // Press holds new requests back, or lets them go on: what is not counted, such as the buffers of a compaction, takes the
-// memory that they would need.
+// memory that they would need. What was lent is taken back meanwhile.
 func (b *Budget) Press(on bool) {
 	if b == nil {
 		return
 	}
 	b.pressed.Store(on)
+	if on && b.lent.from.Load() != math.MaxInt64 {
+		b.lent.take(math.MaxInt64)
+	}
 	if !on && b.waiting.Load() > 0 {
 		b.mu.Lock()
 		b.serve()

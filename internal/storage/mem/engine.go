@@ -249,6 +249,9 @@ func (e *Engine) Disk() (storage.Disk, error) {
 	return storage.Disk{}, nil
 }
 
+// Yield implements storage.Engine: there are no caches.
+func (e *Engine) Yield(int64) {}
+
 // Stats implements storage.Engine.
 func (e *Engine) Stats() storage.Stats {
 	e.mu.RLock()

@@ -31,6 +31,7 @@ type Engine struct {
 	unsynced   unsynced
 	counters   counters
 	records    *records
+	blocks     blocks
 	gaps       gaps
 	unflushed  unflushed
 	flushes    flushes
@@ -269,6 +270,7 @@ func (e *Engine) finish() (err error) {
 	e.flush()
 	open := e.snapshots.Load()
 	err = e.db.Close()
+	e.blocks.cache.Unref()
 	if failure := e.guard.failure(); failure != nil {
 		return failure
 	}

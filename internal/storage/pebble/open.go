@@ -46,13 +46,15 @@ func Open(dir string, options Options) (storage.Engine, error) {
 		locks:    lock.NewTable(),
 		large:    make(chan struct{}, 1),
 	}
-	_, kept, _ := options.memory()
+	_, kept, blocks := options.memory()
 	e.records = newRecords(options.Keep, kept)
+	e.blocks.cache = pebble.NewCache(blocks)
 	e.guard = newGuard(options.Logger, func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }, options.reserve())
 	e.fs = &diskFS{
 		FS: fs, guard: e.guard, dir: dir, stall: options.stall, unsynced: &e.unsynced, order: &e.order,
 	}
 	if err = e.open(format); err != nil {
+		e.blocks.cache.Unref()
 		e.guard.close()
 		return nil, errors.Join(err, e.fs.points.close(), locked.Close())
 	}

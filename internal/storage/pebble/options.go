@@ -46,6 +46,8 @@ const formatMajorVersion = pebble.FormatColumnarBlocks
 type Options struct {
 	// MemoryBudget bounds the block cache and the memtables together, in bytes.
 	MemoryBudget int64
+	// SpareMemory is what the caches may take beside it, in bytes, until Yield asks for it.
+	SpareMemory int64
 	// Keep tells of a key whether its value stays in memory, ready to be lent, once Get has read it: a quarter of the budget is
 	// for them. It is not for counters. Nil keeps none.
 	Keep func(key []byte) bool
@@ -98,13 +100,15 @@ func (o Options) withDefaults() Options {
 }
 
 // memory divides the budget: a quarter for single values where some are kept, the rest for blocks and memtables. A memtable
-// is an eighth. Pebble takes what its memtables hold from the block cache, whose size therefore has it.
+// is an eighth. Pebble takes what its memtables hold from the block cache, whose size therefore has it. The caches have the
+// spare memory, too.
 func (o Options) memory() (memtable, records, blocks int64) {
 	memtable = min(max(o.MemoryBudget/8, 1<<20), 64<<20)
+	caches := o.MemoryBudget + o.SpareMemory
 	if o.Keep != nil {
-		records = o.MemoryBudget / 4
+		records = caches / 4
 	}
-	return memtable, records, o.MemoryBudget - records
+	return memtable, records, caches - records
 }
 
 // reserve returns the free space below which commits are refused. All memtables must fit: a store that is opened on the full disk
@@ -152,7 +156,7 @@ func (o Options) compactions() (lower, upper int) {
 // pebbleOptions returns Pebble's options for an engine.
 func (e *Engine) pebbleOptions() *pebble.Options {
 	o := e.options
-	memtable, _, cacheSize := o.memory()
+	memtable, _, _ := o.memory()
 	if total := e.guard.space.total.Load(); total > 0 {
 		// A memtable is in the log, and a second time in a table before the log goes: on a small disk that must be little.
 		memtable = min(memtable, max(total/64, minMemtable))
@@ -163,7 +167,7 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		FormatMajorVersion:          formatMajorVersion,
 		Logger:                      &logger{logger: o.Logger, guard: e.guard},
 		Merger:                      counterMerger(),
-		CacheSize:                   cacheSize,
+		Cache:                       e.blocks.cache,
 		MemTableSize:                uint64(memtable),
 		MemTableStopWritesThreshold: o.memtables(),
 		L0CompactionThreshold:       compactAt,

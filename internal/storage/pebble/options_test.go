@@ -194,3 +194,25 @@ func checkCaches(t *testing.T, e *Engine, budget int64) {
 		t.Errorf("the caches may hold %d bytes, want %d", got, budget)
 	}
 }
+
+// TestYield fills the spare memory, too. The caches leave it at once when they are asked, and have it again afterwards.
+func TestYield(t *testing.T) {
+	t.Parallel()
+	const budget, spare = 16 << 20, 24 << 20
+	e := open(t, t.TempDir(), Options{
+		MemoryBudget: budget, SpareMemory: spare, Keep: func(key []byte) bool { return key[0] == 0x10 },
+	})
+	fillCaches(t, e, 2*(budget+spare))
+	checkCaches(t, e, budget+spare)
+	for _, n := range []int64{spare / 2, spare, spare / 4, 2 * spare} {
+		e.Yield(n)
+		left := budget + spare - min(n, spare)
+		if got := e.Stats().CacheBytes; got > left {
+			t.Errorf("the caches hold %d bytes after Yield(%d), want at most %d", got, n, left)
+		}
+	}
+	checkCaches(t, e, budget)
+	e.Yield(0)
+	fillCaches(t, e, 2*(budget+spare))
+	checkCaches(t, e, budget+spare)
+}

@@ -30,7 +30,7 @@ type records struct {
 	// keep tells which keys are kept; the others are ignored.
 	keep func(key []byte) bool
 	// shardMax is how many bytes a shard holds.
-	shardMax int
+	shardMax atomic.Int64
 	epoch    atomic.Uint64
 	shards   [recordShards]recordShard
 }
@@ -79,8 +79,27 @@ func newRecords(keep func(key []byte) bool, size int64) *records {
 	if keep == nil {
 		return nil
 	}
-	return &records{keep: keep, shardMax: int(size / recordShards)}
+	c := &records{keep: keep}
+	c.shardMax.Store(size / recordShards)
+	return c
 }
+
+// resize changes how many bytes the cache holds.
+func (c *records) resize(size int64) {
+	if c == nil {
+		return
+	}
+	c.shardMax.Store(size / recordShards)
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		s.shrink(c.limit())
+		s.mu.Unlock()
+	}
+}
+
+// limit returns how many bytes a shard holds.
+func (c *records) limit() int { return int(c.shardMax.Load()) }
 
 // keeps reports whether the cache is for such a key.
 func (c *records) keeps(key []byte) bool { return c != nil && c.keep(key) }
@@ -123,7 +142,7 @@ func (c *records) add(hash uint64, key, value []byte, epoch uint64) {
 
 // offer is add; with spare only where there is room, or a value that nobody has asked for again has the place.
 func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool) {
-	if len(key)+len(value)+recordOverhead > c.shardMax/recordShare {
+	if len(key)+len(value)+recordOverhead > c.limit()/recordShare {
 		return
 	}
 	s, slot := c.shard(hash)
@@ -132,10 +151,10 @@ func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool
 	if slot.writers > 0 || slot.epoch > epoch || s.whole.writers > 0 || s.whole.epoch > epoch {
 		return
 	}
-	if spare && s.bytes+len(key)+len(value)+recordOverhead > c.shardMax && !s.evictIdle() {
+	if spare && s.bytes+len(key)+len(value)+recordOverhead > c.limit() && !s.evictIdle() {
 		return
 	}
-	s.put(hash, key, value, max(slot.epoch, s.whole.epoch), c.shardMax)
+	s.put(hash, key, value, max(slot.epoch, s.whole.epoch), c.limit())
 }
 
 // begin removes a key's entry before a commit that changes it, and keeps others away until end. It reports whether there was
@@ -162,7 +181,7 @@ func (c *records) end(hash uint64, key, value []byte) {
 	// Under the lock: the epochs of a slot only grow.
 	slot.epoch = c.epoch.Add(1)
 	if value != nil && slot.writers == 0 && s.whole.writers == 0 {
-		s.put(hash, key, value, slot.epoch, c.shardMax)
+		s.put(hash, key, value, slot.epoch, c.limit())
 	}
 }
 
@@ -220,9 +239,7 @@ func (s *recordShard) put(hash uint64, key, value []byte, epoch uint64, limit in
 	}
 	e := recordEntry{hash: hash, epoch: epoch, key: int32(len(key))}
 	e.bytes = append(append(make([]byte, 0, len(key)+len(value)), key...), value...)
-	for s.bytes+e.cost() > limit && s.index.live > 0 {
-		s.evict()
-	}
+	s.shrink(limit - e.cost())
 	var i int32
 	if n := len(s.free); n > 0 {
 		i, s.free = s.free[n-1], s.free[:n-1]
@@ -233,6 +250,13 @@ func (s *recordShard) put(hash uint64, key, value []byte, epoch uint64, limit in
 	}
 	s.index.add(hash, i)
 	s.bytes += e.cost()
+}
+
+// shrink evicts until at most limit bytes are held.
+func (s *recordShard) shrink(limit int) {
+	for s.bytes > limit && s.index.live > 0 {
+		s.evict()
+	}
 }
 
 // evictIdle removes the entry at the hand unless it was used since it came, and moves the hand on. It reports whether it did.

@@ -36,7 +36,7 @@ func (f *flushes) fill(s *storage.Stats) {
 
 // Stats implements storage.Engine.
 func (e *Engine) Stats() storage.Stats {
-	_, recordsMax, blocksMax := e.options.memory()
+	recordsMax, blocksMax := e.caches()
 	recordBytes, recordHits, recordMisses := e.records.usage()
 	s := storage.Stats{
 		CacheBytesMax:      recordsMax + blocksMax,
