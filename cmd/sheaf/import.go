@@ -27,6 +27,7 @@ type importFlags struct {
 	columns      []string
 	delimiter    string
 	ignoreBlanks bool
+	roundNumbers bool
 	drop         bool
 	upsertFields []string
 	quiet        bool
@@ -40,7 +41,10 @@ func newImport() *cobra.Command {
 		Long: "Put the documents of a file (- for the standard input) into a collection: JSON lines, a JSON array or CSV, in\n" +
 			"MongoDB Extended JSON v2. A bad record is reported with its line, and the rest goes in.\n\n" +
 			"The first line of a CSV file names the columns, each with a type if you like: name,pop.int32(),born.date(2006-01-02),\n" +
-			"address.city. A cell of type auto becomes a number if the number keeps all of it: 007 stays text. Types: auto, string, int32, int64, double, decimal, boolean, date(layout), objectid, binary(hex), json.",
+			"address.city. A cell of type auto becomes a number if the number keeps all of it: 007 stays text. Types: auto, string, int32, int64, double, decimal, boolean, date(layout), objectid, binary(hex), json.\n\n" +
+			"No number loses digits unasked. In JSON a number that neither a 64-bit integer nor a double keeps is a bad record:\n" +
+			"{\"$numberDecimal\": \"…\"} keeps 34 digits, and --round-numbers stores the nearest double. In CSV files a column of type\n" +
+			"double rounds, as does json(round). Dates have milliseconds.",
 		Example: "  sheaf import cities.json --db geo --collection cities --drop\n" +
 			"  sheaf import people.csv --dir ~/data -d app -c people --upsert-fields email",
 		Args: cobra.ExactArgs(1),
@@ -57,6 +61,7 @@ func newImport() *cobra.Command {
 	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file that has no header line")
 	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a CSV file, such as ; or tab (default: told by the header line)")
 	flags.BoolVar(&f.ignoreBlanks, "ignore-blanks", false, "leave out the fields of empty CSV cells")
+	flags.BoolVar(&f.roundNumbers, "round-numbers", false, "store the nearest double of a JSON number that no type keeps")
 	flags.BoolVar(&f.drop, "drop", false, "drop the collection first")
 	flags.StringSliceVar(&f.upsertFields, "upsert-fields", nil, "replace the document that is equal in these fields, if there is one")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
@@ -73,6 +78,9 @@ func (f *importFlags) check(given func(flag string) bool, path string) error {
 		return err
 	}
 	if err := onlyFor(given, f.parsed == transfer.CSV, "CSV", "columns", "delimiter", "ignore-blanks"); err != nil {
+		return err
+	}
+	if err := onlyFor(given, f.parsed != transfer.CSV, "JSON", "round-numbers"); err != nil {
 		return err
 	}
 	if given("columns") && len(f.columns) == 0 {
@@ -119,7 +127,7 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 	}
 	bar := newProgress(stderr, f.quiet, size, true)
 	records, err := transfer.NewReader(bar.reader(in), f.parsed, transfer.ReaderOptions{
-		Columns: f.columns, IgnoreBlanks: f.ignoreBlanks, Delimiter: delimiter,
+		Columns: f.columns, IgnoreBlanks: f.ignoreBlanks, Delimiter: delimiter, RoundNumbers: f.roundNumbers,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

@@ -88,6 +88,21 @@ func TestImportReportsBadLinesAndGoesOn(t *testing.T) {
 	expect(t, stored(t, dir), `{"_id":1,"a":"x"}`, `{"_id":2}`)
 }
 
+// TestImportRoundsNumbersWhenAsked reports a number that loses digits, and rounds it with the flag.
+func TestImportRoundsNumbersWhenAsked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := writeFile(t, "long.json", "{\"_id\":1,\"n\":0.1234567890123456789}\n")
+	_, stderr, err := sheafCommand(t, "import", file, "--dir", dir, "-c", "c")
+	if err == nil || !strings.Contains(stderr, "long.json:1: a double does not keep the number 0.1234567890123456789") {
+		t.Errorf("error %v, stderr %q", err, stderr)
+	}
+	if _, stderr, err := sheafCommand(t, "import", file, "--dir", dir, "-c", "c", "--round-numbers"); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	expect(t, stored(t, dir), `{"_id":1,"n":0.12345678901234568}`)
+}
+
 func TestImportDropAndUpsert(t *testing.T) {
 	dir := t.TempDir()
 	first := writeFile(t, "first.json", `[{"_id":1,"k":{"n":1},"v":"old"},{"_id":2,"k":{"n":2},"v":"old"}]`)

@@ -3,8 +3,8 @@ package transfer
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -42,7 +42,7 @@ func columnTypes() []columnType {
 		{"date", parseDate, formatDate},
 		{"date_go", parseDate, formatDate},
 		{"binary", parseBinary, formatBinary},
-		{"json", func(cell, _ string) (any, error) { return parseValue(cell) }, formatJSON},
+		{"json", parseValue, formatJSON},
 	}
 }
 
@@ -97,14 +97,8 @@ func (c *Column) parse(cell string) (any, error) {
 	return v, nil
 }
 
-// maxDigits is how many digits a double always keeps.
-const maxDigits = 15
-
-// leastNormal is the smallest normal double. Smaller ones lose digits or become zero.
-const leastNormal = 0x1p-1022
-
-// guess reads a cell as the number that it looks like, or as text. What a number would not keep stays text: leading zeros (007 is a code, not a
-// number) and more digits than the type has.
+// guess reads a cell as the number that it looks like, or as text. What a number would not keep
+// stays text: leading zeros (007 is a code, not a number) and more digits than the type has.
 func guess(cell string) any {
 	digits := strings.TrimLeft(cell, "+-")
 	if cell == "" || strings.HasPrefix(cell, "+") || len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
@@ -116,21 +110,16 @@ func guess(cell string) any {
 		}
 		return n
 	}
-	// Words that ParseFloat knows, such as "nan" and "inf", are words here.
-	if strings.IndexByte("-.0123456789", cell[0]) < 0 || strings.ContainsAny(cell, "xXiInN_") || significant(digits) > maxDigits {
+	// Words that ParseFloat knows, such as "nan" and "inf", are words here, and a longer integer is a
+	// code, even where a double happens to keep it.
+	if strings.IndexByte("-.0123456789", cell[0]) < 0 || strings.ContainsAny(cell, "xXiInN_") ||
+		cell != "-0" && !strings.ContainsAny(cell, ".eE") {
 		return cell
 	}
-	f, err := strconv.ParseFloat(cell, 64)
-	if err != nil || math.Abs(f) < leastNormal && significant(digits) > 0 {
-		return cell
+	if f, ok := keepsDouble(cell); ok {
+		return f
 	}
-	return f
-}
-
-// significant counts the digits of a number before its exponent, without leading zeros.
-func significant(number string) int {
-	mantissa, _, _ := strings.Cut(strings.ToLower(number), "e")
-	return len(strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""), "0"))
+	return cell
 }
 
 func parseBoolean(cell string) (bool, error) {
@@ -191,14 +180,20 @@ func formatBinary(v bson.RawValue, encoding string) (string, bool) {
 	return base64.StdEncoding.EncodeToString(data), true
 }
 
-// parseValue reads any value of Extended JSON.
-func parseValue(cell string) (any, error) {
+// parseValue reads any value of Extended JSON. A number that no type keeps is an error, except with
+// the argument "round".
+func parseValue(cell, rounds string) (any, error) {
+	if !json.Valid([]byte(cell)) {
+		return nil, strconv.ErrSyntax
+	}
+	if rounds != "round" {
+		if err := checkNumbers([]byte(cell)); err != nil {
+			return nil, err
+		}
+	}
 	var doc bson.D
 	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+cell+`}`), false, &doc); err != nil {
 		return nil, err
-	}
-	if len(doc) != 1 {
-		return nil, strconv.ErrSyntax
 	}
 	return doc[0].Value, nil
 }

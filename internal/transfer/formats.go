@@ -76,6 +76,7 @@ type ReaderOptions struct {
 	Columns      []string // of a CSV file without a header line
 	IgnoreBlanks bool     // leave out the fields of empty CSV cells
 	Delimiter    rune     // between the cells of a CSV file; 0: what the header line has
+	RoundNumbers bool     // store the double next to a number that no type keeps
 }
 
 // NewReader returns a reader of a file's documents.
@@ -86,7 +87,7 @@ func NewReader(r io.Reader, f Format, opts ReaderOptions) (Reader, error) {
 	case CSV:
 		return newCSVReader(in, opts)
 	case JSON, JSONArray:
-		return newJSONReader(in)
+		return newJSONReader(in, opts.RoundNumbers)
 	}
 	return nil, fmt.Errorf("unknown format %q", f)
 }

@@ -7,20 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // newJSONReader tells lines from an array by the first byte that is not white space.
-func newJSONReader(in *bufio.Reader) (Reader, error) {
+func newJSONReader(in *bufio.Reader, rounds bool) (Reader, error) {
 	line := 1
 	for {
 		b, err := in.ReadByte()
 		if errors.Is(err, io.EOF) {
-			return &lineReader{in: in, line: line}, nil
+			return &lineReader{in: in, line: line, rounds: rounds}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -36,16 +34,17 @@ func newJSONReader(in *bufio.Reader) (Reader, error) {
 			return nil, err
 		}
 		if b == '[' {
-			return newArrayReader(in, line)
+			return newArrayReader(in, line, rounds)
 		}
-		return &lineReader{in: in, line: line}, nil
+		return &lineReader{in: in, line: line, rounds: rounds}, nil
 	}
 }
 
 // lineReader reads one document a line.
 type lineReader struct {
-	in   *bufio.Reader
-	line int // the next one
+	in     *bufio.Reader
+	line   int // the next one
+	rounds bool
 }
 
 func (r *lineReader) Next() (bson.Raw, int, error) {
@@ -59,7 +58,7 @@ func (r *lineReader) Next() (bson.Raw, int, error) {
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		doc, err := parseDocument(text)
+		doc, err := parseDocument(text, r.rounds)
 		if err != nil {
 			return nil, line, &RecordError{line, err}
 		}
@@ -89,14 +88,15 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 
 // arrayReader reads the elements of a JSON array.
 type arrayReader struct {
-	dec   *json.Decoder
-	lines *lineCounter
-	done  bool
+	dec    *json.Decoder
+	lines  *lineCounter
+	done   bool
+	rounds bool
 }
 
-func newArrayReader(in io.Reader, line int) (*arrayReader, error) {
+func newArrayReader(in io.Reader, line int, rounds bool) (*arrayReader, error) {
 	lines := &lineCounter{in: in, line: line}
-	r := &arrayReader{dec: json.NewDecoder(lines), lines: lines}
+	r := &arrayReader{dec: json.NewDecoder(lines), lines: lines, rounds: rounds}
 	if _, err := r.dec.Token(); err != nil { // the opening bracket
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 		return nil, 0, fmt.Errorf("line %d: %w", r.lines.at(max(before, r.dec.InputOffset())), unexpected(err))
 	}
 	line := r.lines.at(r.dec.InputOffset() - int64(len(text)))
-	doc, err := parseDocument(text)
+	doc, err := parseDocument(text, r.rounds)
 	if err != nil {
 		return nil, line, &RecordError{line, err}
 	}
@@ -166,8 +166,9 @@ func (c *lineCounter) at(offset int64) int {
 	return c.line
 }
 
-// parseDocument reads one document of Extended JSON, and nothing after it.
-func parseDocument(text []byte) (bson.Raw, error) {
+// parseDocument reads one document of Extended JSON, and nothing after it. A number that no type
+// keeps is an error, unless it rounds them.
+func parseDocument(text []byte, rounds bool) (bson.Raw, error) {
 	if len(text) == 0 || text[0] != '{' {
 		return nil, errors.New("not a JSON document")
 	}
@@ -184,42 +185,16 @@ func parseDocument(text []byte) (bson.Raw, error) {
 		}
 		return nil, fmt.Errorf("invalid JSON: %w", err)
 	}
-	if n := tooLong(text); n != "" {
-		return nil, fmt.Errorf("the integer %s does not fit into 64 bits: write {\"$numberDecimal\": \"%s\"}, or a string", n, n)
+	if !rounds {
+		if err := checkNumbers(text); err != nil {
+			return nil, err
+		}
 	}
 	var doc bson.Raw
 	if err := bson.UnmarshalExtJSON(text, false, &doc); err != nil {
 		return nil, fmt.Errorf("invalid Extended JSON: %w", err)
 	}
 	return doc, nil
-}
-
-// tooLong returns the first integer of valid JSON that no integer type holds. As a double it would lose digits in silence.
-func tooLong(text []byte) string {
-	const shortest = len("9223372036854775808")
-	for i := 0; i < len(text); i++ {
-		switch b := text[i]; {
-		case b == '"':
-			for i++; text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case b == '-' || b >= '0' && b <= '9':
-			from := i
-			for i+1 < len(text) && strings.IndexByte("+-.eE0123456789", text[i+1]) >= 0 {
-				i++
-			}
-			number := text[from : i+1]
-			if len(number) < shortest || bytes.ContainsAny(number, ".eE") {
-				continue
-			}
-			if _, err := strconv.ParseInt(string(number), 10, 64); err != nil {
-				return string(number)
-			}
-		}
-	}
-	return ""
 }
 
 // jsonWriter writes one document a line, or an array with one element a line.

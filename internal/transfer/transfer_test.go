@@ -62,8 +62,16 @@ func TestReadJSON(t *testing.T) {
 		{
 			"long integers", "{\"n\":9223372036854775807}\n{\"n\":[-9223372036854775808, 12345678901234567890]}\n{\"n\":\"12345678901234567890\",\"\\\"\":1e30}\n",
 			"1 {\"n\":{\"$numberLong\":\"9223372036854775807\"}}\n" +
-				"2 bad: the integer 12345678901234567890 does not fit into 64 bits: write {\"$numberDecimal\": \"12345678901234567890\"}, or a string\n" +
+				"2 bad: the integer 12345678901234567890 does not fit into 64 bits: write {\"$numberDecimal\": \"12345678901234567890\"}, or a string, or let numbers be rounded\n" +
 				"3 {\"n\":\"12345678901234567890\",\"\\\"\":{\"$numberDouble\":\"1E+30\"}}\n",
+		},
+		{
+			"long decimals", "[{\"n\":0.30000000000000004},\n{\"n\":0.1234567890123456789},\n{\"n\":[{\"m\":1e-400}]},\n{\"n\":1e400},\n{\"n\":1.50000000000000000000}]",
+			"1 {\"n\":{\"$numberDouble\":\"0.30000000000000004\"}}\n" +
+				"2 bad: a double does not keep the number 0.1234567890123456789: write {\"$numberDecimal\": \"0.1234567890123456789\"}, or a string, or let numbers be rounded\n" +
+				"3 bad: a double does not keep the number 1e-400: write {\"$numberDecimal\": \"1e-400\"}, or a string, or let numbers be rounded\n" +
+				"4 bad: a double does not keep the number 1e400: write {\"$numberDecimal\": \"1e400\"}, or a string, or let numbers be rounded\n" +
+				"5 {\"n\":{\"$numberDouble\":\"1.5\"}}\n",
 		},
 		{"array that breaks off", "[\n{}\n", "2 {}\nend: line 2: the array breaks off: unexpected EOF\n"},
 	}
@@ -73,6 +81,15 @@ func TestReadJSON(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestRoundNumbers stores the nearest double where that is asked for.
+func TestRoundNumbers(t *testing.T) {
+	const in = "{\"n\":0.1234567890123456789}\n{\"n\":12345678901234567890}\n"
+	const want = "1 {\"n\":{\"$numberDouble\":\"0.12345678901234568\"}}\n2 {\"n\":{\"$numberDouble\":\"1.2345678901234567E+19\"}}\n"
+	if got := readAll(t, in, JSON, ReaderOptions{RoundNumbers: true}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -90,13 +107,26 @@ func TestReadCSV(t *testing.T) {
 		{"guesses", "n\n5000000000\n1.5\nnan\n0x10\n1e3\n-\n", "2 {\"n\":{\"$numberLong\":\"5000000000\"}}\n3 {\"n\":{\"$numberDouble\":\"1.5\"}}\n4 {\"n\":\"nan\"}\n5 {\"n\":\"0x10\"}\n6 {\"n\":{\"$numberDouble\":\"1000.0\"}}\n7 {\"n\":\"-\"}\n", ReaderOptions{}},
 		{"zeros are kept", "n\n007\n0\n-0.5\n00\n+7\n0.25\n", "2 {\"n\":\"007\"}\n3 {\"n\":{\"$numberInt\":\"0\"}}\n4 {\"n\":{\"$numberDouble\":\"-0.5\"}}\n5 {\"n\":\"00\"}\n6 {\"n\":\"+7\"}\n7 {\"n\":{\"$numberDouble\":\"0.25\"}}\n", ReaderOptions{}},
 		{
-			"small numbers are kept", "n\n-0\n1e-400\n1.5e-320\n1e-300\n0e5\n",
-			"2 {\"n\":{\"$numberDouble\":\"-0.0\"}}\n3 {\"n\":\"1e-400\"}\n4 {\"n\":\"1.5e-320\"}\n5 {\"n\":{\"$numberDouble\":\"1E-300\"}}\n6 {\"n\":\"0e5\"}\n",
+			"small numbers are kept", "n\n-0\n1e-400\n1.5e-320\n1e-300\n0e5\n1.23456789e-320\n",
+			"2 {\"n\":{\"$numberDouble\":\"-0.0\"}}\n3 {\"n\":\"1e-400\"}\n4 {\"n\":{\"$numberDouble\":\"1.5E-320\"}}\n5 {\"n\":{\"$numberDouble\":\"1E-300\"}}\n6 {\"n\":\"0e5\"}\n7 {\"n\":\"1.23456789e-320\"}\n",
 			ReaderOptions{},
 		},
 		{
-			"digits are kept", "n\n9223372036854775807\n9223372036854775808\n0.12345678901234567\n1_000\n",
-			"2 {\"n\":{\"$numberLong\":\"9223372036854775807\"}}\n3 {\"n\":\"9223372036854775808\"}\n4 {\"n\":\"0.12345678901234567\"}\n5 {\"n\":\"1_000\"}\n",
+			"digits are kept", "n\n9223372036854775807\n9223372036854775808\n0.123456789012345678\n1_000\n",
+			"2 {\"n\":{\"$numberLong\":\"9223372036854775807\"}}\n3 {\"n\":\"9223372036854775808\"}\n4 {\"n\":\"0.123456789012345678\"}\n5 {\"n\":\"1_000\"}\n",
+			ReaderOptions{},
+		},
+		{
+			"digits of doubles", "n\n0.30000000000000004\n-1.7976931348623157e+308\n0.10000000000000001\n",
+			"2 {\"n\":{\"$numberDouble\":\"0.30000000000000004\"}}\n3 {\"n\":{\"$numberDouble\":\"-1.7976931348623157E+308\"}}\n4 {\"n\":{\"$numberDouble\":\"0.1\"}}\n",
+			ReaderOptions{},
+		},
+		{
+			"digits of JSON cells", "n.json(),m.json(round)\n12345678901234567890,1\n\"[0.1234567890123456789]\",1\n1},1\n1,12345678901234567890\n",
+			"2 bad: column n: \"12345678901234567890\" is no json: the integer 12345678901234567890 does not fit into 64 bits: write {\"$numberDecimal\": \"12345678901234567890\"}, or a string, or let numbers be rounded\n" +
+				"3 bad: column n: \"[0.1234567890123456789]\" is no json: a double does not keep the number 0.1234567890123456789: write {\"$numberDecimal\": \"0.1234567890123456789\"}, or a string, or let numbers be rounded\n" +
+				"4 bad: column n: \"1}\" is no json: invalid syntax\n" +
+				"5 {\"n\":{\"$numberInt\":\"1\"},\"m\":{\"$numberDouble\":\"1.2345678901234567E+19\"}}\n",
 			ReaderOptions{},
 		},
 		{"semicolons", "a;b.date(2006-01-02,15:04);\"c,d\"\n1;;x,y\n", "2 {\"a\":{\"$numberInt\":\"1\"},\"c,d\":\"x,y\"}\n", ReaderOptions{}},
