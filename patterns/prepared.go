@@ -15,8 +15,9 @@ import (
 // ErrNotPrepared is returned at the first use of a pattern whose EnsureIndexes was never called for the database.
 var ErrNotPrepared = errors.New("patterns: EnsureIndexes was not called for this database")
 
-// Prepared notices at the first use of a pattern that its indexes are missing. Without its unique indexes a pattern would
-// break its promises in silence. The zero value is ready. It is safe for concurrent use.
+// Prepared notices at the first use of a pattern that its indexes are missing. Without its unique
+// indexes a pattern would break its promises in silence, and without its TTL indexes it would keep
+// what it promises to remove. The zero value is ready. It is safe for concurrent use.
 type Prepared struct{ seen atomic.Bool }
 
 // Ensure creates the indexes that do not exist, and remembers that they do.
@@ -28,31 +29,36 @@ func (p *Prepared) Ensure(ctx context.Context, db *mongo.Database, indexes []Ind
 	return nil
 }
 
-// Check returns ErrNotPrepared if a unique index is missing, and logs other indexes that are. It asks the server until it has once
-// found all unique indexes: one listIndexes for each collection. Where the user may not list indexes, they count as present.
+// Check returns ErrNotPrepared if a unique index or a TTL index is missing, and logs other indexes
+// that are. It asks the server until it has once found all of the former: one listIndexes for each
+// collection. Where the user may not list indexes, they count as present.
 func (p *Prepared) Check(ctx context.Context, db *mongo.Database, log *slog.Logger, indexes func() []Index) error {
 	if p.seen.Load() {
 		return nil
 	}
 	ctx = mongo.NewSessionContext(ctx, nil) // transactions do not list indexes
-	found := map[string][]bson.Raw{}
+	found := map[string][]mongo.IndexSpecification{}
 	for _, ix := range indexes() {
 		if _, ok := found[ix.Collection]; !ok {
-			keys, err := keysOf(ctx, db.Collection(ix.Collection))
+			specs, err := db.Collection(ix.Collection).Indexes().ListSpecifications(ctx)
 			if isUnauthorized(err) {
 				break
 			}
 			if err != nil {
 				return fmt.Errorf("patterns: look for the indexes of %s: %w", ix.Collection, err)
 			}
-			found[ix.Collection] = keys
+			found[ix.Collection] = specs
 		}
-		switch has, err := contains(found[ix.Collection], ix.Model.Keys); {
+		want, err := promised(ix.Model)
+		if err != nil {
+			return err
+		}
+		switch has, err := contains(found[ix.Collection], ix.Model.Keys, want); {
 		case err != nil:
 			return err
 		case has:
-		case isUnique(ix.Model):
-			return fmt.Errorf("%w: %s.%s has no unique index on %v", ErrNotPrepared, db.Name(), ix.Collection, ix.Model.Keys)
+		case want != "":
+			return fmt.Errorf("%w: %s.%s has no %s index on %v", ErrNotPrepared, db.Name(), ix.Collection, want, ix.Model.Keys)
 		default:
 			log.Warn("an index is missing, so operations are slow: call EnsureIndexes", "collection", ix.Collection, "keys", ix.Model.Keys)
 		}
@@ -70,7 +76,8 @@ const (
 	TimeSeries Kind = "timeseries"
 )
 
-// CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. It asks the server until it has once found that it is.
+// CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. It asks the
+// server until it has once found that it is.
 func (p *Prepared) CheckKind(ctx context.Context, coll *mongo.Collection, kind Kind) error {
 	if p.seen.Load() {
 		return nil
@@ -96,26 +103,53 @@ func isKind(s *mongo.CollectionSpecification, kind Kind) bool {
 	return s.Type == string(kind)
 }
 
-// keysOf returns the key patterns of a collection's indexes; none if there is no such collection.
-func keysOf(ctx context.Context, coll *mongo.Collection) ([]bson.Raw, error) {
-	specs, err := coll.Indexes().ListSpecifications(ctx)
-	if err != nil {
-		return nil, err
+// A promise is what an index does beside making operations fast.
+type promise string
+
+const (
+	unique  promise = "unique"
+	expires promise = "TTL"
+)
+
+// promised returns what a pattern relies on an index for; an empty promise for speed alone.
+func promised(m mongo.IndexModel) (promise, error) {
+	if m.Options == nil {
+		return "", nil
 	}
-	keys := make([]bson.Raw, len(specs))
-	for i, s := range specs {
-		keys[i] = s.KeysDocument
+	var o options.IndexOptions
+	for _, set := range m.Options.List() {
+		if err := set(&o); err != nil {
+			return "", fmt.Errorf("patterns: the options of an index: %w", err)
+		}
 	}
-	return keys, nil
+	switch {
+	case o.Unique != nil && *o.Unique:
+		return unique, nil
+	case o.ExpireAfterSeconds != nil:
+		return expires, nil
+	}
+	return "", nil
 }
 
-func contains(keys []bson.Raw, want any) (bool, error) {
-	raw, err := bson.Marshal(want)
+// kept reports whether an index keeps a promise. That of _id is unique.
+func (p promise) kept(s *mongo.IndexSpecification) bool {
+	switch p {
+	case unique:
+		return s.Name == "_id_" || s.Unique != nil && *s.Unique
+	case expires:
+		return s.ExpireAfterSeconds != nil
+	}
+	return true
+}
+
+// contains reports whether one of the indexes has the keys and keeps the promise.
+func contains(specs []mongo.IndexSpecification, keys any, want promise) (bool, error) {
+	raw, err := bson.Marshal(keys)
 	if err != nil {
 		return false, fmt.Errorf("patterns: the keys of an index: %w", err)
 	}
-	for _, k := range keys {
-		if sameKeys(k, raw) {
+	for i := range specs {
+		if sameKeys(specs[i].KeysDocument, raw) && want.kept(&specs[i]) {
 			return true, nil
 		}
 	}
@@ -138,19 +172,6 @@ func sameKeys(a, b bson.Raw) bool {
 		}
 	}
 	return true
-}
-
-func isUnique(m mongo.IndexModel) bool {
-	if m.Options == nil {
-		return false
-	}
-	var o options.IndexOptions
-	for _, set := range m.Options.List() {
-		if err := set(&o); err != nil {
-			return false
-		}
-	}
-	return o.Unique != nil && *o.Unique
 }
 
 // isUnauthorized reports whether the server refused because of the user's rights.

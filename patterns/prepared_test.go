@@ -10,10 +10,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/ads"
 	"github.com/sheafdb/sheaf/patterns/category"
 	"github.com/sheafdb/sheaf/patterns/cms"
 	"github.com/sheafdb/sheaf/patterns/comments"
+	"github.com/sheafdb/sheaf/patterns/hits"
 	"github.com/sheafdb/sheaf/patterns/queue"
+	"github.com/sheafdb/sheaf/patterns/queue/moat"
+	"github.com/sheafdb/sheaf/patterns/relation"
+	"github.com/sheafdb/sheaf/patterns/rollup"
+	"github.com/sheafdb/sheaf/patterns/slicecache"
 	"github.com/sheafdb/sheaf/patterns/social"
 	"github.com/sheafdb/sheaf/patterns/timeseries"
 	"github.com/sheafdb/sheaf/patterns/topic"
@@ -52,6 +58,18 @@ func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 	must(err)
 	buckets, err := timeseries.New(db, timeseries.Config{Collection: "buckets"})
 	must(err)
+	one, err := relation.NewOneToOne(db, relation.OneToOneConfig{Ref: "user_id"})
+	must(err)
+	cache, err := slicecache.NewCache[string](db, slicecache.CacheConfig{})
+	must(err)
+	kept, err := moat.New(db, db.Client().Database("far"), moat.Config{})
+	must(err)
+	counters, err := hits.New(db, hits.Config{Keep: time.Hour})
+	must(err)
+	sums, err := rollup.New(db, rollup.Config{Keep: time.Hour})
+	must(err)
+	market, err := ads.New(db, ads.Config{})
+	must(err)
 	sample := timeseries.Sample{Tag: "a", At: time.Unix(1, 0), N: 1}
 	return map[string]unprepared{
 		"queue.Queue put":  {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Put(ctx, queue.Spec{Kind: "k", Unique: "u"}); return err }},
@@ -70,9 +88,88 @@ func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 			_, err := tree.Add(ctx, bson.NilObjectID, "s", "n")
 			return err
 		}},
+		"relation.OneToOne": {one.EnsureIndexes, func(ctx context.Context) error { _, err := one.Check(ctx); return err }},
+		"slicecache.Cache get": {cache.EnsureIndexes, func(ctx context.Context) error {
+			_, err := cache.Get(ctx, "k", func(context.Context) (string, []string, error) { return "v", nil, nil })
+			return err
+		}},
+		"slicecache.Cache set": {cache.EnsureIndexes, func(ctx context.Context) error { return cache.Set(ctx, "k", "v") }},
+		"moat.Moat": {kept.EnsureIndexes, func(ctx context.Context) error {
+			return kept.Write(ctx, moat.Delete("c", 1))
+		}},
+		"hits.Counters": {counters.EnsureIndexes, func(ctx context.Context) error {
+			return counters.Add(ctx, hits.Hit{Site: "s", Page: "/"})
+		}},
+		"hits.Counters writer": {counters.EnsureIndexes, func(ctx context.Context) error {
+			w, err := counters.NewWriter(hits.WriterConfig{})
+			if err != nil {
+				return err
+			}
+			if err := w.Hit(hits.Hit{Site: "s", Page: "/"}); err != nil {
+				return err
+			}
+			return w.Flush(ctx)
+		}},
+		"rollup.Rollup record": {sums.EnsureIndexes, func(ctx context.Context) error { return sums.Record(ctx, rollup.Event{Key: "k"}) }},
+		"rollup.Rollup update": {sums.EnsureIndexes, func(ctx context.Context) error { _, err := sums.Update(ctx); return err }},
+		"ads.Ads serve": {market.EnsureIndexes, func(ctx context.Context) error {
+			_, err := market.Serve(ctx, ads.Request{})
+			return ignore(err, ads.ErrNoAd)
+		}},
+		"ads.Ads click":     {market.EnsureIndexes, func(ctx context.Context) error { return market.Click(ctx, ads.Impression{}, "u") }},
 		"timeseries.Native": {native.EnsureIndexes, func(ctx context.Context) error { return native.Add(ctx, sample) }},
 		"timeseries.store":  {buckets.EnsureIndexes, func(ctx context.Context) error { return buckets.Add(ctx, sample) }},
 	}
+}
+
+// TestIndexWithoutItsPromise refuses an index with the right keys that is not unique, or removes
+// nothing.
+func TestIndexWithoutItsPromise(t *testing.T) {
+	t.Parallel()
+	client := sheaftest.New(t)
+	for name := range uses(t, client.Database("names")) {
+		t.Run(name, func(t *testing.T) {
+			db := sheaftest.New(t).Database("app")
+			if err := uses(t, db)[name].ensure(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if weaken(t, db) == 0 {
+				return // a collection of a kind
+			}
+			if err := uses(t, db)[name].use(t.Context()); !errors.Is(err, patterns.ErrNotPrepared) {
+				t.Errorf("the first use with ordinary indexes: %v", err)
+			}
+		})
+	}
+}
+
+// weaken makes all unique and TTL indexes of a database ordinary ones, and returns their number.
+func weaken(t *testing.T, db *mongo.Database) (n int) {
+	t.Helper()
+	names, err := db.ListCollectionNames(t.Context(), bson.D{{Key: "type", Value: "collection"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		indexes := db.Collection(name).Indexes()
+		specs, err := indexes.ListSpecifications(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range specs {
+			if specs[i].Unique == nil && specs[i].ExpireAfterSeconds == nil {
+				continue
+			}
+			if err := indexes.DropOne(t.Context(), specs[i].Name); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := indexes.CreateOne(t.Context(), mongo.IndexModel{Keys: specs[i].KeysDocument}); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+	}
+	return n
 }
 
 func ignore(err, fine error) error {

@@ -6,31 +6,30 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/patterns"
-	"github.com/sheafdb/sheaf/patterns/ads"
 	"github.com/sheafdb/sheaf/patterns/cart"
 	"github.com/sheafdb/sheaf/patterns/catalog"
 	"github.com/sheafdb/sheaf/patterns/eventlog"
 	"github.com/sheafdb/sheaf/patterns/game"
-	"github.com/sheafdb/sheaf/patterns/hits"
 	"github.com/sheafdb/sheaf/patterns/i18n"
 	"github.com/sheafdb/sheaf/patterns/identity"
 	"github.com/sheafdb/sheaf/patterns/ledger"
 	"github.com/sheafdb/sheaf/patterns/lock"
 	"github.com/sheafdb/sheaf/patterns/metadata"
 	"github.com/sheafdb/sheaf/patterns/paging"
-	"github.com/sheafdb/sheaf/patterns/queue/moat"
 	"github.com/sheafdb/sheaf/patterns/relation"
-	"github.com/sheafdb/sheaf/patterns/rollup"
 	"github.com/sheafdb/sheaf/patterns/schema"
 	"github.com/sheafdb/sheaf/patterns/seating"
 	"github.com/sheafdb/sheaf/patterns/slicecache"
@@ -42,35 +41,86 @@ type indexed interface{ Indexes() []patterns.Index }
 // either returns the result of a constructor without its type.
 func either[T indexed](v T, err error) (indexed, error) { return v, err }
 
-// works lists the types that work without EnsureIndexes. They have no unique index and need no
-// special collection, so that only their reads are slower.
+// works lists the types that work without EnsureIndexes. They have no unique index and no TTL index
+// and need no special collection, so that only their reads are slower.
 func works(db *mongo.Database) map[string]func() (indexed, error) {
 	return map[string]func() (indexed, error){
-		"ads.Ads":             func() (indexed, error) { return either(ads.New(db, ads.Config{})) },
 		"cart.Shop":           func() (indexed, error) { return either(cart.New(db, cart.Config{})) },
 		"catalog.Catalog":     func() (indexed, error) { return either(catalog.New(db, catalog.Config{})) },
-		"eventlog.Log":        func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) }, // makes its collections itself
+		"eventlog.Log":        func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) }, // see itself
 		"game.Game":           func() (indexed, error) { return either(game.New(db, game.Config{})) },
-		"hits.Counters":       func() (indexed, error) { return either(hits.New(db, hits.Config{})) },
 		"i18n.Texts":          func() (indexed, error) { return either(i18n.New(db, i18n.Config{})) },
 		"identity.Identities": func() (indexed, error) { return either(identity.New(db, identity.Config{})) }, // unique by _id
 		"ledger.Ledger":       func() (indexed, error) { return either(ledger.New(db, ledger.Config{})) },
 		"lock.Locks":          func() (indexed, error) { return either(lock.New(db, lock.Config{})) },
 		"metadata.Store":      func() (indexed, error) { return either(metadata.New(db, metadata.Config{})) },
-		"moat.Moat":           func() (indexed, error) { return either(moat.New(db, db.Client().Database("far"), moat.Config{})) },
 		"paging.Pager":        func() (indexed, error) { return either(paging.New[bson.Raw](db, paging.Config{Collection: "items"})) },
 		"relation.Bucketed":   func() (indexed, error) { return either(relation.NewBuckets(db, relation.BucketConfig{})) },
 		"relation.Relations":  func() (indexed, error) { return either(relation.New(db, relation.Config{})) },
-		"rollup.Rollup":       func() (indexed, error) { return either(rollup.New(db, rollup.Config{})) },
 		"schema.Jobs":         func() (indexed, error) { return either(schema.NewJobs(db, schema.JobsConfig{})) },
 		"schema.Schema":       func() (indexed, error) { return either(schema.New(db, schema.Config{})) },
 		"seating.Seating":     func() (indexed, error) { return either(seating.New(db, seating.Config{})) },
-		"slicecache.Cache":    func() (indexed, error) { return either(slicecache.NewCache[bson.Raw](db, slicecache.CacheConfig{})) },
 		"slicecache.Latest": func() (indexed, error) {
 			return either(slicecache.NewLatest(db, slicecache.LatestConfig[bson.Raw]{}))
 		},
-		// Its only operation is Check. Check needs no index to find second partners.
-		"relation.OneToOne": func() (indexed, error) { return either(relation.NewOneToOne(db, relation.OneToOneConfig{})) },
+	}
+}
+
+// itself lists the packages that make their collections and indexes at the first use.
+var itself = map[string]string{"eventlog": "TestAppendMakesItsTTLIndex"}
+
+// TestEveryPackageWithPromisesChecks finds the packages whose indexes or collections do more than
+// make operations fast, under any configuration: their first use without EnsureIndexes is refused,
+// or they make them themselves.
+func TestEveryPackageWithPromisesChecks(t *testing.T) {
+	t.Parallel()
+	refused := map[string]bool{}
+	for name := range uses(t, sheaftest.New(t).Database("app")) {
+		pkg, _, _ := strings.Cut(name, ".")
+		refused[pkg] = true
+	}
+	found := packagesWithPromises(t)
+	if len(found) < 10 {
+		t.Fatalf("only %v make promises", found)
+	}
+	for _, pkg := range found {
+		if !refused[pkg] && itself[pkg] == "" {
+			t.Errorf("package %s has a unique or TTL index or a special collection, and no case in uses", pkg)
+		}
+	}
+}
+
+// packagesWithPromises returns the packages of the folders below that make a unique index, a TTL
+// index, or a collection of a kind.
+func packagesWithPromises(t *testing.T) (names []string) {
+	t.Helper()
+	promise := regexp.MustCompile(`\.(SetUnique|SetExpireAfterSeconds|SetCapped|SetTimeSeriesOptions)\(`)
+	eachSource(t, func(file *ast.File, text []byte) {
+		if promise.Match(text) {
+			names = append(names, file.Name.Name)
+		}
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// TestAppendMakesItsTTLIndex needs no EnsureIndexes: events of a log that are kept for a time go.
+func TestAppendMakesItsTTLIndex(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("app")
+	log, err := eventlog.New(db, eventlog.Config{Collection: "events", Retention: eventlog.TTL{Keep: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Append(t.Context(), eventlog.Journaled, &eventlog.Event{Host: "h"}); err != nil {
+		t.Fatal(err)
+	}
+	specs, err := db.Collection("events").Indexes().ListSpecifications(t.Context())
+	isTTL := func(s mongo.IndexSpecification) bool {
+		return s.ExpireAfterSeconds != nil && *s.ExpireAfterSeconds == 3600
+	}
+	if err != nil || !slices.ContainsFunc(specs, isTTL) {
+		t.Errorf("the indexes are %v, %v", specs, err)
 	}
 }
 
@@ -101,8 +151,8 @@ func TestEveryTypeWithIndexesHasAFirstUse(t *testing.T) {
 	}
 }
 
-// TestWorksWithoutUniqueIndexes checks the reason why a type is in works.
-func TestWorksWithoutUniqueIndexes(t *testing.T) {
+// TestWorksWithoutPromises checks the reason why a type is in works.
+func TestWorksWithoutPromises(t *testing.T) {
 	t.Parallel()
 	for name, create := range works(sheaftest.New(t).Database("app")) {
 		pattern, err := create()
@@ -111,14 +161,15 @@ func TestWorksWithoutUniqueIndexes(t *testing.T) {
 			continue
 		}
 		for _, ix := range pattern.Indexes() {
-			if ix.Model.Options != nil && unique(t, ix.Model.Options) {
-				t.Errorf("%s has the unique index %v: its first use must ask patterns.Prepared", name, ix.Model.Keys)
+			if ix.Model.Options != nil && promises(t, ix.Model.Options) {
+				t.Errorf("%s has the unique or TTL index %v: its first use must ask patterns.Prepared", name, ix.Model.Keys)
 			}
 		}
 	}
 }
 
-func unique(t *testing.T, b *options.IndexOptionsBuilder) bool {
+// promises reports whether an index does more than make operations fast.
+func promises(t *testing.T, b *options.IndexOptionsBuilder) bool {
 	t.Helper()
 	var o options.IndexOptions
 	for _, set := range b.List() {
@@ -126,31 +177,43 @@ func unique(t *testing.T, b *options.IndexOptionsBuilder) bool {
 			t.Fatal(err)
 		}
 	}
-	return o.Unique != nil && *o.Unique
+	return o.Unique != nil && *o.Unique || o.ExpireAfterSeconds != nil
 }
 
 // typesWithIndexes returns the types of the folders below that have a method EnsureIndexes.
 func typesWithIndexes(t *testing.T) (names []string) {
 	t.Helper()
-	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	eachSource(t, func(file *ast.File, _ []byte) {
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "EnsureIndexes" {
 				names = append(names, file.Name.Name+"."+receiver(f.Recv.List[0].Type))
 			}
 		}
+	})
+	return names
+}
+
+// eachSource calls fn with each Go file of the folders below that is no test.
+func eachSource(t *testing.T, fn func(file *ast.File, text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		fn(file, text)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
 }
 
 // receiver returns the name of a method's type, which may be a pointer or generic.

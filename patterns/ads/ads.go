@@ -111,6 +111,7 @@ type Ads struct {
 	zones     *mongo.Collection
 	profiles  *mongo.Collection
 	clicks    *mongo.Collection
+	prepared  patterns.Prepared
 }
 
 // New returns the advertisements of a database.
@@ -202,6 +203,9 @@ func (a *Ads) withdraw(ctx context.Context, campaigns []bson.ObjectID) (int, err
 
 // Put puts an advertisement into a zone.
 func (a *Ads) Put(ctx context.Context, at Place, ad Ad) error {
+	if err := a.ready(ctx); err != nil {
+		return err
+	}
 	if ad.Cost <= 0 || ad.Cap < 0 || ad.Cap > MaxCap || (ad.Cap > 0) != (ad.Window > 0) || ad.Window > a.cfg.Remember || ad.ID.IsZero() {
 		return ErrBadAd
 	}
@@ -286,7 +290,12 @@ func (a *Ads) Indexes() []patterns.Index {
 
 // EnsureIndexes creates the indexes.
 func (a *Ads) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, a.zones.Database(), a.Indexes())
+	return a.prepared.Ensure(ctx, a.zones.Database(), a.Indexes())
+}
+
+// ready fails before the first use without EnsureIndexes: profiles and clicks would never go.
+func (a *Ads) ready(ctx context.Context) error {
+	return a.prepared.Check(ctx, a.zones.Database(), a.Logger, a.Indexes)
 }
 
 // ShardKeys returns how the documents are distributed over shards.

@@ -34,6 +34,9 @@ type Impression struct {
 // Serve chooses the most profitable advertisement of a place that the user has not seen too often and whose campaign has budget, has it
 // paid, and returns it. Of several that cost the same it takes one with more of the keywords, and then any.
 func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
 	z, err := a.zone(ctx, r.Place)
 	if err != nil {
 		return nil, fmt.Errorf("ads: serve %v: %w", r.Place, err)
@@ -201,6 +204,9 @@ func (c *Campaign) allowed(now time.Time) int64 {
 
 // Click notes that an impression was clicked on. A click that was noted before is not noted again.
 func (a *Ads) Click(ctx context.Context, i Impression, user string) error {
+	if err := a.ready(ctx); err != nil {
+		return err
+	}
 	_, err := a.clicks.InsertOne(ctx, bson.D{
 		{Key: "_id", Value: i.ID}, {Key: "campaign", Value: i.Ad.Campaign}, {Key: "ad", Value: i.Ad.ID}, {Key: "user", Value: user}, {Key: "at", Value: a.Now()},
 	})

@@ -182,7 +182,16 @@ func (c *Counters) Indexes() []patterns.Index {
 
 // EnsureIndexes creates the indexes.
 func (c *Counters) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, c.daily.Database(), c.Indexes())
+	return c.prepared.Ensure(ctx, c.daily.Database(), c.Indexes())
+}
+
+// ready fails before the first use without EnsureIndexes: days would never go. Where they stay for
+// ever, no index is promised.
+func (c *Counters) ready(ctx context.Context) error {
+	if c.cfg.Keep == 0 {
+		return nil
+	}
+	return c.prepared.Check(ctx, c.daily.Database(), c.Logger, c.Indexes)
 }
 
 // ShardKeys returns how documents are distributed over shards: a page's stay together.

@@ -62,6 +62,7 @@ type Counters struct {
 	patterns.Env
 	daily, monthly *mongo.Collection
 	cfg            Config
+	prepared       patterns.Prepared
 }
 
 // Hit is a page that was hit N times; once if N is zero.
@@ -189,6 +190,9 @@ func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	if len(b) == 0 {
 		return nil
 	}
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
 	var models []mongo.WriteModel
 	for key, minutes := range b {
 		inc := bson.D{{Key: "$inc", Value: c.increments(minutes)}}
@@ -204,6 +208,9 @@ func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 // Preallocate makes the document of a page's day, with zeros, if there is none. What is counted already stays.
 func (c *Counters) Preallocate(ctx context.Context, site, name string, day time.Time) error {
 	if _, err := c.note(batch{}, Hit{Site: site, Page: name}); err != nil {
+		return err
+	}
+	if err := c.ready(ctx); err != nil {
 		return err
 	}
 	start := c.dayOf(day)

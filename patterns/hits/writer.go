@@ -168,6 +168,9 @@ func (w *Writer) write(ctx context.Context) error {
 // each writer. It first changes the documents that there are, and only if some did not match, makes those that are missing and tries
 // again; what does not match then has the batch already.
 func (c *Counters) apply(ctx context.Context, b batch, writer string, seq int64) error {
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
 	has := "writers." + writer
 	var models, missing []mongo.WriteModel
 	for key, minutes := range b {

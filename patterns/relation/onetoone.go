@@ -25,6 +25,7 @@ type OneToOneConfig struct {
 type OneToOne struct {
 	owners, parts *mongo.Collection
 	ref           string
+	prepared      patterns.Prepared
 }
 
 // NewOneToOne returns the pairs of a database.
@@ -47,7 +48,7 @@ func (o *OneToOne) Indexes() []patterns.Index {
 
 // EnsureIndexes creates the index if it does not exist.
 func (o *OneToOne) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, o.owners.Database(), o.Indexes())
+	return o.prepared.Ensure(ctx, o.owners.Database(), o.Indexes())
 }
 
 // ShardKeys returns how the collections are best distributed. The index is unique, so its field is the key.
@@ -63,14 +64,21 @@ func (o *OneToOne) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, o.owners.Database(), o.ShardKeys())
 }
 
-// Check lists the owners that have no partner or several, and the parts of nobody. The server compares them.
+// Check lists the owners that have no partner or several, and the parts of nobody. The server
+// compares them. Where the index is missing that makes a second partner impossible, it also returns
+// patterns.ErrNotPrepared.
 func (o *OneToOne) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out, err := o.without(ctx, RuleOne, o.owners, "_id", o.parts, o.ref)
 	if err != nil {
 		return nil, err
 	}
 	lost, err := o.without(ctx, RuleExists, o.parts, o.ref, o.owners, "_id")
-	return append(out, lost...), err
+	if err != nil {
+		return out, err
+	}
+	// The list comes first: as long as somebody has two partners, the index cannot be made.
+	log := patterns.Env{}.WithDefaults().Logger
+	return append(out, lost...), o.prepared.Check(ctx, o.owners.Database(), log, o.Indexes)
 }
 
 // without finds the documents of a collection that do not have exactly one in another.

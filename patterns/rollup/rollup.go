@@ -63,6 +63,8 @@ type Rollup struct {
 	db     *mongo.Database
 	events *mongo.Collection
 	state  *mongo.Collection
+
+	prepared patterns.Prepared
 }
 
 // New returns the rollup of a database.
@@ -144,6 +146,9 @@ func (r *Rollup) Record(ctx context.Context, events ...Event) error {
 			{Key: r.cfg.ArrivalField, Value: now},
 		}
 	}
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
 	_, err := r.events.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false))
 	failed := mongo.BulkWriteException{}
 	if errors.As(err, &failed) && failed.WriteConcernError == nil {
@@ -206,6 +211,9 @@ func (r *Rollup) advance(ctx context.Context, until time.Time) error {
 // Update sums up what has arrived since the last time, and returns how many hours of keys had events among that. It may run at any time,
 // any number of times, in several processes.
 func (r *Rollup) Update(ctx context.Context) (n int, err error) {
+	if err := r.ready(ctx); err != nil {
+		return 0, err
+	}
 	cutoff := r.Now().Add(-r.cfg.Settle)
 	from, err := r.until(ctx)
 	if err != nil {

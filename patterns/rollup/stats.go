@@ -67,7 +67,16 @@ func (r *Rollup) Indexes() []patterns.Index {
 
 // EnsureIndexes creates the indexes.
 func (r *Rollup) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, r.db, r.Indexes())
+	return r.prepared.Ensure(ctx, r.db, r.Indexes())
+}
+
+// ready fails before the first use without EnsureIndexes: events would never go. Where they stay for
+// ever, no index is promised.
+func (r *Rollup) ready(ctx context.Context) error {
+	if r.cfg.Keep == 0 {
+		return nil
+	}
+	return r.prepared.Check(ctx, r.db, r.Logger, r.Indexes)
 }
 
 // ShardKeys returns how documents are distributed over shards.

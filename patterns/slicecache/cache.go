@@ -40,8 +40,9 @@ type CacheConfig struct {
 // one makes it and the others wait. It is safe for concurrent use.
 type Cache[T any] struct {
 	patterns.Env
-	coll *mongo.Collection
-	cfg  CacheConfig
+	coll     *mongo.Collection
+	cfg      CacheConfig
+	prepared patterns.Prepared
 }
 
 // NewCache returns the cache of a database.
@@ -75,6 +76,9 @@ type Load[T any] func(ctx context.Context) (value T, tags []string, err error)
 // Get returns the value of a key. Where there is none, or it is not fresh, one caller of all processes loads it, and the others wait, or
 // get the old one if it is not too old. An error of load is returned to the caller who loads; the next one tries again.
 func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, err error) {
+	if err := c.ready(ctx); err != nil {
+		return value, err
+	}
 	for {
 		s, now := slot[T]{}, c.Now()
 		err := c.coll.FindOne(ctx, bson.D{{Key: "_id", Value: key}}, options.FindOne().SetProjection(bson.D{{Key: "loader", Value: 0}})).Decode(&s)
@@ -159,6 +163,9 @@ func (c *Cache[T]) put(value T, tags []string) bson.D {
 
 // Set gives a key a value. Who is loading one meanwhile does not replace it.
 func (c *Cache[T]) Set(ctx context.Context, key string, value T, tags ...string) error {
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
 	put := mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: key}}).SetUpdate(c.put(value, tags)).SetUpsert(true)
 	if err := patterns.Upsert(ctx, c.coll, []mongo.WriteModel{put}); err != nil {
 		return fmt.Errorf("slicecache: set %s: %w", key, err)
@@ -238,7 +245,12 @@ func (c *Cache[T]) Indexes() []patterns.Index {
 
 // EnsureIndexes creates the indexes.
 func (c *Cache[T]) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, c.coll.Database(), c.Indexes())
+	return c.prepared.Ensure(ctx, c.coll.Database(), c.Indexes())
+}
+
+// ready fails before the first use without EnsureIndexes: entries would never go.
+func (c *Cache[T]) ready(ctx context.Context) error {
+	return c.prepared.Check(ctx, c.coll.Database(), c.Logger, c.Indexes)
 }
 
 // ShardKeys returns how entries are distributed over shards.

@@ -60,6 +60,8 @@ type Moat struct {
 	kick   chan struct{} // there is a write
 	away   atomic.Bool
 	field  atomic.Pointer[string] // of the marks of this moat, once it is known
+
+	prepared patterns.Prepared
 }
 
 // New returns a moat that keeps writes in the database local until they are made in the database remote.
@@ -119,7 +121,12 @@ func (m *Moat) Indexes() []patterns.Index {
 
 // EnsureIndexes creates the indexes that do not exist.
 func (m *Moat) EnsureIndexes(ctx context.Context) error {
-	return patterns.EnsureIndexes(ctx, m.coll.Database(), m.Indexes())
+	return m.prepared.Ensure(ctx, m.coll.Database(), m.Indexes())
+}
+
+// ready fails before the first use without EnsureIndexes: writes that were made would never go.
+func (m *Moat) ready(ctx context.Context) error {
+	return m.prepared.Check(ctx, m.coll.Database(), m.Logger, m.Indexes)
 }
 
 // ShardKeys returns none: the writes are in one order, which is that of one server.

@@ -82,6 +82,9 @@ func (m *Moat) wait(ctx context.Context) {
 
 // some makes the first writes that wait, and returns how many there were.
 func (m *Moat) some(ctx context.Context, token int64) (int, error) {
+	if err := m.ready(ctx); err != nil {
+		return 0, err
+	}
 	field, err := m.marks(ctx)
 	if err != nil {
 		return 0, err

@@ -135,6 +135,9 @@ func (m *Moat) Write(ctx context.Context, writes ...Write) error {
 		}
 		w.State, w.At = Waiting, m.Now()
 	}
+	if err := m.ready(ctx); err != nil {
+		return err
+	}
 	_, err := m.coll.InsertMany(ctx, writes, options.InsertMany().SetOrdered(len(writes) > 1))
 	if mongo.IsDuplicateKeyError(err) {
 		err = m.complete(ctx, writes)
