@@ -42,6 +42,7 @@ var fileKinds = []fileKind{
 	{name: "format", prefix: "SHEAF_FORMAT"},
 	{name: "lock", prefix: "LOCK"},
 	{name: "sync points", prefix: "SHEAF_SYNCED"},
+	{name: "ids of tables", prefix: "SHEAF_TABLES"},
 	// A store that was closed needs no log; TestLogDamage of the storage damages those of stores that were killed.
 	{name: "log", suffix: ".log", harmless: true},
 	{name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true, left: "temporary.000099.dbtmp"},

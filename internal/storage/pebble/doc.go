@@ -50,6 +50,7 @@
 //  5. Nothing of Pebble is called after its Close: every call holds a pin, and Close waits for the pins.
 //  6. Before anything is written or removed, the manifest is compared with its seal (seal.go) and the tables with the manifest
 //     (inspect.go, tables.go). What Pebble would forget or remove because of a lost or damaged file is refused, or made again.
+//     When a table is first read, its keys are compared with the manifest, and its id with the file of the ids (tableids.go).
 //  7. A value from the record cache is what Pebble would give in the reader's view: see the rules in records.go.
 //  8. In the view of a reader that leaps over a gap there is no key in it: see the rules in gaps.go.
 //  9. The store's directory has a format file before its data; without it a non-empty directory is refused.

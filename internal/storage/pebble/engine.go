@@ -261,7 +261,7 @@ func (e *Engine) flush() {
 func (e *Engine) finish() (err error) {
 	defer func() {
 		e.guard.close()
-		err = errors.Join(err, e.fs.seals.file.Close(), e.fs.points.close(), e.lockFile.Close())
+		err = errors.Join(err, e.fs.seals.file.Close(), e.fs.points.close(), e.fs.tableIDs.close(), e.lockFile.Close())
 	}()
 	defer e.contain(&err)
 	e.guard.durable.Add(1)

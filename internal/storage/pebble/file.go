@@ -14,6 +14,7 @@ type diskFile struct {
 	fs   *diskFS
 	kind fileKind
 	name string
+	path string
 	// written is how many bytes were written to a WAL file, dirty means that it has bytes that were
 	// not synced. Only the log flusher, and after its end who closes the log, use such a file. All
 	// others leave these fields alone: flushes and compactions sync the store's directory at the
@@ -120,6 +121,9 @@ func (f *diskFile) Close() error {
 	case dataFile:
 		err := f.File.Close()
 		f.fs.giveUp(err)
+		if err == nil {
+			f.fs.learnTable(f.path)
+		}
 		return err
 	case logFile:
 		if f.dirty {

@@ -31,7 +31,7 @@ const (
 // the format file.
 func initialFile(name string) bool {
 	switch strings.TrimSuffix(name, tempSuffix) {
-	case "LOCK", "lost+found", formatFile, sealFile, syncPointsFile:
+	case "LOCK", "lost+found", formatFile, sealFile, syncPointsFile, tableIDsFile:
 		return true
 	default:
 		return false

@@ -37,6 +37,8 @@ type diskFS struct {
 	seals *sealer
 	// tables are those that were there when the store was opened, to be checked when they are first read.
 	tables tableChecks
+	// tableIDs are nil until the store is opened.
+	tableIDs *tableIDs
 	// logEnds are where the logs end that Pebble replays, by name.
 	logEnds map[string]int64
 	// points are nil until the logs were checked.
@@ -123,7 +125,7 @@ func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)
 	})
 	switch {
 	case err == nil:
-		return &diskFile{File: file, fs: fs, kind: kind, name: fs.PathBase(name)}, nil
+		return &diskFile{File: file, fs: fs, kind: kind, name: fs.PathBase(name), path: name}, nil
 	case kind != dataFile || fs.giveUp(err):
 		fs.guard.fail(err)
 		return nullFile{}, nil
@@ -205,6 +207,9 @@ func (fs *diskFS) Remove(name string) error {
 		return nil
 	}
 	fs.forget(name)
+	if number, ok := tableNumber(fs.PathBase(name)); ok && filepath.Dir(name) == fs.dir {
+		fs.tableIDs.forget(number)
+	}
 	return fs.FS.Remove(name)
 }
 
@@ -232,7 +237,11 @@ func (fs *diskFS) Link(oldname, newname string) error {
 	if err := fs.guard.failure(); err != nil {
 		return err
 	}
-	return fs.FS.Link(oldname, newname)
+	if err := fs.FS.Link(oldname, newname); err != nil {
+		return err
+	}
+	fs.learnTable(newname) // which was ingested
+	return nil
 }
 
 // OpenDir implements vfs.FS.

@@ -56,7 +56,7 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	if err = e.open(format); err != nil {
 		e.blocks.cache.Unref()
 		e.guard.close()
-		return nil, errors.Join(err, e.fs.points.close(), locked.Close())
+		return nil, errors.Join(err, e.fs.points.close(), e.fs.tableIDs.close(), locked.Close())
 	}
 	return e, nil
 }
@@ -91,6 +91,9 @@ func (e *Engine) open(format int) (err error) {
 		return fmt.Errorf("storage/pebble: %w", err)
 	}
 	if e.fs.seals, err = openSealer(e.options.FS, e.dir, seals); err != nil {
+		return err
+	}
+	if e.fs.tableIDs, err = openTableIDs(e.options.FS, e.dir, in.bounds); err != nil {
 		return err
 	}
 	e.pebbleOpts = e.pebbleOptions()

@@ -181,6 +181,7 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		// reports it as corrupt.
 		DisableConsistencyCheck: true,
 		EventListener:           e.listener(),
+		BlockPropertyCollectors: []func() pebble.BlockPropertyCollector{newIDCollector},
 	}
 	compression := sstable.SnappyCompression
 	if o.NoCompression {

@@ -19,7 +19,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// tableBounds are the first and the last key of a table, as the manifest has them. No two tables have the same: keys have sequence numbers.
+// tableBounds are the first and the last key of a table, as the manifest has them; of a table of
+// which only parts are used, there are none. Two tables may have the same where their keys have no
+// sequence numbers; see tableIDsFile.
 type tableBounds struct{ smallest, largest pebble.InternalKey }
 
 // tableNumber returns the number in the name of a table.
@@ -159,8 +161,9 @@ func (fs *diskFS) checkTable(name string) error {
 	if err != nil || !ok {
 		return err
 	}
-	if want.smallest.UserKey != nil {
-		err = want.check(fs.FS, name, c.options)
+	id, err := want.check(fs.FS, name, c.options, fs.tableIDs.of(number))
+	if err == nil {
+		fs.tableIDs.add(number, id)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,30 +179,50 @@ func (fs *diskFS) checkTable(name string) error {
 	return err
 }
 
-// check reads the bounds of a table and compares them.
-func (b tableBounds) check(fs vfs.FS, name string, options sstable.ReaderOptions) (err error) {
+// openTable opens a table for reading.
+func openTable(fs vfs.FS, name string, options sstable.ReaderOptions) (*sstable.Reader, error) {
 	file, err := fs.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	readable, err := sstable.NewSimpleReadable(file)
 	if err != nil {
-		return errors.Join(err, file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	reader, err := sstable.NewReader(context.Background(), readable, options)
 	if err != nil {
-		return fmt.Errorf("file %s: %w", name, errors.Join(err, readable.Close()))
+		return nil, fmt.Errorf("file %s: %w", name, errors.Join(err, readable.Close()))
+	}
+	return reader, nil
+}
+
+// check reads a table's id and bounds and compares them. It returns the id. A wanted one of 0 is not
+// known.
+func (b tableBounds) check(fs vfs.FS, name string, options sstable.ReaderOptions, want uint64) (id uint64, err error) {
+	reader, err := openTable(fs, name, options)
+	if err != nil {
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	first, last, err := readBounds(reader)
-	if err != nil {
-		return fmt.Errorf("file %s: %w", name, err)
+	if id, err = readTableID(reader); err != nil {
+		return 0, fmt.Errorf("file %s: %w", name, err)
 	}
-	if !sameKey(b.smallest, first) || !sameKey(b.largest, last) {
-		return fmt.Errorf("%w: %w: file %s has other keys than the manifest says, as if another table had its name; %s",
+	if want != 0 && id != want {
+		return 0, fmt.Errorf("%w: %w: file %s is not the table that was written under this name, but another one; %s",
 			pebble.ErrCorruption, storage.ErrCorrupt, name, adviceRestore)
 	}
-	return nil
+	if b.smallest.UserKey == nil {
+		return id, nil
+	}
+	first, last, err := readBounds(reader)
+	if err != nil {
+		return 0, fmt.Errorf("file %s: %w", name, err)
+	}
+	if !sameKey(b.smallest, first) || !sameKey(b.largest, last) {
+		return 0, fmt.Errorf("%w: %w: file %s has other keys than the manifest says, as if another table had its name; %s",
+			pebble.ErrCorruption, storage.ErrCorrupt, name, adviceRestore)
+	}
+	return id, nil
 }
 
 // readBounds returns a table's first and last key, copied.
