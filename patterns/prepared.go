@@ -12,7 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ErrNotPrepared is returned at the first use of a pattern whose EnsureIndexes was never called for the database.
+// ErrNotPrepared is returned at the first use of a pattern whose EnsureIndexes was never called for
+// the database.
 var ErrNotPrepared = errors.New("patterns: EnsureIndexes was not called for this database")
 
 // Prepared notices at the first use of a pattern that its indexes are missing. Without its unique
@@ -76,8 +77,8 @@ const (
 	TimeSeries Kind = "timeseries"
 )
 
-// CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. It asks the
-// server until it has once found that it is.
+// CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. It asks
+// the server until it has once found that it is.
 func (p *Prepared) CheckKind(ctx context.Context, coll *mongo.Collection, kind Kind) error {
 	if p.seen.Load() {
 		return nil

@@ -179,7 +179,8 @@ func ignore(err, fine error) error {
 	return err
 }
 
-// TestUseWithoutEnsureIndexes fails with an error that says what to do, writes nothing, and works afterwards.
+// TestUseWithoutEnsureIndexes fails with an error that says what to do, writes nothing, and works
+// afterwards.
 func TestUseWithoutEnsureIndexes(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.New(t)

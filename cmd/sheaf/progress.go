@@ -21,7 +21,8 @@ type progress struct {
 // buffer within microseconds.
 const firstShown = 600 * time.Millisecond
 
-// newProgress returns a bar of so many steps, of an unknown number if negative, on out if that is a terminal.
+// newProgress returns a bar of so many steps, of an unknown number if negative, on out if that is a
+// terminal.
 func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *progress {
 	if quiet || !isTerminal(out) {
 		return &progress{}

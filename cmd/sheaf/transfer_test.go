@@ -179,7 +179,8 @@ func TestTransferErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestUpsertOfRecordsWithoutKey keeps each record that has none of the fields: there is nothing that it could replace.
+// TestUpsertOfRecordsWithoutKey keeps each record that has none of the fields: there is nothing
+// that it could replace.
 func TestUpsertOfRecordsWithoutKey(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	in := writeFile(t, "in.json", `{"n":1}

@@ -22,7 +22,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// A fileKind is a kind of file of a store. Each file of a store must be of one of them, so that a new kind gets its cases.
+// A fileKind is a kind of file of a store. Each file of a store must be of one of them, so that a
+// new kind gets its cases.
 type fileKind struct {
 	name           string
 	prefix, suffix string
@@ -43,7 +44,8 @@ var fileKinds = []fileKind{
 	{name: "lock", prefix: "LOCK"},
 	{name: "sync points", prefix: "SHEAF_SYNCED"},
 	{name: "ids of tables", prefix: "SHEAF_TABLES"},
-	// A store that was closed needs no log; TestLogDamage of the storage damages those of stores that were killed.
+	// A store that was closed needs no log; TestLogDamage of the storage damages those of stores
+	// that were killed.
 	{name: "log", suffix: ".log", harmless: true},
 	{name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true, left: "temporary.000099.dbtmp"},
 	{name: "table that is ingested", prefix: "sheaf-ingest-", suffix: ".tmp", harmless: true, left: "sheaf-ingest-7.tmp"},
@@ -159,8 +161,8 @@ func knownKind(name string) (fileKind, bool) {
 	return fileKinds[i], true
 }
 
-// checkKinds fails for a file that a killed server has left in the directory of its store and that has no cases here. Those in
-// _tmp are TestDamagedSpills'.
+// checkKinds fails for a file that a killed server has left in the directory of its store and that
+// has no cases here. Those in _tmp are TestDamagedSpills'.
 func checkKinds(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -174,8 +176,9 @@ func checkKinds(t *testing.T, dir string) {
 	}
 }
 
-// TestDamagedFiles does to every kind of file of a store everything that can happen to a file. The store is as it was, or an error names
-// the file and leaves the directory alone, or reading does; never are there fewer documents in silence.
+// TestDamagedFiles does to every kind of file of a store everything that can happen to a file. The
+// store is as it was, or an error names the file and leaves the directory alone, or reading does;
+// never are there fewer documents in silence.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	run := torture.Begin(t)
@@ -247,7 +250,8 @@ type damageable struct {
 	needsLog bool
 }
 
-// newDamageable makes a store with several tables, an ingested index, dropped data and a collection whose documents were changed.
+// newDamageable makes a store with several tables, an ingested index, dropped data and a collection
+// whose documents were changed.
 func newDamageable(t *testing.T, rng *rand.Rand) *damageable {
 	t.Helper()
 	d := &damageable{dir: t.TempDir(), docs: map[string]uint32{}}

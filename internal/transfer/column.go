@@ -48,7 +48,8 @@ func columnTypes() []columnType {
 
 var columnPattern = regexp.MustCompile(`^(.+)\.([a-z_0-9]+)\((.*)\)$`)
 
-// ParseColumn reads "name", "name.type()" or "name.type(argument)". A column without a type is of type auto.
+// ParseColumn reads "name", "name.type()" or "name.type(argument)". A column without a type is of
+// type auto.
 func ParseColumn(text string) (Column, error) {
 	c := Column{Type: "auto"}
 	name := strings.TrimSpace(text)
@@ -110,8 +111,8 @@ func guess(cell string) any {
 		}
 		return n
 	}
-	// Words that ParseFloat knows, such as "nan" and "inf", are words here, and a longer integer is a
-	// code, even where a double happens to keep it.
+	// Words that ParseFloat knows, such as "nan" and "inf", are words here, and a longer integer is
+	// a code, even where a double happens to keep it.
 	if strings.IndexByte("-.0123456789", cell[0]) < 0 || strings.ContainsAny(cell, "xXiInN_") ||
 		cell != "-0" && !strings.ContainsAny(cell, ".eE") {
 		return cell
@@ -132,7 +133,8 @@ func parseBoolean(cell string) (bool, error) {
 	return false, strconv.ErrSyntax
 }
 
-// parseDate reads a date by a layout of Go's package time; RFC 3339, with or without time, if there is none.
+// parseDate reads a date by a layout of Go's package time; RFC 3339, with or without time, if there
+// is none.
 func parseDate(cell, layout string) (any, error) {
 	layouts := []string{layout}
 	if layout == "" {

@@ -10,7 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// maxRecord bounds what one record of a file may take: Extended JSON of a 16 MiB document, generously.
+// maxRecord bounds what one record of a file may take: Extended JSON of a 16 MiB document,
+// generously.
 const maxRecord = 128 << 20
 
 // Format names how a file holds documents.
@@ -33,7 +34,8 @@ func FormatOf(path string) Format {
 	}
 }
 
-// ParseFormat reads the name of a format as a person gives it; an empty one is told from the file's name.
+// ParseFormat reads the name of a format as a person gives it; an empty one is told from the file's
+// name.
 func ParseFormat(name, path string) (Format, error) {
 	switch Format(name) {
 	case "":
@@ -46,9 +48,9 @@ func ParseFormat(name, path string) (Format, error) {
 
 // Reader reads documents from a file.
 type Reader interface {
-	// Next returns the next document and the line on which it begins, and io.EOF after the last. A *RecordError means
-	// that this record is bad and that Next can be called for the one after it. Any other error ends the file. The
-	// document is the caller's.
+	// Next returns the next document and the line on which it begins, and io.EOF after the last. A
+	// *RecordError means that this record is bad and that Next can be called for the one after it.
+	// Any other error ends the file. The document is the caller's.
 	Next() (doc bson.Raw, line int, err error)
 }
 

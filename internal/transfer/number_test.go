@@ -33,7 +33,8 @@ func TestKeepsDouble(t *testing.T) {
 	})
 }
 
-// isRounded reports whether a number is f, rounded to as many digits as it has, by exact arithmetic.
+// isRounded reports whether a number is f, rounded to as many digits as it has, by exact
+// arithmetic.
 func isRounded(number string, f float64) bool {
 	want, ok := new(big.Rat).SetString(number)
 	have := new(big.Rat)

@@ -11,7 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// readAll returns a line of text for each record: its line in the file and the document or the error.
+// readAll returns a line of text for each record: its line in the file and the document or the
+// error.
 func readAll(t *testing.T, text string, f Format, opts ReaderOptions) string {
 	t.Helper()
 	var out strings.Builder
@@ -157,7 +158,8 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what a writer writes, a reader of the same format reads back: JSON exactly, CSV by its columns.
+// TestRoundTrip: what a writer writes, a reader of the same format reads back: JSON exactly, CSV by
+// its columns.
 func TestRoundTrip(t *testing.T) {
 	id, _ := bson.ObjectIDFromHex("0123456789abcdef01234567")
 	d128, _ := bson.ParseDecimal128("1.50")
@@ -210,7 +212,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzReader: any file is read to its end or to an error, in every format, and every document is valid.
+// FuzzReader: any file is read to its end or to an error, in every format, and every document is
+// valid.
 func FuzzReader(f *testing.F) {
 	f.Add("{\"a\":1}\n[")
 	f.Add("[{}, 5")

@@ -28,9 +28,11 @@ var (
 
 // Limits of documents.
 const (
-	// MaxDays is how many days a campaign may last; each has its counters in the campaign's document.
+	// MaxDays is how many days a campaign may last; each has its counters in the campaign's
+	// document.
 	MaxDays = 1000
-	// MaxCap is the greatest number of times that a user may see an advertisement in a window; they are in the user's document.
+	// MaxCap is the greatest number of times that a user may see an advertisement in a window; they
+	// are in the user's document.
 	MaxCap = 100
 	// MaxAds is how many advertisements a zone may have.
 	MaxAds = 1000
@@ -41,7 +43,8 @@ type Config struct {
 	patterns.Env
 	// Prefix begins the names of the collections "campaigns", "zones", "profiles" and "clicks".
 	Prefix string
-	// Remember is how long a user who sees nothing is remembered, 90 days if zero. It is longer than every window.
+	// Remember is how long a user who sees nothing is remembered, 90 days if zero. It is longer
+	// than every window.
 	Remember time.Duration
 	// Clicks is how long clicks are kept, a year if zero.
 	Clicks time.Duration
@@ -49,7 +52,8 @@ type Config struct {
 	Sweep time.Duration
 }
 
-// Campaign is what an advertiser pays for. Amounts are whole numbers of the smallest unit, for instance millionths of a dollar.
+// Campaign is what an advertiser pays for. Amounts are whole numbers of the smallest unit, for
+// instance millionths of a dollar.
 type Campaign struct {
 	ID   bson.ObjectID `bson:"_id"`
 	Name string        `bson:"name"`
@@ -58,8 +62,8 @@ type Campaign struct {
 	// It is served from From on and before To.
 	From time.Time `bson:"from"`
 	To   time.Time `bson:"to"`
-	// Even spreads the budget: at any time no more is spent than the part of the campaign's time that has passed. Otherwise it is spent as
-	// fast as there are people to see it.
+	// Even spreads the budget: at any time no more is spent than the part of the campaign's time
+	// that has passed. Otherwise it is spent as fast as there are people to see it.
 	Even bool `bson:"even"`
 	// Stopped campaigns are not served.
 	Stopped bool `bson:"stopped"`
@@ -80,7 +84,8 @@ type Counter struct {
 type Ad struct {
 	ID       bson.ObjectID `bson:"_id"`
 	Campaign bson.ObjectID `bson:"campaign"`
-	// Cost is what one impression costs. It is the order of profitability too: a thousandth of the eCPM.
+	// Cost is what one impression costs. It is the order of profitability too: a thousandth of the
+	// eCPM.
 	Cost int64 `bson:"cost"`
 	// Keywords are those of requests that it is shown for; one without is shown for all.
 	Keywords []string `bson:"keywords,omitempty"`
@@ -132,7 +137,8 @@ func New(db *mongo.Database, cfg Config) (*Ads, error) {
 	}, nil
 }
 
-// Book adds a campaign. Its ID may be given, so that booking may be repeated; what was spent is not.
+// Book adds a campaign. Its ID may be given, so that booking may be repeated; what was spent is
+// not.
 func (a *Ads) Book(ctx context.Context, c Campaign) (bson.ObjectID, error) {
 	if c.Budget < 0 || !c.From.Before(c.To) || c.To.Sub(c.From) > MaxDays*24*time.Hour {
 		return bson.ObjectID{}, ErrBadCampaign
@@ -166,8 +172,8 @@ func (a *Ads) Extend(ctx context.Context, id bson.ObjectID, by int64) error {
 	return a.changeCampaign(ctx, id, enough, bson.D{{Key: "$inc", Value: bson.D{{Key: "budget", Value: by}}}})
 }
 
-// Stop ends a campaign: nothing of it is served once Stop has returned, nor when it was broken off behind its first write. Its
-// advertisements are taken out of all zones.
+// Stop ends a campaign: nothing of it is served once Stop has returned, nor when it was broken off
+// behind its first write. Its advertisements are taken out of all zones.
 func (a *Ads) Stop(ctx context.Context, id bson.ObjectID) error {
 	if err := a.changeCampaign(ctx, id, byID(id), bson.D{{Key: "$set", Value: bson.D{{Key: "stopped", Value: true}}}}); err != nil {
 		return err
@@ -238,7 +244,8 @@ func (a *Ads) Put(ctx context.Context, at Place, ad Ad) error {
 	}
 }
 
-// refused tells why a zone that exists did not take an advertisement, or to try again, as it came to be at the same moment.
+// refused tells why a zone that exists did not take an advertisement, or to try again, as it came
+// to be at the same moment.
 func (a *Ads) refused(ctx context.Context, at Place, ad bson.ObjectID) (again bool, err error) {
 	z, err := a.zone(ctx, at)
 	if err != nil {

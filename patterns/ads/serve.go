@@ -31,8 +31,9 @@ type Impression struct {
 	Ad Ad
 }
 
-// Serve chooses the most profitable advertisement of a place that the user has not seen too often and whose campaign has budget, has it
-// paid, and returns it. Of several that cost the same it takes one with more of the keywords, and then any.
+// Serve chooses the most profitable advertisement of a place that the user has not seen too often
+// and whose campaign has budget, has it paid, and returns it. Of several that cost the same it
+// takes one with more of the keywords, and then any.
 func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
@@ -119,8 +120,8 @@ func (a *Ads) running(ctx context.Context, ads []Ad, now time.Time) (map[bson.Ob
 	return out, nil
 }
 
-// try notes that the user sees an advertisement, and has it paid. It reports false where the user has seen it often enough, or there is
-// no money for it.
+// try notes that the user sees an advertisement, and has it paid. It reports false where the user
+// has seen it often enough, or there is no money for it.
 func (a *Ads) try(ctx context.Context, i *Impression, c *Campaign, user string, now time.Time) (bool, error) {
 	capped := user != "" && i.Ad.Cap > 0
 	if capped {
@@ -136,8 +137,8 @@ func (a *Ads) try(ctx context.Context, i *Impression, c *Campaign, user string, 
 	return false, a.unsee(ctx, i, user)
 }
 
-// see adds the impression to those of an advertisement that the user has seen, of which the last Cap are kept: the first of them tells
-// whether it may be shown again.
+// see adds the impression to those of an advertisement that the user has seen, of which the last
+// Cap are kept: the first of them tells whether it may be shown again.
 func (a *Ads) see(ctx context.Context, i *Impression, user string, now time.Time) (bool, error) {
 	field := seenField(i)
 	may := append(byID(user), bson.E{Key: "$or", Value: bson.A{
@@ -239,7 +240,8 @@ func (a *Ads) Clicks(ctx context.Context, campaign bson.ObjectID) (map[bson.Obje
 	return out, nil
 }
 
-// Repair takes the advertisements of campaigns that are stopped, over or unknown out of their zones, and returns the number of zones.
+// Repair takes the advertisements of campaigns that are stopped, over or unknown out of their
+// zones, and returns the number of zones.
 func (a *Ads) Repair(ctx context.Context) (int, error) {
 	var ids []bson.ObjectID
 	if err := a.zones.Distinct(ctx, "ads.campaign", bson.D{{Key: "ads.campaign", Value: bson.D{{Key: "$exists", Value: true}}}}).Decode(&ids); err != nil {

@@ -21,8 +21,9 @@ const (
 	RuleOne   = "a page has one document for each day and each month"
 )
 
-// Check lists what contradicts the rules. It reads all documents; while hits are being counted, it also lists days that their months
-// are just about to learn of. Of the form Flat it compares the minutes with the day only.
+// Check lists what contradicts the rules. It reads all documents; while hits are being counted, it
+// also lists days that their months are just about to learn of. Of the form Flat it compares the
+// minutes with the day only.
 func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	wrongMinutes := bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$minute")}}}
 	if c.cfg.Form == Hierarchical {
@@ -67,7 +68,8 @@ func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err err
 	return out, err
 }
 
-// checkNames lists the documents whose _id does not follow from what they count: another one may count the same.
+// checkNames lists the documents whose _id does not follow from what they count: another one may
+// count the same.
 func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection, layout string) (out []patterns.Violation, err error) {
 	found, err := coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{Key: "metadata", Value: 1}}))
 	if err != nil {
@@ -133,8 +135,9 @@ func (c *Counters) compare(ctx context.Context, f func(comparison) error) error 
 // forget is how long after a day a writer may still be unsure of a batch.
 const forget = 48 * time.Hour
 
-// Repair brings months up to days that were counted by processes that died before they did so, and takes from the documents of past days
-// what they know of writers. It returns how many days their months did not have. It reads all days, and may run at any time.
+// Repair brings months up to days that were counted by processes that died before they did so, and
+// takes from the documents of past days what they know of writers. It returns how many days their
+// months did not have. It reads all days, and may run at any time.
 func (c *Counters) Repair(ctx context.Context) (n int, err error) {
 	if !c.cfg.WithoutMonths {
 		err = c.compare(ctx, func(d comparison) error {

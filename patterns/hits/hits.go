@@ -18,8 +18,8 @@ import (
 
 // Errors of counters.
 var (
-	// ErrHit is returned for a hit that cannot be counted: a site that is empty or has a slash, a page that does not begin with a
-	// slash, a negative number.
+	// ErrHit is returned for a hit that cannot be counted: a site that is empty or has a slash, a
+	// page that does not begin with a slash, a negative number.
 	ErrHit = errors.New("hits: a site may not be empty or contain a slash, a page begins with one, and a number is not negative")
 	// ErrRange is returned for a chart of more than MaxPoints points.
 	ErrRange = errors.New("hits: the chart would have too many points")
@@ -27,13 +27,14 @@ var (
 	ErrFull = errors.New("hits: too many hits wait to be written")
 )
 
-// Form is how a day's minutes are arranged in its document. All documents of a collection have the same.
+// Form is how a day's minutes are arranged in its document. All documents of a collection have the
+// same.
 type Form int
 
 // Forms.
 const (
-	// Hierarchical has the minutes of each hour in a document of their own, which finds the last minute of a day by passing 23 + 59
-	// names instead of 1439.
+	// Hierarchical has the minutes of each hour in a document of their own, which finds the last
+	// minute of a day by passing 23 + 59 names instead of 1439.
 	Hierarchical Form = iota
 	// Flat has all minutes of the day in one.
 	Flat
@@ -48,12 +49,15 @@ type Config struct {
 	Form Form
 	// Location is where days begin; UTC if nil.
 	Location *time.Location
-	// WithoutMonths saves the documents of the months and what they cost; charts of days then read the days' documents.
+	// WithoutMonths saves the documents of the months and what they cost; charts of days then read
+	// the days' documents.
 	WithoutMonths bool
-	// Keep removes the documents of days this long after the day's beginning; months stay. Zero keeps them.
+	// Keep removes the documents of days this long after the day's beginning; months stay. Zero
+	// keeps them.
 	Keep time.Duration
-	// Prefill is the probability with which a hit makes the page's document of the next day, with all its zeros, so that not all pages
-	// make theirs at midnight: one over the number of hits that a page has in a day. Zero never does.
+	// Prefill is the probability with which a hit makes the page's document of the next day, with
+	// all its zeros, so that not all pages make theirs at midnight: one over the number of hits
+	// that a page has in a day. Zero never does.
 	Prefill float64
 }
 
@@ -119,8 +123,8 @@ func (c *Counters) note(b batch, h Hit) (int64, error) {
 	return n, nil
 }
 
-// dayOf returns when the day of t began. Minutes are counted from there, so that those of a day on which clocks are changed are 1380 or
-// 1500, and each is one minute.
+// dayOf returns when the day of t began. Minutes are counted from there, so that those of a day on
+// which clocks are changed are 1380 or 1500, and each is one minute.
 func (c *Counters) dayOf(t time.Time) time.Time {
 	y, m, d := t.In(c.cfg.Location).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, c.cfg.Location)
@@ -143,7 +147,8 @@ const (
 	monthLayout = "200601"
 )
 
-// document is the filter of a document, which has its shard key too, and makes it where it does not exist.
+// document is the filter of a document, which has its shard key too, and makes it where it does not
+// exist.
 func (c *Counters) document(p page, start time.Time, layout string) bson.D {
 	return bson.D{
 		{Key: "_id", Value: start.In(c.cfg.Location).Format(layout) + "/" + p.site + p.name},
@@ -178,8 +183,8 @@ func (c *Counters) increments(minutes map[int]int64) bson.D {
 	return inc
 }
 
-// Add counts hits, in one update for each day's document of a page, and brings the months up. After an error some may be counted and
-// some not: a Writer knows which.
+// Add counts hits, in one update for each day's document of a page, and brings the months up. After
+// an error some may be counted and some not: a Writer knows which.
 func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	b := batch{}
 	for _, h := range hits {
@@ -205,7 +210,8 @@ func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	return c.raise(ctx, b)
 }
 
-// Preallocate makes the document of a page's day, with zeros, if there is none. What is counted already stays.
+// Preallocate makes the document of a page's day, with zeros, if there is none. What is counted
+// already stays.
 func (c *Counters) Preallocate(ctx context.Context, site, name string, day time.Time) error {
 	if _, err := c.note(batch{}, Hit{Site: site, Page: name}); err != nil {
 		return err
@@ -238,8 +244,8 @@ func (c *Counters) Preallocate(ctx context.Context, site, name string, day time.
 	return nil
 }
 
-// prefill makes tomorrow's documents of some of the pages that were hit today. They are a convenience: without them the first hit of
-// the day makes them.
+// prefill makes tomorrow's documents of some of the pages that were hit today. They are a
+// convenience: without them the first hit of the day makes them.
 func (c *Counters) prefill(ctx context.Context, b batch) {
 	if c.cfg.Prefill == 0 {
 		return

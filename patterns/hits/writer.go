@@ -26,12 +26,13 @@ const lastFlush = 10 * time.Second
 type WriterConfig struct {
 	// Interval is the time between two flushes of Run; DefaultInterval if zero.
 	Interval time.Duration
-	// MaxPending is how many hits may wait; DefaultMaxPending if zero. With half as many, Run flushes at once.
+	// MaxPending is how many hits may wait; DefaultMaxPending if zero. With half as many, Run
+	// flushes at once.
 	MaxPending int64
 }
 
-// Writer gathers hits in memory and adds them together: one increment for each minute of a page, however many hits it had. It is safe
-// for concurrent use.
+// Writer gathers hits in memory and adds them together: one increment for each minute of a page,
+// however many hits it had. It is safe for concurrent use.
 type Writer struct {
 	c   *Counters
 	cfg WriterConfig
@@ -61,7 +62,8 @@ func (c *Counters) NewWriter(cfg WriterConfig) (*Writer, error) {
 	return &Writer{c: c, cfg: cfg, id: bson.NewObjectID().Hex(), pending: batch{}, hurry: make(chan struct{}, 1)}, nil
 }
 
-// Hit notes a hit; it does not wait for the database. Where that has not answered for long, ErrFull says that the hit is not counted.
+// Hit notes a hit; it does not wait for the database. Where that has not answered for long, ErrFull
+// says that the hit is not counted.
 func (w *Writer) Hit(h Hit) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +92,8 @@ func (w *Writer) Waiting() int64 {
 	return w.waiting
 }
 
-// Run flushes until ctx ends, and then once more. A flush that fails is logged; what it had is written by the next one.
+// Run flushes until ctx ends, and then once more. A flush that fails is logged; what it had is
+// written by the next one.
 func (w *Writer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		w.wait(ctx)
@@ -125,8 +128,8 @@ func (w *Writer) try(ctx context.Context) {
 	w.c.Metrics.Observe("hits.flush", w.c.Clock.Now().Sub(started))
 }
 
-// Flush writes what waits. After an error it is kept, and the next Flush goes on: no hit is counted twice, whether or not the server
-// had executed the updates whose answers were lost.
+// Flush writes what waits. After an error it is kept, and the next Flush goes on: no hit is counted
+// twice, whether or not the server had executed the updates whose answers were lost.
 func (w *Writer) Flush(ctx context.Context) error {
 	w.flushing.Lock()
 	defer w.flushing.Unlock()
@@ -164,9 +167,10 @@ func (w *Writer) write(ctx context.Context) error {
 	return nil
 }
 
-// apply adds a writer's batch, whatever part of it was added before: each document knows the number of the last batch that it has of
-// each writer. It first changes the documents that there are, and only if some did not match, makes those that are missing and tries
-// again; what does not match then has the batch already.
+// apply adds a writer's batch, whatever part of it was added before: each document knows the number
+// of the last batch that it has of each writer. It first changes the documents that there are, and
+// only if some did not match, makes those that are missing and tries again; what does not match
+// then has the batch already.
 func (c *Counters) apply(ctx context.Context, b batch, writer string, seq int64) error {
 	if err := c.ready(ctx); err != nil {
 		return err

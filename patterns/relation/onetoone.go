@@ -21,7 +21,8 @@ type OneToOneConfig struct {
 	Ref string
 }
 
-// OneToOne looks after documents that have exactly one partner each, in another collection. It is safe for concurrent use.
+// OneToOne looks after documents that have exactly one partner each, in another collection. It is
+// safe for concurrent use.
 type OneToOne struct {
 	owners, parts *mongo.Collection
 	ref           string
@@ -37,7 +38,8 @@ func NewOneToOne(db *mongo.Database, cfg OneToOneConfig) (*OneToOne, error) {
 	return &OneToOne{owners: db.Collection(owners), parts: db.Collection(parts), ref: cmp.Or(cfg.Ref, "_id")}, nil
 }
 
-// Indexes returns what makes a second partner impossible: the index of _id does, where that refers to the owner.
+// Indexes returns what makes a second partner impossible: the index of _id does, where that refers
+// to the owner.
 func (o *OneToOne) Indexes() []patterns.Index {
 	if o.ref == "_id" {
 		return nil
@@ -51,7 +53,8 @@ func (o *OneToOne) EnsureIndexes(ctx context.Context) error {
 	return o.prepared.Ensure(ctx, o.owners.Database(), o.Indexes())
 }
 
-// ShardKeys returns how the collections are best distributed. The index is unique, so its field is the key.
+// ShardKeys returns how the collections are best distributed. The index is unique, so its field is
+// the key.
 func (o *OneToOne) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{
 		{Collection: o.owners.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}},

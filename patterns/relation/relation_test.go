@@ -139,7 +139,8 @@ func TestLinks(t *testing.T) {
 	wantErr(t, r.Shard(ctx), patterns.ErrNotSharded)
 }
 
-// TestSamples are W053 and W054 of the book, with its mistake: author 2 lists a book that does not list the author.
+// TestSamples are W053 and W054 of the book, with its mistake: author 2 lists a book that does not
+// list the author.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -213,7 +214,8 @@ type linkedAddress struct {
 	Street, City string
 }
 
-// TestW084 has a user with an address, embedded and by a link: it is the same, and there is not more than one.
+// TestW084 has a user with an address, embedded and by a link: it is the same, and there is not
+// more than one.
 func TestW084(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -367,7 +369,8 @@ func TestTogether(t *testing.T) {
 	mustHold(t, r)
 }
 
-// TestCrash lets every operation die at every point. Readers see what the right side says, before Repair too.
+// TestCrash lets every operation die at every point. Readers see what the right side says, before
+// Repair too.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]struct {

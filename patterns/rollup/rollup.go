@@ -38,21 +38,24 @@ type Config struct {
 	Events string
 	// Prefix begins the names of the other collections: "stats." if empty.
 	Prefix string
-	// KeyField, TimeField, ValueField and ArrivalField are fields of events: whose they are, when they happened, what is summed up, and
-	// when they were recorded: "userid", "ts", "length" and "at" if empty.
+	// KeyField, TimeField, ValueField and ArrivalField are fields of events: whose they are, when
+	// they happened, what is summed up, and when they were recorded: "userid", "ts", "length" and
+	// "at" if empty.
 	KeyField, TimeField, ValueField, ArrivalField string
 	// Location is where hours, days, weeks, months and years begin; UTC if nil.
 	Location *time.Location
 	// FirstDay is the first day of a week; its zero value is Sunday.
 	FirstDay time.Weekday
-	// Settle is how long after its time of arrival an event may not be seen yet: the duration of an insert, and what clocks of different
-	// machines differ by. DefaultSettle if zero.
+	// Settle is how long after its time of arrival an event may not be seen yet: the duration of an
+	// insert, and what clocks of different machines differ by. DefaultSettle if zero.
 	Settle time.Duration
 	// Interval is the time between two updates of Run; DefaultInterval if zero.
 	Interval time.Duration
-	// Keep removes events this long after they happened; what they were summed up to stays. Zero keeps them.
+	// Keep removes events this long after they happened; what they were summed up to stays. Zero
+	// keeps them.
 	Keep time.Duration
-	// MapReduce sums up by the command mapReduce instead of aggregate. Then one process at a time may update.
+	// MapReduce sums up by the command mapReduce instead of aggregate. Then one process at a time
+	// may update.
 	MapReduce bool
 }
 
@@ -107,7 +110,8 @@ func New(db *mongo.Database, cfg Config) (*Rollup, error) {
 
 // Event is something that happened.
 type Event struct {
-	// ID makes an event that is recorded again the same one; where it is nil, every event is one of its own.
+	// ID makes an event that is recorded again the same one; where it is nil, every event is one of
+	// its own.
 	ID any
 	// Key is whose event it is.
 	Key any
@@ -120,8 +124,9 @@ type Event struct {
 // duplicateKey is the code of the error for an event that is there already.
 const duplicateKey = 11000
 
-// Record inserts events. Those whose ID is there already are left as they are: after an error, the same events may be recorded again.
-// Programs may as well insert documents of their own, with the fields that Config names.
+// Record inserts events. Those whose ID is there already are left as they are: after an error, the
+// same events may be recorded again. Programs may as well insert documents of their own, with the
+// fields that Config names.
 func (r *Rollup) Record(ctx context.Context, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -208,8 +213,8 @@ func (r *Rollup) advance(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// Update sums up what has arrived since the last time, and returns how many hours of keys had events among that. It may run at any time,
-// any number of times, in several processes.
+// Update sums up what has arrived since the last time, and returns how many hours of keys had
+// events among that. It may run at any time, any number of times, in several processes.
 func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	if err := r.ready(ctx); err != nil {
 		return 0, err
@@ -250,8 +255,9 @@ func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	}
 }
 
-// Recompute sums up all hours in which something happened in [from, to), whenever it arrived, and what they are part of: for
-// events that were seen only later than Settle, and those that were there before the first update.
+// Recompute sums up all hours in which something happened in [from, to), whenever it arrived, and
+// what they are part of: for events that were seen only later than Settle, and those that were
+// there before the first update.
 func (r *Rollup) Recompute(ctx context.Context, from, to time.Time) (n int, err error) {
 	for ; from.Before(to); from = from.Add(24 * time.Hour) {
 		end := from.Add(24 * time.Hour)

@@ -70,8 +70,8 @@ func (r *Rollup) EnsureIndexes(ctx context.Context) error {
 	return r.prepared.Ensure(ctx, r.db, r.Indexes())
 }
 
-// ready fails before the first use without EnsureIndexes: events would never go. Where they stay for
-// ever, no index is promised.
+// ready fails before the first use without EnsureIndexes: events would never go. Where they stay
+// for ever, no index is promised.
 func (r *Rollup) ready(ctx context.Context) error {
 	if r.cfg.Keep == 0 {
 		return nil

@@ -28,7 +28,8 @@ type CacheConfig struct {
 	Collection string
 	// TTL is how long a value is fresh; DefaultTTL if zero.
 	TTL time.Duration
-	// Stale is how long after that a value is still returned while somebody loads a new one. With zero, all wait for that.
+	// Stale is how long after that a value is still returned while somebody loads a new one. With
+	// zero, all wait for that.
 	Stale time.Duration
 	// Lease is how long loading may take before somebody else tries; DefaultLease if zero.
 	Lease time.Duration
@@ -36,8 +37,9 @@ type CacheConfig struct {
 	Poll time.Duration
 }
 
-// Cache keeps values that are costly to make, for all processes, until they expire. Of those who miss the same value at the same time,
-// one makes it and the others wait. It is safe for concurrent use.
+// Cache keeps values that are costly to make, for all processes, until they expire. Of those who
+// miss the same value at the same time, one makes it and the others wait. It is safe for concurrent
+// use.
 type Cache[T any] struct {
 	patterns.Env
 	coll     *mongo.Collection
@@ -73,8 +75,9 @@ type slot[T any] struct {
 // Load makes a value. The tags, if any, are what it is removed by later.
 type Load[T any] func(ctx context.Context) (value T, tags []string, err error)
 
-// Get returns the value of a key. Where there is none, or it is not fresh, one caller of all processes loads it, and the others wait, or
-// get the old one if it is not too old. An error of load is returned to the caller who loads; the next one tries again.
+// Get returns the value of a key. Where there is none, or it is not fresh, one caller of all
+// processes loads it, and the others wait, or get the old one if it is not too old. An error of
+// load is returned to the caller who loads; the next one tries again.
 func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, err error) {
 	if err := c.ready(ctx); err != nil {
 		return value, err
@@ -107,7 +110,8 @@ func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, 
 	}
 }
 
-// lease makes the caller the one who loads a key. The token is zero where another one is, or has just done so.
+// lease makes the caller the one who loads a key. The token is zero where another one is, or has
+// just done so.
 func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token bson.ObjectID, err error) {
 	token = bson.NewObjectID()
 	until := now.Add(c.cfg.Lease)

@@ -41,8 +41,9 @@ type Engine struct {
 	ingests atomic.Int64
 
 	states sync.Pool
-	// state numbers what can be read. It grows when a change is visible, before its locks are released and its call
-	// returns: who reads a number and then the store sees all changes up to that number.
+	// state numbers what can be read. It grows when a change is visible, before its locks are
+	// released and its call returns: who reads a number and then the store sees all changes up to
+	// that number.
 	state atomic.Uint64
 
 	commitsDurable  atomic.Int64
@@ -97,7 +98,8 @@ func (e *Engine) Get(key []byte) ([]byte, io.Closer, error) {
 	return e.getKept(e.db, key, e.records.now(), p)
 }
 
-// getKept reads a key from what was taken at an epoch, by way of the record cache; the pin goes with the value.
+// getKept reads a key from what was taken at an epoch, by way of the record cache; the pin goes
+// with the value.
 func (e *Engine) getKept(from getter, key []byte, epoch uint64, p pin) ([]byte, io.Closer, error) {
 	if !e.records.keeps(key) {
 		return e.get(from, key, p)
@@ -175,7 +177,8 @@ func (e *Engine) checkpointTo(dir string) error {
 	}
 	defer e.guard.done(smallWrite)
 	if !e.fs.seals.used.Load() {
-		// Pebble copies the manifest that it writes. Where there was nothing to write since the store was opened, it would copy none.
+		// Pebble copies the manifest that it writes. Where there was nothing to write since the
+		// store was opened, it would copy none.
 		if err := e.db.Flush(); err != nil {
 			return e.wrap(err)
 		}
@@ -210,8 +213,8 @@ func (e *Engine) Close() error {
 	if e.pins.wait(e.options.closeGrace) {
 		return e.finish()
 	}
-	// Closing Pebble under an iterator would pull memory from under it. Everything is made durable, and the rest is done
-	// when the last one ends.
+	// Closing Pebble under an iterator would pull memory from under it. Everything is made durable,
+	// and the rest is done when the last one ends.
 	err := e.durableNow()
 	go func() {
 		e.pins.wait(0)
@@ -232,8 +235,8 @@ func (e *Engine) durableNow() (err error) {
 	return e.syncWAL()
 }
 
-// flush writes what only the logs have to tables, so that a store that was closed has no log to lose. Where tables cannot be
-// written the logs keep it.
+// flush writes what only the logs have to tables, so that a store that was closed has no log to
+// lose. Where tables cannot be written the logs keep it.
 func (e *Engine) flush() {
 	if e.db.Metrics().WAL.Size == 0 || e.guard.failure() != nil || e.guard.space.full.Load() {
 		return

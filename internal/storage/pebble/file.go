@@ -137,7 +137,8 @@ func (f *diskFile) Close() error {
 	return nil
 }
 
-// Stat implements vfs.File. Pebble asks for the size of a WAL file that is written again, and could not bear an error.
+// Stat implements vfs.File. Pebble asks for the size of a WAL file that is written again, and could
+// not bear an error.
 func (f *diskFile) Stat() (info vfs.FileInfo, err error) {
 	if f.kind != logFile {
 		return f.File.Stat()

@@ -13,13 +13,14 @@ import (
 const (
 	// formatFile names the file that makes a directory a store. It is one line: "sheaf <version>".
 	formatFile = "SHEAF_FORMAT"
-	// formatVersion is the version of the files that this program writes. It grows with every change that an older program
-	// would misread; numbers are never used again. Format 1 has no seal, see sealFile; format 2 has no sync points, see
-	// syncPointsFile.
+	// formatVersion is the version of the files that this program writes. It grows with every
+	// change that an older program would misread; numbers are never used again. Format 1 has no
+	// seal, see sealFile; format 2 has no sync points, see syncPointsFile.
 	formatVersion    = syncPointsFormat
 	sealedFormat     = 2
 	syncPointsFormat = 3
-	// oldestFormat is the oldest version that this program reads. The store is of formatVersion afterwards.
+	// oldestFormat is the oldest version that this program reads. The store is of formatVersion
+	// afterwards.
 	oldestFormat = 1
 	// tempSuffix ends the name of a file that is still being written.
 	tempSuffix = ".tmp"
@@ -27,8 +28,8 @@ const (
 	maxFormatFile = 256
 )
 
-// initialFile reports whether a file may be in a directory that is not a store yet: what a fresh volume has, and what is made before
-// the format file.
+// initialFile reports whether a file may be in a directory that is not a store yet: what a fresh
+// volume has, and what is made before the format file.
 func initialFile(name string) bool {
 	switch strings.TrimSuffix(name, tempSuffix) {
 	case "LOCK", "lost+found", formatFile, sealFile, syncPointsFile, tableIDsFile:
@@ -38,7 +39,8 @@ func initialFile(name string) bool {
 	}
 }
 
-// prepareDirectory makes sure that dir is a store of a known format, which it returns, or empty, and then makes it a store.
+// prepareDirectory makes sure that dir is a store of a known format, which it returns, or empty,
+// and then makes it a store.
 func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 	names, err := fs.List(dir)
 	if err != nil {

@@ -35,7 +35,8 @@ type diskFS struct {
 	stall time.Duration
 	// seals are written with the manifest, from when the store is opened.
 	seals *sealer
-	// tables are those that were there when the store was opened, to be checked when they are first read.
+	// tables are those that were there when the store was opened, to be checked when they are first
+	// read.
 	tables tableChecks
 	// tableIDs are nil until the store is opened.
 	tableIDs *tableIDs
@@ -48,8 +49,8 @@ type diskFS struct {
 	order    *storage.Order
 }
 
-// kind tells how a file is treated. Only the store's own directory has special files: a checkpoint elsewhere is synced
-// by Pebble as always.
+// kind tells how a file is treated. Only the store's own directory has special files: a checkpoint
+// elsewhere is synced by Pebble as always.
 func (fs *diskFS) kind(name string) fileKind {
 	if filepath.Dir(name) != fs.dir {
 		return dataFile
@@ -69,8 +70,9 @@ func (fs *diskFS) kind(name string) fileKind {
 // compactionWrites is how Pebble marks the tables of compactions.
 const compactionWrites vfs.DiskWriteCategory = "pebble-compaction"
 
-// errOpening is why a compaction does not begin. Pebble starts one as soon as a flush of the opening ends. On a full disk it would
-// take the space of the next flush, and what it cannot write would end the opening. Pebble tries it again.
+// errOpening is why a compaction does not begin. Pebble starts one as soon as a flush of the
+// opening ends. On a full disk it would take the space of the next flush, and what it cannot write
+// would end the opening. Pebble tries it again.
 var errOpening = errors.New("storage: no compaction before the store is open")
 
 // Create implements vfs.FS.
@@ -106,8 +108,8 @@ func (fs *diskFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 	})
 }
 
-// open makes a file for writing. In a frozen store, and where a file that Pebble cannot do without cannot be made, it
-// is a file that goes nowhere.
+// open makes a file for writing. In a frozen store, and where a file that Pebble cannot do without
+// cannot be made, it is a file that goes nowhere.
 func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)) (vfs.File, error) {
 	if err := fs.guard.failure(); err != nil {
 		// While the store is opened or closed, flushes must end, wherever they go.
@@ -134,8 +136,8 @@ func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)
 	return nil, err
 }
 
-// giveUp freezes a store that is being opened, or closed while its flushes fail: Pebble would try for ever to write a table. It reports
-// whether it did.
+// giveUp freezes a store that is being opened, or closed while its flushes fail: Pebble would try
+// for ever to write a table. It reports whether it did.
 func (fs *diskFS) giveUp(err error) bool {
 	g := fs.guard
 	if err == nil || g.open.Load() && (!g.closing.Load() || g.flushErrors.Load() < maxFlushErrors) {
@@ -145,8 +147,9 @@ func (fs *diskFS) giveUp(err error) bool {
 	return true
 }
 
-// retry does something again while there is no space, where Pebble could not bear its failure. It waits until there is some, or the store
-// is closed: what has begun is done when there is space again, and what comes meanwhile is refused.
+// retry does something again while there is no space, where Pebble could not bear its failure. It
+// waits until there is some, or the store is closed: what has begun is done when there is space
+// again, and what comes meanwhile is refused.
 func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	err := do()
 	if err == nil || !isNoSpace(err) {
@@ -171,7 +174,8 @@ func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	return err
 }
 
-// essential does what Pebble could not bear to fail at: in a frozen store nothing, and where it fails, the store is frozen.
+// essential does what Pebble could not bear to fail at: in a frozen store nothing, and where it
+// fails, the store is frozen.
 func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	if fs.guard.failure() != nil {
 		return nil
@@ -182,8 +186,8 @@ func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	return nil
 }
 
-// essentialOnce is essential for a sync. After one that failed nobody knows what is on the disk, and the next one may succeed without
-// having written it; so it is not tried again.
+// essentialOnce is essential for a sync. After one that failed nobody knows what is on the disk,
+// and the next one may succeed without having written it; so it is not tried again.
 func (fs *diskFS) essentialOnce(do func() error) error {
 	if fs.guard.failure() != nil {
 		return nil

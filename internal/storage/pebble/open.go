@@ -14,8 +14,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/lock"
 )
 
-// Open opens the store in a directory, and makes it where there is none. It returns storage.ErrLocked where it is open
-// already, here or in another process, and storage.ErrFormat where the directory holds something else.
+// Open opens the store in a directory, and makes it where there is none. It returns
+// storage.ErrLocked where it is open already, here or in another process, and storage.ErrFormat
+// where the directory holds something else.
 func Open(dir string, options Options) (storage.Engine, error) {
 	options = options.withDefaults()
 	fs := options.FS
@@ -120,7 +121,8 @@ func (e *Engine) failedOpen(err error) error {
 	return fmt.Errorf("storage/pebble: opening %s: %w", e.dir, err)
 }
 
-// closeFailed closes Pebble on a store that was frozen while it was opened. What it says of its state is of no use.
+// closeFailed closes Pebble on a store that was frozen while it was opened. What it says of its
+// state is of no use.
 func (e *Engine) closeFailed(db *pebble.DB) (err error) {
 	defer e.contain(&err)
 	_ = db.Close()

@@ -20,26 +20,30 @@ const (
 	minMemtable = 256 << 10
 	// defaultOpenFiles is how many tables are kept open.
 	defaultOpenFiles = 1000
-	// DefaultReserve is the free space below which commits are refused, at least: see Options.reserve.
+	// DefaultReserve is the free space below which commits are refused, at least: see
+	// Options.reserve.
 	DefaultReserve = 64 << 20
 	// defaultCloseGrace is how long Close waits for iterators and borrowed values.
 	defaultCloseGrace = 5 * time.Second
 )
 
 const (
-	// dataBlock is the size of blocks of data before compression. Gets and scans of 200 MB of records of 1 KB, with the
-	// default budget (CPU a get, CPU a row; gets of blocks in memory differ by a tenth): 4 KiB 8.9 and 1.42 µs, 135 MB on
-	// disk; 6 KiB 9.8 and 1.20 µs, 127 MB; 8 KiB 11.9 and 1.17 µs, 121 MB; 16 KiB 18.4 and 1.07 µs, 111 MB. Without
-	// compression 8 KiB are 7.6 and 0.60 µs, but 199 MB; zstd is 17.1 and 1.63 µs, 83 MB.
+	// dataBlock is the size of blocks of data before compression. Gets and scans of 200 MB of
+	// records of 1 KB, with the default budget (CPU a get, CPU a row; gets of blocks in memory
+	// differ by a tenth): 4 KiB 8.9 and 1.42 µs, 135 MB on disk; 6 KiB 9.8 and 1.20 µs, 127 MB; 8
+	// KiB 11.9 and 1.17 µs, 121 MB; 16 KiB 18.4 and 1.07 µs, 111 MB. Without compression 8 KiB are
+	// 7.6 and 0.60 µs, but 199 MB; zstd is 17.1 and 1.63 µs, 83 MB.
 	dataBlock = 6 << 10
-	// indexBlock is the size of index blocks, with a second level above where a table needs more than one. One index of
-	// 100 KB for each table saves 3 % of a get while all are in memory (2.17 to 2.10 µs), and doubles it (16 to 35 µs)
-	// where the store is a hundred times as large as the cache, since each get reads one.
+	// indexBlock is the size of index blocks, with a second level above where a table needs more
+	// than one. One index of 100 KB for each table saves 3 % of a get while all are in memory (2.17
+	// to 2.10 µs), and doubles it (16 to 35 µs) where the store is a hundred times as large as the
+	// cache, since each get reads one.
 	indexBlock = 8 << 10
 )
 
-// formatMajorVersion is the newest format of Pebble whose WAL does not claim what was synced: from FormatWALSyncChunks on
-// each WAL chunk says up to which offset the log is durable, which is not true where the fsync is left out.
+// formatMajorVersion is the newest format of Pebble whose WAL does not claim what was synced: from
+// FormatWALSyncChunks on each WAL chunk says up to which offset the log is durable, which is not
+// true where the fsync is left out.
 const formatMajorVersion = pebble.FormatColumnarBlocks
 
 // Options configure an engine. The zero value is ready for use.
@@ -48,10 +52,11 @@ type Options struct {
 	MemoryBudget int64
 	// SpareMemory is what the caches may take beside it, in bytes, until Yield asks for it.
 	SpareMemory int64
-	// Keep tells of a key whether its value stays in memory, ready to be lent, once Get has read it: a quarter of the budget is
-	// for them. It is not for counters. Nil keeps none.
+	// Keep tells of a key whether its value stays in memory, ready to be lent, once Get has read
+	// it: a quarter of the memory is for them. It is not for counters. Nil keeps none.
 	Keep func(key []byte) bool
-	// Frugal says that what a store with a small budget takes beside it counts, too: in a process with a limit.
+	// Frugal says that what a store with a small budget takes beside it counts, too: in a process
+	// with a limit.
 	Frugal bool
 	// MaxOpenFiles is how many tables are kept open, 1,000 if zero.
 	MaxOpenFiles int
@@ -59,13 +64,15 @@ type Options struct {
 	Logger *slog.Logger
 	// NoCompression stores blocks as they are.
 	NoCompression bool
-	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace; negative for none. By default
-	// it is DefaultReserve, or more where the memtables together take more.
+	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace;
+	// negative for none. By default it is DefaultReserve, or more where the memtables together take
+	// more.
 	Reserve int64
-	// Salvage opens a store with a damaged log up to the damage, instead of refusing it. What is cut is kept beside, and the Logger
-	// says what it was.
+	// Salvage opens a store with a damaged log up to the damage, instead of refusing it. What is
+	// cut is kept beside, and the Logger says what it was.
 	Salvage bool
-	// FS is the file system, the operating system's by default. Others are for tests and for stores in memory.
+	// FS is the file system, the operating system's by default. Others are for tests and for stores
+	// in memory.
 	FS vfs.FS
 
 	// stall bounds, in tests, how long a write of the WAL waits for space.
@@ -99,9 +106,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// memory divides the budget: a quarter for single values where some are kept, the rest for blocks and memtables. A memtable
-// is an eighth. Pebble takes what its memtables hold from the block cache, whose size therefore has it. The caches have the
-// spare memory, too.
+// memory divides the budget and the spare memory: a quarter for single values where some are kept,
+// the rest for blocks and memtables. A memtable is an eighth of the budget. Pebble takes what its
+// memtables hold from the block cache, whose size therefore has it.
 func (o Options) memory() (memtable, records, blocks int64) {
 	memtable = min(max(o.MemoryBudget/8, 1<<20), 64<<20)
 	caches := o.MemoryBudget + o.SpareMemory
@@ -111,8 +118,9 @@ func (o Options) memory() (memtable, records, blocks int64) {
 	return memtable, records, caches - records
 }
 
-// reserve returns the free space below which commits are refused. All memtables must fit: a store that is opened on the full disk
-// writes them to tables first, while their logs are still there. On a small disk it is less; see space.check.
+// reserve returns the free space below which commits are refused. All memtables must fit: a store
+// that is opened on the full disk writes them to tables first, while their logs are still there. On
+// a small disk it is less; see space.check.
 func (o Options) reserve() int64 {
 	if o.Reserve != 0 {
 		return o.Reserve
@@ -126,8 +134,8 @@ const smallBudget = 128 << 20
 
 func (o Options) isSmall() bool { return o.Frugal && o.MemoryBudget <= smallBudget }
 
-// overlaps returns how many overlapping runs of tables start a compaction, and stop writers. An iterator holds a block of each:
-// of documents of 1 MB, 16 scans over 20 runs hold 320 MB.
+// overlaps returns how many overlapping runs of tables start a compaction, and stop writers. An
+// iterator holds a block of each: of documents of 1 MB, 16 scans over 20 runs hold 320 MB.
 func (o Options) overlaps() (compact, stop int) {
 	if o.isSmall() {
 		return 2, 8
@@ -135,8 +143,9 @@ func (o Options) overlaps() (compact, stop int) {
 	return 4, 24
 }
 
-// memtables returns how many memtables there may be before writers wait for a flush. Writers are slowed down by that wait, not by
-// the number of memtables. A document of 16 MB is a memtable of its own.
+// memtables returns how many memtables there may be before writers wait for a flush. Writers are
+// slowed down by that wait, not by the number of memtables. A document of 16 MB is a memtable of
+// its own.
 func (o Options) memtables() int {
 	if o.isSmall() {
 		return 2
@@ -144,8 +153,8 @@ func (o Options) memtables() int {
 	return 4
 }
 
-// compactions returns how many compactions run: one at most times; two where they fall behind and there is a processor for it. One
-// that meets documents of 16 MB takes 100 MB.
+// compactions returns how many compactions run: one at most times; two where they fall behind and
+// there is a processor for it. One that meets documents of 16 MB takes 100 MB.
 func (o Options) compactions() (lower, upper int) {
 	if o.isSmall() {
 		return 1, 1
@@ -158,7 +167,8 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	o := e.options
 	memtable, _, _ := o.memory()
 	if total := e.guard.space.total.Load(); total > 0 {
-		// A memtable is in the log, and a second time in a table before the log goes: on a small disk that must be little.
+		// A memtable is in the log, and a second time in a table before the log goes: on a small
+		// disk that must be little.
 		memtable = min(memtable, max(total/64, minMemtable))
 	}
 	compactAt, stopAt := o.overlaps()
@@ -177,8 +187,8 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		MaxOpenFiles:                o.MaxOpenFiles,
 		// A dropped collection's space comes back soon, even if nothing is written any more.
 		FlushDelayDeleteRange: 10 * time.Second,
-		// The check compares file sizes in the background and ends the process where one is wrong. Reading such a file
-		// reports it as corrupt.
+		// The check compares file sizes in the background and ends the process where one is wrong.
+		// Reading such a file reports it as corrupt.
 		DisableConsistencyCheck: true,
 		EventListener:           e.listener(),
 		BlockPropertyCollectors: []func() pebble.BlockPropertyCollector{newIDCollector},
@@ -204,11 +214,12 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	return opts
 }
 
-// splitKinds ends a table where the first byte of the keys changes: above, it tells what kind a key is of. A flush has
-// some of each kind. If they lay in one table, the tables of two flushes would overlap even where records are added in the order of
-// their keys, and compactions would merge them, and what lies between, again and again. 400,000 inserts of 1 KB in that order with
-// a unique index on a scattered field: 4.0 bytes written to tables for each byte of the log became 2.5, 46 µs of CPU an
-// insert became 26 µs; without the index 2.1 became 2.0, and 15 µs became 11 µs.
+// splitKinds ends a table where the first byte of the keys changes: above, it tells what kind a key
+// is of. A flush has some of each kind. If they lay in one table, the tables of two flushes would
+// overlap even where records are added in the order of their keys, and compactions would merge
+// them, and what lies between, again and again. 400,000 inserts of 1 KB in that order with a unique
+// index on a scattered field: 4.0 bytes written to tables for each byte of the log became 2.5, 46
+// µs of CPU an insert became 26 µs; without the index 2.1 became 2.0, and 15 µs became 11 µs.
 func splitKinds(start []byte) (policy pebble.SpanPolicy, end []byte, err error) {
 	if len(start) == 0 || start[0] == 0xFF {
 		return pebble.SpanPolicy{}, nil, nil

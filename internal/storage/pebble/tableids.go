@@ -21,15 +21,15 @@ import (
 )
 
 // Each table has an id among its properties, a random number, and a file beside the manifest says
-// which table has which. Bounds and size do not tell tables apart whose keys have no sequence number:
-// those that were ingested, and those of the lowest level. The file is a list of
+// which table has which. Bounds and size do not tell tables apart whose keys have no sequence
+// number: those that were ingested, and those of the lowest level. The file is a list of
 //
 //	| checksum (4) | number of the table (8) | id (8) |     20 bytes
 //
-// A line is added when a table was written, and it is not synced: a table without one, such as one of
-// an older program, is checked by its bounds alone, and gets its line when it is first read. A number
-// is used again only if the manifest never knew it. So opening the store writes the file anew with
-// the lines of the manifest's tables.
+// A line is added when a table was written, and it is not synced: a table without one, such as one
+// of an older program, is checked by its bounds alone, and gets its line when it is first read. A
+// number is used again only if the manifest never knew it. So opening the store writes the file
+// anew with the lines of the manifest's tables.
 const (
 	tableIDsFile = "SHEAF_TABLES"
 	tableIDLine  = 20
@@ -177,7 +177,8 @@ func readTableID(r *sstable.Reader) (uint64, error) {
 	return binary.BigEndian.Uint64([]byte(text[1:])), nil
 }
 
-// idCollector gives a table its id. Pebble asks it about every key and block; it has nothing to say.
+// idCollector gives a table its id. Pebble asks it about every key and block; it has nothing to
+// say.
 type idCollector struct{}
 
 func newIDCollector() pebble.BlockPropertyCollector { return idCollector{} }

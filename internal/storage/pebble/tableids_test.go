@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// twins are the ways in which tables come about whose keys have no sequence numbers. Each writes all
-// keys with a value.
+// twins are the ways in which tables come about whose keys have no sequence numbers. Each writes
+// all keys with a value.
 var twins = map[string]func(e *Engine, value string) error{
 	"compacted": func(e *Engine, value string) error {
 		for range 2 { // a single table would be moved, with its sequence numbers
@@ -90,9 +90,10 @@ func answer(t *testing.T, disk vfs.FS) (string, error) {
 	return string(value[:1]), nil
 }
 
-// TestTwinTables puts an older table in the place of the one that has replaced it: both have the same
-// keys without sequence numbers, the same bounds and the same size. The store says that it is another
-// one and does not answer from it, also when the file of the ids was lost and was learned again.
+// TestTwinTables puts an older table in the place of the one that has replaced it: both have the
+// same keys without sequence numbers, the same bounds and the same size. The store says that it is
+// another one and does not answer from it, also when the file of the ids was lost and was learned
+// again.
 func TestTwinTables(t *testing.T) {
 	t.Parallel()
 	for name, write := range twins {

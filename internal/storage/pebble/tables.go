@@ -34,7 +34,8 @@ func tableNumber(name string) (number uint64, ok bool) {
 	return number, err == nil
 }
 
-// previewFS is a store without its logs, and with markers that are to be made again. Pebble reads it to tell what the manifest says.
+// previewFS is a store without its logs, and with markers that are to be made again. Pebble reads
+// it to tell what the manifest says.
 type previewFS struct {
 	vfs.FS
 	dir   string
@@ -52,8 +53,9 @@ func (fs previewFS) List(dir string) ([]string, error) {
 // Unwrap implements vfs.FS.
 func (fs previewFS) Unwrap() vfs.FS { return fs.FS }
 
-// checkTables has Pebble read the manifest, for reading only, and checks that each table is there with its size. Where Pebble does not like
-// the file of its options, which only repeats what the format says, the file is left out, and made again when the store is opened.
+// checkTables has Pebble read the manifest, for reading only, and checks that each table is there
+// with its size. Where Pebble does not like the file of its options, which only repeats what the
+// format says, the file is left out, and made again when the store is opened.
 func (in *inspection) checkTables(e *Engine) (err error) {
 	defer contained(e.dir, &err)
 	db, err := in.preview(e, true)
@@ -99,8 +101,8 @@ func (in *inspection) preview(e *Engine, withOptions bool) (*pebble.DB, error) {
 // isOptions reports whether a file has Pebble's options.
 func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
 
-// openError explains why Pebble does not open the store. Of missing tables, and of those that have another size, it returns a line each,
-// which begins with level and number.
+// openError explains why Pebble does not open the store. Of missing tables, and of those that have
+// another size, it returns a line each, which begins with level and number.
 func (in *inspection) openError(e *Engine, err error) error {
 	for line := range strings.Lines(err.Error()) {
 		var level int
@@ -121,13 +123,13 @@ func (in *inspection) openError(e *Engine, err error) error {
 	return e.openError(err)
 }
 
-// tableChecks compares tables with the manifest when they are first opened: two tables of one size that were exchanged have right
-// checksums, and would answer for each other.
+// tableChecks compares tables with the manifest when they are first opened: two tables of one size
+// that were exchanged have right checksums, and would answer for each other.
 type tableChecks struct {
 	mu     sync.Mutex
 	bounds map[uint64]tableBounds
-	// damaged has what is wrong with tables. Pebble opens such a table for each read again, and looking for the flipped bit of a block
-	// takes some 30 ms.
+	// damaged has what is wrong with tables. Pebble opens such a table for each read again, and
+	// looking for the flipped bit of a block takes some 30 ms.
 	damaged map[uint64]error
 	options sstable.ReaderOptions
 }
@@ -196,8 +198,8 @@ func openTable(fs vfs.FS, name string, options sstable.ReaderOptions) (*sstable.
 	return reader, nil
 }
 
-// check reads a table's id and bounds and compares them. It returns the id. A wanted one of 0 is not
-// known.
+// check reads a table's id and bounds and compares them. It returns the id. A wanted one of 0 is
+// not known.
 func (b tableBounds) check(fs vfs.FS, name string, options sstable.ReaderOptions, want uint64) (id uint64, err error) {
 	reader, err := openTable(fs, name, options)
 	if err != nil {
@@ -267,7 +269,8 @@ func before(a, b pebble.InternalKey, missing bool) bool {
 	return c < 0 || c == 0 && a.Trailer > b.Trailer
 }
 
-// sameKey compares a key of the manifest with one of a table. Keys of a table that was ingested have no sequence number in the file.
+// sameKey compares a key of the manifest with one of a table. Keys of a table that was ingested
+// have no sequence number in the file.
 func sameKey(manifest, table pebble.InternalKey) bool {
 	return bytes.Equal(manifest.UserKey, table.UserKey) && manifest.Kind() == table.Kind() &&
 		(table.SeqNum() == 0 || manifest.SeqNum() == table.SeqNum())

@@ -21,7 +21,8 @@ import (
 var (
 	// ErrNotFound is returned where no rejected write has an ID.
 	ErrNotFound = errors.New("moat: there is no such write")
-	// ErrAway is returned by Replay where the remote deployment does not answer, or answers something that is not about a write.
+	// ErrAway is returned by Replay where the remote deployment does not answer, or answers
+	// something that is not about a write.
 	ErrAway = errors.New("moat: the remote deployment is away")
 )
 
@@ -36,17 +37,20 @@ const (
 // Config configures a Moat. The zero value works.
 type Config struct {
 	patterns.Env
-	// Collection is where the writes wait; DefaultCollection if empty. Beside it is one of the same name with _locks.
+	// Collection is where the writes wait; DefaultCollection if empty. Beside it is one of the same
+	// name with _locks.
 	Collection string
-	// Field is the field of the remote documents that says which write of each moat was the last one; DefaultField if empty.
+	// Field is the field of the remote documents that says which write of each moat was the last
+	// one; DefaultField if empty.
 	Field string
-	// Pace is how often the remote deployment is tried while it is away, and how often new writes of other processes are looked for;
-	// DefaultPace if zero.
+	// Pace is how often the remote deployment is tried while it is away, and how often new writes
+	// of other processes are looked for; DefaultPace if zero.
 	Pace time.Duration
-	// Keep is how long it is remembered which writes were made, so that they are not made again when they are kept again; DefaultKeep if
-	// zero.
+	// Keep is how long it is remembered which writes were made, so that they are not made again
+	// when they are kept again; DefaultKeep if zero.
 	Keep time.Duration
-	// Lease is how long a replayer that has died keeps others from taking over; lock.DefaultLease if zero.
+	// Lease is how long a replayer that has died keeps others from taking over; lock.DefaultLease
+	// if zero.
 	Lease time.Duration
 }
 
@@ -64,7 +68,8 @@ type Moat struct {
 	prepared patterns.Prepared
 }
 
-// New returns a moat that keeps writes in the database local until they are made in the database remote.
+// New returns a moat that keeps writes in the database local until they are made in the database
+// remote.
 func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
 	if cfg.Pace < 0 || cfg.Lease < 0 || cfg.Keep < 0 {
 		return nil, fmt.Errorf("moat: a pace of %v, a lease of %v, keep %v", cfg.Pace, cfg.Lease, cfg.Keep)
@@ -91,8 +96,8 @@ func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
 	}, nil
 }
 
-// marks returns the field of remote documents in which this moat leaves its marks. Several moats may write to the same documents: each has
-// a name that it made up when it was first used.
+// marks returns the field of remote documents in which this moat leaves its marks. Several moats
+// may write to the same documents: each has a name that it made up when it was first used.
 func (m *Moat) marks(ctx context.Context) (string, error) {
 	if field := m.field.Load(); field != nil {
 		return *field, nil
@@ -112,7 +117,8 @@ func (m *Moat) marks(ctx context.Context) (string, error) {
 // nameLength is how many letters and digits the name of a moat has: 50 bits.
 const nameLength = 10
 
-// Indexes returns that of the order in which writes are made, and that by which those that were made are forgotten.
+// Indexes returns that of the order in which writes are made, and that by which those that were
+// made are forgotten.
 func (m *Moat) Indexes() []patterns.Index {
 	keys := bson.D{{Key: "state", Value: 1}, {Key: "seq", Value: 1}, {Key: "_id", Value: 1}}
 	forget := mongo.IndexModel{Keys: bson.D{{Key: "expires", Value: 1}}, Options: options.Index().SetExpireAfterSeconds(0)}
@@ -137,5 +143,6 @@ func (m *Moat) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, m.coll.Database(), m.ShardKeys())
 }
 
-// Away reports whether the remote deployment did not answer when this process, if it is the one that replays, tried it last.
+// Away reports whether the remote deployment did not answer when this process, if it is the one
+// that replays, tried it last.
 func (m *Moat) Away() bool { return m.away.Load() }

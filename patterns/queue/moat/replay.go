@@ -17,8 +17,8 @@ const lockName = "replay"
 // maxBatch is how many writes are made at once.
 const maxBatch = 100
 
-// Run makes the writes in the remote deployment, until ctx ends. Any number of processes may run it: one of them does the work, and
-// another takes over when its lease ends.
+// Run makes the writes in the remote deployment, until ctx ends. Any number of processes may run
+// it: one of them does the work, and another takes over when its lease ends.
 func (m *Moat) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := m.locks.Do(ctx, lockName, m.replay)
@@ -30,8 +30,8 @@ func (m *Moat) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Replay makes the writes that wait now. It fails with ErrAway where the remote deployment does not answer, and with lock.ErrHeld where
-// another process replays.
+// Replay makes the writes that wait now. It fails with ErrAway where the remote deployment does not
+// answer, and with lock.ErrHeld where another process replays.
 func (m *Moat) Replay(ctx context.Context) error {
 	return m.locks.Do(ctx, lockName, func(ctx context.Context, lease *lock.Lease) error {
 		for {
@@ -110,8 +110,9 @@ func (m *Moat) some(ctx context.Context, token int64) (int, error) {
 
 var order = bson.D{{Key: "seq", Value: 1}, {Key: "_id", Value: 1}}
 
-// together returns the first writes that may be made by one command: they are of one collection, and of different documents. Should the
-// process die before the moat says that they were made, each document tells by its last write whether that was made: no later one was.
+// together returns the first writes that may be made by one command: they are of one collection,
+// and of different documents. Should the process die before the moat says that they were made, each
+// document tells by its last write whether that was made: no later one was.
 func together(writes []Write) []Write {
 	seen := make(map[string]bool)
 	for i, w := range writes {

@@ -29,7 +29,8 @@ type Write struct {
 	Collection string        `bson:"coll"`
 	Op         Op            `bson:"op"`
 	Document   bson.RawValue `bson:"id"` // the _id of the document
-	// Data is a document {v: …} with the document, the update or the pipeline, in bytes: servers before 5.0 keep no names with $.
+	// Data is a document {v: …} with the document, the update or the pipeline, in bytes: servers
+	// before 5.0 keep no names with $.
 	Data []byte `bson:"data,omitempty"`
 
 	// What the moat says of it.
@@ -50,7 +51,8 @@ const (
 	Waiting State = "waiting"
 	// Made writes are remembered for a while.
 	Made State = "made"
-	// Rejected writes were refused by the remote server for what they are, and are kept for people to look at.
+	// Rejected writes were refused by the remote server for what they are, and are kept for people
+	// to look at.
 	Rejected State = "rejected"
 )
 
@@ -119,8 +121,9 @@ func withField(data bson.Raw, name string, v any) (bson.Raw, error) {
 	return bson.Marshal(doc)
 }
 
-// Write keeps writes, which will be made in their order, behind all that were kept before. It takes one insert. When it is not known
-// whether it has succeeded it may be called again with the same values, as long as Keep.
+// Write keeps writes, which will be made in their order, behind all that were kept before. It takes
+// one insert. When it is not known whether it has succeeded it may be called again with the same
+// values, as long as Keep.
 func (m *Moat) Write(ctx context.Context, writes ...Write) error {
 	if len(writes) == 0 {
 		return nil
