@@ -1,6 +1,7 @@
 package patterns_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -121,6 +122,26 @@ func TestAppendMakesItsTTLIndex(t *testing.T) {
 	}
 	if err != nil || !slices.ContainsFunc(specs, isTTL) {
 		t.Errorf("the indexes are %v, %v", specs, err)
+	}
+}
+
+// TestCappedLogInAnOrdinaryCollection is refused: it would keep all events.
+func TestCappedLogInAnOrdinaryCollection(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("app")
+	if err := db.CreateCollection(t.Context(), "events"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := eventlog.New(db, eventlog.Config{Collection: "events", Retention: eventlog.Capped{Bytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = log.Append(t.Context(), eventlog.Journaled, &eventlog.Event{Host: "h"})
+	if !errors.Is(err, patterns.ErrNotPrepared) {
+		t.Errorf("an event was appended: %v", err)
+	}
+	if err := log.EnsureIndexes(t.Context()); !errors.Is(err, patterns.ErrNotPrepared) {
+		t.Errorf("EnsureIndexes: %v", err)
 	}
 }
 

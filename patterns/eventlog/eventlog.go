@@ -233,6 +233,12 @@ func (l *Log) ensure(ctx context.Context, coll *mongo.Collection) error {
 	if err != nil && (!errors.As(err, &failed) || !failed.HasErrorCode(namespaceExists)) {
 		return fmt.Errorf("eventlog: create %s: %w", name, err)
 	}
+	if _, capped := l.keeps.(Capped); capped && err != nil {
+		// It was there: an ordinary collection would keep all events.
+		if err := new(patterns.Prepared).CheckKind(ctx, coll, patterns.Capped); err != nil {
+			return err
+		}
+	}
 	if err := patterns.EnsureIndexes(ctx, coll.Database(), l.indexes(coll)); err != nil {
 		return err
 	}
