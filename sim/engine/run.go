@@ -14,7 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// ErrWrong says that invariants do not hold behind the run: whatever it has measured, the design is not right.
+// ErrWrong says that invariants do not hold behind the run: whatever it has measured, the design is
+// not right.
 var ErrWrong = errors.New("the run is wrong")
 
 // checkTime is how long a scenario's Check may take.
@@ -57,11 +58,13 @@ type Driven struct {
 	Partial    string
 	CPUSeconds float64
 	Agents     []result.Agent
-	// Unheard is, for each part, how many users agents may have started of whom nothing was heard any more; nil: none. What they have done is not known.
+	// Unheard is, for each part, how many users agents may have started of whom nothing was heard
+	// any more; nil: none. What they have done is not known.
 	Unheard []int64
 }
 
-// Driver drives a job. When ctx ends it returns what was measured until then. The client is that of this process.
+// Driver drives a job. When ctx ends it returns what was measured until then. The client is that of
+// this process.
 type Driver interface {
 	Drive(ctx context.Context, client *mongo.Client, job Job, report func(load.Progress)) (Driven, error)
 }
@@ -104,7 +107,8 @@ func (r Runner) withDefaults() Runner {
 	return r
 }
 
-// Run runs a plan. When ctx ends in the middle of the load, the result has what was measured, and says that it is partial; before that, it is an error.
+// Run runs a plan. When ctx ends in the middle of the load, the result has what was measured, and
+// says that it is partial; before that, it is an error.
 func (r Runner) Run(ctx context.Context, p *Plan) (res *result.Result, err error) {
 	r = r.withDefaults()
 	entries, err := p.resolve(r.Set)
@@ -173,7 +177,8 @@ func (r *running) prepare(ctx context.Context) error {
 func (r *running) measure(ctx context.Context) (*result.Result, error) {
 	res := r.empty(ctx)
 	watch := r.watch(ctx)
-	r.Note("drive the load")
+	schedule := time.Duration(res.ScheduleSeconds * float64(time.Second))
+	r.Note("drive the load: " + schedule.Round(time.Millisecond).String())
 	driven, err := r.Driver.Drive(watch.ctx, r.client, r.job(), r.Progress)
 	res.Server = watch.end()
 	if err != nil {
@@ -236,7 +241,8 @@ func (r *running) job() Job {
 	return j
 }
 
-// check asks the scenario whether its invariants hold. Users of whom nothing was heard may have done all, half or nothing of their work, as those who were cut.
+// check asks the scenario whether its invariants hold. Users of whom nothing was heard may have
+// done all, half or nothing of their work, as those who were cut.
 func (r *running) check(ctx context.Context, i int, res *result.Result, unheard []int64) result.Check {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

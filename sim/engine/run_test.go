@@ -85,9 +85,13 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	p := plan(map[string]any{"fail": "8"})
 	p.WarmUp, p.CoolDown = 1, 1
-	r, err := engine.Runner{Set: set(t)}.Run(t.Context(), p)
+	var notes []string
+	r, err := engine.Runner{Set: set(t), Note: func(n string) { notes = append(notes, n) }}.Run(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.Contains(notes, "drive the load: 200ms") {
+		t.Errorf("nobody said how long it takes: %q", notes)
 	}
 	s := r.Scenarios[0]
 	if s.Started != 80 || s.Succeeded != 70 || s.Failed != 10 || s.Errors["no luck: user #"]+s.Errors["no luck: user ##"] != 10 {
@@ -104,7 +108,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends a run in its middle: it has what was measured, says so, and its check knows who was cut.
+// TestInterrupted ends a run in its middle: it has what was measured, says so, and its check knows
+// who was cut.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -223,7 +228,8 @@ func TestBadPlans(t *testing.T) {
 	}
 }
 
-// TestServerLost ends the server in the middle of a run: the result has what was measured, and says why there is no more.
+// TestServerLost ends the server in the middle of a run: the result has what was measured, and says
+// why there is no more.
 func TestServerLost(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(sheaf.Memory, nil)
