@@ -200,15 +200,16 @@ func (s *searching) with(n int) *Plan {
 	return &p
 }
 
-// judge says whether a run kept up, and whether what did not was the generator.
+// judge says whether a run kept up, and whether what did not was the generator. When residents end
+// says nothing: they stay until all users have ended, and then as long as their last wait takes.
 func (s *searching) judge(r *result.Result) (p result.Probe, generator bool) {
-	p.RuntimeSeconds = r.RuntimeSeconds
 	var failed int64
 	for i, sc := range r.Scenarios {
 		failed += sc.Failed
 		if s.base[i] == 0 {
 			continue
 		}
+		p.RuntimeSeconds = max(p.RuntimeSeconds, sc.RuntimeSeconds)
 		p.P99Millis = max(p.P99Millis, result.Millis(sc.Latency.Percentile(99)))
 		generator = generator || sc.Lateness.Percentile(99) > s.P99/2
 	}

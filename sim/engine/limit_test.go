@@ -27,7 +27,13 @@ func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job, _ f
 	defer c.mu.Unlock()
 	c.drives++
 	m := result.NewMeasured()
+	driven := engine.Driven{Parts: []*result.Measured{m}}
 	users := job.Parts[0].Load.Users
+	for _, part := range job.Parts[1:] { // residents, who end some time after the last user
+		stays := result.NewMeasured()
+		stays.RuntimeSeconds = part.Load.Schedule().Seconds() + 1
+		driven.Parts = append(driven.Parts, stays)
+	}
 	m.RuntimeSeconds = job.Parts[0].Load.Schedule().Seconds()
 	took := time.Millisecond
 	if users > c.users {
@@ -40,7 +46,19 @@ func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job, _ f
 	for range 100 {
 		m.Latency.Add(took)
 	}
-	return engine.Driven{Parts: []*result.Measured{m}}, nil
+	return driven, nil
+}
+
+// TestResidentsMayEndLater finds the same load beside residents, who end some time after the users.
+func TestResidentsMayEndLater(t *testing.T) {
+	t.Parallel()
+	p := plan(nil)
+	p.Scenarios[0].Users = 1000
+	p.Scenarios = append(p.Scenarios, engine.Entry{Scenario: "stay"})
+	sized, err := engine.Runner{Set: set(t), Driver: &capacity{users: 5000}}.Size(t.Context(), p)
+	if err != nil || sized.Scenarios[0].Users != 1000 {
+		t.Errorf("%d users, %v", sized.Scenarios[0].Users, err)
+	}
 }
 
 // TestFindLimit finds what a server can do, to a tenth.

@@ -61,13 +61,17 @@ func (s *inserts) Teardown(context.Context) error { return nil }
 
 func set(t *testing.T) scenario.Set {
 	t.Helper()
+	stay := &scenario.Definition{
+		Name: "stay", Title: "stays", Group: "test", Users: 2, Resident: true,
+		New: func(env scenario.Env) (scenario.Scenario, error) { return &inserts{coll: env.DB.Collection("stays")}, nil },
+	}
 	s, err := scenario.NewSet(&scenario.Definition{
 		Name: "insert", Title: "inserts", Group: "test", Users: 10,
 		Params: []scenario.Param{{Name: "rest", Default: time.Duration(0), Max: 60}, {Name: "fail", Default: 0}},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
 			return &inserts{coll: env.DB.Collection("docs"), rest: env.Params.Duration("rest"), fail: env.Params.Int("fail")}, nil
 		},
-	})
+	}, stay)
 	if err != nil {
 		t.Fatal(err)
 	}
