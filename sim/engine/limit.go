@@ -18,7 +18,8 @@ const (
 	maxProbes      = 40
 )
 
-// Search says when a server keeps up with a load: the run takes hardly longer than its schedule, and 99 of 100 users not longer than P99.
+// Search says when a server keeps up with a load: the run takes hardly longer than its schedule,
+// and 99 of 100 users not longer than P99.
 type Search struct {
 	P99 time.Duration
 	// Repeats is how many runs at the limit must keep up before it is called one.
@@ -33,7 +34,8 @@ var ErrNoLimit = errors.New("sim: the server does not keep up with one user an i
 // errNoRate says that a plan has no users whose number could be searched.
 var errNoRate = fmt.Errorf("%w: all its scenarios are residents, which have no rate", ErrPlan)
 
-// searching is a search under way. Loads are measured in the users of the first scenario that is no resident; the others keep their share.
+// searching is a search under way. Loads are measured in the users of the first scenario that is no
+// resident; the others keep their share.
 type searching struct {
 	Runner
 	Search
@@ -43,8 +45,9 @@ type searching struct {
 	last  *result.Result // of the last probe that kept up
 }
 
-// FindLimit searches the greatest number of users of an iteration that the server keeps up with: doubled from the plan's until it does not, then narrowed to
-// a tenth, then confirmed by repeats. The result is that of the last probe that kept up.
+// FindLimit searches the greatest number of users of an iteration that the server keeps up with:
+// doubled from the plan's until it does not, then narrowed to a tenth, then confirmed by repeats.
+// The result is that of the last probe that kept up.
 func (r Runner) FindLimit(ctx context.Context, p *Plan, search Search) (*result.Result, error) {
 	s, err := r.withDefaults().search(p, search)
 	if err != nil {

@@ -63,7 +63,9 @@ func set(t *testing.T) scenario.Set {
 	t.Helper()
 	stay := &scenario.Definition{
 		Name: "stay", Title: "stays", Group: "test", Users: 2, Resident: true,
-		New: func(env scenario.Env) (scenario.Scenario, error) { return &inserts{coll: env.DB.Collection("stays")}, nil },
+		New: func(env scenario.Env) (scenario.Scenario, error) {
+			return &inserts{coll: env.DB.Collection("stays")}, nil
+		},
 	}
 	s, err := scenario.NewSet(&scenario.Definition{
 		Name: "insert", Title: "inserts", Group: "test", Users: 10,

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sheafdb/sheaf/sim/load"
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// The load of a run that nobody has chosen a load for. With them a run takes under half a minute, and little memory.
+// The load of a run that nobody has chosen a load for. With them a run takes under half a minute,
+// and little memory.
 const (
 	sizedIterations = 10
 	sizedInFlight   = 1000
@@ -22,12 +24,15 @@ const (
 	sizingSpread = 64
 	// sizingP99 is how long 99 of 100 users may take in a probe that the server keeps up with.
 	sizingP99 = 250 * time.Millisecond
+	// idle is how many times faster than that a server is that has little to do.
+	idle = 8
 	// headroom is the share of what the server kept up with that the run uses.
 	headroom = 0.7
 )
 
-// Size returns the plan with a load that the server keeps up with: at most that of the scenarios, in fewer iterations. It finds the load by
-// probes of a second each, which double the users until the server does not keep up. A probe whose invariants do not hold is an error.
+// Size returns the plan with a load that the server keeps up with: at most that of the scenarios,
+// in fewer iterations. It finds the load by probes of a second each, which double the users until
+// the server does not keep up. A probe whose invariants do not hold is an error.
 func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 	r = r.withDefaults()
 	sized := *p
@@ -49,7 +54,8 @@ func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 	return out, nil
 }
 
-// probeUsers returns how many users each scenario may have, and how many start in each second by the scenarios' own load.
+// probeUsers returns how many users each scenario may have, and how many start in each second by
+// the scenarios' own load.
 func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, err error) {
 	quiet := r
 	quiet.Note, quiet.Progress = func(string) {}, func(load.Progress) {}
@@ -75,10 +81,12 @@ func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, 
 	return users, s.total(s.first()), nil
 }
 
-// climb doubles the users until the server does not keep up or the time is over, and returns the greatest number that it kept up with. A machine
-// that is busy otherwise may miss a probe, so a missed one is repeated once.
+// climb raises the users until the server does not keep up or the time is over, and returns the
+// greatest number that it kept up with. It quadruples them while the server has little to do, or
+// the time would be over before the server's limit, and doubles them then. A machine that is busy
+// otherwise may miss a probe, so a missed one is repeated once.
 func (s *searching) climb(ctx context.Context, end time.Time) (kept int, err error) {
-	n, missed := max(1, s.first()/sizingSpread), false
+	n, missed, over := max(1, s.first()/sizingSpread), false, math.MaxInt // over was too much
 	for {
 		probe, err := s.measure(ctx, n)
 		late := s.Clock.Now().After(end)
@@ -88,18 +96,27 @@ func (s *searching) climb(ctx context.Context, end time.Time) (kept int, err err
 		case probe.KeptUp && (n == s.first() || late):
 			return n, nil
 		case probe.KeptUp:
-			kept, n, missed = n, min(2*n, s.first()), false
+			step := 2
+			if probe.P99Millis < result.Millis(s.P99)/idle {
+				step = 4
+			}
+			if kept, n, missed = n, min(step*n, s.first()), false; n >= over {
+				return kept, nil
+			}
 		case kept == 0 && n > 1 && !late:
 			n = max(1, n/4)
 		case missed || late:
 			return kept, nil
+		case n > 2*kept:
+			n, over = 2*kept, n
 		default:
 			missed = true
 		}
 	}
 }
 
-// measure runs the plan with n users of the first scenario. Invariants that do not hold, and a run that is not whole, are errors.
+// measure runs the plan with n users of the first scenario. Invariants that do not hold, and a run
+// that is not whole, are errors.
 func (s *searching) measure(ctx context.Context, n int) (result.Probe, error) {
 	r, err := s.Run(ctx, s.with(n))
 	if err != nil {
@@ -115,7 +132,8 @@ func (s *searching) measure(ctx context.Context, n int) (result.Probe, error) {
 	return probe, nil
 }
 
-// withLoad returns the plan with a load of so many iterations of a second. Users of 0 stay as they are.
+// withLoad returns the plan with a load of so many iterations of a second. Users of 0 stay as they
+// are.
 func (p *Plan) withLoad(iterations int, users []int) *Plan {
 	out := *p
 	out.Scenarios = append([]Entry(nil), p.Scenarios...)
