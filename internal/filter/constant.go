@@ -69,8 +69,6 @@ func parseSampleRate(p *parser, _ string, v bsonx.Value, _ level, _ int) (Node, 
 		return nil, mongoerr.New(mongoerr.BadValue, "numeric argument to $sampleRate must be in [0, 1]")
 	case rate == 0:
 		return &AlwaysFalse{}, nil
-	case rate == 1:
-		return &AlwaysTrue{}, nil
 	}
 	return &SampleRate{Rate: rate, random: p.opts.Random}, nil
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -20,6 +21,25 @@ type In struct {
 	Collation *collation.Collator
 
 	hasNull bool
+	written bsonx.Doc // the array that the query has; nil where the node was made of joined
+	joined  []Node    // equalities and regular expressions, in the order in which they were written
+}
+
+// Written yields the members in the order of the query, with duplicates and without regular
+// expressions, as messages show them.
+func (n *In) Written() iter.Seq[bsonx.Value] {
+	return func(yield func(bsonx.Value) bool) {
+		for it := n.written.Iter(); it.Next(); {
+			if v := it.Value(); v.Type != bsonx.TypeRegex && !yield(v) {
+				return
+			}
+		}
+		for _, member := range n.joined {
+			if eq, ok := member.(*Compare); ok && !yield(eq.Value) {
+				return
+			}
+		}
+	}
 }
 
 // newIn returns a disjunction of equalities. It sorts values in place. It fails if the operation
@@ -129,7 +149,12 @@ func parseIn(p *parser, f field) (Node, error) {
 			values = append(values, v)
 		}
 	}
-	return newIn(f.path, values, regexes, p.opts.Collation, &p.meter, p.running)
+	n, err := newIn(f.path, values, regexes, p.opts.Collation, &p.meter, p.running)
+	if err != nil {
+		return nil, err
+	}
+	n.written = f.value.Doc()
+	return n, nil
 }
 
 func parseNin(p *parser, f field) (Node, error) {

@@ -56,21 +56,37 @@ func (z *normalizer) normalize(n Node) Node {
 	case *In:
 		return normalizeIn(n)
 	case *ElemMatchObject:
-		child := z.normalize(n.Child)
-		if child == n.Child {
+		switch child := z.normalize(n.Child); {
+		case child.Kind() == KindAlwaysFalse:
+			return child
+		case child == n.Child:
 			return n
+		default:
+			return &ElemMatchObject{n.leaf, child}
 		}
-		return &ElemMatchObject{n.leaf, child}
 	case *ElemMatchValue:
 		return z.normalizeElemMatchValue(n)
 	case *Expr:
-		if v, ok := expr.ConstValue(n.Expr); ok && !v.Truthy() {
-			return &AlwaysFalse{}
+		if v, ok := expr.ConstValue(n.Expr); ok {
+			return constantly(v.Truthy())
+		}
+		return n
+	case *SampleRate:
+		if n.Rate == 1 {
+			return constantly(true)
 		}
 		return n
 	default:
 		return n
 	}
+}
+
+// constantly is a canonical constant.
+func constantly(holds bool) Node {
+	if holds {
+		return &And{}
+	}
+	return &AlwaysFalse{}
 }
 
 func (z *normalizer) normalizeAnd(n *And) Node {
@@ -92,9 +108,6 @@ func (z *normalizer) normalizeAnd(n *And) Node {
 			nodes = append(nodes, child)
 		}
 	}
-	if len(nodes) == 0 && len(n.Children) == 1 {
-		return normalizedTrue(n.Children[0])
-	}
 	nodes = z.sortAndDedupe(nodes)
 	switch {
 	case len(nodes) == 1:
@@ -103,14 +116,6 @@ func (z *normalizer) normalizeAnd(n *And) Node {
 		return n
 	}
 	return newConjunction(slices.Clone(nodes))
-}
-
-// normalizedTrue keeps an explicit $alwaysTrue, which explain prints; every other tautology is an empty conjunction.
-func normalizedTrue(n Node) Node {
-	if n, ok := n.(*AlwaysTrue); ok {
-		return n
-	}
-	return &And{}
 }
 
 func (z *normalizer) normalizeOr(n *Or) Node {
@@ -122,7 +127,10 @@ func (z *normalizer) normalizeOr(n *Or) Node {
 			nodes = append(nodes, child.Children...)
 		case *AlwaysFalse:
 		case *AlwaysTrue:
-			return child
+			if len(n.Children) == 1 {
+				return child
+			}
+			return constantly(true)
 		default:
 			if and, ok := child.(*And); ok && len(and.Children) == 0 {
 				return and
@@ -288,6 +296,7 @@ func (z *normalizer) joinToIn(path string, nodes []Node) Node {
 		z.ended = true
 		return nodes[0]
 	}
+	in.joined = nodes
 	return in
 }
 

@@ -272,7 +272,7 @@ func (e *explainer) parsedQuery() bsonx.Doc {
 	if cq := e.choice.cq; cq.filter != nil && cq.root != nil {
 		return shownFilter(e.ctx, cq.root)
 	}
-	if f := e.req.Query.Filter; f != nil && e.choice.cq.filter != nil && !isTrue(f.Normalize().Root) {
+	if f := e.req.Query.Filter; f != nil && e.choice.cq.filter != nil {
 		return shownFilter(e.ctx, f.Normalize().Root)
 	}
 	return bsonx.Empty

@@ -12,9 +12,9 @@ import (
 func TestDescribeArrays(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		`{"$expr": ["$a", 1, {"$add": [1, "$b"]}]}`: `$expr [ "$a", { $const: 1 }, { $add: [ { $const: 1 }, "$b" ] } ]` + "\n",
-		`{"$or": [{"a": 1}, {"$expr": ["$a"]}]}`:    "$or\n    a $eq 1\n    $expr [ \"$a\" ]\n",
-		`{"$nor": [{"a": {"$in": [1, 2]}}]}`:        "$nor\n    a $in [ 1, 2 ]\n",
+		`{"$expr": ["$a", 1, {"$add": [1, "$b"]}]}`: `$expr ["$a", {$const: 1}, {$add: [{$const: 1}, "$b"]}]` + "\n",
+		`{"$or": [{"a": 1}, {"$expr": ["$a"]}]}`:    "$or\n    a $eq 1\n    $expr [\"$a\"]\n",
+		`{"$nor": [{"a": {"$in": [1, 2]}}]}`:        "$nor\n    a $in [ 1 2]\n",
 	} {
 		f, err := filter.Parse(doc(query), filter.Options{AllowExpr: true})
 		if err != nil {
