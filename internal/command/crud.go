@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -165,6 +166,14 @@ func (r *Request) ensure(db, name string) (*table.Collection, error) {
 			return nil, err
 		}
 	}
+}
+
+// checkNoText refuses a search for words in a collection that does not exist.
+func checkNoText(db, name string, f *filter.Filter) error {
+	if f == nil || f.Text() == nil {
+		return nil
+	}
+	return plan.NoTextIndex(db + "." + name)
 }
 
 // lookup returns a collection or view of the request's database, or nil.

@@ -160,8 +160,11 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *write.DeleteStatement, meant compiledFor, query bsonx.Doc, opts write.Options) (int64, error) {
 	for {
 		c, err := r.writable(db, name)
-		if err != nil || c == nil {
+		if err != nil {
 			return 0, err
+		}
+		if c == nil {
+			return 0, checkNoText(db, name, st.Filter)
 		}
 		if !meant.fits(c) {
 			return 0, errOtherCollation

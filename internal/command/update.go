@@ -299,7 +299,7 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 		}
 		if c == nil {
 			if !st.Upsert {
-				return write.UpdateResult{}, nil
+				return write.UpdateResult{}, checkNoText(db, name, st.Filter)
 			}
 			if c, err = r.ensure(db, name); err != nil {
 				return write.UpdateResult{}, err

@@ -39,13 +39,18 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if ctx.Meta != nil {
 		v = m.read(ctx.Meta)
 	}
-	if v.IsMissing() && !(ctx.Meta != nil && ctx.Meta.Searched && m.name == "textScore") {
+	if v.IsMissing() && !ctx.Meta.mayLack(m.name) {
 		return v, NoMeta(m.name)
 	}
 	return v, nil
 }
 
 func (m *metaExpr) children() []Expr { return nil }
+
+// mayLack reports whether a kind of metadata may be missing without an error.
+func (m *Meta) mayLack(name string) bool {
+	return m != nil && (m.Lenient || m.Searched && name == "textScore")
+}
 
 // NoMeta returns the error of a $meta, or of a sort by one, that does not find a kind of metadata.
 // It returns nil for the kinds that $meta reads as missing.

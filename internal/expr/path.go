@@ -118,6 +118,12 @@ func (p *parser) currentPath(path string, vars *Vars) (Expr, error) {
 	return vars.reference("CURRENT", parts, path)
 }
 
+// CheckFieldPath fails where SplitFieldPath does.
+func CheckFieldPath(path string) error {
+	_, err := SplitFieldPath(path)
+	return err
+}
+
 // SplitFieldPath splits a dotted path and checks its components as MongoDB's FieldPath does: no empty one,
 // none that starts with a dollar, not too many.
 func SplitFieldPath(path string) ([]string, error) {

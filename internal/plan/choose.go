@@ -41,17 +41,23 @@ func nowhere(q *Query, pu purpose) (*canonical, *solution, error) {
 	if _, err := naturalHint(q.Hint); err != nil {
 		return nil, nil, refuse(q, err)
 	}
+	if pu != purposeCount && q.Filter != nil && q.Filter.Text() != nil {
+		return nil, nil, &Refused{NoTextIndex(q.Namespace())}
+	}
 	cq := &canonical{q: q, purpose: pu}
 	cq.readFilter()
 	return cq, newSolution(&eof{eofNoNamespace}), nil
 }
 
+// NoTextIndex is the error of a search for words in a collection that does not exist. A count finds
+// nothing there instead.
+func NoTextIndex(namespace string) error {
+	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", namespace)
+}
+
 // open plans a query and returns its execution.
 func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*Execution, error) {
 	if q.Coll == nil {
-		if pu == purposeFind && q.Filter.Text() != nil {
-			return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", q.Namespace())
-		}
 		cq, s, err := nowhere(q, pu)
 		if err != nil {
 			return nil, err

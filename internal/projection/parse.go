@@ -109,6 +109,9 @@ func (p *parser) defaultKind() kind {
 
 // field compiles one entry; prefix is the path of the nested specification that it stands in, with its dot.
 func (p *parser) field(name string, v bsonx.Value, prefix string) error {
+	if name == "" { // also within a document, where the path would end with a dot
+		return expr.CheckFieldPath(name)
+	}
 	path := prefix + name
 	atPosition := p.find && strings.HasSuffix(name, ".$")
 	if v.Type == bsonx.TypeDocument {
