@@ -62,6 +62,9 @@ func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, rec
 		return nil, err
 	}
 	for _, s := range solutions {
+		if none, ok := s.root.(*eof); ok {
+			return one(newSolution(&count{in: none})), nil
+		}
 		if c := toCountScan(s); c != nil {
 			return one(c), nil
 		}

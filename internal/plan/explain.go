@@ -110,8 +110,8 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 	pu := purposeFind
 	if req.writes() {
 		pu = purposeTargets
-		if !req.Multi && req.Command != ExplainUpdate && req.Command != ExplainDelete {
-			q.Limit = 1
+		if !req.Multi && !q.Sort.IsEmpty() {
+			q.Limit = 1 // without a sort the stage that writes ends after the first target
 		}
 	}
 	one := func(cq *canonical, s *solution) *choice { return p.only(cq, s, r, nil) }
@@ -231,15 +231,9 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("namespace", q.Namespace())
-	if parsed := e.parsedQuery(); len(parsed) <= maxExplainedQuery {
-		b.Doc("parsedQuery", parsed)
-	} else {
-		b.String("warning", "'parsedQuery' has been omitted due to BSON size limit")
+	if !e.unparsed() {
+		e.canonicalQuery(b)
 	}
-	b.Bool("indexFilterSet", false)
-	b.String("queryHash", hash8(e.choice.cq.shape()))
-	b.String("planCacheShapeHash", hash8(e.choice.cq.shape()))
-	b.String("planCacheKey", hash8(e.planCacheKey()))
 	b.Int32("optimizationTimeMillis", int32(e.planning.Milliseconds()))
 	if e.req.WholePipeline {
 		b.Bool("optimizedPipeline", true)
@@ -248,7 +242,7 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.Bool("maxIndexedAndSolutionsReached", len(e.choice.candidates) >= maxCandidates)
 	b.Bool("maxScansToExplodeReached", false)
 	b.Bool("prunedSimilarIndexes", false)
-	w := newStageWriter(e.ctx, b, q, 0, t.env.SortMemory)
+	w := e.stages(b, t, 0)
 	b.StartDocField("winningPlan")
 	b.Bool("isCached", e.choice.cached)
 	root, _ := e.plan(t)
@@ -266,6 +260,42 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.End()
 	b.End()
 	return bsonx.Doc(b.Bytes())
+}
+
+// unparsed reports whether MongoDB answers the command without a canonical query, so that explain
+// has nothing to show of it.
+func (e *explainer) unparsed() bool {
+	root := e.choice.winner().sol.root
+	switch n := root.(type) {
+	case *fastCount:
+		return true
+	case *count:
+		if e.req.Command != ExplainCount {
+			return false
+		}
+		root = n.in
+	case *idHack:
+		return e.writes()
+	default: // the others show it
+	}
+	none, ok := root.(*eof)
+	return ok && none.why == eofNoNamespace && (e.writes() || e.req.Command == ExplainCount)
+}
+
+// canonicalQuery writes what the query was read as.
+func (e *explainer) canonicalQuery(b *bsonx.Builder) {
+	if parsed := e.parsedQuery(); len(parsed) <= maxExplainedQuery {
+		b.Doc("parsedQuery", parsed)
+	} else {
+		b.String("warning", "'parsedQuery' has been omitted due to BSON size limit")
+	}
+	if c := e.req.Query.Collation; c != nil {
+		b.Doc("collation", c.Spec())
+	}
+	b.Bool("indexFilterSet", false)
+	b.String("queryHash", hash8(e.choice.cq.shape()))
+	b.String("planCacheShapeHash", hash8(e.choice.cq.shape()))
+	b.String("planCacheKey", hash8(e.planCacheKey()))
 }
 
 func (e *explainer) parsedQuery() bsonx.Doc {
@@ -288,6 +318,13 @@ func shownFilter(ctx context.Context, n filter.Node) bsonx.Doc {
 	return doc
 }
 
+// stages returns what writes the stages of a candidate, for a reply that already has used bytes.
+func (e *explainer) stages(b *bsonx.Builder, t *candidate, used int) *stageWriter {
+	w := newStageWriter(e.ctx, b, e.req.Query, used, t.env.SortMemory)
+	w.targets = e.writes()
+	return w
+}
+
 func (e *explainer) planCacheKey() []byte {
 	var solutions []*solution
 	for _, t := range e.choice.candidates {
@@ -303,7 +340,7 @@ func (e *explainer) wrap(w *stageWriter, t *candidate, plan func()) {
 	case name == "":
 		plan()
 		return
-	case isPoint(t.sol.root):
+	case e.isExpress(t):
 		e.expressWrite(w)
 		return
 	}
@@ -312,6 +349,10 @@ func (e *explainer) wrap(w *stageWriter, t *candidate, plan func()) {
 	plan()
 	w.b.End()
 }
+
+// isExpress reports whether one stage stands for a write and the plan of its target. An upsert has
+// both.
+func (e *explainer) isExpress(t *candidate) bool { return isPoint(t.sol.root) && !e.req.Upsert }
 
 // isPoint reports whether a plan of targets reads one record by its _id.
 func isPoint(n node) bool {
@@ -337,7 +378,11 @@ func (e *explainer) deletes() bool {
 	return e.req.Command == ExplainDelete || e.req.Command == ExplainFindAndDelete
 }
 
+// writeStage is the stage above the plan of the targets; "" where there is none.
 func (e *explainer) writeStage() string {
+	if e.req.Query.Coll == nil {
+		return "" // nothing is written where the collection does not exist
+	}
 	switch e.req.Command {
 	case ExplainUpdate, ExplainFindAndUpdate:
 		return "UPDATE"
@@ -368,7 +413,7 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats, used
 	b.Int32("executionTimeMillis", int32(took.Milliseconds()))
 	b.Int32("totalKeysExamined", int32(keys))
 	b.Int32("totalDocsExamined", int32(docs))
-	w := newStageWriter(e.ctx, b, e.req.Query, used, t.env.SortMemory)
+	w := e.stages(b, t, used)
 	b.StartDocField("executionStages")
 	b.Bool("isCached", e.choice.cached)
 	e.executionStages(w, t)
@@ -397,7 +442,7 @@ func (e *explainer) executionStages(w *stageWriter, t *candidate) {
 		return
 	}
 	b := w.b
-	if isPoint(t.sol.root) {
+	if e.isExpress(t) {
 		e.expressWriteStats(w, t)
 		return
 	}
@@ -432,7 +477,7 @@ func (e *explainer) expressWriteStats(w *stageWriter, t *candidate) {
 		modified, deleted = 0, found
 	}
 	b.Int64("nWouldModify", modified)
-	b.Int64("nWouldUpsert", int64(btoi(e.req.Upsert && found == 0)))
+	b.Int64("nWouldUpsert", 0)
 	b.Int64("nWouldDelete", deleted)
 }
 
@@ -453,7 +498,7 @@ func (e *explainer) noteTrials() []trialStats {
 		b.Double("score", t.score())
 		b.StartDocField("executionStages")
 		b.Bool("isCached", false)
-		newStageWriter(e.ctx, b, e.req.Query, used, t.env.SortMemory).node(e.plan(t))
+		e.stages(b, t, used).node(e.plan(t))
 		b.End()
 		b.End()
 		out = append(out, trialStats{bsonx.Doc(b.Bytes())})

@@ -21,6 +21,8 @@ type stageWriter struct {
 	sortMemory int
 	// inDistinct is true below the projection that stands above a DISTINCT_SCAN.
 	inDistinct bool
+	// targets is true for the plan of a write, whose rows say where the records are.
+	targets bool
 	// start is where the tree begins in b, used the size of the reply's other parts.
 	start, used int
 }
@@ -184,7 +186,7 @@ func (w *stageWriter) properties(n node) {
 		if n.limit > 0 {
 			b.Int64("limitAmount", n.limit)
 		}
-		b.String("type", sortType(n))
+		b.String("type", w.sortType(n))
 	case *sortMerge:
 		b.Doc("sortPattern", n.pattern)
 	case *limit:
@@ -306,8 +308,8 @@ func parsedText(q *text.Query) bsonx.Doc {
 }
 
 // sortType tells sorts whose rows are not documents alone.
-func sortType(n *sortNode) string {
-	if n.entries || sumsScores(n) {
+func (w *stageWriter) sortType(n *sortNode) string {
+	if w.targets || n.entries || sumsScores(n) {
 		return "default"
 	}
 	return "simple"
@@ -369,6 +371,9 @@ func (w *stageWriter) indexKeys(x *indexInfo) {
 	b := w.b
 	b.Doc("keyPattern", x.key)
 	b.String("indexName", x.name)
+	if x.collation != nil {
+		b.Doc("collation", x.collation.Spec())
+	}
 	b.Bool("isMultiKey", x.isMultikey())
 	switch x.kind {
 	case index.Hashed, index.Text, index.Plane:

@@ -1,0 +1,151 @@
+package recorded
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// explainedFields are fields that are not compared, each with the reason.
+var explainedFields = map[string]string{
+	"optimizationTimeMicros": "of MongoDB 9.0",
+	"cursorType":             "of MongoDB 9.0",
+}
+
+// otherPlans are cases whose plan differs, each with the reason.
+var otherPlans = map[string]string{
+	"count, true":   "Sheaf knows the number of records without a scan",
+	"distinct, one": "MongoDB 9.0 has a stage of its own for a distinct of one record",
+}
+
+// hashFields are not compared where a read is of a missing collection: 9.0, which was recorded, has
+// none there.
+var hashFields = []string{"queryHash", "planCacheShapeHash", "planCacheKey"}
+
+// explainedCommands are the commands that explain knows, each with a filter and what else there is.
+func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
+	statement := func(name, field string, spec bson.D) func(string, bson.D) bson.D {
+		return func(coll string, filter bson.D) bson.D {
+			one := append(bson.D{{Key: "q", Value: filter}}, spec...)
+			return bson.D{{Key: name, Value: coll}, {Key: field, Value: bson.A{one}}}
+		}
+	}
+	query := func(name, field string, more ...bson.E) func(string, bson.D) bson.D {
+		return func(coll string, filter bson.D) bson.D {
+			return append(bson.D{{Key: name, Value: coll}, {Key: field, Value: filter}}, more...)
+		}
+	}
+	set := bson.D{{Key: "$set", Value: bson.D{{Key: "z", Value: 1}}}}
+	byB := bson.D{{Key: "b", Value: 1}}
+	return map[string]func(string, bson.D) bson.D{
+		"find":        query("find", "filter"),
+		"find sorted": query("find", "filter", bson.E{Key: "sort", Value: byB}, bson.E{Key: "limit", Value: 3}),
+		"count":       query("count", "query"),
+		"distinct":    query("distinct", "query", bson.E{Key: "key", Value: "z"}),
+		"aggregate": func(coll string, filter bson.D) bson.D {
+			match := bson.A{bson.D{{Key: "$match", Value: filter}}}
+			return bson.D{{Key: "aggregate", Value: coll}, {Key: "pipeline", Value: match}, {Key: "cursor", Value: bson.D{}}}
+		},
+		"update":      statement("update", "updates", bson.D{{Key: "u", Value: set}}),
+		"update many": statement("update", "updates", bson.D{{Key: "u", Value: set}, {Key: "multi", Value: true}}),
+		"upsert":      statement("update", "updates", bson.D{{Key: "u", Value: set}, {Key: "upsert", Value: true}}),
+		"update sorted": statement("update", "updates", bson.D{
+			{Key: "u", Value: set}, {Key: "sort", Value: byB},
+		}),
+		"delete":          statement("delete", "deletes", bson.D{{Key: "limit", Value: 1}}),
+		"delete many":     statement("delete", "deletes", bson.D{{Key: "limit", Value: 0}}),
+		"findAndUpdate":   query("findAndModify", "query", bson.E{Key: "update", Value: set}),
+		"findAndRemove":   query("findAndModify", "query", bson.E{Key: "remove", Value: true}),
+		"findAndUpdate 2": query("findAndModify", "query", bson.E{Key: "update", Value: set}, bson.E{Key: "sort", Value: byB}),
+		"findAndRemove 2": query("findAndModify", "query", bson.E{Key: "remove", Value: true}, bson.E{Key: "sort", Value: byB}),
+	}
+}
+
+// explains asks for the fields of queryPlanner and the stages of the winning plan, for each command,
+// form of filter and kind of collection.
+func explains() []question {
+	filters := map[string]bson.D{
+		"all":     {},
+		"one":     {{Key: "_id", Value: 1}},
+		"scan":    {{Key: "z", Value: 1}},
+		"indexed": {{Key: "a", Value: bson.D{{Key: "$gt", Value: 0}}}},
+		"text":    {{Key: "$text", Value: bson.D{{Key: "$search", Value: "x"}}}},
+		"false":   {{Key: "$alwaysFalse", Value: 1}},
+		"true":    {{Key: "$alwaysTrue", Value: 1}},
+	}
+	var out []question
+	for _, coll := range []string{"plain", "collated", "missing"} {
+		for command, build := range explainedCommands() {
+			for kind, filter := range filters {
+				if otherPlans[command+", "+kind] != "" && coll != "missing" {
+					continue
+				}
+				out = append(out, question{coll + ", " + command + ", " + kind, func(ctx context.Context, db *mongo.Database) string {
+					return explainedAs(ctx, db, build(coll, filter), coll == "missing")
+				}})
+			}
+		}
+	}
+	return out
+}
+
+func explainedAs(ctx context.Context, db *mongo.Database, cmd bson.D, missing bool) string {
+	reply, failed := run(ctx, db, bson.D{{Key: "explain", Value: cmd}, {Key: "verbosity", Value: "queryPlanner"}})
+	if failed != "" {
+		return failed
+	}
+	planner, ok := reply.Lookup("queryPlanner").DocumentOK()
+	if !ok {
+		return "no queryPlanner"
+	}
+	var names []string
+	elements, _ := planner.Elements()
+	for _, e := range elements {
+		if explainedFields[e.Key()] == "" && !(missing && slices.Contains(hashFields, e.Key())) {
+			names = append(names, e.Key())
+		}
+	}
+	stages := explainedStages(planner.Lookup("winningPlan").Document())
+	return fmt.Sprintf("%s: %s; %s", strings.Join(stages, " < "), planner.Lookup("parsedQuery"), strings.Join(names, " "))
+}
+
+// explainedStages returns the names of stages, with what an index's collation, a sort's type and a
+// limit add to them.
+func explainedStages(stage bson.Raw) []string {
+	name := stage.Lookup("stage").StringValue()
+	if collation, ok := stage.Lookup("collation").DocumentOK(); ok {
+		name += " " + collation.Lookup("locale").StringValue()
+	}
+	if kind, ok := stage.Lookup("type").StringValueOK(); ok {
+		name += " " + kind
+	}
+	if limit := stage.Lookup("limitAmount"); limit.Type != 0 {
+		name += fmt.Sprintf(" limit %d", limit.AsInt64())
+	}
+	out := []string{name}
+	if in, ok := stage.Lookup("inputStage").DocumentOK(); ok {
+		out = append(out, explainedStages(in)...)
+	}
+	return out
+}
+
+// TestFormsOfExplain compares which fields queryPlanner has, and the stages of the winning plan.
+func TestFormsOfExplain(t *testing.T) {
+	t.Parallel()
+	check(t, class{file: "explains.txt", cases: explains(), setup: func(t *testing.T, db *mongo.Database) {
+		t.Helper()
+		collation := bson.D{{Key: "locale", Value: "en"}}
+		must(t, db, bson.D{{Key: "create", Value: "plain"}})
+		must(t, db, bson.D{{Key: "create", Value: "collated"}, {Key: "collation", Value: collation}})
+		for _, coll := range []string{"plain", "collated"} {
+			index := bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}
+			must(t, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{index}}})
+			must(t, db, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}}}}})
+		}
+	}})
+}
