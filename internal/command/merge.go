@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -30,6 +32,8 @@ type merger struct {
 	req  *Request
 	opts write.Options
 	on   []string
+	// collation is that of the aggregation: what is the same document is decided by it.
+	collation *collation.Collator
 	// nullish says that the fields of on may be missing or null: the unique index has such documents.
 	nullish bool
 
@@ -39,7 +43,7 @@ type merger struct {
 
 // Merge implements pipeline.Writer.
 func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
-	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On}
+	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.collation}
 	if m.on == nil {
 		m.on = []string{"_id"}
 	}
@@ -52,7 +56,7 @@ func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipel
 			"Cannot find index to verify that join fields will be unique: Timeseries collections cannot have unique indexes")
 	}
 	if err := m.checkUnique(c); err != nil {
-		return err
+		return plan.NewRefused(err)
 	}
 	if err := pipeline.Drain(ctx, src, func(doc bsonx.Doc) error { return m.add(ctx, doc) }); err != nil {
 		return err
@@ -60,16 +64,17 @@ func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipel
 	return m.flush(ctx)
 }
 
-// checkUnique requires a unique index on the fields that decide what is the same document.
+// checkUnique requires a unique index, with the collation of the aggregation, on the fields that
+// decide what is the same document.
 func (m *merger) checkUnique(c *table.Collection) error {
+	found := false
 	if len(m.on) == 1 && m.on[0] == "_id" {
 		m.nullish = true
-		return nil
+		found = c == nil || c.Collation.Same(m.collation)
 	}
-	found := false
 	if c != nil {
 		for _, ix := range c.Indexes {
-			if !ix.Ready || !ix.Unique || ix.PartialFilter != nil || len(ix.Pattern) != len(m.on) {
+			if !ix.Ready || !ix.Unique || ix.PartialFilter != nil || len(ix.Pattern) != len(m.on) || !ix.Collation.Same(m.collation) {
 				continue
 			}
 			same := true
@@ -239,7 +244,7 @@ func (m *merger) sameKey(err error) bool {
 // statement returns the update for one document.
 func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error) {
 	mods := bsonx.Document(doc)
-	sc := scope{now: m.req.Now}
+	sc := scope{now: m.req.Now, collation: m.collation}
 	var err error
 	switch m.WhenMatched {
 	case "keepExisting":

@@ -13,6 +13,9 @@ import (
 // came from the executor.
 type Refused struct{ err error }
 
+// NewRefused says that an error was found before the query ran.
+func NewRefused(err error) *Refused { return &Refused{err} }
+
 // Error implements error.
 func (r *Refused) Error() string { return r.err.Error() }
 
