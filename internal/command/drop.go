@@ -26,7 +26,7 @@ func dropCommands() []Definition {
 			Run: runRename, Write: true, AdminOnly: true,
 			Fields: []Field{
 				{Name: "to", Type: String, Required: true},
-				{Name: "dropTarget", Type: OneOf(bsonx.TypeBool, bsonx.TypeBinary)},
+				{Name: "dropTarget", Type: OneOf(bsonx.TypeBool, bsonx.TypeBinary), Check: checkDropTarget},
 				{Name: "stayTemp", Type: Bool},
 				collectionUUID,
 			},
@@ -39,40 +39,42 @@ func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	c, err := dropByName(req, name)
+	c, buckets, err := dropByName(req, name)
 	if err != nil || c == nil {
 		return err
 	}
-	if buckets := req.Service.Store.Buckets(c); buckets != nil {
+	switch {
+	case buckets != nil:
 		reply.Int32("nIndexesWas", int32(len(buckets.Indexes)))
-	}
-	if c.Kind == catalog.KindCollection {
+	case c.Kind == catalog.KindCollection:
 		reply.Int32("nIndexesWas", int32(indexCount(c)))
 	}
 	reply.String("ns", c.Namespace())
 	return nil
 }
 
-// dropByName drops what has a name and returns it; nil, and since MongoDB 7.0 no error, where nothing has.
-func dropByName(req *Request, name string) (*table.Collection, error) {
+// dropByName drops what has a name and returns it, with the buckets of a time series; nil, and since
+// MongoDB 7.0 no error, where nothing has.
+func dropByName(req *Request, name string) (c, buckets *table.Collection, err error) {
 	for {
-		c := req.Service.Store.Lookup(req.DB, name)
+		c = req.Service.Store.Lookup(req.DB, name)
 		if err := req.checkMeant(req.DB, name, c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if c == nil {
-			return nil, nil
+			return nil, nil, nil
 		}
 		if isVirtual(c) {
-			return nil, notStored(c)
+			return nil, nil, notStored(c)
 		}
 		drop := req.Service.Store.Drop
 		if name == catalog.Views {
 			drop = req.Service.Store.DropViews
 		}
-		err := drop(c)
+		buckets = req.Service.Store.Buckets(c) // which are gone with it
+		err = drop(c)
 		if !errors.Is(err, table.ErrChanged) {
-			return c, err
+			return c, buckets, err
 		}
 	}
 }
@@ -107,10 +109,8 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if err := checkRenamable(fromName, toName); err != nil {
 		return err
 	}
-	if v := req.Get(collectionUUID.Name); !v.IsMissing() {
-		if err := req.mean(fromDB, fromName, v); err != nil {
-			return err
-		}
+	if err := req.checkRenameUUIDs(fromDB, fromName, toDB, toName); err != nil {
+		return err
 	}
 	return req.onNewest(fromDB, fromName, func(c *table.Collection) error {
 		if c == nil {
@@ -119,12 +119,51 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		if err := checkRename(c, toDB, toName); err != nil {
 			return err
 		}
-		rename := req.Service.Store.Rename
-		if req.Bool("stayTemp") {
-			rename = req.Service.Store.RenameTemporary
-		}
-		return rename(c, toDB, toName, req.Bool("dropTarget"))
+		return req.Service.Store.RenameOver(c, toDB, toName, req.Bool("stayTemp"), req.mayDrop(toDB, toName))
 	})
+}
+
+// checkDropTarget accepts a boolean, or the UUID of the collection that may be dropped.
+func checkDropTarget(_ string, v bsonx.Value) error {
+	if _, ok := uuidOf(v); v.Type == bsonx.TypeBinary && !ok {
+		return mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
+	}
+	return nil
+}
+
+// checkRenameUUIDs judges the UUIDs that say which collections a rename means.
+func (r *Request) checkRenameUUIDs(fromDB, fromName, toDB, toName string) error {
+	source := r.Get(collectionUUID.Name)
+	target, drops := uuidOf(r.Get("dropTarget"))
+	if (drops || !source.IsMissing()) && fromDB != toDB {
+		return mongoerr.New(mongoerr.InvalidOptions, "Cannot provide an expected collection UUID when renaming across databases")
+	}
+	if !source.IsMissing() {
+		if err := r.mean(fromDB, fromName, source); err != nil {
+			return err
+		}
+	}
+	m := &meaning{toDB, toName, target}
+	if drops && !m.of(toDB, toName, r.Service.Store.Lookup(toDB, toName)) {
+		return r.Service.mismatch(m)
+	}
+	return nil
+}
+
+// mayDrop judges what has the name that a rename gives. With a UUID only the collection with that
+// UUID may be dropped, and it must be there.
+func (r *Request) mayDrop(db, name string) func(target *catalog.Collection) error {
+	v := r.Get("dropTarget")
+	id, ok := uuidOf(v)
+	if !ok {
+		return table.Droppable(v.Truthy())
+	}
+	return func(target *catalog.Collection) error {
+		if target == nil || target.Kind != catalog.KindCollection || target.UUID != id {
+			return r.Service.mismatch(&meaning{db, name, id})
+		}
+		return nil
+	}
 }
 
 // onNewest runs fn on what has a name, nil for nothing. It runs fn again where another client changed,

@@ -101,6 +101,7 @@ const (
 	ShardingStateNotInitialized               Code = 203
 	ClusterTimeFailsRateLimiter               Code = 205
 	NoSuchSession                             Code = 206
+	InvalidUUID                               Code = 207
 	StaleClusterTime                          Code = 209
 	KeyNotFound                               Code = 211
 	DuplicateSession                          Code = 213
@@ -292,6 +293,7 @@ var names = map[Code]string{
 	ShardingStateNotInitialized:               "ShardingStateNotInitialized",
 	ClusterTimeFailsRateLimiter:               "ClusterTimeFailsRateLimiter",
 	NoSuchSession:                             "NoSuchSession",
+	InvalidUUID:                               "InvalidUUID",
 	StaleClusterTime:                          "StaleClusterTime",
 	KeyNotFound:                               "KeyNotFound",
 	DuplicateSession:                          "DuplicateSession",

@@ -112,7 +112,7 @@ func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, optio
 	}
 	err = s.fill(ctx, to, c, storage.Counter{})
 	if err == nil {
-		err = s.RenameTemporary(to, db, name, false)
+		err = s.RenameOver(to, db, name, true, Droppable(false))
 	}
 	if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
 		err = cmp.Or(c.unchanged(), err)

@@ -215,12 +215,13 @@ func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog
 // time-series collection that has the name is never dropped: Rename fails with NamespaceExists. A
 // temporary collection becomes an ordinary one.
 func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
-	return s.renameOver(c, db, name, renaming{accept: droppable(dropTarget)})
+	return s.renameOver(c, db, name, renaming{accept: Droppable(dropTarget)})
 }
 
-// RenameTemporary is Rename that leaves a temporary collection temporary.
-func (s *Store) RenameTemporary(c *Collection, db, name string, dropTarget bool) error {
-	return s.renameOver(c, db, name, renaming{accept: droppable(dropTarget), stayTemp: true})
+// RenameOver is Rename that drops what has the name only if accept returns no error for it; nil
+// stands for nothing. It is asked when the rename commits.
+func (s *Store) RenameOver(c *Collection, db, name string, stayTemp bool, accept func(target *catalog.Collection) error) error {
+	return s.renameOver(c, db, name, renaming{accept: accept, stayTemp: stayTemp})
 }
 
 // renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if accept
@@ -230,7 +231,8 @@ type renaming struct {
 	stayTemp bool
 }
 
-func droppable(dropTarget bool) func(target *catalog.Collection) error {
+// Droppable accepts what a rename may drop: nothing, or a collection if dropTarget says so.
+func Droppable(dropTarget bool) func(target *catalog.Collection) error {
 	return func(target *catalog.Collection) error {
 		switch {
 		case target == nil:
