@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -194,6 +195,9 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 			return nil, nil, nil, err
 		}
 	}
+	if err := checkStageMeta(stages, lead.Near != nil, q.Filter.HasText()); err != nil {
+		return nil, nil, nil, err
+	}
 	if lead.Near != nil {
 		if err := p.locate(q, lead.Near, vars); err != nil {
 			return nil, nil, nil, err
@@ -217,6 +221,45 @@ func (p *pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
 
 // indexKey is the metadata that tells which entry of an index a document was found by.
 const indexKey = "indexKey"
+
+// checkStageMeta refuses stages that read metadata which the documents of a collection have only
+// after a search by distance or for words, before anything runs. A $match never has it.
+func checkStageMeta(stages []bsonx.Value, near, text bool) error {
+	for _, kind := range []string{textScore, "geoNearDistance", "geoNearPoint", "searchScore", "vectorSearchScore"} {
+		if !namesMeta(stages, kind) {
+			continue
+		}
+		has := kind == textScore && text || strings.HasPrefix(kind, "geoNear") && near
+		for _, s := range stages {
+			if s.Type == bsonx.TypeDocument && readsMeta(s.Doc(), kind, has) {
+				return expr.NoMeta(kind)
+			}
+		}
+	}
+	return nil
+}
+
+// readsMeta reports whether a stage, or a document within one, reads a kind of metadata that it has
+// not. Pipelines over other documents are checked when they are opened; $redact never minds.
+func readsMeta(d bsonx.Doc, kind string, has bool) bool {
+	for it := d.Iter(); it.Next(); {
+		v, there := it.Value(), has
+		switch name := string(it.Key()); name {
+		case "$meta":
+			if !has && v.Type == bsonx.TypeString && v.Str() == kind {
+				return true
+			}
+		case "$match":
+			there = false
+		case "$literal", "$redact", "$unionWith", "pipeline", "whenMatched":
+			continue
+		}
+		if (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && readsMeta(v.Doc(), kind, there) {
+			return true
+		}
+	}
+	return false
+}
 
 // namesMeta reports whether a stage may read a kind of metadata.
 func namesMeta(stages []bsonx.Value, kind string) bool {

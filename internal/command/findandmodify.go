@@ -140,7 +140,6 @@ func (m *modification) project() error {
 	if m.proj == nil || !m.found {
 		return nil
 	}
-	m.meta.Lenient = true
 	var err error
 	m.value, err = m.proj.Apply(nil, m.value, &m.meta)
 	return executingWrite(m.req.Def.Name, err)

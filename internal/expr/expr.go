@@ -44,9 +44,7 @@ type Context struct {
 // Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.
 type Meta struct {
 	// Searched is true for the documents of a text search: one that was found by other means than its words has no score.
-	Searched bool
-	// Lenient makes metadata that is not available missing, where it is an error otherwise.
-	Lenient     bool
+	Searched    bool
 	RecordID    bsonx.Value
 	SortKey     bsonx.Value
 	IndexKey    bsonx.Value

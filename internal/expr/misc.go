@@ -28,29 +28,21 @@ func parseRand(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error)
 	return randExpr{}, nil
 }
 
-// metaExpr reads metadata of the document.
+// metaExpr reads metadata of the document. It is missing where there is none: who compiles a command
+// refuses the kinds that its documents never have.
 type metaExpr struct {
 	name string
 	read func(*Meta) bsonx.Value
 }
 
 func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
-	v := bsonx.Missing
-	if ctx.Meta != nil {
-		v = m.read(ctx.Meta)
+	if ctx.Meta == nil {
+		return bsonx.Missing, nil
 	}
-	if v.IsMissing() && !ctx.Meta.mayLack(m.name) {
-		return v, NoMeta(m.name)
-	}
-	return v, nil
+	return m.read(ctx.Meta), nil
 }
 
 func (m *metaExpr) children() []Expr { return nil }
-
-// mayLack reports whether a kind of metadata may be missing without an error.
-func (m *Meta) mayLack(name string) bool {
-	return m != nil && (m.Lenient || m.Searched && name == "textScore")
-}
 
 // NoMeta returns the error of a $meta, or of a sort by one, that does not find a kind of metadata.
 // It returns nil for the kinds that $meta reads as missing.

@@ -114,7 +114,7 @@ func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 	s.visited.reset()
 	s.seen.reset()
 	s.frontier.reset()
-	s.ctx.Root = bsonx.Document(doc)
+	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
 	start, err := s.graph.start.Eval(&s.ctx)
 	if err != nil {
 		return err

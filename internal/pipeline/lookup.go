@@ -301,7 +301,7 @@ func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 		})
 		s.key = append(s.key, 0)
 	}
-	s.ctx.Root = bsonx.Document(doc)
+	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
 	var made int64 // bytes of values that are not the document's
 	for i, v := range s.lookup.let {
 		var err error

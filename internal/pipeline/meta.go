@@ -53,8 +53,13 @@ func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
 // Meta implements MetaSource.
 func (s *windowSource) Meta() *expr.Meta { return s.part.meta() }
 
-// Meta implements MetaSource: what is left of a document has none.
-func (s *redactSource) Meta() *expr.Meta { return withoutScore(s.src) }
+// Meta implements MetaSource: what is left of a document has its distance, but neither score nor point.
+func (s *redactSource) Meta() *expr.Meta {
+	if m := metaOf(s.src); m != nil && !m.GeoDistance.IsMissing() {
+		return &expr.Meta{GeoDistance: m.GeoDistance}
+	}
+	return withoutScore(s.src)
+}
 
 // Meta implements MetaSource: a document that the stage makes has none.
 func (s *densifySource) Meta() *expr.Meta {
@@ -105,8 +110,8 @@ func scoreIn(m *expr.Meta) bsonx.Value {
 }
 
 // keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
-// document: the score of 8 bytes, the index key, and a byte that says which of the two are there.
-// Where there is neither, nothing is written.
+// document: score and distance of 8 bytes each, the point and the index key, and a byte that says
+// which of them are there. Where there is none, nothing is written.
 type keptMeta struct {
 	room []byte
 	meta expr.Meta
@@ -115,10 +120,13 @@ type keptMeta struct {
 // The bits of that byte.
 const (
 	keptScore = 1 << iota
+	keptDistance
+	keptPoint
+	keptPointArray // the point is an array
 	keptIndexKey
 )
 
-const scoreBytes = 8
+const doubleBytes = 8
 
 // join returns a document with its metadata behind it, if it has any.
 func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte {
@@ -127,24 +135,30 @@ func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte {
 		return doc
 	}
 	k.meta.Searched = k.meta.Searched || m.Searched
-	if m.TextScore.IsMissing() && m.IndexKey.IsMissing() {
+	if m.TextScore.IsMissing() && m.GeoDistance.IsMissing() && m.GeoPoint.IsMissing() && m.IndexKey.IsMissing() {
 		return doc
 	}
 	var has byte
 	k.room = append(k.room[:0], doc...)
-	if !m.TextScore.IsMissing() {
-		has, k.room = has|keptScore, append(k.room, m.TextScore.Data...)
+	keep := func(bit byte, v bsonx.Value) {
+		if !v.IsMissing() {
+			has, k.room = has|bit, append(k.room, v.Data...)
+		}
 	}
-	if !m.IndexKey.IsMissing() {
-		has, k.room = has|keptIndexKey, append(k.room, m.IndexKey.Data...)
+	keep(keptScore, m.TextScore)
+	keep(keptDistance, m.GeoDistance)
+	keep(keptPoint, m.GeoPoint)
+	if m.GeoPoint.Type == bsonx.TypeArray {
+		has |= keptPointArray
 	}
+	keep(keptIndexKey, m.IndexKey)
 	k.room = append(k.room, has)
 	return k.room
 }
 
 // Meta implements MetaSource for who embeds it.
 func (k *keptMeta) Meta() *expr.Meta {
-	if !k.meta.Searched && k.meta.IndexKey.IsMissing() {
+	if !k.meta.Searched && k.meta.IndexKey.IsMissing() && k.meta.GeoDistance.IsMissing() {
 		return nil
 	}
 	return &k.meta
@@ -155,18 +169,33 @@ func (k *keptMeta) split(b []byte) bsonx.Doc {
 	if b == nil {
 		return nil
 	}
+	k.meta = expr.Meta{Searched: k.meta.Searched}
 	end := docLen(b)
-	k.meta.TextScore, k.meta.IndexKey = bsonx.Missing, bsonx.Missing
 	if behind := b[end:]; len(behind) > 0 {
 		last := len(behind) - 1
-		has, behind := behind[last], behind[:last]
-		if has&keptScore != 0 {
-			k.meta.TextScore = bsonx.Value{Type: bsonx.TypeDouble, Data: behind[:scoreBytes]}
-			behind = behind[scoreBytes:]
-		}
-		if has&keptIndexKey != 0 {
-			k.meta.IndexKey = bsonx.Document(behind)
-		}
+		k.read(behind[last], behind[:last])
 	}
 	return bsonx.Doc(b[:end:end])
+}
+
+// read notes what stands behind a document.
+func (k *keptMeta) read(has byte, b []byte) {
+	next := func(bit byte, t bsonx.Type, n func([]byte) int) bsonx.Value {
+		if has&bit == 0 {
+			return bsonx.Missing
+		}
+		size := n(b)
+		v := bsonx.Value{Type: t, Data: b[:size:size]}
+		b = b[size:]
+		return v
+	}
+	double := func([]byte) int { return doubleBytes }
+	k.meta.TextScore = next(keptScore, bsonx.TypeDouble, double)
+	k.meta.GeoDistance = next(keptDistance, bsonx.TypeDouble, double)
+	point := bsonx.TypeDocument
+	if has&keptPointArray != 0 {
+		point = bsonx.TypeArray
+	}
+	k.meta.GeoPoint = next(keptPoint, point, docLen)
+	k.meta.IndexKey = next(keptIndexKey, bsonx.TypeDocument, docLen)
 }
