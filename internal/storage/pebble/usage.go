@@ -3,6 +3,7 @@ package pebble
 import (
 	"bytes"
 	"path"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -28,23 +29,29 @@ func (e *Engine) DiskUsage(start, end []byte) (storage.Usage, error) {
 	}
 	defer e.pins.release(p)
 	e.trimUnflushed()
-	return e.usage(start, end)
+	return e.usage(start, end, e.counting(start, end))
 }
 
-func (e *Engine) usage(start, end []byte) (storage.Usage, error) {
+// counting returns countTables of a range, which reads the properties of the tables once, at the
+// first call.
+func (e *Engine) counting(start, end []byte) func() (tableCounts, error) {
+	return sync.OnceValues(func() (tableCounts, error) { return e.countTables(start, end) })
+}
+
+func (e *Engine) usage(start, end []byte, counts func() (tableCounts, error)) (storage.Usage, error) {
 	n, err := e.db.EstimateDiskUsage(start, end)
 	if err != nil {
 		return storage.Usage{}, e.wrap(err)
 	}
 	var u storage.Usage
 	u.Unflushed, _ = e.unflushed.usage(start, end)
-	u.Tables, err = e.tableBytes(start, end, int64(n))
+	u.Tables, err = e.tableBytes(start, end, int64(n), counts)
 	return u, err
 }
 
 // tableBytes corrects n, which counts the blocks of a range at both ends of it in each table as a
 // whole: neighbours share them.
-func (e *Engine) tableBytes(start, end []byte, n int64) (int64, error) {
+func (e *Engine) tableBytes(start, end []byte, n int64, counts func() (tableCounts, error)) (int64, error) {
 	if n == 0 || n > roundedUsage {
 		return n, nil
 	}
@@ -55,7 +62,7 @@ func (e *Engine) tableBytes(start, end []byte, n int64) (int64, error) {
 			return min(n, read), err
 		}
 	}
-	c, err := e.countTables(start, end)
+	c, err := counts()
 	if err != nil {
 		return 0, err
 	}
@@ -94,13 +101,14 @@ func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
 	}
 	defer e.pins.release(p)
 	e.trimUnflushed()
-	u, err := e.usage(start, end)
+	count := e.counting(start, end)
+	u, err := e.usage(start, end, count)
 	if err != nil {
 		return storage.Contents{}, err
 	}
 	c := storage.Contents{Usage: u}
 	_, c.ValueBytes = e.unflushed.usage(start, end)
-	counts, err := e.countTables(start, end)
+	counts, err := count()
 	if err != nil {
 		return storage.Contents{}, err
 	}

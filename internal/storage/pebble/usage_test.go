@@ -17,7 +17,7 @@ func rangeOf(id uint32) (start, end []byte) {
 }
 
 // fill puts n values that do not compress, and returns the length of the keys and values.
-func fill(t *testing.T, e storage.Engine, id uint32, n, size int) int64 {
+func fill(t testing.TB, e storage.Engine, id uint32, n, size int) int64 {
 	t.Helper()
 	start, _ := rangeOf(id)
 	random := rand.New(rand.NewPCG(uint64(id), 1))
@@ -38,7 +38,7 @@ func fill(t *testing.T, e storage.Engine, id uint32, n, size int) int64 {
 	return total
 }
 
-func noError(t *testing.T, err error) {
+func noError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -206,5 +206,23 @@ func TestDeletedSmallRangeIsCounted(t *testing.T) {
 	}
 	if u, err := e.DiskUsage(rangeOf(5)); err != nil || u.Tables != neighbour {
 		t.Errorf("2 keys of %d bytes have %+v, %v", neighbour, u, err)
+	}
+}
+
+// BenchmarkContentsOfSmallRange measures a range whose size is corrected by the properties of the
+// tables, of which there are many.
+func BenchmarkContentsOfSmallRange(b *testing.B) {
+	e := open(b, b.TempDir(), Options{NoCompression: true})
+	for id := uint32(1); id <= 30; id++ {
+		fill(b, e, 1, 20, 500)
+		if err := e.db.Flush(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	start, end := rangeOf(1)
+	for b.Loop() {
+		if _, err := e.Contents(start, end); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
