@@ -82,14 +82,20 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 }
 
 // Indexed implements pipeline.Collections.
-func (p *pipelines) Indexed(db, name, path string) bool {
+func (p *pipelines) Indexed(db, name, path string, scalars bool) bool {
 	_, c, _, err := p.resolveView(db, name, nil)
 	if err != nil || c == nil || c.Kind != catalog.KindCollection {
 		return false
 	}
 	return path == "_id" || slices.ContainsFunc(c.Indexes, func(ix *table.Index) bool {
-		first := ix.Pattern[0]
-		finds := first.Holds(path) || first.Kind == index.Hashed && first.Path == path
+		finds := false
+		switch first := ix.Pattern[0]; first.Kind {
+		case index.Ordered, index.Hashed:
+			finds = first.Path == path && (scalars || !ix.Sparse)
+		case index.Wildcard:
+			finds = scalars && index.NewWildcardPaths(ix.Key, ix.Spec).Has(path)
+		default:
+		}
 		return finds && ix.PartialFilter == nil && ix.Ready && !ix.Hidden
 	})
 }

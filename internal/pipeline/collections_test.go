@@ -29,7 +29,9 @@ func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx
 }
 
 // Indexed implements pipeline.Collections.
-func (c fakeCollections) Indexed(_, name, _ string) bool { return strings.HasPrefix(name, "indexed") }
+func (c fakeCollections) Indexed(_, name, _ string, _ bool) bool {
+	return strings.HasPrefix(name, "indexed")
+}
 
 // Out implements pipeline.Writer.
 func (c fakeCollections) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {

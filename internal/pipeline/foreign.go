@@ -45,8 +45,9 @@ func matchAny(path string, values []bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc("$match", predicate))
 }
 
-// foreignField finds the documents of another collection by the values of a field: through an index where there is
-// one, else in a table of the whole collection that the second search makes, in memory or on the disk, else by scans.
+// foreignField finds the documents of another collection by the values of a field: through an index
+// where there is one, else in a table of the whole collection that the second search without one
+// makes, in memory or on the disk, else by scans.
 type foreignField struct {
 	db, name, path string
 	before         []bsonx.Value // stages that stand before the search
@@ -54,7 +55,8 @@ type foreignField struct {
 	env            *Env
 	tables         *foreignTables // of several goroutines together; nil where the field has its own
 
-	searches int
+	searches [2]int       // of scalars the second; see Collections.Indexed
+	tabled   bool         // a table was asked for
 	table    foreignTable // nil where there is none
 	hits     hitSource
 }
@@ -87,8 +89,7 @@ func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (Source, 
 	if err := interrupt.Cause(ctx); err != nil { // the values are of one document, of which there may be a million
 		return nil, err
 	}
-	f.searches++
-	if f.searches == 2 && f.mayTable() {
+	if f.wantsTable(values) {
 		if err := f.makeTable(ctx); err != nil {
 			return nil, err
 		}
@@ -165,8 +166,36 @@ func (s *hitSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return doc, err
 }
 
+// wantsTable reports whether a search is the second one of its kind, and no index answers it.
+func (f *foreignField) wantsTable(values []bsonx.Value) bool {
+	if f.tabled {
+		return false
+	}
+	kind := 0
+	scalars := areScalars(values)
+	if scalars {
+		kind = 1
+	}
+	f.searches[kind]++
+	f.tabled = f.searches[kind] == 2 && f.mayTable(scalars)
+	return f.tabled
+}
+
+// areScalars reports whether every index finds documents by the values: there is one, and none is
+// null, a document, an array or a regular expression.
+func areScalars(values []bsonx.Value) bool {
+	return len(values) > 0 && !slices.ContainsFunc(values, func(v bsonx.Value) bool {
+		switch v.Type {
+		case bsonx.TypeNull, bsonx.TypeUndefined, bsonx.TypeMissing, bsonx.TypeDocument, bsonx.TypeArray, bsonx.TypeRegex:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 // mayTable reports whether a table finds what a search does, and an index does not find it faster.
-func (f *foreignField) mayTable() bool {
+func (f *foreignField) mayTable(scalars bool) bool {
 	if f.opts.Collation != nil || f.env == nil || f.env.Collections == nil {
 		return false
 	}
@@ -175,7 +204,7 @@ func (f *foreignField) mayTable() bool {
 			return false
 		}
 	}
-	return !f.env.Collections.Indexed(f.db, f.name, f.path)
+	return !f.env.Collections.Indexed(f.db, f.name, f.path, scalars)
 }
 
 // build reads the collection into a table: on the disk where it takes too much memory, nil where that is not allowed.

@@ -48,8 +48,10 @@ type Collections interface {
 	//
 	// An empty name stands for no collection: the first stage makes the documents.
 	Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error)
-	// Indexed reports whether an index finds the documents of a collection or view by the values of a field.
-	Indexed(db, name, path string) bool
+	// Indexed reports whether an index finds the documents of a collection or view by the values of
+	// a field. scalars says that the values are no null, document, array or regular expression,
+	// which some indexes do not find.
+	Indexed(db, name, path string, scalars bool) bool
 }
 
 // of returns the environment of one stage.
