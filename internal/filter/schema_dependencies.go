@@ -1,8 +1,6 @@
 package filter
 
 import (
-	"slices"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -72,7 +70,7 @@ func parseSchemaDependencies(sp *schemaParser, kw keyword) error {
 		case bsonx.TypeDocument:
 			d.schema, err = sp.sub(it.Value(), sp.root)
 		case bsonx.TypeArray:
-			d.required, err = dependentNames(name, it.Value().Doc())
+			d.required, err = sp.dependentNames(name, it.Value().Doc())
 		default:
 			err = mongoerr.New(mongoerr.TypeMismatch,
 				"property '%s' in $jsonSchema keyword 'dependencies' must be either an object or an array", name)
@@ -86,23 +84,28 @@ func parseSchemaDependencies(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-func dependentNames(name string, array bsonx.Doc) ([]*Path, error) {
+func (sp *schemaParser) dependentNames(name string, array bsonx.Doc) ([]*Path, error) {
 	if array.IsEmpty() {
 		return nil, mongoerr.New(mongoerr.FailedToParse,
 			"property '%s' in $jsonSchema keyword 'dependencies' cannot be an empty array", name)
 	}
 	var paths []*Path
+	seen := map[string]bool{}
 	for it := array.Iter(); it.Next(); {
+		if err := sp.p.meter.Did(nodeWork, sp.p.running); err != nil {
+			return nil, err
+		}
 		if it.Value().Type != bsonx.TypeString {
 			return nil, mongoerr.New(mongoerr.TypeMismatch,
 				"array '%s' in $jsonSchema keyword 'dependencies' can only contain strings, but found element of type: %s",
 				name, it.Value().Type)
 		}
 		dependent := it.Value().Str()
-		if slices.ContainsFunc(paths, func(p *Path) bool { return p.String() == dependent }) {
+		if seen[dependent] {
 			return nil, mongoerr.New(mongoerr.FailedToParse,
 				"array '%s' in $jsonSchema keyword 'dependencies' contains duplicate element: %s", name, dependent)
 		}
+		seen[dependent] = true
 		paths = append(paths, NewPath(dependent))
 	}
 	return paths, nil

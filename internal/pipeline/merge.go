@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -116,25 +117,42 @@ func (m *Merge) readOn(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeString:
 		m.On = []string{v.Str()}
+		_, err := expr.SplitFieldPath(m.On[0])
+		return err
 	case bsonx.TypeArray:
-		for it := v.Doc().Iter(); it.Next(); {
-			if it.Value().Type != bsonx.TypeString {
-				return mongoerr.New(51134, "$merge 'on' array elements must be strings, but found %s", it.Value().Type)
-			}
-			name := it.Value().Str()
-			if slices.Contains(m.On, name) {
-				return mongoerr.New(31465, "Found a duplicate field '%s'", name)
-			}
-			m.On = append(m.On, name)
-		}
-		if len(m.On) == 0 {
-			return mongoerr.New(51187, "If explicitly specifying $merge 'on', must include at least one field")
-		}
+		return m.readOnList(v.Doc())
 	default:
 		return mongoerr.New(51186, "$merge 'on' field  must be either a string or an array of strings, but found %s", v.Type)
 	}
+}
+
+// readOnList looks for duplicates among all names before it looks whether each is a path.
+func (m *Merge) readOnList(list bsonx.Doc) error {
+	var meter interrupt.Meter
+	running := m.opts.Vars.Scripts().Running
+	seen := map[string]bool{}
+	for it := list.Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeString {
+			return mongoerr.New(51134, "$merge 'on' array elements must be strings, but found %s", it.Value().Type)
+		}
+		name := it.Value().Str()
+		if seen[name] {
+			return mongoerr.New(31465, "Found a duplicate field '%s'", name)
+		}
+		seen[name] = true
+		m.On = append(m.On, name)
+		if err := meter.Did(pathWork, running); err != nil {
+			return err
+		}
+	}
+	if len(m.On) == 0 {
+		return mongoerr.New(51187, "If explicitly specifying $merge 'on', must include at least one field")
+	}
 	for _, name := range m.On {
 		if _, err := expr.SplitFieldPath(name); err != nil {
+			return err
+		}
+		if err := meter.Did(pathWork, running); err != nil {
 			return err
 		}
 	}

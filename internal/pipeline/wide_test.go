@@ -41,6 +41,7 @@ func TestWideArgumentLooks(t *testing.T) {
 		`{"$densify": {"field": "n", "partitionByFields": [` + names + `], "range": {"step": 1, "bounds": "full"}}}`: 1,
 		`{"$lookup": {"from": "c", "let": {` + wide(n, `"l#": "$v"`) + `}, "pipeline": [], "as": "r"}}`:              1,
 		`{"$merge": {"into": "c", "let": {` + wide(n, `"l#": "$v"`) + `}, "whenMatched": []}}`:                       1,
+		`{"$merge": {"into": "c", "on": [` + names + `]}}`:                                                           1,
 		`{"$set": {` + wide(n, `"f#": "$g#"`) + `}}`:                                                                 1,
 		`{"$project": {` + wide(n, `"f#": 0`) + `}}`:                                                                 1,
 	} {
