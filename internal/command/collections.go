@@ -74,10 +74,14 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	if c := p.service.Store.Lookup(db, name); isView(c) && !c.Collation.Same(p.collation) {
 		return nil, overridesView(c)
 	}
+	counted := memory.Of(ctx).Begin()
 	src, err := inner.open(ctx, db, name, ownStages{list: stages}, vars)
 	if err != nil {
+		counted.Release()
 		return nil, err // and no nil *stageSource, which were a Source
 	}
+	counted.End()
+	src.counted = counted
 	return src, nil
 }
 
@@ -281,10 +285,26 @@ type stageSource struct {
 	plan session.PlanSummary
 	// views is about what the stages take that views have put before the command's.
 	views int64
+	// counted is what was counted when the stages of a sub-pipeline were compiled, until the first Save; kept is as much
+	// after it.
+	counted memory.Part
+	kept    int64
+}
+
+// Save implements session.Source.
+func (s *stageSource) Save() {
+	s.Source.Save()
+	s.kept += s.counted.Release()
+}
+
+// Close implements session.Source.
+func (s *stageSource) Close() {
+	s.Source.Close()
+	s.counted.Release()
 }
 
 // Kept implements memory.Keeper.
-func (s *stageSource) Kept() int64 { return s.views + memory.KeptBy(s.Source) }
+func (s *stageSource) Kept() int64 { return s.views + s.kept + memory.KeptBy(s.Source) }
 
 // Meta implements pipeline.MetaSource.
 func (s *stageSource) Meta() *expr.Meta {

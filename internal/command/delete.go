@@ -144,6 +144,8 @@ func (r *Request) runDeleteSpec(ctx context.Context, sc scope, db, name string, 
 	if err != nil {
 		return 0, err
 	}
+	counted := r.Op.Memory.Begin()
+	defer counted.Release()
 	f, err := collated.filter(spec.query)
 	if err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -145,6 +146,8 @@ func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err err
 	if m.WhenMatched == "fail" {
 		return false, m.insert(ctx, item.doc)
 	}
+	counted := memory.Of(ctx).Begin()
+	defer counted.Release()
 	st, err := m.statement(item.query, item.doc)
 	if err != nil {
 		return false, err

@@ -216,6 +216,8 @@ func (r *Request) RetainCursor(c *session.Cursor) {
 	if s := r.Conn.scripting; s != nil {
 		c.Running, r.Conn.scripting = &s.running, nil
 	}
+	c.Save()
+	c.Compiled = r.Op.Memory.HandOver()
 	if c.ReadConcern == "" {
 		c.ReadConcern = r.Generic.ReadConcern.Level
 	}

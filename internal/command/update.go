@@ -239,6 +239,8 @@ func (r *Request) runUpdateSpec(ctx context.Context, sc scope, db, name string, 
 	if err != nil {
 		return write.UpdateResult{}, err
 	}
+	counted := r.Op.Memory.Begin()
+	defer counted.Release()
 	st := &r.memory.statement
 	if err := r.compileUpdate(sc, c, spec, st); err != nil {
 		return write.UpdateResult{}, err

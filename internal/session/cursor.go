@@ -43,6 +43,9 @@ type Cursor struct {
 	AwaitData bool
 	// Command is the command that opened the cursor, in bytes that the cursor owns.
 	Command bsonx.Doc
+	// Compiled is how many bytes what was compiled for the cursor takes beside the command: the values of expressions of
+	// constants, and bounds of scans.
+	Compiled int64
 	// Running, where set, is told which operation reads the cursor.
 	Running interface{ Set(ctx context.Context) }
 	// Plan is shown by currentOp, nil for none.
@@ -104,8 +107,8 @@ func (c *Cursor) PutBack(doc bsonx.Doc) { c.stash = doc.Clone() }
 // Stashed reports whether a document was put back.
 func (c *Cursor) Stashed() bool { return c.stash != nil }
 
-// save is called when a batch has ended.
-func (c *Cursor) save() {
+// Save is called when a batch has ended. Next makes the source usable again.
+func (c *Cursor) Save() {
 	if !c.saved {
 		c.saved = true
 		c.Source.Save()

@@ -61,7 +61,7 @@ func (r *Cursors) SetIdleTimeout(d time.Duration) {
 
 // Register gives the cursor a number and keeps it, idle, until it is killed or removed. It saves the source.
 func (r *Cursors) Register(c *Cursor) (int64, error) {
-	c.save()
+	c.Save()
 	now := r.clock.Now()
 	r.mu.Lock()
 	if r.closed {
@@ -122,7 +122,7 @@ func (r *Cursors) reweigh(c *Cursor) error {
 }
 
 func (c *Cursor) weight() int64 {
-	return int64(cursorBytes+CommandShare*len(c.Command)+len(c.stash)) + c.kept
+	return int64(cursorBytes+CommandShare*len(c.Command)+len(c.stash)) + c.kept + c.Compiled
 }
 
 // Pin takes the cursor for one command. namespace must be the one that it was opened on.
@@ -213,7 +213,7 @@ func transactionMismatch(c *Cursor, owner Owner) error {
 // Unpin gives the cursor back after a batch. It is closed instead where it was killed meanwhile, and where the server has no
 // memory for what it keeps now: that is an error.
 func (r *Cursors) Unpin(c *Cursor) error {
-	c.save()
+	c.Save()
 	now := r.clock.Now()
 	r.mu.Lock()
 	c.pinned, c.pinnedOp, c.lastUse = false, nil, now

@@ -1,0 +1,109 @@
+package sheaf_test
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+)
+
+// constant is an expression whose value takes about a megabyte.
+const constant = `{"$range": [0, 100000]}`
+
+// TestConstantsOfStatements runs commands that compile an expression of constants for each of many documents or statements: its
+// values count as long as they are there, not all together.
+func TestConstantsOfStatements(t *testing.T) {
+	t.Parallel()
+	const documents = 36
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 32 << 20})
+	d := db.Client().Database("d")
+	for i := range documents {
+		if _, err := d.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var updates, deletes bson.A
+	size := bson.M{}
+	if err := bson.UnmarshalExtJSON([]byte(`{"x": {"$arrayElemAt": [{"$concatArrays": [["$_id"], `+constant+`]}, 0]}}`), false, &size); err != nil {
+		t.Fatal(err)
+	}
+	for i := range documents {
+		updates = append(updates, bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: i}}}, {Key: "u", Value: bson.A{bson.D{{Key: "$set", Value: size}}}}})
+		deletes = append(deletes, bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: i}, {Key: "$expr", Value: bson.D{{Key: "$lt", Value: bson.A{size["x"], 0}}}}}}, {Key: "limit", Value: 0}})
+	}
+	pipeline := func(text string) bson.D {
+		var stage bson.D
+		if err := bson.UnmarshalExtJSON([]byte(text), false, &stage); err != nil {
+			t.Fatal(err)
+		}
+		return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}}}
+	}
+	for name, cmd := range map[string]bson.D{
+		"update": {{Key: "update", Value: "c"}, {Key: "updates", Value: updates}},
+		"delete": {{Key: "delete", Value: "c"}, {Key: "deletes", Value: deletes}},
+		"$lookup": pipeline(`{"$lookup": {"from": "c", "let": {"i": "$_id"}, "as": "r", "pipeline": [{"$limit": 1},
+			{"$match": {"$expr": {"$eq": ["$_id", {"$arrayElemAt": [{"$concatArrays": [["$$i"], ` + constant + `]}, 0]}]}}}]}}`),
+		"$merge": pipeline(`{"$merge": {"into": "c", "whenMatched": [{"$set": {"y": {"$arrayElemAt": [{"$concatArrays": [["$_id"], ` + constant + `]}, 0]}}}]}}`),
+	} {
+		var reply struct {
+			WriteErrors []bson.M `bson:"writeErrors"`
+		}
+		if err := d.RunCommand(t.Context(), cmd).Decode(&reply); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(reply.WriteErrors) > 0 {
+			t.Errorf("%s: %v", name, reply.WriteErrors[0])
+		}
+	}
+	if used := requestMemory(t, db).UsedBytes; used > 1<<20 {
+		t.Errorf("%d bytes are left", used)
+	}
+}
+
+// TestConstantsOfCursors leaves cursors open that hold a constant: it counts until they are closed.
+func TestConstantsOfCursors(t *testing.T) {
+	t.Parallel()
+	const least = 900_000 // of what a constant takes
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 256 << 20})
+	d := db.Client().Database("d")
+	for i := range 4 {
+		if _, err := d.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "a", Value: bson.A{1, 2, 3}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rare := `{"$cond": [{"$lt": ["$_id", 100]}, 1, ` + constant + `]}`
+	for name, text := range map[string]string{
+		"find":       `{"find": "c", "batchSize": 1, "filter": {"$expr": {"$gt": [` + rare + `, 0]}}}`,
+		"projection": `{"find": "c", "batchSize": 1, "projection": {"x": ` + rare + `}}`,
+		"aggregate":  `{"aggregate": "c", "cursor": {"batchSize": 1}, "pipeline": [{"$set": {"x": ` + rare + `}}]}`,
+		"$lookup": `{"aggregate": "c", "cursor": {"batchSize": 1}, "pipeline": [{"$limit": 1}, {"$lookup": {"from": "c", "as": "r", "let": {"i": "$_id"},
+			"pipeline": [{"$set": {"p": {"$reduce": {"input": {"$range": [0, 21]}, "initialValue": "x", "in": {"$concat": ["$$value", "$$value"]}}}}},
+				{"$set": {"x": ` + rare + `}}, {"$unwind": "$a"}]}}, {"$unwind": "$r"}]}`,
+	} {
+		var cmd bson.D
+		if err := bson.UnmarshalExtJSON([]byte(text), false, &cmd); err != nil {
+			t.Fatal(err)
+		}
+		before := requestMemory(t, db).UsedBytes
+		var reply struct {
+			Cursor struct{ ID int64 }
+		}
+		var ids bson.A
+		for range 4 {
+			if err := d.RunCommand(t.Context(), cmd).Decode(&reply); err != nil || reply.Cursor.ID == 0 {
+				t.Fatalf("%s: cursor %d, %v", name, reply.Cursor.ID, err)
+			}
+			ids = append(ids, reply.Cursor.ID)
+		}
+		if counted := requestMemory(t, db).UsedBytes - before; counted < 4*least {
+			t.Errorf("%s: %d bytes are counted for four cursors", name, counted)
+		}
+		if err := d.RunCommand(t.Context(), bson.D{{Key: "killCursors", Value: "c"}, {Key: "cursors", Value: ids}}).Err(); err != nil {
+			t.Error(err)
+		}
+		if left := requestMemory(t, db).UsedBytes - before; left > least {
+			t.Errorf("%s: %d bytes are left", name, left)
+		}
+	}
+}
