@@ -20,7 +20,7 @@ func parseAll(p *parser, f field) (Node, error) {
 	}
 	nodes := make([]Node, 0, len(members))
 	for _, v := range members {
-		if err := p.meter.Did(nodeWork, p.running); err != nil {
+		if err := p.node(); err != nil {
 			return nil, err
 		}
 		n, err := parse(p, f, v)

@@ -58,8 +58,12 @@ type Filter struct {
 	stateful bool
 	weight   int // the work that a byte of a document may make; 0 is next to nothing
 	text     bool
+	nodes    int       // how many predicates the document has, 0 for a filter that was not parsed
 	states   sync.Pool // of *state
 }
+
+// Predicates returns about how many predicates the document of the filter has.
+func (f *Filter) Predicates() int { return f.nodes }
 
 // Details tell how a document matched.
 type Details struct {
@@ -156,7 +160,7 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 		return nil, err
 	}
 	f := newFilter(root, doc, opts)
-	f.text = p.texts > 0
+	f.text, f.nodes = p.texts > 0, p.nodes
 	return f, nil
 }
 

@@ -134,6 +134,9 @@ func parseIn(p *parser, f field) (Node, error) {
 		if err := p.meter.Did(interrupt.Step, p.running); err != nil {
 			return nil, err
 		}
+		if err := p.hold(memberBytes); err != nil {
+			return nil, err
+		}
 		switch {
 		case isOperatorDoc(v, false):
 			return nil, mongoerr.New(mongoerr.BadValue, "cannot nest $ under $in")

@@ -213,7 +213,7 @@ func (p *parser) schema(doc bsonx.Doc, root bool, depth int) (*schema, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep()
 	}
-	if err := p.meter.Did(nodeWork, p.running); err != nil {
+	if err := p.node(); err != nil {
 		return nil, err
 	}
 	sp := &schemaParser{p: p, doc: doc, keywords: schemaKeywords(), root: root, depth: depth, out: &schema{spec: doc}}

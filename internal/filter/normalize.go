@@ -22,7 +22,7 @@ func (f *Filter) Normalize() *Filter {
 		return f
 	}
 	out := newFilter(root, f.spec, f.opts)
-	out.text = f.text
+	out.text, out.nodes = f.text, f.nodes
 	return out
 }
 

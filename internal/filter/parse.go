@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -14,6 +15,13 @@ const maxDepth = 100
 
 // nodeWork is the work of compiling a predicate.
 const nodeWork = 16 * interrupt.Step
+
+// The memory that a filter takes beside its document, about: that of a predicate, of a member of $in, and of a regular expression.
+const (
+	nodeBytes   = 384
+	memberBytes = 96
+	regexBytes  = 1 << 10
+)
 
 // level tells where in a filter the parser is.
 type level uint8
@@ -39,6 +47,26 @@ type parser struct {
 	texts    int           // how many $text there are
 	running  *interrupt.Running
 	meter    interrupt.Meter
+	nodes    int   // how many predicates there are
+	held     int64 // bytes that are not counted yet
+}
+
+// node counts a predicate in the work and the memory of the operation. It fails where that has ended, or may hold no more.
+func (p *parser) node() error {
+	p.nodes++
+	if err := p.hold(nodeBytes); err != nil {
+		return err
+	}
+	return p.meter.Did(nodeWork, p.running)
+}
+
+// hold counts n bytes in the memory of the operation. Those of a small filter are never counted.
+func (p *parser) hold(n int64) error {
+	if p.held += n; p.held < memory.Step {
+		return nil
+	}
+	n, p.held = p.held, 0
+	return memory.Of(p.running.Context()).Add(n)
 }
 
 // field is an operator under a path: { path: { $op: value } }.
@@ -75,7 +103,7 @@ func (p *parser) parseDoc(doc bsonx.Doc, level level, depth int) (Node, error) {
 }
 
 func (p *parser) parseEntry(nodes []Node, key string, v bsonx.Value, level level, depth int) ([]Node, error) {
-	if err := p.meter.Did(nodeWork, p.running); err != nil {
+	if err := p.node(); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(key, "$") {
@@ -125,7 +153,7 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 	for it := doc.Iter(); it.Next(); {
 		name := string(it.Key())
 		def := p.reg.field[name]
-		if err := p.meter.Did(nodeWork, p.running); err != nil {
+		if err := p.node(); err != nil {
 			return nil, err
 		}
 		switch {

@@ -65,6 +65,9 @@ func (p *parser) regexValue(path string, v bsonx.Value) (Node, error) {
 	if err := p.meter.Did(regexWork, p.running); err != nil {
 		return nil, err
 	}
+	if err := p.hold(regexBytes); err != nil {
+		return nil, err
+	}
 	pattern, options := v.Regex()
 	return newRegexNode(path, pattern, options)
 }

@@ -92,7 +92,7 @@ func (sp *schemaParser) dependentNames(name string, array bsonx.Doc) ([]*Path, e
 	var paths []*Path
 	seen := map[string]bool{}
 	for it := array.Iter(); it.Next(); {
-		if err := sp.p.meter.Did(nodeWork, sp.p.running); err != nil {
+		if err := sp.p.node(); err != nil {
 			return nil, err
 		}
 		if it.Value().Type != bsonx.TypeString {

@@ -76,6 +76,9 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 		return nil, err
 	}
 	cq.indexes = p.catalog.indexes(q.Coll)
+	if err := cq.countPredicates(ctx); err != nil {
+		return nil, err
+	}
 	if err := cq.readText(); err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func (b *builder) geoNear(n *geoNear) exec.Node {
 			return exec.NewEOF(b.env)
 		}
 		o.Desc[f] = x.fields[f].Desc
-		o.Fields[f] = ranges(ivs, o.Desc[f])
+		o.Fields[f] = b.shared.ranges(ivs, o.Desc[f])
 	}
 	o.Encode = func(iv geo.Interval) exec.Range {
 		return rangeOf(interval{cellValue(x, iv.Low), cellValue(x, iv.High), true, true}, false)

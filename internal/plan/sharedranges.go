@@ -97,6 +97,8 @@ func scanOf(n node) *indexScan {
 		return n.scan
 	case *distinctScan:
 		return n.scan
+	case *geoNear:
+		return n.scan
 	default:
 		return nil
 	}
