@@ -44,7 +44,7 @@ func conversionTo(name string, how converter) definition {
 			if len(args) != 1 {
 				return nil, mongoerr.New(50723, "%s requires a single argument, got %d", def.name, len(args))
 			}
-			return &call1{arg: args[0], fn: plain1(fn)}, nil
+			return &call1{arg: args[0], fn: plain1(fn), running: vars.Scripts().Running}, nil
 		},
 	}
 }

@@ -15,7 +15,7 @@ func parseHashedKey(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr
 	if err != nil {
 		return nil, err
 	}
-	return &call1{arg: e, fn: func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+	return &call1{arg: e, running: vars.Scripts().Running, fn: func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		if v.IsMissing() {
 			v = bsonx.Null
 		}

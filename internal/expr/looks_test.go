@@ -95,3 +95,16 @@ func largeOperands() bsonx.Doc {
 	v := bsonx.Array(array.Bytes())
 	return bsonx.NewDoc("zero", 0, "v", v, "w", v, "object", bsonx.Document(object.Bytes()), "pairs", bsonx.Array(pairs.Bytes()))
 }
+
+// TestLargeOperandLooks computes operators of one operand for a large value again and again: the value counts as work.
+func TestLargeOperandLooks(t *testing.T) {
+	t.Parallel()
+	const times = 64
+	doc := largeOperands()
+	for _, op := range []string{"$toHashedIndexKey", "$toBool", "$type", "$isNumber"} {
+		text := fmt.Sprintf(`{"$map": {"input": {"$range": [0, %d]}, "in": {"%s": "$v"}}}`, times, op)
+		if looks := looksOf(t, text, doc); looks < times/2 {
+			t.Errorf("%s: %d looks at the operation, want %d", op, looks, times/2)
+		}
+	}
+}

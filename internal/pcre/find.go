@@ -40,6 +40,9 @@ func (r *Regexp) FindAll(text []byte, running *interrupt.Running, f func(Match) 
 }
 
 func (r *Regexp) each(text []byte, running *interrupt.Running, f func(Match) (more bool, err error)) error {
+	if err := look(text, running); err != nil {
+		return err
+	}
 	switch {
 	case r.isLiteral:
 		return r.eachLiteral(text, f)

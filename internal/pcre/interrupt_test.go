@@ -12,6 +12,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -184,6 +185,27 @@ func TestAttempts(t *testing.T) {
 		case got := <-attempts:
 			t.Errorf("%d: one more attempt of %v", tt.endsIn, got)
 		case <-time.After(10 * time.Millisecond): // it would begin at once
+		}
+	}
+}
+
+// TestEachMatchLooks matches a text for which no match takes long: the operation is looked at for each, whichever engine runs.
+func TestEachMatchLooks(t *testing.T) {
+	t.Parallel()
+	text := []byte(strings.Repeat("word ", lookedAtBytes/5+1))
+	ended := interrupttest.EndAfter(t.Context(), 0)
+	running := &interrupt.Running{}
+	running.Set(ended)
+	for _, pattern := range []string{"nosuch", "^nosuch", "no+such", "(?=nosuch)n"} {
+		re, err := Compile(pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := re.Match(text, running); !errors.Is(err, interrupttest.ErrEnded) {
+			t.Errorf("match of %s: %v", pattern, err)
+		}
+		if _, err := re.Find(text, running); !errors.Is(err, interrupttest.ErrEnded) {
+			t.Errorf("search for %s: %v", pattern, err)
 		}
 	}
 }

@@ -118,6 +118,9 @@ func (r *Regexp) MayFail() bool { return !r.isLiteral && (r.linear == nil || r.n
 // Match reports whether text contains a match. It fails where the backtracking engine runs out of time, and where the operation
 // ends, which is nil for none.
 func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
+	if err := look(text, running); err != nil {
+		return false, err
+	}
 	switch {
 	case r.isLiteral && r.anchored:
 		return bytes.HasPrefix(text, r.literal), nil
