@@ -1,9 +1,12 @@
 package adversarial
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +29,17 @@ const (
 	livenessBound = 3 * time.Second
 	// strictBound is the bound with -adversarial.long, on a machine that does nothing else.
 	strictBound = 250 * time.Millisecond
+	// usualBound is the bound of 99 of 100 interrupts of each kind with -adversarial.long.
+	usualBound = 50 * time.Millisecond
+)
+
+// interruptKind is what ends a command.
+type interruptKind string
+
+const (
+	byLimit  interruptKind = "the time limit"
+	byKillOp interruptKind = "killOp"
+	byClient interruptKind = "the client left"
 )
 
 // measure sends commands that take long to a database, and measures how long each goes on after its interrupt.
@@ -33,41 +47,85 @@ type measure struct {
 	t     *testing.T
 	db    *mongo.Database
 	large map[string]any
-	overs []time.Duration
+	overs map[interruptKind][]time.Duration
 }
 
 func newMeasure(t *testing.T, db *mongo.Database) *measure {
-	return &measure{t: t, db: db}
+	t.Helper()
+	if *long {
+		percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(hardHeap)
+		t.Cleanup(func() {
+			debug.SetGCPercent(percent)
+			debug.SetMemoryLimit(limit)
+		})
+	}
+	return &measure{t: t, db: db, overs: map[interruptKind][]time.Duration{}}
 }
 
-// check runs a command with a time limit, in the long form another time with killOp, and fails where the interrupt is not heard
-// in time. It returns the code of the limited command.
+// In the long form the garbage collector runs between the commands, where the heap has grown to usualHeap. While a command is
+// measured it would add what it does on the other processors: several times the bounds.
+const (
+	usualHeap = 2 << 30
+	hardHeap  = 6 << 30
+)
+
+func (m *measure) collect() {
+	var stats runtime.MemStats
+	if runtime.ReadMemStats(&stats); *long && stats.HeapAlloc > usualHeap {
+		runtime.GC()
+	}
+}
+
+// check runs a command with a time limit, in the long form again with killOp and, if it reads, with a client that leaves. It
+// fails if an interrupt is not heard in time, and returns the code of the limited command.
 func (m *measure) check(name string, cmd bson.D) int32 {
 	m.t.Helper()
 	if !strings.Contains(name, *only) {
 		return deaf
 	}
+	m.collect()
 	over, code := m.limited(cmd)
-	m.judge(name, "the time limit", over, code)
+	m.judge(name, byLimit, over, code)
 	if *long && code != 0 {
+		m.collect()
 		over, code := m.killed(cmd)
-		m.judge(name, "killOp", over, code)
+		m.judge(name, byKillOp, over, code)
+		if code != 0 && isRead(cmd) {
+			m.collect()
+			over, code := m.left(cmd)
+			m.judge(name, byClient, over, code)
+		}
 	}
 	return code
 }
 
-func (m *measure) judge(name, interrupt string, over time.Duration, code int32) {
+// isRead reports whether a command ends with its client. What writes runs to its end.
+func isRead(cmd bson.D) bool {
+	switch cmd[0].Key {
+	case "find", "count", "distinct":
+		return true
+	case "aggregate":
+		raw, err := bson.Marshal(cmd)
+		return err == nil && !bytes.Contains(raw, []byte("$out\x00")) && !bytes.Contains(raw, []byte("$merge\x00"))
+	}
+	return false
+}
+
+// judge notes how long a command went on after its interrupt; 0 is one that ended before.
+func (m *measure) judge(name string, kind interruptKind, over time.Duration, code int32) {
 	m.t.Helper()
-	m.overs = append(m.overs, over)
+	if over > 0 {
+		m.overs[kind] = append(m.overs[kind], over)
+	}
 	bound := livenessBound
 	if *long {
 		bound = strictBound
 	}
-	if over > 50*time.Millisecond {
-		m.t.Logf("%s: code %d, %v after %s", name, code, over, interrupt)
-	}
-	if over > bound || code == deaf {
-		m.t.Errorf("%s: code %d, %v of processor time after %s", name, code, over, interrupt)
+	switch {
+	case over > bound || code == deaf:
+		m.t.Errorf("%s: code %d, %v of processor time after %s", name, code, over, kind)
+	case over > usualBound:
+		m.t.Logf("%s: code %d, %v after %s", name, code, over, kind)
 	}
 }
 
@@ -131,13 +189,9 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {
-		var ids []int64
-		for begin := time.Now(); len(ids) == 0 || time.Since(begin) < patience; ids = running(m.t, m.db, comment) {
-			select {
-			case <-time.After(patience / 4):
-			case <-done:
-				return
-			}
+		ids := m.await(comment, done)
+		if len(ids) == 0 {
+			return
 		}
 		limit.Store(int64(torture.ProcessorTime()))
 		for _, id := range ids {
@@ -154,6 +208,47 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	return over, code
 }
 
+// await waits until the operations with a comment have run for a while, and returns their numbers. There are none if done is
+// closed before.
+func (m *measure) await(comment string, done chan struct{}) (ids []int64) {
+	for begin := time.Now(); len(ids) == 0 || time.Since(begin) < patience; ids = running(m.t, m.db, comment) {
+		select {
+		case <-time.After(patience / 4):
+		case <-done:
+			return nil
+		}
+	}
+	return ids
+}
+
+// left is limited with a client that closes its connection in place of the time limit.
+func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
+	m.t.Helper()
+	const comment = "to be left"
+	raw := m.encoded(cmd, "comment", comment)
+	ctx, cancel := context.WithCancel(m.t.Context())
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		_ = m.db.RunCommand(ctx, raw).Err()
+		close(done)
+	}()
+	if len(m.await(comment, done)) == 0 {
+		return 0, 0
+	}
+	limit := torture.ProcessorTime()
+	cancel()
+	for begin := time.Now(); len(running(m.t, m.db, comment)) > 0; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > hang/4 {
+			code = deaf
+			break
+		}
+	}
+	over = torture.ProcessorTime() - limit
+	<-done
+	return over, code
+}
+
 // restore puts a document back that a command has changed.
 func (m *measure) restore(coll, kind string) {
 	m.t.Helper()
@@ -166,14 +261,21 @@ func (m *measure) restore(coll, kind string) {
 	}
 }
 
-// report logs what was measured.
+// report logs what was measured. In the long form it fails if not 99 of 100 interrupts of a kind are heard within usualBound.
 func (m *measure) report() {
-	if len(m.overs) == 0 {
-		return
+	m.t.Helper()
+	for _, kind := range []interruptKind{byLimit, byKillOp, byClient} {
+		overs := m.overs[kind]
+		if len(overs) == 0 {
+			continue
+		}
+		slices.Sort(overs)
+		at := func(percent int) time.Duration { return overs[(len(overs)-1)*percent/100] }
+		m.t.Logf("%d times %s: p50 %v, p90 %v, p99 %v, at most %v", len(overs), kind, at(50), at(90), at(99), at(100))
+		if *long && len(overs) >= 100 && at(99) > usualBound {
+			m.t.Errorf("%v of processor time after %s at the 99th percentile", at(99), kind)
+		}
 	}
-	slices.Sort(m.overs)
-	at := func(percent int) time.Duration { return m.overs[(len(m.overs)-1)*percent/100] }
-	m.t.Logf("%d interrupts: p50 %v, p90 %v, p99 %v, at most %v", len(m.overs), at(50), at(90), at(99), at(100))
 }
 
 // TestInterrupt sends commands that take long, from lists of everything that a command may be made of, and interrupts them.

@@ -102,6 +102,7 @@ func filterAttacks() map[string][]bson.D {
 			schema(is("items", is("anyOf", many(300, func(i int) any { return is("maximum", int32(-i-1)) })))),
 			schema(is("items", is("pattern", "(.*7){25}$"))), schema(is("patternProperties", is("(f|g)+7.*9$", is("bsonType", "int")))),
 			schema(is("required", many(scaled(20_000), func(i int) any { return fmt.Sprintf("g%d", i) }))), schema(is("properties", manyFields(scaled(20_000), func(int) any { return is("minimum", int32(0)) }))),
+			schema(is("dependencies", is("a", many(scaled(400_000), func(i int) any { return fmt.Sprint(i) })))),
 			schema(is("dependencies", manyFields(scaled(20_000), func(int) any { return bson.A{"a", "b"} }))), schema(is("additionalProperties", is("enum", l.numbers))),
 			schema(bson.D{{Key: "properties", Value: manyFields(scaled(20_000), func(int) any { return bson.D{} })}, {Key: "additionalProperties", Value: false}}),
 		},

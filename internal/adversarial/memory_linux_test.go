@@ -276,6 +276,62 @@ func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	t.Logf("codes %v", codes)
 }
 
+// filterEach sends finds with large filters to a collection with several indexes.
+func filterEach(filters ...bson.D) func(*testing.T, *container, *mongo.Collection) {
+	return func(t *testing.T, _ *container, coll *mongo.Collection) {
+		var indexes []mongo.IndexModel
+		for _, name := range []string{"b", "c", "d"} {
+			indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}}},
+				mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}, {Key: "p", Value: "2dsphere"}}})
+		}
+		if _, err := coll.Indexes().CreateMany(t.Context(), indexes); err != nil {
+			t.Fatal(err)
+		}
+		point := geometry("Point", bson.A{1, 1})
+		for i := range 200 {
+			if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "a", Value: i}, {Key: "b", Value: i}, {Key: "p", Value: point}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, f := range filters {
+			cmd, err := bson.Marshal(bson.D{{Key: "find", Value: coll.Name()}, {Key: "filter", Value: f}, {Key: "batchSize", Value: 1}, {Key: "maxTimeMS", Value: 20_000}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes := attackTogether(t, coll.Database(), fmt.Sprint(i), bson.Raw(cmd))
+			t.Logf("filter %d of %d bytes: codes %v", i, len(cmd), codes)
+		}
+	}
+}
+
+// wideFilters are filters of about 15 MB.
+func wideFilters() []bson.D {
+	or := func(n int, branch func(i int) any) bson.D { return is("$or", many(n, branch)) }
+	return []bson.D{
+		or(500_000, func(i int) any { return is("a", i) }),
+		or(300_000, func(i int) any { return is("a", is("$gt", i)) }),
+		or(200_000, func(i int) any { return bson.D{{Key: "a", Value: i}, {Key: "b", Value: is("$lt", i)}} }),
+		or(300_000, func(i int) any { return is(fmt.Sprint("f", i), is("$exists", true)) }),
+		is("$and", many(300_000, func(i int) any { return is("a", is("$ne", i)) })),
+		is("$and", many(300_000, func(i int) any { return is(fmt.Sprint("f", i), is("$gt", i)) })),
+		is("$nor", many(300_000, func(i int) any { return is("a", is("$lt", -i)) })),
+		manyFields(600_000, func(i int) any { return int32(i) }),
+		is("a", is("$nin", many(900_000, func(i int) any { return int32(i + 1000) }))),
+	}
+}
+
+// nearFilters search by distance with many values of another field of the index.
+func nearFilters() []bson.D {
+	near := bson.E{Key: "p", Value: is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1})))}
+	values := many(900_000, func(i int) any { return int32(i) })
+	texts := many(300_000, func(i int) any { return fmt.Sprintf("value %022d", i) })
+	return []bson.D{
+		{{Key: "a", Value: is("$in", values)}, near},
+		{{Key: "a", Value: is("$in", texts)}, near},
+		{{Key: "a", Value: is("$in", values[:400_000])}, {Key: "b", Value: is("$in", values[400_000:])}, near},
+	}
+}
+
 // memoryAttacks are the requests that once took a server's memory.
 func memoryAttacks() []memoryAttack {
 	return []memoryAttack{
@@ -300,6 +356,8 @@ func memoryAttacks() []memoryAttack {
 		{"cursors", manyCursors},
 		{"transactions", largeTransactions},
 		{"explanations", explainLarge},
+		{"wide filters", filterEach(wideFilters()...)},
+		{"near", filterEach(nearFilters()...)},
 	}
 }
 

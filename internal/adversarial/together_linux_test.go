@@ -51,7 +51,7 @@ func TestAttacksTogether(t *testing.T) {
 }
 
 // attackTogether runs a command on all connections at once and counts the codes of the answers.
-func attackTogether(t *testing.T, db *mongo.Database, name string, cmd bson.D) map[int32]int {
+func attackTogether(t *testing.T, db *mongo.Database, name string, cmd any) map[int32]int {
 	t.Helper()
 	codes, mu := map[int32]int{}, sync.Mutex{}
 	together(attackers, func(int) {
