@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"math"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,6 +48,7 @@ func newRun(with withSet) *cobra.Command {
 					return err
 				}
 				if !find && f.loadIsOpen(names) {
+					defer boundMemory()()
 					if p, err = f.runner(cmd, set).Size(cmd.Context(), p); err != nil {
 						return err
 					}
@@ -72,6 +75,21 @@ func newRun(with withSet) *cobra.Command {
 	flags.IntVar(&search.Repeats, "repeats", engine.DefaultRepeats, "how many runs at the limit must keep up")
 	flags.IntVar(&search.MaxUsers, "max-users", 0, "end the search here (default: 1000000)")
 	return cmd
+}
+
+// defaultMemory is what a run whose load nobody has chosen may take of Go's memory: 512 MB with
+// what the store allocates beside it. At the limit it collects garbage more often.
+const defaultMemory = 384 << 20
+
+// boundMemory lets the process keep to defaultMemory, unless GOMEMLIMIT says otherwise, until the
+// returned function is called.
+func boundMemory() (release func()) {
+	before := debug.SetMemoryLimit(-1)
+	if before != math.MaxInt64 {
+		return func() {}
+	}
+	debug.SetMemoryLimit(defaultMemory)
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // runner returns what runs plans, with what shows them.
@@ -122,7 +140,8 @@ func verdict(results ...*result.Result) error {
 	return nil
 }
 
-// failures is an error if users failed. Residents are cut at the end of every run: that is no failure.
+// failures is an error if users failed. Residents are cut at the end of every run: that is no
+// failure.
 func failures(r *result.Result) error {
 	for _, s := range r.Scenarios {
 		if s.Failed > 0 {

@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -23,7 +25,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// visits is a scenario of one's own: users leave their names in a book. With lose, one in two is lost.
+// visits is a scenario of one's own: users leave their names in a book. With lose, one in two is
+// lost.
 type visits struct {
 	book *mongo.Collection
 	lose bool
@@ -32,7 +35,13 @@ type visits struct {
 
 func (v *visits) Setup(context.Context) error { return nil }
 
+// bounded says that a user has seen a memory limit.
+var bounded atomic.Bool
+
 func (v *visits) Run(ctx context.Context, u *scenario.User) error {
+	if debug.SetMemoryLimit(-1) < 512<<20 {
+		bounded.Store(true)
+	}
 	if v.fail && u.Number == 3 {
 		return errors.New("the pen is empty")
 	}
@@ -194,12 +203,16 @@ func TestFailedUsers(t *testing.T) {
 	}
 }
 
-// TestDefaultRun chooses its load, says how long it takes, and has the whole load only if asked for it.
+// TestDefaultRun chooses its load, says how long it takes, and has the whole load only if asked for
+// it.
 func TestDefaultRun(t *testing.T) {
 	t.Parallel()
 	out, notes, err := run(t, "run", "guest-book", "--memory")
 	if err != nil || !strings.Contains(notes, "the run takes about 12 s") || !strings.Contains(out, "for a schedule of 10.0 s") {
 		t.Errorf("%v\n%s\n%s", err, notes, out)
+	}
+	if !bounded.Load() {
+		t.Error("the run has no memory limit")
 	}
 }
 
