@@ -238,7 +238,7 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	}
 	limit := torture.ProcessorTime()
 	cancel()
-	for begin := time.Now(); len(running(m.t, m.db, comment)) > 0; time.Sleep(time.Millisecond) {
+	for begin := time.Now(); len(running(m.t, m.db, comment)) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Since(begin) > hang/4 {
 			code = deaf
 			break
