@@ -90,6 +90,13 @@ func (e *engine) setArrayLimits() error {
 	return nil
 }
 
+// look ends the call with an error if it was interrupted.
+func (e *engine) look() {
+	if why := e.ended.Load(); why != nil {
+		panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
+	}
+}
+
 // lookInterval is after how many steps an iterator looks whether its call was interrupted.
 const lookInterval = 256
 
@@ -115,9 +122,7 @@ func (e *engine) setIteratorLimits() error {
 				if steps%large == 0 {
 					e.room(large * elementSize)
 				}
-				if why := e.ended.Load(); why != nil {
-					panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
-				}
+				e.look()
 			}
 			return next(call)
 		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)

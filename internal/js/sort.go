@@ -29,17 +29,21 @@ func (e *engine) sortCall(call goja.FunctionCall, length float64) goja.FunctionC
 	case goja.IsUndefined(comparator) && length > longSort:
 		compared := 0
 		call.Arguments = []goja.Value{e.rt.ToValue(func(c goja.FunctionCall) goja.Value {
-			if compared++; compared%sortInterval == 0 && e.ctx.Err() != nil {
-				panic(e.rt.NewGoError(e.ctx.Err()))
+			if compared++; compared%sortInterval == 0 {
+				e.look()
 			}
-			return e.rt.ToValue(text(c.Argument(0)).CompareTo(text(c.Argument(1))))
+			return e.rt.ToValue(e.text(c.Argument(0)).CompareTo(e.text(c.Argument(1))))
 		})}
 	}
 	return call
 }
 
 // text converts a value as the language does.
-func text(v goja.Value) goja.String {
-	s, _ := v.ToString().(goja.String)
+func (e *engine) text(v goja.Value) goja.String {
+	v = v.ToString()
+	s, ok := v.(goja.String)
+	if !ok { // numbers and the like, of which ToString returns themselves
+		s, _ = e.rt.ToValue(v.String()).(goja.String)
+	}
 	return s
 }

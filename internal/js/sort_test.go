@@ -53,3 +53,31 @@ func TestSort(t *testing.T) {
 		}
 	}
 }
+
+// TestLongSort sorts without a comparator lists that are long enough to be watched: by the text of each element, undefined last.
+func TestLongSort(t *testing.T) {
+	t.Parallel()
+	for name, element := range map[string]string{
+		"numbers":   "(i * 7919) % 100003",
+		"fractions": "((i * 7919) % 100003) / 8",
+		"texts":     "'text ' + (i * 7919) % 100003",
+		"wide":      "'wörd \\u{1F600} ' + (i * 7919) % 100003",
+		"objects":   "({toString: () => (i * 7919) % 100003})",
+		"mixed":     "[i % 3 == 0, null, 'x' + i, -i, [i], {}, undefined, NaN][i % 8]",
+	} {
+		for _, method := range []string{"sort", "toSorted"} {
+			f := compile(t, fmt.Sprintf(`
+				const list = Array.from({length: %d}, (_, i) => %s);
+				const got = list.%s();
+				for (let i = 1; i < got.length; i++) {
+					const a = got[i-1], b = got[i];
+					if (a === undefined ? b !== undefined : b !== undefined && String(a) > String(b)) return String(a) + ' before ' + String(b);
+				}
+				return got.length`, longSort+1, element, method))
+			got, err := f.Call(bsonx.Document(bsonx.NewDoc()))
+			if n, _ := got.AsFloat64(); err != nil || n != longSort+1 {
+				t.Errorf("%s of %s: %v, %v", method, name, got, err)
+			}
+		}
+	}
+}
