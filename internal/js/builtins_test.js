@@ -12,6 +12,7 @@
     pretended: () => ({length: maxList}),
     object: () => { const o = {}; for (let i = 0; i < scaled(200000); i++) o['f' + (i * 7919) % 1000003] = i; return o; },
     text: () => 'word1 wOrd2 '.repeat(scaled(1.3e6)),
+    searched: () => 'word1 wOrd2 '.repeat(scaled(6.9e5)), // the longest for a regular expression
     wide: () => 'wörd1 wOrd2 \u{1F600}'.repeat(scaled(8e5)),
     json: () => '[' + '{"a":1},'.repeat(scaled(8e5)) + '1]',
     map: () => { const m = new Map(); for (let i = 0; i < scaled(500000); i++) m.set(i, i); return m; },
@@ -34,7 +35,7 @@
     () => [], () => [1], () => [maxList], () => [0, maxList], () => ['o'], () => ['o', 'xyz'], () => [regexes[0], 'xyz'], () => [regexes[1]], () => [regexes[2]], () => [regexes[3], ''],
     () => [(x) => x], () => [(a, b) => a - b],
   ];
-  const small = {Array: ['numbers', 'texts', 'objects', 'lists', 'pretended', 'object'], String: ['text', 'wide', 'texts', 'numbers'], Object: ['object', 'numbers'], Map: ['map'], Set: ['set'], ArrayBuffer: ['buffer']};
+  const small = {Array: ['numbers', 'texts', 'objects', 'lists', 'pretended', 'object'], String: ['text', 'searched', 'wide', 'texts', 'numbers'], Object: ['object', 'numbers'], Map: ['map'], Set: ['set'], ArrayBuffer: ['buffer']};
 
   // functions calls f with the holder, the name and the name of the class for each function of the language.
   function functions(f) {

@@ -2,7 +2,7 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22, maxNative = natives.regexTimeout;
+  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22, maxSearched = 1 << 23, maxNative = natives.regexTimeout;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
@@ -142,20 +142,24 @@
   wrap(String, 'raw', (_, args) => natives.checkSize(args));
 
   // Regular expressions may backtrack for ever: they are ended, as if there were no match, which must not pass as the answer.
+  // Those that do not backtrack go through the whole text at some 20 ns a character.
   const slow = (millis) => { if (millis >= maxNative) throw new Error('the regular expression took too long'); };
   const checkPattern = (_, args) => { if (typeof args[0] === 'string' && args[0].length > maxPattern) range('the regular expression is too long'); };
+  const checkSearched = (s) => { if (lengthOf(str(s)) > maxSearched) range('Invalid string length'); };
   const checkReplace = (s, args) => {
+    if (args[0] instanceof RegExp) checkSearched(s);
     if (typeof args[1] === 'string') checkChars(lengthOf(str(s)) * args[1].length);
   };
   // Their largest result is a list of all characters.
   const checkParts = (s, args) => {
     checkPattern(s, args);
+    if (typeof args[0] !== 'string') checkSearched(s);
     checkRoom(lengthOf(str(s)), elementSize);
   };
   for (const name of ['match', 'matchAll', 'search', 'split']) wrap(String.prototype, name, checkParts, slow);
   for (const name of ['replace', 'replaceAll']) wrap(String.prototype, name, checkReplace, slow);
-  for (const name of ['exec', 'test', 'compile', Symbol.match, Symbol.matchAll, Symbol.search, Symbol.split]) wrap(RegExp.prototype, name, name === 'compile' ? checkPattern : none, slow);
-  wrap(RegExp.prototype, Symbol.replace, (_, args) => checkReplace(args[0], args), slow);
+  for (const name of ['exec', 'test', 'compile', Symbol.match, Symbol.matchAll, Symbol.search, Symbol.split]) wrap(RegExp.prototype, name, name === 'compile' ? checkPattern : (_, args) => checkSearched(args[0]), slow);
+  wrap(RegExp.prototype, Symbol.replace, (regex, args) => checkReplace(args[0], [regex, args[1]]), slow);
   mask('RegExp', (args) => checkPattern(null, args));
 
   for (const name of ['ArrayBuffer', 'SharedArrayBuffer', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array',
