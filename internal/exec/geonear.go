@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -40,6 +41,7 @@ type GeoNear struct {
 	row     Row
 	out     []byte
 	decoded []byte
+	running interrupt.Running // of geometries
 }
 
 // GeoNearOptions are the parts of a search by distance.
@@ -95,6 +97,7 @@ func NewGeoNear(env *Env, o GeoNearOptions) *GeoNear {
 
 // Next implements Node.
 func (n *GeoNear) Next(ctx context.Context) (*Row, error) {
+	n.running.Set(ctx)
 	if n.stats.IsEOF {
 		return nil, nil
 	}
@@ -282,7 +285,10 @@ func (n *GeoNear) read(item nearItem) (bool, error) {
 			return false, err
 		}
 	}
-	distance, place, ok := n.measure(doc)
+	distance, place, ok, err := n.measure(doc)
+	if err != nil {
+		return false, err
+	}
 	if !ok || distance < n.opts.Near.Min || distance > n.opts.Near.Max {
 		return false, nil
 	}
@@ -326,29 +332,35 @@ func (n *GeoNear) fill(item *nearItem) error {
 	return err
 }
 
-// measure returns the least distance of a document's geometries, and which has it; false where it has none.
-func (n *GeoNear) measure(doc bsonx.Doc) (distance float64, place bsonx.Value, found bool) {
+// measure returns the least distance of a document's geometries, and which has it; false where it has none. It fails where the
+// operation ends.
+func (n *GeoNear) measure(doc bsonx.Doc) (distance float64, place bsonx.Value, found bool, err error) {
 	n.values = n.places.Append(n.values[:0], doc)
 	try := func(v bsonx.Value) bool {
 		var g geo.Geometry
-		if g.ParseStored(v) != nil {
-			return false
+		if g.ParseStored(v, &n.running) != nil {
+			err = g.Ended()
+			return err != nil
 		}
 		d, ok := g.Distance(&n.opts.Near.Center)
+		err = g.Ended()
 		if ok && (!found || d < distance) && n.opts.Space.Reaches(&g, d) {
 			distance, place, found = d, v, true
 		}
 		return true
 	}
 	for _, v := range n.values {
+		if err != nil {
+			break
+		}
 		if try(v) || v.Type != bsonx.TypeArray {
 			continue
 		}
-		for it := v.Doc().Iter(); it.Next(); {
+		for it := v.Doc().Iter(); err == nil && it.Next(); {
 			try(it.Value())
 		}
 	}
-	return distance, place, found
+	return distance, place, found, err
 }
 
 // Save implements Node.

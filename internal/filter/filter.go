@@ -227,6 +227,8 @@ func judge(n Node) (fails bool, weight int) {
 			for _, re := range n.Regexes {
 				fails = fails || re.re.MayFail()
 			}
+		case *Geo:
+			weight += n.Region.Vertices()
 		case *JSONSchema:
 			weight += len(n.Spec)
 		default:

@@ -3,6 +3,7 @@ package filter
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/geo"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -20,21 +21,29 @@ func (*Geo) Kind() Kind { return KindGeo }
 
 func (n *Geo) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
 
-func (n *Geo) matchElem(v bsonx.Value, _ *state) bool {
+func (n *Geo) matchElem(v bsonx.Value, st *state) bool {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return false
 	}
 	if inside, known := n.Region.HasPoint(v); known { // of a point, both are the same
 		return inside
 	}
-	var g geo.Geometry
-	if g.ParseStored(v) != nil {
+	if st.stopped(interrupt.Step + n.Region.Vertices()) {
 		return false
 	}
-	if n.Within {
-		return n.Region.Contains(&g)
+	var g geo.Geometry
+	matches := false
+	switch {
+	case g.ParseStored(v, st.operation()) != nil:
+	case n.Within:
+		matches = n.Region.Contains(&g)
+	default:
+		matches = n.Region.Intersects(&g)
 	}
-	return n.Region.Intersects(&g)
+	if err := g.Ended(); err != nil {
+		return st.fail(err)
+	}
+	return matches
 }
 
 func (n *Geo) serialize(b *serializer) { serializeLeaf(b, n) }
@@ -42,7 +51,7 @@ func (n *Geo) serialize(b *serializer) { serializeLeaf(b, n) }
 func (n *Geo) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 
 // parseGeo parses $geoWithin, its old name $within, and $geoIntersects.
-func parseGeo(_ *parser, f field) (Node, error) {
+func parseGeo(p *parser, f field) (Node, error) {
 	if f.context.Len() > 1 {
 		extra := f.context.Second()
 		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s: %s", extra.Key, bsonx.FormatShell(extra.Value))
@@ -55,7 +64,10 @@ func parseGeo(_ *parser, f field) (Node, error) {
 		if string(it.Key()) == "$uniqueDocs" {
 			continue // every document is given once
 		}
-		region, err := geo.ParseRegion(string(it.Key()), it.Value())
+		region, err := geo.ParseRegion(string(it.Key()), it.Value(), p.running)
+		if ended := p.running.Err(); ended != nil {
+			return nil, ended
+		}
 		if err != nil {
 			return nil, mongoerr.New(mongoerr.BadValue, "%s", err.Error())
 		}

@@ -15,14 +15,14 @@ type bigPolygon struct {
 }
 
 // parseBigPolygon reads a polygon of one ring.
-func parseBigPolygon(v bsonx.Value) (*bigPolygon, error) {
+func parseBigPolygon(v bsonx.Value, w *work) (*bigPolygon, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, reason("Coordinates of polygon must be an array")
 	}
 	if n := v.Doc().Len(); n != 1 {
 		return nil, reasonf("Only one simple loop is allowed in a big polygon, instead provided %d loops", n)
 	}
-	vertices, err := parseRing(v.Doc().First().Value)
+	vertices, err := parseRing(v.Doc().First().Value, w)
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +47,12 @@ func (b *bigPolygon) intersects(p *s2.Polygon) bool {
 }
 
 // containsLine reports whether nothing of a line lies outside.
-func (b *bigPolygon) containsLine(line *s2.Polyline) bool {
-	return clip(b.border, line, !b.inverted).pieces == 0
+func (b *bigPolygon) containsLine(line *s2.Polyline, w *work) bool {
+	return clip(b.border, line, !b.inverted, w).pieces == 0
 }
 
 // intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to a big polygon in both
 // directions.
-func (b *bigPolygon) intersectsLine(line *s2.Polyline) bool {
-	return meets(b.border, line) || b.border.ContainsPoint((*line)[0]) != b.inverted
+func (b *bigPolygon) intersectsLine(line *s2.Polyline, w *work) bool {
+	return meets(b.border, line, w) || b.border.ContainsPoint((*line)[0]) != b.inverted
 }

@@ -33,7 +33,8 @@ type crossing struct {
 // the line runs along it as the polygon does, with the area to its left, and outside if it runs the other way. A
 // line that only touches the boundary in a point has no part inside. The crossings at shared vertices are counted as
 // s2 counts them for its test whether a point is inside, so that their number always agrees with the two ends.
-func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool) clipped {
+// Once the operation has ended, what it returns means nothing.
+func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *work) clipped {
 	if !outside && !polygon.RectBound().Intersects(line.RectBound()) {
 		return clipped{lost: s1.InfAngle()}
 	}
@@ -44,6 +45,9 @@ func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool) clipped {
 	var last *s2.Point // where the last piece ended
 	inside := polygon.ContainsPoint((*line)[0]) != outside
 	for i := range line.NumEdges() {
+		if w.stopped(edgeWork) {
+			break
+		}
 		edge := line.Edge(i)
 		cuts := crossings(query, polygon, edge)
 		if inside {

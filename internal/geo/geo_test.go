@@ -31,7 +31,7 @@ func value(t failer, text string) bsonx.Value {
 func geometry(t testing.TB, text string) *Geometry {
 	t.Helper()
 	var g Geometry
-	if err := g.ParseStored(value(t, text)); err != nil {
+	if err := g.ParseStored(value(t, text), nil); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return &g
@@ -86,7 +86,7 @@ func TestInvalid(t *testing.T) {
 		`{"type":"Point","coordinates":[1,1],"crs":{"type":"name","properties":{"name":"urn:x-mongodb:crs:strictwinding:EPSG:4326"}}}`: "only supported by polygon",
 	} {
 		var g Geometry
-		err := g.ParseStored(value(t, text))
+		err := g.ParseStored(value(t, text), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
@@ -163,7 +163,7 @@ func FuzzGeometry(f *testing.F) {
 	var fixed []*Region
 	for _, text := range fuzzed {
 		f.Add(text)
-		r, err := ParseRegion("$geometry", value(f, text))
+		r, err := ParseRegion("$geometry", value(f, text), nil)
 		if err != nil {
 			f.Fatalf("%s: %v", text, err)
 		}
@@ -183,7 +183,7 @@ func FuzzGeometry(f *testing.F) {
 		}
 		v := bsonx.Doc(raw).Lookup("v")
 		for _, operator := range []string{"$geometry", "$box", "$polygon", "$center", "$centerSphere"} {
-			r, err := ParseRegion(operator, v)
+			r, err := ParseRegion(operator, v, nil)
 			if err != nil {
 				continue
 			}
@@ -195,7 +195,7 @@ func FuzzGeometry(f *testing.F) {
 			}
 		}
 		var g Geometry
-		if g.ParseStored(v) != nil {
+		if g.ParseStored(v, nil) != nil {
 			return
 		}
 		for _, r := range fixed {

@@ -4,6 +4,7 @@ import (
 	"github.com/golang/geo/s2"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Geometry is what a document holds: a legacy pair, or the points, lines and polygons that its GeoJSON consists of.
@@ -15,12 +16,14 @@ type Geometry struct {
 	lines    []*s2.Polyline
 	polygons []*s2.Polygon
 	big      *bigPolygon // the polygon of StrictSphere
+	work     work
 }
 
 // ParseStored makes g the geometry that a document holds: an array is a legacy pair, perhaps with elements behind it, and so
-// is a document that begins with a number; other documents are GeoJSON.
-func (g *Geometry) ParseStored(v bsonx.Value) error {
-	*g = Geometry{}
+// is a document that begins with a number; other documents are GeoJSON. It fails where the operation ends, nil for none; so does
+// then what is done with the geometry.
+func (g *Geometry) ParseStored(v bsonx.Value, r *interrupt.Running) error {
+	*g = Geometry{work: work{running: r}}
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
 		return reason("geo element must be an array or object: " + bsonx.FormatShell(v))
 	}
@@ -84,7 +87,7 @@ func (g *Geometry) parseSimple(name string, doc bsonx.Doc) error {
 		return g.addLine(coordinates)
 	case "Polygon":
 		if g.crs == StrictSphere {
-			big, err := parseBigPolygon(coordinates)
+			big, err := parseBigPolygon(coordinates, &g.work)
 			g.big = big
 			return err
 		}
@@ -157,6 +160,9 @@ func (g *Geometry) addPoints(v bsonx.Value) error {
 		return errNotList
 	}
 	for it := v.Doc().Iter(); it.Next(); {
+		if g.work.stopped(vertexWork) {
+			return g.work.ended
+		}
 		if it.Value().Type != bsonx.TypeArray {
 			return errNotArray
 		}
@@ -173,7 +179,7 @@ func (g *Geometry) addPoints(v bsonx.Value) error {
 }
 
 func (g *Geometry) addLine(v bsonx.Value) error {
-	vertices, err := parseVertices(v)
+	vertices, err := parseVertices(v, &g.work)
 	if err != nil {
 		return err
 	}
@@ -186,7 +192,7 @@ func (g *Geometry) addLine(v bsonx.Value) error {
 }
 
 func (g *Geometry) addPolygon(v bsonx.Value) error {
-	polygon, err := parsePolygon(v)
+	polygon, err := parsePolygon(v, &g.work)
 	if err != nil {
 		return err
 	}

@@ -171,12 +171,15 @@ func parseCRS(doc bsonx.Doc, strict bool) (CRS, error) {
 }
 
 // parseVertices reads an array of positions on the sphere.
-func parseVertices(v bsonx.Value) ([]s2.Point, error) {
+func parseVertices(v bsonx.Value, w *work) ([]s2.Point, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, errNotList
 	}
 	var out []s2.Point
 	for it := v.Doc().Iter(); it.Next(); {
+		if w.stopped(vertexWork) {
+			return nil, w.ended
+		}
 		if it.Value().Type != bsonx.TypeArray {
 			return nil, errNotArray
 		}

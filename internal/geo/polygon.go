@@ -24,8 +24,8 @@ func newLine(vertices []s2.Point) (*s2.Polyline, error) {
 
 // parseRing reads a closed ring of at least three vertices, which is a valid loop, without the last vertex, which repeats
 // the first.
-func parseRing(v bsonx.Value) ([]s2.Point, error) {
-	vertices, err := parseVertices(v)
+func parseRing(v bsonx.Value, w *work) ([]s2.Point, error) {
+	vertices, err := parseVertices(v, w)
 	if err != nil {
 		return nil, err
 	}
@@ -40,17 +40,23 @@ func parseRing(v bsonx.Value) ([]s2.Point, error) {
 	if len(vertices) < 3 {
 		return nil, reason("Loop must have at least 3 different vertices: " + bsonx.FormatShell(v))
 	}
-	if err := checkRing(vertices); err != nil {
+	if err := checkRing(vertices, w); err != nil {
+		if w.ended != nil {
+			return nil, w.ended
+		}
 		return nil, reasonf("Loop is not valid: %s %v", bsonx.FormatShell(v), err)
 	}
 	return vertices, nil
 }
 
 // checkRing refuses what s2 takes no loop from: vertices that repeat, antipodal neighbours, edges that cross.
-func checkRing(vertices []s2.Point) error {
+func checkRing(vertices []s2.Point, w *work) error {
 	n := len(vertices)
 	at := make(map[s2.Point]int, n)
 	for i, v := range vertices {
+		if w.stopped(vertexWork) {
+			return w.ended
+		}
 		if j, ok := at[v]; ok {
 			return reasonf("Duplicate vertices: %d and %d", j, i)
 		}
@@ -65,6 +71,9 @@ func checkRing(vertices []s2.Point) error {
 	index.Add(&line)
 	query := s2.NewCrossingEdgeQuery(index)
 	for i := range n {
+		if w.stopped(edgeWork) {
+			return w.ended
+		}
 		if crossed := query.Crossings(line[i], line[i+1], &line, s2.CrossingTypeInterior); len(crossed) > 0 {
 			return reasonf("Edges %d and %d cross. Edge locations in degrees: %s and %s", i, crossed[0],
 				showEdge(line, i), showEdge(line, int(crossed[0])))
@@ -91,15 +100,18 @@ func newLoop(vertices []s2.Point) *s2.Loop {
 }
 
 // parsePolygon reads the rings of a polygon: the first is its boundary, those behind it are holes.
-func parsePolygon(v bsonx.Value) (*s2.Polygon, error) {
+func parsePolygon(v bsonx.Value, w *work) (*s2.Polygon, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, reason("Polygon coordinates must be an array")
 	}
 	var loops []*s2.Loop
 	for it := v.Doc().Iter(); it.Next(); {
-		vertices, err := parseRing(it.Value())
+		vertices, err := parseRing(it.Value(), w)
 		if err != nil {
 			return nil, err
+		}
+		if w.stopped(len(vertices) * vertexWork) {
+			return nil, w.ended
 		}
 		loop := newLoop(vertices)
 		if len(loops) > 0 && !loops[0].Contains(loop) {
@@ -111,7 +123,10 @@ func parsePolygon(v bsonx.Value) (*s2.Polygon, error) {
 	if len(loops) == 0 {
 		return nil, reason("Polygon has no loops.")
 	}
-	if err := checkLoops(loops); err != nil {
+	if err := checkLoops(loops, w); err != nil {
+		if w.ended != nil {
+			return nil, w.ended
+		}
 		return nil, reasonf("Polygon isn't valid: %v %s", err, bsonx.FormatShell(v))
 	}
 	return s2.PolygonFromLoops(slices.Clone(loops)), nil
@@ -119,7 +134,7 @@ func parsePolygon(v bsonx.Value) (*s2.Polygon, error) {
 
 // checkLoops refuses holes that share an edge with another ring, cross it or lie in another hole, and those that share more
 // than one vertex with the boundary: they would divide the polygon.
-func checkLoops(loops []*s2.Loop) error {
+func checkLoops(loops []*s2.Loop, w *work) error {
 	if len(loops) == 1 {
 		return nil
 	}
@@ -131,6 +146,9 @@ func checkLoops(loops []*s2.Loop) error {
 	query := s2.NewCrossingEdgeQuery(index)
 	for i, l := range loops {
 		for e := range l.NumEdges() {
+			if w.stopped(edgeWork) {
+				return w.ended
+			}
 			edge := l.Edge(e)
 			_, same := edges[[2]s2.Point{edge.V0, edge.V1}]
 			_, reversed := edges[[2]s2.Point{edge.V1, edge.V0}]
@@ -146,10 +164,16 @@ func checkLoops(loops []*s2.Loop) error {
 		}
 	}
 	for i := 1; i < len(loops); i++ {
+		if w.stopped((loops[0].NumVertices() + loops[i].NumVertices()) * vertexWork) {
+			return w.ended
+		}
 		if sharedVertices(loops[0], loops[i]) > 1 {
 			return reasonf("Loop %d shares more than one vertex with its parent loop 0", i)
 		}
 		for j := 1; j < i; j++ {
+			if w.stopped(edgeWork) {
+				return w.ended
+			}
 			if loops[i].Intersects(loops[j]) {
 				return reasonf("Polygon interior loops cannot be nested: loops %d and %d", j, i)
 			}

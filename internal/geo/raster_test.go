@@ -33,7 +33,7 @@ func TestRaster(t *testing.T) {
 		if rng.IntN(3) == 0 {
 			shape = fmt.Sprintf(`{"type":"MultiPolygon","coordinates":[%s,[%s]]}`, polygon, ring(wrap(lng+3*radius), lat, radius))
 		}
-		r, err := ParseRegion("$geometry", value(t, shape))
+		r, err := ParseRegion("$geometry", value(t, shape), nil)
 		if err != nil {
 			t.Fatal(shape, err)
 		}

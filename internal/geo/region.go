@@ -8,6 +8,7 @@ import (
 	"github.com/golang/geo/s2"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Region is what $geoWithin and $geoIntersects ask about. It does not change and is safe for concurrent use.
@@ -34,9 +35,11 @@ const (
 	regionCap
 )
 
-// ParseRegion reads a shape by its operator: $geometry, $box, $polygon, $center or $centerSphere.
-func ParseRegion(operator string, v bsonx.Value) (*Region, error) {
+// ParseRegion reads a shape by its operator: $geometry, $box, $polygon, $center or $centerSphere. It fails where the
+// operation ends; nil is none.
+func ParseRegion(operator string, v bsonx.Value, running *interrupt.Running) (*Region, error) {
 	r := &Region{}
+	r.geometry.work.running = running
 	isList := v.Type == bsonx.TypeArray || v.Type == bsonx.TypeDocument
 	var parse func(bsonx.Value) error
 	switch operator {
@@ -54,14 +57,16 @@ func ParseRegion(operator string, v bsonx.Value) (*Region, error) {
 	if parse == nil || !isList {
 		return nil, reason("unknown geo specifier: " + operator + ": " + bsonx.FormatShell(v))
 	}
-	return r, parse(v)
+	err := parse(v)
+	r.geometry.work = work{} // the region may be used by others
+	return r, err
 }
 
 func (r *Region) parseGeometry(v bsonx.Value) error {
 	r.kind = regionGeometry
 	if isPair(v) {
 		x, y, err := parseFlat(v, false)
-		r.geometry = Geometry{isPoint: true, point: Point{X: x, Y: y}}
+		r.geometry.isPoint, r.geometry.point = true, Point{X: x, Y: y}
 		return err
 	}
 	err := r.geometry.parseGeoJSON(v.Doc())
@@ -95,6 +100,9 @@ func (r *Region) parseBox(v bsonx.Value) error {
 func (r *Region) parsePolygon(v bsonx.Value) error {
 	r.kind = regionPolygon
 	for it := v.Doc().Iter(); it.Next(); {
+		if r.geometry.work.stopped(vertexWork) {
+			return r.geometry.work.ended
+		}
 		x, y, err := parseFlat(it.Value(), false)
 		if err != nil {
 			return err
@@ -152,6 +160,30 @@ func (c *circle) parse(v bsonx.Value) error {
 	return nil
 }
 
+// Vertices returns about how many vertices the region has.
+func (r *Region) Vertices() int {
+	n := len(r.ring) + len(r.geometry.points)
+	for _, line := range r.geometry.lines {
+		n += len(*line)
+	}
+	for _, polygon := range r.geometry.polygons {
+		n += polygon.NumEdges()
+	}
+	if r.geometry.big != nil {
+		n += r.geometry.big.loop.NumVertices()
+	}
+	return n
+}
+
+// pointWork is the work of comparing a point with the region: lines and points have no index.
+func (r *Region) pointWork() int {
+	n := edgeWork + len(r.geometry.points)*interrupt.Step/8
+	for _, line := range r.geometry.lines {
+		n += len(*line) * segmentWork
+	}
+	return n
+}
+
 // HasArea reports whether something can lie within the region: it is more than points and lines.
 func (r *Region) HasArea() bool {
 	return r.kind != regionGeometry || len(r.geometry.polygons) > 0 || r.geometry.big != nil
@@ -199,17 +231,20 @@ func (r *Region) Contains(g *Geometry) bool {
 		return r.containsPoint(g.point.s2)
 	}
 	for i := range g.points {
+		if g.work.stopped(r.pointWork()) {
+			return false
+		}
 		if !r.containsPoint(g.points[i].s2) {
 			return false
 		}
 	}
 	for _, line := range g.lines {
-		if !r.containsLine(line) {
+		if !r.containsLine(line, &g.work) {
 			return false
 		}
 	}
 	for _, polygon := range g.polygons {
-		if !r.containsPolygon(polygon) {
+		if !r.containsPolygon(polygon, &g.work) {
 			return false
 		}
 	}
@@ -225,17 +260,20 @@ func (r *Region) Intersects(g *Geometry) bool {
 		return r.intersectsPoint(g.point.s2)
 	}
 	for i := range g.points {
+		if g.work.stopped(r.pointWork()) {
+			return false
+		}
 		if r.intersectsPoint(g.points[i].s2) {
 			return true
 		}
 	}
 	for _, line := range g.lines {
-		if r.intersectsLine(line) {
+		if r.intersectsLine(line, &g.work) {
 			return true
 		}
 	}
 	for _, polygon := range g.polygons {
-		if r.intersectsPolygon(polygon) {
+		if r.intersectsPolygon(polygon, &g.work) {
 			return true
 		}
 	}

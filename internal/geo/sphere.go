@@ -87,29 +87,32 @@ func (g *Geometry) anyPoint(is func(s2.Point) bool) bool {
 }
 
 // containsLine reports whether a line lies within the region.
-func (r *Region) containsLine(line *s2.Polyline) bool {
+func (r *Region) containsLine(line *s2.Polyline, w *work) bool {
 	switch {
 	case r.kind == regionCap:
 		c := r.cap.Complement()
-		return c.IsEmpty() || lineDistance(c.Center(), line) > c.Radius()
+		return c.IsEmpty() || lineDistance(c.Center(), line, w) > c.Radius()
 	case r.geometry.big != nil:
-		return r.geometry.big.containsLine(line)
+		return r.geometry.big.containsLine(line, w)
 	}
-	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return areaContainsLine(own, line) })
+	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return areaContainsLine(own, line, w) })
 }
 
 // areaContainsLine reports whether a line lies within a polygon in one piece.
-func areaContainsLine(a *s2.Polygon, line *s2.Polyline) bool {
-	c := clip(a, line, false)
+func areaContainsLine(a *s2.Polygon, line *s2.Polyline, w *work) bool {
+	c := clip(a, line, false, w)
 	return c.pieces == 1 && c.lost <= lostLength
 }
 
 // meets reports whether an edge of a line crosses one of a shape or shares a vertex with it.
-func meets(shape, line s2.Shape) bool {
+func meets(shape, line s2.Shape, w *work) bool {
 	index := s2.NewShapeIndex()
 	index.Add(shape)
 	query := s2.NewCrossingEdgeQuery(index)
 	for i := range line.NumEdges() {
+		if w.stopped(edgeWork) {
+			return false
+		}
 		e := line.Edge(i)
 		if len(query.Crossings(e.V0, e.V1, shape, s2.CrossingTypeAll)) > 0 {
 			return true
@@ -118,45 +121,47 @@ func meets(shape, line s2.Shape) bool {
 	return false
 }
 
-func (r *Region) intersectsLine(line *s2.Polyline) bool {
+func (r *Region) intersectsLine(line *s2.Polyline, w *work) bool {
 	if r.kind == regionCap {
-		return lineDistance(r.cap.Center(), line) <= r.cap.Radius()
+		return lineDistance(r.cap.Center(), line, w) <= r.cap.Radius()
 	}
 	g := &r.geometry
 	if g.big != nil {
-		return g.big.intersectsLine(line)
+		return g.big.intersectsLine(line, w)
 	}
-	return g.anyPoint(func(own s2.Point) bool { return line.IntersectsCell(s2.CellFromPoint(own)) }) ||
-		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return meets(own, line) }) ||
-		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line) })
+	return g.anyPoint(func(own s2.Point) bool {
+		return w.stopped(len(*line)*segmentWork) || line.IntersectsCell(s2.CellFromPoint(own))
+	}) ||
+		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return meets(own, line, w) }) ||
+		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line, w) })
 }
 
 // areaIntersectsLine reports whether a part of a line lies within a polygon: to touch it in a point is not enough.
-func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline) bool {
-	return clip(a, line, false).pieces > 0
+func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline, w *work) bool {
+	return clip(a, line, false, w).pieces > 0
 }
 
-func (r *Region) containsPolygon(p *s2.Polygon) bool {
+func (r *Region) containsPolygon(p *s2.Polygon, w *work) bool {
 	switch {
 	case r.kind == regionCap:
 		c := r.cap.Complement()
-		return c.IsEmpty() || polygonDistance(c.Center(), p) > c.Radius()
+		return c.IsEmpty() || polygonDistance(c.Center(), p, w) > c.Radius()
 	case r.geometry.big != nil:
 		return r.geometry.big.contains(p)
 	}
 	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return own.Contains(p) })
 }
 
-func (r *Region) intersectsPolygon(p *s2.Polygon) bool {
+func (r *Region) intersectsPolygon(p *s2.Polygon, w *work) bool {
 	if r.kind == regionCap {
-		return polygonDistance(r.cap.Center(), p) <= r.cap.Radius()
+		return polygonDistance(r.cap.Center(), p, w) <= r.cap.Radius()
 	}
 	g := &r.geometry
 	if g.big != nil {
 		return g.big.intersects(p)
 	}
-	return g.anyPoint(func(own s2.Point) bool { return polygonTouches(p, own) }) ||
-		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return areaIntersectsLine(p, own) }) ||
+	return g.anyPoint(func(own s2.Point) bool { return w.stopped(edgeWork) || polygonTouches(p, own) }) ||
+		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return areaIntersectsLine(p, own, w) }) ||
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return own.Intersects(p) })
 }
 
@@ -177,26 +182,32 @@ func (g *Geometry) Distance(p *Point) (float64, bool) {
 		best = min(best, p.s2.Distance(g.points[i].s2))
 	}
 	for _, line := range g.lines {
-		best = min(best, lineDistance(p.s2, line))
+		best = min(best, lineDistance(p.s2, line, &g.work))
 	}
 	for _, polygon := range g.polygons {
-		best = min(best, polygonDistance(p.s2, polygon))
+		best = min(best, polygonDistance(p.s2, polygon, &g.work))
 	}
 	return float64(best) * EarthRadius, true
 }
 
-func lineDistance(p s2.Point, line *s2.Polyline) s1.Angle {
+func lineDistance(p s2.Point, line *s2.Polyline, w *work) s1.Angle {
+	if w.stopped(len(*line) * segmentWork) {
+		return 0
+	}
 	nearest, _ := line.Project(p)
 	return p.Distance(nearest)
 }
 
 // polygonDistance is zero for a point of the polygon.
-func polygonDistance(p s2.Point, polygon *s2.Polygon) s1.Angle {
+func polygonDistance(p s2.Point, polygon *s2.Polygon, w *work) s1.Angle {
 	if polygon.ContainsPoint(p) {
 		return 0
 	}
 	best, limit := s2.Edge{}, s1.InfChordAngle()
 	for i := range polygon.NumEdges() {
+		if w.stopped(segmentWork) {
+			break
+		}
 		e := polygon.Edge(i)
 		if d, less := s2.UpdateMinDistance(p, e.V0, e.V1, limit); less {
 			best, limit = e, d

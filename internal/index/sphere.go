@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/geo"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -46,7 +47,7 @@ func (g *sphereGen) Generate(doc bsonx.Doc, out *Keys) error {
 		var own []bsonx.Value
 		var err error
 		if f.isGeo {
-			own, err = f.cells(doc, &out.multikey[i])
+			own, err = f.cells(doc, &out.multikey[i], out.running)
 			present = present || len(own) > 0 && own[0].Type == bsonx.TypeInt64
 		} else {
 			own = f.values(doc, &out.multikey[i])
@@ -81,7 +82,7 @@ func (g *sphereGen) combine(values [][]bsonx.Value, picked []int, out *Keys) {
 }
 
 // cells returns the cells of a document's geometries, null where it has none: also where the only value is null or empty.
-func (f *sphereField) cells(doc bsonx.Doc, bits *uint64) ([]bsonx.Value, error) {
+func (f *sphereField) cells(doc bsonx.Doc, bits *uint64, r *interrupt.Running) ([]bsonx.Value, error) {
 	var room [1]bsonx.Value
 	elements := f.collect(room[:0], doc, 0, false, bits)
 	if len(elements) == 1 && isNothing(elements[0]) {
@@ -94,10 +95,13 @@ func (f *sphereField) cells(doc bsonx.Doc, bits *uint64) ([]bsonx.Value, error) 
 	cells := space[:0]
 	for _, v := range elements {
 		var g geo.Geometry
-		err := g.ParseStored(v)
+		err := g.ParseStored(v, r)
 		before := len(cells)
 		if err == nil {
 			cells, err = g.AppendCells(cells)
+		}
+		if ended := g.Ended(); ended != nil {
+			return nil, ended
 		}
 		if err != nil {
 			return nil, mongoerr.New(codeNoGeoKeys, "Can't extract geo keys: %s  %s", bsonx.FormatShell(bsonx.Document(doc)), err.Error())

@@ -203,7 +203,7 @@ func distanceOf(v bsonx.Value, center *geo.Point) (best float64, found bool) {
 	}
 	for _, v := range places {
 		var g geo.Geometry
-		if g.ParseStored(v) != nil {
+		if g.ParseStored(v, nil) != nil {
 			continue
 		}
 		if d, ok := g.Distance(center); ok && (!found || d < best) {
