@@ -15,10 +15,15 @@ func parseHashedKey(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr
 	if err != nil {
 		return nil, err
 	}
-	return &call1{arg: e, running: vars.Scripts().Running, fn: func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+	running := vars.Scripts().Running
+	return &call1{arg: e, running: running, fn: func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		if v.IsMissing() {
 			v = bsonx.Null
 		}
-		return out.Int64(index.HashedKey(v)), nil
+		key, err := index.HashedKey(v, running)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		return out.Int64(key), nil
 	}}, nil
 }

@@ -3,6 +3,7 @@ package expr_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -94,6 +95,17 @@ func largeOperands() bsonx.Doc {
 	pairs.End()
 	v := bsonx.Array(array.Bytes())
 	return bsonx.NewDoc("zero", 0, "v", v, "w", v, "object", bsonx.Document(object.Bytes()), "pairs", bsonx.Array(pairs.Bytes()))
+}
+
+// TestHashLooks hashes large values once.
+func TestHashLooks(t *testing.T) {
+	t.Parallel()
+	doc := bsonx.NewDoc("text", strings.Repeat("x", manyElements*interrupt.Step), "v", largeOperands().Lookup("v"))
+	for _, field := range []string{"$text", "$v", "$$ROOT"} {
+		if looks := looksOf(t, `{"$toHashedIndexKey": "`+field+`"}`, doc); looks < fewLooks {
+			t.Errorf("%s: %d looks at the operation, want %d", field, looks, fewLooks)
+		}
+	}
 }
 
 // TestLargeOperandLooks computes operators of one operand for a large value again and again: the value counts as work.

@@ -3,32 +3,80 @@ package index
 import (
 	"crypto/md5" //nolint:gosec // MongoDB's hash of index keys, no protection
 	"encoding/binary"
+	"hash"
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 // HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a seed of zero and the
-// value, in which numbers of all types with one whole part are alike.
-func HashedKey(v bsonx.Value) int64 { return hashOf(v, false) }
+// value, in which numbers of all types with one whole part are alike. It fails where the operation ends; nil is none.
+func HashedKey(v bsonx.Value, r *interrupt.Running) (int64, error) { return hashOf(v, false, r) }
 
 // HashOf is what an index holds of a value: HashedKey, but for decimals with a fraction. MongoDB rounds them where it truncates
 // doubles, so that it does not find the one where it is asked for the other. Here equal values have one hash.
-func HashOf(v bsonx.Value) bsonx.Value { return bsonx.Int64(hashOf(v, true)) }
-
-func hashOf(v bsonx.Value, truncate bool) int64 {
-	var room [128]byte
-	h := keyHash{input: room[:4], truncate: truncate} // the seed
-	h.value(v)
-	sum := md5.Sum(h.input) //nolint:gosec // see above
-	return int64(binary.LittleEndian.Uint64(sum[:]))
+func HashOf(v bsonx.Value) bsonx.Value {
+	n, _ := hashOf(v, true, nil) // fails only where an operation ends
+	return bsonx.Int64(n)
 }
+
+func hashOf(v bsonx.Value, truncate bool, r *interrupt.Running) (int64, error) {
+	var room [128]byte
+	h := keyHash{input: room[:4], truncate: truncate, running: r} // the seed
+	h.value(v)
+	if h.ended != nil {
+		return 0, h.ended
+	}
+	if h.long == nil {
+		sum := md5.Sum(h.input) //nolint:gosec // see above
+		return int64(binary.LittleEndian.Uint64(sum[:])), nil
+	}
+	_, _ = h.long.Write(h.input)
+	return int64(binary.LittleEndian.Uint64(h.long.Sum(nil))), nil
+}
+
+const (
+	// hashedAtOnce is how many bytes are collected before they are hashed.
+	hashedAtOnce = 16 << 10
+	// hashWork is the work of hashing a byte and collecting it before.
+	hashWork = 8
+)
 
 // keyHash collects what is hashed.
 type keyHash struct {
-	input    []byte
-	truncate bool // decimals too
+	input    []byte    // what is not in long yet
+	long     hash.Hash // nil for a short value
+	truncate bool      // decimals too
+
+	running *interrupt.Running
+	meter   interrupt.Meter
+	ended   error // why running has ended
+}
+
+// write adds bytes, which may be many.
+func (h *keyHash) write(b []byte) {
+	for len(b) > hashedAtOnce && !h.stopped() {
+		h.input, b = append(h.input, b[:hashedAtOnce]...), b[hashedAtOnce:]
+	}
+	h.input = append(h.input, b...)
+}
+
+// stopped hashes what is collected where that is much, and reports whether the operation has ended.
+func (h *keyHash) stopped() bool {
+	if h.ended != nil || len(h.input) < hashedAtOnce {
+		return h.ended != nil
+	}
+	if h.ended = h.meter.Did(len(h.input)*hashWork, h.running); h.ended != nil {
+		return true
+	}
+	if h.long == nil {
+		h.long = md5.New() //nolint:gosec // see above
+	}
+	_, _ = h.long.Write(h.input)
+	h.input = h.input[:0]
+	return false
 }
 
 func (h *keyHash) int32(i int32) { h.input = binary.LittleEndian.AppendUint32(h.input, uint32(i)) }
@@ -49,13 +97,13 @@ func (h *keyHash) content(v bsonx.Value) {
 		h.input = append(append(h.input, code...), 0)
 		h.fields(scope)
 	default:
-		h.input = append(h.input, v.Data...)
+		h.write(v.Data)
 	}
 }
 
 // fields hashes each field as type, name and value, and the end as a type.
 func (h *keyHash) fields(d bsonx.Doc) {
-	for it := d.Iter(); it.Next(); {
+	for it := d.Iter(); !h.stopped() && it.Next(); {
 		h.int32(canonicalType(it.Value().Type))
 		h.input = append(append(h.input, it.Key()...), 0)
 		h.content(it.Value())

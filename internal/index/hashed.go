@@ -49,7 +49,11 @@ func (g *hashedGen) Generate(doc bsonx.Doc, out *Keys) error {
 		}
 		v = g.collation.Fold(v)
 		if f.hashed {
-			v = HashOf(v)
+			n, err := hashOf(v, true, out.running)
+			if err != nil {
+				return err
+			}
+			v = bsonx.Int64(n)
 		}
 		out.append(v, f.desc)
 	}
