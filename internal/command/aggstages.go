@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -22,10 +23,10 @@ type reports struct {
 }
 
 // Report implements pipeline.Diagnostics.
-func (r *reports) Report(_ context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error) {
+func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error) {
 	switch stage {
 	case "$collStats":
-		return r.collStats(arg)
+		return r.collStats(ctx, arg)
 	case "$indexStats":
 		return r.indexStats()
 	case "$planCacheStats":
@@ -50,7 +51,7 @@ func (r *reports) collection() *table.Collection {
 	return r.service.Store.Lookup(r.db, r.name)
 }
 
-func (r *reports) collStats(arg bsonx.Doc) ([]bsonx.Doc, error) {
+func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error) {
 	c := r.collection()
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -65,7 +66,10 @@ func (r *reports) collStats(arg bsonx.Doc) ([]bsonx.Doc, error) {
 		if v.IsMissing() {
 			continue
 		}
-		if err := r.collStatsPart(b, c, part, v.Doc()); err != nil {
+		if err := r.collStatsPart(ctx, b, c, part, v.Doc()); err != nil {
+			if ended := interrupt.Cause(ctx); ended != nil {
+				return nil, ended
+			}
 			return nil, prefixError(err, "Unable to retrieve %s in $collStats stage :: caused by :: ", part)
 		}
 	}
@@ -73,7 +77,7 @@ func (r *reports) collStats(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	return []bsonx.Doc{b.Bytes()}, nil
 }
 
-func (r *reports) collStatsPart(b *bsonx.Builder, c *table.Collection, part string, arg bsonx.Doc) error {
+func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.Collection, part string, arg bsonx.Doc) error {
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.db, r.name)
 	}
@@ -104,7 +108,7 @@ func (r *reports) collStatsPart(b *bsonx.Builder, c *table.Collection, part stri
 	}
 	b.StartDocField(part)
 	defer b.End()
-	return r.service.appendStorageStats(b, c, scale, r.local)
+	return r.service.appendStorageStats(ctx, b, c, scale, r.local)
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {

@@ -23,7 +23,7 @@ func collStatsCommands() []Definition {
 	}
 }
 
-func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runCollStats(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	name, err := req.Collection()
 	if err != nil {
 		return err
@@ -36,12 +36,12 @@ func runCollStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		c = buckets
 	}
 	reply.String("ns", req.DB+"."+name)
-	return req.Service.appendStorageStats(reply, c, req.Int64("scale", 1), req.Conn.Local)
+	return req.Service.appendStorageStats(ctx, reply, c, req.Int64("scale", 1), req.Conn.Local)
 }
 
 // appendStorageStats describes what a collection takes. local is the address by which the client reaches the server.
-func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
-	sz, err := s.collectionSizes(c, local)
+func (s *Service) appendStorageStats(ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+	sz, err := s.collectionSizes(ctx, c, local)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Service) appendStorageStats(reply *bsonx.Builder, c *table.Collection, 
 	}
 	reply.Int32("numOrphanDocs", 0)
 	appendNumber(reply, "storageSize", sz.storage/scale)
-	free, err := s.freeSpace(c)
+	free, err := s.freeSpace(ctx, c)
 	if err != nil {
 		return err
 	}

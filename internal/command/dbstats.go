@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -15,9 +16,9 @@ type databaseTotals struct {
 	collections, views, indexes int64
 }
 
-func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runDBStats(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	withFree := req.Int64("freeStorage", 0) != 0
-	total, err := req.Service.totals(req.DB, withFree, req.Conn.Local)
+	total, err := req.Service.totals(ctx, req.DB, withFree, req.Conn.Local)
 	if err != nil {
 		return err
 	}
@@ -60,15 +61,18 @@ func runDBStats(_ context.Context, req *Request, reply *bsonx.Builder) error {
 
 // totals adds up a database's collections, with the free space where it is asked for. local is the address by which the client
 // reaches the server.
-func (s *Service) totals(db string, withFree bool, local string) (databaseTotals, error) {
+func (s *Service) totals(ctx context.Context, db string, withFree bool, local string) (databaseTotals, error) {
 	var total databaseTotals
 	for _, e := range s.entries(db) {
 		if e.Kind != catalog.KindCollection && e.Kind != catalog.KindVirtual {
 			total.views++
 			continue
 		}
+		if err := interrupt.Cause(ctx); err != nil {
+			return total, err
+		}
 		c := e.Attached.(*table.Collection)
-		sz, err := s.collectionSizes(c, local)
+		sz, err := s.collectionSizes(ctx, c, local)
 		if err != nil {
 			return total, err
 		}
@@ -78,7 +82,7 @@ func (s *Service) totals(db string, withFree bool, local string) (databaseTotals
 		if !withFree {
 			continue
 		}
-		free, err := s.freeSpace(c)
+		free, err := s.freeSpace(ctx, c)
 		if err != nil {
 			return total, err
 		}

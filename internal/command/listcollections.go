@@ -105,7 +105,7 @@ func runListDatabases(ctx context.Context, req *Request, reply *bsonx.Builder) e
 		if err := interrupt.Cause(ctx); err != nil {
 			return err
 		}
-		size, err := req.Service.databaseSize(name)
+		size, err := req.Service.databaseSize(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,10 @@
 package command
 
 import (
+	"context"
+
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -21,7 +24,7 @@ func (s sizes) plus(t sizes) sizes {
 }
 
 // collectionSizes measures a collection; a view has no sizes. local is the address by which the client reaches the server.
-func (s *Service) collectionSizes(c *table.Collection, local string) (sizes, error) {
+func (s *Service) collectionSizes(ctx context.Context, c *table.Collection, local string) (sizes, error) {
 	if isVirtual(c) {
 		return s.virtualSizes(c, local)
 	}
@@ -45,6 +48,9 @@ func (s *Service) collectionSizes(c *table.Collection, local string) (sizes, err
 		out.indexes += out.idIndex.Total()
 	}
 	for _, ix := range c.Indexes {
+		if err := interrupt.Cause(ctx); err != nil {
+			return sizes{}, err
+		}
 		u, err := s.Store.IndexDiskUsage(ix)
 		if err != nil {
 			return sizes{}, err
@@ -59,7 +65,7 @@ func (s *Service) collectionSizes(c *table.Collection, local string) (sizes, err
 type freeSizes struct{ data, indexes int64 }
 
 // freeSpace measures what of a collection's space would be free after a compaction.
-func (s *Service) freeSpace(c *table.Collection) (free freeSizes, err error) {
+func (s *Service) freeSpace(ctx context.Context, c *table.Collection) (free freeSizes, err error) {
 	if c == nil || c.Kind != catalog.KindCollection {
 		return freeSizes{}, nil
 	}
@@ -71,6 +77,9 @@ func (s *Service) freeSpace(c *table.Collection) (free freeSizes, err error) {
 		indexes = append(indexes[:len(indexes):len(indexes)], c.IDIndex)
 	}
 	for _, ix := range indexes {
+		if err := interrupt.Cause(ctx); err != nil {
+			return freeSizes{}, err
+		}
 		n, err := s.Store.IndexFreeSpace(ix)
 		if err != nil {
 			return freeSizes{}, err
@@ -81,7 +90,7 @@ func (s *Service) freeSpace(c *table.Collection) (free freeSizes, err error) {
 }
 
 // databaseSize measures the space of a database: its collections and their indexes.
-func (s *Service) databaseSize(db string) (int64, error) {
+func (s *Service) databaseSize(ctx context.Context, db string) (int64, error) {
 	total := int64(0)
 	for _, v := range s.virtual {
 		if v.db != db {
@@ -94,7 +103,10 @@ func (s *Service) databaseSize(db string) (int64, error) {
 		total += n
 	}
 	for _, e := range s.Store.Catalog().Collections(db) {
-		sizes, err := s.collectionSizes(s.Store.Lookup(db, e.Name), "")
+		if err := interrupt.Cause(ctx); err != nil {
+			return 0, err
+		}
+		sizes, err := s.collectionSizes(ctx, s.Store.Lookup(db, e.Name), "")
 		if err != nil {
 			return 0, err
 		}
