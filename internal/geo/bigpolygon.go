@@ -4,6 +4,7 @@ import (
 	"github.com/golang/geo/s2"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // bigPolygon is what lies to the left of a ring, which may be more than half of the sphere. s2 compares smaller polygons only:
@@ -15,7 +16,7 @@ type bigPolygon struct {
 }
 
 // parseBigPolygon reads a polygon of one ring.
-func parseBigPolygon(v bsonx.Value, w *work) (*bigPolygon, error) {
+func parseBigPolygon(v bsonx.Value, w *interrupt.Watch) (*bigPolygon, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, reason("Coordinates of polygon must be an array")
 	}
@@ -47,12 +48,12 @@ func (b *bigPolygon) intersects(p *s2.Polygon) bool {
 }
 
 // containsLine reports whether nothing of a line lies outside.
-func (b *bigPolygon) containsLine(line *s2.Polyline, w *work) bool {
+func (b *bigPolygon) containsLine(line *s2.Polyline, w *interrupt.Watch) bool {
 	return clip(b.border, line, !b.inverted, w).pieces == 0
 }
 
 // intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to a big polygon in both
 // directions.
-func (b *bigPolygon) intersectsLine(line *s2.Polyline, w *work) bool {
+func (b *bigPolygon) intersectsLine(line *s2.Polyline, w *interrupt.Watch) bool {
 	return meets(b.border, line, w) || b.border.ContainsPoint((*line)[0]) != b.inverted
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/golang/geo/s1"
 	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 const (
@@ -34,7 +36,7 @@ type crossing struct {
 // line that only touches the boundary in a point has no part inside. The crossings at shared vertices are counted as
 // s2 counts them for its test whether a point is inside, so that their number always agrees with the two ends.
 // Once the operation has ended, what it returns means nothing.
-func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *work) clipped {
+func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *interrupt.Watch) clipped {
 	if !outside && !polygon.RectBound().Intersects(line.RectBound()) {
 		return clipped{lost: s1.InfAngle()}
 	}
@@ -45,7 +47,7 @@ func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *work) clipped
 	var last *s2.Point // where the last piece ended
 	inside := polygon.ContainsPoint((*line)[0]) != outside
 	for i := range line.NumEdges() {
-		if w.stopped(edgeWork) {
+		if w.Stopped(edgeWork) {
 			break
 		}
 		edge := line.Edge(i)

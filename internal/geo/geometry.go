@@ -16,14 +16,14 @@ type Geometry struct {
 	lines    []*s2.Polyline
 	polygons []*s2.Polygon
 	big      *bigPolygon // the polygon of StrictSphere
-	work     work
+	watch    interrupt.Watch
 }
 
 // ParseStored makes g the geometry that a document holds: an array is a legacy pair, perhaps with elements behind it, and so
 // is a document that begins with a number; other documents are GeoJSON. It fails where the operation ends, nil for none; so does
 // then what is done with the geometry.
 func (g *Geometry) ParseStored(v bsonx.Value, r *interrupt.Running) error {
-	*g = Geometry{work: work{running: r}}
+	*g = Geometry{watch: interrupt.Watch{Running: r}}
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
 		return reason("geo element must be an array or object: " + bsonx.FormatShell(v))
 	}
@@ -87,7 +87,7 @@ func (g *Geometry) parseSimple(name string, doc bsonx.Doc) error {
 		return g.addLine(coordinates)
 	case "Polygon":
 		if g.crs == StrictSphere {
-			big, err := parseBigPolygon(coordinates, &g.work)
+			big, err := parseBigPolygon(coordinates, &g.watch)
 			g.big = big
 			return err
 		}
@@ -160,8 +160,8 @@ func (g *Geometry) addPoints(v bsonx.Value) error {
 		return errNotList
 	}
 	for it := v.Doc().Iter(); it.Next(); {
-		if g.work.stopped(vertexWork) {
-			return g.work.ended
+		if g.watch.Stopped(vertexWork) {
+			return g.watch.Ended()
 		}
 		if it.Value().Type != bsonx.TypeArray {
 			return errNotArray
@@ -179,7 +179,7 @@ func (g *Geometry) addPoints(v bsonx.Value) error {
 }
 
 func (g *Geometry) addLine(v bsonx.Value) error {
-	vertices, err := parseVertices(v, &g.work)
+	vertices, err := parseVertices(v, &g.watch)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (g *Geometry) addLine(v bsonx.Value) error {
 }
 
 func (g *Geometry) addPolygon(v bsonx.Value) error {
-	polygon, err := parsePolygon(v, &g.work)
+	polygon, err := parsePolygon(v, &g.watch)
 	if err != nil {
 		return err
 	}

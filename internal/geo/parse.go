@@ -7,6 +7,7 @@ import (
 	"github.com/golang/geo/s2"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // CRS is a coordinate reference system.
@@ -171,14 +172,14 @@ func parseCRS(doc bsonx.Doc, strict bool) (CRS, error) {
 }
 
 // parseVertices reads an array of positions on the sphere.
-func parseVertices(v bsonx.Value, w *work) ([]s2.Point, error) {
+func parseVertices(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, errNotList
 	}
 	var out []s2.Point
 	for it := v.Doc().Iter(); it.Next(); {
-		if w.stopped(vertexWork) {
-			return nil, w.ended
+		if w.Stopped(vertexWork) {
+			return nil, w.Ended()
 		}
 		if it.Value().Type != bsonx.TypeArray {
 			return nil, errNotArray

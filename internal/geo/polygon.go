@@ -7,6 +7,7 @@ import (
 	"github.com/golang/geo/s2"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // newLine makes a line of vertices, of which repeated ones are dropped.
@@ -24,7 +25,7 @@ func newLine(vertices []s2.Point) (*s2.Polyline, error) {
 
 // parseRing reads a closed ring of at least three vertices, which is a valid loop, without the last vertex, which repeats
 // the first.
-func parseRing(v bsonx.Value, w *work) ([]s2.Point, error) {
+func parseRing(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	vertices, err := parseVertices(v, w)
 	if err != nil {
 		return nil, err
@@ -41,8 +42,8 @@ func parseRing(v bsonx.Value, w *work) ([]s2.Point, error) {
 		return nil, reason("Loop must have at least 3 different vertices: " + bsonx.FormatShell(v))
 	}
 	if err := checkRing(vertices, w); err != nil {
-		if w.ended != nil {
-			return nil, w.ended
+		if w.Ended() != nil {
+			return nil, w.Ended()
 		}
 		return nil, reasonf("Loop is not valid: %s %v", bsonx.FormatShell(v), err)
 	}
@@ -50,12 +51,12 @@ func parseRing(v bsonx.Value, w *work) ([]s2.Point, error) {
 }
 
 // checkRing refuses what s2 takes no loop from: vertices that repeat, antipodal neighbours, edges that cross.
-func checkRing(vertices []s2.Point, w *work) error {
+func checkRing(vertices []s2.Point, w *interrupt.Watch) error {
 	n := len(vertices)
 	at := make(map[s2.Point]int, n)
 	for i, v := range vertices {
-		if w.stopped(vertexWork) {
-			return w.ended
+		if w.Stopped(vertexWork) {
+			return w.Ended()
 		}
 		if j, ok := at[v]; ok {
 			return reasonf("Duplicate vertices: %d and %d", j, i)
@@ -71,8 +72,8 @@ func checkRing(vertices []s2.Point, w *work) error {
 	index.Add(&line)
 	query := s2.NewCrossingEdgeQuery(index)
 	for i := range n {
-		if w.stopped(edgeWork) {
-			return w.ended
+		if w.Stopped(edgeWork) {
+			return w.Ended()
 		}
 		if crossed := query.Crossings(line[i], line[i+1], &line, s2.CrossingTypeInterior); len(crossed) > 0 {
 			return reasonf("Edges %d and %d cross. Edge locations in degrees: %s and %s", i, crossed[0],
@@ -100,7 +101,7 @@ func newLoop(vertices []s2.Point) *s2.Loop {
 }
 
 // parsePolygon reads the rings of a polygon: the first is its boundary, those behind it are holes.
-func parsePolygon(v bsonx.Value, w *work) (*s2.Polygon, error) {
+func parsePolygon(v bsonx.Value, w *interrupt.Watch) (*s2.Polygon, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, reason("Polygon coordinates must be an array")
 	}
@@ -110,8 +111,8 @@ func parsePolygon(v bsonx.Value, w *work) (*s2.Polygon, error) {
 		if err != nil {
 			return nil, err
 		}
-		if w.stopped(len(vertices) * vertexWork) {
-			return nil, w.ended
+		if w.Stopped(len(vertices) * vertexWork) {
+			return nil, w.Ended()
 		}
 		loop := newLoop(vertices)
 		if len(loops) > 0 && !loops[0].Contains(loop) {
@@ -124,8 +125,8 @@ func parsePolygon(v bsonx.Value, w *work) (*s2.Polygon, error) {
 		return nil, reason("Polygon has no loops.")
 	}
 	if err := checkLoops(loops, w); err != nil {
-		if w.ended != nil {
-			return nil, w.ended
+		if w.Ended() != nil {
+			return nil, w.Ended()
 		}
 		return nil, reasonf("Polygon isn't valid: %v %s", err, bsonx.FormatShell(v))
 	}
@@ -134,7 +135,7 @@ func parsePolygon(v bsonx.Value, w *work) (*s2.Polygon, error) {
 
 // checkLoops refuses holes that share an edge with another ring, cross it or lie in another hole, and those that share more
 // than one vertex with the boundary: they would divide the polygon.
-func checkLoops(loops []*s2.Loop, w *work) error {
+func checkLoops(loops []*s2.Loop, w *interrupt.Watch) error {
 	if len(loops) == 1 {
 		return nil
 	}
@@ -146,8 +147,8 @@ func checkLoops(loops []*s2.Loop, w *work) error {
 	query := s2.NewCrossingEdgeQuery(index)
 	for i, l := range loops {
 		for e := range l.NumEdges() {
-			if w.stopped(edgeWork) {
-				return w.ended
+			if w.Stopped(edgeWork) {
+				return w.Ended()
 			}
 			edge := l.Edge(e)
 			_, same := edges[[2]s2.Point{edge.V0, edge.V1}]
@@ -164,15 +165,15 @@ func checkLoops(loops []*s2.Loop, w *work) error {
 		}
 	}
 	for i := 1; i < len(loops); i++ {
-		if w.stopped((loops[0].NumVertices() + loops[i].NumVertices()) * vertexWork) {
-			return w.ended
+		if w.Stopped((loops[0].NumVertices() + loops[i].NumVertices()) * vertexWork) {
+			return w.Ended()
 		}
 		if sharedVertices(loops[0], loops[i]) > 1 {
 			return reasonf("Loop %d shares more than one vertex with its parent loop 0", i)
 		}
 		for j := 1; j < i; j++ {
-			if w.stopped(edgeWork) {
-				return w.ended
+			if w.Stopped(edgeWork) {
+				return w.Ended()
 			}
 			if loops[i].Intersects(loops[j]) {
 				return reasonf("Polygon interior loops cannot be nested: loops %d and %d", j, i)

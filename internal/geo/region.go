@@ -39,7 +39,7 @@ const (
 // operation ends; nil is none.
 func ParseRegion(operator string, v bsonx.Value, running *interrupt.Running) (*Region, error) {
 	r := &Region{}
-	r.geometry.work.running = running
+	r.geometry.watch.Running = running
 	isList := v.Type == bsonx.TypeArray || v.Type == bsonx.TypeDocument
 	var parse func(bsonx.Value) error
 	switch operator {
@@ -58,7 +58,7 @@ func ParseRegion(operator string, v bsonx.Value, running *interrupt.Running) (*R
 		return nil, reason("unknown geo specifier: " + operator + ": " + bsonx.FormatShell(v))
 	}
 	err := parse(v)
-	r.geometry.work = work{} // the region may be used by others
+	r.geometry.watch = interrupt.Watch{} // the region may be used by others
 	return r, err
 }
 
@@ -100,8 +100,8 @@ func (r *Region) parseBox(v bsonx.Value) error {
 func (r *Region) parsePolygon(v bsonx.Value) error {
 	r.kind = regionPolygon
 	for it := v.Doc().Iter(); it.Next(); {
-		if r.geometry.work.stopped(vertexWork) {
-			return r.geometry.work.ended
+		if r.geometry.watch.Stopped(vertexWork) {
+			return r.geometry.watch.Ended()
 		}
 		x, y, err := parseFlat(it.Value(), false)
 		if err != nil {
@@ -231,7 +231,7 @@ func (r *Region) Contains(g *Geometry) bool {
 		return r.containsPoint(g.point.s2)
 	}
 	for i := range g.points {
-		if g.work.stopped(r.pointWork()) {
+		if g.watch.Stopped(r.pointWork()) {
 			return false
 		}
 		if !r.containsPoint(g.points[i].s2) {
@@ -239,12 +239,12 @@ func (r *Region) Contains(g *Geometry) bool {
 		}
 	}
 	for _, line := range g.lines {
-		if !r.containsLine(line, &g.work) {
+		if !r.containsLine(line, &g.watch) {
 			return false
 		}
 	}
 	for _, polygon := range g.polygons {
-		if !r.containsPolygon(polygon, &g.work) {
+		if !r.containsPolygon(polygon, &g.watch) {
 			return false
 		}
 	}
@@ -260,7 +260,7 @@ func (r *Region) Intersects(g *Geometry) bool {
 		return r.intersectsPoint(g.point.s2)
 	}
 	for i := range g.points {
-		if g.work.stopped(r.pointWork()) {
+		if g.watch.Stopped(r.pointWork()) {
 			return false
 		}
 		if r.intersectsPoint(g.points[i].s2) {
@@ -268,12 +268,12 @@ func (r *Region) Intersects(g *Geometry) bool {
 		}
 	}
 	for _, line := range g.lines {
-		if r.intersectsLine(line, &g.work) {
+		if r.intersectsLine(line, &g.watch) {
 			return true
 		}
 	}
 	for _, polygon := range g.polygons {
-		if r.intersectsPolygon(polygon, &g.work) {
+		if r.intersectsPolygon(polygon, &g.watch) {
 			return true
 		}
 	}

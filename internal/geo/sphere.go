@@ -7,6 +7,8 @@ import (
 	"github.com/golang/geo/r3"
 	"github.com/golang/geo/s1"
 	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // EarthRadius is MongoDB's, in metres.
@@ -87,7 +89,7 @@ func (g *Geometry) anyPoint(is func(s2.Point) bool) bool {
 }
 
 // containsLine reports whether a line lies within the region.
-func (r *Region) containsLine(line *s2.Polyline, w *work) bool {
+func (r *Region) containsLine(line *s2.Polyline, w *interrupt.Watch) bool {
 	switch {
 	case r.kind == regionCap:
 		c := r.cap.Complement()
@@ -99,18 +101,18 @@ func (r *Region) containsLine(line *s2.Polyline, w *work) bool {
 }
 
 // areaContainsLine reports whether a line lies within a polygon in one piece.
-func areaContainsLine(a *s2.Polygon, line *s2.Polyline, w *work) bool {
+func areaContainsLine(a *s2.Polygon, line *s2.Polyline, w *interrupt.Watch) bool {
 	c := clip(a, line, false, w)
 	return c.pieces == 1 && c.lost <= lostLength
 }
 
 // meets reports whether an edge of a line crosses one of a shape or shares a vertex with it.
-func meets(shape, line s2.Shape, w *work) bool {
+func meets(shape, line s2.Shape, w *interrupt.Watch) bool {
 	index := s2.NewShapeIndex()
 	index.Add(shape)
 	query := s2.NewCrossingEdgeQuery(index)
 	for i := range line.NumEdges() {
-		if w.stopped(edgeWork) {
+		if w.Stopped(edgeWork) {
 			return false
 		}
 		e := line.Edge(i)
@@ -121,7 +123,7 @@ func meets(shape, line s2.Shape, w *work) bool {
 	return false
 }
 
-func (r *Region) intersectsLine(line *s2.Polyline, w *work) bool {
+func (r *Region) intersectsLine(line *s2.Polyline, w *interrupt.Watch) bool {
 	if r.kind == regionCap {
 		return lineDistance(r.cap.Center(), line, w) <= r.cap.Radius()
 	}
@@ -130,18 +132,18 @@ func (r *Region) intersectsLine(line *s2.Polyline, w *work) bool {
 		return g.big.intersectsLine(line, w)
 	}
 	return g.anyPoint(func(own s2.Point) bool {
-		return w.stopped(len(*line)*segmentWork) || line.IntersectsCell(s2.CellFromPoint(own))
+		return w.Stopped(len(*line)*segmentWork) || line.IntersectsCell(s2.CellFromPoint(own))
 	}) ||
 		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return meets(own, line, w) }) ||
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line, w) })
 }
 
 // areaIntersectsLine reports whether a part of a line lies within a polygon: to touch it in a point is not enough.
-func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline, w *work) bool {
+func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline, w *interrupt.Watch) bool {
 	return clip(a, line, false, w).pieces > 0
 }
 
-func (r *Region) containsPolygon(p *s2.Polygon, w *work) bool {
+func (r *Region) containsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
 	switch {
 	case r.kind == regionCap:
 		c := r.cap.Complement()
@@ -152,7 +154,7 @@ func (r *Region) containsPolygon(p *s2.Polygon, w *work) bool {
 	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return own.Contains(p) })
 }
 
-func (r *Region) intersectsPolygon(p *s2.Polygon, w *work) bool {
+func (r *Region) intersectsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
 	if r.kind == regionCap {
 		return polygonDistance(r.cap.Center(), p, w) <= r.cap.Radius()
 	}
@@ -160,7 +162,7 @@ func (r *Region) intersectsPolygon(p *s2.Polygon, w *work) bool {
 	if g.big != nil {
 		return g.big.intersects(p)
 	}
-	return g.anyPoint(func(own s2.Point) bool { return w.stopped(edgeWork) || polygonTouches(p, own) }) ||
+	return g.anyPoint(func(own s2.Point) bool { return w.Stopped(edgeWork) || polygonTouches(p, own) }) ||
 		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return areaIntersectsLine(p, own, w) }) ||
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return own.Intersects(p) })
 }
@@ -182,16 +184,16 @@ func (g *Geometry) Distance(p *Point) (float64, bool) {
 		best = min(best, p.s2.Distance(g.points[i].s2))
 	}
 	for _, line := range g.lines {
-		best = min(best, lineDistance(p.s2, line, &g.work))
+		best = min(best, lineDistance(p.s2, line, &g.watch))
 	}
 	for _, polygon := range g.polygons {
-		best = min(best, polygonDistance(p.s2, polygon, &g.work))
+		best = min(best, polygonDistance(p.s2, polygon, &g.watch))
 	}
 	return float64(best) * EarthRadius, true
 }
 
-func lineDistance(p s2.Point, line *s2.Polyline, w *work) s1.Angle {
-	if w.stopped(len(*line) * segmentWork) {
+func lineDistance(p s2.Point, line *s2.Polyline, w *interrupt.Watch) s1.Angle {
+	if w.Stopped(len(*line) * segmentWork) {
 		return 0
 	}
 	nearest, _ := line.Project(p)
@@ -199,13 +201,13 @@ func lineDistance(p s2.Point, line *s2.Polyline, w *work) s1.Angle {
 }
 
 // polygonDistance is zero for a point of the polygon.
-func polygonDistance(p s2.Point, polygon *s2.Polygon, w *work) s1.Angle {
+func polygonDistance(p s2.Point, polygon *s2.Polygon, w *interrupt.Watch) s1.Angle {
 	if polygon.ContainsPoint(p) {
 		return 0
 	}
 	best, limit := s2.Edge{}, s1.InfChordAngle()
 	for i := range polygon.NumEdges() {
-		if w.stopped(segmentWork) {
+		if w.Stopped(segmentWork) {
 			break
 		}
 		e := polygon.Edge(i)

@@ -11,22 +11,6 @@ const (
 	segmentWork = 2 * interrupt.Step
 )
 
-// work counts what is done for an operation. Once that has ended all loops over vertices end early,
-// and what they return means nothing.
-type work struct {
-	running *interrupt.Running
-	meter   interrupt.Meter
-	ended   error
-}
-
-// stopped counts n of work and reports whether the operation has ended.
-func (w *work) stopped(n int) bool {
-	if w.ended == nil {
-		w.ended = w.meter.Did(n, w.running)
-	}
-	return w.ended != nil
-}
-
 // Ended returns why the operation ended that the geometry was read for; nil while it may go on. What
 // Contains, Intersects and Distance returned before means nothing then.
-func (g *Geometry) Ended() error { return g.work.ended }
+func (g *Geometry) Ended() error { return g.watch.Ended() }

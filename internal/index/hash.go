@@ -24,10 +24,10 @@ func HashOf(v bsonx.Value) bsonx.Value {
 
 func hashOf(v bsonx.Value, truncate bool, r *interrupt.Running) (int64, error) {
 	var room [128]byte
-	h := keyHash{input: room[:4], truncate: truncate, running: r} // the seed
+	h := keyHash{input: room[:4], truncate: truncate, watch: interrupt.Watch{Running: r}} // the seed
 	h.value(v)
-	if h.ended != nil {
-		return 0, h.ended
+	if err := h.watch.Ended(); err != nil {
+		return 0, err
 	}
 	if h.long == nil {
 		sum := md5.Sum(h.input) //nolint:gosec // see above
@@ -49,10 +49,7 @@ type keyHash struct {
 	input    []byte    // what is not in long yet
 	long     hash.Hash // nil for a short value
 	truncate bool      // decimals too
-
-	running *interrupt.Running
-	meter   interrupt.Meter
-	ended   error // why running has ended
+	watch    interrupt.Watch
 }
 
 // write adds bytes, which may be many.
@@ -65,10 +62,10 @@ func (h *keyHash) write(b []byte) {
 
 // stopped hashes what is collected where that is much, and reports whether the operation has ended.
 func (h *keyHash) stopped() bool {
-	if h.ended != nil || len(h.input) < hashedAtOnce {
-		return h.ended != nil
+	if len(h.input) < hashedAtOnce {
+		return h.watch.Ended() != nil
 	}
-	if h.ended = h.meter.Did(len(h.input)*hashWork, h.running); h.ended != nil {
+	if h.watch.Stopped(len(h.input) * hashWork) {
 		return true
 	}
 	if h.long == nil {
