@@ -5,7 +5,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -67,9 +66,6 @@ func (s *Service) totals(ctx context.Context, db string, withFree bool, local st
 		if e.Kind != catalog.KindCollection && e.Kind != catalog.KindVirtual {
 			total.views++
 			continue
-		}
-		if err := interrupt.Cause(ctx); err != nil {
-			return total, err
 		}
 		c := e.Attached.(*table.Collection)
 		sz, err := s.collectionSizes(ctx, c, local)

@@ -25,6 +25,9 @@ func (s sizes) plus(t sizes) sizes {
 
 // collectionSizes measures a collection; a view has no sizes. local is the address by which the client reaches the server.
 func (s *Service) collectionSizes(ctx context.Context, c *table.Collection, local string) (sizes, error) {
+	if err := interrupt.Cause(ctx); err != nil {
+		return sizes{}, err
+	}
 	if isVirtual(c) {
 		return s.virtualSizes(c, local)
 	}
@@ -103,9 +106,6 @@ func (s *Service) databaseSize(ctx context.Context, db string) (int64, error) {
 		total += n
 	}
 	for _, e := range s.Store.Catalog().Collections(db) {
-		if err := interrupt.Cause(ctx); err != nil {
-			return 0, err
-		}
 		sizes, err := s.collectionSizes(ctx, s.Store.Lookup(db, e.Name), "")
 		if err != nil {
 			return 0, err
