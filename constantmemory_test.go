@@ -11,8 +11,8 @@ import (
 // constant is an expression whose value takes about a megabyte.
 const constant = `{"$range": [0, 100000]}`
 
-// TestConstantsOfStatements runs commands that compile an expression of constants for each of many documents or statements: its
-// values count as long as they are there, not all together.
+// TestConstantsOfStatements runs commands that compile an expression of constants for each of many
+// documents or statements: its values count as long as they are there, not all together.
 func TestConstantsOfStatements(t *testing.T) {
 	t.Parallel()
 	const documents = 36
@@ -61,7 +61,7 @@ func TestConstantsOfStatements(t *testing.T) {
 	}
 }
 
-// TestConstantsOfCursors leaves cursors open that hold a constant: it counts until they are closed.
+// TestConstantsOfCursors opens cursors that hold a large constant. It counts until they are closed.
 func TestConstantsOfCursors(t *testing.T) {
 	t.Parallel()
 	const least = 900_000 // of what a constant takes

@@ -266,11 +266,13 @@ func requestBudget(o *Options) *memory.Budget {
 	return nil
 }
 
-// sharedEighths is how much of a process's memory the store and the requests have together; the rest is for garbage.
+// sharedEighths is how much of a process's memory the store and the requests have together; the
+// rest is for garbage.
 const sharedEighths = 5
 
-// spareMemory returns how much of the requests' memory the store's caches use as long as no request needs it. Only what the
-// collector counts can go from one to the other: memory outside of Go stays with the process when it is freed.
+// spareMemory returns how much of the requests' memory the store's caches use as long as no request
+// needs it. Only what the collector counts can go from one to the other: memory outside of Go stays
+// with the process when it is freed.
 func spareMemory(o *Options) int64 {
 	if pebble.OutsideGo || o.ProcessMemory <= 0 {
 		return 0

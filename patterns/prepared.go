@@ -104,7 +104,7 @@ func isKind(s *mongo.CollectionSpecification, kind Kind) bool {
 	return s.Type == string(kind)
 }
 
-// A promise is what an index does beside making operations fast.
+// A promise is what an index guarantees beside speed: unique keys, or that documents expire.
 type promise string
 
 const (

@@ -17,8 +17,9 @@ const (
 	unknownBudget = 256 << 20
 )
 
-// What a budget is divided into, in eighths: the store's caches and memtables, and what requests hold, which the caches use
-// while no request needs it. The rest is for garbage, and for what flushes and compactions take.
+// What a budget is divided into, in eighths: the store's caches and memtables, and what requests
+// hold, which the caches use while no request needs it. The rest is for garbage, and for what
+// flushes and compactions take.
 const (
 	storeEighths   = 2
 	requestEighths = 3

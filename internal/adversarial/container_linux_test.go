@@ -45,7 +45,8 @@ var buildServer = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// startContainer serves a new directory with the budget that a container of containerBytes would have. Its caches are full.
+// startContainer serves a new directory with the budget that a container of containerBytes would
+// have. Its caches are full.
 func startContainer(t *testing.T) *container {
 	t.Helper()
 	c := startServer(t, containerBytes/2, controlGroup(t))
@@ -75,7 +76,8 @@ func (c *container) warm(t *testing.T, n int) {
 	}
 }
 
-// warmBytes is the least that the block cache of a container holds before it is attacked: a third of the budget.
+// warmBytes is the least that the block cache of a container holds before it is attacked: a third
+// of the budget.
 const warmBytes = containerBytes / 2 / 3
 
 // startServer serves a new directory with a memory budget, in a control group unless that is empty.

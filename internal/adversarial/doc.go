@@ -12,9 +12,11 @@
 //
 //  4. A cursor over very many documents runs in constant memory (with -adversarial.long: ten million).
 //
-//  5. Every command, expression, query operator, stage and update operator over a large value, or with a large argument, ends soon after
-//     its interrupt, a time limit, killOp or, if it reads, a client that leaves. Processor time is measured, not the clock: at most
-//     250 ms, and 50 ms for 99 of 100 of each kind. The lists come from the registries: a new member without a case fails.
+//  5. Every command, expression, query operator, stage and update operator over a large value, or
+//     with a large argument, ends soon after its interrupt, a time limit, killOp or, if it reads, a
+//     client that leaves. Processor time is measured, not the clock: at most 250 ms, and 50 ms for
+//     99 of 100 of each kind. The lists come from the registries: a new member without a case
+//     fails.
 //
 // Without -adversarial.long only what is quick runs, over TCP.
 //

@@ -63,8 +63,9 @@ func newMeasure(t *testing.T, db *mongo.Database) *measure {
 	return &measure{t: t, db: db, overs: map[interruptKind][]time.Duration{}}
 }
 
-// In the long form the garbage collector runs between the commands, where the heap has grown to usualHeap. While a command is
-// measured it would add what it does on the other processors: several times the bounds.
+// In the long form the garbage collector runs between the commands, where the heap has grown to
+// usualHeap. While a command is measured it would add what it does on the other processors: several
+// times the bounds.
 const (
 	usualHeap = 2 << 30
 	hardHeap  = 6 << 30
@@ -77,8 +78,9 @@ func (m *measure) collect() {
 	}
 }
 
-// check runs a command with a time limit, in the long form again with killOp and, if it reads, with a client that leaves. It
-// fails if an interrupt is not heard in time, and returns the code of the limited command.
+// check runs a command with a time limit, in the long form again with killOp and, if it reads, with
+// a client that leaves. It fails if an interrupt is not heard in time, and returns the code of the
+// limited command.
 func (m *measure) check(name string, cmd bson.D) int32 {
 	m.t.Helper()
 	if !strings.Contains(name, *only) {
@@ -112,8 +114,9 @@ func isRead(cmd bson.D) bool {
 	return false
 }
 
-// scripted tells the attacks by JavaScript. Its own functions cannot be stopped inside. Their limits keep them within the bound,
-// but not all of them within the usual one, which is for the rest.
+// scripted tells the attacks by JavaScript. Its own functions cannot be stopped inside. Their
+// limits keep them within the bound, but not all of them within the usual one, which is for the
+// rest.
 var scripted = regexp.MustCompile(`\$where|\$function|\$accumulator|mapReduce`)
 
 // judge notes how long a command went on after its interrupt; 0 is one that ended before.
@@ -213,8 +216,8 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	return over, code
 }
 
-// await waits until the operations with a comment have run for a while, and returns their numbers. There are none if done is
-// closed before.
+// await waits until the operations with a comment have run for a while, and returns their numbers.
+// There are none if done is closed before.
 func (m *measure) await(comment string, done chan struct{}) (ids []int64) {
 	for begin := time.Now(); len(ids) == 0 || time.Since(begin) < patience; ids = running(m.t, m.db, comment) {
 		select {
@@ -266,7 +269,8 @@ func (m *measure) restore(coll, kind string) {
 	}
 }
 
-// report logs what was measured. In the long form it fails if not 99 of 100 interrupts of a kind are heard within usualBound.
+// report logs what was measured. In the long form it fails if not 99 of 100 interrupts of a kind
+// are heard within usualBound.
 func (m *measure) report() {
 	m.t.Helper()
 	for _, kind := range []interruptKind{byLimit, byKillOp, byClient} {

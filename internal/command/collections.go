@@ -285,8 +285,8 @@ type stageSource struct {
 	plan session.PlanSummary
 	// views is about what the stages take that views have put before the command's.
 	views int64
-	// counted is what was counted when the stages of a sub-pipeline were compiled, until the first Save; kept is as much
-	// after it.
+	// counted is what was counted when the stages of a sub-pipeline were compiled, until the first
+	// Save; kept is as much after it.
 	counted memory.Part
 	kept    int64
 }

@@ -53,8 +53,8 @@ func runDrop(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	return nil
 }
 
-// dropByName drops what has a name and returns it, with the buckets of a time series; nil, and since
-// MongoDB 7.0 no error, where nothing has.
+// dropByName drops what has a name and returns it, with the buckets of a time series; nil, and
+// since MongoDB 7.0 no error, where nothing has.
 func dropByName(req *Request, name string) (c, buckets *table.Collection, err error) {
 	for {
 		c = req.Service.Store.Lookup(req.DB, name)

@@ -332,8 +332,8 @@ func (n *GeoNear) fill(item *nearItem) error {
 	return err
 }
 
-// measure returns the least distance of a document's geometries, and which has it; false where it has none. It fails where the
-// operation ends.
+// measure returns the least distance of a document's geometries, and which has it; false where it
+// has none. It fails where the operation ends.
 func (n *GeoNear) measure(doc bsonx.Doc) (distance float64, place bsonx.Value, found bool, err error) {
 	n.values = n.places.Append(n.values[:0], doc)
 	try := func(v bsonx.Value) bool {

@@ -108,7 +108,8 @@ func TestHashLooks(t *testing.T) {
 	}
 }
 
-// TestLargeOperandLooks computes operators of one operand for a large value again and again: the value counts as work.
+// TestLargeOperandLooks computes operators of one operand for a large value again and again: the
+// value counts as work.
 func TestLargeOperandLooks(t *testing.T) {
 	t.Parallel()
 	const times = 64

@@ -28,8 +28,8 @@ func parseRand(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error)
 	return randExpr{}, nil
 }
 
-// metaExpr reads metadata of the document. It is missing where there is none: who compiles a command
-// refuses the kinds that its documents never have.
+// metaExpr reads metadata of the document. It is missing where there is none: who compiles a
+// command refuses the kinds that its documents never have.
 type metaExpr struct {
 	name string
 	read func(*Meta) bsonx.Value

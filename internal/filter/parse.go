@@ -16,7 +16,8 @@ const maxDepth = 100
 // nodeWork is the work of compiling a predicate.
 const nodeWork = 16 * interrupt.Step
 
-// The memory that a filter takes beside its document, about: that of a predicate, of a member of $in, and of a regular expression.
+// The memory that a filter takes beside its document, about: that of a predicate, of a member of
+// $in, and of a regular expression.
 const (
 	nodeBytes   = 384
 	memberBytes = 96
@@ -51,7 +52,8 @@ type parser struct {
 	held     int64 // bytes that are not counted yet
 }
 
-// node counts a predicate in the work and the memory of the operation. It fails where that has ended, or may hold no more.
+// node counts a predicate in the work and the memory of the operation. It fails where that has
+// ended, or may hold no more.
 func (p *parser) node() error {
 	p.nodes++
 	if err := p.hold(nodeBytes); err != nil {

@@ -19,9 +19,10 @@ type Geometry struct {
 	watch    interrupt.Watch
 }
 
-// ParseStored makes g the geometry that a document holds: an array is a legacy pair, perhaps with elements behind it, and so
-// is a document that begins with a number; other documents are GeoJSON. It fails where the operation ends, nil for none; so does
-// then what is done with the geometry.
+// ParseStored makes g the geometry that a document holds: an array is a legacy pair, perhaps with
+// elements behind it, and so is a document that begins with a number; other documents are GeoJSON.
+// It fails where the operation ends; nil is none. What is asked of the geometry later stops early
+// then, too, and Ended tells so.
 func (g *Geometry) ParseStored(v bsonx.Value, r *interrupt.Running) error {
 	*g = Geometry{watch: interrupt.Watch{Running: r}}
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {

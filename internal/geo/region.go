@@ -35,8 +35,8 @@ const (
 	regionCap
 )
 
-// ParseRegion reads a shape by its operator: $geometry, $box, $polygon, $center or $centerSphere. It fails where the
-// operation ends; nil is none.
+// ParseRegion reads a shape by its operator: $geometry, $box, $polygon, $center or $centerSphere.
+// It fails where the operation ends; nil is none.
 func ParseRegion(operator string, v bsonx.Value, running *interrupt.Running) (*Region, error) {
 	r := &Region{}
 	r.geometry.watch.Running = running

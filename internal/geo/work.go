@@ -11,6 +11,6 @@ const (
 	segmentWork = 2 * interrupt.Step
 )
 
-// Ended returns why the operation ended that the geometry was read for; nil while it may go on. What
-// Contains, Intersects and Distance returned before means nothing then.
+// Ended returns why the operation ended that the geometry was read for; nil while it may go on.
+// What Contains, Intersects and Distance returned before means nothing then.
 func (g *Geometry) Ended() error { return g.watch.Ended() }

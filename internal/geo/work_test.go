@@ -22,8 +22,8 @@ func ring(n int, radius float64) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-// TestLooksAtOperation ends the operation at the first, at a middle and at the last look of each case: the
-// error must come back as it is.
+// TestLooksAtOperation ends the operation at the first, at a middle and at the last look of each
+// case: the error must come back as it is.
 func TestLooksAtOperation(t *testing.T) {
 	t.Parallel()
 	const n = 4000

@@ -11,8 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a seed of zero and the
-// value, in which numbers of all types with one whole part are alike. It fails where the operation ends; nil is none.
+// HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a
+// seed of zero and the value, in which numbers of all types with one whole part are alike. It fails
+// where the operation ends; nil is none.
 func HashedKey(v bsonx.Value, r *interrupt.Running) (int64, error) { return hashOf(v, false, r) }
 
 // HashOf is what an index holds of a value: HashedKey, but for decimals with a fraction. MongoDB rounds them where it truncates

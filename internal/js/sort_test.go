@@ -54,7 +54,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestLongSort sorts without a comparator lists that are long enough to be watched: by the text of each element, undefined last.
+// TestLongSort sorts without a comparator lists that are long enough to be watched: by the text of
+// each element, undefined last.
 func TestLongSort(t *testing.T) {
 	t.Parallel()
 	for name, element := range map[string]string{

@@ -12,8 +12,8 @@
 //     for another holder that waits for it. It fails with ExceededMemoryLimit.
 //  2. Admit gives at most half of the budget away, so that those who were admitted find room for what their commands need.
 //  3. A nil Budget has no limit and costs nothing.
-//  4. What is lent and what requests hold are together within the budget, but for a step: it is taken back before the
-//     request that needs it goes on.
-//  5. Small things are not counted: a Holding takes its share in steps of Step bytes. That keeps ping and its like exempt,
-//     and the counter out of the way of small requests.
+//  4. What is lent and what requests hold are together within the budget, but for a step: it is
+//     taken back before the request that needs it goes on.
+//  5. Small things are not counted: a Holding takes its share in steps of Step bytes. That keeps
+//     ping and its like exempt, and the counter out of the way of small requests.
 package memory

@@ -20,8 +20,9 @@ type lent struct {
 	yield       func(n int64)
 }
 
-// Lend lets others use n bytes of the budget until the requests need them. yield is called with how much of it the requests
-// take, which others must leave at once. It must not call the budget. Lend comes before the budget's first use.
+// Lend lets others use n bytes of the budget until the requests need them. yield is called with how
+// much of it the requests take, which others must leave at once. It must not call the budget. Lend
+// comes before the budget's first use.
 func (b *Budget) Lend(n int64, yield func(n int64)) {
 	if b == nil || n < lendSteps {
 		return
@@ -60,7 +61,8 @@ func (l *lent) take(used int64) {
 	}
 }
 
-// Relend lends a step of the memory again that the requests do not need any more. It is to be called now and then.
+// Relend lends a step of the memory again that the requests do not need any more. It is to be
+// called now and then.
 func (b *Budget) Relend() {
 	if b == nil || b.pressed.Load() {
 		return

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLend holds and gives back at random. What requests hold is never more than what others have left them, but for a step.
+// TestLend takes memory and gives it back at random. What requests hold is never more than what
+// others have left them, but for a step.
 func TestLend(t *testing.T) {
 	t.Parallel()
 	const limit, lendable = 1600, 1000
@@ -32,7 +33,8 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// TestLendTogether holds and gives back on several goroutines. In the end all is lent again.
+// TestLendTogether takes memory and gives it back on several goroutines. In the end all is lent
+// again.
 func TestLendTogether(t *testing.T) {
 	t.Parallel()
 	b := New(1600)

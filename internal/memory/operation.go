@@ -18,8 +18,8 @@ type Operation struct {
 	turn atomic.Uint64
 }
 
-// Part is what Add counts for something that may end before its operation, such as a pipeline that is compiled for each
-// document.
+// Part is what Add counts for something that may end before its operation, such as a pipeline that
+// is compiled for each document.
 type Part struct {
 	op    *Operation
 	turn  uint64
@@ -96,8 +96,8 @@ func (p *Part) End() {
 	p.op.mu.Unlock()
 }
 
-// Release gives the part back, once, and returns what it was. It ends the part where End did not. Where its operation has ended
-// or was handed over nothing is left to give back.
+// Release gives the part back, once, and returns what it was. It ends the part where End did not.
+// Where its operation has ended or was handed over nothing is left to give back.
 func (p *Part) Release() int64 {
 	if !p.ended {
 		p.End()
@@ -113,7 +113,8 @@ func (p *Part) Release() int64 {
 	return n
 }
 
-// HandOver returns what Add has counted and gives it back: a cursor that goes on after the operation counts it itself.
+// HandOver returns what Add has counted and gives it back: a cursor that goes on after the
+// operation counts it itself.
 func (o *Operation) HandOver() int64 {
 	if !o.used.Load() {
 		return 0

@@ -2,7 +2,7 @@ package memory
 
 import "testing"
 
-// TestParts counts parts of an operation that end before it does.
+// TestParts counts memory for parts of an operation, and gives it back when they end.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	b := New(16 * Step)

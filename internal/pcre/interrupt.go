@@ -38,8 +38,8 @@ func (r *Regexp) isLong(text []byte) bool {
 	return len(text) > 1<<16 && len(text)*r.program() > maxUnheard
 }
 
-// lookedAtBytes is the length of a text from which on the operation is looked at before it is matched: a loop over such texts
-// counts a match as one step.
+// lookedAtBytes is the length of a text from which on the operation is looked at before it is
+// matched: a loop over such texts counts a match as one step.
 const lookedAtBytes = 1 << 12
 
 // look returns why the operation ended, before a match that takes a while.

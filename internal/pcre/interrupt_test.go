@@ -189,7 +189,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestEachMatchLooks matches a text for which no match takes long: the operation is looked at for each, whichever engine runs.
+// TestEachMatchLooks matches a large text against patterns that are not in it. No match takes long,
+// but each looks at its operation, whichever engine runs it.
 func TestEachMatchLooks(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("word ", lookedAtBytes/5+1))

@@ -53,7 +53,8 @@ func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
 // Meta implements MetaSource.
 func (s *windowSource) Meta() *expr.Meta { return s.part.meta() }
 
-// Meta implements MetaSource: what is left of a document has its distance, but neither score nor point.
+// Meta implements MetaSource: what is left of a document has its distance, but neither score nor
+// point.
 func (s *redactSource) Meta() *expr.Meta {
 	if m := metaOf(s.src); m != nil && !m.GeoDistance.IsMissing() {
 		return &expr.Meta{GeoDistance: m.GeoDistance}

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// The memory that planning takes for a predicate, about, and for one that an index may serve: its bounds, the plans that are
-// compared, and the operator of its branch.
+// The memory that planning takes for a predicate, about, and for one that an index may serve: its
+// bounds, the plans that are compared, and the operator of its branch.
 const (
 	predicateBytes = 384
 	servedBytes    = 1792

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestLargeFiltersAreCounted compiles and plans filters of many predicates: what both take is counted, more where an index serves
-// them. Without memory for it they fail.
+// TestLargeFiltersAreCounted compiles and plans filters of many predicates: what both take is
+// counted, more where an index serves them. Without memory for it they fail.
 func TestLargeFiltersAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 3000

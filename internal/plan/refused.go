@@ -13,7 +13,7 @@ import (
 // came from the executor.
 type Refused struct{ err error }
 
-// NewRefused says that an error was found before the query ran.
+// NewRefused marks an error that was found before the query ran.
 func NewRefused(err error) *Refused { return &Refused{err} }
 
 // Error implements error.

@@ -66,8 +66,8 @@ func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 	}
 }
 
-// explains asks for the fields of queryPlanner and the stages of the winning plan, for each command,
-// form of filter and kind of collection.
+// explains asks for the fields of queryPlanner and the stages of the winning plan, for each
+// command, form of filter and kind of collection.
 func explains() []question {
 	filters := map[string]bson.D{
 		"all":     {},
@@ -134,7 +134,8 @@ func explainedStages(stage bson.Raw) []string {
 	return out
 }
 
-// TestFormsOfExplain compares which fields queryPlanner has, and the stages of the winning plan.
+// TestFormsOfExplain compares the names of the fields of queryPlanner, and the stages of the
+// winning plan.
 func TestFormsOfExplain(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "explains.txt", cases: explains(), setup: func(t *testing.T, db *mongo.Database) {

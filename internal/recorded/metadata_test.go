@@ -14,7 +14,8 @@ import (
 // groupingPrefix begins errors of MongoDB 9.0, which looks for a certain plan before others.
 const groupingPrefix = "Failed to determine whether query system can provide a DISTINCT_SCAN grouping :: caused by :: "
 
-// metadataSources begin the pipelines, metadataStages stand between, and metadataUses read metadata.
+// metadataSources begin the pipelines, metadataStages stand between, and metadataUses read
+// metadata.
 var (
 	metadataSources = map[string]string{
 		"none": ``, "text": `{"$match": {"$text": {"$search": "tea"}}}`, "near": `{"$geoNear": {"near": [1, 2], "distanceField": "d"}}`,

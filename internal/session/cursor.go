@@ -43,8 +43,8 @@ type Cursor struct {
 	AwaitData bool
 	// Command is the command that opened the cursor, in bytes that the cursor owns.
 	Command bsonx.Doc
-	// Compiled is how many bytes what was compiled for the cursor takes beside the command: the values of expressions of
-	// constants, and bounds of scans.
+	// Compiled is how many bytes what was compiled for the cursor takes beside the command: the
+	// values of expressions of constants, and bounds of scans.
 	Compiled int64
 	// Running, where set, is told which operation reads the cursor.
 	Running interface{ Set(ctx context.Context) }

@@ -99,7 +99,8 @@ type Engine interface {
 	Contents(start, end []byte) (Contents, error)
 	// Disk measures the space of the whole store; zeros for one that has no directory.
 	Disk() (Disk, error)
-	// Yield makes the caches leave n bytes of the spare memory that they were given to others, until the next call.
+	// Yield makes the caches leave n bytes of the spare memory that they were given to others,
+	// until the next call.
 	Yield(n int64)
 	// Stats describes the engine for serverStatus.
 	Stats() Stats

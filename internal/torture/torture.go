@@ -5,8 +5,9 @@
 //
 //	go test ./internal/crashtest -run TestKillRetries -v -torture.time=5m -torture.seed=42 -timeout 1h
 //
-// A seed repeats everything that the test of one name decides at random. The schedule of goroutines and processes is not part of it.
-// `go test` has the same seed every time, so that a change is not judged by luck; `make torture` takes a new one.
+// A seed repeats everything that the test of one name decides at random. The schedule of goroutines
+// and processes is not part of it. `go test` has the same seed every time, so that a change is not
+// judged by luck; `make torture` takes a new one.
 package torture
 
 import (

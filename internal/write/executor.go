@@ -32,8 +32,8 @@ type Query struct {
 	Filter *filter.Filter
 	Sort   bsonx.Doc   // nil or empty: any order
 	Hint   bsonx.Value // missing: none
-	// Collation is what the statement gives, as messages show it. Filter has the collation that
-	// counts.
+	// Collation is the collation that the statement names, in the form that messages print. The
+	// statement is run with that of Filter.
 	Collation bsonx.Doc
 	// One says that the statement stops at the first target.
 	One bool

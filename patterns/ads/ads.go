@@ -43,8 +43,8 @@ type Config struct {
 	patterns.Env
 	// Prefix begins the names of the collections "campaigns", "zones", "profiles" and "clicks".
 	Prefix string
-	// Remember is how long a user who sees nothing is remembered, 90 days if zero. It is longer
-	// than every window.
+	// Remember is how long the profile of a user is kept who sees no ads, 90 days if zero. It is
+	// longer than every window.
 	Remember time.Duration
 	// Clicks is how long clicks are kept, a year if zero.
 	Clicks time.Duration

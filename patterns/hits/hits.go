@@ -183,8 +183,8 @@ func (c *Counters) increments(minutes map[int]int64) bson.D {
 	return inc
 }
 
-// Add counts hits, in one update for each day's document of a page, and brings the months up. After
-// an error some may be counted and some not: a Writer knows which.
+// Add counts hits: it updates the document of each page and day once, and then the months of these
+// pages. After an error some hits may be counted and some not: a Writer knows which.
 func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	b := batch{}
 	for _, h := range hits {

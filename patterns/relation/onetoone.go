@@ -79,7 +79,8 @@ func (o *OneToOne) Check(ctx context.Context) ([]patterns.Violation, error) {
 	if err != nil {
 		return out, err
 	}
-	// The list comes first: as long as somebody has two partners, the index cannot be made.
+	// The list is returned in any case: the index cannot be built while an owner has two partners,
+	// and the list names those owners.
 	log := patterns.Env{}.WithDefaults().Logger
 	return append(out, lost...), o.prepared.Check(ctx, o.owners.Database(), log, o.Indexes)
 }

@@ -174,7 +174,8 @@ func fillCaches(t *testing.T, e *Engine, size int) {
 	}
 }
 
-// TestBudgetIsUsed fills the caches. They get what the budget has beside the memtables, no less and no more.
+// TestBudgetIsUsed fills the caches. They get what the budget has beside the memtables, no less and
+// no more.
 func TestBudgetIsUsed(t *testing.T) {
 	t.Parallel()
 	const budget = 32 << 20
@@ -183,7 +184,8 @@ func TestBudgetIsUsed(t *testing.T) {
 	checkCaches(t, e, budget)
 }
 
-// checkCaches fails where the caches hold less than a budget without its memtables, or more than the budget.
+// checkCaches fails where the caches hold less than a budget without its memtables, or more than
+// the budget.
 func checkCaches(t *testing.T, e *Engine, budget int64) {
 	t.Helper()
 	memtables := 2 * e.options.MemoryBudget / 8
@@ -195,7 +197,8 @@ func checkCaches(t *testing.T, e *Engine, budget int64) {
 	}
 }
 
-// TestYield fills the spare memory, too. The caches leave it at once when they are asked, and have it again afterwards.
+// TestYield fills the spare memory, too. The caches leave it at once when they are asked, and have
+// it again afterwards.
 func TestYield(t *testing.T) {
 	t.Parallel()
 	const budget, spare = 16 << 20, 24 << 20
