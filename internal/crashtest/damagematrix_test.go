@@ -322,11 +322,12 @@ func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damag
 	if _, ok := before["LOCK"]; !ok {
 		delete(after, "LOCK") // a checkpoint was never opened
 	}
-	if kind.name != "table" && !maps.Equal(before, after) {
+	whole := contents(t, d.dir)
+	if !tableDiffers(whole, before) && !maps.Equal(before, after) {
 		t.Errorf("a store that was refused was changed: %v, before %v", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 	}
 	// Who puts the file back has everything.
-	for name, sum := range contents(t, d.dir) {
+	for name, sum := range whole {
 		if before[name] != sum {
 			content, err := os.ReadFile(filepath.Join(d.dir, name))
 			must(t, err)
@@ -337,6 +338,18 @@ func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damag
 		t.Errorf("%s after the file was put back", again)
 	}
 	return outcome
+}
+
+// tableDiffers reports whether a table is not what it was. Of tables only the size is checked
+// before the store is opened; their content is checked when it is read, and by then the store has
+// changed. A table may have as many bytes as another file that took its place.
+func tableDiffers(whole, damaged map[string]uint32) bool {
+	for name, sum := range whole {
+		if strings.HasSuffix(name, ".sst") && damaged[name] != sum {
+			return true
+		}
+	}
+	return false
 }
 
 // read opens a store and reads everything in it.
