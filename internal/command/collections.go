@@ -124,14 +124,8 @@ func (p *pipelines) open(ctx context.Context, db, name string, own ownStages, va
 		}
 		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n, Searched: q.Filter.HasText()}, env)}, nil
 	}
-	if pushed, left := rest.SplitMeta(); pushed != nil {
-		q.Projection, q.ProjectionSpec, rest = pushed.Projection, pushed.Spec, left
-		if err := q.CheckMeta(); err != nil {
-			return nil, err
-		}
-	} else {
-		q.Projection, q.ProjectionSpec = rest.Needs()
-		q.OptionalProjection = true
+	if rest, err = p.project(q, rest); err != nil {
+		return nil, err
 	}
 	in, err := openSource(ctx, p.reads, q)
 	if err != nil {
@@ -145,6 +139,25 @@ func (p *pipelines) open(ctx context.Context, db, name string, own ownStages, va
 		src.ended = in.done
 	}
 	return src, nil
+}
+
+// project gives a query the projection that the stages over it begin with, or one to the fields that
+// they read. It returns the stages that are left.
+func (p *pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.Pipeline, error) {
+	pushed, left := rest.SplitMeta()
+	switch {
+	case pushed != nil && q.RowMeta == (plan.RowMeta{}):
+		q.Projection, q.ProjectionSpec = pushed.Projection, pushed.Spec
+		return left, q.CheckMeta()
+	case pushed != nil && !pushed.Projection.IsAddition() && q.Located == nil && q.Skip == 0 && q.Limit == 0:
+		asked := *q
+		asked.Projection = pushed.Projection
+		return rest, asked.CheckMeta()
+	case q.RowMeta == (plan.RowMeta{}):
+		q.Projection, q.ProjectionSpec = rest.Needs()
+		q.OptionalProjection = true
+	}
+	return rest, nil
 }
 
 // compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
@@ -208,6 +221,7 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 	if err := checkStageMeta(stages, lead.Near != nil, q.Filter.HasText()); err != nil {
 		return nil, nil, nil, err
 	}
+	q.RowMeta = plan.RowMeta{SortKey: namesMeta(stages, "sortKey"), RecordID: namesMeta(stages, "recordId")}
 	if lead.Near != nil {
 		if err := p.locate(q, lead.Near, vars); err != nil {
 			return nil, nil, nil, err
@@ -235,7 +249,7 @@ const indexKey = "indexKey"
 // checkStageMeta refuses stages that read metadata which the documents of a collection have only
 // after a search by distance or for words, before anything runs. A $match never has it.
 func checkStageMeta(stages []bsonx.Value, near, text bool) error {
-	for _, kind := range []string{textScore, "geoNearDistance", "geoNearPoint", "searchScore", "vectorSearchScore"} {
+	for _, kind := range []string{textScore, geoNearDistance, geoNearPoint, "searchScore", "vectorSearchScore"} {
 		if !namesMeta(stages, kind) {
 			continue
 		}

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -135,6 +137,24 @@ func (m *modification) score(doc bsonx.Doc) {
 	}
 }
 
+// see notes what the plan tells of a document that the query found, if the projection asks for it.
+func (m *modification) see(row *exec.Row) (err error) {
+	m.meta = projection.Meta{}
+	if m.proj == nil || len(m.proj.MetaKinds()) == 0 {
+		return nil
+	}
+	if row.Located {
+		m.meta.GeoDistance, m.meta.GeoPoint = bsonx.Double(row.Distance), row.Place.Clone()
+	}
+	if row.Key != nil {
+		var fields exec.EntryFields
+		var key bsonx.Doc
+		key, err = fields.Document(nil, row)
+		m.meta.IndexKey = bsonx.Document(key)
+	}
+	return err
+}
+
 // project makes of the document what the reply has of it. It comes after the write: as in MongoDB, that stays where this fails.
 func (m *modification) project() error {
 	if m.proj == nil || !m.found {
@@ -164,7 +184,10 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if err := m.compileFields(collated, f); err != nil {
 		return err
 	}
-	query := write.Query{Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), Collation: specOf(m.req.Get("collation")), One: true}
+	if err := plan.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
+		return err
+	}
+	query := write.Query{Seen: m.see, Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), Collation: specOf(m.req.Get("collation")), One: true}
 	m.text = f.Text()
 	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
 		m.score(doc)
@@ -211,10 +234,13 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {
 		return invalidSeries("Cannot perform a findAndModify with an update on a time-series collection")
 	}
-	m.text = st.Filter.Text()
+	m.text, st.Seen = st.Filter.Text(), m.see
 	returnNew := m.req.Bool("new")
 	st.Updated = func(old, doc bsonx.Doc) error {
 		m.found, m.value = false, nil // a retry after a conflict starts anew
+		if old == nil {
+			m.meta = projection.Meta{} // of a target that was gone
+		}
 		m.score(old)
 		switch {
 		case returnNew:

@@ -30,7 +30,7 @@ func (p *pipelines) locate(q *plan.Query, near *pipeline.GeoNear, vars *expr.Var
 	opts := filter.FindOptions(vars, p.now)
 	opts.Borrow, opts.Collation = true, p.collation
 	q.Filter, err = filter.Parse(spec, opts)
-	q.Located = near.Locate
+	q.Located, q.Multiplier = near.Locate, near.Multiplier
 	return err
 }
 

@@ -65,6 +65,9 @@ func shapeQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 			return nil, err
 		}
 		q.Sort = orderOf(sort)
+		if err := plan.CheckSortMeta(q.Sort, q.Filter); err != nil {
+			return nil, err
+		}
 	}
 	return q, nil
 }

@@ -21,6 +21,7 @@ const (
 	codeTrailingDot   = mongoerr.Code(40353)
 	codeEmptyPart     = mongoerr.Code(15998)
 	codeMetaSort      = mongoerr.Code(31138)
+	codeNoMetaSort    = mongoerr.Code(17312)
 )
 
 // checkSort refuses sort patterns that MongoDB refuses.
@@ -74,7 +75,7 @@ func checkSortPath(path string) error {
 
 func checkSortValue(name string, v bsonx.Value) error {
 	if v.Type == bsonx.TypeDocument {
-		return checkSortMeta(name, v)
+		return checkSortMeta(v)
 	}
 	if !v.Type.IsNumber() {
 		return mongoerr.New(codeSortValue, "Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
@@ -85,18 +86,20 @@ func checkSortValue(name string, v bsonx.Value) error {
 	return nil
 }
 
-func checkSortMeta(name string, v bsonx.Value) error {
-	first := v.Doc().First()
-	if v.Doc().Len() == 1 && string(first.Key) == "$meta" && first.Value.Type != bsonx.TypeString {
-		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(first.Value))
+func checkSortMeta(v bsonx.Value) error {
+	meta := v.Doc().Lookup("$meta")
+	switch {
+	case meta.IsMissing():
+		return mongoerr.New(codeNoMetaSort, "$meta is the only expression supported by $sort right now")
+	case v.Doc().Len() > 1:
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification")
+	case meta.Type != bsonx.TypeString:
+		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(meta))
 	}
-	if v.Doc().Len() != 1 || string(first.Key) != "$meta" {
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification: %s: %s", name, bsonx.FormatShell(v))
-	}
-	switch kind := first.Value.Str(); kind {
-	case randVal, textScore:
+	switch kind := meta.Str(); kind {
+	case randVal, textScore, geoNearDistance:
 		return nil // the planner knows whether there is a search
-	case "geoNearDistance", "searchScore", "vectorSearchScore":
+	case "searchScore", "vectorSearchScore":
 		return expr.NoMeta(kind)
 	default:
 		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %q", kind)
@@ -106,8 +109,12 @@ func checkSortMeta(name string, v bsonx.Value) error {
 // randVal is the metadata of $sample. Documents of a collection have none, so that it orders nothing.
 const randVal = "randVal"
 
-// textScore is the metadata of a text search.
-const textScore = "textScore"
+// The metadata of a text search and of a search by distance.
+const (
+	textScore       = "textScore"
+	geoNearDistance = "geoNearDistance"
+	geoNearPoint    = "geoNearPoint"
+)
 
 // orderOf returns a checked pattern without the keys that order nothing.
 func orderOf(pattern bsonx.Doc) bsonx.Doc {

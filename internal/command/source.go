@@ -25,7 +25,8 @@ type planSource struct {
 	tailable, atEnd bool
 	arrivals        <-chan struct{}
 	arrived         uint64
-	meta            expr.Meta // of the last document
+	meta            expr.Meta                            // of the last document
+	sortKey         func(*exec.Row) (bsonx.Value, error) // nil where no sort keys are wanted
 	fields          exec.EntryFields
 	key             []byte // the index key of the last document
 }
@@ -68,6 +69,9 @@ func (s *planSource) open(ctx context.Context, from reads, q *plan.Query) error 
 	}
 	s.run, s.coll = run, q.Coll
 	s.meta.Searched = q.Scores
+	if q.RowMeta.SortKey {
+		s.sortKey = q.SortKeys()
+	}
 	if q.Limit > 0 {
 		s.left = q.Limit
 	}
@@ -102,7 +106,25 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if row.Located {
 		s.meta.GeoDistance, s.meta.GeoPoint = bsonx.Double(row.Distance), row.Place
 	}
+	if s.query.RowMeta != (plan.RowMeta{}) {
+		if err := s.noteRow(row); err != nil {
+			return nil, err
+		}
+	}
 	return row.Doc, nil
+}
+
+// noteRow makes the sort key and the record id of a row its metadata, where they are wanted.
+func (s *planSource) noteRow(row *exec.Row) (err error) {
+	if s.sortKey != nil {
+		if s.meta.SortKey, err = s.sortKey(row); err != nil {
+			return err
+		}
+	}
+	if s.query.RowMeta.RecordID {
+		s.meta.RecordID, err = s.query.RecordID(row)
+	}
+	return err
 }
 
 // noteIndexKey makes the index key of a row its metadata.

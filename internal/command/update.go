@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -361,6 +362,9 @@ func (r *Request) compileUpdate(sc scope, c *table.Collection, spec *updateSpec,
 	}
 	f, err := sc.statementFilter(spec)
 	if err != nil {
+		return err
+	}
+	if err := plan.CheckSortMeta(spec.sort, f); err != nil {
 		return err
 	}
 	if u.NeedsMatchedIndex() {

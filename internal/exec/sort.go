@@ -68,6 +68,9 @@ func (s *Sort) Ranked(whole bool) {
 // Scored makes the sort keep the scores of its rows.
 func (s *Sort) Scored() { s.buf.scored = true }
 
+// Located makes the sort keep the distances and places of its rows.
+func (s *Sort) Located() { s.buf.located = true }
+
 // KeepIndexKeys makes the sort keep the index keys of its rows, as documents.
 func (s *Sort) KeepIndexKeys() { s.buf.indexKeys = new(EntryFields) }
 
@@ -103,6 +106,9 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 		return s.end()
 	}
 	s.row.SortKey, s.row.RecordKey, s.row.Doc = e.key(), e.recordKey(), e.doc()
+	if s.buf.located {
+		s.row.RecordKey = splitPlace(&s.row, s.row.RecordKey)
+	}
 	if s.buf.scored {
 		s.row.RecordKey, s.row.Score, s.row.Scored = splitScore(s.row.RecordKey)
 	}

@@ -61,8 +61,10 @@ const chunkSize = 256 << 10
 // sortBuffer collects entries in memory. With a limit it is a heap whose root is the last of the first limit rows.
 type sortBuffer struct {
 	limit  int
-	scored bool      // the score of a row is kept behind its record key
-	shape  Projector // what is kept of a row's document; nil for all of it
+	scored bool // the score of a row is kept behind its record key
+	// located says that the distance of a row and its place are kept there too.
+	located bool
+	shape   Projector // what is kept of a row's document; nil for all of it
 	// indexKeys reads the index key of a row. The key is kept before the document; nil keeps no
 	// keys.
 	indexKeys *EntryFields
@@ -96,7 +98,7 @@ func (b *sortBuffer) add(row *Row, key KeyFunc) error {
 		if len(b.entries) == cap(b.entries) {
 			b.entries = slices.Grow(b.entries, len(b.entries)+64) // append alone would copy them more often
 		}
-		b.entries = append(b.entries, b.fill(e, row, doc, b.alloc(len(k)+len(row.RecordKey)+len(doc)+b.scoreLen())))
+		b.entries = append(b.entries, b.fill(e, row, doc, b.alloc(len(k)+len(row.RecordKey)+len(doc)+b.metaLen(row))))
 		return nil
 	}
 	full := len(b.entries) == b.limit
@@ -163,6 +165,9 @@ func (b *sortBuffer) fill(e *sortEntry, row *Row, doc, data []byte) sortRef {
 	if b.scored {
 		data = appendScore(data, row)
 	}
+	if b.located {
+		data = appendPlace(data, row)
+	}
 	e.keyLen, e.recLen = len(b.scratch), len(data)-len(b.scratch)
 	data = append(data, doc...)
 	e.seq, e.data = b.seq, data
@@ -173,11 +178,42 @@ func (b *sortBuffer) fill(e *sortEntry, row *Row, doc, data []byte) sortRef {
 // scoreSize is how many bytes appendScore appends.
 const scoreSize = 9
 
-func (b *sortBuffer) scoreLen() int {
+// placeSize is how many bytes appendPlace appends behind the place itself.
+const placeSize = 14
+
+// metaLen returns how many bytes are kept of a row beside its keys and its document.
+func (b *sortBuffer) metaLen(row *Row) int {
+	n := 0
 	if b.scored {
-		return scoreSize
+		n = scoreSize
 	}
-	return 0
+	if b.located {
+		n += len(row.Place.Data) + placeSize
+	}
+	return n
+}
+
+// appendPlace appends what a search by distance found out about a row:
+//
+//	place | its type | its length (4 bytes) | distance (8 bytes) | whether it was found by distance
+func appendPlace(dst []byte, row *Row) []byte {
+	has := byte(0)
+	if row.Located {
+		has = 1
+	}
+	dst = append(append(dst, row.Place.Data...), byte(row.Place.Type))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(row.Place.Data))) //nolint:gosec // a document's size
+	return append(binary.LittleEndian.AppendUint64(dst, math.Float64bits(row.Distance)), has)
+}
+
+// splitPlace undoes appendPlace.
+func splitPlace(row *Row, b []byte) (rest []byte) {
+	rest, tail := b[:len(b)-placeSize], b[len(b)-placeSize:]
+	n := len(rest) - int(binary.LittleEndian.Uint32(tail[1:]))
+	row.Place = bsonx.Value{Type: bsonx.Type(tail[0]), Data: rest[n:]}
+	row.Distance = math.Float64frombits(binary.LittleEndian.Uint64(tail[5:]))
+	row.Located = tail[placeSize-1] == 1
+	return rest[:n:n]
 }
 
 // appendScore appends the score of a row, and whether it has one.

@@ -8,45 +8,64 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// ScorePath stands for the score of a text search in a sort pattern. No index has it.
-const ScorePath = "$textScore"
+// These paths stand for metadata in a sort pattern: the score of a text search and the distance of
+// a search by distance. No index has them.
+const (
+	ScorePath    = "$textScore"
+	DistancePath = "$geoNearDistance"
+)
 
-// HasScore reports whether the score of a text search is among the fields of a sort pattern.
-func (p Pattern) HasScore() bool { return p.score() >= 0 }
+// IsMeta reports whether a field of a sort pattern is metadata.
+func (f Field) IsMeta() bool { return f.Path == ScorePath || f.Path == DistancePath }
 
-// score returns the position of the first score, or -1.
-func (p Pattern) score() int {
-	return slices.IndexFunc(p, func(f Field) bool { return f.Path == ScorePath })
+// HasMeta reports whether metadata is among the fields of a sort pattern.
+func (p Pattern) HasMeta() bool { return slices.ContainsFunc(p, Field.IsMeta) }
+
+// SortMeta is the metadata of a document that sort patterns know, null where it has none.
+type SortMeta struct{ Score, Distance bsonx.Value }
+
+// MetaSortGen makes sort keys by a pattern with metadata, the highest of which comes first. Between
+// two such fields stand fields of the document. Like a SortKeyGen it is used by one goroutine at a
+// time.
+type MetaSortGen struct{ parts []metaSortPart }
+
+// metaSortPart is metadata, or fields of the document.
+type metaSortPart struct {
+	meta string // ScorePath or DistancePath; "" for fields
+	gen  *SortKeyGen
 }
 
-// ScoreSortGen makes sort keys by a pattern with scores, the highest of which come first. Between two of them stand fields of the
-// document. Like a SortKeyGen it is used by one goroutine at a time.
-type ScoreSortGen struct{ parts []*SortKeyGen } // nil is the score
-
-// NewScoreSortGen returns the generator of a sort pattern.
-func NewScoreSortGen(p Pattern, c *collation.Collator) *ScoreSortGen {
-	g := &ScoreSortGen{}
+// NewMetaSortGen returns the generator of a sort pattern.
+func NewMetaSortGen(p Pattern, c *collation.Collator) *MetaSortGen {
+	g := &MetaSortGen{}
 	for len(p) > 0 {
-		n := p.score()
+		n := slices.IndexFunc(p, Field.IsMeta)
 		switch n {
 		case 0:
-			g.parts, p = append(g.parts, nil), p[1:]
+			g.parts, p = append(g.parts, metaSortPart{meta: p[0].Path}), p[1:]
 			continue
 		case -1:
 			n = len(p)
 		}
-		g.parts, p = append(g.parts, NewSortKeyGen(p[:n], c)), p[n:]
+		g.parts, p = append(g.parts, metaSortPart{gen: NewSortKeyGen(p[:n], c)}), p[n:]
 	}
 	return g
 }
 
-// Append appends the sort key of a document with a score, which is null where it has none: such a document comes last. It fails
-// as SortKeyGen.Append does.
-func (g *ScoreSortGen) Append(dst []byte, doc bsonx.Doc, score bsonx.Value) (_ []byte, err error) {
-	for _, gen := range g.parts {
-		if gen == nil {
-			dst = keystring.Append(dst, score, true)
-		} else if dst, err = gen.Append(dst, doc); err != nil {
+func (m *SortMeta) at(path string) bsonx.Value {
+	if path == DistancePath {
+		return m.Distance
+	}
+	return m.Score
+}
+
+// Append appends the sort key of a document with its metadata: a document without it comes last. It
+// fails as SortKeyGen.Append does.
+func (g *MetaSortGen) Append(dst []byte, doc bsonx.Doc, m SortMeta) (_ []byte, err error) {
+	for _, part := range g.parts {
+		if part.gen == nil {
+			dst = keystring.Append(dst, m.at(part.meta), true)
+		} else if dst, err = part.gen.Append(dst, doc); err != nil {
 			return nil, err
 		}
 	}
@@ -54,14 +73,14 @@ func (g *ScoreSortGen) Append(dst []byte, doc bsonx.Doc, score bsonx.Value) (_ [
 }
 
 // Values returns the values that a document sorts by, as SortKeyGen.Values does.
-func (g *ScoreSortGen) Values(doc bsonx.Doc, score bsonx.Value) ([]bsonx.Value, error) {
+func (g *MetaSortGen) Values(doc bsonx.Doc, m SortMeta) ([]bsonx.Value, error) {
 	var out []bsonx.Value
-	for _, gen := range g.parts {
-		if gen == nil {
-			out = append(out, score)
+	for _, part := range g.parts {
+		if part.gen == nil {
+			out = append(out, m.at(part.meta))
 			continue
 		}
-		values, err := gen.Values(doc)
+		values, err := part.gen.Values(doc)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -159,7 +158,7 @@ func (m *match) needs(n *needs) { n.filter(m.filter.Root) }
 
 func (s *sort) needs(n *needs) {
 	for _, key := range s.keys {
-		if key.Path == index.ScorePath {
+		if key.IsMeta() {
 			n.whole = true
 			return
 		}

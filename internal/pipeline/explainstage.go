@@ -49,9 +49,9 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 		return bsonx.NewDoc("$group", stage.form(e))
 	case *sort:
 		if stage.limit > 0 {
-			return bsonx.NewDoc("$sort", bsonx.NewDoc("sortKey", stage.pattern, "limit", stage.limit))
+			return bsonx.NewDoc("$sort", bsonx.NewDoc("sortKey", stage.shown, "limit", stage.limit))
 		}
-		return bsonx.NewDoc("$sort", bsonx.NewDoc("sortKey", stage.pattern))
+		return bsonx.NewDoc("$sort", bsonx.NewDoc("sortKey", stage.shown))
 	case *limit:
 		return bsonx.NewDoc("$limit", stage.n)
 	case *skip:

@@ -12,15 +12,16 @@ import (
 type GeoNear struct {
 	// Key is the path of the geometries; empty where the only geospatial index tells.
 	Key string
+	// Multiplier is a factor of the distances that results show.
+	Multiplier float64
 
-	near       expr.Expr
-	bounds     [2]expr.Expr // $minDistance, $maxDistance; nil: none
-	query      bsonx.Doc
-	spherical  bool
-	multiplier float64
-	distance   []string // the path of the field that gets the distance
-	locations  []string // the path of the field that gets the geometry; nil: none
-	opts       Options
+	near      expr.Expr
+	bounds    [2]expr.Expr // $minDistance, $maxDistance; nil: none
+	query     bsonx.Doc
+	spherical bool
+	distance  []string // the path of the field that gets the distance
+	locations []string // the path of the field that gets the geometry; nil: none
+	opts      Options
 }
 
 // boundNames are the operators of the bounds.
@@ -30,7 +31,7 @@ func parseGeoNear(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument && arg.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($geoNear)")
 	}
-	g := &GeoNear{multiplier: 1, opts: opts}
+	g := &GeoNear{Multiplier: 1, opts: opts}
 	if err := checkRemoved(arg.Doc()); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
 		if !(f >= 0) {
 			return mongoerr.New(mongoerr.BadValue, "distanceMultiplier must be nonnegative")
 		}
-		g.multiplier = f
+		g.Multiplier = f
 	case "query":
 		if v.Type != bsonx.TypeDocument {
 			return mongoerr.New(mongoerr.TypeMismatch, "query must be an object")
@@ -165,7 +166,7 @@ func (g *GeoNear) Filter(key string) (bsonx.Doc, error) {
 
 // Locate makes a result of a document: with its distance, and what is there.
 func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bsonx.Value) ([]byte, error) {
-	out := setPath(doc, g.distance, bsonx.Double(distance*g.multiplier))
+	out := setPath(doc, g.distance, bsonx.Double(distance*g.Multiplier))
 	if g.locations != nil {
 		out = setPath(out, g.locations, place)
 	}

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -53,11 +55,11 @@ func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
 // Meta implements MetaSource.
 func (s *windowSource) Meta() *expr.Meta { return s.part.meta() }
 
-// Meta implements MetaSource: what is left of a document has its distance, but neither score nor
-// point.
+// Meta implements MetaSource: what is left of a document has its distance, by which $geoNear sorted
+// it, but neither score nor point.
 func (s *redactSource) Meta() *expr.Meta {
 	if m := metaOf(s.src); m != nil && !m.GeoDistance.IsMissing() {
-		return &expr.Meta{GeoDistance: m.GeoDistance}
+		return &expr.Meta{GeoDistance: m.GeoDistance, SortKey: m.SortKey}
 	}
 	return withoutScore(s.src)
 }
@@ -88,31 +90,35 @@ func (s *unionSource) Meta() *expr.Meta {
 
 var errNoScore = expr.NoMeta("textScore")
 
-// scoreKey returns what makes the sort keys of a pattern with scores.
-func (s *sort) scoreKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
-	gen := index.NewScoreSortGen(s.keys, s.collation)
+// metaKey returns what makes the sort keys of a pattern with metadata.
+func (s *sort) metaKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
+	gen := index.NewMetaSortGen(s.keys, s.collation)
+	scored := slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == index.ScorePath })
 	return func(dst []byte, doc bsonx.Doc) ([]byte, error) {
-		if m := metaOf(src); m == nil || !m.Searched {
+		m := metaOf(src)
+		if scored && (m == nil || !m.Searched) {
 			return nil, errNoScore
 		}
-		return gen.Append(dst, doc, scoreOf(src))
+		return gen.Append(dst, doc, sortMetaOf(m))
 	}
 }
 
-// scoreOf returns the score of the last document, null where it has none.
-func scoreOf(src Source) bsonx.Value { return scoreIn(metaOf(src)) }
-
-// scoreIn returns the score among metadata that may be nil, null where there is none.
-func scoreIn(m *expr.Meta) bsonx.Value {
-	if m == nil || m.TextScore.IsMissing() {
-		return bsonx.Null
+// sortMetaOf returns what documents are sorted by among metadata that may be nil, null where there
+// is none.
+func sortMetaOf(m *expr.Meta) index.SortMeta {
+	out := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null}
+	if m != nil && !m.TextScore.IsMissing() {
+		out.Score = m.TextScore
 	}
-	return m.TextScore
+	if m != nil && !m.GeoDistance.IsMissing() {
+		out.Distance = m.GeoDistance
+	}
+	return out
 }
 
 // keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
-// document: score and distance of 8 bytes each, the point and the index key, and a byte that says
-// which of them are there. Where there is none, nothing is written.
+// document: score and distance of 8 bytes each, the point, the index key, the sort key and the record
+// id, and a byte that says which of them are there. Where there is none, nothing is written.
 type keptMeta struct {
 	room []byte
 	meta expr.Meta
@@ -125,6 +131,8 @@ const (
 	keptPoint
 	keptPointArray // the point is an array
 	keptIndexKey
+	keptSortKey
+	keptRecordID // in a document, which tells its type
 )
 
 const doubleBytes = 8
@@ -136,7 +144,7 @@ func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte {
 		return doc
 	}
 	k.meta.Searched = k.meta.Searched || m.Searched
-	if m.TextScore.IsMissing() && m.GeoDistance.IsMissing() && m.GeoPoint.IsMissing() && m.IndexKey.IsMissing() {
+	if m.TextScore.IsMissing() && m.GeoDistance.IsMissing() && m.GeoPoint.IsMissing() && !planned(m) {
 		return doc
 	}
 	var has byte
@@ -153,13 +161,22 @@ func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte {
 		has |= keptPointArray
 	}
 	keep(keptIndexKey, m.IndexKey)
+	keep(keptSortKey, m.SortKey)
+	if !m.RecordID.IsMissing() {
+		keep(keptRecordID, bsonx.Document(bsonx.NewDoc("", m.RecordID)))
+	}
 	k.room = append(k.room, has)
 	return k.room
 }
 
+// planned reports whether there is metadata that a plan makes for any query.
+func planned(m *expr.Meta) bool {
+	return !m.IndexKey.IsMissing() || !m.SortKey.IsMissing() || !m.RecordID.IsMissing()
+}
+
 // Meta implements MetaSource for who embeds it.
 func (k *keptMeta) Meta() *expr.Meta {
-	if !k.meta.Searched && k.meta.IndexKey.IsMissing() && k.meta.GeoDistance.IsMissing() {
+	if !k.meta.Searched && k.meta.GeoDistance.IsMissing() && !planned(&k.meta) {
 		return nil
 	}
 	return &k.meta
@@ -199,4 +216,8 @@ func (k *keptMeta) read(has byte, b []byte) {
 	}
 	k.meta.GeoPoint = next(keptPoint, point, docLen)
 	k.meta.IndexKey = next(keptIndexKey, bsonx.TypeDocument, docLen)
+	k.meta.SortKey = next(keptSortKey, bsonx.TypeArray, docLen)
+	if id := next(keptRecordID, bsonx.TypeDocument, docLen); !id.IsMissing() {
+		k.meta.RecordID = id.Doc().First().Value
+	}
 }

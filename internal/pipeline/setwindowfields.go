@@ -116,6 +116,8 @@ func parseSortValue(key index.Field, opts Options) (expr.Expr, error) {
 		return &expr.Const{}, nil // metadata that no document has
 	case index.ScorePath:
 		return expr.ParseOperator("$meta", bsonx.String(scoreKind), nil)
+	case index.DistancePath:
+		return expr.ParseOperator("$meta", bsonx.String(distanceKind), nil)
 	default:
 		return expr.Parse(bsonx.String("$"+key.Path), opts.Vars)
 	}

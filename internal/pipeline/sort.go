@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"slices"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -14,6 +12,7 @@ import (
 // which of them runs.
 type sort struct {
 	pattern   bsonx.Doc
+	shown     bsonx.Doc // the pattern in explain: metadata has no path
 	keys      index.Pattern
 	collation *collation.Collator
 	limit     int64 // how many documents the stages that follow can read; 0 means all
@@ -35,8 +34,9 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 		return nil, errSortKeys
 	}
 	s := &sort{}
-	pattern := bsonx.NewBuilder(nil)
+	pattern, shown := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	pattern.StartDoc()
+	shown.StartDoc()
 	for it := arg.Doc().Iter(); it.Next(); {
 		key, err := parseSortKey(string(it.Key()), it.Value())
 		if err != nil {
@@ -45,11 +45,17 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 		if key.Path == "" {
 			continue
 		}
+		name := it.Key()
+		if key.IsMeta() {
+			name = []byte("$computed" + bsonx.IndexKey(len(s.keys)))
+		}
 		s.keys = append(s.keys, key)
 		pattern.ValueBytes(it.Key(), it.Value())
+		shown.ValueBytes(name, it.Value())
 	}
 	pattern.End()
-	s.pattern = pattern.Bytes()
+	shown.End()
+	s.pattern, s.shown = pattern.Bytes(), shown.Bytes()
 	s.collation = opts.Collation
 	if len(s.keys) == 0 {
 		return nil, nil // all documents are equal
@@ -63,8 +69,13 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 		return index.Field{}, err
 	}
 	if v.Type == bsonx.TypeDocument {
-		if kind := v.Doc().Lookup("$meta"); v.Doc().Len() == 1 && kind.Type == bsonx.TypeString && kind.Str() == "textScore" {
-			return index.Field{Path: index.ScorePath, Desc: true}, nil
+		if kind := v.Doc().Lookup("$meta"); v.Doc().Len() == 1 && kind.Type == bsonx.TypeString {
+			switch kind.Str() {
+			case scoreKind:
+				return index.Field{Path: index.ScorePath, Desc: true}, nil
+			case distanceKind:
+				return index.Field{Path: index.DistancePath, Desc: true}, nil
+			}
 		}
 		return index.Field{}, checkSortMeta(v.Doc())
 	}
@@ -78,7 +89,8 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 	return index.Field{Path: name, Desc: n < 0}, nil
 }
 
-// checkSortMeta refuses a sort by metadata, but for random values: those of $sample have made an order already.
+// checkSortMeta refuses a sort by metadata that pipelines never have. Random values order nothing:
+// those of $sample have made an order already.
 func checkSortMeta(spec bsonx.Doc) error {
 	kind := spec.Lookup("$meta")
 	switch {
@@ -91,7 +103,7 @@ func checkSortMeta(spec bsonx.Doc) error {
 		switch name := kind.Str(); name {
 		case "randVal":
 			return nil
-		case "searchScore", "vectorSearchScore", "geoNearDistance":
+		case "searchScore", "vectorSearchScore":
 			return expr.NoMeta(name)
 		}
 	}
@@ -99,8 +111,8 @@ func checkSortMeta(spec bsonx.Doc) error {
 }
 
 func (s *sort) open(src Source, env *Env) Source {
-	if slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == index.ScorePath }) {
-		return &sortingSource{input: input{src}, env: env, limit: s.limit, key: s.scoreKey(src)}
+	if s.keys.HasMeta() {
+		return &sortingSource{input: input{src}, env: env, limit: s.limit, key: s.metaKey(src)}
 	}
 	gen := index.NewSortKeyGen(s.keys, s.collation)
 	return &sortingSource{input: input{src}, env: env, limit: s.limit, key: gen.Append}

@@ -87,8 +87,11 @@ func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
 	return step{"$unionWith", bsonx.Document(spec), &out}, true
 }
 
-// scoreKind is the metadata of a text search.
-const scoreKind = "textScore"
+// The metadata of a text search and of a search by distance.
+const (
+	scoreKind    = "textScore"
+	distanceKind = "geoNearDistance"
+)
 
 // uniteScores lets the pipelines of $unionWith read the scores that the next stage reads, where
 // their text searches are known. The order of the documents stays as it is.

@@ -103,6 +103,9 @@ func parseRangeBounds(v, unit bsonx.Value, order *windowSort) (windowBounds, err
 	if !order.single() {
 		return b, mongoerr.New(5339902, "Range-based bounds require sortBy a single field")
 	}
+	if order.key.Path == "" || order.key.IsMeta() {
+		return b, mongoerr.New(8947400, "Range-based bounds require a non-expression sortBy")
+	}
 	if order.key.Desc {
 		return b, mongoerr.New(8947401, "Range-based bounds require an ascending sortBy")
 	}

@@ -25,6 +25,9 @@ func parseGapFill(name string, spec bsonx.Doc, order *windowSort, opts Options) 
 	if !order.single() {
 		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
 	}
+	if order.key.Path == "" || order.key.IsMeta() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$linearFill requires a non-expression sortBy")
+	}
 	return &windowFunction{reads: []expr.Expr{e, order.by}, open: func(*expr.Context) (windowExec, error) { return &linearFill{arg: e, by: order.by}, nil }}, nil
 }
 

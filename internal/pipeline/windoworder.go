@@ -26,7 +26,7 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*w
 		return nil, mongoerr.New(5371603, "%s must be specified with '{}' as the value", name)
 	}
 	reads := order.by
-	if path := order.key.Path; path != "" && path != index.ScorePath {
+	if path := order.key.Path; path != "" && !order.key.IsMeta() {
 		if reads, err = expr.Parse(bsonx.String("$"+top(path)), opts.Vars); err != nil { // a sort tells apart what a path does not
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*w
 	open := func(*expr.Context) (windowExec, error) {
 		r := &rank{name: name}
 		if order.key.Path != "" { // else it is metadata that no document has
-			r.keys = index.NewScoreSortGen(index.Pattern{order.key}, opts.Collation)
+			r.keys = index.NewMetaSortGen(index.Pattern{order.key}, opts.Collation)
 		}
 		return r, nil
 	}
@@ -44,7 +44,7 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*w
 // rank gives equal numbers to documents that the sort does not tell apart: of an array the least or the greatest element counts.
 type rank struct {
 	name      string
-	keys      *index.ScoreSortGen // nil where all documents are alike
+	keys      *index.MetaSortGen // nil where all documents are alike
 	last, key []byte
 	rank      int64
 }
@@ -60,7 +60,7 @@ func (r *rank) value(_ context.Context, p *windowPartition, i int) (bsonx.Value,
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		if r.key, err = r.keys.Append(r.key[:0], doc, scoreIn(p.meta())); err != nil {
+		if r.key, err = r.keys.Append(r.key[:0], doc, sortMetaOf(p.meta())); err != nil {
 			return bsonx.Missing, err
 		}
 	}

@@ -178,6 +178,9 @@ func (b *builder) sort(n *sortNode) *exec.Sort {
 	if sumsScores(n.in) {
 		s.Scored()
 	}
+	if has[*geoNear](n.in) {
+		s.Located()
+	}
 	if isRanked(n.in) {
 		s.Ranked(n.pattern.Len() == 1)
 	}
@@ -279,8 +282,8 @@ const recordPrefixLen = 5
 func sortPattern(sort bsonx.Doc) index.Pattern {
 	var p index.Pattern
 	for it := sort.Iter(); it.Next(); {
-		if isScore(it.Value()) {
-			p = append(p, index.Field{Path: index.ScorePath, Desc: true})
+		if meta := sortMeta(it.Value()); meta != "" {
+			p = append(p, index.Field{Path: meta, Desc: true})
 			continue
 		}
 		f, _ := it.Value().AsFloat64()

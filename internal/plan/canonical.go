@@ -9,7 +9,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -145,8 +144,8 @@ func (cq *canonical) readSort() error {
 			cq.natural = dir
 			return err
 		}
-		if isScore(v) {
-			cq.sort = append(cq.sort, sortField{index.ScorePath, true})
+		if meta := sortMeta(v); meta != "" {
+			cq.sort = append(cq.sort, sortField{meta, true})
 			continue
 		}
 		f, ok := v.AsFloat64()

@@ -309,7 +309,7 @@ func parsedText(q *text.Query) bsonx.Doc {
 
 // sortType tells sorts whose rows are not documents alone.
 func (w *stageWriter) sortType(n *sortNode) string {
-	if w.targets || n.entries || sumsScores(n) {
+	if w.targets || n.entries || sumsScores(n) || w.q.wantsPlace() {
 		return "default"
 	}
 	return "simple"

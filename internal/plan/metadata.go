@@ -6,49 +6,95 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-const metaIndexKey = "indexKey"
+const (
+	metaIndexKey = "indexKey"
+	metaSortKey  = "sortKey"
+)
 
 // readsIndexKey reports whether the index keys of the rows are wanted.
 func (q *Query) readsIndexKey() bool {
 	return q.IndexKeys || q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
 }
 
-// CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or a sort by them where there is no text
-// search.
+// CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or distances
+// or a sort by them where there is no such search.
 func (q *Query) CheckMeta() error {
-	if hasScore(q.Sort) {
-		if err := q.checkMetaKind(metaTextScore); err != nil {
-			return err
-		}
+	if err := CheckSortMeta(q.Sort, q.Filter); err != nil {
+		return err
 	}
 	if q.Projection == nil || len(q.Projection.MetaKinds()) == 0 {
 		return nil
 	}
 	for _, kind := range q.Projection.MetaKinds() {
-		if err := q.checkMetaKind(kind); err != nil {
+		if err := checkMetaKind(q.Filter, kind); err != nil {
 			return err
 		}
 	}
-	if !q.Sort.IsEmpty() || !slices.Contains(q.Projection.MetaKinds(), "sortKey") {
+	if q.sorts() || !slices.Contains(q.Projection.MetaKinds(), metaSortKey) {
 		return nil
 	}
-	return mongoerr.New(mongoerr.BadValue, "cannot use sortKey $meta projection without a sort")
+	return errNoSortKey
+}
+
+// CheckSortMeta refuses a sort by scores or distances where the filter has no such search.
+func CheckSortMeta(sort bsonx.Doc, f *filter.Filter) error {
+	for it := sort.Iter(); it.Next(); {
+		if sortMeta(it.Value()) == "" {
+			continue
+		}
+		if err := checkMetaKind(f, it.Value().Doc().First().Value.Str()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNoSortKey refuses a projection of sort keys where there is no sort.
+var errNoSortKey = mongoerr.New(mongoerr.BadValue, "cannot use sortKey $meta projection without a sort")
+
+// sorts reports whether the query has a sort that gives sort keys.
+func (q *Query) sorts() bool { return !q.Sort.IsEmpty() && string(q.Sort.First().Key) != "$natural" }
+
+// RowMeta names metadata of rows.
+type RowMeta struct{ SortKey, RecordID bool }
+
+// RecordID returns the record id of a row.
+func (q *Query) RecordID(row *exec.Row) (bsonx.Value, error) { return recordIDOf(q.Coll, row) }
+
+// SortKeys returns a reader of the sort keys of rows that are whole documents: an array, which is
+// empty without a sort. Those of a $geoNear are their distances.
+func (q *Query) SortKeys() func(row *exec.Row) (bsonx.Value, error) {
+	if q.Located != nil {
+		return func(row *exec.Row) (bsonx.Value, error) {
+			return bsonx.NewArray(bsonx.Double(row.Distance * q.Multiplier)), nil
+		}
+	}
+	if !q.sorts() {
+		none := bsonx.NewArray()
+		return func(*exec.Row) (bsonx.Value, error) { return none, nil }
+	}
+	gen := index.NewMetaSortGen(sortPattern(q.Sort), q.Collation)
+	return func(row *exec.Row) (bsonx.Value, error) {
+		values, err := gen.Values(row.Doc, metaOf(row))
+		return bsonx.ValueOf(values), err
+	}
 }
 
 // checkMetaKind refuses metadata that the documents of a query never have.
-func (q *Query) checkMetaKind(kind string) error {
+func checkMetaKind(f *filter.Filter, kind string) error {
 	switch kind {
 	case metaTextScore:
-		if q.Filter.Text() != nil {
+		if f.Text() != nil {
 			return nil
 		}
-	case "geoNearDistance", "geoNearPoint":
-		if q.Filter != nil && hasNear(q.Filter.Root) {
+	case metaDistance, metaPoint:
+		if f != nil && hasNear(f.Root) {
 			return nil
 		}
 	}
@@ -60,13 +106,13 @@ type metaReader struct {
 	query   *Query
 	kinds   []string
 	fields  exec.EntryFields
-	sortKey *index.ScoreSortGen
+	sortKey *index.MetaSortGen
 }
 
 func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 	r := &metaReader{query: q, kinds: p.MetaKinds()}
-	if !q.Sort.IsEmpty() && string(q.Sort.First().Key) != "$natural" {
-		r.sortKey = index.NewScoreSortGen(sortPattern(q.Sort), q.Collation)
+	if q.sorts() {
+		r.sortKey = index.NewMetaSortGen(sortPattern(q.Sort), q.Collation)
 	}
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		meta := new(projection.Meta)
@@ -89,13 +135,13 @@ func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
 			meta.IndexKey = bsonx.Document(row.IndexKey)
 		case kind == metaIndexKey && row.Key != nil:
 			meta.IndexKey, err = r.indexKey(row)
-		case kind == "geoNearDistance" && row.Located:
+		case kind == metaDistance && row.Located:
 			meta.GeoDistance = bsonx.Double(row.Distance)
-		case kind == "geoNearPoint" && row.Located:
+		case kind == metaPoint && row.Located:
 			meta.GeoPoint = row.Place
-		case kind == "sortKey" && r.sortKey != nil:
+		case kind == metaSortKey && r.sortKey != nil:
 			var values []bsonx.Value
-			values, err = r.sortKey.Values(row.Doc, scoreOf(row))
+			values, err = r.sortKey.Values(row.Doc, metaOf(row))
 			meta.SortKey = bsonx.ValueOf(values)
 		}
 		if err != nil {

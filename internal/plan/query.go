@@ -39,6 +39,8 @@ type Query struct {
 	LastOf bool
 	// Located shapes the documents that a filter sorts by distance ($geoNear); nil leaves them as they are.
 	Located exec.Locator
+	// Multiplier is what the distances of a $geoNear are shown and sorted by: a factor.
+	Multiplier float64
 	// Skip and Limit; a Limit of 0 is none.
 	Skip, Limit int64
 	// Hint is an index name, a key pattern, {$natural: ±1}, an empty document or missing (none).
@@ -51,6 +53,9 @@ type Query struct {
 	// IndexKeys says that the index keys of the rows are wanted, even where Projection does not
 	// name them.
 	IndexKeys bool
+	// RowMeta are further kinds of metadata of the rows that are wanted, of which the caller makes
+	// the values: the rows are whole documents.
+	RowMeta RowMeta
 
 	ReturnKey    bool
 	ShowRecordID bool

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
@@ -9,19 +11,48 @@ import (
 
 const metaTextScore = "textScore"
 
-// isScore reports whether a value of a sort pattern asks for the order of the scores.
-func isScore(v bsonx.Value) bool {
+// The metadata of a search by distance.
+const (
+	metaDistance = "geoNearDistance"
+	metaPoint    = "geoNearPoint"
+)
+
+// sortMeta returns the path that stands for the metadata which a value of a sort pattern names; ""
+// for a direction.
+func sortMeta(v bsonx.Value) string {
 	if v.Type != bsonx.TypeDocument {
-		return false
+		return ""
 	}
-	kind := v.Doc().Lookup("$meta")
-	return kind.Type == bsonx.TypeString && kind.Str() == metaTextScore
+	switch kind := v.Doc().Lookup("$meta"); {
+	case kind.Type != bsonx.TypeString:
+		return ""
+	case kind.Str() == metaTextScore:
+		return index.ScorePath
+	case kind.Str() == metaDistance:
+		return index.DistancePath
+	default:
+		return ""
+	}
 }
 
-// hasScore reports whether a sort pattern has a score.
-func hasScore(sort bsonx.Doc) bool {
+// wantsPlace reports whether the distances of a search, or its points, are sorted by or shown.
+func (q *Query) wantsPlace() bool {
+	for it := q.Sort.Iter(); it.Next(); {
+		if sortMeta(it.Value()) == index.DistancePath {
+			return true
+		}
+	}
+	if q.Projection == nil {
+		return false
+	}
+	kinds := q.Projection.MetaKinds()
+	return slices.Contains(kinds, metaDistance) || slices.Contains(kinds, metaPoint)
+}
+
+// hasMeta reports whether a sort pattern names metadata.
+func hasMeta(sort bsonx.Doc) bool {
 	for it := sort.Iter(); it.Next(); {
-		if isScore(it.Value()) {
+		if sortMeta(it.Value()) != "" {
 			return true
 		}
 	}
@@ -31,36 +62,39 @@ func hasScore(sort bsonx.Doc) bool {
 // sortKey returns what makes the sort keys of rows by a checked pattern.
 func sortKey(sort bsonx.Doc, c *collation.Collator) exec.KeyFunc {
 	pattern := sortPattern(sort)
-	if !pattern.HasScore() {
+	if !pattern.HasMeta() {
 		return exec.DocumentKey(pattern, c)
 	}
-	gen := index.NewScoreSortGen(pattern, c)
-	return func(dst []byte, row *exec.Row) ([]byte, error) { return gen.Append(dst, row.Doc, scoreOf(row)) }
+	gen := index.NewMetaSortGen(pattern, c)
+	return func(dst []byte, row *exec.Row) ([]byte, error) { return gen.Append(dst, row.Doc, metaOf(row)) }
 }
 
-// scoreOf returns the score of a row; null, which comes last, where it was found by other means than its words.
-func scoreOf(row *exec.Row) bsonx.Value {
-	if !row.Scored {
-		return bsonx.Null
+// metaOf returns what a row is sorted by beside its document; null, which comes last, where the row
+// was found by other means.
+func metaOf(row *exec.Row) index.SortMeta {
+	m := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null}
+	if row.Scored {
+		m.Score = bsonx.Double(row.Score)
 	}
-	return bsonx.Double(row.Score)
+	if row.Located {
+		m.Distance = bsonx.Double(row.Distance)
+	}
+	return m
 }
 
-// shownPattern returns a sort pattern as explain prints it: a score has no path.
+// shownPattern returns a sort pattern as explain prints it: metadata has no path.
 func shownPattern(sort bsonx.Doc) bsonx.Doc {
-	if !hasScore(sort) {
+	if !hasMeta(sort) {
 		return sort
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	scores := 0
-	for it := sort.Iter(); it.Next(); {
-		if isScore(it.Value()) {
-			b.Value("$computed"+bsonx.IndexKey(scores), it.Value())
-			scores++
-			continue
+	for i, it := 0, sort.Iter(); it.Next(); i++ {
+		if sortMeta(it.Value()) != "" {
+			b.Value("$computed"+bsonx.IndexKey(i), it.Value())
+		} else {
+			b.ValueBytes(it.Key(), it.Value())
 		}
-		b.ValueBytes(it.Key(), it.Value())
 	}
 	b.End()
 	return b.Bytes()

@@ -53,7 +53,7 @@ func (cq *canonical) readText() error {
 	n := cq.q.Filter.Text()
 	if n == nil {
 		if cq.sortsByScore() {
-			return cq.q.checkMetaKind(metaTextScore)
+			return checkMetaKind(cq.q.Filter, metaTextScore)
 		}
 		return nil
 	}

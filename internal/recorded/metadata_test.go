@@ -19,6 +19,7 @@ const groupingPrefix = "Failed to determine whether query system can provide a D
 var (
 	metadataSources = map[string]string{
 		"none": ``, "text": `{"$match": {"$text": {"$search": "tea"}}}`, "near": `{"$geoNear": {"near": [1, 2], "distanceField": "d"}}`,
+		"sorted": `{"$sort": {"k": -1, "s": 1}}`,
 	}
 	metadataStages = map[string]string{
 		"nothing": ``, "group": `{"$group": {"_id": "$k"}}`, "count": `{"$count": "n"}`, "unwind": `{"$unwind": "$t"}`,
@@ -37,14 +38,16 @@ var (
 		"lookup": `{"$lookup": {"from": "d", "let": {"z": META}, "pipeline": [{"$set": {"z": "$$z"}}], "as": "r"}}`,
 		"sub":    `{"$lookup": {"from": "d", "pipeline": [{"$set": {"z": META}}], "as": "r"}}`,
 	}
-	metadataKinds = []string{"textScore", "geoNearDistance", "geoNearPoint", "searchScore", "vectorSearchScore"}
+	metadataKinds = []string{"textScore", "geoNearDistance", "geoNearPoint", "searchScore", "vectorSearchScore", "sortKey"}
 )
 
 // otherMetadata returns why a case has another answer, or "".
 func otherMetadata(source, stage, use, kind string) string {
 	switch {
-	case use == "sort" && source == "near" && kind == "geoNearDistance":
-		return "sorts by distance are refused"
+	case kind == "sortKey" && source == "sorted" && (stage == "sort" || stage == "densify"):
+		return "MongoDB leaves out a sort before another; here equal documents keep its order"
+	case kind == "sortKey" && stage == "unionWith":
+		return "the documents of the other collection have an empty sort key in MongoDB, none here"
 	case stage == "unionWith" && source != "none":
 		return "MongoDB fails when it comes to the documents of the other collection; they have no metadata here"
 	case use == "facet" && (stage == "group" || stage == "sortByCount" || stage == "sample"):

@@ -42,6 +42,11 @@ func (c *changer) changeEach(ctx context.Context, targets *plan.Execution) error
 		if err != nil || row == nil {
 			return err
 		}
+		if c.query.Seen != nil {
+			if err := c.query.Seen(row); err != nil {
+				return err
+			}
+		}
 		if err := c.changeOne(ctx, row.RecordKey, row.Doc); err != nil || c.query.One && c.matched > 0 {
 			return err
 		}

@@ -37,6 +37,9 @@ type Query struct {
 	Collation bsonx.Doc
 	// One says that the statement stops at the first target.
 	One bool
+	// Seen is told of every row that the plan finds, before it is changed, in a statement about one
+	// document; nil for nobody.
+	Seen func(row *exec.Row) error
 	// Position is that of the statement in its command.
 	Position int
 }
