@@ -15,8 +15,8 @@ func aggregateCommands() []Definition {
 		Name: "aggregate", Help: "Runs a pipeline over a collection.",
 		InTransaction: true, Run: runAggregate, Read: true, TimedRead: true, Snapshot: true, Write: true, API1: true,
 		Fields: []Field{
-			{Name: "pipeline", Type: Array, Required: true},
-			{Name: "cursor", Type: Object, Fields: cursorFields},
+			{Name: "pipeline", Type: stageArray, Required: true},
+			{Name: "cursor", Type: cursorObject, Fields: cursorFields},
 			{Name: "explain", Type: Any, Check: checkExplainOption},
 			{Name: "allowDiskUse", Type: OptionalBool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
@@ -131,12 +131,18 @@ func aggregateBatchSize(req *Request) (int64, error) {
 		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
 	}
 	size := int64(defaultFirstBatch)
-	err := ParseFields("aggregate.cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
+	err := ParseFields("cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
 		size = saturatingInt64(v)
 		return nil
 	})
 	return size, err
 }
+
+// The types of fields of aggregate.
+var (
+	stageArray   = FieldType{[]bsonx.Type{bsonx.TypeArray}, "A pipeline must be an array of objects"}
+	cursorObject = FieldType{[]bsonx.Type{bsonx.TypeDocument}, "cursor field must be missing or an object"}
+)
 
 // cursorFields are the fields of a command's cursor option.
 var cursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}

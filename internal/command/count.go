@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -26,10 +27,21 @@ func countCommands() []Definition {
 	}}
 }
 
-// checkCountLimit requires a number.
+// checkCountLimit requires an integer that has a positive counterpart.
 func checkCountLimit(_ string, v bsonx.Value) error {
-	if !v.Type.IsNumber() {
+	f, ok := v.AsFloat64()
+	n, exact := v.AsExactInt64()
+	switch {
+	case !ok:
 		return mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
+	case math.IsNaN(f):
+		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer, but found NaN in: limit: nan")
+	case math.Abs(f) >= 1<<63 && !exact:
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot represent as a 64-bit integer: limit: %s", bsonx.FormatShell(v))
+	case !exact:
+		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer: limit: %s", bsonx.FormatShell(v))
+	case n == math.MinInt64:
+		return mongoerr.New(mongoerr.BadValue, "limit value for count cannot be min long")
 	}
 	return nil
 }

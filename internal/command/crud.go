@@ -84,7 +84,7 @@ func (s scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
 // filterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.
 func (s scope) filterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
 	opts := s.filterOptions()
-	opts.AllowExpr = false
+	opts.AllowExpr, opts.Upsert = false, true
 	return s.counted(doc, opts)
 }
 
@@ -168,12 +168,13 @@ func (r *Request) ensure(db, name string) (*table.Collection, error) {
 	}
 }
 
-// checkNoText refuses a search for words in a collection that does not exist.
-func checkNoText(db, name string, f *filter.Filter) error {
-	if f == nil || f.Text() == nil {
-		return nil
+// checkWithout judges a statement on a collection that does not exist: a search for words has no
+// index there, and the hint of a scan may be wrong.
+func checkWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
+	if f != nil && f.Text() != nil {
+		return plan.NoTextIndex(db + "." + name)
 	}
-	return plan.NoTextIndex(db + "." + name)
+	return plan.CheckHint(hint)
 }
 
 // lookup returns a collection or view of the request's database, or nil.

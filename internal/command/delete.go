@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -67,11 +69,20 @@ func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
 	return s, err
 }
 
+// shortNumber writes a number as MongoDB does where it takes it for a double.
+func shortNumber(v bsonx.Value) string {
+	f, _ := v.AsFloat64()
+	if math.IsNaN(f) {
+		return "nan"
+	}
+	return strconv.FormatFloat(f, 'g', 6, 64)
+}
+
 // setLimit accepts 0 (all documents) and 1. What is no number counts as 0, as in MongoDB.
 func (s *deleteSpec) setLimit(v bsonx.Value) error {
 	n, ok := v.AsExactInt64()
 	if v.Type.IsNumber() && (!ok || n != 0 && n != 1) {
-		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", bsonx.FormatShell(v))
+		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", shortNumber(v))
 	}
 	s.multi = n == 0
 	return nil
@@ -166,7 +177,7 @@ func (r *Request) runDeleteStatement(ctx context.Context, db, name string, st *w
 			return 0, err
 		}
 		if c == nil {
-			return 0, checkNoText(db, name, st.Filter)
+			return 0, checkWithout(db, name, st.Filter, st.Hint)
 		}
 		if !meant.fits(c) {
 			return 0, errOtherCollation

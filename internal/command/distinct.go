@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -12,13 +13,21 @@ func distinctCommands() []Definition {
 		Name: "distinct", ByUUID: true, Help: "Returns the distinct values of a field.",
 		InTransaction: true, Run: runDistinct, Read: true, TimedRead: true, Snapshot: true,
 		Fields: []Field{
-			{Name: "key", Type: String, Required: true},
+			{Name: "key", Type: String, Required: true, Check: checkDistinctKey},
 			{Name: "query", Type: Object},
 			{Name: "collation", Type: Object},
 			{Name: "hint", Type: Any},
 			{Name: "unwrapOptions", Type: Any},
 		},
 	}}
+}
+
+// checkDistinctKey refuses a path with a NUL.
+func checkDistinctKey(_ string, v bsonx.Value) error {
+	if strings.Contains(v.Str(), "\x00") {
+		return mongoerr.New(31032, "Key field cannot contain an embedded null byte")
+	}
+	return nil
 }
 
 func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error {

@@ -36,7 +36,7 @@ type Field struct {
 type FieldType struct {
 	types []bsonx.Type
 	// wrong is the message for other types where it is not the parser's own, with the field's name and
-	// the type for %s. MongoDB's code reads such a field itself, so null and undefined are wrong too.
+	// the type for the first and second %s. MongoDB's code reads such a field itself, so null and undefined are wrong too.
 	wrong string
 }
 
@@ -175,6 +175,8 @@ func ParseFields(path string, doc bsonx.Doc, fields []Field, set func(i int, v b
 func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
 	if !f.Type.Accepts(v.Type) {
 		switch {
+		case f.Type.wrong != "" && !strings.Contains(f.Type.wrong, "%s"):
+			return false, &mongoerr.Error{Code: mongoerr.TypeMismatch, Message: f.Type.wrong}
 		case f.Type.wrong != "" && strings.Count(f.Type.wrong, "%s") == 1:
 			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name)
 		case f.Type.wrong != "":

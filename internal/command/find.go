@@ -99,7 +99,7 @@ func findQuery(req *Request, name string, c *table.Collection, q *plan.Query) er
 	for i := range req.args {
 		a.set(&req.args[i])
 	}
-	if err := a.check(req, name, c); err != nil {
+	if err := a.check(req); err != nil {
 		return err
 	}
 	sc, err := newScope(req)
@@ -118,7 +118,10 @@ func findQuery(req *Request, name string, c *table.Collection, q *plan.Query) er
 	if q.Projection, err = sc.projection(q.ProjectionSpec, q.Filter); err != nil {
 		return err
 	}
-	return q.CheckMeta()
+	if err := q.CheckMeta(); err != nil {
+		return err
+	}
+	return q.CheckTailable()
 }
 
 // findArgs are the arguments of a find that say what to look for. They are read in one pass: most finds have few of the
@@ -147,9 +150,13 @@ func (a *findArgs) set(arg *bsonx.Elem) {
 	case "limit":
 		q.Limit = saturatingInt64(v)
 	case "min":
-		q.Min = v.Doc()
+		if q.Min = v.Doc(); q.Min.IsEmpty() {
+			q.Min = nil
+		}
 	case "max":
-		q.Max = v.Doc()
+		if q.Max = v.Doc(); q.Max.IsEmpty() {
+			q.Max = nil
+		}
 	case "returnKey":
 		q.ReturnKey = v.Truthy()
 	case "showRecordId":
@@ -168,7 +175,7 @@ func (a *findArgs) set(arg *bsonx.Elem) {
 }
 
 // check refuses options that do not go together or need what there is not.
-func (a *findArgs) check(req *Request, name string, c *table.Collection) error {
+func (a *findArgs) check(req *Request) error {
 	q := a.query
 	if err := checkHint(q.Hint); err != nil {
 		return err
@@ -185,7 +192,7 @@ func (a *findArgs) check(req *Request, name string, c *table.Collection) error {
 	case req.work != nil && q.Tailable:
 		return mongoerr.New(mongoerr.InvalidOptions, "It is illegal to open a tailable cursor in a transaction")
 	case q.Tailable || a.awaitData:
-		return checkTailable(req, name, c)
+		return checkTailable(req)
 	default:
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -21,13 +22,13 @@ func findAndModifyCommands() []Definition {
 			{Name: "query", Type: Object},
 			{Name: "sort", Type: Object},
 			{Name: "remove", Type: SafeBool},
-			{Name: "update", Check: checkMods},
+			{Name: "update", Check: checkModsAndStages},
 			{Name: "new", Type: SafeBool},
 			{Name: "fields", Type: Object},
 			{Name: "upsert", Type: SafeBool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
 			{Name: "collation", Type: Object},
-			{Name: "arrayFilters", Type: Array},
+			{Name: "arrayFilters", Type: Array, Check: checkArrayFilters},
 			{Name: "hint", Type: Any},
 			{Name: "let", Type: Object},
 			{Name: "stmtId", Type: Int},
@@ -75,11 +76,11 @@ func checkFindAndModify(req *Request) error {
 	case remove && hasUpdate:
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an 'update' and 'remove'=true")
 	case remove && req.Bool("upsert"):
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true ")
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both 'upsert'=true and 'remove'=true ")
 	case remove && req.Bool("new"):
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both 'new'=true and 'remove'=true; 'remove' always returns the deleted document")
 	case remove && req.Has("arrayFilters"):
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and remove=true")
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'arrayFilters' and 'remove'=true")
 	case req.Get("update").Type == bsonx.TypeArray && req.Has("arrayFilters"):
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and a pipeline update")
 	}
@@ -89,8 +90,26 @@ func checkFindAndModify(req *Request) error {
 	return checkSort(req.Doc("sort"))
 }
 
-// compileFields compiles the projection of the document in the reply.
-func (m *modification) compileFields(sc scope, f *filter.Filter) error {
+// checkModsAndStages requires an update, or an array of stages.
+func checkModsAndStages(name string, v bsonx.Value) error {
+	if err := checkMods(name, v); err != nil {
+		return err
+	}
+	return checkStageTypes(v)
+}
+
+// checkArrayFilters requires documents.
+func checkArrayFilters(name string, v bsonx.Value) error {
+	_, err := docsOf("findAndModify."+name, v)
+	return err
+}
+
+// compileFields compiles the projection of the document in the reply. As in MongoDB, one that is
+// wrong does not matter where there is no collection, and none is made.
+func (m *modification) compileFields(sc scope, c *table.Collection, f *filter.Filter) error {
+	if c == nil && !m.req.Bool("upsert") {
+		return nil
+	}
 	var err error
 	m.proj, err = sc.projection(m.req.Doc("fields"), f)
 	if err == nil && m.proj != nil && slices.Contains(m.proj.MetaKinds(), "sortKey") {
@@ -181,7 +200,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if err != nil {
 		return err
 	}
-	if err := m.compileFields(collated, f); err != nil {
+	if err := m.compileFields(collated, c, f); err != nil {
 		return err
 	}
 	if err := plan.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
@@ -228,7 +247,7 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	if err != nil {
 		return err
 	}
-	if err := m.compileFields(collated, st.Filter); err != nil {
+	if err := m.compileFields(collated, c, st.Filter); err != nil {
 		return err
 	}
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {

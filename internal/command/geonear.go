@@ -14,7 +14,7 @@ import (
 // locate makes a query one that a $geoNear asks.
 func (p *pipelines) locate(q *plan.Query, near *pipeline.GeoNear, vars *expr.Vars) error {
 	if q.Coll == nil {
-		return nil // there is nothing, wherever it may be
+		return mongoerr.New(mongoerr.NamespaceNotFound, "$geoNear needs a collection to run, but %s does not exist", q.Namespace())
 	}
 	key := near.Key
 	if key == "" {

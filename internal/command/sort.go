@@ -1,8 +1,6 @@
 package command
 
 import (
-	"strings"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -16,10 +14,6 @@ const (
 	codeSortValue     = mongoerr.Code(15974)
 	codeSortDirection = mongoerr.Code(15975)
 	codeTooManyKeys   = mongoerr.Code(13103)
-	codeDollarPath    = mongoerr.Code(16410)
-	codeEmptyPath     = mongoerr.Code(40352)
-	codeTrailingDot   = mongoerr.Code(40353)
-	codeEmptyPart     = mongoerr.Code(15998)
 	codeMetaSort      = mongoerr.Code(31138)
 	codeNoMetaSort    = mongoerr.Code(17312)
 )
@@ -37,7 +31,7 @@ func checkSort(pattern bsonx.Doc) error {
 			}
 			continue
 		}
-		if err := checkSortPath(name); err != nil {
+		if _, err := expr.SplitFieldPath(name); err != nil {
 			return err
 		}
 		if err := checkSortValue(name, v); err != nil {
@@ -51,24 +45,6 @@ func checkNatural(pattern bsonx.Doc, v bsonx.Value) error {
 	n, ok := v.AsExactInt64()
 	if !ok || n != 1 && n != -1 || pattern.Len() > 1 {
 		return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
-	}
-	return nil
-}
-
-func checkSortPath(path string) error {
-	switch {
-	case path == "":
-		return mongoerr.New(codeEmptyPath, "FieldPath cannot be constructed with empty string")
-	case strings.HasSuffix(path, "."):
-		return mongoerr.New(codeTrailingDot, "FieldPath must not end with a '.'.")
-	}
-	for part := range strings.SplitSeq(path, ".") {
-		switch {
-		case part == "":
-			return mongoerr.New(codeEmptyPart, "FieldPath field names may not be empty strings.")
-		case part[0] == '$' && part != "$id" && part != "$ref" && part != "$db":
-			return mongoerr.New(codeDollarPath, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
-		}
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // A tailable cursor on a capped collection stays open at its end. Between batches it holds nothing but the key of the
@@ -18,7 +17,7 @@ const defaultAwait = time.Second
 const restAtMost = 10 * time.Millisecond
 
 // checkTailable judges the options of a find for a tailable cursor.
-func checkTailable(req *Request, name string, c *table.Collection) error {
+func checkTailable(req *Request) error {
 	sort := req.Doc("sort")
 	direction, _ := sort.Lookup("$natural").AsInt64()
 	switch {
@@ -30,8 +29,6 @@ func checkTailable(req *Request, name string, c *table.Collection) error {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with a sort other than {$natural: 1}")
 	case req.Bool("singleBatch"):
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
-	case c != nil && c.Capped == nil:
-		return mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s.%s: tailable cursor requested on non capped collection", req.DB, name)
 	}
 	return nil
 }

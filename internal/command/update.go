@@ -59,6 +59,9 @@ func checkMods(_ string, v bsonx.Value) error {
 	return nil
 }
 
+// arrayFiltersOf is the path of the array filters of a statement in messages.
+const arrayFiltersOf = "update.updates.arrayFilters"
+
 // updateSpec is one parsed, not yet compiled statement of update or bulkWrite.
 type updateSpec struct {
 	query        bsonx.Doc
@@ -89,6 +92,8 @@ func parseUpdateSpec(doc bsonx.Doc) (updateSpec, error) {
 			s.constants = v
 		case "arrayFilters":
 			s.arrayFilters = v
+			_, err := docsOf(arrayFiltersOf, v)
+			return err
 		case "hint":
 			s.hint = v
 			return checkHint(v)
@@ -302,7 +307,7 @@ func (r *Request) runUpdateStatement(ctx context.Context, db, name string, st *w
 		}
 		if c == nil {
 			if !st.Upsert {
-				return write.UpdateResult{}, checkNoText(db, name, st.Filter)
+				return write.UpdateResult{}, checkWithout(db, name, st.Filter, st.Hint)
 			}
 			if c, err = r.ensure(db, name); err != nil {
 				return write.UpdateResult{}, err
@@ -335,7 +340,7 @@ func (r *Request) compileUpdate(sc scope, c *table.Collection, spec *updateSpec,
 		return err
 	}
 	spec.sort = orderOf(spec.sort)
-	arrayFilters, err := docsOf("update.updates.arrayFilters", spec.arrayFilters)
+	arrayFilters, err := docsOf(arrayFiltersOf, spec.arrayFilters)
 	if err != nil {
 		return err
 	}
@@ -398,6 +403,19 @@ func (s *updateSpec) suppliedDoc(nextTime func() (t, i uint32)) (bsonx.Doc, erro
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the parameter 'c' must have a document field 'new' when 'upsertSupplied' is true")
 	}
 	return update.PrepareInsert(doc.Doc(), nil, nextTime)
+}
+
+// checkStageTypes requires that the stages of a pipeline are documents.
+func checkStageTypes(mods bsonx.Value) error {
+	if mods.Type != bsonx.TypeArray {
+		return nil
+	}
+	for it := mods.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+	}
+	return nil
 }
 
 // checkStages refuses a pipeline whose stages are malformed or unknown before any statement runs; what the stages say is

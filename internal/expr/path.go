@@ -148,11 +148,22 @@ func SplitFieldPath(path string) ([]string, error) {
 // badName is what MongoDB says before it says what is wrong with the name of a field.
 const badName = "Consider using $getField or $setField for a field path with '.' or '$'. :: caused by :: "
 
+// isDollarName reports whether the name of a field may begin with $: the fields of a DBRef, and those
+// in which servers tell each other metadata.
+func isDollarName(name string) bool {
+	switch name {
+	case "$id", "$ref", "$db", "$recordId", "$sortKey", "$searchScore", "$searchSortValues":
+		return true
+	default:
+		return false
+	}
+}
+
 func checkFieldName(name string) error {
 	switch {
 	case name == "":
 		return mongoerr.New(15998, badName+"FieldPath field names may not be empty strings.")
-	case name[0] == '$' && name != "$id" && name != "$ref" && name != "$db": // the fields of a DBRef
+	case name[0] == '$' && !isDollarName(name):
 		return mongoerr.New(16410, badName+"FieldPath field names may not start with '$', given '%s'.", name)
 	case strings.IndexByte(name, 0) >= 0:
 		return mongoerr.New(16411, badName+"FieldPath field names may not contain '\\0'.")

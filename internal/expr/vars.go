@@ -56,7 +56,8 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 			return nil, err
 		}
 		if readsDocument(e) {
-			return nil, mongoerr.New(4890500, "Command let Expression does not evaluate to a constant")
+			return nil, mongoerr.New(4890500, "Command let Expression tried to access a field, but this is not allowed because"+
+				"Command let Expressions run before the query examines any documents.")
 		}
 		value, err := e.Eval(ctx)
 		if err != nil {

@@ -41,7 +41,11 @@ func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 		return nil, mongoerr.New(mongoerr.BadValue, "$expr can only be applied to the top-level document")
 	}
 	if !p.opts.AllowExpr {
-		return nil, mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$expr is not allowed in this context")
+		where := "in this context"
+		if p.opts.Upsert {
+			where = "in the query predicate for an upsert"
+		}
+		return nil, mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$expr is not allowed %s", where)
 	}
 	if p.opts.Validator {
 		if err := checkRepeatable(v); err != nil {

@@ -19,6 +19,8 @@ type Options struct {
 	Now time.Time
 	// AllowExpr allows $expr.
 	AllowExpr bool
+	// Upsert is set for the query of an upsert; messages say so.
+	Upsert bool
 	// AllowWhere allows $where.
 	AllowWhere bool
 	// AllowText allows $text.

@@ -111,6 +111,8 @@ func (t Top) check(stages bsonx.Doc) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
 	case t == OverNothing && !isCollectionless(first) && first != changeStreamStage:
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", first)
+	case t == OverCollection && first == "$currentOp":
+		return mongoerr.New(mongoerr.InvalidNamespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}")
 	case t == OverCollection && isCollectionless(first):
 		return mongoerr.New(mongoerr.InvalidNamespace, "'%s' can only be run with database or cluster-level aggregation {aggregate: 1}", first)
 	default:

@@ -208,6 +208,12 @@ func naturalHint(v bsonx.Value) (int, error) {
 	return naturalDirection("hint", n)
 }
 
+// CheckHint refuses a hint of a scan that is wrong on any collection.
+func CheckHint(hint bsonx.Value) error {
+	_, err := naturalHint(hint)
+	return err
+}
+
 // naturalDirection reads the direction of a scan from a sort or a hint.
 func naturalDirection(of string, v bsonx.Value) (int, error) {
 	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {

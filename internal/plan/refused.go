@@ -37,6 +37,14 @@ func refuse(q *Query, err error) error {
 	return &Refused{err}
 }
 
+// CheckTailable refuses a tailable cursor on a collection that is not capped.
+func (q *Query) CheckTailable() error {
+	if !q.Tailable || q.Coll == nil || q.Coll.Capped != nil {
+		return nil
+	}
+	return mongoerr.New(mongoerr.BadValue, "error processing query: %s tailable cursor requested on non capped collection", describe(q))
+}
+
 // maxDescribed is how much of a query an error message repeats.
 const maxDescribed = 4 << 10
 
