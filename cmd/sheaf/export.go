@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,8 +40,8 @@ func newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export FILE",
 		Short: "Write the documents of a collection into a file",
-		Long: "Write the documents of a collection into a file (- for the standard output): JSON lines, a JSON array or CSV, in\n" +
-			"MongoDB Extended JSON v2. With --canonical every type is kept exactly. JSON cannot hold text\n" +
+		Long: "Write the documents of a collection into a file (- for the standard output): JSON lines, a JSON array, CSV or TSV, in\n" +
+			"MongoDB Extended JSON v2. Names that end in .csv, .tsv, .json, .jsonl and .ndjson tell which. With --canonical every type is kept exactly. JSON cannot hold text\n" +
 			"that is not UTF-8: the export stops and names the document, or with --replace-invalid replaces the bytes. CSV keeps them.",
 		Example: "  sheaf export cities.json --db geo --collection cities --query '{\"country\": \"NO\"}'\n" +
 			"  sheaf export people.csv --dir ~/data -d app -c people --columns 'name,born.date(2006-01-02),address.city'",
@@ -54,7 +55,7 @@ func newExport() *cobra.Command {
 	}
 	f.target.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "json (lines), jsonarray or csv (default: told by the file's name)")
+	flags.StringVar(&f.format, "format", "", "json (lines), jsonarray, csv or tsv (default: told by the file's name)")
 	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file, with types if you like")
 	flags.BoolVar(&f.canonical, "canonical", false, "write canonical Extended JSON in place of relaxed")
 	flags.StringVar(&f.query, "query", "{}", "which documents, in Extended JSON")
@@ -79,7 +80,7 @@ func (f *exportFlags) check(given func(flag string) bool, path string) (err erro
 		return fmt.Errorf("--limit %d: it must be 0 or more; 0 is no limit", f.limit)
 	}
 	_, err = transfer.NewWriter(io.Discard, f.parsed, f.writerOptions())
-	isCSV := f.parsed == transfer.CSV
+	isCSV := f.parsed.IsTable()
 	return cmp.Or(f.target.check(given), onlyFor(given, isCSV, "CSV", "columns"),
 		onlyFor(given, !isCSV, "JSON", "canonical", "replace-invalid"), err)
 }
@@ -113,8 +114,8 @@ func (f *exportFlags) findOptions() (bson.D, *options.FindOptionsBuilder, error)
 }
 
 func parseFlag(name, text string) (bson.D, error) {
-	var doc bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
+	doc, err := transfer.ParseDocument(text)
+	if err != nil {
 		return nil, fmt.Errorf("--%s is not a document in Extended JSON, such as {\"a\": 1}: %w", name, err)
 	}
 	return doc, nil
@@ -138,6 +139,9 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 		if steps, err = coll.EstimatedDocumentCount(ctx); err != nil {
 			return err
 		}
+	}
+	if f.format == "" && !f.quiet {
+		sayFormat(stderr, path, "written")
 	}
 	bar := newProgress(stderr, f.quiet, steps, false)
 	started := time.Now()
@@ -164,6 +168,16 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	took := time.Since(started)
 	fmt.Fprintf(stderr, "%s: %d documents exported in %s (%.0f/s)\n", path, n, took.Round(time.Millisecond), float64(n)/max(took.Seconds(), 1e-3))
 	return nil
+}
+
+// sayFormat says which format was chosen where the flags do not name one, and why.
+func sayFormat(stderr io.Writer, path, done string) {
+	format, told := transfer.FormatOf(path)
+	why := "as its name tells"
+	if !told {
+		why = "as its name tells no other format; --format does"
+	}
+	fmt.Fprintf(stderr, "%s: %s as %s, %s\n", path, done, strings.ToUpper(string(format)), why)
 }
 
 // toFile calls write with a file that takes its name only when it is complete, or with the standard output for "-".

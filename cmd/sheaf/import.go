@@ -38,8 +38,8 @@ func newImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Put the documents of a file into a collection",
-		Long: "Put the documents of a file (- for the standard input) into a collection: JSON lines, a JSON array or CSV, in\n" +
-			"MongoDB Extended JSON v2. A bad record is reported with its line, and the rest goes in.\n\n" +
+		Long: "Put the documents of a file (- for the standard input) into a collection: JSON lines, a JSON array, CSV or TSV, in\n" +
+			"MongoDB Extended JSON v2. Names that end in .csv, .tsv, .json, .jsonl and .ndjson tell which. A bad record is reported with its line, and the rest goes in.\n\n" +
 			"The first line of a CSV file names the columns, each with a type if you like: name,pop.int32(),born.date(2006-01-02),\n" +
 			"address.city. A cell of type auto becomes a number if the number keeps all of it: 007 stays text. Types: auto, string, int32, int64, double, decimal, boolean, date(layout), objectid, binary(hex), json.\n\n" +
 			"No number loses digits unasked. In JSON a number that neither a 64-bit integer nor a double keeps is a bad record:\n" +
@@ -57,7 +57,7 @@ func newImport() *cobra.Command {
 	}
 	f.target.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "json or csv (default: told by the file's name)")
+	flags.StringVar(&f.format, "format", "", "json, csv or tsv (default: told by the file's name)")
 	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file that has no header line")
 	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a CSV file, such as ; or tab (default: told by the header line)")
 	flags.BoolVar(&f.ignoreBlanks, "ignore-blanks", false, "leave out the fields of empty CSV cells")
@@ -77,10 +77,10 @@ func (f *importFlags) check(given func(flag string) bool, path string) error {
 	if f.parsed, err = transfer.ParseFormat(f.format, path); err != nil {
 		return err
 	}
-	if err := onlyFor(given, f.parsed == transfer.CSV, "CSV", "columns", "delimiter", "ignore-blanks"); err != nil {
+	if err := onlyFor(given, f.parsed.IsTable(), "CSV", "columns", "delimiter", "ignore-blanks"); err != nil {
 		return err
 	}
-	if err := onlyFor(given, f.parsed != transfer.CSV, "JSON", "round-numbers"); err != nil {
+	if err := onlyFor(given, !f.parsed.IsTable(), "JSON", "round-numbers"); err != nil {
 		return err
 	}
 	if given("columns") && len(f.columns) == 0 {
@@ -124,6 +124,9 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 		if err := coll.Drop(ctx); err != nil {
 			return fmt.Errorf("drop %s: %w", coll.Name(), err)
 		}
+	}
+	if f.format == "" && !f.quiet {
+		sayFormat(stderr, path, "read")
 	}
 	bar := newProgress(stderr, f.quiet, size, true)
 	records, err := transfer.NewReader(bar.reader(in), f.parsed, transfer.ReaderOptions{

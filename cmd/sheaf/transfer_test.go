@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/transfer"
 )
 
 // sheafCommand runs a command line and returns what it printed.
@@ -160,6 +161,39 @@ func TestExport(t *testing.T) {
 	expect(t, stored(t, again), stored(t, dir)...)
 }
 
+// TestFormatsByName imports and exports files whose names tell the format, and says which it was.
+func TestFormatsByName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, chosen string }{
+		{"a.csv", "_id,a\n1,x\n", "CSV, as its name tells\n"},
+		{"a.TSV", "_id\ta\n1\tx\n", "TSV, as its name tells\n"},
+		{"a.tab", "_id\ta\n1\tx\n", "TSV, as its name tells\n"},
+		{"a.json", "{\"_id\":1,\"a\":\"x\"}\n", "JSON, as its name tells\n"},
+		{"a.jsonl", "{\"_id\":1,\"a\":\"x\"}\n", "JSON, as its name tells\n"},
+		{"a.ndjson", "{\"_id\":1,\"a\":\"x\"}\n", "JSON, as its name tells\n"},
+		{"a.txt", "{\"_id\":1,\"a\":\"x\"}\n", "JSON, as its name tells no other format; --format does\n"},
+	} {
+		dir := t.TempDir()
+		_, stderr, err := sheafCommand(t, "import", writeFile(t, c.name, c.text), "--dir", dir, "-c", "c")
+		if err != nil || !strings.Contains(stderr, c.name+": read as "+c.chosen) {
+			t.Errorf("%s: %v\n%s", c.name, err, stderr)
+		}
+		expect(t, stored(t, dir), `{"_id":1,"a":"x"}`)
+		args := []string{"--dir", dir, "-c", "c"}
+		if f, _ := transfer.FormatOf(c.name); f.IsTable() {
+			args = append(args, "--columns", "_id,a")
+		}
+		out := filepath.Join(t.TempDir(), c.name)
+		_, stderr, err = sheafCommand(t, append([]string{"export", out}, args...)...)
+		if err != nil || !strings.Contains(stderr, c.name+": written as "+c.chosen) {
+			t.Errorf("%s: %v\n%s", c.name, err, stderr)
+		}
+		if text, err := os.ReadFile(out); err != nil || string(text) != c.text {
+			t.Errorf("%s: %q, %v", c.name, text, err)
+		}
+	}
+}
+
 func TestTransferErrorsSayWhatToDo(t *testing.T) {
 	cases := []struct {
 		args []string
@@ -168,8 +202,12 @@ func TestTransferErrorsSayWhatToDo(t *testing.T) {
 		{[]string{"import", "missing.json", "-c", "c"}, "missing.json"},
 		{[]string{"import", "x.json"}, `"collection" not set`},
 		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50"}, "sheaf serve"},
-		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--format", "xml"}, "use json, jsonarray or csv"},
+		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--format", "xml"}, "use json, jsonarray, csv or tsv"},
 		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", "{"}, "--query is not a document in Extended JSON"},
+		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{"a": 0.12345678901234567890}`}, "a double does not keep the number 0.12345678901234567890"},
+		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{"a": 18446744073709551616}`}, "the integer 18446744073709551616 does not fit into 64 bits"},
+		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{} {}`}, "--query is not a document in Extended JSON"},
+		{[]string{"export", "x.tsv", "-c", "c", "--dir", t.TempDir()}, "names of its columns"},
 		{[]string{"export", "x.csv", "-c", "c", "--dir", t.TempDir()}, "names of its columns"},
 	}
 	for _, c := range cases {

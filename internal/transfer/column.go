@@ -190,7 +190,7 @@ func parseValue(cell, rounds string) (any, error) {
 	}
 	if rounds != "round" {
 		if err := checkNumbers([]byte(cell)); err != nil {
-			return nil, err
+			return nil, orRound(err)
 		}
 	}
 	var doc bson.D

@@ -178,7 +178,7 @@ type csvWriter struct {
 	record  []string
 }
 
-func newCSVWriter(w io.Writer, header []string) (Writer, error) {
+func newCSVWriter(w io.Writer, delimiter rune, header []string) (Writer, error) {
 	if len(header) == 0 {
 		return nil, errors.New("a CSV file needs the names of its columns, such as name,address.city,born.date()")
 	}
@@ -187,6 +187,7 @@ func newCSVWriter(w io.Writer, header []string) (Writer, error) {
 		return nil, err
 	}
 	out := csv.NewWriter(w)
+	out.Comma = delimiter
 	return &csvWriter{out: out, columns: columns, record: make([]string, len(columns))}, out.Write(header)
 }
 

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,20 +18,29 @@ const maxRecord = 128 << 20
 // Format names how a file holds documents.
 type Format string
 
-// The formats. JSON stands for JSON lines or a JSON array, whichever the file begins as.
+// The formats. JSON stands for JSON lines or a JSON array, whichever the file begins as. TSV is CSV
+// with tabs between the cells.
 const (
 	JSON      Format = "json"
 	JSONArray Format = "jsonarray"
 	CSV       Format = "csv"
+	TSV       Format = "tsv"
 )
 
-// FormatOf returns the format that a file's name tells, JSON if none.
-func FormatOf(path string) Format {
+// IsTable reports whether the file has cells in columns.
+func (f Format) IsTable() bool { return f == CSV || f == TSV }
+
+// FormatOf returns the format that a file's name tells; JSON, and false, if it tells none.
+func FormatOf(path string) (f Format, told bool) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".csv":
-		return CSV
+		return CSV, true
+	case ".tsv", ".tab":
+		return TSV, true
+	case ".json", ".jsonl", ".ndjson":
+		return JSON, true
 	default:
-		return JSON
+		return JSON, false
 	}
 }
 
@@ -39,12 +49,16 @@ func FormatOf(path string) Format {
 func ParseFormat(name, path string) (Format, error) {
 	switch Format(name) {
 	case "":
-		return FormatOf(path), nil
-	case JSON, JSONArray, CSV:
+		f, _ := FormatOf(path)
+		return f, nil
+	case JSON, JSONArray, CSV, TSV:
 		return Format(name), nil
 	}
-	return "", fmt.Errorf("unknown format %q: use json, jsonarray or csv", name)
+	return "", fmt.Errorf("unknown format %q: use json, jsonarray, csv or tsv", name)
 }
+
+// tab stands between the cells of a TSV file.
+const tab = '\t'
 
 // Reader reads documents from a file.
 type Reader interface {
@@ -88,6 +102,9 @@ func NewReader(r io.Reader, f Format, opts ReaderOptions) (Reader, error) {
 	switch f {
 	case CSV:
 		return newCSVReader(in, opts)
+	case TSV:
+		opts.Delimiter = cmp.Or(opts.Delimiter, tab)
+		return newCSVReader(in, opts)
 	case JSON, JSONArray:
 		return newJSONReader(in, opts.RoundNumbers)
 	}
@@ -112,7 +129,9 @@ type WriterOptions struct {
 func NewWriter(w io.Writer, f Format, opts WriterOptions) (Writer, error) {
 	switch f {
 	case CSV:
-		return newCSVWriter(w, opts.Columns)
+		return newCSVWriter(w, ',', opts.Columns)
+	case TSV:
+		return newCSVWriter(w, tab, opts.Columns)
 	case JSON:
 		return &jsonWriter{out: w, canonical: opts.Canonical, replace: opts.Replace}, nil
 	case JSONArray:

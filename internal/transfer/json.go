@@ -58,7 +58,7 @@ func (r *lineReader) Next() (bson.Raw, int, error) {
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		doc, err := parseDocument(text, r.rounds)
+		doc, err := parseRecord(text, r.rounds)
 		if err != nil {
 			return nil, line, &RecordError{line, err}
 		}
@@ -121,7 +121,7 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 		return nil, 0, fmt.Errorf("line %d: %w", r.lines.at(max(before, r.dec.InputOffset())), unexpected(err))
 	}
 	line := r.lines.at(r.dec.InputOffset() - int64(len(text)))
-	doc, err := parseDocument(text, r.rounds)
+	doc, err := parseRecord(text, r.rounds)
 	if err != nil {
 		return nil, line, &RecordError{line, err}
 	}
@@ -164,6 +164,26 @@ func (c *lineCounter) at(offset int64) int {
 	c.line += n
 	c.breaks = c.breaks[:copy(c.breaks, c.breaks[n:])]
 	return c.line
+}
+
+// ParseDocument reads one document of Extended JSON, such as a query, and nothing after it. A number
+// that no type keeps is an error.
+func ParseDocument(text string) (bson.D, error) {
+	raw, err := parseDocument(bytes.TrimSpace([]byte(text)), false)
+	if err != nil {
+		return nil, err
+	}
+	var doc bson.D
+	if err := bson.Unmarshal(raw, &doc); err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// parseRecord is parseDocument for a record of a file.
+func parseRecord(text []byte, rounds bool) (bson.Raw, error) {
+	doc, err := parseDocument(text, rounds)
+	return doc, orRound(err)
 }
 
 // parseDocument reads one document of Extended JSON, and nothing after it. A number that no type

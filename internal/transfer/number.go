@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -83,17 +84,31 @@ func checkNumber(number []byte) error {
 		return nil
 	} else if bytes.IndexByte(number, '.') < 0 {
 		if _, err := strconv.ParseInt(string(number), 10, 64); err != nil {
-			return fmt.Errorf("the integer %s does not fit into 64 bits: %s", number, instead(number))
+			return &numberError{"the integer " + string(number) + " does not fit into 64 bits", number}
 		}
 		return nil
 	}
 	if _, ok := keepsDouble(string(number)); !ok {
-		return fmt.Errorf("a double does not keep the number %s: %s", number, instead(number))
+		return &numberError{"a double does not keep the number " + string(number), number}
 	}
 	return nil
 }
 
-// instead says how a number is written that loses nothing.
-func instead(number []byte) string {
-	return fmt.Sprintf("write {\"$numberDecimal\": \"%s\"}, or a string, or let numbers be rounded", number)
+// orRound adds to an error of a number what an import offers besides.
+func orRound(err error) error {
+	if lost := new(numberError); errors.As(err, &lost) {
+		return fmt.Errorf("%w, or let numbers be rounded", err)
+	}
+	return err
+}
+
+// numberError is a number of JSON that loses something.
+type numberError struct {
+	what   string
+	number []byte
+}
+
+// Error says how the number is written so that it loses nothing.
+func (e *numberError) Error() string {
+	return fmt.Sprintf("%s: write {\"$numberDecimal\": \"%s\"}, or a string", e.what, e.number)
 }
