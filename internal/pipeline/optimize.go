@@ -13,7 +13,10 @@ const (
 	RuleMoveMatch
 	// RuleMerge makes one of adjacent $match, $limit or $skip.
 	RuleMerge
-	// RuleLimitFirst moves $limit and $skip before stages that give one document for each.
+	// RuleSortFirst moves a $sort before a $unwind that does not change what it reads.
+	RuleSortFirst
+	// RuleLimitFirst moves $limit and $skip before stages that give one document for each, and copies
+	// a $limit before a $unwind that gives at least one.
 	RuleLimitFirst
 	// RuleConstant lets a $match that nothing satisfies read nothing.
 	RuleConstant
@@ -55,6 +58,7 @@ func rules() []rewriteRule {
 	return []rewriteRule{
 		{RuleNoop, "noop", removeNoops},
 		{RuleMoveMatch, "move match", moveMatches},
+		{RuleSortFirst, "sort first", moveSorts},
 		{RuleLimitFirst, "limit first", moveLimits},
 		{RuleMerge, "merge", mergeAdjacent},
 		{RuleConstant, "constant", markConstants},

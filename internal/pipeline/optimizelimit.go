@@ -35,14 +35,31 @@ func moveLimits(steps []step) []step {
 		default:
 			continue
 		}
-		for at := i; at > 0 && oneToOne(steps[at-1]); at-- {
+		for at := i; at > 0; at-- {
+			swaps, copies := oneToOne(steps[at-1]), limitsInput(steps[at], steps[at-1])
+			if !swaps && !copies {
+				break
+			}
 			if !copied {
 				steps, copied = slices.Clone(steps), true
 			}
-			steps[at-1], steps[at] = steps[at], steps[at-1]
+			if swaps {
+				steps[at-1], steps[at] = steps[at], steps[at-1]
+			} else {
+				steps = slices.Insert(steps, at-1, steps[at])
+				i++
+			}
 		}
 	}
 	return steps
+}
+
+// limitsInput reports whether a $limit holds for the input of the stage before it, too: a $unwind
+// that gives at least one document for each.
+func limitsInput(s, before step) bool {
+	_, isLimit := s.stage.(*limit)
+	u, isUnwind := before.stage.(*unwind)
+	return isLimit && isUnwind && u.keep
 }
 
 // limitSorts is RuleTopK.
