@@ -37,6 +37,9 @@ type boundsContext struct {
 	numeric bool
 	// mismatch is true where the query and the index do not have the same collation.
 	mismatch bool
+	// folded is true where the index does not hold strings as they are: a regular expression, which
+	// goes by no collation, does not find them there.
+	folded bool
 	// collation turns strings into what the index holds.
 	collation *collation.Collator
 	// room is memory for one interval, to be used once.
@@ -60,7 +63,7 @@ func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
 	case *filter.In:
 		return inBounds(n, c)
 	case *filter.Regex:
-		if c.mismatch || c.collation != nil {
+		if c.folded {
 			return fieldBounds{}, false
 		}
 		return regexBounds(n), true
@@ -171,10 +174,10 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 	// The values are sorted: joining the points at once keeps a long list linear.
 	others = append(others, points)
 	for _, re := range n.Regexes {
-		if c.mismatch || c.collation != nil {
-			return fieldBounds{}, false
-		}
 		b := regexBounds(re)
+		if c.folded {
+			b = fieldBounds{bracketOf(bsonx.ClassString).union(intervals{point(bsonx.Regex(re.Pattern, re.Options))}), inexactFetch}
+		}
 		others, out.tight = append(others, b.ivs), max(out.tight, b.tight)
 	}
 	out.ivs = intervals(nil).union(fold(others, intervals.union))

@@ -59,9 +59,10 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 }
 
 // distinctScan returns a plan that reads one entry per value, or nil. Where the field was ever an array only the whole
-// index has all values of the matching documents.
+// index has all values of the matching documents. With a collation an index without one may have several entries for what
+// is one value.
 func (cq *canonical) distinctScan(solutions []*solution, field string) *solution {
-	if cq.hint.natural != 0 || cq.collated() {
+	if cq.hint.natural != 0 {
 		return nil
 	}
 	for _, s := range solutions {
@@ -71,21 +72,42 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		}
 		// An entry within bounds that leave nothing to check is of a match, and so is the value of a field that was no array.
 		if f := scan.distinctField(field); f >= 0 {
-			return newSolution(&distinctScan{scan: scan, fields: f + 1})
+			if s := cq.distinctSolution(scan, f); s != nil {
+				return s
+			}
 		}
 	}
 	if cq.root != nil || hasNumber(field) {
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || x.ix == nil || x.isWildcard() || x.isGeo() || !x.fields[0].Holds(field) || x.isPartial || x.collation != nil {
+		if !cq.mayUse(x) || x.ix == nil || x.isWildcard() || x.isGeo() || !x.fields[0].Holds(field) || x.isPartial || !x.collation.Same(cq.q.Collation) {
 			continue
+		}
+		if x.collation != nil && x.bits(0) != 0 {
+			continue // an entry does not tell which element of an array it is of
 		}
 		scan := x.scan()
 		scan.dedup = false
-		return newSolution(&distinctScan{scan: scan, fields: 1})
+		return cq.distinctSolution(scan, 0)
 	}
 	return nil
+}
+
+// distinctSolution returns a plan that reads one entry for each value of a field. An index with a
+// collation does not hold strings: where there may be some, the documents are read, and only an
+// index with the query's own collation has one entry for each. It returns nil for others.
+func (cq *canonical) distinctSolution(scan *indexScan, field int) *solution {
+	n := &distinctScan{scan: scan, fields: field + 1}
+	switch x := scan.index; {
+	case x.collation == nil || !scan.bounds[field].mayHaveText():
+		return newSolution(n)
+	case x.collation.Same(cq.q.Collation):
+		n.feeds = true
+		return newSolution(&fetch{in: n})
+	default:
+		return nil
+	}
 }
 
 // distinctField returns the position of the index field whose values are those of the path in the records of the scan, or -1.
@@ -93,7 +115,7 @@ func (n *indexScan) distinctField(path string) int {
 	x := n.index
 	f := x.fieldOf(path)
 	switch {
-	case f < 0 || x.bits(f) != 0 || x.isMultikey() && hasNumber(path) || x.collation != nil:
+	case f < 0 || x.bits(f) != 0 || x.isMultikey() && hasNumber(path):
 		return -1
 	case x.wild != nil && (f != x.lead() || x.isMultikey()):
 		return -1 // in a wildcard index the path stands before the value
@@ -127,17 +149,47 @@ func (d *distinctRun) run(ctx context.Context, t *candidate) error {
 		if err != nil || row == nil {
 			return err
 		}
-		scan, ok := t.root.(*exec.DistinctScan)
-		if !ok {
-			if err := d.addDocument(row.Doc); err != nil {
-				return err
-			}
-			continue
+		switch scan, fetched := distinctBelow(t.root); {
+		case scan == nil:
+			err = d.addDocument(row.Doc)
+		case fetched:
+			err = d.addFetched(scan, row)
+		default:
+			err = d.addEntry(scan, row)
 		}
-		if err := d.addEntry(scan, row); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// distinctBelow returns the scan that a plan is, or of whose entries it reads the documents; nil for
+// other plans.
+func distinctBelow(root exec.Node) (scan *exec.DistinctScan, fetched bool) {
+	root = exec.Bare(root)
+	if f, ok := root.(*exec.Fetch); ok {
+		scan, _ = exec.Bare(f.Inputs()[0]).(*exec.DistinctScan)
+		return scan, scan != nil
+	}
+	scan, _ = root.(*exec.DistinctScan)
+	return scan, false
+}
+
+// addFetched adds the values of a document of an entry. As in addEntry, further documents of the
+// entry for null are looked at until one has a null.
+func (d *distinctRun) addFetched(scan *exec.DistinctScan, row *exec.Row) error {
+	values, err := d.fields.Decode(row)
+	if err != nil {
+		return err
+	}
+	before := d.set.hasNull
+	if err := d.addDocument(row.Doc); err != nil {
+		return err
+	}
+	if v := values[scan.Fields()-1]; (v.IsNull() || v.Type == bsonx.TypeUndefined) && before == d.set.hasNull {
+		scan.Stay()
+	}
+	return nil
 }
 
 // addEntry adds the value of an index entry. Null stands for missing fields too, and undefined for empty arrays: the

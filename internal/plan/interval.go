@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -12,6 +13,14 @@ import (
 type interval struct {
 	low, high         bsonx.Value
 	lowIncl, highIncl bool
+}
+
+// mayHaveText reports whether strings lie within the intervals, or values that may hold some.
+func (ivs intervals) mayHaveText() bool {
+	return len(ivs) == 0 || slices.ContainsFunc(ivs, func(iv interval) bool {
+		class := iv.low.Type.Class()
+		return class != iv.high.Type.Class() || class == bsonx.ClassString || class == bsonx.ClassDocument || class == bsonx.ClassArray
+	})
 }
 
 // point is the interval of one value.

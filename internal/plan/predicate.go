@@ -64,7 +64,7 @@ func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *pr
 		return b
 	}
 	ctx := boundsContext{
-		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), mismatch: mismatch, collation: c, room: b.room[:0],
+		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), mismatch: mismatch, folded: x.collation != nil, collation: c, room: b.room[:0],
 	}
 	b.made = true
 	b.fieldBounds, b.ok = boundsOf(p.node, ctx)

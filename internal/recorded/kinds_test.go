@@ -38,7 +38,8 @@ func kindIndexes() map[string]bson.A {
 var kindFilters = []string{
 	`{}`, `{"a":3}`, `{"a":{"$gt":4}}`, `{"a":{"$gt":1}}`, `{"a":{"$in":[1,3,5]}}`, `{"a":3,"b":{"$lt":4}}`, `{"b":2,"c":{"$gt":50}}`, `{"a":null}`,
 	`{"n":{"$gt":100}}`, `{"n":{"$exists":true}}`, `{"n":{"$ne":null}}`, `{"n":null}`, `{"c":{"$in":[7,8,9]}}`, `{"c":{"$gte":100,"$lt":120}}`,
-	`{"s":"apple1"}`, `{"s":{"$gte":"b"},"a":2}`, `{"o.x":3}`, `{"o.x":{"$gt":3},"o.y":1}`, `{"o":{"$exists":true}}`,
+	`{"s":"apple1"}`, `{"s":{"$gte":"b"},"a":2}`, `{"a":{"$regex":"^x"}}`, `{"s":{"$regex":"^apple1"}}`,
+	`{"s":{"$in":["x",{"$regularExpression":{"pattern":"^apple1","options":""}}]}}`, `{"a":{"$in":[1,{"$regularExpression":{"pattern":"x","options":"i"}}]}}`, `{"o.x":3}`, `{"o.x":{"$gt":3},"o.y":1}`, `{"o":{"$exists":true}}`,
 	`{"m":3,"b":2}`, `{"m":{"$in":[1,11]},"b":{"$gt":3}}`, `{"m":{"$elemMatch":{"$gte":2,"$lt":4}},"b":1}`, `{"m":{"$all":[1,11]},"b":1}`,
 	`{"arr":{"$elemMatch":{"p":1,"q":{"$gt":0}}}}`, `{"arr":{"$elemMatch":{"p":1,"q":2}},"a":3}`, `{"arr.p":{"$gt":1,"$lt":3}}`, `{"arr.p":{"$in":[1,2]},"a":1}`,
 	`{"$or":[{"a":1},{"b":2}]}`, `{"$or":[{"a":1,"b":2},{"a":2,"b":3}]}`, `{"$or":[{"a":3},{"c":{"$lt":10}}],"b":1}`, `{"$and":[{"$or":[{"a":1},{"a":2}]},{"b":3}]}`,
@@ -64,6 +65,9 @@ func kindCommands(coll string) map[string]bson.D {
 		out["counted from "+text] = d("count", coll, "query", f, "skip", 3)
 		out["counted up to "+text] = d("count", coll, "query", f, "limit", 3)
 		out["distinct a "+text] = d("distinct", coll, "key", "a", "query", f)
+		out["distinct s "+text] = d("distinct", coll, "key", "s", "query", f)
+		out["collated distinct a "+text] = d("distinct", coll, "key", "a", "query", f, "collation", d("locale", "en", "strength", 2))
+		out["collated distinct s "+text] = d("distinct", coll, "key", "s", "query", f, "collation", d("locale", "en", "strength", 2))
 		pipe("unwound "+text, d("$unwind", "$t"), d("$match", f))
 		pipe("set "+text, d("$set", d("z", d("$add", bson.A{"$a", 1}))), d("$match", f), d("$sort", d("a", 1)), d("$limit", 3))
 		pipe("first "+text, d("$match", f), d("$sort", d("a", 1, "b", -1)), d("$group", d("_id", "$a", "b", d("$first", "$b"))))
