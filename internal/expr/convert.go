@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -28,12 +30,6 @@ func conversionOperators() []definition {
 
 // conversionTo defines $toX.
 func conversionTo(name string, how converter) definition {
-	fn := func(v bsonx.Value) (bsonx.Value, error) {
-		if nullish(v) {
-			return bsonx.Null, nil
-		}
-		return how.convert(v)
-	}
 	return definition{
 		name: name, family: "conversion", min: 1, max: 1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -44,13 +40,37 @@ func conversionTo(name string, how converter) definition {
 			if len(args) != 1 {
 				return nil, mongoerr.New(50723, "%s requires a single argument, got %d", def.name, len(args))
 			}
-			return &call1{arg: args[0], fn: plain1(fn), running: vars.Scripts().Running}, nil
+			return &convertTo{args[0], how, vars.Scripts().Running}, nil
 		},
 	}
 }
 
+// convertTo is $toX.
+type convertTo struct {
+	input   Expr
+	how     converter
+	running *interrupt.Running // the operation; nil never ends
+}
+
+func (c *convertTo) children() []Expr { return []Expr{c.input} }
+
+func (c *convertTo) Eval(ctx *Context) (bsonx.Value, error) {
+	v, err := c.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if nullish(v) {
+		return bsonx.Null, nil
+	}
+	return c.how.convert(v, &task{ctx: ctx, running: c.running})
+}
+
 // convertExpr is $convert. Absent arguments are nil.
-type convertExpr struct{ input, to, onError, onNull, format, byteOrder, base Expr }
+type convertExpr struct {
+	input, to, onError, onNull, format, byteOrder, base Expr
+
+	running *interrupt.Running // the operation; nil never ends
+}
 
 func (c *convertExpr) children() []Expr {
 	return present([]Expr{c.input, c.to, c.onError, c.onNull, c.format, c.byteOrder, c.base})
@@ -82,7 +102,7 @@ func (c *convertExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err := c.details(ctx, &how, target); err != nil {
 		return bsonx.Missing, err
 	}
-	out, err := how.convert(input)
+	out, err := how.convert(input, &task{ctx: ctx, running: c.running})
 	if c.onError != nil && mongoerr.CodeOf(err) == mongoerr.ConversionFailure {
 		return c.onError.Eval(ctx)
 	}
@@ -164,10 +184,14 @@ func parseConvert(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr
 	if args[1] == nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Missing 'to' parameter to $convert")
 	}
-	return &convertExpr{args[0], args[1], args[2], args[3], args[4], args[5], args[6]}, nil
+	return &convertExpr{args[0], args[1], args[2], args[3], args[4], args[5], args[6], vars.Scripts().Running}, nil
 }
 
-func (c *converter) convert(v bsonx.Value) (bsonx.Value, error) {
+// convert converts a value, and counts it as read.
+func (c *converter) convert(v bsonx.Value, t *task) (bsonx.Value, error) {
+	if t.stopped(len(v.Data)) {
+		return bsonx.Missing, t.err()
+	}
 	switch c.to {
 	case bsonx.TypeBool:
 		return bsonx.Bool(v.Truthy()), nil
@@ -182,7 +206,7 @@ func (c *converter) convert(v bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeObjectID:
 		return toObjectID(v)
 	case bsonx.TypeDate:
-		return toDate(v)
+		return toDate(v, t)
 	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128:
 		return c.toNumber(v)
 	default:
@@ -222,15 +246,22 @@ func toObjectID(v bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeObjectID:
 		return v, nil
 	case bsonx.TypeString:
-		return parseObjectID(v.Str())
+		return parseObjectID(beginning(v), len(v.StrBytes()))
 	default:
 		return bsonx.Missing, unsupported(v, bsonx.TypeObjectID)
 	}
 }
 
-func parseObjectID(text string) (bsonx.Value, error) {
-	reason := fmt.Sprintf("Invalid string length for parsing to OID, expected 24 but found %d", len(text))
-	if len(text) == 24 {
+// beginning returns so much of a long text that an error message with it is the same as with all.
+func beginning(v bsonx.Value) string {
+	text := v.StrBytes()
+	return string(text[:min(len(text), mongoerr.MaxMessage+utf8.UTFMax)])
+}
+
+// parseObjectID reads a text of n bytes. Of one that is too long the beginning is enough.
+func parseObjectID(text string, n int) (bsonx.Value, error) {
+	reason := fmt.Sprintf("Invalid string length for parsing to OID, expected 24 but found %d", n)
+	if n == 24 {
 		id, err := hex.DecodeString(text)
 		if err == nil {
 			return bsonx.ObjectID([12]byte(id)), nil
@@ -245,7 +276,7 @@ func notHex(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
 }
 
-func toDate(v bsonx.Value) (bsonx.Value, error) {
+func toDate(v bsonx.Value, t *task) (bsonx.Value, error) {
 	switch v.Type {
 	case bsonx.TypeDouble, bsonx.TypeDecimal128, bsonx.TypeInt64:
 		millis, err := numeric.ToInt64(v)
@@ -254,7 +285,7 @@ func toDate(v bsonx.Value) (bsonx.Value, error) {
 		}
 		return bsonx.Date(millis.Int64()), nil
 	case bsonx.TypeString:
-		millis, err := readDate(v.Str(), time.UTC)
+		millis, err := readDate(v.Str(), time.UTC, t)
 		return bsonx.Date(millis), err
 	case bsonx.TypeDate, bsonx.TypeTimestamp, bsonx.TypeObjectID:
 		t, err := dateOf(v)

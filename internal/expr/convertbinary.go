@@ -106,8 +106,10 @@ func noFormat(from, to bsonx.Type) error {
 	return mongoerr.New(4341115, "Format must be speficied when converting from '%s' to '%s'", from, to)
 }
 
+// showBinary prints binary data for an error message, which is cut at mongoerr.MaxMessage.
 func showBinary(v bsonx.Value) string {
 	subtype, data := v.Binary()
+	data = data[:min(len(data), mongoerr.MaxMessage/2+1)]
 	return fmt.Sprintf(`BinData(%d, "%X")`, subtype, data)
 }
 
@@ -133,10 +135,11 @@ func (c *converter) toBinary(v bsonx.Value) (bsonx.Value, error) {
 		if c.format == "" {
 			return bsonx.Missing, noFormat(v.Type, bsonx.TypeBinary)
 		}
-		data, err := c.decode(v.Str())
+		text := v.Str()
+		data, err := c.decode(text)
 		if err != nil {
 			return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure,
-				"Failed to parse BinData '%s' in $convert with no onError value: %s", v.Str(), err)
+				"Failed to parse BinData '%s' in $convert with no onError value: %s", text, err)
 		}
 		return bsonx.Binary(c.subtype, data), nil
 	default:
@@ -158,11 +161,14 @@ func (c *converter) decode(text string) ([]byte, error) {
 		return data, because(err, "Invalid base64 character")
 	case formatHex:
 		data, err := hex.DecodeString(text)
+		if err == nil {
+			return data, nil
+		}
 		reason := "Hex blob with odd digit count"
 		if bad := notHex(text); len(text)%2 == 0 && bad >= 0 {
 			reason = fmt.Sprintf(`The character \x%02x failed to parse from hex.`, text[bad])
 		}
-		return data, because(err, reason)
+		return nil, errors.New(reason)
 	case formatUTF8:
 		return []byte(text), nil
 	case formatUUID:
@@ -190,9 +196,11 @@ func oneLine(text string) string {
 
 // parseUUID reads 8-4-4-4-12 hexadecimal digits.
 func parseUUID(text string) ([]byte, error) {
-	digits := strings.ReplaceAll(text, "-", "")
-	data, err := hex.DecodeString(digits)
-	if err != nil || len(data) != 16 || formatUUIDText(data) != strings.ToLower(text) {
+	var data []byte
+	if len(text) == len("00000000-0000-0000-0000-000000000000") {
+		data, _ = hex.DecodeString(strings.ReplaceAll(text, "-", "")) // what cannot be read is too short
+	}
+	if len(data) != 16 || formatUUIDText(data) != strings.ToLower(text) {
 		return nil, fmt.Errorf("Invalid UUID string: %s", text) //nolint:staticcheck // MongoDB's words
 	}
 	return data, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -26,10 +27,13 @@ var monthNames = [...]string{
 }
 
 // checkFormat refuses a format with specifiers that are not among those allowed.
-func checkFormat(format []byte, allowed string) error {
+func checkFormat(format []byte, allowed string, t *task) error {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
 			continue
+		}
+		if t.stopped(stepWork / 4) {
+			return t.err()
 		}
 		if i++; i == len(format) {
 			return mongoerr.New(18535, "Unmatched '%c' at end of format string", '%')
@@ -60,32 +64,32 @@ type formatArg struct {
 }
 
 // compileFormat prepares a constant. MongoDB looks at a format only where it uses it: a bad one is no error until then.
-func compileFormat(arg formatArg) formatArg {
+func compileFormat(arg formatArg, running *interrupt.Running) formatArg {
 	if v, ok := arg.expr.(*Const); ok && !nullish(v.Value) {
-		if format, err := arg.check(v.Value); err == nil {
+		if format, err := arg.check(v.Value, &task{ctx: &Context{}, running: running}); err == nil {
 			arg.fixed = format
 		}
 	}
 	return arg
 }
 
-func (f *formatArg) check(v bsonx.Value) ([]byte, error) {
+func (f *formatArg) check(v bsonx.Value, t *task) ([]byte, error) {
 	if v.Type != bsonx.TypeString {
 		return nil, mongoerr.New(f.code, "%s requires that 'format' be a string, found: %s with value %s", f.op, v.Type, Show(v))
 	}
-	return v.StrBytes(), checkFormat(v.StrBytes(), f.allowed)
+	return v.StrBytes(), checkFormat(v.StrBytes(), f.allowed, t)
 }
 
 // eval returns the format; null where it is null or missing. Without the operand the format is nil.
-func (f *formatArg) eval(ctx *Context) (format []byte, null bool, err error) {
+func (f *formatArg) eval(t *task) (format []byte, null bool, err error) {
 	if f.fixed != nil || f.expr == nil {
 		return f.fixed, false, nil
 	}
-	v, err := f.expr.Eval(ctx)
+	v, err := f.expr.Eval(t.ctx)
 	if err != nil || nullish(v) {
 		return nil, true, err
 	}
-	format, err = f.check(v)
+	format, err = f.check(v, t)
 	return format, false, err
 }
 
@@ -94,6 +98,7 @@ type dateToStringExpr struct {
 	date, onNull Expr
 	format       formatArg
 	zone         zoneArg
+	running      *interrupt.Running // the operation; nil never ends
 }
 
 func parseDateToString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -102,8 +107,8 @@ func parseDateToString(p *parser, def *definition, arg bsonx.Value, vars *Vars) 
 	if err != nil {
 		return nil, err
 	}
-	e := &dateToStringExpr{date: args[0], onNull: args[3]}
-	e.format = compileFormat(formatArg{op: def.name, code: 18533, allowed: printSpecifiers, expr: args[1]})
+	e := &dateToStringExpr{date: args[0], onNull: args[3], running: vars.Scripts().Running}
+	e.format = compileFormat(formatArg{op: def.name, code: 18533, allowed: printSpecifiers, expr: args[1]}, e.running)
 	e.zone = compileZone("", args[2], operandFailures(args, vars))
 	return e, nil
 }
@@ -117,7 +122,8 @@ func (d *dateToStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	format, null, err := d.format.eval(ctx)
+	t := &task{ctx: ctx, running: d.running}
+	format, null, err := d.format.eval(t)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -141,7 +147,7 @@ func (d *dateToStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if format == nil {
 		format = defaultFormat(zone)
 	}
-	text, err := formatDate(w, format)
+	text, err := formatDate(w, format, t)
 	if err == nil {
 		err = checkText(len(text.Data))
 	}
@@ -156,11 +162,14 @@ func defaultFormat(zone *time.Location) []byte {
 }
 
 // formatDate prints a date into a new string value.
-func formatDate(w wall, format []byte) (bsonx.Value, error) {
+func formatDate(w wall, format []byte, t *task) (bsonx.Value, error) {
 	out := make([]byte, 4, 2*len(format)+8)
 	year, month, day := dateOfDays(w.days)
 	for i := 0; i < len(format); i++ {
 		c := format[i]
+		if t.stopped(stepWork / 2) {
+			return bsonx.Missing, t.err()
+		}
 		if c != '%' {
 			out = append(out, c)
 			continue

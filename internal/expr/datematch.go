@@ -6,7 +6,7 @@ import "strings"
 func (d *dateText) match(format []byte) {
 	at := 0
 	i := 0
-	for ; i < len(format) && at < len(d.text); i++ {
+	for ; i < len(format) && at < len(d.text) && !d.task.stopped(stepWork); i++ {
 		if format[i] == '%' {
 			i++
 			if format[i] != '%' {

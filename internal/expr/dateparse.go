@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -18,6 +19,8 @@ type dateText struct {
 	warnings strings.Builder
 	// end is the position of what is wrong with the text as a whole.
 	end int
+	// task is what reads the text: once its operation has ended, reading stops.
+	task *task
 
 	year, month, day     datePartText
 	hour, minute, second datePartText
@@ -52,14 +55,15 @@ func (d datePartText) or(n int64) int64 {
 }
 
 // fail notes an error at a position of the text.
-func (d *dateText) fail(at int, format string, args ...any) {
-	d.note(&d.errs, at, fmt.Sprintf(format, args...))
-}
+func (d *dateText) fail(at int, text string) { d.note(&d.errs, at, text) }
 
 // warn notes an error that is named after those of fail.
 func (d *dateText) warn(at int, text string) { d.note(&d.warnings, at, text) }
 
 func (d *dateText) note(to *strings.Builder, at int, text string) {
+	if to.Len() > mongoerr.MaxMessage {
+		return // the message is cut before this
+	}
 	c := byte(0) // as MongoDB shows the end
 	if at < len(d.text) {
 		c = d.text[at]
@@ -69,6 +73,9 @@ func (d *dateText) note(to *strings.Builder, at int, text string) {
 
 // resolve converts what was read to milliseconds since 1970.
 func (d *dateText) resolve(zone *time.Location) (int64, error) {
+	if err := d.task.err(); err != nil {
+		return 0, err
+	}
 	d.check()
 	if d.errs.Len()+d.warnings.Len() > 0 {
 		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'%s%s", d.whole, d.errs.String(), d.warnings.String())
@@ -155,7 +162,7 @@ func (d *dateText) shifted(zone *time.Location) (int64, error) {
 }
 
 // readDate reads a date without a format, as $dateFromString and $toDate do.
-func readDate(text string, zone *time.Location) (int64, error) {
+func readDate(text string, zone *time.Location, t *task) (int64, error) {
 	if millis, ok := readISODate(text); ok && (zone == time.UTC || text[len(text)-1] != 'Z') {
 		if zone == time.UTC {
 			return millis, nil
@@ -165,7 +172,7 @@ func readDate(text string, zone *time.Location) (int64, error) {
 		}
 	}
 	trimmed := strings.Trim(text, " \t\n\v\f\r")
-	d := &dateText{text: trimmed, whole: text, end: len(trimmed) + 1}
+	d := &dateText{text: trimmed, whole: text, end: len(trimmed) + 1, task: t}
 	d.scan()
 	return d.resolve(zone)
 }
@@ -232,6 +239,7 @@ type dateFromStringExpr struct {
 	text, onError, onNull Expr
 	format                formatArg
 	zone                  zoneArg
+	running               *interrupt.Running // the operation; nil never ends
 }
 
 func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -243,8 +251,8 @@ func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars
 	if err != nil {
 		return nil, err
 	}
-	e := &dateFromStringExpr{text: args[0], onNull: args[3], onError: args[4]}
-	e.format = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[2]})
+	e := &dateFromStringExpr{text: args[0], onNull: args[3], onError: args[4], running: vars.Scripts().Running}
+	e.format = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[2]}, e.running)
 	e.zone = compileZone("", args[1], operandFailures(args, vars))
 	return e, nil
 }
@@ -258,7 +266,8 @@ func (d *dateFromStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	format, null, err := d.format.eval(ctx)
+	t := &task{ctx: ctx, running: d.running}
+	format, null, err := d.format.eval(t)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -275,22 +284,26 @@ func (d *dateFromStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if text.Type == bsonx.TypeString && (null || zone == nil) {
 		return bsonx.Null, nil
 	}
-	millis, err := d.read(text, format, zone)
+	millis, err := d.read(text, format, zone, t)
 	if d.onError != nil && mongoerr.CodeOf(err) == mongoerr.ConversionFailure {
 		return d.onError.Eval(ctx)
 	}
 	return bsonx.Date(millis), err
 }
 
-func (d *dateFromStringExpr) read(v bsonx.Value, format []byte, zone *time.Location) (int64, error) {
+func (d *dateFromStringExpr) read(v bsonx.Value, format []byte, zone *time.Location, t *task) (int64, error) {
+	if t.stopped(len(v.Data)) {
+		return 0, t.err()
+	}
 	if v.Type != bsonx.TypeString {
 		return 0, mongoerr.New(mongoerr.ConversionFailure,
 			"$dateFromString requires that 'dateString' be a string, found: %s with value %s", v.Type, Show(v))
 	}
+	text := v.Str()
 	if d.format.expr == nil {
-		return readDate(v.Str(), zone)
+		return readDate(text, zone, t)
 	}
-	t := &dateText{text: v.Str(), whole: v.Str(), end: len(v.StrBytes())}
-	t.match(format)
-	return t.resolve(zone)
+	read := &dateText{text: text, whole: text, end: len(text), task: t}
+	read.match(format)
+	return read.resolve(zone)
 }

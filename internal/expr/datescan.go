@@ -17,6 +17,9 @@ type relativeText struct {
 // maxDateText bounds the text of a date. Each of its tokens is looked for in all that follows: a longer text would take minutes.
 const maxDateText = 4 << 10
 
+// tokenWork is the work of looking for the tokens at one position.
+const tokenWork = 1 << 14
+
 // scan reads a date without a format: it takes the longest token at each position, the first of those of a length.
 func (d *dateText) scan() {
 	if d.whole == "" {
@@ -27,7 +30,7 @@ func (d *dateText) scan() {
 		d.fail(0, "Unexpected character")
 		return
 	}
-	for at := 0; at < len(d.text); {
+	for at := 0; at < len(d.text) && !d.task.stopped(tokenWork); {
 		rest := d.text[at:]
 		if strings.IndexByte(" .,\t\n", rest[0]) >= 0 {
 			at++

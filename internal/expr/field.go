@@ -115,6 +115,9 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
+	if err := ctx.read(len(input.Data)+len(value.Data), s.running); err != nil {
+		return bsonx.Missing, err
+	}
 	if err := checkBytes(s.op, len(input.Data)+len(value.Data)); err != nil {
 		return bsonx.Missing, err
 	}

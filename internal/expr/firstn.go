@@ -21,6 +21,7 @@ func firstNOperators() []definition {
 type pick struct {
 	n, input Expr
 	of       func(array bsonx.Doc, n int64) (bsonx.Value, error)
+	running  *interrupt.Running // the operation; nil never ends
 }
 
 func (e *pick) children() []Expr { return []Expr{e.n, e.input} }
@@ -40,6 +41,9 @@ func (e *pick) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(5788200, "Input must be an array")
+	}
+	if err := ctx.read(len(v.Data), e.running); err != nil {
+		return bsonx.Missing, err
 	}
 	return e.of(v.Doc(), n)
 }
@@ -70,7 +74,7 @@ func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 		return nil, err
 	}
 	running := vars.Scripts().Running
-	e := &pick{n: n, input: input}
+	e := &pick{n: n, input: input, running: running}
 	switch def.name {
 	case "$firstN":
 		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return subArray(array, 0, int(n), running) }

@@ -19,8 +19,8 @@ const (
 	maxTextBytes = 16 << 20
 	// maxUnchecked is how much work an expression does between two looks at whether its operation still runs.
 	maxUnchecked = 1 << 18
-	// largeOperands is from where on the bytes of operands count as work.
-	largeOperands = 1 << 10
+	// callWork is the work of an operator without the bytes of its operands.
+	callWork = 32
 	// stepWork is the work of one step of a loop without the bytes that it makes.
 	stepWork = 64
 )
@@ -75,13 +75,11 @@ func (c *Context) Built(n int) error {
 	return c.Running.Err()
 }
 
-// read counts the n bytes of an operator's operands where they are large: an expression within a loop may read a whole document
-// for each step. Now and then it returns the error of an operation that has ended.
+// read counts an operator and the n bytes of its operands: an expression within a loop may read a
+// whole document for each step, and one step may compute thousands of operators. Now and then it
+// returns the error of an operation that has ended.
 func (c *Context) read(n int, running *interrupt.Running) error {
-	if n < largeOperands {
-		return nil
-	}
-	if c.work += n; c.work < maxUnchecked {
+	if c.work += n + callWork; c.work < maxUnchecked {
 		return nil
 	}
 	c.work = 0

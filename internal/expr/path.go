@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -24,6 +25,8 @@ type Path struct {
 	// Where several expressions read the document together: the number of the first part among their fields.
 	fields *Fields
 	field  int
+
+	running *interrupt.Running // the operation; nil never ends
 }
 
 // FieldPath returns the dotted path if e reads a field of the document itself ("$a.b"), without variables.
@@ -35,57 +38,75 @@ func FieldPath(e Expr) (string, bool) {
 	return p.dotted, true
 }
 
-// Eval reads the path.
+// Eval reads the path. It counts the fields that it passes, and the value that it finds: whoever
+// reads the path most probably reads that value too.
 func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
-	if p.fields != nil && p.fields == ctx.loaded {
-		v := ctx.reader.Value(p.field)
-		if len(p.parts) > 1 {
-			ctx.work += len(v.Data) // a path walks over all elements of an array
-			v = walkPath(v, p.parts[1:])
-		}
-		return v, nil
-	}
+	parts := p.parts
 	var v bsonx.Value
-	switch p.slot {
-	case rootSlot:
+	switch {
+	case p.fields != nil && p.fields == ctx.loaded:
+		v, parts = ctx.reader.Value(p.field), parts[1:]
+	case p.slot == rootSlot:
 		v = ctx.Root
-	case nowSlot:
+	case p.slot == nowSlot:
 		v = ctx.arena.Date(ctx.Now.UnixMilli())
 	default:
 		v = ctx.slot(p.slot)
 	}
-	return walkPath(v, p.parts), nil
+	if len(parts) > 0 {
+		var err error
+		if v, err = ctx.walk(v, parts, p.running); err != nil {
+			return bsonx.Missing, err
+		}
+	}
+	return v, ctx.read(len(v.Data), p.running)
 }
 
 func (p *Path) children() []Expr { return nil }
 
-func walkPath(v bsonx.Value, parts []string) bsonx.Value {
+// walk returns the value at a path, and counts the documents and arrays on the way. It counts the
+// fields behind the value too, because one look more costs less than knowing where the value is.
+func (c *Context) walk(v bsonx.Value, parts []string, running *interrupt.Running) (bsonx.Value, error) {
 	for i, part := range parts {
 		switch v.Type {
 		case bsonx.TypeDocument:
+			if err := c.read(len(v.Data), running); err != nil {
+				return bsonx.Missing, err
+			}
 			v = v.Doc().Lookup(part)
 		case bsonx.TypeArray:
-			return mapPath(v, parts[i:])
+			return c.walkElements(v, parts[i:], running)
 		default:
-			return bsonx.Missing
+			return bsonx.Missing, nil
 		}
 	}
-	return v
+	return v, nil
 }
 
-func mapPath(array bsonx.Value, parts []string) bsonx.Value {
+// walkElements gathers the values at a path of the documents in an array.
+func (c *Context) walkElements(array bsonx.Value, parts []string, running *interrupt.Running) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for it := array.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeDocument {
 			continue
 		}
-		if v := walkPath(it.Value(), parts); !v.IsMissing() {
+		v, err := c.walk(it.Value(), parts, running)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if !v.IsMissing() {
 			b.Elem(v)
 		}
 	}
 	b.End()
-	return bsonx.Array(b.Bytes())
+	return bsonx.Array(b.Bytes()), c.read(len(array.Data), running)
+}
+
+// walkPath returns the value at a path of a constant.
+func walkPath(v bsonx.Value, parts []string) bsonx.Value {
+	v, _ = new(Context).walk(v, parts, nil) // without an operation it does not fail
+	return v
 }
 
 // parsePath parses "$a.b", "$$var" and "$$var.a".

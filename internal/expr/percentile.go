@@ -44,6 +44,9 @@ func (e *percentileExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
+	if err := ctx.read(len(v.Data), e.running); err != nil {
+		return bsonx.Missing, err
+	}
 	if f, ok := v.AsFloat64(); ok {
 		return e.result(func(float64) float64 { return f }), nil
 	}

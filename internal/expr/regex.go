@@ -113,6 +113,9 @@ func (e *regexExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if nullish(input) || re == nil {
 		return e.none, nil
 	}
+	if err := ctx.read(len(input.Data), e.running); err != nil {
+		return bsonx.Missing, err
+	}
 	if !utf8.Valid(input.StrBytes()) {
 		return bsonx.Missing, mongoerr.New(codeMatchFailed, "Error occurred while executing the regular expression in %s: the input is not UTF-8", e.name)
 	}

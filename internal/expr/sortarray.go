@@ -105,6 +105,9 @@ func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(2942504, "The input argument to $sortArray must be an array, but was of type: %s", v.Type)
 	}
+	if err := ctx.read(len(v.Data), s.running); err != nil {
+		return bsonx.Missing, err
+	}
 	values, err := elements(v.Doc(), s.running)
 	if err != nil {
 		return bsonx.Missing, err

@@ -170,13 +170,13 @@ func (v *Vars) reference(name string, parts []string, dotted string) (Expr, erro
 		if s.slot == constSlot {
 			return &Const{walkPath(s.value, parts)}, nil
 		}
-		return &Path{slot: s.slot, parts: parts, dotted: dotted}, nil
+		return &Path{slot: s.slot, parts: parts, dotted: dotted, running: v.Scripts().Running}, nil
 	}
 	switch name {
 	case "ROOT", "CURRENT":
-		return &Path{slot: rootSlot, parts: parts, dotted: dotted}, nil
+		return &Path{slot: rootSlot, parts: parts, dotted: dotted, running: v.Scripts().Running}, nil
 	case "NOW":
-		return &Path{slot: nowSlot, parts: parts, dotted: dotted}, nil
+		return &Path{slot: nowSlot, parts: parts, dotted: dotted, running: v.Scripts().Running}, nil
 	case "REMOVE":
 		return &Const{bsonx.Missing}, nil
 	case "USER_ROLES":

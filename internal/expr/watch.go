@@ -91,3 +91,30 @@ func listOf(values []bsonx.Value, running *interrupt.Running) (bsonx.Value, erro
 	b.End()
 	return bsonx.Array(b.Bytes()), nil
 }
+
+// task is the work of one evaluation. It counts what lies below the function that evaluates, and
+// remembers why its operation ended. A nil task never ends.
+type task struct {
+	ctx     *Context
+	running *interrupt.Running // the operation; nil never ends
+	ended   error
+}
+
+// stopped counts work and reports whether the operation has ended: loops end early then.
+func (t *task) stopped(work int) bool {
+	if t == nil {
+		return false
+	}
+	if t.ended == nil {
+		t.ended = t.ctx.read(work, t.running)
+	}
+	return t.ended != nil
+}
+
+// err returns why the operation ended, nil while it may go on.
+func (t *task) err() error {
+	if t == nil {
+		return nil
+	}
+	return t.ended
+}

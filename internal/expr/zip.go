@@ -75,6 +75,9 @@ func (z *zip) Eval(ctx *Context) (bsonx.Value, error) {
 		if v.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(34468, "$zip found a non-array expression in input: %s", Show(v))
 		}
+		if err := ctx.read(len(v.Data), z.running); err != nil {
+			return bsonx.Missing, err
+		}
 		arrays[i] = v.Doc().Iter()
 		length := v.Doc().Len()
 		if i == 0 {
