@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -198,13 +199,20 @@ func accumulatorOperators(c *collation.Collator) []definition {
 		case "$sum", "$min", "$max":
 			how = commutable
 		}
-		defs = append(defs, opAssociative(a.name, "accumulator", how, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+		defs = append(defs, watchAssociative(a.name, "accumulator", how, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 			list := args
 			if len(args) == 1 && args[0].Type == bsonx.TypeArray {
-				list = args[0].Doc().Values()
+				var err error
+				if list, err = elements(args[0].Doc(), running); err != nil {
+					return bsonx.Missing, err
+				}
 			}
 			acc := a.make(c)
+			var meter interrupt.Meter
 			for _, v := range list {
+				if err := meter.Did(interrupt.Step, running); err != nil {
+					return bsonx.Missing, err
+				}
 				if err := acc.Add(v); err != nil {
 					return bsonx.Missing, err
 				}

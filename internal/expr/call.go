@@ -350,23 +350,3 @@ func (c *namedCodes) miss(def *definition, names []string, i int) error {
 	}
 	return mongoerr.New(code, "Missing '%s' parameter to %s", names[i], def.name)
 }
-
-// opNamedOptional is opNamed for an operator that tells an argument that is absent from one that is missing or null.
-func opNamedOptional(name, family string, codes namedCodes, required int, names []string,
-	fn func(args []bsonx.Value, given []bool) (bsonx.Value, error),
-) definition {
-	return definition{
-		name: name, family: family, min: 1, max: 1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.parseNamed(def, arg, vars, codes, required, names)
-			if err != nil {
-				return nil, err
-			}
-			given := make([]bool, len(args))
-			for i, e := range args {
-				given[i] = e != nil
-			}
-			return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(func(values []bsonx.Value) (bsonx.Value, error) { return fn(values, given) })}, nil
-		},
-	}
-}

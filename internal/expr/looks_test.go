@@ -41,6 +41,7 @@ var loops = map[string]string{
 	"$percentile": `{"input": "$v", "p": [0.5], "method": "approximate"}`, "$median": `{"input": "$v", "method": "approximate"}`,
 	"$setField":   `{"field": "new", "input": "$object", "value": 1}`,
 	"$unsetField": `{"field": "f7", "input": "$object"}`,
+	"$sum":        `"$v"`, "$avg": `"$v"`, "$min": `"$v"`, "$max": `"$v"`, "$stdDevPop": `"$v"`, "$stdDevSamp": `"$v"`,
 }
 
 // TestLooks runs each operator on large arrays and objects and counts its checks for an interrupt.

@@ -203,9 +203,16 @@ func TestOperatorsCount(t *testing.T) {
 func TestLongLoopsLook(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 20
-	doc := bsonx.NewDoc("a", strings.Repeat("a", n), "format", strings.Repeat("%j", n/2),
+	doc := bsonx.NewDoc("a", strings.Repeat("a", n), "chars", strings.Repeat("é", n/2)+"a", "format", strings.Repeat("%j", n/2),
 		"blank", strings.Repeat("7 ", 1000), "percent", strings.Repeat("%%", n/2), "date", bsonx.Date(0))
 	for e, steps := range map[string]int{
+		`{"$trim": {"input": "$a", "chars": "$chars"}}`:                                 n * interrupt.Step / 4,
+		`{"$ltrim": {"input": "$a", "chars": "a"}}`:                                     n * interrupt.Step / 4,
+		`{"$rtrim": {"input": "$a", "chars": "a"}}`:                                     n * interrupt.Step / 4,
+		`{"$trim": {"input": "b", "chars": "$chars"}}`:                                  n / 2 * interrupt.Step / 4,
+		`{"$split": ["$a", "a"]}`:                                                       n * interrupt.Step,
+		`{"$replaceAll": {"input": "$a", "find": "a", "replacement": "b"}}`:             n * interrupt.Step,
+		`{"$replaceAll": {"input": "$a", "find": "", "replacement": "b"}}`:              n * interrupt.Step,
 		`{"$dateToString": {"date": "$date", "format": "$format"}}`:                     n / 2 * interrupt.Step / 2,
 		`{"$dateFromString": {"dateString": "$a", "format": "$percent", "onError": 0}}`: n / 2 * interrupt.Step,
 		`{"$dateFromString": {"dateString": "$blank", "onError": 0}}`:                   1000 << 13,

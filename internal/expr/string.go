@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -23,7 +24,7 @@ func stringOperators() []definition {
 		makeN("$substrCP", "string", 3, 3, substrCP),
 		make1("$strLenBytes", "string", strLenBytes),
 		make1("$strLenCP", "string", strLenCP),
-		op2("$split", "string", split),
+		watch2("$split", "string", split),
 		lazily(makeN("$indexOfBytes", "string", 2, 4, indexOfBytes), 1, bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)),
 		lazily(makeN("$indexOfCP", "string", 2, 4, indexOfCP), 1, bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)),
 	}
@@ -278,7 +279,7 @@ func strLenCP(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	return out.Int32(int32(countCodePoints(v.StrBytes()))), nil
 }
 
-func split(text, separator bsonx.Value) (bsonx.Value, error) {
+func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if nullish(text) || nullish(separator) {
 		return bsonx.Null, nil
 	}
@@ -293,7 +294,11 @@ func split(text, separator bsonx.Value) (bsonx.Value, error) {
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
+	var meter interrupt.Meter
 	for part := range bytes.SplitSeq(text.StrBytes(), separator.StrBytes()) {
+		if err := meter.Did(interrupt.Step+len(part), running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.Elem(bsonx.String(string(part)))
 		if err := checkBytes("$split", b.Len()); err != nil {
 			return bsonx.Missing, err

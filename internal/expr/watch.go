@@ -54,6 +54,11 @@ func watchAssociative(name, family string, how association, fn watchingN) defini
 	return watchedN(opAssociative(name, family, how, combine), fn)
 }
 
+// watchNamed is opNamed for a function that looks at its operation.
+func watchNamed(name, family string, codes namedCodes, required int, names []string, fn watchingN) definition {
+	return watchedN(opNamed(name, family, codes, required, names, nil), fn)
+}
+
 func watchedN(def definition, fn watchingN) definition {
 	return watched(def, func(call *callN, running *interrupt.Running) {
 		call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
