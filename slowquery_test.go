@@ -216,3 +216,39 @@ func connectAs(t *testing.T, db *sheaf.DB, name string) (*mongo.Client, error) {
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return client, err
 }
+
+// TestLargeCommandsAreCut logs a large command by its name and value, also below explain.
+func TestLargeCommandsAreCut(t *testing.T) {
+	t.Parallel()
+	log := &logOf{}
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{SlowOperation: time.Hour, Logger: slog.New(slog.NewJSONHandler(log, nil))})
+	client, err := connectAs(t, db, "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, client.Database("admin"), "setParameter", 1, "logLevel", 1)
+	var list bson.A
+	for i := range 10_000 {
+		list = append(list, i)
+	}
+	find := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: list}}}}}}
+	for _, cmd := range []bson.D{find, {{Key: "explain", Value: find}}, {{Key: "explain", Value: bson.D{{Key: "nosuch", Value: find}}}}} {
+		_ = client.Database("d").RunCommand(t.Context(), cmd).Err() // one of them fails on purpose
+	}
+	var shown []string
+	for _, line := range log.lines(t, "Slow query", "truncatedBytes") {
+		command, _ := line["command"].(map[string]any)
+		if bytes, _ := command["truncatedBytes"].(float64); bytes < 90_000 {
+			t.Errorf("%v of the command were cut", command["truncatedBytes"])
+		}
+		delete(command, "truncatedBytes")
+		text, err := json.Marshal(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = append(shown, string(text))
+	}
+	if want := []string{`{"find":"c"}`, `{"explain":{"find":"c"}}`, `{"explain":"..."}`}; !slices.Equal(shown, want) {
+		t.Errorf("%.200q, want %q", shown, want)
+	}
+}

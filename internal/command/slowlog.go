@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -61,7 +62,7 @@ func (s *Service) logSlow(req *Request, took time.Duration, err error) {
 	if d.Origin != nil && len(d.Origin) <= maxLoggedCommand {
 		attrs = append(attrs, slog.Any("originatingCommand", loggedDoc(d.Origin)))
 	}
-	attrs = appendDebug(attrs, d)
+	attrs = appendDebug(req.Op, attrs, d)
 	if err != nil {
 		e := mongoerr.CodeOf(err)
 		attrs = append(attrs, slog.Bool("ok", false), slog.String("errMsg", err.Error()),
@@ -76,12 +77,14 @@ func (s *Service) logSlow(req *Request, took time.Duration, err error) {
 	s.Logger.LogAttrs(req.Op, slog.LevelInfo, "Slow query", attrs...)
 }
 
-func appendDebug(attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
+func appendDebug(ctx context.Context, attrs []slog.Attr, d *session.OpDebug) []slog.Attr {
 	if d.PlanSummary != nil {
 		attrs = append(attrs, slog.String("planSummary", d.PlanSummary.Summary()))
 	}
-	if h, ok := d.PlanSummary.(interface{ Hashes() (shape, key string) }); ok {
-		if shape, key := h.Hashes(); shape != "" {
+	if h, ok := d.PlanSummary.(interface {
+		Hashes(ctx context.Context) (shape, key string)
+	}); ok {
+		if shape, key := h.Hashes(ctx); shape != "" {
 			attrs = append(attrs, slog.String("queryHash", shape), slog.String("planCacheShapeHash", shape), slog.String("planCacheKey", key))
 		}
 	}
@@ -141,7 +144,23 @@ func loggedCommand(req *Request) loggedDoc {
 	case req.Def.Secret:
 		return loggedDoc(bsonx.NewDoc(req.Name, "xxx"))
 	case len(req.Body) > maxLoggedCommand:
-		return loggedDoc(bsonx.NewDoc(req.Name, req.CommandValue(), "truncatedBytes", len(req.Body)))
+		return loggedDoc(bsonx.NewDoc(req.Name, shortened(req.CommandValue()), "truncatedBytes", len(req.Body)))
 	}
 	return loggedDoc(req.Body)
+}
+
+// shortened returns the value of a command for a log line: of the large command that explain
+// explains only its name and its value, as {find: "coll"}.
+func shortened(v bsonx.Value) bsonx.Value {
+	switch {
+	case len(v.Data) <= maxLoggedCommand:
+		return v
+	case v.Type == bsonx.TypeDocument:
+		first := v.Doc().First()
+		if len(first.Key) <= maxLoggedCommand && len(first.Value.Data) <= maxLoggedCommand {
+			return bsonx.Document(bsonx.NewDoc(string(first.Key), first.Value))
+		}
+	default:
+	}
+	return bsonx.String("...")
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Serializer writes expressions as MongoDB's explain shows them: operands in arrays or under their names, constants
@@ -15,7 +16,13 @@ type Serializer struct {
 	Vars *Vars
 	// Now is the value of $$NOW.
 	Now time.Time
+	// Stopped counts work and reports whether the operation has ended; nil never does. The form of
+	// an expression is of no use then.
+	Stopped func(work int) bool
 }
+
+// expressionWork is the work of serialising an expression apart from those within it.
+const expressionWork = 8 * interrupt.Step
 
 // Expression returns the serialised form of an expression.
 func (s Serializer) Expression(v bsonx.Value) bsonx.Value {
@@ -67,6 +74,9 @@ func (s serialScope) bind(name string, value serial) serialScope {
 }
 
 func (s serialScope) expression(v bsonx.Value) serial {
+	if s.Stopped != nil && s.Stopped(expressionWork) {
+		return constant(v)
+	}
 	switch v.Type {
 	case bsonx.TypeString:
 		if text := v.Str(); strings.HasPrefix(text, "$") {

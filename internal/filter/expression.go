@@ -34,7 +34,11 @@ func (n *Expr) eval(doc bsonx.Doc, st *state) (bsonx.Value, error) {
 // matchElem is never reached: the parser refuses $expr within $elemMatch.
 func (n *Expr) matchElem(bsonx.Value, *state) bool { return false }
 
-func (n *Expr) serialize(b *serializer) { b.Value("$expr", n.shown.Expression(n.Spec)) }
+func (n *Expr) serialize(b *serializer) {
+	shown := n.shown
+	shown.Stopped = b.stopped
+	b.Value("$expr", shown.Expression(n.Spec))
+}
 
 func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, error) {
 	if level == levelElem {

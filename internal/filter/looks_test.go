@@ -1,8 +1,11 @@
 package filter
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -52,5 +55,40 @@ func TestDependencyLooks(t *testing.T) {
 	}
 	if want := names * nodeWork / interrupt.Interval; op.Looks < want {
 		t.Errorf("%d looks at the operation, want %d", op.Looks, want)
+	}
+}
+
+// TestShapeLooks writes the shapes and the forms of large filters and counts the checks for an
+// interrupt.
+func TestShapeLooks(t *testing.T) {
+	t.Parallel()
+	const branches = 1 << 14
+	var plain, computed []any
+	for i := range branches {
+		plain = append(plain, bsonx.NewDoc("a", bsonx.NewDoc("$gt", i)))
+		computed = append(computed, bsonx.NewDoc("$eq", bsonx.NewArray("$a", i)))
+	}
+	for _, spec := range []bsonx.Doc{
+		bsonx.NewDoc("$or", bsonx.NewArray(plain...)),
+		bsonx.NewDoc("$expr", bsonx.NewDoc("$or", bsonx.NewArray(computed...))),
+	} {
+		f, err := Parse(spec, FindOptions(nil, time.Time{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = branches * interrupt.Step / interrupt.Interval
+		for name, write := range map[string]func(context.Context) error{
+			"shape": func(ctx context.Context) error { _, err := f.AppendShapeKeyWithin(ctx, nil); return err },
+			"form":  func(ctx context.Context) error { _, err := SerializeWithin(ctx, f.Root); return err },
+		} {
+			op := interrupttest.New(t.Context())
+			if err := write(op); err != nil || op.Looks < want {
+				t.Errorf("%.20v, %s: %v, %d looks at the operation, want %d", spec, name, err, op.Looks, want)
+			}
+			op = interrupttest.EndAfter(t.Context(), 1)
+			if err := write(op); !errors.Is(err, interrupttest.ErrEnded) || op.Looks > 3 {
+				t.Errorf("%.20v, %s: %v after %d looks", spec, name, err, op.Looks)
+			}
+		}
 	}
 }

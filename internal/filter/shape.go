@@ -1,25 +1,48 @@
 package filter
 
 import (
+	"context"
 	"encoding/binary"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // AppendShapeKey appends a key that filters of the same shape share: the same canonical tree with other values. What decides
 // whether an index can be used stays in it: the options and the anchor of a regular expression, null and regular
 // expressions among the members of an $in, an expression as a whole.
 func (f *Filter) AppendShapeKey(dst []byte) []byte {
-	dst = appendShape(dst, f.Normalize().Root)
+	dst, _ = f.AppendShapeKeyWithin(context.Background(), dst) // this operation never ends
+	return dst
+}
+
+// AppendShapeKeyWithin is AppendShapeKey for a filter that may be large. It fails where the
+// operation ends.
+func (f *Filter) AppendShapeKeyWithin(ctx context.Context, dst []byte) ([]byte, error) {
+	s := shaper{ctx: ctx}
+	dst = s.append(dst, f.Normalize().Root)
 	if c := f.opts.Collation; c != nil {
 		dst = append(dst, 0xFF)
 		dst = append(dst, c.Spec()...)
 	}
-	return dst
+	return dst, s.ended
 }
 
-func appendShape(key []byte, n Node) []byte {
+// shaper writes the shape of a tree, as far as its operation lets it.
+type shaper struct {
+	ctx   context.Context
+	meter interrupt.Meter
+	ended error
+}
+
+func (s *shaper) append(key []byte, n Node) []byte {
+	if s.ended == nil {
+		s.ended = s.meter.Passed(s.ctx, interrupt.Step)
+	}
+	if s.ended != nil {
+		return key
+	}
 	key = append(key, byte(n.Kind()))
 	if l, ok := n.(Leaf); ok {
 		key = appendText(key, l.FieldPath().String())
@@ -40,13 +63,15 @@ func appendShape(key []byte, n Node) []byte {
 	case *GeoNear:
 		key = append(key, byte(n.Center.CRS))
 	case *Expr, *Where, *JSONSchema, *SampleRate:
-		key = append(key, Serialize(n)...)
+		var doc bsonx.Doc
+		doc, s.ended = SerializeWithin(s.ctx, n)
+		key = append(key, doc...)
 	default:
 	}
 	kids := children(n)
 	key = binary.AppendUvarint(key, uint64(len(kids)))
 	for _, child := range kids {
-		key = appendShape(key, child)
+		key = s.append(key, child)
 	}
 	return key
 }

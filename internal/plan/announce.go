@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -49,14 +50,19 @@ func sorted(n exec.Node) (sorts, spilled bool) {
 }
 
 // Hashes returns the hash of the query's shape and that of its key in the plan cache, as explain prints them: empty for a
-// plan that needs no planning, as a get by _id. The query must still be there.
-func (e *Execution) Hashes() (shape, key string) {
+// plan that needs no planning, as a get by _id. They are also empty for a large query whose operation has ended. The query must
+// still be there.
+func (e *Execution) Hashes(ctx context.Context) (shape, key string) {
 	if e.cq == nil {
+		return "", ""
+	}
+	short, err := e.cq.shapeWithin(ctx)
+	if err != nil {
 		return "", ""
 	}
 	full := e.key
 	if full == nil {
-		full = e.cq.cacheKey(e.cq.shape(), []*solution{e.plan})
+		full = e.cq.cacheKey(slices.Clip(short), []*solution{e.plan})
 	}
-	return hash8(e.cq.shape()), hash8(full)
+	return hash8(short), hash8(full)
 }

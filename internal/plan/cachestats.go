@@ -12,7 +12,7 @@ func (p *Planner) outcome(c *choice) trialOutcome {
 	keys, docs := examined(t.root)
 	return trialOutcome{
 		signature: string(t.sol.signature), works: t.env.Works(), reads: keys + docs,
-		queryHash: hash8(c.cq.shape()), at: p.opts.Clock.Now(), describe: c.describe,
+		queryHash: hash8(c.shape), at: p.opts.Clock.Now(), describe: c.describe,
 	}
 }
 

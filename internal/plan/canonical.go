@@ -160,11 +160,24 @@ func (cq *canonical) readSort() error {
 // collated reports whether the query compares strings by a collation.
 func (cq *canonical) collated() bool { return cq.q.Collation != nil }
 
-// shape returns a key that queries of the same shape share.
+// shape returns a key that queries of the same shape share, while the query is planned. If the
+// operation ends it is of no use.
 func (cq *canonical) shape() []byte {
+	key, err := cq.shapeWithin(cq.running.Context())
+	if cq.ended == nil {
+		cq.ended = err
+	}
+	return key
+}
+
+// shapeWithin is shape for any operation. It fails where that ends.
+func (cq *canonical) shapeWithin(ctx context.Context) ([]byte, error) {
 	out := make([]byte, 0, usualKeySize)
 	if cq.root != nil {
-		out = cq.filter.AppendShapeKey(out)
+		var err error
+		if out, err = cq.filter.AppendShapeKeyWithin(ctx, out); err != nil {
+			return nil, err
+		}
 	}
 	out = append(out, 0)
 	out = append(out, cq.q.Sort...)
@@ -175,7 +188,7 @@ func (cq *canonical) shape() []byte {
 		out = appendQuoted(append(strconv.AppendBool(out, simple), '['), paths)
 		out = append(out, ']')
 	}
-	return append(out, byte(cq.purpose))
+	return append(out, byte(cq.purpose)), nil
 }
 
 // usualKeySize is room for most keys of the plan cache.

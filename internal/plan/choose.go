@@ -16,6 +16,7 @@ type choice struct {
 	candidates []*candidate
 	cached     bool
 	key        []byte // of the plan cache; nil where there was one candidate
+	shape      []byte // what key begins with
 	room       [1]*candidate
 }
 
@@ -148,8 +149,12 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 	if len(solutions) == 1 {
 		return p.only(cq, solutions[0], r, nil), nil
 	}
-	key := cq.cacheKey(cq.shape(), solutions)
-	c := &choice{cq: cq, key: key}
+	shape := cq.shape()
+	key := cq.cacheKey(shape, solutions)
+	if cq.ended != nil {
+		return nil, cq.ended
+	}
+	c := &choice{cq: cq, key: key, shape: shape}
 	if useCache {
 		t, err := p.fromCache(ctx, cq, key, solutions, r)
 		if err != nil {

@@ -186,15 +186,6 @@ func (ivs intervals) complement() intervals {
 	return out
 }
 
-// strings writes intervals as explain shows them.
-func (ivs intervals) strings() []string {
-	out := make([]string, len(ivs))
-	for i, iv := range ivs {
-		out[i] = iv.text(false, false)
-	}
-	return out
-}
-
 // text writes an interval as explain shows it, from the end where reverse is set. Of a collated one
 // the ends are keys.
 func (iv interval) text(reverse, collated bool) string {

@@ -156,3 +156,27 @@ func TestResidualServesItsOperation(t *testing.T) {
 		r.Close()
 	}
 }
+
+// TestBoundsLook plans two lists of members for one index: the bounds of the candidates are
+// described, which takes a step for each.
+func TestBoundsLook(t *testing.T) {
+	t.Parallel()
+	const members = 1 << 14
+	lists := make([]string, 2)
+	for l := range lists {
+		list := make([]string, members)
+		for i := range list {
+			list[i] = fmt.Sprint(2*i + l)
+		}
+		lists[l] = `{"m": {"$in": [` + strings.Join(list, ",") + `]}}`
+	}
+	f := largeFixture(t)
+	q := f.query(`{"$and": [` + strings.Join(lists, ",") + `]}`)
+	op := interrupttest.New(t.Context())
+	if err := f.open(op, q); err != nil {
+		t.Fatal(err)
+	}
+	if want := 2 * members * 8 * interrupt.Step / interrupt.Interval; op.Looks < want {
+		t.Errorf("%d looks at the operation, want %d", op.Looks, want)
+	}
+}

@@ -148,20 +148,23 @@ func (cq *canonical) unique(in []*solution) []*solution {
 			break
 		}
 		cq.sign(s)
-		if !slices.ContainsFunc(out, s.equals) {
+		if !slices.ContainsFunc(out, func(other *solution) bool { return cq.same(s, other) }) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// equals reports whether two plans that were signed do the same.
-func (s *solution) equals(other *solution) bool {
-	return bytes.Equal(s.signature, other.signature) && s.bounds() == other.bounds()
+// same reports whether two plans that were signed do the same.
+func (cq *canonical) same(s, other *solution) bool {
+	return bytes.Equal(s.signature, other.signature) && cq.bounds(s) == cq.bounds(other)
 }
 
-// bounds describes the bounds of all scans.
-func (s *solution) bounds() string {
+// boundWork is the work of describing an interval.
+const boundWork = 8 * interrupt.Step
+
+// bounds describes the bounds of all scans. If the operation ends it is of no use.
+func (cq *canonical) bounds(s *solution) string {
 	if s.described != "" {
 		return s.described
 	}
@@ -176,7 +179,14 @@ func (s *solution) bounds() string {
 		default: // the others need nothing here
 		}
 		for _, ivs := range bounds {
-			b.WriteString(strings.Join(ivs.strings(), ","))
+			for _, iv := range ivs {
+				if cq.stopped(boundWork) {
+					return
+				}
+				b.WriteString(iv.text(false, false))
+				b.WriteByte(',')
+			}
+			b.WriteByte(';')
 		}
 	})
 	s.described = b.String()
