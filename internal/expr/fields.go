@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // Fields are the top-level fields that some expressions read, so that one walk over a document gives all of them. It is
@@ -44,8 +45,16 @@ func BindFields(running *interrupt.Running, list ...Expr) (*Fields, error) {
 			return nil, ended
 		}
 	}
+	if n := int64(len(f.names) * placeBytes); n >= memory.Step {
+		if err := memory.Of(running.Context()).Add(n); err != nil {
+			return nil, err
+		}
+	}
 	return f, nil
 }
+
+// placeBytes is about what a field takes in Fields.
+const placeBytes = 72
 
 // bindWork is the work of binding an expression: a place in a map that grows.
 const bindWork = 4 * interrupt.Step

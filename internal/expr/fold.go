@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -15,6 +16,20 @@ type Failures struct {
 	Copied bool
 
 	first atomic.Pointer[error]
+
+	// What the expressions of the scope take is added up here: a statement may have many small ones.
+	mu   sync.Mutex
+	held memory.Tally
+}
+
+// take is memory.Tally.Take for the expressions of a scope; those of no scope are never counted.
+func (f *Failures) take(n int64) int64 {
+	if f == nil {
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held.Take(n)
 }
 
 // Err returns the first error, or nil.
@@ -93,7 +108,29 @@ func holdConstant(v bsonx.Value, operands []Expr, vars *Vars) error {
 			grown -= len(c.Value.Data)
 		}
 	}
+	if err := hold(-operandBytes*int64(len(operands)), vars); err != nil {
+		return err
+	}
 	return memory.Of(vars.Scripts().Running.Context()).Add(int64(grown))
+}
+
+// The bytes that an operand takes, about, and what a path takes beyond them, for each of its parts.
+const (
+	operandBytes = 48
+	pathBytes    = 72
+	partBytes    = 20
+)
+
+// HoldPart counts n bytes of a statement's compiled part that stands beside its expressions, until the
+// operation ends. A scope without Failures counts nothing.
+func HoldPart(n int64, vars *Vars) error { return hold(n, vars) }
+
+// hold counts n bytes of compiled expressions until the operation ends.
+func hold(n int64, vars *Vars) error {
+	if n = vars.Failures().take(n); n == 0 {
+		return nil
+	}
+	return memory.Of(vars.Scripts().Running.Context()).Add(n)
 }
 
 // allConst reports that every operand that is present is constant.

@@ -3,11 +3,13 @@ package expr
 import (
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -43,6 +45,7 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 	}
 	vars := v
 	ctx := &Context{Now: now}
+	var held memory.Tally
 	for it := let.Iter(); it.Next(); {
 		name := string(it.Key())
 		if isInternalConstant(name) {
@@ -64,9 +67,17 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 			return nil, err
 		}
 		vars = vars.WithConst(name, value.Clone())
+		if n := held.Take(variableBytes + int64(len(name)+len(value.Data))); n > 0 {
+			if err := memory.Of(v.Scripts().Running.Context()).Add(n); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return vars, nil
 }
+
+// variableBytes is about what a variable of let takes.
+const variableBytes = int64(unsafe.Sizeof(Vars{})) + 16
 
 // WithConstants returns the scope with the constants of an update. Their values are not
 // expressions, and their names may start with an upper-case letter.

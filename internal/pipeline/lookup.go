@@ -160,6 +160,9 @@ func (l *lookup) setPipeline(let, stages bsonx.Value) error {
 	return err
 }
 
+// letVarBytes is about what a variable takes beside its expression, with its scope.
+const letVarBytes = 160
+
 // parseLetVars compiles variables. It returns a scope that has them too.
 func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) {
 	var out []letVar
@@ -182,6 +185,9 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 		}
 		out = append(out, v)
 		inner, _ = inner.WithSlot(v.name)
+		if err := expr.HoldPart(letVarBytes+int64(len(v.name)), vars); err != nil {
+			return nil, nil, err
+		}
 	}
 	return out, inner, nil
 }

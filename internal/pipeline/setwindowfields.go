@@ -166,6 +166,9 @@ func errPartitionArray() error {
 // functionWork is the work of compiling a window function.
 const functionWork = 64 * interrupt.Step
 
+// functionBytes is about what a window function takes, with what it keeps of its window at least.
+const functionBytes = 1024
+
 func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 	w.output = &outputNode{value: noValue}
 	w.streams = true
@@ -188,6 +191,9 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 		}
 		if !w.output.add(path, len(w.functions)) {
 			return mongoerr.New(6307900, "$setWindowFields 'output' specification contains two conflicting paths")
+		}
+		if err := expr.HoldPart(functionBytes+int64(len(name)), w.opts.Vars); err != nil {
+			return err
 		}
 		w.functions = append(w.functions, f)
 		w.streams = w.streams && f.streams

@@ -70,7 +70,15 @@ func (a *adder) add(path string, v bsonx.Value, depth int) error {
 	if err != nil {
 		return err
 	}
-	if err := a.root.add(path, parts, field{action: compute, value: e}); err != nil {
+	counting := a.opts
+	if a.pathsOnly {
+		counting = nil // they are garbage soon
+	}
+	err = a.root.add(path, parts, field{action: compute, value: e}, counting)
+	if mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit {
+		return err
+	}
+	if err != nil {
 		return mongoerr.New(40176, "specification contains two conflicting paths. Cannot specify both '%s' and '%s': %s",
 			path, a.conflicting(path), bsonx.FormatShell(bsonx.Document(a.spec)))
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // action is what a leaf does with its field.
-type action int
+type action uint8
 
 const (
 	descend action = iota // not a leaf
@@ -29,15 +29,24 @@ type field struct {
 // manyFields is from where on a map finds a name faster than a loop.
 const manyFields = 8
 
-// node is a document's part of a specification: the fields it names, in order.
+// node is a document's part of a specification: the fields it names, in order. A specification may
+// have millions of nodes with a field each, so that they are small.
 type node struct {
 	fields   []field
-	sought   []int          // the fields that are looked for in a document
-	index    map[string]int // of sought where they are many
-	named    map[string]int // of fields, while they are added and many
-	branches bool           // a field is a branch
-	computes bool           // a field here or below is computed
-	kept     int            // how many fields are kept
+	names    *names // nil where the fields are few and all are sought
+	kept     int32  // how many fields are kept
+	branches bool   // a field is a branch
+	computes bool   // a field here or below is computed
+}
+
+// names finds the fields of a node by name.
+type names struct {
+	// index has the fields by name where they are many: all of them while they are added, those that
+	// are sought afterwards.
+	index map[string]int32
+	// sought are the fields that are looked for in a document, unless all are.
+	sought []int32
+	some   bool
 }
 
 // finisher goes through a tree. It ends early where the operation does.
@@ -66,16 +75,16 @@ func (f *finisher) worked() bool {
 // finish computes what the evaluation needs to know of the tree.
 func (n *node) finish(z *finisher) {
 	k := z.kind
-	n.sought, n.index, n.named = nil, nil, nil
+	n.clip()
 	n.branches, n.computes, n.kept = false, false, 0
+	unsought := 0
 	for i := range n.fields {
 		if z.stopped() {
 			return
 		}
 		f := &n.fields[i]
-		// An inclusion leaves out what it does not find, and fields that it computes follow those that it keeps.
-		if k != inclusion || f.action == keep || f.action == descend {
-			n.sought = append(n.sought, i)
+		if !f.sought(k) {
+			unsought++
 		}
 		switch f.action {
 		case descend:
@@ -89,27 +98,82 @@ func (n *node) finish(z *finisher) {
 		default:
 		}
 	}
-	if len(n.sought) > manyFields {
-		n.index = make(map[string]int, len(n.sought))
-		for _, i := range n.sought {
-			if z.worked() {
-				return
-			}
-			n.index[n.fields[i].name] = i
+	n.findable(z, unsought)
+}
+
+// sought reports whether the field is looked for in a document. An inclusion leaves out what it does
+// not find, and fields that it computes follow those that it keeps.
+func (f *field) sought(k kind) bool {
+	return k != inclusion || f.action == keep || f.action == descend
+}
+
+// findable prepares find. unsought is how many fields are not looked for.
+func (n *node) findable(z *finisher, unsought int) {
+	have := n.names
+	n.names = nil
+	if unsought == 0 && len(n.fields) <= manyFields {
+		return
+	}
+	made := &names{some: unsought > 0}
+	switch {
+	case len(n.fields)-unsought <= manyFields:
+	case !made.some && have != nil && have.index != nil:
+		made.index = have.index // what was added last is missing
+	default:
+		made.index = make(map[string]int32, len(n.fields)-unsought)
+	}
+	for i := range n.fields {
+		if z.worked() {
+			return
 		}
+		f := &n.fields[i]
+		switch {
+		case !f.sought(z.kind):
+		case made.index != nil:
+			made.index[f.name] = int32(i)
+		default:
+			made.sought = append(made.sought, int32(i))
+		}
+	}
+	n.names = made
+}
+
+// clip gives back what many fields have grown beyond their number.
+func (n *node) clip() {
+	if len(n.fields) > manyFields && cap(n.fields) > len(n.fields) {
+		n.fields = append(make([]field, 0, len(n.fields)), n.fields...)
+	}
+}
+
+// soughtFields returns how many fields are looked for in a document.
+func (n *node) soughtFields() int {
+	switch {
+	case n.names == nil || !n.names.some:
+		return len(n.fields)
+	case n.names.index != nil:
+		return len(n.names.index)
+	default:
+		return len(n.names.sought)
 	}
 }
 
 func (n *node) find(key []byte) int {
-	if n.index != nil {
-		if i, ok := n.index[string(key)]; ok {
-			return i
+	switch {
+	case n.names == nil:
+		for i := range n.fields {
+			if n.fields[i].name == string(key) {
+				return i
+			}
 		}
-		return -1
-	}
-	for _, i := range n.sought {
-		if n.fields[i].name == string(key) {
-			return i
+	case n.names.index != nil:
+		if i, ok := n.names.index[string(key)]; ok {
+			return int(i)
+		}
+	default:
+		for _, i := range n.names.sought {
+			if n.fields[i].name == string(key) {
+				return int(i)
+			}
 		}
 	}
 	return -1
@@ -192,7 +256,7 @@ func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([
 	dst = append(dst, 0, 0, 0, 0)
 	var done doneSet
 	var err error
-	left := len(n.sought)
+	left := n.soughtFields()
 	for it := doc.Iter(); (left > 0 || k != inclusion) && it.Next(); {
 		i := n.find(it.Key())
 		if i < 0 {

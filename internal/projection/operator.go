@@ -119,6 +119,9 @@ func (p *parser) elemMatch(path string, arg bsonx.Value) error {
 	if err != nil {
 		return err
 	}
+	if err := p.opts.hold(elemMatchBytes); err != nil {
+		return err
+	}
 	p.hasElemMatch = true
 	match := &elemMatch{name: path, query: query}
 	return p.add(path, field{action: compute, value: expr.Func(match.eval)})
@@ -157,6 +160,9 @@ func (p *parser) trySlice(path string, arg bsonx.Value) (reason string, err erro
 // slice keeps the field, in an exclusion too, and cuts it afterwards.
 func (p *parser) slice(path string, s *slice) error {
 	if err := p.add(path, field{action: keep}); err != nil {
+		return err
+	}
+	if err := p.opts.hold(sliceBytes); err != nil {
 		return err
 	}
 	var err error

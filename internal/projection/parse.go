@@ -223,10 +223,14 @@ func (p *parser) add(path string, leaf field) error {
 	if err != nil {
 		return err
 	}
-	return p.root.add(path, parts, leaf)
+	return p.root.add(path, parts, leaf, &p.opts)
 }
 
-func (n *node) add(path string, parts []string, leaf field) error {
+// add puts a leaf at a path, and counts what that takes in the memory of the operation.
+func (n *node) add(path string, parts []string, leaf field, opts *Options) error {
+	if err := opts.hold(pathBytes + int64(len(path))); err != nil {
+		return err
+	}
 	for i, part := range parts {
 		at := n.position(part)
 		last := i == len(parts)-1
@@ -236,9 +240,13 @@ func (n *node) add(path string, parts []string, leaf field) error {
 		case last:
 			leaf.name = part
 			n.fields = append(n.fields, leaf)
+			return opts.hold(n.added())
 		case at < 0:
 			next := &node{}
 			n.fields = append(n.fields, field{name: part, branch: next})
+			if err := opts.hold(nodeBytes + n.added()); err != nil {
+				return err
+			}
 			n = next
 		case n.fields[at].action != descend:
 			return mongoerr.New(codeCollisionWithin, "Path collision at %s remaining portion %s", path, strings.Join(parts[i+1:], "."))
@@ -251,14 +259,15 @@ func (n *node) add(path string, parts []string, leaf field) error {
 
 func (n *node) position(name string) int {
 	if len(n.fields) > manyFields {
-		if n.named == nil {
-			n.named = make(map[string]int, 2*len(n.fields))
+		if n.names == nil {
+			n.names = &names{index: make(map[string]int32, 2*len(n.fields))}
 		}
-		for i := len(n.named); i < len(n.fields); i++ {
-			n.named[n.fields[i].name] = i
+		index := n.names.index
+		for i := len(index); i < len(n.fields); i++ {
+			index[n.fields[i].name] = int32(i)
 		}
-		if i, ok := n.named[name]; ok {
-			return i
+		if i, ok := index[name]; ok {
+			return int(i)
 		}
 		return -1
 	}

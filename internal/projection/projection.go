@@ -3,12 +3,14 @@ package projection
 import (
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // Options are the surroundings of a projection.
@@ -21,6 +23,41 @@ type Options struct {
 	Vars *expr.Vars
 	// Now is the value of $$NOW.
 	Now time.Time
+
+	held memory.Tally // of the specification
+}
+
+// The bytes that the parts of a compiled specification take: a node, a field, and a place in a map
+// of many fields. pathBytes is what the allocation of a path may take beyond its text.
+const (
+	nodeBytes  = int64(unsafe.Sizeof(node{})) + 8
+	fieldBytes = int64(unsafe.Sizeof(field{}))
+	placeBytes = 48
+	pathBytes  = 8
+
+	// What the operators of find take beside their field, about.
+	elemMatchBytes = 448
+	sliceBytes     = 96
+)
+
+// hold counts n bytes of the compiled specification in the memory of the operation. Those of a small
+// one are never counted, and nil Options count nothing.
+func (o *Options) hold(n int64) error {
+	if o == nil {
+		return nil
+	}
+	if n = o.held.Take(n); n == 0 {
+		return nil
+	}
+	return memory.Of(o.Vars.Scripts().Running.Context()).Add(n)
+}
+
+// added returns how many bytes the last field of the node takes.
+func (n *node) added() int64 {
+	if len(n.fields) > manyFields {
+		return fieldBytes + placeBytes
+	}
+	return fieldBytes
 }
 
 // Meta is what a projection may need besides the document.

@@ -93,7 +93,8 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 // which the filter is made.
 const (
 	cursorBytes = 6 << 10
-	// CommandShare is how much a byte of a command takes, or of a view's pipeline, with what is made of it.
+	// CommandShare is how much a byte of a command takes, or of a view's pipeline, with what is made of it. Where more was counted
+	// while it was compiled, that counts instead.
 	CommandShare = 8
 )
 
@@ -122,7 +123,8 @@ func (r *Cursors) reweigh(c *Cursor) error {
 }
 
 func (c *Cursor) weight() int64 {
-	return int64(cursorBytes+CommandShare*len(c.Command)+len(c.stash)) + c.kept + c.Compiled
+	command := int64(len(c.Command))
+	return cursorBytes + command + max((CommandShare-1)*command, c.Compiled) + int64(len(c.stash)) + c.kept
 }
 
 // Pin takes the cursor for one command. namespace must be the one that it was opened on.
