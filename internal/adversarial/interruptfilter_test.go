@@ -1,6 +1,7 @@
 package adversarial
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -75,6 +76,10 @@ func filterAttacks() map[string][]bson.D {
 	l := newLists()
 	polygon := is("$geometry", geometry("Polygon", bson.A{circle(scaled(20_000))}))
 	positions := many(scaled(100_000), func(i int) any { return int32(i) })
+	mask := bson.Binary{Data: bytes.Repeat([]byte{0xff}, scaled(8<<20))}
+	bits := func(op string) []bson.D {
+		return []bson.D{on(op, positions), on(op, mask), is("$and", bson.A{on(op, mask), on(op, mask), on(op, int64(1)<<40)})}
+	}
 	compare := func(op string) []bson.D {
 		return []bson.D{on(op, l.numbers), on(op, l.docs), is("v.k", is(op, l.texts))}
 	}
@@ -118,8 +123,7 @@ func filterAttacks() map[string][]bson.D {
 		"$elemMatch": {on("$elemMatch", is("$in", l.numbers)), on("$elemMatch", is("k", is("$in", l.regexes))), on("$elemMatch", is("$or", conditions(scaled(2000), func(i int) any { return int32(-i) })))},
 		"$size":      {is("$or", conditions(scaled(20_000), func(i int) any { return is("$size", int32(i)) }))},
 
-		"$bitsAllClear": {on("$bitsAllClear", positions)}, "$bitsAllSet": {on("$bitsAllSet", positions)},
-		"$bitsAnyClear": {on("$bitsAnyClear", positions)}, "$bitsAnySet": {on("$bitsAnySet", positions)},
+		"$bitsAllClear": bits("$bitsAllClear"), "$bitsAllSet": bits("$bitsAllSet"), "$bitsAnyClear": bits("$bitsAnyClear"), "$bitsAnySet": bits("$bitsAnySet"),
 
 		"$geoIntersects": {on("$geoIntersects", polygon), is("v.p", is("$geoIntersects", polygon))},
 		"$geoWithin":     {on("$geoWithin", polygon), on("$geoWithin", is("$polygon", circle(scaled(20_000)))), is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000)))))},

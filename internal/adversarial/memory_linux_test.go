@@ -1,6 +1,7 @@
 package adversarial
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -317,6 +318,8 @@ func wideFilters() []bson.D {
 		is("$nor", many(300_000, func(i int) any { return is("a", is("$lt", -i)) })),
 		manyFields(600_000, func(i int) any { return int32(i) }),
 		is("a", is("$nin", many(900_000, func(i int) any { return int32(i + 1000) }))),
+		is("a", is("$bitsAllSet", bson.Binary{Data: bytes.Repeat([]byte{0xff}, 15_000_000)})),
+		is("a", is("$bitsAnyClear", many(1_000_000, func(i int) any { return int32(i) }))),
 	}
 }
 

@@ -1,7 +1,14 @@
 package filter
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"math/bits"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -27,23 +34,21 @@ var bitsOps = [...]struct {
 // String returns the operator's name.
 func (op BitsOp) String() string { return bitsOps[op].name }
 
-// Bits is $bitsAllSet, $bitsAllClear, $bitsAnySet or $bitsAnyClear on integers and binary data.
+// Bits is $bitsAllSet, $bitsAllClear, $bitsAnySet or $bitsAnyClear on integers and binary data. A
+// mask may be as large as a document, and has eight bits for each of its bytes: it stays the bytes
+// that it was written as.
 type Bits struct {
 	leaf
 	Op BitsOp
-	// Positions are the bits to test, 0 being the least significant.
-	Positions []uint32
 
-	mask uint64 // Positions on an integer, whose sign goes on beyond bit 63
-}
+	// written is the mask as the query has it.
+	written bsonx.Value
+	// list says that the mask was a list of positions, which are then sorted; else it is in bytes.
+	list      bool
+	positions []uint32
+	bytes     []byte // without zeros at the end
 
-// NewBits returns a bit test.
-func NewBits(path string, op BitsOp, positions []uint32) *Bits {
-	n := &Bits{leaf: newLeaf(path), Op: op, Positions: positions}
-	for _, pos := range n.Positions {
-		n.mask |= 1 << min(pos, 63)
-	}
-	return n
+	mask uint64 // the mask for an integer, whose sign goes on beyond bit 63
 }
 
 // Kind returns the kind of the test.
@@ -52,13 +57,10 @@ func (n *Bits) Kind() Kind { return bitsOps[n.Op].kind }
 func (n *Bits) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
 
 func (n *Bits) matchElem(v bsonx.Value, st *state) bool {
-	if v.Type == bsonx.TypeBinary && st.stopped(len(n.Positions)) {
-		return false
-	}
 	switch v.Type {
 	case bsonx.TypeBinary:
 		_, data := v.Binary()
-		return n.testBytes(data)
+		return n.testBinary(data, st)
 	case bsonx.TypeDouble, bsonx.TypeDecimal128:
 		i, ok := v.AsExactInt64()
 		return ok && n.testInt(uint64(i))
@@ -83,82 +85,170 @@ func (n *Bits) testInt(i uint64) bool {
 	}
 }
 
-// testBytes tests bits of binary data: the first byte has the least significant ones, those beyond the end are clear.
-func (n *Bits) testBytes(data []byte) bool {
+// bitsPart is how many bytes or positions are tested between two looks at the operation.
+const bitsPart = 64 << 10
+
+// testBinary tests bits of binary data: the first byte has the least significant bits, and those
+// beyond the end are clear.
+func (n *Bits) testBinary(data []byte, st *state) bool {
 	wantSet := n.Op == AllSet || n.Op == AnySet
 	all := n.Op == AllSet || n.Op == AllClear
-	for _, pos := range n.Positions {
-		set := int(pos/8) < len(data) && data[pos/8]>>(pos%8)&1 == 1
-		if (set == wantSet) != all {
-			return !all
+	find := n.findMasked
+	if n.list {
+		find = n.findListed
+	}
+	found, ended := find(data, wantSet != all, st)
+	return !ended && found != all
+}
+
+// findListed looks for a position of the list at which the data have a bit that is set, or one that
+// is clear.
+func (n *Bits) findListed(data []byte, set bool, st *state) (found, ended bool) {
+	for i, pos := range n.positions {
+		if i%bitsPart == 0 && st.stopped(min(len(n.positions)-i, 8*len(data), bitsPart)) {
+			return false, true
+		}
+		if int(pos/8) >= len(data) {
+			return !set, false // this one and all that follow are clear
+		}
+		if (data[pos/8]>>(pos%8)&1 == 1) == set {
+			return true, false
 		}
 	}
-	return all
+	return false, false
+}
+
+// findMasked is findListed for a mask in bytes.
+func (n *Bits) findMasked(data []byte, set bool, st *state) (found, ended bool) {
+	mask := n.bytes
+	if len(mask) > len(data) {
+		if !set {
+			return true, false // the last byte of the mask has a bit, which is clear in the data
+		}
+		mask = mask[:len(data)]
+	}
+	var flip byte
+	if !set {
+		flip = 0xff
+	}
+	for start := 0; start < len(mask); start += bitsPart {
+		part := mask[start:min(start+bitsPart, len(mask))]
+		if st.stopped(len(part)) {
+			return false, true
+		}
+		for i, m := range part {
+			if m&(data[start+i]^flip) != 0 {
+				return true, false
+			}
+		}
+	}
+	return false, false
 }
 
 func (n *Bits) serialize(b *serializer) { serializeLeaf(b, n) }
 
+const (
+	// bitBytes is what a position takes in a serialised filter, with its index in the array.
+	bitBytes = 1 + 9 + 4
+	// positionBytes is what a position takes in a list that grows.
+	positionBytes = 8
+	// compactMask is the size of a mask in bytes whose positions are always written.
+	compactMask = 64
+)
+
+// serializeOperator writes the positions of the mask. Those of a large mask in bytes take a hundred
+// times its size: where nobody reads them the mask stands in their place.
 func (n *Bits) serializeOperator(b *serializer) {
-	b.StartArrayField(n.Op.String())
-	for _, pos := range n.Positions {
-		b.Elem(bsonx.Int32(int32(pos)))
+	name := n.Op.String()
+	if b.compact && len(n.bytes) > compactMask {
+		b.Value(name, n.written)
+		return
+	}
+	b.StartArrayField(name)
+	if b.reserve(bitBytes * max(8*len(n.bytes), len(n.positions))) {
+		for pos := range n.all() {
+			if b.full() || b.stopped(interrupt.Step) {
+				break
+			}
+			b.Elem(bsonx.Int32(int32(pos)))
+		}
 	}
 	b.End()
 }
 
-func parseBits(op BitsOp) fieldParser {
-	return func(_ *parser, f field) (Node, error) {
-		positions, err := bitPositions(f)
-		if err != nil {
-			return nil, err
+// all yields the positions of the mask as they were written.
+func (n *Bits) all() iter.Seq[uint32] {
+	if n.list {
+		return func(yield func(uint32) bool) {
+			for it := n.written.Doc().Iter(); it.Next(); {
+				if pos, _ := it.Value().AsExactInt64(); !yield(uint32(pos)) {
+					return
+				}
+			}
 		}
-		return NewBits(f.path, op, positions), nil
+	}
+	return func(yield func(uint32) bool) {
+		for i, m := range n.bytes {
+			for ; m != 0; m &= m - 1 {
+				if !yield(uint32(8*i + bits.TrailingZeros8(m))) {
+					return
+				}
+			}
+		}
 	}
 }
 
-func bitPositions(f field) ([]uint32, error) {
+func parseBits(op BitsOp) fieldParser {
+	return func(p *parser, f field) (Node, error) {
+		n := &Bits{leaf: newLeaf(f.path), Op: op, written: f.value}
+		return n, n.parse(p, f)
+	}
+}
+
+func (n *Bits) parse(p *parser, f field) error {
 	switch {
 	case f.value.Type == bsonx.TypeArray:
-		return bitPositionList(f)
+		n.list = true
+		return n.parseList(p, f)
 	case f.value.Type.IsNumber():
-		return bitPositionsOfNumber(f)
+		mask, err := nonNegativeInt(f.name, f.value)
+		n.setBytes(binary.LittleEndian.AppendUint64(nil, uint64(mask)))
+		return err
 	case f.value.Type == bsonx.TypeBinary:
 		_, data := f.value.Binary()
-		var positions []uint32
-		for i := range len(data) * 8 {
-			if data[i/8]>>(i%8)&1 == 1 {
-				positions = append(positions, uint32(i))
-			}
-		}
-		return positions, nil
+		n.setBytes(data)
+		return p.meter.Did(len(data), p.running)
 	default:
-		return nil, mongoerr.New(mongoerr.BadValue, "%s takes an Array, a number, or a BinData but received: %s",
+		return mongoerr.New(mongoerr.BadValue, "%s takes an Array, a number, or a BinData but received: %s",
 			f.path, f.element())
 	}
 }
 
-func bitPositionList(f field) ([]uint32, error) {
-	var positions []uint32
+// setBytes makes the mask one in bytes, which it refers to.
+func (n *Bits) setBytes(data []byte) {
+	n.bytes = bytes.TrimRight(data, "\x00")
+	var low [8]byte
+	copy(low[:], n.bytes)
+	n.mask = binary.LittleEndian.Uint64(low[:])
+	if len(n.bytes) > len(low) {
+		n.mask |= 1 << 63
+	}
+}
+
+func (n *Bits) parseList(p *parser, f field) error {
 	for it := f.value.Doc().Iter(); it.Next(); {
 		pos, err := nonNegativeInt32("bit position", string(it.Key()), it.Value())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		positions = append(positions, uint32(pos))
-	}
-	return positions, nil
-}
-
-func bitPositionsOfNumber(f field) ([]uint32, error) {
-	mask, err := nonNegativeInt(f.name, f.value)
-	if err != nil {
-		return nil, err
-	}
-	var positions []uint32
-	for i := range 63 {
-		if mask>>i&1 == 1 {
-			positions = append(positions, uint32(i))
+		if err := p.meter.Did(4*interrupt.Step, p.running); err != nil {
+			return err
 		}
+		if err := p.hold(positionBytes); err != nil {
+			return err
+		}
+		n.positions = append(n.positions, uint32(pos))
+		n.mask |= 1 << min(pos, 63)
 	}
-	return positions, nil
+	return interrupt.SortUnstable(n.positions, interrupt.Step, cmp.Compare, &p.meter, p.running)
 }

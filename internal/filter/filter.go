@@ -233,6 +233,8 @@ func judge(n Node) (fails bool, weight int) {
 			weight += n.Region.Vertices()
 		case *JSONSchema:
 			weight += len(n.Spec)
+		case *Bits:
+			weight += 8 // the positions of a list
 		default:
 		}
 		return true

@@ -351,7 +351,7 @@ func (z *normalizer) appendDistinct(out, nodes []Node) []Node {
 			break
 		}
 		if !hasKind(n, KindExpr, KindWhere, KindSampleRate) {
-			spelled := Serialize(n)
+			spelled := identity(n)
 			if _, ok := seen[string(spelled)]; ok {
 				continue
 			}

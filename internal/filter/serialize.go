@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // Serialize returns the filter document of a tree as explain prints it in parsedQuery: every operator spelled out.
@@ -13,14 +14,36 @@ func Serialize(n Node) bsonx.Doc {
 	return doc
 }
 
-// SerializeWithin is Serialize for a tree that may be large. It fails where the operation ends.
+// SerializeWithin is Serialize for a tree that may be large. It fails where the operation ends or
+// may hold no more memory.
 func SerializeWithin(ctx context.Context, n Node) (bsonx.Doc, error) {
-	b := &serializer{Builder: bsonx.NewBuilder(nil), ctx: ctx}
+	return serialize(ctx, n, serializer{limit: maxSerialized})
+}
+
+// SerializeShort is Serialize for a message that shows the beginning only: the bits of a mask end
+// after about limit bytes.
+func SerializeShort(n Node, limit int) bsonx.Doc {
+	doc, _ := serialize(context.Background(), n, serializer{limit: limit})
+	return doc
+}
+
+// identity is Serialize for comparisons: trees that it writes alike are the same.
+func identity(n Node) bsonx.Doc {
+	doc, _ := serialize(context.Background(), n, serializer{limit: maxSerialized, compact: true})
+	return doc
+}
+
+func serialize(ctx context.Context, n Node, b serializer) (bsonx.Doc, error) {
+	b.Builder, b.ctx = bsonx.NewBuilder(nil), ctx
 	b.StartDoc()
-	n.serialize(b)
+	n.serialize(&b)
 	b.End()
 	return bsonx.Doc(b.Bytes()), b.ended
 }
+
+// maxSerialized is the size after which a tree is too large for any reply: what grows by being
+// written ends there.
+const maxSerialized = 16 << 20
 
 // serializer writes a tree, as far as its operation lets it.
 type serializer struct {
@@ -28,6 +51,23 @@ type serializer struct {
 	ctx   context.Context
 	meter interrupt.Meter
 	ended error
+	limit int // see full
+	// compact writes large masks of bits as they are.
+	compact bool
+}
+
+// full reports whether nobody reads what else is written.
+func (s *serializer) full() bool { return s.Len() > s.limit }
+
+// reserve makes room for about n bytes, or up to the limit. It reports whether the operation may
+// hold them.
+func (s *serializer) reserve(n int) bool {
+	if n = min(n, s.limit-s.Len()); n > 0 && s.ended == nil {
+		if s.ended = memory.Of(s.ctx).Value(int64(n)); s.ended == nil {
+			s.Grow(n)
+		}
+	}
+	return s.ended == nil
 }
 
 // stopped counts work, and reports whether the operation has ended.

@@ -10,7 +10,7 @@ import (
 // SubsetOf reports whether every document that matches a matches b too, where it can tell; it may be false where that
 // holds all the same. It decides whether a partial index with the filter b can answer the query a. Both are canonical.
 func SubsetOf(a, b Node) bool {
-	if Serialize(a).Equal(Serialize(b)) && sameCollation(a, b) {
+	if identity(a).Equal(identity(b)) && sameCollation(a, b) {
 		return true
 	}
 	if b, ok := b.(*And); ok {

@@ -28,6 +28,9 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 		return documentsForms(e.Expression(s.spec)), nil
 	case *setWindowFields:
 		return stage.forms(e), nil
+	case *match:
+		shown, err := filter.SerializeWithin(ctx, stage.filter.Normalize().Root)
+		return []bsonx.Doc{bsonx.NewDoc("$match", shown)}, err
 	default:
 		return []bsonx.Doc{s.form(e)}, nil
 	}
@@ -41,8 +44,6 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 		shown = a.stage
 	}
 	switch stage := shown.(type) {
-	case *match:
-		return bsonx.NewDoc("$match", filter.Serialize(stage.filter.Normalize().Root))
 	case *project:
 		return bsonx.NewDoc(stage.shownName(s.name), stage.projection.Serialize(e))
 	case *group:

@@ -142,7 +142,7 @@ func describeLeaf(path string, n filter.Leaf) string {
 	case *filter.GeoNear:
 		return describeNear(path, n)
 	}
-	written := filter.Serialize(n).First().Value.Doc().First()
+	written := filter.SerializeShort(n, 8*bsonx.MaxShown).First().Value.Doc().First()
 	name := path + " " + string(written.Key)
 	switch n := n.(type) {
 	case *filter.TypeOf: // the array is printed as the document that it is stored as

@@ -284,7 +284,7 @@ func (e *explainer) unparsed() bool {
 
 // canonicalQuery writes what the query was read as.
 func (e *explainer) canonicalQuery(b *bsonx.Builder) {
-	if parsed := e.parsedQuery(); len(parsed) <= maxExplainedQuery {
+	if parsed := e.parsedQuery(); parsed != nil && len(parsed) <= maxExplainedQuery {
 		b.Doc("parsedQuery", parsed)
 	} else {
 		b.String("warning", "'parsedQuery' has been omitted due to BSON size limit")
@@ -308,12 +308,12 @@ func (e *explainer) parsedQuery() bsonx.Doc {
 	return bsonx.Empty
 }
 
-// shownFilter is filter.Serialize; what it returns after the operation has ended is shown to
-// nobody.
+// shownFilter is filter.Serialize, or nil if the operation may not hold so much. What it returns
+// after the operation has ended is shown to nobody.
 func shownFilter(ctx context.Context, n filter.Node) bsonx.Doc {
 	doc, err := filter.SerializeWithin(ctx, n)
 	if err != nil {
-		return bsonx.Empty
+		return nil
 	}
 	return doc
 }

@@ -58,6 +58,11 @@ func (w *stageWriter) value(name string, v bsonx.Value) {
 		w.b.Value(name, v)
 		return
 	}
+	w.omit(name)
+}
+
+// omit says that something is not shown.
+func (w *stageWriter) omit(name string) {
 	w.b.String("warning", name+" omitted due to BSON size limit for explain")
 }
 
@@ -116,8 +121,13 @@ func (w *stageWriter) filter(n node) {
 		f = n.filter
 	default: // the others need nothing here
 	}
-	if f != nil {
-		w.doc("filter", shownFilter(w.ctx, f))
+	if f == nil {
+		return
+	}
+	if shown := shownFilter(w.ctx, f); shown != nil {
+		w.doc("filter", shown)
+	} else {
+		w.omit("filter")
 	}
 }
 
