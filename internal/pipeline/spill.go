@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
@@ -27,6 +28,7 @@ import (
 // An entry is: uvarint length of the key, uvarint length of the payload, key, payload.
 type spill struct {
 	dir    string
+	held   memory.Holding // of the buffers, and of what a merge reads
 	file   tempfile.File
 	out    *bufio.Writer
 	size   int64
@@ -39,6 +41,9 @@ type spill struct {
 const (
 	spillWriteBuffer = 256 << 10
 	spillReadBuffer  = 32 << 10
+	// A merge of many runs has smaller buffers, of spillReadTotal together.
+	spillReadTotal  = 2 << 20
+	smallReadBuffer = 8 << 10
 )
 
 // newSpill returns an empty spill, or nil where the run may not use the disk.
@@ -46,7 +51,7 @@ func (e *Env) newSpill() *spill {
 	if e == nil || !e.AllowDiskUse {
 		return nil
 	}
-	return &spill{dir: e.TempDir}
+	return &spill{dir: e.TempDir, held: e.hold()}
 }
 
 // add appends an entry to the current run. Its key is not less than the one before. Errors show at endRun.
@@ -58,6 +63,7 @@ func (s *spill) add(key, payload []byte) {
 		if s.err = s.file.Create(s.dir); s.err != nil {
 			return
 		}
+		s.held.Force(spillWriteBuffer)
 		s.out = bufio.NewWriterSize(&s.file, spillWriteBuffer)
 	}
 	if !s.inRun {
@@ -92,8 +98,21 @@ func (s *spill) merge() (*spillMerge, error) { return mergeSpills([]*spill{s}) }
 // mergeSpills is merge of several spills, of which the earlier ones come first.
 func mergeSpills(spills []*spill) (*spillMerge, error) {
 	m := &spillMerge{}
+	runs := 0
 	for _, s := range spills {
-		if err := s.addRuns(m); err != nil {
+		if !s.used() {
+			continue
+		}
+		if err := s.flush(); err != nil {
+			return nil, err
+		}
+		m.held = &s.held
+		runs += len(s.starts)
+	}
+	buffer := min(max(spillReadTotal/max(runs, 1), smallReadBuffer), spillReadBuffer)
+	m.fixed = int64(runs * buffer)
+	for _, s := range spills {
+		if err := s.addRuns(m, buffer); err != nil {
 			return nil, err
 		}
 	}
@@ -101,10 +120,8 @@ func mergeSpills(spills []*spill) (*spillMerge, error) {
 	return m, nil
 }
 
-func (s *spill) addRuns(m *spillMerge) error {
-	if !s.used() {
-		return nil
-	}
+// flush writes what the buffer has, and gives it up.
+func (s *spill) flush() error {
 	if s.err != nil {
 		return s.err
 	}
@@ -112,13 +129,21 @@ func (s *spill) addRuns(m *spillMerge) error {
 		return fmt.Errorf("writing a spilled run: %w", err)
 	}
 	s.out = nil
+	s.held.Release()
+	return nil
+}
+
+func (s *spill) addRuns(m *spillMerge, buffer int) error {
+	if !s.used() {
+		return nil
+	}
 	for i, start := range s.starts {
 		end := s.size
 		if i+1 < len(s.starts) {
 			end = s.starts[i+1]
 		}
-		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(&s.file, start, end-start), spillReadBuffer), number: len(m.runs)}
-		ok, err := r.next()
+		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(&s.file, start, end-start), buffer), number: len(m.runs)}
+		ok, err := m.nextKey(r)
 		if err != nil {
 			return err
 		}
@@ -133,12 +158,17 @@ func (s *spill) addRuns(m *spillMerge) error {
 func (s *spill) close() {
 	if s != nil {
 		s.file.Close()
+		s.held.Release()
 	}
 }
 
-// spillMerge reads the entries of all runs in order.
+// spillMerge reads the entries of all runs in order. Of a run it keeps a key: a payload may be as
+// large as all that a stage keeps, and is read when it is its turn.
 type spillMerge struct {
 	runs    spillRuns
+	held    *memory.Holding // of one of the spills
+	fixed   int64           // what the runs take beside their keys
+	keys    int64           // the room of the keys
 	started bool
 	err     error
 	// key and payload are the current entry, valid until the following next.
@@ -151,7 +181,7 @@ func (m *spillMerge) next() bool {
 		return false
 	}
 	if m.started {
-		ok, err := m.runs[0].next()
+		ok, err := m.nextKey(m.runs[0])
 		if m.err = err; err != nil {
 			return false
 		}
@@ -165,19 +195,46 @@ func (m *spillMerge) next() bool {
 	if len(m.runs) == 0 {
 		return false
 	}
-	m.key, m.payload = m.runs[0].key, m.runs[0].payload
-	return true
+	m.key = m.runs[0].key
+	m.err = m.readPayload(m.runs[0])
+	return m.err == nil
 }
+
+// nextKey goes to the next entry of a run, and reports false at its end.
+func (m *spillMerge) nextKey(r *spillRun) (bool, error) {
+	ok, err := r.next(func(key int) error {
+		m.keys += int64(key - cap(r.key))
+		return m.hold(cap(m.payload))
+	})
+	return ok, err
+}
+
+// readPayload reads the payload of the current entry.
+func (m *spillMerge) readPayload(r *spillRun) error {
+	if cap(m.payload) < r.payload {
+		if err := m.hold(r.payload); err != nil {
+			return err
+		}
+		m.payload = make([]byte, r.payload)
+	}
+	m.payload = m.payload[:r.payload]
+	return r.read(m.payload)
+}
+
+// hold counts the memory of the merge, with a payload of n bytes.
+func (m *spillMerge) hold(n int) error { return m.held.Hold(m.fixed + m.keys + int64(n)) }
 
 // spillRun reads one run.
 type spillRun struct {
-	in           *bufio.Reader
-	number       int
-	buf          []byte
-	key, payload []byte
+	in      *bufio.Reader
+	number  int
+	key     []byte
+	payload int // the length of the payload, which follows in the file
 }
 
-func (r *spillRun) next() (bool, error) {
+// next reads the next key. The payload of the entry before was read. hold is called before the key
+// gets room for a number of bytes.
+func (r *spillRun) next(hold func(room int) error) (bool, error) {
 	keyLen, err := binary.ReadUvarint(r.in)
 	if errors.Is(err, io.EOF) {
 		return false, nil
@@ -189,16 +246,23 @@ func (r *spillRun) next() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading a spilled run: %w", err)
 	}
-	n := int(keyLen + payloadLen)
-	if cap(r.buf) < n {
-		r.buf = make([]byte, n+n/2)
+	if n := int(keyLen); cap(r.key) < n {
+		room := n + min(n/2, smallReadBuffer)
+		if err := hold(room); err != nil {
+			return false, err
+		}
+		r.key = make([]byte, room)
 	}
-	r.buf = r.buf[:n]
-	if _, err := io.ReadFull(r.in, r.buf); err != nil {
-		return false, fmt.Errorf("reading a spilled run: %w", err)
+	r.key, r.payload = r.key[:keyLen], int(payloadLen)
+	return true, r.read(r.key)
+}
+
+// read reads what follows in the file.
+func (r *spillRun) read(p []byte) error {
+	if _, err := io.ReadFull(r.in, p); err != nil {
+		return fmt.Errorf("reading a spilled run: %w", err)
 	}
-	r.key, r.payload = r.buf[:keyLen:keyLen], r.buf[keyLen:]
-	return true, nil
+	return nil
 }
 
 // spillRuns is a heap of runs by their current keys.

@@ -89,6 +89,9 @@ func (f *File) ReadAt(p []byte, at int64) (int, error) {
 	end := min(at+int64(len(p)), f.size)
 	from := at / block * block
 	to := min((end+block-1)/block*block, f.size)
+	if to-from > 4*block {
+		return f.readLarge(p, at, end)
+	}
 	if from == at && to == end {
 		err := f.readBlocks(p[:end-at], from)
 		return f.end(p, int(end-at), err)
@@ -99,6 +102,25 @@ func (f *File) ReadAt(p []byte, at int64) (int, error) {
 		return 0, err
 	}
 	return f.end(p, copy(p, (*buf)[at-from:end-from]), nil)
+}
+
+// readLarge reads whole blocks into p itself, and only what stands before and after them through a
+// buffer.
+func (f *File) readLarge(p []byte, at, end int64) (int, error) {
+	from := (at + block - 1) / block * block
+	to := end
+	if end < f.size {
+		to = end / block * block
+	}
+	for _, part := range [][2]int64{{at, from}, {to, end}} {
+		if part[0] == part[1] {
+			continue
+		}
+		if _, err := f.ReadAt(p[part[0]-at:part[1]-at], part[0]); err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+	}
+	return f.end(p, int(end-at), f.readBlocks(p[from-at:to-at], from))
 }
 
 // end returns the result of a read of n bytes into p.

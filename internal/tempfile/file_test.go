@@ -37,12 +37,12 @@ func written(t *testing.T, n int) (*File, []byte) {
 
 func TestReadsWhatWasWritten(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, block - 1, block, block + 1, 5*block + 17} {
+	for _, n := range []int{1, block - 1, block, block + 1, 5*block + 17, 40*block + 17} {
 		f, content := written(t, n)
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 200 {
 			at := rng.IntN(n)
-			p := make([]byte, rng.IntN(2*block)+1)
+			p := make([]byte, rng.IntN([]int{2, 12}[rng.IntN(2)]*block)+1)
 			got, err := f.ReadAt(p, int64(at))
 			want := content[at:min(at+len(p), n)]
 			if !bytes.Equal(p[:got], want) || (err == nil) != (len(want) == len(p)) || err != nil && !errors.Is(err, io.EOF) {
