@@ -251,6 +251,14 @@ func NewArray(values ...any) Value {
 	return Array(b.Bytes())
 }
 
+// elementRoom is what the i-th element of an array takes at most beside its value: type and index.
+func elementRoom(i int) int {
+	if i < 1000 {
+		return 5
+	}
+	return 12
+}
+
 // ValueOf converts a Go value; see NewDoc for the types.
 func ValueOf(v any) Value {
 	switch v := v.(type) {
@@ -276,7 +284,11 @@ func ValueOf(v any) Value {
 	case nil:
 		return Null
 	case []Value:
-		b := NewBuilder(nil)
+		size := 0
+		for i, e := range v {
+			size += len(e.Data) + elementRoom(i)
+		}
+		b := NewBuilder(make([]byte, 0, size+elementRoom(0)))
 		b.StartArray()
 		for _, e := range v {
 			b.Elem(e)

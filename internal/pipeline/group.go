@@ -202,7 +202,9 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 		if err := expr.Finish(acc, true); err != nil {
 			return nil, err
 		}
-		b.Value(o.names[i], acc.Result())
+		if err := o.append(b, i, acc, expr.Accumulator.Result, running); err != nil {
+			return nil, err
+		}
 	}
 	b.End()
 	if b.Len() > bsonx.MaxResultBytes {
@@ -211,6 +213,26 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 	}
 	return b.Bytes(), nil
 }
+
+// append appends what an accumulator has gathered, the i-th of a group. A large value is there three
+// times for a moment, of which the accumulator's own is counted elsewhere.
+func (o *outputs) append(b *bsonx.Builder, i int, acc expr.Accumulator, of func(expr.Accumulator) bsonx.Value, running *interrupt.Running) error {
+	n := acc.Bytes()
+	if n < memory.LargeValue {
+		b.Value(o.names[i], of(acc))
+		return nil
+	}
+	if err := memory.Of(running.Context()).Value(int64(b.Len() + n)); err != nil {
+		return err
+	}
+	v := of(acc)
+	b.Grow(len(v.Data) + len(o.names[i]) + appendedRoom)
+	b.Value(o.names[i], v)
+	return nil
+}
+
+// appendedRoom is the room for what follows a large value: the type of the field, and ends.
+const appendedRoom = 64
 
 // compile prepares the reading of documents. It fails where the operation ends.
 func (g *group) compile() (err error) {
@@ -479,7 +501,9 @@ func (s *groupSource) writeRun() error {
 			if err := expr.Finish(acc, false); err != nil {
 				return err
 			}
-			s.out.Value(s.group.names[i], acc.State())
+			if err := s.group.append(s.out, i, acc, expr.Accumulator.State, &s.running); err != nil {
+				return err
+			}
 		}
 		s.out.End()
 		s.key = append(s.key[:0], e.key...)
@@ -488,6 +512,7 @@ func (s *groupSource) writeRun() error {
 			return err
 		}
 	}
+	idleBuilder(s.out)
 	clear(s.index)
 	clear(s.entries)
 	s.memory.used.Add(-s.bytes)

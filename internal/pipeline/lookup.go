@@ -194,7 +194,7 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 
 func (l *lookup) open(src Source, env *Env) Source {
 	s := &lookupSource{
-		input: input{src}, lookup: l, env: env, limit: env.memoryLimit(), out: bsonx.NewBuilder(nil),
+		input: input{src}, lookup: l, env: env, held: env.hold(), limit: env.memoryLimit(), out: bsonx.NewBuilder(nil),
 		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now}, doc: newSplicer(l.as, l.wanted),
 	}
 	s.cache.limit = min(s.limit, maxLookupCache)
@@ -207,6 +207,7 @@ type lookupSource struct {
 	input
 	lookup    *lookup
 	env       *Env
+	held      memory.Holding // of the results and the cache
 	limit     int
 	ctx       expr.Context
 	locals    []bsonx.Value
@@ -233,7 +234,18 @@ func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, err
 	}
 	s.doc.start(doc)
+	if err := s.hold(s.doc.room(found)); err != nil {
+		return nil, err
+	}
 	return s.doc.with(found), nil
+}
+
+// hold counts what the stage has, and n bytes more.
+func (s *lookupSource) hold(n int64) error { return s.held.Hold(s.kept() + n) }
+
+// kept returns what the stage has beside its table.
+func (s *lookupSource) kept() int64 {
+	return s.doc.kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes)
 }
 
 // find returns the array of the documents that belong to doc, borrowed until it is called again.
@@ -259,7 +271,7 @@ func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, er
 	}
 	s.out.End()
 	v := bsonx.Array(s.out.Bytes())
-	if whole && cached {
+	if whole && cached && s.held.Spare(s.kept()+int64(len(s.key)+len(v.Data))) {
 		s.cache.put(s.key, v)
 	}
 	return v, nil
@@ -284,6 +296,10 @@ func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err 
 			return true, err
 		}
 		if s.out.Len()+len(doc) <= maxLookupBytes {
+			if err := s.makeRoom(len(doc)); err != nil {
+				src.Close()
+				return true, err
+			}
 			s.out.Elem(bsonx.Document(doc))
 			continue
 		}
@@ -295,6 +311,26 @@ func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err 
 		return false, nil
 	}
 }
+
+// makeRoom makes room for a document of n bytes in the array, and counts it. While it moves, the
+// array is there twice.
+func (s *lookupSource) makeRoom(n int) error {
+	n += arrayKeyRoom
+	have, room := s.out.Len(), cap(s.out.Bytes())
+	if have+n <= room {
+		return nil
+	}
+	if have+n >= memory.Step {
+		if err := s.hold(int64(have + max(n, have))); err != nil {
+			return err
+		}
+	}
+	s.out.Grow(n)
+	return nil
+}
+
+// arrayKeyRoom is what an element of an array takes beside its value, and the end of the array.
+const arrayKeyRoom = 16
 
 // evaluate computes what the results depend on, and the key of that for the cache. A key that is
 // too long for the cache ends early.

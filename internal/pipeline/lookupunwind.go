@@ -45,6 +45,9 @@ func (s *lookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 			continue
 		}
 		s.doc.start(doc)
+		if err := s.hold(0); err != nil {
+			return nil, err
+		}
 		if empty {
 			return s.unwoundNone(array), nil
 		}
@@ -109,13 +112,13 @@ func (s *lookupSource) Save() {
 	if s.rest != nil {
 		s.rest.Save()
 	}
+	s.held.Shrink(s.kept())
 	s.input.Save()
 }
 
 // Kept implements memory.Keeper.
 func (s *lookupSource) Kept() int64 {
-	kept := s.doc.kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes) + memory.KeptBy(s.rest)
-	return kept + s.foreign.kept() + s.input.Kept()
+	return s.held.Beyond(s.kept()) + memory.KeptBy(s.rest) + s.foreign.kept() + s.input.Kept()
 }
 
 // Restore implements Source.
@@ -132,6 +135,7 @@ func (s *lookupSource) Restore(ctx context.Context) error {
 func (s *lookupSource) Close() {
 	s.closeRest()
 	s.foreign.close()
+	s.held.Release()
 	s.input.Close()
 }
 

@@ -79,6 +79,12 @@ func (s *splicer) with(v bsonx.Value) bsonx.Doc {
 	return out
 }
 
+// room returns how much memory with needs beside what the splicer has, for a value.
+func (s *splicer) room(v bsonx.Value) int64 {
+	n := len(s.head) + len(s.tail) + len(s.old.Data) + len(v.Data)
+	return int64(max(0, n-cap(s.out)))
+}
+
 // save keeps what is borrowed.
 func (s *splicer) save() { s.old, s.out = s.old.Clone(), idle(s.out) }
 
