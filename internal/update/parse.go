@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -51,10 +52,26 @@ type parser struct {
 	parts   []component // of the current path
 	first   *leaf       // memory for a leaf, nil once it is used
 	meter   interrupt.Meter
+	fields  int // how many fields of operators were compiled
 }
 
-// fieldWork is the work of compiling a field of an operator, without its bytes.
-const fieldWork = 4 * interrupt.Step
+const (
+	// fieldWork is the work of compiling a field of an operator, without its bytes.
+	fieldWork = 4 * interrupt.Step
+	// fieldBytes is about what a field takes while it is compiled, without its value.
+	fieldBytes = 256
+	// fieldsPerCount is after how many fields their memory is counted.
+	fieldsPerCount = 4096
+)
+
+// count counts a field. Of several updates of one operation, of which each is compiled when it is
+// its turn, the largest counts.
+func (p *parser) count() error {
+	if p.fields++; p.fields%fieldsPerCount != 0 {
+		return nil
+	}
+	return memory.Of(p.opts.Running.Context()).Value(int64(p.fields) * fieldBytes / 2) // which it doubles
+}
 
 // compilation is the memory of an update with one path of one name, which is what most are. Others need more beside it.
 type compilation struct {
@@ -102,6 +119,9 @@ func (p *parser) operators(u bsonx.Value) error {
 		}
 		for fields := arg.Doc().Iter(); fields.Next(); {
 			if err := p.meter.Did(fieldWork+len(fields.Value().Data), p.opts.Running); err != nil {
+				return err
+			}
+			if err := p.count(); err != nil {
 				return err
 			}
 			if err := p.field(def, string(fields.Key()), fields.Value()); err != nil {
