@@ -13,6 +13,9 @@
     object: () => { const o = {}; for (let i = 0; i < scaled(200000); i++) o['f' + (i * 7919) % 1000003] = i; return o; },
     text: () => 'word1 wOrd2 '.repeat(scaled(1.3e6)),
     searched: () => 'word1 wOrd2 '.repeat(scaled(6.9e5)), // the longest for a regular expression
+    repeated: () => 'a'.repeat(scaled(4e6)),
+    digits: () => '1'.repeat(scaled(1.6e7)),
+    shared: () => { let a = []; for (let i = 0; i < (maxList > 1e4 ? 30 : 5); i++) a = [a, a]; return [a]; },
     wide: () => 'wörd1 wOrd2 \u{1F600}'.repeat(scaled(8e5)),
     json: () => '[' + '{"a":1},'.repeat(scaled(8e5)) + '1]',
     map: () => { const m = new Map(); for (let i = 0; i < scaled(500000); i++) m.set(i, i); return m; },
@@ -30,12 +33,12 @@
       return Array.isArray(made[kind]) ? slice.call(made[kind]) : made[kind];
     };
   }
-  const regexes = [/o?/g, /(w|o)+d/g, /nosuch(.)$/, /(?=(w|o)*$)x/g];
+  const regexes = [/o?/g, /(w|o)+d/g, /nosuch(.)$/, /(?=(w|o)*$)x/g, /(a?){300}b/, /(.*a){25}$b/g, /(a{1,500}b?){1,2}$z/gy];
   const arguments_ = [
-    () => [], () => [1], () => [maxList], () => [0, maxList], () => ['o'], () => ['o', 'xyz'], () => [regexes[0], 'xyz'], () => [regexes[1]], () => [regexes[2]], () => [regexes[3], ''],
+    () => [], () => [1], () => [maxList], () => [0, maxList], () => ['o'], () => ['o', 'xyz'], () => [regexes[0], 'xyz'], () => [regexes[1]], () => [regexes[2]], () => [regexes[3], ''], () => [regexes[4], ''], () => [regexes[5], 'x'], () => [regexes[6], '$`'], () => ['(a?){300}b'], () => [['(.*a){25}$b']], () => ['a{1000}'.repeat(maxList / 300)],
     () => [(x) => x], () => [(a, b) => a - b],
   ];
-  const small = {Array: ['numbers', 'texts', 'objects', 'lists', 'pretended', 'object'], String: ['text', 'searched', 'wide', 'texts', 'numbers'], Object: ['object', 'numbers'], Map: ['map'], Set: ['set'], ArrayBuffer: ['buffer']};
+  const small = {Array: ['numbers', 'texts', 'objects', 'lists', 'shared', 'pretended', 'object'], String: ['text', 'searched', 'wide', 'repeated', 'texts', 'numbers'], Object: ['object', 'numbers'], Map: ['map'], Set: ['set'], ArrayBuffer: ['buffer']};
 
   // functions calls f with the holder, the name and the name of the class for each function of the language.
   function functions(f) {

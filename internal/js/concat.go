@@ -29,32 +29,56 @@ const shortText = 64
 // compileChecked compiles a program and replaces the operators that join texts by checked
 // functions. One instruction can double a text, so that a check between two instructions comes too
 // late.
-func compileChecked(source string, strict bool) (*goja.Program, error) {
-	program, err := goja.Parse("", source)
+func compileChecked(source string, strict bool) (*script, error) {
+	tree, err := goja.Parse("", source)
 	if err != nil {
 		return nil, err
 	}
-	replaceConcats(reflect.ValueOf(program.Body))
-	return goja.CompileAST(program, strict)
+	var found literals
+	found.replaceConcats(reflect.ValueOf(tree.Body))
+	if found.err != nil {
+		return nil, found.err
+	}
+	program, err := goja.CompileAST(tree, strict)
+	if err != nil {
+		return nil, err
+	}
+	return &script{program, found.largest}, nil
+}
+
+// script is a compiled program, and the size of its largest regular expression.
+type script struct {
+	program *goja.Program
+	largest patternSize
+}
+
+// runScript runs a program and returns its value.
+func (e *engine) runScript(s *script) (goja.Value, error) {
+	e.compiled(s.largest)
+	return e.rt.RunProgram(s.program)
 }
 
 // runSource runs a program that is not strict, and returns its value.
 func (e *engine) runSource(source string) (goja.Value, error) {
-	program, err := compileChecked(source, false)
+	s, err := compileChecked(source, false)
 	if err != nil {
 		return nil, err
 	}
-	return e.rt.RunProgram(program)
+	return e.runScript(s)
 }
 
-// replaceConcats replaces the expressions of a syntax tree, whose nesting is bounded.
-func replaceConcats(v reflect.Value) {
+// replaceConcats replaces the expressions of a syntax tree, whose nesting is bounded, and measures its
+// regular expressions.
+func (l *literals) replaceConcats(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
 		if v.IsNil() {
 			return
 		}
-		replaceConcats(v.Elem())
+		l.replaceConcats(v.Elem())
+		if pattern, ok := v.Interface().(*ast.RegExpLiteral); ok {
+			l.add(pattern)
+		}
 		if old, ok := v.Interface().(ast.Expression); ok && v.CanSet() {
 			if e := reflect.ValueOf(checkedConcat(old)); e.IsValid() && e.Type().AssignableTo(v.Type()) {
 				v.Set(e)
@@ -62,17 +86,17 @@ func replaceConcats(v reflect.Value) {
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			replaceConcats(v.Elem())
+			l.replaceConcats(v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			replaceConcats(v.Index(i))
+			l.replaceConcats(v.Index(i))
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			// A File is the source, and a DeclarationList repeats what the body has.
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "File" && f.Name != "DeclarationList" {
-				replaceConcats(v.Field(i))
+				l.replaceConcats(v.Field(i))
 			}
 		}
 	default:

@@ -33,24 +33,34 @@ type engine struct {
 	// The process's memory when it was measured.
 	measured     time.Time
 	heap, stacks uint64
+	// steps and groups are of the largest regular expression.
+	steps, groups int
+	// quick is how many steps a search may take without a look: maxSteps.
+	quick int64
+	// regexps is what regexp.js knows.
+	regexps *goja.Object
+	// searchers are expressions that were compiled for searching long texts, searched is how many
+	// instructions they have.
+	searchers map[string]searcher
+	searched  int
 	// ended is why the call was interrupted, nil for a call that was not.
 	ended atomic.Pointer[string]
 }
 
 // prelude is compiled once.
-var prelude = sync.OnceValues(func() (*goja.Program, error) { return compileChecked(preludeSource, true) })
+var prelude = sync.OnceValues(func() (*script, error) { return compileChecked(preludeSource, true) })
 
 func newEngine() (*engine, error) {
 	program, err := prelude()
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{rt: goja.New(), classes: map[string]*goja.Object{}}
+	e := &engine{rt: goja.New(), classes: map[string]*goja.Object{}, quick: maxSteps}
 	e.rt.SetMaxCallStackSize(maxCallStack)
 	if err := errors.Join(e.setNatives(), e.setConcat()); err != nil {
 		return nil, err
 	}
-	if _, err := e.rt.RunProgram(program); err != nil {
+	if _, err := e.runScript(program); err != nil {
 		return nil, err
 	}
 	return e, e.setLimits()

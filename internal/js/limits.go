@@ -20,7 +20,11 @@ var limitsSource string
 const (
 	// regexTimeout ends one match of a regular expression that goja leaves to regexp2, which backtracks and would not notice
 	// an interrupt.
-	regexTimeout = 150 * time.Millisecond
+	regexTimeout = 100 * time.Millisecond
+	// regexTick is how exactly regexp2 measures the time.
+	regexTick = 10 * time.Millisecond
+	// maxSearched bounds the characters that a regular expression searches.
+	maxSearched = 1 << 23
 	// maxSource bounds the text of a function, maxNesting how deep what the parser may recurse into nests in it, which
 	// takes up to 4 KiB of stack a level.
 	maxSource  = 1 << 20
@@ -43,6 +47,7 @@ const (
 // limits is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
 var limits = sync.OnceValues(func() (*goja.Program, error) {
 	regexp2.DefaultMatchTimeout = regexTimeout
+	regexp2.SetTimeoutCheckPeriod(regexTick)
 	return goja.Compile("limits.js", limitsSource, true)
 })
 
@@ -151,40 +156,42 @@ func (e *engine) setLimits() error {
 	}
 	natives := e.rt.NewObject()
 	for name, value := range map[string]any{
-		"maxLength":    maxListLength,
-		"regexTimeout": regexTimeout.Milliseconds(),
-		"countKeys":    countKeys,
-		"checkSize":    e.checked(e.checkText),
-		"checkText":    e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
-		"checkSource":  e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
-		"compile":      e.compileText,
-		"run":          e.runText,
-		"room":         e.room,
-		"checkChars":   e.checkChars,
-		"large":        large,
-		"elementSize":  elementSize,
+		"maxLength":   maxListLength,
+		"countKeys":   countKeys,
+		"checkSize":   e.checked(e.checkText),
+		"checkText":   e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
+		"checkSource": e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
+		"compile":     e.compileText,
+		"run":         e.runText,
+		"room":        e.room,
+		"checkChars":  e.checkChars,
+		"large":       large,
+		"elementSize": elementSize,
 	} {
 		if err := natives.Set(name, value); err != nil {
 			return err
 		}
 	}
 	run, _ := goja.AssertFunction(v)
-	_, err = run(goja.Undefined(), e.rt.GlobalObject(), natives)
-	return err
+	tools, err := run(goja.Undefined(), e.rt.GlobalObject(), natives)
+	if err != nil {
+		return err
+	}
+	return e.setRegexps(tools)
 }
 
 // compileText compiles the text of eval or Function. It returns the message of a syntax error.
 func (e *engine) compileText(source string) any {
-	program, err := compileChecked(source, false)
+	s, err := compileChecked(source, false)
 	if err != nil {
 		return err.Error()
 	}
-	return program
+	return s
 }
 
 // runText runs a program of compileText and passes its exception on.
-func (e *engine) runText(program *goja.Program) goja.Value {
-	v, err := e.rt.RunProgram(program)
+func (e *engine) runText(s *script) goja.Value {
+	v, err := e.runScript(s)
 	if err != nil {
 		panic(err)
 	}

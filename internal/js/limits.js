@@ -2,8 +2,8 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxPattern = 1 << 15, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22, maxSearched = 1 << 23, maxNative = natives.regexTimeout;
-  const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, now = Date.now, str = String;
+  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22;
+  const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, str = String, { join } = Array.prototype;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
   // A function that makes a large value checks the memory first.
@@ -16,17 +16,13 @@
   };
 
   // wrap replaces a method; before is called with its arguments and may refuse them.
-  function wrap(object, name, before, after) {
+  function wrap(object, name, before) {
     const native = object[name];
     if (typeof native !== 'function') return;
     const value = {
       value(...args) {
         before(this, args);
-        if (after === undefined) return apply(native, this, args);
-        const start = now();
-        const result = apply(native, this, args);
-        after(now() - start);
-        return result;
+        return apply(native, this, args);
       },
     }.value;
     define(object, name, { value, writable: true, configurable: true });
@@ -141,27 +137,6 @@
   wrap(String.prototype, 'concat', (s, args) => checkChars(args.reduce((n, x) => n + lengthOf(str(x)), lengthOf(str(s)))));
   wrap(String, 'raw', (_, args) => natives.checkSize(args));
 
-  // Regular expressions may backtrack for ever: they are ended, as if there were no match, which must not pass as the answer.
-  // Those that do not backtrack go through the whole text at some 20 ns a character.
-  const slow = (millis) => { if (millis >= maxNative) throw new Error('the regular expression took too long'); };
-  const checkPattern = (_, args) => { if (typeof args[0] === 'string' && args[0].length > maxPattern) range('the regular expression is too long'); };
-  const checkSearched = (s) => { if (lengthOf(str(s)) > maxSearched) range('Invalid string length'); };
-  const checkReplace = (s, args) => {
-    if (args[0] instanceof RegExp) checkSearched(s);
-    if (typeof args[1] === 'string') checkChars(lengthOf(str(s)) * args[1].length);
-  };
-  // Their largest result is a list of all characters.
-  const checkParts = (s, args) => {
-    checkPattern(s, args);
-    if (typeof args[0] !== 'string') checkSearched(s);
-    checkRoom(lengthOf(str(s)), elementSize);
-  };
-  for (const name of ['match', 'matchAll', 'search', 'split']) wrap(String.prototype, name, checkParts, slow);
-  for (const name of ['replace', 'replaceAll']) wrap(String.prototype, name, checkReplace, slow);
-  for (const name of ['exec', 'test', 'compile', Symbol.match, Symbol.matchAll, Symbol.search, Symbol.split]) wrap(RegExp.prototype, name, name === 'compile' ? checkPattern : (_, args) => checkSearched(args[0]), slow);
-  wrap(RegExp.prototype, Symbol.replace, (regex, args) => checkReplace(args[0], [regex, args[1]]), slow);
-  mask('RegExp', (args) => checkPattern(null, args));
-
   for (const name of ['ArrayBuffer', 'SharedArrayBuffer', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array',
     'Uint32Array', 'Float32Array', 'Float64Array']) {
     mask(name, (args) => {
@@ -202,4 +177,5 @@
   for (const name of ['BigInt', 'BigInt64Array', 'BigUint64Array', 'Proxy', 'WebAssembly', 'Atomics']) delete global[name];
   delete DataView.prototype.getBigInt64;
   delete DataView.prototype.getBigUint64;
+  return { wrap, mask, range, checkRoom, elementSize, join };
 })

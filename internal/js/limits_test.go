@@ -44,6 +44,20 @@ func TestLimits(t *testing.T) {
 		"long replacement":   "return 'x'.repeat(9e6).replace(/nosuch/, '')",
 		"long split":         "return 'x'.repeat(9e6).split(/nosuch/)",
 		"pattern":            "return new RegExp('('.repeat(1e6))",
+		"large pattern":      "return new RegExp('a{1000}'.repeat(100)).test('a')",
+		"large pattern's i":  "return new RegExp('[B-\\uffff]'.repeat(1000), 'i').test('a')",
+		"large groups":       "return new RegExp('(a?)'.repeat(8000) + 'b').test('a')",
+		"large folding":      "return new RegExp('(?=)' + '\\\\W'.repeat(1000), 'i').test('a')",
+		"large class":        "return new RegExp('(?=)[' + Array.from({length: 3e4}, (_, i) => String.fromCharCode(i * 2 + 256)).join('') + ']').test('a')",
+		"growing parts":      "return 'a'.repeat(30000).replace(/a/g, '$`$`$`$`').length",
+		"growing texts":      "return 'a'.repeat(30000).replaceAll('a', \"$'$'$'$'\").length",
+		"empty parts":        "return 'é'.repeat(1e6).replaceAll('', 'x'.repeat(100)).length",
+		"pattern of a list":  "return 'a'.match(['a{1000}'.repeat(100)])",
+		"pattern's source":   "return new RegExp({[Symbol.match]: true, source: 'a{1000}'.repeat(100), flags: ''})",
+		"compiled pattern":   "return /a/.compile('a{1000}'.repeat(100))",
+		"pattern's new flag": "return new RegExp(new RegExp('[B-\\uffff]'.repeat(1000)), 'i')",
+		"subclass's pattern": "class R extends RegExp {} return new R('a{1000}'.repeat(100))",
+		"literals":           "return eval('[' + '/a{1000}/,'.repeat(1000) + ']').length",
 		"recursion":          "function f() { return f() + 1 } return f()",
 		"callbacks":          "function f() { [1].forEach(f) } return f()",
 		"caught recursion":   "function f() { try { return f() } catch (e) { return f() } } return f()",
@@ -108,25 +122,30 @@ func TestDeepestSource(t *testing.T) {
 func TestLimitedLanguage(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		"[1, 2, 3].map(x => x * 2).filter(x => x > 2).join('-')":                                                             "4-6",
-		"[3, 1, 2].sort().reverse().concat([9], 5).toString()":                                                               "3,2,1,9,5",
-		"[...[1, 2], ...new Set([3])].length + '' + [].concat([1], 2).indexOf(2)":                                            "31",
-		"String([1, [2, [3, [4]]]].flat(Infinity))":                                                                          "1,2,3,4",
-		"Array.from({length: 3}, (_, i) => i * i).join()":                                                                    "0,1,4",
-		"'a,b'.split(',').length + 'abc'.replace(/b/g, x => x + x) + 'x'.repeat(3) + '7'.padStart(2, '0')":                   "2abbcxxx07",
-		"(function(a, b) { return this.c + a + b }).bind({c: 1}, 2)(3) + ''":                                                 "6",
-		"new (function(a) { this.a = a }.bind(null, 4))().a + ''":                                                            "4",
-		"Math.max.apply(null, [1, 5, 2]) + ''":                                                                               "5",
-		"(new RegExp('a(b)') instanceof RegExp) + RegExp('a(b)').exec('xab')[1] + /x/.constructor.name":                      "truebRegExp",
-		"new Uint8Array([1, 2]).length + new Uint8Array(3).length + (new Uint8Array(1) instanceof Uint8Array) + ''":          "6",
-		"eval('1 + 1') + new Function('a', 'b', 'return a + b')(1, 2) + (() => 1).constructor('return 5')() + ''":            "10",
-		"JSON.stringify({a: [1, {b: 'c'}], d: new Date(0)}) + JSON.parse('[1]')[0]":                                          `{"a":[1,{"b":"c"}],"d":"1970-01-01T00:00:00.000Z"}1`,
-		"(() => { try { [1].map(() => { throw new Error('x') }) } catch (e) { return e.message } })()":                       "x",
-		"JSON.stringify(Object.fromEntries(new Map([['a', 1], ['b', [2]]]))) + JSON.stringify(Object.fromEntries([[], {}]))": `{"a":1,"b":[2]}{}`,
-		"'a'.localeCompare('b') + new Uint8Array([1, 2]).toLocaleString()":                                                   "-11,2",
-		"(() => { try { Object.fromEntries([1]) } catch (e) { return e.name } })()":                                          "TypeError",
-		"[...'aé😀'].length + '' + [...new Map([[1, 2]]).keys(), ...'a1b2'.matchAll(/\\d/g)].join()":                          "31,1,2",
-		"(() => { for (const [k, v] of [[1, 2]].entries()) return k + ':' + v })()":                                          "0:1,2",
+		"[1, 2, 3].map(x => x * 2).filter(x => x > 2).join('-')":                                                                                                   "4-6",
+		"[3, 1, 2].sort().reverse().concat([9], 5).toString()":                                                                                                     "3,2,1,9,5",
+		"[...[1, 2], ...new Set([3])].length + '' + [].concat([1], 2).indexOf(2)":                                                                                  "31",
+		"String([1, [2, [3, [4]]]].flat(Infinity))":                                                                                                                "1,2,3,4",
+		"Array.from({length: 3}, (_, i) => i * i).join()":                                                                                                          "0,1,4",
+		"'a,b'.split(',').length + 'abc'.replace(/b/g, x => x + x) + 'x'.repeat(3) + '7'.padStart(2, '0')":                                                         "2abbcxxx07",
+		"(function(a, b) { return this.c + a + b }).bind({c: 1}, 2)(3) + ''":                                                                                       "6",
+		"new (function(a) { this.a = a }.bind(null, 4))().a + ''":                                                                                                  "4",
+		"Math.max.apply(null, [1, 5, 2]) + ''":                                                                                                                     "5",
+		"(new RegExp('a(b)') instanceof RegExp) + RegExp('a(b)').exec('xab')[1] + /x/.constructor.name":                                                            "truebRegExp",
+		"new Uint8Array([1, 2]).length + new Uint8Array(3).length + (new Uint8Array(1) instanceof Uint8Array) + ''":                                                "6",
+		"eval('1 + 1') + new Function('a', 'b', 'return a + b')(1, 2) + (() => 1).constructor('return 5')() + ''":                                                  "10",
+		"JSON.stringify({a: [1, {b: 'c'}], d: new Date(0)}) + JSON.parse('[1]')[0]":                                                                                `{"a":[1,{"b":"c"}],"d":"1970-01-01T00:00:00.000Z"}1`,
+		"(() => { try { [1].map(() => { throw new Error('x') }) } catch (e) { return e.message } })()":                                                             "x",
+		"JSON.stringify(Object.fromEntries(new Map([['a', 1], ['b', [2]]]))) + JSON.stringify(Object.fromEntries([[], {}]))":                                       `{"a":1,"b":[2]}{}`,
+		"'a'.localeCompare('b') + new Uint8Array([1, 2]).toLocaleString()":                                                                                         "-11,2",
+		"(() => { try { Object.fromEntries([1]) } catch (e) { return e.name } })()":                                                                                "TypeError",
+		"[...'aé😀'].length + '' + [...new Map([[1, 2]]).keys(), ...'a1b2'.matchAll(/\\d/g)].join()":                                                                "31,1,2",
+		"(() => { for (const [k, v] of [[1, 2]].entries()) return k + ':' + v })()":                                                                                "0:1,2",
+		"'éa'.replaceAll('', '-') + 'aba'.replaceAll('', '-')":                                                                                                     "-é-a--a-b-a-",
+		"'x'.repeat(1e5).split(/,/).length + ',' + 'x,'.repeat(1e4).split(/,/).length":                                                                             "1,10001",
+		"'x,'.repeat(1e5).split(/,(?=x)/, 3).join() + 'x,'.repeat(1e4).split(',').length":                                                                          "x,x,x10001",
+		"('xy' + 'z'.repeat(18)).repeat(4e3).replace(/(?<a>x)(y)/g, '$2$<a>').slice(-20, -17) + ('x' + 'y'.repeat(19)).repeat(4e3).replace(/x/g, () => '').length": "yxz76000",
+		"('x' + 'y'.repeat(19)).repeat(4e3).match(/x/g).length + ('x' + 'y'.repeat(19)).repeat(4e3).replaceAll('x', '$&$&').length + ''":                           "88000",
 	} {
 		got, err := compile(t, code).Call(bsonx.Missing)
 		if err != nil || got.Str() != want {
@@ -154,6 +173,37 @@ func TestIterationIsInterrupted(t *testing.T) {
 		source := "const list = Array.from({length: 5000}, (_, i) => i); ended(); " + code
 		err = e.run(func() error {
 			_, err := e.rt.RunString(source)
+			return err
+		})
+		if err == nil || !strings.Contains(asFailure(err).Error(), "Interrupted: the test") {
+			t.Errorf("%s: %v", code, err)
+		}
+		e.resume()
+	}
+}
+
+// TestSearchIsInterrupted has expressions that go through a long text, or many times. Each hears an interrupt that came before it.
+func TestSearchIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{
+		"/(a?){300}b/.test(text)", "/(a?){300}b/.exec(text)", "/(a?){300}b/g.test(text)", "/(a?){300}b/y.exec(text)", "/(a?){300}b/u.test(text)", "/(a?){300}b/.test(wide)",
+		"text.match(/(.*a){25}$b/)", "text.match(/(.*a){25}$b/g)", "text.match('(.*a){25}$b')", "text.search(/(.*a){25}$b/)", "text.search(['(.*a){25}$b'])", "text.split(/(.*a){25}$b/)",
+		"text.replace(/(a{1,500}b?){1,2}$z/g, '')", "text.replaceAll(/(a{1,500}b?){1,2}$z/g, '')", "[...text.matchAll(/(a?){300}b/g)]", "new (class extends RegExp {})('(a?){300}b').test(text)",
+		"RegExp.prototype.exec.call(/(a?){300}b/, text)", "/a/.compile('(a?){300}b').test(text)", "new RegExp(/(a?){300}b/, 'i').test(text)", "new RegExp({toString() { return '(a?){300}b' }}).test(text)",
+		"(() => { const r = /(a?){300}b/g; r.lastIndex = {valueOf() { return 0 }}; return r.test(text) })()", "/(a?){1000}b/.test(text.slice(0, 5000))",
+		"(() => { const r = /(a?){300}b/; Object.defineProperty(r, 'source', {value: 'a'}); Object.defineProperty(r, 'flags', {value: ''}); return r.test(text) })()",
+		"eval('/(a?){300}b/').test(text)", "new Function('t', 'return /(a?){300}b/.test(t)')(text)",
+	} {
+		e, err := newEngine()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.rt.Set("ended", func() { why := "the test"; e.ended.Store(&why) }); err != nil {
+			t.Fatal(err)
+		}
+		source := "const text = 'a'.repeat(20000), wide = 'é' + text; let shared = []; for (let i = 0; i < 12; i++) shared = [shared, shared]; ended(); " + code
+		err = e.run(func() error {
+			_, err := e.runSource(source)
 			return err
 		})
 		if err == nil || !strings.Contains(asFailure(err).Error(), "Interrupted: the test") {
