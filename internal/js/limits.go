@@ -32,9 +32,13 @@ const (
 	// maxListLength bounds lists that a function of the language goes through: a document
 	// has hardly more elements.
 	maxListLength = 1_000_000
-	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes their length.
+	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes their length;
+	// maxTextValues the values in a text of JSON, each of which takes up to 600 ns.
 	maxTextNesting = 1000
 	maxTextBytes   = 16 << 20
+	maxTextValues  = 1 << 18
+	// valueSize stands for the time that the text of even an empty value takes.
+	valueSize = 24
 	// maxChars bounds a text.
 	maxChars = 1 << 25
 	// large is the number of characters or elements from which the memory is checked before they
@@ -158,6 +162,7 @@ func (e *engine) setLimits() error {
 	for name, value := range map[string]any{
 		"maxLength":   maxListLength,
 		"countKeys":   countKeys,
+		"isWide":      func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
 		"checkSize":   e.checked(e.checkText),
 		"checkText":   e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
 		"checkSource": e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
@@ -309,54 +314,80 @@ func countKeys(v goja.Value) int {
 	}
 }
 
-// checkTextNesting refuses JSON that nests too deeply.
+// checkTextNesting refuses JSON that nests too deeply, or has too many values.
 func checkTextNesting(text string) error {
-	depth := 0
-	for i := range len(text) {
-		switch text[i] {
-		case '[', '{':
+	depth, values, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '[' || c == '{':
 			depth++
-		case ']', '}':
+			values++
+		case c == ']' || c == '}':
 			depth--
+		case c == ',' || c == ':':
+			values++
 		}
 		if depth > maxTextNesting {
 			return failure("JSON nests deeper than %d levels", maxTextNesting)
 		}
+		if values > maxTextValues {
+			return failure("RangeError: JSON has more than %d values: parse it in parts", maxTextValues)
+		}
 	}
 	return nil
+}
+
+// isWide reports whether a text has characters beyond ASCII, which most functions treat much slower.
+func isWide(v goja.Value) bool {
+	s, ok := v.(goja.String)
+	return ok && reflect.TypeOf(s.Substring(0, s.Length())).Kind() != reflect.String
 }
 
 // checkText refuses a value whose text would be too long.
 func (e *engine) checkText(v goja.Value) error {
-	size := 0
-	if err := e.checkTextSize(v, &size, 0); err != nil {
+	w := textWalk{e: e}
+	if err := w.value(v, 0); err != nil {
 		return err
 	}
-	if size > large {
-		e.room(int64(size))
+	if w.size > large {
+		e.room(int64(w.size))
 	}
 	return nil
 }
 
-// checkTextSize refuses a value that would become too long a text, or that nests too deeply. Shared parts count as often as
-// they occur; a cycle nests without end.
-func (e *engine) checkTextSize(v goja.Value, size *int, depth int) error {
-	object, ok := v.(*goja.Object)
-	if !ok {
-		if s, ok := v.(goja.String); ok {
-			*size += s.Length()
-		}
-		*size += 24 // the time that even an empty one takes
-	} else if err := e.checkObjectSize(object, size, depth); err != nil {
-		return err
+// textWalk adds up the text that a value becomes.
+type textWalk struct {
+	e            *engine
+	size, values int
+}
+
+// value refuses a value that would become too long a text, or that nests too deeply. Shared parts count as often as
+// they occur; a cycle nests without end. It hears an interrupt.
+func (w *textWalk) value(v goja.Value, depth int) error {
+	if w.values++; w.values%lookInterval == 0 {
+		w.e.look()
 	}
-	if *size > maxTextBytes {
+	w.size += valueSize
+	if object, ok := v.(*goja.Object); ok {
+		if err := w.object(object, depth); err != nil {
+			return err
+		}
+	} else if s, ok := v.(goja.String); ok {
+		w.size += s.Length()
+	}
+	if w.size > maxTextBytes {
 		return failure("RangeError: Invalid string length")
 	}
 	return nil
 }
 
-func (e *engine) checkObjectSize(object *goja.Object, size *int, depth int) error {
+func (w *textWalk) object(object *goja.Object, depth int) error {
 	if depth > maxTextNesting {
 		return failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)
 	}
@@ -370,8 +401,8 @@ func (e *engine) checkObjectSize(object *goja.Object, size *int, depth int) erro
 		return nil
 	}
 	for _, name := range object.Keys() {
-		*size += len(name) + 4
-		if err := e.checkTextSize(object.Get(name), size, depth+1); err != nil {
+		w.size += len(name) + 4
+		if err := w.value(object.Get(name), depth+1); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,7 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 22;
+  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, str = String, { join } = Array.prototype;
   const range = (what) => { throw new RangeError(what); };
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
@@ -123,11 +123,26 @@
 
   const times = (s, args) => checkChars(lengthOf(str(s)) * args[0]);
   wrap(String.prototype, 'repeat', times);
-  wrap(String.prototype, 'localeCompare', (s, args) => { if (lengthOf(str(s)) + lengthOf(str(args[0])) > maxCompared) range('Invalid string length'); });
+  wrap(String.prototype, 'localeCompare', (s, args) => { if (lengthOf(str(s)) + lengthOf(str(args[0])) > maxCompared) range('the texts are too long: compare parts of ' + maxCompared / 2 + ' characters'); });
   wrap(Object.getPrototypeOf(Uint8Array.prototype), 'toLocaleString', (list) => { if (lengthOf(list) > maxKeys) range('Invalid array length'); });
-  for (const name of ['toUpperCase', 'toLowerCase', 'toLocaleUpperCase', 'toLocaleLowerCase', 'normalize', 'toWellFormed']) {
-    wrap(String.prototype, name, (s) => checkChars(lengthOf(str(s))));
+  for (const name of ['toUpperCase', 'toLowerCase', 'toLocaleUpperCase', 'toLocaleLowerCase']) {
+    wrap(String.prototype, name, (s) => {
+      const text = str(s);
+      checkChars(text.length);
+      if (text.length > maxWide && natives.isWide(text)) range('the text is too long: change its case in parts of ' + maxWide + ' characters');
+    });
   }
+  wrap(String.prototype, 'normalize', (s) => { if (lengthOf(str(s)) > maxNormalized) range('the text is too long: normalize it in parts of ' + maxNormalized + ' characters'); });
+  wrap(global, 'parseFloat', (_, args) => {
+    args[0] = str(args[0]);
+    if (args[0].length > maxNumber) range('the text of a number is longer than ' + maxNumber + ' characters');
+  });
+  define(Number, 'parseFloat', { value: global.parseFloat, writable: true, configurable: true });
+  // No date is so long.
+  wrap(Date, 'parse', (_, args) => {
+    args[0] = str(args[0]);
+    if (args[0].length > maxDate) args[0] = 'long';
+  });
   for (const name of ['encodeURI', 'encodeURIComponent', 'decodeURI', 'decodeURIComponent', 'escape', 'unescape']) {
     wrap(global, name, (_, args) => checkChars(3 * lengthOf(str(args[0]))));
   }
@@ -147,9 +162,14 @@
   }
 
   wrap(JSON, 'parse', (_, args) => {
-    const text = str(args[0]);
-    natives.checkText(text);
+    const text = (args[0] = str(args[0]));
     checkChars(text.length);
+    if (text.length > maxWideText && natives.isWide(text)) range('JSON with characters beyond ASCII is longer than ' + maxWideText + ': parse it in parts');
+    natives.checkText(text);
+  });
+  wrap(JSON, 'rawJSON', (_, args) => {
+    args[0] = str(args[0]);
+    if (args[0].length > maxWide) range('the text is longer than ' + maxWide + ' characters');
   });
   wrap(JSON, 'stringify', (_, args) => {
     natives.checkSize(args[0]);

@@ -58,6 +58,13 @@ func TestLimits(t *testing.T) {
 		"pattern's new flag": "return new RegExp(new RegExp('[B-\\uffff]'.repeat(1000)), 'i')",
 		"subclass's pattern": "class R extends RegExp {} return new R('a{1000}'.repeat(100))",
 		"literals":           "return eval('[' + '/a{1000}/,'.repeat(1000) + ']').length",
+		"values of JSON":     "return JSON.parse('[' + '1,'.repeat(5e5) + '1]')",
+		"wide JSON":          "return JSON.parse('\"' + 'é'.repeat(3e6) + '\"')",
+		"wide lower case":    "return 'É'.repeat(5e6).toLowerCase()",
+		"normalize":          "return 'É'.repeat(2e6).normalize()",
+		"number":             "return parseFloat('1'.repeat(2e6))",
+		"number's alias":     "return Number.parseFloat('1'.repeat(2e6))",
+		"raw JSON":           "return JSON.rawJSON('1'.repeat(5e6))",
 		"recursion":          "function f() { return f() + 1 } return f()",
 		"callbacks":          "function f() { [1].forEach(f) } return f()",
 		"caught recursion":   "function f() { try { return f() } catch (e) { return f() } } return f()",
@@ -146,6 +153,9 @@ func TestLimitedLanguage(t *testing.T) {
 		"'x,'.repeat(1e5).split(/,(?=x)/, 3).join() + 'x,'.repeat(1e4).split(',').length":                                                                          "x,x,x10001",
 		"('xy' + 'z'.repeat(18)).repeat(4e3).replace(/(?<a>x)(y)/g, '$2$<a>').slice(-20, -17) + ('x' + 'y'.repeat(19)).repeat(4e3).replace(/x/g, () => '').length": "yxz76000",
 		"('x' + 'y'.repeat(19)).repeat(4e3).match(/x/g).length + ('x' + 'y'.repeat(19)).repeat(4e3).replaceAll('x', '$&$&').length + ''":                           "88000",
+		"parseFloat(' 1.5x') + Number.parseFloat('2') + Date.parse('1970-01-01T00:00:01Z') + '' + Date.parse('x'.repeat(5e3))":                                     "1003.5NaN",
+		"JSON.parse('[\"a,\\\\\\\\\", \"[\"]').join('')":                                                                                                           "a,\\[",
+		"'É'.repeat(1e5).toLowerCase().slice(-1) + 'X'.repeat(2e7).toLowerCase().slice(-1) + 'E\u0301'.normalize().length":                                         "éx1",
 	} {
 		got, err := compile(t, code).Call(bsonx.Missing)
 		if err != nil || got.Str() != want {
@@ -192,7 +202,7 @@ func TestSearchIsInterrupted(t *testing.T) {
 		"RegExp.prototype.exec.call(/(a?){300}b/, text)", "/a/.compile('(a?){300}b').test(text)", "new RegExp(/(a?){300}b/, 'i').test(text)", "new RegExp({toString() { return '(a?){300}b' }}).test(text)",
 		"(() => { const r = /(a?){300}b/g; r.lastIndex = {valueOf() { return 0 }}; return r.test(text) })()", "/(a?){1000}b/.test(text.slice(0, 5000))",
 		"(() => { const r = /(a?){300}b/; Object.defineProperty(r, 'source', {value: 'a'}); Object.defineProperty(r, 'flags', {value: ''}); return r.test(text) })()",
-		"eval('/(a?){300}b/').test(text)", "new Function('t', 'return /(a?){300}b/.test(t)')(text)",
+		"eval('/(a?){300}b/').test(text)", "new Function('t', 'return /(a?){300}b/.test(t)')(text)", "JSON.stringify(shared)", "String(shared)", "shared.join()",
 	} {
 		e, err := newEngine()
 		if err != nil {
