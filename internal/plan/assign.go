@@ -84,6 +84,9 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 				continue
 			}
 			b := p.boundsOn(x, field, cq.q.Collation)
+			if cq.stopped(len(b.ivs) * interrupt.Step) {
+				return dst
+			}
 			if value {
 				if !x.wild.serves(p) {
 					continue

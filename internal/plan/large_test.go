@@ -157,26 +157,28 @@ func TestResidualServesItsOperation(t *testing.T) {
 	}
 }
 
-// TestBoundsLook plans two lists of members for one index: the bounds of the candidates are
-// described, which takes a step for each.
+// TestBoundsLook plans lists of members for one index. Their bounds are made, once for each pass
+// over the predicates, and described for each candidate, with a step for each member.
 func TestBoundsLook(t *testing.T) {
 	t.Parallel()
 	const members = 1 << 14
-	lists := make([]string, 2)
-	for l := range lists {
+	var lists []string
+	for l := range 8 {
 		list := make([]string, members)
 		for i := range list {
-			list[i] = fmt.Sprint(2*i + l)
+			list[i] = fmt.Sprint(8*i + l)
 		}
-		lists[l] = `{"m": {"$in": [` + strings.Join(list, ",") + `]}}`
+		lists = append(lists, `{"m": {"$in": [`+strings.Join(list, ",")+`]}}`)
 	}
 	f := largeFixture(t)
-	q := f.query(`{"$and": [` + strings.Join(lists, ",") + `]}`)
-	op := interrupttest.New(t.Context())
-	if err := f.open(op, q); err != nil {
-		t.Fatal(err)
-	}
-	if want := 2 * members * 8 * interrupt.Step / interrupt.Interval; op.Looks < want {
-		t.Errorf("%d looks at the operation, want %d", op.Looks, want)
+	for n, want := range map[int]int{1: 2, 2: 2 * members * 8 * interrupt.Step / interrupt.Interval, 8: 8 * members * 8 * interrupt.Step / interrupt.Interval} {
+		q := f.query(`{"$and": [` + strings.Join(lists[:n], ",") + `]}`)
+		op := interrupttest.New(t.Context())
+		if err := f.open(op, q); err != nil {
+			t.Fatal(err)
+		}
+		if op.Looks < want {
+			t.Errorf("%d lists: %d looks at the operation, want %d", n, op.Looks, want)
+		}
 	}
 }
