@@ -10,62 +10,94 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// generic are the arguments of operators without names, with a large value wherever one may stand.
-var generic = []string{`"$v"`, `["$v", "$v"]`, `["$v", 1]`, `[1, "$v"]`, `["$v", "$v", "$v"]`, `["$v", 1, 2]`, `{"input": "$v"}`}
+// generic are the arguments of operators without names, with a large value wherever one may stand,
+// and with two that differ: $chars and $w are made by bound.
+var generic = []string{
+	`"$v"`, `["$v", "$v"]`, `["$v", 1]`, `[1, "$v"]`, `["$v", "$v", "$v"]`, `["$v", 1, 2]`, `{"input": "$v"}`,
+	`["$v", "$$w"]`, `["$$w", "$v"]`, `["$v", "$$chars"]`, `["$$chars", "$v"]`, `["$v", "$$w", "$$chars"]`,
+}
+
+// bound computes an expression with two more large values: $$w has the elements of the value in the
+// other order, or is a text of the same length that differs; $$chars is a long text of characters
+// that the value does not have, with a w at the end; $$ws is a long text of that letter.
+func bound(e string) string {
+	if !strings.Contains(e, "$$w") && !strings.Contains(e, "$$chars") {
+		return e
+	}
+	const (
+		ws    = `{"$reduce": {"input": {"$range": [0, 20]}, "initialValue": "w", "in": {"$concat": ["$$value", "$$value"]}}}`
+		chars = `{"$reduce": {"input": {"$range": [0, 16]}, "initialValue": "éü", "in": {"$concat": ["$$value", "$$value"]}}}`
+		other = `{"$switch": {"branches": [{"case": {"$isArray": "$v"}, "then": {"$reverseArray": "$v"}}, {"case": {"$eq": [{"$type": "$v"}, "object"]},` +
+			` "then": {"$arrayToObject": {"$reverseArray": {"$objectToArray": "$v"}}}}], "default": {"$concat": ["$v", "x"]}}}`
+	)
+	return `{"$let": {"vars": {"chars": {"$concat": [` + chars + `, "w"]}, "ws": ` + ws + `, "w": ` + other + `}, "in": ` + e + `}}`
+}
 
 // named are the arguments of operators that have names for them.
 var named = map[string][]string{
-	"$accumulator":    nil, // of $group
-	"$convert":        {`{"input": "$v", "to": "string"}`, `{"input": "$v", "to": "int"}`},
-	"$dateAdd":        {`{"startDate": "$v", "unit": "day", "amount": "$v"}`},
-	"$dateDiff":       {`{"startDate": "$v", "endDate": "$v", "unit": "day"}`},
-	"$dateFromParts":  {`{"year": "$v"}`},
-	"$dateFromString": {`{"dateString": "$v"}`, `{"dateString": "$v", "format": "$v"}`, `{"dateString": "2020-01-01", "timezone": "$v"}`},
-	"$dateSubtract":   {`{"startDate": "$v", "unit": "day", "amount": "$v"}`},
-	"$dateToParts":    {`{"date": "$v"}`},
-	"$dateToString":   {`{"date": "$v", "format": "%Y"}`, `{"date": "$v", "timezone": "$v"}`},
-	"$dateTrunc":      {`{"date": "$v", "unit": "day"}`},
-	"$filter":         {`{"input": "$v", "cond": {"$gt": ["$$this", 5]}}`, `{"input": "$v", "cond": {"$in": ["$$this", "$v"]}}`},
-	"$firstN":         {`{"input": "$v", "n": 100000}`},
+	"$accumulator": nil, // of $group
+	"$convert": {
+		`{"input": "$v", "to": "string"}`, `{"input": "$v", "to": "int"}`, `{"input": "$v", "to": "int", "onError": 0}`,
+		`{"input": "$v", "to": "long", "base": 16, "onError": 0}`, `{"input": "$v", "to": "double", "onError": 0}`, `{"input": "$v", "to": "decimal", "onError": 0}`,
+		`{"input": "$v", "to": "date", "onError": 0}`, `{"input": "$v", "to": "objectId", "onError": 0}`, `{"input": "$v", "to": "bool", "onError": 0}`,
+		`{"input": "$v", "to": "binData", "format": "base64", "onError": 0}`, `{"input": "$v", "to": "binData", "format": "hex", "onError": 0}`,
+		`{"input": "$v", "to": "binData", "format": "utf8", "onError": 0}`, `{"input": "$v", "to": {"type": "binData", "subtype": 4}, "format": "uuid", "onError": 0}`,
+	},
+	"$dateAdd":       {`{"startDate": "$v", "unit": "day", "amount": "$v"}`},
+	"$dateDiff":      {`{"startDate": "$v", "endDate": "$v", "unit": "day"}`},
+	"$dateFromParts": {`{"year": "$v"}`},
+	"$dateFromString": {
+		`{"dateString": "$v"}`, `{"dateString": "$v", "format": "$v"}`, `{"dateString": "2020-01-01", "timezone": "$v"}`,
+		`{"dateString": "$v", "onError": 0}`, `{"dateString": "$v", "format": "%Y-%m", "onError": 0}`, `{"dateString": "$v", "format": "$$w", "onError": 0}`, `{"dateString": "2020", "format": "$v", "onError": 0}`,
+	},
+	"$dateSubtract": {`{"startDate": "$v", "unit": "day", "amount": "$v"}`},
+	"$dateToParts":  {`{"date": "$v"}`},
+	"$dateToString": {`{"date": "$v", "format": "%Y"}`, `{"date": "$v", "timezone": "$v"}`, `{"date": "$$NOW", "format": "$v"}`},
+	"$dateTrunc":    {`{"date": "$v", "unit": "day"}`},
+	"$filter":       {`{"input": "$v", "cond": {"$gt": ["$$this", 5]}}`, `{"input": "$v", "cond": {"$in": ["$$this", "$v"]}}`},
+	"$firstN":       {`{"input": "$v", "n": 100000}`},
 	"$function": {
 		`{"body": "function(v) { return Object.keys(v).length }", "args": ["$v"], "lang": "js"}`,
 		`{"body": "function(v) { return /(.*7){25}$b/.test(v) + /(a?){300}b/.test(v) }", "args": ["$v"], "lang": "js"}`,
 		`{"body": "function(v) { return String(v).replace(/(o{1,500}w?){1,2}$z/g, '$&') }", "args": ["$v"], "lang": "js"}`,
 		`{"body": "function(v) { return JSON.parse(JSON.stringify([v, v])) }", "args": ["$v"], "lang": "js"}`,
 	},
-	"$getField":         {`{"field": "nosuch", "input": "$v"}`},
-	"$lastN":            {`{"input": "$v", "n": 100000}`},
-	"$let":              {`{"vars": {"x": "$v"}, "in": {"$concatArrays": ["$$x", "$$x", "$$x"]}}`},
-	"$ltrim":            {`{"input": "$v", "chars": "$v"}`},
-	"$map":              {`{"input": "$v", "in": {"$add": ["$$this", 1]}}`, `{"input": "$v", "in": ["$$this"]}`},
-	"$maxN":             {`{"input": "$v", "n": 100000}`},
-	"$median":           {`{"input": "$v", "method": "approximate"}`},
-	"$meta":             {`"indexKey"`},
-	"$minN":             {`{"input": "$v", "n": 100000}`},
-	"$percentile":       {`{"input": "$v", "p": [0.1, 0.5, 0.9], "method": "approximate"}`},
-	"$rand":             {`{}`},
-	"$range":            {`[0, 9000000]`, `["$v", 1]`},
-	"$reduce":           {`{"input": "$v", "initialValue": 0, "in": {"$add": ["$$value", 1]}}`, `{"input": "$v", "initialValue": [], "in": {"$concatArrays": ["$$value", ["$$this"]]}}`},
-	"$regexFind":        {`{"input": "$v", "regex": "(.*7){25}$"}`},
-	"$regexFindAll":     {`{"input": "$v", "regex": "(.*7){25}$"}`, `{"input": "$v", "regex": "o?"}`, `{"input": "$v", "regex": "(?=(w|o)*$)x"}`},
-	"$regexMatch":       {`{"input": "$v", "regex": "(.*7){25}$"}`},
-	"$replaceAll":       {`{"input": "$v", "find": "w", "replacement": "xyz"}`, `{"input": "$v", "find": "$v", "replacement": "$v"}`},
-	"$replaceOne":       {`{"input": "$v", "find": "nosuch", "replacement": "xyz"}`},
-	"$rtrim":            {`{"input": "$v", "chars": "$v"}`},
-	"$setField":         {`{"field": "new", "input": "$v", "value": 1}`},
+	"$getField":     {`{"field": "nosuch", "input": "$v"}`},
+	"$lastN":        {`{"input": "$v", "n": 100000}`},
+	"$let":          {`{"vars": {"x": "$v"}, "in": {"$concatArrays": ["$$x", "$$x", "$$x"]}}`},
+	"$ltrim":        {`{"input": "$v", "chars": "$v"}`, `{"input": "$v", "chars": "$$chars"}`, `{"input": "$$ws", "chars": "$$chars"}`, `{"input": "$$chars", "chars": "$v"}`},
+	"$map":          {`{"input": "$v", "in": {"$add": ["$$this", 1]}}`, `{"input": "$v", "in": ["$$this"]}`},
+	"$maxN":         {`{"input": "$v", "n": 100000}`},
+	"$median":       {`{"input": "$v", "method": "approximate"}`},
+	"$meta":         {`"indexKey"`},
+	"$minN":         {`{"input": "$v", "n": 100000}`},
+	"$percentile":   {`{"input": "$v", "p": [0.1, 0.5, 0.9], "method": "approximate"}`},
+	"$rand":         {`{}`},
+	"$range":        {`[0, 9000000]`, `["$v", 1]`},
+	"$reduce":       {`{"input": "$v", "initialValue": 0, "in": {"$add": ["$$value", 1]}}`, `{"input": "$v", "initialValue": [], "in": {"$concatArrays": ["$$value", ["$$this"]]}}`},
+	"$regexFind":    {`{"input": "$v", "regex": "(.*7){25}$"}`},
+	"$regexFindAll": {`{"input": "$v", "regex": "(.*7){25}$"}`, `{"input": "$v", "regex": "o?"}`, `{"input": "$v", "regex": "(?=(w|o)*$)x"}`},
+	"$regexMatch":   {`{"input": "$v", "regex": "(.*7){25}$"}`},
+	"$replaceAll": {
+		`{"input": "$v", "find": "w", "replacement": "xyz"}`, `{"input": "$v", "find": "$v", "replacement": "$v"}`,
+		`{"input": "$v", "find": "$$w", "replacement": "$$chars"}`, `{"input": "$v", "find": "", "replacement": "x"}`,
+	},
+	"$replaceOne":       {`{"input": "$v", "find": "nosuch", "replacement": "xyz"}`, `{"input": "$v", "find": "$$w", "replacement": "$$chars"}`},
+	"$rtrim":            {`{"input": "$v", "chars": "$v"}`, `{"input": "$v", "chars": "$$chars"}`, `{"input": "$$ws", "chars": "$$chars"}`, `{"input": "$$chars", "chars": "$v"}`},
+	"$setField":         {`{"field": "new", "input": "$v", "value": 1}`, `{"field": "new", "input": "$v", "value": "$$w"}`},
 	"$sortArray":        {`{"input": "$v", "sortBy": 1}`, `{"input": "$v", "sortBy": {"v": -1}}`},
-	"$split":            {`["$v", "o"]`, `["$v", "$v"]`},
+	"$split":            {`["$v", "o"]`, `["$v", "$v"]`, `["$v", "$$w"]`, `["$$w", "$v"]`},
 	"$switch":           {`{"branches": [{"case": {"$eq": ["$v", 1]}, "then": 1}], "default": "$v"}`},
-	"$trim":             {`{"input": "$v", "chars": "$v"}`},
+	"$trim":             {`{"input": "$v", "chars": "$v"}`, `{"input": "$v", "chars": "$$chars"}`, `{"input": "$$ws", "chars": "$$chars"}`, `{"input": "$$chars", "chars": "$v"}`},
 	"$unsetField":       {`{"field": "f5", "input": "$v"}`},
-	"$zip":              {`{"inputs": ["$v", "$v", "$v", "$v"]}`, `{"inputs": ["$v", "$v"], "useLongestLength": true}`},
+	"$zip":              {`{"inputs": ["$v", "$v", "$v", "$v"]}`, `{"inputs": ["$v", "$v"], "useLongestLength": true}`, `{"inputs": ["$v", "$$w"]}`},
 	"$literal":          {`"$v"`},
 	"$sampleRate":       nil,
-	"$setEquals":        {`["$v", "$v"]`, `[{"$reverseArray": "$v"}, "$v"]`},
-	"$setIsSubset":      {`["$v", {"$reverseArray": "$v"}]`},
+	"$setEquals":        {`["$v", "$v"]`, `["$$w", "$v"]`},
+	"$setIsSubset":      {`["$v", "$$w"]`, `["$$w", "$v"]`},
 	"$setDifference":    {`["$v", [1]]`, `["$v", {"$map": {"input": "$v", "in": ["$$this"]}}]`},
-	"$indexOfArray":     {`["$v", "nosuch"]`, `["$v", "$v"]`},
-	"$mergeObjects":     {`["$v", "$v", "$v"]`, `"$v"`},
+	"$indexOfArray":     {`["$v", "nosuch"]`, `["$v", "$v"]`, `["$v", "$$w"]`, `["$v", "$$chars"]`},
+	"$mergeObjects":     {`["$v", "$v", "$v"]`, `["$v", "$$w"]`, `"$v"`},
 	"$arrayToObject":    {`"$v"`, `{"$map": {"input": "$v", "in": [{"$toString": "$$this"}, 1]}}`},
 	"$toHashedIndexKey": {`"$v"`},
 	"$cond":             {`["$v", "$v", "$v"]`},
@@ -91,7 +123,7 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 		}
 		compiled := false
 		for i, arg := range forms {
-			e := fmt.Sprintf(`{"%s": %s}`, op.Name, arg)
+			e := bound(fmt.Sprintf(`{"%s": %s}`, op.Name, arg))
 			if !compiles(t, db.RunCommand(t.Context(), parse(t, `{"explain": `+over("none", typed(e))+`}`)).Err()) {
 				continue
 			}
@@ -100,7 +132,7 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 				if *long || (i+k+n)%24 == 0 { // one of 24 in the short form
 					m.check(kind+" "+e, parse(t, over(kind, typed(e))))
 				}
-				if each := forEach(e); *long || (i+k+n)%48 == 1 {
+				if each := forEach(fmt.Sprintf(`{"%s": %s}`, op.Name, arg)); *long || (i+k+n)%48 == 1 {
 					m.check(kind+" "+each, parse(t, over(kind, typed(each))))
 				}
 			}
@@ -115,7 +147,7 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 // forEach computes an expression of the whole value for each of its elements, of an object for each field.
 func forEach(e string) string {
 	elements := `{"$cond": [{"$isArray": "$v"}, "$v", {"$cond": [{"$eq": [{"$type": "$v"}, "object"]}, {"$objectToArray": "$v"}, {"$range": [0, 100000]}]}]}`
-	return `{"$map": {"input": ` + elements + `, "in": ` + e + `}}`
+	return bound(`{"$map": {"input": ` + elements + `, "in": ` + e + `}}`)
 }
 
 // compiles reports whether an error is not about how an expression is written.
@@ -133,6 +165,10 @@ func interruptLargeExpressions(t *testing.T, db *mongo.Database) {
 		"$project of many fields": `{"$project": {` + list(100_000, `"f#": 1`) + `}}`,
 		"$project of many parts":  `{"$project": {` + list(100_000, `"a.f#": 1`) + `}}`,
 		"exclusion of many":       `{"$project": {` + list(100_000, `"f#": 0`) + `}}`,
+		"$or of many paths":       `{"$match": {"$expr": {"$or": [` + list(50_000, `{"$eq": ["$v.f#", -1]}`) + `]}}}`,
+		"loop over paths":         `{"$match": {"$expr": {"$eq": [{"$map": {"input": {"$range": [0, 100000]}, "in": "$v.nosuch"}}, -1]}}}`,
+		"loop over a variable":    `{"$match": {"$expr": {"$eq": [{"$let": {"vars": {"o": "$v"}, "in": {"$map": {"input": {"$range": [0, 100000]}, "in": "$$o.nosuch"}}}}, -1]}}}`,
+		"loop over many":          `{"$match": {"$expr": {"$eq": [{"$map": {"input": {"$range": [0, 100000]}, "in": {"$or": [` + list(1000, `{"$gt": [{"$rand": {}}, 2]}`) + `]}}}, -1]}}}`,
 		"$unset of many":          `{"$unset": [` + list(100_000, `"f#"`) + `]}`,
 		"$switch of many":         `{"$set": {"x": {"$switch": {"branches": [` + list(50_000, `{"case": {"$eq": ["$v", #]}, "then": #}`) + `], "default": 0}}}}`,
 		"$group of many":          `{"$group": {"_id": null, ` + list(20_000, `"f#": {"$sum": "$v"}`) + `}}`,
