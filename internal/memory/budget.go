@@ -29,8 +29,10 @@ type Budget struct {
 
 	mu      sync.Mutex
 	waiters []*waiter // first come, first served
-	// admitted is how many holdings that Admit has filled are not released.
+	// admitted is how many holdings that Admit has filled are not released, granted how many it has
+	// filled in all.
 	admitted int
+	granted  int64
 }
 
 // waiter is a request that waits for n bytes.
@@ -158,6 +160,7 @@ func (b *Budget) admits(n int64) bool {
 		return false
 	}
 	b.admitted++
+	b.granted++
 	return true
 }
 
@@ -189,7 +192,7 @@ func (b *Budget) leave(ctx context.Context, w *waiter) error {
 	b.waiters = slices.Delete(b.waiters, i, i+1)
 	b.waiting.Add(-1)
 	b.serve()
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), GiveUp) {
 		return b.exceeded(w.n)
 	}
 	return context.Cause(ctx)

@@ -1,0 +1,59 @@
+package memory
+
+import "context"
+
+// TryAdmit is Admit for a request that would rather not wait. It reports whether the holding has n
+// bytes. It does not overtake those who wait.
+func (h *Holding) TryAdmit(n int64) bool {
+	if h.budget == nil || n < Step {
+		return true
+	}
+	b := h.budget
+	n = b.largest(n)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.waiters) > 0 || !b.admits(n) {
+		return false
+	}
+	b.requested.Add(n)
+	h.held, h.admitted = n, true
+	return true
+}
+
+// largest returns how much of n bytes a request is admitted with.
+func (b *Budget) largest(n int64) int64 { return min(n, b.limit/4*3) }
+
+// Queue describes those who wait in Admit, and what they wait for.
+type Queue struct {
+	// Admitted is how many requests have what Admit gave them, Granted how many came to it so far.
+	Admitted int
+	Granted  int64
+	// First is how many bytes the first request in the queue wants, Missing how many of them the
+	// budget lacks.
+	First, Missing int64
+	// Pressed says that nobody is admitted whatever the budget has; see Press.
+	Pressed bool
+}
+
+// Queue returns who waits.
+func (b *Budget) Queue() Queue {
+	if b == nil {
+		return Queue{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := Queue{Admitted: b.admitted, Granted: b.granted, Pressed: b.pressed.Load()}
+	if len(b.waiters) > 0 {
+		limit := b.limit
+		if b.admitted > 0 {
+			limit /= 2
+		}
+		q.First = b.waiters[0].n
+		q.Missing = max(0, b.used.Load()+q.First-limit)
+	}
+	return q
+}
+
+// GiveUp is the cause of a context that makes Admit fail with ExceededMemoryLimit, as its deadline
+// does.
+var GiveUp = context.DeadlineExceeded
