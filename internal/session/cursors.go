@@ -346,6 +346,36 @@ func (r *Cursors) Reap() int {
 	return len(old)
 }
 
+// EndIdle closes idle cursors, those first that take most, until they took n bytes. It closes none
+// where all together take less than half of that: they are not what the memory is missing for. A half,
+// because what a cursor takes is counted about.
+func (r *Cursors) EndIdle(n int64) (ended int, freed int64) {
+	var idle []*Cursor
+	all := int64(0)
+	r.mu.Lock()
+	for _, c := range r.open {
+		if !c.pinned {
+			idle = append(idle, c)
+			all += c.bytes
+		}
+	}
+	if n <= 0 || all < n/2 {
+		r.mu.Unlock()
+		return 0, 0
+	}
+	slices.SortFunc(idle, func(a, b *Cursor) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), a.lastUse.Compare(b.lastUse)) })
+	for ended < len(idle) && freed < n {
+		r.forget(idle[ended])
+		freed += idle[ended].bytes
+		ended++
+	}
+	r.mu.Unlock()
+	for _, c := range idle[:ended] {
+		c.Source.Close()
+	}
+	return ended, freed
+}
+
 // Close closes all cursors and refuses new ones.
 func (r *Cursors) Close() {
 	r.mu.Lock()

@@ -101,6 +101,46 @@ func TestCursorLife(t *testing.T) {
 	}
 }
 
+// TestEndIdle ends the idle cursors that take most, and none where all take too little.
+func TestEndIdle(t *testing.T) {
+	t.Parallel()
+	r := NewCursors(newClock())
+	budget := memory.New(1 << 30)
+	r.LimitMemory(budget)
+	sources := map[int64]*countingSource{}
+	ids := map[int64]int64{}
+	for _, size := range []int64{1 << 20, 8 << 20, 4 << 20, 32 << 20} {
+		sources[size] = &countingSource{}
+		c := newCursor(sources[size])
+		c.Compiled = size
+		ids[size], _ = r.Register(c)
+	}
+	largest, err := r.Pin(ids[32<<20], "d.c", Owner{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		n     int64
+		ended int
+	}{{0, 0}, {-1, 0}, {27 << 20, 0}, {10 << 20, 2}, {1 << 10, 1}, {1 << 10, 0}} {
+		before := budget.Stats().Used
+		ended, freed := r.EndIdle(c.n)
+		if ended != c.ended || freed < 0 || before-budget.Stats().Used < freed-2*memory.Step {
+			t.Errorf("for %d bytes %d cursors with %d bytes were ended", c.n, ended, freed)
+		}
+	}
+	for size, src := range sources {
+		if size != 32<<20 && src.closes != 1 {
+			t.Errorf("the source of %d bytes was closed %d times", size, src.closes)
+		}
+	}
+	_, err = r.Pin(ids[8<<20], "d.c", Owner{}, nil)
+	wantCode(t, err, mongoerr.CursorNotFound)
+	if err := r.Unpin(largest); err != nil || sources[32<<20].closes != 0 {
+		t.Errorf("a cursor in use was ended: %v", err)
+	}
+}
+
 func TestCursorOwner(t *testing.T) {
 	r := NewCursors(newClock())
 	mine := Owner{Session: SessionID{UUID: [16]byte{1}}, User: "me@db"}
