@@ -43,6 +43,7 @@ var statusMayStay = map[string]string{
 	"repl/rbid":                  "the only member never rolls back",
 	"repl/setVersion":            "the set of one member is never reconfigured",
 	"requestMemory/ended":        "without Options.ProcessMemory nothing is ended: TestOperationsEndForWantOfMemory has it",
+	"requestMemory/endedCursors": "as requestMemory/ended: command.TestIdleCursorsEndForWaiters has it",
 	"requestMemory/limitBytes":   "a setting: Options.RequestMemory",
 	"requestMemory/waiting":      "what waits has a share within microseconds here; memory.TestAdmitWaitsForItsTurn has it",
 	"storage/cache/maximumBytes": "a setting: Options.MemoryBudget",

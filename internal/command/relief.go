@@ -41,7 +41,7 @@ var errRelief = mongoerr.New(mongoerr.ExceededMemoryLimit, "operation was interr
 func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 	timer := time.NewTimer(calmInterval)
 	defer timer.Stop()
-	over, stale := 0, 0
+	over, collections := 0, collector{}
 	for {
 		select {
 		case <-timer.C:
@@ -49,14 +49,19 @@ func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 			return
 		}
 		used, live := goMemory()
-		s.Memory.Press(live > limit/pressShare*(pressShare-1))
+		overload := live - limit/pressShare*(pressShare-1)
+		s.overload.Store(overload)
+		s.Memory.Press(overload > 0)
 		if used <= limit+limit/reliefMargin {
 			over = 0
 		} else if over++; over > 1 {
+			s.endIdleCursors(overload)
 			s.relieve()
 		}
 		s.Memory.Relend()
-		stale = s.collect(stale)
+		if collections.due(overload > 0 && s.Memory.Stats().Waiting > 0) {
+			runtime.GC()
+		}
 		timer.Reset(untilCheck(limit - used))
 	}
 }
@@ -69,28 +74,13 @@ func untilCheck(free int64) time.Duration {
 	return min(max(wait, reliefInterval), calmInterval)
 }
 
-// staleAfter is for how many looks requests wait before a collection finds out whether they still must.
-const staleAfter = 10
-
-// collect runs a collection where requests have waited for a while, and returns for how many looks they have.
-func (s *Service) collect(looks int) int {
-	if s.Memory.Stats().Waiting == 0 {
-		return 0
-	}
-	if looks++; looks < staleAfter {
-		return looks
-	}
-	runtime.GC()
-	return 0
-}
-
 // relieve ends the older half of the operations that have run for a while and do not only wait.
 func (s *Service) relieve() {
 	var running []session.Snapshot
 	now := s.Clock.Now()
 	s.Ops.Each(func(op *session.Op) {
 		o := op.Snapshot()
-		if o.Active && !o.Killed && !o.Waiting && !unrelieved[string(o.Command.First().Key)] && now.Sub(o.Started) >= reliefAge {
+		if mayHoldMemory(&o) && now.Sub(o.Started) >= reliefAge {
 			running = append(running, o)
 		}
 	})

@@ -69,6 +69,7 @@ type Service struct {
 	registry   *Registry
 	failPoints failPoints
 	budgets    budgets
+	overload   atomic.Int64 // the bytes that Go's memory has beyond what lets large messages in
 	topology   topology
 	writes     writeGate
 	collations collation.Cache

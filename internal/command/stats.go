@@ -36,7 +36,9 @@ type stats struct {
 	connsTotal    atomic.Int64
 	connsRejected atomic.Int64
 	relieved      atomic.Int64 // operations that were ended for want of memory
-	connsMax      atomic.Int64
+	// cursorsRelieved are idle cursors that were.
+	cursorsRelieved atomic.Int64
+	connsMax        atomic.Int64
 }
 
 // tallies is how many tallies there are.

@@ -44,7 +44,7 @@ func statusMemory(b *bsonx.Builder) {
 }
 
 // statusRequestMemory tells what requests hold of the budget that they share. ended counts those that were ended because the
-// process came to its limit in spite of it. A server without a budget has no figures.
+// process came to its limit in spite of it, endedCursors the idle cursors that were ended for others. A server without a budget has no figures.
 func (s *Service) statusRequestMemory(b *bsonx.Builder) {
 	if s.Memory == nil {
 		return
@@ -57,6 +57,7 @@ func (s *Service) statusRequestMemory(b *bsonx.Builder) {
 	b.Int64("waiting", int64(m.Waiting))
 	b.Int64("refused", m.Refused)
 	b.Int64("ended", s.stats.relieved.Load())
+	b.Int64("endedCursors", s.stats.cursorsRelieved.Load())
 }
 
 // statusGlobalLock counts operations as MongoDB does by the global lock: readers and writers that work, and those that wait until

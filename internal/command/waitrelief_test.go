@@ -1,0 +1,194 @@
+package command
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// noSource is a source without documents.
+type noSource struct{}
+
+func (noSource) Next(context.Context) (bsonx.Doc, error) { return nil, nil }
+func (noSource) Save()                                   {}
+func (noSource) Restore(context.Context) error           { return nil }
+func (noSource) Close()                                  {}
+
+// waiterFixture is a service of which cursors have the memory.
+type waiterFixture struct {
+	*Service
+	t *testing.T
+}
+
+func newWaiterFixture(t *testing.T, limit int64) *waiterFixture {
+	t.Helper()
+	s, err := NewService(Deps{TestCommands: true, Memory: memory.New(limit)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &waiterFixture{s, t}
+}
+
+// open opens an idle cursor that takes n bytes.
+func (f *waiterFixture) open(n int64) int64 {
+	f.t.Helper()
+	id, err := f.Cursors.Register(&session.Cursor{Source: noSource{}, DB: "d", Collection: "c", Compiled: n})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return id
+}
+
+// isOpen reports whether a getMore finds the cursor.
+func (f *waiterFixture) isOpen(id int64) bool {
+	f.t.Helper()
+	c, err := f.Cursors.Pin(id, "d.c", session.Owner{}, nil)
+	if err != nil {
+		if mongoerr.CodeOf(err) != mongoerr.CursorNotFound {
+			f.t.Error(err)
+		}
+		return false
+	}
+	if err := f.Cursors.Unpin(c); err != nil {
+		f.t.Error(err)
+	}
+	return true
+}
+
+// wait lets a message of n bytes wait.
+func (f *waiterFixture) wait(h *memory.Holding, n int64) <-chan error {
+	got := make(chan error, 1)
+	go func() { got <- h.Admit(f.t.Context(), n) }()
+	for f.Memory.Stats().Waiting == 0 && h.Held() == 0 {
+		runtime.Gosched()
+	}
+	return got
+}
+
+// TestIdleCursorsEndForWaiters lets a message wait while idle cursors have the budget, or the memory
+// of the process. After a while those are ended that take most, and no more than needed.
+func TestIdleCursorsEndForWaiters(t *testing.T) {
+	t.Parallel()
+	const limit = 64 << 20
+	for name, c := range map[string]struct {
+		pressed bool
+		busy    int // looks at which something runs
+		after   int
+	}{
+		"the budget":               {after: idleCursorsAfter},
+		"the process":              {pressed: true, after: idleCursorsAfter},
+		"after an operation":       {busy: AwaitLooks, after: AwaitLooks + idleCursorsAfter},
+		"beside a long operation":  {busy: 1 << 20, after: busyCursorsAfter},
+		"pressed beside operation": {pressed: true, busy: 1 << 20, after: busyCursorsAfter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newWaiterFixture(t, limit)
+			small, large, largest := f.open(1<<20), f.open(20<<20), f.open(30<<20)
+			h := f.Memory.Hold()
+			if c.pressed {
+				f.overload.Store(10 << 20)
+				f.Memory.Press(true)
+			}
+			got := f.wait(&h, 16<<20)
+			op := &session.Op{}
+			f.Ops.Add(op)
+			op.Begin(t.Context(), 1, f.Clock.Now())
+			w := f.WatchMemory()
+			looks := 0
+			for f.isOpen(largest) {
+				if looks == c.busy {
+					op.Finish()
+				}
+				if looks++; looks > 2*busyCursorsAfter {
+					t.Fatal("the cursors are still open")
+				}
+				w.Look()
+			}
+			// The first look cannot know whether the operation is a long one.
+			if looks < c.after || looks > c.after+2 {
+				t.Errorf("a cursor was ended after %d looks, not %d", looks, c.after)
+			}
+			if !f.isOpen(large) || !f.isOpen(small) {
+				t.Error("more was ended than needed")
+			}
+			f.Memory.Press(false) // as a collection would find
+			if err := <-got; err != nil {
+				t.Error(err)
+			}
+			if n := f.stats.cursorsRelieved.Load(); n != 1 {
+				t.Errorf("%d cursors are told to be ended", n)
+			}
+			h.Release()
+		})
+	}
+}
+
+// TestIdleCursorsStayWhereTheyDoNotHelp keeps cursors that have less than what is missing.
+func TestIdleCursorsStayWhereTheyDoNotHelp(t *testing.T) {
+	t.Parallel()
+	f := newWaiterFixture(t, 64<<20)
+	id := f.open(1 << 20)
+	other, h := f.Memory.Hold(), f.Memory.Hold()
+	other.Force(60 << 20)
+	got := f.wait(&h, 16<<20)
+	w, p := f.WatchMemory(), Patience{}
+	looks := 1
+	for p.Look(w.Look()) {
+		looks++
+	}
+	if looks != awaitIdle {
+		t.Errorf("a message waits for %d looks while nothing runs", looks)
+	}
+	if !f.isOpen(id) {
+		t.Error("a cursor was ended in vain")
+	}
+	other.Release()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	h.Release()
+}
+
+// TestPatience waits as long as memory is expected, but not for ever.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	for expectedEvery, want := range map[int]int{1: awaitMost, awaitIdle - 1: awaitMost, 1 << 20: awaitIdle} {
+		p, looks := Patience{}, 1
+		for p.Look(looks%expectedEvery == 0) {
+			looks++
+		}
+		if looks != want {
+			t.Errorf("memory is expected every %d looks: %d looks, not %d", expectedEvery, looks, want)
+		}
+	}
+}
+
+// TestCollectionsBecomeRare counts the collections of a server that has no memory for those who wait.
+func TestCollectionsBecomeRare(t *testing.T) {
+	t.Parallel()
+	var c collector
+	count := func(looks int) (n int) {
+		for range looks {
+			if c.due(true) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count(staleAfter); n != 1 {
+		t.Errorf("%d collections in the first %d looks", n, staleAfter)
+	}
+	count(2 * staleMost)
+	if n := count(10 * staleMost); n > 10 {
+		t.Errorf("%d collections in %d looks", n, 10*staleMost)
+	}
+	if c.due(false); count(staleAfter) != 1 {
+		t.Error("the first collection comes late for those who wait later")
+	}
+}
