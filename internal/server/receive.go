@@ -16,8 +16,6 @@ const (
 	firstRead = 1 << 20
 	// DefaultStall is how long a client may send no byte inside a message.
 	DefaultStall = 30 * time.Second
-	// admitWait is how long a message waits for its share of the memory; then its command is refused.
-	admitWait = 2 * time.Minute
 )
 
 // received is a message that was read whole.
@@ -79,10 +77,11 @@ func (c *conn) admit(ctx context.Context, h wire.Header) error {
 		}
 		need = memory.Step
 	}
-	waiting, cancel := context.WithTimeout(ctx, admitWait)
-	defer cancel()
-	err := c.request.Admit(waiting, need)
-	if err == nil || ctx.Err() != nil {
+	if c.request.TryAdmit(need) {
+		return nil
+	}
+	err := c.await(ctx, need, int(h.Length))
+	if err == nil || ctx.Err() != nil || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
 	return c.refuseUnread(h, err)

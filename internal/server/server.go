@@ -58,6 +58,7 @@ type Server struct {
 	refused   refusals
 	running   sync.WaitGroup // connections and monitors
 	watcher   watcher
+	queue     queue // of messages that wait for memory
 }
 
 // New returns a running server without listeners.

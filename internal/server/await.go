@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/memory"
+)
+
+// awaitInterval is the time between two looks at the messages that wait for their share.
+const awaitInterval = time.Second / command.AwaitLooks
+
+// waiting is a message that waits for its share of the server's memory.
+type waiting struct {
+	nc net.Conn
+	// rest is how many bytes of the message are not read.
+	rest int
+	// patience counts the looks.
+	patience command.Patience
+	end      context.CancelCauseFunc
+}
+
+// queue has the messages that wait, in the order in which they came. One goroutine looks at all of
+// them, and only while there are some.
+type queue struct {
+	mu      sync.Mutex
+	all     []*waiting
+	watched bool
+}
+
+// await waits until a message of size bytes has its share of need bytes. It fails with
+// ExceededMemoryLimit if that cannot be expected, and with io.ErrUnexpectedEOF if the client leaves
+// before the message has come whole. The caller has read nothing beyond the connection's buffer.
+func (c *conn) await(ctx context.Context, need int64, size int) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	w := &waiting{nc: c.nc, rest: size - (c.w - c.r), end: end}
+	c.srv.enqueue(w)
+	defer c.srv.dequeue(w)
+	return c.request.Admit(ctx, need)
+}
+
+func (s *Server) enqueue(w *waiting) {
+	q := &s.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.all = append(q.all, w)
+	if !q.watched {
+		q.watched = true
+		s.running.Go(s.watchQueue)
+	}
+}
+
+func (s *Server) dequeue(w *waiting) {
+	q := &s.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := slices.Index(q.all, w); i >= 0 {
+		q.all = slices.Delete(q.all, i, i+1)
+	}
+}
+
+// list returns the messages that wait. It reports false, and leaves the queue unwatched, where there
+// are none.
+func (q *queue) list() ([]*waiting, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.watched = len(q.all) > 0
+	return slices.Clone(q.all), q.watched
+}
+
+// watchQueue looks at the messages that wait until there are none.
+func (s *Server) watchQueue() {
+	ticker := time.NewTicker(awaitInterval)
+	defer ticker.Stop()
+	w := s.service.WatchMemory()
+	for {
+		<-ticker.C
+		all, some := s.queue.list()
+		if !some {
+			return
+		}
+		lookAtQueue(w, all)
+	}
+}
+
+// lookAtQueue ends the waits of clients that have left, and of messages for which no memory can be
+// expected.
+func lookAtQueue(watch *command.MemoryWatch, all []*waiting) {
+	expected := watch.Look()
+	for _, w := range all {
+		switch {
+		case hasLeft(w.nc, w.rest):
+			w.end(io.ErrUnexpectedEOF)
+		case !w.patience.Look(expected):
+			w.end(memory.GiveUp)
+		}
+	}
+}
+
+// hasLeft reports whether the client has closed its connection without having sent n more bytes.
+// What has come whole is run whether its client waits for the reply or not.
+func hasLeft(nc net.Conn, n int) bool {
+	if m, ok := nc.(*memoryConn); ok {
+		return m.in.endsWithin(n)
+	}
+	return endsWithin(nc, n)
+}
+
+// endsWithin reports whether the writer has closed the pipe with less than n bytes left in it.
+func (p *memoryPipe) endsWithin(n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.writeEnd && len(p.buf)-p.off < n
+}
