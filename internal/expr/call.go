@@ -43,7 +43,11 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 	if err := ctx.read(len(v.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
-	return c.fn(&ctx.arena, v)
+	made, err := c.fn(&ctx.arena, v)
+	if len(made.Data) > largeResult && err == nil {
+		err = ctx.worked(len(made.Data), c.running)
+	}
+	return made, err
 }
 
 func (c *call1) children() []Expr { return []Expr{c.arg} }
@@ -85,7 +89,11 @@ func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := ctx.read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
-	return c.fn(&ctx.arena, a, b)
+	made, err := c.fn(&ctx.arena, a, b)
+	if len(made.Data) > largeResult && err == nil {
+		err = ctx.worked(len(made.Data), c.running)
+	}
+	return made, err
 }
 
 func (c *call2) children() []Expr { return []Expr{c.a, c.b} }
@@ -126,7 +134,7 @@ func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	v, err := c.fn(&ctx.arena, ctx.stack[base:])
 	ctx.stack = ctx.stack[:base]
-	if len(v.Data) > maxUnchecked/16 && err == nil {
+	if len(v.Data) > largeResult && err == nil {
 		err = ctx.worked(len(v.Data), c.running)
 	}
 	return v, err

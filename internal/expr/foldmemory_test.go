@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -51,4 +52,35 @@ func (c operationContext) Value(key any) any {
 		return c.op
 	}
 	return c.Context.Value(key)
+}
+
+// TestResultsCount evaluates operators of one and of two operands that make large results.
+func TestResultsCount(t *testing.T) {
+	t.Parallel()
+	const n = 4 << 20
+	doc := bsonx.NewDoc("s", strings.Repeat("xA", n/2))
+	for text, least := range map[string]int64{
+		`{"$strLenBytes": {"$toLower": "$s"}}`: 2 * n,
+		`{"$size": {"$split": ["$s", "A"]}}`:   2 * n / 2 * 15,
+	} {
+		for limit, fits := range map[int64]bool{1 << 30: true, least - n/2: false} {
+			budget := memory.New(limit)
+			op := new(memory.Operation)
+			op.Use(budget)
+			var running interrupt.Running
+			running.Set(operationContext{t.Context(), op})
+			vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: &running})
+			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = e.Eval(&expr.Context{Root: bsonx.Document(doc), Running: &running})
+			if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "ExceededMemoryLimit") {
+				t.Errorf("%s with %d bytes: %v", text, limit, err)
+			}
+			if peak := budget.Stats().Peak; fits && (peak < least || peak > 2*least) {
+				t.Errorf("%s: %d bytes were counted, want %d", text, peak, least)
+			}
+		}
+	}
 }

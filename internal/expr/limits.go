@@ -21,6 +21,8 @@ const (
 	maxUnchecked = 1 << 18
 	// callWork is the work of an operator without the bytes of its operands.
 	callWork = 32
+	// largeResult is from where on the bytes of a result count as work, and in the memory.
+	largeResult = maxUnchecked / 16
 	// stepWork is the work of one step of a loop without the bytes that it makes.
 	stepWork = 64
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -292,9 +293,13 @@ func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value
 	if len(separator.StrBytes()) == 0 {
 		return bsonx.Missing, mongoerr.New(40087, "$split requires a non-empty separator")
 	}
-	b := bsonx.NewBuilder(nil)
-	b.StartArray()
+	size := splitBytes(text.StrBytes(), separator.StrBytes())
+	if err := memory.Of(running.Context()).Value(int64(size)); err != nil {
+		return bsonx.Missing, err
+	}
 	var meter interrupt.Meter
+	b := bsonx.NewBuilder(make([]byte, 0, size))
+	b.StartArray()
 	for part := range bytes.SplitSeq(text.StrBytes(), separator.StrBytes()) {
 		if err := meter.Did(interrupt.Step+len(part), running); err != nil {
 			return bsonx.Missing, err
@@ -307,6 +312,17 @@ func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value
 	b.End()
 	return bsonx.Array(b.Bytes()), nil
 }
+
+// splitBytes returns how large the parts of a text are as an array, at most.
+func splitBytes(text, separator []byte) int {
+	parts := 1 + bytes.Count(text, separator)
+	index := len(strconv.Itoa(parts))
+	return min(len(text)+parts*(index+stringRoom), maxExpressionBytes) + stringRoom
+}
+
+// stringRoom is what an element that is a string takes in an array beside its bytes and its index:
+// type, end of the index, length, end of the string.
+const stringRoom = 7
 
 func indexOfBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	return indexOf(out, "$indexOfBytes", 40091, args, func(text []byte) int { return len(text) }, indexWithin)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // Span is a part of a text in bytes, from Start to before End. Start is -1 where a group took no part.
@@ -145,10 +146,13 @@ func spans(loc []int) Match {
 func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running, f func(Match) (bool, error)) error {
 	now := clock.System{}.Now
 	deadline := now().Add(findAllTimeout)
-	runes := bytes.Runes(text)
+	runes, err := runesOf(text, running)
+	if err != nil {
+		return err
+	}
 	at := runeOffsets{text: text}
 	for pos := utf8.RuneCount(text[:start]); pos == 0 || pos < len(runes); {
-		found, err := backtrack(r, running, func(re *regexp2.Regexp) (*regexp2.Match, error) { return re.FindRunesMatchStartingAt(runes, pos) })
+		found, err := backtrack(r, len(text), running, func(re *regexp2.Regexp) (*regexp2.Match, error) { return re.FindRunesMatchStartingAt(runes, pos) })
 		switch {
 		case err != nil:
 			return err
@@ -166,6 +170,30 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 		pos = found.Index + max(found.Length, 1)
 	}
 	return nil
+}
+
+// What the backtracking engine takes for a byte of a text, about: its characters, and the places that
+// a match that takes long may go back to.
+const (
+	runeBytes  = 5
+	stackBytes = 16
+)
+
+// runesOf returns a text as the backtracking engine reads it. It fails where the operation may hold
+// no more memory.
+func runesOf(text []byte, running *interrupt.Running) ([]rune, error) {
+	if err := count(len(text)*runeBytes, running); err != nil {
+		return nil, err
+	}
+	return bytes.Runes(text), nil
+}
+
+// count counts n bytes in the memory of the operation.
+func count(n int, running *interrupt.Running) error {
+	if n < 2*memory.LargeValue {
+		return nil
+	}
+	return memory.Of(running.Context()).Value(int64(n) / 2) // which it doubles
 }
 
 // runeOffsets converts positions in characters to positions in bytes; it is quick where they grow.

@@ -102,7 +102,10 @@ func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error)
 
 // backtrack runs a match of the backtracking engine. Nothing stops the engine but its timeout: a match that takes long goes on
 // beside the operation, which leaves it behind when it ends, until the attempt's end at the latest.
-func backtrack[T any](r *Regexp, running *interrupt.Running, match func(*regexp2.Regexp) (T, error)) (T, error) {
+//
+// The engine keeps the places that it may go back to, in a stack that grows: the longer it takes, the more. A match of n bytes
+// that is begun again counts them.
+func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*regexp2.Regexp) (T, error)) (T, error) {
 	var none T
 	re, err := r.backtracking()
 	if err != nil {
@@ -112,6 +115,9 @@ func backtrack[T any](r *Regexp, running *interrupt.Running, match func(*regexp2
 		return found, nil
 	}
 	ctx := running.Context()
+	if err := count(n*(runeBytes+stackBytes), running); err != nil {
+		return none, err
+	}
 	slow, err := r.newBacktracking(longTimeout)
 	if err != nil {
 		return none, invalid(err.Error())

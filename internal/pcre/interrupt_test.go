@@ -1,6 +1,7 @@
 package pcre
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -162,7 +164,7 @@ func TestAttempts(t *testing.T) {
 		running.Set(ctx)
 		attempts := make(chan time.Duration, 10)
 		count := 0 // of one goroutine at a time: the next begins when an attempt ended
-		_, err = backtrack(re, &running, func(engine *regexp2.Regexp) (bool, error) {
+		_, err = backtrack(re, 1, &running, func(engine *regexp2.Regexp) (bool, error) {
 			attempts <- engine.MatchTimeout
 			if count++; count == tt.endsIn {
 				end()
@@ -207,6 +209,39 @@ func TestEachMatchLooks(t *testing.T) {
 		}
 		if _, err := re.Find(text, running); !errors.Is(err, interrupttest.ErrEnded) {
 			t.Errorf("search for %s: %v", pattern, err)
+		}
+	}
+}
+
+// TestMatchesAreCounted matches texts of a megabyte for operations that may hold little. A match that
+// takes long counts more than one that does not.
+func TestMatchesAreCounted(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 20
+	text := bytes.Repeat([]byte{'a'}, n)
+	for _, tt := range []struct {
+		pattern string
+		limit   int64
+		want    mongoerr.Code
+	}{
+		{`(?=b)x`, 32 * n, 0},
+		{`(?=b)x`, 4 * n, mongoerr.ExceededMemoryLimit},
+		{`(a*)*\1b`, 8 * n, mongoerr.ExceededMemoryLimit},
+	} {
+		re, err := Compile(tt.pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		budget := memory.New(tt.limit)
+		var op memory.Operation
+		op.Use(budget)
+		var running interrupt.Running
+		running.Set(context.WithValue(t.Context(), memory.OperationKey(), &op))
+		if _, err := re.Match(text, &running); mongoerr.CodeOf(err) != tt.want {
+			t.Errorf("%s with %d MiB: %v", tt.pattern, tt.limit>>20, err)
+		}
+		if _, err := re.Find(text, &running); mongoerr.CodeOf(err) != tt.want {
+			t.Errorf("%s is sought with %d MiB: %v", tt.pattern, tt.limit>>20, err)
 		}
 	}
 }

@@ -127,8 +127,11 @@ func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 	case r.isLiteral:
 		return bytes.Contains(text, r.literal), nil
 	case !r.runsLinear(text):
-		whole := string(text)
-		return backtrack(r, running, func(re *regexp2.Regexp) (bool, error) { return re.MatchString(whole) })
+		runes, err := runesOf(text, running)
+		if err != nil {
+			return false, err
+		}
+		return backtrack(r, len(text), running, func(re *regexp2.Regexp) (bool, error) { return re.MatchRunes(runes) })
 	case r.isLong(text):
 		reader := &runeReader{text: text, running: running}
 		ok := r.linear.MatchReader(reader)
