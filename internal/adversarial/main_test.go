@@ -31,7 +31,7 @@ func needsServer(t *testing.T) {
 }
 
 // only picks attacks.
-var only = flag.String("adversarial.only", "", "of the interrupted commands only those whose name has this in it")
+var only = flag.String("adversarial.only", "", "of the interrupted and the large commands only those whose name has this in it")
 
 // showErrors tells which attacks fail before they are interrupted.
 var showErrors = flag.Bool("adversarial.errors", false, "log the errors of attacks that no interrupt ended")

@@ -59,9 +59,12 @@ func attackTogether(t *testing.T, db *mongo.Database, name string, cmd any) map[
 		defer cancel()
 		defer time.AfterFunc(3*time.Minute, cancel).Stop()
 		var refused mongo.CommandError
+		var failed mongo.WriteException
 		err := db.RunCommand(ctx, cmd).Err()
 		switch {
 		case err == nil, errors.As(err, &refused) && refused.Code != 0:
+		case errors.As(err, &failed) && len(failed.WriteErrors) > 0:
+			refused.Code = int32(failed.WriteErrors[0].Code)
 		default:
 			t.Errorf("%s: no answer: %v", name, err)
 		}

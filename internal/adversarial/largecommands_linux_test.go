@@ -1,0 +1,135 @@
+package adversarial
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// largeCommands are commands that hold much memory for as long as they run: large arguments, results
+// or values. They have no time limit.
+type largeCommands struct {
+	name string
+	load func(t *testing.T, coll *mongo.Collection)
+	// short are those of the short form, by name; the others run in the long form, too.
+	short, rest map[string]bson.D
+}
+
+const largeLimit = 20_000 // maxTimeMS, which none of the commands needs
+
+func aggregation(stages ...bson.D) bson.D {
+	return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}, {Key: "maxTimeMS", Value: largeLimit}}
+}
+
+func finding(key string, v any) bson.D {
+	return bson.D{{Key: "find", Value: "c"}, {Key: key, Value: v}, {Key: "maxTimeMS", Value: largeLimit}}
+}
+
+func updating(u any) bson.D {
+	return bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: is("_id", 0)}, {Key: "u", Value: u}}}}, {Key: "maxTimeMS", Value: largeLimit}}
+}
+
+func largeCommandLists() []largeCommands {
+	const fields = 300_000
+	same := func(v any) bson.D { return manyFields(fields, func(int) any { return v }) }
+	mask := bson.Binary{Data: bytes.Repeat([]byte{0xff}, 8<<20)}
+	positions := many(1_000_000, func(i int) any { return int32(i) })
+	bits := func(v any) bson.D { return finding("filter", is("b", is("$bitsAllSet", v))) }
+	union := is("$unionWith", "c")
+	push := func(v string) bson.D { return is("$push", v) }
+	return []largeCommands{
+		{
+			name: "many documents",
+			load: func(t *testing.T, coll *mongo.Collection) {
+				t.Helper()
+				docs := many(20_000, func(i int) any {
+					return bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i % 1000}, {Key: "b", Value: bson.Binary{Data: make([]byte, 20)}}, {Key: "x", Value: strings.Repeat("x", 100)}}
+				})
+				if _, err := coll.InsertMany(t.Context(), docs); err != nil {
+					t.Fatal(err)
+				}
+			},
+			short: map[string]bson.D{
+				"mask": bits(mask),
+				"lookup": aggregation(is("$limit", 200), is("$lookup", bson.D{{Key: "from", Value: "c"}, {Key: "pipeline", Value: bson.A{}}, {Key: "as", Value: "x"}}),
+					is("$group", bson.D{{Key: "_id", Value: nil}, {Key: "x", Value: push("$x")}})),
+				"update":     updating(is("$set", same(int32(1)))),
+				"projection": finding("projection", same(int32(1))),
+			},
+			rest: map[string]bson.D{
+				"positions":      bits(positions),
+				"explained mask": {{Key: "explain", Value: bits(mask)[:2]}, {Key: "verbosity", Value: "allPlansExecution"}},
+				"bucketAuto": aggregation(union, union, union, is("$bucketAuto", bson.D{
+					{Key: "groupBy", Value: "$a"}, {Key: "buckets", Value: 5}, {Key: "output", Value: is("x", push("$$ROOT"))},
+				})),
+				"set stage":        aggregation(is("$set", same("$a"))),
+				"project stage":    aggregation(is("$project", same(int32(1)))),
+				"groups":           aggregation(is("$group", append(is("_id", 1), same(is("$sum", "$a"))...))),
+				"pipeline update":  updating(bson.A{is("$set", same(int32(1)))}),
+				"large expression": aggregation(is("$project", is("x", is("$concat", many(1_000_000, func(int) any { return "$a" }))))),
+			},
+		},
+		{
+			name: "large documents",
+			load: func(t *testing.T, coll *mongo.Collection) {
+				t.Helper()
+				for i := range 4 {
+					text := strings.Repeat([]string{"aa", "xa"}[i%2], 15<<19)
+					if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "s", Value: text}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			short: map[string]bson.D{
+				"split": aggregation(is("$project", is("n", is("$size", is("$split", bson.A{"$s", "a"}))))),
+				"regex": finding("filter", is("s", is("$regex", `(a*)*\1b`))),
+			},
+			rest: map[string]bson.D{
+				"toUpper": aggregation(is("$project", is("n", is("$strLenBytes", is("$toUpper", "$s"))))),
+			},
+		},
+	}
+}
+
+// TestMemoryOfLargeCommands runs commands that hold much memory by 16 connections at once. What is
+// there counts in the budget, and what does not fit is refused: the memory that the kernel counts
+// stays at most at one and a half of the budget, which leaves room for the collector to be late. A
+// part that nobody counts takes two to ten times the budget.
+func TestMemoryOfLargeCommands(t *testing.T) {
+	needsServer(t)
+	budget := *workloadBudget << 20
+	for _, list := range largeCommandLists() {
+		t.Run(list.name, func(t *testing.T) {
+			c := startServer(t, budget, "")
+			db := c.client(t).Database("d")
+			list.load(t, db.Collection("c"))
+			run := func(cmds map[string]bson.D) {
+				for name, cmd := range cmds {
+					if !strings.Contains(name, *only) {
+						continue
+					}
+					raw, err := bson.Marshal(cmd)
+					if err != nil {
+						t.Fatal(err)
+					}
+					start := time.Now()
+					codes := attackTogether(t, db, name, bson.Raw(raw))
+					peak := c.status(t, "VmHWM")
+					t.Logf("%s: %d bytes, %v, peak %d MiB (%.2f), codes %s", name, len(raw), time.Since(start).Round(time.Millisecond), peak>>20, float64(peak)/float64(budget), fmt.Sprint(codes))
+					if peak > budget+budget/2 {
+						t.Fatalf("%s: the server took %d MiB of a budget of %d MiB", name, peak>>20, budget>>20)
+					}
+				}
+			}
+			run(list.short)
+			if *long {
+				run(list.rest)
+			}
+		})
+	}
+}
