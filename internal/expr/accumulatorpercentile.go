@@ -35,7 +35,7 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 		switch key, v := string(it.Key()), it.Value(); {
 		case key == "input":
 			input = v
-		case key == "method" && v.Type != bsonx.TypeString:
+		case key == "method" && !v.IsNull() && v.Type != bsonx.TypeString:
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.method' is the wrong type '%s', expected type 'string'", name, v.Type)
 		case key == "method":
 			method = v
@@ -46,7 +46,7 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 		}
 	}
 	for _, f := range []bsonx.Elem{{Key: []byte("input"), Value: input}, {Key: []byte("p"), Value: p}, {Key: []byte("method"), Value: method}} {
-		if f.Value.IsMissing() && (string(f.Key) != "p" || !out.median) {
+		if (f.Value.IsMissing() || string(f.Key) == "method" && f.Value.IsNull()) && (string(f.Key) != "p" || !out.median) {
 			return nil, mongoerr.New(40414, "BSON field '%s.%s' is missing but a required field", name, f.Key)
 		}
 	}

@@ -112,7 +112,7 @@ func parseTopKey(name string, v bsonx.Value) (topKey, error) {
 		return topKey{meta: meta, desc: true}, err
 	}
 	if !v.Type.IsNumber() {
-		return topKey{}, mongoerr.New(15974, "Illegal key in $sort specification: %s: %s", name, Show(v))
+		return topKey{}, mongoerr.New(15974, "Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
 	}
 	n, ok := v.AsExactInt64()
 	if !ok || n != 1 && n != -1 {

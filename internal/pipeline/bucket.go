@@ -79,7 +79,7 @@ func (b *bucketArguments) set(name string, v bsonx.Value, opts Options) (err err
 			return err
 		}
 		if _, ok := expr.ConstValue(b.other); !ok {
-			return mongoerr.New(40195, "The $bucket 'default' field must be a constant expression, but found: %s.", expr.Show(v))
+			return mongoerr.New(40195, "The $bucket 'default' field must be a constant expression, but found: %s.", bsonx.FormatShell(v))
 		}
 	case "output":
 		if v.Type != bsonx.TypeDocument {
@@ -125,7 +125,7 @@ func parseBoundaries(v bsonx.Value, opts Options) ([]bsonx.Value, error) {
 		}
 		c, ok := expr.ConstValue(e)
 		if !ok {
-			return nil, mongoerr.New(40191, "The $bucket 'boundaries' field must be an array of constant values, but found value: %s.", expr.Show(it.Value()))
+			return nil, mongoerr.New(40191, "The $bucket 'boundaries' field must be an array of constant values, but found value: %s.", bsonx.FormatShell(it.Value()))
 		}
 		list = append(list, c)
 	}

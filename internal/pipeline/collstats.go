@@ -10,7 +10,7 @@ func parseCollStats(arg bsonx.Value, _ Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(codeCollStats, "$collStats must take a nested object but found: $collStats: %s", bsonx.FormatShell(arg))
 	}
-	spec := arg.Doc().Clone()
+	spec := withoutNulls(arg.Doc())
 	err := checkArguments("$collStats", spec, map[string][]bsonx.Type{
 		"latencyStats": isObject, "storageStats": isObject, "count": isObject, "queryExecStats": isObject,
 	})
@@ -32,4 +32,24 @@ func parseCollStats(arg bsonx.Value, _ Options) ([]stage, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be >= 1, actual value '%d'", int64(scale))
 	}
 	return []stage{&diagnostics{"$collStats", spec}}, nil
+}
+
+// withoutNulls returns an argument without the fields that are null, in its documents, too: they
+// count as absent.
+func withoutNulls(arg bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := arg.Iter(); it.Next(); {
+		v := it.Value()
+		isNull := v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined
+		switch {
+		case isNull && string(it.Key()) != "histograms": // a boolean that null does not leave out
+		case v.Type == bsonx.TypeDocument:
+			b.Doc(string(it.Key()), withoutNulls(v.Doc()))
+		default:
+			b.ValueBytes(it.Key(), v)
+		}
+	}
+	b.End()
+	return b.Bytes()
 }

@@ -62,7 +62,7 @@ func idlString(name string, v bsonx.Value, required bool) error {
 	switch {
 	case v.Type == bsonx.TypeString, !required && v.IsNull():
 		return nil
-	case v.IsMissing():
+	case v.IsNull():
 		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
 	}
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
@@ -104,7 +104,7 @@ func (d *densify) parseRange(spec bsonx.Doc) error {
 	}
 	step, bounds, unit := values[0], values[1], values[2]
 	switch {
-	case step.IsMissing():
+	case step.IsNull():
 		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$densify.range.step' is missing but a required field")
 	case !step.Type.IsNumber():
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$densify.range.step' is the wrong type '%s', expected types '[int, decimal, double, long]'", step.Type)

@@ -53,7 +53,7 @@ func checkFill(partition, fields, sortBy, output bsonx.Value) error {
 		return err
 	}
 	switch {
-	case !partition.IsNull() && partition.Type != bsonx.TypeDocument && partition.Type != bsonx.TypeString:
+	case !partition.IsMissing() && partition.Type != bsonx.TypeDocument && partition.Type != bsonx.TypeString:
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$fill.partitionBy' is the wrong type '%s', expected types '[object, string]'", partition.Type)
 	case output.Doc().IsEmpty():
 		return mongoerr.New(6050203, "The output field in '$fill' must contain at least one field")
@@ -142,13 +142,13 @@ func fillOutput(output bsonx.Doc, running *interrupt.Running) (windows, values b
 		}
 		method, value := spec[0], spec[1]
 		switch {
-		case !method.IsMissing() && method.Type != bsonx.TypeString:
+		case !method.IsNull() && method.Type != bsonx.TypeString:
 			return nil, nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '$fill.method' is the wrong type '%s', expected type 'string'", method.Type)
-		case !method.IsMissing() && !value.IsMissing():
+		case !method.IsNull() && !value.IsMissing():
 			return nil, nil, mongoerr.New(6050201, "Each fill output specification must have exactly one of 'method' or 'value' fields")
 		case !value.IsMissing():
 			v.Doc(name, bsonx.NewDoc("$ifNull", bsonx.NewArray("$"+name, value)))
-		case !method.IsMissing():
+		case !method.IsNull():
 			function, ok := map[string]string{"locf": "$locf", "linear": "$linearFill"}[method.Str()]
 			if !ok {
 				return nil, nil, mongoerr.New(6050202, "Method must be either locf or linear")

@@ -71,7 +71,7 @@ func (g *graphLookup) set(name string, v bsonx.Value) (err error) {
 		return mongoerr.New(40104, "Unknown argument to $graphLookup: %s", name)
 	}
 	if v.Type != bsonx.TypeString {
-		return mongoerr.New(40103, "expected string as argument for %s, found: %s", name, expr.Show(v))
+		return mongoerr.New(40103, "expected string as argument for %s, found: %s", name, bsonx.FormatShell(v))
 	}
 	path, err := expr.SplitFieldPath(v.Str())
 	switch name {
@@ -93,10 +93,10 @@ func (g *graphLookup) setMaxDepth(v bsonx.Value) error {
 	}
 	n, ok := v.AsExactInt64()
 	if f, _ := v.AsFloat64(); f < 0 {
-		return mongoerr.New(40101, "maxDepth requires a nonnegative argument, found: %s", expr.Show(v))
+		return mongoerr.New(40101, "maxDepth requires a nonnegative argument, found: %s", bsonx.FormatShell(v))
 	}
 	if !ok {
-		return mongoerr.New(40102, "maxDepth could not be represented as a long long: %s", expr.Show(v))
+		return mongoerr.New(40102, "maxDepth could not be represented as a long long: %s", bsonx.FormatShell(v))
 	}
 	g.maxDepth = n
 	return nil

@@ -100,19 +100,16 @@ func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {
 		return err
 	}
 	switch {
+	case v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() || !strings.HasPrefix(string(v.Doc().First().Key), "$"):
+		return mongoerr.New(40234, "The field '%s' must be an accumulator object", name)
 	case strings.Contains(name, "."):
 		return mongoerr.New(40235, "The field name '%s' cannot contain '.'", name)
 	case strings.HasPrefix(name, "$"):
 		return mongoerr.New(40236, "The field name '%s' cannot be an operator name", name)
-	case v.Type != bsonx.TypeDocument || v.Doc().IsEmpty():
-		return mongoerr.New(40234, "The field '%s' must be an accumulator object", name)
 	case v.Doc().Len() != 1:
 		return mongoerr.New(40238, "The field '%s' must specify one accumulator: %s: %s", name, name, bsonx.FormatShell(v))
 	}
 	op := v.Doc().First()
-	if !strings.HasPrefix(string(op.Key), "$") {
-		return mongoerr.New(40234, "The field '%s' must be an accumulator object", name)
-	}
 	acc, err := expr.ParseAccumulator(string(op.Key), op.Value, opts.Vars)
 	if err != nil {
 		return err

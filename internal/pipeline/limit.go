@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -25,11 +24,11 @@ func parseLimit(arg bsonx.Value, _ Options) ([]stage, error) {
 // nonNegative reads the argument of $limit and $skip: a whole number that is not negative.
 func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error) {
 	if !arg.Type.IsNumber() {
-		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a number in: $%s: %s", name, name, expr.Show(arg))
+		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a number in: $%s: %s", name, name, bsonx.FormatShell(arg))
 	}
 	n, ok := arg.AsExactInt64()
 	if !ok {
-		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected an integer: $%s: %s", name, name, expr.Show(arg))
+		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected an integer: $%s: %s", name, name, bsonx.FormatShell(arg))
 	}
 	if n < 0 {
 		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a non-negative number in: $%s: %d", name, name, n)

@@ -91,7 +91,7 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 		case "let":
 			a.let = v
 			if v.Type != bsonx.TypeDocument {
-				return mongoerr.New(mongoerr.FailedToParse, "$lookup argument 'let: %s' must be an object, is type %s", expr.Show(v), v.Type)
+				return mongoerr.New(mongoerr.FailedToParse, "$lookup argument 'let: %s' must be an object, is type %s", bsonx.FormatShell(v), v.Type)
 			}
 			continue
 		case "from":
@@ -113,7 +113,7 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 			return mongoerr.New(mongoerr.FailedToParse, "$lookup 'from' field must be a string or an object, but found %s", v.Type)
 		}
 		if v.Type != bsonx.TypeString {
-			return mongoerr.New(mongoerr.FailedToParse, "$lookup argument '%s: %s' must be a string, is type %s", name, expr.Show(v), v.Type)
+			return mongoerr.New(mongoerr.FailedToParse, "$lookup argument '%s: %s' must be a string, is type %s", name, bsonx.FormatShell(v), v.Type)
 		}
 	}
 	return nil

@@ -52,9 +52,6 @@ func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 func (m *Merge) read(spec bsonx.Doc) error {
-	if spec.Lookup("into").IsMissing() {
-		return mongoerr.New(40414, "BSON field '$merge.into' is missing but a required field")
-	}
 	for it := spec.Iter(); it.Next(); {
 		var err error
 		v := it.Value()
@@ -64,6 +61,9 @@ func (m *Merge) read(spec bsonx.Doc) error {
 		case "on":
 			err = m.readOn(v)
 		case "let":
+			if v.IsNull() {
+				break
+			}
 			m.rawLet = v
 			if v.Type != bsonx.TypeDocument {
 				err = mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.let' is the wrong type '%s', expected type 'object'", v.Type)
@@ -71,6 +71,9 @@ func (m *Merge) read(spec bsonx.Doc) error {
 		case "whenMatched":
 			err = m.readWhenMatched(v)
 		case "whenNotMatched":
+			if v.IsNull() {
+				break
+			}
 			m.WhenNotMatched, err = mergeMode(name, v, "insert", "discard", "fail")
 		default:
 			err = mongoerr.New(40415, "BSON field '$merge.%s' is an unknown field.", name)
@@ -78,6 +81,9 @@ func (m *Merge) read(spec bsonx.Doc) error {
 		if err != nil {
 			return err
 		}
+	}
+	if spec.Lookup("into").IsMissing() {
+		return mongoerr.New(40414, "BSON field '$merge.into' is missing but a required field")
 	}
 	return nil
 }

@@ -56,6 +56,9 @@ func (o *Out) read(spec bsonx.Doc) error {
 	for it := spec.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
 		if name == "timeseries" {
+			if v.IsNull() {
+				continue // absent
+			}
 			if err := checkTimeseries(v); err != nil {
 				return err
 			}
@@ -68,13 +71,16 @@ func (o *Out) read(spec bsonx.Doc) error {
 		if !ok {
 			return mongoerr.New(40415, "BSON field '$out.%s' is an unknown field.", name)
 		}
+		if v.IsNull() {
+			continue // absent
+		}
 		if v.Type != bsonx.TypeString {
 			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$out.%s' is the wrong type '%s', expected type 'string'", name, v.Type)
 		}
 		*into = v.Str()
 	}
 	for _, name := range []string{"db", "coll"} {
-		if spec.Lookup(name).IsMissing() {
+		if spec.Lookup(name).IsNull() {
 			return mongoerr.New(40414, "BSON field '$out.%s' is missing but a required field", name)
 		}
 	}

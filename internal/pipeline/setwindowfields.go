@@ -71,7 +71,7 @@ func idlObject(name string, v bsonx.Value, required bool) error {
 	switch {
 	case v.Type == bsonx.TypeDocument, !required && v.IsNull():
 		return nil
-	case v.IsMissing():
+	case v.IsNull():
 		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
 	}
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", name, v.Type)

@@ -80,7 +80,7 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 		return index.Field{}, checkSortMeta(v.Doc())
 	}
 	if !v.Type.IsNumber() {
-		return index.Field{}, mongoerr.New(15974, "Illegal key in $sort specification: %s: %s", name, expr.Show(v))
+		return index.Field{}, mongoerr.New(15974, "Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
 	}
 	n, ok := v.AsInt64()
 	if !ok || n != 1 && n != -1 {
@@ -107,7 +107,7 @@ func checkSortMeta(spec bsonx.Doc) error {
 			return expr.NoMeta(name)
 		}
 	}
-	return mongoerr.New(31138, "Illegal $meta sort: $meta: %s", expr.Show(kind))
+	return mongoerr.New(31138, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(kind))
 }
 
 func (s *sort) open(src Source, env *Env) Source {

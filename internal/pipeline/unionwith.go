@@ -43,6 +43,9 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 		v := it.Value()
 		switch name := string(it.Key()); name {
 		case "coll":
+			if v.IsNull() {
+				break
+			}
 			if coll = v; v.Type != bsonx.TypeString {
 				return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$unionWith.coll' is the wrong type '%s', expected type 'string'", v.Type)
 			}
