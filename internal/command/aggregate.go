@@ -25,6 +25,9 @@ func aggregateCommands() []Definition {
 			{Name: "collation", Type: Object},
 			{Name: "fromRouter", Type: OptionalBool},
 			{Name: "needsMerge", Type: OptionalBool},
+			{Name: "fromMongos", Type: OptionalBool},
+			{Name: "isMapReduceCommand", Type: OptionalBool},
+			encryptionInformation,
 			collectionUUID,
 		},
 	}}
@@ -96,6 +99,9 @@ func (r *Request) checkAggregate() (name string, own ownStages, sc scope, err er
 	if own.compiled, err = pipeline.Compile(stages, sc.pipelineOptions(r.DB, top)); err != nil {
 		return "", own, scope{}, err
 	}
+	if r.Has("needsMerge") && !r.Has("fromRouter") && !r.Has("fromMongos") {
+		return "", own, scope{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")
+	}
 	r.Service.stats.operators.pipeline(stages)
 	return name, own, sc, r.checkConcerns(stages)
 }
@@ -140,8 +146,8 @@ func aggregateBatchSize(req *Request) (int64, error) {
 
 // The types of fields of aggregate.
 var (
-	stageArray   = FieldType{[]bsonx.Type{bsonx.TypeArray}, "A pipeline must be an array of objects"}
-	cursorObject = FieldType{[]bsonx.Type{bsonx.TypeDocument}, "cursor field must be missing or an object"}
+	stageArray   = FieldType{types: []bsonx.Type{bsonx.TypeArray}, wrong: "A pipeline must be an array of objects"}
+	cursorObject = FieldType{types: []bsonx.Type{bsonx.TypeDocument}, wrong: "cursor field must be missing or an object"}
 )
 
 // cursorFields are the fields of a command's cursor option.

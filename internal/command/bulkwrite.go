@@ -154,7 +154,7 @@ func parseNSInfo(req *Request) ([]namespace, error) {
 }
 
 var nsInfoFields = []Field{
-	{Name: "ns", Type: String, Required: true}, collectionUUID, {Name: "encryptionInformation", Type: Object},
+	{Name: "ns", Type: String, Required: true}, collectionUUID, encryptionInformation,
 }
 
 func parseBulkOp(doc bsonx.Doc, spaces []namespace) (bulkOp, error) {

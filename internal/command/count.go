@@ -22,7 +22,7 @@ func countCommands() []Definition {
 			{Name: "collation", Type: Object},
 			{Name: "fields", Type: Any},
 			{Name: "queryOptions", Type: Object},
-			{Name: "encryptionInformation", Type: Object},
+			encryptionInformation,
 		},
 	}}
 }

@@ -35,7 +35,7 @@ var createFields = []Field{
 	{Name: "recordPreImages", Type: SafeBool},
 	{Name: "changeStreamPreAndPostImages", Type: Object, Fields: imagesFields},
 	{Name: "timeseries", Type: Object, Fields: timeseriesFields},
-	{Name: "clusteredIndex", Type: OneOf(bsonx.TypeBool, bsonx.TypeDocument), Fields: clusteredIndexFields},
+	{Name: "clusteredIndex", Type: Variant(bsonx.TypeBool, bsonx.TypeDocument), Fields: clusteredIndexFields},
 	{Name: "expireAfterSeconds", Type: SafeInt},
 	{Name: "encryptedFields", Type: Object},
 	{Name: "temp", Type: SafeBool},

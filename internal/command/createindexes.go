@@ -18,7 +18,7 @@ func createIndexesCommands() []Definition {
 		Fields: []Field{
 			{Name: "indexes", Type: Array, Required: true},
 			{Name: "ignoreUnknownIndexOptions", Type: SafeBool, Unstable: true},
-			{Name: "commitQuorum", Type: Any, Unstable: true},
+			{Name: "commitQuorum", Type: commitQuorumTypes, Check: checkQuorum, Unstable: true},
 			{Name: "returnOnStart", Type: OptionalBool},
 			collectionUUID,
 		},
@@ -35,6 +35,9 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	}
 	specs, err := parseIndexSpecs(req)
 	if err != nil {
+		return err
+	}
+	if err := req.checkQuorum(); err != nil {
 		return err
 	}
 	build := buildMissing

@@ -9,7 +9,7 @@ import (
 // cursorCommands returns killCursors; getMore stands beside find.
 func cursorCommands() []Definition {
 	return []Definition{{
-		Name: "killCursors", Help: "Closes cursors.", API1: true, InTransaction: true, CommandField: String,
+		Name: "killCursors", Help: "Closes cursors.", API1: true, InTransaction: true,
 		Fields: []Field{{Name: "cursors", Type: Array, Required: true}},
 		Run:    runKillCursors,
 	}}

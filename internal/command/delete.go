@@ -26,7 +26,8 @@ func deleteCommands() []Definition {
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
 			collectionUUID,
-			{Name: "encryptionInformation", Type: Object},
+			encryptionInformation,
+			isTimeseriesNamespace,
 		},
 	}}
 }
@@ -98,6 +99,9 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	specs, err := parseStatements(req, "deletes", nil, parseDeleteSpec)
 	if err != nil {
+		return err
+	}
+	if err := req.checkBuckets(name); err != nil {
 		return err
 	}
 	sc, err := newStatementScope(req, name)

@@ -22,11 +22,11 @@ func dropCommands() []Definition {
 			Run: runDropDatabase, Write: true, API1: true,
 		},
 		{
-			Name: "renameCollection", Help: "Gives a collection another name.",
+			Name: "renameCollection", Help: "Gives a collection another name.", CommandField: String,
 			Run: runRename, Write: true, AdminOnly: true,
 			Fields: []Field{
 				{Name: "to", Type: String, Required: true},
-				{Name: "dropTarget", Type: OneOf(bsonx.TypeBool, bsonx.TypeBinary), Check: checkDropTarget},
+				{Name: "dropTarget", Type: Variant(bsonx.TypeBool, bsonx.TypeBinary), Check: checkDropTarget},
 				{Name: "stayTemp", Type: Bool},
 				collectionUUID,
 			},
@@ -95,9 +95,6 @@ func runDropDatabase(ctx context.Context, req *Request, reply *bsonx.Builder) er
 
 func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	from := req.CommandValue()
-	if from.Type != bsonx.TypeString {
-		return WrongType("renameCollection.renameCollection", from.Type, String)
-	}
 	fromDB, fromName, err := renamed("source", from.Str())
 	if err != nil {
 		return err

@@ -30,6 +30,8 @@ type Field struct {
 	// Fields are those of the document that the value is, or of the documents in its array. They tell
 	// tests what there is; the command itself parses them with ParseFields.
 	Fields []Field
+	// Strict documents are checked against Fields before the command runs, which does not read them.
+	Strict bool
 }
 
 // FieldType is the set of BSON types that a field accepts. The zero value accepts any, null included.
@@ -38,6 +40,8 @@ type FieldType struct {
 	// wrong is the message for other types where it is not the parser's own, with the field's name and
 	// the type for the first and second %s. MongoDB's code reads such a field itself, so null and undefined are wrong too.
 	wrong string
+	// variant is a choice of MongoDB's IDL, for which null and undefined are wrong.
+	variant bool
 }
 
 // The types of MongoDB's IDL, in the order in which its messages list them.
@@ -56,12 +60,15 @@ var (
 	SafeInt    = OneOf(bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
 	ObjectOrID = OneOf(bsonx.TypeDocument, bsonx.TypeString)
 	// OptionalBool and OwnedObject are the types of the fields that say themselves what is wrong.
-	OptionalBool = FieldType{[]bsonx.Type{bsonx.TypeBool}, "Field '%s' should be a boolean value, but found: %s"}
-	OwnedObject  = FieldType{[]bsonx.Type{bsonx.TypeDocument}, "Expected field %s to be of type object"}
+	OptionalBool = FieldType{types: []bsonx.Type{bsonx.TypeBool}, wrong: "Field '%s' should be a boolean value, but found: %s"}
+	OwnedObject  = FieldType{types: []bsonx.Type{bsonx.TypeDocument}, wrong: "Expected field %s to be of type object"}
 )
 
 // OneOf returns the set of several types.
 func OneOf(types ...bsonx.Type) FieldType { return FieldType{types: types} }
+
+// Variant returns the set of several types for fields that null does not leave out.
+func Variant(types ...bsonx.Type) FieldType { return FieldType{types: types, variant: true} }
 
 // StringOr is a string or one other type.
 func StringOr(other bsonx.Type) FieldType { return OneOf(bsonx.TypeString, other) }
@@ -181,10 +188,13 @@ func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
 			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name)
 		case f.Type.wrong != "":
 			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name, v.Type)
-		case v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined:
+		case !f.Type.variant && (v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined):
 			return false, nil
 		}
 		return false, WrongType(path+"."+f.Name, v.Type, f.Type)
+	}
+	if f.Strict {
+		return true, ParseFields(path+"."+f.Name, v.Doc(), f.Fields, func(int, bsonx.Value) error { return nil })
 	}
 	if f.Check != nil {
 		return true, f.Check(f.Name, v)

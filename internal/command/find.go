@@ -47,7 +47,7 @@ var findFields = []Field{
 	{Name: "term", Type: SafeInt},
 	{Name: "readOnce", Type: OptionalBool, Unstable: true},
 	{Name: "collation", Type: OwnedObject},
-	{Name: "encryptionInformation", Type: Object},
+	encryptionInformation,
 	collectionUUID,
 }
 

@@ -32,7 +32,8 @@ func findAndModifyCommands() []Definition {
 			{Name: "hint", Type: Any},
 			{Name: "let", Type: Object},
 			{Name: "stmtId", Type: Int},
-			{Name: "encryptionInformation", Type: Object},
+			encryptionInformation,
+			isTimeseriesNamespace,
 			{Name: "originalQuery", Type: Object},
 			{Name: "originalCollation", Type: Object},
 			{Name: "sampleId", Type: BinData},
@@ -47,6 +48,9 @@ func runFindAndModify(ctx context.Context, req *Request, reply *bsonx.Builder) e
 		return err
 	}
 	if err := checkFindAndModify(req); err != nil {
+		return err
+	}
+	if err := req.checkBuckets(name); err != nil {
 		return err
 	}
 	sc, err := newScope(req)

@@ -109,7 +109,6 @@ var genericFields = []genericField{
 	{"requestGossipRoutingCache", Array, nil},
 	{"rawData", SafeBool, nil},
 	{"traceCtx", Object, nil},
-	{"isTimeseriesNamespace", SafeBool, nil},
 	{"help", Bool, func(_ *Generic, _ string, v bsonx.Value) error {
 		if v.Bool() {
 			return errHelp

@@ -243,6 +243,9 @@ func (s *Service) parse(e *entry, req *Request) error {
 	it := body.Iter()
 	it.Next()
 	if v := it.Value(); !e.CommandField.Accepts(v.Type) {
+		if v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined {
+			return MissingField(e.Name + "." + e.Name)
+		}
 		return WrongType(e.Name+"."+e.Name, v.Type, e.CommandField)
 	}
 	generics := 0  // where the generic arguments begin

@@ -23,7 +23,8 @@ func insertCommands() []Definition {
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
 			collectionUUID,
-			{Name: "encryptionInformation", Type: Object},
+			encryptionInformation,
+			isTimeseriesNamespace,
 		},
 	}}
 }
@@ -44,6 +45,9 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	size := req.DocumentCount("documents")
 	if err := checkBatch(size); err != nil {
+		return err
+	}
+	if err := req.checkBuckets(name); err != nil {
 		return err
 	}
 	if err := req.readStatements(size); err != nil {

@@ -123,7 +123,7 @@ func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collecti
 	}
 	src := &listSource{list: docs}
 	b := batch{
-		req: req, field: "firstBatch", size: size, source: src, single: docs.n == 0,
+		req: req, field: "firstBatch", size: size, source: src, single: src.done(ctx),
 		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
 	return b.first(ctx, reply)

@@ -30,7 +30,8 @@ func updateCommands() []Definition {
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
 			collectionUUID,
-			{Name: "encryptionInformation", Type: Object},
+			encryptionInformation,
+			isTimeseriesNamespace,
 		},
 	}}
 }
@@ -129,6 +130,9 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	specs, err := parseStatements(req, "updates", req.memory.updates, parseUpdateSpec)
 	req.memory.updates = specs
 	if err != nil {
+		return err
+	}
+	if err := req.checkBuckets(name); err != nil {
 		return err
 	}
 	sc, err := newStatementScope(req, name)

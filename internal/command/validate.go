@@ -31,7 +31,7 @@ func validateCommands() []Definition {
 			},
 		},
 		{
-			Name: "dataSize", Aliases: []string{"datasize"}, Help: "Measures the documents of a collection or a range of _id.", Run: runDataSize,
+			Name: "dataSize", Aliases: []string{"datasize"}, Help: "Measures the documents of a collection or a range of _id.", CommandField: String, Run: runDataSize,
 			Fields: []Field{
 				{Name: "keyPattern", Type: Object},
 				{Name: "min", Type: Object},
@@ -169,9 +169,6 @@ func stringsOf(list []string) bsonx.Value {
 
 func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	ns := req.CommandValue()
-	if ns.Type != bsonx.TypeString {
-		return WrongType("dataSize.dataSize", ns.Type, String)
-	}
 	db, name, valid, err := catalog.ParseNamespace(ns.Str())
 	if err == nil && !valid {
 		err = mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is not a valid collection name", ns.Str())

@@ -52,10 +52,22 @@ const (
 		[{"$match":{}},{"$geoNear":{"near":[0,0],"distanceField":"d"}}],[{"$facet":{}}],[{"$facet":{"a":[{"$out":"x"}]}}],[{"$facet":{"a":1}}],[{"$indexStats":1}],[{"$match":{}},{"$indexStats":{}}],
 		[{"$unionWith":1}],[{"$sample":{}}],[{"$sample":{"size":-1}}],[{"$count":""}],[{"$replaceRoot":1}],[{"$replaceWith":1}],[{"$set":{"a":{"$add":["x",1]}}}],[{"$set":{"x":"$$y"}}],[{"$set":{}}],
 		[{"$unset":1}],[{"$sortByCount":1}],[{"$bucket":{}}],[{"$bucketAuto":{}}],[{"$graphLookup":{}}],[{"$redact":1}],[{"$documents":[]}],[{"$currentOp":{}}],[{"$set":{"x":{"$meta":"sortKey"}}}],
+		[{"$limit":{"a":[1]}}],[{"$skip":["x",{"a":1}]}],[{"$sort":{"a":[1]}}],[{"$sort":{"a":{"$meta":{"a":[1]}}}}],[{"$group":{"_id":1,"a":{"$topN":{"n":1,"output":1,"sortBy":{"a":[1]}}}}}],
+		[{"$bucket":{"groupBy":"$a","boundaries":[1,2],"default":["$a",{"b":1}]}}],[{"$bucket":{"groupBy":"$a","boundaries":[{"$add":["$a",1]},2]}}],[{"$group":{"_id":1,"a.b":1}}],[{"$group":{"_id":1,"$a":1}}],[{"$group":{"_id":1,"a":{"b":1,"$add":1}}}],
+		[{"$group":{"_id":1,"a":{"$sum":1,"b":1}}}],[{"$group":{"_id":1,"a.b":{"$sum":1}}}],[{"$merge":{"x":1}}],[{"$merge":{"into":null}}],[{"$merge":{"into":"x","on":null}}],
+		[{"$merge":{"into":"x","let":null}}],[{"$merge":{"into":"x","whenMatched":null}}],[{"$merge":{"into":"x","whenNotMatched":null}}],[{"$out":{"db":null,"coll":"x"}}],
+		[{"$out":{"db":"recorded","coll":null}}],[{"$out":{"db":"recorded","coll":"x","timeseries":null}}],[{"$unionWith":{"coll":null}}],[{"$unionWith":{"coll":"x","pipeline":null}}],
+		[{"$densify":{"field":null,"range":{"step":1,"bounds":"full"}}}],[{"$densify":{"field":"a","range":null}}],[{"$densify":{"field":"a","range":{"step":null,"bounds":"full"}}}],
+		[{"$densify":{"field":"a","range":{"step":1,"bounds":"full","unit":null}}}],[{"$fill":{"output":null}}],[{"$fill":{"output":{"a":{"method":null}}}}],
+		[{"$fill":{"output":{"a":{"method":null,"value":1}}}}],[{"$fill":{"partitionBy":null,"output":{"a":{"value":1}}}}],[{"$setWindowFields":{"output":null}}],
+		[{"$group":{"_id":1,"a":{"$percentile":{"input":"$a","p":[0.5],"method":null}}}}],[{"$collStats":{"latencyStats":null,"count":null}}],[{"$collStats":{"storageStats":{"scale":null}}}],
 		[{"$project":{"x":{"$meta":"sortKey"}}}],[{"$project":{"x":{"$meta":"textScore"}}}],[{"$sort":{"a":{"$meta":"geoNearDistance"}}}],[],1,{},null,"x"]`
 	flagValues   = `[1,0,"x",null,{},[]]`
 	numberValues = `[-1,0,1,1.5,1e20,"x",true,null,{},{"$numberDouble":"NaN"},{"$numberLong":"9223372036854775807"},{"$numberLong":"-9223372036854775808"}]`
 	idValues     = `["x",1,null,{}]`
+	// Only routers and drivers with queryable encryption send these.
+	encryptionValues = `[1,null,{},{"a":1},{"schema":1},{"schema":{},"type":"x"},{"schema":{},"crudProcessed":1}]`
+	strictValues     = `[true,1,0,"x",null,{},[]]`
 )
 
 // argumentValues are the values of each argument.
@@ -64,31 +76,32 @@ var argumentValues = map[string]map[string]string{
 		"filter": filterValues, "projection": projectionValues, "sort": sortValues, "hint": hintValues, "collation": collationValues, "let": letValues,
 		"allowDiskUse": flagValues, "allowPartialResults": flagValues, "awaitData": flagValues, "noCursorTimeout": flagValues, "oplogReplay": flagValues, "returnKey": flagValues,
 		"showRecordId": flagValues, "singleBatch": flagValues, "tailable": `[true,1,"x",null]`, "batchSize": numberValues, "limit": numberValues, "skip": numberValues,
-		"max": `[{"a":1},{"b":1},{},1,null]`, "min": `[{"a":1},{"b":1},{},1,null]`, "collectionUUID": idValues, "encryptionInformation": `[1,null]`,
+		"max": `[{"a":1},{"b":1},{},1,null]`, "min": `[{"a":1},{"b":1},{},1,null]`, "collectionUUID": idValues, "encryptionInformation": encryptionValues,
 	},
 	"findAndModify": {
 		"query": filterValues, "fields": projectionValues, "sort": sortValues, "hint": hintValues, "collation": collationValues, "let": letValues, "arrayFilters": filtersValues,
 		"update": modsValues, "remove": flagValues, "new": flagValues, "upsert": flagValues, "bypassDocumentValidation": flagValues, "bypassEmptyTsReplacement": flagValues,
-		"encryptionInformation": `[1,null]`,
+		"encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues,
 	},
 	"update": {
 		"let": letValues, "ordered": flagValues, "bypassDocumentValidation": flagValues, "bypassEmptyTsReplacement": flagValues, "collectionUUID": idValues,
-		"encryptionInformation": `[1,null]`, "updates": `[[],[1],[{}],[{"q":{}}],[{"u":{}}],1,{},null]`, "updates.q": filterValues, "updates.u": modsValues, "updates.sort": sortValues,
+		"encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues, "updates": `[[],[1],[{}],[{"q":{}}],[{"u":{}}],1,{},null]`, "updates.q": filterValues, "updates.u": modsValues, "updates.sort": sortValues,
 		"updates.hint": hintValues, "updates.collation": collationValues, "updates.arrayFilters": filtersValues, "updates.c": letValues, "updates.multi": flagValues, "updates.upsert": flagValues,
 		"updates.upsertSupplied": flagValues,
 	},
 	"delete": {
-		"let": letValues, "ordered": flagValues, "bypassDocumentValidation": flagValues, "collectionUUID": idValues, "encryptionInformation": `[1,null]`,
+		"let": letValues, "ordered": flagValues, "bypassDocumentValidation": flagValues, "collectionUUID": idValues, "encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues,
 		"deletes": `[[],[1],[{}],[{"q":{}}],[{"limit":1}],1,{},null]`, "deletes.q": filterValues, "deletes.hint": hintValues, "deletes.collation": collationValues, "deletes.limit": numberValues,
 	},
 	"distinct": {"key": `["","$a","a..b",".a","a.","a\u0000b","a.$b",1,null]`, "query": filterValues, "hint": hintValues, "collation": collationValues},
 	"count": {
 		"query": filterValues, "hint": hintValues, "collation": collationValues, "limit": numberValues, "skip": numberValues, "fields": projectionValues, "queryOptions": `[1,null]`,
-		"encryptionInformation": `[1,null]`,
+		"encryptionInformation": encryptionValues,
 	},
 	"aggregate": {
 		"pipeline": pipelineValues, "cursor": `[{"x":1},1,null]`, "cursor.batchSize": numberValues, "hint": hintValues, "collation": collationValues, "let": letValues, "allowDiskUse": flagValues,
-		"bypassDocumentValidation": flagValues, "explain": `[1,"x",null]`, "collectionUUID": idValues,
+		"bypassDocumentValidation": flagValues, "explain": `[1,"x",null]`, "collectionUUID": idValues, "encryptionInformation": encryptionValues,
+		"fromMongos": strictValues, "fromRouter": strictValues, "isMapReduceCommand": strictValues, "needsMerge": strictValues,
 	},
 }
 
@@ -96,7 +109,8 @@ var argumentValues = map[string]map[string]string{
 var otherArguments = map[string]string{
 	"options": "removed", "ntoreturn": "removed", "readOnce": "internal", "term": "internal", "originalCollation": "internal", "originalQuery": "internal", "sampleId": "internal",
 	"stmtId": "of retryable writes, which the recorded server has not", "stmtIds": "as stmtId", "updates.sampleId": "internal", "deletes.sampleId": "internal",
-	"updates.allowShardKeyUpdatesWithoutFullShardKeyInQuery": "of clusters", "fromRouter": "internal", "needsMerge": "internal", "unwrapOptions": "internal",
+	"updates.allowShardKeyUpdatesWithoutFullShardKeyInQuery": "of clusters", "unwrapOptions": "internal",
+	"encryptionInformation.type": "in the values of encryptionInformation", "encryptionInformation.schema": "as type", "encryptionInformation.crudProcessed": "as type",
 }
 
 // withArgument returns a command with one more argument, in the place of an older one of that name.

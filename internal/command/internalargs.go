@@ -1,0 +1,65 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// encryptionInformation is the argument that drivers with queryable encryption add to commands.
+var encryptionInformation = Field{Name: "encryptionInformation", Type: Object, Strict: true, Fields: []Field{
+	{Name: "type", Type: SafeInt},
+	{Name: "schema", Type: Object, Required: true},
+	{Name: "crudProcessed", Type: Bool},
+}}
+
+// isTimeseriesNamespace is the argument of routers that write buckets.
+var isTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
+
+const codeNotBuckets = mongoerr.Code(5916400)
+
+// checkBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
+func (r *Request) checkBuckets(name string) error {
+	if r.Bool(isTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
+		return mongoerr.New(codeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
+	}
+	return nil
+}
+
+// maxQuorum is the number of members that a replica set may have.
+const maxQuorum = 50
+
+// commitQuorumTypes are the types of createIndexes' commitQuorum.
+var commitQuorumTypes = OneOf(bsonx.TypeDecimal128, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeString, bsonx.TypeInt64)
+
+// checkQuorum requires a number of members, or a name.
+func checkQuorum(_ string, v bsonx.Value) error {
+	switch {
+	case v.Type == bsonx.TypeString && v.Str() == "":
+		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum can't be an empty string")
+	case v.Type == bsonx.TypeString:
+		return nil
+	}
+	if n := saturatingInt64(v); n < 0 || n > maxQuorum {
+		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum has to be a non-negative number and not greater than %d", maxQuorum)
+	}
+	return nil
+}
+
+// checkQuorum refuses a commitQuorum that a set of one member cannot give, and any on a server that
+// is no member of a set.
+func (r *Request) checkQuorum() error {
+	v := r.Get("commitQuorum")
+	switch {
+	case v.IsMissing():
+		return nil
+	case !r.Service.replicates():
+		return mongoerr.New(mongoerr.BadValue, "Standalones can't specify commitQuorum")
+	case v.Type != bsonx.TypeString && saturatingInt64(v) > 1:
+		return mongoerr.New(mongoerr.UnsatisfiableCommitQuorum, "Not enough data-bearing nodes")
+	case v.Type == bsonx.TypeString && v.Str() != modeMajority && v.Str() != "votingMembers":
+		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", v.Str())
+	}
+	return nil
+}

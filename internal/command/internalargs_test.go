@@ -1,0 +1,73 @@
+package command_test
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/sheaftest"
+)
+
+// TestCommitQuorum asks for indexes with each kind of quorum, of a set of one member and of a
+// standalone server.
+func TestCommitQuorum(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		quorum             any
+		member, standalone int
+	}{
+		{1, 0, 2},
+		{0, 0, 2},
+		{1.5, 0, 2},
+		{"majority", 0, 2},
+		{"votingMembers", 0, 2},
+		{nil, 0, 0},
+		{2, 278, 2},
+		{"x", 79, 2},
+		{"", 9, 9},
+		{-1, 9, 9},
+		{51, 9, 9},
+		{true, 14, 14},
+		{bson.D{}, 14, 14},
+		{bson.A{}, 14, 14},
+	} {
+		for _, standalone := range []bool{false, true} {
+			db := sheaftest.Open(t, &sheaf.Options{Standalone: standalone}).Client().Database("quorum")
+			index := bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}
+			err := db.RunCommand(t.Context(), bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{index}}, {Key: "commitQuorum", Value: c.quorum}}).Err()
+			want := c.member
+			if standalone {
+				want = c.standalone
+			}
+			if got := int(errorCode(t, err)); got != want {
+				t.Errorf("commitQuorum %v, standalone %v: error %d, want %d: %v", c.quorum, standalone, got, want, err)
+			}
+		}
+	}
+}
+
+// TestEmptyListing leaves no cursor open for a listing of nothing, whatever the size of its batches.
+func TestEmptyListing(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("listing")
+	if err := db.CreateCollection(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]bool{"c": true, "d": false} {
+		var reply struct {
+			Cursor struct{ ID int64 }
+		}
+		cmd := bson.D{
+			{Key: "listCollections", Value: 1},
+			{Key: "filter", Value: bson.D{{Key: "name", Value: name}}},
+			{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: 0}}},
+		}
+		if err := db.RunCommand(t.Context(), cmd).Decode(&reply); err != nil {
+			t.Fatal(err)
+		}
+		if got := reply.Cursor.ID != 0; got != open {
+			t.Errorf("collections called %s: a cursor is open: %v, want %v", name, got, open)
+		}
+	}
+}
