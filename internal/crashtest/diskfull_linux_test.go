@@ -127,7 +127,8 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	noise := newNoise(99).bytes(64 << 10)
 	_, insert := coll.InsertOne(ctx, bson.D{{Key: "n", Value: 0}, {Key: "noise", Value: noise}})
 	_, many := coll.InsertMany(ctx, []bson.D{{{Key: "n", Value: 0}, {Key: "noise", Value: noise}}, {{Key: "n", Value: 0}, {Key: "noise", Value: noise}}})
-	_, update := coll.UpdateMany(ctx, bson.D{{Key: "n", Value: 5}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: noise}}}})
+	// A hundred large values are more than a server with a budget of 16 MiB always has room for.
+	_, update := coll.UpdateMany(ctx, bson.D{{Key: "n", Value: 5}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}})
 	modify := coll.FindOneAndUpdate(ctx, bson.D{{Key: "n", Value: 6}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: noise}}}}).Err()
 	create := client.Database(workDB).CreateCollection(ctx, "another")
 	for what, err := range map[string]error{"insert": insert, "insertMany": many, "update": update, "findAndModify": modify, "create": create} {
