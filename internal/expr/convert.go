@@ -62,7 +62,7 @@ func (c *convertTo) Eval(ctx *Context) (bsonx.Value, error) {
 	if nullish(v) {
 		return bsonx.Null, nil
 	}
-	return c.how.convert(v, &task{ctx: ctx, running: c.running})
+	return c.how.convert(v, ctx.converting(c.running))
 }
 
 // convertExpr is $convert. Absent arguments are nil.
@@ -102,7 +102,7 @@ func (c *convertExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err := c.details(ctx, &how, target); err != nil {
 		return bsonx.Missing, err
 	}
-	out, err := how.convert(input, &task{ctx: ctx, running: c.running})
+	out, err := how.convert(input, ctx.converting(c.running))
 	if c.onError != nil && mongoerr.CodeOf(err) == mongoerr.ConversionFailure {
 		return c.onError.Eval(ctx)
 	}

@@ -39,6 +39,7 @@ type Context struct {
 	work   int                       // since the operation was last looked at
 	built  int                       // bytes of the document that is being built
 	zones  map[string]*time.Location // time zones that were looked up
+	task   task                      // of a conversion
 }
 
 // Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.

@@ -105,6 +105,13 @@ type task struct {
 	ended   error
 }
 
+// converting returns the task of a conversion, in which nothing else is evaluated: it needs no memory
+// of its own.
+func (c *Context) converting(running *interrupt.Running) *task {
+	c.task = task{ctx: c, running: running}
+	return &c.task
+}
+
 // stopped counts work and reports whether the operation has ended: loops end early then.
 func (t *task) stopped(work int) bool {
 	if t == nil {
