@@ -170,14 +170,11 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	return nil
 }
 
-// sayFormat says which format was chosen where the flags do not name one, and why.
+// sayFormat says which format was taken where neither a flag nor the file's name tells one.
 func sayFormat(stderr io.Writer, path, done string) {
-	format, told := transfer.FormatOf(path)
-	why := "as its name tells"
-	if !told {
-		why = "as its name tells no other format; --format does"
+	if format, told := transfer.FormatOf(path); !told && path != "-" {
+		fmt.Fprintf(stderr, "%s: %s as %s, since its name tells no format; --format does\n", path, done, strings.ToUpper(string(format)))
 	}
-	fmt.Fprintf(stderr, "%s: %s as %s, %s\n", path, done, strings.ToUpper(string(format)), why)
 }
 
 // toFile calls write with a file that takes its name only when it is complete, or with the standard output for "-".
