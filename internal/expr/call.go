@@ -44,10 +44,7 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 		return bsonx.Missing, err
 	}
 	made, err := c.fn(&ctx.arena, v)
-	if len(made.Data) > largeResult && err == nil {
-		err = ctx.worked(len(made.Data), c.running)
-	}
-	return made, err
+	return made, ctx.made(made, err, c.running)
 }
 
 func (c *call1) children() []Expr { return []Expr{c.arg} }
@@ -90,10 +87,7 @@ func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, err
 	}
 	made, err := c.fn(&ctx.arena, a, b)
-	if len(made.Data) > largeResult && err == nil {
-		err = ctx.worked(len(made.Data), c.running)
-	}
-	return made, err
+	return made, ctx.made(made, err, c.running)
 }
 
 func (c *call2) children() []Expr { return []Expr{c.a, c.b} }
@@ -134,10 +128,7 @@ func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 	}
 	v, err := c.fn(&ctx.arena, ctx.stack[base:])
 	ctx.stack = ctx.stack[:base]
-	if len(v.Data) > largeResult && err == nil {
-		err = ctx.worked(len(v.Data), c.running)
-	}
-	return v, err
+	return v, ctx.made(v, err, c.running)
 }
 
 // decided returns the result that the operands before one that failed have already decided, else the failure.

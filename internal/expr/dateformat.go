@@ -66,7 +66,7 @@ type formatArg struct {
 // compileFormat prepares a constant. MongoDB looks at a format only where it uses it: a bad one is no error until then.
 func compileFormat(arg formatArg, running *interrupt.Running) formatArg {
 	if v, ok := arg.expr.(*Const); ok && !nullish(v.Value) {
-		if format, err := arg.check(v.Value, &task{ctx: &Context{}, running: running}); err == nil {
+		if format, err := arg.check(v.Value, new(Context).converting(running)); err == nil {
 			arg.fixed = format
 		}
 	}
@@ -81,15 +81,15 @@ func (f *formatArg) check(v bsonx.Value, t *task) ([]byte, error) {
 }
 
 // eval returns the format; null where it is null or missing. Without the operand the format is nil.
-func (f *formatArg) eval(t *task) (format []byte, null bool, err error) {
+func (f *formatArg) eval(ctx *Context, running *interrupt.Running) (format []byte, null bool, err error) {
 	if f.fixed != nil || f.expr == nil {
 		return f.fixed, false, nil
 	}
-	v, err := f.expr.Eval(t.ctx)
+	v, err := f.expr.Eval(ctx)
 	if err != nil || nullish(v) {
 		return nil, true, err
 	}
-	format, err = f.check(v, t)
+	format, err = f.check(v, ctx.converting(running))
 	return format, false, err
 }
 
@@ -122,8 +122,7 @@ func (d *dateToStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	t := &task{ctx: ctx, running: d.running}
-	format, null, err := d.format.eval(t)
+	format, null, err := d.format.eval(ctx, d.running)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -147,7 +146,7 @@ func (d *dateToStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if format == nil {
 		format = defaultFormat(zone)
 	}
-	text, err := formatDate(w, format, t)
+	text, err := formatDate(w, format, ctx.converting(d.running))
 	if err == nil {
 		err = checkText(len(text.Data))
 	}

@@ -266,8 +266,7 @@ func (d *dateFromStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	t := &task{ctx: ctx, running: d.running}
-	format, null, err := d.format.eval(t)
+	format, null, err := d.format.eval(ctx, d.running)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -284,7 +283,7 @@ func (d *dateFromStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if text.Type == bsonx.TypeString && (null || zone == nil) {
 		return bsonx.Null, nil
 	}
-	millis, err := d.read(text, format, zone, t)
+	millis, err := d.read(text, format, zone, ctx.converting(d.running))
 	if d.onError != nil && mongoerr.CodeOf(err) == mongoerr.ConversionFailure {
 		return d.onError.Eval(ctx)
 	}

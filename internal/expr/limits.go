@@ -84,8 +84,23 @@ func (c *Context) read(n int, running *interrupt.Running) error {
 	if c.work += n + callWork; c.work < maxUnchecked {
 		return nil
 	}
+	return c.look(running)
+}
+
+// look returns the error of an operation that has ended. It is apart, so that read is inlined.
+//
+//go:noinline
+func (c *Context) look(running *interrupt.Running) error {
 	c.work = 0
 	return running.Err()
+}
+
+// made counts a result that is large, unless making it has failed.
+func (c *Context) made(v bsonx.Value, err error, running *interrupt.Running) error {
+	if err != nil || len(v.Data) <= largeResult {
+		return err
+	}
+	return c.worked(len(v.Data), running)
 }
 
 // worked counts work, and now and then returns the error of an operation that has ended.
