@@ -22,16 +22,6 @@ type Failures struct {
 	held memory.Tally
 }
 
-// take is memory.Tally.Take for the expressions of a scope; those of no scope are never counted.
-func (f *Failures) take(n int64) int64 {
-	if f == nil {
-		return 0
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.held.Take(n)
-}
-
 // Err returns the first error, or nil.
 func (f *Failures) Err() error {
 	if f == nil {
@@ -108,7 +98,7 @@ func holdConstant(v bsonx.Value, operands []Expr, vars *Vars) error {
 			grown -= len(c.Value.Data)
 		}
 	}
-	if err := hold(-operandBytes*int64(len(operands)), vars); err != nil {
+	if err := vars.Hold(-operandBytes * int64(len(operands))); err != nil {
 		return err
 	}
 	return memory.Of(vars.Scripts().Running.Context()).Add(int64(grown))
@@ -121,16 +111,16 @@ const (
 	partBytes    = 20
 )
 
-// HoldPart counts n bytes of a statement's compiled part that stands beside its expressions, until the
-// operation ends. A scope without Failures counts nothing.
-func HoldPart(n int64, vars *Vars) error { return hold(n, vars) }
-
-// hold counts n bytes of compiled expressions until the operation ends.
-func hold(n int64, vars *Vars) error {
-	if n = vars.Failures().take(n); n == 0 {
+// Hold counts n bytes of a compiled statement until its operation ends: of its expressions, and of
+// what stands beside them. A scope without Failures counts nothing.
+func (v *Vars) Hold(n int64) error {
+	f := v.Failures()
+	if f == nil {
 		return nil
 	}
-	return memory.Of(vars.Scripts().Running.Context()).Add(n)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held.Add(v.Scripts().Running.Context(), n)
 }
 
 // allConst reports that every operand that is present is constant.

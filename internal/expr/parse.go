@@ -43,13 +43,13 @@ func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	if err := p.meter.Did(operandWork, vars.Scripts().Running); err != nil {
 		return nil, err
 	}
-	if err := hold(operandBytes, vars); err != nil {
+	if err := vars.Hold(operandBytes); err != nil {
 		return nil, err
 	}
 	switch v.Type {
 	case bsonx.TypeString:
 		if s := v.StrBytes(); len(s) > 0 && s[0] == '$' {
-			if err := hold(pathBytes+int64(partBytes*bytes.Count(s, []byte{'.'})+len(s)), vars); err != nil {
+			if err := vars.Hold(pathBytes + int64(partBytes*bytes.Count(s, []byte{'.'})+len(s))); err != nil {
 				return nil, err
 			}
 			return p.parsePath(string(s), vars)

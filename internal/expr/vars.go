@@ -67,10 +67,8 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 			return nil, err
 		}
 		vars = vars.WithConst(name, value.Clone())
-		if n := held.Take(variableBytes + int64(len(name)+len(value.Data))); n > 0 {
-			if err := memory.Of(v.Scripts().Running.Context()).Add(n); err != nil {
-				return nil, err
-			}
+		if err := held.Add(v.Scripts().Running.Context(), variableBytes+int64(len(name)+len(value.Data))); err != nil {
+			return nil, err
 		}
 	}
 	return vars, nil

@@ -48,8 +48,8 @@ type parser struct {
 	texts    int           // how many $text there are
 	running  *interrupt.Running
 	meter    interrupt.Meter
-	nodes    int   // how many predicates there are
-	held     int64 // bytes that are not counted yet
+	nodes    int // how many predicates there are
+	held     memory.Tally
 }
 
 // node counts a predicate in the work and the memory of the operation. It fails where that has
@@ -63,13 +63,7 @@ func (p *parser) node() error {
 }
 
 // hold counts n bytes in the memory of the operation. Those of a small filter are never counted.
-func (p *parser) hold(n int64) error {
-	if p.held += n; p.held < memory.Step {
-		return nil
-	}
-	n, p.held = p.held, 0
-	return memory.Of(p.running.Context()).Add(n)
-}
+func (p *parser) hold(n int64) error { return p.held.Add(p.running.Context(), n) }
 
 // field is an operator under a path: { path: { $op: value } }.
 type field struct {

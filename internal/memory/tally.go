@@ -1,15 +1,17 @@
 package memory
 
-// Tally adds up the bytes of many small parts, such as those of a compiled statement, so that they
-// are counted in steps. It is used by one goroutine at a time.
+import "context"
+
+// Tally adds up the bytes of many small parts, such as those of a compiled statement, and counts them
+// in steps. One goroutine at a time uses it.
 type Tally struct{ rest int64 }
 
-// Take adds n bytes, which may be negative, and returns how many are to be counted now: 0 unless they
-// come to a Step.
-func (t *Tally) Take(n int64) int64 {
+// Add counts n bytes, which may be negative, until the operation of ctx ends. Less than a Step is
+// never counted. It fails with ExceededMemoryLimit.
+func (t *Tally) Add(ctx context.Context, n int64) error {
 	if t.rest += n; t.rest < Step && t.rest > -Step {
-		return 0
+		return nil
 	}
 	n, t.rest = t.rest, 0
-	return n
+	return Of(ctx).Add(n)
 }

@@ -185,7 +185,7 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 		}
 		out = append(out, v)
 		inner, _ = inner.WithSlot(v.name)
-		if err := expr.HoldPart(letVarBytes+int64(len(v.name)), vars); err != nil {
+		if err := vars.Hold(letVarBytes + int64(len(v.name))); err != nil {
 			return nil, nil, err
 		}
 	}

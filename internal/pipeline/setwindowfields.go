@@ -192,7 +192,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 		if !w.output.add(path, len(w.functions)) {
 			return mongoerr.New(6307900, "$setWindowFields 'output' specification contains two conflicting paths")
 		}
-		if err := expr.HoldPart(functionBytes+int64(len(name)), w.opts.Vars); err != nil {
+		if err := w.opts.Vars.Hold(functionBytes + int64(len(name))); err != nil {
 			return err
 		}
 		w.functions = append(w.functions, f)

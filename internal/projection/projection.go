@@ -46,10 +46,7 @@ func (o *Options) hold(n int64) error {
 	if o == nil {
 		return nil
 	}
-	if n = o.held.Take(n); n == 0 {
-		return nil
-	}
-	return memory.Of(o.Vars.Scripts().Running.Context()).Add(n)
+	return o.held.Add(o.Vars.Scripts().Running.Context(), n)
 }
 
 // added returns how many bytes the last field of the node takes.
