@@ -181,16 +181,8 @@ var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
 
 // setConcat defines the functions that checkedConcat calls.
 func (e *engine) setConcat() error {
-	program, err := concatProgram()
+	v, err := e.callProgram(concatProgram, e.rt.ToValue(e.room), e.rt.ToValue(maxChars), e.rt.ToValue(large))
 	if err != nil {
-		return err
-	}
-	v, err := e.rt.RunProgram(program)
-	if err != nil {
-		return err
-	}
-	run, _ := goja.AssertFunction(v)
-	if v, err = run(goja.Undefined(), e.rt.ToValue(e.room), e.rt.ToValue(maxChars), e.rt.ToValue(large)); err != nil {
 		return err
 	}
 	functions := v.ToObject(e.rt)

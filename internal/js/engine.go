@@ -193,3 +193,28 @@ func asFailure(err error) error {
 func failure(format string, args ...any) error {
 	return mongoerr.New(mongoerr.JSInterpreterFailure, format, args...)
 }
+
+// callProgram runs a program whose value is a function, and calls that.
+func (e *engine) callProgram(compiled func() (*goja.Program, error), args ...goja.Value) (goja.Value, error) {
+	program, err := compiled()
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.rt.RunProgram(program)
+	if err != nil {
+		return nil, err
+	}
+	run, _ := goja.AssertFunction(v)
+	return run(goja.Undefined(), args...)
+}
+
+// natives returns an object with what a program needs of Go.
+func (e *engine) natives(values map[string]any) (*goja.Object, error) {
+	object := e.rt.NewObject()
+	for name, value := range values {
+		if err := object.Set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return object, nil
+}

@@ -150,16 +150,7 @@ func (e *engine) setLimits() error {
 	if err := e.setArrayLimits(); err != nil {
 		return err
 	}
-	program, err := limits()
-	if err != nil {
-		return err
-	}
-	v, err := e.rt.RunProgram(program)
-	if err != nil {
-		return err
-	}
-	natives := e.rt.NewObject()
-	for name, value := range map[string]any{
+	natives, err := e.natives(map[string]any{
 		"maxLength":   maxListLength,
 		"countKeys":   countKeys,
 		"isWide":      func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
@@ -172,13 +163,11 @@ func (e *engine) setLimits() error {
 		"checkChars":  e.checkChars,
 		"large":       large,
 		"elementSize": elementSize,
-	} {
-		if err := natives.Set(name, value); err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
-	run, _ := goja.AssertFunction(v)
-	tools, err := run(goja.Undefined(), e.rt.GlobalObject(), natives)
+	tools, err := e.callProgram(limits, e.rt.GlobalObject(), natives)
 	if err != nil {
 		return err
 	}

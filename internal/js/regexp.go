@@ -54,16 +54,7 @@ var regexpProgram = sync.OnceValues(func() (*goja.Program, error) {
 
 // setRegexps bounds regular expressions. tools is what limits.js returns.
 func (e *engine) setRegexps(tools goja.Value) error {
-	program, err := regexpProgram()
-	if err != nil {
-		return err
-	}
-	v, err := e.rt.RunProgram(program)
-	if err != nil {
-		return err
-	}
-	natives := e.rt.NewObject()
-	for name, value := range map[string]any{
+	natives, err := e.natives(map[string]any{
 		"maxNative":   regexTimeout.Milliseconds(),
 		"maxSearched": maxSearched,
 		"checkChars":  e.checkChars,
@@ -76,15 +67,13 @@ func (e *engine) setRegexps(tools goja.Value) error {
 			return goja.Undefined()
 		},
 		"search": e.search,
-	} {
-		if err := natives.Set(name, value); err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	e.regexps = natives
 	e.compiled(patternSize{instructions: smallest})
-	run, _ := goja.AssertFunction(v)
-	_, err = run(goja.Undefined(), e.rt.GlobalObject(), natives, tools)
+	_, err = e.callProgram(regexpProgram, e.rt.GlobalObject(), natives, tools)
 	return err
 }
 
@@ -134,12 +123,11 @@ func sizeOf(pattern, flags string) (patternSize, error) {
 	if !ok {
 		return size, nil // regexp2 repeats in a loop, and keeps groups once
 	}
-	tree, err := syntax.Parse(source, syntax.Perl)
-	if err != nil {
+	compiled, ok := compiledSize(source)
+	if !ok {
 		return size, nil // not compiled by Go either
 	}
-	size = patternSize{instructions(tree), tree.MaxCap()}
-	if !size.fits() {
+	if size = compiled; !size.fits() {
 		return size, failure("RangeError: a regular expression is too large: write fewer or smaller repetitions {n,m}, and groups "+
 			"(?:...) for (...), or split it into several; it has %d instructions and %d groups", size.instructions, size.groups)
 	}
@@ -187,6 +175,15 @@ func foldCost(pattern string) int {
 		}
 	}
 	return cost
+}
+
+// compiledSize measures a pattern of Go's package regexp. It reports false for one that is wrong.
+func compiledSize(source string) (patternSize, bool) {
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return patternSize{}, false
+	}
+	return patternSize{instructions(tree), tree.MaxCap()}, true
 }
 
 // instructions returns about how many instructions the program of a regular expression has.
@@ -316,8 +313,8 @@ func (e *engine) searcher(pattern goja.Value, flags string) searcher {
 	}
 	s.size = patternSize{instructions: 1}
 	if source, ok := goPattern(units, flags); ok {
-		if tree, err := syntax.Parse(source, syntax.Perl); err == nil {
-			s.size = patternSize{instructions(tree), tree.MaxCap()}
+		if size, ok := compiledSize(source); ok {
+			s.size = size
 			s.re, _ = regexp.Compile(source)
 		}
 	}
