@@ -192,7 +192,7 @@ func (b *Budget) leave(ctx context.Context, w *waiter) error {
 	b.waiters = slices.Delete(b.waiters, i, i+1)
 	b.waiting.Add(-1)
 	b.serve()
-	if errors.Is(context.Cause(ctx), GiveUp) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return b.exceeded(w.n)
 	}
 	return context.Cause(ctx)

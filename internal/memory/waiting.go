@@ -1,7 +1,5 @@
 package memory
 
-import "context"
-
 // TryAdmit is Admit for a request that would rather not wait. It reports whether the holding has n
 // bytes. It does not overtake those who wait.
 func (h *Holding) TryAdmit(n int64) bool {
@@ -53,7 +51,3 @@ func (b *Budget) Queue() Queue {
 	}
 	return q
 }
-
-// GiveUp is the cause of a context that makes Admit fail with ExceededMemoryLimit, as its deadline
-// does.
-var GiveUp = context.DeadlineExceeded

@@ -48,12 +48,12 @@ func TestTryAdmit(t *testing.T) {
 	second.Release()
 }
 
-// TestGiveUp ends a wait by its cause: GiveUp is ExceededMemoryLimit, every other one itself.
-func TestGiveUp(t *testing.T) {
+// TestDeadlineAsCause ends a wait by its cause: a deadline is ExceededMemoryLimit, every other one itself.
+func TestDeadlineAsCause(t *testing.T) {
 	t.Parallel()
 	b := New(10 * Step)
 	b.Press(true)
-	for _, cause := range []error{GiveUp, context.Canceled} {
+	for _, cause := range []error{context.DeadlineExceeded, context.Canceled} {
 		ctx, end := context.WithCancelCause(t.Context())
 		h := b.Hold()
 		got := enqueue(ctx, b, &h, 4*Step)
@@ -62,7 +62,7 @@ func TestGiveUp(t *testing.T) {
 		}
 		end(cause)
 		err := <-got
-		if exceeded := err != cause; exceeded != (cause == GiveUp) { //nolint:errorlint // it is returned as it is
+		if exceeded := err != cause; exceeded != (cause == context.DeadlineExceeded) { //nolint:errorlint // it is returned as it is
 			t.Errorf("%v: %v", cause, err)
 		}
 	}

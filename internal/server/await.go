@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // awaitInterval is the time between two looks at the messages that wait for their share.
@@ -98,7 +97,7 @@ func lookAtQueue(watch *command.MemoryWatch, all []*waiting) {
 		case hasLeft(w.nc, w.rest):
 			w.end(io.ErrUnexpectedEOF)
 		case !w.patience.Look(expected):
-			w.end(memory.GiveUp)
+			w.end(context.DeadlineExceeded)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func TestGivenUpMessageIsRefused(t *testing.T) {
 		c.send(noteOf(200_000))
 		f.waiting(t, 1)
 		all, _ := f.srv.queue.list()
-		all[0].end(memory.GiveUp)
+		all[0].end(context.DeadlineExceeded)
 		if code := c.receive().Body.Lookup("code").Int32(); mongoerr.Code(code) != mongoerr.ExceededMemoryLimit {
 			t.Errorf("%s: the answer is %d", name, code)
 		}
