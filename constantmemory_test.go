@@ -61,7 +61,8 @@ func TestConstantsOfStatements(t *testing.T) {
 	}
 }
 
-// TestConstantsOfCursors opens cursors that hold a large constant. It counts until they are closed.
+// TestConstantsOfCursors opens cursors that hold a large constant. The constant counts as used
+// memory until its cursor is closed.
 func TestConstantsOfCursors(t *testing.T) {
 	t.Parallel()
 	const least = 900_000 // of what a constant takes

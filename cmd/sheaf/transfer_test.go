@@ -161,8 +161,8 @@ func TestExport(t *testing.T) {
 	expect(t, stored(t, again), stored(t, dir)...)
 }
 
-// TestFormatsByName imports and exports files whose names tell the format. Of a name that tells none
-// the commands say what they took it for.
+// TestFormatsByName imports and exports files whose names tell the format. Of a name that tells
+// none the commands say what they took it for.
 func TestFormatsByName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

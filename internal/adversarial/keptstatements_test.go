@@ -24,8 +24,8 @@ func wideParts(form string) string {
 	return strings.Join(parts, ", ")
 }
 
-// wideStages are large arguments for each stage whose argument has no bound of its own: what is made
-// of them stays as long as the cursor. A stage without a case fails the test.
+// wideStages are large arguments for each stage whose argument has no bound of its own: what is
+// made of them stays as long as the cursor. A stage without a case fails the test.
 func wideStages() map[string][]string {
 	wide := func(form string) string { return `{` + wideParts(form) + `}` }
 	list := func(form string) string { return `[` + wideParts(form) + `]` }
@@ -90,7 +90,8 @@ func wideFinds() []string {
 	}
 }
 
-// TestStatementsAreCounted opens cursors whose statement is large: what is compiled of it is counted.
+// TestStatementsAreCounted opens cursors whose statement is large: what is compiled of it is
+// counted.
 func TestStatementsAreCounted(t *testing.T) {
 	needsServer(t)
 	db := served(t, sheaftest.Open(t, nil)).Database("d")

@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// largeCommands are commands that hold much memory for as long as they run: large arguments, results
-// or values. They have no time limit.
+// largeCommands are commands that hold much memory for as long as they run: large arguments,
+// results or values. They have no time limit.
 type largeCommands struct {
 	name string
 	load func(t *testing.T, coll *mongo.Collection)

@@ -141,8 +141,8 @@ func (p *pipelines) open(ctx context.Context, db, name string, own ownStages, va
 	return src, nil
 }
 
-// project gives a query the projection that the stages over it begin with, or one to the fields that
-// they read. It returns the stages that are left.
+// project gives a query the projection that the stages over it begin with, or one to the fields
+// that they read. It returns the stages that are left.
 func (p *pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.Pipeline, error) {
 	pushed, left := rest.SplitMeta()
 	switch {

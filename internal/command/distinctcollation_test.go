@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestDistinctByCollation: distinct answers alike with indexes of any collation and without, and reads
-// an index where that has one entry for each value.
+// TestDistinctByCollation: distinct answers alike with indexes of any collation and without, and
+// reads an index where that has one entry for each value.
 func TestDistinctByCollation(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")

@@ -37,8 +37,9 @@ type Field struct {
 // FieldType is the set of BSON types that a field accepts. The zero value accepts any, null included.
 type FieldType struct {
 	types []bsonx.Type
-	// wrong is the message for other types where it is not the parser's own, with the field's name and
-	// the type for the first and second %s. MongoDB's code reads such a field itself, so null and undefined are wrong too.
+	// wrong is the message for other types where it is not the parser's own, with the field's name
+	// and the type for the first and second %s. MongoDB's code reads such a field itself, so null
+	// and undefined are wrong too.
 	wrong string
 	// variant is a choice of MongoDB's IDL, for which null and undefined are wrong.
 	variant bool

@@ -47,7 +47,8 @@ func TestCommitQuorum(t *testing.T) {
 	}
 }
 
-// TestEmptyListing leaves no cursor open for a listing of nothing, whatever the size of its batches.
+// TestEmptyListing leaves no cursor open for a listing of nothing, whatever the size of its
+// batches.
 func TestEmptyListing(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("listing")

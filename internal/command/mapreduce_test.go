@@ -113,8 +113,9 @@ func TestMapReduceFunctions(t *testing.T) {
 	}
 }
 
-// TestMapReduceBigGroup has more values of one key than one call of reduce gets. It is not parallel:
-// a call ends where the heap of the process grows by 512 MB meanwhile, and other tests make it grow.
+// TestMapReduceBigGroup has more values of one key than one call of reduce gets. It is not
+// parallel: a call ends where the heap of the process grows by 512 MB meanwhile, and other tests
+// make it grow.
 func TestMapReduceBigGroup(t *testing.T) {
 	c := newNumbers(t, 60)
 	cmd := bson.D{

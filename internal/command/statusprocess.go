@@ -43,8 +43,9 @@ func statusMemory(b *bsonx.Builder) {
 	b.Bool("supported", ok)
 }
 
-// statusRequestMemory tells what requests hold of the budget that they share. ended counts those that were ended because the
-// process came to its limit in spite of it, endedCursors the idle cursors that were ended for others. A server without a budget has no figures.
+// statusRequestMemory tells what requests hold of the budget that they share. ended counts those
+// that were ended because the process came to its limit in spite of it, endedCursors the idle
+// cursors that were ended for others. A server without a budget has no figures.
 func (s *Service) statusRequestMemory(b *bsonx.Builder) {
 	if s.Memory == nil {
 		return

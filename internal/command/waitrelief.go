@@ -21,8 +21,8 @@ const (
 	awaitRetry       = AwaitLooks
 )
 
-// MemoryWatch looks for a way to memory for the messages that wait for it. It is used by one
-// goroutine, from when the first message waits until none does.
+// MemoryWatch frees memory for the messages that wait for it. One goroutine uses it, from the first
+// message that waits until no message waits.
 type MemoryWatch struct {
 	service *Service
 	granted int64
@@ -36,8 +36,8 @@ func (s *Service) WatchMemory() *MemoryWatch {
 	return &MemoryWatch{service: s, granted: s.Memory.Queue().Granted}
 }
 
-// Look reports whether memory is expected: a share was granted since the last look, or somebody runs
-// who may hold what is missing. Where none comes for long, idle cursors are ended.
+// Look reports whether memory is expected: a message was admitted since the last look, or an
+// operation runs that may hold memory. If no message is admitted for long, Look ends idle cursors.
 func (w *MemoryWatch) Look() (expected bool) {
 	s := w.service
 	q := s.Memory.Queue()
@@ -113,15 +113,15 @@ func (s *Service) endIdleCursors(n int64) bool {
 // collector decides when a collection finds out whether requests still must wait.
 type collector struct{ looks, pause int }
 
-// A collection comes after staleAfter looks, the next ones after twice as many each, up to staleMost:
-// while nothing runs each finds what the last one found.
+// A collection comes after staleAfter looks, the next ones after twice as many each, up to
+// staleMost: while nothing runs each finds what the last one found.
 const (
 	staleAfter = 10
 	staleMost  = 32 * staleAfter
 )
 
-// due counts a look, and reports whether it is time for a collection. needed says that requests wait
-// for what a collection may find.
+// due counts a look, and reports whether it is time for a collection. needed says that requests
+// wait for what a collection may find.
 func (c *collector) due(needed bool) bool {
 	if !needed {
 		*c = collector{}

@@ -70,8 +70,8 @@ func (f *waiterFixture) wait(h *memory.Holding, n int64) <-chan error {
 	return got
 }
 
-// TestIdleCursorsEndForWaiters lets a message wait while idle cursors have the budget, or the memory
-// of the process. After a while those are ended that take most, and no more than needed.
+// TestIdleCursorsEndForWaiters lets a message wait while idle cursors have the budget, or the
+// memory of the process. After a while those are ended that take most, and no more than needed.
 func TestIdleCursorsEndForWaiters(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 20
@@ -169,7 +169,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestCollectionsBecomeRare counts the collections of a server that has no memory for those who wait.
+// TestCollectionsBecomeRare counts the collections of a server that has no memory for those who
+// wait.
 func TestCollectionsBecomeRare(t *testing.T) {
 	t.Parallel()
 	var c collector

@@ -36,9 +36,10 @@ var dates = []string{
 	"$tsSecond", "$week", "$year",
 }
 
-// large has the arguments of the other operators, one for each operand that may be large. TEXT and
-// OTHER are texts, DIGITS is a number as text, BLANK ends with a date, FORMAT is one of dates,
-// ARRAY, OBJECT, PAIRS and BINARY are values of those types.
+// large has arguments of the other operators: one argument for each operand that can be large. The
+// words in capitals stand for large values. TEXT and OTHER are strings. DIGITS is a string with a
+// number. BLANK is a string that ends with a date. FORMAT is a date format. ARRAY, OBJECT, PAIRS
+// and BINARY are values of those types.
 var large = map[string][]string{
 	"$concat": {`["x", TEXT]`}, "$toLower": {`TEXT`}, "$toUpper": {`TEXT`}, "$strcasecmp": {`[TEXT, "x"]`, `["x", TEXT]`},
 	"$substr": {`[TEXT, 1, 2]`}, "$substrBytes": {`[TEXT, 1, 2]`}, "$substrCP": {`[TEXT, 1, 2]`},

@@ -169,8 +169,8 @@ func SplitFieldPath(path string) ([]string, error) {
 // badName is what MongoDB says before it says what is wrong with the name of a field.
 const badName = "Consider using $getField or $setField for a field path with '.' or '$'. :: caused by :: "
 
-// isDollarName reports whether the name of a field may begin with $: the fields of a DBRef, and those
-// in which servers tell each other metadata.
+// isDollarName reports whether the name of a field may begin with $: the fields of a DBRef, and
+// those in which servers tell each other metadata.
 func isDollarName(name string) bool {
 	switch name {
 	case "$id", "$ref", "$db", "$recordId", "$sortKey", "$searchScore", "$searchSortValues":

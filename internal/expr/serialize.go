@@ -16,8 +16,8 @@ type Serializer struct {
 	Vars *Vars
 	// Now is the value of $$NOW.
 	Now time.Time
-	// Stopped counts work and reports whether the operation has ended; nil never does. The form of
-	// an expression is of no use then.
+	// Stopped counts work and reports whether the operation has ended. The caller discards the form
+	// then. nil means that the operation cannot end.
 	Stopped func(work int) bool
 }
 

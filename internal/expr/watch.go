@@ -105,8 +105,8 @@ type task struct {
 	ended   error
 }
 
-// converting returns the task of a conversion, in which nothing else is evaluated: it needs no memory
-// of its own.
+// converting returns the task of a conversion, in which nothing else is evaluated: it needs no
+// memory of its own.
 func (c *Context) converting(running *interrupt.Running) *task {
 	c.task = task{ctx: c, running: running}
 	return &c.task

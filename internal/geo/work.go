@@ -11,6 +11,6 @@ const (
 	segmentWork = 2 * interrupt.Step
 )
 
-// Ended returns why the operation ended that the geometry was read for; nil while it may go on.
-// What Contains, Intersects and Distance returned before means nothing then.
+// Ended returns the reason why the operation that uses the geometry ended, or nil while it runs.
+// After it ended, the answers of Contains, Intersects and Distance mean nothing.
 func (g *Geometry) Ended() error { return g.watch.Ended() }

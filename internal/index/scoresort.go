@@ -18,18 +18,18 @@ const (
 // IsMeta reports whether a field of a sort pattern is metadata.
 func (f Field) IsMeta() bool { return f.Path == ScorePath || f.Path == DistancePath }
 
-// HasMeta reports whether metadata is among the fields of a sort pattern.
+// HasMeta reports whether a sort pattern sorts by metadata.
 func (p Pattern) HasMeta() bool { return slices.ContainsFunc(p, Field.IsMeta) }
 
-// SortMeta is the metadata of a document that sort patterns know, null where it has none.
+// SortMeta is the metadata of a document that a sort can use. A value that the document lacks is
+// null.
 type SortMeta struct{ Score, Distance bsonx.Value }
 
-// MetaSortGen makes sort keys by a pattern with metadata, the highest of which comes first. Between
-// two such fields stand fields of the document. Like a SortKeyGen it is used by one goroutine at a
-// time.
+// MetaSortGen makes sort keys for a pattern with metadata. Metadata sorts from high to low. Only
+// one goroutine at a time may use it, as with SortKeyGen.
 type MetaSortGen struct{ parts []metaSortPart }
 
-// metaSortPart is metadata, or fields of the document.
+// metaSortPart is one field of metadata, or a run of document fields between two of them.
 type metaSortPart struct {
 	meta string // ScorePath or DistancePath; "" for fields
 	gen  *SortKeyGen

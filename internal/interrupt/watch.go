@@ -19,5 +19,5 @@ func (w *Watch) Stopped(work int) bool {
 	return w.ended != nil
 }
 
-// Ended returns why the operation ended, nil while it may go on.
+// Ended returns the reason why the operation ended, or nil while it runs.
 func (w *Watch) Ended() error { return w.ended }

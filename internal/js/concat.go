@@ -67,8 +67,8 @@ func (e *engine) runSource(source string) (goja.Value, error) {
 	return e.runScript(s)
 }
 
-// replaceConcats replaces the expressions of a syntax tree, whose nesting is bounded, and measures its
-// regular expressions.
+// replaceConcats replaces the expressions of a syntax tree, whose nesting is bounded, and measures
+// its regular expressions.
 func (l *literals) replaceConcats(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:

@@ -13,9 +13,10 @@
 //  3. A function reaches nothing but its arguments: no files, no network, no modules, no Go values.
 //  4. Every failure is a JSInterpreterFailure (139), except the end of the operation, results that are too large or too
 //     deep, and the errors of functions that Interp.Define added.
-//  5. A call is interrupted between two instructions. What one instruction may take is bounded: the language's own functions
-//     refuse what would take too much time, memory or stack (limits.js), and so is the nesting of source code. Regular
-//     expressions look while they search, or end by themselves (regexp.js).
+//  5. A call is interrupted between two instructions. What one instruction may take is bounded: the
+//     language's own functions refuse what would take too much time, memory or stack (limits.js),
+//     and so is the nesting of source code. Regular expressions look while they search, or end by
+//     themselves (regexp.js).
 //  6. What makes a long text or list looks at the memory before: the functions of limits.js, and sums (concat.go).
 //
 // The package does not know filters or expressions. It has no database object.

@@ -32,8 +32,8 @@ const (
 	// maxListLength bounds lists that a function of the language goes through: a document
 	// has hardly more elements.
 	maxListLength = 1_000_000
-	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes their length;
-	// maxTextValues the values in a text of JSON, each of which takes up to 600 ns.
+	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes
+	// their length; maxTextValues the values in a text of JSON, each of which takes up to 600 ns.
 	maxTextNesting = 1000
 	maxTextBytes   = 16 << 20
 	maxTextValues  = 1 << 18
@@ -332,7 +332,8 @@ func checkTextNesting(text string) error {
 	return nil
 }
 
-// isWide reports whether a text has characters beyond ASCII, which most functions treat much slower.
+// isWide reports whether a text has characters beyond ASCII, which most functions treat much
+// slower.
 func isWide(v goja.Value) bool {
 	s, ok := v.(goja.String)
 	return ok && reflect.TypeOf(s.Substring(0, s.Length())).Kind() != reflect.String
@@ -356,8 +357,8 @@ type textWalk struct {
 	size, values int
 }
 
-// value refuses a value that would become too long a text, or that nests too deeply. Shared parts count as often as
-// they occur; a cycle nests without end. It hears an interrupt.
+// value refuses a value that would become too long a text, or that nests too deeply. Shared parts
+// count as often as they occur; a cycle nests without end. It hears an interrupt.
 func (w *textWalk) value(v goja.Value, depth int) error {
 	if w.values++; w.values%lookInterval == 0 {
 		w.e.look()

@@ -192,7 +192,8 @@ func TestIterationIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestSearchIsInterrupted has expressions that go through a long text, or many times. Each hears an interrupt that came before it.
+// TestSearchIsInterrupted runs regular expressions that search for long. An interrupt is pending,
+// and each of them stops.
 func TestSearchIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{

@@ -36,7 +36,8 @@ const (
 	// maxFolds bounds the cost of folding the case of ., \W, \D and \S in regexp2, 17 ms each (see
 	// foldCost).
 	maxFolds = 12
-	// maxWide bounds the characters beyond ASCII in a pattern of regexp2, whose classes take quadratic time.
+	// maxWide bounds the characters beyond ASCII in a pattern of regexp2, whose classes take
+	// quadratic time.
 	maxWide = 1 << 13
 	// maxSteps is how many instructions times characters goja may search without a look. An
 	// instruction takes up to 12 ns a character.
@@ -134,8 +135,8 @@ func sizeOf(pattern, flags string) (patternSize, error) {
 	return size, nil
 }
 
-// checkBacktracking refuses a pattern that regexp2 would take too long to compile, if regexp2 gets it:
-// where Go has no equivalent, and to search from lastIndex on.
+// checkBacktracking refuses a pattern that regexp2 would take too long to compile, if regexp2 gets
+// it: where Go has no equivalent, and to search from lastIndex on.
 func checkBacktracking(pattern, flags string) error {
 	fold := strings.Contains(flags, "i") && foldCost(pattern) > maxFolds
 	wide := 0
@@ -224,8 +225,8 @@ func (l *literals) add(e *ast.RegExpLiteral) {
 	}
 }
 
-// goPattern translates a pattern for Go's package regexp as goja does. It reports false for one that
-// goja gives to regexp2, or refuses.
+// goPattern translates a pattern for Go's package regexp as goja does. It reports false for one
+// that goja gives to regexp2, or refuses.
 func goPattern(units []uint16, flags string) (string, bool) {
 	full := strings.Contains(flags, "u")
 	source, err := goparser.TransformRegExp(patternText(units, full), strings.Contains(flags, "s"), full)
@@ -244,8 +245,8 @@ func goPattern(units []uint16, flags string) (string, bool) {
 	return source, true
 }
 
-// patternText returns a pattern with a pair of surrogates as one character (full), or as two escapes.
-// A lone surrogate is an escape.
+// patternText returns a pattern with a pair of surrogates as one character (full), or as two
+// escapes. A lone surrogate is an escape.
 func patternText(units []uint16, full bool) string {
 	var b strings.Builder
 	for i := 0; i < len(units); i++ {
@@ -325,8 +326,8 @@ func (e *engine) searcher(pattern goja.Value, flags string) searcher {
 	return s
 }
 
-// search finds the first match of a pattern with flags in a text. It returns undefined for a pattern
-// of regexp2, true for a search that goja does soon enough, and else what exec returns.
+// search finds the first match of a pattern with flags in a text. It returns undefined for a
+// pattern of regexp2, true for a search that goja does soon enough, and else what exec returns.
 func (e *engine) search(call goja.FunctionCall) goja.Value {
 	flags := call.Argument(1).String()
 	s := e.searcher(call.Argument(0), flags)

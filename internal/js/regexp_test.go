@@ -39,7 +39,8 @@ func TestRegExpsKeepResults(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	own := goja.New()
-	// Its shortcuts for expressions whose methods nobody replaced treat the flag y and empty matches otherwise.
+	// Its shortcuts for expressions whose methods nobody replaced treat the flag y and empty
+	// matches otherwise.
 	if _, err := own.RunString("RegExp.prototype.exec = RegExp.prototype.exec"); err != nil {
 		t.Fatal(err)
 	}

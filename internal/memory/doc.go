@@ -8,8 +8,9 @@
 //
 // Invariants:
 //
-//  1. Only Admit waits (TryAdmit does not), and only a request that holds nothing calls it. Hold never waits: a holder that waited could wait
-//     for another holder that waits for it. It fails with ExceededMemoryLimit.
+//  1. Only Admit waits (TryAdmit does not), and only a request that holds nothing calls it. Hold
+//     never waits: a holder that waited could wait for another holder that waits for it. It fails
+//     with ExceededMemoryLimit.
 //  2. Admit gives at most half of the budget away, so that those who were admitted find room for what their commands need.
 //  3. A nil Budget has no limit and costs nothing.
 //  4. What is lent and what requests hold are together within the budget, but for a step: it is

@@ -16,9 +16,9 @@ type Holding struct {
 // Hold returns an empty holding of the budget, which may be nil.
 func (b *Budget) Hold() Holding { return Holding{budget: b} }
 
-// Admit waits for a share of n bytes until ctx ends. It fails with ExceededMemoryLimit where ctx ends
-// by a deadline or with the cause context.DeadlineExceeded. Only a request that holds nothing may
-// call it. A share larger than the budget is cut to three quarters of it.
+// Admit waits for a share of n bytes until ctx ends. It fails with ExceededMemoryLimit where ctx
+// ends by a deadline or with the cause context.DeadlineExceeded. Only a request that holds nothing
+// may call it. A share larger than the budget is cut to three quarters of it.
 func (h *Holding) Admit(ctx context.Context, n int64) error {
 	if h.budget == nil || n < Step {
 		return nil

@@ -2,8 +2,8 @@ package memory
 
 import "context"
 
-// Tally adds up the bytes of many small parts, such as those of a compiled statement, and counts them
-// in steps. One goroutine at a time uses it.
+// Tally adds up the bytes of many small parts, such as those of a compiled statement, and counts
+// them in steps. One goroutine at a time uses it.
 type Tally struct{ rest int64 }
 
 // Add counts n bytes, which may be negative, until the operation of ctx ends. Less than a Step is

@@ -23,7 +23,8 @@ func (b *Budget) largest(n int64) int64 { return min(n, b.limit/4*3) }
 
 // Queue describes those who wait in Admit, and what they wait for.
 type Queue struct {
-	// Admitted is how many requests have what Admit gave them, Granted how many came to it so far.
+	// Admitted is the number of requests that hold a share now, Granted the number of shares given
+	// so far.
 	Admitted int
 	Granted  int64
 	// First is how many bytes the first request in the queue wants, Missing how many of them the

@@ -48,7 +48,8 @@ func TestTryAdmit(t *testing.T) {
 	second.Release()
 }
 
-// TestDeadlineAsCause ends a wait by its cause: a deadline is ExceededMemoryLimit, every other one itself.
+// TestDeadlineAsCause ends a wait by its cause: a deadline is ExceededMemoryLimit, every other one
+// itself.
 func TestDeadlineAsCause(t *testing.T) {
 	t.Parallel()
 	b := New(10 * Step)

@@ -172,8 +172,8 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 	return nil
 }
 
-// What the backtracking engine takes for a byte of a text, about: its characters, and the places that
-// a match that takes long may go back to.
+// What the backtracking engine takes for a byte of a text, about: its characters, and the places
+// that a match that takes long may go back to.
 const (
 	runeBytes  = 5
 	stackBytes = 16

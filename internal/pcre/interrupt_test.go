@@ -213,8 +213,8 @@ func TestEachMatchLooks(t *testing.T) {
 	}
 }
 
-// TestMatchesAreCounted matches texts of a megabyte for operations that may hold little. A match that
-// takes long counts more than one that does not.
+// TestMatchesAreCounted matches texts of a megabyte for operations that may hold little. A match
+// that takes long counts more than one that does not.
 func TestMatchesAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 20

@@ -320,8 +320,8 @@ func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
 	return p.pushFirst(s)
 }
 
-// SplitMeta takes off a leading $project or $addFields that reads metadata of the planner's results, for the planner to run;
-// nil where there is none.
+// SplitMeta takes off a leading $project or $addFields that reads metadata of the planner's
+// results, for the planner to run; nil where there is none.
 func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
 	if len(p.steps) == 0 {
 		return nil, p

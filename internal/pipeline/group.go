@@ -211,8 +211,8 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 	return b.Bytes(), nil
 }
 
-// append appends what an accumulator has gathered, the i-th of a group. A large value is there three
-// times for a moment, of which the accumulator's own is counted elsewhere.
+// append appends what an accumulator has gathered, the i-th of a group. A large value is there
+// three times for a moment, of which the accumulator's own is counted elsewhere.
 func (o *outputs) append(b *bsonx.Builder, i int, acc expr.Accumulator, of func(expr.Accumulator) bsonx.Value, running *interrupt.Running) error {
 	n := acc.Bytes()
 	if n < memory.LargeValue {

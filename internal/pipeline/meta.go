@@ -117,8 +117,8 @@ func sortMetaOf(m *expr.Meta) index.SortMeta {
 }
 
 // keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
-// document: score and distance of 8 bytes each, the point, the index key, the sort key and the record
-// id, and a byte that says which of them are there. Where there is none, nothing is written.
+// document: score and distance of 8 bytes each, the point, the index key, the sort key and the
+// record id, and a byte that says which of them are there. Where there is none, nothing is written.
 type keptMeta struct {
 	room []byte
 	meta expr.Meta

@@ -49,9 +49,9 @@ func sorted(n exec.Node) (sorts, spilled bool) {
 	return sorts, spilled
 }
 
-// Hashes returns the hash of the query's shape and that of its key in the plan cache, as explain prints them: empty for a
-// plan that needs no planning, as a get by _id. They are also empty for a large query whose operation has ended. The query must
-// still be there.
+// Hashes returns the hash of the query's shape and that of its key in the plan cache, as explain
+// prints them: empty for a plan that needs no planning, as a get by _id. They are also empty for a
+// large query whose operation has ended. The query must still be there.
 func (e *Execution) Hashes(ctx context.Context) (shape, key string) {
 	if e.cq == nil {
 		return "", ""

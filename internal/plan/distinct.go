@@ -58,9 +58,9 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 	return p.pick(ctx, cq, solutions, r, true)
 }
 
-// distinctScan returns a plan that reads one entry per value, or nil. Where the field was ever an array only the whole
-// index has all values of the matching documents. With a collation an index without one may have several entries for what
-// is one value.
+// distinctScan returns a plan that reads one entry per value, or nil. Where the field was ever an
+// array only the whole index has all values of the matching documents. With a collation an index
+// without one may have several entries for what is one value.
 func (cq *canonical) distinctScan(solutions []*solution, field string) *solution {
 	if cq.hint.natural != 0 {
 		return nil
@@ -163,8 +163,8 @@ func (d *distinctRun) run(ctx context.Context, t *candidate) error {
 	}
 }
 
-// distinctBelow returns the scan that a plan is, or of whose entries it reads the documents; nil for
-// other plans.
+// distinctBelow returns the scan that a plan is, or of whose entries it reads the documents; nil
+// for other plans.
 func distinctBelow(root exec.Node) (scan *exec.DistinctScan, fetched bool) {
 	root = exec.Bare(root)
 	if f, ok := root.(*exec.Fetch); ok {

@@ -208,7 +208,7 @@ func naturalHint(v bsonx.Value) (int, error) {
 	return naturalDirection("hint", n)
 }
 
-// CheckHint refuses a hint of a scan that is wrong on any collection.
+// CheckHint refuses a $natural hint that no collection accepts.
 func CheckHint(hint bsonx.Value) error {
 	_, err := naturalHint(hint)
 	return err

@@ -22,8 +22,8 @@ func (q *Query) readsIndexKey() bool {
 	return q.IndexKeys || q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
 }
 
-// CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or distances
-// or a sort by them where there is no such search.
+// CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or
+// distances or a sort by them where there is no such search.
 func (q *Query) CheckMeta() error {
 	if err := CheckSortMeta(q.Sort, q.Filter); err != nil {
 		return err

@@ -101,8 +101,8 @@ func (n *node) finish(z *finisher) {
 	n.findable(z, unsought)
 }
 
-// sought reports whether the field is looked for in a document. An inclusion leaves out what it does
-// not find, and fields that it computes follow those that it keeps.
+// sought reports whether the field is looked for in a document. An inclusion leaves out what it
+// does not find, and fields that it computes follow those that it keeps.
 func (f *field) sought(k kind) bool {
 	return k != inclusion || f.action == keep || f.action == descend
 }

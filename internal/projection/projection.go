@@ -40,8 +40,8 @@ const (
 	sliceBytes     = 96
 )
 
-// hold counts n bytes of the compiled specification in the memory of the operation. Those of a small
-// one are never counted, and nil Options count nothing.
+// hold counts n bytes of the compiled specification in the memory of the operation. Those of a
+// small one are never counted, and nil Options count nothing.
 func (o *Options) hold(n int64) error {
 	if o == nil {
 		return nil

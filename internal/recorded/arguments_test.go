@@ -29,7 +29,8 @@ var argumentBases = []struct{ name, command, base string }{
 	{"aggregate", "aggregate", `{"aggregate": "*", "pipeline": [{"$match": {"a": 1}}], "cursor": {}}`},
 }
 
-// Values of arguments of one kind: most are wrong, and some are right at one place and not at another.
+// Values of arguments of one kind: most are wrong, and some are right at one place and not at
+// another.
 const (
 	filterValues = `[{"$foo":1},{"a":{"$foo":1}},{"$and":1},{"$and":[]},{"a":{"$in":1}},{"$text":{"$search":"x"}},{"a":{"$near":[0,0]}},{"$expr":{"$foo":1}},
 		{"$expr":{"$eq":["$$x",1]}},{"$jsonSchema":{"bsonType":1}},{"a":{"$regex":"("}},{"a":{"$elemMatch":1}},{"a":{"$type":"x"}},{"a":{"$size":-1}},{"a":{"$mod":[0,1]}},
@@ -160,8 +161,8 @@ func argumentCases(t *testing.T) []question {
 	return out
 }
 
-// argumentAnswer returns "ok", or the code, name and text of the error. What the command has changed
-// is changed back.
+// argumentAnswer returns "ok", or the code, name and text of the error. What the command has
+// changed is changed back.
 func argumentAnswer(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	err := db.RunCommand(ctx, cmd).Err()
 	var refused mongo.CommandError
@@ -221,9 +222,9 @@ func sameArgument(got, want string) bool {
 	return plain(got) == plain(want) || slices.ContainsFunc(otherArgumentAnswers, func(r *regexp.Regexp) bool { return r.MatchString(both) })
 }
 
-// TestArguments compares what commands answer to each of their arguments with a value that is wrong,
-// or nearly so, on a collection that is there and on one that is not. An argument of a command that
-// has no values here fails.
+// TestArguments compares what commands answer to each of their arguments with a value that is
+// wrong, or nearly so, on a collection that is there and on one that is not. An argument of a
+// command that has no values here fails.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "arguments.txt", grouped: true, cases: argumentCases(t), agrees: sameArgument, setup: func(t *testing.T, db *mongo.Database) {

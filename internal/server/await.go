@@ -64,8 +64,8 @@ func (s *Server) dequeue(w *waiting) {
 	}
 }
 
-// list returns the messages that wait. It reports false, and leaves the queue unwatched, where there
-// are none.
+// list returns the messages that wait. It reports false, and leaves the queue unwatched, where
+// there are none.
 func (q *queue) list() ([]*waiting, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// eventually waits for a state that is about to come. It comes in less than a second; what was waited
-// for before took two minutes.
+// eventually waits for a state that is about to come. It comes in less than a second; what was
+// waited for before took two minutes.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -76,8 +76,8 @@ func noteOf(size int) []byte {
 	return request(1, 0, bsonx.NewDoc("note", 1, "$db", "d", "comment", strings.Repeat("x", size)))
 }
 
-// TestWaitEndsWithClient closes connections whose messages wait for memory. The wait of a message that
-// cannot come whole any more ends; one that has come is run.
+// TestWaitEndsWithClient closes connections whose messages wait for memory. The wait of a message
+// that cannot come whole any more ends; one that has come is run.
 func TestWaitEndsWithClient(t *testing.T) {
 	t.Parallel()
 	f := newAwaitFixture(t)
@@ -104,8 +104,8 @@ func TestWaitEndsWithClient(t *testing.T) {
 	}
 }
 
-// TestGivenUpMessageIsRefused ends the wait of messages for which no memory can be expected: they are
-// refused with 146, and the connection goes on.
+// TestGivenUpMessageIsRefused ends the wait of messages for which no memory can be expected: they
+// are refused with 146, and the connection goes on.
 func TestGivenUpMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newAwaitFixture(t)

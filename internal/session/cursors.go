@@ -93,8 +93,8 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 // which the filter is made.
 const (
 	cursorBytes = 6 << 10
-	// CommandShare is how much a byte of a command takes, or of a view's pipeline, with what is made of it. Where more was counted
-	// while it was compiled, that counts instead.
+	// CommandShare is how much a byte of a command takes, or of a view's pipeline, with what is
+	// made of it. Where more was counted while it was compiled, that counts instead.
 	CommandShare = 8
 )
 
@@ -347,8 +347,8 @@ func (r *Cursors) Reap() int {
 }
 
 // EndIdle closes idle cursors, those first that take most, until they took n bytes. It closes none
-// where all together take less than half of that: they are not what the memory is missing for. A half,
-// because what a cursor takes is counted about.
+// where all together take less than half of that: they are not what the memory is missing for. A
+// half, because what a cursor takes is counted about.
 func (r *Cursors) EndIdle(n int64) (ended int, freed int64) {
 	var idle []*Cursor
 	all := int64(0)

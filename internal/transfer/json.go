@@ -166,8 +166,8 @@ func (c *lineCounter) at(offset int64) int {
 	return c.line
 }
 
-// ParseDocument reads one document of Extended JSON, such as a query, and nothing after it. A number
-// that no type keeps is an error.
+// ParseDocument reads one document of Extended JSON, such as a query, and nothing after it. A
+// number that no type keeps is an error.
 func ParseDocument(text string) (bson.D, error) {
 	raw, err := parseDocument(bytes.TrimSpace([]byte(text)), false)
 	if err != nil {
