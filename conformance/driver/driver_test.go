@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,21 +97,28 @@ func testdata(t *testing.T) string {
 
 // tally counts the tests of an area by outcome.
 type tally struct {
-	passed, failed, notForUs int
-	left                     []string // the excluded ones, with their reasons
+	passed, failed int
+	notForUs       []string // why the test files or the driver's runner left tests out, once for each test
+	left           []string // the excluded ones, with their reasons
 }
 
-func (c *tally) add(t *testing.T, name, reason string) {
+// add counts a test. reason is that of exclusions.go, or "".
+func (c *tally) add(t *testing.T, test *unified.TestCase, name, reason string) {
 	switch {
 	case reason != "":
 		c.left = append(c.left, name+": "+reason)
 	case t.Failed():
 		c.failed++
 	case t.Skipped():
-		c.notForUs++ // its own requirements name another topology or version, or the driver skips it
+		c.notForUs = append(c.notForUs, skipReason(test))
 	default:
 		c.passed++
 	}
+}
+
+func (c *tally) print(area string) {
+	fmt.Printf("driver specs: %-32s %3d passed, %d failed, %d excluded, %d not for this server\n",
+		area, c.passed, c.failed, len(c.left), len(c.notForUs))
 }
 
 func TestUnifiedSpecs(t *testing.T) {
@@ -127,17 +136,22 @@ func TestUnifiedSpecs(t *testing.T) {
 				t.Run(filepath.Base(file), func(t *testing.T) { runFile(t, &c, area, file) })
 			}
 		})
-		fmt.Printf("driver specs: %-32s %3d passed, %d failed, %d excluded, %d not for this server\n",
-			area, c.passed, c.failed, len(c.left), c.notForUs)
+		c.print(area)
 		all.passed += c.passed
 		all.failed += c.failed
-		all.notForUs += c.notForUs
+		all.notForUs = append(all.notForUs, c.notForUs...)
 		all.left = append(all.left, c.left...)
 	}
-	fmt.Printf("driver specs: %-32s %3d passed, %d failed, %d excluded, %d not for this server\n",
-		"all", all.passed, all.failed, len(all.left), all.notForUs)
+	all.print("all")
 	for _, name := range all.left {
 		fmt.Println("  excluded:", name)
+	}
+	times := map[string]int{}
+	for _, reason := range all.notForUs {
+		times[reason]++
+	}
+	for _, reason := range slices.Sorted(maps.Keys(times)) {
+		fmt.Printf("  not for this server: %3d: %s\n", times[reason], reason)
 	}
 }
 
@@ -151,7 +165,7 @@ func runFile(t *testing.T, c *tally, area, file string) {
 	// A file whose requirements name another server is skipped as a whole: count what is in it.
 	defer func() {
 		if t.Skipped() {
-			c.notForUs += len(cases)
+			c.notForUs = append(c.notForUs, slices.Repeat([]string{unmet(requirements)}, len(cases))...)
 		}
 	}()
 	mt := mtest.New(t, mtest.NewOptions().RunOn(requirements...).CreateClient(false))
@@ -161,13 +175,51 @@ func runFile(t *testing.T, c *tally, area, file string) {
 			if os.Getenv("SHEAF_ALL") != "" {
 				reason = ""
 			}
-			defer func() { c.add(t, name+": "+test.Description, reason) }()
+			defer func() { c.add(t, test, name+": "+test.Description, reason) }()
 			if reason != "" {
 				t.Skip(reason)
 			}
 			runCase(t, test)
 		})
 	}
+}
+
+// skipReason returns why the driver's runner skipped a test.
+func skipReason(test *unified.TestCase) string {
+	if test.SkipReason != nil {
+		return "the test file: " + *test.SkipReason
+	}
+	if needs := unmet(test.RunOnRequirements); needs != "" {
+		return needs
+	}
+	return "the driver's runner skips it: " + test.Description
+}
+
+// unmet describes the requirements of a test, or of a file, that this server may not meet; "" if it
+// has none.
+func unmet(requirements []mtest.RunOnBlock) string {
+	var blocks []string
+	for _, r := range requirements {
+		var needs []string
+		need := func(wanted bool, format string, args ...any) {
+			if wanted {
+				needs = append(needs, fmt.Sprintf(format, args...))
+			}
+		}
+		need(r.MaxServerVersion != "", "server at most %s", r.MaxServerVersion)
+		need(len(r.Topology) > 0, "topology %q", r.Topology)
+		need(r.Auth != nil && *r.Auth || r.AuthEnabled != nil && *r.AuthEnabled, "users (issue 9)")
+		need(r.CSFLE != nil && *r.CSFLE, "client-side encryption, a build tag of the driver")
+		need(len(r.ServerParameters) > 0, "server parameters %q", slices.Sorted(maps.Keys(r.ServerParameters)))
+		if len(needs) > 0 {
+			blocks = append(blocks, strings.Join(needs, ", "))
+		}
+	}
+	if len(blocks) == 0 {
+		return ""
+	}
+	slices.Sort(blocks)
+	return "needs " + strings.Join(slices.Compact(blocks), "; or ")
 }
 
 // runCase runs one test. The runner panics where a document lacks what it looks for: that is a failure of the test.

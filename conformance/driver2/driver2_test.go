@@ -74,6 +74,9 @@ func TestDriverSuites(t *testing.T) {
 			}
 			r.retry(func(name string) report { return run(uri, "-run", pattern(name)) })
 			fmt.Printf("driver v2: %-32s %4d passed, %d failed, %d not for this server\n", pkg, r.passed, len(r.failed), r.skipped)
+			for _, reason := range slices.Sorted(maps.Keys(r.skipReasons)) {
+				fmt.Printf("  not for this server: %3d: %s\n", r.skipReasons[reason], reason)
+			}
 			for _, name := range r.failed {
 				t.Errorf("%s\n%s", name, r.output[name])
 			}
@@ -105,6 +108,7 @@ type report struct {
 	passed, skipped int
 	failed          []string
 	output          map[string]string
+	skipReasons     map[string]int // how many tests were skipped for which reason
 }
 
 // add counts the tests of another run, too.
@@ -113,6 +117,9 @@ func (r *report) add(other report) {
 	r.skipped += other.skipped
 	r.failed = append(r.failed, other.failed...)
 	maps.Copy(r.output, other.output)
+	for reason, n := range other.skipReasons {
+		r.skipReasons[reason] += n
+	}
 }
 
 // maxRetries is how many failed tests of a package are run again. More than that is no accident.
@@ -164,7 +171,7 @@ func runPackage(t *testing.T, driver, pkg string, which, env []string) report {
 // readEvents counts the events of `go test -json`.
 func readEvents(t *testing.T, out []byte) report {
 	t.Helper()
-	r := report{output: map[string]string{}}
+	r := report{output: map[string]string{}, skipReasons: map[string]int{}}
 	results := map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 64<<20)
@@ -192,12 +199,27 @@ func readEvents(t *testing.T, out []byte) report {
 			r.passed++
 		case "skip":
 			r.skipped++
+			r.skipReasons[skipReason(r.output[name])]++
 		default:
 			r.failed = append(r.failed, name)
 		}
 	}
 	slices.Sort(r.failed)
 	return r
+}
+
+// skipReason finds the reason in the output of a skipped test: what t.Skip printed, behind the place
+// of the call.
+func skipReason(output string) string {
+	reason := "not told"
+	for line := range strings.Lines(output) {
+		if _, text, ok := strings.Cut(line, ".go:"); ok {
+			if _, text, ok = strings.Cut(text, ": "); ok {
+				reason = strings.TrimSpace(text)
+			}
+		}
+	}
+	return reason
 }
 
 // hasSubtest reports whether a test is a group whose result follows from a test within it.
