@@ -145,6 +145,15 @@ func controlGroup(t *testing.T) string {
 	return ""
 }
 
+// resetPeak makes VmHWM begin again at what the server takes now.
+func (c *container) resetPeak(t *testing.T) {
+	t.Helper()
+	const peak = "5" // see proc_pid_clear_refs(5)
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.pid), []byte(peak), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // status returns a field of the server's process in bytes.
 func (c *container) status(t *testing.T, field string) int64 {
 	t.Helper()

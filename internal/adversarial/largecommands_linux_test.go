@@ -90,7 +90,16 @@ func largeCommandLists() []largeCommands {
 				"regex": finding("filter", is("s", is("$regex", `(a*)*\1b`))),
 			},
 			rest: map[string]bson.D{
-				"toUpper": aggregation(is("$project", is("n", is("$strLenBytes", is("$toUpper", "$s"))))),
+				"toUpper":       aggregation(is("$project", is("n", is("$strLenBytes", is("$toUpper", "$s"))))),
+				"small change":  updating(is("$inc", is("n", 1))),
+				"many changes":  {{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: is("$inc", is("n", 1))}, {Key: "multi", Value: true}}}}},
+				"findAndModify": {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 0)}, {Key: "update", Value: is("$inc", is("n", 1))}, {Key: "new", Value: true}},
+				"pipeline":      {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 1)}, {Key: "update", Value: bson.A{is("$set", is("n", "$_id"))}}},
+				"graphLookup":   aggregation(is("$graphLookup", bson.D{{Key: "from", Value: "c"}, {Key: "startWith", Value: "$_id"}, {Key: "connectFromField", Value: "_id"}, {Key: "connectToField", Value: "_id"}, {Key: "as", Value: "r"}}), is("$project", is("n", is("$size", "$r")))),
+				"windows":       aggregation(is("$setWindowFields", bson.D{{Key: "sortBy", Value: is("_id", 1)}, {Key: "output", Value: is("r", is("$first", "$s"))}}), is("$project", is("n", is("$strLenBytes", "$r")))),
+				"facet":         aggregation(is("$facet", bson.D{{Key: "a", Value: bson.A{is("$sort", is("s", 1)), is("$limit", 1), is("$project", is("s", 0))}}, {Key: "b", Value: bson.A{is("$sort", is("s", -1)), is("$limit", 1), is("$project", is("s", 0))}}})),
+				"sort":          aggregation(is("$sort", is("s", 1)), is("$project", is("s", 0))),
+				"function":      aggregation(is("$project", is("n", is("$function", bson.D{{Key: "body", Value: "function(s) { return s.length }"}, {Key: "args", Value: bson.A{"$s"}}, {Key: "lang", Value: "js"}})))),
 			},
 		},
 	}
@@ -117,12 +126,14 @@ func TestMemoryOfLargeCommands(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
+					c.resetPeak(t)
 					start := time.Now()
 					codes := attackTogether(t, db, name, bson.Raw(raw))
 					peak := c.status(t, "VmHWM")
-					t.Logf("%s: %d bytes, %v, peak %d MiB (%.2f), codes %s", name, len(raw), time.Since(start).Round(time.Millisecond), peak>>20, float64(peak)/float64(budget), fmt.Sprint(codes))
+					alone := db.RunCommand(t.Context(), bson.Raw(raw)).Err()
+					t.Logf("%s: %d bytes, %v, peak %d MiB (%.2f), codes %s, alone %v", name, len(raw), time.Since(start).Round(time.Millisecond), peak>>20, float64(peak)/float64(budget), fmt.Sprint(codes), alone)
 					if peak > budget+budget/2 {
-						t.Fatalf("%s: the server took %d MiB of a budget of %d MiB", name, peak>>20, budget>>20)
+						t.Errorf("%s: the server took %d MiB of a budget of %d MiB", name, peak>>20, budget>>20)
 					}
 				}
 			}

@@ -9,10 +9,12 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -134,6 +136,42 @@ func TestSort(t *testing.T) {
 				t.Errorf("%d files left behind", len(left))
 			}
 		})
+	}
+}
+
+// TestSortHoldsLargeRows sorts documents by a field of 2 MiB. The memory for a copy and for the sort
+// key is held before they are made.
+func TestSortHoldsLargeRows(t *testing.T) {
+	t.Parallel()
+	const size = 2 << 20
+	docs := make([]bsonx.Doc, 6)
+	for i := range docs {
+		docs[i] = bsonx.NewDoc("_id", i, "n", strings.Repeat(string(rune('f'-i)), size))
+	}
+	for _, c := range []struct {
+		limit, memory int64
+		want          mongoerr.Code
+	}{
+		{limit: 0, memory: size, want: mongoerr.ExceededMemoryLimit},
+		{limit: 2, memory: size, want: mongoerr.ExceededMemoryLimit},
+		{limit: 0, memory: 12 * size},
+		{limit: 2, memory: 12 * size},
+	} {
+		budget := memory.New(c.memory)
+		env := NewEnv(nil)
+		env.TempDir, env.AllowDiskUse, env.Memory = t.TempDir(), true, budget
+		n := NewSort(env, newRows(env, docs), DocumentKey(byN, nil), c.limit)
+		n.ByDocument(byN)
+		row, err := n.Next(context.Background())
+		if mongoerr.CodeOf(err) != c.want || err == nil && row.Doc.Lookup("_id").Int32() != int32(len(docs)-1) {
+			t.Errorf("limit %d, %d bytes of memory: %v", c.limit, c.memory, err)
+		}
+		if peak := budget.Stats().Peak; err == nil && peak < 4*size {
+			t.Errorf("limit %d: %d bytes were counted", c.limit, peak)
+		}
+		if n.Close(); budget.Stats().Used != 0 {
+			t.Errorf("limit %d: %d bytes are counted after the end", c.limit, budget.Stats().Used)
+		}
 	}
 }
 

@@ -3,8 +3,10 @@ package exec
 import (
 	"context"
 
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // KeyFunc appends the sort key of a row: byte order is the wanted order.
@@ -30,16 +32,19 @@ type Sort struct {
 	entries bool
 	saved   bool
 
-	buf   sortBuffer
-	held  memory.Holding
-	spill *spill
-	out   sortSource
-	row   Row
+	buf  sortBuffer
+	held memory.Holding
+	// pattern is what documents are sorted by; nil where the key is not made of the document.
+	pattern index.Pattern
+	spill   *spill.Runs
+	out     sortSource
+	row     Row
 }
 
-// sortSource gives the sorted entries; nil at the end. An entry is good until the following call.
+// sortSource gives the sorted entries. next sets the sort key, the record key and the document of a
+// row, which are good until the following call. It reports false at the end.
 type sortSource interface {
-	next() (*sortEntry, error)
+	next(row *Row) (bool, error)
 }
 
 // NewSort returns a sort; a limit of 0 is none.
@@ -77,6 +82,9 @@ func (s *Sort) KeepIndexKeys() { s.buf.indexKeys = new(EntryFields) }
 // Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
 func (s *Sort) Keep(shape Projector) { s.buf.shape = shape }
 
+// ByDocument tells the pattern by which the sort key is made of documents.
+func (s *Sort) ByDocument(p index.Pattern) { s.pattern = p }
+
 // Entries says that the rows are index entries. The sort keeps their record keys only. The reader
 // of the records is told if they may have changed since.
 func (s *Sort) Entries() {
@@ -98,14 +106,13 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 		return nil, err
 	}
 	s.stats.Works++
-	e, err := s.out.next()
+	more, err := s.out.next(&s.row)
 	if err != nil {
 		return nil, err
 	}
-	if e == nil || s.limit > 0 && s.stats.Advanced == uint64(s.limit) {
+	if !more || s.limit > 0 && s.stats.Advanced == uint64(s.limit) {
 		return s.end()
 	}
-	s.row.SortKey, s.row.RecordKey, s.row.Doc = e.key(), e.recordKey(), e.doc()
 	if s.buf.located {
 		s.row.RecordKey = splitPlace(&s.row, s.row.RecordKey)
 	}
@@ -149,8 +156,8 @@ func (s *Sort) load(ctx context.Context) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	out, err := s.spill.merge()
-	s.out = out
+	merged, err := s.spill.Merge()
+	s.out = mergedRuns{merged}
 	return err
 }
 
@@ -174,9 +181,17 @@ func (s *Sort) isBehind(row *Row) bool {
 }
 
 func (s *Sort) add(row *Row) error {
+	if len(row.Doc) >= largeRow {
+		return s.addLarge(row)
+	}
 	if err := s.buf.add(row, s.key); err != nil {
 		return err
 	}
+	return s.added(row)
+}
+
+// added counts a row that was added.
+func (s *Sort) added(row *Row) error {
 	s.stats.SortedBytes += uint64(row.size())
 	s.stats.PeakBytes = max(s.stats.PeakBytes, uint64(s.buf.bytes))
 	if s.buf.bytes <= s.env.SortMemory {
@@ -188,6 +203,33 @@ func (s *Sort) add(row *Row) error {
 	}
 	s.buf.sort()
 	return s.flush()
+}
+
+// largeRow is the size of a document from which on the memory for its key and its copy is held
+// before they are made.
+const largeRow = 256 << 10
+
+func (s *Sort) addLarge(row *Row) error {
+	room := int64(s.buf.bytes + len(row.Doc) + s.pattern.KeyRoom(row.Doc))
+	if !s.env.AllowDiskUse || !s.held.Fits(room) {
+		if s.env.AllowDiskUse {
+			room -= int64(s.buf.bytes)
+			s.buf.sort()
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+		if err := s.held.Hold(room); err != nil {
+			return err
+		}
+	}
+	err := s.buf.add(row, s.key)
+	s.buf.dropScratch()
+	s.held.Shrink(int64(s.buf.bytes))
+	if err != nil {
+		return err
+	}
+	return s.added(row)
 }
 
 func (s *Sort) kept() int64 { return s.held.Beyond(int64(s.buf.bytes)) }
@@ -213,19 +255,17 @@ func (s *Sort) flush() error {
 		return nil
 	}
 	if s.spill == nil {
-		sp, err := newSpill(s.env.TempDir)
-		if err != nil {
-			return err
-		}
-		s.spill = sp
+		s.spill = spill.New(s.env.TempDir, s.env.Memory.Hold())
 	}
-	n, err := s.spill.write(s.buf.entries)
-	if err != nil {
+	for _, ref := range s.buf.entries {
+		writeEntry(s.spill, ref.entry)
+	}
+	if err := s.spill.EndRun(); err != nil {
 		return err
 	}
 	s.stats.Spills++
 	s.stats.SpilledRecords += uint64(len(s.buf.entries))
-	s.stats.SpilledBytes += uint64(n)
+	s.stats.SpilledBytes = uint64(s.spill.Size()) //nolint:gosec // a size
 	s.buf.reset()
 	s.held.Release()
 	return nil
@@ -234,10 +274,8 @@ func (s *Sort) flush() error {
 // Close implements Node.
 func (s *Sort) Close() {
 	s.base.Close()
-	if s.spill != nil {
-		s.spill.close()
-		s.spill = nil
-	}
+	s.spill.Close()
+	s.spill = nil
 	s.buf = sortBuffer{}
 	s.held.Release()
 	s.row, s.out = Row{}, nil

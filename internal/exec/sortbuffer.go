@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // sortEntry is a row that waits in a sort: the sort key, the record key and the document in one piece of memory.
@@ -54,6 +55,9 @@ func keyHead(key []byte) uint64 {
 
 // entryOverhead is what an entry takes beside its data.
 const entryOverhead = 64
+
+// maxSpare is how much larger than an entry the memory may be in which it replaces another one.
+const maxSpare = 64 << 10
 
 // chunkSize is the piece in which memory for entries is allocated.
 const chunkSize = 256 << 10
@@ -109,13 +113,18 @@ func (b *sortBuffer) add(row *Row, key KeyFunc) error {
 	if err != nil {
 		return err
 	}
+	size := len(k) + len(row.RecordKey) + len(doc) + b.metaLen(row)
 	if !full {
-		heap.Push((*entryHeap)(b), b.fill(&sortEntry{}, row, doc, nil))
+		heap.Push((*entryHeap)(b), b.fill(&sortEntry{}, row, doc, make([]byte, 0, size)))
 		return nil
 	}
 	last := b.entries[0].entry
-	b.bytes -= len(last.data) + entryOverhead
-	b.entries[0] = b.fill(last, row, doc, last.data[:0])
+	b.bytes -= cap(last.data) + entryOverhead
+	data := last.data[:0]
+	if cap(data) < size || cap(data) > size+maxSpare {
+		data = make([]byte, 0, size)
+	}
+	b.entries[0] = b.fill(last, row, doc, data)
 	heap.Fix((*entryHeap)(b), 0)
 	return nil
 }
@@ -171,7 +180,7 @@ func (b *sortBuffer) fill(e *sortEntry, row *Row, doc, data []byte) sortRef {
 	e.keyLen, e.recLen = len(b.scratch), len(data)-len(b.scratch)
 	data = append(data, doc...)
 	e.seq, e.data = b.seq, data
-	b.bytes += len(data) + entryOverhead
+	b.bytes += cap(data) + entryOverhead
 	return sortRef{keyHead(b.scratch), e}
 }
 
@@ -255,15 +264,39 @@ func (b *sortBuffer) newEntry() *sortEntry {
 func (b *sortBuffer) sort() { sortRefs(b.entries) }
 
 // next implements sortSource on a sorted buffer.
-func (b *sortBuffer) next() (*sortEntry, error) {
+func (b *sortBuffer) next(row *Row) (bool, error) {
 	if b.pos == len(b.entries) {
-		return nil, nil
+		return false, nil
 	}
 	if b.pos%lookAhead == 0 {
 		b.fetch(b.entries[b.pos:min(b.pos+lookAhead, len(b.entries))])
 	}
+	e := b.entries[b.pos].entry
 	b.pos++
-	return b.entries[b.pos-1].entry, nil
+	row.SortKey, row.RecordKey, row.Doc = e.key(), e.recordKey(), e.doc()
+	return true, nil
+}
+
+// mergedRuns implements sortSource on runs of writeEntry.
+type mergedRuns struct{ *spill.Merge }
+
+func (m mergedRuns) next(row *Row) (bool, error) {
+	if !m.Next() {
+		return false, m.Err()
+	}
+	payload := m.Payload()
+	recLen, n := binary.Uvarint(payload)
+	end := n + int(recLen) //nolint:gosec // a length that writeEntry wrote
+	row.SortKey, row.RecordKey, row.Doc = m.Key(), payload[n:end:end], payload[end:]
+	return true, nil
+}
+
+// writeEntry adds an entry to a run. The payload is
+//
+//	record key length (uvarint) | record key | document
+func writeEntry(runs *spill.Runs, e *sortEntry) {
+	var head [binary.MaxVarintLen64]byte
+	runs.Add(e.key(), binary.AppendUvarint(head[:0], uint64(e.recLen)), e.data[e.keyLen:]) //nolint:gosec // a length
 }
 
 // lookAhead is how many entries are brought into the processor's cache at once.
@@ -277,6 +310,16 @@ func (b *sortBuffer) fetch(refs []sortRef) {
 	}
 	for _, ref := range refs {
 		b.touched += touch(ref.entry.data)
+	}
+}
+
+// dropScratch frees what adding a large row has left.
+func (b *sortBuffer) dropScratch() {
+	if cap(b.scratch) > maxSpare {
+		b.scratch = nil
+	}
+	if cap(b.shaped) > maxSpare {
+		b.shaped = nil
 	}
 }
 

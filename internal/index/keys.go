@@ -49,6 +49,16 @@ func (k *Keys) Reset() {
 	}
 }
 
+// drop frees what the keys of a large document have left.
+func (k *Keys) drop() {
+	if k.Size() > largeKeys {
+		k.buf, k.spans, k.states = nil, nil, nil
+	}
+}
+
+// largeKeys is how many bytes of buffers are kept for the next document.
+const largeKeys = 256 << 10
+
 // Size returns how many bytes of memory the keys take.
 func (k *Keys) Size() int { return cap(k.buf) + cap(k.spans)*spanBytes }
 

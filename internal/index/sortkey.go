@@ -1,6 +1,8 @@
 package index
 
 import (
+	"strings"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/keystring"
@@ -27,8 +29,33 @@ func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	if err := g.generate(doc); err != nil {
 		return dst, err
 	}
-	return append(dst, g.keys.Key(0)...), nil
+	dst = append(dst, g.keys.Key(0)...)
+	g.keys.drop()
+	return dst, nil
 }
+
+// KeyRoom returns how many bytes making the sort key of doc takes, at most and about.
+func (p Pattern) KeyRoom(doc bsonx.Doc) int {
+	room := 0
+	for _, f := range p {
+		name, _, _ := strings.Cut(f.Path, ".")
+		v := doc.Lookup(name)
+		switch v.Type {
+		case bsonx.TypeArray, bsonx.TypeDocument:
+			room += elementRoom * len(v.Data)
+		default:
+			room += valueRoom * len(v.Data)
+		}
+	}
+	return room
+}
+
+const (
+	// valueRoom is for a value's key, the copy of it that the sort gets, and that in its entry.
+	valueRoom = 3
+	// elementRoom is for the keys of all elements, of which a sort takes one.
+	elementRoom = 6
+)
 
 // Values returns the values that doc sorts by, one for each field of the pattern; of a string under a collation its key.
 func (g *SortKeyGen) Values(doc bsonx.Doc) ([]bsonx.Value, error) {

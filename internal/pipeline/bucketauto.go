@@ -231,6 +231,11 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		if v.IsMissing() {
 			v = bsonx.Null
 		}
+		if n := len(doc) + len(v.Data); n >= largeDocument {
+			if err := s.sorter.reserve(2*n + 2*len(v.Data)); err != nil {
+				return err
+			}
+		}
 		s.count++
 		pair.Reset(pair.Bytes()[:0])
 		pair.StartDoc()
@@ -238,8 +243,10 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		pair.Doc("d", doc)
 		pair.Int64("n", int64(s.count))
 		pair.End()
-		key = keystring.Append(key[:0], s.stage.opts.Collation.Fold(v), false)
-		return s.sorter.add(key, pair.Bytes())
+		key = keystring.Append(idle(key)[:0], s.stage.opts.Collation.Fold(v), false)
+		err = s.sorter.add(key, pair.Bytes())
+		idleBuilder(pair)
+		return err
 	})
 	if err != nil {
 		return err
@@ -384,6 +391,11 @@ func (f *bucketFiller) take() error {
 	}
 	if f.sorter != nil {
 		binary.BigEndian.PutUint64(f.key[:], uint64(f.s.number))
+		if len(f.s.doc) >= largeDocument {
+			if err := f.sorter.reserve(len(f.s.doc)); err != nil {
+				return err
+			}
+		}
 		if err := f.sorter.add(f.key[:], f.s.doc); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 const (
@@ -30,6 +31,14 @@ func (e *Env) hold() memory.Holding {
 		return memory.Holding{}
 	}
 	return e.Memory.Hold()
+}
+
+// newSpill returns runs for what the memory has no room for, or nil where a stage may not use the disk.
+func (e *Env) newSpill() *spill.Runs {
+	if e == nil || !e.AllowDiskUse {
+		return nil
+	}
+	return spill.New(e.TempDir, e.hold())
 }
 
 // bytesOf returns how long documents are together.

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // Explained is a pipeline that is explained: it describes its stages, and what they did where it was run.
@@ -220,7 +221,7 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 }
 
 // spilled returns what went to the disk, nil for nothing.
-func (s *sorter) spilled() *spill {
+func (s *sorter) spilled() *spill.Runs {
 	if s == nil {
 		return nil
 	}
@@ -228,15 +229,11 @@ func (s *sorter) spilled() *spill {
 }
 
 // spillFigures writes what went to the disk.
-func spillFigures(b *bsonx.Builder, s *spill) {
-	var runs, bytes int64
-	if s.used() {
-		runs, bytes = int64(len(s.starts)), s.size
-	}
-	b.Bool("usedDisk", runs > 0)
-	b.Int64("spills", runs)
-	b.Int64("spilledDataStorageSize", bytes)
-	b.Int64("numBytesSpilledEstimate", bytes)
+func spillFigures(b *bsonx.Builder, runs *spill.Runs) {
+	b.Bool("usedDisk", runs.Used())
+	b.Int64("spills", int64(runs.Count()))
+	b.Int64("spilledDataStorageSize", runs.Size())
+	b.Int64("numBytesSpilledEstimate", runs.Size())
 }
 
 // counterBytes is what $count keeps.

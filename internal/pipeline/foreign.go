@@ -220,8 +220,13 @@ func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 	defer src.Close()
 	t := &memoryTable{foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull}, heads: map[uint64]int32{}, held: f.env.hold()}
 	limit := f.env.memoryLimit()
+	var first bsonx.Doc // that has no room in memory
 	for t.bytes <= limit && (t.bytes < minSpill || t.held.Fits(int64(t.bytes))) {
 		doc, err := src.Next(ctx)
+		if err == nil && doc != nil && len(doc) >= largeDocument && !t.held.Fits(int64(t.bytes+len(doc))) {
+			first = doc
+			break
+		}
 		if err == nil && doc != nil {
 			err = t.add(doc.Clone())
 		}
@@ -237,7 +242,7 @@ func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 	if !f.env.AllowDiskUse {
 		return nil, nil
 	}
-	return t.spill(ctx, src, f.env)
+	return t.spill(ctx, first, src, f.env)
 }
 
 // maxLookupCache bounds the bytes of results that one stage keeps for values that it sees again.

@@ -12,6 +12,7 @@ import (
 	sorting "sort" // sort is a stage
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // fileTable is a foreignTable on the disk: a file of documents, and a file of entries in the order of their keys, of which
@@ -42,11 +43,11 @@ func tableKey(v bsonx.Value) []byte {
 	return sum[:tableKeyBytes]
 }
 
-// spill moves the table to the disk, with what is left of its source.
-func (t *memoryTable) spill(ctx context.Context, src Source, env *Env) (_ foreignTable, err error) {
+// spill moves the table to the disk, then a document that may be nil, then what is left of the source.
+func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src Source, env *Env) (_ foreignTable, err error) {
 	f := &fileTable{foreignKeys: t.foreignKeys}
 	w := &tableWriter{table: f, runs: env.newSpill(), limit: env.memoryLimit()}
-	defer w.runs.close()
+	defer w.runs.Close()
 	defer func() {
 		if err != nil {
 			f.close()
@@ -61,6 +62,11 @@ func (t *memoryTable) spill(ctx context.Context, src Source, env *Env) (_ foreig
 		}
 	}
 	t.docs, t.entries, t.heads, t.nulls = nil, nil, nil, nil
+	if next != nil {
+		if err := w.add(next); err != nil {
+			return nil, err
+		}
+	}
 	if err := Drain(ctx, src, w.add); err != nil {
 		return nil, err
 	}
@@ -73,7 +79,7 @@ func (t *memoryTable) spill(ctx context.Context, src Source, env *Env) (_ foreig
 // tableWriter fills a fileTable. Entries are gathered in memory, written in sorted runs and merged at the end.
 type tableWriter struct {
 	table   *fileTable
-	runs    *spill
+	runs    *spill.Runs
 	limit   int
 	pending []byte // entries
 }
@@ -97,32 +103,32 @@ func (w *tableWriter) enter(key []byte, at int64) {
 func (w *tableWriter) endRun() error {
 	sorting.Sort(tableEntries(w.pending))
 	for entry := range slices.Chunk(w.pending, tableEntryBytes) {
-		w.runs.add(entry, nil)
+		w.runs.Add(entry)
 	}
 	w.pending = w.pending[:0]
-	return w.runs.endRun()
+	return w.runs.EndRun()
 }
 
 func (w *tableWriter) finish() error {
 	if err := w.endRun(); err != nil {
 		return err
 	}
-	merged, err := w.runs.merge()
+	merged, err := w.runs.Merge()
 	if err != nil {
 		return err
 	}
 	f := w.table
-	for merged.next() {
+	for merged.Next() {
 		if f.entries%tableBlock == 0 {
-			f.firsts = append(f.firsts, bytes.Clone(merged.key[:tableKeyBytes]))
+			f.firsts = append(f.firsts, bytes.Clone(merged.Key()[:tableKeyBytes]))
 		}
 		f.entries++
-		if err := f.index.write(merged.key); err != nil {
+		if err := f.index.write(merged.Key()); err != nil {
 			return err
 		}
 	}
-	if merged.err != nil {
-		return merged.err
+	if merged.Err() != nil {
+		return merged.Err()
 	}
 	if err := f.docs.flush(); err != nil {
 		return err

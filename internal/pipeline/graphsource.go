@@ -20,6 +20,7 @@ func (g *graphLookup) open(src Source, env *Env) Source {
 	if !g.restrict.IsEmpty() {
 		predicates = append(predicates, bsonx.Document(g.restrict))
 	}
+	s.frontier.mem, s.found.mem = env.hold(), env.hold()
 	s.foreign = foreignField{
 		db: g.db, name: g.from, path: g.connectTo, opts: g.opts, env: env,
 		before: []bsonx.Value{bsonx.Document(bsonx.NewDoc("$match", bsonx.NewDoc("$and", predicates)))},
@@ -155,6 +156,9 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 	if visitValues(bsonx.Document(doc), s.graph.connect, s.reach); s.err != nil {
 		return s.err
 	}
+	if err := s.reserve(len(doc)); err != nil {
+		return err
+	}
 	if s.graph.depthField != nil {
 		doc = setPath(doc, s.graph.depthField, bsonx.Int64(depth))
 	}
@@ -190,10 +194,38 @@ func (s *graphSource) reach(v bsonx.Value) {
 	s.frontier.push(s.frontier.copy(s.pair.Bytes()))
 }
 
+// reserve holds the memory for a copy of a document of n bytes. It does nothing for less than
+// largeDocument.
+func (s *graphSource) reserve(n int) error {
+	if n < largeDocument {
+		return nil
+	}
+	room := n
+	if s.graph.depthField != nil {
+		room += n
+	}
+	if array := s.array.Bytes(); s.graph.unwind == nil && len(array)+n > cap(array) {
+		room += len(array) + (len(array)+n)/4 // the array moves to a larger place
+	}
+	spills := s.env != nil && s.env.AllowDiskUse
+	if ok, err := fits(&s.held, cap(s.array.Bytes())+s.spillable()+room, spills); ok || err != nil {
+		return err
+	}
+	if err := s.spill(); err != nil {
+		return err
+	}
+	return s.held.Hold(int64(cap(s.array.Bytes()) + room))
+}
+
+// spillable is what the search has in memory beside the array.
+func (s *graphSource) spillable() int {
+	return s.visited.bytes() + s.seen.bytes() + s.frontier.bytes + s.found.bytes
+}
+
 // fit keeps the search within the memory limit. An array is in memory as a whole.
 func (s *graphSource) fit() error {
 	array := s.array.Len()
-	spillable := s.visited.bytes() + s.seen.bytes() + s.frontier.bytes + s.found.bytes
+	spillable := s.spillable()
 	if array+spillable <= s.limit {
 		spills := s.env != nil && s.env.AllowDiskUse && spillable > array
 		if ok, err := fits(&s.held, array+spillable, spills); ok || err != nil {
@@ -208,7 +240,12 @@ func (s *graphSource) fit() error {
 	if array+spillable > s.limit && spillable < s.limit/piece {
 		return nil
 	}
-	s.held.Shrink(int64(array))
+	return s.spill()
+}
+
+// spill moves all but the array to the disk.
+func (s *graphSource) spill() error {
+	s.held.Shrink(int64(s.array.Len()))
 	for _, spill := range []func(string) error{s.visited.spill, s.seen.spill, s.frontier.spill, s.found.spill} {
 		if err := spill(s.env.TempDir); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // group is $group. Groups come out in the order in which their first documents came in, unless they were spilled.
@@ -291,9 +292,9 @@ type groupSource struct {
 	next    int
 	key     []byte
 	out     *bsonx.Builder
-	spill   *spill
+	spill   *spill.Runs
 	used    *memoryUse // nil unless the run is explained
-	merged  *spillMerge
+	merged  *spill.Merge
 	more    bool // merged has an entry that was not used yet
 	running interrupt.Running
 	meter   interrupt.Meter
@@ -355,11 +356,11 @@ func (s *groupSource) load(ctx context.Context) error {
 			return err
 		}
 	}
-	spills := []*spill{s.spill}
+	runs := []*spill.Runs{s.spill}
 	for _, part := range s.parts {
-		spills = append(spills, part.spill)
+		runs = append(runs, part.spill)
 	}
-	if !slices.ContainsFunc(spills, (*spill).used) {
+	if !slices.ContainsFunc(runs, (*spill.Runs).Used) {
 		s.used.note(s.entries)
 		return nil
 	}
@@ -367,11 +368,11 @@ func (s *groupSource) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.merged, err = mergeSpills(spills); err != nil {
+	if s.merged, err = spill.MergeAll(runs); err != nil {
 		return err
 	}
-	s.more = s.merged.next()
-	return s.merged.err
+	s.more = s.merged.Next()
+	return s.merged.Err()
 }
 
 // gather reads documents to the end and adds each to its group.
@@ -504,7 +505,7 @@ func (s *groupSource) writeRun() error {
 		}
 		s.out.End()
 		s.key = append(s.key[:0], e.key...)
-		s.spill.add(s.key, s.out.Bytes())
+		s.spill.Add(s.key, s.out.Bytes())
 		if err := s.meter.Did(interrupt.Document+len(s.key)+s.out.Len(), &s.running); err != nil {
 			return err
 		}
@@ -515,25 +516,25 @@ func (s *groupSource) writeRun() error {
 	s.memory.used.Add(-s.bytes)
 	s.entries, s.bytes = s.entries[:0], 0
 	s.held.Release()
-	return s.spill.endRun()
+	return s.spill.EndRun()
 }
 
 // nextMerged joins the parts of the next group.
 func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 	if !s.more {
-		return nil, s.merged.err
+		return nil, s.merged.Err()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	s.key = append(s.key[:0], s.merged.key...)
-	id := bsonx.Doc(s.merged.payload).First().Value.Clone()
+	s.key = append(s.key[:0], s.merged.Key()...)
+	id := bsonx.Doc(s.merged.Payload()).First().Value.Clone()
 	accs, _, err := s.group.start(&s.ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	for s.more && string(s.merged.key) == string(s.key) {
-		it := bsonx.Doc(s.merged.payload).Iter()
+	for s.more && string(s.merged.Key()) == string(s.key) {
+		it := bsonx.Doc(s.merged.Payload()).Iter()
 		it.Next()
 		for i := 0; it.Next(); i++ {
 			if err := lookAt(i, &s.running); err != nil {
@@ -546,10 +547,10 @@ func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 		if err := s.holdMerged(accs); err != nil {
 			return nil, err
 		}
-		s.more = s.merged.next()
+		s.more = s.merged.Next()
 	}
-	if s.merged.err != nil {
-		return nil, s.merged.err
+	if s.merged.Err() != nil {
+		return nil, s.merged.Err()
 	}
 	return s.group.document(s.out, id, accs, &s.running)
 }

@@ -47,9 +47,9 @@ func (s *groupSource) gatherShared(ctx context.Context, rows *sharedRows) (bool,
 
 // join takes over the groups of the parts, unless one of them was spilled: then all are, and are merged when they are read.
 func (s *groupSource) join() error {
-	spilled := s.spill.used()
+	spilled := s.spill.Used()
 	for _, part := range s.parts {
-		spilled = spilled || part.spill.used()
+		spilled = spilled || part.spill.Used()
 	}
 	for _, part := range s.parts {
 		var err error
@@ -98,10 +98,10 @@ func (s *groupSource) reset() {
 
 // closeSpills lets go of what the groups take.
 func (s *groupSource) closeSpills() {
-	s.spill.close()
+	s.spill.Close()
 	s.held.Release()
 	for _, part := range s.parts {
-		part.spill.close()
+		part.spill.Close()
 		part.held.Release()
 	}
 }

@@ -256,7 +256,7 @@ func (w *setWindowFields) open(src Source, env *Env) Source {
 		input: input{src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]windowExec, len(w.functions)),
 	}
-	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold()}
+	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold(), docs: docDeque{mem: env.hold()}}
 	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running
 	return s
 }

@@ -112,8 +112,8 @@ func checkSortMeta(spec bsonx.Doc) error {
 
 func (s *sort) open(src Source, env *Env) Source {
 	if s.keys.HasMeta() {
-		return &sortingSource{input: input{src}, env: env, limit: s.limit, key: s.metaKey(src)}
+		return &sortingSource{input: input{src}, env: env, limit: s.limit, key: s.metaKey(src), pattern: s.keys}
 	}
 	gen := index.NewSortKeyGen(s.keys, s.collation)
-	return &sortingSource{input: input{src}, env: env, limit: s.limit, key: gen.Append}
+	return &sortingSource{input: input{src}, env: env, limit: s.limit, key: gen.Append, pattern: s.keys}
 }

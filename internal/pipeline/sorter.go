@@ -9,9 +9,11 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // sorter collects documents with keys and yields them in the byte order of the keys; equal ones stay in the order in
@@ -20,13 +22,13 @@ type sorter struct {
 	limit   int // how many documents it yields; 0 means all
 	memory  int
 	held    memory.Holding
-	spill   *spill
+	spill   *spill.Runs
 	entries []sorterEntry
 	chunk   []byte // rest of the current piece of memory
 	bytes   int
 	seq     uint64
 	out     int // how many documents have been yielded
-	merged  *spillMerge
+	merged  *spill.Merge
 	running interrupt.Running // the operation, which a long sort looks at
 	meter   interrupt.Meter
 }
@@ -76,11 +78,12 @@ func (s *sorter) add(key []byte, doc bsonx.Doc) error {
 		}
 		s.replaceLast(key, doc)
 	} else {
-		s.entries = append(s.entries, s.entry(s.alloc(n), key, doc))
+		data := s.alloc(n)
+		s.entries = append(s.entries, s.entry(data, key, doc))
 		if s.limit > 0 {
 			heap.Fix(s, len(s.entries)-1)
 		}
-		s.bytes += n + sorterEntryBytes
+		s.bytes += cap(data) + sorterEntryBytes
 	}
 	if s.bytes <= s.memory {
 		if ok, err := fits(&s.held, s.bytes, s.spill != nil); ok || err != nil {
@@ -90,15 +93,32 @@ func (s *sorter) add(key []byte, doc bsonx.Doc) error {
 	return s.flush()
 }
 
+// largeDocument is the size from which on the memory for a document's key and copy is held before
+// they are made.
+const largeDocument = 256 << 10
+
+// reserve holds n bytes, which it takes to add a large document. What does not fit beside the entries
+// is held after they went to the disk.
+func (s *sorter) reserve(n int) error {
+	s.held.Shrink(int64(s.bytes))
+	if ok, err := fits(&s.held, s.bytes+n, s.spill != nil); ok || err != nil {
+		return err
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.held.Hold(int64(n))
+}
+
 // replaceLast puts a document in the place of the one that is last of those kept, and into its memory where it fits.
 func (s *sorter) replaceLast(key []byte, doc bsonx.Doc) {
 	old := s.entries[0].data
 	n := len(key) + len(doc)
 	data := old[:0]
 	if cap(old) < n {
-		data = make([]byte, 0, n+n/4)
+		data = make([]byte, 0, n+min(n/4, maxIdleBuffer))
 	}
-	s.bytes += n - len(old)
+	s.bytes += cap(data) - cap(old)
 	s.entries[0] = s.entry(data, key, doc)
 	heap.Fix(s, 0)
 }
@@ -134,7 +154,7 @@ func (s *sorter) flush() error {
 	}
 	for i := range s.entries {
 		e := &s.entries[i]
-		s.spill.add(e.key(), e.data[e.keyLen:])
+		s.spill.Add(e.key(), e.data[e.keyLen:])
 		if err := s.meter.Did(interrupt.Document+len(e.data), &s.running); err != nil {
 			return err
 		}
@@ -142,7 +162,7 @@ func (s *sorter) flush() error {
 	clear(s.entries)
 	s.entries, s.chunk, s.bytes = s.entries[:0], nil, 0
 	s.held.Release()
-	return s.spill.endRun()
+	return s.spill.EndRun()
 }
 
 func (s *sorter) sort() error {
@@ -151,14 +171,15 @@ func (s *sorter) sort() error {
 
 // finish ends the collecting.
 func (s *sorter) finish() error {
-	if !s.spill.used() {
+	s.held.Shrink(int64(s.bytes))
+	if !s.spill.Used() {
 		return s.sort()
 	}
 	err := s.flush()
 	if err != nil {
 		return err
 	}
-	s.merged, err = s.spill.merge()
+	s.merged, err = s.spill.Merge()
 	return err
 }
 
@@ -169,10 +190,10 @@ func (s *sorter) next() (bsonx.Doc, error) {
 	}
 	s.out++
 	if s.merged != nil {
-		if !s.merged.next() {
-			return nil, s.merged.err
+		if !s.merged.Next() {
+			return nil, s.merged.Err()
 		}
-		return s.merged.payload, nil
+		return s.merged.Payload(), nil
 	}
 	if len(s.entries) == 0 {
 		return nil, nil
@@ -184,7 +205,7 @@ func (s *sorter) next() (bsonx.Doc, error) {
 }
 
 func (s *sorter) close() {
-	s.spill.close()
+	s.spill.Close()
 	s.entries, s.chunk = nil, nil
 	s.held.Release()
 }
@@ -207,11 +228,13 @@ func (s *sorter) Pop() any { return nil }
 // sortingSource is a source that reads all of its input into a sorter first.
 type sortingSource struct {
 	input
-	env    *Env
-	limit  int64
-	key    func(dst []byte, doc bsonx.Doc) ([]byte, error)
-	sorter *sorter
-	kept   keptMeta
+	env   *Env
+	limit int64
+	key   func(dst []byte, doc bsonx.Doc) ([]byte, error)
+	// pattern is what key is made of; nil for keys that are small.
+	pattern index.Pattern
+	sorter  *sorter
+	kept    keptMeta
 }
 
 // Kept implements memory.Keeper.
@@ -250,8 +273,13 @@ func (s *sortingSource) Meta() *expr.Meta {
 func (s *sortingSource) load(ctx context.Context) error {
 	var key []byte
 	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
+		if len(doc) >= largeDocument {
+			if err := s.sorter.reserve(len(doc) + s.pattern.KeyRoom(doc)); err != nil {
+				return err
+			}
+		}
 		var err error
-		if key, err = s.key(key[:0], doc); err != nil {
+		if key, err = s.key(idle(key)[:0], doc); err != nil {
 			return err
 		}
 		return s.sorter.add(key, s.kept.join(doc, s.src))

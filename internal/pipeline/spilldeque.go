@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
@@ -26,6 +28,7 @@ type docDeque struct {
 	blocks []dequeBlock // the documents from base to from, in order
 	loaded [dequeCache]loadedBlock
 	turn   int
+	mem    memory.Holding // of the loaded blocks
 }
 
 // dequeBlock is a run of documents in the file.
@@ -38,6 +41,7 @@ type dequeBlock struct {
 type loadedBlock struct {
 	first, end int // end is 0 where there is none
 	docs       []bsonx.Doc
+	size       int
 }
 
 const (
@@ -60,8 +64,11 @@ func (d *docDeque) push(doc bsonx.Doc) {
 
 // copy returns a copy of a document for push.
 func (d *docDeque) copy(doc bsonx.Doc) bsonx.Doc {
+	if len(doc) >= docChunk {
+		return doc.Clone()
+	}
 	if cap(d.chunk)-len(d.chunk) < len(doc) {
-		d.chunk = make([]byte, 0, max(docChunk, len(doc)))
+		d.chunk = make([]byte, 0, docChunk)
 	}
 	at := len(d.chunk)
 	d.chunk = append(d.chunk, doc...)
@@ -103,7 +110,13 @@ func (d *docDeque) reset() {
 	d.base, d.from, d.bytes = 0, 0, 0
 	d.file.Reset()
 	d.docs, d.blocks = d.docs[:0], nil
+	d.unload()
+}
+
+// unload forgets the loaded blocks.
+func (d *docDeque) unload() {
 	d.loaded = [dequeCache]loadedBlock{}
+	d.mem.Release()
 }
 
 // spill moves what is in memory to the file in dir.
@@ -114,19 +127,21 @@ func (d *docDeque) spill(dir string) error {
 	if err := d.file.Create(dir); err != nil {
 		return err
 	}
-	var block []byte
-	first := d.from
+	out := bufio.NewWriterSize(&d.file, dequeBlockSize)
+	var head []byte
+	at, size, first := d.file.Size(), 0, d.from
 	for i, doc := range d.docs {
-		block = append(binary.AppendUvarint(block, uint64(len(doc)-docLen(doc))), doc...)
-		if len(block) < dequeBlockSize && i+1 < len(d.docs) {
+		head = binary.AppendUvarint(head[:0], uint64(len(doc)-docLen(doc)))
+		_, _ = out.Write(head) // Flush reports the first error
+		_, _ = out.Write(doc)
+		if size += len(head) + len(doc); size < dequeBlockSize && i+1 < len(d.docs) {
 			continue
 		}
-		at := d.file.Size()
-		if _, err := d.file.Write(block); err != nil {
-			return fmt.Errorf("writing spilled documents: %w", err)
-		}
-		d.blocks = append(d.blocks, dequeBlock{first, at, len(block)})
-		block, first = block[:0], d.from+i+1
+		d.blocks = append(d.blocks, dequeBlock{first, at, size})
+		at, size, first = at+int64(size), 0, d.from+i+1
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing spilled documents: %w", err)
 	}
 	d.from += len(d.docs)
 	clear(d.docs)
@@ -171,13 +186,16 @@ func (d *docDeque) load(i int) (bsonx.Doc, error) {
 		}
 	}
 	b := d.blocks[low]
+	if err := d.reserve(b.size); err != nil {
+		return nil, err
+	}
 	data := make([]byte, b.size)
 	if _, err := d.file.ReadAt(data, b.at); err != nil {
 		return nil, fmt.Errorf("reading spilled documents: %w", err)
 	}
 	l := &d.loaded[d.turn]
 	d.turn = (d.turn + 1) % dequeCache
-	*l = loadedBlock{first: b.first, end: d.blockEnd(low)}
+	*l = loadedBlock{first: b.first, end: d.blockEnd(low), size: b.size}
 	for len(data) > 0 {
 		behind, size := binary.Uvarint(data)
 		data = data[size:]
@@ -188,5 +206,24 @@ func (d *docDeque) load(i int) (bsonx.Doc, error) {
 	return l.docs[i-l.first], nil
 }
 
+// reserve counts a block of n bytes that takes the place of the oldest one. Beside a large block no
+// other one stays.
+func (d *docDeque) reserve(n int) error {
+	total := n
+	for i := range d.loaded {
+		if i != d.turn {
+			total += d.loaded[i].size
+		}
+	}
+	if total > dequeCache*2*dequeBlockSize {
+		d.unload()
+		total = n
+	}
+	return d.mem.Hold(int64(total))
+}
+
 // close removes the file.
-func (d *docDeque) close() { d.file.Close() }
+func (d *docDeque) close() {
+	d.file.Close()
+	d.unload()
+}

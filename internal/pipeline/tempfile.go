@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 
+	"github.com/sheafdb/sheaf/internal/spill"
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
@@ -18,7 +19,7 @@ func (t *tempFile) create(dir string) error {
 	if err := t.Create(dir); err != nil {
 		return err
 	}
-	t.out = bufio.NewWriterSize(&t.File, spillWriteBuffer)
+	t.out = bufio.NewWriterSize(&t.File, spill.WriteBuffer)
 	return nil
 }
 

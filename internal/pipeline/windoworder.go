@@ -145,6 +145,9 @@ func (s *shift) value(ctx context.Context, p *windowPartition, i int) (bsonx.Val
 	if err != nil {
 		return v, err
 	}
+	if err := p.reserve(len(v.Data)); err != nil {
+		return bsonx.Missing, err
+	}
 	v = v.Clone()
 	s.past = append(s.past, v)
 	if len(s.past) <= -s.by {

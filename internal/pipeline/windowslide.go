@@ -195,6 +195,9 @@ func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (boo
 			}
 		}
 		if x.keeps {
+			if err := p.reserve(len(e.value.Data) + len(e.key.Data)); err != nil {
+				return false, err
+			}
 			x.copy(&e.value)
 			x.copy(&e.key)
 		}

@@ -181,6 +181,9 @@ func (p *windowPartition) take(doc bsonx.Doc) error {
 		return err
 	}
 	if !p.stage.streams {
+		if err := p.reserve(len(doc)); err != nil {
+			return err
+		}
 		doc = p.docs.copy(p.kept.join(doc, p.src))
 	}
 	if p.started && p.stage.partition != nil && !p.same(key) {
@@ -237,6 +240,23 @@ func (p *windowPartition) grow(n int) error {
 	}
 	p.held.Shrink(int64(p.bytes))
 	return p.docs.spill(p.env.TempDir)
+}
+
+// reserve holds n bytes, which are about to be copied and are counted after that. It does nothing for
+// less than largeDocument.
+func (p *windowPartition) reserve(n int) error {
+	if n < largeDocument {
+		return nil
+	}
+	spills := p.env != nil && p.env.AllowDiskUse && p.docs.bytes > 0
+	if ok, err := fits(&p.held, p.bytes+p.docs.bytes+n, spills); ok || err != nil {
+		return err
+	}
+	p.held.Shrink(int64(p.bytes))
+	if err := p.docs.spill(p.env.TempDir); err != nil {
+		return err
+	}
+	return p.held.Hold(int64(p.bytes + n))
 }
 
 // document returns document i, whose metadata meta returns until the next call.

@@ -175,6 +175,7 @@ func (b *builder) sort(n *sortNode) *exec.Sort {
 		s.Entries()
 		return s
 	}
+	s.ByDocument(sortPattern(n.pattern))
 	if sumsScores(n.in) {
 		s.Scored()
 	}

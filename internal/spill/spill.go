@@ -1,4 +1,5 @@
-package pipeline
+// Package spill keeps in a temporary file what an operation that reached its memory limit has gathered.
+package spill
 
 import (
 	"bufio"
@@ -13,20 +14,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// spill is what a stage that reached its memory limit keeps in a temporary file: runs of (key, payload), each of them
-// ordered by the bytes of its keys, to be read back merged. A stage writes a run when its memory is full:
+// Runs are sorted runs of (key, payload), to be read back merged. A run is written when the memory is
+// full, in the order of the bytes of its keys:
 //
-//	run := env.newSpill()
-//	for each kept thing, in the order of its key { run.add(key, payload) }
-//	run.endRun()
+//	for each kept thing, in the order of its key { runs.Add(key, payload) }
+//	runs.EndRun()
 //	…
-//	merged, err := run.merge()
-//	for merged.next() { merged.key, merged.payload }
+//	merged, err := runs.Merge()
+//	for merged.Next() { merged.Key(), merged.Payload() }
 //
-// A spill belongs to one goroutine and is closed once; closing an unused or nil one does nothing.
+// Runs belong to one goroutine and are closed once. Closing unused or nil ones does nothing.
 //
 // An entry is: uvarint length of the key, uvarint length of the payload, key, payload.
-type spill struct {
+type Runs struct {
 	dir    string
 	held   memory.Holding // of the buffers, and of what a merge reads
 	file   tempfile.File
@@ -38,24 +38,22 @@ type spill struct {
 	head   [2 * binary.MaxVarintLen64]byte
 }
 
+// WriteBuffer is the size of the buffer through which a file is written.
+const WriteBuffer = 256 << 10
+
 const (
-	spillWriteBuffer = 256 << 10
-	spillReadBuffer  = 32 << 10
-	// A merge of many runs has smaller buffers, of spillReadTotal together.
-	spillReadTotal  = 2 << 20
+	readBuffer = 32 << 10
+	// A merge of many runs has smaller buffers, of readTotal together.
+	readTotal       = 2 << 20
 	smallReadBuffer = 8 << 10
 )
 
-// newSpill returns an empty spill, or nil where the run may not use the disk.
-func (e *Env) newSpill() *spill {
-	if e == nil || !e.AllowDiskUse {
-		return nil
-	}
-	return &spill{dir: e.TempDir, held: e.hold()}
-}
+// New returns runs for a file in dir. held is an empty holding of the budget that the buffers count in.
+func New(dir string, held memory.Holding) *Runs { return &Runs{dir: dir, held: held} }
 
-// add appends an entry to the current run. Its key is not less than the one before. Errors show at endRun.
-func (s *spill) add(key, payload []byte) {
+// Add appends an entry to the current run. Its key is not less than the one before. The parts of the
+// payload are joined. EndRun reports errors.
+func (s *Runs) Add(key []byte, payload ...[]byte) {
 	if s.err != nil {
 		return
 	}
@@ -63,44 +61,71 @@ func (s *spill) add(key, payload []byte) {
 		if s.err = s.file.Create(s.dir); s.err != nil {
 			return
 		}
-		s.held.Force(spillWriteBuffer)
-		s.out = bufio.NewWriterSize(&s.file, spillWriteBuffer)
+		s.held.Force(WriteBuffer)
+		s.out = bufio.NewWriterSize(&s.file, WriteBuffer)
 	}
 	if !s.inRun {
 		s.inRun = true
 		s.starts = append(s.starts, s.size)
 	}
+	size := 0
+	for _, part := range payload {
+		size += len(part)
+	}
 	head := binary.AppendUvarint(s.head[:0], uint64(len(key)))
-	head = binary.AppendUvarint(head, uint64(len(payload)))
-	for _, part := range [][]byte{head, key, payload} {
-		n, err := s.out.Write(part)
-		s.size += int64(n)
-		if err != nil {
-			s.err = fmt.Errorf("writing a spilled run: %w", err)
-			return
-		}
+	s.write(binary.AppendUvarint(head, uint64(size)))
+	s.write(key)
+	for _, part := range payload {
+		s.write(part)
 	}
 }
 
-// endRun ends the current run, and reports the first error of its entries.
-func (s *spill) endRun() error {
+func (s *Runs) write(b []byte) {
+	if s.err != nil {
+		return
+	}
+	n, err := s.out.Write(b)
+	s.size += int64(n)
+	if err != nil {
+		s.err = fmt.Errorf("writing a spilled run: %w", err)
+	}
+}
+
+// EndRun ends the current run, and reports the first error of its entries.
+func (s *Runs) EndRun() error {
 	s.inRun = false
 	return s.err
 }
 
-// used reports whether anything has been spilled.
-func (s *spill) used() bool { return s != nil && len(s.starts) > 0 }
+// Used reports whether there is a run.
+func (s *Runs) Used() bool { return s.Count() > 0 }
 
-// merge returns all entries in the order of their keys; of equal keys, those of earlier runs come first, and those of
+// Count returns how many runs there are.
+func (s *Runs) Count() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.starts)
+}
+
+// Size returns how many bytes the runs have.
+func (s *Runs) Size() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.size
+}
+
+// Merge returns all entries in the order of their keys; of equal keys, those of earlier runs come first, and those of
 // one run in the order in which they were added. Nothing may be added later.
-func (s *spill) merge() (*spillMerge, error) { return mergeSpills([]*spill{s}) }
+func (s *Runs) Merge() (*Merge, error) { return MergeAll([]*Runs{s}) }
 
-// mergeSpills is merge of several spills, of which the earlier ones come first.
-func mergeSpills(spills []*spill) (*spillMerge, error) {
-	m := &spillMerge{}
+// MergeAll merges several files of runs, of which the earlier ones come first.
+func MergeAll(all []*Runs) (*Merge, error) {
+	m := &Merge{}
 	runs := 0
-	for _, s := range spills {
-		if !s.used() {
+	for _, s := range all {
+		if !s.Used() {
 			continue
 		}
 		if err := s.flush(); err != nil {
@@ -109,9 +134,9 @@ func mergeSpills(spills []*spill) (*spillMerge, error) {
 		m.held = &s.held
 		runs += len(s.starts)
 	}
-	buffer := min(max(spillReadTotal/max(runs, 1), smallReadBuffer), spillReadBuffer)
+	buffer := min(max(readTotal/max(runs, 1), smallReadBuffer), readBuffer)
 	m.fixed = int64(runs * buffer)
-	for _, s := range spills {
+	for _, s := range all {
 		if err := s.addRuns(m, buffer); err != nil {
 			return nil, err
 		}
@@ -121,7 +146,7 @@ func mergeSpills(spills []*spill) (*spillMerge, error) {
 }
 
 // flush writes what the buffer has, and gives it up.
-func (s *spill) flush() error {
+func (s *Runs) flush() error {
 	if s.err != nil {
 		return s.err
 	}
@@ -133,8 +158,8 @@ func (s *spill) flush() error {
 	return nil
 }
 
-func (s *spill) addRuns(m *spillMerge, buffer int) error {
-	if !s.used() {
+func (s *Runs) addRuns(m *Merge, buffer int) error {
+	if !s.Used() {
 		return nil
 	}
 	for i, start := range s.starts {
@@ -142,7 +167,7 @@ func (s *spill) addRuns(m *spillMerge, buffer int) error {
 		if i+1 < len(s.starts) {
 			end = s.starts[i+1]
 		}
-		r := &spillRun{in: bufio.NewReaderSize(io.NewSectionReader(&s.file, start, end-start), buffer), number: len(m.runs)}
+		r := &run{in: bufio.NewReaderSize(io.NewSectionReader(&s.file, start, end-start), buffer), number: len(m.runs)}
 		ok, err := m.nextKey(r)
 		if err != nil {
 			return err
@@ -154,29 +179,38 @@ func (s *spill) addRuns(m *spillMerge, buffer int) error {
 	return nil
 }
 
-// close removes the file.
-func (s *spill) close() {
+// Close removes the file.
+func (s *Runs) Close() {
 	if s != nil {
 		s.file.Close()
 		s.held.Release()
 	}
 }
 
-// spillMerge reads the entries of all runs in order. Of a run it keeps a key: a payload may be as
+// Merge reads the entries of all runs in order. It keeps one key of each run: a payload may be as
 // large as all that a stage keeps, and is read when it is its turn.
-type spillMerge struct {
-	runs    spillRuns
+type Merge struct {
+	runs    runHeap
 	held    *memory.Holding // of one of the spills
 	fixed   int64           // what the runs take beside their keys
 	keys    int64           // the room of the keys
 	started bool
 	err     error
-	// key and payload are the current entry, valid until the following next.
+	// key and payload are the current entry.
 	key, payload []byte
 }
 
-// next goes to the next entry, and reports false at the end or at an error, which err has then.
-func (m *spillMerge) next() bool {
+// Key returns the key of the current entry. It is valid until the following Next.
+func (m *Merge) Key() []byte { return m.key }
+
+// Payload returns the payload of the current entry. It is valid until the following Next.
+func (m *Merge) Payload() []byte { return m.payload }
+
+// Err returns the error that ended the merge, or nil.
+func (m *Merge) Err() error { return m.err }
+
+// Next goes to the next entry. It reports false at the end, or at an error, which Err returns then.
+func (m *Merge) Next() bool {
 	if m.err != nil || len(m.runs) == 0 {
 		return false
 	}
@@ -201,7 +235,7 @@ func (m *spillMerge) next() bool {
 }
 
 // nextKey goes to the next entry of a run, and reports false at its end.
-func (m *spillMerge) nextKey(r *spillRun) (bool, error) {
+func (m *Merge) nextKey(r *run) (bool, error) {
 	ok, err := r.next(func(key int) error {
 		m.keys += int64(key - cap(r.key))
 		return m.hold(cap(m.payload))
@@ -210,7 +244,7 @@ func (m *spillMerge) nextKey(r *spillRun) (bool, error) {
 }
 
 // readPayload reads the payload of the current entry.
-func (m *spillMerge) readPayload(r *spillRun) error {
+func (m *Merge) readPayload(r *run) error {
 	if cap(m.payload) < r.payload {
 		if err := m.hold(r.payload); err != nil {
 			return err
@@ -222,10 +256,10 @@ func (m *spillMerge) readPayload(r *spillRun) error {
 }
 
 // hold counts the memory of the merge, with a payload of n bytes.
-func (m *spillMerge) hold(n int) error { return m.held.Hold(m.fixed + m.keys + int64(n)) }
+func (m *Merge) hold(n int) error { return m.held.Hold(m.fixed + m.keys + int64(n)) }
 
-// spillRun reads one run.
-type spillRun struct {
+// run reads one run.
+type run struct {
 	in      *bufio.Reader
 	number  int
 	key     []byte
@@ -234,7 +268,7 @@ type spillRun struct {
 
 // next reads the next key. The payload of the entry before was read. hold is called before the key
 // gets room for a number of bytes.
-func (r *spillRun) next(hold func(room int) error) (bool, error) {
+func (r *run) next(hold func(room int) error) (bool, error) {
 	keyLen, err := binary.ReadUvarint(r.in)
 	if errors.Is(err, io.EOF) {
 		return false, nil
@@ -258,21 +292,21 @@ func (r *spillRun) next(hold func(room int) error) (bool, error) {
 }
 
 // read reads what follows in the file.
-func (r *spillRun) read(p []byte) error {
+func (r *run) read(p []byte) error {
 	if _, err := io.ReadFull(r.in, p); err != nil {
 		return fmt.Errorf("reading a spilled run: %w", err)
 	}
 	return nil
 }
 
-// spillRuns is a heap of runs by their current keys.
-type spillRuns []*spillRun
+// runHeap is a heap of runs by their current keys.
+type runHeap []*run
 
 // Len implements heap.Interface.
-func (h spillRuns) Len() int { return len(h) }
+func (h runHeap) Len() int { return len(h) }
 
 // Less implements heap.Interface.
-func (h spillRuns) Less(i, j int) bool {
+func (h runHeap) Less(i, j int) bool {
 	if c := bytes.Compare(h[i].key, h[j].key); c != 0 {
 		return c < 0
 	}
@@ -280,16 +314,16 @@ func (h spillRuns) Less(i, j int) bool {
 }
 
 // Swap implements heap.Interface.
-func (h spillRuns) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push implements heap.Interface.
-func (h *spillRuns) Push(x any) {
-	r, _ := x.(*spillRun)
+func (h *runHeap) Push(x any) {
+	r, _ := x.(*run)
 	*h = append(*h, r)
 }
 
 // Pop implements heap.Interface.
-func (h *spillRuns) Pop() any {
+func (h *runHeap) Pop() any {
 	last := len(*h) - 1
 	r := (*h)[last]
 	*h = (*h)[:last]
