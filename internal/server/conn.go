@@ -66,6 +66,7 @@ func (c *conn) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer c.msg.Release()
 	err = wire.ParseAfter(&c.msg, in.raw, c.state.Ending())
 	size := len(in.raw)
 	if c.msg.Owned || err != nil {
@@ -81,7 +82,6 @@ func (c *conn) step(ctx context.Context) error {
 	case in.large == nil:
 		c.replaceBuffer()
 	}
-	c.msg.Body = nil
 	return err
 }
 
@@ -162,7 +162,8 @@ func (c *conn) continueStream(res command.Result) {
 		c.msg.RequestID = h.RequestID
 	}
 	c.msg.Body, c.msg.Ending = append(bsonx.Doc(nil), res.Next...), 0
-	c.msg.Sequences = nil
+	clear(c.msg.Sequences)
+	c.msg.Sequences = c.msg.Sequences[:0]
 }
 
 // replaceBuffer leaves the buffer to whoever retained it.

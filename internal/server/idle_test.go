@@ -3,7 +3,11 @@ package server
 import (
 	"net"
 	"runtime"
+	"strings"
 	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/wire"
 )
 
 // TestIdleConnectionsAreCheap bounds what an idle connection holds on the server's side: its goroutine's stack, its buffer
@@ -36,4 +40,57 @@ func memoryInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// TestIdleConnectionsKeepNoMessage sends large messages of each form. When they are answered, their
+// connections hold nothing of them.
+func TestIdleConnectionsKeepNoMessage(t *testing.T) {
+	const (
+		conns = 8
+		size  = 4 << 20
+	)
+	text := strings.Repeat("x", size)
+	insert := func(flags wire.Flags, extra string) []byte {
+		out, start := wire.BeginMsg(nil, 7, 0, flags)
+		out = append(out, bsonx.NewDoc("insert", "c", "$db", "d", extra, 1)...)
+		out = wire.AppendSequence(out, "documents", bsonx.NewDoc("s", text), bsonx.NewDoc("s", 1))
+		return wire.FinishMsg(out, start)
+	}
+	for name, message := range map[string][]byte{
+		"body":               request(7, 0, bsonx.NewDoc("ping", 1, "comment", text, "$db", "admin")),
+		"sequence":           insert(0, "ordered"),
+		"a sequence twice":   wireTwice(text),
+		"unknown field":      insert(0, "nosuch"),
+		"an unknown command": request(7, 0, bsonx.NewDoc("nosuch", text, "$db", "admin")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := listenTCP(t, newTestServer(t))
+			var clients []net.Conn
+			for range conns {
+				c := dial(t, addr)
+				c.ping()
+				clients = append(clients, c)
+			}
+			before := memoryInUse()
+			for _, c := range clients {
+				client := rawClient{t, c}
+				client.send(message)
+				client.receive()
+			}
+			if kept := memoryInUse() - before; kept > conns*size/4 {
+				t.Errorf("%d idle connections keep %d bytes", conns, kept)
+			}
+			runtime.KeepAlive(clients)
+		})
+	}
+}
+
+// wireTwice returns a message that is refused because it has the same sequence twice.
+func wireTwice(text string) []byte {
+	out, start := wire.BeginMsg(nil, 7, 0, 0)
+	out = append(out, bsonx.NewDoc("insert", "c", "$db", "d")...)
+	for range 2 {
+		out = wire.AppendSequence(out, "documents", bsonx.NewDoc("s", text))
+	}
+	return wire.FinishMsg(out, start)
 }

@@ -154,6 +154,13 @@ func (m *Message) reset() {
 	*m = Message{Sequences: m.Sequences[:0]}
 }
 
+// Release forgets the buffer that the message borrows. Its header stays.
+func (m *Message) Release() {
+	sequences := m.Sequences[:cap(m.Sequences)]
+	clear(sequences)
+	m.Body, m.Sequences, m.known = nil, sequences[:0], nil
+}
+
 // Parse parses a whole message, header included, into m. On an error for which IsFatal is false, m's header is set, so
 // that it can be answered.
 func Parse(m *Message, buf []byte) error { return ParseAfter(m, buf, nil) }
