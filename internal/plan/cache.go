@@ -20,6 +20,7 @@ type cache struct {
 	max     int
 	entries map[cacheKey]*list.Element
 	order   *list.List // of *cacheEntry, the most recently used first
+	bytes   int        // of the entries without their debug
 	debug   int        // bytes of the entries' debug
 
 	hits, misses, replans atomic.Int64
@@ -60,6 +61,13 @@ func (d *cacheDebug) bytes() int {
 	}
 	return n
 }
+
+// maxCacheBytes bounds what the entries take beside that. A query with a shape beyond maxCacheEntry,
+// which has very long names or very many predicates, is planned anew each time.
+const (
+	maxCacheBytes = 8 << 20
+	maxCacheEntry = 128 << 10
+)
 
 // maxCacheDebug bounds the bytes of what is kept for $planCacheStats only.
 const maxCacheDebug = 2 << 20
@@ -118,12 +126,22 @@ func (c *cache) put(collection uint32, shape []byte, version uint64, o trialOutc
 			e.works *= 2
 		}
 		c.order.MoveToFront(el)
+		c.trim()
+		return
+	}
+	if len(shape) > maxCacheEntry {
 		return
 	}
 	e := &cacheEntry{key: key}
-	c.fill(e, version, o, false)
+	c.bytes += e.bytes()
 	c.entries[key] = c.order.PushFront(e)
-	for c.order.Len() > c.max {
+	c.fill(e, version, o, false)
+	c.trim()
+}
+
+// trim removes the entries that were not used for longest, where the cache has too many.
+func (c *cache) trim() {
+	for c.order.Len() > c.max || c.bytes > maxCacheBytes {
 		c.remove(c.order.Back())
 	}
 }
@@ -131,6 +149,7 @@ func (c *cache) put(collection uint32, shape []byte, version uint64, o trialOutc
 // fill makes the outcome of a trial what the entry holds.
 func (c *cache) fill(e *cacheEntry, version uint64, o trialOutcome, active bool) {
 	c.debug -= e.debug.bytes()
+	c.bytes += len(o.signature) - len(e.signature)
 	*e = cacheEntry{
 		key: e.key, version: version, signature: o.signature, works: o.works, active: active, reads: o.reads,
 		made: o.at, queryHash: o.queryHash,
@@ -177,6 +196,7 @@ func (c *cache) clearShape(collection uint32, shape []byte) {
 func (c *cache) remove(el *list.Element) {
 	e := el.Value.(*cacheEntry)
 	c.debug -= e.debug.bytes()
+	c.bytes -= e.bytes() - e.debug.bytes()
 	delete(c.entries, e.key)
 	c.order.Remove(el)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -41,7 +42,35 @@ func TestCache(t *testing.T) {
 		t.Errorf("%d entries after clear, want 1", len(c.entries))
 	}
 	c.clear(3)
-	if c.debug != 0 {
-		t.Errorf("an empty cache counts %d bytes of debug", c.debug)
+	if c.debug != 0 || c.bytes != 0 {
+		t.Errorf("an empty cache counts %d bytes, and %d of debug", c.bytes, c.debug)
+	}
+}
+
+// TestCacheBytes puts shapes and signatures of up to a megabyte. The cache is bounded in bytes, too.
+func TestCacheBytes(t *testing.T) {
+	t.Parallel()
+	c := newCache(DefaultCacheSize)
+	for size := 1 << 10; size <= 1<<20; size *= 4 {
+		for i := range 500 {
+			shape := append(make([]byte, size), strconv.Itoa(i)...)
+			for range 2 { // the second time for an entry that is there
+				c.put(1, shape, 1, trialOutcome{signature: strings.Repeat("s", size/2), works: 1})
+			}
+			sum := 0
+			for el := c.order.Front(); el != nil; el = el.Next() {
+				sum += el.Value.(*cacheEntry).bytes()
+			}
+			if sum != c.bytes || sum > maxCacheBytes || len(c.entries) != c.order.Len() {
+				t.Fatalf("shapes of %d: %d bytes are counted, %d are there", size, c.bytes, sum)
+			}
+		}
+		if _, _, ok := c.get(1, append(make([]byte, size), "499"...), 1); ok != (size <= maxCacheEntry) {
+			t.Errorf("a shape of %d: cached %v", size, ok)
+		}
+	}
+	c.clear(1)
+	if c.bytes != 0 {
+		t.Errorf("an empty cache counts %d bytes", c.bytes)
 	}
 }
