@@ -166,6 +166,8 @@ func userError(err error) *mongoerr.Error {
 		return errWriteConflict
 	case errors.Is(err, storage.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
 		code = mongoerr.OutOfDiskSpace
+	case errors.Is(err, storage.ErrLongKeys):
+		code = mongoerr.ExceededMemoryLimit
 	case errors.Is(err, storage.ErrClosed):
 		code = mongoerr.InterruptedAtShutdown
 	}
@@ -185,7 +187,7 @@ func legible(e *mongoerr.Error) *mongoerr.Error {
 // logInternal logs an error that is no user error: the client sees its text only.
 func (s *Service) logInternal(req *Request, err error) {
 	var e *mongoerr.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) && !errors.Is(err, storage.ErrLongKeys) {
 		s.Logger.Error("Command failed with an internal error", "ctx", connName(req.Conn.ID), "command", req.Name, "error", err)
 	}
 }

@@ -54,6 +54,8 @@ var (
 	ErrFormat = errors.New("storage: unknown format version")
 	// ErrNoSpace means that the disk is full: the write was refused, reads go on.
 	ErrNoSpace = errors.New("storage: no space left on device")
+	// ErrLongKeys means that a write has very long keys, for which there is no memory.
+	ErrLongKeys = errors.New("storage: no memory for long keys")
 	// ErrCorrupt marks damage of stored data; see IsCorruption.
 	ErrCorrupt = errors.New("storage: corrupt data")
 )
@@ -187,6 +189,7 @@ type Txn interface {
 	Memory() int64
 	// Commit makes the changes visible and ends the transaction. On an error nothing was written, except that ErrFailed
 	// leaves it open. ErrNoSpace refuses what would grow the store; a transaction that mostly deletes may pass.
+	// ErrLongKeys refuses one that puts long keys.
 	Commit(durability Durability) error
 	Rollback()
 }

@@ -50,6 +50,9 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 	if s.batch == nil {
 		s.batch = e.newBatch()
 	}
+	if err := e.admitLongKeys(int64(s.longKeys)); err != nil {
+		return 0, err
+	}
 	size := int64(s.batch.Len())
 	if err := e.guard.admit(size, s.shrinks()); err != nil {
 		return 0, err

@@ -35,6 +35,7 @@ type Engine struct {
 	gaps       gaps
 	unflushed  unflushed
 	flushes    flushes
+	longKeys   longKeys
 	background *compactor
 	pins       pins
 	// ingests numbers the temporary files of Ingest.

@@ -31,7 +31,7 @@ func (e *Engine) wrap(err error) error {
 func (e *Engine) corruption(err error) error {
 	var info *pebble.DataCorruptionInfo
 	if info = pebble.ExtractDataCorruptionInfo(err); info != nil {
-		return fmt.Errorf("%w in file %s: %w", storage.ErrCorrupt, info.Path, err)
+		return fmt.Errorf("%w in file %s: %w", storage.ErrCorrupt, info.Path, info.Details)
 	}
 	return fmt.Errorf("%w in directory %s: %w", storage.ErrCorrupt, e.dir, err)
 }

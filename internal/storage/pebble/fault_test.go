@@ -425,6 +425,9 @@ func checkCorrupt(t *testing.T, err error, path string) {
 	if !storage.IsCorruption(err) || !strings.Contains(err.Error(), path) {
 		t.Fatalf("the error should tell of corruption and name %s: %v", path, err)
 	}
+	if strings.Contains(err.Error(), "carrier") {
+		t.Fatalf("the error has a part of the library's own: %v", err)
+	}
 }
 
 func TestCorruptManifest(t *testing.T) {

@@ -49,8 +49,10 @@ func (e *Engine) listener() *pebble.EventListener {
 		},
 		FlushEnd: func(info pebble.FlushInfo) {
 			e.flushes.add(info)
+			e.longKeys.changed()
 			e.guard.flushed(info.Err)
 		},
+		CompactionEnd: func(pebble.CompactionInfo) { e.longKeys.changed() },
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			log.Error("storage: corrupt data", "file", info.Path, "error", info.Details)
 		},

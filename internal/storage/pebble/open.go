@@ -47,6 +47,7 @@ func Open(dir string, options Options) (storage.Engine, error) {
 		locks:    lock.NewTable(),
 		large:    make(chan struct{}, 1),
 	}
+	e.longKeys = longKeys{limit: max(minLongKeys, options.MemoryBudget/4), stale: true}
 	_, kept, blocks := options.memory()
 	e.records = newRecords(options.Keep, kept)
 	e.blocks.cache = pebble.NewCache(blocks)

@@ -57,6 +57,7 @@ type txnState struct {
 	bytes    int
 	putBytes int
 	deletes  int
+	longKeys int // bytes of the long keys among those that are put
 	encoded  [storage.CounterSize]byte
 }
 
@@ -151,7 +152,7 @@ func (t *txn) end() {
 	}
 	s.stamped, s.least = s.stamped[:0], 0
 	s.ordered = nil
-	s.bytes, s.putBytes, s.deletes = 0, 0, 0
+	s.bytes, s.putBytes, s.deletes, s.longKeys = 0, 0, 0, 0
 	s.committed = nil
 	e.txns.Add(-1)
 	e.states.Put(s)
@@ -360,6 +361,9 @@ func (t *txn) Put(key, value []byte) error {
 	w.keyAt = w.valueAt - uvarintLen(len(value)) - len(key)
 	s.bytes += len(key) + len(value)
 	s.putBytes += len(key) + len(value)
+	if len(key) >= longKey {
+		s.longKeys += len(key)
+	}
 	s.record(w)
 	return nil
 }
