@@ -225,6 +225,11 @@ func (b *Budget) readmit() {
 
 func (b *Budget) exceeded(n int64) error {
 	b.refused.Add(1)
+	if b.pressed.Load() && b.used.Load()+n <= b.limit {
+		return mongoerr.New(mongoerr.ExceededMemoryLimit,
+			"the server has no memory left: its requests hold %d bytes, the rest is taken by caches, writes and garbage; "+
+				"this one cannot have %d more", b.used.Load(), n)
+	}
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
 		"the requests of this server hold %d of %d bytes of memory; this one cannot have %d more", b.used.Load(), b.limit, n)
 }

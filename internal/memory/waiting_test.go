@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -65,6 +66,9 @@ func TestDeadlineAsCause(t *testing.T) {
 		err := <-got
 		if exceeded := err != cause; exceeded != (cause == context.DeadlineExceeded) { //nolint:errorlint // it is returned as it is
 			t.Errorf("%v: %v", cause, err)
+		}
+		if pressed := strings.Contains(err.Error(), "the server has no memory left"); cause == context.DeadlineExceeded && !pressed {
+			t.Errorf("the error blames the requests: %v", err)
 		}
 	}
 	if s := b.Stats(); s.Waiting != 0 || s.Used != 0 || s.Refused != 1 {
