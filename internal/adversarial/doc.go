@@ -16,7 +16,7 @@
 //     with a large argument, ends soon after its interrupt, a time limit, killOp or, if it reads, a
 //     client that leaves. Processor time is measured, not the clock: at most 250 ms, and 50 ms for
 //     99 of 100 of each kind. The lists come from the registries: a new member without a case
-//     fails.
+//     fails. So does an attack on a stage that, with tiny values, is refused or computes nothing.
 //
 // Without -adversarial.long only what is quick runs, over TCP.
 //

@@ -78,12 +78,23 @@ func (m *measure) collect() {
 	}
 }
 
+// wanted reports whether an attack is to be made.
+func wanted(name string) bool { return strings.Contains(name, *only) }
+
+// checkText is check of a command in Extended JSON, which takes long to read.
+func (m *measure) checkText(name, cmd string) {
+	m.t.Helper()
+	if wanted(name) {
+		m.check(name, parse(m.t, cmd))
+	}
+}
+
 // check runs a command with a time limit, in the long form again with killOp and, if it reads, with
 // a client that leaves. It fails if an interrupt is not heard in time, and returns the code of the
 // limited command.
 func (m *measure) check(name string, cmd bson.D) int32 {
 	m.t.Helper()
-	if !strings.Contains(name, *only) {
+	if !wanted(name) {
 		return deaf
 	}
 	m.collect()
@@ -261,7 +272,7 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 func (m *measure) restore(coll, kind string) {
 	m.t.Helper()
 	if m.large == nil {
-		m.large = largeValues()
+		m.large = largeValues(usualScale())
 	}
 	doc := bson.D{{Key: "_id", Value: kind}, {Key: "v", Value: m.large[kind]}}
 	if _, err := m.db.Collection(coll).ReplaceOne(m.t.Context(), doc[:1], doc, options.Replace().SetUpsert(true)); err != nil {
@@ -289,7 +300,7 @@ func (m *measure) report() {
 
 // TestInterrupt sends commands that take long, from lists of everything that a command may be made of, and interrupts them.
 func TestInterrupt(t *testing.T) {
-	db := newLarge(t)
+	db := newLarge(t, usualScale())
 	t.Run("expressions", func(t *testing.T) { interruptExpressions(t, db) })
 	t.Run("filters", func(t *testing.T) { interruptFilters(t, db) })
 	t.Run("stages", func(t *testing.T) { interruptStages(t, db) })
@@ -298,24 +309,33 @@ func TestInterrupt(t *testing.T) {
 	t.Run("large", func(t *testing.T) { interruptLargeExpressions(t, db) })
 }
 
-// scaled is the size of a value that is n large in the long form.
-func scaled(n int) int {
+// scale is what the sizes of values are divided by.
+type scale int
+
+// of is the size of a value that is n large in the long form.
+func (s scale) of(n int) int { return max(n/int(s), 3) }
+
+// usualScale is the scale of the attacks: the long form, or the short one.
+func usualScale() scale {
 	if *long {
-		return n
+		return 1
 	}
-	return n / 16
+	return 16
 }
 
+// scaled is usualScale.of.
+func scaled(n int) int { return usualScale().of(n) }
+
 // largeValues are values of documents, by the _id of the document that has one as its field v.
-func largeValues() map[string]any {
-	numbers, texts, docs, words := make(bson.A, scaled(600_000)), make(bson.A, scaled(200_000)), make(bson.A, scaled(100_000)), make([]string, scaled(300_000))
+func largeValues(size scale) map[string]any {
+	numbers, texts, docs, words := make(bson.A, size.of(600_000)), make(bson.A, size.of(200_000)), make(bson.A, size.of(100_000)), make([]string, size.of(300_000))
 	for i := range numbers {
 		numbers[i] = int32((i * 7919) % 1_000_003)
 	}
 	for i := range texts {
 		texts[i] = fmt.Sprintf("text %d", (i*7919)%1_000_003)
 	}
-	fields := make(bson.D, scaled(200_000))
+	fields := make(bson.D, size.of(200_000))
 	for i := range fields {
 		fields[i] = bson.E{Key: fmt.Sprintf("f%d", (i*7919)%1_000_003), Value: int32(i)}
 	}
@@ -327,7 +347,7 @@ func largeValues() map[string]any {
 	}
 	return map[string]any{
 		"numbers": numbers, "texts": texts, "object": fields, "pairs": docs, "text": strings.Join(words, " "),
-		"geometries": bson.A{geometry("Polygon", bson.A{circle(scaled(40_000))}), geometry("LineString", circle(scaled(40_000))), bson.D{{Key: "p", Value: geometry("MultiPoint", circle(scaled(40_000)))}}},
+		"geometries": bson.A{geometry("Polygon", bson.A{circle(size.of(40_000))}), geometry("LineString", circle(size.of(40_000))), bson.D{{Key: "p", Value: geometry("MultiPoint", circle(size.of(40_000)))}}},
 	}
 }
 
@@ -342,7 +362,7 @@ var indexes = []bson.D{
 
 // newLarge returns a database whose collections large and indexed have a document for each large value. points and words have
 // many small documents, with a geospatial index and one of text.
-func newLarge(t *testing.T) *mongo.Database {
+func newLarge(t *testing.T, size scale) *mongo.Database {
 	t.Helper()
 	db := newSmall(t)
 	index := func(coll string, keys bson.D) {
@@ -355,7 +375,7 @@ func newLarge(t *testing.T) *mongo.Database {
 			index("indexed", keys)
 		}
 	}
-	for name, v := range largeValues() {
+	for name, v := range largeValues(size) {
 		for _, coll := range []string{"large", "indexed"} {
 			if !*long && coll == "indexed" && name != "numbers" {
 				continue
@@ -365,7 +385,7 @@ func newLarge(t *testing.T) *mongo.Database {
 			}
 		}
 	}
-	points, words := make([]any, scaled(20_000)), make([]any, scaled(20_000))
+	points, words := make([]any, size.of(20_000)), make([]any, size.of(20_000))
 	for i := range points {
 		points[i] = bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}, {Key: "next", Value: i + 1}, {Key: "p", Value: bson.A{float64(i%180) / 2, float64(i%80) / 2}}}
 		words[i] = bson.D{{Key: "_id", Value: i}, {Key: "v", Value: fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)}}

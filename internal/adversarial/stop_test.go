@@ -48,7 +48,7 @@ var blocking = map[string]string{
 	"graphLookup":     `{"$graphLookup": {"from": "c", "startWith": "$i", "connectFromField": "next", "connectToField": "x", "as": "r"}}, {"$match": {"r": 5}}`,
 	"inner lookup":    `{"$limit": 1}, {"$lookup": {"from": "c", "pipeline": [ENDLESS, {"$group": {"_id": "$i"}}], "as": "r"}}`,
 	"unionWith":       `{"$limit": 1}, {"$unionWith": {"coll": "c", "pipeline": [ENDLESS, {"$count": "n"}]}}`,
-	"out":             `{"$out": "o"}`,
+	"out":             `{"$project": {"_id": "$i"}}, {"$out": "o"}`,
 	"merge":           `{"$merge": {"into": "o"}}`,
 	"map in map":      `{"$limit": 1}, {"$set": {"x": {"$sum": {"$map": {"input": {"$range": [0, 100000]}, "in": {"$sum": {"$map": {"input": {"$range": [0, 100000]}, "as": "y", "in": 1}}}}}}}}`,
 	"filter":          `{"$limit": 1}, {"$set": {"x": {"$filter": {"input": {"$range": [0, 100000]}, "cond": {"$in": ["$$this", {"$filter": {"input": {"$range": [0, 100000]}, "cond": false}}]}}}}}`,
@@ -65,8 +65,13 @@ func endless() string {
 
 func blockingCommand(t *testing.T, stages string) bson.D {
 	t.Helper()
-	stages = strings.ReplaceAll(stages, "ENDLESS", endless())
-	return parse(t, `{"aggregate": "c", "cursor": {}, "pipeline": [`+endless()+`, `+stages+`]}`)
+	return parse(t, blockingText(stages, endless()))
+}
+
+// blockingText is a command whose documents are made by the stages of source.
+func blockingText(stages, source string) string {
+	stages = strings.ReplaceAll(stages, "ENDLESS", source)
+	return `{"aggregate": "c", "cursor": {}, "pipeline": [` + source + `, ` + stages + `]}`
 }
 
 // blockingAttacks are the same as attacks, which only their time limit ends.
