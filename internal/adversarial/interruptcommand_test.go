@@ -63,6 +63,12 @@ func commandAttacks() map[string][]commandAttack {
 	remove := func(coll string) []bson.D {
 		return []bson.D{cmd("delete", coll, "deletes", bson.A{cmd("q", is("_id", "fresh"), "limit", 1)})}
 	}
+	made := []bson.D{cmd("drop", "inserted")}
+	upserts := many(scaled(100_000), func(i int) any { return cmd("q", is("_id", i), "u", is("x", 1), "upsert", true) })
+	deletes := many(scaled(100_000), func(i int) any { return cmd("q", is("_id", i), "limit", 1) })
+	bulk := many(scaled(100_000), func(i int) any {
+		return cmd("update", 0, "filter", is("_id", i), "updateMods", is("x", 1), "upsert", true)
+	})
 	filled := func(coll string) []bson.D {
 		return []bson.D{cmd("drop", coll), cmd("aggregate", "points", "pipeline", bson.A{is("$out", coll)}, "cursor", bson.D{})}
 	}
@@ -77,6 +83,7 @@ func commandAttacks() map[string][]commandAttack {
 			{cmd: ops(cmd("delete", 0, "filter", slowFilter, "multi", true))},
 			{cmd: ops(cmd("insert", 1, "document", large)), after: remove("validated")},
 			{cmd: ops(cmd("insert", 2, "document", large)), after: remove("indexed")},
+			{cmd: cmd("bulkWrite", 1, "ops", bulk, "nsInfo", bson.A{cmd("ns", "d.inserted")}), after: made},
 		},
 		"collMod": {
 			{cmd: cmd("collMod", "valid", "validator", is("v", is("$in", l.regexes)))},
@@ -95,7 +102,7 @@ func commandAttacks() map[string][]commandAttack {
 		"currentOp":               eachOf(wide("currentOp", "command.comment", names)),
 		"dataSize":                eachOf(cmd("dataSize", "d.points"), cmd("dataSize", "d.indexed", "keyPattern", is("v", 1), "min", is("v", bson.MinKey{}), "max", is("v", bson.MaxKey{}))),
 		"dbStats":                 eachOf(wide("dbStats"), wide("dbStats", "freeStorage", 1)),
-		"delete":                  {{cmd: cmd("delete", "points", "deletes", bson.A{cmd("q", slowFilter, "limit", 0)})}, {before: []bson.D{cmd("insert", "indexed", "documents", bson.A{large})}, cmd: remove("indexed")[0], after: remove("indexed")}},
+		"delete":                  {{cmd: cmd("delete", "points", "deletes", bson.A{cmd("q", slowFilter, "limit", 0)})}, {before: []bson.D{cmd("insert", "indexed", "documents", bson.A{large})}, cmd: remove("indexed")[0], after: remove("indexed")}, {cmd: cmd("delete", "points", "deletes", deletes)}},
 		"distinct":                eachOf(cmd("distinct", "large", "key", "v"), cmd("distinct", "large", "key", "v.k"), cmd("distinct", "indexed", "key", "v"), cmd("distinct", "points", "key", "n", "query", slowFilter), cmd("distinct", "view", "key", "n", "query", slowFilter)),
 		"drop":                    {{before: filled("dropped"), cmd: cmd("drop", "dropped")}},
 		"dropDatabase":            {{cmd: wide("dropDatabase")}},
@@ -133,7 +140,7 @@ func commandAttacks() map[string][]commandAttack {
 		"serverStatus":       eachOf(wide("serverStatus")),
 		"splitVector":        eachOf(cmd("splitVector", "d.points", "keyPattern", is("_id", 1), "maxChunkSizeBytes", 1024), cmd("splitVector", "d.indexed", "keyPattern", is("v", 1), "maxChunkSizeBytes", 1024)),
 		"top":                eachOf(wide("top")),
-		"update":             eachOf(cmd("update", "points", "updates", bson.A{update}), cmd("update", "validated", "updates", bson.A{cmd("q", is("_id", "up"), "u", is("$set", is("v", numbers)), "upsert", true)})),
+		"update":             eachOf(cmd("update", "points", "updates", bson.A{update}), cmd("update", "validated", "updates", bson.A{cmd("q", is("_id", "up"), "u", is("$set", is("v", numbers)), "upsert", true)}), cmd("update", "inserted", "updates", upserts)),
 		"validate":           eachOf(cmd("validate", "indexed"), cmd("validate", "indexed", "full", true), cmd("validate", "large")),
 		"validateDBMetadata": eachOf(wide("validateDBMetadata", "apiParameters", cmd("version", "1"))),
 	}

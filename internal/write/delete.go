@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -18,6 +19,9 @@ type DeleteStatement struct {
 
 // Delete runs a delete statement and returns how many documents it removed.
 func (e *Executor) Delete(ctx context.Context, st *DeleteStatement, opts Options) (int64, error) {
+	if err := interrupt.Cause(ctx); err != nil {
+		return 0, err
+	}
 	_, n, err := e.change(ctx, st.Query, st.Deleted != nil, opts, func(_ context.Context, w *table.Writer, t *target) (bool, error) {
 		if st.Deleted != nil {
 			if err := st.Deleted(t.doc); err != nil {

@@ -13,7 +13,8 @@
 //     multi-document transaction (Options.Txn) all statements share that one, and nothing is retried.
 //  2. A statement never acts on a document that does not match its query at the moment of the change.
 //  3. A conflict between statements is tried again here and never reported.
-//  4. A statement that loses all its targets to others looks again, so that it answers for one moment of the collection.
+//  4. A statement whose operation has ended changes nothing: a command of many small ones ends between two of them.
+//  5. A statement that loses all its targets to others looks again, so that it answers for one moment of the collection.
 //
 // The package knows no wire format: package command parses requests and builds replies.
 package write

@@ -158,6 +158,9 @@ func insertOne(ctx context.Context, w *table.Writer, doc bsonx.Doc, opts Options
 // first error is its end.
 func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc, from int, opts Options, failed func(int, error)) (n int, stop bool, err error) {
 	for i := range docs {
+		if err := interrupt.Cause(ctx); err != nil {
+			return n, true, err
+		}
 		err := retry(ctx, opts, func() error { return e.insertBatch(ctx, open, docs[i:i+1], from+i, opts) })
 		switch {
 		case err == nil:

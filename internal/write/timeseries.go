@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
@@ -216,6 +217,9 @@ type MeasurementDelete struct {
 
 // DeleteMeasurements runs a delete statement in a time-series collection and returns how many measurements it removed.
 func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete, opts Options) (n int64, err error) {
+	if err := interrupt.Cause(ctx); err != nil {
+		return 0, err
+	}
 	reader := e.reader(opts)
 	defer reader.Close()
 	reader.Pin()

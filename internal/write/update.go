@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 )
@@ -38,6 +39,9 @@ const upsertTries = 100
 // Update runs an update statement.
 func (e *Executor) Update(ctx context.Context, st *UpdateStatement, opts Options) (UpdateResult, error) {
 	for try := 0; ; try++ {
+		if err := interrupt.Cause(ctx); err != nil {
+			return UpdateResult{}, err
+		}
 		matched, modified, err := e.change(ctx, st.Query, st.Update.NeedsMatchedIndex(), opts, st.apply(opts))
 		if err != nil || matched > 0 || !st.Upsert {
 			return UpdateResult{Matched: matched, Modified: modified}, err
