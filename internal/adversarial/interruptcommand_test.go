@@ -69,6 +69,12 @@ func commandAttacks() map[string][]commandAttack {
 	bulk := many(scaled(100_000), func(i int) any {
 		return cmd("update", 0, "filter", is("_id", i), "updateMods", is("x", 1), "upsert", true)
 	})
+	indexNames, indexSpecs, sparseSpecs := make(bson.A, 50), make(bson.A, 50), make(bson.A, 50)
+	for i := range indexNames {
+		indexNames[i] = fmt.Sprint("built", i)
+		indexSpecs[i] = cmd("key", bson.D{{Key: "n", Value: 1}, {Key: fmt.Sprint("f", i), Value: 1}}, "name", indexNames[i])
+		sparseSpecs[i] = cmd("key", cmd(fmt.Sprint("x", i), 1, fmt.Sprint("y", i), 1), "name", indexNames[i], "sparse", true)
+	}
 	filled := func(coll string) []bson.D {
 		return []bson.D{cmd("drop", coll), cmd("aggregate", "points", "pipeline", bson.A{is("$out", coll)}, "cursor", bson.D{})}
 	}
@@ -98,7 +104,7 @@ func commandAttacks() map[string][]commandAttack {
 		"convertToCapped":         {{before: filled("tocap"), cmd: cmd("convertToCapped", "tocap", "size", 1<<20), after: []bson.D{cmd("drop", "tocap")}}},
 		"count":                   eachOf(cmd("count", "points", "query", slowFilter), cmd("count", "view", "query", slowFilter), cmd("count", "large", "query", is("v", is("$in", l.patterns)))),
 		"create":                  {{cmd: cmd("create", "made", "validator", is("v", is("$in", l.regexes))), after: []bson.D{cmd("drop", "made")}}, {cmd: cmd("create", "made", "viewOn", "points", "pipeline", stages), after: []bson.D{cmd("drop", "made")}}, {cmd: cmd("create", "made", "viewOn", "points", "pipeline", bson.A{is("$match", is("$or", conditions(scaled(200_000), func(i int) any { return int32(i) })))}), after: []bson.D{cmd("drop", "made")}}},
-		"createIndexes":           {index("large", is("v", 1)), index("large", bson.D{{Key: "v.k", Value: 1}, {Key: "v.v", Value: -1}}), index("large", is("$**", 1)), index("large", is("$**", "text")), index("points", is("p.0", 1))},
+		"createIndexes":           {index("large", is("v", 1)), index("large", bson.D{{Key: "v.k", Value: 1}, {Key: "v.v", Value: -1}}), index("large", is("$**", 1)), index("large", is("$**", "text")), index("points", is("p.0", 1)), {cmd: cmd("createIndexes", "points", "indexes", indexSpecs), after: []bson.D{cmd("dropIndexes", "points", "index", indexNames)}}, {cmd: cmd("createIndexes", "broad", "indexes", sparseSpecs), after: []bson.D{cmd("dropIndexes", "broad", "index", indexNames)}}},
 		"currentOp":               eachOf(wide("currentOp", "command.comment", names)),
 		"dataSize":                eachOf(cmd("dataSize", "d.points"), cmd("dataSize", "d.indexed", "keyPattern", is("v", 1), "min", is("v", bson.MinKey{}), "max", is("v", bson.MaxKey{}))),
 		"dbStats":                 eachOf(wide("dbStats"), wide("dbStats", "freeStorage", 1)),
@@ -195,6 +201,13 @@ func newCommands(t *testing.T, db *mongo.Database) {
 		cmd("create", "validated", "validator", is("v", is("$not", is("$elemMatch", is("$or", conditions(scaled(2000), func(i int) any { return int32(-i - 1) }))))), "validationAction", "error"),
 	} {
 		if err := db.RunCommand(t.Context(), c).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broad := append(bson.D{{Key: "_id", Value: 0}}, manyFields(1000, func(int) any { return int32(1) })...)
+	for i := range scaled(5000) {
+		broad[0].Value = i
+		if _, err := db.Collection("broad").InsertOne(t.Context(), broad); err != nil {
 			t.Fatal(err)
 		}
 	}

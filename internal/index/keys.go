@@ -36,6 +36,18 @@ const keyWork = 2 * interrupt.Step
 // Serve names the operation that keys are made for from now on: Generate fails where it ends. nil is none.
 func (k *Keys) Serve(r *interrupt.Running) { k.running, k.ended = r, nil }
 
+// Read counts bytes of a document in which fields are searched, and fails where the operation has
+// ended: a document may be large and have no keys.
+func (k *Keys) Read(bytes int) error {
+	if err := k.meter.Did(bytes, k.running); err != nil {
+		k.ended = err
+	}
+	return k.ended
+}
+
+// Ended returns why the operation ended while keys were made, nil if it did not.
+func (k *Keys) Ended() error { return k.ended }
+
 // span is where a key and its type bits stand in the buffer.
 type span struct{ key, bits, end int }
 

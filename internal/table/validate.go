@@ -196,6 +196,9 @@ func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID
 	var id idBits
 	c.setID(&id, doc)
 	if err := ix.generate(doc, keys); err != nil {
+		if ended := keys.Ended(); ended != nil {
+			return ended
+		}
 		v.failIndex(ix.Name, "record %x: %v", recordID, err)
 		return nil
 	}

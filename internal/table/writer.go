@@ -344,6 +344,9 @@ func (w *Writer) setID(doc bsonx.Doc) { w.coll.setID(&w.id, doc) }
 // generate fills keys with the entries that doc has in ix.
 func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 	keys.Reset()
+	if err := keys.Read(len(doc)); err != nil {
+		return err
+	}
 	if len(ix.measured) > 0 {
 		if err := timeseries.CheckIndexed(doc, ix.measured); err != nil {
 			return err
