@@ -17,6 +17,7 @@
     digits: () => '1'.repeat(scaled(1.6e7)),
     shared: () => { let a = []; for (let i = 0; i < (maxList > 1e4 ? 30 : 5); i++) a = [a, a]; return [a]; },
     wide: () => 'wörd1 wOrd2 \u{1F600}'.repeat(scaled(8e5)),
+    spaces: () => '\u2003'.repeat(scaled(8.3e6)), // the longest that a script makes
     json: () => '[' + '{"a":1},'.repeat(scaled(8e5)) + '1]',
     map: () => { const m = new Map(); for (let i = 0; i < scaled(500000); i++) m.set(i, i); return m; },
     set: () => { const m = new Set(); for (let i = 0; i < scaled(500000); i++) m.add(i); return m; },
@@ -38,7 +39,7 @@
     () => [], () => [1], () => [maxList], () => [0, maxList], () => ['o'], () => ['o', 'xyz'], () => [regexes[0], 'xyz'], () => [regexes[1]], () => [regexes[2]], () => [regexes[3], ''], () => [regexes[4], ''], () => [regexes[5], 'x'], () => [regexes[6], '$`'], () => ['(a?){300}b'], () => [['(.*a){25}$b']], () => ['a{1000}'.repeat(maxList / 300)],
     () => [(x) => x], () => [(a, b) => a - b],
   ];
-  const small = {Array: ['numbers', 'texts', 'objects', 'lists', 'shared', 'pretended', 'object'], String: ['text', 'searched', 'wide', 'repeated', 'texts', 'numbers'], Object: ['object', 'numbers'], Map: ['map'], Set: ['set'], ArrayBuffer: ['buffer']};
+  const small = {Array: ['numbers', 'texts', 'objects', 'lists', 'shared', 'pretended', 'object'], String: ['text', 'searched', 'wide', 'spaces', 'repeated', 'texts', 'numbers'], Object: ['object', 'numbers'], Map: ['map'], Set: ['set'], ArrayBuffer: ['buffer']};
 
   // functions calls f with the holder, the name and the name of the class for each function of the language.
   function functions(f) {

@@ -181,7 +181,7 @@ var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
 
 // setConcat defines the functions that checkedConcat calls.
 func (e *engine) setConcat() error {
-	v, err := e.callProgram(concatProgram, e.rt.ToValue(e.room), e.rt.ToValue(maxChars), e.rt.ToValue(large))
+	v, err := e.callProgram(concatProgram, e.rt.ToValue(e.room), e.rt.ToValue(e.checkWide), e.rt.ToValue(maxChars), e.rt.ToValue(maxWideMade), e.rt.ToValue(large))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"reflect"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +42,12 @@ const (
 	valueSize = 24
 	// maxChars bounds a text.
 	maxChars = 1 << 25
+	// maxWideMade bounds a text with characters beyond ASCII that a script makes: the language takes
+	// 20 ns a character to convert one, for example to a number.
+	maxWideMade = 1 << 23
+	// maxPretended bounds a list that is no array: to read or set an element of one takes half a
+	// microsecond.
+	maxPretended = 200_000
 	// large is the number of characters or elements from which the memory is checked before they
 	// are made.
 	large = 1 << 14
@@ -62,6 +69,12 @@ var arrayMethods = [...]string{
 	"toReversed", "toSorted", "toSpliced", "unshift", "values", "with",
 }
 
+// takesFunction are the methods that call a function for each element, which hears an interrupt.
+var takesFunction = map[string]bool{
+	"every": true, "filter": true, "find": true, "findIndex": true, "findLast": true, "findLastIndex": true, "forEach": true,
+	"map": true, "reduce": true, "reduceRight": true, "some": true,
+}
+
 // setArrayLimits lets no method of arrays go through more than maxListLength elements, which a list may only pretend to have.
 func (e *engine) setArrayLimits() error {
 	proto := e.rt.GlobalObject().Get("Array").ToObject(e.rt).Get("prototype").ToObject(e.rt)
@@ -75,13 +88,16 @@ func (e *engine) setArrayLimits() error {
 			continue
 		}
 		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
-			length := 0.0
+			length, most := 0.0, maxListLength
 			if list, ok := call.This.(*goja.Object); ok {
 				if n := list.Get("length"); n != nil {
 					length = n.ToFloat()
 				}
+				if list.ClassName() != "Array" && !takesFunction[name] {
+					most = maxPretended
+				}
 			}
-			if length > maxListLength {
+			if length > float64(most) {
 				panic(e.rt.NewGoError(failure("RangeError: Invalid array length")))
 			}
 			if length > large {
@@ -160,6 +176,8 @@ func (e *engine) setLimits() error {
 		"compile":     e.compileText,
 		"run":         e.runText,
 		"room":        e.room,
+		"checkWide":   e.checkWide,
+		"trim":        e.trim,
 		"checkChars":  e.checkChars,
 		"large":       large,
 		"elementSize": elementSize,
@@ -336,7 +354,53 @@ func checkTextNesting(text string) error {
 // slower.
 func isWide(v goja.Value) bool {
 	s, ok := v.(goja.String)
-	return ok && reflect.TypeOf(s.Substring(0, s.Length())).Kind() != reflect.String
+	if !ok {
+		return false
+	}
+	switch reflect.TypeOf(s).Kind() {
+	case reflect.String:
+		return false
+	case reflect.Slice:
+		return true
+	default: // not yet known
+		return reflect.TypeOf(s.Substring(0, s.Length())).Kind() != reflect.String
+	}
+}
+
+// checkWide refuses a text of a script that is too long for one with characters beyond ASCII. It
+// returns any other value.
+func (e *engine) checkWide(v goja.Value) goja.Value {
+	if s, ok := v.(goja.String); ok && s.Length() > maxWideMade && isWide(v) {
+		panic(e.rt.NewGoError(failure("RangeError: a text with characters beyond ASCII is longer than %d characters", maxWideMade)))
+	}
+	return v
+}
+
+// trim cuts white space off a text, at its begin, its end, or both. The language's own function
+// copies the whole text twice.
+func (e *engine) trim(v goja.Value, begin, end bool) goja.Value {
+	s, ok := v.ToString().(goja.String)
+	if !ok {
+		return v
+	}
+	steps := 0
+	space := func(i int) bool {
+		if steps++; steps%(lookInterval*lookInterval) == 0 {
+			e.look()
+		}
+		return strings.ContainsRune(parser.WhitespaceChars, rune(s.CharAt(i)))
+	}
+	from, to := 0, s.Length()
+	for begin && from < to && space(from) {
+		from++
+	}
+	for end && from < to && space(to-1) {
+		to--
+	}
+	if from == 0 && to == s.Length() {
+		return s
+	}
+	return s.Substring(from, to)
 }
 
 // checkText refuses a value whose text would be too long.

@@ -2,9 +2,10 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, checkChars = natives.checkChars, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10;
+  const maxLength = natives.maxLength, { checkChars, checkWide } = natives, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, str = String, { join } = Array.prototype;
   const range = (what) => { throw new RangeError(what); };
+  const isObject = (x) => x !== null && (typeof x === 'object' || typeof x === 'function');
   const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
   // A function that makes a large value checks the memory first.
   const large = natives.large, elementSize = natives.elementSize, entrySize = 8 * elementSize;
@@ -15,14 +16,15 @@
     checkRoom(n, elementSize);
   };
 
-  // wrap replaces a method; before is called with its arguments and may refuse them.
-  function wrap(object, name, before) {
+  // wrap replaces a method; before is called with its arguments and may refuse them, after with its
+  // result.
+  function wrap(object, name, before, after) {
     const native = object[name];
     if (typeof native !== 'function') return;
     const value = {
       value(...args) {
         before(this, args);
-        return apply(native, this, args);
+        return after === undefined ? apply(native, this, args) : after(apply(native, this, args));
       },
     }.value;
     define(object, name, { value, writable: true, configurable: true });
@@ -74,8 +76,8 @@
     checkChars(lengthOf(list) * (args[0] === undefined ? 1 : lengthOf(str(args[0]))));
     natives.checkSize(list);
   };
-  wrap(Array.prototype, 'join', checkJoin);
-  wrap(Array.prototype, 'toLocaleString', (list) => checkJoin(list, []));
+  wrap(Array.prototype, 'join', checkJoin, checkWide);
+  wrap(Array.prototype, 'toLocaleString', (list) => checkJoin(list, []), checkWide);
   wrap(Array.prototype, 'concat', (list, args) => {
     let n = lengthOf(list);
     for (let i = 0; i < args.length; i++) n += typeof args[i] === 'string' ? 1 : lengthOf(args[i]);
@@ -122,7 +124,7 @@
   });
 
   const times = (s, args) => checkChars(lengthOf(str(s)) * args[0]);
-  wrap(String.prototype, 'repeat', times);
+  wrap(String.prototype, 'repeat', times, checkWide);
   wrap(String.prototype, 'localeCompare', (s, args) => { if (lengthOf(str(s)) + lengthOf(str(args[0])) > maxCompared) range('the texts are too long: compare parts of ' + maxCompared / 2 + ' characters'); });
   wrap(Object.getPrototypeOf(Uint8Array.prototype), 'toLocaleString', (list) => { if (lengthOf(list) > maxKeys) range('Invalid array length'); });
   for (const name of ['toUpperCase', 'toLowerCase', 'toLocaleUpperCase', 'toLocaleLowerCase']) {
@@ -143,14 +145,37 @@
     args[0] = str(args[0]);
     if (args[0].length > maxDate) args[0] = 'long';
   });
+  const primitive = (x) => {
+    const own = x[Symbol.toPrimitive];
+    if (own !== undefined && own !== null) return apply(own, x, ['default']);
+    const value = x.valueOf();
+    return isObject(value) ? str(value) : value;
+  };
+  mask('Date', (args) => {
+    if (args.length !== 1) return;
+    if (isObject(args[0]) && !(args[0] instanceof Date)) args[0] = primitive(args[0]);
+    if (typeof args[0] === 'string' && args[0].length > maxDate) args[0] = 'long';
+  });
+  const trims = {
+    trim() { return cut(this, 'trim', true, true); },
+    trimStart() { return cut(this, 'trimStart', true, false); },
+    trimEnd() { return cut(this, 'trimEnd', false, true); },
+  };
+  const cut = (s, name, begin, end) => {
+    if (s === undefined || s === null) throw new TypeError('String.prototype.' + name + ' called on null or undefined');
+    return natives.trim(`${s}`, begin, end);
+  };
+  for (const [name, method] of [['trim', 'trim'], ['trimStart', 'trimStart'], ['trimEnd', 'trimEnd'], ['trimLeft', 'trimStart'], ['trimRight', 'trimEnd']]) {
+    define(String.prototype, name, { value: trims[method], writable: true, configurable: true });
+  }
   for (const name of ['encodeURI', 'encodeURIComponent', 'decodeURI', 'decodeURIComponent', 'escape', 'unescape']) {
     wrap(global, name, (_, args) => checkChars(3 * lengthOf(str(args[0]))));
   }
   const pad = (s, args) => checkChars(args[0]);
-  wrap(String.prototype, 'padStart', pad);
-  wrap(String.prototype, 'padEnd', pad);
-  wrap(String.prototype, 'concat', (s, args) => checkChars(args.reduce((n, x) => n + lengthOf(str(x)), lengthOf(str(s)))));
-  wrap(String, 'raw', (_, args) => natives.checkSize(args));
+  wrap(String.prototype, 'padStart', pad, checkWide);
+  wrap(String.prototype, 'padEnd', pad, checkWide);
+  wrap(String.prototype, 'concat', (s, args) => checkChars(args.reduce((n, x) => n + lengthOf(str(x)), lengthOf(str(s)))), checkWide);
+  wrap(String, 'raw', (_, args) => natives.checkSize(args), checkWide);
 
   for (const name of ['ArrayBuffer', 'SharedArrayBuffer', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array',
     'Uint32Array', 'Float32Array', 'Float64Array']) {

@@ -12,6 +12,40 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+// TestBoundedFunctions has functions of the language that are replaced by others with limits: they
+// answer alike. Each script returns true.
+func TestBoundedFunctions(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{
+		"' \t\u2003a b\u2003\ufeff'.trim() === 'a b'", "'\u2003é '.trimStart() === 'é '", "' é\u2003'.trimEnd() === ' é'", "' \u2003'.trim() === ''",
+		"''.trim() === ''", "'a'.trim() === 'a'", "String.prototype.trim.call(5) === '5'", "String.prototype.trim.call([' a ']) === 'a'",
+		"'\u200ba'.trim().length === 2", "' a'.trimLeft() === 'a'", "'a '.trimRight() === 'a'", "String.prototype.trimLeft.name === 'trimStart'",
+		"(() => { try { String.prototype.trim.call(null) } catch (e) { return e instanceof TypeError } })()",
+		"'\u2003'.repeat(8e6).trim() === ''",
+		"new Date(5).getTime() === 5", "new Date('2020-01-01').getTime() === 1577836800000", "isNaN(new Date('x'.repeat(1e7)))",
+		"isNaN(new Date('é'.repeat(8e6)))", "isNaN(new Date(['é'.repeat(8e6)]))", "new Date(new Date(5)).getTime() === 5",
+		"new Date({valueOf: () => 7}).getTime() === 7", "new Date({[Symbol.toPrimitive]: (hint) => hint === 'default' ? 8 : 9}).getTime() === 8",
+		"new Date(2020, 0, 1).getMonth() === 0", "typeof Date() === 'string'", "new Date() instanceof Date", "Date.UTC(2020, 0) === 1577836800000",
+		"class D extends Date {}; new D(5) instanceof D && new D(5).getTime() === 5", "new Date(5).constructor === Date", "Math.abs(Date.now() - new Date()) < 60000",
+		"Array.prototype.map.call('abc', () => 1).join() === '1,1,1'", "Array.prototype.slice.call('abc').join('') === 'abc'",
+		"Array.prototype.fill.call({length: 2}, 1)[1] === 1", "'x'.repeat(9e6).length === 9e6", "('é' + 'x'.repeat(8e6)).length === 8e6 + 1",
+	} {
+		body := "return " + source
+		if strings.Contains(source, ";") && !strings.HasPrefix(source, "(") {
+			at := strings.LastIndex(source, ";")
+			body = source[:at+1] + " return " + source[at+1:]
+		}
+		f, err := New("function() { "+body+" }", Options{})
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		if v, err := f.Call(bsonx.Missing); err != nil || v.Type != bsonx.TypeBool || !v.Bool() {
+			t.Errorf("%s: %v, %v", source, v, err)
+		}
+	}
+}
+
 // TestLimits has scripts that would take the process down, or never end. Each ends with an error of its own.
 func TestLimits(t *testing.T) {
 	for name, code := range map[string]string{
@@ -65,6 +99,17 @@ func TestLimits(t *testing.T) {
 		"number":             "return parseFloat('1'.repeat(2e6))",
 		"number's alias":     "return Number.parseFloat('1'.repeat(2e6))",
 		"raw JSON":           "return JSON.rawJSON('1'.repeat(5e6))",
+		"wide repeat":        "return 'é'.repeat(9e6).length",
+		"wide sum":           "const s = 'é'.repeat(5e6); return (s + s).length",
+		"wide addition":      "let s = 'é'.repeat(5e6); s += s; return s.length",
+		"wide template":      "const s = 'é'.repeat(5e6); return `${s}${s}`.length",
+		"wide concat":        "const s = 'é'.repeat(5e6); return s.concat(s).length",
+		"wide pad":           "return 'é'.padStart(9e6, 'x').length",
+		"wide list":          "const s = 'é'.repeat(5e6); return [s, s].join('').length",
+		"wide replacement":   "return 'é'.repeat(5e5).replaceAll('é', 'x'.repeat(20) + 'é').length",
+		"filled array-like":  "return Array.prototype.fill.call({length: 5e5}, 1).length",
+		"turned array-like":  "return Array.prototype.toReversed.call({length: 5e5}).length",
+		"cut array-like":     "return Array.prototype.slice.call({length: 5e5}).length",
 		"recursion":          "function f() { return f() + 1 } return f()",
 		"callbacks":          "function f() { [1].forEach(f) } return f()",
 		"caught recursion":   "function f() { try { return f() } catch (e) { return f() } } return f()",

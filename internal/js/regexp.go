@@ -35,7 +35,7 @@ const (
 	maxWideRanges = 32
 	// maxFolds bounds the cost of folding the case of ., \W, \D and \S in regexp2, 17 ms each (see
 	// foldCost).
-	maxFolds = 12
+	maxFolds = 8
 	// maxWide bounds the characters beyond ASCII in a pattern of regexp2, whose classes take
 	// quadratic time.
 	maxWide = 1 << 13
@@ -59,6 +59,7 @@ func (e *engine) setRegexps(tools goja.Value) error {
 		"maxNative":   regexTimeout.Milliseconds(),
 		"maxSearched": maxSearched,
 		"checkChars":  e.checkChars,
+		"checkWide":   e.checkWide,
 		"check": func(call goja.FunctionCall) goja.Value {
 			size, err := sizeOf(call.Argument(0).String(), call.Argument(1).String())
 			if err != nil {

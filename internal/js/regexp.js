@@ -3,7 +3,7 @@
 // What makes many searches is written in JavaScript, which an interrupt ends between two of them.
 (function (global, natives, tools) {
   'use strict';
-  const { wrap, mask, range, checkRoom, elementSize, join } = tools, { maxNative, maxSearched, checkChars } = natives;
+  const { wrap, mask, range, checkRoom, elementSize, join } = tools, { maxNative, maxSearched, checkChars, checkWide } = natives;
   const apply = Reflect.apply, define = Object.defineProperty, now = Date.now;
   const { slice, indexOf, codePointAt } = String.prototype;
   const proto = RegExp.prototype;
@@ -135,7 +135,7 @@
       },
       text() {
         flush();
-        return apply(join, chunks, ['']);
+        return checkWide(apply(join, chunks, ['']));
       },
     };
   };
