@@ -273,7 +273,12 @@ func parseObjectID(text string, n int) (bsonx.Value, error) {
 
 // notHex returns the position of the first byte that is no hexadecimal digit, or -1.
 func notHex(text string) int {
-	return strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
+	for i := range len(text) {
+		if c := text[i]; !isDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return i
+		}
+	}
+	return -1
 }
 
 func toDate(v bsonx.Value, t *task) (bsonx.Value, error) {
@@ -348,10 +353,11 @@ func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
 	}
 	switch to {
 	case bsonx.TypeDouble:
-		if f, ok := numeric.ParseDouble(text); ok {
+		f, ok := numeric.ParseDouble(text)
+		if ok {
 			return bsonx.Double(f), nil
 		}
-		return bsonx.Missing, notNumber(text, notDouble(text))
+		return bsonx.Missing, notNumber(text, notDouble(text, f))
 	case bsonx.TypeDecimal128:
 		return parseDecimal(text)
 	default:
@@ -359,10 +365,10 @@ func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
 	}
 }
 
-// notDouble says why a text is no double.
-func notDouble(text string) string {
+// notDouble says why a text is no double. nearest is the double that was read nevertheless, 0 if none
+// was: a long text is not read twice if it is out of range.
+func notDouble(text string, nearest float64) string {
 	digits := strings.TrimPrefix(strings.TrimLeft(text, "+-"), ".")
-	_, err := strconv.ParseFloat(text, 64)
 	switch {
 	case text == "":
 		return "Empty string"
@@ -370,11 +376,13 @@ func notDouble(text string) string {
 		return "Leading whitespace"
 	case digits == "" || !isDigit(digits[0]):
 		return "Invalid number"
-	case err == nil || errors.Is(err, strconv.ErrRange):
+	case nearest != 0:
 		return "Out of range"
-	default:
-		return "Did not consume whole string"
 	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return "Out of range"
+	}
+	return "Did not consume whole string"
 }
 
 func parseDecimal(text string) (bsonx.Value, error) {
