@@ -326,6 +326,9 @@ func (r *Request) insertTime() func() (t, i uint32) {
 func docsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 	var out []bsonx.Doc
 	for it := v.Doc().Iter(); it.Next(); {
+		if absent(it.Value()) {
+			continue
+		}
 		if it.Value().Type != bsonx.TypeDocument {
 			return nil, WrongType(path+"."+string(it.Key()), it.Value().Type, Object)
 		}

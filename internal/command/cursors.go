@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
@@ -19,7 +20,7 @@ func runKillCursors(_ context.Context, req *Request, reply *bsonx.Builder) error
 	if _, err := req.Collection(); err != nil {
 		return err
 	}
-	values := req.Get("cursors").Doc().Values()
+	values := slices.DeleteFunc(req.Get("cursors").Doc().Values(), absent)
 	for i, v := range values {
 		if v.Type != bsonx.TypeInt64 {
 			return WrongType("killCursors.cursors."+bsonx.IndexKey(i), v.Type, Long)

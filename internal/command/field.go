@@ -43,6 +43,8 @@ type FieldType struct {
 	wrong string
 	// variant is a choice of MongoDB's IDL, for which null and undefined are wrong.
 	variant bool
+	// told is how messages list the types where that is not the list itself.
+	told string
 }
 
 // The types of MongoDB's IDL, in the order in which its messages list them.
@@ -95,6 +97,9 @@ func (f FieldType) IsAny() bool { return len(f.types) == 0 }
 
 // String lists the types as MongoDB's messages do.
 func (f FieldType) String() string {
+	if f.told != "" {
+		return f.told
+	}
 	names := make([]string, len(f.types))
 	for i, t := range f.types {
 		names[i] = t.String()
@@ -189,7 +194,7 @@ func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
 			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name)
 		case f.Type.wrong != "":
 			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name, v.Type)
-		case !f.Type.variant && (v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined):
+		case !f.Type.variant && absent(v):
 			return false, nil
 		}
 		return false, WrongType(path+"."+f.Name, v.Type, f.Type)
@@ -202,6 +207,9 @@ func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
 	}
 	return true, nil
 }
+
+// absent reports whether a value stands for none, as null does in most places.
+func absent(v bsonx.Value) bool { return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined }
 
 func fieldIndex(fields []Field, key []byte) int {
 	for i := range fields {

@@ -211,9 +211,12 @@ func parseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
 		switch name {
 		case "id":
 			subtype, data := v.Binary()
-			if subtype != uuidSubtype || len(data) != len(id.UUID) {
+			if subtype != uuidSubtype {
 				return mongoerr.New(mongoerr.TypeMismatch,
 					"BSON field '%s.id' is the wrong binData type '%s', expected type 'UUID'", path, binaryName(subtype))
+			}
+			if len(data) != len(id.UUID) {
+				return mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
 			}
 			copy(id.UUID[:], data)
 			return nil

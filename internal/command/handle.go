@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -243,10 +244,11 @@ func (s *Service) parse(e *entry, req *Request) error {
 	it := body.Iter()
 	it.Next()
 	if v := it.Value(); !e.CommandField.Accepts(v.Type) {
-		if v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined {
-			return MissingField(e.Name + "." + e.Name)
+		path := cmp.Or(e.ErrorName, e.Name) + "." + e.Name
+		if absent(v) {
+			return MissingField(path)
 		}
-		return WrongType(e.Name+"."+e.Name, v.Type, e.CommandField)
+		return WrongType(path, v.Type, e.CommandField)
 	}
 	generics := 0  // where the generic arguments begin
 	mixed := false // other arguments follow them

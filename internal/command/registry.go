@@ -28,10 +28,12 @@ const (
 
 // Definition describes a command. Definitions are values of a table and never change.
 type Definition struct {
-	Name    string
-	Aliases []string
-	Help    string
-	Status  Status
+	Name string
+	// ErrorName is what errors of the command's own field call the command; empty stands for Name.
+	ErrorName string
+	Aliases   []string
+	Help      string
+	Status    Status
 	// Run executes the command: it appends the reply's fields, without ok, to the open document of reply.
 	Run func(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	// Refuse stands in the place of Run for a command that a server of this kind answers with an error in any case, as a MongoDB

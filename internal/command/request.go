@@ -125,8 +125,8 @@ func (r *Request) Doc(name string) bsonx.Doc {
 // Args returns the arguments that are not generic, in the order in which they were sent.
 func (r *Request) Args() []bsonx.Elem { return r.args }
 
-// Documents walks the documents of a Sequence field, whichever way they were sent. An array element that is no document
-// is an error.
+// Documents walks the documents of a Sequence field, whichever way they were sent. An array element that is neither a
+// document nor null is an error; MongoDB passes over null.
 func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) error {
 	for i := range r.Sequences {
 		if r.Sequences[i].ID != name {
@@ -139,30 +139,39 @@ func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) er
 		}
 		return nil
 	}
-	i := 0
+	i, nulls := 0, 0
 	for it := r.Get(name).Doc().Iter(); it.Next(); i++ {
 		v := it.Value()
+		if absent(v) {
+			nulls++
+			continue
+		}
 		if v.Type != bsonx.TypeDocument {
 			return WrongType(r.Def.Name+"."+name+"."+bsonx.IndexKey(i), v.Type, Object)
 		}
-		if err := fn(i, v.Doc()); err != nil {
+		if err := fn(i-nulls, v.Doc()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// DocumentCount returns how many elements a Sequence field has.
+// DocumentCount returns how many elements a Sequence field has, without those that Documents passes over.
 func (r *Request) DocumentCount(name string) int {
 	for i := range r.Sequences {
 		if r.Sequences[i].ID == name {
 			return r.Sequences[i].Len()
 		}
 	}
+	n := 0
 	if v := r.Get(name); v.Type == bsonx.TypeArray {
-		return v.Doc().Len()
+		for it := v.Doc().Iter(); it.Next(); {
+			if !absent(it.Value()) {
+				n++
+			}
+		}
 	}
-	return 0
+	return n
 }
 
 // Collection returns the collection that the command's own field names, by its name or, where the command takes that, by its UUID.

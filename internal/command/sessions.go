@@ -19,11 +19,17 @@ func sessionCommands() []Definition {
 		{Name: "startSession", Help: "Starts a logical session.", Run: runStartSession},
 		{Name: "refreshSessions", Help: "Keeps sessions alive.", API1: true, CommandField: array, Run: runRefreshSessions},
 		{Name: "endSessions", Help: "Ends sessions.", API1: true, NoAuth: true, CommandField: array, Run: runEndSessions},
-		{Name: "killSessions", Help: "Ends sessions and their operations.", CommandField: array, Run: runKillSessions},
-		{Name: "killAllSessions", Help: "Ends all sessions, or users' ones.", CommandField: array, Run: runKillAllSessions},
 		{
-			Name: "killAllSessionsByPattern", Help: "Ends the sessions that match patterns.", CommandField: array,
-			Run: runKillSessionsByPattern,
+			Name: "killSessions", ErrorName: "KillSessionsCmd", Help: "Ends sessions and their operations.", Loose: true, CommandField: array,
+			Run: runKillSessions,
+		},
+		{
+			Name: "killAllSessions", ErrorName: "KillAllSessionsCmd", Help: "Ends all sessions, or users' ones.", Loose: true, CommandField: array,
+			Run: runKillAllSessions,
+		},
+		{
+			Name: "killAllSessionsByPattern", ErrorName: "KillAllSessionsByPatternCmd", Help: "Ends the sessions that match patterns.",
+			Loose: true, CommandField: array, Run: runKillSessionsByPattern,
 		},
 	}
 }
@@ -58,28 +64,36 @@ func runStartSession(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	return nil
 }
 
-// sessionList parses the array of ids that is the command's own field.
-func sessionList(req *Request) ([]session.SessionID, error) {
+// listed calls fn with each document of the array that is the command's own field. MongoDB passes over null.
+func (r *Request) listed(path string, fn func(doc bsonx.Doc) error) error {
+	docs, err := docsOf(path, r.CommandValue())
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		if err := fn(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionList parses the array of ids that is the command's own field; path is what errors call it.
+func sessionList(req *Request, path string) ([]session.SessionID, error) {
 	var ids []session.SessionID
-	for i, v := range req.CommandValue().Doc().Values() {
-		path := req.Def.Name + "." + req.Def.Name + "." + bsonx.IndexKey(i)
-		if v.Type != bsonx.TypeDocument {
-			return nil, WrongType(path, v.Type, Object)
-		}
-		id, err := parseSessionID(path, v.Doc())
-		if err != nil {
-			return nil, err
-		}
+	err := req.listed(path, func(doc bsonx.Doc) error {
+		id, err := parseSessionID(path, doc)
 		ids = append(ids, req.Conn.own(id))
+		return err
+	})
+	if err == nil && len(ids) > session.MaxBatch {
+		err = mongoerr.New(codeTooManySessions, "%s takes at most %d sessions", req.Def.Name, session.MaxBatch)
 	}
-	if len(ids) > session.MaxBatch {
-		return nil, mongoerr.New(codeTooManySessions, "%s takes at most %d sessions", req.Def.Name, session.MaxBatch)
-	}
-	return ids, nil
+	return ids, err
 }
 
 func runRefreshSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
-	ids, err := sessionList(req)
+	ids, err := sessionList(req, "refreshSessions.refreshSessionsFromClient")
 	if err != nil {
 		return err
 	}
@@ -92,7 +106,7 @@ func runRefreshSessions(_ context.Context, req *Request, _ *bsonx.Builder) error
 }
 
 func runEndSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
-	ids, err := sessionList(req)
+	ids, err := sessionList(req, "endSessions.endSessionsFromClient")
 	if err != nil {
 		return err
 	}
@@ -104,7 +118,7 @@ func runEndSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
 }
 
 func runKillSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
-	ids, err := sessionList(req)
+	ids, err := sessionList(req, "KillSessionsCmd.killSessions")
 	if err != nil {
 		return err
 	}
@@ -132,34 +146,41 @@ func (s *Service) killSessionsWhere(req *Request, match func(session.SessionID) 
 	}
 }
 
+// userFields name a user whose sessions killAllSessions ends, in the order in which MongoDB looks for them.
+var userFields = []Field{
+	{Name: "db", Type: String, Required: true},
+	{Name: "user", Type: String, Required: true},
+}
+
 func runKillAllSessions(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	const path = "KillAllSessionsCmd.killAllSessions"
 	users := make(map[[32]byte]bool)
-	for i, v := range req.CommandValue().Doc().Values() {
-		if v.Type != bsonx.TypeDocument {
-			return WrongType("killAllSessions.killAllSessions."+bsonx.IndexKey(i), v.Type, Object)
-		}
-		user, db := v.Doc().Lookup("user"), v.Doc().Lookup("db")
-		if user.Type != bsonx.TypeString || db.Type != bsonx.TypeString {
-			return MissingField("KillAllSessionsUser.user")
-		}
-		users[userDigest(user.Str()+"@"+db.Str())] = true
+	err := req.listed(path, func(doc bsonx.Doc) error {
+		var names [2]string
+		err := ParseFields(path, doc, userFields, func(i int, v bsonx.Value) error {
+			names[i] = v.Str()
+			return nil
+		})
+		users[userDigest(names[1]+"@"+names[0])] = true
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	req.Service.killSessionsWhere(req, func(id session.SessionID) bool { return len(users) == 0 || users[id.User] })
 	return nil
 }
 
 func runKillSessionsByPattern(_ context.Context, req *Request, _ *bsonx.Builder) error {
-	values := req.CommandValue().Doc().Values()
+	const path = "KillAllSessionsByPatternCmd.killAllSessionsByPattern"
 	var matchers []func(session.SessionID) bool
-	for i, v := range values {
-		if v.Type != bsonx.TypeDocument {
-			return WrongType("killAllSessionsByPattern.killAllSessionsByPattern."+bsonx.IndexKey(i), v.Type, Object)
-		}
-		m, err := sessionPattern(req, v.Doc())
-		if err != nil {
-			return err
-		}
+	err := req.listed(path, func(doc bsonx.Doc) error {
+		m, err := sessionPattern(path, doc)
 		matchers = append(matchers, m)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	req.Service.killSessionsWhere(req, func(id session.SessionID) bool {
 		for _, m := range matchers {
@@ -172,19 +193,39 @@ func runKillSessionsByPattern(_ context.Context, req *Request, _ *bsonx.Builder)
 	return nil
 }
 
-func sessionPattern(req *Request, doc bsonx.Doc) (func(session.SessionID) bool, error) {
-	if lsid := doc.Lookup("lsid"); lsid.Type == bsonx.TypeDocument {
-		id, err := parseSessionID("KillAllSessionsByPattern.lsid", lsid.Doc())
-		if err != nil {
-			return nil, err
+// patternFields are the fields of a pattern of sessions. Users and roles say for whom the sessions are ended, not which.
+var patternFields = []Field{
+	{Name: "lsid", Type: Object, Fields: sessionFields},
+	{Name: "uid", Type: BinData},
+	{Name: "users", Type: Array, Check: checkDocuments},
+	{Name: "roles", Type: Array, Check: checkDocuments},
+}
+
+// checkDocuments refuses an array of anything but documents.
+func checkDocuments(name string, v bsonx.Value) error {
+	_, err := docsOf("KillAllSessionsByPatternCmd.killAllSessionsByPattern."+name, v)
+	return err
+}
+
+func sessionPattern(path string, doc bsonx.Doc) (func(session.SessionID) bool, error) {
+	matches := func(session.SessionID) bool { return true }
+	err := ParseFields(path, doc, patternFields, func(i int, v bsonx.Value) error {
+		switch patternFields[i].Name {
+		case "lsid":
+			id, err := parseSessionID(path+".lsid", v.Doc())
+			if err == nil && v.Doc().Lookup("uid").IsMissing() {
+				err = MissingField(path + ".lsid.uid")
+			}
+			matches = func(other session.SessionID) bool { return other == id }
+			return err
+		case "uid":
+			var digest [32]byte
+			if _, data := v.Binary(); copy(digest[:], data) != len(data) || len(data) != len(digest) {
+				return mongoerr.New(codeUnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
+			}
+			matches = func(other session.SessionID) bool { return other.User == digest }
 		}
-		id = req.Conn.own(id)
-		return func(other session.SessionID) bool { return other == id }, nil
-	}
-	if uid := doc.Lookup("uid"); uid.Type == bsonx.TypeBinary {
-		_, data := uid.Binary()
-		digest := string(data)
-		return func(other session.SessionID) bool { return string(other.User[:]) == digest }, nil
-	}
-	return func(session.SessionID) bool { return true }, nil
+		return nil
+	})
+	return matches, err
 }
