@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -60,33 +62,36 @@ const (
 // The first field of an operation is its kind and the index of its namespace.
 var (
 	bulkInsertFields = []Field{
-		{Name: "insert", Type: SafeInt, Required: true}, {Name: "document", Type: Object, Required: true},
+		{Name: "insert", Type: SafeInt, Required: true, Check: checkSpace}, {Name: "document", Type: Object, Required: true},
 	}
 	bulkUpdateFields = []Field{
-		{Name: "update", Type: SafeInt, Required: true},
+		{Name: "update", Type: SafeInt, Required: true, Check: checkSpace},
 		{Name: "filter", Type: Object, Required: true},
-		{Name: "updateMods", Required: true, Check: checkMods},
+		{Name: "updateMods", Required: true, Check: checkModsAndStages},
 		{Name: "multi", Type: Bool},
 		{Name: "upsert", Type: Bool},
 		{Name: "upsertSupplied", Type: OptionalBool},
 		{Name: "arrayFilters", Type: Array},
-		{Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+		{Name: "hint", Check: checkFieldHint},
 		{Name: "constants", Type: Object},
 		{Name: "collation", Type: Object},
 		{Name: "sort", Type: Object},
 		{Name: "sampleId", Type: BinData},
 	}
 	bulkDeleteFields = []Field{
-		{Name: "delete", Type: SafeInt, Required: true},
+		{Name: "delete", Type: SafeInt, Required: true, Check: checkSpace},
 		{Name: "filter", Type: Object, Required: true},
 		{Name: "multi", Type: Bool},
-		{Name: "hint", Type: OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+		{Name: "hint", Check: checkFieldHint},
 		{Name: "collation", Type: Object},
 		{Name: "sampleId", Type: BinData},
 	}
 )
 
 func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	if _, err := req.listBatch(); err != nil {
+		return err
+	}
 	n := req.DocumentCount("ops")
 	if err := checkBatch(n); err != nil {
 		return err
@@ -105,9 +110,10 @@ func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error
 		return err
 	}
 	sc, err := newScope(req)
-	if err != nil {
+	if err != nil && endsCommand(err) {
 		return err
 	}
+	sc.mistake = err
 	if err := req.readStatements(n); err != nil {
 		return err
 	}
@@ -164,25 +170,66 @@ func parseBulkOp(doc bsonx.Doc, spaces []namespace) (bulkOp, error) {
 	switch string(first.Key) {
 	case "insert":
 		op.kind = bulkInsert
-		err = ParseFields("bulkWrite.ops.insert", doc, bulkInsertFields, op.setInsert)
+		err = ParseFields(bulkOps, doc, bulkInsertFields, op.setInsert)
 	case "update":
 		op.kind = bulkUpdate
-		err = ParseFields("bulkWrite.ops.update", doc, bulkUpdateFields, op.setUpdate)
+		err = ParseFields(bulkOps, doc, bulkUpdateFields, op.setUpdate)
 	case "delete":
 		op.kind, op.delete.multi = bulkDelete, false
-		err = ParseFields("bulkWrite.ops.delete", doc, bulkDeleteFields, op.setDelete)
+		err = ParseFields(bulkOps, doc, bulkDeleteFields, op.setDelete)
 	default:
-		return op, UnknownField("bulkWrite.ops." + string(first.Key))
+		return op, UnknownField(strings.TrimSuffix("bulkWrite."+string(first.Key), "."))
 	}
 	if err != nil {
 		return op, err
 	}
-	i, _ := first.Value.AsInt64()
-	if i < 0 || i >= int64(len(spaces)) {
-		return op, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", bsonx.FormatShell(first.Value))
+	i := spaceIndex(first.Value)
+	if int(i) >= len(spaces) {
+		return op, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", op.kind.format(doc, i))
 	}
 	op.ns = spaces[i]
 	return op, nil
+}
+
+// bulkOps is what errors call an operation.
+const bulkOps = "bulkWrite.ops"
+
+// spaceIndex returns a number as the index of a namespace, which is 32 bits wide.
+func spaceIndex(v bsonx.Value) int32 {
+	return int32(max(math.MinInt32, min(saturatingInt64(v), math.MaxInt32)))
+}
+
+// checkSpace refuses an index that is less than 0.
+func checkSpace(name string, v bsonx.Value) error {
+	return AtLeast(0)(name, bsonx.Int32(spaceIndex(v)))
+}
+
+// checkFieldHint is checkHint for a field, where null is no hint either.
+func checkFieldHint(_ string, v bsonx.Value) error { return checkHint(v) }
+
+// format writes an operation as MongoDB's errors do: the kind with its index, then the other fields in order of name, with those
+// that have a default.
+func (k bulkKind) format(doc bsonx.Doc, index int32) string {
+	fields := map[string]bsonx.Value{}
+	if k != bulkInsert {
+		fields["multi"] = bsonx.Bool(false)
+	}
+	if k == bulkUpdate {
+		fields["upsert"] = bsonx.Bool(false)
+	}
+	first := doc.First()
+	for it := doc.Iter(); it.Next(); {
+		fields[string(it.Key())] = it.Value()
+	}
+	delete(fields, string(first.Key))
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Int32(string(first.Key), index)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		b.Value(name, fields[name])
+	}
+	b.End()
+	return bsonx.FormatShell(bsonx.Document(b.Bytes()))
 }
 
 func (op *bulkOp) setInsert(i int, v bsonx.Value) error {
@@ -203,8 +250,12 @@ func (op *bulkOp) setUpdate(i int, v bsonx.Value) error {
 		u.multi = v.Truthy()
 	case "upsert":
 		u.upsert = v.Truthy()
+	case "upsertSupplied":
+		u.supplied = v.Truthy()
 	case "arrayFilters":
 		u.arrayFilters = v
+		_, err := docsOf(bulkOps+".arrayFilters", v)
+		return err
 	case "hint":
 		u.hint = v
 	case "constants":

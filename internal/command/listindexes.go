@@ -26,6 +26,9 @@ func runListIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) err
 	if err != nil {
 		return err
 	}
+	if _, err := req.listBatch(); err != nil {
+		return err
+	}
 	c := req.Service.Store.Lookup(req.DB, name)
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
@@ -111,15 +114,9 @@ func listOf(docs []bsonx.Doc) list {
 
 // replyList answers with a cursor over a list.
 func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs list) error {
-	size := int64(-1)
-	if cursor := req.Doc("cursor"); cursor != nil {
-		err := ParseFields(req.Def.Name+".cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
-			size = saturatingInt64(v)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	size, err := req.listBatch()
+	if err != nil {
+		return err
 	}
 	src := &listSource{list: docs}
 	b := batch{
@@ -127,6 +124,20 @@ func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collecti
 		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
 	return b.first(ctx, reply)
+}
+
+// listBatch returns the size of the first batch of a list, -1 where the command does not say it.
+func (r *Request) listBatch() (int64, error) {
+	size := int64(-1)
+	cursor := r.Doc("cursor")
+	if cursor == nil {
+		return size, nil
+	}
+	err := ParseFields(r.Def.Name+".cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
+		size = saturatingInt64(v)
+		return nil
+	})
+	return size, err
 }
 
 // listSource is a cursor over a list.

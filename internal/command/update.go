@@ -399,10 +399,13 @@ func (s scope) statementFilter(spec *updateSpec) (*filter.Filter, error) {
 
 // suppliedDoc returns the document that an upsert with upsertSupplied inserts.
 func (s *updateSpec) suppliedDoc(nextTime func() (t, i uint32)) (bsonx.Doc, error) {
-	doc := bsonx.Missing
-	if s.constants.Type == bsonx.TypeDocument {
-		doc = s.constants.Doc().Lookup("new")
+	if !s.upsert {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "cannot specify 'upsertSupplied: true' for a non-upsert operation")
 	}
+	if s.constants.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "the parameter 'upsertSupplied' is set to 'true', but no document was supplied")
+	}
+	doc := s.constants.Doc().Lookup("new")
 	if doc.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the parameter 'c' must have a document field 'new' when 'upsertSupplied' is true")
 	}
