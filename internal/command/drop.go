@@ -19,7 +19,7 @@ func dropCommands() []Definition {
 		},
 		{
 			Name: "dropDatabase", Help: "Removes a database with all its collections.",
-			Run: runDropDatabase, Write: true, API1: true,
+			CommandField: OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128, bsonx.TypeInt64), Run: runDropDatabase, Write: true, API1: true,
 		},
 		{
 			Name: "renameCollection", Help: "Gives a collection another name.", CommandField: String,
@@ -79,7 +79,12 @@ func dropByName(req *Request, name string) (c, buckets *table.Collection, err er
 	}
 }
 
+const codeNotOne = mongoerr.Code(5255100)
+
 func runDropDatabase(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+	if saturatingInt64(req.CommandValue()) != 1 {
+		return mongoerr.New(codeNotOne, "Have to pass 1 as 'drop' parameter")
+	}
 	if req.DB == "admin" || req.DB == "local" || req.DB == "config" {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", req.DB)
 	}
@@ -109,11 +114,17 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if err := req.checkRenameUUIDs(fromDB, fromName, toDB, toName); err != nil {
 		return err
 	}
+	if fromDB == toDB && fromName == toName {
+		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+	}
 	return req.onNewest(fromDB, fromName, func(c *table.Collection) error {
+		if c == nil && fromDB != toDB {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "source namespace does not exist")
+		}
 		if c == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from.Str())
 		}
-		if err := checkRename(c, toDB, toName); err != nil {
+		if err := checkRename(c); err != nil {
 			return err
 		}
 		return req.Service.Store.RenameOver(c, toDB, toName, req.Bool("stayTemp"), req.mayDrop(toDB, toName))
@@ -178,7 +189,7 @@ func (r *Request) onNewest(db, name string, fn func(c *table.Collection) error) 
 }
 
 // checkRename judges the source. What has the target's name is judged when the rename commits.
-func checkRename(c *table.Collection, toDB, toName string) error {
+func checkRename(c *table.Collection) error {
 	if isVirtual(c) {
 		return notStored(c)
 	}
@@ -187,9 +198,6 @@ func checkRename(c *table.Collection, toDB, toName string) error {
 	}
 	if c.Timeseries != nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Renaming system.buckets collections is not allowed")
-	}
-	if c.DB == toDB && c.Name == toName {
-		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 	}
 	return nil
 }

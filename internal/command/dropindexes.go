@@ -12,7 +12,7 @@ func dropIndexesCommands() []Definition {
 	return []Definition{{
 		Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Help: "Removes indexes from a collection.",
 		Run: runDropIndexes, Write: true, API1: true,
-		Fields: []Field{{Name: "index", Type: OneOf(bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray), Required: true}, collectionUUID},
+		Fields: []Field{{Name: "index", Type: indexNameTypes, Required: true}, collectionUUID},
 	}}
 }
 
@@ -27,14 +27,23 @@ func runDropIndexes(_ context.Context, req *Request, reply *bsonx.Builder) error
 	return req.onNewest(req.DB, name, func(*table.Collection) error { return dropIndexes(req, name, reply) })
 }
 
+// indexNameTypes are the types of dropIndexes' index. MongoDB's message leaves the array out.
+var indexNameTypes = FieldType{
+	types: []bsonx.Type{bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray}, variant: true, told: "types '[string, object]'",
+}
+
 // checkIndexNames refuses an array of anything but names.
 func checkIndexNames(v bsonx.Value) error {
 	if v.Type != bsonx.TypeArray {
 		return nil
 	}
-	for it := v.Doc().Iter(); it.Next(); {
-		if t := it.Value().Type; t != bsonx.TypeString {
-			return WrongType("dropIndexes.index."+string(it.Key()), t, String)
+	for i, name := range v.Doc().Values() {
+		switch {
+		case name.Type == bsonx.TypeString:
+		case i == 0: // which decides what kind of array it is
+			return WrongType("dropIndexes.index", bsonx.TypeArray, FieldType{told: "types '[string]'"})
+		default:
+			return WrongType("dropIndexes.index."+bsonx.IndexKey(i), name.Type, String)
 		}
 	}
 	return nil

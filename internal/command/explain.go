@@ -237,9 +237,23 @@ func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
 	kind := plan.ExplainFindAndUpdate
 	if req.Bool("remove") {
 		kind = plan.ExplainFindAndDelete
+	} else if err := req.checkUpdate(sc, query); err != nil {
+		return nil, err
 	}
 	q, err := req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"), req.Get("collation"))
 	return &plan.ExplainRequest{Query: q, Command: kind, Upsert: req.Bool("upsert")}, err
+}
+
+// checkUpdate judges the update of an explained findAndModify.
+func (r *Request) checkUpdate(sc scope, query bsonx.Doc) error {
+	name, err := r.Collection()
+	if err != nil {
+		return err
+	}
+	spec := updateSpec{
+		query: query, mods: r.Get("update"), arrayFilters: r.Get("arrayFilters"), collation: r.Get("collation"), sort: r.Doc("sort"), upsert: r.Bool("upsert"),
+	}
+	return r.compileUpdate(sc, r.Service.Store.Lookup(r.DB, name), &spec, new(write.UpdateStatement))
 }
 
 // writeQuery is the query of a write command that is explained.

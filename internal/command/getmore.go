@@ -18,7 +18,7 @@ func getMoreCommands() []Definition {
 			{Name: "collection", Type: String, Required: true},
 			{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)},
 			{Name: "term", Type: Long, Unstable: true},
-			{Name: "lastKnownCommittedOpTime", Type: Object, Unstable: true},
+			{Name: "lastKnownCommittedOpTime", Unstable: true, Check: checkOpTime},
 			{Name: "includeQueryStatsMetrics", Type: OptionalBool, Unstable: true},
 		},
 	}}
@@ -106,4 +106,27 @@ func (r *Request) mayStream(c *session.Cursor) bool {
 		return true
 	}
 	return c.AwaitData && (!r.Generic.HasMaxTime || r.Generic.MaxTimeMillis > 0)
+}
+
+const codeNotAnObject = mongoerr.Code(10065)
+
+// opTimeFields are the fields of a time in the oplog.
+var opTimeFields = []Field{{Name: "ts", Type: Timestamp, Required: true}, {Name: "t", Type: Long, Required: true}}
+
+// checkOpTime judges a time in the oplog that a member sends; its other fields do not matter.
+func checkOpTime(name string, v bsonx.Value) error {
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return mongoerr.New(codeNotAnObject, "invalid parameter: expected an object (%s)", name)
+	}
+	for i := range opTimeFields {
+		f := &opTimeFields[i]
+		value := v.Doc().Lookup(f.Name)
+		if value.IsMissing() || absent(value) {
+			return MissingField("OpTimeBase." + f.Name)
+		}
+		if _, err := checkField("OpTimeBase", f, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }

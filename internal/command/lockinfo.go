@@ -8,7 +8,7 @@ import (
 
 func lockInfoCommands() []Definition {
 	return []Definition{{
-		Name: "lockInfo", Help: "Shows who holds and awaits the lock of fsync.", AdminOnly: true, Loose: true, Run: runLockInfo,
+		Name: "lockInfo", Help: "Shows who holds and awaits the lock of fsync.", AdminOnly: true, Run: runLockInfo,
 	}}
 }
 

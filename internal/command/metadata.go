@@ -9,7 +9,7 @@ import (
 )
 
 var apiParameterFields = []Field{
-	{Name: "version", Type: String, Required: true}, {Name: "strict", Type: Bool}, {Name: "deprecationErrors", Type: Bool},
+	{Name: "version", Type: String, Required: true}, {Name: "strict", Type: OptionalBool}, {Name: "deprecationErrors", Type: OptionalBool},
 }
 
 func metadataCommands() []Definition {

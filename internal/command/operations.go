@@ -222,7 +222,12 @@ func connName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
 const codeOpID = mongoerr.Code(26823)
 
 func runKillOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	id := req.Int64("op", 0)
+	v := req.Get("op")
+	id := saturatingInt64(v)
+	if whole, ok := v.AsFloat64(); !ok || whole != math.Trunc(whole) || math.Abs(whole) > math.MaxInt64 {
+		return mongoerr.New(mongoerr.BadValue, "Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %s",
+			bsonx.FormatShell(v))
+	}
 	if id < math.MinInt32 || id > math.MaxUint32 {
 		return mongoerr.New(codeOpID, "invalid op : %d. Op ID cannot be represented with 32 bits", id)
 	}

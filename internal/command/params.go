@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -87,13 +88,28 @@ func notCoerced(name, kind string) error {
 	return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to %s", name, kind)
 }
 
+// coerced converts the value of a parameter to a whole number. Booleans count as 0 and 1.
+func coerced(name string, v bsonx.Value) (int64, error) {
+	x, number := v.AsFloat64()
+	switch {
+	case v.Type == bsonx.TypeBool:
+	case !number:
+		return 0, notCoerced(name, "integral type")
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return 0, mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce NaN/Inf to integral type", name)
+	case v.Type != bsonx.TypeInt64 && math.Abs(x) >= 1<<63:
+		return 0, mongoerr.New(mongoerr.BadValue, "Failed validating %s: Out of bounds coercing to integral value", name)
+	}
+	return saturatingInt64(v), nil
+}
+
 // IntParam returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
 func IntParam(name string, value, min, max int64, changed func(int64)) Param {
 	parse := func(v bsonx.Value) (int64, error) {
-		n := saturatingInt64(v)
+		n, err := coerced(name, v)
 		switch {
-		case !v.Type.IsNumber():
-			return 0, notCoerced(name, "integral type")
+		case err != nil:
+			return 0, err
 		case n < min:
 			return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not greater than or equal to %d", name, n, min)
 		case n > max:
@@ -119,14 +135,9 @@ func DoubleParam(name string, value, min float64, changed func(float64)) Param {
 	return heldParam(name, value, parse, bsonx.Double, changed)
 }
 
-// BoolParam returns a parameter that is on or off and calls changed when it is set.
+// BoolParam returns a parameter that is on or off and calls changed when it is set. As in MongoDB, every value is one or the other.
 func BoolParam(name string, value bool, changed func(bool)) Param {
-	parse := func(v bsonx.Value) (bool, error) {
-		if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
-			return false, notCoerced(name, "boolean")
-		}
-		return v.Truthy(), nil
-	}
+	parse := func(v bsonx.Value) (bool, error) { return v.Truthy(), nil }
 	return heldParam(name, value, parse, bsonx.Bool, changed)
 }
 
@@ -162,13 +173,26 @@ func parameterCommands() []Definition {
 	}
 }
 
+// getParameterFields are the fields of a document that is the value of getParameter.
+var getParameterFields = []Field{{Name: "showDetails", Type: SafeBool}, {Name: "allParameters", Type: SafeBool}, {Name: "setAt", Type: String}}
+
 func runGetParameter(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	v := req.CommandValue()
 	all := v.Type == bsonx.TypeString && v.Str() == "*"
 	details := false
 	if v.Type == bsonx.TypeDocument {
-		details = v.Doc().Lookup("showDetails").Truthy()
-		all = v.Doc().Lookup("allParameters").Truthy()
+		err := ParseFields("getParameter", v.Doc(), getParameterFields, func(i int, v bsonx.Value) error {
+			switch getParameterFields[i].Name {
+			case "showDetails":
+				details = v.Truthy()
+			case "allParameters":
+				all = v.Truthy()
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	names := req.Service.Params.names()
 	if !all {

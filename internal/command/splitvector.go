@@ -128,7 +128,7 @@ func (v *splitter) serves(ix *table.Index) bool {
 	f := 0
 	for it := v.pattern.Iter(); it.Next(); f++ {
 		direction, _ := it.Value().AsFloat64()
-		if f == len(ix.Pattern) || ix.Pattern[f].Kind != index.Ordered || ix.Pattern[f].Path != string(it.Key()) || ix.Pattern[f].Desc != (direction < 0) {
+		if f == len(ix.Pattern) || direction == 0 || ix.Pattern[f].Kind != index.Ordered || ix.Pattern[f].Path != string(it.Key()) || ix.Pattern[f].Desc != (direction < 0) {
 			return false
 		}
 	}
@@ -185,10 +185,7 @@ func (v *splitter) walk(ctx context.Context, f func(key bsonx.Doc) bool) error {
 	if err != nil {
 		return err
 	}
-	q := &plan.Query{DB: v.coll.DB, Name: v.coll.Name, Coll: v.coll, Filter: all, ReturnKey: true, Hint: bsonx.Document(idPattern)}
-	if v.index != nil {
-		q.Hint = bsonx.String(v.index.Name)
-	}
+	q := &plan.Query{DB: v.coll.DB, Name: v.coll.Name, Coll: v.coll, Filter: all, ReturnKey: true, Hint: v.hint()}
 	if !v.lower.IsEmpty() {
 		q.Min, q.Max = v.extended(v.lower), v.extended(v.upper)
 	}
@@ -208,6 +205,56 @@ func (v *splitter) walk(ctx context.Context, f func(key bsonx.Doc) bool) error {
 			return nil
 		}
 	}
+}
+
+// hint names the index.
+func (v *splitter) hint() bsonx.Value {
+	if v.index == nil {
+		return bsonx.Document(idPattern)
+	}
+	return bsonx.String(v.index.Name)
+}
+
+// bound makes a query read the range of dataSize. It reports whether the range is empty.
+func (v *splitter) bound(q *plan.Query) (empty bool, err error) {
+	if v.choose(v.coll) != nil {
+		return false, mongoerr.New(mongoerr.OperationFailed, "Couldn't find valid index containing key pattern")
+	}
+	for _, bound := range []bsonx.Doc{v.upper, v.lower} {
+		if err := v.checkBound(bound); err != nil {
+			return false, err
+		}
+	}
+	lower, upper := v.extended(v.lower), v.extended(v.upper)
+	q.Min, q.Max, q.Hint = lower, upper, v.hint()
+	for i, f := range v.lower.Values() {
+		order := bsonx.CompareValues(f, v.upper.Values()[i])
+		if v.index != nil && v.index.Pattern[i].Desc {
+			order = -order
+		}
+		if order != 0 {
+			return order > 0, nil
+		}
+	}
+	return true, nil
+}
+
+const codeBoundNames = mongoerr.Code(16634)
+
+// checkBound requires the fields of the key pattern, in their order; the last ones may be absent.
+func (v *splitter) checkBound(bound bsonx.Doc) error {
+	pattern := v.pattern.Iter()
+	for it := bound.Iter(); it.Next(); {
+		if !pattern.Next() {
+			return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "keyPattern %s shorter than bound %s",
+				bsonx.FormatShell(bsonx.Document(v.pattern)), bsonx.FormatShell(bsonx.Document(bound)))
+		}
+		if string(it.Key()) != string(pattern.Key()) {
+			return mongoerr.New(codeBoundNames, "field names of bound %s do not match those of keyPattern %s",
+				bsonx.FormatShell(bsonx.Document(bound)), bsonx.FormatShell(bsonx.Document(v.pattern)))
+		}
+	}
+	return nil
 }
 
 // own returns the fields of an index key that are in the key pattern.

@@ -58,8 +58,8 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 			}
 		}
 	}
-	if req.Bool("repair") {
-		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; drop and create the indexes that are named in its errors")
+	if err := req.checkBackground(); err != nil {
+		return err
 	}
 	if c := req.Service.Store.Lookup(req.DB, name); isVirtual(c) {
 		sz, err := req.Service.virtualSizes(c, req.Conn.Local)
@@ -72,6 +72,9 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	}
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection '%s.%s' does not exist to validate.", req.DB, name)
+	}
+	if req.Bool("repair") {
+		return mongoerr.New(mongoerr.NotImplemented, "validate with repair is not supported; drop and create the indexes that are named in its errors")
 	}
 	v, err := req.Service.Store.Validate(ctx, c, req.Bool("full") || req.Bool("checkBSONConformance"))
 	if errors.Is(err, table.ErrDropped) {
@@ -89,6 +92,24 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 			"ns", c.Namespace(), "documents", v.Repeating)
 	}
 	appendValidation(reply, c, v)
+	return nil
+}
+
+// checkBackground refuses what a validation in the background cannot do, and where there is none.
+func (r *Request) checkBackground() error {
+	if !r.Bool("background") {
+		return nil
+	}
+	for _, other := range [...][2]string{
+		{"full", "{ full: true }"}, {"enforceFastCount", "{ enforceFastCount: true } or { enforceFastSize: true }"}, {"repair", "{ repair: true }"},
+	} {
+		if r.Bool(other[0]) {
+			return mongoerr.New(mongoerr.InvalidOptions, "Running the validate command with both { background: true } and %s is not supported.", other[1])
+		}
+	}
+	if !r.Service.replicates() {
+		return mongoerr.New(mongoerr.CommandNotSupported, "Running the validate command with { background: true } is not supported in standalone mode")
+	}
 	return nil
 }
 
@@ -178,8 +199,15 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	}
 	c := req.Service.Store.Lookup(db, name)
 	lower, upper := req.Doc("min"), req.Doc("max")
-	if (lower == nil) != (upper == nil) {
-		return mongoerr.New(mongoerr.BadValue, "only one of min or max specified")
+	switch {
+	case upper == nil && lower != nil:
+		return mongoerr.New(mongoerr.BadValue, "Max must be set if min is set.")
+	case upper != nil && lower == nil:
+		return mongoerr.New(mongoerr.BadValue, "Max must not be set if min is not set.")
+	case c != nil && isView(c) && !isVirtual(c):
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns.Str())
+	case c != nil && lower.IsEmpty() != upper.IsEmpty():
+		return mongoerr.New(mongoerr.BadValue, "Only one of min or max specified")
 	}
 	var size, count int64
 	reached := false
@@ -192,7 +220,7 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 			return err
 		}
 		size, count = sz.data, sz.count
-	case lower == nil && (!limit.given() || req.Bool("estimate")):
+	case lower.IsEmpty() && (!limit.given() || req.Bool("estimate")):
 		counter, err := req.Service.Store.Count(c)
 		if err != nil {
 			return err
@@ -231,13 +259,15 @@ func (r *Request) measureRange(ctx context.Context, c *table.Collection, lower, 
 	if err != nil {
 		return 0, 0, false, err
 	}
-	q := &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: all, Min: lower, Max: upper}
-	if lower != nil {
-		pattern := r.Doc("keyPattern")
-		if pattern == nil {
-			pattern = keyNames(lower)
+	q := &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: all}
+	if !lower.IsEmpty() {
+		rng := splitter{coll: c, pattern: r.Doc("keyPattern"), lower: lower, upper: upper}
+		if rng.pattern.IsEmpty() {
+			rng.pattern = keyNames(lower)
 		}
-		q.Hint = bsonx.Document(pattern)
+		if empty, err := rng.bound(q); err != nil || empty {
+			return 0, 0, false, err
+		}
 	}
 	reader := exec.NewReader(r.Service.Store.Engine())
 	defer reader.Close()
@@ -282,7 +312,10 @@ func runReIndex(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	var specs []bsonx.Doc
 	err = req.onNewest(req.DB, name, func(*table.Collection) error {
-		c, err := req.existing(name)
+		c, err := req.existingTarget(req.DB, name)
+		if err == nil && c == nil {
+			err = mongoerr.New(mongoerr.NamespaceNotFound, "collection does not exist")
+		}
 		if err != nil {
 			return err
 		}

@@ -122,12 +122,13 @@ func (v *Verbosity) params() []Param {
 			Name: "logLevel",
 			Get:  func() bsonx.Value { return bsonx.Int32(int32(v.general.Load())) },
 			Set: func(value bsonx.Value) error {
-				n, err := verbosityOf("logLevel", value, 0)
-				if err == nil {
-					v.general.Store(n)
-					v.settle()
+				n, err := coerced("logLevel", value)
+				if err != nil || n < 0 || n > maxVerbosity {
+					return mongoerr.New(mongoerr.BadValue, "Invalid value for logLevel: logLevel: %s", bsonx.FormatShell(value))
 				}
-				return err
+				v.general.Store(n)
+				v.settle()
+				return nil
 			},
 		},
 		{Name: "logComponentVerbosity", Get: v.document, Set: v.set},
