@@ -165,15 +165,20 @@ func argumentCases(t *testing.T) []question {
 // changed is changed back.
 func argumentAnswer(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	err := db.RunCommand(ctx, cmd).Err()
+	if name := cmd[0].Key; err == nil && (name == "update" || name == "delete" || name == "findAndModify") {
+		if err := fillArguments(ctx, db); err != nil {
+			return err.Error()
+		}
+	}
+	return errorAnswer(err)
+}
+
+// errorAnswer returns "ok" where there is no error, or its code, name and text.
+func errorAnswer(err error) string {
 	var refused mongo.CommandError
 	var failed mongo.WriteException
 	switch {
 	case err == nil:
-		if name := cmd[0].Key; name == "update" || name == "delete" || name == "findAndModify" {
-			if err := fillArguments(ctx, db); err != nil {
-				return err.Error()
-			}
-		}
 		return "ok"
 	case errors.As(err, &refused):
 		return fmt.Sprintf("error %d %s %s", refused.Code, refused.Name, oneLine(strings.TrimPrefix(refused.Message, groupingPrefix)))
