@@ -28,6 +28,7 @@ func aggregateCommands() []Definition {
 			{Name: "fromMongos", Type: OptionalBool},
 			{Name: "isMapReduceCommand", Type: OptionalBool},
 			encryptionInformation,
+			exchange,
 			collectionUUID,
 		},
 	}}
@@ -44,6 +45,9 @@ func runAggregate(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	}
 	size, err := aggregateBatchSize(req)
 	if err != nil {
+		return err
+	}
+	if err := req.checkExchange(size); err != nil {
 		return err
 	}
 	name, own, sc, err := req.checkAggregate()
