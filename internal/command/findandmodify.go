@@ -183,6 +183,7 @@ func (m *modification) project() error {
 	if m.proj == nil || !m.found {
 		return nil
 	}
+	m.meta.RecordID = bsonx.Null // as in MongoDB
 	var err error
 	m.value, err = m.proj.Apply(nil, m.value, &m.meta)
 	return executingWrite(m.req.Def.Name, err)
