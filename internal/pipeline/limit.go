@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -26,14 +27,22 @@ func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error
 	if !arg.Type.IsNumber() {
 		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a number in: $%s: %s", name, name, bsonx.FormatShell(arg))
 	}
+	x, _ := arg.AsFloat64()
 	n, ok := arg.AsExactInt64()
-	if !ok {
-		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected an integer: $%s: %s", name, name, bsonx.FormatShell(arg))
+	reason := ""
+	switch {
+	case math.IsNaN(x):
+		reason = "Expected an integer, but found NaN in"
+	case !ok && math.Abs(x) >= 1<<63:
+		reason = "Cannot represent as a 64-bit integer"
+	case !ok:
+		reason = "Expected an integer"
+	case n < 0:
+		reason = "Expected a non-negative number in"
+	default:
+		return n, nil
 	}
-	if n < 0 {
-		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a non-negative number in: $%s: %d", name, name, n)
-	}
-	return n, nil
+	return 0, mongoerr.New(code, "invalid argument to $%s stage: %s: $%s: %s", name, reason, name, bsonx.FormatShell(arg))
 }
 
 func (l *limit) open(src Source, _ *Env) Source { return &limitSource{input{src}, l.n} }

@@ -48,7 +48,7 @@ const (
 		{"$inc":{"a":"x"}},{"$rename":{"a":"a"}},{"$push":{"a":{"$each":1}}},{"$bit":{"a":1}},{"$pop":{"a":2}},{"$set":{"_id":9}},{"$unset":1},{"$currentDate":{"a":1.5}},{"$pullAll":{"a":1}},
 		[{"$set":{"a":{"$foo":1}}}],[{"$match":{}}],[{"$foo":1}],[1],[{}],[{"$set":{"a":"$$x"}}],[{"$set":{"a":{"$divide":[1,0]}}}],{},[],1,"x",null]`
 	pipelineValues = `[[{"$foo":1}],[{}],[1],[{"$match":{"$foo":1}}],[{"$match":1}],[{"$match":{"$text":{"$search":"x"}}}],[{"$project":{}}],[{"$project":{"a":1,"b":0}}],[{"$sort":{"a":0}}],[{"$sort":{}}],
-		[{"$limit":0}],[{"$limit":-1}],[{"$limit":"x"}],[{"$skip":-1}],[{"$group":{}}],[{"$group":{"_id":1,"a":1}}],[{"$group":{"_id":1,"a":{"$foo":1}}}],[{"$unwind":"a"}],[{"$unwind":{}}],[{"$lookup":{}}],
+		[{"$limit":0}],[{"$limit":-1}],[{"$limit":"x"}],[{"$skip":-1}],[{"$limit":1e30}],[{"$limit":1.5}],[{"$limit":{"$numberDouble":"NaN"}}],[{"$skip":{"$numberDouble":"-Infinity"}}],[{"$skip":{"$numberDecimal":"1E30"}}],[{"$skip":-9e18}],[{"$group":{}}],[{"$group":{"_id":1,"a":1}}],[{"$group":{"_id":1,"a":{"$foo":1}}}],[{"$unwind":"a"}],[{"$unwind":{}}],[{"$lookup":{}}],
 		[{"$lookup":{"from":"d"}}],[{"$out":""}],[{"$out":1}],[{"$merge":{}}],[{"$merge":1}],[{"$out":"x"},{"$match":{}}],[{"$geoNear":{}}],[{"$geoNear":{"near":[0,0],"distanceField":"d"}}],
 		[{"$match":{}},{"$geoNear":{"near":[0,0],"distanceField":"d"}}],[{"$facet":{}}],[{"$facet":{"a":[{"$out":"x"}]}}],[{"$facet":{"a":1}}],[{"$indexStats":1}],[{"$match":{}},{"$indexStats":{}}],
 		[{"$unionWith":1}],[{"$sample":{}}],[{"$sample":{"size":-1}}],[{"$count":""}],[{"$replaceRoot":1}],[{"$replaceWith":1}],[{"$set":{"a":{"$add":["x",1]}}}],[{"$set":{"x":"$$y"}}],[{"$set":{}}],
@@ -102,6 +102,7 @@ var argumentValues = map[string]map[string]string{
 	"aggregate": {
 		"pipeline": pipelineValues, "cursor": `[{"x":1},1,null]`, "cursor.batchSize": numberValues, "hint": hintValues, "collation": collationValues, "let": letValues, "allowDiskUse": flagValues,
 		"bypassDocumentValidation": flagValues, "explain": `[1,"x",null]`, "collectionUUID": idValues, "encryptionInformation": encryptionValues,
+		"exchange":   `[{"policy":"roundrobin","consumers":1},{"policy":"broadcast","consumers":2},{"consumers":1},{"policy":"roundrobin"},{"policy":"x","consumers":1},{"policy":"keyRange","consumers":1},{"policy":"roundrobin","consumers":0},{"policy":"roundrobin","consumers":-1},{"policy":"roundrobin","consumers":101},{"policy":"roundrobin","consumers":1,"bufferSize":-1},{"policy":"roundrobin","consumers":1,"x":1},{},1,null]`,
 		"fromMongos": strictValues, "fromRouter": strictValues, "isMapReduceCommand": strictValues, "needsMerge": strictValues,
 	},
 }
@@ -112,6 +113,8 @@ var otherArguments = map[string]string{
 	"stmtId": "of retryable writes, which the recorded server has not", "stmtIds": "as stmtId", "updates.sampleId": "internal", "deletes.sampleId": "internal",
 	"updates.allowShardKeyUpdatesWithoutFullShardKeyInQuery": "of clusters", "unwrapOptions": "internal",
 	"encryptionInformation.type": "in the values of encryptionInformation", "encryptionInformation.schema": "as type", "encryptionInformation.crudProcessed": "as type",
+	"exchange.consumers": "in the values of exchange", "exchange.policy": "as consumers", "exchange.orderPreserving": "as consumers", "exchange.bufferSize": "as consumers", "exchange.key": "as consumers",
+	"exchange.boundaries": "as consumers", "exchange.consumerIds": "as consumers",
 }
 
 // withArgument returns a command with one more argument, in the place of an older one of that name.
