@@ -207,8 +207,8 @@ func checkSpace(name string, v bsonx.Value) error {
 // checkFieldHint is checkHint for a field, where null is no hint either.
 func checkFieldHint(_ string, v bsonx.Value) error { return checkHint(v) }
 
-// format writes an operation as MongoDB's errors do: the kind with its index, then the other fields in order of name, with those
-// that have a default.
+// format writes an operation as MongoDB's errors do: the kind with its index, then the other
+// fields in order of name, with those that have a default.
 func (k bulkKind) format(doc bsonx.Doc, index int32) string {
 	fields := map[string]bsonx.Value{}
 	if k != bulkInsert {

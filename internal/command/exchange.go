@@ -5,7 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// exchange is the argument of routers that share the documents of an aggregate command out to several cursors.
+// exchange is the argument of routers that share the documents of an aggregate command out to
+// several cursors.
 var exchange = Field{Name: "exchange", Type: Object, Strict: true, Fields: []Field{
 	{Name: "consumers", Type: SafeInt, Required: true, Check: checkConsumers},
 	{Name: "policy", Type: String, Required: true, Check: checkExchangePolicy},
@@ -48,7 +49,8 @@ func checkExchangeBuffer(_ string, v bsonx.Value) error {
 	return nil
 }
 
-// checkExchange refuses what one cursor cannot give: an exchange with one consumer is no different from none.
+// checkExchange refuses what one cursor cannot give: an exchange with one consumer is no
+// different from none.
 func (r *Request) checkExchange(batchSize int64) error {
 	doc := r.Doc(exchange.Name)
 	switch consumers := saturatingInt64(doc.Lookup("consumers")); {

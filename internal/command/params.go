@@ -135,7 +135,8 @@ func DoubleParam(name string, value, min float64, changed func(float64)) Param {
 	return heldParam(name, value, parse, bsonx.Double, changed)
 }
 
-// BoolParam returns a parameter that is on or off and calls changed when it is set. As in MongoDB, every value is one or the other.
+// BoolParam returns a parameter that is on or off and calls changed when it is set. As in
+// MongoDB, every value is one or the other.
 func BoolParam(name string, value bool, changed func(bool)) Param {
 	parse := func(v bsonx.Value) (bool, error) { return v.Truthy(), nil }
 	return heldParam(name, value, parse, bsonx.Bool, changed)

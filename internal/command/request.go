@@ -125,8 +125,8 @@ func (r *Request) Doc(name string) bsonx.Doc {
 // Args returns the arguments that are not generic, in the order in which they were sent.
 func (r *Request) Args() []bsonx.Elem { return r.args }
 
-// Documents walks the documents of a Sequence field, whichever way they were sent. An array element that is neither a
-// document nor null is an error; MongoDB passes over null.
+// Documents walks the documents of a Sequence field, whichever way they were sent. An array
+// element that is neither a document nor null is an error; MongoDB passes over null.
 func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) error {
 	for i := range r.Sequences {
 		if r.Sequences[i].ID != name {
@@ -156,7 +156,8 @@ func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) er
 	return nil
 }
 
-// DocumentCount returns how many elements a Sequence field has, without those that Documents passes over.
+// DocumentCount returns how many elements a Sequence field has, without those that Documents
+// passes over.
 func (r *Request) DocumentCount(name string) int {
 	for i := range r.Sequences {
 		if r.Sequences[i].ID == name {

@@ -64,7 +64,8 @@ func runStartSession(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	return nil
 }
 
-// listed calls fn with each document of the array that is the command's own field. MongoDB passes over null.
+// listed calls fn with each document of the array that is the command's own field. MongoDB passes
+// over null.
 func (r *Request) listed(path string, fn func(doc bsonx.Doc) error) error {
 	docs, err := docsOf(path, r.CommandValue())
 	if err != nil {
@@ -146,7 +147,8 @@ func (s *Service) killSessionsWhere(req *Request, match func(session.SessionID) 
 	}
 }
 
-// userFields name a user whose sessions killAllSessions ends, in the order in which MongoDB looks for them.
+// userFields name a user whose sessions killAllSessions ends, in the order in which MongoDB looks
+// for them.
 var userFields = []Field{
 	{Name: "db", Type: String, Required: true},
 	{Name: "user", Type: String, Required: true},
@@ -193,7 +195,8 @@ func runKillSessionsByPattern(_ context.Context, req *Request, _ *bsonx.Builder)
 	return nil
 }
 
-// patternFields are the fields of a pattern of sessions. Users and roles say for whom the sessions are ended, not which.
+// patternFields are the fields of a pattern of sessions. Users and roles say for whom the
+// sessions are ended, not which.
 var patternFields = []Field{
 	{Name: "lsid", Type: Object, Fields: sessionFields},
 	{Name: "uid", Type: BinData},

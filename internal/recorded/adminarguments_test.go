@@ -113,8 +113,8 @@ var adminUnswept = map[string]string{
 	"startSession": "it ends the recorded server", "authenticate": "as startSession", "shutdown": "it ends every server", "hello": "the recorded server does not judge its arguments", "isMaster": "as hello",
 }
 
-// notRecorded are the commands that the recorded server has not. internal/command/testdata/arguments.txt
-// has what the manual says of their arguments.
+// notRecorded are the commands that the recorded server has not.
+// internal/command/testdata/arguments.txt has what the manual says of their arguments.
 var notRecorded = strings.Fields(`abortTransaction appendOplogNote cleanupOrphaned cloneCollectionAsCapped collMod commitTransaction configureFailPoint connPoolStats
 	connectionStatus convertToCapped coordinateCommitTransaction features flushRouterConfig getClusterParameter getCmdLineOpts getDefaultRWConcern getDiagnosticData getLog
 	getShardMap getShardVersion hostInfo logRotate mapReduce profile replSetAbortPrimaryCatchUp replSetFreeze replSetGetConfig replSetGetRBID replSetGetStatus replSetHeartbeat
@@ -233,7 +233,8 @@ func (b *adminBase) cases(path string) []question {
 	return out
 }
 
-// adminValuesOf returns the values of an argument: its own, those of an option of a collection, or any.
+// adminValuesOf returns the values of an argument: its own, those of an option of a collection,
+// or any.
 func adminValuesOf(name, path string) string {
 	if own, ok := adminValues[name][path]; ok {
 		return own
@@ -292,7 +293,8 @@ func adminFixture(ctx context.Context, db *mongo.Database) error {
 	return nil
 }
 
-// otherAdminAnswers are the cases, the answers here and the recorded ones, a tab between each, that may stand beside each other.
+// otherAdminAnswers are the cases, the answers here and the recorded ones, a tab between each,
+// that may stand beside each other.
 var otherAdminAnswers = []*regexp.Regexp{
 	// MongoDB 9.0 only.
 	regexp.MustCompile(`dropIndexes.*\terror (27|72) .*\t(ok|error 27.*(time-series|timeseries)|error 5979800)`),                                          // an index that is not there is no error
@@ -339,8 +341,8 @@ func sameAdmin(name, got, want string) bool {
 }
 
 // TestAdminArguments compares what commands of DDL and administration answer to each of their
-// arguments with values of each type, right and wrong. A command of the registry without a base, or a
-// reason, fails.
+// arguments with values of each type, right and wrong. A command of the registry without a base,
+// or a reason, fails.
 func TestAdminArguments(t *testing.T) {
 	t.Parallel()
 	check(t, class{

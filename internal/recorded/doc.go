@@ -12,5 +12,7 @@
 //
 //	go test ./internal/recorded -run SharedEdges -record 'mongodb://127.0.0.1:27017/?directConnection=true'
 //
+// Record one test at a time: all of them use the same database of that server.
+//
 // To add a class, write a generator and a test that passes its cases to check.
 package recorded
