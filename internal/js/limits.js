@@ -168,8 +168,12 @@
   for (const [name, method] of [['trim', 'trim'], ['trimStart', 'trimStart'], ['trimEnd', 'trimEnd'], ['trimLeft', 'trimStart'], ['trimRight', 'trimEnd']]) {
     define(String.prototype, name, { value: trims[method], writable: true, configurable: true });
   }
+  // A character beyond ASCII becomes up to three bytes, each of which is written as %XX.
   for (const name of ['encodeURI', 'encodeURIComponent', 'decodeURI', 'decodeURIComponent', 'escape', 'unescape']) {
-    wrap(global, name, (_, args) => checkChars(3 * lengthOf(str(args[0]))));
+    wrap(global, name, (_, args) => {
+      const text = (args[0] = str(args[0]));
+      checkChars((text.length > large && natives.isWide(text) ? 9 : 3) * text.length);
+    });
   }
   const pad = (s, args) => checkChars(args[0]);
   wrap(String.prototype, 'padStart', pad, checkWide);

@@ -28,7 +28,9 @@ func TestBoundedFunctions(t *testing.T) {
 		"new Date(2020, 0, 1).getMonth() === 0", "typeof Date() === 'string'", "new Date() instanceof Date", "Date.UTC(2020, 0) === 1577836800000",
 		"class D extends Date {}; new D(5) instanceof D && new D(5).getTime() === 5", "new Date(5).constructor === Date", "Math.abs(Date.now() - new Date()) < 60000",
 		"Array.prototype.map.call('abc', () => 1).join() === '1,1,1'", "Array.prototype.slice.call('abc').join('') === 'abc'",
-		"Array.prototype.fill.call({length: 2}, 1)[1] === 1", "'x'.repeat(9e6).length === 9e6", "('é' + 'x'.repeat(8e6)).length === 8e6 + 1",
+		"Array.prototype.fill.call({length: 2}, 1)[1] === 1", "escape('\u1234') === '%u1234'", "encodeURI(undefined) === 'undefined'",
+		"encodeURIComponent('\u1234'.repeat(1e6)).length === 9e6", "unescape('%u1234'.repeat(1e6)).length === 1e6",
+		"'x'.repeat(9e6).length === 9e6", "('é' + 'x'.repeat(8e6)).length === 8e6 + 1",
 	} {
 		body := "return " + source
 		if strings.Contains(source, ";") && !strings.HasPrefix(source, "(") {
@@ -52,6 +54,8 @@ func TestLimits(t *testing.T) {
 		"push":               "const a = []; for (;;) a.push('x'.repeat(1000000) + a.length)",
 		"doubling":           "let s = 'x'; for (;;) s += s",
 		"repeat":             "return 'x'.repeat(1e9).length",
+		"escape":             "return escape('\u1234'.repeat(8e6)).length",
+		"encodeURIComponent": "return encodeURIComponent('\u1234'.repeat(8e6)).length",
 		"pad":                "return 'x'.padEnd(1e9).length",
 		"shared strings":     "return new Array(1e5).fill('x'.repeat(1e6)).join().length",
 		"replacement":        "const s = 'x'.repeat(1e6); return s.replace(/x/g, s).length",
