@@ -13,7 +13,7 @@ import (
 func aggregateCommands() []Definition {
 	return []Definition{{
 		Name: "aggregate", Help: "Runs a pipeline over a collection.",
-		InTransaction: true, Run: runAggregate, Read: true, TimedRead: true, Snapshot: true, Write: true, API1: true,
+		InTransaction: true, Run: runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true, Write: true, API1: true,
 		Fields: []Field{
 			{Name: "pipeline", Type: stageArray, Required: true},
 			{Name: "cursor", Type: cursorObject, Fields: cursorFields},
@@ -101,7 +101,7 @@ func (r *Request) checkAggregate() (name string, own ownStages, sc scope, err er
 	stages := r.Get("pipeline").Clone() // a cursor outlives the message
 	own.list = elements(stages)
 	if own.compiled, err = pipeline.Compile(stages, sc.pipelineOptions(r.DB, top)); err != nil {
-		return "", own, scope{}, err
+		return "", own, scope{}, r.malformed(err)
 	}
 	if r.Has("needsMerge") && !r.Has("fromRouter") && !r.Has("fromMongos") {
 		return "", own, scope{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")

@@ -20,7 +20,7 @@ import (
 func bulkWriteCommands() []Definition {
 	return []Definition{{
 		Name: "bulkWrite", Help: "Runs inserts, updates and deletes on several collections.",
-		InTransaction: true, Run: runBulkWrite, Write: true, Retryable: true, AdminOnly: true, API1: true, Counter: CountNone,
+		InTransaction: true, Run: runBulkWrite, Parses: true, Write: true, Retryable: true, AdminOnly: true, API1: true, Counter: CountNone,
 		Fields: []Field{
 			{Name: "ops", Type: Array, Required: true, Sequence: true, Fields: slices.Concat(bulkInsertFields, bulkUpdateFields, bulkDeleteFields)},
 			{Name: "nsInfo", Type: Array, Required: true, Sequence: true, Fields: nsInfoFields},
@@ -94,11 +94,11 @@ func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	}
 	n := req.DocumentCount("ops")
 	if err := checkBatch(n); err != nil {
-		return err
+		return req.malformed(err)
 	}
 	spaces, err := parseNSInfo(req)
 	if err != nil {
-		return err
+		return req.malformed(err)
 	}
 	ops := make([]bulkOp, 0, n)
 	err = req.Documents("ops", func(_ int, doc bsonx.Doc) error {
@@ -107,7 +107,7 @@ func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error
 		return err
 	})
 	if err != nil {
-		return err
+		return req.malformed(err)
 	}
 	sc, err := newScope(req)
 	if err != nil && endsCommand(err) {
@@ -356,6 +356,7 @@ func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Buil
 			return 0, err
 		}
 	}
+	debug := &r.req.Op.Debug
 	switch op.kind {
 	case bulkInsert:
 		err := r.insert(ctx, i, op)
@@ -363,6 +364,7 @@ func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Buil
 			return 0, err
 		}
 		r.inserted++
+		debug.Inserted(1)
 		return 1, nil
 	case bulkUpdate:
 		op.update.position = i
@@ -370,19 +372,21 @@ func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Buil
 		res, err := r.req.runUpdateSpec(ctx, r.scope, op.ns.db, op.ns.name, &op.update, r.opts)
 		r.matched += res.Matched
 		r.modified += res.Modified
-		n := res.Matched
+		n, upserted := res.Matched, int64(0)
 		result.Int32("nModified", int32(res.Modified))
 		if !res.UpsertedID.IsMissing() {
-			r.upserted++
-			n++
+			upserted = 1
 			result.Doc("upserted", bsonx.NewDoc("_id", res.UpsertedID))
 		}
-		return n, err
+		r.upserted += upserted
+		debug.Updated(res.Matched, res.Modified, upserted)
+		return n + upserted, err
 	default:
 		op.delete.position = i
 		r.opts.Retry.Of(retryable.Delete)
 		n, err := r.req.runDeleteSpec(ctx, r.scope, op.ns.db, op.ns.name, &op.delete, r.opts)
 		r.deleted += n
+		debug.Deleted(n)
 		return n, err
 	}
 }
@@ -411,6 +415,7 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 // report writes the totals and the results as a cursor.
 func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	r.req.failed = r.errors > 0
+	r.req.Service.stats.userErrors.Add(r.errors)
 	if err := replyList(ctx, r.req, reply, bulkWriteCursor, listOf(r.results)); err != nil {
 		return err
 	}

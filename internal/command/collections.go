@@ -19,6 +19,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -175,6 +176,9 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 	for _, s := range stages[:len(stages)-len(own.list)] {
 		p.viewBytes += int64(len(s.Data))
 	}
+	if p.depth == 0 && p.verbosity == "" {
+		p.service.stats.operators.stagesOf(stages[:len(stages)-len(own.list)])
+	}
 	hint := p.hint
 	if c != nil && c.Kind == catalog.KindTimeseries {
 		if c, err = p.buckets(c); err != nil {
@@ -199,8 +203,9 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 	env := &pipeline.Env{
 		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.local, p.now, p.user, db, cmp.Or(base, reported)},
 		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory, TempDir: p.service.TempDir,
+		Sorts: func(ctx context.Context) { storage.ReportWork(ctx, storage.PlanWork{Sorts: true}) },
 	}
-	if name == "" {
+	if name == "" || p.verbosity == "" && hint.IsMissing() && !isVirtual(c) && reportsFirst(stages) {
 		return parsed, env, nil, nil
 	}
 	if isVirtual(c) {
@@ -232,6 +237,19 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 	q.Scores = q.Filter.HasText() && namesMeta(stages, textScore)
 	q.IndexKeys = namesMeta(stages, indexKey)
 	return rest, env, q, nil
+}
+
+// reportsFirst reports whether the documents come from a stage that describes the collection and
+// reads none of it.
+func reportsFirst(stages []bsonx.Value) bool {
+	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument {
+		return false
+	}
+	switch string(stages[0].Doc().First().Key) {
+	case "$collStats", "$indexStats", "$planCacheStats":
+		return true
+	}
+	return false
 }
 
 // statsOfView reports whether stages ask for the figures of a view, which are not its collection's.

@@ -64,6 +64,7 @@ func runCount(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
+	req.Op.Debug.NReturned = 1 // the number, as MongoDB counts
 	appendNumber(reply, "n", n)
 	return nil
 }

@@ -34,12 +34,21 @@ type scope struct {
 	mistake error
 	// operators counts what queries are made of; nil counts nothing.
 	operators *operatorCounts
+	// writes says that the command is a write, whose queries for one _id are not counted, as in MongoDB.
+	writes bool
 }
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
 	vars, err := req.baseVars().WithLet(req.Doc("let"), req.Now)
-	return scope{now: req.Now, vars: vars, collations: &req.Service.collations, operators: &req.Service.stats.operators}, err
+	sc := scope{now: req.Now, vars: vars, collations: &req.Service.collations, operators: &req.Service.stats.operators}
+	switch req.Def.Name {
+	case "insert", "update", "delete", "findAndModify", "bulkWrite":
+		sc.writes = true
+	case "count", "distinct": // as in MongoDB
+		sc.operators = nil
+	}
+	return sc, err
 }
 
 // newStatementScope is newScope for a command of statements: a mistake in let is each statement's, and so is a wrong UUID.
@@ -62,7 +71,7 @@ func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
 // counted compiles a query and counts its operators.
 func (s scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, error) {
 	f, err := filter.Parse(doc, opts)
-	if err == nil && s.operators != nil {
+	if err == nil && s.operators != nil && !(s.writes && isPoint(doc)) {
 		s.operators.filter(doc)
 	}
 	return f, err
@@ -254,6 +263,7 @@ func (t *errorText) shortened(err error) *mongoerr.Error {
 // appendWriteErrors writes the field writeErrors, if there are any. They end a transaction.
 func (r *Request) appendWriteErrors(reply *bsonx.Builder, e *writeErrors) {
 	r.failed = r.failed || len(e.items) > 0
+	r.Service.stats.userErrors.Add(int64(len(e.items)))
 	e.append(reply)
 }
 
@@ -301,7 +311,11 @@ func (s *scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.
 
 // CompilePipeline implements update.Compiler.
 func (s *scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
-	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now, Collation: s.collation})
+	t, err := pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now, Collation: s.collation})
+	if err == nil && s.operators != nil {
+		s.operators.pipeline(stages)
+	}
+	return t, err
 }
 
 // env is what applying an update depends on. vars are those of its command, whose operation it serves.

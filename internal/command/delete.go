@@ -17,7 +17,7 @@ import (
 func deleteCommands() []Definition {
 	return []Definition{{
 		Name: "delete", Help: "Removes documents.",
-		InTransaction: true, Run: runDelete, Write: true, Silent: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
+		InTransaction: true, Run: runDelete, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "remove", Counter: CountNone,
 		Fields: []Field{
 			{Name: "deletes", Type: Array, Required: true, Sequence: true, Fields: deleteFields},
 			{Name: "ordered", Type: Bool},
@@ -133,7 +133,7 @@ func runDelete(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 		}
 	}
 	req.count(CountDelete, int64(tried))
-	req.Op.Debug.NDeleted = total
+	req.Op.Debug.Deleted(total)
 	reply.Int32("n", int32(total))
 	req.appendWriteErrors(reply, &failures)
 	req.appendRetried(reply)

@@ -51,6 +51,7 @@ func runDistinct(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 	if len(values.Data) > maxBatchBytes {
 		return mongoerr.New(mongoerr.Code(17217), "distinct too big, 16mb cap")
 	}
+	req.Op.Debug.NReturned = int64(values.Doc().Len())
 	reply.Value("values", values)
 	if req.snapshot != nil {
 		reply.Value("atClusterTime", timestamp(req.snapshot.at))

@@ -225,6 +225,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 		return err
 	}
 	m.found = m.found && n > 0
+	m.req.Op.Debug.Deleted(n)
 	if err := m.project(); err != nil {
 		return err
 	}
@@ -284,6 +285,7 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 	}
 	upserted := !res.UpsertedID.IsMissing()
 	m.found = m.found && (upserted || res.Matched > 0)
+	m.req.Op.Debug.Updated(res.Matched, res.Modified, int64(boolCount(upserted)))
 	if err := m.project(); err != nil {
 		return err
 	}
@@ -297,6 +299,7 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 }
 
 func (m *modification) appendValue(reply *bsonx.Builder) {
+	m.req.Op.Debug.NReturned = int64(boolCount(m.found))
 	if m.found {
 		reply.Doc("value", m.value)
 	} else {

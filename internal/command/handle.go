@@ -44,12 +44,16 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 		conn.Op.Begin(ctx, conn.ids.take(s.Ops), req.Now)
 		if fp, err = s.failPoints.match(req); err == nil {
 			err = s.execute(e, req, &c.builder)
+		} else {
+			req.begin(e)
 		}
 		err = conn.Op.Cause(err)
 	}
 	if err != nil && e != nil {
 		err = withLabels(req, err)
-		e.failures.Add(1)
+		if req.begun {
+			e.failures.Add(1)
+		}
 	}
 	res := s.finishReply(w, req, msg, err, fp)
 	if e != nil {
@@ -125,6 +129,7 @@ const codeMissingDB = mongoerr.Code(40571)
 func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			req.begin(e)
 			err = s.panicked(req, p)
 		}
 	}()
@@ -176,11 +181,16 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		}
 		defer s.writes.leave()
 	}
-	req.Conn.tally.runs[e.index].Add(1)
+	if !e.Parses {
+		req.begin(e)
+	}
 	if req.Generic.HasTxnNumber {
 		err = s.runNumbered(e, req, reply)
 	} else {
 		err = e.run(op, req, reply)
+	}
+	if !req.misformed {
+		req.begin(e)
 	}
 	if synced := req.sync(); err == nil {
 		err = synced

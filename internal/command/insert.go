@@ -14,7 +14,7 @@ const maxWriteBatch = 100_000
 func insertCommands() []Definition {
 	return []Definition{{
 		Name: "insert", Help: "Adds documents to a collection.",
-		InTransaction: true, Run: runInsert, Write: true, Silent: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
+		InTransaction: true, Run: runInsert, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "insert", Counter: CountNone,
 		Fields: []Field{
 			{Name: "documents", Type: Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: Bool},
@@ -45,7 +45,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	size := req.DocumentCount("documents")
 	if err := checkBatch(size); err != nil {
-		return err
+		return req.malformed(err)
 	}
 	if err := req.checkBuckets(name); err != nil {
 		return err
@@ -57,7 +57,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	err = batch.prepare()
 	req.memory.docs = batch.docs
 	if err != nil {
-		return err
+		return req.malformed(err)
 	}
 	if err := req.checkUUID(name); err != nil {
 		return refuseAll(err, req, size, reply)
@@ -76,7 +76,7 @@ func runInsert(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 	} else if _, err := req.ensure(req.DB, name); err != nil {
 		return err
 	}
-	req.Op.Debug.NInserted = int64(n)
+	req.Op.Debug.Inserted(int64(n))
 	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
 	req.count(CountInsert, int64(n+len(batch.errors.items)))
@@ -98,6 +98,7 @@ func refuseAll(err error, req *Request, size int, reply *bsonx.Builder) error {
 		failures.add(i, err)
 	}
 	reply.Int32("n", 0)
+	req.count(CountInsert, int64(size))
 	req.appendWriteErrors(reply, &failures)
 	return nil
 }
@@ -114,6 +115,7 @@ func refuseInsert(err error, req *Request, size int, reply *bsonx.Builder) error
 	var failures writeErrors
 	failures.add(0, err)
 	reply.Int32("n", 0)
+	req.count(CountInsert, 1)
 	req.appendWriteErrors(reply, &failures)
 	return nil
 }

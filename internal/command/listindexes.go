@@ -123,7 +123,11 @@ func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collecti
 		req: req, field: "firstBatch", size: size, source: src, single: src.done(ctx),
 		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
-	return b.first(ctx, reply)
+	err = b.first(ctx, reply)
+	if collection != bulkWriteCursor {
+		req.Op.Debug.NReturned = -1 // what a list tells of the catalog does not count as documents
+	}
+	return err
 }
 
 // listBatch returns the size of the first batch of a list, -1 where the command does not say it.

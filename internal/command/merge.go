@@ -144,7 +144,9 @@ func (m *merger) flush(ctx context.Context) error {
 // one merges one document and reports whether there was one for it.
 func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err error) {
 	if m.WhenMatched == "fail" {
-		return false, m.insert(ctx, item.doc)
+		err := m.insert(ctx, item.doc)
+		m.req.Service.stats.inserts.count(1, int64(boolCount(err == nil)))
+		return false, err
 	}
 	counted := memory.Of(ctx).Begin()
 	defer counted.Release()
@@ -153,6 +155,11 @@ func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err err
 		return false, err
 	}
 	res, err := m.req.runUpdateStatement(ctx, m.DB, m.Coll, st, compiledFor{any: true}, m.opts)
+	if err == nil && !res.UpsertedID.IsMissing() {
+		m.req.Service.stats.inserts.count(1, 1)
+	} else {
+		m.req.Service.stats.updates.count(1, res.Matched)
+	}
 	return res.Matched > 0, m.explained(err)
 }
 

@@ -68,12 +68,28 @@ func (c *operatorCounts) filter(query bsonx.Doc) {
 			c.predicate(string(key), v)
 			continue
 		}
-		if v.Type != bsonx.TypeDocument {
+		switch v.Type {
+		case bsonx.TypeDocument:
+			c.operand(v.Doc())
+		case bsonx.TypeRegex:
+			c.match.add("$regex")
+		default:
 			c.equal.Add(1)
-			continue
 		}
-		c.operand(v.Doc())
 	}
+}
+
+// isPoint reports whether a query asks for one _id.
+func isPoint(query bsonx.Doc) bool {
+	first := query.First()
+	if string(first.Key) != "_id" || query.Len() > 1 || first.Value.Type == bsonx.TypeRegex {
+		return false
+	}
+	if first.Value.Type != bsonx.TypeDocument {
+		return true
+	}
+	key := first.Value.Doc().First().Key
+	return len(key) == 0 || key[0] != '$'
 }
 
 // isReference reports whether a name is that of a DBRef's field: a value to be equal to, which begins like an operator.
@@ -101,8 +117,12 @@ func (c *operatorCounts) predicate(name string, v bsonx.Value) {
 	case "$expr":
 		c.expression(v)
 	case "$not":
-		if v.Type == bsonx.TypeDocument {
+		switch v.Type {
+		case bsonx.TypeDocument:
 			c.operand(v.Doc())
+		case bsonx.TypeRegex:
+			c.match.add("$regex")
+		default: // refused before
 		}
 	case "$elemMatch":
 		if doc := v.Doc(); v.Type == bsonx.TypeDocument && len(doc.First().Key) > 0 && doc.First().Key[0] == '$' {
@@ -132,7 +152,11 @@ func (c *operatorCounts) expression(v bsonx.Value) {
 
 // pipeline counts the stages of a pipeline that was accepted, with those in them.
 func (c *operatorCounts) pipeline(stages bsonx.Value) {
-	for _, v := range stages.Doc().Values() {
+	c.stagesOf(stages.Doc().Values())
+}
+
+func (c *operatorCounts) stagesOf(stages []bsonx.Value) {
+	for _, v := range stages {
 		if first := v.Doc().First(); first.Key != nil {
 			c.stage(string(first.Key), first.Value)
 		}
@@ -166,7 +190,19 @@ func (c *operatorCounts) stage(name string, arg bsonx.Value) {
 	case "$setWindowFields":
 		c.fields(arg.Doc().Lookup("output").Doc(), c.windows)
 		c.expression(arg.Doc().Lookup("partitionBy"))
-	case "$sort", "$documents", "$out", "$merge", "$sample", "$collStats", "$currentOp", "$changeStream":
+	case "$count":
+		c.groups.add("$sum") // by which it counts
+	case "$sortByCount":
+		c.groups.add("$sum")
+		c.expression(arg)
+	case "$merge":
+		if arg.Type != bsonx.TypeDocument {
+			return
+		}
+		if when := arg.Doc().Lookup("whenMatched"); when.Type == bsonx.TypeArray {
+			c.pipeline(when)
+		}
+	case "$sort", "$documents", "$out", "$sample", "$collStats", "$currentOp", "$changeStream":
 	default:
 		c.expression(arg)
 	}

@@ -1,6 +1,9 @@
 package command
 
 import (
+	"maps"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -54,5 +57,20 @@ func TestEachOperatorIsCounted(t *testing.T) {
 	counted("predicate", c.match, 1, func(name string) {
 		pipeline("$match", doc("a", doc(name, bsonx.NewArray())))
 	})
-	counted("stage", c.stages, 0, func(name string) { pipeline(name, doc()) })
+	sums := []string{"$count", "$sortByCount"} // by $sum, which is counted, too
+	counted("stage", without(c.stages, sums), 0, func(name string) { pipeline(name, doc()) })
+	counted("stage", only(c.stages, sums), 1, func(name string) { pipeline(name, doc()) })
+}
+
+// only returns the counters of some names, without those of all others.
+func only(c nameCounts, names []string) nameCounts {
+	out := maps.Clone(c)
+	maps.DeleteFunc(out, func(name string, _ *atomic.Int64) bool { return !slices.Contains(names, name) })
+	return out
+}
+
+func without(c nameCounts, names []string) nameCounts {
+	out := maps.Clone(c)
+	maps.DeleteFunc(out, func(name string, _ *atomic.Int64) bool { return slices.Contains(names, name) })
+	return out
 }

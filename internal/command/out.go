@@ -198,6 +198,7 @@ func (r *Request) copyTo(ctx context.Context, src pipeline.Source, out *table.Co
 		if err := insertAll(ctx, r.Service.Writes, out, docs, opts); err != nil {
 			return err
 		}
+		r.Service.stats.inserts.count(int64(len(docs)), int64(len(docs)))
 	}
 	return nil
 }

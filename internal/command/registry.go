@@ -63,6 +63,8 @@ type Definition struct {
 	TestOnly bool
 	// API1 commands belong to version 1 of the stable API.
 	API1 bool
+	// Parses commands parse statements or stages in Run: see Request.malformed.
+	Parses bool
 	// Kind is currentOp's "op"; empty stands for "command".
 	Kind string
 	// Counter is the serverStatus opcounter that a run adds to; empty stands for "command".

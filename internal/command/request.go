@@ -46,6 +46,10 @@ type Request struct {
 	explained bool
 	// failed says that a statement of the command has failed, though the command has not.
 	failed bool
+	// begun says that the command counts as one that ran: it could be parsed.
+	begun bool
+	// misformed says that it could not.
+	misformed bool
 	// meant is nil where the request means whatever collection has a name.
 	meant *meaning
 

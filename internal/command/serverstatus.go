@@ -173,7 +173,15 @@ func (s *Service) statusOpcounters(b *bsonx.Builder) {
 		CountInsert: "insert", CountQuery: "query", CountUpdate: "update", CountDelete: "delete", CountGetMore: "getmore",
 		CountCommand: "command",
 	} {
-		b.Int64(name, s.stats.sum(func(t *tally) *atomic.Int64 { return &t.opcounters[c] }))
+		n := s.stats.sum(func(t *tally) *atomic.Int64 { return &t.opcounters[c] })
+		switch Counter(c) {
+		case CountInsert:
+			n += s.stats.inserts.statements.Load()
+		case CountUpdate:
+			n += s.stats.updates.statements.Load()
+		default: // pipelines write nothing else
+		}
+		b.Int64(name, n)
 	}
 	s.statusLegacy(b)
 }

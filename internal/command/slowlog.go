@@ -25,7 +25,7 @@ func (s *Service) SetSlowMillis(ms int64) { s.slow.Store(ms) }
 
 // afterRun counts the command and logs it when it was slow.
 func (s *Service) afterRun(e *entry, req *Request, err error) {
-	if e.Counter != CountNone {
+	if req.begun && e.Counter != CountNone {
 		req.count(e.Counter, 1)
 	}
 	if err != nil {

@@ -29,6 +29,8 @@ type stats struct {
 
 	// What commands did to documents.
 	returned, inserted, updated, deleted, scannedKeys, scannedDocs atomic.Int64
+	// What $merge, $out and mapReduce wrote.
+	inserts, updates pipelineWrites
 	// Of metrics.operation: sorts in memory and write conflicts; ended has the rest.
 	sorted, conflicts atomic.Int64
 
@@ -39,6 +41,14 @@ type stats struct {
 	// cursorsRelieved are idle cursors that were.
 	cursorsRelieved atomic.Int64
 	connsMax        atomic.Int64
+}
+
+// pipelineWrites count the writes of pipelines, which are no commands: opcounters and metrics.document have both.
+type pipelineWrites struct{ statements, documents atomic.Int64 }
+
+func (c *pipelineWrites) count(statements, documents int64) {
+	c.statements.Add(statements)
+	c.documents.Add(documents)
 }
 
 // tallies is how many tallies there are.
@@ -71,6 +81,22 @@ func (c *stats) sum(counter func(*tally) *atomic.Int64) (n int64) {
 // count adds to an opcounter, for commands that stand for several operations (insert counts
 // documents).
 func (r *Request) count(c Counter, n int64) { r.Conn.tally.opcounters[c].Add(n) }
+
+// begin counts a command that runs. What cannot be parsed counts neither as a command that ran nor as
+// one that failed, as in MongoDB.
+func (r *Request) begin(e *entry) {
+	if r.begun {
+		return
+	}
+	r.begun = true
+	r.Conn.tally.runs[e.index].Add(1)
+}
+
+// malformed returns err, and notes that the command could not be parsed unless err is nil.
+func (r *Request) malformed(err error) error {
+	r.misformed = r.misformed || err != nil
+	return err
+}
 
 // legacyOps are the operation codes that opcounters.deprecated counts, in its order.
 var legacyOps = [...]struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 func (x *statusSample) statusMetrics(b *bsonx.Builder) {
@@ -73,7 +72,6 @@ func (s *Service) statusPlanCache(b *bsonx.Builder) {
 // catalogCounts are the numbers of serverStatus's catalogStats.
 type catalogCounts struct {
 	collections, capped, clustered, timeseries, views, internalCollections, internalViews int64
-	scans, tailableScans                                                                  int64 // of whole collections that exist
 }
 
 func (c *catalogCounts) add(e *catalog.Collection) {
@@ -101,17 +99,13 @@ func (c *catalogCounts) add(e *catalog.Collection) {
 	}
 }
 
-// countCatalog counts collections and views, and how often plans read whole ones.
+// countCatalog counts collections and views.
 func (s *Service) countCatalog() (c catalogCounts) {
 	if s.Store == nil {
 		return c
 	}
 	for _, e := range s.Store.Catalog().All() {
 		c.add(e)
-		if t, ok := e.Attached.(*table.Collection); ok {
-			n, tailable := t.Scans().Count()
-			c.scans, c.tailableScans = c.scans+n, c.tailableScans+tailable
-		}
 	}
 	c.internalCollections += int64(len(s.virtual))
 	return c

@@ -73,7 +73,7 @@ func (c *stats) countWork(d *session.OpDebug) {
 		{&c.scannedDocs, d.DocsExamined},
 		{&c.inserted, d.NInserted},
 		{&c.deleted, d.NDeleted},
-		{&c.updated, d.NModified},
+		{&c.updated, d.NMatched}, // also what was as the update would have it
 		{&c.conflicts, d.WriteConflicts},
 	} {
 		if part.n > 0 {
@@ -106,12 +106,16 @@ func (x *statusSample) statusFlushes(b *bsonx.Builder) {
 
 // statusWork appends metrics.document, metrics.operation and metrics.queryExecutor.
 func (x *statusSample) statusWork(b *bsonx.Builder) {
-	c, scans := &x.stats, x.walk()
-	b.Doc("document", bsonx.NewDoc("deleted", c.deleted.Load(), "inserted", c.inserted.Load(), "returned", c.returned.Load(),
-		"updated", c.updated.Load()))
+	c := &x.stats
+	var scans, tailable int64
+	if x.Store != nil {
+		scans, tailable = x.Store.Scans().Count()
+	}
+	b.Doc("document", bsonx.NewDoc("deleted", c.deleted.Load(), "inserted", c.inserted.Load()+c.inserts.documents.Load(),
+		"returned", c.returned.Load(), "updated", c.updated.Load()+c.updates.documents.Load()))
 	b.Doc("operation", bsonx.NewDoc("killedDueToClientDisconnect", c.ended.disconnected.Load(),
 		"killedDueToDefaultMaxTimeMSExpired", c.ended.defaultTimeLimit.Load(), "killedDueToMaxTimeMSExpired", c.ended.timeLimit.Load(),
 		"scanAndOrder", c.sorted.Load(), "writeConflicts", c.conflicts.Load()))
 	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.scannedKeys.Load(), "scannedObjects", c.scannedDocs.Load(), "collectionScans",
-		bsonx.NewDoc("total", scans.scans, "nonTailable", scans.scans-scans.tailableScans)))
+		bsonx.NewDoc("total", scans, "nonTailable", scans-tailable)))
 }

@@ -20,7 +20,7 @@ import (
 func updateCommands() []Definition {
 	return []Definition{{
 		Name: "update", Help: "Changes, replaces or upserts documents.",
-		InTransaction: true, Run: runUpdate, Write: true, Silent: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
+		InTransaction: true, Run: runUpdate, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "update", Counter: CountNone,
 		Fields: []Field{
 			{Name: "updates", Type: Array, Required: true, Sequence: true, Fields: updateFields},
 			{Name: "ordered", Type: Bool},
@@ -166,7 +166,7 @@ func runUpdate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
 func parseStatements[T any](req *Request, field string, out []T, parse func(doc bsonx.Doc) (T, error)) ([]T, error) {
 	n := req.DocumentCount(field)
 	if err := checkBatch(n); err != nil {
-		return out, err
+		return out, req.malformed(err)
 	}
 	out = slices.Grow(out, n)
 	err := req.Documents(field, func(_ int, doc bsonx.Doc) error {
@@ -174,7 +174,7 @@ func parseStatements[T any](req *Request, field string, out []T, parse func(doc 
 		out = append(out, s)
 		return err
 	})
-	return out, err
+	return out, req.malformed(err)
 }
 
 // updateRun executes the statements of an update command.
@@ -216,8 +216,8 @@ func (r *updateRun) one(ctx context.Context, i int, spec *updateSpec) {
 }
 
 func (r *updateRun) report(reply *bsonx.Builder) {
-	debug := &r.req.Op.Debug
-	debug.NMatched, debug.NModified, debug.NUpserted = r.n-int64(len(r.upserted)), r.modified, int64(len(r.upserted))
+	upserts := int64(len(r.upserted))
+	r.req.Op.Debug.Updated(r.n-upserts, r.modified, upserts)
 	reply.Int32("n", int32(r.n))
 	if len(r.upserted) > 0 {
 		reply.StartArrayField("upserted")

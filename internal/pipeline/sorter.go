@@ -254,6 +254,9 @@ func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.sorter == nil {
 		s.sorter = newSorter(s.env, s.limit)
 		s.sorter.running.Set(ctx)
+		if s.env != nil && s.env.Sorts != nil {
+			s.env.Sorts(ctx)
+		}
 		if err := s.load(ctx); err != nil {
 			return nil, err
 		}

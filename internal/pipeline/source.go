@@ -38,6 +38,9 @@ type Env struct {
 	AllowDiskUse bool
 	TempDir      string
 
+	// Sorts, where not nil, is called when a stage sorts in memory.
+	Sorts func(ctx context.Context)
+
 	// explain is the stage that is opened where the run is explained, else nil.
 	explain *explainedStage
 }

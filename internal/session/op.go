@@ -147,6 +147,19 @@ func (d *OpDebug) Counts() [8]Count {
 	}
 }
 
+// Inserted counts inserted documents.
+func (d *OpDebug) Inserted(n int64) { d.NInserted = max(d.NInserted, 0) + n }
+
+// Deleted counts deleted documents.
+func (d *OpDebug) Deleted(n int64) { d.NDeleted = max(d.NDeleted, 0) + n }
+
+// Updated counts the documents of an update.
+func (d *OpDebug) Updated(matched, modified, upserted int64) {
+	d.NMatched = max(d.NMatched, 0) + matched
+	d.NModified = max(d.NModified, 0) + modified
+	d.NUpserted = max(d.NUpserted, 0) + upserted
+}
+
 func (d *OpDebug) reset() {
 	*d = OpDebug{
 		KeysExamined: -1, DocsExamined: -1, NReturned: -1, NMatched: -1, NModified: -1, NInserted: -1, NDeleted: -1,

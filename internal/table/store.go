@@ -42,6 +42,7 @@ type Store struct {
 	stop       chan struct{}
 	virtual    map[namespace]*Collection // see AddVirtual; nil for none
 	between    func()                    // see Interleave; nil for nothing
+	scans      Scans                     // of all collections
 }
 
 // Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
@@ -179,7 +180,7 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		previous = old.Attached.(*Collection)
 		c.shared = previous.shared
 	} else {
-		c.shared = &shared{counter: prefix(counterSpace, entry.ID), idUses: newUses()}
+		c.shared = &shared{counter: prefix(counterSpace, entry.ID), idUses: newUses(), scans: Scans{all: &s.scans}}
 		if entry.IDIndex != nil {
 			c.shared.capped = &cappedState{}
 		}

@@ -29,18 +29,27 @@ func (ix *Index) Uses() *Uses { return ix.uses }
 func (c *Collection) IDUses() *Uses { return c.shared.idUses }
 
 // Scans counts how often plans read a whole collection.
-type Scans struct{ total, tailable atomic.Int64 }
+type Scans struct {
+	total, tailable atomic.Int64
+	all             *Scans // of the store, nil for none
+}
 
-// Add counts one more scan.
+// Add counts one more scan, of the collection and of its store.
 func (s *Scans) Add(tailable bool) {
 	s.total.Add(1)
 	if tailable {
 		s.tailable.Add(1)
 	}
+	if s.all != nil {
+		s.all.Add(tailable)
+	}
 }
 
 // Count returns how many scans there were, and how many of them were of tailable cursors.
 func (s *Scans) Count() (total, tailable int64) { return s.total.Load(), s.tailable.Load() }
+
+// Scans returns the counter of the scans of all collections, also of those that were dropped.
+func (s *Store) Scans() *Scans { return &s.scans }
 
 // Scans returns the counter of scans of the collection.
 func (c *Collection) Scans() *Scans { return &c.shared.scans }

@@ -57,6 +57,7 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 		return err
 	})
 	storage.ReportPoint(ctx, matched)
+	storage.ReportWork(ctx, storage.PlanWork{Keys: matched})
 	return matched, changed, err
 }
 
