@@ -94,6 +94,49 @@ func TestPlanSummaryOfRunningOperations(t *testing.T) {
 	}
 }
 
+// TestBulkWriteIsShownOnItsCollection: while it runs, currentOp names the collection that it works on.
+func TestBulkWriteIsShownOnItsCollection(t *testing.T) {
+	t.Parallel()
+	db := mustOpen(t, sheaf.Memory, nil)
+	d, admin := db.Client().Database("d"), db.Client().Database("admin")
+	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{Key: "_id", Value: 1}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = admin.RunCommand(ctx, bson.D{
+			{Key: "bulkWrite", Value: 1},
+			{Key: "ops", Value: bson.A{
+				bson.D{{Key: "insert", Value: 1}, {Key: "document", Value: bson.D{{Key: "_id", Value: 1}}}},
+				bson.D{
+					{Key: "update", Value: 0},
+					{Key: "filter", Value: bson.D{{Key: "$where", Value: "while (true) {}"}}},
+					{Key: "updateMods", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}},
+				},
+			}},
+			{Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}, bson.D{{Key: "ns", Value: "d.e"}}}},
+		}).Err()
+	}()
+	var op bson.Raw
+	for deadline := time.Now().Add(patience); op == nil && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		values, err := mustRun(t, admin, "currentOp", 1, "ns", "d.c").Lookup("inprog").Array().Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(values) > 0 {
+			op = values[0].Document()
+		}
+	}
+	if op == nil {
+		t.Error("no operation on the collection")
+	} else {
+		mustRun(t, admin, "killOp", 1, "op", op.Lookup("opid").AsInt64())
+	}
+	cancel()
+	<-done
+}
+
 // TestExplainTellsTheWork: the counts of explain are those of the documents, and its times those that predicates take.
 func TestExplainTellsTheWork(t *testing.T) {
 	t.Parallel()

@@ -129,7 +129,32 @@ var slowCommands = []struct {
 	{
 		"findAndModify",
 		bson.D{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: bson.D{{Key: "a", Value: 6}}}, {Key: "remove", Value: true}},
-		map[string]any{"planSummary": "IXSCAN { a: 1 }", "docsExamined": 1.0},
+		map[string]any{"planSummary": "IXSCAN { a: 1 }", "docsExamined": 1.0, "ndeleted": 1.0, "nreturned": 1.0},
+		nil,
+	},
+	{
+		"findAndModify that updates",
+		bson.D{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: bson.D{{Key: "_id", Value: 7}}}, {Key: "update", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 3}}}}}},
+		map[string]any{"nMatched": 1.0, "nModified": 1.0, "nUpserted": 0.0, "nreturned": 1.0},
+		nil,
+	},
+	{
+		"bulkWrite",
+		bson.D{{Key: "bulkWrite", Value: 1}, {Key: "ops", Value: bson.A{
+			bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: -2}}}},
+			bson.D{{Key: "update", Value: 0}, {Key: "filter", Value: bson.D{{Key: "_id", Value: -2}}}, {Key: "updateMods", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}}},
+			bson.D{{Key: "delete", Value: 0}, {Key: "filter", Value: bson.D{{Key: "_id", Value: -2}}}},
+		}}, {Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}}}},
+		map[string]any{"ns": "d.c", "ninserted": 1.0, "nMatched": 1.0, "nModified": 1.0, "ndeleted": 1.0},
+		[]string{"namespaces"},
+	},
+	{
+		"bulkWrite of two collections",
+		bson.D{{Key: "bulkWrite", Value: 1}, {Key: "ops", Value: bson.A{
+			bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: -3}}}},
+			bson.D{{Key: "insert", Value: 1}, {Key: "document", Value: bson.D{{Key: "_id", Value: -3}}}},
+		}}, {Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}, bson.D{{Key: "ns", Value: "d.e"}}}}},
+		map[string]any{"ns": "admin.$cmd.bulkWrite", "ninserted": 2.0},
 		nil,
 	},
 	{
@@ -167,7 +192,11 @@ func TestSlowQueryLines(t *testing.T) {
 	for _, c := range slowCommands {
 		cmd := append(slices.Clone(c.cmd), bson.E{Key: "comment", Value: "mark: " + c.name})
 		before := scanned(t, admin)
-		_ = d.RunCommand(t.Context(), cmd).Err() // one of them fails on purpose
+		on := d
+		if cmd[0].Key == "bulkWrite" {
+			on = admin
+		}
+		_ = on.RunCommand(t.Context(), cmd).Err() // one of them fails on purpose
 		after := scanned(t, admin)
 		lines := log.lines(t, "Slow query", "mark: "+c.name)
 		if len(lines) != 1 {
@@ -191,6 +220,11 @@ func TestSlowQueryLines(t *testing.T) {
 		number := func(name string) int64 { n, _ := line[name].(float64); return int64(n) }
 		if got := [2]int64{after[0] - before[0], after[1] - before[1]}; got != [2]int64{number("keysExamined"), number("docsExamined")} {
 			t.Errorf("%s: serverStatus counts %d, the line says %v and %v", c.name, got, line["keysExamined"], line["docsExamined"])
+		}
+	}
+	for _, line := range log.lines(t, "Slow query", "mark: bulkWrite of two collections") {
+		if spaces, _ := line["namespaces"].([]any); !slices.Equal(spaces, []any{"d.c", "d.e"}) {
+			t.Errorf("the namespaces of the bulkWrite are %v", line["namespaces"])
 		}
 	}
 	more := mustRun(t, d, "find", "c", "batchSize", 2, "sort", bson.D{{Key: "a", Value: 1}}).Lookup("cursor", "id").AsInt64()

@@ -59,7 +59,7 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 	b.String("host", r.service.hostAndPort())
 	b.Date("localTime", r.now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
-		appendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
+		r.service.appendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
 	}
 	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
 		v := arg.Lookup(part)

@@ -97,6 +97,27 @@ func TestLatencyStats(t *testing.T) {
 	}
 }
 
+// TestLatencyStatsOfTimeSeries: they are counted, too.
+func TestLatencyStatsOfTimeSeries(t *testing.T) {
+	t.Parallel()
+	db := sheaftest.New(t).Database("d")
+	run := func(cmd bson.D) {
+		t.Helper()
+		if err := db.RunCommand(t.Context(), cmd).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(bson.D{{Key: "create", Value: "ts"}, {Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}}})
+	run(bson.D{{Key: "insert", Value: "ts"}, {Key: "documents", Value: bson.A{bson.D{{Key: "t", Value: bson.DateTime(0)}}}}})
+	run(bson.D{{Key: "find", Value: "ts"}})
+	stats := aggregate(t, db.Collection("ts"), pipelineOf(t, `[{"$collStats": {"latencyStats": {}}}]`))[0]
+	for kind, want := range map[string]int64{"reads": 1, "writes": 1, "commands": 1} {
+		if got := lookup(t, stats, "latencyStats", kind, "ops").AsInt64(); got != want {
+			t.Errorf("%d %s, want %d", got, kind, want)
+		}
+	}
+}
+
 // TestCurrentOpShowsAggregates: a pipeline that runs is listed with its command and its plan.
 func TestCurrentOpShowsAggregates(t *testing.T) {
 	t.Parallel()

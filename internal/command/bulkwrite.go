@@ -10,8 +10,10 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -46,6 +48,7 @@ type namespace struct {
 type bulkOp struct {
 	kind   bulkKind
 	ns     namespace
+	space  int // of nsInfo
 	doc    bsonx.Doc
 	update updateSpec
 	delete deleteSpec
@@ -57,6 +60,7 @@ const (
 	bulkInsert bulkKind = iota
 	bulkUpdate
 	bulkDelete
+	bulkKinds
 )
 
 // The first field of an operation is its kind and the index of its namespace.
@@ -117,7 +121,8 @@ func runBulkWrite(ctx context.Context, req *Request, reply *bsonx.Builder) error
 	if err := req.readStatements(n); err != nil {
 		return err
 	}
-	run := bulkRun{req: req, scope: sc, opts: req.writeOptions(), errorsOnly: req.Bool("errorsOnly")}
+	run := bulkRun{req: req, scope: sc, opts: req.writeOptions(), errorsOnly: req.Bool("errorsOnly"), shown: -1}
+	req.spaces = writtenSpaces(spaces)
 	for i := range ops {
 		if err := run.one(ctx, i, &ops[i]); err != nil {
 			return err
@@ -187,7 +192,7 @@ func parseBulkOp(doc bsonx.Doc, spaces []namespace) (bulkOp, error) {
 	if int(i) >= len(spaces) {
 		return op, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", op.kind.format(doc, i))
 	}
-	op.ns = spaces[i]
+	op.ns, op.space = spaces[i], int(i)
 	return op, nil
 }
 
@@ -286,6 +291,11 @@ func (op *bulkOp) setDelete(i int, v bsonx.Value) error {
 // counter is the opcounter of operations of a kind.
 func (k bulkKind) counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
 
+// traffic is as what top counts operations of a kind.
+func (k bulkKind) traffic() table.TrafficKind {
+	return [...]table.TrafficKind{table.TrafficInsert, table.TrafficUpdate, table.TrafficRemove}[k]
+}
+
 // fatalError is an error of an operation that ends the command.
 type fatalError struct{ error }
 
@@ -296,6 +306,7 @@ type bulkRun struct {
 	opts       write.Options
 	errorsOnly bool
 
+	shown                                                  int // the namespace that currentOp shows, -1 for none
 	results                                                []bsonx.Doc
 	told                                                   errorText
 	errors, inserted, matched, modified, upserted, deleted int64
@@ -304,6 +315,12 @@ type bulkRun struct {
 // one runs an operation; the error that it returns ends the command.
 func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 	r.req.count(op.kind.counter(), 1)
+	r.show(op)
+	began := r.req.Service.Clock.Now()
+	defer func() {
+		took := &r.req.spaces[op.space].took[op.kind]
+		*took = max(*took, 0) + clock.Since(r.req.Service.Clock, began)
+	}()
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	n, err := r.run(ctx, i, op, b)
@@ -322,6 +339,15 @@ func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 		r.results[len(r.results)-1] = withFields(r.results[len(r.results)-1], b.Bytes())
 	}
 	return nil
+}
+
+// show tells currentOp on which collection the command works.
+func (r *bulkRun) show(op *bulkOp) {
+	if r.shown == op.space {
+		return
+	}
+	r.shown = op.space
+	r.req.Op.SetInfo(func(info *session.OpInfo) { info.DB, info.Collection = op.ns.db, []byte(op.ns.name) })
 }
 
 // withFields returns a document with the fields of another one appended.

@@ -12,7 +12,7 @@ func latencyKind(command string) table.LatencyKind {
 	switch command {
 	case "find", "getMore", "aggregate", "count", "distinct":
 		return table.LatencyReads
-	case "insert", "update", "delete", "findAndModify":
+	case "insert", "update", "delete", "findAndModify", "bulkWrite":
 		return table.LatencyWrites
 	default:
 		return table.LatencyCommands
@@ -23,6 +23,9 @@ func latencyKind(command string) table.LatencyKind {
 func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 	kind := latencyKind(e.Name)
 	req.Conn.tally.latencies.Add(kind, took)
+	for i := range req.spaces {
+		s.countWritten(&req.spaces[i])
+	}
 	if s.Store == nil || e.AdminOnly {
 		return
 	}
@@ -33,6 +36,43 @@ func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 	if c := s.Store.Lookup(db, req.Conn.collection(name)); c != nil {
 		c.Latencies().Add(kind, took)
 		c.Traffic().Add(trafficKind(e.Name), e.Write && !e.Read, took)
+	}
+}
+
+// writtenSpace is a namespace of a bulkWrite, and how long each kind of operation on it took together. A
+// kind that the command does not have there is negative.
+type writtenSpace struct {
+	namespace
+	took [bulkKinds]time.Duration
+}
+
+// writtenSpaces are the namespaces of a bulkWrite without operations.
+func writtenSpaces(spaces []namespace) []writtenSpace {
+	out := make([]writtenSpace, len(spaces))
+	for i := range out {
+		out[i] = writtenSpace{spaces[i], [bulkKinds]time.Duration{-1, -1, -1}}
+	}
+	return out
+}
+
+// countWritten counts a bulkWrite for one of its collections, as a command of each kind that it has there.
+func (s *Service) countWritten(w *writtenSpace) {
+	all, some := time.Duration(0), false
+	for kind, took := range w.took {
+		if took >= 0 {
+			s.countTraffic(w.db, w.name, bulkKind(kind).traffic(), took)
+			all, some = all+took, true
+		}
+	}
+	if c := s.Store.Lookup(w.db, w.name); c != nil && some {
+		c.Latencies().Add(table.LatencyWrites, all)
+	}
+}
+
+// countTraffic counts writes of another command than those that top counts, for a collection.
+func (s *Service) countTraffic(db, name string, kind table.TrafficKind, took time.Duration) {
+	if c := s.Store.Lookup(db, name); c != nil {
+		c.Traffic().Add(kind, true, took)
 	}
 }
 
@@ -54,11 +94,15 @@ func trafficKind(command string) table.TrafficKind {
 	}
 }
 
-// appendLatencyStats writes the counters of a collection, which may be nil.
-func appendLatencyStats(b *bsonx.Builder, c *table.Collection, histograms bool) {
+// appendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are counted by the
+// name of their time series.
+func (s *Service) appendLatencyStats(b *bsonx.Builder, c *table.Collection, histograms bool) {
 	counted := new(table.Latencies)
 	if c != nil {
-		counted = c.Latencies()
+		counted.Merge(c.Latencies())
+		if series := s.Store.OfBuckets(c); series != nil {
+			counted.Merge(series.Latencies())
+		}
 	}
 	b.StartDocField("latencyStats")
 	appendLatencies(b, counted, histograms)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -59,6 +60,11 @@ func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipel
 	if err := m.checkUnique(c); err != nil {
 		return plan.NewRefused(err)
 	}
+	kind, began := table.TrafficUpdate, p.service.Clock.Now()
+	if m.WhenMatched == "fail" {
+		kind = table.TrafficInsert
+	}
+	defer func() { p.service.countTraffic(target.DB, target.Coll, kind, clock.Since(p.service.Clock, began)) }()
 	if err := pipeline.Drain(ctx, src, func(doc bsonx.Doc) error { return m.add(ctx, doc) }); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unique"
@@ -55,11 +56,29 @@ func (r *Request) target() (db string, collection []byte) {
 
 var cmdCollection = []byte("$cmd")
 
-// namespace is target as one text.
+// namespace is target as one text. A bulkWrite has its only namespace, or the one of its cursor.
 func (r *Request) namespace() string {
+	switch spaces := r.namespaces(); len(spaces) {
+	case 0:
+	case 1:
+		return spaces[0]
+	default:
+		return r.DB + "." + bulkWriteCursor
+	}
 	var info session.OpInfo
 	info.DB, info.Collection = r.target()
 	return info.Namespace()
+}
+
+// namespaces are those of a bulkWrite, each once.
+func (r *Request) namespaces() []string {
+	var out []string
+	for i := range r.spaces {
+		if ns := r.spaces[i].db + "." + r.spaces[i].name; !slices.Contains(out, ns) {
+			out = append(out, ns)
+		}
+	}
+	return out
 }
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -58,6 +59,10 @@ func (r *Request) runOut(ctx context.Context, src pipeline.Source, target *names
 // replaceBy puts a collection of what src yields in the place of existing, which has the target's
 // name and may be nil.
 func (r *Request) replaceBy(ctx context.Context, src pipeline.Source, target *namespace, existing *table.Collection, opts write.Options) error {
+	began := r.Service.Clock.Now()
+	defer func() {
+		r.Service.countTraffic(target.db, target.name, table.TrafficInsert, clock.Since(r.Service.Clock, began))
+	}()
 	if err := catalog.CheckDatabaseName(target.db); err != nil {
 		return err
 	}

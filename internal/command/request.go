@@ -46,6 +46,8 @@ type Request struct {
 	explained bool
 	// failed says that a statement of the command has failed, though the command has not.
 	failed bool
+	// spaces are the namespaces of a bulkWrite.
+	spaces []writtenSpace
 	// begun says that the command counts as one that ran: it could be parsed.
 	begun bool
 	// misformed says that it could not.

@@ -18,6 +18,8 @@ const (
 	slowQueryID = 51803
 	// maxLoggedCommand is how many bytes of a command a log line shows.
 	maxLoggedCommand = 10 << 10
+	// maxLoggedSpaces is how many namespaces of a bulkWrite a log line shows.
+	maxLoggedSpaces = 100
 )
 
 // SetSlowMillis changes from when on operations are logged; a negative number logs none.
@@ -55,6 +57,9 @@ func (s *Service) logSlow(req *Request, took time.Duration, err error) {
 		slog.String("type", kindOf(req)),
 		slog.String("ns", req.namespace()),
 	)
+	if spaces := req.namespaces(); len(spaces) > 1 {
+		attrs = append(attrs, slog.Any("namespaces", spaces[:min(len(spaces), maxLoggedSpaces)]))
+	}
 	if req.Conn.appName != "" {
 		attrs = append(attrs, slog.String("appName", req.Conn.appName))
 	}

@@ -437,3 +437,145 @@ func TestCountersHaveEachCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestTraffic: each command counts once in opLatencies, as a read, a write or another command, and once in top for each collection that it
+// names or writes to. It is not compared with the recorded server, which measures neither.
+func TestTraffic(t *testing.T) {
+	t.Parallel()
+	client := sheaftest.New(t)
+	db := client.Database("recorded")
+	for _, c := range counterCommands {
+		if strings.HasPrefix(c.name, "rename") || c.name == "no such command" { // the counters go with the collection
+			continue
+		}
+		afresh(t, db)
+		commands, prepare := c.parse()
+		cursor := int64(0)
+		perform(t.Context(), db, commands[:prepare], &cursor)
+		top := topOf(t, client)
+		latencies := counters(t.Context(), t, client, []string{"opLatencies", "metrics/commands"})
+		perform(t.Context(), db, commands[prepare:], &cursor)
+		got := figures{}
+		for at, n := range counters(t.Context(), t, client, []string{"opLatencies", "metrics/commands"}).since(latencies) {
+			if strings.HasSuffix(at, "/ops") {
+				got[at] = n
+			}
+		}
+		after, want := topOf(t, client), figures{}
+		for at, n := range after {
+			got.add(at, n-top[at])
+		}
+		for _, cmd := range commands[prepare:] {
+			want.expect(cmd)
+		}
+		for at, n := range want {
+			if ns := strings.Split(at, "/")[0]; strings.HasPrefix(ns, "recorded.") && after[ns+"/total"] == 0 || n == 0 {
+				delete(want, at) // there is no such collection
+			}
+		}
+		if got.String() != want.String() {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, want)
+		}
+	}
+}
+
+// topOf returns how often top counted each kind of operation on the collections of the cases.
+func topOf(t *testing.T, client *mongo.Client) figures {
+	t.Helper()
+	reply, failed := run(t.Context(), client.Database("admin"), d("top", 1))
+	if failed != "" {
+		t.Fatal(failed)
+	}
+	totals, _ := reply.Lookup("totals").Document().Elements()
+	out := figures{}
+	for _, ns := range totals {
+		kinds, ok := ns.Value().DocumentOK()
+		if !ok || !strings.HasPrefix(ns.Key(), "recorded.") {
+			continue
+		}
+		elements, _ := kinds.Elements()
+		for _, kind := range elements {
+			out[ns.Key()+"/"+kind.Key()] = kind.Value().Document().Lookup("count").AsInt64()
+		}
+	}
+	return out
+}
+
+// expect adds how a command counts.
+func (f figures) expect(cmd bson.D) {
+	name := cmd[0].Key
+	latency, kind, lock := "commands", "commands", "readLock"
+	switch name {
+	case "find", "getMore", "aggregate", "count", "distinct":
+		latency = "reads"
+	case "insert", "update", "delete", "findAndModify", "bulkWrite":
+		latency = "writes"
+	}
+	if other, ok := map[string]string{"find": "queries", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove"}[name]; ok {
+		kind = other
+	}
+	for _, def := range command.Definitions() {
+		if def.Name == name && def.Write && !def.Read {
+			lock = "writeLock"
+		}
+	}
+	f["opLatencies/"+latency+"/ops"]++
+	on, _ := cmd[0].Value.(string)
+	for _, e := range cmd {
+		switch e.Key {
+		case "collection":
+			on, _ = e.Value.(string)
+		case "pipeline":
+			f.expectTarget(e.Value.(bson.A))
+		case "ops":
+			f.expectOps(e.Value.(bson.A), cmd)
+		}
+	}
+	if on != "" && !slices.Contains(adminCommands, name) {
+		f.expectOn(on, kind, lock)
+	}
+}
+
+func (f figures) expectOn(coll, kind, lock string) {
+	for _, part := range []string{kind, lock, "total"} {
+		f["recorded."+coll+"/"+part]++
+	}
+}
+
+// expectTarget adds how the collection counts that a pipeline writes to.
+func (f figures) expectTarget(stages bson.A) {
+	for _, stage := range stages {
+		switch last := stage.(bson.D)[0]; last.Key {
+		case "$out":
+			f.expectOn(last.Value.(string), "insert", "writeLock")
+		case "$merge":
+			into, kind := last.Value, "update"
+			if doc, ok := into.(bson.D); ok {
+				into = doc[0].Value
+				for _, e := range doc {
+					if e.Key == "whenMatched" && e.Value == "fail" {
+						kind = "insert"
+					}
+				}
+			}
+			f.expectOn(into.(string), kind, "writeLock")
+		}
+	}
+}
+
+// expectOps adds how the collections of a bulkWrite count: once for each kind of operation.
+func (f figures) expectOps(ops bson.A, cmd bson.D) {
+	if cmd[len(cmd)-1].Key == "x" { // which is refused
+		return
+	}
+	seen := map[string]bool{}
+	for _, op := range ops {
+		first := op.(bson.D)[0]
+		coll := []string{"c", "new"}[first.Value.(int32)]
+		kind := map[string]string{"insert": "insert", "update": "update", "delete": "remove"}[first.Key]
+		if !seen[coll+kind] {
+			f.expectOn(coll, kind, "writeLock")
+		}
+		seen[coll+kind] = true
+	}
+}
