@@ -41,7 +41,9 @@ func newImport() *cobra.Command {
 		Long: "Put the documents of a file (- for the standard input) into a collection: JSON lines, a JSON array, CSV or TSV, in\n" +
 			"MongoDB Extended JSON v2. Names that end in .csv, .tsv, .json, .jsonl and .ndjson tell which. A bad record is reported with its line, and the rest goes in.\n\n" +
 			"The first line of a CSV file names the columns, each with a type if you like: name,pop.int32(),born.date(2006-01-02),\n" +
-			"address.city. A cell of type auto becomes a number if the number keeps all of it: 007 stays text. Types: auto, string, int32, int64, double, decimal, boolean, date(layout), objectid, binary(hex), json.\n\n" +
+			"address.city. A cell of type auto becomes a number if the number, printed again, has the same text: 10, -3, 1.5, 2.0\n" +
+			"and 1e-05 do; 007, 1.10 and 1E5 stay text. Types: auto, string, int32, int64, double, decimal, boolean, date(layout),\n" +
+			"objectid, binary(hex), json.\n\n" +
 			"No number loses digits unasked. In JSON a number that neither a 64-bit integer nor a double keeps is a bad record:\n" +
 			"{\"$numberDecimal\": \"…\"} keeps 34 digits, and --round-numbers stores the nearest double. In CSV files a column of type\n" +
 			"double rounds, as does json(round). Dates have milliseconds.",

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,8 +35,8 @@ func columnTypes() []columnType {
 	return []columnType{
 		{"auto", func(cell, _ string) (any, error) { return guess(cell), nil }, formatAuto},
 		{"string", func(cell, _ string) (any, error) { return cell, nil }, formatAuto},
-		{"int32", func(cell, _ string) (any, error) { n, err := strconv.ParseInt(cell, 10, 32); return int32(n), err }, formatAuto},
-		{"int64", func(cell, _ string) (any, error) { return strconv.ParseInt(cell, 10, 64) }, formatAuto},
+		{"int32", func(cell, _ string) (any, error) { n, err := strconv.ParseInt(cell, 10, 32); return int32(n), err }, formatInteger},
+		{"int64", func(cell, _ string) (any, error) { return strconv.ParseInt(cell, 10, 64) }, formatInteger},
 		{"double", func(cell, _ string) (any, error) { return strconv.ParseFloat(cell, 64) }, formatAuto},
 		{"decimal", func(cell, _ string) (any, error) { return bson.ParseDecimal128(cell) }, formatAuto},
 		{"boolean", func(cell, _ string) (any, error) { return parseBoolean(cell) }, formatAuto},
@@ -60,6 +62,9 @@ func ParseColumn(text string) (Column, error) {
 		return c, fmt.Errorf("column %q has no name", text)
 	}
 	c.Path = strings.Split(name, ".")
+	if slices.Contains(c.Path, "") {
+		return c, fmt.Errorf("column %q: its path has an empty name", text)
+	}
 	types := columnTypes()
 	for i := range types {
 		if types[i].name == c.Type {
@@ -98,26 +103,17 @@ func (c *Column) parse(cell string) (any, error) {
 	return v, nil
 }
 
-// guess reads a cell as the number that it looks like, or as text. What a number would not keep
-// stays text: leading zeros (007 is a code, not a number) and more digits than the type has.
+// guess reads a cell as the number that it is, or as text. A number is a cell that can be had again
+// by printing the number: 10, -3, 1.5, 2.0, 1e-05. What a number would not keep stays text: leading
+// and trailing zeros (007 and 1.10 are codes), more digits than the type has, and 1E5.
 func guess(cell string) any {
-	digits := strings.TrimLeft(cell, "+-")
-	if cell == "" || strings.HasPrefix(cell, "+") || len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
-		return cell
-	}
-	if n, err := strconv.ParseInt(cell, 10, 64); err == nil && cell != "-0" { // only a double has a negative zero
+	if n, err := strconv.ParseInt(cell, 10, 64); err == nil && strconv.FormatInt(n, 10) == cell {
 		if int64(int32(n)) == n {
 			return int32(n)
 		}
 		return n
 	}
-	// Words that ParseFloat knows, such as "nan" and "inf", are words here, and a longer integer is
-	// a code, even where a double happens to keep it.
-	if strings.IndexByte("-.0123456789", cell[0]) < 0 || strings.ContainsAny(cell, "xXiInN_") ||
-		cell != "-0" && !strings.ContainsAny(cell, ".eE") {
-		return cell
-	}
-	if f, ok := keepsDouble(cell); ok {
+	if f, ok := printedDouble(cell); ok {
 		return f
 	}
 	return cell
@@ -163,7 +159,7 @@ func formatDate(v bson.RawValue, layout string) (string, bool) {
 
 // parseBinary reads hexadecimal digits or, which is the default, base64.
 func parseBinary(cell, encoding string) (any, error) {
-	decode := base64.StdEncoding.DecodeString
+	decode := base64.StdEncoding.Strict().DecodeString
 	if encoding == "hex" {
 		decode = hex.DecodeString
 	}
@@ -172,9 +168,9 @@ func parseBinary(cell, encoding string) (any, error) {
 }
 
 func formatBinary(v bson.RawValue, encoding string) (string, bool) {
-	_, data, ok := v.BinaryOK()
-	if !ok {
-		return "", false
+	subtype, data, ok := v.BinaryOK()
+	if !ok || subtype != bson.TypeBinaryGeneric {
+		return "", false // a cell has no place for a subtype
 	}
 	if encoding == "hex" {
 		return hex.EncodeToString(data), true
@@ -188,10 +184,8 @@ func parseValue(cell, rounds string) (any, error) {
 	if !json.Valid([]byte(cell)) {
 		return nil, strconv.ErrSyntax
 	}
-	if rounds != "round" {
-		if err := checkNumbers([]byte(cell)); err != nil {
-			return nil, orRound(err)
-		}
+	if err := checkLosses([]byte(cell), rounds == "round"); err != nil {
+		return nil, orRound(err)
 	}
 	var doc bson.D
 	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+cell+`}`), false, &doc); err != nil {
@@ -208,6 +202,14 @@ func formatJSON(v bson.RawValue, _ string) (string, bool) {
 	return strings.TrimSuffix(strings.TrimPrefix(string(text), `{"v":`), "}"), true
 }
 
+// formatInteger writes a double without a fraction as the integer that the column can be read as.
+func formatInteger(v bson.RawValue, arg string) (string, bool) {
+	if f, ok := v.DoubleOK(); ok && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		return strconv.FormatInt(int64(f), 10), true
+	}
+	return formatAuto(v, arg)
+}
+
 // formatAuto writes a value as a person would, and what has no such form as Extended JSON.
 func formatAuto(v bson.RawValue, arg string) (string, bool) {
 	switch v.Type {
@@ -218,7 +220,7 @@ func formatAuto(v bson.RawValue, arg string) (string, bool) {
 	case bson.TypeInt64:
 		return strconv.FormatInt(v.Int64(), 10), true
 	case bson.TypeDouble:
-		return strconv.FormatFloat(v.Double(), 'g', -1, 64), true
+		return printDouble(v.Double()), true
 	case bson.TypeDecimal128:
 		return v.Decimal128().String(), true
 	case bson.TypeBoolean:

@@ -14,7 +14,7 @@ import (
 
 // csvReader reads one document a record.
 type csvReader struct {
-	in      *csv.Reader
+	in      *cellReader
 	columns []Column
 	ignore  bool
 }
@@ -24,13 +24,13 @@ func newCSVReader(in *bufio.Reader, opts ReaderOptions) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(in)
-	r.Comma = delimiter
-	r.FieldsPerRecord = -1 // checked here, so that a bad record does not end the file
-	r.ReuseRecord = true
+	r, err := newCellReader(in, delimiter)
+	if err != nil {
+		return nil, err
+	}
 	header := opts.Columns
 	if header == nil {
-		if header, err = r.Read(); errors.Is(err, io.EOF) {
+		if header, _, err = r.read(); errors.Is(err, io.EOF) {
 			return nil, errors.New("the CSV file is empty: its first line must name the columns")
 		} else if err != nil {
 			return nil, fmt.Errorf("CSV header: %w", err)
@@ -57,13 +57,14 @@ func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
 	if opts.Columns != nil {
 		return ',', nil
 	}
-	head, err := in.Peek(in.Size())
-	if err != nil && !errors.Is(err, io.EOF) {
+	head, err := peek(in)
+	if err != nil {
 		return 0, err
 	}
+	header, _ := firstLine(head)
 	var found []rune
 	for _, d := range delimiters {
-		if bytes.ContainsRune(unquoted(head), d) {
+		if bytes.ContainsRune(header, d) {
 			found = append(found, d)
 		}
 	}
@@ -75,27 +76,6 @@ func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
 	default:
 		return 0, fmt.Errorf("the header line has %q and %q: say which of them separates the columns with --delimiter", found[0], found[1])
 	}
-}
-
-// unquoted returns the first line without what stands in quotes or in the parentheses of a type.
-func unquoted(text []byte) (out []byte) {
-	quoted, depth := false, 0
-	for _, b := range text {
-		switch {
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '\n':
-			return out
-		case b == '(':
-			depth++
-		case b == ')':
-			depth--
-		case depth == 0:
-			out = append(out, b)
-		}
-	}
-	return out
 }
 
 // distinctColumns refuses a field that two columns name, or that one names as a value and another as a document.
@@ -115,17 +95,15 @@ func distinctColumns(columns []Column) error {
 }
 
 func (r *csvReader) Next() (bson.Raw, int, error) {
-	record, err := r.in.Read()
-	var bad *csv.ParseError
+	record, line, err := r.in.read()
 	switch {
-	case errors.As(err, &bad):
-		return nil, bad.StartLine, &RecordError{bad.StartLine, explainQuote(bad)}
 	case err != nil:
-		return nil, 0, err
-	}
-	line, _ := r.in.FieldPos(0)
-	if len(record) > len(r.columns) {
+		return nil, line, err
+	case len(record) > len(r.columns):
 		return nil, line, &RecordError{line, fmt.Errorf("%d cells, but the header names %d columns", len(record), len(r.columns))}
+	case len(record) < len(r.columns) && r.in.cut:
+		return nil, line, &RecordError{line, fmt.Errorf("the file ends within this record: %d of %d cells, and no end of the line",
+			len(record), len(r.columns))}
 	}
 	doc := bson.D{}
 	for i, cell := range record {
@@ -149,14 +127,6 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 	return raw, line, nil
 }
 
-// explainQuote says which lines a quote has taken that is not closed. Whatever stands in them was not read.
-func explainQuote(e *csv.ParseError) error {
-	if errors.Is(e.Err, csv.ErrQuote) && e.Line > e.StartLine {
-		return fmt.Errorf("a quote opens in this record and is not closed properly: the lines %d to %d were not read", e.StartLine, e.Line)
-	}
-	return e.Err
-}
-
 // put sets the value at a path and makes the documents on the way.
 func put(doc bson.D, path []string, v any) bson.D {
 	if len(path) == 1 {
@@ -173,6 +143,7 @@ func put(doc bson.D, path []string, v any) bson.D {
 
 // csvWriter writes the columns of documents.
 type csvWriter struct {
+	file    io.Writer
 	out     *csv.Writer
 	columns []Column
 	record  []string
@@ -188,7 +159,7 @@ func newCSVWriter(w io.Writer, delimiter rune, header []string) (Writer, error) 
 	}
 	out := csv.NewWriter(w)
 	out.Comma = delimiter
-	return &csvWriter{out: out, columns: columns, record: make([]string, len(columns))}, out.Write(header)
+	return &csvWriter{file: w, out: out, columns: columns, record: make([]string, len(columns))}, out.Write(header)
 }
 
 func (w *csvWriter) Write(doc bson.Raw) error {
@@ -204,11 +175,26 @@ func (w *csvWriter) Write(doc bson.Raw) error {
 		}
 		text, ok := c.kind.format(v, c.Arg)
 		if !ok {
-			text, _ = formatAuto(v, "")
+			text, ok = formatAuto(v, "")
+		}
+		if !ok {
+			return fmt.Errorf("the document with _id %s has a %s in the column %s that has no text", doc.Lookup("_id"), v.Type, c.name())
 		}
 		w.record[i] = text
 	}
+	if len(w.record) == 1 && w.record[0] == "" {
+		return w.writeBlank()
+	}
 	return w.out.Write(w.record)
+}
+
+// writeBlank writes a record whose only cell is empty. An empty line would be no record.
+func (w *csvWriter) writeBlank() error {
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w.file, "\"\"\n")
+	return err
 }
 
 func (w *csvWriter) Close() error {

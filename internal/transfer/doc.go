@@ -13,6 +13,8 @@
 //     such as a JSON array that breaks off, ends the import with its line.
 //  2. JSON is MongoDB Extended JSON v2, canonical or relaxed, so that an export in canonical form loses nothing.
 //  3. Memory is bounded by a batch, whatever the size of the file; a single record may take maxRecord bytes.
+//  4. Nothing of a file is passed over, and no value is changed, without an error. An export stops at a document that its
+//     format would change. A CSV cell of type auto is a number only if the number, printed again, has the cell's text.
 //
 // It knows files and the official driver, nothing of the server: it works on any MongoDB.
 //

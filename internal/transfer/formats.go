@@ -3,6 +3,7 @@ package transfer
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -98,7 +99,9 @@ type ReaderOptions struct {
 // NewReader returns a reader of a file's documents.
 func NewReader(r io.Reader, f Format, opts ReaderOptions) (Reader, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
-	skipMark(in)
+	if err := checkStart(in); err != nil {
+		return nil, err
+	}
 	switch f {
 	case CSV:
 		return newCSVReader(in, opts)
@@ -111,11 +114,33 @@ func NewReader(r io.Reader, f Format, opts ReaderOptions) (Reader, error) {
 	return nil, fmt.Errorf("unknown format %q", f)
 }
 
-// skipMark reads over a UTF-8 byte order mark.
-func skipMark(in *bufio.Reader) {
-	if b, err := in.Peek(3); err == nil && string(b) == "\ufeff" {
-		_, _ = in.Discard(3)
+// others are the first bytes of files that no reader reads.
+var others = []struct{ start, name string }{
+	{"\xff\xfe", "in UTF-16"},
+	{"\xfe\xff", "in UTF-16"},
+	{"\x1f\x8b", "compressed by gzip"},
+	{"\x28\xb5\x2f\xfd", "compressed by zstd"},
+	{"\xfd7zXZ\x00", "compressed by xz"},
+	{"PK\x03\x04", "a ZIP archive, as those of spreadsheets are"},
+}
+
+// checkStart refuses files that are not text in UTF-8 by their first bytes, and reads over a UTF-8
+// byte order mark.
+func checkStart(in *bufio.Reader) error {
+	start, err := in.Peek(8)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
+	for _, o := range others {
+		if strings.HasPrefix(string(start), o.start) {
+			return fmt.Errorf("the file is %s: give it as plain text in UTF-8", o.name)
+		}
+	}
+	if strings.HasPrefix(string(start), "\ufeff") {
+		_, err = in.Discard(len("\ufeff"))
+		return err
+	}
+	return nil
 }
 
 // WriterOptions are the choices of an export that concern writing.

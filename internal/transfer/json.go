@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf8"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
+
+// whiteSpace is what may stand between the tokens of JSON.
+const whiteSpace = " \t\r\n"
 
 // newJSONReader tells lines from an array by the first byte that is not white space.
 func newJSONReader(in *bufio.Reader, rounds bool) (Reader, error) {
@@ -112,13 +115,15 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 		if _, err := r.dec.Token(); err != nil { // the closing bracket, or what stands in its place
 			return nil, 0, fmt.Errorf("line %d: the array breaks off: %w", r.lines.at(r.dec.InputOffset()), unexpected(err))
 		}
-		return nil, 0, io.EOF
+		return nil, 0, r.rest()
 	}
-	before := r.dec.InputOffset()
 	var text json.RawMessage
 	if err := r.dec.Decode(&text); err != nil {
 		r.done = true
-		return nil, 0, fmt.Errorf("line %d: %w", r.lines.at(max(before, r.dec.InputOffset())), unexpected(err))
+		// The element begins behind white space.
+		left, _ := io.ReadAll(r.dec.Buffered())
+		white := len(left) - len(bytes.TrimLeft(left, whiteSpace))
+		return nil, 0, fmt.Errorf("line %d: %w", r.lines.at(r.dec.InputOffset()+int64(white)), unexpected(err))
 	}
 	line := r.lines.at(r.dec.InputOffset() - int64(len(text)))
 	doc, err := parseRecord(text, r.rounds)
@@ -126,6 +131,24 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 		return nil, line, &RecordError{line, err}
 	}
 	return doc, line, nil
+}
+
+// rest reads what follows the array. If that is white space only, it returns io.EOF.
+func (r *arrayReader) rest() error {
+	line := r.lines.at(r.dec.InputOffset())
+	in := bufio.NewReader(io.MultiReader(r.dec.Buffered(), r.lines.in))
+	for {
+		b, err := in.ReadByte()
+		switch {
+		case err != nil:
+			return err
+		case b == '\n':
+			line++
+		case strings.IndexByte(whiteSpace, b) < 0:
+			return fmt.Errorf("line %d: the file goes on behind the end of the array, and the rest was not read: "+
+				"a file has one array, or one document a line", line)
+		}
+	}
 }
 
 // unexpected tells an end in the middle of an array from the end of the records.
@@ -192,9 +215,6 @@ func parseDocument(text []byte, rounds bool) (bson.Raw, error) {
 	if len(text) == 0 || text[0] != '{' {
 		return nil, errors.New("not a JSON document")
 	}
-	if !utf8.Valid(text) {
-		return nil, errors.New("the text is not UTF-8")
-	}
 	if !json.Valid(text) {
 		// The syntax error of encoding/json says what and where.
 		var v any
@@ -205,10 +225,8 @@ func parseDocument(text []byte, rounds bool) (bson.Raw, error) {
 		}
 		return nil, fmt.Errorf("invalid JSON: %w", err)
 	}
-	if !rounds {
-		if err := checkNumbers(text); err != nil {
-			return nil, err
-		}
+	if err := checkLosses(text, rounds); err != nil {
+		return nil, err
 	}
 	var doc bson.Raw
 	if err := bson.UnmarshalExtJSON(text, false, &doc); err != nil {
@@ -231,6 +249,10 @@ func (w *jsonWriter) Write(doc bson.Raw) error {
 	if field := notText(doc); field != "" && !w.replace {
 		return fmt.Errorf("the document with _id %s has text that is not UTF-8, which JSON cannot hold, in the field %s: "+
 			"export CSV, or let it be replaced", doc.Lookup("_id"), field)
+	}
+	if field := ambiguous(doc); field != "" {
+		return fmt.Errorf("the document with _id %s has the field %s, which Extended JSON would turn into another value "+
+			"or damage: leave it out by a projection", doc.Lookup("_id"), field)
 	}
 	text, err := bson.MarshalExtJSON(doc, w.canonical, false)
 	if err != nil {

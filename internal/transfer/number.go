@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // maxDigits is how many digits a double always keeps.
@@ -44,6 +47,91 @@ func significant(number string) string {
 	}
 	whole, fraction, _ := strings.Cut(strings.TrimLeft(mantissa, "+-"), ".")
 	return strings.Trim(whole+fraction, "0")
+}
+
+// printedDouble reads a number that a program has printed of a double: with as many digits as it
+// takes to know the double, and a sign in its exponent. Printed again the number has the same text.
+func printedDouble(text string) (f float64, ok bool) {
+	if text == "" || strings.IndexByte("-0123456789", text[0]) < 0 {
+		return 0, false // such as the words "nan" and "inf"
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, false
+	}
+	if strings.IndexByte(text, 'e') < 0 {
+		// Without a point it is a longer integer, which is a code, or -0, which only a double has.
+		return f, text == "-0" || text == withPoint(f)
+	}
+	padded := strconv.FormatFloat(f, 'e', -1, 64) // two digits of the exponent at least
+	mantissa, exponent, _ := strings.Cut(padded, "e")
+	return f, text == padded || text == mantissa+"e"+exponent[:1]+strings.TrimPrefix(exponent[1:], "0")
+}
+
+// printDouble returns the text of a double that is read as a double again.
+func printDouble(f float64) string {
+	if size := math.Abs(f); size >= 1e21 || size < 1e-6 && f != 0 || math.IsNaN(f) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return withPoint(f)
+}
+
+// withPoint returns the text of a double without an exponent.
+func withPoint(f float64) string {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if strings.IndexByte(text, '.') < 0 {
+		text += ".0"
+	}
+	return text
+}
+
+// checkLosses returns an error for what valid JSON has that no document keeps: half a surrogate
+// pair, and, unless they may be rounded, numbers.
+func checkLosses(text []byte, rounds bool) error {
+	if !utf8.Valid(text) {
+		return errors.New("the text is not UTF-8")
+	}
+	if err := checkEscapes(text); err != nil || rounds {
+		return err
+	}
+	return checkNumbers(text)
+}
+
+// checkEscapes returns an error for the first escape in valid JSON that is one half of a surrogate
+// pair without the other: no character has it.
+func checkEscapes(text []byte) error {
+	for i := bytes.IndexByte(text, '\\'); i >= 0 && i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		i++
+		if text[i] != 'u' {
+			continue
+		}
+		first, second := escaped(text[i-1:]), escaped(text[i+5:])
+		switch {
+		case !utf16.IsSurrogate(first):
+			i += 4
+		case utf16.DecodeRune(first, second) != utf8.RuneError:
+			i += 10
+		default:
+			return fmt.Errorf("the escape %s is half a surrogate pair, which is no character", text[i-1:i+5])
+		}
+	}
+	return nil
+}
+
+// escaped returns the rune of the escape \uXXXX that text begins with, and 0 if it does not begin
+// with one.
+func escaped(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return 0
+	}
+	return rune(n)
 }
 
 // checkNumbers returns an error for the first number of valid JSON that loses something: an integer

@@ -1,7 +1,11 @@
 package transfer
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -36,6 +40,58 @@ func notTextIn(doc bson.Raw, prefix string) string {
 		}
 	}
 	return ""
+}
+
+// ambiguous returns the path of a document's first field that Extended JSON does not keep, quoted:
+// a document such as {$numberInt: "5"}, which would be read as a number, or a DBPointer whose name has
+// a quote, which the driver does not escape. It returns an empty string if there is none.
+func ambiguous(doc bson.Raw) string {
+	elements, err := doc.Elements()
+	if err != nil {
+		return ""
+	}
+	for _, e := range elements {
+		if v := e.Value(); isRisky(v) && !keeps(v) {
+			return strconv.Quote(e.Key())
+		}
+	}
+	return ""
+}
+
+// isRisky reports whether a value has a document with a name that begins with $, a DBPointer or
+// binary data of the old subtype. Extended JSON, as the driver writes it, keeps all other values.
+func isRisky(v bson.RawValue) bool {
+	doc := bson.Raw(v.Value)
+	switch v.Type {
+	case bson.TypeEmbeddedDocument, bson.TypeArray:
+	case bson.TypeCodeWithScope:
+		_, doc = v.CodeWithScope()
+	case bson.TypeDBPointer:
+		return true
+	case bson.TypeBinary:
+		return len(v.Value) > 4 && v.Value[4] == bson.TypeBinaryBinaryOld
+	default:
+		return false
+	}
+	elements, err := doc.Elements()
+	return err == nil && slices.ContainsFunc(elements, func(e bson.RawElement) bool {
+		return strings.HasPrefix(e.Key(), "$") || isRisky(e.Value())
+	})
+}
+
+// keeps reports whether a value is the same after it was written as canonical Extended JSON and
+// read.
+func keeps(v bson.RawValue) bool {
+	doc, err := bson.Marshal(bson.D{{Key: "v", Value: v}})
+	if err != nil {
+		return false
+	}
+	text, err := bson.MarshalExtJSON(bson.Raw(doc), true, false)
+	if err != nil {
+		return false
+	}
+	var read bson.Raw
+	return bson.UnmarshalExtJSON(text, true, &read) == nil && bytes.Equal(read, doc)
 }
 
 // isDeepText reports whether all names and strings of a value are UTF-8.

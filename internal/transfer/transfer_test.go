@@ -42,6 +42,7 @@ func readAll(t *testing.T, text string, f Format, opts ReaderOptions) string {
 }
 
 func TestReadJSON(t *testing.T) {
+	const more = "the file goes on behind the end of the array, and the rest was not read: a file has one array, or one document a line\n"
 	cases := []struct{ name, in, want string }{
 		{"empty", "", ""},
 		{"white space", " \n\t\n", ""},
@@ -74,6 +75,26 @@ func TestReadJSON(t *testing.T) {
 				"4 bad: a double does not keep the number 1e400: write {\"$numberDecimal\": \"1e400\"}, or a string, or let numbers be rounded\n" +
 				"5 {\"n\":{\"$numberDouble\":\"1.5\"}}\n",
 		},
+		{"two arrays", "[{}]\n \n[{}]", "1 {}\nend: line 3: " + more},
+		{"an array and a document", "[{}]{}", "1 {}\nend: line 1: " + more},
+		{"an array and garbage", "[{}]\n\x00", "1 {}\nend: line 2: " + more},
+		{"an array and one bracket more", "[{}]]", "1 {}\nend: line 1: " + more},
+		{"an array and white space", "[{}]\r\n\t\n", "1 {}\n"},
+		{"a document and an array", "{}\n[{}]", "1 {}\n2 bad: not a JSON document\n"},
+		{"a comma too many", "[{},\n]", "1 {}\nend: line 2: invalid character ']' looking for beginning of value\n"},
+		{"a comma too few", "[{} {}]", "1 {}\nend: line 1: expected comma after array element\n"},
+		{"a line that breaks off", "{}\n{\"a\":1", "1 {}\n2 bad: unexpected end of JSON input at byte 6\n"},
+		{
+			"half a surrogate pair", `{"a":"\ud800x"}` + "\n" + `[` + "\n" + `{"\udc00":1}` + "\n" + `{"a":["\ud800\ud800"]}` + "\n" + `{"a":"\ud83d\ude00\\ud800\u00e9"}`,
+			"1 bad: the escape \\ud800 is half a surrogate pair, which is no character\n2 bad: not a JSON document\n" +
+				"3 bad: the escape \\udc00 is half a surrogate pair, which is no character\n" +
+				"4 bad: the escape \\ud800 is half a surrogate pair, which is no character\n" +
+				"5 {\"a\":\"😀\\\\ud800é\"}\n",
+		},
+		{"a name twice", `{"a":1,"a":2}`, `1 {"a":{"$numberInt":"1"},"a":{"$numberInt":"2"}}` + "\n"},
+		{"a NUL", `{"a\u0000":1}` + "\n" + `{"a":"\u0000"}`, "1 bad: invalid Extended JSON: BSON element key cannot contain null bytes\n2 {\"a\":\"\\u0000\"}\n"},
+		{"compressed", "\x1f\x8b\x08\x00", "error: the file is compressed by gzip: give it as plain text in UTF-8\n"},
+		{"UTF-16", "\xff\xfe{\x00}\x00", "error: the file is in UTF-16: give it as plain text in UTF-8\n"},
 		{"array that breaks off", "[\n{}\n", "2 {}\nend: line 2: the array breaks off: unexpected EOF\n"},
 	}
 	for _, c := range cases {
@@ -105,7 +126,7 @@ func TestReadCSV(t *testing.T) {
 			`2 {"name":"Ada, L.","at":{"x":{"$numberInt":"1"},"y":{"$numberDouble":"2.0"}},"born":{"$date":{"$numberLong":"-4861728000000"}},"ok":true,"n":{"$numberInt":"12"}}` + "\n",
 			ReaderOptions{},
 		},
-		{"guesses", "n\n5000000000\n1.5\nnan\n0x10\n1e3\n-\n", "2 {\"n\":{\"$numberLong\":\"5000000000\"}}\n3 {\"n\":{\"$numberDouble\":\"1.5\"}}\n4 {\"n\":\"nan\"}\n5 {\"n\":\"0x10\"}\n6 {\"n\":{\"$numberDouble\":\"1000.0\"}}\n7 {\"n\":\"-\"}\n", ReaderOptions{}},
+		{"guesses", "n\n5000000000\n1.5\nnan\n0x10\n1e3\n-\n", "2 {\"n\":{\"$numberLong\":\"5000000000\"}}\n3 {\"n\":{\"$numberDouble\":\"1.5\"}}\n4 {\"n\":\"nan\"}\n5 {\"n\":\"0x10\"}\n6 {\"n\":\"1e3\"}\n7 {\"n\":\"-\"}\n", ReaderOptions{}},
 		{"zeros are kept", "n\n007\n0\n-0.5\n00\n+7\n0.25\n", "2 {\"n\":\"007\"}\n3 {\"n\":{\"$numberInt\":\"0\"}}\n4 {\"n\":{\"$numberDouble\":\"-0.5\"}}\n5 {\"n\":\"00\"}\n6 {\"n\":\"+7\"}\n7 {\"n\":{\"$numberDouble\":\"0.25\"}}\n", ReaderOptions{}},
 		{
 			"small numbers are kept", "n\n-0\n1e-400\n1.5e-320\n1e-300\n0e5\n1.23456789e-320\n",
@@ -119,7 +140,7 @@ func TestReadCSV(t *testing.T) {
 		},
 		{
 			"digits of doubles", "n\n0.30000000000000004\n-1.7976931348623157e+308\n0.10000000000000001\n",
-			"2 {\"n\":{\"$numberDouble\":\"0.30000000000000004\"}}\n3 {\"n\":{\"$numberDouble\":\"-1.7976931348623157E+308\"}}\n4 {\"n\":{\"$numberDouble\":\"0.1\"}}\n",
+			"2 {\"n\":{\"$numberDouble\":\"0.30000000000000004\"}}\n3 {\"n\":{\"$numberDouble\":\"-1.7976931348623157E+308\"}}\n4 {\"n\":\"0.10000000000000001\"}\n",
 			ReaderOptions{},
 		},
 		{
@@ -145,6 +166,19 @@ func TestReadCSV(t *testing.T) {
 		{"blanks", "a,b.int32()\n,\n", "2 {\"a\":\"\"}\n", ReaderOptions{}},
 		{"blanks ignored", "a,b\n,x\n", "2 {\"b\":\"x\"}\n", ReaderOptions{IgnoreBlanks: true}},
 		{"several lines in a cell", "a\n\"x\ny\"\nz\n", "2 {\"a\":\"x\\ny\"}\n4 {\"a\":\"z\"}\n", ReaderOptions{}},
+		{"an old Mac's lines", "a,b\r1,2\r3,\"x\ry\"\r\r4,z", "2 {\"a\":{\"$numberInt\":\"1\"},\"b\":{\"$numberInt\":\"2\"}}\n3 {\"a\":{\"$numberInt\":\"3\"},\"b\":\"x\\ry\"}\n6 {\"a\":{\"$numberInt\":\"4\"},\"b\":\"z\"}\n", ReaderOptions{}},
+		{"an old Mac's semicolons", "a;b\r1;2,3\r", "2 {\"a\":{\"$numberInt\":\"1\"},\"b\":\"2,3\"}\n", ReaderOptions{}},
+		{"an old Mac's tabs", "1\tx\r2\ty", "1 {\"a\":{\"$numberInt\":\"1\"},\"b\":\"x\"}\n2 {\"a\":{\"$numberInt\":\"2\"},\"b\":\"y\"}\n", ReaderOptions{Columns: []string{"a", "b"}, Delimiter: '\t'}},
+		{"a line end too many", "a\r\r\n1\r\r\n2\r\r\n", "3 {\"a\":{\"$numberInt\":\"1\"}}\n5 {\"a\":{\"$numberInt\":\"2\"}}\n", ReaderOptions{}},
+		{"a return in a cell", "a,b\nx\ry,1\n", "2 {\"a\":\"x\\ry\",\"b\":{\"$numberInt\":\"1\"}}\n", ReaderOptions{}},
+		{"line ends in a cell", "a\r\n\"x\r\ny\nz\"\r\n", "2 {\"a\":\"x\\r\\ny\\nz\"}\n", ReaderOptions{}},
+		{"texts of numbers", "n\n1.10\n1E5\n0.1000000000000000055511151231257827\n2.0\n1e+05\n1e-7\n.5\n5.\n1e400\n", "2 {\"n\":\"1.10\"}\n3 {\"n\":\"1E5\"}\n4 {\"n\":\"0.1000000000000000055511151231257827\"}\n" +
+			"5 {\"n\":{\"$numberDouble\":\"2.0\"}}\n6 {\"n\":{\"$numberDouble\":\"100000.0\"}}\n7 {\"n\":{\"$numberDouble\":\"1E-07\"}}\n8 {\"n\":\".5\"}\n9 {\"n\":\"5.\"}\n10 {\"n\":\"1e400\"}\n", ReaderOptions{}},
+		{"a file that breaks off", "a,b\n1,2\n3", "2 {\"a\":{\"$numberInt\":\"1\"},\"b\":{\"$numberInt\":\"2\"}}\n3 bad: the file ends within this record: 1 of 2 cells, and no end of the line\n", ReaderOptions{}},
+		{"half a surrogate pair", "a.json()\n\"\"\"\\ud800\"\"\"\n\"\"\"\xff\"\"\"\n", "2 bad: column a: \"\\\"\\\\ud800\\\"\" is no json: the escape \\ud800 is half a surrogate pair, which is no character\n" +
+			"3 bad: column a: \"\\\"\\xff\\\"\" is no json: the text is not UTF-8\n", ReaderOptions{}},
+		{"a path without a name", "a..b\n1\n", "error: column \"a..b\": its path has an empty name\n", ReaderOptions{}},
+		{"a spreadsheet", "PK\x03\x04\x00,\n", "error: the file is a ZIP archive, as those of spreadsheets are: give it as plain text in UTF-8\n", ReaderOptions{}},
 		{"no header", "1\n", "1 {\"a\":\"1\"}\n", ReaderOptions{Columns: []string{"a.string()"}}},
 		{"unknown type", "a.complex()\n1\n", "error: column \"a.complex()\": unknown type \"complex\": use one of auto, string, int32, int64, double, decimal, boolean, objectid, date, date_go, binary, json\n", ReaderOptions{}},
 		{"empty", "", "error: the CSV file is empty: its first line must name the columns\n", ReaderOptions{}},
