@@ -19,14 +19,28 @@ import (
 const exitFailure = 1
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal ends the work in good order. From then on signals act as usual, so that the second one ends the
-	// process even if something hangs.
-	context.AfterFunc(ctx, stop)
+	ctx := untilSignal()
 	if err := newRoot().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "sheaf:", libraryError{err})
 		os.Exit(exitFailure)
 	}
+}
+
+// untilSignal returns a context that ends with the first signal, which ends the work in good order.
+// From then on Ctrl-C and SIGTERM act as usual, so that the second one ends the process even if
+// something hangs.
+//
+// SIGHUP says that the terminal was closed. It counts once: the kernel and the shell may each send
+// one. A process that was started with nohup ignores it.
+func untilSignal() context.Context {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // to the end of the process
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, stop)
+	return ctx
 }
 
 // libraryError shows an error of package sheaf without the name of the package. The program prints

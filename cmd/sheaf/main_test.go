@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -101,6 +102,7 @@ func TestLastLineNamesTheSignal(t *testing.T) {
 	for signal, want := range map[syscall.Signal]string{
 		syscall.SIGINT:  "Sheaf stopped (interrupt signal received). All data is on disk.\n",
 		syscall.SIGTERM: "Sheaf stopped (terminated signal received). All data is on disk.\n",
+		syscall.SIGHUP:  "Sheaf stopped (hangup signal received). All data is on disk.\n",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -121,9 +123,89 @@ func TestLastLineNamesTheSignal(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			if signal == syscall.SIGHUP && strings.Contains(lines.Text(), "Shutting down") {
+				// A shell that ends sends a second one.
+				if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+					t.Error(err)
+				}
+			}
 		}
 		if err := cmd.Wait(); err != nil || !strings.HasSuffix(text.String(), want) {
 			t.Errorf("%v: %v\n%s", signal, err, text.String())
 		}
+	}
+}
+
+// TestNohupKeepsTheServer starts a server that ignores SIGHUP, as nohup does: it runs on.
+func TestNohupKeepsTheServer(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", `trap '' HUP; exec "$0" serve --memory --port 0 --ready-json 2>/dev/null`, self)
+	cmd.Env = append(os.Environ(), asSheaf+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r ready
+	if err := json.Unmarshal(line, &r); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := pingURI(t, r.URI); err != nil {
+			t.Fatalf("the server is gone: %v", err)
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServerOutlivesTheReaderOfItsLog closes the pipe that a server logs to and stops the server:
+// its shutdown goes to the end.
+func TestServerOutlivesTheReaderOfItsLog(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "serve", "--port", "0", "--dir", filepath.Join(t.TempDir(), "data"))
+	cmd.Env = append(os.Environ(), asSheaf+"=1")
+	cmd.Stderr = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	for lines := bufio.NewScanner(read); lines.Scan() && !strings.Contains(lines.Text(), "Stop with Ctrl-C"); {
+	}
+	_ = read.Close()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -77,6 +78,9 @@ func newServe() *cobra.Command {
 			if err := f.check(cmd.Flags().Changed); err != nil {
 				return err
 			}
+			// The reader of the log may end before the server does, as tee does in "sheaf serve | tee log". Without
+			// this the next line to be logged would end the process in the middle of its shutdown.
+			signal.Ignore(syscall.SIGPIPE)
 			f.settings = parsedOptions(cmd.Flags())
 			f.stray = strayVariables(cmd.Flags(), os.Environ())
 			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
