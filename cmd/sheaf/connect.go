@@ -74,7 +74,9 @@ func (f *targetFlags) open(ctx context.Context) (*mongo.Collection, func() error
 	if err != nil {
 		return nil, nil, fmt.Errorf("the URI is not valid: %w", err)
 	}
-	if err := client.Ping(ctx, nil); err != nil {
+	if err := client.Ping(ctx, nil); err != nil && ctx.Err() != nil {
+		return nil, nil, errors.Join(ctx.Err(), client.Disconnect(context.WithoutCancel(ctx)))
+	} else if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("no server answers at %s; start one with 'sheaf serve', or name a directory with --dir: %w",
 			withoutPassword(f.uri), err), client.Disconnect(ctx))
 	}

@@ -159,6 +159,9 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 		return err
 	})
 	bar.finish()
+	if isInterrupted(ctx, err) {
+		return interruptedError{context.Cause(ctx), leftByExport(path, n, steps)}
+	}
 	if err != nil {
 		return err
 	}
@@ -168,6 +171,23 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	took := time.Since(started)
 	fmt.Fprintf(stderr, "%s: %d documents exported in %s (%.0f/s)\n", path, n, took.Round(time.Millisecond), float64(n)/max(took.Seconds(), 1e-3))
 	return nil
+}
+
+// leftByExport says what an interrupted export of about so many documents has done; of an unknown
+// number if negative.
+func leftByExport(path string, done, steps int64) string {
+	how := fmt.Sprintf("%d documents", done)
+	if steps >= 0 {
+		how = fmt.Sprintf("%d of about %d documents", done, steps)
+	}
+	if path == "-" {
+		return "the output ends after " + how
+	}
+	what := "was not made"
+	if _, err := os.Lstat(path); err == nil {
+		what = "is as it was before"
+	}
+	return fmt.Sprintf("%s were read, and %s %s", how, path, what)
 }
 
 // sayFormat says which format was taken where neither a flag nor the file's name tells one.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
@@ -122,20 +123,23 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 		return err
 	}
 	defer func() { err = errors.Join(err, closeTarget()) }()
-	if f.drop {
-		if err := coll.Drop(ctx); err != nil {
-			return fmt.Errorf("drop %s: %w", coll.Name(), err)
-		}
-	}
 	if f.format == "" && !f.quiet {
 		sayFormat(stderr, path, "read")
 	}
 	bar := newProgress(stderr, f.quiet, size, true)
-	records, err := transfer.NewReader(bar.reader(in), f.parsed, transfer.ReaderOptions{
+	records, err := transfer.NewReader(bar.reader(interruptible(ctx, in)), f.parsed, transfer.ReaderOptions{
 		Columns: f.columns, IgnoreBlanks: f.ignoreBlanks, Delimiter: delimiter, RoundNumbers: f.roundNumbers,
 	})
+	if isInterrupted(ctx, err) {
+		return fmt.Errorf("%s: %w", path, interruptedError{context.Cause(ctx), "nothing was imported"})
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if f.drop { // not before the file is known to be readable
+		if err := coll.Drop(ctx); err != nil {
+			return fmt.Errorf("drop %s: %w", coll.Name(), err)
+		}
 	}
 	failures := 0
 	im := transfer.Importer{
@@ -151,6 +155,9 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 	res, err := im.Run(ctx, records)
 	bar.finish()
 	printImport(stdout, path, res, time.Since(started))
+	if isInterrupted(ctx, err) {
+		return fmt.Errorf("%s: %w", path, interruptedError{context.Cause(ctx), leftByImport(coll, res, err)})
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -158,6 +165,11 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 		return fmt.Errorf("%s: %d of %d records did not go in", path, res.Failed, res.Inserted+res.Replaced+res.Failed)
 	}
 	return nil
+}
+
+// leftByImport says what an interrupted import has done.
+func leftByImport(coll *mongo.Collection, res transfer.Result, err error) string {
+	return fmt.Sprintf("the %d documents imported so far stay in %s.%s; %v", res.Inserted+res.Replaced, coll.Database().Name(), coll.Name(), err)
 }
 
 // parseDelimiter reads --delimiter: one character, or the word tab.

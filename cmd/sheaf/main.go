@@ -21,7 +21,7 @@ const exitFailure = 1
 func main() {
 	ctx := untilSignal()
 	if err := newRoot().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "sheaf:", libraryError{err})
+		fmt.Fprintln(os.Stderr, "sheaf:", libraryError{explainInterrupt(ctx, err)})
 		os.Exit(exitFailure)
 	}
 }

@@ -54,24 +54,22 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 	}
 }
 
-// TestSecondInterruptEndsTheProcess interrupts an import that waits for its input, which the first signal cannot end.
+// TestSecondInterruptEndsTheProcess interrupts an import that waits for a writer of a named pipe,
+// which the first signal cannot end.
 func TestSecondInterruptEndsTheProcess(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, out, err := os.Pipe()
-	if err != nil {
+	pipe := filepath.Join(t.TempDir(), "pipe.json")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
-	cmd := exec.CommandContext(t.Context(), self, "import", "-", "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
+	cmd := exec.CommandContext(t.Context(), self, "import", pipe, "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
 	cmd.Env = append(os.Environ(), asSheaf+"=1")
-	cmd.Stdin = in
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = in.Close()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	for {

@@ -15,7 +15,9 @@ func Export(ctx context.Context, cursor *mongo.Cursor, w Writer, progress func(d
 		if err := w.Write(cursor.Current); err != nil {
 			return n, err
 		}
-		n++
+		if n++; ctx.Err() != nil {
+			return n, ctx.Err() // Next does not look at it as long as it has a batch
+		}
 		if progress != nil && n%batchDocuments == 0 {
 			progress(n)
 		}

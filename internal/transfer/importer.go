@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -16,6 +17,9 @@ const (
 	// batchDocuments and batchBytes bound what is sent at once.
 	batchDocuments = 1000
 	batchBytes     = 8 << 20
+	// sendPatience is how long a batch may take to finish after an interrupt. Then it is known what the
+	// collection has.
+	sendPatience = 10 * time.Second
 )
 
 // Importer puts the documents of a Reader into a collection.
@@ -37,7 +41,30 @@ type Result struct {
 	Failed   int64 // records that did not go in
 }
 
-// Run imports everything that r has.
+// Interrupted says that an import ended before its file did.
+type Interrupted struct {
+	From  int // the line of the first record that did not go in, 0 if all that were read did
+	Batch int // if not 0, a batch did not finish: records from this line on may have gone in
+	Err   error
+}
+
+// Error says where the import ended.
+func (e *Interrupted) Error() string {
+	switch {
+	case e.Batch > 0:
+		return fmt.Sprintf("it is not known which of the records from line %d on went in", e.Batch)
+	case e.From > 0:
+		return fmt.Sprintf("no record from line %d on went in", e.From)
+	default:
+		return "no further record was read"
+	}
+}
+
+// Unwrap returns the error of the context.
+func (e *Interrupted) Unwrap() error { return e.Err }
+
+// Run imports everything that r has. If ctx ends, it lets the batch under way finish and returns an
+// *Interrupted.
 func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 	var res Result
 	b := &batch{}
@@ -45,6 +72,12 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 		doc, line, err := r.Next()
 		var bad *RecordError
 		switch {
+		case ctx.Err() != nil:
+			// The end of the file counts for nothing here: the signal may have ended the program that writes it.
+			if err == nil || errors.As(err, &bad) {
+				b.add(nil, line)
+			}
+			return res, b.interrupted(ctx)
 		case errors.Is(err, io.EOF):
 			return res, im.send(ctx, b, &res)
 		case errors.As(err, &bad):
@@ -60,6 +93,15 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 			}
 		}
 	}
+}
+
+// interrupted says which of the records read were not sent.
+func (b *batch) interrupted(ctx context.Context) error {
+	e := &Interrupted{Err: ctx.Err()}
+	if len(b.lines) > 0 {
+		e.From = b.lines[0]
+	}
+	return e
 }
 
 func (im *Importer) fail(res *Result, line int, err error) {
@@ -89,8 +131,16 @@ func (im *Importer) send(ctx context.Context, b *batch, res *Result) error {
 	if len(b.docs) == 0 {
 		return nil
 	}
-	out, err := im.Collection.BulkWrite(ctx, im.models(b), options.BulkWrite().SetOrdered(false))
+	if ctx.Err() != nil {
+		return b.interrupted(ctx)
+	}
+	sending, done := patient(ctx)
+	defer done()
+	out, err := im.Collection.BulkWrite(sending, im.models(b), options.BulkWrite().SetOrdered(false))
 	var bulk mongo.BulkWriteException
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return &Interrupted{Batch: b.lines[0], Err: err}
+	}
 	if err != nil && !errors.As(err, &bulk) {
 		return fmt.Errorf("records from line %d on: %w", b.lines[0], err)
 	}
@@ -109,6 +159,16 @@ func (im *Importer) send(ctx context.Context, b *batch, res *Result) error {
 		im.Progress(res.Inserted + res.Replaced + res.Failed)
 	}
 	return nil
+}
+
+// patient returns a context for a write: it ends sendPatience after ctx.
+func patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	write, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(sendPatience, cancel) })
+	return write, func() {
+		stop()
+		cancel()
+	}
 }
 
 func (im *Importer) models(b *batch) []mongo.WriteModel {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// interruptedError says that a signal ended a command, and what the command leaves.
+type interruptedError struct {
+	cause error // of the context: it names the signal
+	left  string
+}
+
+// Error names the signal before what is left.
+func (e interruptedError) Error() string {
+	return fmt.Sprintf("interrupted (%v): %s", e.cause, e.left)
+}
+
+// Unwrap makes the error a context.Canceled.
+func (e interruptedError) Unwrap() error { return context.Canceled }
+
+// isInterrupted reports whether a command ended because its context did.
+func isInterrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
+}
+
+// explainInterrupt names the signal in the error of a command that does not do so itself.
+func explainInterrupt(ctx context.Context, err error) error {
+	var told interruptedError
+	if !isInterrupted(ctx, err) || errors.As(err, &told) {
+		return err
+	}
+	left := libraryError{err}.Error()
+	if left == context.Canceled.Error() {
+		left = "the command is not finished"
+	}
+	return interruptedError{context.Cause(ctx), left}
+}
+
+// interruptible returns a reader whose reads end with ctx, even where nothing is there to read. What
+// the last read would have got is lost.
+func interruptible(ctx context.Context, in io.Reader) io.Reader {
+	return &interruptibleReader{ctx: ctx, in: in, done: make(chan readResult, 1)}
+}
+
+type interruptibleReader struct {
+	ctx  context.Context
+	in   io.Reader
+	buf  []byte
+	done chan readResult
+}
+
+type readResult struct {
+	n   int
+	err error
+}
+
+// Read implements io.Reader.
+func (r *interruptibleReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(r.buf) < len(p) {
+		r.buf = make([]byte, len(p))
+	}
+	buf := r.buf[:len(p)] // not p, which the caller may use again while a read hangs
+	go func() {
+		n, err := r.in.Read(buf)
+		r.done <- readResult{n, err}
+	}()
+	select {
+	case got := <-r.done:
+		return copy(p, buf[:got.n]), got.err
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
+}
