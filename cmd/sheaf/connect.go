@@ -61,6 +61,17 @@ func (f *targetFlags) checkStore() error {
 	return nil
 }
 
+// checkAcknowledged refuses a URI by which a server answers no write: failures would be lost.
+func (f *targetFlags) checkAcknowledged() error {
+	if f.dir != "" {
+		return nil
+	}
+	if concern := options.Client().ApplyURI(f.uri).WriteConcern; concern != nil && !concern.Acknowledged() {
+		return fmt.Errorf("--uri %s: with w=0 the server does not say what it has written: leave w=0 out", withoutPassword(f.uri))
+	}
+	return nil
+}
+
 // open returns the collection, and a function that ends the connection.
 func (f *targetFlags) open(ctx context.Context) (*mongo.Collection, func() error, error) {
 	if f.dir != "" {

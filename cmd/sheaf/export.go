@@ -184,7 +184,9 @@ func leftByExport(path string, done, steps int64) string {
 		return "the output ends after " + how
 	}
 	what := "was not made"
-	if _, err := os.Lstat(path); err == nil {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		what = "is incomplete"
+	} else if err == nil {
 		what = "is as it was before"
 	}
 	return fmt.Sprintf("%s were read, and %s %s", how, path, what)
@@ -197,20 +199,37 @@ func sayFormat(stderr io.Writer, path, done string) {
 	}
 }
 
-// toFile calls write with a file that takes its name only when it is complete, or with the standard output for "-".
-// Only the owner may read the file, as with the store that its documents come from.
+// toFile calls write with a file that takes its name only when it is complete and on the disk, or
+// with the standard output for "-". A device or a named pipe is written itself. Only the owner may
+// read a file, as with the store that its documents come from.
 func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
 	if path == "-" {
 		out := bufio.NewWriterSize(stdout, 1<<16)
 		return errors.Join(write(out), out.Flush())
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return toDevice(path, write)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(tmp, 1<<16)
-	if err := errors.Join(write(out), out.Flush(), tmp.Close()); err != nil {
+	if err := errors.Join(write(out), out.Flush(), tmp.Sync(), tmp.Close()); err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return os.Rename(tmp.Name(), path)
+}
+
+// toDevice writes into what stands at path and is no file.
+func toDevice(path string, write func(io.Writer) error) error {
+	device, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(device, 1<<16)
+	return errors.Join(write(out), out.Flush(), device.Close())
 }

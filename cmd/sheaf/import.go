@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func newImport() *cobra.Command {
 
 // check refuses flags that would do nothing, and values that no import can run with.
 func (f *importFlags) check(given func(flag string) bool, path string) error {
-	if err := f.target.check(given); err != nil {
+	if err := cmp.Or(f.target.check(given), f.target.checkAcknowledged()); err != nil {
 		return err
 	}
 	var err error

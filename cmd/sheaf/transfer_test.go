@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -207,6 +208,7 @@ func TestTransferErrorsSayWhatToDo(t *testing.T) {
 		{[]string{"import", "x.json"}, `"collection" not set`},
 		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50"}, "sheaf serve"},
 		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--format", "xml"}, "use json, jsonarray, csv or tsv"},
+		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri", "mongodb://127.0.0.1:1/?w=0"}, "leave w=0 out"},
 		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", "{"}, "--query is not a document in Extended JSON"},
 		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{"a": 0.12345678901234567890}`}, "a double does not keep the number 0.12345678901234567890"},
 		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{"a": 18446744073709551616}`}, "the integer 18446744073709551616 does not fit into 64 bits"},
@@ -237,6 +239,66 @@ func TestUpsertOfRecordsWithoutKey(t *testing.T) {
 	got := stored(t, dir)
 	slices.Sort(got)
 	expect(t, got, `{"email":"a","n":4}`, `{"email":null,"n":5}`, `{"n":1}`, `{"n":2}`)
+}
+
+// TestBadRecordsCostNoOthers: one record that cannot go in keeps no other of its batch out, and is
+// reported with its line, whether documents are inserted or replaced.
+func TestBadRecordsCostNoOthers(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	large := strings.Repeat("x", 16<<20)
+	in := writeFile(t, "in.json", strings.Join([]string{
+		`{"_id":1,"k":1}`, `{"$a":1,"k":5}`, `{"n":1,"_id":2}`, `{"_id":1}`, `{"k":2,"_id":1}`, `{"k":3,"t":"` + large + `"}`,
+		`{"t":"` + large + `"}`, `{"_id":3,"k":7}`, `{"_id":3}`,
+	}, "\n"))
+	stdout, stderr, err := sheafCommand(t, "import", in, "--dir", dir, "-c", "c", "--upsert-fields", "k")
+	if err == nil || !strings.Contains(stdout, " documents imported") {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+	reported := regexp.MustCompile(`in\.json:\d+`).FindAllString(stderr, -1)
+	slices.Sort(reported)
+	got := stored(t, dir)
+	if len(got)+len(reported) != 9 || !slices.Contains(reported, "in.json:2") || !slices.Contains(reported, "in.json:6") || !slices.Contains(reported, "in.json:7") {
+		t.Errorf("stored %.200v, reported %v\n%s", got, reported, stderr)
+	}
+	for line, doc := range map[string]string{
+		"in.json:1": `{"_id":1,"k":1}`, "in.json:3": `{"_id":2,"n":1}`, "in.json:4": `{"_id":1}`,
+		"in.json:5": `{"_id":1,"k":2}`, "in.json:8": `{"_id":3,"k":7}`, "in.json:9": `{"_id":3}`,
+	} {
+		if slices.Contains(got, doc) == slices.Contains(reported, line) {
+			t.Errorf("%s is stored: %v, reported: %v", doc, slices.Contains(got, doc), slices.Contains(reported, line))
+		}
+	}
+}
+
+// TestExportIntoWhatIsNoFile writes into a named pipe and through a symbolic link, and leaves both as
+// they are.
+func TestExportIntoWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, stderr, err := sheafCommand(t, "import", writeFile(t, "a.json", "{\"_id\":1}\n"), "--dir", dir, "-c", "c"); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	target := writeFile(t, "target.json", "old")
+	link := filepath.Join(t.TempDir(), "link.json")
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip("this system makes no symbolic links:", err)
+	}
+	if _, stderr, err := sheafCommand(t, "export", link, "--dir", dir, "-c", "c"); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+	if text, err := os.ReadFile(target); err != nil || string(text) != "{\"_id\":1}\n" {
+		t.Errorf("the link's target has %q, %v", text, err)
+	}
+	if _, stderr, err := sheafCommand(t, "export", os.DevNull, "--dir", dir, "-c", "c", "--format", "json"); err != nil {
+		t.Errorf("%v\n%s", err, stderr)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%s is %v, %v", os.DevNull, info, err)
+	}
 }
 
 // TestExportReadsOnly makes no store where there is none.

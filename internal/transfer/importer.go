@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -86,6 +87,10 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 		case err != nil:
 			return res, errors.Join(im.send(ctx, b, &res), err)
 		}
+		if im.hasKey(doc) && isUpdate(doc) {
+			im.fail(&res, line, errors.New("a document that replaces another one cannot begin with a name that begins with $"))
+			continue
+		}
 		b.add(doc, line)
 		if b.full() {
 			if err := im.send(ctx, b, &res); err != nil {
@@ -93,6 +98,13 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 			}
 		}
 	}
+}
+
+// isUpdate reports whether doc would be taken for a document of update operators. The driver refuses
+// a whole batch for one.
+func isUpdate(doc bson.Raw) bool {
+	first, err := doc.IndexErr(0)
+	return err == nil && strings.HasPrefix(first.Key(), "$")
 }
 
 // interrupted says which of the records read were not sent.
