@@ -64,12 +64,14 @@ func (r *Region) containsFlat(p flatPoint) bool {
 	}
 }
 
-// inRing reports whether a point is on a ring or in it: counts the edges to the right.
+// inRing reports whether a point is a corner of a ring, on an edge that is parallel to an axis, or in the ring: it counts the
+// edges to the right. Of the points on a slanting edge, the counting gives some to the ring and not others, as in MongoDB. The
+// order of the operations matters, because the products are rounded.
 func inRing(ring []flatPoint, p flatPoint) bool {
 	inside := false
 	a := ring[len(ring)-1]
 	for _, b := range ring {
-		if onEdge(a, b, p) {
+		if onUprightEdge(a, b, p) {
 			return true
 		}
 		if p.y > min(a.y, b.y) && p.y <= max(a.y, b.y) && p.x <= max(a.x, b.x) {
@@ -83,10 +85,18 @@ func inRing(ring []flatPoint, p flatPoint) bool {
 	return inside
 }
 
-// onEdge reports whether a point lies between two others.
-func onEdge(a, b, p flatPoint) bool {
-	return (p.x-a.x)*(b.y-a.y) == (p.y-a.y)*(b.x-a.x) &&
-		p.x >= min(a.x, b.x) && p.x <= max(a.x, b.x) && p.y >= min(a.y, b.y) && p.y <= max(a.y, b.y)
+// onUprightEdge reports whether a point is one of two others, or lies between them on a line that is parallel to an axis.
+func onUprightEdge(a, b, p flatPoint) bool {
+	switch {
+	case p == a || p == b:
+		return true
+	case a.x == b.x:
+		return p.x == a.x && p.y >= min(a.y, b.y) && p.y <= max(a.y, b.y)
+	case a.y == b.y:
+		return p.y == a.y && p.x >= min(a.x, b.x) && p.x <= max(a.x, b.x)
+	default:
+		return false
+	}
 }
 
 // flatBounds returns the box around a region of a plane, or around one of the sphere that does not wrap around the edges of
