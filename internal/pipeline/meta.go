@@ -138,8 +138,10 @@ const (
 const doubleBytes = 8
 
 // join returns a document with its metadata behind it, if it has any.
-func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte {
-	m := metaOf(src)
+func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte { return k.joinMeta(doc, metaOf(src)) }
+
+// joinMeta is join for metadata that may be nil.
+func (k *keptMeta) joinMeta(doc bsonx.Doc, m *expr.Meta) []byte {
 	if m == nil {
 		return doc
 	}

@@ -127,6 +127,8 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 			return nil, err
 		}
 	}
+	p.steps = dropSorts(p.steps)
+	noteSortKeys(p.steps, stages)
 	return p, checkPlaces(stages.Doc(), opts.Top, opts.inside)
 }
 

@@ -1,6 +1,9 @@
 package pipeline
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -16,6 +19,20 @@ type sort struct {
 	keys      index.Pattern
 	collation *collation.Collator
 	limit     int64 // how many documents the stages that follow can read; 0 means all
+	noted     bool  // the documents get their sort keys as metadata
+}
+
+// noteSortKeys makes the sorts of $setWindowFields and $fill give sort keys to their documents if a stage may read them. As in
+// MongoDB, other sorts do so only where they are part of the query that a pipeline begins with.
+func noteSortKeys(steps []step, stages bsonx.Value) {
+	if !bytes.Contains(stages.Data, []byte("sortKey")) {
+		return
+	}
+	for _, st := range steps {
+		if s, ok := st.stage.(*sort); ok {
+			s.noted = st.name == "$setWindowFields" || st.name == "$fill"
+		}
+	}
 }
 
 // maxSortKeys is the most fields that a sort has.
@@ -110,10 +127,35 @@ func checkSortMeta(spec bsonx.Doc) error {
 	return mongoerr.New(31138, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(kind))
 }
 
-func (s *sort) open(src Source, env *Env) Source {
-	if s.keys.HasMeta() {
-		return &sortingSource{input: input{src}, env: env, limit: s.limit, key: s.metaKey(src), pattern: s.keys}
+// dropSorts leaves out sorts whose order the next sort replaces, with at most $match stages between. This is no rule of the
+// optimiser: the results differ. Documents that the last sort finds equal do not keep the order of the one before, and
+// {$meta: "sortKey"} is the key of the last one, as in MongoDB.
+func dropSorts(steps []step) []step {
+	replaced := false // a sort follows
+	for i := len(steps) - 1; i >= 0; i-- {
+		switch steps[i].stage.(type) {
+		case *sort:
+			if replaced {
+				steps = slices.Delete(steps, i, i+1)
+			}
+			replaced = true
+		case *match:
+		default:
+			replaced = false
+		}
 	}
-	gen := index.NewSortKeyGen(s.keys, s.collation)
-	return &sortingSource{input: input{src}, env: env, limit: s.limit, key: gen.Append, pattern: s.keys}
+	return steps
+}
+
+func (s *sort) open(src Source, env *Env) Source {
+	out := &sortingSource{input: input{src}, env: env, limit: s.limit, pattern: s.keys}
+	if s.noted {
+		out.noted = index.NewMetaSortGen(s.keys, s.collation)
+	}
+	if s.keys.HasMeta() {
+		out.key = s.metaKey(src)
+	} else {
+		out.key = index.NewSortKeyGen(s.keys, s.collation).Append
+	}
+	return out
 }

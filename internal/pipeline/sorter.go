@@ -233,6 +233,7 @@ type sortingSource struct {
 	key   func(dst []byte, doc bsonx.Doc) ([]byte, error)
 	// pattern is what key is made of; nil for keys that are small.
 	pattern index.Pattern
+	noted   *index.MetaSortGen // makes the sort keys that are metadata; nil where no stage reads them
 	sorter  *sorter
 	kept    keptMeta
 }
@@ -273,11 +274,33 @@ func (s *sortingSource) Meta() *expr.Meta {
 	return s.kept.Meta()
 }
 
+// meta returns the metadata of a document of the input, with the key of this sort instead of an earlier one if it is noted.
+func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
+	m := metaOf(s.src)
+	if s.noted == nil {
+		return m, nil
+	}
+	values, err := s.noted.Values(doc, sortMetaOf(m))
+	if err != nil {
+		return nil, err
+	}
+	out := expr.Meta{}
+	if m != nil {
+		out = *m
+	}
+	out.SortKey = bsonx.ValueOf(values)
+	return &out, nil
+}
+
 func (s *sortingSource) load(ctx context.Context) error {
 	var key []byte
 	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
 		if len(doc) >= largeDocument {
-			if err := s.sorter.reserve(len(doc) + s.pattern.KeyRoom(doc)); err != nil {
+			room := s.pattern.KeyRoom(doc)
+			if s.noted != nil {
+				room *= 2
+			}
+			if err := s.sorter.reserve(len(doc) + room); err != nil {
 				return err
 			}
 		}
@@ -285,7 +308,11 @@ func (s *sortingSource) load(ctx context.Context) error {
 		if key, err = s.key(idle(key)[:0], doc); err != nil {
 			return err
 		}
-		return s.sorter.add(key, s.kept.join(doc, s.src))
+		meta, err := s.meta(doc)
+		if err != nil {
+			return err
+		}
+		return s.sorter.add(key, s.kept.joinMeta(doc, meta))
 	})
 	if err != nil {
 		return err

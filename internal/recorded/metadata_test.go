@@ -44,8 +44,6 @@ var (
 // otherMetadata returns why a case has another answer, or "".
 func otherMetadata(source, stage, use, kind string) string {
 	switch {
-	case kind == "sortKey" && source == "sorted" && (stage == "sort" || stage == "densify"):
-		return "MongoDB leaves out a sort before another; here equal documents keep its order"
 	case kind == "sortKey" && stage == "unionWith":
 		return "the documents of the other collection have an empty sort key in MongoDB, none here"
 	case stage == "unionWith" && source != "none":
@@ -81,8 +79,13 @@ func metadataCases() []question {
 
 // metadataAnswer returns the documents of a pipeline in the order of their text, or its error.
 func metadataAnswer(ctx context.Context, db *mongo.Database, pipeline string) string {
+	return textAnswer(ctx, db, `{"aggregate": "c", "cursor": {}, "pipeline": `+pipeline+`}`)
+}
+
+// textAnswer returns the documents of the first batch of a command in the order of their text, or its error.
+func textAnswer(ctx context.Context, db *mongo.Database, command string) string {
 	var cmd bson.D
-	if err := bson.UnmarshalExtJSON([]byte(`{"aggregate": "c", "cursor": {}, "pipeline": `+pipeline+`}`), false, &cmd); err != nil {
+	if err := bson.UnmarshalExtJSON([]byte(command), false, &cmd); err != nil {
 		return err.Error()
 	}
 	var reply struct {
