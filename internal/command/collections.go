@@ -57,9 +57,13 @@ func (p *pipelines) collationSpec() bsonx.Doc {
 const maxPipelineDepth = 20
 
 func (r *Request) pipelines(sc scope) *pipelines {
+	hint := sc.hint
+	if hint.IsMissing() {
+		hint = r.Get("hint")
+	}
 	return &pipelines{
 		reads: r.reads(), now: sc.now, collation: sc.collation, simple: sc.simple, allowDiskUse: r.BoolOr("allowDiskUse", true),
-		hint: r.Get("hint"), user: r.Conn.digest, writes: r.writeOptions(),
+		hint: hint, user: r.Conn.digest, writes: r.writeOptions(),
 		begun: r.Service.Store.Catalog().View(),
 	}
 }

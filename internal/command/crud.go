@@ -36,6 +36,8 @@ type scope struct {
 	operators *operatorCounts
 	// writes says that the command is a write, whose queries for one _id are not counted, as in MongoDB.
 	writes bool
+	// hint is what a sort by $natural on a view becomes; missing where the command's own hint counts.
+	hint bsonx.Value
 }
 
 // newScope reads the command's let.

@@ -30,16 +30,14 @@ func findOnView(ctx context.Context, req *Request, name string, reply *bsonx.Bui
 	return req.runStages(ctx, sc, name, ownStages{list: stages}, req.Int64("batchSize", defaultFirstBatch), reply)
 }
 
-// findStages returns the stages that a find command on a view is.
+// findStages returns the stages that a find command on a view is. A sort by $natural is a hint in the scope.
 func findStages(req *Request, name string) (scope, []bsonx.Value, error) {
-	virtual := isVirtual(req.Service.Store.Lookup(req.DB, name))
-	for _, option := range []string{"min", "max", "returnKey", "showRecordId", "tailable", "awaitData", "noCursorTimeout"} {
-		if virtual && option == "noCursorTimeout" { // export tools set it
-			continue
-		}
-		if v := req.Get(option); v.Type == bsonx.TypeDocument || v.Truthy() {
-			return scope{}, nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Option %s is not supported on views", option)
-		}
+	var q plan.Query
+	if err := findQuery(req, name, nil, &q); err != nil {
+		return scope{}, nil, err
+	}
+	if err := checkViewOptions(req, &q); err != nil {
+		return scope{}, nil, err
 	}
 	sc, err := newScope(req)
 	if err != nil {
@@ -48,15 +46,12 @@ func findStages(req *Request, name string) (scope, []bsonx.Value, error) {
 	if sc, err = sc.collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
 		return scope{}, nil, err
 	}
-	if err := findQuery(req, name, nil, new(plan.Query)); err != nil {
+	stages := appendStage(nil, "$match", req.Doc("filter"))
+	if sc.hint, err = plan.NaturalHint(q.Sort, req.Get("hint")); err != nil {
 		return scope{}, nil, err
 	}
-	stages := appendStage(nil, "$match", req.Doc("filter"))
-	if sort := req.Doc("sort"); !sort.IsEmpty() {
-		if string(sort.First().Key) == "$natural" {
-			return scope{}, nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "$natural sort cannot be set to a value other than -1 or 1 on a view")
-		}
-		stages = appendStage(stages, "$sort", sort)
+	if sc.hint.IsMissing() {
+		stages = appendStage(stages, "$sort", req.Doc("sort"))
 	}
 	if n := req.Int64("skip", 0); n > 0 {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", n)))
@@ -65,6 +60,33 @@ func findStages(req *Request, name string) (scope, []bsonx.Value, error) {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", n)))
 	}
 	return sc, appendStage(stages, "$project", req.Doc("projection")), nil
+}
+
+// checkViewOptions refuses the options of a find that a pipeline does not have. A single batch of one document is all that there
+// is.
+func checkViewOptions(req *Request, q *plan.Query) error {
+	virtual := isVirtual(req.Service.Store.Lookup(req.DB, q.Name))
+	for _, option := range []struct {
+		name  string
+		given bool
+	}{
+		{"min", q.Min != nil},
+		{"max", q.Max != nil},
+		{"returnKey", q.ReturnKey},
+		{"showRecordId", q.ShowRecordID},
+		{"tailable", q.Tailable},
+		{"noCursorTimeout", req.Bool("noCursorTimeout") && !virtual}, // export tools set it
+		{"singleBatch", req.Bool("singleBatch") && q.Limit != 1},
+		{"readOnce", req.Bool("readOnce")},
+	} {
+		switch {
+		case option.given && option.name == "tailable":
+			return mongoerr.New(mongoerr.InvalidPipelineOperator, "Tailable cursors are not supported in aggregation.")
+		case option.given:
+			return mongoerr.New(mongoerr.InvalidPipelineOperator, "Option %s not supported in aggregation.", option.name)
+		}
+	}
+	return nil
 }
 
 // appendStage adds a stage whose argument is not empty.

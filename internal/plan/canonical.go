@@ -97,10 +97,22 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 			return nil, errNoNearIndex()
 		}
 	}
-	if cq.natural != 0 && h.index != nil {
-		return nil, mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
+	if cq.natural != 0 {
+		return cq, checkNatural(cq.natural, h.natural, h.index != nil)
 	}
 	return cq, nil
+}
+
+// checkNatural refuses a hint that says something else than a sort by $natural.
+func checkNatural(sort, hint int, index bool) error {
+	switch {
+	case index:
+		return mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
+	case hint != 0 && hint != sort:
+		return mongoerr.New(mongoerr.BadValue, "$natural hint must be in the same direction as $natural sort order")
+	default:
+		return nil
+	}
 }
 
 func (cq *canonical) readFilter() {

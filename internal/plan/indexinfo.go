@@ -214,6 +214,25 @@ func CheckHint(hint bsonx.Value) error {
 	return err
 }
 
+// NaturalHint returns the hint that stands for a sort by $natural where a pipeline has no such sort: missing for other sorts.
+// It refuses a hint that does not go together with the sort.
+func NaturalHint(sort bsonx.Doc, hint bsonx.Value) (bsonx.Value, error) {
+	v := sort.Lookup("$natural")
+	if v.IsMissing() {
+		return bsonx.Missing, nil
+	}
+	direction, err := naturalDirection("sort", v)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	hinted, err := naturalHint(hint)
+	if err == nil {
+		index := hint.Type == bsonx.TypeString || !hint.Doc().IsEmpty()
+		err = checkNatural(direction, hinted, hinted == 0 && index)
+	}
+	return bsonx.Document(bsonx.NewDoc("$natural", int32(direction))), err
+}
+
 // naturalDirection reads the direction of a scan from a sort or a hint.
 func naturalDirection(of string, v bsonx.Value) (int, error) {
 	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {
