@@ -17,7 +17,7 @@ func aggregateCommands() []Definition {
 		Fields: []Field{
 			{Name: "pipeline", Type: stageArray, Required: true},
 			{Name: "cursor", Type: cursorObject, Fields: cursorFields},
-			{Name: "explain", Type: Any, Check: checkExplainOption},
+			{Name: "explain", Type: Any, Check: checkExplainOption, Unstable: true},
 			{Name: "allowDiskUse", Type: OptionalBool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
 			{Name: "hint", Type: Any},
@@ -26,7 +26,7 @@ func aggregateCommands() []Definition {
 			{Name: "fromRouter", Type: OptionalBool},
 			{Name: "needsMerge", Type: OptionalBool},
 			{Name: "fromMongos", Type: OptionalBool},
-			{Name: "isMapReduceCommand", Type: OptionalBool},
+			{Name: "isMapReduceCommand", Type: OptionalBool, Unstable: true},
 			encryptionInformation,
 			exchange,
 			collectionUUID,

@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -45,6 +46,21 @@ func (r *Request) checkSameAPI(first session.API, what string) error {
 func checkStrictField(f *Field, g *Generic) error {
 	if f.Unstable && g.APIStrict == boolTrue {
 		return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", f.Name)
+	}
+	return nil
+}
+
+// checkStrictSort refuses a sort by metadata that is outside the stable API.
+func checkStrictSort(sort bsonx.Doc, vars *expr.Vars) error {
+	for it := sort.Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			continue
+		}
+		if kind := it.Value().Doc().Lookup("$meta"); kind.Type == bsonx.TypeString {
+			if err := vars.CheckMeta(kind.Str()); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

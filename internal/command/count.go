@@ -20,7 +20,7 @@ func countCommands() []Definition {
 			{Name: "skip", Type: SafeInt, Check: AtLeast(0)},
 			{Name: "hint", Type: Any},
 			{Name: "collation", Type: Object},
-			{Name: "fields", Type: Any},
+			{Name: "fields", Type: Any, Unstable: true},
 			{Name: "queryOptions", Type: Object},
 			encryptionInformation,
 		},

@@ -19,7 +19,7 @@ func createIndexesCommands() []Definition {
 			{Name: "indexes", Type: Array, Required: true},
 			{Name: "ignoreUnknownIndexOptions", Type: SafeBool, Unstable: true},
 			{Name: "commitQuorum", Type: commitQuorumTypes, Check: checkQuorum, Unstable: true},
-			{Name: "returnOnStart", Type: OptionalBool},
+			{Name: "returnOnStart", Type: OptionalBool, Unstable: true},
 			collectionUUID,
 		},
 	}}
@@ -157,6 +157,9 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 			doc = knownOptions(doc)
 		}
 		s, err := parseIndexSpec(doc)
+		if req.Generic.APIStrict == boolTrue && isTextKey(doc.Lookup("key")) {
+			err = mongoerr.New(mongoerr.APIStrictError, "text indexes cannot be created with apiStrict: true")
+		}
 		var ofID *idIndexError
 		if errors.As(err, &ofID) {
 			return nil, ofID.err
@@ -170,6 +173,19 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// isTextKey reports whether a key pattern makes a text index.
+func isTextKey(key bsonx.Value) bool {
+	if key.Type != bsonx.TypeDocument {
+		return false
+	}
+	for it := key.Doc().Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == "text" {
+			return true
+		}
+	}
+	return false
 }
 
 // knownOptions returns a specification without the fields that no index has.

@@ -42,7 +42,14 @@ type scope struct {
 
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
-	vars, err := req.baseVars().WithLet(req.Doc("let"), req.Now)
+	vars := req.baseVars()
+	if req.Generic.APIStrict == boolTrue {
+		vars = vars.WithStableAPI()
+		if err := checkStrictSort(req.Doc("sort"), vars); err != nil {
+			return scope{}, err
+		}
+	}
+	vars, err := vars.WithLet(req.Doc("let"), req.Now)
 	sc := scope{now: req.Now, vars: vars, collations: &req.Service.collations, operators: &req.Service.stats.operators}
 	switch req.Def.Name {
 	case "insert", "update", "delete", "findAndModify", "bulkWrite":

@@ -44,7 +44,7 @@ var findFields = []Field{
 	{Name: "allowPartialResults", Type: OptionalBool},
 	{Name: "let", Type: Object},
 	{Name: "options", Type: SafeInt},
-	{Name: "term", Type: SafeInt},
+	{Name: "term", Type: SafeInt, Unstable: true},
 	{Name: "readOnce", Type: OptionalBool, Unstable: true},
 	{Name: "collation", Type: OwnedObject},
 	encryptionInformation,

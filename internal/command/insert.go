@@ -19,7 +19,7 @@ func insertCommands() []Definition {
 			{Name: "documents", Type: Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: Bool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
-			{Name: "bypassEmptyTsReplacement", Type: OptionalBool},
+			{Name: "bypassEmptyTsReplacement", Type: OptionalBool, Unstable: true},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
 			collectionUUID,

@@ -15,8 +15,8 @@ func listIndexesCommands() []Definition {
 		Run: runListIndexes, API1: true,
 		Fields: []Field{
 			{Name: "cursor", Type: Object, Fields: cursorFields},
-			{Name: "includeIndexBuildInfo", Type: SafeBool},
-			{Name: "includeBuildUUIDs", Type: SafeBool},
+			{Name: "includeIndexBuildInfo", Type: SafeBool, Unstable: true},
+			{Name: "includeBuildUUIDs", Type: SafeBool, Unstable: true},
 		},
 	}}
 }

@@ -199,6 +199,9 @@ func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
 	running := &interrupt.Running{}
 	running.Set(r.Op)
 	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
+	if r.Generic.APIStrict == boolTrue {
+		vars = vars.WithStableAPI()
+	}
 	p, err := (scope{now: r.Now, vars: vars}).parsePipeline(r.DB, stages, pipeline.OverCollection)
 	if err != nil {
 		return err

@@ -85,7 +85,12 @@ func metaFields() map[string]func(*Meta) bsonx.Value {
 	}
 }
 
-func parseMeta(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error) {
+// unstableMeta are the kinds of metadata that the stable API does not have.
+var unstableMeta = map[string]bool{
+	"textScore": true, "indexKey": true, "searchScore": true, "searchHighlights": true, "searchScoreDetails": true, "searchSequenceToken": true,
+}
+
+func parseMeta(_ *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeString {
 		return nil, mongoerr.New(17307, "$meta only supports string arguments")
 	}
@@ -93,7 +98,7 @@ func parseMeta(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error)
 	if !ok {
 		return nil, mongoerr.New(17308, "Unsupported $meta field: %s", arg.Str())
 	}
-	return &metaExpr{arg.Str(), read}, nil
+	return &metaExpr{arg.Str(), read}, vars.CheckMeta(arg.Str())
 }
 
 // IsMeta reports whether name is a kind of metadata that $meta knows.

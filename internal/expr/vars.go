@@ -28,6 +28,7 @@ type Vars struct {
 	// collation is nil where strings are compared as bytes.
 	collation *collation.Collator
 
+	stable   bool      // this scope and those below it are limited to the stable API
 	failures *Failures // of this scope and those below it; nil notes none
 }
 
@@ -137,6 +138,24 @@ func (v *Vars) WithCollation(c *collation.Collator) *Vars {
 // WithClusterTime returns the scope in which $$CLUSTER_TIME is what now tells when an expression is compiled.
 func (v *Vars) WithClusterTime(now func() bsonx.Value) *Vars {
 	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), clusterTime: now, failures: v.Failures(), collation: v.Collation()}
+}
+
+// WithStableAPI returns the scope in which what the stable API does not have is refused.
+func (v *Vars) WithStableAPI() *Vars {
+	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), stable: true, failures: v.Failures(), collation: v.Collation()}
+}
+
+// CheckMeta refuses metadata that the stable API does not have, where the scope is limited to it.
+func (v *Vars) CheckMeta(kind string) error {
+	if !unstableMeta[kind] {
+		return nil
+	}
+	for s := v; s != nil; s = s.parent {
+		if s.stable {
+			return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict is true with an unstable meta field \"%s\"", kind)
+		}
+	}
+	return nil
 }
 
 // clusterTimeNow returns the time of the replica set; missing outside of one.

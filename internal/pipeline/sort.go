@@ -55,6 +55,9 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 	pattern.StartDoc()
 	shown.StartDoc()
 	for it := arg.Doc().Iter(); it.Next(); {
+		if err := opts.Vars.CheckMeta(metaKind(it.Value())); err != nil {
+			return nil, err
+		}
 		key, err := parseSortKey(string(it.Key()), it.Value())
 		if err != nil {
 			return nil, err
@@ -104,6 +107,16 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 		return index.Field{}, mongoerr.New(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 	}
 	return index.Field{Path: name, Desc: n < 0}, nil
+}
+
+// metaKind returns the kind of metadata that a field of a pattern sorts by, "" for those that nothing is sorted by.
+func metaKind(v bsonx.Value) string {
+	if v.Type == bsonx.TypeDocument {
+		if kind := v.Doc().Lookup("$meta"); kind.Type == bsonx.TypeString && (kind.Str() == scoreKind || kind.Str() == "searchScore") {
+			return kind.Str()
+		}
+	}
+	return ""
 }
 
 // checkSortMeta refuses a sort by metadata that pipelines never have. Random values order nothing:
