@@ -50,11 +50,12 @@ func runCreateIndexes(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	}
 	reply.Int32("numIndexesBefore", int32(res.before))
 	reply.Int32("numIndexesAfter", int32(res.before+res.built))
+	if res.built > 0 || res.created {
+		reply.Bool("createdCollectionAutomatically", res.created)
+	}
 	if res.built == 0 {
 		reply.String("note", "all indexes already exist")
-		return nil
 	}
-	reply.Bool("createdCollectionAutomatically", res.created)
 	return nil
 }
 
@@ -157,7 +158,7 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 			doc = knownOptions(doc)
 		}
 		s, err := parseIndexSpec(doc)
-		if req.Generic.APIStrict == boolTrue && isTextKey(doc.Lookup("key")) {
+		if req.Generic.APIStrict == boolTrue && isText(doc.Lookup("key").Doc()) {
 			err = mongoerr.New(mongoerr.APIStrictError, "text indexes cannot be created with apiStrict: true")
 		}
 		var ofID *idIndexError
@@ -173,19 +174,6 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-// isTextKey reports whether a key pattern makes a text index.
-func isTextKey(key bsonx.Value) bool {
-	if key.Type != bsonx.TypeDocument {
-		return false
-	}
-	for it := key.Doc().Iter(); it.Next(); {
-		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == "text" {
-			return true
-		}
-	}
-	return false
 }
 
 // knownOptions returns a specification without the fields that no index has.

@@ -92,7 +92,7 @@ var errDropID = mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 func indexesToDrop(c *table.Collection, v bsonx.Value) (names []string, all bool, err error) {
 	switch v.Type {
 	case bsonx.TypeDocument:
-		name, err := indexByKey(c, storedKey(v.Doc()))
+		name, err := indexByKey(c, v.Doc())
 		return []string{name}, false, err
 	case bsonx.TypeArray:
 		for it := v.Doc().Iter(); it.Next(); {
@@ -116,8 +116,10 @@ func indexesToDrop(c *table.Collection, v bsonx.Value) (names []string, all bool
 }
 
 func indexByName(c *table.Collection, name string) (string, error) {
-	if err := refuseDrop(c, name); err != nil {
-		return "", err
+	if name != "" {
+		if err := refuseDrop(c, name); err != nil {
+			return "", err
+		}
 	}
 	if c.Index(name) == nil {
 		return "", mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)

@@ -180,12 +180,3 @@ func (t *textSpec) sortedWeights() bsonx.Doc {
 	b.End()
 	return b.Bytes()
 }
-
-// storedKey returns a key pattern in the form in which it is stored, where it is one of a text index.
-func storedKey(key bsonx.Doc) bsonx.Doc {
-	t := textSpec{weights: make(map[string]int32)}
-	if !isText(key) || t.readKey(key) != nil {
-		return key
-	}
-	return t.key()
-}

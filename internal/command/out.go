@@ -126,7 +126,7 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 		options = existing.Options
 		indexes = table.CompleteIndexes(old.Collection)
 	} else {
-		indexes = firstIndexes(timeseries.FromOptions(options))
+		indexes = firstIndexes(options)
 	}
 	out, err := r.Service.Store.CreateTimeseries(target.DB, unfinishedName(), options, indexes...)
 	if err != nil {

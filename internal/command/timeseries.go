@@ -187,16 +187,21 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 
 // createSeries makes a time-series collection. With a metaField it has an index on that and the time.
 func (s *Service) createSeries(db, name string, options bsonx.Doc) (*table.Collection, error) {
-	return s.Store.CreateTimeseries(db, name, options, firstIndexes(timeseries.FromOptions(options))...)
+	return s.Store.CreateTimeseries(db, name, options, firstIndexes(options)...)
 }
 
 // firstIndexes are the specifications of the indexes that a time-series collection has from the beginning.
-func firstIndexes(o *timeseries.Options) []bsonx.Doc {
+func firstIndexes(options bsonx.Doc) []bsonx.Doc {
+	o := timeseries.FromOptions(options)
 	if o.Meta == "" {
 		return nil
 	}
 	key := bsonx.NewDoc(o.Meta, 1, o.Time, 1)
-	return []bsonx.Doc{bucketIndex(o, bsonx.NewDoc("v", 2, "key", key, "name", o.Meta+"_1_"+o.Time+"_1"))}
+	spec := bsonx.NewDoc("v", 2, "key", key, "name", o.Meta+"_1_"+o.Time+"_1")
+	if co := options.Lookup("collation"); !co.IsMissing() {
+		spec = spec.With("collation", co)
+	}
+	return []bsonx.Doc{bucketIndex(o, spec)}
 }
 
 // unpackStage is the stage that makes measurements of buckets.
