@@ -303,6 +303,7 @@ func TestInterrupt(t *testing.T) {
 	db := newLarge(t, usualScale())
 	t.Run("expressions", func(t *testing.T) { interruptExpressions(t, db) })
 	t.Run("filters", func(t *testing.T) { interruptFilters(t, db) })
+	t.Run("collation", func(t *testing.T) { interruptCollations(t, db) })
 	t.Run("stages", func(t *testing.T) { interruptStages(t, db) })
 	t.Run("updates", func(t *testing.T) { interruptUpdates(t, db) })
 	t.Run("commands", func(t *testing.T) { interruptCommands(t, db) })

@@ -8,10 +8,18 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // Collator compares strings by a collation. A nil Collator compares bytes. It is immutable and safe for concurrent use.
 type Collator struct {
+	*rules
+	// running is the operation that it serves; nil never ends.
+	running *interrupt.Running
+}
+
+// rules are what collators of one specification share.
+type rules struct {
 	opts options
 	spec bsonx.Doc
 	// aligned is true where the weights of one level depend on those of another one, or on what the text is.
@@ -21,6 +29,7 @@ type Collator struct {
 	variable uint32 // the last primary weight that alternate "shifted" ignores
 	zero     uint32 // the primary weight of the digit 0
 	order    scriptOrder
+	levels   []level // of a key, in their order
 	pool     sync.Pool
 }
 
@@ -45,6 +54,7 @@ type worker struct {
 	buffer   collate.Buffer
 	a, b     []byte
 	elements []element
+	digits   []byte
 	levels   levels
 }
 
@@ -57,7 +67,7 @@ func Parse(doc bsonx.Doc) (*Collator, error) {
 	if err != nil || opts.locale == simple {
 		return nil, err
 	}
-	c := &Collator{opts: opts, spec: opts.document()}
+	c := &Collator{rules: &rules{opts: opts, spec: opts.document(), levels: opts.levels()}}
 	c.aligned = opts.aligned()
 	l := supported[opts.locale]
 	tag, err := language.Parse(l.tag)
@@ -103,7 +113,28 @@ func (c *Collator) Same(o *Collator) bool {
 	return c == o || c != nil && o != nil && bytes.Equal(c.spec, o.spec)
 }
 
-// Compare orders two UTF-8 strings.
+// Serving returns a collator that compares alike for an operation, if there is one. Where the operation ends,
+// comparisons are given up: see Ended.
+func (c *Collator) Serving(r *interrupt.Running) *Collator {
+	if c == nil || r == nil || c.running == r {
+		return c
+	}
+	return &Collator{rules: c.rules, running: r}
+}
+
+// Ended returns why the operation ended that the collator serves, if a comparison of a and b may
+// have been given up for it. The comparison has no meaning then.
+func (c *Collator) Ended(a, b bsonx.Value) error { return c.EndedIn(len(a.Data) + len(b.Data)) }
+
+// EndedIn is Ended for comparisons of values that have n bytes together.
+func (c *Collator) EndedIn(n int) error {
+	if c == nil || n <= longText {
+		return nil
+	}
+	return c.running.Err()
+}
+
+// Compare orders two UTF-8 strings. It looks at the operation between parts of long ones.
 func (c *Collator) Compare(a, b []byte) int {
 	if c == nil {
 		return bytes.Compare(a, b)
@@ -111,6 +142,14 @@ func (c *Collator) Compare(a, b []byte) int {
 	if bytes.Equal(a, b) {
 		return 0
 	}
+	if len(a)+len(b) > longText {
+		watch := interrupt.Watch{Running: c.running}
+		return c.compareLong(a, b, &watch)
+	}
+	return c.compareShort(a, b)
+}
+
+func (c *Collator) compareShort(a, b []byte) int {
 	w := c.worker()
 	w.a, w.b = c.appendKey(w.a[:0], a, w), c.appendKey(w.b[:0], b, w)
 	order := bytes.Compare(w.a, w.b)
@@ -118,13 +157,21 @@ func (c *Collator) Compare(a, b []byte) int {
 	return order
 }
 
-// AppendKey appends a key of a string: keys compare, as bytes, as the strings do.
-func (c *Collator) AppendKey(dst, s []byte) []byte {
+// AppendKey appends a key of a string: keys compare, as bytes, as the strings do. It looks at the
+// operation r, or where r is nil at the one that the collator serves, and holds the memory of large
+// keys before they are made. It fails where the operation ends and where there is too little memory.
+func (c *Collator) AppendKey(dst, s []byte, r *interrupt.Running) ([]byte, error) {
 	if c == nil {
-		return append(dst, s...)
+		return append(dst, s...), nil
+	}
+	if len(s) > longText {
+		if r == nil {
+			r = c.running
+		}
+		return c.appendLong(dst, s, r)
 	}
 	w := c.worker()
 	dst = c.appendKey(dst, s, w)
 	c.pool.Put(w)
-	return dst
+	return dst, nil
 }

@@ -58,28 +58,41 @@ func (c *Collator) appendKey(dst, s []byte, w *worker) []byte {
 
 // appendASCII is what appendKey makes of a text whose characters have an element each.
 func (c *Collator) appendASCII(dst, s []byte) []byte {
+	dst = c.appendASCIIPrimaries(dst, s)
+	if c.opts.strength >= secondary {
+		dst = c.appendASCIISecondaries(append(dst, separator), s)
+	}
+	if c.opts.strength >= tertiary {
+		dst = c.appendASCIITertiaries(append(dst, separator), s)
+	}
+	return c.appendIdentical(dst, s)
+}
+
+func (c *Collator) appendASCIIPrimaries(dst, s []byte) []byte {
 	for _, b := range s {
 		if p := c.ascii[b].primary; p != 0 {
 			dst = appendPrimary(dst, p)
 		}
 	}
-	if c.opts.strength >= secondary {
-		dst = append(dst, separator)
-		for _, b := range s {
-			if c.ascii[b].primary != 0 {
-				dst = append(dst, commonSecondary)
-			}
+	return dst
+}
+
+func (c *Collator) appendASCIISecondaries(dst, s []byte) []byte {
+	for _, b := range s {
+		if c.ascii[b].primary != 0 {
+			dst = append(dst, commonSecondary)
 		}
 	}
-	if c.opts.strength >= tertiary {
-		dst = append(dst, separator)
-		for _, b := range s {
-			if t := c.ascii[b].tertiary; t != 0 {
-				dst = append(dst, t)
-			}
+	return dst
+}
+
+func (c *Collator) appendASCIITertiaries(dst, s []byte) []byte {
+	for _, b := range s {
+		if t := c.ascii[b].tertiary; t != 0 {
+			dst = append(dst, t)
 		}
 	}
-	return c.appendIdentical(dst, s)
+	return dst
 }
 
 func (c *Collator) appendIdentical(dst, s []byte) []byte {
@@ -191,29 +204,34 @@ func (w *worker) appendUnit(dst []element, s []byte) []element {
 // appendElements appends the elements of a text, unit by unit.
 func (c *Collator) appendElements(dst []element, s []byte, w *worker) []element {
 	for len(s) > 0 {
-		if c.opts.numeric {
-			if digits, n := leadingDigits(s); n > 0 {
-				dst = c.appendNumber(dst, digits)
-				s = s[n:]
-				continue
-			}
-		}
-		if c.ascii != nil && s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-			if e := c.ascii[s[0]]; e != (element{}) {
-				dst = append(dst, e)
-			}
-			s = s[1:]
-			continue
-		}
-		n := c.unit(s)
-		dst = w.appendUnit(dst, s[:n])
+		var n int
+		dst, n = c.appendFirst(dst, s, w)
 		s = s[n:]
 	}
 	return dst
 }
 
-// unit returns the length of the piece that s begins with, whose weights do not depend on what follows.
+// appendFirst appends the elements of the unit or number that s begins with, and returns its length.
+func (c *Collator) appendFirst(dst []element, s []byte, w *worker) ([]element, int) {
+	if c.opts.numeric {
+		if segment, n := w.leadingSegment(s); n > 0 {
+			return c.appendSegment(dst, segment), n
+		}
+	}
+	if c.ascii != nil && s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+		if e := c.ascii[s[0]]; e != (element{}) {
+			dst = append(dst, e)
+		}
+		return dst, 1
+	}
+	n := c.unit(s)
+	return w.appendUnit(dst, s[:n]), n
+}
+
+// unit returns the length of the piece that s begins with, whose weights do not depend on what
+// follows. A piece without an end is cut after maxPiece bytes.
 func (c *Collator) unit(s []byte) int {
+	s = s[:min(len(s), maxPiece)]
 	before, n := utf8.DecodeRune(s)
 	for n < len(s) {
 		r, size := utf8.DecodeRune(s[n:])
@@ -249,37 +267,47 @@ func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x11FF }
 // maxSegment is how many digits are one number; of more, the rest is the next number.
 const maxSegment = 254
 
-// appendNumber appends the elements of a sequence of digits: as ICU does, of each segment without leading zeros first how
-// many digits there are and then the digits.
-func (c *Collator) appendNumber(dst []element, digits []byte) []element {
+// appendSegment appends the elements of digits of a number: as ICU does, first how many they are and
+// then the digits.
+func (c *Collator) appendSegment(dst []element, segment []byte) []element {
+	if len(segment) == 0 {
+		return dst
+	}
 	number := func(p uint32) element {
 		return element{primary: p, secondary: commonSecondary, tertiary: commonTertiary}
 	}
-	for len(digits) > 0 {
-		for len(digits) > 1 && digits[0] == 0 {
-			digits = digits[1:]
-		}
-		segment := digits[:min(len(digits), maxSegment)]
-		dst = append(dst, number(c.zero), element{primary: uint32(len(segment))})
-		for _, d := range segment {
-			dst = append(dst, element{primary: uint32(d) + 1})
-		}
-		digits = digits[len(segment):]
+	dst = append(dst, number(c.zero), element{primary: uint32(len(segment))})
+	for _, d := range segment {
+		dst = append(dst, element{primary: uint32(d) + 1})
 	}
 	return dst
 }
 
-// leadingDigits returns the values of the decimal digits, of any script, that s begins with, and how long they are in s.
-func leadingDigits(s []byte) (digits []byte, n int) {
-	for n < len(s) {
+// leadingSegment returns the values of the decimal digits, of any script, that s begins with, up to
+// maxSegment, and how long they are in s. Zeros that more digits follow are left out; after maxPiece
+// bytes of them there are no digits yet.
+func (w *worker) leadingSegment(s []byte) (segment []byte, n int) {
+	segment = w.digits[:0]
+	for n < len(s) && n < maxPiece {
 		r, size := utf8.DecodeRune(s[n:])
 		if !unicode.Is(unicode.Nd, r) {
 			break
 		}
-		digits = append(digits, digitValue(r))
+		d := digitValue(r)
+		if d == 0 && len(segment) == 0 {
+			if next, _ := utf8.DecodeRune(s[n+size:]); unicode.Is(unicode.Nd, next) {
+				n += size
+				continue
+			}
+		}
+		segment = append(segment, d)
 		n += size
+		if len(segment) == maxSegment {
+			break
+		}
 	}
-	return digits, n
+	w.digits = segment
+	return segment, n
 }
 
 // digitValue relies on the ten digits of a script standing together, from zero on.
@@ -302,22 +330,12 @@ func (c *Collator) appendAligned(dst, s []byte, w *worker) []byte {
 	w.elements = c.appendElements(w.elements[:0], s, w)
 	elements := w.elements
 	if c.opts.alternate == "shifted" {
-		elements = c.shift(elements)
+		after := false
+		elements = c.shift(elements, &after)
 	}
-	for _, e := range elements {
-		if e.primary != 0 && !e.shifted {
-			dst = appendPrimary(dst, e.primary)
-		}
-	}
+	dst = appendPrimaries(dst, elements)
 	if c.opts.strength >= secondary {
-		weights := w.levels.secondaries[:0]
-		for _, e := range elements {
-			if e.secondary != 0 {
-				weights = append(weights, e.secondary)
-			}
-		}
-		w.levels.secondaries = weights
-		dst = c.appendSecondaries(append(dst, separator), weights)
+		dst = c.appendElementSecondaries(append(dst, separator), elements, w)
 	}
 	if c.opts.caseLevel {
 		dst = c.appendCases(append(dst, separator), elements)
@@ -331,19 +349,41 @@ func (c *Collator) appendAligned(dst, s []byte, w *worker) []byte {
 	return c.appendIdentical(dst, s)
 }
 
-// shift takes variable elements to the fourth level, and drops the marks on them.
-func (c *Collator) shift(elements []element) []element {
+// appendPrimaries writes the first level of elements.
+func appendPrimaries(dst []byte, elements []element) []byte {
+	for _, e := range elements {
+		if e.primary != 0 && !e.shifted {
+			dst = appendPrimary(dst, e.primary)
+		}
+	}
+	return dst
+}
+
+// appendElementSecondaries writes the second level of elements.
+func (c *Collator) appendElementSecondaries(dst []byte, elements []element, w *worker) []byte {
+	weights := w.levels.secondaries[:0]
+	for _, e := range elements {
+		if e.secondary != 0 {
+			weights = append(weights, e.secondary)
+		}
+	}
+	w.levels.secondaries = weights
+	return c.appendSecondaries(dst, weights)
+}
+
+// shift takes variable elements to the fourth level, and drops the marks on them. after tells whether
+// the last element before these was such a one.
+func (c *Collator) shift(elements []element, after *bool) []element {
 	out := elements[:0]
-	after := false
 	for _, e := range elements {
 		switch {
 		case e.primary != 0 && e.primary <= c.variable && e.tertiary != 0:
-			after = true
+			*after = true
 			out = append(out, element{primary: e.primary, shifted: true})
 		case e.primary != 0:
-			after = false
+			*after = false
 			out = append(out, e)
-		case !after:
+		case !*after:
 			out = append(out, e)
 		}
 	}

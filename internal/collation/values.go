@@ -3,32 +3,57 @@ package collation
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // CompareValues is bsonx.CompareValues with strings, also those in documents and arrays, compared by the collation. Names of
-// fields are compared as bytes.
+// fields are compared as bytes. Like Compare it looks at the operation in large values.
 func (c *Collator) CompareValues(a, b bsonx.Value) int {
 	if c == nil {
 		return bsonx.CompareValues(a, b)
 	}
+	if len(a.Data)+len(b.Data) <= longText {
+		return c.compareValues(a, b, nil)
+	}
+	watch := interrupt.Watch{Running: c.running}
+	return c.compareValues(a, b, &watch)
+}
+
+// compareValues compares values; small ones have no watch.
+func (c *Collator) compareValues(a, b bsonx.Value, watch *interrupt.Watch) int {
 	ca, cb := a.Type.Class(), b.Type.Class()
 	if ca != cb {
 		return cmp.Compare(ca, cb)
 	}
 	switch ca {
 	case bsonx.ClassString:
-		return c.Compare(a.StrBytes(), b.StrBytes())
+		return c.compareTexts(a.StrBytes(), b.StrBytes(), watch)
 	case bsonx.ClassDocument, bsonx.ClassArray:
-		return c.compareFields(a.Doc(), b.Doc(), ca == bsonx.ClassDocument)
+		return c.compareFields(a.Doc(), b.Doc(), ca == bsonx.ClassDocument, watch)
 	default:
 		return bsonx.CompareValues(a, b)
 	}
 }
 
-func (c *Collator) compareFields(a, b bsonx.Doc, names bool) int {
+func (c *Collator) compareTexts(a, b []byte, watch *interrupt.Watch) int {
+	switch {
+	case bytes.Equal(a, b):
+		return 0
+	case len(a)+len(b) > longText:
+		return c.compareLong(a, b, watch)
+	case watch != nil && watch.Stopped(textWork*(len(a)+len(b))):
+		return 0
+	default:
+		return c.compareShort(a, b)
+	}
+}
+
+func (c *Collator) compareFields(a, b bsonx.Doc, names bool, watch *interrupt.Watch) int {
 	ia, ib := a.Iter(), b.Iter()
 	for {
 		na, nb := ia.Next(), ib.Next()
@@ -39,6 +64,8 @@ func (c *Collator) compareFields(a, b bsonx.Doc, names bool) int {
 			return -1
 		case !nb:
 			return 1
+		case watch != nil && watch.Stopped(interrupt.Step):
+			return 0
 		}
 		va, vb := ia.Value(), ib.Value()
 		if x := cmp.Compare(va.Type.Class(), vb.Type.Class()); x != 0 {
@@ -49,10 +76,56 @@ func (c *Collator) compareFields(a, b bsonx.Doc, names bool) int {
 				return x
 			}
 		}
-		if x := c.CompareValues(va, vb); x != 0 {
+		if x := c.compareValues(va, vb, watch); x != 0 {
 			return x
 		}
 	}
+}
+
+// Comparer compares values for an operation, and remembers that it has ended. What it said then has
+// no meaning. It is used by one goroutine at a time.
+type Comparer struct {
+	c     *Collator
+	watch interrupt.Watch
+}
+
+// Comparer returns a comparer that serves an operation; nil is the one that the collator serves.
+func (c *Collator) Comparer(r *interrupt.Running) *Comparer {
+	if c != nil && r == nil {
+		r = c.running
+	}
+	return &Comparer{c: c, watch: interrupt.Watch{Running: r}}
+}
+
+// Compare is CompareValues.
+func (m *Comparer) Compare(a, b bsonx.Value) int {
+	switch {
+	case m.c == nil:
+		return bsonx.CompareValues(a, b)
+	case m.watch.Stopped(textWork * (len(a.Data) + len(b.Data))):
+		return 0
+	default:
+		return m.c.compareValues(a, b, &m.watch)
+	}
+}
+
+// Ended returns why the operation has ended, if a comparison has noticed it.
+func (m *Comparer) Ended() error { return m.watch.Ended() }
+
+// Sort sorts values in their order, equal ones in the order in which they come. It fails where the
+// operation ends; then the order is undefined.
+func (c *Collator) Sort(values []bsonx.Value, m *interrupt.Meter, r *interrupt.Running) error {
+	by := c.Comparer(r)
+	return cmp.Or(interrupt.Sort(values, interrupt.Step, by.Compare, m, r), by.Ended())
+}
+
+// Compact replaces runs of equal values by their first value, in place. It fails where the operation
+// ends; the values are undefined then.
+func (c *Collator) Compact(values []bsonx.Value, m *interrupt.Meter, r *interrupt.Running) ([]bsonx.Value, error) {
+	by := c.Comparer(r)
+	equal := func(a, b bsonx.Value) bool { return by.Compare(a, b) == 0 }
+	out, err := interrupt.Compact(values, interrupt.Step, equal, m, r)
+	return out, cmp.Or(err, by.Ended())
 }
 
 // Concerns reports whether a collation may change how a value compares: a string, or what may hold one.
@@ -66,68 +139,110 @@ func Concerns(v bsonx.Value) bool {
 }
 
 // Fold returns a value with every string replaced by its key, so that folded values compare, without the collation, as the
-// values do with it. Under a nil Collator that is the value itself.
-func (c *Collator) Fold(v bsonx.Value) bsonx.Value {
-	if c == nil {
-		return v
+// values do with it. Under a nil Collator that is the value itself. It fails like AppendKey.
+func (c *Collator) Fold(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error) {
+	if c == nil || !Concerns(v) {
+		return v, nil
 	}
-	return c.fold(v)
+	if r == nil {
+		r = c.running
+	}
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return c.foldText(v.StrBytes(), r)
+	}
+	f := folder{c: c, b: bsonx.NewBuilder(nil), watch: interrupt.Watch{Running: r}}
+	f.op = memory.Of(r.Context())
+	if v.Type == bsonx.TypeDocument {
+		f.b.StartDoc()
+		f.fields(v.Doc())
+	} else {
+		f.b.StartArray()
+		f.elements(v.Doc())
+	}
+	if f.err != nil {
+		return bsonx.Missing, f.err
+	}
+	f.b.End()
+	return bsonx.Value{Type: v.Type, Data: f.b.Bytes()}, nil
 }
 
-func (c *Collator) fold(v bsonx.Value) bsonx.Value {
-	if !Concerns(v) {
-		return v
+// foldText returns the key of a text as a string.
+func (c *Collator) foldText(s []byte, r *interrupt.Running) (bsonx.Value, error) {
+	if len(s) <= longText {
+		var room [128]byte
+		key, err := c.AppendKey(room[:0], s, nil)
+		return bsonx.String(string(key)), err
 	}
-	b := bsonx.NewBuilder(nil)
-	switch v.Type {
-	case bsonx.TypeDocument:
-		b.StartDoc()
-		c.foldFields(b, v.Doc())
-		b.End()
-		return bsonx.Document(b.Bytes())
-	case bsonx.TypeArray:
-		b.StartArray()
-		c.foldElements(b, v.Doc())
-		b.End()
-		return bsonx.Array(b.Bytes())
-	default:
-		return bsonx.String(string(c.AppendKey(nil, v.StrBytes())))
+	data, err := c.AppendKey(make([]byte, 4), s, r)
+	if err != nil {
+		return bsonx.Missing, err
 	}
+	binary.LittleEndian.PutUint32(data, uint32(len(data)-3))
+	return bsonx.Value{Type: bsonx.TypeString, Data: append(data, 0)}, nil
 }
 
-func (c *Collator) foldFields(b *bsonx.Builder, doc bsonx.Doc) {
-	for it := doc.Iter(); it.Next(); {
+// folder folds the strings of a document.
+type folder struct {
+	c     *Collator
+	b     *bsonx.Builder
+	watch interrupt.Watch
+	op    *memory.Operation
+	held  int
+	err   error
+}
+
+func (f *folder) fields(doc bsonx.Doc) {
+	for it := doc.Iter(); f.err == nil && it.Next(); {
 		name := string(it.Key())
 		switch v := it.Value(); v.Type {
 		case bsonx.TypeDocument:
-			b.StartDocField(name)
-			c.foldFields(b, v.Doc())
-			b.End()
+			f.b.StartDocField(name)
+			f.fields(v.Doc())
+			f.b.End()
 		case bsonx.TypeArray:
-			b.StartArrayField(name)
-			c.foldElements(b, v.Doc())
-			b.End()
+			f.b.StartArrayField(name)
+			f.elements(v.Doc())
+			f.b.End()
 		default:
-			b.Value(name, c.Fold(v))
+			f.b.Value(name, f.fold(v))
 		}
 	}
 }
 
-func (c *Collator) foldElements(b *bsonx.Builder, array bsonx.Doc) {
-	for it := array.Iter(); it.Next(); {
+func (f *folder) elements(array bsonx.Doc) {
+	for it := array.Iter(); f.err == nil && it.Next(); {
 		switch v := it.Value(); v.Type {
 		case bsonx.TypeDocument:
-			b.StartDocElem()
-			c.foldFields(b, v.Doc())
-			b.End()
+			f.b.StartDocElem()
+			f.fields(v.Doc())
+			f.b.End()
 		case bsonx.TypeArray:
-			b.StartArrayElem()
-			c.foldElements(b, v.Doc())
-			b.End()
+			f.b.StartArrayElem()
+			f.elements(v.Doc())
+			f.b.End()
 		default:
-			b.Elem(c.Fold(v))
+			f.b.Elem(f.fold(v))
 		}
 	}
+}
+
+// fold folds a value in a document. After an error its result has no meaning.
+func (f *folder) fold(v bsonx.Value) bsonx.Value {
+	if Concerns(v) {
+		if f.watch.Stopped(textWork * len(v.Data)) {
+			f.err = f.watch.Ended()
+			return bsonx.Null
+		}
+		if v, f.err = f.c.foldText(v.StrBytes(), f.watch.Running); f.err != nil {
+			return bsonx.Null
+		}
+	}
+	// The builder doubles its memory.
+	if n := 2 * (len(f.b.Bytes()) + len(v.Data)); n > f.held {
+		f.held = n + heldBytes
+		f.err = holdKey(f.op, f.held)
+	}
+	return v
 }
 
 const displayPrefix = "CollationKey(0x"
@@ -164,10 +279,15 @@ func Display(folded bsonx.Value) bsonx.Value {
 // IsDisplayed reports whether a string is a key as Display writes it.
 func IsDisplayed(s []byte) bool { return bytes.HasPrefix(s, []byte(displayPrefix)) }
 
-// Displayed returns a value as it is shown where it stands in an index with the collation.
-func (c *Collator) Displayed(v bsonx.Value) bsonx.Value {
+// Displayed returns a value as it is shown where it stands in an index with the collation. It fails
+// like Fold.
+func (c *Collator) Displayed(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error) {
 	if c == nil {
-		return v
+		return v, nil
 	}
-	return Display(c.Fold(v))
+	folded, err := c.Fold(v, r)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return Display(folded), nil
 }

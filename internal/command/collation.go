@@ -47,6 +47,7 @@ func normalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 // collated returns the scope of an operation on c with the collation that it gives, or else c's default.
 func (s scope) collated(v bsonx.Value, c *table.Collection) (scope, error) {
 	co, err := collationFor(s.collations, v, c)
+	co = co.Serving(s.vars.Scripts().Running)
 	s.simple = co == nil && !specOf(v).IsEmpty()
 	if err != nil || co == s.collation {
 		return s, err

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -24,11 +25,7 @@ type IDHack struct {
 
 // NewIDHack returns a node that yields the record of that _id, if there is one.
 func NewIDHack(env *Env, coll *table.Collection, id bsonx.Value) *IDHack {
-	n := &IDHack{base: base{env: env}, coll: coll, id: id}
-	if coll.IDIndex == nil {
-		n.row.RecordKey = coll.RecordKey(nil, id)
-	}
-	return n
+	return &IDHack{base: base{env: env}, coll: coll, id: id}
 }
 
 // Next implements Node.
@@ -42,8 +39,15 @@ func (n *IDHack) Next(ctx context.Context) (*Row, error) {
 	}
 	n.done = true
 	n.stats.Works++
-	if n.coll.IDIndex != nil {
-		found, err := n.find()
+	var running interrupt.Running
+	running.Set(ctx)
+	if n.coll.IDIndex == nil {
+		var err error
+		if n.row.RecordKey, err = n.coll.RecordKeyFor(nil, n.id, &running); err != nil {
+			return nil, err
+		}
+	} else {
+		found, err := n.find(&running)
 		if err != nil {
 			return nil, err
 		}
@@ -65,9 +69,13 @@ func (n *IDHack) Next(ctx context.Context) (*Row, error) {
 }
 
 // find looks up the record's key in the _id index.
-func (n *IDHack) find() (bool, error) {
+func (n *IDHack) find(r *interrupt.Running) (bool, error) {
 	ix := n.coll.IDIndex
-	key := keystring.Append(ix.Prefix(), ix.Collation.Fold(n.id), false)
+	id, err := ix.Collation.Fold(n.id, r)
+	if err != nil {
+		return false, err
+	}
+	key := keystring.Append(ix.Prefix(), id, false)
 	it, err := n.env.Reader.NewIter(key, append(key[:len(key):len(key)], 0xFF))
 	if err != nil {
 		return false, err

@@ -16,7 +16,11 @@ func (a *extreme) Add(v bsonx.Value) error {
 	if nullish(v) {
 		return nil
 	}
-	if a.best.IsMissing() || a.collation.CompareValues(v, a.best)*a.sign > 0 {
+	greater := a.best.IsMissing() || a.collation.CompareValues(v, a.best)*a.sign > 0
+	if err := a.collation.Ended(v, a.best); err != nil {
+		return err
+	}
+	if greater {
 		keep(&a.best, v)
 	}
 	return nil

@@ -189,7 +189,7 @@ func (a *extremesN) Add(v bsonx.Value) error {
 	a.result = nil
 	if len(a.heap) == a.n {
 		if !a.worse(a.heap[0], v) {
-			return nil
+			return a.collation.Ended(a.heap[0], v)
 		}
 		a.pop(a.heap)
 		last := len(a.heap) - 1
@@ -201,7 +201,7 @@ func (a *extremesN) Add(v bsonx.Value) error {
 	}
 	a.heap = append(a.heap, v.Clone())
 	a.up(a.heap, len(a.heap)-1, a.heap[len(a.heap)-1])
-	return nil
+	return a.collation.EndedIn(a.bytes)
 }
 
 // up puts v at i or above.
@@ -240,12 +240,16 @@ func (a *extremesN) Finish(bool) error {
 	var meter interrupt.Meter
 	for n := len(sorted); n > 1; n-- {
 		a.pop(sorted[:n])
-		if err := meter.Did(popWork, a.running); err != nil {
+		work := popWork
+		if a.collation != nil {
+			work += popWork * len(sorted[n-1].Data) / 16
+		}
+		if err := meter.Did(work, a.running); err != nil {
 			return err
 		}
 	}
 	a.result = sorted
-	return nil
+	return a.collation.EndedIn(a.bytes)
 }
 
 func (a *extremesN) Result() bsonx.Value { return arrayOf(a.result) }

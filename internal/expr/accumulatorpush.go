@@ -63,11 +63,15 @@ func (a *setAccumulator) Add(v bsonx.Value) error {
 	if v.IsMissing() {
 		return nil
 	}
-	hash := bsonx.Hash64(a.collation.Fold(v))
+	folded, err := a.collation.Fold(v, nil)
+	if err != nil {
+		return err
+	}
+	hash := bsonx.Hash64(folded)
 	head := a.heads[hash]
 	for i := head; i > 0; i = a.next[i-1] {
 		if a.collation.CompareValues(a.values[i-1], v) == 0 {
-			return nil
+			return a.collation.Ended(a.values[i-1], v)
 		}
 	}
 	if a.heads == nil {

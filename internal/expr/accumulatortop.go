@@ -169,7 +169,10 @@ func (t *topValue) appendKey(key []byte, ctx *Context) ([]byte, error) {
 			key = keystring.Append(key, orNull(v), k.desc)
 			continue
 		}
-		v, at := k.value(ctx.Root)
+		v, at, err := k.value(ctx.Root)
+		if err != nil {
+			return nil, err
+		}
 		if at > 0 {
 			path := strings.Join(k.path[:at], ".")
 			if array != "" && array != path {
@@ -177,7 +180,10 @@ func (t *topValue) appendKey(key []byte, ctx *Context) ([]byte, error) {
 			}
 			array = path
 		}
-		key = keystring.Append(key, k.collation.Fold(v), k.desc)
+		if v, err = k.collation.Fold(v, nil); err != nil {
+			return nil, err
+		}
+		key = keystring.Append(key, v, k.desc)
 	}
 	return key, nil
 }
@@ -191,13 +197,13 @@ func orNull(v bsonx.Value) bsonx.Value {
 
 // value returns what a document is sorted by: of an array the least element, or the greatest for a descending key. An
 // empty array is undefined. array is how many parts of the path lead to the first array, or 0.
-func (k *topKey) value(v bsonx.Value) (best bsonx.Value, array int) {
-	found := false
+func (k *topKey) value(v bsonx.Value) (best bsonx.Value, array int, err error) {
+	found, by := false, k.collation.Comparer(nil)
 	walkKey(v, k.path, func(v bsonx.Value) {
 		v = orNull(v)
 		c := 0
 		if found {
-			c = k.collation.CompareValues(v, best)
+			c = by.Compare(v, best)
 		}
 		if !found || c < 0 && !k.desc || c > 0 && k.desc {
 			best, found = v, true
@@ -208,10 +214,10 @@ func (k *topKey) value(v bsonx.Value) (best bsonx.Value, array int) {
 			break
 		}
 		if v = v.Doc().Lookup(part); v.Type == bsonx.TypeArray {
-			return best, i + 1
+			return best, i + 1, by.Ended()
 		}
 	}
-	return best, 0
+	return best, 0, by.Ended()
 }
 
 // walkKey calls f for the values at a path, as an index on it has keys.

@@ -113,7 +113,11 @@ func in(c *collation.Collator) watching2 {
 			if err := meter.Did(interrupt.Step+min(len(v.Data), len(it.Value().Data)), running); err != nil {
 				return bsonx.Missing, err
 			}
-			if compare(c, v, it.Value()) == 0 {
+			equal := compare(c, v, it.Value()) == 0
+			if err := c.Ended(v, it.Value()); err != nil {
+				return bsonx.Missing, err
+			}
+			if equal {
 				return bsonx.True, nil
 			}
 		}
@@ -315,7 +319,11 @@ func indexOfArray(c *collation.Collator) watchingN {
 			if err := meter.Did(interrupt.Step+min(len(sought.Data), len(it.Value().Data)), running); err != nil {
 				return bsonx.Missing, err
 			}
-			if i >= from && compare(c, it.Value(), sought) == 0 {
+			equal := i >= from && compare(c, it.Value(), sought) == 0
+			if err := c.Ended(it.Value(), sought); err != nil {
+				return bsonx.Missing, err
+			}
+			if equal {
 				return bsonx.Int32(int32(i)), nil
 			}
 		}

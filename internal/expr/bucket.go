@@ -14,13 +14,14 @@ type bucket struct {
 	boundaries []bsonx.Value // ascending
 	otherwise  Expr          // nil where there is no default
 	collation  *collation.Collator
+	bytes      int // of the boundaries
 }
 
 // Bucket returns an expression that finds the interval of the input among at least two ascending
 // boundaries. Its value is the lower boundary, or otherwise for an input outside of all intervals.
 // otherwise may be nil.
 func Bucket(input Expr, boundaries []bsonx.Value, otherwise Expr, vars *Vars) Expr {
-	b := &bucket{input, boundaries, otherwise, vars.Collation()}
+	b := &bucket{input, boundaries, otherwise, vars.Collation(), totalBytes(boundaries)}
 	c, ok := input.(*Const)
 	if !ok {
 		return b
@@ -54,7 +55,11 @@ func (b *bucket) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if at := b.find(v); at >= 0 {
+	at := b.find(v)
+	if err := b.collation.EndedIn(b.bytes + len(v.Data)); err != nil {
+		return bsonx.Missing, err
+	}
+	if at >= 0 {
 		return b.boundaries[at], nil
 	}
 	if b.otherwise == nil {

@@ -41,7 +41,8 @@ func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 	if err := ctx.read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
-	return bsonx.Bool(c.Op.holds(compare(c.collation, a, b))), nil
+	order := compare(c.collation, a, b)
+	return bsonx.Bool(c.Op.holds(order)), c.collation.Ended(a, b)
 }
 
 func (c *Comparison) children() []Expr { return []Expr{c.Left, c.Right} }
@@ -89,7 +90,8 @@ func comparisonOperators(c *collation.Collator) []definition {
 		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
 		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
 		swapped(total(make2("$cmp", "comparison", func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
-			return out.Int32(int32(sign(compare(c, a, b)))), nil
+			order := compare(c, a, b)
+			return out.Int32(int32(sign(order))), c.Ended(a, b)
 		}))),
 	}
 }

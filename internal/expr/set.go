@@ -38,8 +38,6 @@ type sets struct {
 // serving returns the sets of an operation.
 func (s sets) serving(running *interrupt.Running) sets { return sets{s.collation, running} }
 
-func (s sets) equal(a, b bsonx.Value) bool { return s.collation.CompareValues(a, b) == 0 }
-
 // sorted returns the distinct elements of an array in order.
 func (s sets) sorted(array bsonx.Value) ([]bsonx.Value, error) {
 	values, err := elements(array.Doc(), s.running)
@@ -52,17 +50,17 @@ func (s sets) sorted(array bsonx.Value) ([]bsonx.Value, error) {
 // distinct sorts values in place.
 func (s sets) distinct(values []bsonx.Value) ([]bsonx.Value, error) {
 	var meter interrupt.Meter
-	if err := interrupt.Sort(values, interrupt.Step, s.collation.CompareValues, &meter, s.running); err != nil {
+	if err := s.collation.Sort(values, &meter, s.running); err != nil {
 		return nil, err
 	}
-	return interrupt.Compact(values, interrupt.Step, s.equal, &meter, s.running)
+	return s.collation.Compact(values, &meter, s.running)
 }
 
 // searchWork is the work of a binary search in a large array.
 const searchWork = 8 * interrupt.Step
 
-func (s sets) contains(set []bsonx.Value, v bsonx.Value) bool {
-	_, found := slices.BinarySearchFunc(set, v, s.collation.CompareValues)
+func contains(set []bsonx.Value, v bsonx.Value, by *collation.Comparer) bool {
+	_, found := slices.BinarySearchFunc(set, v, by.Compare)
 	return found
 }
 
@@ -119,16 +117,16 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 // both returns the elements of a, which it changes, that b has too.
 func (s sets) both(a, b []bsonx.Value) ([]bsonx.Value, error) {
 	var meter interrupt.Meter
-	out := a[:0]
+	out, by := a[:0], s.collation.Comparer(s.running)
 	for _, v := range a {
 		if err := meter.Did(searchWork, s.running); err != nil {
 			return nil, err
 		}
-		if s.contains(b, v) {
+		if contains(b, v, by) {
 			out = append(out, v)
 		}
 	}
-	return out, nil
+	return out, by.Ended()
 }
 
 // difference keeps the order of the first operand.
@@ -155,7 +153,8 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	for i := range order {
 		order[i] = i
 	}
-	byValue := func(i, j int) int { return s.collation.CompareValues(values[i], values[j]) }
+	by := s.collation.Comparer(s.running)
+	byValue := func(i, j int) int { return by.Compare(values[i], values[j]) }
 	if err := interrupt.Sort(order, interrupt.Step, byValue, &meter, s.running); err != nil {
 		return bsonx.Missing, err
 	}
@@ -172,9 +171,12 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 		if err := meter.Did(searchWork, s.running); err != nil {
 			return bsonx.Missing, err
 		}
-		if !s.contains(others, values[i]) {
+		if !contains(others, values[i], by) {
 			out = append(out, values[i])
 		}
+	}
+	if err := by.Ended(); err != nil {
+		return bsonx.Missing, err
 	}
 	return listOf(out, s.running)
 }
@@ -248,15 +250,16 @@ func (s sets) same(a, b []bsonx.Value) (bool, error) {
 		return false, nil
 	}
 	var meter interrupt.Meter
+	by := s.collation.Comparer(s.running)
 	for i, v := range a {
 		if err := meter.Did(interrupt.Step, s.running); err != nil {
 			return false, err
 		}
-		if !s.equal(v, b[i]) {
-			return false, nil
+		if by.Compare(v, b[i]) != 0 {
+			return false, by.Ended()
 		}
 	}
-	return true, nil
+	return true, by.Ended()
 }
 
 // placeBefore returns the place that the i-th operand had before one was moved to the beginning.
@@ -302,15 +305,16 @@ func (s sets) isSubset(a, b bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, err
 	}
 	var meter interrupt.Meter
+	by := s.collation.Comparer(s.running)
 	for it := a.Doc().Iter(); it.Next(); {
 		if err := meter.Did(searchWork, s.running); err != nil {
 			return bsonx.Missing, err
 		}
-		if !s.contains(set, it.Value()) {
-			return bsonx.False, nil
+		if !contains(set, it.Value(), by) {
+			return bsonx.False, by.Ended()
 		}
 	}
-	return bsonx.True, nil
+	return bsonx.True, by.Ended()
 }
 
 func allElementsTrue(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {

@@ -129,7 +129,7 @@ func (v *Vars) WithConst(name string, value bsonx.Value) *Vars {
 
 // WithCollation returns the scope in which strings are compared by a collation, nil for bytes.
 func (v *Vars) WithCollation(c *collation.Collator) *Vars {
-	if v.Collation() == c {
+	if c = c.Serving(v.Scripts().Running); v.Collation() == c {
 		return v
 	}
 	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: v.Failures(), collation: c}

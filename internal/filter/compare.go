@@ -62,7 +62,7 @@ func (n *Compare) Kind() Kind { return compareOps[n.Op].kind }
 
 func (n *Compare) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
 
-func (n *Compare) matchElem(v bsonx.Value, _ *state) bool {
+func (n *Compare) matchElem(v bsonx.Value, st *state) bool {
 	if v.Type.Class() != n.class {
 		switch n.class {
 		case bsonx.ClassMaxKey:
@@ -81,6 +81,7 @@ func (n *Compare) matchElem(v bsonx.Value, _ *state) bool {
 		c = bsonx.CompareValues(v, n.Value)
 	} else {
 		c = n.Collation.CompareValues(v, n.Value)
+		st.ended(n.Collation.Ended(v, n.Value))
 	}
 	switch n.Op {
 	case Eq:

@@ -108,6 +108,13 @@ func (st *state) stopped(work int) bool {
 	return st.err != nil
 }
 
+// ended notes why a comparison was given up; nil is none.
+func (st *state) ended(err error) {
+	if err != nil && st != nil && st.err == nil {
+		st.err = err
+	}
+}
+
 func (st *state) record(index int) {
 	if st != nil && st.details != nil && index >= 0 {
 		st.details.set(index)
@@ -142,6 +149,9 @@ func (st *state) fail(err error) bool {
 func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
+	}
+	if opts.Collation != nil {
+		opts.Collation = opts.Collation.Serving(opts.Vars.Scripts().Running)
 	}
 	if !opts.Borrow {
 		doc = doc.Clone()
@@ -198,8 +208,15 @@ func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 	}
 	e := new(equality)
 	e.filter.Root, e.filter.spec, e.filter.opts = e.compare.init(fieldName(key), Eq, v, opts.Collation), doc, *opts
+	if opts.Collation != nil {
+		e.filter.weight, e.filter.running = collatedWeight(len(v.Data)), opts.Vars.Scripts().Running
+	}
 	return &e.filter
 }
+
+// collatedWeight is the work of comparing a byte of a document, by a collation, with a value of n
+// bytes. Whoever compares more than the collator does without a look has a state to keep its end in.
+func collatedWeight(n int) int { return 17 + n }
 
 func (f *Filter) newState() *state {
 	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}, running: f.running}
@@ -224,7 +241,14 @@ func judge(n Node) (fails bool, weight int) {
 		case *Regex:
 			weight += regexWeight
 			fails = fails || n.re.MayFail()
+		case *Compare:
+			if n.Collation != nil {
+				weight += collatedWeight(len(n.Value.Data))
+			}
 		case *In:
+			if n.Collation != nil {
+				weight += collatedWeight(n.largest)
+			}
 			weight += regexWeight * len(n.Regexes)
 			for _, re := range n.Regexes {
 				fails = fails || re.re.MayFail()

@@ -21,6 +21,7 @@ type In struct {
 	Collation *collation.Collator
 
 	hasNull bool
+	largest int       // the size of the largest of Values
 	written bsonx.Doc // the array that the query has; nil where the node was made of joined
 	joined  []Node    // equalities and regular expressions, in the order in which they were written
 }
@@ -46,13 +47,15 @@ func (n *In) Written() iter.Seq[bsonx.Value] {
 // ends.
 func newIn(path string, values []bsonx.Value, regexes []*Regex, c *collation.Collator, m *interrupt.Meter, r *interrupt.Running) (*In, error) {
 	n := &In{leaf: newLeaf(path), Regexes: regexes, Collation: c}
-	if err := interrupt.Sort(values, interrupt.Step, n.compare, m, r); err != nil {
+	if err := c.Sort(values, m, r); err != nil {
 		return nil, err
 	}
-	same := func(a, b bsonx.Value) bool { return n.compare(a, b) == 0 }
 	var err error
-	if n.Values, err = interrupt.Compact(values, interrupt.Step, same, m, r); err != nil {
+	if n.Values, err = c.Compact(values, m, r); err != nil {
 		return nil, err
+	}
+	for _, v := range n.Values {
+		n.largest = max(n.largest, len(v.Data))
 	}
 	n.hasNull = slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull })
 	return n, nil
@@ -71,7 +74,9 @@ func (*In) Kind() Kind { return KindIn }
 func (n *In) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }
 
 func (n *In) matchElem(v bsonx.Value, st *state) bool {
-	if n.has(v) {
+	found := n.has(v)
+	st.ended(n.Collation.EndedIn(n.largest + len(v.Data)))
+	if found {
 		return true
 	}
 	for _, re := range n.Regexes {

@@ -112,6 +112,9 @@ func rangeWithin(a, b *Compare) bool {
 	c := bsonx.CompareValues(a.Value, b.Value)
 	if a.Collation != nil {
 		c = a.Collation.CompareValues(a.Value, b.Value)
+		if a.Collation.Ended(a.Value, b.Value) != nil {
+			return false
+		}
 	}
 	if a.Op == b.Op && c == 0 {
 		return true

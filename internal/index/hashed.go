@@ -47,7 +47,7 @@ func (g *hashedGen) Generate(doc bsonx.Doc, out *Keys) error {
 			missing++
 			v = bsonx.Null
 		}
-		v = g.collation.Fold(v)
+		v = out.fold(g.collation, v)
 		if f.hashed {
 			n, err := hashOf(v, true, out.running)
 			if err != nil {
@@ -59,8 +59,8 @@ func (g *hashedGen) Generate(doc bsonx.Doc, out *Keys) error {
 	}
 	if g.sparse && missing == len(g.fields) {
 		out.cancel(start)
-		return nil
+		return out.ended
 	}
 	out.finish(start)
-	return nil
+	return out.ended
 }

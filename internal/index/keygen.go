@@ -95,7 +95,7 @@ func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 		if v.IsMissing() {
 			missing++
 		}
-		out.append(g.collation.Fold(v), f.desc)
+		out.append(out.fold(g.collation, v), f.desc)
 	}
 	if g.sparse && missing == len(g.fields) {
 		out.cancel(start)
@@ -137,7 +137,7 @@ func (g *KeyGen) level(base int, obj bsonx.Doc, out *Keys) error {
 	if !g.sparse || !allMissing(states) {
 		start := out.begin()
 		for i := range states {
-			out.append(g.collation.Fold(states[i].value), g.fields[i].desc)
+			out.append(out.fold(g.collation, states[i].value), g.fields[i].desc)
 		}
 		out.finish(start)
 	}

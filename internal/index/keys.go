@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
@@ -45,9 +46,6 @@ func (k *Keys) Read(bytes int) error {
 	return k.ended
 }
 
-// Ended returns why the operation ended while keys were made, nil if it did not.
-func (k *Keys) Ended() error { return k.ended }
-
 // span is where a key and its type bits stand in the buffer.
 type span struct{ key, bits, end int }
 
@@ -61,6 +59,10 @@ func (k *Keys) Reset() {
 	}
 }
 
+// Ended returns why keys could not be made that is not the document's fault: its operation has ended,
+// or has too little memory.
+func (k *Keys) Ended() error { return k.ended }
+
 // drop frees what the keys of a large document have left.
 func (k *Keys) drop() {
 	if k.Size() > largeKeys {
@@ -73,6 +75,9 @@ const largeKeys = 256 << 10
 
 // Size returns how many bytes of memory the keys take.
 func (k *Keys) Size() int { return cap(k.buf) + cap(k.spans)*spanBytes }
+
+// keyOverhead is what a key takes beside a value's bytes.
+const keyOverhead = 64
 
 // spanBytes is the size of a span.
 const spanBytes = 24
@@ -118,7 +123,22 @@ func (k *Keys) begin() int {
 	return len(k.buf)
 }
 
+// fold returns what stands in keys for a value. Where it cannot be made the keys have failed.
+func (k *Keys) fold(c *collation.Collator, v bsonx.Value) bsonx.Value {
+	if c == nil {
+		return v
+	}
+	folded, err := c.Fold(v, k.running)
+	if err != nil {
+		k.ended = err
+	}
+	return folded
+}
+
 func (k *Keys) append(v bsonx.Value, desc bool) {
+	if len(v.Data) > largeKeys { // growing by and by would take the room several times
+		k.buf = slices.Grow(k.buf, len(v.Data)+bytes.Count(v.Data, []byte{0})+keyOverhead)
+	}
 	k.buf = keystring.AppendTyped(k.buf, &k.bits, v, desc)
 }
 

@@ -29,7 +29,12 @@ func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	if err := g.generate(doc); err != nil {
 		return dst, err
 	}
-	dst = append(dst, g.keys.Key(0)...)
+	key := g.keys.Key(0)
+	if len(dst) == 0 && g.keys.Size() > largeKeys {
+		dst = key[:len(key):len(key)] // the keys' buffer, which they give up
+	} else {
+		dst = append(dst, key...)
+	}
 	g.keys.drop()
 	return dst, nil
 }

@@ -76,7 +76,7 @@ func (g *sphereGen) combine(values [][]bsonx.Value, picked []int, out *Keys) {
 	}
 	start := out.begin()
 	for i, k := range picked {
-		out.append(g.collation.Fold(values[i][k]), g.fields[i].desc)
+		out.append(out.fold(g.collation, values[i][k]), g.fields[i].desc)
 	}
 	out.finish(start)
 }

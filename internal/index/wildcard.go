@@ -69,7 +69,7 @@ func (g *wildcardGen) Generate(doc bsonx.Doc, out *Keys) error {
 			if v.IsMissing() {
 				missing++
 			}
-			out.regular = append(out.regular, g.collation.Fold(v))
+			out.regular = append(out.regular, out.fold(g.collation, v))
 		}
 	}
 	out.path = append(out.path[:0], 0, 0, 0, 0) // room for the length of a BSON string
@@ -141,7 +141,7 @@ func (w *wildcardWalk) leaf(v bsonx.Value) {
 	n := len(w.out.path)
 	w.out.path = append(w.out.path, 0)
 	binary.LittleEndian.PutUint32(w.out.path, uint32(n+1-pathStart))
-	w.emit(bsonx.Value{Type: bsonx.TypeString, Data: w.out.path}, w.collation.Fold(v))
+	w.emit(bsonx.Value{Type: bsonx.TypeString, Data: w.out.path}, w.out.fold(w.collation, v))
 	w.out.path = w.out.path[:n]
 }
 

@@ -57,7 +57,12 @@ func parseBucketArguments(arg bsonx.Value, opts Options) (*bucketArguments, erro
 		return b, nil
 	}
 	other, _ := expr.ConstValue(b.other)
-	if opts.Collation.CompareValues(other, b.boundaries[0]) >= 0 && opts.Collation.CompareValues(other, b.boundaries[len(b.boundaries)-1]) < 0 {
+	by := opts.Collation.Comparer(opts.Vars.Scripts().Running)
+	within := by.Compare(other, b.boundaries[0]) >= 0 && by.Compare(other, b.boundaries[len(b.boundaries)-1]) < 0
+	if err := by.Ended(); err != nil {
+		return nil, err
+	}
+	if within {
 		return nil, mongoerr.New(40199,
 			"The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.")
 	}
@@ -141,7 +146,11 @@ func parseBoundaries(v bsonx.Value, opts Options) ([]bsonx.Value, error) {
 			return nil, mongoerr.New(40193, "All values in the the 'boundaries' option to $bucket must have the same type. Found conflicting types %s and %s.",
 				low.Type, high.Type)
 		}
-		if opts.Collation.CompareValues(low, high) >= 0 {
+		order := opts.Collation.CompareValues(low, high)
+		if err := opts.Collation.Ended(low, high); err != nil {
+			return nil, err
+		}
+		if order >= 0 {
 			return nil, mongoerr.New(40194,
 				"The 'boundaries' option to $bucket must be sorted, but elements %d and %d are not in ascending order (%s is not less than %s).",
 				i, i+1, expr.Show(low), expr.Show(high))

@@ -243,7 +243,11 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		pair.Doc("d", doc)
 		pair.Int64("n", int64(s.count))
 		pair.End()
-		key = keystring.Append(idle(key)[:0], s.stage.opts.Collation.Fold(v), false)
+		folded, err := s.stage.opts.Collation.Fold(v, nil)
+		if err != nil {
+			return err
+		}
+		key = keystring.Append(idle(key)[:0], folded, false)
 		err = s.sorter.add(key, pair.Bytes())
 		idleBuilder(pair)
 		return err
@@ -315,7 +319,11 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 	}
 	for s.doc != nil {
 		// Without a rounder, and for zero, which is not rounded, the boundary is the greatest value of the bucket.
-		if c := s.stage.opts.Collation.CompareValues(s.value, boundary); c > 0 || c == 0 && rounder != nil && !numeric.IsZero(boundary) {
+		c := s.stage.opts.Collation.CompareValues(s.value, boundary)
+		if err := s.stage.opts.Collation.Ended(s.value, boundary); err != nil {
+			return err
+		}
+		if c > 0 || c == 0 && rounder != nil && !numeric.IsZero(boundary) {
 			break
 		}
 		if err := f.take(); err != nil {

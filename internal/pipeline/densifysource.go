@@ -182,7 +182,11 @@ func (s *densifySource) part(partition []bsonx.Value) (*densifyPart, error) {
 		if err := s.meter.Did(interrupt.Step+len(v.Data), &s.running); err != nil {
 			return nil, err
 		}
-		s.key = appendGroupKey(s.key, s.stage.collation.Fold(v))
+		folded, err := s.stage.collation.Fold(v, &s.running)
+		if err != nil {
+			return nil, err
+		}
+		s.key = appendGroupKey(s.key, folded)
 	}
 	if p, ok := s.parts[string(s.key)]; ok {
 		return p, nil

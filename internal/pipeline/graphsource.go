@@ -181,7 +181,12 @@ func (s *graphSource) reach(v bsonx.Value) {
 	if s.err = s.meter.Did(reachWork+len(v.Data), &s.running); s.err != nil {
 		return
 	}
-	s.key = appendGroupKey(s.key[:0], s.graph.opts.Collation.Fold(v))
+	folded, err := s.graph.opts.Collation.Fold(v, &s.running)
+	if err != nil {
+		s.err = err
+		return
+	}
+	s.key = appendGroupKey(s.key[:0], folded)
 	fresh, err := s.seen.add(s.key)
 	if err != nil || !fresh {
 		s.err = err

@@ -400,7 +400,10 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 		if v.Type == bsonx.TypeUndefined && n > 1 {
 			v = bsonx.Missing // they compare equal; the first of a group gives its _id
 		}
-		s.key = appendGroupKey(s.key, s.group.opts.Collation.Fold(v))
+		if v, err = s.group.opts.Collation.Fold(v, nil); err != nil {
+			return err
+		}
+		s.key = appendGroupKey(s.key, v)
 	}
 	e, ok := s.index[string(s.key)]
 	entered := 0

@@ -108,6 +108,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	if stages.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}
+	opts.Collation = opts.Collation.Serving(opts.Vars.Scripts().Running)
 	p := &Pipeline{opts: opts}
 	opts.nested = nested{Parse, checkNames}
 	for it := stages.Doc().Iter(); it.Next(); {

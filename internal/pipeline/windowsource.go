@@ -186,7 +186,11 @@ func (p *windowPartition) take(doc bsonx.Doc) error {
 		}
 		doc = p.docs.copy(p.kept.join(doc, p.src))
 	}
-	if p.started && p.stage.partition != nil && !p.same(key) {
+	same, err := p.same(key)
+	if err != nil {
+		return err
+	}
+	if !same {
 		p.pending, p.pendKey, p.ended = doc, key.Clone(), true
 		return nil
 	}
@@ -213,8 +217,12 @@ func (p *windowPartition) keyOf(doc bsonx.Doc) (bsonx.Value, error) {
 	return key, nil
 }
 
-func (p *windowPartition) same(key bsonx.Value) bool {
-	return p.stage.opts.Collation.CompareValues(key, p.key) == 0
+func (p *windowPartition) same(key bsonx.Value) (bool, error) {
+	if !p.started || p.stage.partition == nil {
+		return true, nil
+	}
+	c := p.stage.opts.Collation
+	return c.CompareValues(key, p.key) == 0, c.Ended(key, p.key)
 }
 
 func (p *windowPartition) keep(doc bsonx.Doc) error {

@@ -136,10 +136,13 @@ type slidingSet struct {
 
 func (s *slidingSet) result() (bsonx.Value, error) {
 	set := slices.DeleteFunc(slices.Clone(s.values), bsonx.Value.IsMissing)
-	if err := interrupt.Sort(set, interrupt.Step, s.collation.CompareValues, &s.meter, s.running); err != nil {
+	if err := s.collation.Sort(set, &s.meter, s.running); err != nil {
 		return bsonx.Missing, err
 	}
-	set = slices.CompactFunc(set, func(a, b bsonx.Value) bool { return s.collation.CompareValues(a, b) == 0 })
+	set, err := s.collation.Compact(set, &s.meter, s.running)
+	if err != nil {
+		return bsonx.Missing, err
+	}
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for _, v := range set {
@@ -167,7 +170,11 @@ func (s *slidingExtreme) add(e windowEntry) error {
 	}
 	for n := len(s.best); n > 0; n-- {
 		// Of equal values the first is the least, and the last is the greatest.
-		if c := s.collation.CompareValues(e.value, s.best[n-1]) * s.sign; c < 0 || c == 0 && s.sign < 0 {
+		c := s.collation.CompareValues(e.value, s.best[n-1]) * s.sign
+		if err := s.collation.Ended(e.value, s.best[n-1]); err != nil {
+			return err
+		}
+		if c < 0 || c == 0 && s.sign < 0 {
 			break
 		}
 		s.best, s.position = s.best[:n-1], s.position[:n-1]

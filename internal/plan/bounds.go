@@ -86,7 +86,11 @@ func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
 	if c.mismatch && collation.Concerns(n.Value) {
 		return fieldBounds{}, false
 	}
-	v := c.collation.Fold(n.Value)
+	// The predicate's collator is the index's, or the value is not concerned.
+	v, err := n.Collation.Fold(n.Value, nil)
+	if err != nil {
+		return fieldBounds{}, false // too large a value for bounds
+	}
 	if n.Op == filter.Eq {
 		return equalityBounds(v, c), true
 	}
@@ -161,7 +165,10 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 		if c.mismatch && collation.Concerns(v) {
 			return fieldBounds{}, false
 		}
-		v = c.collation.Fold(v)
+		v, err := n.Collation.Fold(v, nil)
+		if err != nil {
+			return fieldBounds{}, false // too large a value for bounds
+		}
 		c.room = room[:0]
 		b := equalityBounds(v, c)
 		out.tight = max(out.tight, b.tight)

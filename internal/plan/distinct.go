@@ -233,6 +233,7 @@ type valueSet struct {
 	op        *memory.Operation
 	ctx       context.Context
 	meter     interrupt.Meter
+	running   *interrupt.Running // that of ctx
 }
 
 // setBytes is about what a value of a set takes beside its bytes and its key.
@@ -245,7 +246,15 @@ func (s *valueSet) add(v bsonx.Value) error {
 	if err := s.meter.Passed(s.ctx, interrupt.Document+len(v.Data)); err != nil {
 		return err
 	}
-	s.key = keystring.Append(s.key[:0], s.collation.Fold(v), false)
+	if s.running == nil {
+		s.running = new(interrupt.Running)
+		s.running.Set(s.ctx)
+	}
+	folded, err := s.collation.Fold(v, s.running)
+	if err != nil {
+		return err
+	}
+	s.key = keystring.Append(s.key[:0], folded, false)
 	if _, ok := s.seen[string(s.key)]; ok {
 		return nil
 	}
@@ -269,7 +278,7 @@ func (s *valueSet) add(v bsonx.Value) error {
 func (s *valueSet) array() (bsonx.Value, error) {
 	var running interrupt.Running
 	running.Set(s.ctx)
-	if err := interrupt.Sort(s.values, interrupt.Step, s.collation.CompareValues, &s.meter, &running); err != nil {
+	if err := s.collation.Sort(s.values, &s.meter, &running); err != nil {
 		return bsonx.Missing, err
 	}
 	b := bsonx.NewBuilder(make([]byte, 0, s.bytes))

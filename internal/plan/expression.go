@@ -81,8 +81,12 @@ func (p *predicate) expressionBounds(x *indexInfo, field int, c *collation.Colla
 	case x.fields[field].Kind != index.Ordered:
 		return b
 	}
+	v, err := c.Fold(n.Value, nil)
+	if err != nil {
+		return b // too large a value for bounds
+	}
 	ctx := boundsContext{room: b.room[:0]}
-	b.ivs, b.ok = ctx.rangeBounds(n.Op, c.Fold(n.Value), allValues[0]), true
+	b.ivs, b.ok = ctx.rangeBounds(n.Op, v, allValues[0]), true
 	if p.part {
 		b.tight = inexactFetch
 	}

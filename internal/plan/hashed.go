@@ -47,7 +47,11 @@ func hashPoints(values []bsonx.Value, c *collation.Collator, mismatch bool) (int
 		case v.Type == bsonx.TypeArray:
 			arrays = arrays.union(equalityBounds(v, boundsContext{}).ivs)
 		default:
-			points = append(points, point(index.HashOf(c.Fold(v))))
+			folded, err := c.Fold(v, nil)
+			if err != nil {
+				return nil, false // too large a value for bounds
+			}
+			points = append(points, point(index.HashOf(folded)))
 		}
 	}
 	slices.SortFunc(points, compareLow)

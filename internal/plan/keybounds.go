@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
@@ -12,7 +13,7 @@ const behind = 0xFF
 // keyBounds encodes the bounds of a scan; nil where they hold nothing.
 func keyBounds(n *indexScan, shared *sharedRanges) *exec.Bounds {
 	if n.min != nil || n.max != nil {
-		return minMaxBounds(n)
+		return n.keys
 	}
 	for _, ivs := range n.bounds {
 		if len(ivs) == 0 {
@@ -171,18 +172,28 @@ func last(fields [][]exec.Range) []byte {
 	return exec.AppendEnd(nil, fields)
 }
 
-// minMaxBounds encodes the find options min and max: whole keys, [min, max).
-func minMaxBounds(n *indexScan) *exec.Bounds {
-	encode := func(key bsonx.Doc) []byte {
+// minMaxBounds encodes the find options min and max: whole keys, [min, max). It fails where the
+// operation ends.
+func minMaxBounds(n *indexScan, r *interrupt.Running) (*exec.Bounds, error) {
+	encode := func(key bsonx.Doc) ([]byte, error) {
 		if key == nil {
-			return nil
+			return nil, nil
 		}
 		out := []byte{}
 		i := 0
 		for it := key.Iter(); it.Next(); i++ {
-			out = keystring.Append(out, n.index.collation.Fold(it.Value()), n.index.fields[i].Desc)
+			v, err := n.index.collation.Fold(it.Value(), r)
+			if err != nil {
+				return nil, err
+			}
+			out = keystring.Append(out, v, n.index.fields[i].Desc)
 		}
-		return out
+		return out, nil
 	}
-	return &exec.Bounds{Lower: encode(n.min), Upper: encode(n.max)}
+	lower, err := encode(n.min)
+	if err != nil {
+		return nil, err
+	}
+	upper, err := encode(n.max)
+	return &exec.Bounds{Lower: lower, Upper: upper}, err
 }

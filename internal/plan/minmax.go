@@ -31,8 +31,12 @@ func (cq *canonical) minMax() (*solution, error) {
 	}
 	scan := x.scan()
 	scan.min, scan.max = low, high
+	var err error
+	if scan.keys, err = minMaxBounds(scan, &cq.running); err != nil {
+		return nil, err
+	}
 	if low != nil && high != nil {
-		b := minMaxBounds(scan)
+		b := scan.keys
 		if string(b.Lower) >= string(b.Upper) {
 			return nil, mongoerr.New(51175, caused+"The value provided for min() does not come before the value "+
 				"provided for max() in the hinted index")

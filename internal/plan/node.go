@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -46,6 +47,7 @@ type (
 		noRecord bool
 		// min and max replace bounds for the find options of these names: keys without field names.
 		min, max bsonx.Doc
+		keys     *exec.Bounds // of min and max
 		room     [2]intervals // for the bounds of an index of so many fields
 	}
 	fetch struct {

@@ -301,10 +301,12 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 		return err
 	}
 	defer closer.Close()
-	w.setID(bsonx.Doc(doc))
+	if err := w.setID(bsonx.Doc(doc)); err != nil {
+		return err
+	}
 	for _, ix := range indexes {
 		if err := ix.generate(bsonx.Doc(doc), &w.keys); err != nil {
-			if w.running.Err() != nil {
+			if w.running.Err() != nil || w.keys.Ended() != nil {
 				return err
 			}
 			return &refusedRecord{err}

@@ -124,7 +124,9 @@ func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 	}
 	w.record = w.coll.sequenceKey(w.record[:0], st.next)
 	st.next++
-	w.setID(doc)
+	if err := w.setID(doc); err != nil {
+		return err
+	}
 	for _, ix := range w.coll.maintained {
 		if err := w.insertEntries(ctx, ix, doc, w.record[prefixLen:]); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/timeseries"
@@ -196,9 +197,23 @@ func (c *Collection) space() byte {
 
 // RecordKey appends the key of the record with that _id, where records are clustered by _id.
 func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
+	dst, err := c.RecordKeyFor(dst, id, nil)
+	if err != nil {
+		panic(err) // without an operation nothing can end
+	}
+	return dst
+}
+
+// RecordKeyFor is RecordKey for an operation. It fails where the operation ends, or has too little
+// memory, before the key of a large _id is made.
+func (c *Collection) RecordKeyFor(dst []byte, id bsonx.Value, r *interrupt.Running) ([]byte, error) {
+	id, err := c.Collation.Fold(id, r)
+	if err != nil {
+		return dst, err
+	}
 	dst = append(dst, c.space())
 	dst = binary.BigEndian.AppendUint32(dst, c.ID)
-	return keystring.Append(dst, c.Collation.Fold(id), false)
+	return keystring.Append(dst, id, false), nil
 }
 
 // RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the entry's whole key.

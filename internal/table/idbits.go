@@ -2,6 +2,7 @@ package table
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
@@ -20,12 +21,25 @@ func (b *idBits) set(id bsonx.Value) {
 
 // setID prepares the values of the index entries of doc. In a capped collection the record is known by its sequence,
 // which has one type.
-func (c *Collection) setID(b *idBits, doc bsonx.Doc) {
+// It fails where the operation ends.
+func (c *Collection) setID(b *idBits, doc bsonx.Doc, r *interrupt.Running) error {
 	if c.Capped != nil {
 		b.bits.Reset()
-		return
+		return nil
 	}
-	b.set(c.Collation.Fold(doc.Lookup("_id")))
+	return c.setIDValue(b, doc.Lookup("_id"), r)
+}
+
+func (c *Collection) setIDValue(b *idBits, id bsonx.Value, r *interrupt.Running) error {
+	if c.Collation != nil && (id.Type == bsonx.TypeString || id.Type == bsonx.TypeSymbol) {
+		b.set(bsonx.String("")) // whatever the key of a string is, its type is the same
+		return nil
+	}
+	id, err := c.Collation.Fold(id, r)
+	if err == nil {
+		b.set(id)
+	}
+	return err
 }
 
 // join returns the value of an entry; it is good until the next call.

@@ -157,12 +157,14 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 		}
 		doc := bsonx.Doc(value)
 		v.compliance(c, doc, full)
-		buf = v.recordKey(c, it.Key(), doc, buf)
+		if buf, err = v.recordKey(c, it.Key(), doc, buf, &running); err != nil {
+			return 0, err
+		}
 		for _, ix := range c.maintained {
 			if !ix.Ready {
 				continue
 			}
-			if err := v.entriesOf(c, ix, doc, it.Key()[prefixLen:], snap, &keys); err != nil {
+			if err := v.entriesOf(c, ix, doc, it.Key()[prefixLen:], snap, &keys, &running); err != nil {
 				return 0, err
 			}
 		}
@@ -171,30 +173,35 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 }
 
 // recordKey checks that a record is where it belongs. It returns a buffer for the following call.
-func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []byte) []byte {
+func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []byte, r *interrupt.Running) ([]byte, error) {
 	switch {
 	case c.Oplog:
 		buf = c.RecordKey(buf[:0], doc.Lookup("ts"))
 	case c.Capped == nil:
-		buf = c.RecordKey(buf[:0], doc.Lookup("_id"))
+		var err error
+		if buf, err = c.RecordKeyFor(buf[:0], doc.Lookup("_id"), r); err != nil {
+			return buf, err
+		}
 	default:
 		sequence, err := Sequence(key)
 		if err != nil {
 			v.fail("record %x has no sequence: %v", key[prefixLen:], err)
-			return buf
+			return buf, nil
 		}
 		buf = c.sequenceKey(buf[:0], sequence)
 	}
 	if !bytes.Equal(buf, key) {
 		v.fail("record %x is not where its document belongs", key[prefixLen:])
 	}
-	return buf
+	return buf, nil
 }
 
 // entriesOf checks that a record's entries in an index exist.
-func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys) error {
+func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys, running *interrupt.Running) error {
 	var id idBits
-	c.setID(&id, doc)
+	if err := c.setID(&id, doc, running); err != nil {
+		return err
+	}
 	if err := ix.generate(doc, keys); err != nil {
 		if ended := keys.Ended(); ended != nil {
 			return ended

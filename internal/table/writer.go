@@ -199,7 +199,10 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 		return w.insertCapped(ctx, doc)
 	}
 	id := doc.Lookup("_id")
-	w.record = w.coll.RecordKey(w.record[:0], id)
+	var err error
+	if w.record, err = w.coll.RecordKeyFor(w.record[:0], id, &w.running); err != nil {
+		return err
+	}
 	key := w.record
 	if err := w.txn.Lock(ctx, key); err != nil {
 		return err
@@ -209,10 +212,12 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 		return err
 	}
 	if exists {
-		return duplicateID(w.coll, id)
+		return duplicateID(w.coll, id, &w.running)
 	}
 	recordID := key[prefixLen:]
-	w.id.set(w.coll.Collation.Fold(id))
+	if err := w.coll.setIDValue(&w.id, id, &w.running); err != nil {
+		return err
+	}
 	for _, ix := range w.coll.maintained {
 		if err := w.insertEntries(ctx, ix, doc, recordID); err != nil {
 			return err
@@ -287,7 +292,9 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change, scope Scope) error {
 	w.running.Set(ctx)
 	recordID := recordKey[prefixLen:]
-	w.setID(doc)
+	if err := w.setID(doc); err != nil {
+		return err
+	}
 	for _, ix := range w.coll.maintained {
 		if !ix.dependsOn(scope) {
 			continue
@@ -339,7 +346,7 @@ func (w *Writer) remove(recordKey []byte, old bsonx.Doc) error {
 }
 
 // setID prepares the index entries of a document's record.
-func (w *Writer) setID(doc bsonx.Doc) { w.coll.setID(&w.id, doc) }
+func (w *Writer) setID(doc bsonx.Doc) error { return w.coll.setID(&w.id, doc, &w.running) }
 
 // generate fills keys with the entries that doc has in ix.
 func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
@@ -360,8 +367,12 @@ func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 }
 
 // duplicateID is the error for a second document with one _id.
-func duplicateID(c *Collection, id bsonx.Value) error {
-	return duplicateError(c, "_id_", c.Collation, bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", c.Collation.Displayed(id)))
+func duplicateID(c *Collection, id bsonx.Value, r *interrupt.Running) error {
+	shown, err := c.Collation.Displayed(id, r)
+	if err != nil {
+		return err
+	}
+	return duplicateError(c, "_id_", c.Collation, bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", shown))
 }
 
 func duplicateError(c *Collection, name string, co *collation.Collator, pattern, value bsonx.Doc) error {

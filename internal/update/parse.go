@@ -132,6 +132,11 @@ func (p *parser) operators(u bsonx.Value) error {
 	if err := checkUsed(p.filters, u); err != nil {
 		return err
 	}
+	if p.out.collated = p.opts.Compare != nil; p.out.collated {
+		if err := p.opts.Running.Err(); err != nil {
+			return err
+		}
+	}
 	if len(p.out.paths) > manyChildren {
 		if err := putInOrder(p.out.root, &p.meter, p.opts.Running); err != nil {
 			return err

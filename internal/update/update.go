@@ -82,6 +82,7 @@ type Update struct {
 	kind        Kind
 	root        *objectNode // of KindOperators
 	positional  bool
+	collated    bool        // values are compared by a collation
 	paths       []string    // what the operators touch
 	replacement bsonx.Doc   // of KindReplacement
 	transform   Transformer // of KindPipeline
@@ -164,6 +165,9 @@ func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error)
 	a := appliers.Get().(*applier)
 	a.env, a.doc, a.hasID = env, doc, !env.Insert || !doc.Lookup("_id").IsMissing()
 	out, err := doc, a.run(u.root)
+	if err == nil && u.collated {
+		err = env.Running.Err() // a comparison that was given up has no meaning
+	}
 	changed := err == nil && len(a.edits) > 0
 	if changed {
 		out, err = a.finish()

@@ -43,7 +43,11 @@ func (st *UpdateStatement) lostRace(info bsonx.Doc) bool {
 	equalities(st.Filter.Root, func(path string, v bsonx.Value) { want[path] = v })
 	for it := info.Lookup("keyValue").Doc().Iter(); it.Next(); {
 		v, ok := want[string(it.Key())]
-		if !ok || bsonx.CompareValues(st.Filter.Collation().Displayed(v), it.Value()) != 0 {
+		if !ok {
+			return false
+		}
+		shown, err := st.Filter.Collation().Displayed(v, nil)
+		if err != nil || bsonx.CompareValues(shown, it.Value()) != 0 {
 			return false
 		}
 	}

@@ -1,0 +1,358 @@
+package collation
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
+)
+
+const (
+	// longText is the size of a text, or of two that are compared, from which on it is taken in pieces.
+	longText = 8 << 10
+	// pieceBytes is about the size of a piece.
+	pieceBytes = 2 << 10
+	// maxPiece is where a piece is cut that has no place where its weights end: only marks, for example.
+	maxPiece = 16 << 10
+	// textWork is the work of weighing a byte of a text.
+	textWork = 16
+	// blockBytes is the size of the blocks that a long key is collected in.
+	blockBytes = 64 << 10
+	// heldBytes is in what steps the memory of a long key is held.
+	heldBytes = 1 << 20
+)
+
+// level is a level of a key.
+type level uint8
+
+const (
+	levelPrimary level = iota
+	levelSecondary
+	levelCase
+	levelTertiary
+	levelQuaternary
+	levelIdentical
+)
+
+// levels returns the levels of a key, in their order.
+func (o *options) levels() []level {
+	out := []level{levelPrimary}
+	add := func(l level, ok bool) {
+		if ok {
+			out = append(out, l)
+		}
+	}
+	add(levelSecondary, o.strength >= secondary)
+	add(levelCase, o.caseLevel)
+	add(levelTertiary, o.strength >= tertiary)
+	add(levelQuaternary, o.strength >= quaternary && o.alternate == "shifted")
+	add(levelIdentical, o.strength >= identical)
+	return out
+}
+
+// piece is a part of a text whose weights depend on nothing around it, but for after: see shift.
+type piece struct {
+	text  []byte
+	after bool
+	ascii bool
+}
+
+// weighPiece weighs the piece that s begins with. It leaves the weights in w, and in after what the
+// next piece begins with.
+func (c *Collator) weighPiece(s []byte, after *bool, w *worker) piece {
+	p := piece{after: *after}
+	if !c.aligned {
+		p.text = s[:c.cut(s)]
+		if p.ascii = c.ascii != nil && isASCII(p.text); !p.ascii {
+			w.weigh(p.text)
+		}
+		return p
+	}
+	w.elements = w.elements[:0]
+	n, size := 0, 0
+	for n < len(s) && n < pieceBytes {
+		w.elements, size = c.appendFirst(w.elements, s[n:], w)
+		n += size
+	}
+	p.text = s[:n]
+	if c.opts.alternate == "shifted" {
+		w.elements = c.shift(w.elements, after)
+	}
+	return p
+}
+
+// appendLevel appends a level of the piece that was weighed last.
+func (c *Collator) appendLevel(dst []byte, p piece, l level, w *worker) []byte {
+	switch {
+	case l == levelIdentical:
+		return norm.NFD.Append(dst, p.text...)
+	case c.aligned:
+		return c.appendElementLevel(dst, l, w)
+	case l == levelPrimary && p.ascii:
+		return c.appendASCIIPrimaries(dst, p.text)
+	case l == levelPrimary:
+		for _, weight := range w.levels.primaries {
+			dst = appendPrimary(dst, weight)
+		}
+		return dst
+	case l == levelSecondary && p.ascii:
+		return c.appendASCIISecondaries(dst, p.text)
+	case l == levelSecondary:
+		return c.appendSecondaries(dst, w.levels.secondaries)
+	case p.ascii:
+		return c.appendASCIITertiaries(dst, p.text)
+	default:
+		return append(dst, w.levels.tertiaries...)
+	}
+}
+
+func (c *Collator) appendElementLevel(dst []byte, l level, w *worker) []byte {
+	switch l {
+	case levelPrimary:
+		return appendPrimaries(dst, w.elements)
+	case levelSecondary:
+		return c.appendElementSecondaries(dst, w.elements, w)
+	case levelCase:
+		return c.appendCases(dst, w.elements)
+	case levelTertiary:
+		return c.appendTertiaries(dst, w.elements)
+	default:
+		return appendQuaternaries(dst, w.elements)
+	}
+}
+
+// cut returns where the piece that s begins with ends.
+func (c *Collator) cut(s []byte) int {
+	if len(s) <= pieceBytes {
+		return len(s)
+	}
+	end := min(len(s), maxPiece)
+	for i := pieceBytes; i < end; i++ {
+		if between(s, i, c.breaks) {
+			return i
+		}
+	}
+	if end == len(s) {
+		return end
+	}
+	for i := end; i > pieceBytes; i-- {
+		if between(s, i, breaksRun) {
+			return i
+		}
+	}
+	return end
+}
+
+// between reports whether two valid characters meet at s[i] between which a text may be cut.
+func between(s []byte, i int, ends func(before, r rune) bool) bool {
+	if !utf8.RuneStart(s[i]) {
+		return false
+	}
+	r, size := utf8.DecodeRune(s[i:])
+	before, sizeBefore := utf8.DecodeLastRune(s[:i])
+	return (r != utf8.RuneError || size > 1) && (before != utf8.RuneError || sizeBefore > 1) && ends(before, r)
+}
+
+// breaks reports whether the weights of the characters before r, and those from r on, do not depend
+// on each other.
+func (c *Collator) breaks(before, r rune) bool {
+	switch {
+	case c.ascii == nil && (r == 'h' || r == 'H'): // of ch
+		return false
+	case r >= '\uFF65' && r <= '\uFF9F': // halfwidth kana with their marks
+		return false
+	}
+	return !continues(before, r) && alone(r) && (alone(before) || unicode.Is(unicode.M, before))
+}
+
+// breaksRun is breaks for a text of many thousand characters without such a place.
+func breaksRun(before, r rune) bool {
+	return !unicode.Is(unicode.M, r) && !unicode.Is(unicode.Logical_Order_Exception, before)
+}
+
+// isBackwards reports whether a level's pieces stand in reverse order.
+func (c *Collator) isBackwards(l level) bool { return c.opts.backwards && l == levelSecondary }
+
+// keyReader makes a key piece by piece, level by level, without memory for the whole.
+type keyReader struct {
+	c     *Collator
+	w     *worker
+	text  []byte
+	level int
+	rest  []byte // what the level has not read
+	after bool
+	chunk []byte
+	// marks are where the pieces of a text begin, for a level that goes backwards.
+	marks []mark
+}
+
+// mark is the place of a piece.
+type mark struct {
+	at    int
+	after bool
+}
+
+// next returns the next bytes of the key, which are good until the next call; nil at its end, or
+// where the operation ends.
+func (k *keyReader) next(watch *interrupt.Watch) []byte {
+	for {
+		l := k.c.levels[k.level]
+		text, ok := k.ahead(l)
+		if !ok {
+			if k.level+1 == len(k.c.levels) {
+				return nil
+			}
+			k.level, k.rest, k.after = k.level+1, k.text, false
+			k.chunk = append(k.chunk[:0], separator)
+			return k.chunk
+		}
+		p := k.c.weighPiece(text, &k.after, k.w)
+		if watch.Stopped(textWork * len(p.text)) {
+			return nil
+		}
+		k.pass(l, p)
+		if k.chunk = k.c.appendLevel(k.chunk[:0], p, l, k.w); len(k.chunk) > 0 {
+			return k.chunk
+		}
+	}
+}
+
+// ahead returns the text that the next piece begins; false at the end of the level.
+func (k *keyReader) ahead(l level) ([]byte, bool) {
+	if !k.c.isBackwards(l) {
+		return k.rest, len(k.rest) > 0
+	}
+	n := len(k.marks) - 1
+	if n < 0 {
+		return nil, false
+	}
+	m := k.marks[n]
+	k.after = m.after
+	return k.rest[m.at:], true
+}
+
+// pass goes on behind a piece.
+func (k *keyReader) pass(l level, p piece) {
+	if k.c.isBackwards(l) {
+		n := len(k.marks) - 1
+		k.rest, k.marks = k.rest[:k.marks[n].at], k.marks[:n]
+		return
+	}
+	if k.c.opts.backwards && l == levelPrimary {
+		k.marks = append(k.marks, mark{len(k.text) - len(k.rest), p.after})
+	}
+	k.rest = k.rest[len(p.text):]
+}
+
+// skipSame skips the pieces that two readers have in common, where both are at the beginning of one.
+func skipSame(a, b *keyReader, watch *interrupt.Watch) {
+	const same = maxPiece + utf8.UTFMax // what decides where a piece ends
+	c := a.c
+	if c.aligned || c.opts.backwards || a.level != b.level {
+		return
+	}
+	for len(a.rest) > same && len(b.rest) > same && bytes.Equal(a.rest[:same], b.rest[:same]) {
+		n := c.cut(a.rest)
+		if watch.Stopped(textWork * n) {
+			return
+		}
+		a.rest, b.rest = a.rest[n:], b.rest[n:]
+	}
+}
+
+// compareLong compares long texts piece by piece. Where the operation ends the result has no meaning.
+func (c *Collator) compareLong(a, b []byte, watch *interrupt.Watch) int {
+	v, w := c.worker(), c.worker()
+	defer c.pool.Put(v)
+	defer c.pool.Put(w)
+	ra, rb := keyReader{c: c, w: v, text: a, rest: a}, keyReader{c: c, w: w, text: b, rest: b}
+	var x, y []byte
+	for {
+		if len(x) == 0 && len(y) == 0 {
+			skipSame(&ra, &rb, watch)
+		}
+		if len(x) == 0 {
+			x = ra.next(watch)
+		}
+		if len(y) == 0 {
+			y = rb.next(watch)
+		}
+		if watch.Ended() != nil {
+			return 0
+		}
+		n := min(len(x), len(y))
+		if n == 0 {
+			return cmp.Compare(len(x), len(y))
+		}
+		if order := bytes.Compare(x[:n], y[:n]); order != 0 {
+			return order
+		}
+		x, y = x[n:], y[n:]
+	}
+}
+
+// blocks are the bytes of a level of a long key.
+type blocks [][]byte
+
+// add appends bytes. Those of a level that goes backwards stay a block of their own.
+func (b *blocks) add(bytes []byte, own bool) {
+	if n := len(*b); own || n == 0 || len((*b)[n-1])+len(bytes) > cap((*b)[n-1]) {
+		size := blockBytes
+		if own {
+			size = 0
+		}
+		*b = append(*b, make([]byte, 0, max(size, len(bytes))))
+	}
+	last := &(*b)[len(*b)-1]
+	*last = append(*last, bytes...)
+}
+
+// appendLong appends the key of a long text.
+func (c *Collator) appendLong(dst, s []byte, r *interrupt.Running) ([]byte, error) {
+	w := c.worker()
+	defer c.pool.Put(w)
+	watch := interrupt.Watch{Running: r}
+	op := memory.Of(r.Context())
+	all := make([]blocks, len(c.levels))
+	after, total, held := false, len(c.levels), 0
+	for rest := s; len(rest) > 0; {
+		p := c.weighPiece(rest, &after, w)
+		rest = rest[len(p.text):]
+		if watch.Stopped(textWork * len(p.text)) {
+			return dst, watch.Ended()
+		}
+		for i, l := range c.levels {
+			w.a = c.appendLevel(w.a[:0], p, l, w)
+			if total += len(w.a); total > held {
+				held = total + heldBytes
+				if err := holdKey(op, held); err != nil {
+					return dst, err
+				}
+			}
+			all[i].add(w.a, c.isBackwards(l))
+		}
+	}
+	dst = slices.Grow(dst, total+1)
+	for i, l := range c.levels {
+		if i > 0 {
+			dst = append(dst, separator)
+		}
+		if c.isBackwards(l) {
+			slices.Reverse(all[i])
+		}
+		for _, block := range all[i] {
+			dst = append(dst, block...)
+		}
+	}
+	return dst, r.Err()
+}
+
+// holdKey holds the memory of a key of n bytes while it is made and used: in blocks, as a whole, and
+// in what its user makes of it.
+func holdKey(op *memory.Operation, n int) error { return op.Value(int64(n) * 3 / 2) }
