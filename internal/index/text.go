@@ -3,6 +3,7 @@ package index
 import (
 	"crypto/md5" //nolint:gosec // no secret: it shortens long words as MongoDB does
 	"encoding/hex"
+	"slices"
 	"strings"
 	"sync"
 
@@ -91,10 +92,17 @@ func (g *TextGen) Generate(doc bsonx.Doc, out *Keys) error {
 		return err
 	}
 	sc := g.scorers.Get().(*text.Scorer)
-	defer g.scorers.Put(sc)
 	sc.Serve(out.running)
-	defer sc.Serve(nil)
+	defer func() {
+		sc.Serve(nil)
+		if !sc.IsLarge() {
+			g.scorers.Put(sc)
+		}
+	}()
 	if err := sc.Score(g.spec, doc); err != nil {
+		return err
+	}
+	if err := holdKeys(sc, before, after); err != nil {
 		return err
 	}
 	for i := range sc.Len() {
@@ -114,6 +122,20 @@ func (g *TextGen) Generate(doc bsonx.Doc, out *Keys) error {
 		out.multikey[len(g.before)] = 1
 	}
 	return out.sortUnique()
+}
+
+// holdKeys holds the memory of the keys of all terms before they are made.
+func holdKeys(sc *text.Scorer, before, after []bsonx.Value) error {
+	each := keyOverhead
+	for _, v := range slices.Concat(before, after) {
+		each += len(v.Data)
+	}
+	n := 0
+	for i := range sc.Len() {
+		term, _ := sc.Term(i)
+		n += each + min(len(term), maxTerm)
+	}
+	return sc.Hold(2 * n) // the buffer grows by copies
 }
 
 // Scores appends to dst the score of each of some terms in a document, 0 where it does not have one.

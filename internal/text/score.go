@@ -3,6 +3,7 @@ package text
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 )
 
 // maxWords bounds the words that a Scorer remembers from one document to the next.
@@ -21,6 +22,8 @@ type Scorer struct {
 
 	running *interrupt.Running
 	meter   interrupt.Meter
+	// bytes is what the document's new words take, held how much of it the operation has counted.
+	bytes, held int
 }
 
 // wordWork is the work of finding a word, without its bytes.
@@ -78,8 +81,9 @@ func (sc *Scorer) reset() {
 		sc.terms[id].score = 0
 	}
 	sc.inDoc = sc.inDoc[:0]
+	sc.bytes, sc.held = 0, 0
 	if sc.words == nil || sc.count > maxWords {
-		*sc = Scorer{words: make(map[*Language]map[string]int32), ids: make(map[string]int32), inDoc: sc.inDoc, inString: sc.inString}
+		*sc = Scorer{words: make(map[*Language]map[string]int32), ids: make(map[string]int32), inDoc: sc.inDoc, inString: sc.inString, running: sc.running}
 	}
 }
 
@@ -98,6 +102,9 @@ func (sc *Scorer) add(l *Language, str []byte, weight float64) error {
 		}
 		id, ok := words[string(word)]
 		if !ok {
+			if err := sc.hold(len(word)); err != nil {
+				return err
+			}
 			id = sc.learn(l, word)
 			words[string(word)] = id
 			sc.count++
@@ -131,6 +138,35 @@ func (sc *Scorer) add(l *Language, str []byte, weight float64) error {
 	sc.inString = sc.inString[:0]
 	return nil
 }
+
+const (
+	// wordBytes is about what a new word takes beside its bytes: entries of two maps and of two lists,
+	// which double their memory.
+	wordBytes = 320
+	// heldBytes is in what steps the memory of words is held.
+	heldBytes = 1 << 20
+)
+
+// hold holds the memory of a new word of n bytes, which is there once as it stands and once as a term.
+func (sc *Scorer) hold(n int) error {
+	if sc.bytes += wordBytes + 2*n; sc.bytes <= sc.held {
+		return nil
+	}
+	sc.held = sc.bytes + heldBytes
+	return sc.counted(sc.held)
+}
+
+// Hold holds the memory of n bytes that are made of the document's terms, beside the terms. It fails
+// with ExceededMemoryLimit.
+func (sc *Scorer) Hold(n int) error { return sc.counted(sc.bytes + n) }
+
+// counted counts n bytes for the operation, which takes twice what it is told.
+func (sc *Scorer) counted(n int) error {
+	return memory.Of(sc.running.Context()).Value(int64(n) / 2)
+}
+
+// IsLarge reports whether the scorer takes more memory than it is worth to keep.
+func (sc *Scorer) IsLarge() bool { return sc.count > maxWords }
 
 // learn returns the position of a word's term.
 func (sc *Scorer) learn(l *Language, word []byte) int32 {
