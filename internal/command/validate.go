@@ -198,9 +198,6 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 		return err
 	}
 	c := req.Service.Store.Lookup(db, name)
-	if c != nil && c.Kind == catalog.KindView && !isVirtual(c) {
-		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
-	}
 	lower, upper := req.Doc("min"), req.Doc("max")
 	switch {
 	case upper == nil && lower != nil:

@@ -52,8 +52,8 @@ const lookupRequestMemory = 256 << 10
 
 // spillFiles are the types that have a temporary file, and in which of the commands they do. Another one fails the test.
 var spillFiles = map[string]string{
-	"exec/spill.go":           "internalQueryMaxBlockingSortMemoryUsageBytes",
-	"pipeline/spill.go":       "internalDocumentSourceGroupMaxMemoryBytes, and whatever has a sorter",
+	"spill/spill.go": "internalQueryMaxBlockingSortMemoryUsageBytes, internalDocumentSourceGroupMaxMemoryBytes, " +
+		"and whatever has a sorter",
 	"pipeline/spilldeque.go":  "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
 	"pipeline/spillset.go":    "internalDocumentSourceGraphLookupMaxMemoryBytes",
 	"pipeline/tempfile.go":    "a tempfile.File with a buffer",

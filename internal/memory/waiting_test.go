@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestDeadlineAsCause(t *testing.T) {
 		if exceeded := err != cause; exceeded != (cause == context.DeadlineExceeded) { //nolint:errorlint // it is returned as it is
 			t.Errorf("%v: %v", cause, err)
 		}
-		if pressed := strings.Contains(err.Error(), "the server has no memory left"); cause == context.DeadlineExceeded && !pressed {
+		if pressed := strings.Contains(err.Error(), "the server has no memory left"); !pressed && errors.Is(cause, context.DeadlineExceeded) {
 			t.Errorf("the error blames the requests: %v", err)
 		}
 	}

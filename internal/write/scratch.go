@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // scratch holds the buffers of one statement.
@@ -12,6 +13,8 @@ type scratch struct {
 	doc    bsonx.Doc // the locked version
 	out    bsonx.Doc // the version that an update makes of it
 	target target
+	// running is the operation of the statement.
+	running interrupt.Running
 }
 
 // maxScratch is the largest document buffer that is kept for another statement.
@@ -22,7 +25,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func getScratch() *scratch { return scratches.Get().(*scratch) }
 
 func putScratch(s *scratch) {
-	s.target = target{}
+	s.target, s.running = target{}, interrupt.Running{}
 	if cap(s.doc) > maxScratch {
 		s.doc = nil
 	}

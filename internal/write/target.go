@@ -7,7 +7,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -51,9 +50,8 @@ func (e *Executor) change(ctx context.Context, q Query, details bool, opts Optio
 func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, details bool, opts Options, fn act) (matched, changed int64, err error) {
 	t := getScratch()
 	defer putScratch(t)
-	var running interrupt.Running
-	running.Set(ctx)
-	if t.key, err = q.Coll.RecordKeyFor(t.key[:0], id, &running); err != nil {
+	t.running.Set(ctx)
+	if t.key, err = q.Coll.RecordKeyFor(t.key[:0], id, &t.running); err != nil {
 		return 0, 0, err
 	}
 	err = retry(ctx, opts, func() error {
