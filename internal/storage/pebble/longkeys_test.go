@@ -15,6 +15,9 @@ import (
 // TestLongKeysAreBounded puts keys of a megabyte until they are refused. What Pebble keeps of them
 // stays within the bound; others go on, deleting makes room, and a store with as many opens.
 func TestLongKeysAreBounded(t *testing.T) {
+	if raceEnabled {
+		t.Skip("copies gigabytes, which takes long under the race detector")
+	}
 	t.Parallel()
 	fs := vfs.NewMem()
 	e := open(t, "store", Options{FS: fs, MemoryBudget: minMemoryBudget})
