@@ -80,7 +80,7 @@ type Options struct {
 	// One that finds no room fails with ExceededMemoryLimit. DefaultRequestMemory if zero, no bound if negative.
 	RequestMemory int64
 	// ProcessMemory is for a process that does nothing but serve the database: where Go's memory comes to exceed it, in bytes,
-	// requests are ended. Zero is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
+	// requests are ended, but not below the 80 MiB that one large request needs. Zero is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
 	ProcessMemory int64
 	// Logger gets what happens; nil discards it.
 	Logger *slog.Logger
@@ -242,7 +242,7 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	db := &DB{
 		engine: engine, store: store, service: service,
 		server: server.New(server.Options{
-			Service: service, Logger: o.Logger, ProcessMemory: o.ProcessMemory, MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
+			Service: service, Logger: o.Logger, ProcessMemory: reliefLimit(o, command.GroupMemory()), MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
 		}),
 		memory: server.NewMemoryListener(memoryHost),
 	}
@@ -278,6 +278,27 @@ func spareMemory(o *Options) int64 {
 		return 0
 	}
 	return max(0, min(requestMemory(o), o.ProcessMemory/8*sharedEighths-o.MemoryBudget))
+}
+
+const (
+	// bareMemory is what Go's memory takes, at most, while no request runs.
+	bareMemory = 16 << 20
+	// largeRequest is what one request with a document of 16 MB takes.
+	largeRequest = 64 << 20
+)
+
+// reliefLimit returns where Go's memory makes the server end requests, 0 for nowhere. It is not
+// below what one large request needs, if RequestMemory admits that request and the container's
+// memory, group, has room for it. A group of 0 is no container.
+func reliefLimit(o *Options, group int64) int64 {
+	if o.ProcessMemory <= 0 || o.RequestMemory < 0 {
+		return max(o.ProcessMemory, 0)
+	}
+	room := min(requestMemory(o), largeRequest) + bareMemory
+	if group > 0 {
+		room = min(room, group/2)
+	}
+	return max(o.ProcessMemory, room)
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
