@@ -20,7 +20,7 @@ func adminCommands() []Definition {
 		},
 		{Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate},
 		{
-			Name: "profile", Help: "Reads and sets when operations are logged as slow.",
+			Name: "profile", Help: "Reads and sets when operations are logged as slow.", Lacks: "levels 1 and 2",
 			Fields: []Field{
 				{Name: "slowms", Type: SafeInt},
 				{Name: "sampleRate", Type: SafeInt},

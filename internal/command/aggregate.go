@@ -12,7 +12,7 @@ import (
 
 func aggregateCommands() []Definition {
 	return []Definition{{
-		Name: "aggregate", Help: "Runs a pipeline over a collection.",
+		Name: "aggregate", Help: "Runs a pipeline over a collection.", Lacks: "an exchange with several consumers",
 		InTransaction: true, Run: runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true, Write: true, API1: true,
 		Fields: []Field{
 			{Name: "pipeline", Type: stageArray, Required: true},

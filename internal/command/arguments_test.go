@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -280,15 +281,45 @@ func (s *sweep) reset() {
 
 // needContext are commands that fail alone, though they work.
 var needContext = map[string]string{
-	"getMore":                     "needs a cursor",
-	"commitTransaction":           "needs a transaction",
-	"abortTransaction":            "needs a transaction",
-	"coordinateCommitTransaction": "needs a transaction",
-	"fsyncUnlock":                 "needs a lock",
-	"reIndex":                     "works on a standalone server",
-	"replSetStepDown":             "needs force",
-	"shutdown":                    "would stop the server",
-	"logRotate":                   "needs a log file",
+	"getMore":           "needs a cursor",
+	"commitTransaction": "needs a transaction",
+	"abortTransaction":  "needs a transaction",
+	"fsyncUnlock":       "needs a lock",
+	"reIndex":           "works on a standalone server",
+	"replSetStepDown":   "needs force",
+	"shutdown":          "would stop the server",
+	"logRotate":         "needs a log file",
+}
+
+// lacking has a command for each definition that says what it lacks.
+var lacking = map[string]bson.D{
+	"profile":  {{Key: "profile", Value: 1}},
+	"validate": {{Key: "validate", Value: "c"}, {Key: "repair", Value: true}},
+	"create":   {{Key: "create", Value: "e"}, {Key: "encryptedFields", Value: bson.M{"fields": bson.A{}}}},
+	"aggregate": {
+		{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{}}, {Key: "cursor", Value: bson.M{"batchSize": 0}},
+		{Key: "exchange", Value: bson.M{"policy": "roundrobin", "consumers": 2}},
+	},
+}
+
+// TestLackingCommands: what a command lacks answers NotImplemented, and the page on compatibility says so.
+func TestLackingCommands(t *testing.T) {
+	t.Parallel()
+	sweep := &sweep{t: t, client: argumentsClient(t)}
+	sweep.reset()
+	for _, d := range command.Definitions() {
+		cmd, listed := lacking[d.Name]
+		if listed != (d.Lacks != "") {
+			t.Errorf("%s lacks %q, and has a case: %v", d.Name, d.Lacks, listed)
+		}
+		if !listed {
+			continue
+		}
+		err := sweep.client.Database("args").RunCommand(t.Context(), cmd).Err()
+		if refused, ok := errors.AsType[mongo.CommandError](err); !ok || refused.Code != int32(mongoerr.NotImplemented) {
+			t.Errorf("%v: %v", cmd, err)
+		}
+	}
 }
 
 // TestRefusedCommands: the commands whose definition says that they refuse every call do so, and no other does.

@@ -13,7 +13,7 @@ import (
 
 func createCommands() []Definition {
 	return []Definition{{
-		Name: "create", Help: "Makes a collection or a view.",
+		Name: "create", Help: "Makes a collection or a view.", Lacks: "encryptedFields",
 		InTransaction: true, Run: runCreate, Write: true, API1: true, Fields: createFields,
 	}}
 }

@@ -39,6 +39,8 @@ type Definition struct {
 	// Refuse stands in the place of Run for a command that a server of this kind answers with an error in any case, as a MongoDB
 	// server of this kind does.
 	Refuse func(req *Request) error
+	// Lacks names what a command that works answers with NotImplemented; docs/compatibility.md shows it.
+	Lacks string
 	// Fields are the arguments beside the generic ones.
 	Fields []Field
 	// Loose commands ignore unknown fields, as those MongoDB commands do that are not parsed by its IDL.

@@ -26,7 +26,7 @@ func transactionCommands() []Definition {
 		},
 		{
 			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
-			Write: true, Hidden: true, Loose: true, InTransaction: true, Run: runCoordinateCommit,
+			Write: true, Hidden: true, Loose: true, InTransaction: true, Refuse: refuseCoordinateCommit,
 		},
 	}
 }
@@ -161,7 +161,7 @@ func runAbortTransaction(_ context.Context, req *Request, _ *bsonx.Builder) erro
 	return nil
 }
 
-func runCoordinateCommit(context.Context, *Request, *bsonx.Builder) error {
+func refuseCoordinateCommit(*Request) error {
 	return mongoerr.New(mongoerr.ShardingStateNotInitialized,
 		"Cannot accept sharding commands if sharding state has not been initialized with a shardIdentity document")
 }

@@ -19,7 +19,7 @@ import (
 func validateCommands() []Definition {
 	return []Definition{
 		{
-			Name: "validate", Loose: true, Help: "Checks that a collection and its indexes agree.", Run: runValidate,
+			Name: "validate", Loose: true, Help: "Checks that a collection and its indexes agree.", Lacks: "repair", Run: runValidate,
 			Fields: []Field{
 				{Name: "full", Type: Any},
 				{Name: "repair", Type: Any},

@@ -60,6 +60,9 @@ func commands() []entry {
 			if d.Refuse != nil {
 				e.status = "refused"
 			}
+			if d.Lacks != "" {
+				e.note = "without " + d.Lacks
+			}
 		case command.Known:
 			e.status = "known"
 		case command.Absent:
