@@ -2,6 +2,8 @@ package command
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -55,6 +57,9 @@ type WriteConcern struct {
 	noW bool
 }
 
+// named reports whether w is the name of a mode, which may be empty.
+func (w *WriteConcern) named() bool { return w.W == -1 && w.Tags == nil }
+
 // Unacknowledged reports w: 0.
 func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 }
 
@@ -88,6 +93,8 @@ func setReadConcern(g *Generic, _ string, v bsonx.Value) error {
 				}
 			}
 			return enumError("readConcern.level", v)
+		case "provenance":
+			return checkProvenance("readConcern.provenance", v)
 		case "afterOpTime":
 			rc.hasAfterOpTime = true
 		case "afterClusterTime":
@@ -97,6 +104,16 @@ func setReadConcern(g *Generic, _ string, v bsonx.Value) error {
 		}
 		return nil
 	})
+}
+
+// provenances are where a concern may come from: routers send it along.
+var provenances = []string{"clientSupplied", "customDefault", "implicitDefault", "getLastErrorDefaults", "internalWriteDefault"}
+
+func checkProvenance(path string, v bsonx.Value) error {
+	if slices.Contains(provenances, string(v.StrBytes())) {
+		return nil
+	}
+	return enumError(path, v)
 }
 
 func enumError(path string, v bsonx.Value) error {
@@ -224,7 +241,9 @@ func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
 		case "fsync":
 			fsync = v.Truthy()
 		case "wtimeout":
-			wc.Timeout, _ = v.AsInt64()
+			return wc.setTimeout(v)
+		case "provenance":
+			return checkProvenance("WriteConcernOptions.provenance", v)
 		}
 		return nil
 	})
@@ -233,6 +252,13 @@ func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
 	}
 	wc.Journal = wc.Journal || fsync
 	return err
+}
+
+func (w *WriteConcern) setTimeout(v bsonx.Value) error {
+	if w.Timeout, _ = v.AsInt64(); w.Timeout > math.MaxInt32 {
+		return mongoerr.New(mongoerr.FailedToParse, "wtimeout must be a 32-bit integer")
+	}
+	return nil
 }
 
 func (w *WriteConcern) setW(v bsonx.Value) error {
@@ -245,6 +271,8 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 				"w has to be a non-negative number and not greater than %d; found: %d", maxMembers, n)
 		}
 		w.W = int(n)
+	case v.Type == bsonx.TypeString && strings.ContainsRune(v.Str(), 0):
+		return mongoerr.New(mongoerr.FailedToParse, "w has illegal embedded NUL byte, w: %s", v.Str())
 	case v.Type == bsonx.TypeString:
 		w.W, w.Mode = -1, v.Str()
 		w.Majority = w.Mode == modeMajority
@@ -252,6 +280,7 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 		w.W, w.Tags = -1, v.Doc() // a server outside a replica set takes them as w: 1
 		return checkTags(w.Tags)
 	case w.noW:
+		w.W = -1 // a server outside a replica set takes it as a mode
 	default:
 		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
 	}
@@ -281,7 +310,7 @@ func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
 		return nil
 	case wc.W > 1:
 		return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
-	case wc.Mode != "" && wc.Mode != modeMajority:
+	case wc.named() && !wc.Majority:
 		return mongoerr.New(mongoerr.BadValue,
 			"cannot use non-majority 'w' mode \"%s\" when a host is not a member of a replica set", wc.Mode)
 	}
@@ -296,7 +325,7 @@ func (w *WriteConcern) unmet() *mongoerr.Error {
 		err = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes")
 	case w.Tags != nil:
 		err = mongoerr.New(mongoerr.NoSuchKey, "No replica set tag key %s in config", w.Tags.First().Key)
-	case w.Mode != "" && !w.Majority:
+	case w.named() && !w.Majority:
 		err = mongoerr.New(mongoerr.UnknownReplWriteConcern,
 			"No write concern mode named '%s' found in replica set configuration", w.Mode)
 	default:
@@ -312,7 +341,7 @@ func (w *WriteConcern) document(provenance string) bsonx.Doc {
 	switch {
 	case w.Tags != nil:
 		b.Doc("w", w.Tags)
-	case w.Mode != "":
+	case w.named():
 		b.String("w", w.Mode)
 	default:
 		b.Int32("w", int32(w.W))

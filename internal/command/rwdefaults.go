@@ -164,6 +164,9 @@ func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
 		return err
 	}
 	wc := &g.WriteConcern
+	if wc.noW {
+		wc.W = 1
+	}
 	if wc.Unacknowledged() {
 		return mongoerr.New(mongoerr.BadValue, "Unacknowledged write concern is not suitable for the default write concern")
 	}
