@@ -43,6 +43,8 @@ type engine struct {
 	// instructions they have.
 	searchers map[string]searcher
 	searched  int
+	// converted counts the values that were converted, from and to BSON.
+	converted int
 	// ended is why the call was interrupted, nil for a call that was not.
 	ended atomic.Pointer[string]
 }

@@ -122,7 +122,14 @@ func (e *engine) look() {
 	}
 }
 
-// lookInterval is after how many steps an iterator looks whether its call was interrupted.
+// step counts a value that is converted, and looks now and then.
+func (e *engine) step() {
+	if e.converted++; e.converted%lookInterval == 0 {
+		e.look()
+	}
+}
+
+// lookInterval is after how many steps an iterator or a conversion looks whether its call was interrupted.
 const lookInterval = 256
 
 // setIteratorLimits lets the iterators of the language hear an interrupt. A spread, a destructuring and a constructor go through a

@@ -51,6 +51,7 @@ func (e *engine) append(b *bsonx.Builder, key string, v goja.Value, depth int) e
 	if err := checkSize(b.Len()); err != nil {
 		return err
 	}
+	e.step()
 	if strings.IndexByte(key, 0) >= 0 {
 		return failure("a field name contains a null byte")
 	}

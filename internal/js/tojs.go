@@ -42,6 +42,7 @@ func (e *engine) toJS(v bsonx.Value) goja.Value {
 func (e *engine) objectToJS(doc bsonx.Doc) goja.Value {
 	object := e.rt.NewObject()
 	for it := doc.Iter(); it.Next(); {
+		e.step()
 		// A property is defined, not set, so that a field called __proto__ is a field.
 		if err := object.DefineDataProperty(string(it.Key()), e.toJS(it.Value()), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE); err != nil {
 			panic(e.rt.NewGoError(err))
@@ -53,6 +54,7 @@ func (e *engine) objectToJS(doc bsonx.Doc) goja.Value {
 func (e *engine) arrayToJS(doc bsonx.Doc) goja.Value {
 	var values []any
 	for it := doc.Iter(); it.Next(); {
+		e.step()
 		values = append(values, e.toJS(it.Value()))
 	}
 	return e.rt.NewArray(values...)
